@@ -1,0 +1,278 @@
+/**
+ * Builds what is published and what `bin/sass-edge` runs:
+ *   dist/sass-edge.mjs   daemon, client and tools, one file
+ *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
+ * The launcher thread is bundled first and goes into dist/sass-edge.mjs as text: a worker that is started from text
+ * needs no second file, also not in the single binary.
+ * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
+ * `node build/bundle.node.ts [--force]`
+ * @module
+ */
+
+import { execFile, execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import type { BuildOptions, BuildResult } from 'esbuild'
+import {
+  EVALUATOR_PROBES,
+  evaluators,
+  foreignImports,
+  type Metafile,
+  namedPackages,
+  oversized,
+  unnamedPackages,
+} from './bundle-checks.ts'
+
+/** A board has some hundred MB of flash; parsing 1.5 MB takes 30 ms of a start. */
+const DAEMON_BUDGET_BYTES = 1_500_000
+/** What a program that only wants the client should carry. */
+const CLIENT_BUDGET_BYTES = 500_000
+/** A V8 code cache makes a start some 15 percent faster (610 KB: 39 to 32 ms); bin/sass-edge uses it where it exists. */
+const COMPILE_CACHE = '.compile-cache'
+
+/** Paths relative to the root. */
+export interface Sources {
+  readonly root: string
+  readonly outDirectory: string
+  readonly daemonEntry: string
+  readonly launcherEntry: string
+  readonly clientEntry: string
+}
+
+/** The sources of this repository. */
+export const SOURCES: Sources = {
+  root: join(import.meta.dirname, '..'),
+  outDirectory: 'dist',
+  daemonEntry: 'src/main.ts',
+  launcherEntry: 'src/sandbox/launcher-thread.node.ts',
+  clientEntry: 'src/client/client.node.ts',
+}
+
+/** The TypeScript compiler itself: `node_modules/.bin/tsc` is a script of Node that starts it. */
+export const COMPILER: string = join(
+  SOURCES.root,
+  `node_modules/@typescript/typescript-${process.platform}-${process.arch}/lib/tsc`,
+)
+
+/** Files made, by path relative to the output directory, with their size in bytes; `unchanged` where nothing was done. */
+export type Built = { readonly unchanged: boolean; readonly files: Readonly<Record<string, number>> }
+
+/** What was built from what, so that the next run can tell that it has nothing to do. */
+interface Record_ {
+  readonly inputs: string
+  readonly packages: readonly string[]
+  readonly files: Readonly<Record<string, number>>
+}
+
+/**
+ * Builds `sources`, unless inputs and outputs are as the last run left them.
+ * @throws Error with every problem found, a line each; the output directory is then as it was.
+ */
+export async function build(sources: Sources, force = false): Promise<Built> {
+  const out = join(sources.root, sources.outDirectory)
+  const last = force ? undefined : readRecord(out)
+  if (last !== undefined && isCurrent(sources, out, last)) return { unchanged: true, files: last.files }
+
+  mkdirSync(out, { recursive: true })
+  const staging = mkdtempSync(join(out, '.new-'))
+  try {
+    const packages = await bundleInto(staging, sources)
+    const names = globSync('**/*.{mjs,d.ts}', { cwd: staging }).sort()
+    const files: Record<string, number> = {}
+    for (const name of names) {
+      const bytes = readFileSync(join(staging, name))
+      files[name] = bytes.length
+      // Declarations first, by their names; a reader sees an old file or a new one, never half of one.
+      mkdirSync(dirname(join(out, name)), { recursive: true })
+      renameSync(join(staging, name), join(out, name))
+    }
+    removeStale(out, last, files)
+    rmSync(join(out, COMPILE_CACHE), { recursive: true, force: true })
+    const record: Record_ = { inputs: digestInputs(sources, packages), packages, files }
+    writeFileSync(join(staging, 'inputs'), JSON.stringify(record))
+    renameSync(join(staging, 'inputs'), join(out, '.inputs'))
+    return { unchanged: false, files }
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** Makes all outputs in `staging` and checks them; returns the files of packages that went in, for the record. */
+async function bundleInto(staging: string, sources: Sources): Promise<string[]> {
+  const esbuild = await import('esbuild')
+  const { version } = JSON.parse(readFileSync(join(sources.root, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  const bundle = async (options: BuildOptions): Promise<BuildResult & { metafile: Metafile }> => {
+    const result = await esbuild.build({
+      absWorkingDir: sources.root,
+      bundle: true,
+      platform: 'node',
+      // Names stay: a stack trace from a device must be readable.
+      minifyWhitespace: true,
+      minifySyntax: true,
+      legalComments: 'none',
+      charset: 'utf8',
+      metafile: true,
+      logLevel: 'silent',
+      ...options,
+    })
+    return result as BuildResult & { metafile: Metafile }
+  }
+  const launcher = await bundle({
+    entryPoints: [sources.launcherEntry],
+    format: 'cjs',
+    target: 'node26',
+    write: false,
+    define: { VERSION: JSON.stringify(version) },
+  })
+  const launcherText = launcher.outputFiles?.[0]?.text ?? ''
+  const daemon = await bundle({
+    entryPoints: [sources.daemonEntry],
+    format: 'esm',
+    target: 'node26',
+    outfile: join(staging, 'sass-edge.mjs'),
+    define: { VERSION: JSON.stringify(version), LAUNCHER_SOURCE: JSON.stringify(launcherText) },
+  })
+  const client = await bundle({
+    entryPoints: [sources.clientEntry],
+    format: 'esm',
+    target: 'node20',
+    outfile: join(staging, 'client.mjs'),
+    define: { VERSION: JSON.stringify(version) },
+  })
+  await declarationsInto(staging, sources)
+
+  const probe = async (text: string) =>
+    (await esbuild.transform(text, { define: EVALUATOR_PROBES, minifyWhitespace: true, charset: 'utf8' }))
+      .code
+  const named = namedPackages(readFileSync(join(sources.root, 'docs/dependencies.md'), 'utf8'))
+  const daemonBytes = readFileSync(join(staging, 'sass-edge.mjs'))
+  const clientBytes = readFileSync(join(staging, 'client.mjs'))
+  const problems = [
+    ...[launcher, daemon, client].flatMap(({ metafile }) => [
+      ...unnamedPackages(metafile, named),
+      ...foreignImports(metafile),
+    ]),
+    ...evaluators(await probe(daemonBytes.toString())),
+    ...evaluators(await probe(clientBytes.toString())),
+    // CommonJS, so that a worker can be started from it: its only calls of require are the imports just checked.
+    ...evaluators(await probe(launcherText)).filter(
+      (problem) => !problem.startsWith('The bundle uses require'),
+    ),
+    ...oversized('sass-edge.mjs', daemonBytes.length, DAEMON_BUDGET_BYTES),
+    ...oversized('client.mjs', clientBytes.length, CLIENT_BUDGET_BYTES),
+  ]
+  if (problems.length > 0) throw new Error([...new Set(problems)].join('\n'))
+  const inputs = new Set([launcher, daemon, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)))
+  return [...inputs].filter((path) => path.includes('node_modules/')).sort()
+}
+
+/** The declarations of the client library, with `.js` in their imports, as any module resolution takes them. */
+async function declarationsInto(staging: string, sources: Sources): Promise<void> {
+  const project = join(staging, 'tsconfig.json')
+  const sourceRoot = dirname(dirname(join(sources.root, sources.clientEntry)))
+  writeFileSync(
+    project,
+    JSON.stringify({
+      extends: join(SOURCES.root, 'tsconfig.json'),
+      compilerOptions: {
+        noEmit: false,
+        declaration: true,
+        emitDeclarationOnly: true,
+        rootDir: sourceRoot,
+        outDir: staging,
+        typeRoots: [join(SOURCES.root, 'node_modules/@types')],
+      },
+      include: [],
+      files: [join(sources.root, sources.clientEntry)],
+    }),
+  )
+  await promisify(execFile)(COMPILER, ['-p', project]).catch(
+    (error: { stdout?: string; message: string }) => {
+      throw new Error(
+        `The declarations of the client library cannot be made:\n${error.stdout || error.message}`,
+      )
+    },
+  )
+  rmSync(project)
+  for (const name of globSync('**/*.d.ts', { cwd: staging })) {
+    const path = join(staging, name)
+    const text = readFileSync(path, 'utf8')
+    writeFileSync(path, text.replace(/((?:from|import\()\s*['"]\.{1,2}\/[^'"]+)\.ts(['"])/g, '$1.js$2'))
+  }
+}
+
+function readRecord(out: string): Record_ | undefined {
+  try {
+    return JSON.parse(readFileSync(join(out, '.inputs'), 'utf8')) as Record_
+  } catch {
+    // None yet, or one that cannot be read: everything is built.
+    return undefined
+  }
+}
+
+function isCurrent(sources: Sources, out: string, last: Record_): boolean {
+  try {
+    if (digestInputs(sources, last.packages) !== last.inputs) return false
+    return Object.entries(last.files).every(([name, bytes]) => readFileSync(join(out, name)).length === bytes)
+  } catch {
+    // An input or an output is gone.
+    return false
+  }
+}
+
+/** SHA-256 over all that decides the outputs: sources, the files of packages in them, the lock file, this script. */
+function digestInputs(sources: Sources, packages: readonly string[]): string {
+  const { root } = sources
+  const own = [
+    ...globSync(`${dirname(dirname(sources.clientEntry))}/**/*.ts`, { cwd: root }),
+    ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md'],
+    ...['build/bundle.node.ts', 'build/bundle-checks.ts'].map((name) =>
+      relative(root, join(SOURCES.root, name)),
+    ),
+  ]
+  const hash = createHash('sha256')
+  for (const path of [...new Set([...own, ...packages])].sort()) {
+    hash.update(`${path}\0`).update(
+      createHash('sha256')
+        .update(readFileSync(join(root, path)))
+        .digest(),
+    )
+  }
+  return hash.digest('base64url')
+}
+
+/** Removes what the last build made and this one did not. */
+function removeStale(out: string, last: Record_ | undefined, files: Readonly<Record<string, number>>): void {
+  for (const name of Object.keys(last?.files ?? {}))
+    if (!(name in files)) rmSync(join(out, name), { force: true })
+}
+
+/** Fills the code cache by one short run; what fails here costs milliseconds later and nothing else. */
+function warmCompileCache(root: string, out: string): void {
+  mkdirSync(join(out, COMPILE_CACHE), { mode: 0o700, recursive: true })
+  try {
+    execFileSync(join(root, 'bin/sass-edge'), ['version'], { stdio: 'ignore', timeout: 10_000 })
+  } catch {
+    rmSync(join(out, COMPILE_CACHE), { recursive: true, force: true })
+  }
+}
+
+if (import.meta.main) {
+  try {
+    const built = await build(SOURCES, process.argv.includes('--force'))
+    const out = join(SOURCES.root, SOURCES.outDirectory)
+    if (!built.unchanged) {
+      warmCompileCache(SOURCES.root, out)
+      for (const [name, bytes] of Object.entries(built.files).filter(([name]) => name.endsWith('.mjs'))) {
+        console.error(`dist/${name} ${(bytes / 1024).toFixed(1)} KiB`)
+      }
+    }
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error))
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * `npm test [-- FILE...]`: builds the bundle, checks types and style, runs the tests, and ends with the line
+ * `N passed, N failed`. Without files each check counts as one test of that sum; with files, only those run.
+ * The TAP of all tests is left in .tap/results.tap. Exits 0 where nothing failed, else 1.
+ * What counts as one test: build/tap-summary.ts.
+ * @module
+ */
+
+import { spawn } from 'node:child_process'
+import { createWriteStream, existsSync, globSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { SOURCES } from './bundle.node.ts'
+import { createTapSummary, type TapCounts } from './tap-summary.ts'
+
+const { root } = SOURCES
+/** The machines that this is developed on and for have two; more files at once only disturb each other's timing. */
+const PARALLEL_FILES = 2
+
+/** Runs a program of node_modules/.bin or a path, its output on the terminal; true where it exits 0. */
+async function passes(label: string, command: string, args: readonly string[]): Promise<boolean> {
+  const startMs = performance.now()
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  const code = await new Promise<number>((resolve) => {
+    child.once('error', () => resolve(127))
+    child.once('exit', (exitCode) => resolve(exitCode ?? 1))
+  })
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
+  console.log(code === 0 ? `ok   ${label} (${seconds} s)` : `FAIL ${label} (exit code ${code}, ${seconds} s)`)
+  return code === 0
+}
+
+/** Build, types and style; the number that passed and failed. */
+async function checks(): Promise<{ passed: number; failed: number }> {
+  const bin = (name: string) => join(root, 'node_modules/.bin', name)
+  const results: boolean[] = []
+  if (existsSync(join(root, SOURCES.daemonEntry))) {
+    results.push(await passes('build', process.execPath, ['build/bundle.node.ts']))
+  }
+  const types = await passes('types', bin('tsc'), ['-p', 'tsconfig.json'])
+  const pureTypes = await passes('types of the pure files, without Node', bin('tsc'), [
+    '-p',
+    'tsconfig.pure.json',
+  ])
+  results.push(types && pureTypes)
+  results.push(await passes('style', bin('biome'), ['check', '--log-level=error', '.']))
+  const passed = results.filter(Boolean).length
+  return { passed, failed: results.length - passed }
+}
+
+/** Runs test files, shows what matters as it comes, and keeps the whole TAP. */
+async function runTests(files: readonly string[]): Promise<TapCounts> {
+  mkdirSync(join(root, '.tap'), { recursive: true })
+  const results = createWriteStream(join(root, '.tap/results.tap'))
+  const tap = join(root, 'node_modules/.bin/tap')
+  const child = spawn(tap, ['run', '--reporter=tap', `--jobs=${PARALLEL_FILES}`, ...files], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = new Promise<number>((resolve) => {
+    child.once('error', () => resolve(127))
+    child.once('exit', (code) => resolve(code ?? 1))
+  })
+  const summary = createTapSummary()
+  for await (const line of createInterface({ input: child.stdout })) {
+    results.write(`${line}\n`)
+    for (const shown of summary.line(line)) console.log(shown)
+  }
+  const code = await exited
+  await new Promise<void>((resolve) => results.end(resolve))
+  const counts = summary.counts()
+  // A runner that ends badly has not run everything, whatever it counted.
+  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts
+}
+
+const asked = process.argv.slice(2)
+const missing = asked.filter((path) => !existsSync(path))
+if (missing.length > 0) {
+  console.error(`There is no test file ${missing.join(', ')}: give paths from ${process.cwd()}.`)
+  console.log(`0 passed, ${missing.length} failed`)
+  process.exit(1)
+}
+const files =
+  asked.length > 0 ? asked : globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/fuzz/**'] }).sort()
+const checked = asked.length > 0 ? { passed: 0, failed: 0 } : await checks()
+const tested = await runTests(files)
+if (tested.skips.length > 0) {
+  console.log(`\nnot run here, ${tested.skips.length}:`)
+  for (const skip of tested.skips) console.log(`  ${skip}`)
+}
+const failed = checked.failed + tested.failed
+console.log(`\n${checked.passed + tested.passed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1

@@ -1,0 +1,55 @@
+/**
+ * The form of the audit chain: what a record is, how its hash follows from the one before, and how a line is read
+ * back. Pure; the journal writes it and the signature comes from outside.
+ *
+ *     {timestamp, event, chain_hash, signature}        one JSON object a line
+ *     chain_hash = SHA-256(previous chain_hash in hex || RFC 8785 JSON of event || timestamp)
+ *
+ * Rules: docs/responses.md, section 7; draft 10.3 and C.4.
+ * @module
+ */
+import { canonicalize } from '../base/canonical-json.ts'
+import { decodeHex, encodeHex } from '../base/hex.ts'
+import { parseStrictJson } from '../base/strict-json.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+import { AUDIT_LINE_BYTES } from '../limits.ts'
+import type { AuditEvent } from '../ports.ts'
+
+/** What stands in the place of the hash before the first record. */
+export const GENESIS = 'SASS_GENESIS_BLOCK'
+
+export type ChainRecord = {
+  /** RFC 3339, UTC, milliseconds, `Z`. */
+  readonly timestamp: string
+  readonly event: AuditEvent
+  /** 32 bytes. */
+  readonly hash: Uint8Array
+  /** Ed25519 over the hash, 64 bytes. */
+  readonly signature: Uint8Array
+}
+
+export type Hash = (bytes: Uint8Array) => Uint8Array
+
+/** The hash of a record that follows `previous` (64 hex characters, or GENESIS), and the canonical event in it. */
+export function chainHash(previous: string, event: AuditEvent, timestamp: string, hash: Hash): { hash: Uint8Array; json: string } {
+  const json = canonicalize(event)
+  return { hash: hash(encodeUtf8(`${previous}${json}${timestamp}`)), json }
+}
+
+/** One line with its newline. `json` is the canonical event of `chainHash`; the line itself is canonical too. */
+export function recordLine(json: string, timestamp: string, hash: Uint8Array, signature: Uint8Array): string {
+  return `{"chain_hash":"${encodeHex(hash)}","event":${json},"signature":"${encodeHex(signature)}","timestamp":"${timestamp}"}\n`
+}
+
+/** The record in a line without its newline, or undefined for anything that is none. */
+export function readRecord(line: string): ChainRecord | undefined {
+  const parsed = parseStrictJson(line, { size: AUDIT_LINE_BYTES, depth: 16, items: 1_024 })
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value)) return undefined
+  const { timestamp, event, chain_hash, signature } = parsed.value as Readonly<Record<string, unknown>>
+  if (typeof timestamp !== 'string' || typeof chain_hash !== 'string' || typeof signature !== 'string') return undefined
+  if (typeof event !== 'object' || event === null || Array.isArray(event)) return undefined
+  const hashBytes = decodeHex(chain_hash)
+  const signatureBytes = decodeHex(signature)
+  if (hashBytes?.length !== 32 || signatureBytes?.length !== 64) return undefined
+  return { timestamp, event: event as AuditEvent, hash: hashBytes, signature: signatureBytes }
+}

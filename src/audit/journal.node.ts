@@ -1,0 +1,116 @@
+/**
+ * The journal of the audit chain: appends signed records to one file, continues over restarts, recovers a torn last
+ * line. A record is in the kernel before `append` returns; what cannot be written throws, and nothing is done then.
+ * Rules: docs/responses.md, section 7.
+ * @module
+ */
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { encodeBase64Url } from '../base/base64.ts'
+import { encodeHex } from '../base/hex.ts'
+import { SassError } from '../errors.ts'
+import { AUDIT_LINE_BYTES } from '../limits.ts'
+import type { AuditEvent, AuditHead, AuditSink } from '../ports.ts'
+import { chainHash, GENESIS, readRecord, recordLine } from './chain.ts'
+
+/** RFC 8410: the fixed heads of an Ed25519 private key in PKCS #8 and of a public one in SubjectPublicKeyInfo. */
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
+const SPKI_HEAD_BYTES = 12
+
+const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest()
+
+type Tail = { readonly sequence: number; readonly hash: Uint8Array | undefined; readonly endBytes: number; readonly torn: boolean }
+
+/** Reads the last whole record; what follows the last newline is torn. */
+function readTail(descriptor: number, path: string): Tail {
+  const size = fstatSync(descriptor).size
+  if (size === 0) return { sequence: 0, hash: undefined, endBytes: 0, torn: false }
+  const window = Buffer.alloc(Math.min(size, 2 * AUDIT_LINE_BYTES))
+  readSync(descriptor, window, 0, window.length, size - window.length)
+  const lastNewline = window.lastIndexOf(0x0a)
+  const endBytes = size - window.length + lastNewline + 1
+  if (lastNewline === -1 && size <= AUDIT_LINE_BYTES) return { sequence: 0, hash: undefined, endBytes: 0, torn: true }
+  const lineStart = window.lastIndexOf(0x0a, lastNewline - 1) + 1
+  const record = lastNewline === -1 ? undefined : readRecord(window.toString('utf8', lineStart, lastNewline))
+  const sequence = record?.event['seq']
+  if (record === undefined || typeof sequence !== 'number') {
+    throw new SassError('STATE_UNWRITABLE', `The last record of ${path} cannot be read, so the chain cannot be continued; move the file away and keep it as evidence.`, { path })
+  }
+  return { sequence, hash: record.hash, endBytes, torn: endBytes !== size }
+}
+
+export type Journal = AuditSink & {
+  /** Makes what was written survive a loss of power. */
+  sync(): void
+  close(): void
+}
+
+/**
+ * Opens or continues `audit.jsonl` in `directory`.
+ * @param seed 32 bytes of the Ed25519 signing key
+ * @throws STATE_UNWRITABLE where the directory or the file cannot be used
+ */
+export function openJournal(directory: string, seed: Uint8Array, now: () => number): Journal {
+  const key: KeyObject = createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' })
+  const publicObject = createPublicKey(key)
+  const publicKey = new Uint8Array(publicObject.export({ format: 'der', type: 'spki' })).slice(SPKI_HEAD_BYTES)
+  const path = join(directory, 'audit.jsonl')
+  const descriptor = openFile(directory, path)
+  const tail = readTail(descriptor, path)
+  if (tail.torn) ftruncateSync(descriptor, tail.endBytes)
+  let sequence = tail.sequence
+  let hash = tail.hash
+  let isBroken = false
+
+  function append(event: AuditEvent): void {
+    if (isBroken) throw new SassError('STATE_UNWRITABLE', `An earlier record could not be written to ${path}; nothing more is done until the daemon is restarted.`, { path })
+    const timestamp = new Date(now()).toISOString()
+    const next = { ...event, seq: sequence + 1 }
+    const { hash: nextHash, json } = chainHash(hash === undefined ? GENESIS : encodeHex(hash), next, timestamp, sha256)
+    const line = Buffer.from(recordLine(json, timestamp, nextHash, sign(null, nextHash, key)))
+    try {
+      const written = writeSync(descriptor, line)
+      if (written !== line.length) throw new Error(`${written} of ${line.length} bytes`)
+    } catch (cause) {
+      isBroken = true
+      throw new SassError('STATE_UNWRITABLE', `The audit chain ${path} cannot be written (${(cause as NodeJS.ErrnoException).code ?? String(cause)}); make room on the disk and restart the daemon.`, { path }, cause)
+    }
+    sequence++
+    hash = nextHash
+  }
+
+  if (tail.torn) append({ type: 'recovered', what: 'torn_last_line' })
+
+  return {
+    append,
+    get head(): AuditHead {
+      return { sequence, hash: hash ?? new Uint8Array(32) }
+    },
+    publicKey,
+    keyFingerprint: `sha256:${encodeBase64Url(sha256(publicKey))}`,
+    epoch: 0,
+    sync: () => fsyncSync(descriptor),
+    close() {
+      fsyncSync(descriptor)
+      closeSync(descriptor)
+    },
+  }
+}
+
+function openFile(directory: string, path: string): number {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    // Append mode: however many descriptors there are, nothing is ever written over.
+    return openSync(path, 'a+', 0o600)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
+    throw new SassError('STATE_UNWRITABLE', `The audit directory ${directory} cannot be written (${code}), and nothing runs unrecorded; give the daemon that directory or set audit.directory.`, { path }, cause)
+  }
+}
+
+/** True where `signature` is the key's over the 32 bytes of a record's hash. */
+export function verifyRecord(publicKey: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean {
+  const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), publicKey])
+  return verify(null, hash, createPublicKey({ key: spki, format: 'der', type: 'spki' }), signature)
+}

@@ -1,0 +1,151 @@
+/**
+ * Small files whole: read within a bound, written so that a crash leaves the old one or the new one, never a part.
+ * A new file is written under a temporary name, synced, then linked or renamed, and the directory is synced.
+ * What is not a regular file is refused before a byte is read: a FIFO would block for ever, a device would not end.
+ * @module
+ */
+import { randomBytes } from 'node:crypto'
+import {
+  chownSync,
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** The errno name (`ENOENT`) of a failed system call, or undefined for any other error. */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** What an errno means for somebody who named a path; falls back to the name itself. */
+export function errnoText(errno: string | undefined): string {
+  switch (errno) {
+    case 'ENOENT':
+      return 'it does not exist'
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission is denied'
+    case 'ENOTDIR':
+      return 'a part of its path is not a directory'
+    case 'EISDIR':
+      return 'it is a directory'
+    case 'EROFS':
+      return 'the file system is read-only'
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'the disk is full'
+    case 'ELOOP':
+      return 'it is a symbolic link'
+    case 'ENOTEMPTY':
+      return 'something else was put there meanwhile'
+    case 'EEXIST':
+      return 'it exists already'
+    default:
+      return errno ?? 'of an unknown error'
+  }
+}
+
+export type BoundedRead =
+  | { readonly ok: true; readonly bytes: Buffer; readonly stats: Stats }
+  | { readonly ok: false; readonly reason: 'not-a-file' | 'too-large'; readonly stats: Stats }
+
+/**
+ * The whole of a regular file of at most `limitBytes`.
+ * @param noFollow refuse a symbolic link as the last part of the path (ELOOP)
+ * @throws the system's error where the file cannot be opened or read
+ */
+export function readBounded(path: string, limitBytes: number, noFollow = false): BoundedRead {
+  const follow = noFollow ? constants.O_NOFOLLOW : 0
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | follow)
+  try {
+    const stats = fstatSync(fd)
+    if (!stats.isFile()) return { ok: false, reason: 'not-a-file', stats }
+    if (stats.size > limitBytes) return { ok: false, reason: 'too-large', stats }
+    // One byte more than allowed, so that a file that grows meanwhile is noticed.
+    const buffer = Buffer.alloc(limitBytes < stats.size + 1 ? limitBytes + 1 : stats.size + 1)
+    let length = 0
+    while (length < buffer.length) {
+      const count = readSync(fd, buffer, length, buffer.length - length, null)
+      if (count === 0) break
+      length += count
+    }
+    if (length > stats.size) return { ok: false, reason: 'too-large', stats }
+    return { ok: true, bytes: buffer.subarray(0, length), stats }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Makes renames and links in `directory` outlive a power cut. */
+export function syncDirectory(directory: string): void {
+  const fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function writeTemporary(path: string, bytes: Uint8Array, mode: number): string {
+  const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
+  const fd = openSync(
+    temporary,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+    mode,
+  )
+  try {
+    for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written)
+    fsyncSync(fd)
+  } catch (error) {
+    unlinkSync(temporary)
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+  return temporary
+}
+
+/**
+ * Writes a file that must not exist yet; an existing one, a dangling link too, is EEXIST and stays as it is.
+ * `mode` is cut by the umask, as open(2) does.
+ */
+export function createFile(path: string, bytes: Uint8Array, mode: number): void {
+  const temporary = writeTemporary(path, bytes, mode)
+  try {
+    linkSync(temporary, path)
+  } finally {
+    unlinkSync(temporary)
+  }
+  syncDirectory(dirname(path))
+}
+
+/**
+ * Writes a file in place of the one that may be there; readers see the old or the new one.
+ * @param owner whom the new file shall belong to; absent: to us
+ */
+export function replaceFile(
+  path: string,
+  bytes: Uint8Array,
+  mode: number,
+  owner?: { readonly uid: number; readonly gid: number },
+): void {
+  const temporary = writeTemporary(path, bytes, mode)
+  try {
+    if (owner !== undefined) chownSync(temporary, owner.uid, owner.gid)
+    renameSync(temporary, path)
+  } catch (error) {
+    unlinkSync(temporary)
+    throw error
+  }
+  syncDirectory(dirname(path))
+}

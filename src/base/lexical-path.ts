@@ -1,0 +1,26 @@
+/**
+ * Paths as text, by the rules of POSIX path resolution without looking at any file: joining, normalising, containing.
+ * Symbolic links are not followed here; whoever opens the result must do so with care (openat, O_NOFOLLOW).
+ * @module
+ */
+
+/** `path` without empty, `.` and `..` segments; `..` at the root stays at the root. `path` must be absolute. */
+function normalize(path: string): string {
+  const kept: string[] = []
+  for (const segment of path.split('/')) {
+    if (segment === '' || segment === '.') continue
+    if (segment === '..') kept.pop()
+    else kept.push(segment)
+  }
+  return `/${kept.join('/')}`
+}
+
+/** The absolute, normalised form of `path`; a relative one starts at `directory`, which must be absolute. */
+export function resolvePath(directory: string, path: string): string {
+  return normalize(path.startsWith('/') ? path : `${directory}/${path}`)
+}
+
+/** True where normalised `path` is `directory` itself or lies beneath it, judged as text. */
+export function isWithin(directory: string, path: string): boolean {
+  return directory === '/' || path === directory || path.startsWith(`${directory}/`)
+}

@@ -1,0 +1,53 @@
+/**
+ * What a command of the command line is, as data and one function. One file a command, each exporting `command`.
+ * @module
+ */
+import type { ParsedArguments } from './arguments.ts'
+
+/** One option. Without `value` it is a flag; `value` is the placeholder that help shows. */
+export type OptionSpec = {
+  /** Long name without the dashes. */
+  readonly name: string
+  /** One letter. */
+  readonly short?: string
+  readonly value?: string
+  /** May be given more than once. */
+  readonly repeat?: true
+  readonly description: string
+}
+
+/** Where a command's words go: results to stdout, everything about them to stderr. */
+export type Output = {
+  /** True with --json: the result is one JSON object on stdout, and nothing else is. */
+  readonly json: boolean
+  /** True where stdout is a terminal that wants colours. */
+  readonly colour: boolean
+  /** The result: the object with --json, else the lines. */
+  result(value: object, lines: readonly string[]): void
+  /** One line for people on stderr. */
+  note(text: string): void
+  /** One sentence of our own on stderr, after `sass-edge: `; with --json too. */
+  warn(sentence: string): void
+  /** One line that begins `sass-edge:` on stderr; with --json also `{error, reason, ...details}` on stdout. */
+  error(error: unknown): void
+}
+
+/** What a command may use of the process it runs in. */
+export type CommandContext = {
+  readonly arguments: ParsedArguments
+  readonly output: Output
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+}
+
+export type Command = {
+  readonly name: string
+  readonly summary: string
+  /** The forms of the command line after `sass-edge `, like `agent add NAME`. */
+  readonly usage: readonly string[]
+  /** Its own options; those of every command are in COMMON_OPTIONS. */
+  readonly options: readonly OptionSpec[]
+  readonly examples: readonly { readonly line: string; readonly does: string }[]
+  /** The exit code; a thrown SassError is told and turned into one by exit-codes.ts. */
+  run(context: CommandContext): Promise<number>
+}

@@ -1,0 +1,90 @@
+/**
+ * `sass-edge config show`: the configuration as it is, as it takes effect, or what applies to one caller
+ * (like `sshd -T -C`).
+ * @module
+ */
+import { parseIpAddress, parseIpRange, rangeContains } from '../base/ip-address.ts'
+import { formatJson } from '../base/json-text.ts'
+import { nearest } from '../base/suggest.ts'
+import type { Config } from '../config.ts'
+import { SassError } from '../errors.ts'
+import { isGiven, optionValue } from './arguments.ts'
+import type { Command } from './command.ts'
+import { EXIT } from './exit-codes.ts'
+import { localConfig, takeWords } from './local-config.node.ts'
+import { SUMMARIES } from './summaries.ts'
+
+/** Which entry of acl.allow lets `from` in; null: none does. */
+function admitting(config: Config, from: string): string | null {
+  const address = parseIpAddress(from)
+  if (address === undefined)
+    throw new SassError('USAGE', '--from is not an IP address: write one like 192.0.2.7.')
+  const entry = config.acl.allow.find((text) => {
+    const range = parseIpRange(text)
+    return text === '*' || (range.ok && rangeContains(range.range, address))
+  })
+  return entry ?? null
+}
+
+/** What holds for one caller: who it is, what bounds it, and whether its address is let in. */
+function callerView(
+  config: Config,
+  as: string | undefined,
+  from: string | undefined,
+): Record<string, unknown> {
+  const view: Record<string, unknown> = {}
+  if (as !== undefined) {
+    const agent = config.agents.find((candidate) => candidate.name === as)
+    if (agent === undefined) {
+      const meant = nearest(
+        as,
+        config.agents.map((candidate) => candidate.name),
+      )
+      const hint = meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`
+      throw new SassError('USAGE', `There is no agent of this name in the configuration: ${hint}.`)
+    }
+    view['agent'] = agent.name
+    view['role'] = agent.role
+    view['capability'] = agent.capability
+    view['bounds'] = config.capabilities[agent.capability]
+    view['security'] = config.security
+    view['session'] = config.session
+    view['deny_response'] = config.defense.deny_response
+  }
+  if (from !== undefined) {
+    const entry = admitting(config, from)
+    view['from'] = from
+    view['admitted'] = entry !== null
+    view['admitted_by'] = entry
+  }
+  return view
+}
+
+export const command: Command = {
+  name: 'config',
+  summary: SUMMARIES.config,
+  usage: ['config show [--effective]', 'config show [--as AGENT] [--from ADDRESS]'],
+  options: [
+    { name: 'effective', description: 'with every default and every path absolute' },
+    { name: 'as', value: 'AGENT', description: 'what applies to this agent' },
+    { name: 'from', value: 'ADDRESS', description: 'whether this address may connect' },
+  ],
+  examples: [
+    { line: 'sass-edge config show --effective', does: 'what the daemon works with' },
+    { line: 'sass-edge config show --as agent --from 192.0.2.7', does: 'what this caller may do' },
+  ],
+  async run(context) {
+    if (takeWords(context, 1)[0] !== 'show')
+      throw new SassError('USAGE', 'config can show: write sass-edge config show.')
+    const loaded = localConfig(context)
+    const { options } = context.arguments
+    const as = optionValue(options, 'as')
+    const from = optionValue(options, 'from')
+    let shown: unknown = loaded.value
+    if (as !== undefined || from !== undefined) shown = callerView(loaded.config, as, from)
+    else if (isGiven(options, 'effective')) shown = loaded.config
+    context.output.note(`# ${loaded.path}`)
+    context.output.result(shown as object, [formatJson(shown)])
+    return EXIT.OK
+  },
+}

@@ -1,0 +1,63 @@
+/**
+ * A user's names for devices, from `hosts.json` in the user's configuration directory; absent: none.
+ * @module
+ */
+import { dirname, resolve } from 'node:path'
+import { errnoOf, errnoText, readBounded } from '../base/files.node.ts'
+import { parseStrictJson } from '../base/strict-json.ts'
+import { type Environment, userConfigDirectory } from '../base/user-directory.ts'
+import { SassError } from '../errors.ts'
+import { HOSTS_FILE_BYTES } from '../limits.ts'
+import { type Hosts, parseHosts, resolveTarget, type Target } from './target.ts'
+
+function refusal(path: string, why: string, cause?: unknown): SassError {
+  return new SassError(
+    'CONFIG_LOAD_FAILED',
+    `The device names ${path} cannot be used, since ${why}: correct the file.`,
+    { path },
+    cause,
+  )
+}
+
+/** Every name; key paths are absolute, relative ones start at the directory of the file. */
+export function loadHosts(environment: Environment): Hosts {
+  const directory = userConfigDirectory(environment)
+  if (directory === undefined) return {}
+  const path = `${directory}/hosts.json`
+  try {
+    const read = readBounded(path, HOSTS_FILE_BYTES)
+    if (!read.ok)
+      throw refusal(
+        path,
+        read.reason === 'too-large'
+          ? `it is larger than ${HOSTS_FILE_BYTES} bytes`
+          : 'it is not a regular file',
+      )
+    const json = parseStrictJson(read.bytes, { size: HOSTS_FILE_BYTES })
+    if (!json.ok) throw refusal(path, json.problem)
+    const result = parseHosts(json.value)
+    if (!result.ok) throw refusal(path, result.problem)
+    return Object.fromEntries(
+      Object.entries(result.hosts).map(([name, { target, key }]) => [
+        name,
+        key === undefined ? { target } : { target, key: resolve(dirname(path), key) },
+      ]),
+    )
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    if (errno === 'ENOENT') return {}
+    throw refusal(path, errnoText(errno), error)
+  }
+}
+
+/** The device that a word of the command line means. SassError USAGE where it means none. */
+export function targetOf(word: string, environment: Environment): Target {
+  const result = resolveTarget(word, loadHosts(environment))
+  if (result.ok) return result.target
+  const shown = JSON.stringify(word.slice(0, 64))
+  throw new SassError(
+    'USAGE',
+    `${shown} names no device, since ${result.problem}: ${result.hint}${result.hint.endsWith('?') ? '' : '.'}`,
+  )
+}

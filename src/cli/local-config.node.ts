@@ -1,0 +1,32 @@
+/**
+ * The configuration that a local command works on: that of --config, else the nearest one.
+ * @module
+ */
+import { findConfig, type LoadedConfig, loadConfig } from '../edge/config-file.node.ts'
+import { SassError } from '../errors.ts'
+import { optionValue } from './arguments.ts'
+import type { CommandContext } from './command.ts'
+
+/** The path of the configuration. SassError CONFIG_LOAD_FAILED where none is named and none is found. */
+export function localConfigPath(context: CommandContext): string {
+  const path =
+    optionValue(context.arguments.options, 'config') ?? findConfig(context.cwd, context.environment)
+  if (path !== undefined) return path
+  throw new SassError(
+    'CONFIG_LOAD_FAILED',
+    `There is no configuration in ${context.cwd}, above it, or in /etc/sass-edge: make one with sass-edge init, or name it with --config.`,
+  )
+}
+
+/** Reads and checks it. SassError CONFIG_LOAD_FAILED or CONFIG_INVALID. */
+export function localConfig(context: CommandContext): LoadedConfig {
+  return loadConfig(localConfigPath(context))
+}
+
+/** Refuses words that the command does not take. SassError USAGE. */
+export function takeWords(context: CommandContext, most: number): readonly string[] {
+  const { positionals, rest } = context.arguments
+  const extra = positionals[most] ?? rest?.[0]
+  if (extra === undefined) return positionals
+  throw new SassError('USAGE', `${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
+}

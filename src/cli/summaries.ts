@@ -1,0 +1,24 @@
+/**
+ * Every command with its one line, in the order of the overview. Kept apart from the commands, so that
+ * `sass-edge --help` need not load any of them.
+ * @module
+ */
+
+export const SUMMARIES = Object.freeze({
+  run: 'run the daemon in the foreground',
+  init: 'make an installation: configuration, keys, state',
+  check: 'check the configuration and this machine before a start',
+  config: 'show the configuration, or what applies to one caller',
+  keygen: 'make a pair of keys',
+  agent: 'add, list and remove the callers that may authenticate',
+  trust: 'pin the key of a device, or list the pins',
+  exec: 'run a command on a device',
+  shell: 'open an interactive program on a device',
+  jobs: 'list what runs on a device',
+  kill: 'send a signal to a running command',
+  ping: 'see whether a device answers',
+  status: 'see what a daemon is doing',
+  version: 'show the version',
+} as const)
+
+export type CommandName = keyof typeof SUMMARIES

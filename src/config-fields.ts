@@ -1,0 +1,312 @@
+/**
+ * Every key of sass.edge.json: kind, default, range, meaning. This one table makes the parser (config.ts), the JSON
+ * Schema, the file as shipped and docs/configuration.md, so none of them can know a key that another does not.
+ * A list says what its absence, emptiness and fullness mean; of two readings the stricter one is the default.
+ * Sources of the defaults: limits.ts, and the draft's sections 4.5, 5.2, 6.4, 8.3 and appendix C.3 behind it.
+ * @module
+ */
+import { AGENT, ALL_WORD, CAPABILITY, DEFAULT_CAPABILITY, WORKSPACE_WORD } from './config-caller-fields.ts'
+import type { ObjectField } from './config-field-kinds.ts'
+import {
+  CONFIG_AGENTS,
+  CONFIG_LIST_ITEMS,
+  DEFAULT_PORT,
+  DRAIN_MS,
+  EXECUTIONS_MAX,
+  KEEPALIVE_MS,
+  RING_BYTES,
+  SESSION_MAX_SECONDS,
+  SESSIONS_MAX,
+  TARPIT_CHUNK_BYTES,
+  TARPIT_CHUNKS,
+  TARPIT_CONCURRENT,
+  TARPIT_DELAY_MS,
+  TARPIT_SEND_TIMEOUT_MS,
+  VI_SWAP_HOLD_SECONDS,
+} from './limits.ts'
+
+const SECONDS_OF_A_YEAR = 31_536_000
+const MIB = 1_048_576
+const GIB = 1_073_741_824
+/** Where the configuration of a whole device lives; the defaults of paths assume it. */
+export const SYSTEM_CONFIG_DIRECTORY = '/etc/sass-edge'
+
+/** The whole file, in the order in which it is shown. */
+export const CONFIG_FIELDS = {
+  kind: 'object',
+  doc: 'The configuration of sass-edge. A relative path starts at the directory of the file.',
+  fields: {
+    listen: {
+      kind: 'object',
+      doc: 'Where the daemon can be reached.',
+      fields: {
+        address: {
+          kind: 'text',
+          format: 'address',
+          maxBytes: 45,
+          default: '127.0.0.1',
+          doc: 'The IP address to listen on; anything but a loopback address needs an explicit acl.allow.',
+        },
+        port: {
+          kind: 'integer',
+          min: 0,
+          max: 65_535,
+          default: DEFAULT_PORT,
+          doc: 'The TCP port; 0 takes any free one and says which.',
+        },
+        admin_socket: {
+          kind: 'path',
+          default: '/run/sass-edge/admin.sock',
+          doc: 'The Unix socket of the operator on the device itself: mode 0600, at most 107 bytes long.',
+        },
+      },
+    },
+    state_directory: {
+      kind: 'path',
+      default: '/var/lib/sass-edge',
+      doc: 'Where the daemon keeps what must outlive it; made with mode 0700.',
+    },
+    tls: {
+      kind: 'object',
+      doc: 'The identity of the device. Without the two files they are made at the first start.',
+      fields: {
+        certificate: {
+          kind: 'path',
+          default: { under: 'state_directory', name: 'tls.crt' },
+          doc: 'The certificate in PEM; clients pin the SHA-256 of its public key.',
+        },
+        key: {
+          kind: 'path',
+          default: { under: 'state_directory', name: 'tls.key' },
+          doc: 'Its private key in PEM, mode 0600.',
+        },
+        client_ca: {
+          kind: 'path',
+          default: null,
+          nullable: true,
+          doc: 'A CA in PEM; with it every client must also show a certificate from it whose CN is its name. null: none asked for.',
+        },
+        groups: {
+          kind: 'choice',
+          choices: ['default', 'metered'],
+          default: 'default',
+          doc: '`default` offers X25519MLKEM768 before X25519; `metered` only X25519, which saves 2.3 KB of every handshake.',
+        },
+      },
+    },
+    acl: {
+      kind: 'object',
+      doc: 'Who may connect at all, judged before TLS.',
+      fields: {
+        allow: {
+          kind: 'list',
+          item: {
+            kind: 'text',
+            format: 'range',
+            maxBytes: 49,
+            doc: 'A CIDR range, a single address, or `*`; an IPv4-mapped IPv6 peer counts as IPv4.',
+          },
+          maxItems: CONFIG_LIST_ITEMS,
+          default: ['127.0.0.0/8', '::1'],
+          doc: 'The sources whose connections are taken; every other one is reset without a byte.',
+          absent: 'loopback only, and an error where listen.address is not loopback',
+          empty: 'nobody may connect over TCP; the admin socket still works',
+          full: '`["*"]`: everybody may connect',
+        },
+      },
+    },
+    agents: {
+      kind: 'list',
+      item: AGENT,
+      maxItems: CONFIG_AGENTS,
+      default: [],
+      doc: 'The callers that may authenticate.',
+      absent: 'nobody can authenticate',
+      empty: 'nobody can authenticate',
+      full: 'there is no wildcard: every caller is listed',
+    },
+    capabilities: {
+      kind: 'map',
+      value: CAPABILITY,
+      maxEntries: CONFIG_AGENTS,
+      doc: 'Capability sets by name. Absent: only `default` as shipped. Empty: none, so no agent can be listed.',
+      default: {
+        [DEFAULT_CAPABILITY]: {
+          allowed_commands: [ALL_WORD],
+          allowed_paths: [WORKSPACE_WORD],
+          allowed_env: [ALL_WORD],
+        },
+      },
+    },
+    security: {
+      kind: 'object',
+      doc: 'What holds for every agent.',
+      fields: {
+        workspace_root: {
+          kind: 'path',
+          default: { under: 'state_directory', name: 'workspace' },
+          doc: 'Where a command starts that names no working directory.',
+        },
+        allow_shell: {
+          kind: 'boolean',
+          default: true,
+          doc: 'Whether a command shell (sh, bash and their kin) may be the program of a command.',
+        },
+      },
+    },
+    session: {
+      kind: 'object',
+      doc: 'Authenticated callers.',
+      fields: {
+        max_duration_seconds: {
+          kind: 'integer',
+          min: 1,
+          max: SECONDS_OF_A_YEAR,
+          default: SESSION_MAX_SECONDS,
+          doc: 'How long a session lives before it must be renewed.',
+        },
+        max_sessions: {
+          kind: 'integer',
+          min: 1,
+          max: 1_024,
+          default: SESSIONS_MAX,
+          doc: 'Sessions at the same time.',
+        },
+        bind_ip: {
+          kind: 'boolean',
+          default: true,
+          doc: 'Whether a session may be resumed only from the address that it was made from.',
+        },
+        ring_bytes: {
+          kind: 'integer',
+          min: 4_096,
+          max: 64 * MIB,
+          default: RING_BYTES,
+          doc: 'Output kept of each stream of an execution for a client that comes back; all rings are made at start.',
+        },
+        keepalive_seconds: {
+          kind: 'integer',
+          min: 1,
+          max: 3_600,
+          default: KEEPALIVE_MS / 1_000,
+          doc: 'Idle time after which the daemon asks whether the client is still there.',
+        },
+      },
+    },
+    execution: {
+      kind: 'object',
+      doc: 'Running commands.',
+      fields: {
+        max_concurrent: {
+          kind: 'integer',
+          min: 1,
+          max: 256,
+          default: EXECUTIONS_MAX,
+          doc: 'Executions of all agents at the same time; the next one waits in line.',
+        },
+        drain_seconds: {
+          kind: 'integer',
+          min: 0,
+          max: 3_600,
+          default: DRAIN_MS / 1_000,
+          doc: 'How long running commands may finish when the daemon is asked to stop.',
+        },
+      },
+    },
+    defense: {
+      kind: 'object',
+      doc: 'What a refused caller gets to see.',
+      fields: {
+        tarpit: {
+          kind: 'object',
+          doc: 'Slow noise for callers that fail to authenticate.',
+          fields: {
+            chunk_bytes: {
+              kind: 'integer',
+              min: 1,
+              max: TARPIT_CHUNK_BYTES,
+              default: TARPIT_CHUNK_BYTES,
+              doc: 'Noise in one write.',
+            },
+            total_bytes: {
+              kind: 'integer',
+              min: 1,
+              max: GIB,
+              default: TARPIT_CHUNK_BYTES * TARPIT_CHUNKS,
+              doc: 'Noise for one caller in all, at least chunk_bytes.',
+            },
+            delay_ms: {
+              kind: 'integer',
+              min: 1,
+              max: 60_000,
+              default: TARPIT_DELAY_MS,
+              doc: 'Pause between two writes.',
+            },
+            max_concurrent: {
+              kind: 'integer',
+              min: 0,
+              max: 1_024,
+              default: TARPIT_CONCURRENT,
+              doc: 'Callers held at the same time; beyond it, and with 0 always, the connection is reset.',
+            },
+            send_timeout_ms: {
+              kind: 'integer',
+              min: 1,
+              max: 60_000,
+              default: TARPIT_SEND_TIMEOUT_MS,
+              doc: 'A write that is not taken within this time ends the connection.',
+            },
+          },
+        },
+        vi_swap: {
+          kind: 'object',
+          doc: 'The editor screen that an agent gets in place of a refusal.',
+          fields: {
+            hold_seconds: {
+              kind: 'integer',
+              min: 1,
+              max: 86_400,
+              default: VI_SWAP_HOLD_SECONDS,
+              doc: 'How long the screen keeps its slot before the stream ends.',
+            },
+          },
+        },
+        deny_response: {
+          kind: 'choice',
+          choices: ['vi_swap', 'reason'],
+          default: 'vi_swap',
+          doc: '`vi_swap` shows the screen; `reason` tells the agent why instead: for a lab, since it helps an attacker.',
+        },
+      },
+    },
+    audit: {
+      kind: 'object',
+      doc: 'The record of every decision.',
+      fields: {
+        directory: {
+          kind: 'path',
+          default: { under: 'state_directory', name: 'audit' },
+          doc: 'Where the chain is written; made with mode 0700.',
+        },
+      },
+    },
+    log: {
+      kind: 'object',
+      doc: 'Lines on stderr for the operator.',
+      fields: {
+        format: {
+          kind: 'choice',
+          choices: ['text', 'json'],
+          default: 'text',
+          doc: '`text` is key=value, `json` one object a line.',
+        },
+        level: {
+          kind: 'choice',
+          choices: ['debug', 'info', 'warn', 'error'],
+          default: 'info',
+          doc: 'The least important lines that are written.',
+        },
+      },
+    },
+  },
+} as const satisfies ObjectField

@@ -1,0 +1,91 @@
+/**
+ * Capability sets: which commands and paths an agent may use. Deny first, and what nothing allows is denied.
+ * A command pattern is split at spaces; its first word is a program by base name or absolute path, each further one
+ * must equal the argument at its place; `*` inside a word stands for any run of characters, and a pattern of `*`
+ * alone for every command. A path pattern covers the path itself and everything beneath; `*` alone covers all.
+ * Matching is linear in the input and builds no regular expression.
+ * Rules: docs/responses.md, section 1 (layer 7); docs/configuration.md for absent, empty and full.
+ * @module
+ */
+import { canonicalize } from '../base/canonical-json.ts'
+import { sha256 } from '../base/hash.ts'
+import { isWithin } from '../base/lexical-path.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+
+export type CapabilitySet = {
+  readonly allowed_commands: readonly string[]
+  readonly denied_commands: readonly string[]
+  readonly allowed_paths: readonly string[]
+  readonly denied_paths: readonly string[]
+  readonly max_concurrent: number
+  readonly timeout_seconds: number | null
+  readonly max_file_size_bytes: number
+  readonly allowed_env: readonly string[]
+  readonly output_bytes: number | null
+}
+
+/** SHA-256 of the RFC 8785 JSON of the set, 32 bytes: what AuthResponse carries. */
+export function capabilityHash(set: CapabilitySet): Uint8Array {
+  return sha256(encodeUtf8(canonicalize(set)))
+}
+
+/**
+ * True where `word` fits `pattern`, in which `*` stands for any run of characters. Greedy with one point of return,
+ * which is enough for `*` alone and keeps the cost at the product of both lengths at worst.
+ */
+export function matchesWord(pattern: string, word: string): boolean {
+  let p = 0
+  let w = 0
+  let star = -1
+  let mark = 0
+  while (w < word.length) {
+    if (pattern[p] === '*') {
+      star = p++
+      mark = w
+    } else if (p < pattern.length && pattern[p] === word[w]) {
+      p++
+      w++
+    } else if (star !== -1) {
+      p = star + 1
+      w = ++mark
+    } else return false
+  }
+  while (pattern[p] === '*') p++
+  return p === pattern.length
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** True where the pattern names this command. `resolved` is the absolute path of the program, where one was found. */
+export function matchesCommand(pattern: string, argv: readonly string[], resolved: string | undefined): boolean {
+  const words = pattern.split(' ').filter((word) => word !== '')
+  const [program, ...rest] = words
+  if (program === undefined) return false
+  if (program === '*' && rest.length === 0) return true
+  const command = argv[0] ?? ''
+  // A pattern with a directory means that very file; without one it means the program by its name, however called.
+  const candidates = program.includes('/') ? [resolved ?? command] : [baseName(command), baseName(resolved ?? command)]
+  if (!candidates.some((candidate) => matchesWord(program, candidate))) return false
+  return rest.every((word, index) => matchesWord(word, argv[index + 1] ?? '') && index + 1 < argv.length)
+}
+
+/** True where the pattern covers the absolute, normalised path. */
+export function matchesPath(pattern: string, path: string): boolean {
+  return pattern === '*' || isWithin(pattern, path)
+}
+
+export type Permission = 'allowed' | 'denied' | 'unlisted'
+
+/** Deny first; a missing match is `unlisted`. */
+export function permitsCommand(set: CapabilitySet, argv: readonly string[], resolved: string | undefined): Permission {
+  // Denied by either name: a program called by an alias is still the program that it resolves to.
+  if (set.denied_commands.some((pattern) => matchesCommand(pattern, argv, resolved))) return 'denied'
+  return set.allowed_commands.some((pattern) => matchesCommand(pattern, argv, resolved)) ? 'allowed' : 'unlisted'
+}
+
+export function permitsPath(set: CapabilitySet, path: string): Permission {
+  if (set.denied_paths.some((pattern) => matchesPath(pattern, path))) return 'denied'
+  return set.allowed_paths.some((pattern) => matchesPath(pattern, path)) ? 'allowed' : 'unlisted'
+}

@@ -1,0 +1,61 @@
+/**
+ * What the decision gives: one of six responses, and why. The union is closed; there is no seventh and no else.
+ * Rules: docs/responses.md.
+ * @module
+ */
+import type { Code } from '../errors.ts'
+import type { Warrant } from './warrant.ts'
+
+export const RESPONSES = Object.freeze(['EXECUTE', 'CHALLENGE', 'THROTTLE', 'VI_SWAP', 'TARPIT', 'DROP'] as const)
+export type Response = (typeof RESPONSES)[number]
+
+/** R1 to R6, as SecurityStatus counts them. */
+export const RESPONSE_NUMBERS: Readonly<Record<Response, number>> = Object.freeze({
+  EXECUTE: 1,
+  CHALLENGE: 2,
+  THROTTLE: 3,
+  VI_SWAP: 4,
+  TARPIT: 5,
+  DROP: 6,
+})
+
+/** The layers in their order: the first that does not pass decides. */
+export const LAYER_NAMES = Object.freeze([
+  'acl',
+  'transport',
+  'identity',
+  'session',
+  'level',
+  'completeness',
+  'tool_access',
+  'delegation',
+  'capability',
+  'specifics',
+  '13policy',
+  'quota',
+] as const)
+export type LayerName = (typeof LAYER_NAMES)[number]
+
+export type Severity = 'info' | 'warning' | 'critical'
+
+type Decided = {
+  /** The name of the code in the table of errors.ts; undefined for R1. */
+  readonly code: Code | undefined
+  /** `all` when every layer passed. */
+  readonly layer: LayerName | 'all'
+  /** What in that layer decided: a stable name, for the audit and for people. */
+  readonly rule: string
+  /** One sentence for the operator; never sent to an agent but for a caller's plain mistake. */
+  readonly reason: string
+  readonly severity: Severity
+  readonly enhancedAudit: boolean
+}
+
+/** A refusal of a caller's plain mistake is answered with the reason (STATUS); `ends` also ends the connection. */
+export type Mistake = { readonly kind: 'mistake'; readonly ends: boolean } & Decided
+
+/** A warrant exists exactly when the response is EXECUTE. */
+export type Verdict =
+  | ({ readonly kind: 'response'; readonly response: 'EXECUTE'; readonly warrant: Warrant } & Decided)
+  | ({ readonly kind: 'response'; readonly response: Exclude<Response, 'EXECUTE'> } & Decided)
+  | Mistake

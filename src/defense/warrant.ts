@@ -1,0 +1,51 @@
+/**
+ * A warrant permits one action, once: it is minted by the adjudicator alone, bound to session, cycle and the
+ * SHA-256 of the exact action, and redeemed by whatever touches the world before it does. It cannot be forged or
+ * copied: only objects that this file made carry its private field.
+ * Rules: docs/responses.md, section 6.
+ * @module
+ */
+import { canonicalize } from '../base/canonical-json.ts'
+import { sha256 } from '../base/hash.ts'
+import { encodeHex } from '../base/hex.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+import { SassError } from '../errors.ts'
+import type { Action } from './facts.ts'
+
+/** SHA-256 of the RFC 8785 form of the action, lower-case hex. */
+export function actionDigest(action: Action): string {
+  return encodeHex(sha256(encodeUtf8(canonicalize(action))))
+}
+
+export class Warrant {
+  /** SHA-256 over session, cycle and action digest, hex: equal inputs give equal ids. */
+  readonly id: string
+  readonly sessionId: string
+  readonly cycle: number
+  readonly actionDigest: string
+  #redeemed = false
+
+  private constructor(sessionId: string, cycle: number, digest: string) {
+    this.sessionId = sessionId
+    this.cycle = cycle
+    this.actionDigest = digest
+    this.id = encodeHex(sha256(encodeUtf8(`sass-warrant-v1\n${sessionId}\n${cycle}\n${digest}`)))
+  }
+
+  /** For the adjudicator alone; a test walks the imports and proves it. */
+  static mint(sessionId: string, cycle: number, action: Action): Warrant {
+    return new Warrant(sessionId, cycle, actionDigest(action))
+  }
+
+  /**
+   * Spends the warrant for exactly this action. Throws INTERNAL when it is not one of ours, was spent before, or was
+   * minted for another action: nothing may then be done.
+   */
+  static redeem(warrant: Warrant, action: Action): void {
+    if (!(#redeemed in warrant)) throw new SassError('INTERNAL', 'An action came without a warrant; nothing was done.')
+    if (warrant.#redeemed) throw new SassError('INTERNAL', 'A warrant was used twice; nothing was done.')
+    if (warrant.actionDigest !== actionDigest(action))
+      throw new SassError('INTERNAL', 'A warrant was used for another action than it permits; nothing was done.')
+    warrant.#redeemed = true
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * The daemon's TLS identity: reads the key and the certificate, or makes a self-signed pair at the first start.
+ * Clients pin the SHA-256 of the public key (docs/protocol.md, section 1), so the key is the identity and the
+ * certificate only carries it: dates are not checked, for a board may have no clock, and a key that has lost its
+ * certificate gets a new one without any pin breaking.
+ * Refuses: a key that others can read, a pair that does not match, weak or unusable keys, anything but PEM, and to
+ * write over what is there. Never makes a key for a certificate that exists: that pair is somebody's, and incomplete.
+ * @module
+ */
+
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from 'node:crypto'
+import { dirname } from 'node:path'
+import { type BoundedRead, createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
+import { SassError } from '../errors.ts'
+
+/** A chain of four RSA certificates takes 8 KiB; nobody sends 64 KiB in a handshake. */
+const PEM_FILE_BYTES = 65_536
+/** NIST SP 800-131A and the minimum of TLS clients. */
+const RSA_BITS_MIN = 2_048
+/** RFC 8446, section 4.2.3: the curves that a CertificateVerify may be signed on. */
+const TLS_CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
+const KEY_MODE = 0o600
+const CERTIFICATE_MODE = 0o644
+
+/** What a TLS server needs, and what clients pin. */
+export interface TlsIdentity {
+  readonly keyPem: string
+  readonly certificatePem: string
+  /** SHA-256 of the DER SubjectPublicKeyInfo. */
+  readonly spkiSha256: Uint8Array
+  /** True where this call made the certificate. */
+  readonly created: boolean
+}
+
+/**
+ * Reads the pair at the two paths, or makes what is missing: both files at the first start, the certificate alone for
+ * an Ed25519 key without one (what a crash between the two leaves). Files appear whole or not at all; of two daemons
+ * that start at once, both return the pair of whichever came first.
+ * @throws SassError TLS_CERT_INVALID for a file that cannot serve, STATE_UNWRITABLE where a file cannot be made.
+ */
+export async function ensureCertificate(
+  keyPath: string,
+  certificatePath: string,
+  options: { readonly commonName: string },
+): Promise<TlsIdentity> {
+  let keyFile = readPem(keyPath, 'key')
+  let certificateFile = readPem(certificatePath, 'certificate')
+  const created = certificateFile === undefined
+  if (keyFile === undefined) {
+    if (certificateFile !== undefined) {
+      throw invalid(
+        `The certificate ${certificatePath} has no key at ${keyPath}, so the daemon cannot prove that it is its own: put the key back, or remove the certificate to have a new pair made.`,
+        keyPath,
+      )
+    }
+    publish(
+      keyPath,
+      generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      KEY_MODE,
+    )
+    keyFile = reread(keyPath, 'key')
+  }
+  const key = checkKey(keyFile, keyPath)
+  if (certificateFile === undefined) {
+    if (key.asymmetricKeyType !== 'ed25519') {
+      throw invalid(
+        `The key ${keyPath} has no certificate at ${certificatePath}, and only for Ed25519 keys is one made: put the certificate there, or remove the key to have a new pair made.`,
+        certificatePath,
+      )
+    }
+    // Only a first start needs the encoder: it is loaded here and not before.
+    const { selfSigned } = await import('./self-signed.node.ts')
+    publish(certificatePath, selfSigned(key, options.commonName), CERTIFICATE_MODE)
+    certificateFile = reread(certificatePath, 'certificate')
+  }
+  const certificate = checkCertificate(certificateFile.text, certificatePath)
+  if (!certificate.checkPrivateKey(key)) {
+    throw invalid(
+      `The certificate ${certificatePath} does not belong to the key ${keyPath}, so no handshake could succeed: put back the pair that belongs together.`,
+      certificatePath,
+    )
+  }
+  return {
+    keyPem: keyFile.text,
+    certificatePem: certificateFile.text,
+    spkiSha256: spkiDigest(certificate),
+    created,
+  }
+}
+
+/**
+ * The pin of a certificate: `sha256:` and the unpadded base64url of the SHA-256 of its SubjectPublicKeyInfo.
+ * @throws SassError TLS_CERT_INVALID where `certificate` (parsed, PEM, or DER) is none.
+ */
+export function spkiFingerprint(certificate: X509Certificate | string | Uint8Array): string {
+  const parsed = certificate instanceof X509Certificate ? certificate : parseCertificate(certificate, 'given')
+  return `sha256:${spkiDigest(parsed).toString('base64url')}`
+}
+
+function spkiDigest(certificate: X509Certificate): Buffer {
+  return createHash('sha256')
+    .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
+    .digest()
+}
+
+interface PemFile {
+  readonly text: string
+  readonly mode: number
+}
+
+/** The file, or undefined where there is none. Symbolic links are followed: certificate tools rotate by them. */
+function readPem(path: string, what: 'key' | 'certificate'): PemFile | undefined {
+  let file: BoundedRead
+  try {
+    file = readBounded(path, PEM_FILE_BYTES)
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'ENOENT') return undefined
+    throw invalid(
+      `The TLS ${what} ${path} cannot be read because ${errnoText(errno)}: give a file that the daemon's user can read.`,
+      path,
+      error,
+    )
+  }
+  if (file.ok) return { text: file.bytes.toString('latin1'), mode: file.stats.mode & 0o7777 }
+  throw invalid(
+    file.reason === 'not-a-file'
+      ? `The TLS ${what} ${path} is not a regular file: give the path of a PEM file.`
+      : `The TLS ${what} ${path} has ${file.stats.size} bytes, more than the ${PEM_FILE_BYTES} that are read: give a PEM file with the ${what} alone.`,
+    path,
+  )
+}
+
+/** What was just published, by this daemon or by one that was faster. */
+function reread(path: string, what: 'key' | 'certificate'): PemFile {
+  const file = readPem(path, what)
+  if (file !== undefined) return file
+  throw invalid(
+    `The TLS ${what} ${path} vanished while the daemon started: start it again, and nothing else on that directory.`,
+    path,
+  )
+}
+
+function checkKey(file: PemFile, path: string): KeyObject {
+  if (file.mode !== KEY_MODE) {
+    throw invalid(
+      `The TLS key ${path} has mode ${octal(file.mode)}, so it may not be a secret any more: run chmod ${octal(KEY_MODE)} ${path}, or replace it if others have read it.`,
+      path,
+    )
+  }
+  let key: KeyObject
+  try {
+    key = createPrivateKey({ key: file.text, format: 'pem' })
+  } catch (error) {
+    throw invalid(
+      `The TLS key ${path} is not an unencrypted private key in PEM: give one as openssl genpkey writes it.`,
+      path,
+      error,
+    )
+  }
+  const problem = weakness(key)
+  if (problem !== undefined)
+    throw invalid(`The TLS key ${path} is ${problem}: give an Ed25519 key, P-256, or RSA of 2048 bits.`, path)
+  return key
+}
+
+/** Why a key cannot sign a TLS 1.3 handshake that a client should believe, or undefined. */
+function weakness(key: KeyObject): string | undefined {
+  const details = key.asymmetricKeyDetails ?? {}
+  switch (key.asymmetricKeyType) {
+    case 'ed25519':
+      return undefined
+    case 'ec':
+      return TLS_CURVES.has(details.namedCurve ?? '')
+        ? undefined
+        : `on the curve ${details.namedCurve}, which TLS 1.3 does not have`
+    case 'rsa':
+    case 'rsa-pss':
+      return (details.modulusLength ?? 0) >= RSA_BITS_MIN
+        ? undefined
+        : `an RSA key of ${details.modulusLength} bits, less than the ${RSA_BITS_MIN} that clients accept`
+    default:
+      return `of the type ${key.asymmetricKeyType}, which TLS 1.3 clients do not accept`
+  }
+}
+
+function checkCertificate(text: string, path: string): X509Certificate {
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) {
+    throw invalid(
+      `The TLS certificate ${path} is not PEM: give a file that begins with -----BEGIN CERTIFICATE-----.`,
+      path,
+    )
+  }
+  return parseCertificate(text, path)
+}
+
+function parseCertificate(certificate: string | Uint8Array, path: string): X509Certificate {
+  try {
+    return new X509Certificate(certificate)
+  } catch (error) {
+    throw invalid(
+      `The TLS certificate (${path}) cannot be parsed: put back a whole X.509 certificate.`,
+      path,
+      error,
+    )
+  }
+}
+
+/** Makes a file that is whole or absent. One that is there already, from a daemon that was faster, stays as it is. */
+function publish(path: string, text: string, mode: number): void {
+  try {
+    createFile(path, Buffer.from(text), mode)
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'EEXIST') return
+    throw new SassError(
+      'STATE_UNWRITABLE',
+      `The TLS file ${path} cannot be made because ${errnoText(errno)}, so there is no identity to serve with: make ${dirname(path)} a directory that the daemon's user can write.`,
+      { path, errno },
+      error,
+    )
+  }
+}
+
+function invalid(message: string, path: string, cause?: unknown): SassError {
+  return new SassError('TLS_CERT_INVALID', message, { path }, cause)
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0')
+}

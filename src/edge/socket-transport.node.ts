@@ -1,0 +1,55 @@
+/**
+ * The Transport port over a Node stream socket, TLS or plain: writes of one turn travel in one record, and what the
+ * kernel has not taken is counted.
+ * @module
+ */
+import type { Socket } from 'node:net'
+import type { Transport, TransportAgreement, TransportEvents } from '../ports.ts'
+
+export type SocketTransportOptions = {
+  readonly kind: Transport['kind']
+  readonly remoteAddress: string
+  readonly agreement: TransportAgreement
+  readonly peerUserId: number | undefined
+  readonly exportKeyingMaterial: Transport['exportKeyingMaterial']
+  readonly reset: () => void
+}
+
+export function createSocketTransport(socket: Socket, options: SocketTransportOptions): Transport {
+  let isCorked = false
+
+  function uncork(): void {
+    isCorked = false
+    socket.uncork()
+  }
+
+  return {
+    ...options,
+    write(bytes, taken) {
+      if (!isCorked) {
+        isCorked = true
+        socket.cork()
+        process.nextTick(uncork)
+      }
+      if (taken === undefined) socket.write(bytes)
+      // An error calls back too; the buffer is free then as well.
+      else socket.write(bytes, taken)
+    },
+    get waitingBytes() {
+      return socket.writableLength
+    },
+    pauseReading: () => socket.pause(),
+    resumeReading: () => socket.resume(),
+    end: () => socket.end(),
+  }
+}
+
+/** Joins a socket's events to whoever listens. */
+export function tellEvents(socket: Socket, events: TransportEvents): void {
+  socket.on('data', (bytes: Buffer) => events.data(bytes))
+  socket.on('drain', () => events.drained())
+  socket.on('end', () => events.ended())
+  // A reset or a timeout is an end like any other; 'close' follows and tells.
+  socket.on('error', () => {})
+  socket.on('close', () => events.closed())
+}

@@ -1,0 +1,123 @@
+/**
+ * Every number of the system, with its unit in its name and its source or reason beside it.
+ * Two parts: what the specification fixes, and what this implementation chose. Nothing else holds a magic number.
+ * @module
+ */
+
+// ---- Specification: SASS draft and docs/protocol.md -------------------------------------------------------
+
+/** Draft 4.5: the port of the protocol. */
+export const DEFAULT_PORT = 19284
+/** Draft 4.3: the application protocol, required on both sides. */
+export const ALPN_PROTOCOL = 'x-sakirpc-v5'
+/** protocol.md 1: TLS 1.3 suites in the order offered; nothing else is. */
+export const TLS_CIPHERS = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256'
+/** protocol.md 1: key exchange groups; the hybrid first, as OpenSSH does today. */
+export const TLS_GROUPS = 'X25519MLKEM768:X25519'
+/** For links where 2.3 KB more in the handshake matter (field-notes 3.1). */
+export const TLS_GROUPS_METERED = 'X25519'
+/** protocol.md 4: RFC 9266 channel binding. */
+export const CHANNEL_BINDING_LABEL = 'EXPORTER-Channel-Binding'
+export const CHANNEL_BINDING_BYTES = 32
+/** protocol.md 4: the first element of the signed array. */
+export const AUTH_CONTEXT = 'SASS-AUTH-v1.4'
+export const AUTH_NONCE_BYTES = 16
+/** protocol.md 1: before authentication. */
+export const LOGIN_GRACE_MS = 10_000
+export const UNAUTHENTICATED_TOTAL_BYTES = 4_096
+export const UNAUTHENTICATED_FRAME_BYTES = 1_024
+/** protocol.md 2: a 64 KiB chunk and its head. */
+export const FRAME_BYTES = 69_632
+export const CHUNK_BYTES = 65_536
+export const CBOR_DEPTH = 8
+export const STREAMS_PER_CONNECTION = 32
+/** protocol.md 2: credit of each stream and direction until Authenticate agrees another. */
+export const INITIAL_WINDOW_BYTES = 65_536
+export const MIN_WINDOW_BYTES = 4_096
+export const MAX_WINDOW_BYTES = 1_048_576
+/** protocol.md 2: PING of an idle connection, and what counts as dead. */
+export const KEEPALIVE_MS = 60_000
+export const KEEPALIVE_MAX_MS = 300_000
+export const KEEPALIVE_UNANSWERED = 2
+/** protocol.md 3. */
+export const EXECUTION_ID_BYTES = 16
+export const UNARY_OUTPUT_BYTES = 1_048_576
+export const KEPT_RESULTS_PER_KEY = 1_000
+export const KEPT_RESULT_MS = 24 * 3_600_000
+/** Draft 6.2 and 6.3: the payload gate. */
+export const PAYLOAD_PLAIN_BYTES = 5_242_880
+export const PAYLOAD_HEADER_MS = 50
+/** Draft 5.2. */
+export const SESSION_MAX_SECONDS = 3_600
+export const SESSIONS_MAX = 10
+/** Draft 6.4: the resumption window of each stream of an execution. */
+export const RING_BYTES = 1_048_576
+/** Draft 8.3.1: how long the vi screen holds its slot. */
+export const VI_SWAP_HOLD_SECONDS = 3_600
+/** Draft 8.3.2, 8.3.3 and appendix C.3: the tarpit. */
+export const TARPIT_CHUNK_BYTES = 65_536
+export const TARPIT_CHUNKS = 640
+export const TARPIT_DELAY_MS = 500
+export const TARPIT_CONCURRENT = 32
+export const TARPIT_SEND_TIMEOUT_MS = 3_000
+/** sandbox.md: between SIGTERM and SIGKILL. */
+export const TERM_TO_KILL_MS = 2_000
+
+// ---- Implementation: chosen here, with the reason ---------------------------------------------------------
+
+/** Items of one CBOR frame: a map of 10^6 keys would cost 0.7 s to build, 4,096 cost under 3 ms. */
+export const CBOR_ITEMS = 4_096
+/** execve itself refuses more (MAX_ARG_STRLEN is 128 KiB an argument); a command's facts must stay small. */
+export const ARGUMENTS_MAX = 4_096
+export const ARGUMENT_BYTES = 131_072
+export const ENVIRONMENT_MAX = 256
+/** PATH_MAX of Linux. */
+export const PATH_BYTES = 4_096
+export const AGENT_NAME_BYTES = 64
+/** Blocks of a Zstd frame: 5 MiB need 40 full ones; 400 KB of tiny ones cost 5.7 s. */
+export const ZSTD_BLOCKS = 512
+/** Connections that have not authenticated yet; a half-open one costs about 60 KiB. */
+export const UNAUTHENTICATED_CONNECTIONS = 128
+export const CONNECTIONS_MAX = 64
+/** Executions at once in the whole daemon: two rings each come from the pool made at start. */
+export const EXECUTIONS_MAX = 32
+/** Finished executions whose rings are kept for re-attach, oldest released first when a slot is needed. */
+export const STDIN_QUEUE_BYTES = 1_048_576
+/** One read of a pipe; as large as the chunk that carries it. */
+export const PIPE_READ_BYTES = 65_536
+/** Bytes handed to a socket and not yet taken by the kernel; above it, sources are paused. */
+export const SOCKET_HIGH_WATER_BYTES = 262_144
+/** Drain at SIGTERM: executions that are still running after it are ended. */
+export const DRAIN_MS = 5_000
+/** Command timeout where neither request nor capability set one; 0 would mean for ever. */
+export const CONFIG_BYTES = 1_048_576
+export const LOG_FIELD_CHARS = 256
+/** Connect, TLS handshake and Authenticate of a client. */
+export const CONNECT_TIMEOUT_MS = 15_000
+/** Problems listed of one configuration; more of them say nothing new. */
+export const CONFIG_PROBLEMS = 100
+/** sun_path of a Unix socket is 108 bytes with its NUL (unix(7)). */
+export const SOCKET_PATH_BYTES = 107
+/** The ring pool is made at start: two rings for each execution that may run. */
+export const RING_POOL_BYTES = 1_073_741_824
+/** A list of a capability set or the allow-list; more belongs into ranges and directories. */
+export const CONFIG_LIST_ITEMS = 4_096
+/** Agents and capability sets of one configuration, which fits CONFIG_BYTES. */
+export const CONFIG_AGENTS = 1_024
+/** An Ed25519 seed or public key as the raw bytes that a key file holds. */
+export const KEY_FILE_BYTES = 32
+/** Known devices of one user: 10,000 pins are about 1 MB. */
+export const PIN_FILE_BYTES = 1_048_576
+/** Names in a user's hosts.json. */
+export const HOSTS_FILE_BYTES = 1_048_576
+/** How long an expired session without work may still be taken back by its caller. */
+export const SESSION_KEPT_EXPIRED_MS = 600_000
+/** Bulk output on its way to the sockets of the whole daemon: 32 frames of 68 KiB, of which one connection may hold 4. */
+export const OUTPUT_BUFFERS = 32
+export const OUTPUT_BUFFERS_PER_CONNECTION = 4
+/** How often sessions and idle connections are looked at. */
+export const TICK_MS = 1_000
+/** Lines of info and warn in one second; what is more is counted. */
+export const LOG_LINES_PER_SECOND = 50
+/** One record of the audit chain; ours are under 1 KiB. */
+export const AUDIT_LINE_BYTES = 65_536

@@ -1,0 +1,112 @@
+/**
+ * The program: argv to one command, loaded only when it is the one, and the only process.exit.
+ * Refuses a Node that is too old before anything else is loaded.
+ * @module
+ */
+import { nearest } from './base/suggest.ts'
+import { isGiven, parseArguments } from './cli/arguments.ts'
+import type { Command } from './cli/command.ts'
+import { EXIT, exitOfError } from './cli/exit-codes.ts'
+import { commandHelp, overviewHelp } from './cli/help.ts'
+import { createOutput, writeAll } from './cli/output.node.ts'
+import { type CommandName, SUMMARIES } from './cli/summaries.ts'
+import { asSassError, SassError } from './errors.ts'
+
+const STDOUT_FD = 1
+/** node:ffi, which starts every process, and the fixes it needs came with this release. */
+const NODE_MAJOR = 26
+const NODE_MINOR = 10
+
+const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Command }>>> = {
+  run: () => import('./cli/run.node.ts'),
+  init: () => import('./cli/init.node.ts'),
+  check: () => import('./cli/check.node.ts'),
+  config: () => import('./cli/config.node.ts'),
+  keygen: () => import('./cli/keygen.node.ts'),
+  agent: () => import('./cli/agent.node.ts'),
+  trust: () => import('./cli/trust.node.ts'),
+  exec: () => import('./cli/exec.node.ts'),
+  shell: () => import('./cli/shell.node.ts'),
+  jobs: () => import('./cli/jobs.node.ts'),
+  kill: () => import('./cli/kill.node.ts'),
+  ping: () => import('./cli/ping.node.ts'),
+  status: () => import('./cli/status.node.ts'),
+  version: () => import('./cli/version.node.ts'),
+}
+
+function isCommandName(word: string | undefined): word is CommandName {
+  return word !== undefined && Object.hasOwn(LOADERS, word)
+}
+
+/** The index of the command's name: the first word that is no common option or the value of one; -1: none. */
+function commandIndex(argv: readonly string[]): number {
+  for (let index = 0; index < argv.length; index++) {
+    const word = argv[index] ?? ''
+    if (word === '--config') index++
+    else if (!word.startsWith('-')) return index
+    else if (word === '--') return -1
+  }
+  return -1
+}
+
+function usageError(problem: string, hint: string): SassError {
+  return new SassError('USAGE', `${problem}: ${hint}${hint.endsWith('?') ? '' : '.'}`)
+}
+
+/** Which command the words mean, and the words that are left for it. */
+function chooseCommand(argv: readonly string[]): { name: CommandName; words: readonly string[] } {
+  const index = commandIndex(argv)
+  // `sass-edge --config FILE` alone is the daemon, as service files write it.
+  if (index === -1) return { name: 'run', words: argv }
+  const word = argv[index]
+  if (isCommandName(word)) return { name: word, words: [...argv.slice(0, index), ...argv.slice(index + 1)] }
+  const meant = nearest(word ?? '', Object.keys(SUMMARIES))
+  const hint = meant === undefined ? 'sass-edge --help lists them all' : `did you mean ${meant}?`
+  throw usageError(`${JSON.stringify((word ?? '').slice(0, 64))} is not a command`, hint)
+}
+
+function checkRuntime(): void {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > NODE_MAJOR || (major === NODE_MAJOR && minor >= NODE_MINOR)) return
+  const wanted = `${NODE_MAJOR}.${NODE_MINOR}`
+  throw new SassError(
+    'RUNTIME_UNSUITABLE',
+    `This Node is ${process.versions.node} and sass-edge needs ${wanted} or later: start it as bin/sass-edge, which brings its own.`,
+  )
+}
+
+async function runProgram(argv: readonly string[]): Promise<number> {
+  // Known before the arguments are read, so that their errors come out in the right form too.
+  const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const output = createOutput(ours.includes('--json'), process.env)
+  try {
+    checkRuntime()
+    const first = argv[0]
+    if (first === undefined) throw usageError('No command is given', 'sass-edge --help lists them all')
+    if (first === '--help' || first === '-h' || first === 'help') {
+      const topic = argv[1]
+      if (isCommandName(topic)) {
+        writeAll(STDOUT_FD, commandHelp((await LOADERS[topic]()).command))
+        return EXIT.OK
+      }
+      writeAll(STDOUT_FD, overviewHelp())
+      return EXIT.OK
+    }
+    const { name, words } = chooseCommand(first === '--version' ? ['version'] : argv)
+    const { command } = await LOADERS[name]()
+    const parsed = parseArguments(command.options, words)
+    if (!parsed.ok) throw usageError(`sass-edge ${name}: ${parsed.problem}`, parsed.hint)
+    if (isGiven(parsed.options, 'help')) {
+      writeAll(STDOUT_FD, commandHelp(command))
+      return EXIT.OK
+    }
+    return await command.run({ arguments: parsed, output, environment: process.env, cwd: process.cwd() })
+  } catch (error) {
+    output.error(error)
+    const known = asSassError(error)
+    const errno = known?.details['errno']
+    return exitOfError(known?.code ?? 'INTERNAL', typeof errno === 'string' ? errno : undefined)
+  }
+}
+
+process.exit(await runProgram(process.argv.slice(2)))

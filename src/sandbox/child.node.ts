@@ -1,0 +1,285 @@
+/**
+ * One running program: its pipes or terminal, its end.
+ * Outputs of all children are read into one buffer, because bytes are only lent to the sink. Reading begins when
+ * the launcher has answered, so nothing is told before `spawned`.
+ *
+ * `exited` follows when the program has been reaped and both outputs have ended. A process that it left in the
+ * background may hold an output open: then `exited` follows after DRAIN_SILENCE_MS without a byte, and the
+ * outputs are closed. What flows is read on, and a paused source is not silent: its bytes wait for `resume`.
+ *
+ * Refuses signals that do not exist. Sources: pipe(7), wait(2), kill(2).
+ * @module
+ */
+
+import { Socket } from 'node:net'
+import { SassError } from '../errors.ts'
+import {
+  type Child,
+  type ChildEvents,
+  type ExitStatus,
+  type OutputSource,
+  type SpawnPlan,
+  STDERR,
+  STDOUT,
+} from '../ports.ts'
+import type { Launcher, LaunchStreams } from './launcher.node.ts'
+import { type Input, openPipes, pipeInput } from './pipes.node.ts'
+import { killTree } from './process-tree.node.ts'
+import { openTerminal, type Terminal } from './pty.node.ts'
+import { POLLIN, type Syscalls } from './syscalls.node.ts'
+
+/** Long enough for a last line from a busy machine, short enough not to be felt. */
+const DRAIN_SILENCE_MS = 100
+/** asm/signal.h: SIGRTMAX */
+const SIGNAL_MAX = 64
+
+/** What a child shares with the others. */
+export interface Nursery {
+  readonly syscalls: Syscalls
+  readonly launcher: Launcher
+  readonly readBuffer: Uint8Array
+  started(child: RunningChild): void
+  /** The child has a number, and may have ended already. */
+  named(pid: number, child: RunningChild): void
+  /** Asks whether it has ended; answers by `reaped`. */
+  reap(pid: number): void
+  finished(child: RunningChild): void
+}
+
+export interface RunningChild extends Child {
+  reaped(status: ExitStatus): void
+  /** Nobody will read the rest: both outputs are closed now. */
+  abandonOutput(): void
+}
+
+type Output = { readonly stream: Socket; readonly descriptor: number }
+type Streams = {
+  readonly launch: LaunchStreams
+  /** The child's ends, closed when the launcher has answered. */
+  readonly childEnds: readonly number[]
+  /** Our ends of the outputs, STDOUT and STDERR; none with a terminal. */
+  readonly outputEnds: readonly number[]
+  readonly terminal: Terminal | undefined
+  readonly input: Input | undefined
+}
+
+/** What one program is joined to us by, or `-errno`. @throws SassError PTY_UNAVAILABLE */
+function openStreams(plan: SpawnPlan, drained: () => void, syscalls: Syscalls): Streams | number {
+  if (plan.terminal !== undefined) {
+    const terminal = openTerminal(plan.terminal, drained, syscalls)
+    return {
+      launch: { kind: 'terminal', path: terminal.slavePath },
+      childEnds: [],
+      outputEnds: [],
+      terminal,
+      input: terminal,
+    }
+  }
+  const pipes = openPipes(plan.stdin === 'pipe' ? 3 : 2, syscalls)
+  if (typeof pipes === 'number') return pipes
+  const [out, error, stdin] = pipes
+  const launch = {
+    kind: 'descriptors',
+    stdin: stdin?.readEnd ?? -1,
+    stdout: out?.writeEnd ?? -1,
+    stderr: error?.writeEnd ?? -1,
+  } as const
+  return {
+    launch,
+    childEnds: [launch.stdin, launch.stdout, launch.stderr],
+    outputEnds: [out?.readEnd ?? -1, error?.readEnd ?? -1],
+    terminal: undefined,
+    input: stdin === undefined ? undefined : pipeInput(stdin.writeEnd, drained, syscalls),
+  }
+}
+
+/**
+ * Starts `plan`. Nothing is told before this has returned.
+ * @throws SassError SPAWN_FAILED for strings that cannot be passed, PTY_UNAVAILABLE for a terminal that cannot be had.
+ */
+export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nursery): RunningChild {
+  const { syscalls, launcher } = nursery
+  const { libc } = syscalls
+  const outputs: (Output | undefined)[] = [undefined, undefined]
+  const paused = [false, false]
+  const early = new Set<number>()
+  let killEarly = false
+  let pid = -1
+  let status: ExitStatus | undefined
+  let phase: 'starting' | 'running' | 'over' = 'starting'
+  let silence: NodeJS.Timeout | undefined
+  let stdinAwaited = false
+
+  const stdinDrained = (): void => {
+    if (!stdinAwaited || phase === 'over') return
+    stdinAwaited = false
+    events.stdinDrained()
+  }
+  const streams = openStreams(plan, stdinDrained, syscalls)
+
+  const hasBytes = (output: Output): boolean => {
+    const request = new Int32Array(2)
+    request[0] = output.descriptor
+    request[1] = POLLIN
+    return libc.poll(request, 1n, 0) > 0 && ((request[1] >> 16) & POLLIN) !== 0
+  }
+  const finish = (): void => {
+    if (
+      phase !== 'running' ||
+      status === undefined ||
+      outputs[STDOUT] !== undefined ||
+      outputs[STDERR] !== undefined
+    )
+      return
+    phase = 'over'
+    clearTimeout(silence)
+    if (typeof streams === 'object') streams.input?.close()
+    nursery.finished(child)
+    events.exited(status)
+  }
+  const closeDescriptors = (descriptors: readonly number[]): void => {
+    for (const descriptor of descriptors) if (descriptor >= 0) libc.close(descriptor)
+  }
+  const closeOutputs = (): void => {
+    for (const source of [STDOUT, STDERR]) {
+      outputs[source]?.stream.destroy()
+      outputs[source] = undefined
+    }
+  }
+  const onSilence = (): void => {
+    for (const source of [STDOUT, STDERR]) {
+      const output = outputs[source]
+      if (output === undefined) continue
+      if (paused[source]) return
+      if (hasBytes(output)) {
+        silence?.refresh()
+        return
+      }
+    }
+    closeOutputs()
+    finish()
+  }
+  const outputEnded = (source: OutputSource): void => {
+    if (outputs[source] === undefined) return
+    outputs[source] = undefined
+    if (status === undefined && outputs[STDOUT] === undefined && outputs[STDERR] === undefined)
+      nursery.reap(pid)
+    finish()
+  }
+  const attach = (source: OutputSource, stream: Socket, descriptor: number): void => {
+    stream.on('end', () => outputEnded(source))
+    // EIO is how a terminal ends; any other error ends the source as well.
+    stream.on('error', () => outputEnded(source))
+    outputs[source] = { stream, descriptor }
+    if (paused[source]) stream.pause()
+  }
+  const deliver = (source: OutputSource, bytes: Uint8Array): void => {
+    if (outputs[source] === undefined) return
+    silence?.refresh()
+    events.output(source, bytes)
+  }
+  const openOutput = (source: OutputSource, descriptor: number): void => {
+    const callback = (count: number, bytes: Uint8Array): boolean => {
+      deliver(source, bytes.subarray(0, count))
+      return true
+    }
+    const onread = { buffer: nursery.readBuffer, callback }
+    attach(source, new Socket({ fd: descriptor, readable: true, writable: false, onread }), descriptor)
+  }
+  const answered = (answerPid: number, errno: number): void => {
+    if (typeof streams === 'number') return
+    closeDescriptors(streams.childEnds)
+    if (errno !== 0) {
+      phase = 'over'
+      closeDescriptors(streams.outputEnds)
+      streams.input?.close()
+      nursery.finished(child)
+      events.failed(errno)
+      return
+    }
+    pid = answerPid
+    phase = 'running'
+    if (streams.terminal === undefined) {
+      openOutput(STDOUT, streams.outputEnds[STDOUT] ?? -1)
+      openOutput(STDERR, streams.outputEnds[STDERR] ?? -1)
+    } else {
+      const output = (bytes: Uint8Array): void => deliver(STDOUT, bytes)
+      attach(STDOUT, streams.terminal.reader(nursery.readBuffer, output), streams.terminal.descriptor)
+    }
+    events.spawned(pid)
+    for (const number of early) libc.kill(-pid, number)
+    if (killEarly) killTree(syscalls, pid, true)
+    nursery.named(pid, child)
+  }
+
+  const child: RunningChild = {
+    writeStdin(bytes) {
+      if (typeof streams === 'number' || phase === 'over') return true
+      const more = streams.input?.write(bytes) ?? true
+      if (!more) stdinAwaited = true
+      return more
+    },
+    endStdin() {
+      if (typeof streams === 'object' && phase !== 'over') streams.input?.end()
+    },
+    pause(source) {
+      paused[source] = true
+      outputs[source]?.stream.pause()
+    },
+    resume(source) {
+      if (!paused[source]) return
+      paused[source] = false
+      outputs[source]?.stream.resume()
+      silence?.refresh()
+    },
+    resize(rows, columns) {
+      if (typeof streams === 'object') streams.terminal?.resize(rows, columns)
+    },
+    signal(number) {
+      if (!Number.isInteger(number) || number < 1 || number > SIGNAL_MAX) {
+        throw new SassError(
+          'SIGNAL_FAILED',
+          `Signal ${number} does not exist, so none was sent; use 1 to ${SIGNAL_MAX}.`,
+        )
+      }
+      if (phase === 'over') return false
+      if (phase === 'starting') {
+        early.add(number)
+        return true
+      }
+      // Once reaped, the number is only the group's; a process that has it again is a stranger.
+      if (status !== undefined && libc.kill(pid, 0) === 0) return false
+      return libc.kill(-pid, number) === 0
+    },
+    killTree() {
+      if (phase === 'starting') killEarly = true
+      else if (pid > 0) killTree(syscalls, pid, status === undefined)
+    },
+    reaped(how) {
+      status = how
+      finish()
+      if (phase === 'running') silence = setTimeout(onSilence, DRAIN_SILENCE_MS)
+    },
+    abandonOutput() {
+      if (phase !== 'running') return
+      closeOutputs()
+      finish()
+    },
+  }
+
+  if (typeof streams === 'number') {
+    phase = 'over'
+    queueMicrotask(() => events.failed(-streams))
+    return child
+  }
+  try {
+    launcher.launch(plan, streams.launch, answered)
+  } catch (error) {
+    phase = 'over'
+    closeDescriptors([...streams.childEnds, ...streams.outputEnds])
+    streams.input?.close()
+    throw error
+  }
+  nursery.started(child)
+  return child
+}

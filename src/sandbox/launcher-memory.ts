@@ -1,0 +1,49 @@
+/**
+ * The shared memory between the daemon's main thread and its launcher thread: counters, then a ring of requests.
+ * The main thread fills a slot and counts SUBMITTED up; the launcher answers in the same slot and counts
+ * COMPLETED up; each side sleeps on the other's counter. A slot is free again when its answer has been taken.
+ * @module
+ */
+
+/** First part, 32-bit words. */
+export const CONTROL_SUBMITTED = 0
+export const CONTROL_COMPLETED = 1
+/** Not 0: the launcher ends at the next SUBMITTED. */
+export const CONTROL_CLOSING = 2
+/** A cache line of its own. */
+export const CONTROL_BYTES = 64
+
+/** Requests that may wait; a power of two, so that the counters may wrap. Far above what may run at once. */
+export const LAUNCH_SLOTS = 256
+export const SLOT_BYTES = 64
+/** Addresses of NUL-terminated strings and of NULL-terminated lists of them, 64-bit words of a slot. */
+export const SLOT_FILE = 0
+export const SLOT_ARGV = 1
+export const SLOT_ENVIRONMENT = 2
+export const SLOT_CWD = 3
+/** Path of the terminal's slave side, or 0 for descriptors. */
+export const SLOT_TERMINAL = 4
+/** Address words at the head of a slot. */
+export const SLOT_ADDRESSES = 5
+/** Descriptors, 32-bit words of a slot; stdin -1 is /dev/null. */
+export const SLOT_STDIN = 10
+export const SLOT_STDOUT = 11
+export const SLOT_STDERR = 12
+/** The answer, 32-bit words of a slot: errno 0 with a pid, or the errno of posix_spawn with -1. */
+export const SLOT_PID = 13
+export const SLOT_ERRNO = 14
+
+export const LAUNCH_MEMORY_BYTES = CONTROL_BYTES + LAUNCH_SLOTS * SLOT_BYTES
+
+/** What the thread is started with. */
+export interface LauncherStart {
+  readonly memory: SharedArrayBuffer
+  /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
+  readonly keepCapabilities: readonly number[] | undefined
+}
+
+/** What the thread says before it goes to sleep for the first time. */
+export type LauncherReport =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'refused'; readonly step: string; readonly errno: number }
+  | { readonly kind: 'unsuitable'; readonly message: string }

@@ -1,0 +1,189 @@
+/**
+ * The launcher: a thread that confines itself once and for ever, then starts programs.
+ * Namespaces, capabilities and no_new_privs belong to a thread on Linux and are inherited by what it forks, so
+ * this thread gives away what no command may have, and nothing in between has to be executed.
+ * It has no event loop: it sleeps on a futex in shared memory (`launcher.node.ts` has the other side), takes one
+ * request after the other in order, and answers each with a pid or the errno of posix_spawn.
+ * A child gets descriptors 0, 1 and 2 and no other, its own session and process group, default signal
+ * dispositions and an empty mask (Node ignores SIGPIPE, which an exec would keep).
+ * Also runs as CommonJS text made by the bundler, so nothing here waits at the top or asks for `import.meta`.
+ * Rules: docs/security.md; posix_spawn(3), unshare(2), prctl(2), capabilities(7).
+ * @module
+ */
+
+import { parentPort, workerData } from 'node:worker_threads'
+import {
+  CONTROL_BYTES,
+  CONTROL_CLOSING,
+  CONTROL_COMPLETED,
+  CONTROL_SUBMITTED,
+  LAUNCH_SLOTS,
+  type LauncherReport,
+  type LauncherStart,
+  SLOT_ADDRESSES,
+  SLOT_ARGV,
+  SLOT_BYTES,
+  SLOT_CWD,
+  SLOT_ENVIRONMENT,
+  SLOT_ERRNO,
+  SLOT_FILE,
+  SLOT_PID,
+  SLOT_STDERR,
+  SLOT_STDIN,
+  SLOT_STDOUT,
+  SLOT_TERMINAL,
+} from './launcher-memory.ts'
+import {
+  CLOSE_RANGE_CLOEXEC,
+  LAST_DESCRIPTOR,
+  loadSyscalls,
+  O_CLOEXEC,
+  O_RDWR,
+  type Syscalls,
+} from './syscalls.node.ts'
+
+/** linux/sched.h: a current directory and umask of this thread's own. */
+const CLONE_FS = 0x200
+/** linux/prctl.h */
+const PR_CAPBSET_READ = 23
+const PR_CAPBSET_DROP = 24
+const PR_SET_NO_NEW_PRIVS = 38
+const PR_CAP_AMBIENT = 47
+const PR_CAP_AMBIENT_CLEAR_ALL = 4n
+/** linux/capability.h: version 3, two halves of (effective, permitted, inheritable). */
+const CAPABILITY_VERSION_3 = 0x2008_0522
+const CAPABILITY_HEADER_BYTES = 8
+const CAPABILITY_DATA_WORDS = 6
+const CAPABILITIES_MAX = 64
+/** spawn.h of glibc */
+const POSIX_SPAWN_SETSIGDEF = 0x04
+const POSIX_SPAWN_SETSIGMASK = 0x08
+const POSIX_SPAWN_SETSID = 0x80
+/** sizeof is 336, 80 and 128 in glibc on both machines; more, because other C libraries may differ. */
+const SPAWN_ATTRIBUTES_BYTES = 512
+const SPAWN_FILE_ACTIONS_BYTES = 256
+const SIGNAL_SET_BYTES = 128
+
+/** Gives away for ever what commands must not have; the first step that fails is named. */
+function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undefined): LauncherReport {
+  const { libc } = syscalls
+  const refused = (step: string, result: number): LauncherReport => ({
+    kind: 'refused',
+    step,
+    errno: -result,
+  })
+  let result = syscalls.checked(libc.unshare(CLONE_FS))
+  if (result < 0) return refused('unshare(CLONE_FS)', result)
+  result = syscalls.checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1n, 0n, 0n, 0n))
+  if (result < 0) return refused('prctl(PR_SET_NO_NEW_PRIVS)', result)
+  result = syscalls.checked(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0n, 0n, 0n))
+  if (result < 0) return refused('prctl(PR_CAP_AMBIENT_CLEAR_ALL)', result)
+  const header = new Uint32Array(CAPABILITY_HEADER_BYTES / 4)
+  header[0] = CAPABILITY_VERSION_3
+  const data = new Uint32Array(CAPABILITY_DATA_WORDS)
+  result = syscalls.byNumber('capget', header, data)
+  if (result < 0) return refused('capget', result)
+  data[2] = 0
+  data[5] = 0
+  result = syscalls.byNumber('capset', header, data)
+  if (result < 0) return refused('capset', result)
+  if (keepCapabilities === undefined) return { kind: 'ready' }
+  for (let capability = 0; capability < CAPABILITIES_MAX; capability++) {
+    // EINVAL: past the last capability that this kernel knows.
+    if (libc.prctl(PR_CAPBSET_READ, BigInt(capability), 0n, 0n, 0n) < 0) break
+    if (keepCapabilities.includes(capability)) continue
+    result = syscalls.checked(libc.prctl(PR_CAPBSET_DROP, BigInt(capability), 0n, 0n, 0n))
+    if (result < 0) return refused(`prctl(PR_CAPBSET_DROP, ${capability})`, result)
+  }
+  return { kind: 'ready' }
+}
+
+/** Takes requests until it is told to close. Returns only then. */
+function serve(syscalls: Syscalls, memory: SharedArrayBuffer, nullDescriptor: number): void {
+  const { libc, addCloseFrom } = syscalls
+  const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
+  const pid = new Int32Array(new ArrayBuffer(64))
+  const fileActions = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
+  const attributes = new Uint8Array(new ArrayBuffer(SPAWN_ATTRIBUTES_BYTES))
+  libc.posix_spawnattr_init(attributes)
+  libc.posix_spawnattr_setflags(
+    attributes,
+    POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK,
+  )
+  libc.posix_spawnattr_setsigdefault(attributes, new Uint8Array(SIGNAL_SET_BYTES).fill(0xff))
+  libc.posix_spawnattr_setsigmask(attributes, new Uint8Array(SIGNAL_SET_BYTES))
+  let done = 0
+  for (;;) {
+    while (Atomics.load(control, CONTROL_SUBMITTED) === done) Atomics.wait(control, CONTROL_SUBMITTED, done)
+    if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
+    const offset = CONTROL_BYTES + (done & (LAUNCH_SLOTS - 1)) * SLOT_BYTES
+    const addresses = new BigInt64Array(memory, offset, SLOT_ADDRESSES)
+    const words = new Int32Array(memory, offset, SLOT_BYTES / 4)
+    const terminal = addresses[SLOT_TERMINAL] ?? 0n
+    const stdin = words[SLOT_STDIN] ?? -1
+    let errno = libc.posix_spawn_file_actions_init(fileActions)
+    const step = (result: number): void => {
+      if (errno === 0) errno = result
+    }
+    if (terminal === 0n) {
+      step(libc.posix_spawn_file_actions_adddup2(fileActions, stdin < 0 ? nullDescriptor : stdin, 0))
+      step(libc.posix_spawn_file_actions_adddup2(fileActions, words[SLOT_STDOUT] ?? -1, 1))
+      step(libc.posix_spawn_file_actions_adddup2(fileActions, words[SLOT_STDERR] ?? -1, 2))
+    } else {
+      // The leader of a new session gets the first terminal that it opens as its controlling one.
+      step(libc.posix_spawn_file_actions_addopen(fileActions, 0, terminal, O_RDWR, 0))
+      step(libc.posix_spawn_file_actions_adddup2(fileActions, 0, 1))
+      step(libc.posix_spawn_file_actions_adddup2(fileActions, 0, 2))
+    }
+    step(libc.posix_spawn_file_actions_addchdir_np(fileActions, addresses[SLOT_CWD] ?? 0n))
+    if (addCloseFrom !== undefined) step(addCloseFrom(fileActions, 3))
+    else syscalls.byNumber('close_range', 3, LAST_DESCRIPTOR, CLOSE_RANGE_CLOEXEC)
+    step(
+      errno === 0
+        ? libc.posix_spawn(
+            pid,
+            addresses[SLOT_FILE] ?? 0n,
+            fileActions,
+            attributes,
+            addresses[SLOT_ARGV] ?? 0n,
+            addresses[SLOT_ENVIRONMENT] ?? 0n,
+          )
+        : errno,
+    )
+    libc.posix_spawn_file_actions_destroy(fileActions)
+    words[SLOT_PID] = errno === 0 ? (pid[0] ?? -1) : -1
+    words[SLOT_ERRNO] = errno
+    done = (done + 1) | 0
+    Atomics.store(control, CONTROL_COMPLETED, done)
+    Atomics.notify(control, CONTROL_COMPLETED)
+  }
+}
+
+function report(message: LauncherReport): void {
+  parentPort?.postMessage(message)
+}
+
+function main(start: LauncherStart): void {
+  let syscalls: Syscalls
+  try {
+    syscalls = loadSyscalls()
+  } catch (error) {
+    report({ kind: 'unsuitable', message: error instanceof Error ? error.message : String(error) })
+    return
+  }
+  const confined = confine(syscalls, start.keepCapabilities)
+  if (confined.kind !== 'ready') {
+    report(confined)
+    return
+  }
+  const nullDescriptor = syscalls.checked(syscalls.libc.open('/dev/null', O_RDWR | O_CLOEXEC, 0))
+  if (nullDescriptor < 0) {
+    report({ kind: 'refused', step: 'open(/dev/null)', errno: -nullDescriptor })
+    return
+  }
+  report(confined)
+  serve(syscalls, start.memory, nullDescriptor)
+  syscalls.libc.close(nullDescriptor)
+}
+
+main(workerData as LauncherStart)

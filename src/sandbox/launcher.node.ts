@@ -1,0 +1,294 @@
+/**
+ * The main thread's side of the launcher thread: starts it, hands it requests, takes its answers.
+ * A request crosses as five addresses in shared memory: the strings stay where they were written, in a block
+ * that is kept until the answer has come. Refuses strings with NUL or lone surrogates, because what the program
+ * gets would not be what was asked for.
+ * Rules: execve(2) for the sizes, ECMA-262 Atomics for the hand-over.
+ * @module
+ */
+
+/// <reference lib="es2024.sharedmemory" />
+
+import { Worker } from 'node:worker_threads'
+import { SassError } from '../errors.ts'
+import type { SpawnPlan } from '../ports.ts'
+import {
+  CONTROL_BYTES,
+  CONTROL_CLOSING,
+  CONTROL_COMPLETED,
+  CONTROL_SUBMITTED,
+  LAUNCH_MEMORY_BYTES,
+  LAUNCH_SLOTS,
+  type LauncherReport,
+  type LauncherStart,
+  SLOT_ADDRESSES,
+  SLOT_ARGV,
+  SLOT_BYTES,
+  SLOT_CWD,
+  SLOT_ENVIRONMENT,
+  SLOT_ERRNO,
+  SLOT_FILE,
+  SLOT_PID,
+  SLOT_STDERR,
+  SLOT_STDIN,
+  SLOT_STDOUT,
+  SLOT_TERMINAL,
+} from './launcher-memory.ts'
+import { ERRNO, type Syscalls } from './syscalls.node.ts'
+
+/** The kernel takes no more than three quarters of 8 MiB for strings and their pointers, whatever the limits are. */
+const PROGRAM_BLOCK_BYTES = 6_291_456
+/**
+ * The thread uses 4 to 8 MiB of heap; these bound it and save nothing by themselves (measured: 7 MB anonymous
+ * with and without). From source Node's loader and its type stripper run in it first and need more room.
+ */
+const BUNDLED_LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
+const SOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4, stackSizeMb: 4 }
+
+/** Encoded, it would become U+FFFD. */
+const HALF_A_PAIR = /\p{Surrogate}/u
+
+export interface LauncherOptions {
+  /** CommonJS text of the bundled launcher thread; undefined starts it from its source file. */
+  readonly launcherSource: string | undefined
+  /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
+  readonly keepCapabilities: readonly number[] | undefined
+}
+
+/** Descriptors for 0, 1 and 2 of the program (stdin -1 is /dev/null), all above 2; or a terminal's path. */
+export type LaunchStreams =
+  | { readonly kind: 'descriptors'; readonly stdin: number; readonly stdout: number; readonly stderr: number }
+  | { readonly kind: 'terminal'; readonly path: string }
+
+export interface Launcher {
+  /** Hands a request over. `answered` is called once, later, on this thread: errno 0 with the pid, or the errno. */
+  launch(plan: SpawnPlan, streams: LaunchStreams, answered: (pid: number, errno: number) => void): void
+  /** Takes the answers that are there already; answers that come later are taken by themselves. */
+  collect(): void
+  /** While held, the process does not end by itself. */
+  hold(held: boolean): void
+  /** Ends the thread. Requests that it has not taken fail with EAGAIN. */
+  close(): Promise<void>
+}
+
+type Pending = { readonly block: ArrayBuffer; readonly answered: (pid: number, errno: number) => void }
+type ProgramBlock = { readonly block: ArrayBuffer; readonly offsets: readonly number[] }
+
+function refuseUnclean(text: string, field: string): void {
+  if (text.includes('\0')) {
+    throw new SassError(
+      'SPAWN_FAILED',
+      `The ${field} contains a NUL, which would cut it short for the program; send it without.`,
+      { field },
+    )
+  }
+  if (HALF_A_PAIR.test(text)) {
+    throw new SassError(
+      'SPAWN_FAILED',
+      `The ${field} contains half of a surrogate pair, which has no bytes in UTF-8; send it as valid Unicode.`,
+      { field },
+    )
+  }
+}
+
+/**
+ * All strings of one program in one block: the pointer lists of argv and environment first, then the bytes.
+ * Offsets are those of file, argv list, environment list, cwd, terminal path (0 for none).
+ * Undefined where the kernel would say E2BIG for certain.
+ * @throws SassError SPAWN_FAILED for a string that cannot be passed unchanged.
+ */
+function programBlock(
+  plan: SpawnPlan,
+  terminal: string | undefined,
+  syscalls: Syscalls,
+): ProgramBlock | undefined {
+  const { argv, environment } = plan
+  const listWords = argv.length + environment.length + 2
+  let bytes = listWords * 8
+  const measure = (text: string, field: string): void => {
+    refuseUnclean(text, field)
+    bytes += Buffer.byteLength(text) + 1
+  }
+  measure(plan.file, 'path of the program')
+  measure(plan.cwd, 'working directory')
+  for (const [index, argument] of argv.entries()) measure(argument, `argument ${index}`)
+  for (const [index, entry] of environment.entries()) measure(entry, `environment entry ${index}`)
+  if (terminal !== undefined) measure(terminal, 'path of the terminal')
+  if (bytes > PROGRAM_BLOCK_BYTES) return undefined
+  const block = new ArrayBuffer(bytes)
+  const text = Buffer.from(block)
+  const list = new BigInt64Array(block, 0, listWords)
+  const base = syscalls.addressOf(block)
+  let at = listWords * 8
+  const put = (value: string): number => {
+    const start = at
+    at += text.write(value, at) + 1
+    return start
+  }
+  let word = 0
+  for (const argument of argv) list[word++] = base + BigInt(put(argument))
+  const environmentStart = ++word
+  for (const entry of environment) list[word++] = base + BigInt(put(entry))
+  return {
+    block,
+    offsets: [
+      put(plan.file),
+      0,
+      environmentStart * 8,
+      put(plan.cwd),
+      terminal === undefined ? 0 : put(terminal),
+    ],
+  }
+}
+
+/**
+ * Starts the launcher thread and waits until it has confined itself.
+ * @throws SassError SANDBOX_UNAVAILABLE where the kernel refuses a step, RUNTIME_UNSUITABLE where Node cannot serve.
+ */
+export async function startLauncher(options: LauncherOptions, syscalls: Syscalls): Promise<Launcher> {
+  const memory = new SharedArrayBuffer(LAUNCH_MEMORY_BYTES)
+  const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
+  const { launcherSource, keepCapabilities } = options
+  const workerData: LauncherStart = { memory, keepCapabilities }
+  // None of this process's options: what is loaded or waited for there has no place in this thread. The warning
+  // that FFI is experimental has been given once, on the main thread.
+  const execArgv = ['--no-warnings']
+  const shared = { execArgv, workerData, env: {}, name: 'launcher', trackUnmanagedFds: false }
+  const worker =
+    launcherSource === undefined
+      ? new Worker(new URL('./launcher-thread.node.ts', import.meta.url), {
+          ...shared,
+          resourceLimits: SOURCE_LIMITS,
+        })
+      : new Worker(launcherSource, { ...shared, eval: true, resourceLimits: BUNDLED_LIMITS })
+  let ended = false
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      ended = true
+      resolve()
+    })
+  })
+  await confinement(worker)
+  worker.unref()
+
+  const pending = new Map<number, Pending>()
+  let submitted = 0
+  let taken = 0
+  let watching = false
+
+  const collect = (): void => {
+    while (taken !== Atomics.load(control, CONTROL_COMPLETED)) {
+      const answer = new Int32Array(
+        memory,
+        CONTROL_BYTES + (taken & (LAUNCH_SLOTS - 1)) * SLOT_BYTES,
+        SLOT_BYTES / 4,
+      )
+      const request = pending.get(taken)
+      pending.delete(taken)
+      taken = (taken + 1) | 0
+      request?.answered(answer[SLOT_PID] ?? -1, answer[SLOT_ERRNO] ?? ERRNO.EIO)
+    }
+  }
+  const watch = (): void => {
+    if (watching) return
+    collect()
+    if (pending.size === 0) return
+    const wait = Atomics.waitAsync(control, CONTROL_COMPLETED, taken)
+    if (!wait.async) {
+      queueMicrotask(watch)
+      return
+    }
+    watching = true
+    void wait.value.then(() => {
+      watching = false
+      watch()
+    })
+  }
+  const failPending = (): void => {
+    const left = [...pending.values()]
+    pending.clear()
+    for (const request of left) request.answered(-1, ERRNO.EAGAIN)
+  }
+  // A thread that died took its reason with it: what it had not answered was not started by it.
+  worker.on('error', () => {})
+  void exited.then(() => {
+    collect()
+    failPending()
+  })
+
+  return {
+    launch(plan, streams, answered) {
+      const program = programBlock(plan, streams.kind === 'terminal' ? streams.path : undefined, syscalls)
+      if (program === undefined) {
+        queueMicrotask(() => answered(-1, ERRNO.E2BIG))
+        return
+      }
+      if (ended || pending.size >= LAUNCH_SLOTS) {
+        queueMicrotask(() => answered(-1, ERRNO.EAGAIN))
+        return
+      }
+      const offset = CONTROL_BYTES + (submitted & (LAUNCH_SLOTS - 1)) * SLOT_BYTES
+      const addresses = new BigInt64Array(memory, offset, SLOT_ADDRESSES)
+      const words = new Int32Array(memory, offset, SLOT_BYTES / 4)
+      const base = syscalls.addressOf(program.block)
+      for (const slot of [SLOT_FILE, SLOT_ARGV, SLOT_ENVIRONMENT, SLOT_CWD]) {
+        addresses[slot] = base + BigInt(program.offsets[slot] ?? 0)
+      }
+      addresses[SLOT_TERMINAL] =
+        streams.kind === 'terminal' ? base + BigInt(program.offsets[SLOT_TERMINAL] ?? 0) : 0n
+      words[SLOT_STDIN] = streams.kind === 'terminal' ? -1 : streams.stdin
+      words[SLOT_STDOUT] = streams.kind === 'terminal' ? -1 : streams.stdout
+      words[SLOT_STDERR] = streams.kind === 'terminal' ? -1 : streams.stderr
+      pending.set(submitted, { block: program.block, answered })
+      submitted = (submitted + 1) | 0
+      Atomics.store(control, CONTROL_SUBMITTED, submitted)
+      Atomics.notify(control, CONTROL_SUBMITTED)
+      queueMicrotask(watch)
+    },
+    collect,
+    hold(held) {
+      if (held) worker.ref()
+      else worker.unref()
+    },
+    async close() {
+      Atomics.store(control, CONTROL_CLOSING, 1)
+      Atomics.add(control, CONTROL_SUBMITTED, 1)
+      Atomics.notify(control, CONTROL_SUBMITTED)
+      worker.ref()
+      await exited
+    },
+  }
+}
+
+/** Resolves when the thread has confined itself; rejects, with the thread ended, when it could not. */
+function confinement(worker: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: SassError): void => {
+      void worker.terminate()
+      reject(error)
+    }
+    const onError = (cause: unknown): void =>
+      failed(
+        new SassError(
+          'RUNTIME_UNSUITABLE',
+          `The launcher thread ended at its start (${cause instanceof Error ? cause.message : String(cause)}), so no command can be started; run sass-edge doctor on this device.`,
+          {},
+          cause,
+        ),
+      )
+    worker.once('error', onError)
+    worker.once('message', (report: LauncherReport) => {
+      worker.off('error', onError)
+      if (report.kind === 'ready') resolve()
+      else if (report.kind === 'unsuitable') failed(new SassError('RUNTIME_UNSUITABLE', report.message))
+      else
+        failed(
+          new SassError(
+            'SANDBOX_UNAVAILABLE',
+            `The kernel refused ${report.step} with errno ${report.errno}, so commands cannot be confined and none is started; run sass-edge doctor on this device.`,
+            { step: report.step, errno: report.errno },
+          ),
+        )
+    })
+  })
+}

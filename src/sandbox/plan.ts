@@ -1,0 +1,69 @@
+/**
+ * From a request to what would be run: argv, environment, working directory and the very file, resolved before the
+ * decision so that the decision is about what will really happen. Nothing is started here.
+ * Rules: docs/protocol.md, section 3 (ExecuteRequest); the payload gate has its own file.
+ * @module
+ */
+import { resolvePath } from '../base/lexical-path.ts'
+import type { SpawnPlan } from '../ports.ts'
+import type { ExecuteRequest } from '../wire/messages.ts'
+import { buildEnvironment, DEFAULT_PATH, type EnvironmentBase } from './environment.ts'
+
+export type FoundProgram = { readonly path: string; readonly realPath: string; readonly device: string; readonly inode: string }
+
+/** The look at the device's files that planning needs; it opens and changes nothing. */
+export interface ProgramFinder {
+  /** The program as execvp would find it: `searchPath` for a bare name, `cwd` for a relative path. */
+  find(program: string, cwd: string, searchPath: string): FoundProgram | undefined
+  /** The directory with its symbolic links resolved; as given where it does not exist. */
+  realDirectory(path: string): string
+}
+
+export type Planner = {
+  readonly finder: ProgramFinder
+  readonly workspaceRoot: string
+  readonly base: EnvironmentBase
+}
+
+export type Planned = {
+  readonly plan: SpawnPlan
+  readonly program: FoundProgram | undefined
+}
+
+export type PlanResult = { readonly ok: true; readonly planned: Planned } | { readonly ok: false; readonly problem: string }
+
+const DEFAULT_TERM = 'xterm-256color'
+const TERM_PATTERN = /^[A-Za-z0-9._+-]{1,64}$/
+
+/** `argv` is the request's, or what its payload held. `allowedEnv` is the caller's capability's. */
+export function makePlan(
+  planner: Planner,
+  request: ExecuteRequest,
+  argv: readonly string[],
+  allowedEnv: readonly string[],
+): PlanResult {
+  const command = argv[0]
+  if (command === undefined || command === '') return { ok: false, problem: 'command is missing' }
+  const { pty } = request
+  if (pty !== undefined && (pty.rows === 0 || pty.cols === 0)) return { ok: false, problem: 'pty.rows and pty.cols must be at least 1' }
+  const term = pty === undefined ? undefined : (pty.term ?? DEFAULT_TERM)
+  if (term !== undefined && !TERM_PATTERN.test(term)) return { ok: false, problem: 'pty.term is no name of a terminal' }
+  const environment = buildEnvironment(planner.base, request.env, allowedEnv, term)
+  if (!environment.ok) return environment
+  const cwd = planner.finder.realDirectory(resolvePath(planner.workspaceRoot, request.cwd ?? '.'))
+  const program = planner.finder.find(command, cwd, environment.variables.get('PATH') ?? DEFAULT_PATH)
+  return {
+    ok: true,
+    planned: {
+      program,
+      plan: {
+        file: program?.path ?? resolvePath(cwd, command),
+        argv,
+        environment: [...environment.variables].map(([name, value]) => `${name}=${value}`),
+        cwd,
+        stdin: request.stdin ? 'pipe' : 'none',
+        terminal: pty === undefined ? undefined : { rows: pty.rows, columns: pty.cols },
+      },
+    },
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * A pseudo-terminal: the master side in this process, the slave side by its path for the program.
+ * libuv reads the master but would block or spin on writing it, so writing is done here: the master is
+ * non-blocking, what the kernel does not take waits in a queue and is tried again.
+ * Refuses nothing of what is typed; a terminal that cannot be had is PTY_UNAVAILABLE.
+ * Sources: posix_openpt(3), pty(7), tty_ioctl(4), termios(3).
+ * @module
+ */
+
+import { ReadStream } from 'node:tty'
+import { SassError } from '../errors.ts'
+import { STDIN_QUEUE_BYTES } from '../limits.ts'
+import type { Input } from './pipes.node.ts'
+import {
+  ERRNO,
+  F_DUPFD_CLOEXEC,
+  O_CLOEXEC,
+  O_NOCTTY,
+  O_NONBLOCK,
+  O_RDWR,
+  type Syscalls,
+} from './syscalls.node.ts'
+
+/** asm-generic/ioctls.h, the same on both machines. */
+const TIOCSWINSZ = 0x5414n
+/** termios.h: input is UTF-8, so that erase takes whole characters. */
+const IUTF8 = 0x4000
+/** sizeof(struct termios) is 60 in glibc. */
+const TERMIOS_BYTES = 128
+const TCSANOW = 0
+const SLAVE_PATH_BYTES = 128
+/** The kernel keeps up to 64 KiB for a program that does not read; when it is full nothing tells us of room. */
+const WRITE_RETRY_MS = 10
+/** ^D, the end of file of a fresh terminal. */
+const END_OF_TRANSMISSION = 0x04
+const LINE_ENDS: readonly number[] = [0x0a, 0x0d, END_OF_TRANSMISSION]
+
+export interface Terminal extends Input {
+  /** For the file action that makes it the program's controlling terminal. */
+  readonly slavePath: string
+  /** The master's descriptor for asking with poll(2); not to be closed. */
+  readonly descriptor: number
+  /** The master as a stream that reads into `buffer`; ends with `error` EIO when the last slave side is closed. */
+  reader(buffer: Uint8Array, output: (bytes: Uint8Array) => void): ReadStream
+  /** Types ^D at the start of a line: twice where a line was begun, because the first only hands that over. */
+  end(): void
+  resize(rows: number, columns: number): void
+}
+
+/**
+ * Opens a terminal of that size. `drained` is called when all that was written has been taken.
+ * @throws SassError PTY_UNAVAILABLE with the errno.
+ */
+export function openTerminal(
+  size: { readonly rows: number; readonly columns: number },
+  drained: () => void,
+  syscalls: Syscalls,
+): Terminal {
+  const { libc } = syscalls
+  const unavailable = (step: string, errno: number, opened: readonly number[]): SassError => {
+    for (const descriptor of opened) libc.close(descriptor)
+    return new SassError(
+      'PTY_UNAVAILABLE',
+      `No terminal could be opened (${step}: errno ${errno}), so the command was not started; run it without one, or mount devpts on this device.`,
+      { step, errno },
+    )
+  }
+  const master = syscalls.checked(libc.posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK))
+  if (master < 0) throw unavailable('posix_openpt', -master, [])
+  for (const step of ['grantpt', 'unlockpt'] as const) {
+    const result = syscalls.checked(libc[step](master))
+    if (result < 0) throw unavailable(step, -result, [master])
+  }
+  const name = Buffer.alloc(SLAVE_PATH_BYTES)
+  const named = libc.ptsname_r(master, name, BigInt(SLAVE_PATH_BYTES))
+  if (named !== 0) throw unavailable('ptsname_r', named, [master])
+  // The reader closes the master on its own as soon as it sees the end: a second descriptor is ours for the rest.
+  const descriptor = syscalls.checked(libc.fcntl(master, F_DUPFD_CLOEXEC, 3n))
+  if (descriptor < 0) throw unavailable('fcntl', -descriptor, [master])
+  const modes = new Uint32Array(new ArrayBuffer(TERMIOS_BYTES))
+  if (libc.tcgetattr(descriptor, modes) === 0) {
+    modes[0] = (modes[0] ?? 0) | IUTF8
+    libc.tcsetattr(descriptor, TCSANOW, modes)
+  }
+
+  const queue: Uint8Array[] = []
+  let queuedBytes = 0
+  let lineBegun = false
+  let closed = false
+  let readerOpen = false
+  let retry: NodeJS.Timeout | undefined
+
+  const resize = (rows: number, columns: number): void => {
+    // struct winsize: rows, columns, and two pixel counts that nothing knows.
+    if (!closed) libc.ioctl(descriptor, TIOCSWINSZ, Uint16Array.of(rows, columns, 0, 0))
+  }
+  /** Writes until the kernel takes no more. True when the queue is empty. */
+  const flush = (): boolean => {
+    retry = undefined
+    for (let bytes = queue[0]; bytes !== undefined && !closed; bytes = queue[0]) {
+      const taken = syscalls.checked(Number(libc.write(descriptor, bytes, BigInt(bytes.length))))
+      if (taken === -ERRNO.EAGAIN || taken === -ERRNO.EINTR || taken === 0) {
+        retry = setTimeout(() => {
+          if (flush()) drained()
+        }, WRITE_RETRY_MS)
+        return false
+      }
+      // Any other error is the end of the terminal, which the reader tells.
+      const gone = taken < 0 ? bytes.length : taken
+      queuedBytes -= gone
+      if (gone === bytes.length) queue.shift()
+      else queue[0] = bytes.subarray(gone)
+    }
+    return true
+  }
+  const write = (bytes: Uint8Array): boolean => {
+    const last = bytes[bytes.length - 1]
+    if (closed || last === undefined) return true
+    if (queuedBytes > STDIN_QUEUE_BYTES) {
+      throw new SassError(
+        'INTERNAL',
+        'More was typed into a terminal that had asked to wait; wait for it to drain.',
+      )
+    }
+    lineBegun = !LINE_ENDS.includes(last)
+    queue.push(bytes)
+    queuedBytes += bytes.length
+    return retry === undefined && flush()
+  }
+
+  resize(size.rows, size.columns)
+  return {
+    slavePath: name.toString('utf8', 0, name.indexOf(0)),
+    descriptor,
+    reader(buffer, output) {
+      readerOpen = true
+      // Options that the constructor hands on to net.Socket; the types do not name them.
+      const options = {
+        onread: {
+          buffer,
+          callback(count: number, bytes: Uint8Array): boolean {
+            output(bytes.subarray(0, count))
+            return true
+          },
+        },
+      }
+      // It does not begin by itself.
+      return new ReadStream(master, options).resume()
+    },
+    write,
+    end() {
+      write(Uint8Array.from(lineBegun ? [END_OF_TRANSMISSION, END_OF_TRANSMISSION] : [END_OF_TRANSMISSION]))
+    },
+    resize,
+    close() {
+      if (closed) return
+      closed = true
+      clearTimeout(retry)
+      queue.length = 0
+      libc.close(descriptor)
+      if (!readerOpen) libc.close(master)
+    },
+  }
+}

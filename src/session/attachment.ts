@@ -1,0 +1,209 @@
+/**
+ * The way of an execution's output to one stream of one connection: from its rings, by offset, within the stream's
+ * credit and the connection's buffers. What cannot be sent now holds the process back; nothing is queued beyond
+ * that. It ends with the exit, or leaves when the stream or the connection does.
+ * Rules: docs/protocol.md, sections 2, 3 and 6.
+ * @module
+ */
+import type { CborValue } from '../base/cbor.ts'
+import type { Ring } from '../base/ring.ts'
+import { CODES } from '../errors.ts'
+import { CHUNK_BYTES } from '../limits.ts'
+import { type OutputSource, STDERR, STDOUT } from '../ports.ts'
+import { executeResponse, streamResponse } from '../wire/messages.ts'
+import type { Execution, Executions, Watcher } from './executions.ts'
+import type { Peer } from './peer.ts'
+
+const SYSTEM = 2
+/** A unary answer that fits one frame with its head goes as one END. */
+const UNARY_INLINE_BYTES = 61_440
+
+export type Attachment = Watcher & {
+  /** Credit or buffers came: go on. */
+  pump(): void
+  /** The stream or the connection is gone. */
+  leave(): void
+}
+
+export type AttachmentStart = { readonly stdoutOffset: number; readonly stderrOffset: number }
+
+/** Offsets that the ring cannot give any more; undefined when it can give all. */
+export function missingFrom(execution: Execution, start: AttachmentStart): { stdout: number; stderr: number } | undefined {
+  const stdout = execution.rings?.stdout.oldestOffset ?? execution.outputBytes[STDOUT]
+  const stderr = execution.rings?.stderr.oldestOffset ?? execution.outputBytes[STDERR]
+  return start.stdoutOffset < stdout || start.stderrOffset < stderr ? { stdout, stderr } : undefined
+}
+
+function errnoText(errno: number): string {
+  switch (errno) {
+    case 2:
+      return 'no such program or working directory'
+    case 7:
+      return 'the arguments and the environment are too long'
+    case 8:
+      return 'it is no program that this device can run'
+    case 11:
+      return 'the device allows no more processes'
+    case 12:
+      return 'the device is out of memory'
+    case 13:
+      return 'it is not executable'
+    case 20:
+      return 'a part of the path is not a directory'
+    default:
+      return `errno ${errno}`
+  }
+}
+
+/**
+ * Joins an execution to a stream. `isUnary`: the output waits for the exit and goes with it.
+ * The caller makes it the execution's watcher.
+ */
+export function createAttachment(
+  peer: Peer,
+  streamId: number,
+  executions: Executions,
+  getExecution: () => Execution | undefined,
+  isUnary: boolean,
+  start: AttachmentStart,
+): Attachment {
+  const sent: [number, number] = [start.stdoutOffset, start.stderrOffset]
+  let isGone = false
+  let hasAnnounced = false
+
+  function ringOf(source: OutputSource): Ring | undefined {
+    const rings = getExecution()?.rings
+    return source === STDOUT ? rings?.stdout : rings?.stderr
+  }
+
+  function unsent(source: OutputSource): number {
+    const ring = ringOf(source)
+    return ring === undefined ? 0 : ring.totalBytes - sent[source]
+  }
+
+  /** Sends what credit and buffers allow of one source; true when nothing of it is left. */
+  function pumpSource(source: OutputSource): boolean {
+    const ring = ringOf(source)
+    if (ring === undefined) return true
+    for (;;) {
+      const left = ring.totalBytes - sent[source]
+      if (left === 0) return true
+      const bytes = Math.min(left, peer.connection.credit(streamId), CHUNK_BYTES)
+      if (bytes <= 0) return false
+      const buffer = peer.takeBuffer(pump)
+      if (buffer === undefined) return false
+      const offset = sent[source]
+      const length = peer.connection.output(buffer, streamId, source, offset, bytes, (target) => ring.copyOut(offset, target))
+      sent[source] = offset + bytes
+      peer.sendBuffer(buffer, length)
+    }
+  }
+
+  function pump(): void {
+    const execution = getExecution()
+    if (isGone || execution === undefined || (isUnary && execution.exit === undefined)) return
+    const stdoutDone = pumpSource(STDOUT)
+    const stderrDone = pumpSource(STDERR)
+    if (execution.exit === undefined) {
+      executions.hold(execution, STDOUT, !stdoutDone)
+      executions.hold(execution, STDERR, !stderrDone)
+    } else if (stdoutDone && stderrDone) finish()
+  }
+
+  function exitFields(): { exit_code?: number; signal?: number } {
+    const exit = getExecution()?.exit
+    if (exit === undefined) return {}
+    return exit.kind === 'exited' ? { exit_code: exit.code } : { signal: exit.signal }
+  }
+
+  function finish(): void {
+    const execution = getExecution()
+    if (isGone || execution === undefined) return
+    isGone = true
+    const truncated = execution.discardedBytes > 0
+    if (isUnary) {
+      if (execution.timedOut) {
+        peer.connection.fail(streamId, 'EXECUTION_TIMEOUT', 'The command was ended because its time was over.')
+      } else {
+        peer.connection.end(streamId, executeResponse.encode({ ...exitFields(), execution_id: execution.idBytes, truncated }))
+      }
+    } else {
+      const code = execution.timedOut ? CODES.EXECUTION_TIMEOUT.number : truncated ? CODES.OUTPUT_TRUNCATED.number : undefined
+      peer.connection.end(streamId, streamResponse.encode({ ...exitFields(), code }))
+    }
+    executions.leave(execution, self)
+    peer.streamDone(streamId)
+  }
+
+  /** The usual unary answer: everything in one frame. */
+  function finishInline(execution: Execution): boolean {
+    if (!isUnary || execution.timedOut) return false
+    const stdoutBytes = unsent(STDOUT)
+    const stderrBytes = unsent(STDERR)
+    if (stdoutBytes + stderrBytes > UNARY_INLINE_BYTES) return false
+    const stdout = new Uint8Array(stdoutBytes)
+    const stderr = new Uint8Array(stderrBytes)
+    ringOf(STDOUT)?.copyOut(sent[STDOUT], stdout)
+    ringOf(STDERR)?.copyOut(sent[STDERR], stderr)
+    isGone = true
+    const truncated = execution.discardedBytes > 0
+    const response: ReadonlyMap<number, CborValue> = executeResponse.encode({
+      ...exitFields(),
+      stdout,
+      stderr,
+      execution_id: execution.idBytes,
+      truncated,
+    })
+    peer.connection.end(streamId, response)
+    executions.leave(execution, self)
+    peer.streamDone(streamId)
+    return true
+  }
+
+  function announce(): void {
+    const execution = getExecution()
+    if (hasAnnounced || isUnary || isGone || execution === undefined) return
+    hasAnnounced = true
+    peer.connection.message(streamId, streamResponse.encode({ source: SYSTEM, execution_id: execution.idBytes }))
+  }
+
+  const self: Attachment = {
+    started: announce,
+    output(source) {
+      const execution = getExecution()
+      if (isUnary || isGone || execution === undefined) return
+      announce()
+      if (!pumpSource(source)) executions.hold(execution, source, true)
+    },
+    stdinDrained: () => peer.stdinDrained(streamId),
+    finished() {
+      const execution = getExecution()
+      if (isGone || execution === undefined) return
+      announce()
+      if (!finishInline(execution)) pump()
+    },
+    notStarted() {
+      const execution = getExecution()
+      if (isGone || execution === undefined) return
+      isGone = true
+      const text = `The command was not started: ${errnoText(execution.errno)}.`
+      peer.connection.fail(streamId, 'SPAWN_FAILED', text, new Map([[1, execution.errno]]))
+      executions.leave(execution, self)
+      peer.streamDone(streamId)
+    },
+    replaced() {
+      if (isGone) return
+      isGone = true
+      peer.connection.reset(streamId)
+      peer.streamDone(streamId)
+    },
+    pump,
+    leave() {
+      if (isGone) return
+      isGone = true
+      const execution = getExecution()
+      if (execution !== undefined) executions.leave(execution, self)
+    },
+  }
+  return self
+}

@@ -1,0 +1,195 @@
+/**
+ * Execute and ExecuteStream: from the request to a running process, or to one that already runs. The same id never
+ * starts twice; it attaches, or returns what was kept.
+ * Rules: docs/protocol.md, sections 3 and 6.
+ * @module
+ */
+import { encodeHex } from '../base/hex.ts'
+import type { Action } from '../defense/facts.ts'
+import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
+import { makePlan, type Planned } from '../sandbox/plan.ts'
+import type { ExecuteRequest, StdinChunk } from '../wire/messages.ts'
+import { openPayload } from '../wire/payload-gate.ts'
+import { type Attachment, type AttachmentStart, createAttachment, missingFrom } from './attachment.ts'
+import type { Execution } from './executions.ts'
+import type { Call, Peer, StreamUser } from './peer.ts'
+import { requestFacts } from './requests.ts'
+import { capabilityOf } from './rooms.ts'
+
+/** The arguments, from the payload where there is one. */
+type Arguments =
+  | { readonly ok: true; readonly argv: readonly string[] }
+  | { readonly ok: false; readonly problem: string; readonly overExpanded: boolean }
+
+function argumentsOf(peer: Peer, request: ExecuteRequest): Arguments {
+  if (request.raw_payload === undefined) return { ok: true, argv: [request.command, ...request.args] }
+  const began = peer.rooms.clock.monotonicMs()
+  const opened = openPayload(request.raw_payload, () => peer.rooms.clock.monotonicMs() - began)
+  if (opened.ok) return opened
+  return { ok: false, problem: `raw_payload: ${opened.problem}`, overExpanded: opened.code === 'DECOMPRESSION_LIMIT_EXCEEDED' }
+}
+
+/** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
+function mistake(peer: Peer, call: Call, problem: string, overExpanded = false): void {
+  peer.refuse(peer.decide(requestFacts(call, problem, overExpanded), undefined), call)
+}
+
+export function execute(peer: Peer, call: Call): void {
+  if (!call.message.ok) return mistake(peer, call, '')
+  const request = call.message.value as ExecuteRequest
+  if (request.session_id !== undefined && encodeHex(request.session_id) !== peer.session?.id) {
+    return mistake(peer, call, 'session_id is not the session of this connection')
+  }
+  if (call.method.name === 'Execute' && (request.pty !== undefined || request.stdin)) {
+    return mistake(peer, call, 'pty and stdin need ExecuteStream')
+  }
+  const known = request.execution_id === undefined ? undefined : peer.rooms.executions.find(peer.caller?.name ?? '', encodeHex(request.execution_id))
+  if (known !== undefined) return attach(peer, call, request, known)
+  if (request.is_reattach) {
+    if (request.execution_id === undefined) return mistake(peer, call, 'execution_id is missing')
+    return peer.connection.fail(call.streamId, 'PROCESS_NOT_FOUND', 'There is no such execution; it was never started here or is forgotten.')
+  }
+  begin(peer, call, request)
+}
+
+/** The smaller of what the capability allows and the request asks for; undefined: no limit. */
+function timeoutSeconds(asked: number | undefined, allowed: number | null): number | undefined {
+  if (allowed === null) return asked
+  return Math.min(asked ?? allowed, allowed)
+}
+
+function executeAction(planned: Planned, id: string, timeout: number | undefined, outputBytes: number | null): Action {
+  const { program, plan } = planned
+  return {
+    kind: 'execute',
+    executionId: id,
+    argv: plan.argv,
+    executable: program === undefined ? null : { path: program.realPath, device: program.device, inode: program.inode },
+    cwd: plan.cwd,
+    terminal: plan.terminal !== undefined,
+    timeoutSeconds: timeout ?? null,
+    outputBytes,
+  }
+}
+
+function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
+  const { rooms, session, caller } = peer
+  const set = capabilityOf(rooms, caller?.capability ?? '')
+  const args = argumentsOf(peer, request)
+  if (!args.ok) return mistake(peer, call, args.problem, args.overExpanded)
+  const result = makePlan(rooms.planner, request, args.argv, set?.allowed_env ?? [])
+  if (!result.ok) return mistake(peer, call, result.problem)
+
+  const idBytes = request.execution_id ?? rooms.random.bytes(EXECUTION_ID_BYTES)
+  const id = encodeHex(idBytes)
+  const timeout = timeoutSeconds(request.timeout_seconds, set?.timeout_seconds ?? null)
+  const outputBytes = set?.output_bytes ?? null
+  const action = executeAction(result.planned, id, timeout, outputBytes)
+  const verdict = peer.decide(requestFacts(call), action)
+  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
+  if (session === undefined || caller === undefined) return
+
+  const isUnary = call.method.name === 'Execute'
+  const headBytes = isUnary ? Math.min(UNARY_OUTPUT_BYTES, rooms.settings.ringBytes) : Number.POSITIVE_INFINITY
+  let execution: Execution | undefined
+  const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, { stdoutOffset: 0, stderrOffset: 0 })
+  rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
+  peer.join(call.streamId, streamUser(peer, call.streamId, attachment, () => execution, request.stdin))
+  execution = rooms.executions.start(
+    {
+      id,
+      idBytes,
+      owner: caller.name,
+      sessionId: session.id,
+      keepsHead: isUnary,
+      acceptBytes: Math.min(headBytes, outputBytes ?? Number.POSITIVE_INFINITY),
+      timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
+      plan: result.planned.plan,
+      warrant: verdict.warrant,
+      action,
+    },
+    attachment,
+  )
+}
+
+function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
+  const action: Action = { kind: 'attach', executionId: execution.id }
+  const verdict = peer.decide(requestFacts(call), action)
+  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
+  const { connection, rooms } = peer
+  if (execution.state === 'not_started') {
+    return connection.fail(call.streamId, 'SPAWN_FAILED', 'The command was not started.', new Map([[1, execution.errno]]))
+  }
+  const start = startOf(request, execution)
+  const missing = missingFrom(execution, start)
+  if (missing !== undefined) {
+    const details = new Map([
+      [1, missing.stdout],
+      [2, missing.stderr],
+    ])
+    return connection.fail(call.streamId, 'RING_BUFFER_DATA_LOSS', 'That output is no longer here; details give the oldest offsets that are.', details)
+  }
+  if (start.stdoutOffset > execution.outputBytes[0] || start.stderrOffset > execution.outputBytes[1]) {
+    return connection.fail(call.streamId, 'FRAME_MALFORMED', 'A resume offset lies beyond the end of the output.')
+  }
+  const isUnary = call.method.name === 'Execute'
+  const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, start)
+  peer.join(call.streamId, streamUser(peer, call.streamId, attachment, () => execution, request.stdin))
+  rooms.executions.watch(execution, attachment)
+  if (execution.state === 'starting') return
+  if (execution.exit !== undefined) return attachment.finished()
+  attachment.started()
+  attachment.pump()
+}
+
+function startOf(request: ExecuteRequest, execution: Execution): AttachmentStart {
+  if (request.tail === undefined) return { stdoutOffset: request.resume_offset, stderrOffset: request.resume_offset_stderr }
+  const { rings, outputBytes } = execution
+  return {
+    stdoutOffset: Math.max(outputBytes[0] - request.tail, rings?.stdout.oldestOffset ?? outputBytes[0]),
+    stderrOffset: Math.max(outputBytes[1] - request.tail, rings?.stderr.oldestOffset ?? outputBytes[1]),
+  }
+}
+
+/** Joins a stream to an execution: stdin and resizes one way, credit and the end the other. */
+function streamUser(
+  peer: Peer,
+  streamId: number,
+  attachment: Attachment,
+  execution: () => Execution | undefined,
+  hasStdin: boolean,
+): StreamUser {
+  // Bytes that the child has been given and the client has not been allowed again.
+  let consumed = 0
+
+  function grant(): void {
+    if (consumed < INITIAL_WINDOW_BYTES / 2 && consumed !== 0 && !isStarved()) return
+    peer.connection.grant(streamId, consumed)
+    consumed = 0
+  }
+
+  /** The client's window may be smaller than half of the usual one: never let it run dry. */
+  function isStarved(): boolean {
+    const stream = peer.connection.stream(streamId)
+    return stream !== undefined && stream.receiveLimitBytes - stream.receivedBytes <= consumed
+  }
+
+  return {
+    message(value) {
+      const { data, resize } = value as StdinChunk
+      const child = execution()?.child
+      if (resize !== undefined && resize.rows > 0 && resize.cols > 0) child?.resize(resize.rows, resize.cols)
+      if (data === undefined || data.length === 0) return
+      consumed += data.length
+      // Written to a process that is gone: swallowed, as a pipe without a reader would refuse it.
+      const isTaken = child === undefined || !hasStdin || child.writeStdin(data.slice())
+      if (isTaken) grant()
+    },
+    ended() {
+      if (hasStdin) execution()?.child?.endStdin()
+    },
+    credit: () => attachment.pump(),
+    stdinDrained: grant,
+    leave: () => attachment.leave(),
+  }
+}

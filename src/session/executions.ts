@@ -1,0 +1,301 @@
+/**
+ * What runs and what ran: every execution of the daemon by owner and id. An id starts at most once; asking for it
+ * again finds the running execution or its kept result. Output goes into two rings from a pool made at start, and
+ * from there to whoever watches; without a watcher the oldest output is dropped, with one the process is held back.
+ * Touches the world only through the Spawner, and only with a warrant that it redeems first.
+ * Rules: docs/protocol.md, sections 3 and 6; docs/responses.md, section 6.
+ * @module
+ */
+import type { Ring } from '../base/ring.ts'
+import type { Action } from '../defense/facts.ts'
+import { Warrant } from '../defense/warrant.ts'
+import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS } from '../limits.ts'
+import type { Child, Clock, ExitStatus, OutputSource, Spawner, SpawnPlan } from '../ports.ts'
+import { STDERR, STDOUT } from '../ports.ts'
+
+export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started'
+
+export type RingPair = { readonly stdout: Ring; readonly stderr: Ring }
+
+/** Whoever watches an execution: at most one. */
+export type Watcher = {
+  started(): void
+  /** New bytes are in the ring of that source. */
+  output(source: OutputSource): void
+  stdinDrained(): void
+  finished(): void
+  notStarted(): void
+  /** Another watcher took its place. */
+  replaced(): void
+}
+
+export type Execution = {
+  readonly id: string
+  readonly idBytes: Uint8Array
+  readonly owner: string
+  readonly sessionId: string
+  /** The program's base name; never its arguments. */
+  readonly command: string
+  readonly startedAtMs: number
+  readonly warrantId: string
+  /** Unary: the head of the output is kept and what follows is counted, whoever watches. */
+  readonly keepsHead: boolean
+  state: ExecutionState
+  child: Child | undefined
+  /** Undefined once they were needed elsewhere. */
+  rings: RingPair | undefined
+  watcher: Watcher | undefined
+  exit: ExitStatus | undefined
+  errno: number
+  endedAtMs: number
+  timedOut: boolean
+  /** Output bytes still taken into the rings; what comes after is counted and dropped. */
+  acceptBytes: [number, number]
+  discardedBytes: number
+  /** Sizes of both streams, also when the rings are gone. */
+  outputBytes: [number, number]
+  paused: [boolean, boolean]
+}
+
+export type StartRequest = {
+  readonly id: string
+  readonly idBytes: Uint8Array
+  readonly owner: string
+  readonly sessionId: string
+  readonly keepsHead: boolean
+  /** Most bytes that the execution may deliver of each stream; Infinity: no cap. */
+  readonly acceptBytes: number
+  readonly timeoutMs: number | undefined
+  readonly plan: SpawnPlan
+  readonly warrant: Warrant
+  readonly action: Action
+}
+
+export type Executions = {
+  start(request: StartRequest, watcher: Watcher): Execution
+  find(owner: string, id: string): Execution | undefined
+  /** Operators look across owners. */
+  findAnywhere(id: string): Execution | undefined
+  watch(execution: Execution, watcher: Watcher): void
+  /** Only the watcher that is there can leave; the execution goes on. */
+  leave(execution: Execution, watcher: Watcher): void
+  /** Holds the source back, or lets it go on. */
+  hold(execution: Execution, source: OutputSource, isHeld: boolean): void
+  signal(execution: Execution, number: number, warrant: Warrant, action: Action): boolean
+  cancel(execution: Execution, warrant: Warrant, action: Action): boolean
+  list(owner: string | undefined): Execution[]
+  runningOf(owner: string): number
+  readonly running: number
+  readonly free: number
+  /** At the end of the daemon: TERM to all, or KILL. */
+  endAll(how: 'term' | 'kill'): void
+  /** Releases the rings of a session's finished executions; their results are kept. */
+  sessionEnded(sessionId: string): void
+  forgetOld(nowMs: number): void
+}
+
+export type ExecutionsOptions = {
+  readonly spawner: Spawner
+  readonly clock: Clock
+  readonly rings: readonly RingPair[]
+  /** Called once an execution, after its last output: for the audit and the session. */
+  readonly ended: (execution: Execution) => void
+}
+
+const SIGTERM = 15
+
+function keyOf(owner: string, id: string): string {
+  return `${owner}/${id}`
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOptions): Executions {
+  /** In the order of their start: the oldest finished one gives up its rings first. */
+  const executions = new Map<string, Execution>()
+  const freeRings = [...rings]
+  const cancelTimers = new Map<Execution, () => void>()
+  let running = 0
+
+  function takeRings(): RingPair | undefined {
+    const free = freeRings.pop()
+    if (free !== undefined) return free
+    for (const execution of executions.values()) {
+      // Whoever still watches a finished execution is reading from its rings.
+      if (execution.exit !== undefined && execution.watcher === undefined && execution.rings !== undefined) {
+        const pair = execution.rings
+        execution.rings = undefined
+        return pair
+      }
+    }
+    return undefined
+  }
+
+  function releaseRings(execution: Execution): void {
+    if (execution.rings !== undefined) freeRings.push(execution.rings)
+    execution.rings = undefined
+  }
+
+  function isRunning(execution: Execution): boolean {
+    return execution.state === 'starting' || execution.state === 'running'
+  }
+
+  function end(execution: Execution, state: 'finished' | 'not_started'): void {
+    execution.state = state
+    execution.endedAtMs = clock.wallMs()
+    execution.child = undefined
+    cancelTimers.get(execution)?.()
+    cancelTimers.delete(execution)
+    running--
+    if (state === 'not_started') {
+      releaseRings(execution)
+      execution.watcher?.notStarted()
+    } else execution.watcher?.finished()
+    ended(execution)
+  }
+
+  function takeOutput(execution: Execution, source: OutputSource, bytes: Uint8Array): void {
+    const room = execution.acceptBytes[source]
+    const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
+    execution.discardedBytes += bytes.length - taken.length
+    if (taken.length === 0) return
+    execution.acceptBytes[source] = room - taken.length
+    execution.outputBytes[source] += taken.length
+    ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
+    execution.watcher?.output(source)
+  }
+
+  function timeOut(execution: Execution): void {
+    if (!isRunning(execution)) return
+    execution.timedOut = true
+    execution.child?.signal(SIGTERM)
+    cancelTimers.set(
+      execution,
+      clock.after(TERM_TO_KILL_MS, () => execution.child?.killTree()),
+    )
+  }
+
+  function start(request: StartRequest, watcher: Watcher): Execution {
+    const pair = takeRings()
+    pair?.stdout.reset()
+    pair?.stderr.reset()
+    const execution: Execution = {
+      id: request.id,
+      idBytes: request.idBytes,
+      owner: request.owner,
+      sessionId: request.sessionId,
+      command: baseName(request.plan.argv[0] ?? ''),
+      startedAtMs: clock.wallMs(),
+      warrantId: request.warrant.id,
+      keepsHead: request.keepsHead,
+      state: 'starting',
+      child: undefined,
+      rings: pair,
+      watcher,
+      exit: undefined,
+      errno: 0,
+      endedAtMs: 0,
+      timedOut: false,
+      acceptBytes: [request.acceptBytes, request.acceptBytes],
+      discardedBytes: 0,
+      outputBytes: [0, 0],
+      paused: [false, false],
+    }
+    Warrant.redeem(request.warrant, request.action)
+    executions.set(keyOf(request.owner, request.id), execution)
+    running++
+    if (request.timeoutMs !== undefined) cancelTimers.set(execution, clock.after(request.timeoutMs, () => timeOut(execution)))
+    execution.child = spawner.spawn(request.plan, {
+      spawned() {
+        execution.state = 'running'
+        execution.watcher?.started()
+      },
+      failed(errno) {
+        execution.errno = errno
+        end(execution, 'not_started')
+      },
+      output: (source, bytes) => takeOutput(execution, source, bytes),
+      stdinDrained: () => execution.watcher?.stdinDrained(),
+      exited(status) {
+        execution.exit = status
+        end(execution, 'finished')
+      },
+    })
+    return execution
+  }
+
+  function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
+    if (execution.paused[source] === isHeld) return
+    execution.paused[source] = isHeld
+    if (isHeld) execution.child?.pause(source)
+    else execution.child?.resume(source)
+  }
+
+  return {
+    start,
+    find: (owner, id) => executions.get(keyOf(owner, id)),
+    findAnywhere(id) {
+      for (const execution of executions.values()) if (execution.id === id) return execution
+      return undefined
+    },
+    watch(execution, watcher) {
+      const previous = execution.watcher
+      execution.watcher = watcher
+      if (previous !== watcher) previous?.replaced()
+    },
+    leave(execution, watcher) {
+      if (execution.watcher !== watcher) return
+      execution.watcher = undefined
+      setHeld(execution, STDOUT, false)
+      setHeld(execution, STDERR, false)
+    },
+    hold: setHeld,
+    signal(execution, number, warrant, action) {
+      Warrant.redeem(warrant, action)
+      return execution.child?.signal(number) ?? false
+    },
+    cancel(execution, warrant, action) {
+      Warrant.redeem(warrant, action)
+      if (!isRunning(execution) || execution.child === undefined) return false
+      execution.child.killTree()
+      return true
+    },
+    list: (owner) => [...executions.values()].filter((execution) => owner === undefined || execution.owner === owner),
+    runningOf(owner) {
+      let count = 0
+      for (const execution of executions.values()) if (execution.owner === owner && isRunning(execution)) count++
+      return count
+    },
+    get running() {
+      return running
+    },
+    get free() {
+      return rings.length - running
+    },
+    endAll(how) {
+      for (const execution of executions.values()) {
+        if (!isRunning(execution)) continue
+        if (how === 'term') execution.child?.signal(SIGTERM)
+        else execution.child?.killTree()
+      }
+    },
+    sessionEnded(sessionId) {
+      for (const execution of executions.values()) {
+        if (execution.sessionId === sessionId && !isRunning(execution) && execution.watcher === undefined) releaseRings(execution)
+      }
+    },
+    forgetOld(nowMs) {
+      const kept = new Map<string, number>()
+      for (const [key, execution] of [...executions].reverse()) {
+        if (isRunning(execution) || execution.watcher !== undefined) continue
+        const count = (kept.get(execution.owner) ?? 0) + 1
+        kept.set(execution.owner, count)
+        if (count <= KEPT_RESULTS_PER_KEY && nowMs - execution.endedAtMs < KEPT_RESULT_MS) continue
+        releaseRings(execution)
+        executions.delete(key)
+      }
+    },
+  }
+}

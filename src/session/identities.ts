@@ -1,0 +1,65 @@
+/**
+ * Who may authenticate, and the check of a caller's proof. Name and role come from the list, never from the
+ * request: the key must be listed under that very name, and the signature must bind this very connection.
+ * Rules: docs/protocol.md, section 4.
+ * @module
+ */
+import { decodeBase64Url } from '../base/base64.ts'
+import { encodeCbor } from '../base/cbor.ts'
+import { equalConstantTime } from '../base/hash.ts'
+import type { Code } from '../errors.ts'
+import { AUTH_CONTEXT } from '../limits.ts'
+import type { AuthRequest } from '../wire/messages.ts'
+
+export type CallerRole = 'agent' | 'operator'
+export type Caller = {
+  readonly name: string
+  readonly role: CallerRole
+  readonly capability: string
+  readonly publicKey: Uint8Array
+}
+
+export type Identities = { find(name: string): Caller | undefined }
+
+type Listed = { readonly name: string; readonly public_key: string; readonly role: CallerRole; readonly capability: string }
+
+/** The authorised list of a configuration that was checked already (names and keys unique, keys good). */
+export function createIdentities(agents: readonly Listed[]): Identities {
+  const byName = new Map<string, Caller>()
+  for (const { name, public_key, role, capability } of agents) {
+    const publicKey = decodeBase64Url(public_key, 32)
+    if (publicKey !== undefined) byName.set(name, { name, role, capability, publicKey })
+  }
+  return { find: (name) => byName.get(name) }
+}
+
+/** The bytes that an agent signs: deterministic CBOR of [context, name, nonce, channel binding]. */
+export function authSigningInput(name: string, nonce: Uint8Array, channelBinding: Uint8Array): Uint8Array {
+  return encodeCbor([AUTH_CONTEXT, name, nonce, channelBinding])
+}
+
+export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+
+export type Proof =
+  | { readonly ok: true; readonly caller: Caller }
+  | { readonly ok: false; readonly code: Code; readonly why: string }
+
+/** Checks a complete request. The reason is for the operator; the peer learns nothing. */
+export function checkProof(
+  request: AuthRequest,
+  identities: Identities,
+  channelBinding: Uint8Array | undefined,
+  verify: VerifySignature,
+): Proof {
+  if (channelBinding === undefined) return { ok: false, code: 'AUTH_INVALID', why: 'The connection gives no channel binding.' }
+  const caller = identities.find(request.agent_name)
+  if (caller === undefined) return { ok: false, code: 'AUTH_KEY_NOT_FOUND', why: 'The peer named an agent that is not listed.' }
+  if (!equalConstantTime(caller.publicKey, request.public_key)) {
+    return { ok: false, code: 'AUTH_KEY_NOT_FOUND', why: `The peer named ${caller.name} with a key that is not listed under that name.` }
+  }
+  const input = authSigningInput(request.agent_name, request.nonce, channelBinding)
+  if (request.signature.length !== 64 || !verify(caller.publicKey, input, request.signature)) {
+    return { ok: false, code: 'AUTH_SIGNATURE_INVALID', why: `The signature for ${caller.name} does not fit this connection.` }
+  }
+  return { ok: true, caller }
+}

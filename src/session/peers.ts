@@ -1,0 +1,99 @@
+/**
+ * All connections of the daemon: who is admitted at all, who is still at the gate, and what happens to everyone when
+ * time passes or the daemon goes down.
+ * Rules: docs/protocol.md, sections 1 and 2; docs/responses.md, layers 1 to 3.
+ * @module
+ */
+import type { Facts } from '../defense/facts.ts'
+import type { Acceptor, Admission, Transport } from '../ports.ts'
+import { createGate } from './gate.ts'
+import { createPeer, type PeerHandle, sourceOf } from './peer.ts'
+import { decide, nextCycle, type Rooms } from './rooms.ts'
+
+export type Peers = Acceptor & {
+  readonly size: number
+  readonly waiting: number
+  tick(): void
+  /** GOAWAY to everyone. */
+  drain(): void
+  readonly openStreams: boolean
+  endAll(): void
+}
+
+/** `isAllowed` answers whether an address is in the allow-list. */
+export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolean): Peers {
+  const gate = createGate()
+  const handles = new Set<PeerHandle>()
+
+  function factsAt(kind: Transport['kind'], address: string, change: Partial<Facts>): Facts {
+    return {
+      cycle: nextCycle(rooms),
+      source: sourceOf(kind, address, kind === 'admin' || isAllowed(address)),
+      transport: undefined,
+      identity: { kind: 'none', graceOver: false },
+      session: undefined,
+      request: undefined,
+      action: { kind: 'connect', address },
+      ...change,
+    }
+  }
+
+  function admit(kind: Transport['kind'], address: string, reset: () => void): Admission | undefined {
+    const arrived = factsAt(kind, address, {})
+    const verdict = decide(rooms, arrived)
+    if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return undefined
+
+    let handle: PeerHandle | undefined
+    let isOver = false
+    const place = gate.enter(rooms.clock.monotonicMs(), (why) => {
+      isOver = true
+      decide(rooms, factsAt(kind, address, why === 'grace' ? { identity: { kind: 'none', graceOver: true } } : crowded))
+      if (handle === undefined) reset()
+      else handle.reset()
+    })
+    return {
+      connected(transport) {
+        const peer = createPeer(rooms, transport, arrived.source, place, () => handles.delete(peer))
+        handle = peer
+        handles.add(peer)
+        return peer
+      },
+      failed(problem) {
+        place.leave()
+        if (isOver) return
+        isOver = true
+        const agreement = { version: '', suite: '', alpn: '', hasExporter: false, frameProblem: problem }
+        decide(rooms, factsAt(kind, address, { transport: agreement }))
+      },
+      gone: () => place.leave(),
+    }
+  }
+
+  return {
+    admit,
+    get size() {
+      return handles.size
+    },
+    get waiting() {
+      return gate.size
+    },
+    tick() {
+      const now = rooms.clock.monotonicMs()
+      gate.tick(now)
+      for (const handle of handles) handle.tick(now)
+    },
+    drain() {
+      for (const handle of handles) handle.drain()
+    },
+    get openStreams() {
+      for (const handle of handles) if (handle.hasOpenStreams) return true
+      return false
+    },
+    endAll() {
+      for (const handle of [...handles]) handle.end()
+    },
+  }
+}
+
+/** Dismissed to make room: as if its grace had run out early. */
+const crowded: Partial<Facts> = Object.freeze({ identity: Object.freeze({ kind: 'none', graceOver: true }) })

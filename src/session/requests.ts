@@ -1,0 +1,294 @@
+/**
+ * What each method does, as a table: gather the facts, ask for the decision, carry it out. The commands' two methods
+ * are in execute.ts; the rest answer from what the rooms know.
+ * Rules: docs/protocol.md, sections 3 and 4.
+ * @module
+ */
+import { encodeHex } from '../base/hex.ts'
+import { capabilityHash } from '../defense/capability.ts'
+import type { Action, RequestFacts } from '../defense/facts.ts'
+import { INITIAL_WINDOW_BYTES, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
+import type { AuthRequest } from '../wire/messages.ts'
+import * as m from '../wire/messages.ts'
+import type { MethodName } from '../wire/methods.ts'
+import { describeProblems } from '../wire/schema.ts'
+import { execute } from './execute.ts'
+import type { Execution } from './executions.ts'
+import { type Caller, checkProof, type Proof } from './identities.ts'
+import type { Call, Peer } from './peer.ts'
+import { capabilityOf } from './rooms.ts'
+import type { Session } from './sessions.ts'
+
+type Handler = (peer: Peer, call: Call) => void
+
+/** Sequence and hash of the chain are part of several answers: every client keeps the head it last saw. */
+function auditFields(peer: Peer): { audit_seq: number; audit_hash: Uint8Array } {
+  const { head } = peer.rooms.audit
+  return { audit_seq: head.sequence, audit_hash: head.hash }
+}
+
+export function requestFacts(call: Call, problem = '', overExpanded = false): RequestFacts {
+  const problems = call.message.ok ? problem : describeProblems(call.message.problems)
+  return { method: call.method.name, audience: call.method.audience, problems, overExpanded }
+}
+
+/** Decides, and refuses where that is the verdict; true when the action may go on. */
+function isPermitted(peer: Peer, call: Call, action: Action, problem = ''): boolean {
+  const verdict = peer.decide(requestFacts(call, problem), action)
+  if (verdict.kind === 'response' && verdict.response === 'EXECUTE') return true
+  peer.refuse(verdict, call)
+  return false
+}
+
+/** The admin socket's peer is who the kernel says: root or the daemon's own user, or nobody. */
+function adminProof(peer: Peer): Proof {
+  const user = peer.transport.peerUserId
+  if (user === undefined || !peer.rooms.settings.adminUserIds.includes(user)) {
+    return { ok: false, code: 'AUTH_INVALID', why: 'The peer of the admin socket is neither root nor the user of the daemon.' }
+  }
+  return { ok: true, caller: { name: 'admin', role: 'operator', capability: '', publicKey: new Uint8Array(0) } }
+}
+
+function prove(peer: Peer, call: Call): Proof {
+  if (!call.message.ok) return { ok: false, code: 'AUTH_INVALID', why: 'The Authenticate request was not complete.' }
+  if (peer.source.transport === 'admin') return adminProof(peer)
+  return checkProof(call.message.value as AuthRequest, peer.rooms.identities, peer.channelBinding, peer.rooms.verify)
+}
+
+function authenticate(peer: Peer, call: Call): void {
+  if (peer.caller !== undefined) {
+    isPermitted(peer, call, { kind: 'read', method: 'Authenticate' }, 'this connection has authenticated already')
+    return
+  }
+  const proof = prove(peer, call)
+  if (!proof.ok) {
+    const identity = { kind: 'failed', code: proof.code, why: proof.why } as const
+    return peer.refuse(peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined, identity), call)
+  }
+  const request = (call.message.ok ? call.message.value : undefined) as AuthRequest
+  welcome(peer, call, proof.caller, request)
+}
+
+function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): void {
+  const { rooms } = peer
+  const now = rooms.clock.monotonicMs()
+  const resumeId = request.resume_session_id === undefined ? undefined : encodeHex(request.resume_session_id)
+  const resumed = resumeId === undefined ? undefined : rooms.sessions.find(resumeId, caller, peer.source.address)
+  const { name, role, capability } = caller
+  const action: Action = { kind: 'authenticate', name, isNew: resumed === undefined }
+  const verdict = peer.decide(requestFacts(call), action, { kind: 'known', name, role, capability })
+  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') {
+    peer.refuse(verdict, call)
+    return peer.transport.end()
+  }
+  const session = resumed === undefined ? createSession(peer, caller, now) : takeBack(peer, resumed, now)
+  if (session === undefined) return peer.transport.reset()
+  const window = Math.min(Math.max(request.window ?? INITIAL_WINDOW_BYTES, MIN_WINDOW_BYTES), MAX_WINDOW_BYTES)
+  peer.becomeKnown(caller, session, window)
+  const set = capabilityOf(rooms, capability)
+  peer.connection.end(
+    call.streamId,
+    m.authResponse.encode({
+      success: true,
+      session_id: session.idBytes,
+      capability_hash: capabilityHash(set ?? NO_CAPABILITY),
+      window,
+      expires_at: expiryOf(peer, session),
+      daemon_version: rooms.settings.version,
+      ...auditFields(peer),
+    }),
+  )
+}
+
+/** What a caller without a set has: nothing. */
+const NO_CAPABILITY = Object.freeze({
+  allowed_commands: [],
+  denied_commands: [],
+  allowed_paths: [],
+  denied_paths: [],
+  max_concurrent: 0,
+  timeout_seconds: null,
+  max_file_size_bytes: 0,
+  allowed_env: [],
+  output_bytes: null,
+})
+
+/** RFC 9562 version 4 from the system's CSPRNG. */
+function createSession(peer: Peer, caller: Caller, now: number): Session | undefined {
+  const id = peer.rooms.random.bytes(16)
+  id[6] = ((id[6] ?? 0) & 0x0f) | 0x40
+  id[8] = ((id[8] ?? 0) & 0x3f) | 0x80
+  return peer.rooms.sessions.create(id, encodeHex(id), caller, peer.source.address, now)
+}
+
+function takeBack(peer: Peer, session: Session, now: number): Session {
+  session.dismissHolder?.()
+  session.isHeld = true
+  peer.rooms.sessions.renew(session, now)
+  return session
+}
+
+/** Sessions are kept on the monotonic clock; what a client is told is wall time. */
+function expiryOf(peer: Peer, session: Session): number {
+  const { clock } = peer.rooms
+  return Math.floor((clock.wallMs() + session.expiresAtMs - clock.monotonicMs()) / 1_000)
+}
+
+function renew(peer: Peer, call: Call): void {
+  const { session } = peer
+  if (!isPermitted(peer, call, { kind: 'renew' }) || session === undefined) return
+  peer.rooms.sessions.renew(session, peer.rooms.clock.monotonicMs())
+  peer.connection.end(call.streamId, m.renewal.encode({ success: true, expires_at: expiryOf(peer, session) }))
+}
+
+/** A method that only tells. */
+function telling(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
+  return (peer, call) => {
+    if (isPermitted(peer, call, { kind: 'read', method: call.method.name })) peer.connection.end(call.streamId, answer(peer))
+  }
+}
+
+/** The caller's own execution; an operator's reach is all of them. */
+function reachable(peer: Peer, id: string): Execution | undefined {
+  const { executions } = peer.rooms
+  return executions.find(peer.caller?.name ?? '', id) ?? (peer.caller?.role === 'operator' ? executions.findAnywhere(id) : undefined)
+}
+
+const NAMED_SIGNALS: readonly number[] = [2, 15, 9, 1]
+
+/** 0 INT, 1 TERM, 2 KILL, 3 HUP, from 16 on 16 + the POSIX number; undefined for the numbers between. */
+export function posixSignal(wire: number): number | undefined {
+  if (wire >= 16) return wire - 16 >= 1 && wire - 16 <= 64 ? wire - 16 : undefined
+  return NAMED_SIGNALS[wire]
+}
+
+function signal(peer: Peer, call: Call): void {
+  const request = call.message.ok ? (call.message.value as { execution_id: Uint8Array; signal: number }) : undefined
+  const number = request === undefined ? undefined : posixSignal(request.signal)
+  const id = request === undefined ? '' : encodeHex(request.execution_id)
+  const action: Action = { kind: 'signal', executionId: id, signal: number ?? 0 }
+  const verdict = peer.decide(requestFacts(call, number === undefined ? 'signal is not one of the numbers of section 3' : ''), action)
+  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
+  const execution = reachable(peer, id)
+  const done = execution !== undefined && number !== undefined && peer.rooms.executions.signal(execution, number, verdict.warrant, action)
+  answerReach(peer, call, execution, done)
+}
+
+function cancel(peer: Peer, call: Call): void {
+  const request = call.message.ok ? (call.message.value as { execution_id: Uint8Array }) : undefined
+  const id = request === undefined ? '' : encodeHex(request.execution_id)
+  const action: Action = { kind: 'cancel', executionId: id }
+  const verdict = peer.decide(requestFacts(call), action)
+  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
+  const execution = reachable(peer, id)
+  answerReach(peer, call, execution, execution !== undefined && peer.rooms.executions.cancel(execution, verdict.warrant, action))
+}
+
+function answerReach(peer: Peer, call: Call, execution: Execution | undefined, done: boolean): void {
+  if (done) return peer.connection.end(call.streamId, m.outcome.encode({ success: true, message: 'The signal was delivered.' }))
+  const text = execution === undefined ? 'There is no such execution.' : 'The execution has ended; there is nothing to signal.'
+  peer.connection.fail(call.streamId, 'PROCESS_NOT_FOUND', text)
+}
+
+const STATES = Object.freeze({ starting: 0, running: 1, finished: 2, not_started: 3 } as const)
+const SHOWN_EXECUTIONS = 128
+
+function summary(execution: Execution): m.ExecutionSummaryInput {
+  const { exit } = execution
+  return {
+    execution_id: execution.idBytes,
+    state: STATES[execution.state],
+    command: execution.command.slice(0, 64),
+    started_at: Math.floor(execution.startedAtMs / 1_000),
+    ended_at: execution.endedAtMs === 0 ? undefined : Math.floor(execution.endedAtMs / 1_000),
+    exit_code: exit?.kind === 'exited' ? exit.code : undefined,
+    signal: exit?.kind === 'signalled' ? exit.signal : undefined,
+    stdout_bytes: execution.outputBytes[0],
+    stderr_bytes: execution.outputBytes[1],
+    is_attached: execution.watcher !== undefined,
+    agent_name: execution.owner,
+  }
+}
+
+/** Newest first, and only as many as one frame holds. */
+function listExecutions(peer: Peer): ReturnType<typeof m.executionList.encode> {
+  const all = peer.rooms.executions.list(peer.caller?.role === 'operator' ? undefined : (peer.caller?.name ?? ''))
+  const executions = all.reverse().slice(0, SHOWN_EXECUTIONS).map(summary)
+  return m.executionList.encode({ executions: executions as readonly m.ExecutionSummary[], total: all.length })
+}
+
+function ping(peer: Peer): ReturnType<typeof m.pingResponse.encode> {
+  const { settings, clock, executions } = peer.rooms
+  return m.pingResponse.encode({
+    daemon_version: settings.version,
+    uptime_seconds: Math.floor((clock.monotonicMs() - settings.startedAtMs) / 1_000),
+    os: settings.os,
+    active_processes: executions.running,
+  })
+}
+
+function securityStatus(peer: Peer): ReturnType<typeof m.securityStatus.encode> {
+  const { tarpits, sessions, settings, responses } = peer.rooms
+  return m.securityStatus.encode({
+    active_tarpits: tarpits.held,
+    active_sessions: sessions.size,
+    policy_version: settings.policyVersion,
+    responses: new Map([1, 2, 3, 4, 5, 6].map((number) => [number, responses.get(number) ?? 0])),
+    ...auditFields(peer),
+  })
+}
+
+function capabilities(peer: Peer): ReturnType<typeof m.capabilities.encode> {
+  const set = capabilityOf(peer.rooms, peer.caller?.capability ?? '') ?? NO_CAPABILITY
+  return m.capabilities.encode({
+    allowed_commands: set.allowed_commands,
+    denied_commands: set.denied_commands,
+    allowed_paths: set.allowed_paths,
+    denied_paths: set.denied_paths,
+    max_concurrent: set.max_concurrent,
+    timeout_seconds: set.timeout_seconds ?? 0,
+    max_file_size_bytes: set.max_file_size_bytes,
+  })
+}
+
+function auditPublicKey(peer: Peer): ReturnType<typeof m.auditPublicKey.encode> {
+  const { audit } = peer.rooms
+  return m.auditPublicKey.encode({ public_key: audit.publicKey, key_fingerprint: audit.keyFingerprint, epoch: audit.epoch })
+}
+
+/** Files are moved inside a branch only; without one the daemon touches none. */
+const withoutBranch: Handler = (peer, call) => {
+  if (!isPermitted(peer, call, { kind: 'read', method: call.method.name })) return
+  const text = 'This device has no branch to move files in; pipe them through a command instead, such as tar.'
+  peer.connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', text)
+}
+
+/** No challenge is ever pending, so whoever answers one is guessing. */
+const unasked: Handler = (peer, call) => {
+  isPermitted(peer, call, { kind: 'read', method: call.method.name }, 'no challenge is pending')
+}
+
+const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
+  Execute: execute,
+  ExecuteStream: execute,
+  Cancel: cancel,
+  Signal: signal,
+  FileUpload: withoutBranch,
+  FileDownload: withoutBranch,
+  RawFileTransfer: withoutBranch,
+  Authenticate: authenticate,
+  CognitiveChallenge: unasked,
+  SecurityStatus: telling(securityStatus),
+  Ping: telling(ping),
+  RenewSession: renew,
+  GetCapabilities: telling(capabilities),
+  GetAuditPublicKey: telling(auditPublicKey),
+  ListExecutions: telling(listExecutions),
+})
+
+/** Answers one request. Throws only for defects and for an audit that cannot be written. */
+export function handle(peer: Peer, call: Call): void {
+  if (peer.caller !== undefined || call.method.name === 'Authenticate') return HANDLERS[call.method.name](peer, call)
+  // Before Authenticate there is only one answer, whatever was asked and however well.
+  peer.refuse(peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined), call)
+}

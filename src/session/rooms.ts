@@ -1,0 +1,125 @@
+/**
+ * What every connection shares: the rooms behind it and the ports beneath, put together once by the composition
+ * root, and the one door to the decision. `decide` records before it returns: what cannot be recorded is refused.
+ * @module
+ */
+import type { BufferPool } from '../base/buffer-pool.ts'
+import { adjudicate } from '../defense/adjudicator.ts'
+import type { CapabilitySet } from '../defense/capability.ts'
+import type { Facts, Ledger } from '../defense/facts.ts'
+import type { Policy } from '../defense/layers.ts'
+import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
+import { actionDigest } from '../defense/warrant.ts'
+import type { AuditEvent, AuditSink, Clock, Log, Random } from '../ports.ts'
+import type { Planner } from '../sandbox/plan.ts'
+import type { Executions } from './executions.ts'
+import type { Identities, VerifySignature } from './identities.ts'
+import type { Sessions } from './sessions.ts'
+import type { Tarpits } from './tarpits.ts'
+
+export type Settings = {
+  readonly version: string
+  /** `Linux 6.1 aarch64`. */
+  readonly os: string
+  readonly startedAtMs: number
+  readonly keepaliveMs: number
+  readonly viHoldMs: number
+  readonly denyResponse: 'vi_swap' | 'reason'
+  readonly ringBytes: number
+  readonly policyVersion: string
+  /** Who may use the admin socket: root and the daemon's own user. */
+  readonly adminUserIds: readonly number[]
+}
+
+export type Rooms = {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly audit: AuditSink
+  readonly policy: Policy
+  readonly identities: Identities
+  readonly verify: VerifySignature
+  readonly sessions: Sessions
+  readonly executions: Executions
+  readonly tarpits: Tarpits
+  readonly buffers: BufferPool
+  readonly planner: Planner
+  /** R4 screens that hold a slot, by caller. */
+  readonly viHolds: Map<string, number>
+  /** How often each response was given, by number. */
+  readonly responses: Map<number, number>
+  /** Counts the decisions. */
+  readonly cycles: { next: number }
+}
+
+/** What is not known when nobody has been identified: every map and list that a caller's name would open is closed. */
+export function capabilityOf(rooms: Rooms, name: string): CapabilitySet | undefined {
+  return Object.hasOwn(rooms.policy.capabilities, name) ? rooms.policy.capabilities[name] : undefined
+}
+
+function ledgerFor(rooms: Rooms, facts: Facts): Ledger {
+  const caller = facts.identity.kind === 'known' ? facts.identity.name : ''
+  return {
+    tarpitsFree: rooms.tarpits.free,
+    executionsFree: rooms.executions.free,
+    executionsOfCaller: rooms.executions.runningOf(caller) + (rooms.viHolds.get(caller) ?? 0),
+    sessionsFree: rooms.sessions.hasRoom(),
+  }
+}
+
+/** Digests and names only: no argument, path or payload ever enters the chain. */
+function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
+  const { identity, session, request, action } = facts
+  return {
+    type: 'decision',
+    cycle: facts.cycle,
+    source: facts.source.address,
+    agent: identity.kind === 'known' ? identity.name : null,
+    session: session?.id ?? null,
+    method: request?.method ?? null,
+    action: action?.kind ?? null,
+    action_digest: action === undefined ? null : actionDigest(action),
+    execution: action !== undefined && 'executionId' in action ? action.executionId : null,
+    response: verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS',
+    layer: verdict.layer,
+    rule: verdict.rule,
+    code: verdict.code ?? null,
+    severity: verdict.severity,
+    warrant: verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict.warrant.id : null,
+  }
+}
+
+/** Refusals of people whom nobody knows are counted, not written one by one: a scanner must not fill the disk. */
+function isWrittenAlone(facts: Facts, verdict: Verdict): boolean {
+  if (facts.action?.kind === 'read' && verdict.kind === 'response' && verdict.response === 'EXECUTE') return false
+  return facts.identity.kind === 'known' || facts.identity.kind === 'failed'
+}
+
+/**
+ * The decision, recorded. Throws what the audit throws: then nothing may be done.
+ */
+export function decide(rooms: Rooms, facts: Facts): Verdict {
+  const verdict = adjudicate(facts, rooms.policy, ledgerFor(rooms, facts))
+  if (verdict.kind === 'response') {
+    const number = RESPONSE_NUMBERS[verdict.response]
+    rooms.responses.set(number, (rooms.responses.get(number) ?? 0) + 1)
+  }
+  if (isWrittenAlone(facts, verdict)) rooms.audit.append(toEvent(facts, verdict))
+  if (verdict.kind === 'mistake' || verdict.response !== 'EXECUTE') {
+    rooms.log.write(verdict.severity === 'info' ? 'info' : 'warn', 'refused', {
+      source: facts.source.address,
+      agent: facts.identity.kind === 'known' ? facts.identity.name : '-',
+      method: facts.request?.method ?? '-',
+      response: verdict.kind === 'response' ? verdict.response : 'STATUS',
+      layer: verdict.layer,
+      rule: verdict.rule,
+      reason: verdict.reason,
+    })
+  }
+  return verdict
+}
+
+export function nextCycle(rooms: Rooms): number {
+  return rooms.cycles.next++
+}

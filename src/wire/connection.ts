@@ -1,0 +1,332 @@
+/**
+ * One connection without a socket: bytes go in, events and bytes to send come out. It knows which frame is allowed
+ * in which phase (a table), keeps streams and credit, and reads every payload by its method's schema. It knows no
+ * sessions, no time and no meaning: who calls it decides. After a fatal event it takes nothing and sends nothing.
+ * Rules: docs/protocol.md, sections 1 and 2.
+ * @module
+ */
+import type { CborValue } from '../base/cbor.ts'
+import type { Code } from '../errors.ts'
+import { CODES } from '../errors.ts'
+import { FRAME_BYTES, INITIAL_WINDOW_BYTES, UNAUTHENTICATED_FRAME_BYTES, UNAUTHENTICATED_TOTAL_BYTES } from '../limits.ts'
+import { createDeframer } from './deframer.ts'
+import { asUnsigned, type CopyOut, encodeFrame, encodeOutputFrame, type Frame, type KindName, readFrame } from './frame.ts'
+import { type Status, status } from './messages.ts'
+import { type Method, methodByNumber } from './methods.ts'
+import { type AnyMessage, type Problem, readMessage } from './schema.ts'
+import { createStreams, type Stream } from './streams.ts'
+
+export type Role = 'daemon' | 'client'
+/** `silent`: not authenticated. `open`: authenticated. `draining`: GOAWAY was sent or received. */
+export type Phase = 'silent' | 'open' | 'draining' | 'dead'
+
+/** What a kind is when it arrives: taken, or answered with STATUS 107 (a race that the peer cannot see). */
+type Rule = 'take' | 'refuse'
+type PhaseTable = Readonly<Record<Exclude<Phase, 'dead'>, Readonly<Partial<Record<KindName, Rule>>>>>
+
+/** Absent is fatal. Every cell of it is tested. */
+export const PHASES: Readonly<Record<Role, PhaseTable>> = Object.freeze({
+  daemon: {
+    silent: { OPEN: 'take', MSG: 'take', END: 'take', RESET: 'take' },
+    open: { OPEN: 'take', MSG: 'take', END: 'take', CREDIT: 'take', RESET: 'take', PING: 'take', PONG: 'take' },
+    draining: { OPEN: 'refuse', MSG: 'take', END: 'take', CREDIT: 'take', RESET: 'take', PING: 'take', PONG: 'take' },
+  },
+  client: {
+    silent: { MSG: 'take', END: 'take', STATUS: 'take', GOAWAY: 'take' },
+    open: { MSG: 'take', END: 'take', STATUS: 'take', CREDIT: 'take', RESET: 'take', PING: 'take', PONG: 'take', GOAWAY: 'take' },
+    draining: { MSG: 'take', END: 'take', STATUS: 'take', CREDIT: 'take', RESET: 'take', PING: 'take', PONG: 'take', GOAWAY: 'take' },
+  },
+} as const)
+
+export type ReadPayload =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+export type ConnectionEvent =
+  /** Daemon: a stream was opened. `method` undefined: the number is not in the table; the stream is not open. */
+  | { readonly kind: 'opened'; readonly stream: number; readonly method: Method; readonly message: ReadPayload }
+  | { readonly kind: 'unknown_method'; readonly stream: number; readonly number: number }
+  | { readonly kind: 'message'; readonly stream: Stream; readonly message: ReadPayload; readonly dataBytes: number }
+  /** `message` undefined: END without a payload. */
+  | { readonly kind: 'ended'; readonly stream: Stream; readonly message: ReadPayload | undefined; readonly dataBytes: number }
+  | { readonly kind: 'status'; readonly stream: Stream; readonly status: Status }
+  /** More may be sent on this stream than before. */
+  | { readonly kind: 'credit'; readonly stream: Stream }
+  | { readonly kind: 'reset'; readonly stream: Stream }
+  | { readonly kind: 'pong' }
+  | { readonly kind: 'goaway'; readonly status: Status }
+  /** Malformed or out of phase: the connection must be reset; nothing more will come. */
+  | { readonly kind: 'fatal'; readonly problem: string }
+
+export type Send = (frame: Uint8Array) => void
+
+export type Connection = {
+  readonly phase: Phase
+  readonly role: Role
+  /** Bytes received so far, decrypted. */
+  readonly receivedBytes: number
+  receive(chunk: Uint8Array): void
+  /** Authenticated: larger frames, all kinds. `windowBytes` holds for streams opened from now on. */
+  becomeOpen(windowBytes: number): void
+  stream(id: number): Stream | undefined
+  streams(): Iterable<Stream>
+  /** Client: opens a stream with its first message; returns its id. `more` false also ends our side. */
+  open(method: Method, request: CborValue, more: boolean): number
+  message(id: number, payload: CborValue, dataBytes?: number): void
+  end(id: number, payload?: CborValue): void
+  /** Ends the stream with a code; ignored when it is already gone. */
+  fail(id: number, code: Code, text: string, details?: ReadonlyMap<number, number>): void
+  /** Answers an OPEN whose method nobody knows; the stream never exists. */
+  refuseUnknown(id: number, code: Code, text: string): void
+  reset(id: number): void
+  /** Bytes of data that may be sent on this stream now. */
+  credit(id: number): number
+  /** Lets the peer send `bytes` more on this stream than it was allowed so far. */
+  grant(id: number, bytes: number): void
+  /** The frame of the hot path, written into `target` (see encodeOutputFrame); counts the credit, returns the length. */
+  output(target: Uint8Array, id: number, source: number, offset: number, dataBytes: number, copyOut: CopyOut): number
+  ping(): void
+  /** Sends GOAWAY; streams already open may finish. */
+  goAway(code: Code, text: string): void
+  /** Takes and sends nothing from now on. */
+  kill(): void
+}
+
+/** Refusals are counted in credit before anything else looks at a message. */
+function dataIn(payload: unknown, key: number | undefined): number {
+  if (key === undefined || !(payload instanceof Map)) return 0
+  const data: unknown = payload.get(key)
+  return data instanceof Uint8Array ? data.length : 0
+}
+
+function statusFrame(id: number, code: Code, text: string, details?: ReadonlyMap<number, number>): Uint8Array {
+  return encodeFrame(id, 'STATUS', status.encode({ code: CODES[code].number, text, details }))
+}
+
+/**
+ * `send` takes whole frames in order and must not call back into the connection; `tell` may.
+ */
+export function createConnection(role: Role, send: Send, tell: (event: ConnectionEvent) => void): Connection {
+  const streams = createStreams()
+  const strictness = role === 'daemon' ? 'strict' : 'lenient'
+  let phase: Phase = 'silent'
+  let windowBytes = INITIAL_WINDOW_BYTES
+  let receivedBytes = 0
+  let nextId = 1
+  let pingNonce = 0
+  let pingInFlight = false
+
+  const deframer = createDeframer(
+    () => (phase === 'silent' && role === 'daemon' ? UNAUTHENTICATED_FRAME_BYTES : FRAME_BYTES),
+    (event) => (event.kind === 'body' ? takeBody(event.body) : fatal(event.problem)),
+  )
+
+  function kill(): void {
+    phase = 'dead'
+    deframer.stop()
+    streams.clear()
+  }
+
+  function fatal(problem: string): void {
+    if (phase === 'dead') return
+    kill()
+    tell({ kind: 'fatal', problem })
+  }
+
+  function transmit(frame: Uint8Array): void {
+    if (phase !== 'dead') send(frame)
+  }
+
+  function read(type: AnyMessage | undefined, payload: unknown): ReadPayload {
+    if (type === undefined) return { ok: false, problems: [{ path: 'payload', problem: 'is not expected here' }] }
+    return readMessage(type, payload, strictness)
+  }
+
+  function takeBody(body: Uint8Array): void {
+    if (phase === 'dead') return
+    const result = readFrame(body)
+    if (!result.ok) return fatal(result.problem)
+    const frame = result.frame
+    const rule = PHASES[role][phase][frame.kind]
+    if (rule === undefined) return fatal(`a ${frame.kind} in phase ${phase}`)
+    if (rule === 'refuse') return refuseOpen(frame)
+    takeFrame(frame)
+  }
+
+  function refuseOpen(frame: Frame): void {
+    const problem = streams.skip(frame.stream)
+    if (problem !== undefined) return fatal(problem)
+    transmit(statusFrame(frame.stream, 'DAEMON_SHUTTING_DOWN', 'The device is going down.'))
+  }
+
+  function takeFrame(frame: Frame): void {
+    switch (frame.kind) {
+      case 'OPEN':
+        return takeOpen(frame)
+      case 'PING': {
+        const nonce = asUnsigned(frame.payload)
+        if (nonce === undefined) return fatal('a PING without a nonce')
+        return transmit(encodeFrame(0, 'PONG', nonce))
+      }
+      case 'PONG':
+        if (!pingInFlight || asUnsigned(frame.payload) !== pingNonce) return fatal('a PONG that answers nothing')
+        pingInFlight = false
+        return tell({ kind: 'pong' })
+      case 'GOAWAY': {
+        const message = readMessage(status, frame.payload, 'lenient')
+        if (!message.ok) return fatal('a GOAWAY without a code')
+        phase = 'draining'
+        return tell({ kind: 'goaway', status: message.value })
+      }
+      default:
+        return takeStreamFrame(frame)
+    }
+  }
+
+  function takeOpen(frame: Frame): void {
+    const method = methodByNumber(frame.method ?? -1)
+    if (method === undefined) {
+      const unusable = streams.skip(frame.stream)
+      if (unusable !== undefined) return fatal(unusable)
+      return tell({ kind: 'unknown_method', stream: frame.stream, number: frame.method ?? -1 })
+    }
+    const more =
+      method.requestMore !== undefined &&
+      (method.moreKey === undefined || (frame.payload instanceof Map && frame.payload.get(method.moreKey) === true))
+    const problem = streams.open(frame.stream, method, more, windowBytes)
+    if (problem !== undefined) return fatal(problem)
+    tell({ kind: 'opened', stream: frame.stream, method, message: read(method.request, frame.payload) })
+  }
+
+  function takeStreamFrame(frame: Frame): void {
+    const stream = streams.get(frame.stream)
+    if (stream === undefined) {
+      // Frames that were on their way when we closed the stream are no fault of the peer.
+      if (streams.isPast(frame.stream) || (role === 'client' && frame.stream < nextId && frame.stream % 2 === 1)) return
+      return fatal(`a ${frame.kind} on a stream that was never open`)
+    }
+    switch (frame.kind) {
+      case 'CREDIT': {
+        const limit = asUnsigned(frame.payload)
+        if (limit === undefined) return fatal('a CREDIT that is no number')
+        if (limit <= stream.sendLimitBytes) return
+        stream.sendLimitBytes = limit
+        return tell({ kind: 'credit', stream })
+      }
+      case 'RESET':
+        streams.closeSide(stream.id, 'both')
+        return tell({ kind: 'reset', stream })
+      case 'STATUS': {
+        const message = readMessage(status, frame.payload, 'lenient')
+        if (!message.ok) return fatal('a STATUS without a code')
+        streams.closeSide(stream.id, 'both')
+        return tell({ kind: 'status', stream, status: message.value })
+      }
+      case 'MSG':
+      case 'END':
+        return takeMessage(frame, stream)
+      default:
+        return fatal(`a ${frame.kind} out of place`)
+    }
+  }
+
+  function takeMessage(frame: Frame, stream: Stream): void {
+    if (!stream.remoteOpen) return fatal(`a ${frame.kind} after the end of its side`)
+    const { method } = stream
+    const isEnd = frame.kind === 'END'
+    const dataBytes = dataIn(frame.payload, role === 'daemon' ? method.requestDataKey : method.responseDataKey)
+    stream.receivedBytes += dataBytes
+    if (stream.receivedBytes > stream.receiveLimitBytes) return fatal('data past the credit')
+    if (!isEnd) {
+      const message = read(role === 'daemon' ? method.requestMore : method.responseMore, frame.payload)
+      return tell({ kind: 'message', stream, message, dataBytes })
+    }
+    const type = role === 'daemon' ? method.requestMore : method.response
+    const message = frame.payload === undefined && role === 'daemon' ? undefined : read(type, frame.payload)
+    // The daemon's END is the last word on a stream; a client's ends only its own side.
+    streams.closeSide(stream.id, role === 'client' ? 'both' : 'remote')
+    tell({ kind: 'ended', stream, message, dataBytes })
+  }
+
+  return {
+    get phase() {
+      return phase
+    },
+    role,
+    get receivedBytes() {
+      return receivedBytes
+    },
+    receive(chunk) {
+      if (phase === 'dead') return
+      receivedBytes += chunk.length
+      if (phase === 'silent' && role === 'daemon' && receivedBytes > UNAUTHENTICATED_TOTAL_BYTES)
+        return fatal('more than UNAUTHENTICATED_TOTAL_BYTES before authentication')
+      deframer.push(chunk)
+    },
+    becomeOpen(bytes) {
+      if (phase !== 'silent') return
+      phase = 'open'
+      windowBytes = bytes
+    },
+    stream: (id) => streams.get(id),
+    streams: () => streams.all(),
+    open(method, request, more) {
+      const id = nextId
+      nextId += 2
+      streams.open(id, method, true, windowBytes)
+      if (!more) streams.closeSide(id, 'local')
+      transmit(encodeFrame(id, 'OPEN', request, method.number))
+      return id
+    },
+    message(id, payload, dataBytes = 0) {
+      const stream = streams.get(id)
+      if (stream === undefined || !stream.localOpen) return
+      stream.sentBytes += dataBytes
+      transmit(encodeFrame(id, 'MSG', payload))
+    },
+    end(id, payload) {
+      const stream = streams.get(id)
+      if (stream === undefined || !stream.localOpen) return
+      transmit(encodeFrame(id, 'END', payload))
+      streams.closeSide(id, role === 'daemon' ? 'both' : 'local')
+    },
+    fail(id, code, text, details) {
+      if (streams.get(id) === undefined) return
+      transmit(statusFrame(id, code, text, details))
+      streams.closeSide(id, 'both')
+    },
+    refuseUnknown: (id, code, text) => transmit(statusFrame(id, code, text)),
+    reset(id) {
+      if (streams.get(id) === undefined) return
+      transmit(encodeFrame(id, 'RESET'))
+      streams.closeSide(id, 'both')
+    },
+    credit(id) {
+      const stream = streams.get(id)
+      return stream === undefined || !stream.localOpen ? 0 : stream.sendLimitBytes - stream.sentBytes
+    },
+    grant(id, bytes) {
+      const stream = streams.get(id)
+      if (stream === undefined || !stream.remoteOpen || bytes <= 0) return
+      stream.receiveLimitBytes += bytes
+      transmit(encodeFrame(id, 'CREDIT', stream.receiveLimitBytes))
+    },
+    output(target, id, source, offset, dataBytes, copyOut) {
+      const stream = streams.get(id)
+      if (stream !== undefined) stream.sentBytes += dataBytes
+      return encodeOutputFrame(target, id, source, offset, dataBytes, copyOut)
+    },
+    ping() {
+      if (pingInFlight || phase === 'silent') return
+      pingInFlight = true
+      pingNonce = (pingNonce + 1) % 0x1_0000
+      transmit(encodeFrame(0, 'PING', pingNonce))
+    },
+    goAway(code, text) {
+      if (phase === 'dead') return
+      transmit(encodeFrame(0, 'GOAWAY', status.encode({ code: CODES[code].number, text })))
+      phase = 'draining'
+    },
+    kill,
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The push parser that cuts the decrypted byte stream into frame bodies (a CBOR Sequence of byte strings).
+ * It understands byte string heads and nothing else; bodies are opaque here. A length is held against the limit of
+ * the moment as soon as its head is complete, before a byte is kept for it. After a failure it takes nothing and
+ * holds nothing.
+ * Rules: docs/protocol.md, section 2.
+ * @module
+ */
+
+export type DeframerEvent =
+  /** Borrowed: valid until the callback returns. */
+  { readonly kind: 'body'; readonly body: Uint8Array } | { readonly kind: 'fail'; readonly problem: string }
+
+export type Deframer = {
+  /** Feeds bytes; calls back once a body, in order. The callback may call `stop`. */
+  push(chunk: Uint8Array): void
+  /** Forgets everything and ignores what comes. */
+  stop(): void
+  /** True between frames: an end of the stream here cuts nothing. */
+  isBetweenFrames(): boolean
+}
+
+const BYTE_STRING = 2
+
+/**
+ * `limitBytes` is asked at each head, so that a connection's limit may grow with its phase.
+ * `tell` receives each body, or one failure and then nothing more.
+ */
+export function createDeframer(limitBytes: () => number, tell: (event: DeframerEvent) => void): Deframer {
+  let dead = false
+  // The head so far: how many more bytes it wants, and its value. -1: the next byte begins a head.
+  let headLeft = -1
+  let headWidth = 0
+  let length = 0
+  // The body that is being put together, when it did not come whole: kept between frames, never above the limit.
+  let partial: Uint8Array | undefined
+  let filled = -1
+
+  function fail(problem: string): void {
+    dead = true
+    partial = undefined
+    tell({ kind: 'fail', problem })
+  }
+
+  function bodyComplete(body: Uint8Array): void {
+    headLeft = -1
+    filled = -1
+    tell({ kind: 'body', body })
+  }
+
+  /** Consumes head bytes; returns the new position, or -1 after a failure. */
+  function takeHead(chunk: Uint8Array, from: number): number {
+    let at = from
+    if (headLeft === -1) {
+      const initial = chunk[at++] ?? 0
+      if (initial >> 5 !== BYTE_STRING) return fail('a frame that is no byte string'), -1
+      const additional = initial & 31
+      if (additional > 27) return fail('a frame of indefinite or reserved length'), -1
+      headWidth = additional < 24 ? 0 : 1 << (additional - 24)
+      headLeft = headWidth
+      length = headWidth === 0 ? additional : 0
+    }
+    while (headLeft > 0 && at < chunk.length) {
+      length = length * 256 + (chunk[at++] ?? 0)
+      headLeft--
+    }
+    if (headLeft > 0) return at
+    const least = headWidth === 0 ? 0 : headWidth === 1 ? 24 : headWidth === 2 ? 0x100 : headWidth === 4 ? 0x1_0000 : 2 ** 32
+    if (length < least) return fail('a frame length that is not the shortest'), -1
+    if (length > limitBytes()) return fail('a frame over the limit'), -1
+    if (length === 0) return fail('an empty frame'), -1
+    filled = 0
+    return at
+  }
+
+  function push(chunk: Uint8Array): void {
+    let at = 0
+    while (!dead && at < chunk.length) {
+      if (filled === -1) {
+        at = takeHead(chunk, at)
+        if (at === -1 || filled === -1) continue
+      }
+      const wanted = length - filled
+      const here = chunk.length - at
+      if (filled === 0 && here >= wanted) {
+        const body = chunk.subarray(at, at + wanted)
+        at += wanted
+        bodyComplete(body)
+        continue
+      }
+      const taken = Math.min(wanted, here)
+      if (taken === 0) return
+      if (partial === undefined || partial.length < length) {
+        const larger = new Uint8Array(length)
+        if (partial !== undefined && filled > 0) larger.set(partial.subarray(0, filled))
+        partial = larger
+      }
+      partial.set(chunk.subarray(at, at + taken), filled)
+      filled += taken
+      at += taken
+      if (filled === length) bodyComplete(partial.subarray(0, length))
+    }
+  }
+
+  return {
+    push,
+    stop() {
+      dead = true
+      partial = undefined
+    },
+    isBetweenFrames: () => headLeft === -1 && filled === -1,
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Frames: the eleven kinds' numbers, how a frame is written, and what a checked body must look like.
+ *
+ *     frame = bstr .cbor [stream: uint, kind: uint, ? method: uint, ? payload]
+ *
+ * Rules: docs/protocol.md, section 2. The bytes before a body is complete are the deframer's business.
+ * @module
+ */
+import { type CborValue, encodeCbor, headBytes, openCbor, writeHead } from '../base/cbor.ts'
+import type { CborLimits } from '../base/cbor-check.ts'
+import { CBOR_DEPTH, CBOR_ITEMS } from '../limits.ts'
+
+export const KIND = Object.freeze({
+  OPEN: 0,
+  MSG: 1,
+  END: 2,
+  STATUS: 3,
+  CREDIT: 4,
+  RESET: 5,
+  PING: 6,
+  PONG: 7,
+  GOAWAY: 8,
+} as const)
+export type KindName = keyof typeof KIND
+export type Kind = (typeof KIND)[KindName]
+
+const NAMES = Object.freeze(Object.keys(KIND) as KindName[])
+
+export type Frame = {
+  readonly stream: number
+  readonly kind: KindName
+  /** OPEN only. */
+  readonly method: number | undefined
+  /** Undefined where the frame has none. Views into the received bytes: borrowed. */
+  readonly payload: unknown
+}
+
+export type ReadFrame = { readonly ok: true; readonly frame: Frame } | { readonly ok: false; readonly problem: string }
+
+/** Elements of the body, method and payload included, and whether the stream is 0, by kind. */
+const SHAPES = Object.freeze({
+  OPEN: { least: 4, most: 4, connection: false },
+  MSG: { least: 3, most: 3, connection: false },
+  END: { least: 2, most: 3, connection: false },
+  STATUS: { least: 3, most: 3, connection: false },
+  CREDIT: { least: 3, most: 3, connection: false },
+  RESET: { least: 2, most: 2, connection: false },
+  PING: { least: 3, most: 3, connection: true },
+  PONG: { least: 3, most: 3, connection: true },
+  GOAWAY: { least: 3, most: 3, connection: true },
+} as const satisfies Record<KindName, { least: number; most: number; connection: boolean }>)
+
+const BODY_LIMITS: CborLimits = Object.freeze({ depth: CBOR_DEPTH, items: CBOR_ITEMS })
+
+function bad(problem: string): ReadFrame {
+  return { ok: false, problem }
+}
+
+/** An unsigned integer that a number holds exactly, whatever cbor-x made of it; undefined for anything else. */
+export function asUnsigned(value: unknown): number | undefined {
+  const number = typeof value === 'bigint' ? Number(value) : value
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined
+}
+
+/** Reads one body (without its bstr head). Every refusal is a malformed frame: the connection ends with it. */
+export function readFrame(body: Uint8Array): ReadFrame {
+  const opened = openCbor(body, BODY_LIMITS)
+  if (!opened.ok) return opened
+  const parts = opened.value
+  if (!Array.isArray(parts) || parts.length < 2) return bad('a body that is no array of stream and kind')
+  const stream = asUnsigned(parts[0])
+  const number = asUnsigned(parts[1])
+  if (stream === undefined || number === undefined) return bad('a stream or kind that is no unsigned integer')
+  const kind = NAMES[number]
+  if (kind === undefined) return bad('an unknown kind')
+  const shape = SHAPES[kind]
+  if (parts.length < shape.least || parts.length > shape.most) return bad(`a ${kind} with ${parts.length} elements`)
+  if (shape.connection !== (stream === 0)) return bad(`a ${kind} on ${stream === 0 ? 'stream 0' : 'a stream'}`)
+  const method = kind === 'OPEN' ? asUnsigned(parts[2]) : undefined
+  if (kind === 'OPEN' && method === undefined) return bad('a method that is no unsigned integer')
+  return { ok: true, frame: { stream, kind, method, payload: parts[kind === 'OPEN' ? 3 : 2] } }
+}
+
+/** Puts the bstr head before a body. */
+function enframe(body: Uint8Array): Uint8Array {
+  const head = headBytes(body.length)
+  const frame = new Uint8Array(head + body.length)
+  writeHead(frame, 0, 2, body.length)
+  frame.set(body, head)
+  return frame
+}
+
+/** One frame, ready to send. `payload` undefined: the frame has none (END, RESET). */
+export function encodeFrame(stream: number, kind: KindName, payload?: CborValue, method?: number): Uint8Array {
+  const body: CborValue[] = [stream, KIND[kind]]
+  if (method !== undefined) body.push(method)
+  if (payload !== undefined) body.push(payload)
+  return enframe(encodeCbor(body))
+}
+
+/** What an output frame takes around its data: frame head, body, map, source, data head and offset at their largest. */
+export const OUTPUT_FRAME_HEAD_BYTES = 5 + 1 + 9 + 1 + 1 + 2 + 1 + 5 + 1 + 9
+
+/** What `encodeOutputFrame` asks of the place that the data comes from: copy `target.length` bytes of it. */
+export type CopyOut = (target: Uint8Array) => void
+
+/**
+ * Writes MSG [stream, 1, StreamResponse {? 1: 1, 2: data, 6: offset}] into `target` and returns its length.
+ * The one frame of the hot path: the data is copied once, from its ring to where the socket takes it, and nothing
+ * is allocated but views. Byte for byte what `encodeFrame` gives for the same message.
+ */
+export function encodeOutputFrame(
+  target: Uint8Array,
+  stream: number,
+  source: number,
+  offset: number,
+  dataBytes: number,
+  copyOut: CopyOut,
+): number {
+  const bodyBytes =
+    1 + headBytes(stream) + 1 + 1 + (source === 0 ? 0 : 2) + 1 + headBytes(dataBytes) + dataBytes + 1 + headBytes(offset)
+  let at = writeHead(target, 0, 2, bodyBytes)
+  at = writeHead(target, at, 4, 3)
+  at = writeHead(target, at, 0, stream)
+  at = writeHead(target, at, 0, KIND.MSG)
+  at = writeHead(target, at, 5, source === 0 ? 2 : 3)
+  if (source !== 0) {
+    at = writeHead(target, at, 0, 1)
+    at = writeHead(target, at, 0, source)
+  }
+  at = writeHead(target, at, 0, 2)
+  at = writeHead(target, at, 2, dataBytes)
+  copyOut(target.subarray(at, at + dataBytes))
+  at = writeHead(target, at + dataBytes, 0, 6)
+  return writeHead(target, at, 0, offset)
+}

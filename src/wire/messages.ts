@@ -1,0 +1,275 @@
+/**
+ * Every message of the protocol, by the names and keys of docs/protocol.md, section 3. Keys 1 to 11 are the
+ * reference schema's, from 12 on they are this profile's. docs/sass.cddl is generated from this file.
+ * @module
+ */
+import {
+  AGENT_NAME_BYTES,
+  ARGUMENT_BYTES,
+  ARGUMENTS_MAX,
+  AUTH_NONCE_BYTES,
+  CHUNK_BYTES,
+  ENVIRONMENT_MAX,
+  EXECUTION_ID_BYTES,
+  FRAME_BYTES,
+  PATH_BYTES,
+  UNARY_OUTPUT_BYTES,
+} from '../limits.ts'
+import {
+  bool,
+  borrowedBytes,
+  bytes,
+  countMap,
+  defaulted,
+  listOf,
+  type MessageInput,
+  type MessageValue,
+  message,
+  optional,
+  required,
+  text,
+  textMap,
+  unsigned,
+} from './schema.ts'
+
+const uuid = bytes(EXECUTION_ID_BYTES)
+const digest = bytes(32)
+const sentence = text(1_024)
+const path = text(PATH_BYTES)
+const argument = text(ARGUMENT_BYTES)
+const UINT16 = 0xffff
+const EMPTY = new Uint8Array(0)
+
+export const terminalSize = message('TerminalSize', {
+  rows: required(1, unsigned(UINT16)),
+  cols: required(2, unsigned(UINT16)),
+})
+
+export const pty = message('Pty', {
+  rows: required(1, unsigned(UINT16)),
+  cols: required(2, unsigned(UINT16)),
+  term: optional(3, text(64), 'value of TERM'),
+})
+
+export const challenge = message('Challenge', {
+  challenge_id: required(1, uuid),
+  nonce: required(2, bytes(12)),
+  ciphertext: required(3, bytes(80)),
+  expires_at: required(4, unsigned()),
+})
+
+export const executeRequest = message('ExecuteRequest', {
+  command: defaulted(1, argument, '', 'program; required unless raw_payload is there'),
+  args: defaulted(2, listOf(argument, ARGUMENTS_MAX), []),
+  cwd: optional(3, path),
+  env: optional(4, textMap(text(256), argument, ENVIRONMENT_MAX)),
+  execution_id: optional(5, uuid, 'chosen by the client: makes the start happen at most once'),
+  session_id: optional(6, uuid),
+  is_reattach: defaulted(7, bool, false),
+  resume_offset: defaulted(8, unsigned(), 0, 'stdout'),
+  raw_payload: optional(12, text(FRAME_BYTES), 'Base64(Zstd(array of arguments))'),
+  stdin: defaulted(13, bool, false, 'StdinChunk messages follow'),
+  pty: optional(14, pty),
+  resume_offset_stderr: defaulted(15, unsigned(), 0),
+  accept: defaulted(16, unsigned(0xff), 0, 'bit 0: zstd data'),
+  declared_goal: optional(17, sentence),
+  tail: optional(18, unsigned(), 'start at most this many bytes before the end of each stream'),
+  timeout_seconds: optional(19, unsigned(31_536_000)),
+})
+
+const finding = message('Finding', {
+  kind: required(1, text(64)),
+  offset: defaulted(2, unsigned(), 0),
+  length: defaulted(3, unsigned(), 0),
+})
+
+export const executeResponse = message('ExecuteResponse', {
+  exit_code: optional(1, unsigned(255), 'present unless signal is'),
+  stdout: defaulted(2, borrowedBytes(UNARY_OUTPUT_BYTES), EMPTY),
+  stderr: defaulted(3, borrowedBytes(UNARY_OUTPUT_BYTES), EMPTY),
+  execution_id: required(4, uuid),
+  signal: optional(12, unsigned(127), 'POSIX number'),
+  truncated: defaulted(13, bool, false),
+  findings: optional(14, listOf(finding, 64)),
+})
+
+export const streamResponse = message('StreamResponse', {
+  source: defaulted(1, unsigned(2), 0, '0 STDOUT, 1 STDERR, 2 SYSTEM'),
+  data: optional(2, borrowedBytes(CHUNK_BYTES)),
+  exit_code: optional(3, unsigned(255), 'last message only'),
+  is_queued: defaulted(4, bool, false),
+  queue_position: optional(5, unsigned()),
+  offset: optional(6, unsigned(), 'of the first byte of data in its source'),
+  signal: optional(12, unsigned(127), 'last message only, POSIX number'),
+  execution_id: optional(13, uuid, 'first message only'),
+  challenge: optional(14, challenge),
+  content_source: optional(15, unsigned(0xff)),
+  findings: optional(16, listOf(finding, 64)),
+  encoding: defaulted(17, unsigned(1), 0, '1: data is zstd'),
+  code: optional(18, unsigned(UINT16), 'of section 7'),
+})
+
+export const stdinChunk = message('StdinChunk', {
+  data: optional(1, borrowedBytes(CHUNK_BYTES)),
+  resize: optional(2, terminalSize),
+})
+
+export const executionReference = message('ExecutionReference', { execution_id: required(1, uuid) })
+
+export const signalRequest = message('SignalRequest', {
+  execution_id: required(1, uuid),
+  signal: required(2, unsigned(16 + 64), '0 INT, 1 TERM, 2 KILL, 3 HUP, from 16 on 16 + the POSIX number'),
+})
+
+export const outcome = message('Outcome', {
+  success: defaulted(1, bool, false),
+  message: defaulted(2, sentence, ''),
+})
+
+export const fileMetadata = message('FileMetadata', {
+  remote_path: required(1, path),
+  total_size: defaulted(2, unsigned(), 0),
+  offset: defaulted(3, unsigned(), 0),
+  mode: optional(12, unsigned(0o7777)),
+  sha256: optional(13, digest),
+})
+
+export const fileChunk = message('FileChunk', {
+  metadata: optional(1, fileMetadata, 'in the first chunk, alone'),
+  data: optional(2, borrowedBytes(CHUNK_BYTES)),
+})
+
+export const fileOutcome = message('FileOutcome', {
+  success: defaulted(1, bool, false),
+  message: defaulted(2, sentence, ''),
+  bytes_written: defaulted(3, unsigned(), 0),
+  sha256: optional(12, digest),
+})
+
+export const fileDownloadRequest = message('FileDownloadRequest', {
+  remote_path: required(1, path),
+  offset: defaulted(2, unsigned(), 0),
+})
+
+export const fileDownloadEnd = message('FileDownloadEnd', {
+  sha256: required(12, digest),
+  total_size: required(13, unsigned()),
+})
+
+export const authRequest = message('AuthRequest', {
+  agent_name: required(1, text(AGENT_NAME_BYTES)),
+  public_key: required(2, bytes(0, 32), '32 bytes; empty on the admin socket'),
+  signature: required(3, bytes(0, 64), '64 bytes; empty on the admin socket'),
+  nonce: required(4, bytes(AUTH_NONCE_BYTES)),
+  window: optional(12, unsigned(), 'credit of every stream and direction, bytes'),
+  resume_session_id: optional(13, uuid),
+  client_version: optional(14, text(64)),
+})
+
+export const authResponse = message('AuthResponse', {
+  success: defaulted(1, bool, false),
+  session_id: required(2, uuid),
+  capability_hash: required(3, digest),
+  challenge_nonce: optional(4, bytes(12)),
+  challenge_ciphertext: optional(5, bytes(80)),
+  message: optional(6, sentence),
+  window: required(12, unsigned()),
+  expires_at: required(13, unsigned(), 'Unix seconds'),
+  daemon_version: required(14, text(64)),
+  challenge_id: optional(15, uuid),
+  audit_seq: required(16, unsigned()),
+  audit_hash: required(17, digest),
+})
+
+export const challengeAnswer = message('ChallengeAnswer', {
+  decrypted_plaintext: required(1, bytes(64)),
+  client_ekm_hmac: required(2, digest),
+  challenge_id: required(12, uuid),
+})
+
+export const challengeResult = message('ChallengeResult', {
+  passed: defaulted(1, bool, false),
+  session_token: optional(2, uuid),
+  message: defaulted(3, sentence, ''),
+})
+
+export const empty = message('Empty', {})
+
+export const securityStatus = message('SecurityStatus', {
+  active_tarpits: defaulted(1, unsigned(), 0),
+  active_sessions: defaulted(2, unsigned(), 0),
+  blocked_ips: defaulted(3, unsigned(), 0),
+  policy_version: defaulted(4, text(64), ''),
+  responses: required(12, countMap(6), 'how often each of R1 to R6 was given'),
+  level: defaulted(13, text(16), ''),
+  audit_seq: required(14, unsigned()),
+  audit_hash: required(15, digest),
+})
+
+export const pingResponse = message('PingResponse', {
+  daemon_version: required(1, text(64)),
+  uptime_seconds: defaulted(2, unsigned(), 0),
+  os: required(5, text(128)),
+  active_processes: defaulted(6, unsigned(), 0),
+})
+
+export const renewal = message('Renewal', {
+  success: defaulted(1, bool, false),
+  expires_at: required(2, unsigned()),
+})
+
+const patterns = listOf(text(PATH_BYTES), 1_024)
+export const capabilities = message('Capabilities', {
+  allowed_commands: defaulted(1, patterns, []),
+  denied_commands: defaulted(2, patterns, []),
+  allowed_paths: defaulted(3, patterns, []),
+  denied_paths: defaulted(4, patterns, []),
+  max_concurrent: defaulted(5, unsigned(), 0),
+  timeout_seconds: defaulted(6, unsigned(), 0, '0: none'),
+  max_file_size_bytes: defaulted(7, unsigned(), 0),
+})
+
+export const auditPublicKey = message('AuditPublicKey', {
+  public_key: required(1, bytes(32)),
+  key_fingerprint: required(2, text(64)),
+  epoch: defaulted(12, unsigned(), 0),
+})
+
+const execution = message('Execution', {
+  execution_id: required(1, uuid),
+  state: required(2, unsigned(3), '0 starting, 1 running, 2 finished, 3 not started'),
+  command: required(3, text(256), 'the program alone, never its arguments'),
+  started_at: defaulted(4, unsigned(), 0, 'Unix seconds'),
+  ended_at: optional(5, unsigned()),
+  exit_code: optional(6, unsigned(255)),
+  signal: optional(7, unsigned(127)),
+  stdout_bytes: defaulted(8, unsigned(), 0),
+  stderr_bytes: defaulted(9, unsigned(), 0),
+  is_attached: defaulted(10, bool, false),
+  agent_name: defaulted(11, text(AGENT_NAME_BYTES), ''),
+})
+
+export const executionList = message('ExecutionList', {
+  executions: defaulted(1, listOf(execution, 256), []),
+  total: defaulted(2, unsigned(), 0),
+})
+
+export type ExecuteRequest = MessageValue<typeof executeRequest>
+export type ExecuteResponse = MessageValue<typeof executeResponse>
+export type StreamResponse = MessageValue<typeof streamResponse>
+export type StdinChunk = MessageValue<typeof stdinChunk>
+export type AuthRequest = MessageValue<typeof authRequest>
+export type AuthResponse = MessageValue<typeof authResponse>
+export type PingResponse = MessageValue<typeof pingResponse>
+export type Capabilities = MessageValue<typeof capabilities>
+export type SecurityStatus = MessageValue<typeof securityStatus>
+export type ExecutionSummary = MessageValue<typeof execution>
+export type ExecutionSummaryInput = MessageInput<typeof execution>
+
+/** STATUS and GOAWAY carry these; `details` depends on the code. */
+export const status = message('Status', {
+  code: required(1, unsigned(UINT16)),
+  text: defaulted(2, sentence, ''),
+  details: optional(3, countMap(8), '105: 1 oldest stdout offset, 2 oldest stderr offset; 11: 1 errno'),
+})
+export type Status = MessageValue<typeof status>

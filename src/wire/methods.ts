@@ -1,0 +1,121 @@
+/**
+ * The table of methods: what each takes and gives, who may call it, and which key holds the bytes that credit
+ * counts. Numbers 1 to 14 are the reference's; 16 to 31 are this profile's own for every caller, 32 to 63 the
+ * operator's, 64 to 95 signed intent's. docs/protocol.md, section 3.
+ * @module
+ */
+import * as m from './messages.ts'
+import type { AnyMessage } from './schema.ts'
+
+export type MethodName =
+  | 'Execute'
+  | 'ExecuteStream'
+  | 'Cancel'
+  | 'Signal'
+  | 'FileUpload'
+  | 'FileDownload'
+  | 'RawFileTransfer'
+  | 'Authenticate'
+  | 'CognitiveChallenge'
+  | 'SecurityStatus'
+  | 'Ping'
+  | 'RenewSession'
+  | 'GetCapabilities'
+  | 'GetAuditPublicKey'
+  | 'ListExecutions'
+
+export type Method = {
+  readonly number: number
+  readonly name: MethodName
+  readonly audience: 'anyone' | 'operator'
+  readonly request: AnyMessage
+  /** Messages after OPEN from the client: undefined means OPEN also ends the client's side. */
+  readonly requestMore: AnyMessage | undefined
+  /** The request key of a boolean that says whether more follows; undefined with `requestMore`: always. */
+  readonly moreKey: number | undefined
+  /** Messages before END from the daemon. */
+  readonly responseMore: AnyMessage | undefined
+  readonly response: AnyMessage
+  /** Key of the bytes that count against credit, in what the client sends and in what the daemon sends. */
+  readonly requestDataKey: number | undefined
+  readonly responseDataKey: number | undefined
+}
+
+type Unary = { number: number; name: MethodName; request: AnyMessage; response: AnyMessage; audience?: 'operator' }
+
+function unary({ number, name, request, response, audience }: Unary): Method {
+  return Object.freeze({
+    number,
+    name,
+    audience: audience ?? 'anyone',
+    request,
+    requestMore: undefined,
+    moreKey: undefined,
+    responseMore: undefined,
+    response,
+    requestDataKey: undefined,
+    responseDataKey: undefined,
+  })
+}
+
+const upload = {
+  audience: 'anyone',
+  request: m.fileChunk,
+  requestMore: m.fileChunk,
+  moreKey: undefined,
+  responseMore: undefined,
+  response: m.fileOutcome,
+  requestDataKey: 2,
+  responseDataKey: undefined,
+} as const
+
+export const METHODS: readonly Method[] = Object.freeze([
+  // More output than one frame holds comes ahead of END in StreamResponse messages, and counts against credit.
+  Object.freeze({
+    ...unary({ number: 1, name: 'Execute', request: m.executeRequest, response: m.executeResponse }),
+    responseMore: m.streamResponse,
+    responseDataKey: 2,
+  }),
+  Object.freeze({
+    number: 2,
+    name: 'ExecuteStream',
+    audience: 'anyone',
+    request: m.executeRequest,
+    requestMore: m.stdinChunk,
+    moreKey: 13,
+    responseMore: m.streamResponse,
+    response: m.streamResponse,
+    requestDataKey: 1,
+    responseDataKey: 2,
+  } as const),
+  unary({ number: 3, name: 'Cancel', request: m.executionReference, response: m.outcome }),
+  unary({ number: 4, name: 'Signal', request: m.signalRequest, response: m.outcome }),
+  Object.freeze({ number: 5, name: 'FileUpload', ...upload } as const),
+  Object.freeze({
+    ...unary({ number: 6, name: 'FileDownload', request: m.fileDownloadRequest, response: m.fileDownloadEnd }),
+    responseMore: m.fileChunk,
+    responseDataKey: 2,
+  }),
+  Object.freeze({ number: 7, name: 'RawFileTransfer', ...upload } as const),
+  unary({ number: 8, name: 'Authenticate', request: m.authRequest, response: m.authResponse }),
+  unary({ number: 9, name: 'CognitiveChallenge', request: m.challengeAnswer, response: m.challengeResult }),
+  unary({ number: 10, name: 'SecurityStatus', request: m.empty, response: m.securityStatus }),
+  unary({ number: 11, name: 'Ping', request: m.empty, response: m.pingResponse }),
+  unary({ number: 12, name: 'RenewSession', request: m.empty, response: m.renewal }),
+  unary({ number: 13, name: 'GetCapabilities', request: m.empty, response: m.capabilities }),
+  unary({ number: 14, name: 'GetAuditPublicKey', request: m.empty, response: m.auditPublicKey }),
+  unary({ number: 16, name: 'ListExecutions', request: m.empty, response: m.executionList }),
+])
+
+const BY_NUMBER: ReadonlyMap<number, Method> = new Map(METHODS.map((method) => [method.number, method]))
+
+export function methodByNumber(number: number): Method | undefined {
+  return BY_NUMBER.get(number)
+}
+
+/** The method of that name. Total: every MethodName is in the table, which a test proves. */
+export function methodNamed(name: MethodName): Method {
+  const found = METHODS.find((method) => method.name === name)
+  if (found === undefined) throw new RangeError(`No method ${name}.`)
+  return found
+}

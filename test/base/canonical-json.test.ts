@@ -1,0 +1,140 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { canonicalize } from '../../src/base/canonical-json.ts'
+import { type Json, parseStrictJson } from '../../src/base/strict-json.ts'
+import { asSassError } from '../../src/errors.ts'
+
+const VECTORS = join(import.meta.dirname, '../../../shared/vectors/jcs')
+
+const parsed = (bytes: Uint8Array): Json => {
+  const result = parseStrictJson(bytes, { size: 1_048_576 })
+  if (!result.ok) throw new Error(result.problem)
+  return result.value
+}
+
+t.test('writes the pairs of RFC 8785 byte for byte (RX-08)', async (t) => {
+  if (!existsSync(VECTORS)) {
+    t.comment('skipped: ../shared/vectors/jcs is not here')
+    t.pass()
+    return
+  }
+  const names = readdirSync(join(VECTORS, 'testdata/input'))
+  for (const name of names) {
+    const text = canonicalize(parsed(new Uint8Array(readFileSync(join(VECTORS, 'testdata/input', name)))))
+    t.equal(text, readFileSync(join(VECTORS, 'testdata/output', name), 'utf8'), name)
+    const hex = readFileSync(join(VECTORS, 'testdata/outhex', name.replace('.json', '.txt')), 'utf8')
+    t.equal(Buffer.from(text).toString('hex'), hex.replace(/\s/g, ''), name)
+  }
+  t.equal(names.length, 6)
+})
+
+t.test('writes 10,000 numbers as ECMAScript does (RX-08)', async (t) => {
+  if (!existsSync(VECTORS)) {
+    t.comment('skipped: ../shared/vectors/jcs is not here')
+    t.pass()
+    return
+  }
+  const lines = readFileSync(join(VECTORS, 'es6testfile10k.txt'), 'utf8').trimEnd().split('\n')
+  const view = new DataView(new ArrayBuffer(8))
+  const wrong: string[] = []
+  for (const line of lines) {
+    const [hex = '', expected] = line.split(',')
+    view.setBigUint64(0, BigInt(`0x${hex}`))
+    if (canonicalize(view.getFloat64(0)) !== expected) wrong.push(line)
+  }
+  t.same(wrong, [])
+  t.equal(lines.length, 10_000)
+})
+
+t.test('sorts keys by UTF-16 code units at every depth, whatever their order before', async (t) => {
+  t.equal(canonicalize({ b: 1, a: { z: [], y: {} }, A: 2, '': 3 }), '{"":3,"A":2,"a":{"y":{},"z":[]},"b":1}')
+  // U+1F600 is D83D DE00 in UTF-16 and so comes before U+FB33, though its code point is larger.
+  t.equal(canonicalize({ '\ufb33': 1, '😀': 2 }), '{"😀":2,"\ufb33":1}')
+  t.equal(canonicalize({ 10: 1, 9: 2, 1: 3 }), '{"1":3,"10":1,"9":2}')
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.string({ unit: 'grapheme' }), { maxLength: 20 }), (keys) => {
+      const forward = Object.fromEntries(keys.map((key) => [key, 1]))
+      const backward = Object.fromEntries([...keys].reverse().map((key) => [key, 1]))
+      return canonicalize(forward) === canonicalize(backward)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('escapes exactly what RFC 8785 section 3.2.2.2 escapes', async (t) => {
+  const short = new Map([
+    [0x08, '\\b'],
+    [0x09, '\\t'],
+    [0x0a, '\\n'],
+    [0x0c, '\\f'],
+    [0x0d, '\\r'],
+    [0x22, '\\"'],
+    [0x5c, '\\\\'],
+  ])
+  const wrong: number[] = []
+  for (let unit = 0; unit < 0x1_0000; unit += 1) {
+    if (unit >= 0xd800 && unit <= 0xdfff) continue
+    const character = String.fromCharCode(unit)
+    const escaped = unit < 0x20 ? `\\u${unit.toString(16).padStart(4, '0')}` : character
+    if (canonicalize(character) !== `"${short.get(unit) ?? escaped}"`) wrong.push(unit)
+  }
+  t.same(wrong, [])
+  t.equal(canonicalize('😀\u2028/\u007f'), '"😀\u2028/\u007f"')
+})
+
+t.test('is its own inverse with the strict parser: reading and writing again changes nothing', async () => {
+  const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
+  fc.assert(
+    fc.property(value, (value) => {
+      const text = canonicalize(value as Json)
+      const result = parseStrictJson(text, { size: 1_048_576 })
+      // A double beyond 2^53 without an exponent is refused when read back.
+      if (!result.ok) return /outside of what a double/.test(result.problem)
+      return canonicalize(result.value) === text
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test(
+  'throws for what has no canonical text: not finite, half a pair, undefined, other types, cycles',
+  async (t) => {
+    const cycle: Record<string, unknown> = {}
+    cycle['self'] = cycle
+    const refused: unknown[] = [
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      Number.NEGATIVE_INFINITY,
+      '\ud800',
+      'a\udc00b',
+      { '\udfff': 1 },
+      undefined,
+      { a: undefined },
+      [undefined],
+      new Array(2),
+      1n,
+      Symbol('s'),
+      () => 1,
+      new Date(0),
+      new Map(),
+      new Uint8Array(2),
+      new (class Own {})(),
+      { nested: [{ deep: Number.NaN }] },
+      cycle,
+    ]
+    for (const value of refused) {
+      try {
+        canonicalize(value as Json)
+        t.fail(`wrote ${String(value)}`)
+      } catch (error) {
+        t.equal(asSassError(error)?.code, 'INTERNAL')
+      }
+    }
+    t.equal(canonicalize(-0), '0')
+    t.equal(canonicalize(Object.assign(Object.create(null), { __proto__x: 1 })), '{"__proto__x":1}')
+    const keyed = parseStrictJson('{"b":1,"__proto__":{"a":2}}', { size: 100 })
+    t.equal(keyed.ok && canonicalize(keyed.value), '{"__proto__":{"a":2},"b":1}')
+  },
+)

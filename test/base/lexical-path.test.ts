@@ -1,0 +1,19 @@
+import t from 'tap'
+import { isWithin, resolvePath } from '../../src/base/lexical-path.ts'
+
+t.test('joins a relative path to its directory and removes . and .. as text', async (t) => {
+  t.equal(resolvePath('/etc/sass-edge', 'state'), '/etc/sass-edge/state')
+  t.equal(resolvePath('/etc/sass-edge', '.'), '/etc/sass-edge')
+  t.equal(resolvePath('/etc/sass-edge', '..//x/./y/'), '/etc/x/y')
+  t.equal(resolvePath('/', '../../x'), '/x')
+  t.equal(resolvePath('/a', '/b/../c'), '/c')
+  t.equal(resolvePath('/a', '/'), '/')
+})
+
+t.test('a directory contains itself and what lies beneath, not its namesakes', async (t) => {
+  t.ok(isWithin('/work', '/work'))
+  t.ok(isWithin('/work', '/work/a'))
+  t.ok(isWithin('/', '/anything'))
+  t.notOk(isWithin('/work', '/works'))
+  t.notOk(isWithin('/work/a', '/work'))
+})

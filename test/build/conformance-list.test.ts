@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { RequirementList } from '../../build/conformance-list.ts'
+import { CLASSES, checkList, rowIds, sourcePrefix } from '../../build/conformance-list.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Where the tree of the house keeps things: a row's `where` begins with one of these. */
+const ROOMS = [
+  'bench',
+  'build',
+  'docs',
+  'package-lock.json',
+  'sass.edge.json',
+  'src/audit',
+  'src/base',
+  'src/cli',
+  'src/client',
+  'src/config.ts',
+  'src/daemon.node.ts',
+  'src/defense',
+  'src/defense/13policy',
+  'src/defense/firewall',
+  'src/defense/gates',
+  'src/edge',
+  'src/errors.ts',
+  'src/intent',
+  'src/limits.ts',
+  'src/ports.ts',
+  'src/sandbox',
+  'src/session',
+  'src/wire',
+  'test',
+]
+
+function shippedList(): RequirementList {
+  const check = checkList(JSON.parse(readFileSync(join(root, 'docs/conformance.json'), 'utf8')))
+  if (!check.ok) throw new Error(check.problems.join('\n'))
+  return check.list
+}
+
+t.test('the shipped list is well formed and has every row of the five sources once, in order', async (t) => {
+  const list = shippedList()
+  const counts: Record<string, number> = {}
+  for (const row of list.rows) {
+    const prefix = sourcePrefix(row.id)
+    counts[prefix] = (counts[prefix] ?? 0) + 1
+  }
+  t.strictSame(counts, { SS: 53, SA: 62, OS: 17, RX: 49, JF: 168 })
+  t.strictSame(Object.keys(counts), Object.keys(list.sources), 'sources come in one block each')
+  t.equal(new Set(list.rows.map((row) => row.id)).size, list.rows.length, 'ids are unique')
+  const classes: ReadonlySet<string> = new Set(CLASSES)
+  t.ok(
+    list.rows.every((row) => classes.has(row.class)),
+    'classes are of the closed set',
+  )
+})
+
+t.test('every row of the shipped list is one sentence of its own and names rooms of the tree', async (t) => {
+  const list = shippedList()
+  const said = new Set<string>()
+  for (const row of list.rows) {
+    if (!row.says.endsWith('.')) t.fail(`${row.id} does not end in a full stop`)
+    if (said.has(row.says)) t.fail(`${row.id} repeats another row's sentence`)
+    said.add(row.says)
+    for (const place of row.where)
+      if (!ROOMS.includes(place)) t.fail(`${row.id} names ${place}, which is no room`)
+    if (row.class === '' || row.class === 'note:')
+      t.type(row.note, 'string', `${row.id} says what a remark is to us`)
+  }
+  t.equal(said.size, list.rows.length)
+})
+
+t.test('every row that a test under test/ names is in the list', async (t) => {
+  const known = new Set(shippedList().rows.map((row) => row.id))
+  const sources = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  )
+  t.ok(sources.includes('build/conformance-list.test.ts'), 'this file is among those read')
+  for (const path of sources) {
+    const unknown = rowIds(readFileSync(join(root, 'test', path), 'utf8')).filter((id) => !known.has(id))
+    t.strictSame(unknown, [], path)
+  }
+})
+
+t.test('rowIds finds ids of all five sources and nothing that only looks like one', async (t) => {
+  t.strictSame(rowIds('refuses it (SS-04, SA-62, OS-01, RX-49, JF-001, JF-N15, SS-04)'), [
+    'SS-04',
+    'SA-62',
+    'OS-01',
+    'RX-49',
+    'JF-001',
+    'JF-N15',
+  ])
+  t.strictSame(rowIds('RSA-0 and XSS-04 and SHA-256 and ss-04 and OS-X'), [])
+})
+
+t.test('a list is refused with every problem and its place', async (t) => {
+  const sources = { SS: 'a document' }
+  const good = { id: 'SS-04', class: 'D', says: 'It does.', where: ['src/edge'] }
+  const problemsOf = (row: unknown) => {
+    const check = checkList({ sources, rows: [row] })
+    return check.ok ? [] : check.problems
+  }
+  t.strictSame(problemsOf(good), [])
+  t.strictSame(problemsOf(7), ['rows[0] must be an object'])
+  t.strictSame(problemsOf({ ...good, id: 'SS-04 ' }), ['rows[0].id must be an id such as SS-01'])
+  t.strictSame(problemsOf({ ...good, id: 'JF-001' }), [
+    'rows[0].id JF-001 has a prefix that sources does not name',
+  ])
+  t.match(
+    problemsOf({ ...good, class: 'E' }),
+    ['rows[0].class must be one of "D" "D+"'].map((text) => new RegExp(text.replace(/[[\]+.]/g, '\\$&'))),
+  )
+  t.strictSame(problemsOf({ ...good, says: ' ', where: [] }), [
+    'rows[0].says must be a sentence',
+    'rows[0].where must name at least one folder or file',
+  ])
+  const surrogate = 'rows[0].surrogate must be a sentence exactly where the class has H→'
+  t.strictSame(problemsOf({ ...good, class: 'H→' }), [surrogate])
+  t.strictSame(problemsOf({ ...good, surrogate: 'Something else.' }), [surrogate])
+  t.strictSame(problemsOf({ ...good, class: 'D/H→', surrogate: 'Something else.' }), [])
+  t.strictSame(problemsOf({ ...good, note: '' }), ['rows[0].note must be a sentence or absent'])
+  t.strictSame(problemsOf({ ...good, whre: [] }), ['rows[0].whre is not a key of a row'])
+  t.strictSame(checkList({ sources, rows: [good, good] }), {
+    ok: false,
+    problems: ['rows[1].id SS-04 is there twice'],
+  })
+  t.strictSame(checkList({ sources: { SS: 1 }, rows: [] }), {
+    ok: false,
+    problems: ['sources.SS must be the name of a document'],
+  })
+  for (const value of [undefined, null, [], 'x', {}, { sources, rows: {} }])
+    t.equal(checkList(value).ok, false)
+})

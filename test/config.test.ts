@@ -1,0 +1,224 @@
+import { generateKeyPairSync } from 'node:crypto'
+import t from 'tap'
+import { encodeBase64Url } from '../src/base/base64.ts'
+import { type Config, type ConfigProblem, parseConfig } from '../src/config.ts'
+import { CONFIG_PROBLEMS } from '../src/limits.ts'
+
+const context = { configDirectory: '/srv/edge' }
+const key = () => generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x ?? ''
+
+function accepted(value: unknown): Config {
+  const result = parseConfig(value, context)
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  return result.config
+}
+
+function problems(value: unknown): readonly ConfigProblem[] {
+  const result = parseConfig(value, context)
+  return result.ok ? [] : result.problems
+}
+
+function frozenInDepth(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return Object.isFrozen(value) && Object.values(value).every(frozenInDepth)
+}
+
+t.test('an empty file gives every default: loopback, port 19284, nobody listed (SS-09)', async (t) => {
+  const config = accepted({})
+  t.equal(config.listen.address, '127.0.0.1')
+  t.equal(config.listen.port, 19284)
+  t.same(config.agents, [])
+  t.same(config.acl.allow, ['127.0.0.0/8', '::1'])
+  t.equal(config.security.workspace_root, '/var/lib/sass-edge/workspace')
+  t.same(config.capabilities['default']?.allowed_commands, ['*'])
+  t.same(config.capabilities['default']?.allowed_paths, ['/var/lib/sass-edge/workspace'])
+  t.equal(config.defense.deny_response, 'vi_swap')
+  t.equal(accepted({ listen: { port: 0 } }).listen.port, 0, 'port 0 is any free port')
+})
+
+t.test('the result is frozen in depth and shares nothing with its input', async (t) => {
+  const input = { agents: [{ name: 'a', public_key: key() }], acl: { allow: ['10.0.0.0/8'] } }
+  const config = accepted(input)
+  t.ok(frozenInDepth(config))
+  input.acl.allow.push('*')
+  t.same(config.acl.allow, ['10.0.0.0/8'])
+})
+
+t.test('every path comes out absolute, relative ones from the directory of the file', async (t) => {
+  const config = accepted({
+    state_directory: './state/',
+    tls: { client_ca: 'ca.pem' },
+    security: { workspace_root: '../work' },
+    capabilities: {
+      default: { allowed_paths: ['$WORKSPACE', 'data', '/opt/../usr', '*'], denied_paths: ['.'] },
+    },
+  })
+  t.equal(config.state_directory, '/srv/edge/state')
+  t.equal(config.tls.certificate, '/srv/edge/state/tls.crt', 'defaults follow the state directory')
+  t.equal(config.audit.directory, '/srv/edge/state/audit')
+  t.equal(config.tls.client_ca, '/srv/edge/ca.pem')
+  t.same(config.capabilities['default']?.allowed_paths, ['/srv/work', '/srv/edge/data', '/usr', '*'])
+  t.same(config.capabilities['default']?.denied_paths, ['/srv/edge'])
+})
+
+t.test('a list that is missing from a capability set allows nothing (SS-18)', async (t) => {
+  const set = accepted({ capabilities: { narrow: {} } }).capabilities['narrow']
+  t.same(set?.allowed_commands, [])
+  t.same(set?.allowed_paths, [])
+  t.same(set?.allowed_env, [])
+  t.equal(set?.max_concurrent, 8)
+  t.equal(set?.timeout_seconds, null)
+  t.equal(set?.max_file_size_bytes, 1_073_741_824)
+})
+
+t.test('tells every problem at once, each with its path', async (t) => {
+  const found = problems({
+    listen: { adress: '::1', port: 70_000, admin_socket: 7 },
+    acl: { allow: ['10.0.0.1/8', 'office'] },
+    agents: [{ name: 'bad name', public_key: 'x' }, { name: 'ok' }, null],
+    session: [],
+    defense: { deny_response: 'reson', tarpit: { delay_ms: 1.5 } },
+    '__proto__\n': 1,
+  })
+  t.same(
+    found.map((problem) => problem.path),
+    [
+      '["__proto__\\n"]',
+      'listen.adress',
+      'listen.port',
+      'listen.admin_socket',
+      'acl.allow[0]',
+      'acl.allow[1]',
+      'agents[0].name',
+      'agents[0].public_key',
+      'agents[1].public_key',
+      'agents[2]',
+      'session',
+      'defense.tarpit.delay_ms',
+      'defense.deny_response',
+    ],
+  )
+  t.match(found[1], { problem: 'is not a known key', hint: 'did you mean address?' })
+  t.match(found[2], { problem: 'is 70000, which is not between 0 and 65535' })
+  t.match(found[3], { problem: 'must be a path, not a number' })
+  t.match(found[4], { hint: 'the network is 10.0.0.0/8' })
+  t.match(found[10], { problem: 'must be an object, not a list' })
+  t.match(found[11], { problem: 'must be a whole number, not a fraction' })
+  t.match(found[12], { problem: 'must be "vi_swap" or "reason"', hint: 'did you mean "reason"?' })
+})
+
+t.test('refuses what is not an object, and a key named __proto__', async (t) => {
+  for (const value of [null, [], 'x', 1, undefined]) t.equal(problems(value).length, 1)
+  t.match(problems(JSON.parse('{"__proto__": {}}')), [{ path: '__proto__', problem: 'is not a known key' }])
+  t.match(problems(JSON.parse('{"capabilities": {"__proto__": {}}}')), [{ path: 'capabilities.__proto__' }])
+})
+
+t.test('stops listing at a bound', async (t) => {
+  const wrong = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`zz${index}`, 1]))
+  t.equal(problems(wrong).length, CONFIG_PROBLEMS)
+})
+
+t.test('refuses two agents of one name or one key, and a capability set that does not exist', async (t) => {
+  const same = key()
+  t.match(
+    problems({
+      agents: [
+        { name: 'a', public_key: key() },
+        { name: 'a', public_key: key() },
+      ],
+    }),
+    [{ path: 'agents[1].name', problem: 'is also the name of agents[0]' }],
+  )
+  t.match(
+    problems({
+      agents: [
+        { name: 'a', public_key: same },
+        { name: 'b', public_key: same },
+      ],
+    }),
+    [{ path: 'agents[1].public_key', problem: 'is also the key of agents[0]' }],
+  )
+  t.match(problems({ agents: [{ name: 'a', public_key: key(), capability: 'defalt' }] }), [
+    { path: 'agents[0].capability', hint: 'did you mean "default"?' },
+  ])
+  t.match(problems({ capabilities: {}, agents: [{ name: 'a', public_key: key() }] }), [
+    { path: 'agents[0].capability' },
+  ])
+  t.match(problems({ agents: [{ name: 'a', public_key: key(), capability: 'constructor' }] }), [
+    { path: 'agents[0].capability' },
+  ])
+})
+
+t.test(
+  'refuses keys that are of low order, not canonical, of the wrong length or wrongly encoded',
+  async (t) => {
+    const low = new Uint8Array(32)
+    const notCanonical = new Uint8Array(32).fill(0xff)
+    for (const text of [
+      encodeBase64Url(low),
+      encodeBase64Url(notCanonical),
+      encodeBase64Url(low.subarray(1)),
+      `${key()}=`,
+      '',
+    ]) {
+      t.match(
+        problems({ agents: [{ name: 'a', public_key: text }] }),
+        [{ path: 'agents[0].public_key' }],
+        text,
+      )
+    }
+  },
+)
+
+t.test('an address beyond loopback needs an explicit allow-list', async (t) => {
+  for (const address of ['0.0.0.0', '::', '192.0.2.7', '2001:db8::1']) {
+    t.match(
+      problems({ listen: { address } }),
+      [{ path: 'acl.allow', hint: /\["\*"\] for everybody/ }],
+      address,
+    )
+    t.same(problems({ listen: { address }, acl: { allow: [] } }), [], `${address} with an empty list`)
+  }
+  for (const address of ['127.0.0.2', '::1', '::ffff:127.0.0.1'])
+    t.same(problems({ listen: { address } }), [], address)
+})
+
+t.test('refuses sizes and files that contradict each other', async (t) => {
+  t.match(problems({ listen: { admin_socket: `/${'x'.repeat(107)}` } }), [
+    { path: 'listen.admin_socket', problem: /108 bytes/ },
+  ])
+  t.same(problems({ listen: { admin_socket: `/${'x'.repeat(106)}` } }), [])
+  t.match(problems({ tls: { certificate: 'one', key: './one' } }), [{ path: 'tls.key' }])
+  t.match(problems({ defense: { tarpit: { total_bytes: 10 } } }), [{ path: 'defense.tarpit.total_bytes' }])
+  t.match(problems({ execution: { max_concurrent: 256 }, session: { ring_bytes: 67_108_864 } }), [
+    { path: 'session.ring_bytes' },
+  ])
+})
+
+t.test('refuses paths that look expanded and entries with control characters', async (t) => {
+  t.match(problems({ state_directory: '~/state' }), [
+    { path: 'state_directory', hint: 'write the whole path' },
+  ])
+  t.match(problems({ state_directory: '$HOME/state' }), [{ path: 'state_directory' }])
+  t.match(problems({ state_directory: '$WORKSPACE' }), [{ path: 'state_directory' }])
+  t.match(problems({ state_directory: 'a\0b' }), [{ path: 'state_directory' }])
+  t.match(problems({ state_directory: '' }), [{ path: 'state_directory' }])
+  t.match(problems({ state_directory: 'x'.repeat(5_000) }), [{ path: 'state_directory', problem: /longer/ }])
+  t.match(problems({ capabilities: { a: { allowed_commands: ['ls\n', ' ls', ''] } } }).length, 3)
+  t.match(problems({ capabilities: { a: { allowed_env: ['LC_*', '*', 'A=B'] } } }), [
+    { path: 'capabilities.a.allowed_env[2]' },
+  ])
+})
+
+t.test('null stands only where the table says so', async (t) => {
+  t.equal(
+    accepted({ capabilities: { a: { timeout_seconds: null, output_bytes: null } } }).capabilities['a']
+      ?.output_bytes,
+    null,
+  )
+  t.equal(accepted({ tls: { client_ca: null } }).tls.client_ca, null)
+  t.match(problems({ listen: { port: null } }), [
+    { path: 'listen.port', problem: 'must be a whole number, not null' },
+  ])
+  t.match(problems({ acl: { allow: null } }), [{ path: 'acl.allow', problem: 'must be a list, not null' }])
+})

@@ -1,0 +1,189 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import t from 'tap'
+
+/** From the ground up; a file may import what is below it, and its own room. CONTRIBUTING.md, "The house". */
+const FLOORS: readonly (readonly string[])[] = [
+  ['limits.ts', 'errors.ts', 'ports.ts'],
+  ['base'],
+  ['config'],
+  ['wire', 'defense', 'audit'],
+  ['sandbox'],
+  ['session', 'intent'],
+  ['edge', 'client'],
+  ['daemon.node.ts'],
+  ['cli'],
+  ['main.ts'],
+]
+/** Some 300 are enough for one subject; this is where a file has two. */
+const LINES_MAX = 450
+
+const root = join(import.meta.dirname, '../..')
+
+interface Source {
+  /** From the root, `src/wire/frame.ts`. */
+  readonly path: string
+  readonly text: string
+  /** The text without comments. */
+  readonly code: string
+  /** What it imports, types included: a path from the root, or the name of a package. */
+  readonly imports: readonly string[]
+}
+
+const sources: Source[] = globSync('src/**/*.ts', { cwd: root })
+  .sort()
+  .map((path) => {
+    const text = readFileSync(join(root, path), 'utf8')
+    const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+    return { path, text, code, imports: importsOf(code).map((name) => resolve(path, name)) }
+  })
+
+function importsOf(code: string): string[] {
+  const statements = /^(?:import|export)\b[^'"`]*?(?:\bfrom |\bimport )?'([^']+)'/gm
+  return [
+    ...[...code.matchAll(statements)].filter(([text]) => /^import '|\bfrom '/.test(text)),
+    ...code.matchAll(/\bimport\(\s*'([^']+)'/g),
+  ].map((match) => match[1] ?? '')
+}
+
+function resolve(path: string, name: string): string {
+  return name.startsWith('.') ? normalize(join(dirname(path), name)) : name
+}
+
+/** The room of a file of src/: its folder, `config` for the configuration's files, or the file itself. */
+function roomOf(path: string): string {
+  const [, first = '', second] = path.split('/')
+  if (second === undefined && /^config[-.]/.test(first)) return 'config'
+  return first
+}
+
+function floorOf(room: string): number {
+  return FLOORS.findIndex((rooms) => rooms.includes(room))
+}
+
+/** Lines of code that match, as `path:line: text`. */
+function occurrences(pattern: RegExp, except: (path: string) => boolean = () => false): string[] {
+  return sources
+    .filter(({ path }) => !except(path))
+    .flatMap(({ path, code }) => [...code.matchAll(pattern)].map((match) => `${path}: ${match[0].trim()}`))
+}
+
+t.test('every room has its floor', (t) => {
+  t.strictSame(
+    [...new Set(sources.map(({ path }) => roomOf(path)))].filter((room) => floorOf(room) < 0),
+    [],
+  )
+  t.end()
+})
+
+t.test('imports go down, or stay in their room', (t) => {
+  const up = sources.flatMap(({ path, imports }) =>
+    imports
+      .filter((target) => target.startsWith('src/'))
+      .filter((target) => roomOf(target) !== roomOf(path) && floorOf(roomOf(target)) >= floorOf(roomOf(path)))
+      // The ground is one floor of single files, and they know each other.
+      .filter((target) => floorOf(roomOf(target)) > 0 || floorOf(roomOf(path)) > 0)
+      .map((target) => `${path} imports ${target}`),
+  )
+  t.strictSame(up, [])
+  const edges = new Map<string, Set<string>>()
+  for (const { path, imports } of sources) {
+    const below = edges.get(roomOf(path)) ?? new Set()
+    for (const target of imports)
+      if (target.startsWith('src/') && roomOf(target) !== roomOf(path)) below.add(roomOf(target))
+    edges.set(roomOf(path), below)
+  }
+  for (const rooms of FLOORS.toReversed()) {
+    for (const room of rooms.filter((name) => edges.has(name))) {
+      const files = sources.filter(({ path }) => roomOf(path) === room)
+      const pure = files.filter(({ path }) => !path.endsWith('.node.ts') && path !== 'src/main.ts').length
+      const stands = [...(edges.get(room) ?? [])].filter((below) => floorOf(below) > 0).sort()
+      t.comment(
+        `${room.padEnd(15)} ${String(files.length).padStart(3)} files, ${pure} pure  -> ${stands.join(', ') || 'the ground'}`,
+      )
+    }
+  }
+  t.end()
+})
+
+t.test('the decision and the protocol do not know each other', (t) => {
+  const crossing = sources.flatMap(({ path, imports }) =>
+    imports
+      .filter(
+        (target) =>
+          [roomOf(path), roomOf(target)].sort().join() === 'defense,wire' && target.startsWith('src/'),
+      )
+      .map((target) => `${path} imports ${target}`),
+  )
+  t.strictSame(crossing, [])
+  t.end()
+})
+
+t.test('a pure file imports neither Node nor a file that does', (t) => {
+  const impure = sources
+    .filter(({ path }) => !path.endsWith('.node.ts') && path !== 'src/main.ts')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => target.startsWith('node:') || target.endsWith('.node.ts'))
+        .map((target) => `${path} imports ${target}`),
+    )
+  t.strictSame(impure, [])
+  t.end()
+})
+
+t.test('imports name files that exist, with their extension', (t) => {
+  const known = new Set(sources.map(({ path }) => path))
+  const dangling = sources.flatMap(({ path, imports }) =>
+    imports
+      .filter((target) => target.startsWith('src/') && !known.has(target))
+      .map((target) => `${path} imports ${target}`),
+  )
+  t.strictSame(dangling, [])
+  t.end()
+})
+
+t.test('one file calls into the C library, one ends the process', (t) => {
+  const ffi = sources.filter(({ imports }) => imports.includes('node:ffi')).map(({ path }) => path)
+  t.strictSame(
+    ffi,
+    sources.some(({ path }) => path === 'src/sandbox/syscalls.node.ts')
+      ? ['src/sandbox/syscalls.node.ts']
+      : [],
+  )
+  t.strictSame(
+    occurrences(/.*\bprocess\.(exit|abort|reallyExit)\b(?!Code).*/g, (path) => path === 'src/main.ts'),
+    [],
+  )
+  t.end()
+})
+
+t.test('no module keeps state, and none has a default export', (t) => {
+  t.strictSame(occurrences(/^(export )?(let|var) .*/gm), [])
+  t.strictSame(occurrences(/^export default\b.*|\bas default\b.*/gm), [])
+  t.end()
+})
+
+t.test('CBOR is built without evaluation and without a native add-on', (t) => {
+  const entries = new Set(
+    sources.flatMap(({ imports }) => imports.filter((name) => /^cbor-(x|extract)/.test(name))),
+  )
+  entries.delete('cbor-x/index-no-eval')
+  t.strictSame([...entries], [])
+  t.end()
+})
+
+t.test('a file says at its top what it is, and has one subject', (t) => {
+  t.strictSame(
+    sources.filter(({ text }) => !/^\/\*\*\n \* \S/.test(text)).map(({ path }) => path),
+    [],
+    'every file opens with a doc comment',
+  )
+  t.strictSame(
+    sources
+      .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+      .filter(({ lines }) => lines > LINES_MAX)
+      .map(({ path, lines }) => `${path} has ${lines} lines`),
+    [],
+  )
+  t.end()
+})
