@@ -18,12 +18,12 @@ const COMMAND = {
   kind: 'text',
   format: 'command',
   maxBytes: PATH_BYTES,
-  doc: 'A program by its base name or absolute path, with the first arguments that it must have, or `*`.',
+  doc: 'A program by its base name or absolute path, with the first arguments that it must have (`git status`); `*` within a word stands for any characters, alone for every command.',
 } as const satisfies TextField
 const CAPABILITY_PATH = {
   kind: 'path',
   words: [ALL_WORD, WORKSPACE_WORD],
-  doc: 'A file or a directory with all beneath it, `$WORKSPACE` for security.workspace_root, or `*` for everything.',
+  doc: 'A file or a directory with all beneath it, `$WORKSPACE` for security.workspace_root, or `*` alone for everything.',
 } as const satisfies PathField
 
 export const AGENT = {

@@ -65,6 +65,13 @@ function checkCommand(text: string): Fault | undefined {
   if (UNPRINTABLE.test(text)) return { problem: 'holds a control character or half a surrogate pair' }
   if (text.trim() !== text || text === '')
     return { problem: 'is empty or has blanks at an end', hint: 'write "ls" or "git status"' }
+  const program = text.split(' ', 1)[0] ?? ''
+  if (program.includes('/') && !program.startsWith('/') && !program.startsWith('*')) {
+    return {
+      problem: 'names a program by a relative path, which would never match',
+      hint: 'write its base name or its absolute path',
+    }
+  }
   return undefined
 }
 

@@ -125,6 +125,14 @@ function readPath(walk: Walk, field: PathField, value: unknown, path: string): s
   if (value === WORKSPACE_WORD && field.words?.includes(WORKSPACE_WORD)) return walk.workspaceRoot
   if (value === ALL_WORD && field.words?.includes(ALL_WORD)) return ALL_WORD
   if (value === WORKSPACE_WORD) report(walk, path, 'cannot follow the workspace', 'write the whole path')
+  if (value.includes(ALL_WORD) && field.words?.includes(ALL_WORD)) {
+    report(
+      walk,
+      path,
+      'has * within a path, which would never match',
+      'name a directory, which covers all beneath it',
+    )
+  }
   const fault = TEXT_FORMATS.path.check(value)
   if (fault !== undefined) report(walk, path, fault.problem, fault.hint)
   const absolute = resolvePath(walk.configDirectory, value)

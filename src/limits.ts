@@ -121,3 +121,9 @@ export const TICK_MS = 1_000
 export const LOG_LINES_PER_SECOND = 50
 /** One record of the audit chain; ours are under 1 KiB. */
 export const AUDIT_LINE_BYTES = 65_536
+/** How often a draining daemon looks whether everything has ended. */
+export const DRAIN_POLL_MS = 20
+/** protocol.md 2: what is in flight should drain in about this time. */
+export const WINDOW_TARGET_SECONDS = 0.7
+/** Bytes of stdin that a client library keeps while it has no credit; its writer is told to wait before. */
+export const CLIENT_STDIN_BYTES = 1_048_576

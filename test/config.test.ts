@@ -204,7 +204,7 @@ t.test('refuses paths that look expanded and entries with control characters', a
   t.match(problems({ state_directory: 'a\0b' }), [{ path: 'state_directory' }])
   t.match(problems({ state_directory: '' }), [{ path: 'state_directory' }])
   t.match(problems({ state_directory: 'x'.repeat(5_000) }), [{ path: 'state_directory', problem: /longer/ }])
-  t.match(problems({ capabilities: { a: { allowed_commands: ['ls\n', ' ls', ''] } } }).length, 3)
+  t.equal(problems({ capabilities: { a: { allowed_commands: ['ls\n', ' ls', ''] } } }).length, 3)
   t.match(problems({ capabilities: { a: { allowed_env: ['LC_*', '*', 'A=B'] } } }), [
     { path: 'capabilities.a.allowed_env[2]' },
   ])
@@ -221,4 +221,14 @@ t.test('null stands only where the table says so', async (t) => {
     { path: 'listen.port', problem: 'must be a whole number, not null' },
   ])
   t.match(problems({ acl: { allow: null } }), [{ path: 'acl.allow', problem: 'must be a list, not null' }])
+})
+
+t.test('refuses patterns that could never match, since a denial that never fires is no denial', async (t) => {
+  t.match(
+    problems({ capabilities: { a: { denied_commands: ['git status', '/bin/rm', '*/rm', 'bin/rm'] } } }),
+    [{ path: 'capabilities.a.denied_commands[3]', hint: 'write its base name or its absolute path' }],
+  )
+  t.match(problems({ capabilities: { a: { denied_paths: ['*', '/home', '/home/*/.ssh'] } } }), [
+    { path: 'capabilities.a.denied_paths[2]', hint: 'name a directory, which covers all beneath it' },
+  ])
 })

@@ -62,6 +62,7 @@ export function openJournal(directory: string, seed: Uint8Array, now: () => numb
   let sequence = tail.sequence
   let hash = tail.hash
   let isBroken = false
+  let isDirty = false
 
   function append(event: AuditEvent): void {
     if (isBroken) throw new SassError('STATE_UNWRITABLE', `An earlier record could not be written to ${path}; nothing more is done until the daemon is restarted.`, { path })
@@ -78,6 +79,7 @@ export function openJournal(directory: string, seed: Uint8Array, now: () => numb
     }
     sequence++
     hash = nextHash
+    isDirty = true
   }
 
   if (tail.torn) append({ type: 'recovered', what: 'torn_last_line' })
@@ -90,7 +92,10 @@ export function openJournal(directory: string, seed: Uint8Array, now: () => numb
     publicKey,
     keyFingerprint: `sha256:${encodeBase64Url(sha256(publicKey))}`,
     epoch: 0,
-    sync: () => fsyncSync(descriptor),
+    sync() {
+      if (isDirty) fsyncSync(descriptor)
+      isDirty = false
+    },
     close() {
       fsyncSync(descriptor)
       closeSync(descriptor)

@@ -43,7 +43,7 @@ export function createAdminSocket(path: string, peerUser: PeerUser): TransportAd
   let server: Server | undefined
 
   function accept(socket: Socket, acceptor: Acceptor): void {
-    const reset = () => socket.destroy()
+    const reset = () => void socket.destroy()
     const admission = acceptor.admit('admin', 'local', reset)
     if (admission === undefined) return reset()
     const transport = createSocketTransport(socket, {

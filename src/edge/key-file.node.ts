@@ -108,6 +108,11 @@ export function readPrivateKey(path: string): Uint8Array {
  * @throws SassError KEY_FILE_INVALID with the path
  */
 export function readPublicKey(path: string): Uint8Array {
+  // Both files are 32 bytes: published by mistake, a private key would look like any other.
+  if (path.endsWith('.key')) {
+    const sentence = `${path} is a private key by its name and was not read as a public one: name the file that ends in .pub.`
+    throw refusal(path, sentence)
+  }
   const { bytes, stats } = read(path, 'public')
   if ((stats.mode & WRITABLE_BY_OTHERS) !== 0) {
     const shown = (stats.mode & PERMISSION_BITS).toString(8).padStart(4, '0')
@@ -159,4 +164,12 @@ export function createKeyFiles(base: string): KeyPair {
     }
   }
   return pair
+}
+
+/**
+ * The seed in `BASE.key`; the pair is made where there is none.
+ * @throws SassError KEY_FILE_INVALID with the path
+ */
+export function ensureKeyFile(base: string): Uint8Array {
+  return existsSync(`${base}.key`) ? readPrivateKey(`${base}.key`) : createKeyFiles(base).seed
 }

@@ -55,15 +55,9 @@ function checkKeyFile(config: Config): Finding[] {
   const hasKey = existsSync(key)
   const hasCertificate = existsSync(certificate)
   if (!hasKey && !hasCertificate) return [pass('tls.key', `${key} will be made at the first start`)]
-  if (!hasKey || !hasCertificate) {
-    const [there, missing] = hasKey ? [key, certificate] : [certificate, key]
-    return [
-      fail(
-        'tls.key',
-        `${there} is there and ${missing} is not`,
-        'restore it, or move the other away to have both made anew',
-      ),
-    ]
+  if (!hasKey) {
+    const detail = `the certificate ${certificate} is there and its key ${key} is not`
+    return [fail('tls.key', detail, 'put the key back, or move the certificate away to have a new pair made')]
   }
   const findings: Finding[] = []
   const mode = statSync(key).mode & 0o7777
@@ -77,19 +71,9 @@ function checkKeyFile(config: Config): Finding[] {
       ),
     )
   }
-  try {
-    accessSync(certificate, constants.R_OK)
-    findings.push(pass('tls.certificate', `${certificate} can be read`))
-  } catch (error) {
-    findings.push(
-      fail(
-        'tls.certificate',
-        `${certificate} cannot be read, since ${errnoText(errnoOrThrow(error))}`,
-        'correct its permissions',
-      ),
-    )
-  }
-  return findings
+  if (!hasCertificate)
+    return [...findings, pass('tls.certificate', `${certificate} will be made for this key`)]
+  return [...findings, checkReadable('tls.certificate', certificate)]
 }
 
 function checkReadable(check: string, path: string): Finding {

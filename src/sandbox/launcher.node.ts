@@ -271,14 +271,16 @@ function confinement(worker: Worker): Promise<void> {
       failed(
         new SassError(
           'RUNTIME_UNSUITABLE',
-          `The launcher thread ended at its start (${cause instanceof Error ? cause.message : String(cause)}), so no command can be started; run sass-edge doctor on this device.`,
+          `The launcher thread ended at its start (${cause instanceof Error ? cause.message : `code ${cause}`}), so no command can be started; run sass-edge doctor on this device.`,
           {},
           cause,
         ),
       )
     worker.once('error', onError)
+    worker.once('exit', onError)
     worker.once('message', (report: LauncherReport) => {
       worker.off('error', onError)
+      worker.off('exit', onError)
       if (report.kind === 'ready') resolve()
       else if (report.kind === 'unsuitable') failed(new SassError('RUNTIME_UNSUITABLE', report.message))
       else

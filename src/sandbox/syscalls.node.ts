@@ -18,6 +18,7 @@ const SIGNATURES = {
   __errno_location: { arguments: [], return: 'pointer' },
   close: { arguments: ['i32'], return: 'i32' },
   fcntl: { arguments: ['i32', 'i32', 'i64'], return: 'i32' },
+  getsockopt: { arguments: ['i32', 'i32', 'i32', 'buffer', 'buffer'], return: 'i32' },
   grantpt: { arguments: ['i32'], return: 'i32' },
   ioctl: { arguments: ['i32', 'u64', 'buffer'], return: 'i32' },
   kill: { arguments: ['i32', 'i32'], return: 'i32' },

@@ -5,10 +5,9 @@
  * @module
  */
 import { decodeBase64Url } from '../base/base64.ts'
-import { encodeCbor } from '../base/cbor.ts'
 import { equalConstantTime } from '../base/hash.ts'
 import type { Code } from '../errors.ts'
-import { AUTH_CONTEXT } from '../limits.ts'
+import { authSigningInput } from '../wire/auth-input.ts'
 import type { AuthRequest } from '../wire/messages.ts'
 
 export type CallerRole = 'agent' | 'operator'
@@ -31,11 +30,6 @@ export function createIdentities(agents: readonly Listed[]): Identities {
     if (publicKey !== undefined) byName.set(name, { name, role, capability, publicKey })
   }
   return { find: (name) => byName.get(name) }
-}
-
-/** The bytes that an agent signs: deterministic CBOR of [context, name, nonce, channel binding]. */
-export function authSigningInput(name: string, nonce: Uint8Array, channelBinding: Uint8Array): Uint8Array {
-  return encodeCbor([AUTH_CONTEXT, name, nonce, channelBinding])
 }
 
 export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean

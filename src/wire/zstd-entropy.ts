@@ -126,9 +126,10 @@ export function readFse(
 ): { table: FseTable; next: number } {
   let position = start * 8
   const endBit = end * 8
+  const byteAt = (at: number): number => (at < end ? (bytes[at] ?? 0) : 0)
   const peek = (count: number): number => {
     const at = position >> 3
-    const word = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16)
+    const word = byteAt(at) | (byteAt(at + 1) << 8) | (byteAt(at + 2) << 16)
     return (word >> (position & 7)) & ((1 << count) - 1)
   }
   const accuracyLog = peek(4) + 5

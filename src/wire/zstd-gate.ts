@@ -5,7 +5,7 @@
  * size or window over the limit, too many blocks, a reserved block type, a block over its maximum, anything behind the
  * last block. Refused while decoding: whatever the block decoder refuses, a length other than declared, a checksum
  * (XXH64) that does not match. Nothing is ever cut or padded.
- * Decoding is our own: a frame of 21 bytes makes fzstd 0.1.1 copy for seconds and one of 30 bytes for ever, it accepts
+ * Decoding is our own: a frame of 21 bytes makes fzstd 0.1.1 copy for seconds and one of 20 bytes loop for ever, it accepts
  * frames that libzstd calls corrupt, and it refuses one that is valid.
  * Rules: docs/protocol.md, section 3 (raw_payload); draft 6.2.
  * @module

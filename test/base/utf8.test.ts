@@ -30,7 +30,7 @@ t.test(
       for (let b = 0x70; b < 0xd0; b += 1) {
         for (const c of edges) {
           compare(Uint8Array.of(a, b, c))
-          for (const d of edges) compare(Uint8Array.of(a, b, c, d))
+          if (a >= 0xef && edges.includes(b)) for (const d of edges) compare(Uint8Array.of(a, b, c, d))
         }
       }
     }

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { type IOType, spawn } from 'node:child_process'
 import type { Child, ChildEvents, ExitStatus, Spawner, SpawnPlan } from '../../src/ports.ts'
 import { STDOUT } from '../../src/ports.ts'
 
@@ -95,4 +96,23 @@ export async function until(condition: () => boolean, limitMs = 5_000): Promise<
     await sleep(10)
   }
   return condition()
+}
+
+const SOURCE = new URL('../../src/sandbox/spawner.node.ts', import.meta.url).href
+
+/** Runs `code` as a daemon of its own, where `createSpawner` and `fs` are there, and gives what it printed. */
+export function runDaemon(
+  code: string,
+  stdio: (number | IOType)[] = ['ignore', 'pipe', 'inherit'],
+  flags: readonly string[] = [],
+): Promise<{ readonly code: number | null; readonly text: string }> {
+  const program = `import { createSpawner } from ${JSON.stringify(SOURCE)}; import fs from 'node:fs'; ${code}`
+  const child = spawn(process.execPath, ['--no-warnings', ...flags, '--input-type=module', '-e', program], {
+    stdio,
+  })
+  let text = ''
+  child.stdout?.on('data', (bytes: Buffer) => {
+    text += bytes.toString()
+  })
+  return new Promise((resolve) => child.on('close', (exit) => resolve({ code: exit, text })))
 }

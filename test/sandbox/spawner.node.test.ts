@@ -3,31 +3,13 @@
  * @module
  */
 
-import { spawn as nodeSpawn } from 'node:child_process'
 import { existsSync, openSync, readdirSync } from 'node:fs'
 import t from 'tap'
 import { createSpawner } from '../../src/sandbox/spawner.node.ts'
-import { planFor, run, shell, start, until } from './run-child.node.ts'
+import { planFor, run, runDaemon, shell, start, until } from './run-child.node.ts'
 
 const spawner = await createSpawner()
 t.teardown(() => spawner.close())
-const SOURCE = new URL('../../src/sandbox/spawner.node.ts', import.meta.url).href
-
-/** Runs a small program as a daemon of its own: `code` has createSpawner and gives one line. */
-function daemon(
-  code: string,
-  stdio: (number | 'ignore' | 'pipe')[],
-): Promise<{ code: number | null; text: string }> {
-  const program = `import { createSpawner } from ${JSON.stringify(SOURCE)}; import fs from 'node:fs'; ${code}`
-  const child = nodeSpawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
-    stdio,
-  })
-  let text = ''
-  child.stdout?.on('data', (bytes: Buffer) => {
-    text += bytes.toString()
-  })
-  return new Promise((resolve) => child.on('close', (exit) => resolve({ code: exit, text })))
-}
 const LIST = `const list = (spawner) => new Promise((resolve) => { let text = ''; spawner.spawn(
   { file: '/bin/ls', argv: ['ls', '-l', '/proc/self/fd'], environment: [], cwd: '/', stdin: 'pipe', terminal: undefined },
   { spawned() {}, failed(errno) { resolve('failed ' + errno) }, output(source, bytes) { text += Buffer.from(bytes) },
@@ -119,7 +101,7 @@ t.test('a child has descriptors 0, 1 and 2 and no other', async (t) => {
 
 t.test('a descriptor that the daemon itself was started with does not reach the child', async (t) => {
   const leaked = openSync('/etc', 'r')
-  const { code, text } = await daemon(
+  const { code, text } = await runDaemon(
     `${LIST} const open = fs.existsSync('/proc/self/fd/7'); const spawner = await createSpawner();
      console.log('daemon has it: ' + open); console.log(await list(spawner)); await spawner.close()`,
     ['ignore', 'pipe', 2, 'ignore', 'ignore', 'ignore', 'ignore', leaked],
@@ -130,7 +112,7 @@ t.test('a descriptor that the daemon itself was started with does not reach the 
 })
 
 t.test('pipes that would come to lie on descriptors 0 to 2 still arrive where they belong', async (t) => {
-  const { code, text } = await daemon(
+  const { code, text } = await runDaemon(
     `${LIST} const spawner = await createSpawner(); fs.closeSync(0); fs.closeSync(2);
      const text = await list(spawner); fs.writeSync(1, text); await spawner.close()`,
     ['ignore', 'pipe', 'ignore'],
@@ -141,7 +123,7 @@ t.test('pipes that would come to lie on descriptors 0 to 2 still arrive where th
 })
 
 t.test('a daemon whose last child has ended ends by itself, and not before', async (t) => {
-  const { code, text } = await daemon(
+  const { code, text } = await runDaemon(
     `const spawner = await createSpawner(); spawner.spawn(
       { file: '/bin/sleep', argv: ['sleep', '0.2'], environment: [], cwd: '/', stdin: 'none', terminal: undefined },
       { spawned() {}, failed() {}, output() {}, stdinDrained() {}, exited(status) { console.log(JSON.stringify(status)) } })`,

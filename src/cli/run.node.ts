@@ -1,0 +1,75 @@
+/**
+ * `sass-edge run`, and `sass-edge --config FILE`: the daemon in the foreground. Without a configuration it makes an
+ * installation in ./.sass-edge, says so, and prints what to paste into a second terminal.
+ * @module
+ */
+import { join } from 'node:path'
+import { startDaemon } from '../daemon.node.ts'
+import { findConfig, LOCAL_DIRECTORY, loadConfig } from '../edge/config-file.node.ts'
+import { makeInstallation } from '../edge/setup.node.ts'
+import { optionValue } from './arguments.ts'
+import type { Command, CommandContext } from './command.ts'
+import { EXIT } from './exit-codes.ts'
+import { emphasis, writeAll } from './output.node.ts'
+import { SUMMARIES } from './summaries.ts'
+
+const STDERR_FD = 2
+
+/** The configuration to run, made first where there is none. */
+function configPath(context: CommandContext): { readonly path: string; readonly isNew: boolean } {
+  const named = optionValue(context.arguments.options, 'config')
+  const found = named ?? findConfig(context.cwd, context.environment)
+  if (found !== undefined) return { path: found, isNew: false }
+  const directory = join(context.cwd, LOCAL_DIRECTORY)
+  const made = makeInstallation(directory, { workspaceRoot: context.cwd, environment: context.environment })
+  return { path: made.configPath, isNew: true }
+}
+
+/** Resolves with the signal that asked the daemon to stop; a second one ends the process at once. */
+function askedToStop(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        process.once(signal, () => process.kill(process.pid, 'SIGKILL'))
+        resolve(signal)
+      })
+    }
+  })
+}
+
+export const command: Command = {
+  name: 'run',
+  summary: SUMMARIES.run,
+  usage: ['run', '--config FILE'],
+  options: [],
+  examples: [
+    { line: 'sass-edge run', does: 'the daemon of the nearest .sass-edge, made here where there is none' },
+    { line: 'sass-edge --config /etc/sass-edge/sass.edge.json', does: 'as a service file writes it' },
+  ],
+  async run(context) {
+    const { path, isNew } = configPath(context)
+    const { config } = loadConfig(path)
+    const stop = askedToStop()
+    // A terminal that goes away must not end the device's daemon.
+    process.on('SIGHUP', () => {})
+    const daemon = await startDaemon(config, (line) => writeAll(STDERR_FD, line))
+    const bold = (text: string) => emphasis(context.output, text)
+    context.output.result(
+      { address: daemon.address, admin_socket: daemon.adminSocket, fingerprint: daemon.fingerprint, config: path, made: isNew },
+      [
+        ...(isNew ? [`No configuration was found, so one was made: ${path} (keys, certificate, loopback only).`] : []),
+        `sass-edge listens on ${bold(daemon.address)}, device key ${daemon.fingerprint}`,
+        '',
+        'In a second terminal, in this directory:',
+        `  ${bold('npx sass-edge exec -- uname -a')}`,
+        '  npx sass-edge shell',
+        '  npx sass-edge jobs',
+        '',
+        '^C stops it.',
+      ],
+    )
+    await stop
+    await daemon.stop()
+    return EXIT.OK
+  },
+}

@@ -1,0 +1,327 @@
+/**
+ * The client's side of a connection without a socket: calls become streams, streams become promises and callbacks.
+ * Bytes go in through `receive`; what is to be sent goes to `send`. Everything that was asked and not answered when
+ * the connection ends is rejected, and says whether the device may have begun.
+ * Rules: docs/protocol.md, sections 2 to 6.
+ * @module
+ */
+import { defer } from '../base/deferred.ts'
+import { encodeHex } from '../base/hex.ts'
+import { codeName, SassError } from '../errors.ts'
+import { CHUNK_BYTES, CLIENT_STDIN_BYTES } from '../limits.ts'
+import { type Connection, type ConnectionEvent, createConnection, type ReadPayload } from '../wire/connection.ts'
+import type { ExecuteResponse, Status, StreamResponse } from '../wire/messages.ts'
+import { executeRequest, stdinChunk } from '../wire/messages.ts'
+import { type MethodName, methodNamed } from '../wire/methods.ts'
+import { describeProblems, type MessageInput } from '../wire/schema.ts'
+import { createWindow } from './window.ts'
+
+export type ExecuteRequestInput = MessageInput<typeof executeRequest>
+
+/** `signal` is a POSIX number. `timedOut`: the device ended it because its time was over. */
+export type RemoteExit = {
+  readonly exitCode: number | undefined
+  readonly signal: number | undefined
+  readonly truncated: boolean
+  readonly timedOut: boolean
+}
+
+/** Where output goes. A promise holds the next credit back until it is settled. `bytes` are borrowed: copy to keep. */
+export type OutputSink = (source: 'stdout' | 'stderr', bytes: Uint8Array, offset: number) => void | Promise<void>
+
+export type StreamedExecution = {
+  /** Resolves with the id, hex, once the device has begun. */
+  readonly started: Promise<string>
+  readonly exit: Promise<RemoteExit>
+  /** False: wait for the promise of `drained` before more. */
+  write(bytes: Uint8Array): boolean
+  drained(): Promise<void>
+  end(): void
+  resize(rows: number, columns: number): void
+  /** Leaves the execution running and forgets the stream. */
+  detach(): void
+}
+
+export type Caller = {
+  /** Authenticate succeeded and agreed this window. */
+  authenticated(windowBytes: number): void
+  receive(bytes: Uint8Array): void
+  /** One question, one answer; the type is that of the method's response. */
+  call(method: MethodName, request: Parameters<Connection['open']>[1]): Promise<unknown>
+  stream(request: ExecuteRequestInput, output: OutputSink): StreamedExecution
+  /** Unary: resolves with the exit and all output that the device kept. */
+  execute(request: ExecuteRequestInput): Promise<UnaryResult>
+  /** The transport is gone. */
+  lost(cause: unknown): void
+  readonly isLost: boolean
+}
+
+export type UnaryResult = {
+  readonly id: string
+  readonly exitCode: number | undefined
+  readonly signal: number | undefined
+  readonly stdout: Uint8Array
+  readonly stderr: Uint8Array
+  readonly truncated: boolean
+}
+
+type StreamHandler = {
+  message(message: ReadPayload, dataBytes: number): void
+  ended(message: ReadPayload | undefined, dataBytes: number): void
+  failed(error: SassError): void
+  credit(): void
+}
+
+const SYSTEM = 2
+const EXECUTION_TIMEOUT = 12
+const OUTPUT_TRUNCATED = 15
+
+/** A STATUS as an error of the same code; a code that we do not know keeps its number in the details. */
+export function errorOfStatus({ code, text, details }: Status): SassError {
+  const name = codeName(code) ?? 'INTERNAL'
+  const errno = name === 'SPAWN_FAILED' ? details?.get(1) : undefined
+  return new SassError(name, text === '' ? `The device ended the request with code ${code}.` : text, {
+    ...(details === undefined ? {} : { details: Object.fromEntries(details) }),
+    ...(errno === undefined ? {} : { errno: errno === 2 ? 'ENOENT' : String(errno) }),
+    number: code,
+  })
+}
+
+function lostError(cause: unknown, mayHaveBegun: boolean): SassError {
+  const why = cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
+  return mayHaveBegun
+    ? new SassError('CONNECTION_LOST', `The connection was lost${why} and the outcome is unknown; ask for it again with the same id.`, {}, cause)
+    : new SassError('CONNECT_FAILED', `The connection was lost${why} before the request was sent; nothing was started.`, {}, cause)
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const only = parts[0]
+  if (parts.length === 1 && only !== undefined) return only
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+function exitOf(message: { exit_code?: number | undefined; signal?: number | undefined }, truncated: boolean, timedOut: boolean): RemoteExit {
+  return { exitCode: message.exit_code, signal: message.signal, truncated, timedOut }
+}
+
+/**
+ * `windowBytes` is what Authenticate agreed; `nowMs` a monotonic clock. `fatal` hears of a device that breaks the
+ * protocol: the transport must be closed.
+ */
+export function createCaller(send: (frame: Uint8Array) => void, nowMs: () => number, fatal: (error: SassError) => void): Caller {
+  const handlers = new Map<number, StreamHandler>()
+  let windowBytes: number | undefined
+  let isLost = false
+  const connection = createConnection('client', send, take)
+
+  function take(event: ConnectionEvent): void {
+    switch (event.kind) {
+      case 'message':
+        return handlers.get(event.stream.id)?.message(event.message, event.dataBytes)
+      case 'ended': {
+        const handler = handlers.get(event.stream.id)
+        handlers.delete(event.stream.id)
+        return handler?.ended(event.message, event.dataBytes)
+      }
+      case 'status': {
+        const handler = handlers.get(event.stream.id)
+        handlers.delete(event.stream.id)
+        return handler?.failed(errorOfStatus(event.status))
+      }
+      case 'reset': {
+        const handler = handlers.get(event.stream.id)
+        handlers.delete(event.stream.id)
+        return handler?.failed(new SassError('CONNECTION_LOST', 'Another client took the execution over; it goes on there.'))
+      }
+      case 'credit':
+        return handlers.get(event.stream.id)?.credit()
+      case 'fatal':
+        return breakOff(new SassError('FRAME_MALFORMED', `The device sent ${event.problem}, so the connection was closed; it may be another program or version.`))
+      default:
+        return
+    }
+  }
+
+  function breakOff(error: SassError): void {
+    lost(error)
+    fatal(error)
+  }
+
+  function lost(cause: unknown): void {
+    if (isLost) return
+    isLost = true
+    connection.kill()
+    for (const handler of [...handlers.values()]) handler.failed(lostError(cause, true))
+    handlers.clear()
+  }
+
+  function bad(message: ReadPayload): SassError {
+    const problems = message.ok ? 'nothing' : describeProblems(message.problems)
+    return new SassError('FRAME_MALFORMED', `The device sent an answer that cannot be read: ${problems}.`)
+  }
+
+  function refuseIfLost(): void {
+    if (isLost) throw lostError(undefined, false)
+  }
+
+  function call(method: MethodName, request: Parameters<Connection['open']>[1]): Promise<unknown> {
+    refuseIfLost()
+    const { promise, resolve, reject } = defer<unknown>()
+    const id = connection.open(methodNamed(method), request, false)
+    handlers.set(id, {
+      message() {},
+      ended: (message) => (message?.ok === true ? resolve(message.value) : reject(bad(message ?? { ok: false, problems: [] }))),
+      failed: reject,
+      credit() {},
+    })
+    return promise
+  }
+
+  function execute(request: ExecuteRequestInput): Promise<UnaryResult> {
+    refuseIfLost()
+    const { promise, resolve, reject } = defer<UnaryResult>()
+    const parts: [Uint8Array[], Uint8Array[]] = [[], []]
+    const window = createWindow(windowBytes ?? undefined, nowMs())
+    const id = connection.open(methodNamed('Execute'), executeRequest.encode(request), false)
+    handlers.set(id, {
+      message(message, dataBytes) {
+        const value = message.ok ? (message.value as StreamResponse) : undefined
+        if (value?.data === undefined || value.source === SYSTEM) return
+        parts[value.source === 0 ? 0 : 1].push(value.data.slice())
+        connection.grant(id, window.consumed(dataBytes, nowMs()))
+      },
+      ended(message) {
+        if (message?.ok !== true) return reject(bad(message ?? { ok: false, problems: [] }))
+        const value = message.value as ExecuteResponse
+        resolve({
+          id: encodeHex(value.execution_id),
+          exitCode: value.exit_code,
+          signal: value.signal,
+          stdout: concat([...parts[0], value.stdout.slice()]),
+          stderr: concat([...parts[1], value.stderr.slice()]),
+          truncated: value.truncated,
+        })
+      },
+      failed: reject,
+      credit() {},
+    })
+    return promise
+  }
+
+  function stream(request: ExecuteRequestInput, output: OutputSink): StreamedExecution {
+    refuseIfLost()
+    const started = defer<string>()
+    const exit = defer<RemoteExit>()
+    // Whoever looks at one of the two has seen the error; the other must not end the process.
+    started.promise.catch(() => {})
+    exit.promise.catch(() => {})
+    const window = createWindow(windowBytes ?? undefined, nowMs())
+    let queue: Uint8Array[] = []
+    let queuedBytes = 0
+    let hasEnded = false
+    let isOver = false
+    let waiting: (() => void)[] = []
+    const id = connection.open(methodNamed('ExecuteStream'), executeRequest.encode(request), request.stdin === true)
+
+    function flush(): void {
+      while (queue.length > 0) {
+        const first = queue[0]
+        const credit = connection.credit(id)
+        if (first === undefined || credit <= 0) return
+        const bytes = Math.min(first.length, credit, CHUNK_BYTES)
+        connection.message(id, stdinChunk.encode({ data: first.subarray(0, bytes) }), bytes)
+        queuedBytes -= bytes
+        if (bytes === first.length) queue.shift()
+        else queue[0] = first.subarray(bytes)
+      }
+      if (hasEnded) connection.end(id)
+      const ready = waiting
+      waiting = []
+      for (const resolve of ready) resolve()
+    }
+
+    function over(): void {
+      isOver = true
+      queue = []
+      for (const resolve of waiting) resolve()
+      waiting = []
+    }
+
+    function deliver(value: StreamResponse, dataBytes: number): void {
+      if (value.execution_id !== undefined) started.resolve(encodeHex(value.execution_id))
+      if (value.data === undefined || value.source === SYSTEM) return
+      const settled = output(value.source === 0 ? 'stdout' : 'stderr', value.data, value.offset ?? 0)
+      const granted = () => {
+        if (!isOver) connection.grant(id, window.consumed(dataBytes, nowMs()))
+      }
+      if (settled === undefined) granted()
+      else settled.then(granted, granted)
+    }
+
+    handlers.set(id, {
+      message(message, dataBytes) {
+        if (message.ok) deliver(message.value as StreamResponse, dataBytes)
+      },
+      ended(message, dataBytes) {
+        over()
+        if (message?.ok !== true) return exit.reject(bad(message ?? { ok: false, problems: [] }))
+        const value = message.value as StreamResponse
+        deliver(value, dataBytes)
+        exit.resolve(exitOf(value, value.code === OUTPUT_TRUNCATED, value.code === EXECUTION_TIMEOUT))
+      },
+      failed(error) {
+        over()
+        started.reject(error)
+        exit.reject(error)
+      },
+      credit: flush,
+    })
+
+    return {
+      started: started.promise,
+      exit: exit.promise,
+      write(bytes) {
+        if (isOver || hasEnded) return true
+        queue.push(bytes)
+        queuedBytes += bytes.length
+        flush()
+        return queuedBytes < CLIENT_STDIN_BYTES
+      },
+      drained: () => (queuedBytes === 0 || isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+      end() {
+        if (hasEnded || isOver) return
+        hasEnded = true
+        flush()
+      },
+      resize(rows, cols) {
+        if (!isOver && !hasEnded) connection.message(id, stdinChunk.encode({ resize: { rows, cols } }))
+      },
+      detach() {
+        over()
+        handlers.delete(id)
+        connection.reset(id)
+      },
+    }
+  }
+
+  return {
+    authenticated(bytes) {
+      windowBytes = bytes
+      connection.becomeOpen(bytes)
+    },
+    receive: (bytes) => connection.receive(bytes),
+    call,
+    stream,
+    execute,
+    lost,
+    get isLost() {
+      return isLost
+    },
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * The client as a library: `connect` opens a TLS connection or an admin socket, checks the device's key before a
+ * byte is sent, authenticates, and gives what can be asked of the device.
+ *
+ *     import { connect } from 'sass-edge/client'
+ *     const device = await connect({ host, agent: 'agent', privateKey, pin: 'sha256:…' })
+ *     const { exitCode, stdout } = await device.execute('uname', ['-a'])
+ *
+ * Runs on Node 20 and later. Rules: docs/protocol.md, sections 1 and 4.
+ * @module
+ */
+import { randomFillSync } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { encodeHex } from '../base/hex.ts'
+import { SassError } from '../errors.ts'
+import { AUTH_NONCE_BYTES, CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, CONNECT_TIMEOUT_MS, DEFAULT_PORT, EXECUTION_ID_BYTES } from '../limits.ts'
+import { authSigningInput } from '../wire/auth-input.ts'
+import * as m from '../wire/messages.ts'
+import { type Caller, createCaller, type ExecuteRequestInput, type OutputSink, type RemoteExit, type StreamedExecution, type UnaryResult } from './caller.ts'
+import { dialAdmin, dialTls } from './dial.node.ts'
+import { publicKeyOf, signWith } from './signing.node.ts'
+
+export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
+
+export type TlsTarget = {
+  readonly host: string
+  /** Default 19284. */
+  readonly port?: number | undefined
+  /** The name under which the device lists the key. */
+  readonly agent: string
+  /** The Ed25519 seed, 32 bytes. */
+  readonly privateKey: Uint8Array
+  /** `sha256:<base64url>` of the device's public key, or a function that answers whether to go on with the one shown. */
+  readonly pin: string | ((fingerprint: string) => boolean | Promise<boolean>)
+  /** `metered` offers X25519 alone: 2.3 KB less in the handshake, no post-quantum protection. */
+  readonly groups?: 'default' | 'metered' | undefined
+}
+/** The admin socket of a daemon on this machine: the operator, by the kernel's word. */
+export type AdminTarget = { readonly socketPath: string }
+
+export type ConnectOptions = (TlsTarget | AdminTarget) & {
+  /** Credit of every stream and direction, bytes. Default 65,536. */
+  readonly window?: number | undefined
+  /** Hex id of a session to take back, with its executions. */
+  readonly resumeSessionId?: string | undefined
+  /** Default 15,000. */
+  readonly timeoutMs?: number | undefined
+  /** Shown to the operator of the device. */
+  readonly clientVersion?: string | undefined
+}
+
+export type ExecuteOptions = {
+  readonly cwd?: string | undefined
+  readonly environment?: Readonly<Record<string, string>> | undefined
+  readonly timeoutSeconds?: number | undefined
+  /** Hex of 16 bytes; drawn at random where absent. The same id never starts twice. */
+  readonly id?: string | undefined
+}
+export type StreamOptions = ExecuteOptions & {
+  readonly output: OutputSink
+  /** True: `write` and `end` feed the command's stdin. */
+  readonly stdin?: boolean | undefined
+  readonly terminal?: { readonly rows: number; readonly columns: number; readonly term?: string | undefined } | undefined
+}
+export type AttachOptions = {
+  readonly output: OutputSink
+  readonly stdin?: boolean | undefined
+  /** Where to go on: the highest offset and length that were received. */
+  readonly stdoutOffset?: number | undefined
+  readonly stderrOffset?: number | undefined
+  /** Instead: at most this many bytes before the end of each stream. */
+  readonly tail?: number | undefined
+}
+
+export type Client = {
+  readonly sessionId: string
+  readonly daemonVersion: string
+  /** Unix seconds. */
+  readonly expiresAt: number
+  /** Of the device's key; undefined on the admin socket. */
+  readonly fingerprint: string | undefined
+  /** The head of the device's audit chain as it was at Authenticate. */
+  readonly auditHead: { readonly sequence: number; readonly hash: string }
+  /** Runs to the end and returns at most 1 MiB of each stream. */
+  execute(command: string, args?: readonly string[], options?: ExecuteOptions): Promise<UnaryResult>
+  /** Runs with output as it comes. */
+  stream(command: string, args: readonly string[], options: StreamOptions): RunningExecution
+  /** Goes back to a running execution, or to the result of a finished one. */
+  attach(id: string, options: AttachOptions): RunningExecution
+  /** POSIX number, to the whole process group. */
+  signal(id: string, signal: number): Promise<void>
+  /** SIGKILL to every process of the execution. */
+  cancel(id: string): Promise<void>
+  executions(): Promise<readonly m.ExecutionSummary[]>
+  ping(): Promise<m.PingResponse>
+  status(): Promise<m.SecurityStatus>
+  capabilities(): Promise<m.Capabilities>
+  renewSession(): Promise<number>
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly closed: Promise<void>
+  close(): Promise<void>
+}
+
+export type RunningExecution = StreamedExecution & { readonly id: string }
+
+function idBytes(id: string): Uint8Array {
+  if (!/^[0-9a-f]{32}$/.test(id)) throw new SassError('USAGE', 'An execution id is 32 hexadecimal digits; copy it from the list of jobs.')
+  return Uint8Array.from(id.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+}
+
+/** 16 + the POSIX number, docs/protocol.md, section 3. */
+function wireSignal(signal: number): number {
+  if (!Number.isInteger(signal) || signal < 1 || signal > 64) throw new SassError('USAGE', `${signal} is no signal; use a number from 1 to 64.`)
+  return 16 + signal
+}
+
+function executeInput(command: string, args: readonly string[], id: Uint8Array, options: ExecuteOptions): ExecuteRequestInput {
+  const { cwd, environment, timeoutSeconds } = options
+  return {
+    command,
+    args,
+    execution_id: id,
+    cwd,
+    env: environment === undefined ? undefined : new Map(Object.entries(environment)),
+    timeout_seconds: timeoutSeconds,
+  }
+}
+
+type Dialled = { readonly socket: Socket; readonly fingerprint: string | undefined; readonly authenticate: (nonce: Uint8Array) => { name: string; publicKey: Uint8Array; signature: Uint8Array } }
+
+async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled> {
+  if ('socketPath' in options) {
+    const socket = await dialAdmin(options.socketPath, timeoutMs)
+    const nothing = new Uint8Array(0)
+    return { socket, fingerprint: undefined, authenticate: () => ({ name: 'admin', publicKey: nothing, signature: nothing }) }
+  }
+  const { host, port = DEFAULT_PORT, groups = 'default', agent, privateKey } = options
+  const { socket, fingerprint } = await dialTls({ host, port, groups, timeoutMs })
+  const isTrusted = typeof options.pin === 'function' ? await options.pin(fingerprint) : options.pin === fingerprint
+  if (!isTrusted) {
+    socket.destroy()
+    const pinned = typeof options.pin === 'string' ? ` where ${options.pin} is pinned` : ''
+    throw new SassError('PIN_MISMATCH', `${host}:${port} shows the key ${fingerprint}${pinned}, so it was not trusted and nothing was sent; find out which device it is.`, { host, port, fingerprint })
+  }
+  return {
+    socket,
+    fingerprint,
+    authenticate(nonce) {
+      const binding = socket.exportKeyingMaterial(CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, Buffer.alloc(0))
+      return { name: agent, publicKey: publicKeyOf(privateKey), signature: signWith(privateKey, authSigningInput(agent, nonce, binding)) }
+    },
+  }
+}
+
+/**
+ * Connects and authenticates.
+ * @throws SassError CONNECT_FAILED (not reached, or not let in: the device does not say why), PIN_MISMATCH,
+ *   SESSION_LIMIT
+ */
+export async function connect(options: ConnectOptions): Promise<Client> {
+  const timeoutMs = options.timeoutMs ?? CONNECT_TIMEOUT_MS
+  const { socket, fingerprint, authenticate } = await dial(options, timeoutMs)
+  let isCorked = false
+  const caller = createCaller(
+    (frame) => {
+      // What is asked in one turn travels in one record.
+      if (!isCorked) {
+        isCorked = true
+        socket.cork()
+        process.nextTick(() => {
+          isCorked = false
+          socket.uncork()
+        })
+      }
+      socket.write(frame)
+    },
+    () => performance.now(),
+    () => socket.destroy(),
+  )
+  let failure: Error | undefined
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      caller.lost(failure)
+      resolve()
+    })
+  })
+  socket.on('error', (error) => {
+    failure = error
+  })
+  socket.on('data', (bytes: Buffer) => caller.receive(bytes))
+
+  const nonce = randomFillSync(new Uint8Array(AUTH_NONCE_BYTES))
+  const { name, publicKey, signature } = authenticate(nonce)
+  const welcome = await authenticated(caller, socket, timeoutMs, {
+    agent_name: name,
+    public_key: publicKey,
+    signature,
+    nonce,
+    window: options.window,
+    resume_session_id: options.resumeSessionId === undefined ? undefined : idBytes(options.resumeSessionId),
+    client_version: options.clientVersion,
+  })
+  return createClient(caller, socket, welcome, fingerprint, closed)
+}
+
+/** A device that does not know us answers with noise or nothing: both mean that we were not let in. */
+async function authenticated(
+  caller: Caller,
+  socket: Socket,
+  timeoutMs: number,
+  request: Parameters<typeof m.authRequest.encode>[0],
+): Promise<m.AuthResponse> {
+  const refused = (cause?: unknown) =>
+    new SassError('CONNECT_FAILED', 'The device did not let this key in, and does not say why; check the agent’s name and key, and ask its operator.', {}, cause)
+  const timer = setTimeout(() => socket.destroy(), timeoutMs)
+  try {
+    const answer = (await caller.call('Authenticate', m.authRequest.encode(request))) as m.AuthResponse
+    if (!answer.success) throw refused()
+    caller.authenticated(answer.window)
+    return answer
+  } catch (cause) {
+    socket.destroy()
+    if (cause instanceof SassError && cause.code !== 'CONNECTION_LOST' && cause.code !== 'FRAME_MALFORMED') throw cause
+    throw refused(cause)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function createClient(caller: Caller, socket: Socket, welcome: m.AuthResponse, fingerprint: string | undefined, closed: Promise<void>): Client {
+  const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await caller.call(...args)) as T
+  const nothing = m.empty.encode({})
+
+  function running(id: Uint8Array, request: ExecuteRequestInput, output: OutputSink): RunningExecution {
+    return { id: encodeHex(id), ...caller.stream(request, output) }
+  }
+
+  return {
+    sessionId: encodeHex(welcome.session_id),
+    daemonVersion: welcome.daemon_version,
+    expiresAt: welcome.expires_at,
+    fingerprint,
+    auditHead: { sequence: welcome.audit_seq, hash: encodeHex(welcome.audit_hash) },
+    execute(command, args = [], options = {}) {
+      const id = options.id === undefined ? randomFillSync(new Uint8Array(EXECUTION_ID_BYTES)) : idBytes(options.id)
+      return caller.execute(executeInput(command, args, id, options))
+    },
+    stream(command, args, options) {
+      const id = options.id === undefined ? randomFillSync(new Uint8Array(EXECUTION_ID_BYTES)) : idBytes(options.id)
+      const { terminal } = options
+      const pty = terminal === undefined ? undefined : { rows: terminal.rows, cols: terminal.columns, term: terminal.term }
+      return running(id, { ...executeInput(command, args, id, options), stdin: options.stdin, pty }, options.output)
+    },
+    attach(id, options) {
+      const bytes = idBytes(id)
+      const request: ExecuteRequestInput = {
+        is_reattach: true,
+        execution_id: bytes,
+        stdin: options.stdin,
+        resume_offset: options.stdoutOffset,
+        resume_offset_stderr: options.stderrOffset,
+        tail: options.tail,
+      }
+      return running(bytes, request, options.output)
+    },
+    async signal(id, signal) {
+      const request = m.signalRequest.encode({ execution_id: idBytes(id), signal: wireSignal(signal) })
+      await ask('Signal', request)
+    },
+    async cancel(id) {
+      await ask('Cancel', m.executionReference.encode({ execution_id: idBytes(id) }))
+    },
+    async executions() {
+      const list = await ask<{ executions: readonly m.ExecutionSummary[] }>('ListExecutions', nothing)
+      return list.executions
+    },
+    ping: () => ask<m.PingResponse>('Ping', nothing),
+    status: () => ask<m.SecurityStatus>('SecurityStatus', nothing),
+    capabilities: () => ask<m.Capabilities>('GetCapabilities', nothing),
+    async renewSession() {
+      const { expires_at } = await ask<{ expires_at: number }>('RenewSession', nothing)
+      return expires_at
+    },
+    closed,
+    async close() {
+      socket.end()
+      await closed
+    },
+  }
+}
+

@@ -1,0 +1,289 @@
+/**
+ * The daemon's composition root: configuration to adapters, adapters to rooms, then listen, and at the end drain.
+ * The only place where they are joined; nothing here decides.
+ * @module
+ */
+import { createPublicKey, verify } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { release, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { type Journal, openJournal } from './audit/journal.node.ts'
+import { createBufferPool } from './base/buffer-pool.ts'
+import { canonicalize } from './base/canonical-json.ts'
+import { sha256 } from './base/hash.ts'
+import { encodeHex } from './base/hex.ts'
+import { parseIpAddress, parseIpRange, rangeContains } from './base/ip-address.ts'
+import { createRing } from './base/ring.ts'
+import { encodeUtf8 } from './base/utf8.ts'
+import type { Config } from './config.ts'
+import { createAdminSocket } from './edge/admin-socket.node.ts'
+import { ensureCertificate, spkiFingerprint } from './edge/certificate.node.ts'
+import { createClock, createRandom } from './edge/clock.node.ts'
+import { ensureKeyFile } from './edge/key-file.node.ts'
+import { createLog } from './edge/log.node.ts'
+import { createPeerUser } from './edge/peer-user.node.ts'
+import { createTlsAdapter } from './edge/tls-adapter.node.ts'
+import { programVersion } from './edge/version.node.ts'
+import { SassError } from './errors.ts'
+import { DRAIN_POLL_MS, FRAME_BYTES, OUTPUT_BUFFERS, TERM_TO_KILL_MS, TICK_MS } from './limits.ts'
+import type { Clock, Log, Spawner, TransportAdapter } from './ports.ts'
+import { createProgramFinder } from './sandbox/program-finder.node.ts'
+import { createSpawner } from './sandbox/spawner.node.ts'
+import { createExecutions, type Execution, type RingPair } from './session/executions.ts'
+import { createIdentities } from './session/identities.ts'
+import { createPeers, type Peers } from './session/peers.ts'
+import type { Rooms } from './session/rooms.ts'
+import { createSessions } from './session/sessions.ts'
+import { createTarpits } from './session/tarpits.ts'
+
+declare const LAUNCHER_SOURCE: string | undefined
+
+export type RunningDaemon = {
+  /** `127.0.0.1:19284`, with the port that was really taken. */
+  readonly address: string
+  readonly port: number
+  readonly adminSocket: string
+  /** `sha256:<base64url>` of the device's public key: what clients pin. */
+  readonly fingerprint: string
+  /** Takes no more work, lets running commands end, then ends them and everything else. */
+  stop(): Promise<void>
+}
+
+/** RFC 8410: SubjectPublicKeyInfo of Ed25519 is this head and the 32 bytes. */
+const ED25519_SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
+
+function verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  const key = createPublicKey({ key: Buffer.concat([ED25519_SPKI_HEAD, publicKey]), format: 'der', type: 'spki' })
+  return verify(null, message, key, signature)
+}
+
+/** Both rings of every execution that may run, in memory that the kernel gives only where it is touched. */
+function makeRings(count: number, ringBytes: number): RingPair[] {
+  return Array.from({ length: count }, () => ({
+    stdout: createRing(new Uint8Array(ringBytes)),
+    stderr: createRing(new Uint8Array(ringBytes)),
+  }))
+}
+
+function allowList(config: Config): (address: string) => boolean {
+  const ranges = config.acl.allow.flatMap((text) => {
+    const parsed = parseIpRange(text)
+    return parsed.ok ? [parsed.range] : []
+  })
+  const everybody = config.acl.allow.includes('*')
+  return (address) => {
+    const parsed = parseIpAddress(address)
+    return parsed !== undefined && (everybody || ranges.some((range) => rangeContains(range, parsed)))
+  }
+}
+
+function exitEvent(execution: Execution): Record<string, string | number | boolean | null> {
+  const { exit } = execution
+  return {
+    execution: execution.id,
+    agent: execution.owner,
+    session: execution.sessionId,
+    warrant: execution.warrantId,
+    state: execution.state,
+    exit_code: exit?.kind === 'exited' ? exit.code : null,
+    signal: exit?.kind === 'signalled' ? exit.signal : null,
+    errno: execution.errno,
+    timed_out: execution.timedOut,
+    stdout_bytes: execution.outputBytes[0],
+    stderr_bytes: execution.outputBytes[1],
+    discarded_bytes: execution.discardedBytes,
+    duration_ms: Math.round(execution.endedAtMs - execution.startedAtMs),
+  }
+}
+
+function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spawner: Spawner): Rooms {
+  const random = createRandom()
+  const user = userInfo()
+  const { tarpit, vi_swap, deny_response } = config.defense
+  const policy = { capabilities: config.capabilities, allowShell: config.security.allow_shell }
+
+  const sessions = createSessions(
+    {
+      maxSessions: config.session.max_sessions,
+      maxDurationMs: config.session.max_duration_seconds * 1_000,
+      bindAddress: config.session.bind_ip,
+    },
+    ({ session, from, to }) => {
+      audit.append({ type: 'session', session: session.id, agent: session.caller.name, source: session.address, from, to })
+      if (to === 'DESTROYED') executions.sessionEnded(session.id)
+    },
+  )
+  const executions = createExecutions({
+    spawner,
+    clock,
+    rings: makeRings(config.execution.max_concurrent, config.session.ring_bytes),
+    ended(execution) {
+      for (const session of sessions.all()) {
+        if (session.id !== execution.sessionId) continue
+        session.running--
+        sessions.apply(session, 'all_ended', clock.monotonicMs())
+      }
+      try {
+        audit.append({ type: 'execution_ended', ...exitEvent(execution) })
+      } catch (cause) {
+        // The end has happened whatever can be written; the next decision finds the broken chain and refuses.
+        log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+      }
+    },
+  })
+
+  return {
+    settings: {
+      version: programVersion(),
+      os: `Linux ${release()} ${process.arch}`,
+      startedAtMs: clock.monotonicMs(),
+      keepaliveMs: config.session.keepalive_seconds * 1_000,
+      viHoldMs: vi_swap.hold_seconds * 1_000,
+      denyResponse: deny_response,
+      ringBytes: config.session.ring_bytes,
+      policyVersion: encodeHex(sha256(encodeUtf8(canonicalize(policy)))).slice(0, 16),
+      adminUserIds: [0, process.getuid?.() ?? 0],
+    },
+    clock,
+    random,
+    log,
+    audit,
+    policy,
+    identities: createIdentities(config.agents),
+    verify: verifySignature,
+    sessions,
+    executions,
+    tarpits: createTarpits(
+      {
+        chunkBytes: tarpit.chunk_bytes,
+        totalBytes: tarpit.total_bytes,
+        delayMs: tarpit.delay_ms,
+        concurrent: tarpit.max_concurrent,
+        sendTimeoutMs: tarpit.send_timeout_ms,
+      },
+      clock,
+      random,
+    ),
+    buffers: createBufferPool(new Uint8Array(OUTPUT_BUFFERS * FRAME_BYTES), FRAME_BYTES),
+    planner: {
+      finder: createProgramFinder(),
+      workspaceRoot: config.security.workspace_root,
+      base: { home: user.homedir, user: user.username },
+    },
+    viHolds: new Map(),
+    responses: new Map(),
+    cycles: { next: 1 },
+  }
+}
+
+function readClientCa(path: string | null): string | undefined {
+  if (path === null) return undefined
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
+    throw new SassError('TLS_CA_MISMATCH', `tls.client_ca ${path} cannot be read (${code}); correct the path or set it to null.`, { path }, cause)
+  }
+}
+
+async function makeDirectory(path: string, name: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
+    throw new SassError('STATE_UNWRITABLE', `${name} ${path} cannot be made (${code}); give the daemon a directory that it may write there, or change ${name}.`, { path }, cause)
+  }
+}
+
+async function drain(adapters: readonly TransportAdapter[], peers: Peers, rooms: Rooms, drainMs: number): Promise<void> {
+  for (const adapter of adapters) await adapter.close()
+  peers.drain()
+  const isQuiet = () => rooms.executions.running === 0 && !peers.openStreams
+  const until = async (ms: number) => {
+    for (let left = ms; left > 0 && !isQuiet(); left -= DRAIN_POLL_MS) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, DRAIN_POLL_MS)))
+    }
+  }
+  await until(drainMs)
+  if (!isQuiet()) {
+    rooms.executions.endAll('term')
+    await until(TERM_TO_KILL_MS)
+    rooms.executions.endAll('kill')
+    await until(TERM_TO_KILL_MS)
+  }
+  peers.endAll()
+}
+
+/**
+ * Starts the daemon of this process.
+ * @throws SassError with one sentence and a remedy for whatever keeps it from starting
+ */
+export async function startDaemon(config: Config, writeLog: (line: string) => void): Promise<RunningDaemon> {
+  const clock = createClock()
+  const log = createLog(config.log.format, config.log.level, clock, writeLog)
+  await makeDirectory(config.state_directory, 'state_directory')
+  await makeDirectory(config.security.workspace_root, 'security.workspace_root')
+  const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, { commonName: 'sass-edge' })
+  const seed = ensureKeyFile(join(config.state_directory, 'audit'))
+  const audit = openJournal(config.audit.directory, seed, clock.wallMs)
+  const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
+  const spawner = await createSpawner({ launcherSource })
+  const rooms = createRooms(config, clock, log, audit, spawner)
+  const peers = createPeers(rooms, allowList(config))
+
+  const tls = createTlsAdapter({
+    address: config.listen.address,
+    port: config.listen.port,
+    keyPem: certificate.keyPem,
+    certificatePem: certificate.certificatePem,
+    clientCaPem: readClientCa(config.tls.client_ca),
+    groups: config.tls.groups,
+  })
+  const admin = createAdminSocket(config.listen.admin_socket, createPeerUser())
+  const adapters: readonly TransportAdapter[] = [tls, admin]
+  const fingerprint = spkiFingerprint(certificate.certificatePem)
+
+  audit.append({ type: 'daemon', what: 'started', version: rooms.settings.version, policy: rooms.settings.policyVersion, fingerprint })
+  const addresses: string[] = []
+  try {
+    for (const adapter of adapters) addresses.push(await adapter.listen(peers))
+  } catch (cause) {
+    for (const adapter of adapters) await adapter.close()
+    await spawner.close()
+    audit.append({ type: 'daemon', what: 'not_listening' })
+    audit.close()
+    throw cause
+  }
+  const ticker = setInterval(() => {
+    const now = clock.monotonicMs()
+    peers.tick()
+    rooms.sessions.tick(now)
+    rooms.executions.forgetOld(clock.wallMs())
+    audit.sync()
+  }, TICK_MS)
+  ticker.unref()
+  log.write('info', 'listening', { address: addresses[0] ?? '', admin_socket: addresses[1] ?? '', fingerprint })
+
+  let stopping: Promise<void> | undefined
+  async function shutDown(): Promise<void> {
+    log.write('info', 'stopping', { running: rooms.executions.running })
+    await drain(adapters, peers, rooms, config.execution.drain_seconds * 1_000)
+    clearInterval(ticker)
+    await spawner.close()
+    audit.append({ type: 'daemon', what: 'stopped' })
+    audit.close()
+    log.write('info', 'stopped')
+  }
+
+  return {
+    address: addresses[0] ?? '',
+    port: tls.port,
+    adminSocket: config.listen.admin_socket,
+    fingerprint,
+    stop() {
+      stopping ??= shutDown()
+      return stopping
+    },
+  }
+}

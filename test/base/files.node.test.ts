@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createFile, errnoOf, errnoText, readBounded, replaceFile } from '../../src/base/files.node.ts'
+
+t.test('reads a file up to its bound and refuses one byte more', async (t) => {
+  const directory = t.testdir({ five: '12345', empty: '' })
+  const whole = readBounded(join(directory, 'five'), 5)
+  t.ok(whole.ok && whole.bytes.toString() === '12345')
+  t.match(readBounded(join(directory, 'five'), 4), { ok: false, reason: 'too-large' })
+  const empty = readBounded(join(directory, 'empty'), 0)
+  t.ok(empty.ok && empty.bytes.length === 0)
+})
+
+t.test('refuses directories, devices and FIFOs without waiting for a writer', async (t) => {
+  const directory = t.testdir({})
+  execFileSync('mkfifo', [join(directory, 'fifo')])
+  t.match(readBounded(join(directory, 'fifo'), 10), { ok: false, reason: 'not-a-file' })
+  t.match(readBounded(directory, 10), { ok: false, reason: 'not-a-file' })
+  t.match(readBounded('/dev/zero', 10), { ok: false, reason: 'not-a-file' })
+  t.match(
+    readBounded('/proc/self/status', 1_000_000),
+    { ok: false, reason: 'too-large' },
+    'longer than its size says',
+  )
+})
+
+t.test('follows a link only where that is allowed', async (t) => {
+  const directory = t.testdir({ file: 'x' })
+  symlinkSync('file', join(directory, 'link'))
+  t.equal(readBounded(join(directory, 'link'), 1).ok, true)
+  t.throws(() => readBounded(join(directory, 'link'), 1, true), { code: 'ELOOP' })
+})
+
+t.test('creates a file whole with its mode and never replaces one, nor what a link points to', async (t) => {
+  const directory = t.testdir({ there: 'old' })
+  const path = join(directory, 'new')
+  createFile(path, Buffer.from('data'), 0o600)
+  t.equal(readFileSync(path, 'utf8'), 'data')
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.throws(() => createFile(join(directory, 'there'), Buffer.from('x'), 0o600), { code: 'EEXIST' })
+  t.equal(readFileSync(join(directory, 'there'), 'utf8'), 'old')
+  symlinkSync('nowhere', join(directory, 'dangling'))
+  t.throws(() => createFile(join(directory, 'dangling'), Buffer.from('x'), 0o600), { code: 'EEXIST' })
+  t.same(readdirSync(directory).sort(), ['dangling', 'new', 'there'], 'no temporary file is left')
+})
+
+t.test('replaces a file whole and leaves nothing behind where it cannot', async (t) => {
+  const directory = t.testdir({ file: 'old', target: 'kept' })
+  replaceFile(join(directory, 'file'), Buffer.from('new'), 0o640)
+  t.equal(readFileSync(join(directory, 'file'), 'utf8'), 'new')
+  t.equal(statSync(join(directory, 'file')).mode & 0o777, 0o640)
+  symlinkSync('target', join(directory, 'link'))
+  replaceFile(join(directory, 'link'), Buffer.from('new'), 0o600)
+  t.equal(readFileSync(join(directory, 'target'), 'utf8'), 'kept', 'a link itself is replaced')
+  t.ok(lstatSync(join(directory, 'link')).isFile())
+  mkdirSync(join(directory, 'full'))
+  writeFileSync(join(directory, 'full', 'x'), '')
+  t.throws(() => replaceFile(join(directory, 'full'), Buffer.from('x'), 0o600), { code: 'EISDIR' })
+  t.same(readdirSync(directory).sort(), ['file', 'full', 'link', 'target'])
+})
+
+t.test('keeps the owner of a replaced file where asked to', async (t) => {
+  if (process.geteuid?.() !== 0) return t.comment('skipped: only root can give files away')
+  const directory = t.testdir({ file: 'old' })
+  chownSync(join(directory, 'file'), 65_534, 65_534)
+  replaceFile(join(directory, 'file'), Buffer.from('new'), 0o600, { uid: 65_534, gid: 65_534 })
+  t.match(statSync(join(directory, 'file')), { uid: 65_534, gid: 65_534 })
+})
+
+t.test('tells system errors from others and says what they mean', async (t) => {
+  try {
+    readBounded('/dev/null/x', 1)
+    t.fail('must throw')
+  } catch (error) {
+    t.equal(errnoOf(error), 'ENOTDIR')
+    t.equal(errnoText(errnoOf(error)), 'a part of its path is not a directory')
+  }
+  t.equal(errnoOf(new Error('x')), undefined)
+  t.equal(errnoOf('ENOENT'), undefined)
+  t.equal(errnoText('ESTALE'), 'ESTALE')
+})

@@ -1,0 +1,75 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { runMain } from './run-main.node.ts'
+
+const socket = '/tmp/sass-edge-check-test.sock'
+
+t.test('a fresh installation passes', async (t) => {
+  const directory = t.testdir({})
+  await runMain(directory, ['init', '--port', '0'])
+  const run = await runMain(directory, ['check'])
+  t.equal(run.code, 0, run.stdout)
+  t.notMatch(run.stdout, 'FAILED')
+})
+
+t.test('lists every problem of the file at once, exit 125', async (t) => {
+  const directory = t.testdir({
+    'c.json': '{"listne": {}, "log": {"level": "inof"}, "session": {"max_sessions": 0}}',
+  })
+  const run = await runMain(directory, ['check', '--config', 'c.json'])
+  t.equal(run.code, 125)
+  t.equal(
+    run.stdout,
+    'listne is not a known key (did you mean listen?)\n' +
+      'session.max_sessions is 0, which is not between 1 and 1024\n' +
+      'log.level must be "debug" or "info" or "warn" or "error" (did you mean "info"?)\n',
+  )
+  t.match(run.stderr, /^sass-edge: .*c\.json has 3 problems, so the daemon would not start: .*\n$/)
+  const json = JSON.parse((await runMain(directory, ['check', '--config', 'c.json', '--json'])).stdout)
+  t.match(json, {
+    ok: false,
+    problems: [{ path: 'listne' }, { path: 'session.max_sessions' }, { path: 'log.level' }],
+  })
+})
+
+t.test(
+  'an occupied port, a missing workspace and a state directory that is a file are told together',
+  async (t) => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+    t.teardown(() => server.close())
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const config = {
+      listen: { port, admin_socket: socket },
+      state_directory: 'file',
+      security: { workspace_root: 'none' },
+      audit: { directory: 'audit' },
+    }
+    const directory = t.testdir({ file: '', 'c.json': JSON.stringify(config) })
+    const run = await runMain(directory, ['check', '--config', 'c.json'])
+    t.equal(run.code, 125)
+    t.match(run.stdout, /^FAILED {2}state_directory: .*is not a directory; make it a directory/m)
+    t.match(
+      run.stdout,
+      `FAILED  security.workspace_root: ${join(directory, 'none')} cannot be used, since it does not exist; run mkdir -p`,
+    )
+    t.match(
+      run.stdout,
+      new RegExp(
+        `^FAILED {2}listen\\.port: 127\\.0\\.0\\.1 port ${port} is taken; .*choose another port$`,
+        'm',
+      ),
+    )
+    t.match(run.stderr, /^sass-edge: 3 checks failed, so the daemon would not start/)
+  },
+)
+
+t.test('a file that is not there is 125 with the remedy', async (t) => {
+  const run = await runMain(t.testdir({}), ['check', '--config', 'none.json'])
+  t.match(run, {
+    code: 125,
+    stderr: /none\.json cannot be read, since it does not exist: make one with sass-edge init/,
+  })
+})

@@ -1,0 +1,33 @@
+/**
+ * Runs the program as a child, as a user would, without a terminal.
+ * @module
+ */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+export type Run = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
+
+/** The end of `sass-edge ...words` in `cwd`; HOME is `cwd` too, so nothing of this user is read or written. */
+export function runMain(
+  cwd: string,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Run> {
+  const { promise, resolve, reject } = Promise.withResolvers<Run>()
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    cwd,
+    env: { PATH: process.env['PATH'] ?? '', HOME: cwd, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const out: Buffer[] = []
+  const err: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+  child.once('error', reject)
+  child.once('close', (code) => {
+    resolve({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() })
+  })
+  return promise
+}

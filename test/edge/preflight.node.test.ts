@@ -1,0 +1,139 @@
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { type Config, parseConfig } from '../../src/config.ts'
+import { checkMachine, type Finding } from '../../src/edge/preflight.node.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+
+function configOf(directory: string, changes: Record<string, unknown> = {}): Config {
+  const value = {
+    listen: { port: 0, admin_socket: '/tmp/sass-edge-preflight-test.sock' },
+    state_directory: 'state',
+    security: { workspace_root: 'work' },
+    ...changes,
+  }
+  const result = parseConfig(value, { configDirectory: directory })
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  return result.config
+}
+
+async function failures(config: Config, wallMs = NOW): Promise<readonly Finding[]> {
+  return (await checkMachine(config, wallMs)).filter((finding) => !finding.ok)
+}
+
+async function listening(
+  server: Server,
+  options: { host: string; port: number } | { path: string },
+): Promise<void> {
+  await new Promise<void>((resolve) => server.listen(options, resolve))
+}
+
+t.test('a machine that fits has no failure, and nothing is left behind', async (t) => {
+  const directory = t.testdir({ work: {} })
+  t.same(await failures(configOf(directory)), [])
+  t.same(readdirSync(directory), ['work'])
+})
+
+t.test('an occupied port is one clause with the remedy', async (t) => {
+  const directory = t.testdir({ work: {} })
+  const server = createServer()
+  await listening(server, { host: '127.0.0.1', port: 0 })
+  t.teardown(() => server.close())
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const listen = { port, admin_socket: '/tmp/sass-edge-preflight-test.sock' }
+  t.match(await failures(configOf(directory, { listen })), [
+    { check: 'listen.port', detail: `127.0.0.1 port ${port} is taken`, remedy: /or choose another port/ },
+  ])
+})
+
+t.test('an address of another machine is told apart from a taken port', async (t) => {
+  const directory = t.testdir({ work: {} })
+  const listen = { address: '192.0.2.1', port: 19_284, admin_socket: '/tmp/sass-edge-preflight-test.sock' }
+  t.match(await failures(configOf(directory, { listen, acl: { allow: ['*'] } })), [
+    { check: 'listen.address', detail: '192.0.2.1 is not an address of this machine' },
+  ])
+})
+
+t.test('directories that cannot be written are found by writing', async (t) => {
+  const directory = t.testdir({ work: {}, file: '' })
+  const changes = { state_directory: 'file/state', audit: { directory: 'file' } }
+  const found = await failures(configOf(directory, changes))
+  t.same(
+    found.map((finding) => finding.check),
+    ['state_directory', 'audit.directory'],
+  )
+  t.match(found[0], {
+    detail: /cannot be written, since a part of its path is not a directory/,
+    remedy: /may write/,
+  })
+})
+
+t.test('a workspace that is missing or a file comes with the command that makes it', async (t) => {
+  const directory = t.testdir({ file: '' })
+  t.match(await failures(configOf(directory)), [
+    { check: 'security.workspace_root', remedy: `run mkdir -p ${join(directory, 'work')}` },
+  ])
+  t.match(await failures(configOf(directory, { security: { workspace_root: 'file' } })), [
+    { remedy: 'name a directory' },
+  ])
+})
+
+t.test(
+  'a TLS key of mode 0644 comes with the chmod, and a certificate without its key is told',
+  async (t) => {
+    const directory = t.testdir({
+      work: {},
+      state: { 'tls.key': 'k', 'tls.crt': 'c' },
+      alone: { 'tls.crt': 'c' },
+    })
+    const key = join(directory, 'state/tls.key')
+    chmodSync(key, 0o644)
+    t.match(await failures(configOf(directory)), [
+      { check: 'tls.key', detail: /mode 0644/, remedy: `run chmod 600 ${key}` },
+    ])
+    chmodSync(key, 0o600)
+    t.same(await failures(configOf(directory)), [])
+    t.match(await failures(configOf(directory, { state_directory: 'alone' })), [
+      { check: 'tls.key', remedy: /put the key back/ },
+    ])
+    t.match(await failures(configOf(directory, { tls: { client_ca: 'none.pem' } })), [
+      { check: 'tls.client_ca' },
+    ])
+  },
+)
+
+t.test('an admin socket may be left over, but neither alive nor something else', async (t) => {
+  const directory = t.testdir({ work: {} })
+  // Not beneath the test directory, whose path may be too long for a socket.
+  const sockets = mkdtempSync('/tmp/sass-edge-')
+  t.teardown(() => rmSync(sockets, { recursive: true }))
+  const path = join(sockets, 'admin.sock')
+  const server = createServer()
+  await listening(server, { path })
+  t.match(await failures(configOf(directory, { listen: { port: 0, admin_socket: path } })), [
+    { check: 'listen.admin_socket', detail: `a daemon answers on ${path} already` },
+  ])
+  await new Promise((resolve) => server.close(resolve))
+  t.notOk(existsSync(path))
+  writeFileSync(path, '')
+  t.match(await failures(configOf(directory, { listen: { port: 0, admin_socket: path } })), [
+    { detail: /is not a socket/ },
+  ])
+})
+
+t.test('a clock before 2025 fails', async (t) => {
+  const directory = t.testdir({ work: {} })
+  t.match(await failures(configOf(directory), 0), [
+    { check: 'clock', detail: 'the clock says 1970-01-01T00:00:00.000Z' },
+  ])
+})
+
+t.test('too few open files come with the number to set', async (t) => {
+  const directory = t.testdir({ work: {} })
+  const findings = await checkMachine(configOf(directory, { execution: { max_concurrent: 256 } }), NOW)
+  const ulimit = findings.find((finding) => finding.check === 'ulimit')
+  t.match(ulimit?.detail, /1824 can be needed/)
+})

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { runMain } from './cli/run-main.node.ts'
+
+t.test('--help and help list the commands on stdout, exit 0', async (t) => {
+  const directory = t.testdir({})
+  for (const word of ['--help', '-h', 'help']) {
+    const run = await runMain(directory, [word])
+    t.equal(run.code, 0)
+    t.match(run.stdout, /Commands:\n {2}run /)
+    t.equal(run.stderr, '')
+  }
+})
+
+t.test('the help of one command, asked for in both ways', async (t) => {
+  const directory = t.testdir({})
+  const one = await runMain(directory, ['keygen', '--help'])
+  const other = await runMain(directory, ['help', 'keygen'])
+  t.equal(one.code, 0)
+  t.match(one.stdout, 'Usage: sass-edge keygen PATH')
+  t.equal(one.stdout, other.stdout)
+})
+
+t.test('no command and an unknown command are one sentence and 125', async (t) => {
+  const directory = t.testdir({})
+  t.match(await runMain(directory, []), {
+    code: 125,
+    stdout: '',
+    stderr: /^sass-edge: No command is given: .*\n$/,
+  })
+  t.match(await runMain(directory, ['chekc']), {
+    code: 125,
+    stderr: 'sass-edge: "chekc" is not a command: did you mean check?\n',
+  })
+})
+
+t.test('with --json an error is one object on stdout, and still one line on stderr', async (t) => {
+  const run = await runMain(t.testdir({}), ['--json', 'keygen'])
+  t.equal(run.code, 125)
+  t.match(JSON.parse(run.stdout), { error: 'USAGE', reason: /^No name/ })
+  t.equal(run.stdout.split('\n').length, 2)
+  t.match(run.stderr, /^sass-edge: No name for the keys is given: .*\n$/)
+})
+
+t.test('common options may stand before the command', async (t) => {
+  const directory = t.testdir({ 'c.json': '{}' })
+  const run = await runMain(directory, ['--config', 'c.json', '--json', 'config', 'show'])
+  t.match(run, { code: 0, stdout: '{}\n' })
+})
+
+t.test('an unknown option of a command names the command', async (t) => {
+  const run = await runMain(t.testdir({}), ['check', '--jsn'])
+  t.match(run, {
+    code: 125,
+    stderr: 'sass-edge: sass-edge check: --jsn is not a known option: did you mean --json?\n',
+  })
+})

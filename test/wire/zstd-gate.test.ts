@@ -1,0 +1,195 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import t from 'tap'
+import { PAYLOAD_PLAIN_BYTES } from '../../src/limits.ts'
+import { decompressZstd } from '../../src/wire/zstd-gate.ts'
+
+const VECTORS = join(import.meta.dirname, '../../../shared/vectors/zstd/tests')
+const LIMIT = PAYLOAD_PLAIN_BYTES
+const MAGIC = [0x28, 0xb5, 0x2f, 0xfd]
+const COMPRESSED = 2
+
+const littleEndian = (value: number, count: number) =>
+  Array.from({ length: count }, (_, index) => Math.floor(value / 256 ** index) % 256)
+
+/** Single segment, four bytes of content size, no checksum. */
+const head = (contentBytes: number) => [...MAGIC, 0xa0, ...littleEndian(contentBytes, 4)]
+
+function blockOf(kind: number, content: readonly number[], isLast: boolean, size = content.length): number[] {
+  return [...littleEndian((size << 3) | (kind << 1) | (isLast ? 1 : 0), 3), ...content]
+}
+
+const frame = (...parts: readonly (readonly number[])[]) => Uint8Array.from(parts.flat())
+
+/** The same frame with its content size written into the head, as the wire asks for it. */
+function withContentSize(bytes: Uint8Array, contentBytes: number): Uint8Array {
+  // Descriptor 0 in the cases that need this: a window byte follows, and no size.
+  return frame([...MAGIC, 0x80, bytes[5] ?? 0, ...littleEndian(contentBytes, 4)], [...bytes.subarray(6)])
+}
+
+function compress(plain: Uint8Array, level = 3, checksum = 0): Uint8Array {
+  const params = { [constants.ZSTD_c_compressionLevel]: level, [constants.ZSTD_c_checksumFlag]: checksum }
+  return new Uint8Array(zstdCompressSync(plain, { params }))
+}
+
+/** Text with repeats near and far, and some bytes without. */
+function somePlain(length: number, seed: number): Uint8Array {
+  let state = seed >>> 0
+  const next = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state >>> 16
+  }
+  const words = Array.from({ length: 64 }, () => `${next().toString(36)} `)
+  const plain = Buffer.alloc(length)
+  for (let at = 0; at < length; ) {
+    const kind = next() % 16
+    if (kind === 0) {
+      plain[at] = next()
+      at += 1
+    } else if (kind === 1 && at > 100) at += plain.copy(plain, at, at - (next() % 100) - 1, at - (next() % 4))
+    else at += plain.write(words[next() % 64] ?? '', at)
+  }
+  return new Uint8Array(plain)
+}
+
+t.test('decodes the frames of golden-decompression to the bytes that libzstd gives', async (t) => {
+  if (!existsSync(VECTORS)) {
+    t.comment('skipped: ../shared/vectors/zstd is not here')
+    t.pass()
+    return
+  }
+  const folder = join(VECTORS, 'golden-decompression')
+  const names = readdirSync(folder).filter((name) => name.endsWith('.zst'))
+  for (const name of names) {
+    const bytes = new Uint8Array(readFileSync(join(folder, name)))
+    const expected = zstdDecompressSync(bytes)
+    const result = decompressZstd(bytes, LIMIT, { contentSize: 'optional' })
+    t.ok(result.ok && expected.equals(result.plain), name)
+    // Three of the four do not say their size: refused on the wire, taken once they do.
+    const sized = bytes[4] === 0 ? withContentSize(bytes, expected.length) : bytes
+    t.equal(decompressZstd(bytes, LIMIT).ok, bytes[4] !== 0, `${name} as it is`)
+    const onWire = decompressZstd(sized, LIMIT)
+    t.ok(onWire.ok && expected.equals(onWire.plain), `${name} with its size`)
+  }
+  t.equal(names.length, 4)
+})
+
+t.test(
+  'refuses the frames of golden-decompression-errors, without a content size and with any',
+  async (t) => {
+    if (!existsSync(VECTORS)) {
+      t.comment('skipped: ../shared/vectors/zstd is not here')
+      t.pass()
+      return
+    }
+    const folder = join(VECTORS, 'golden-decompression-errors')
+    const names = readdirSync(folder).filter((name) => name.endsWith('.zst'))
+    for (const name of names) {
+      const bytes = new Uint8Array(readFileSync(join(folder, name)))
+      t.match(
+        decompressZstd(bytes, LIMIT),
+        { ok: false, problem: 'it does not say the size of its content' },
+        name,
+      )
+      t.match(
+        decompressZstd(bytes, LIMIT, { contentSize: 'optional' }),
+        { ok: false, code: 'FRAME_MALFORMED' },
+        name,
+      )
+      for (let size = 0; size <= 1_024; size += 1) {
+        if (decompressZstd(withContentSize(bytes, size), LIMIT).ok) t.fail(`${name} passed with size ${size}`)
+      }
+    }
+    t.equal(names.length, 3)
+  },
+)
+
+t.test('decodes what libzstd compresses, at every level, with and without a checksum', async (t) => {
+  const wrong: string[] = []
+  for (const length of [
+    0, 1, 2, 255, 256, 257, 5_000, 65_535, 65_536, 65_792, 131_071, 131_072, 131_073, 400_000,
+  ]) {
+    const plain = somePlain(length, length + 1)
+    for (const level of [-7, 1, 3, 9, length > 100_000 ? 12 : 19]) {
+      const result = decompressZstd(compress(plain, level, level & 1), LIMIT)
+      if (!result.ok || Buffer.compare(result.plain, plain) !== 0)
+        wrong.push(`${length} bytes at level ${level}`)
+    }
+  }
+  t.same(wrong, [])
+})
+
+t.test('refuses a second frame and any byte behind the first, and all that is cut', async (t) => {
+  for (const checksum of [0, 1]) {
+    const whole = compress(somePlain(3_000, 4), 3, checksum)
+    t.ok(decompressZstd(whole, LIMIT).ok)
+    t.match(decompressZstd(frame([...whole], [...whole]), LIMIT), {
+      ok: false,
+      problem: 'something follows the frame',
+    })
+    t.match(decompressZstd(frame([...whole], [0]), LIMIT), {
+      ok: false,
+      problem: 'something follows the frame',
+    })
+    for (let end = 0; end < whole.length; end += 1) {
+      if (decompressZstd(whole.subarray(0, end), LIMIT).ok)
+        t.fail(`passed with ${end} of ${whole.length} bytes`)
+    }
+  }
+})
+
+t.test('refuses a content that does not match the checksum', async (t) => {
+  const whole = compress(somePlain(3_000, 5), 3, 1)
+  for (let back = 1; back <= 4; back += 1) {
+    const changed = Uint8Array.from(whole)
+    changed[whole.length - back] = (changed[whole.length - back] ?? 0) ^ 1
+    t.match(decompressZstd(changed, LIMIT), { ok: false, problem: 'its checksum does not match' })
+  }
+})
+
+t.test(
+  'never takes what libzstd calls corrupt, and never reads it otherwise, for frames with bytes changed',
+  async (t) => {
+    const seeds = [20, 100, 700, 3_000, 9_000].flatMap((length) =>
+      [1, 3, 19].map((level) => compress(somePlain(length, level), level)),
+    )
+    let taken = 0
+    const wrong: string[] = []
+    const change = fc.record({ place: fc.nat(), value: fc.nat(255) })
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...seeds),
+        fc.array(change, { minLength: 1, maxLength: 3 }),
+        (seed, changes) => {
+          const bytes = Uint8Array.from(seed)
+          for (const { place, value } of changes) bytes[7 + (place % (bytes.length - 7))] = value
+          const result = decompressZstd(bytes, LIMIT)
+          if (!result.ok) return
+          taken += 1
+          try {
+            if (zstdDecompressSync(bytes).equals(result.plain)) return
+          } catch {
+            // Falls through: libzstd refuses it.
+          }
+          wrong.push(Buffer.from(bytes).toString('hex'))
+        },
+      ),
+      { numRuns: 4_000 },
+    )
+    t.same(wrong, [])
+    t.ok(taken > 100, `${taken} changed frames taken by both`)
+  },
+)
+
+t.test('takes or refuses any bytes behind a sound head without throwing', async () => {
+  fc.assert(
+    fc.property(fc.nat(70_000), fc.uint8Array({ maxLength: 60 }), (size, content) => {
+      const bytes = frame(head(size), blockOf(COMPRESSED, [...content], true))
+      const result = decompressZstd(bytes, LIMIT)
+      return result.ok ? result.plain.length === size : result.problem.length > 0
+    }),
+    { numRuns: 3_000 },
+  )
+})
