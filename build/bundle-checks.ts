@@ -97,22 +97,45 @@ export function unnamedPackages(metafile: Metafile, named: readonly string[]): s
     )
 }
 
-/** Imports that stay imports at run time and are not Node's own, or are one that loads code. */
+/** How an import of Node's own appears among the inputs where it was made lazy (build/bundle.node.ts). */
+export const BUILTIN_NAMESPACE = 'builtin'
+
+/** What the bundle asks of the machine at run time that is not Node's own, or is a builtin that loads code. */
 export function foreignImports(metafile: Metafile): string[] {
-  const problems = new Set<string>()
-  for (const output of Object.values(metafile.outputs)) {
-    for (const { path, external } of output.imports) {
-      if (external !== true) continue
-      if (!path.startsWith('node:')) {
-        problems.add(
-          `The bundle imports ${path} at run time, which is not there on a device: bundle it, or import it as node:${path}.`,
-        )
-      } else if (LOADERS.has(path.slice('node:'.length))) {
-        problems.add(`The bundle imports ${path}, which can load or evaluate code: do without it.`)
-      }
+  const external = Object.values(metafile.outputs).flatMap(({ imports }) =>
+    imports.filter((entry) => entry.external === true).map(({ path }) => path),
+  )
+  const lazy = Object.keys(metafile.inputs)
+    .filter((path) => path.startsWith(`${BUILTIN_NAMESPACE}:`))
+    .map((path) => path.slice(BUILTIN_NAMESPACE.length + 1))
+  return [...new Set([...external, ...lazy])].sort().flatMap((path) => {
+    if (!path.startsWith('node:')) {
+      return [
+        `The bundle imports ${path} at run time, which is not there on a device: bundle it, or import it as node:${path}.`,
+      ]
     }
-  }
-  return [...problems].sort()
+    return isLoader(path)
+      ? [`The bundle imports ${path}, which can load or evaluate code: do without it.`]
+      : []
+  })
+}
+
+function isLoader(path: string): boolean {
+  return LOADERS.has(path.slice('node:'.length))
+}
+
+/** Uses of process.getBuiltinModule in a minified bundle that are not of one named, harmless module. */
+export function hiddenLookups(bundle: string): string[] {
+  const uses = [...bundle.matchAll(/getBuiltinModule(?:\?\.)?\(([^)]{0,60})/g)].map((match) => match[1] ?? '')
+  return [...new Set(uses)]
+    .filter((argument) => {
+      const name = /^"(node:[a-z_/]+)"$/.exec(argument)?.[1]
+      return name === undefined || isLoader(name)
+    })
+    .map(
+      (argument) =>
+        `The bundle looks up the builtin module ${argument}: name one that loads no code, or import it.`,
+    )
 }
 
 /**

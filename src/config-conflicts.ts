@@ -7,7 +7,7 @@ import { isLoopback, parseIpAddress } from './base/ip-address.ts'
 import { nearest } from './base/suggest.ts'
 import { utf8Length } from './base/utf8.ts'
 import type { Config, ConfigProblem } from './config.ts'
-import { RING_POOL_BYTES, SOCKET_PATH_BYTES } from './limits.ts'
+import { CONFIG_PROBLEMS, RING_POOL_BYTES, SOCKET_PATH_BYTES } from './limits.ts'
 
 function findAgentConflicts(config: Config): ConfigProblem[] {
   const problems: ConfigProblem[] = []
@@ -15,6 +15,7 @@ function findAgentConflicts(config: Config): ConfigProblem[] {
   const indexByKey = new Map<string, number>()
   const sets = Object.keys(config.capabilities)
   for (const [index, agent] of config.agents.entries()) {
+    if (problems.length >= CONFIG_PROBLEMS) break
     const sameName = indexByName.get(agent.name)
     if (agent.name !== '' && sameName !== undefined) {
       problems.push({

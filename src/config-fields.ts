@@ -2,10 +2,11 @@
  * Every key of sass.edge.json: kind, default, range, meaning. This one table makes the parser (config.ts), the JSON
  * Schema, the file as shipped and docs/configuration.md, so none of them can know a key that another does not.
  * A list says what its absence, emptiness and fullness mean; of two readings the stricter one is the default.
- * Sources of the defaults: limits.ts, and the draft's sections 4.5, 5.2, 6.4, 8.3 and appendix C.3 behind it.
+ * Sources of the defaults: limits.ts, and the draft's sections 4.5, 5.2 and 6.4 behind it.
  * @module
  */
 import { AGENT, ALL_WORD, CAPABILITY, DEFAULT_CAPABILITY, WORKSPACE_WORD } from './config-caller-fields.ts'
+import { DEFENSE } from './config-defense-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
 import {
   CONFIG_AGENTS,
@@ -17,17 +18,10 @@ import {
   RING_BYTES,
   SESSION_MAX_SECONDS,
   SESSIONS_MAX,
-  TARPIT_CHUNK_BYTES,
-  TARPIT_CHUNKS,
-  TARPIT_CONCURRENT,
-  TARPIT_DELAY_MS,
-  TARPIT_SEND_TIMEOUT_MS,
-  VI_SWAP_HOLD_SECONDS,
 } from './limits.ts'
 
 const SECONDS_OF_A_YEAR = 31_536_000
 const MIB = 1_048_576
-const GIB = 1_073_741_824
 /** Where the configuration of a whole device lives; the defaults of paths assume it. */
 export const SYSTEM_CONFIG_DIRECTORY = '/etc/sass-edge'
 
@@ -213,72 +207,7 @@ export const CONFIG_FIELDS = {
         },
       },
     },
-    defense: {
-      kind: 'object',
-      doc: 'What a refused caller gets to see.',
-      fields: {
-        tarpit: {
-          kind: 'object',
-          doc: 'Slow noise for callers that fail to authenticate.',
-          fields: {
-            chunk_bytes: {
-              kind: 'integer',
-              min: 1,
-              max: TARPIT_CHUNK_BYTES,
-              default: TARPIT_CHUNK_BYTES,
-              doc: 'Noise in one write.',
-            },
-            total_bytes: {
-              kind: 'integer',
-              min: 1,
-              max: GIB,
-              default: TARPIT_CHUNK_BYTES * TARPIT_CHUNKS,
-              doc: 'Noise for one caller in all, at least chunk_bytes.',
-            },
-            delay_ms: {
-              kind: 'integer',
-              min: 1,
-              max: 60_000,
-              default: TARPIT_DELAY_MS,
-              doc: 'Pause between two writes.',
-            },
-            max_concurrent: {
-              kind: 'integer',
-              min: 0,
-              max: 1_024,
-              default: TARPIT_CONCURRENT,
-              doc: 'Callers held at the same time; beyond it, and with 0 always, the connection is reset.',
-            },
-            send_timeout_ms: {
-              kind: 'integer',
-              min: 1,
-              max: 60_000,
-              default: TARPIT_SEND_TIMEOUT_MS,
-              doc: 'A write that is not taken within this time ends the connection.',
-            },
-          },
-        },
-        vi_swap: {
-          kind: 'object',
-          doc: 'The editor screen that an agent gets in place of a refusal.',
-          fields: {
-            hold_seconds: {
-              kind: 'integer',
-              min: 1,
-              max: 86_400,
-              default: VI_SWAP_HOLD_SECONDS,
-              doc: 'How long the screen keeps its slot before the stream ends.',
-            },
-          },
-        },
-        deny_response: {
-          kind: 'choice',
-          choices: ['vi_swap', 'reason'],
-          default: 'vi_swap',
-          doc: '`vi_swap` shows the screen; `reason` tells the agent why instead: for a lab, since it helps an attacker.',
-        },
-      },
-    },
+    defense: DEFENSE,
     audit: {
       kind: 'object',
       doc: 'The record of every decision.',

@@ -71,6 +71,7 @@ function readObject(walk: Walk, field: ObjectField, value: unknown, path: string
   const known = Object.keys(field.fields)
   for (const key of Object.keys(given)) {
     if (known.includes(key) || (path === '' && key === '$schema')) continue
+    if (walk.problems.length >= CONFIG_PROBLEMS) break
     const meant = nearest(key, known)
     report(
       walk,

@@ -23,6 +23,7 @@ import { createClock, createRandom } from './edge/clock.node.ts'
 import { ensureKeyFile } from './edge/key-file.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
+import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { programVersion } from './edge/version.node.ts'
 import { SassError } from './errors.ts'
@@ -54,7 +55,11 @@ export type RunningDaemon = {
 const ED25519_SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
 
 function verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  const key = createPublicKey({ key: Buffer.concat([ED25519_SPKI_HEAD, publicKey]), format: 'der', type: 'spki' })
+  const key = createPublicKey({
+    key: Buffer.concat([ED25519_SPKI_HEAD, publicKey]),
+    format: 'der',
+    type: 'spki',
+  })
   return verify(null, message, key, signature)
 }
 
@@ -110,7 +115,14 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
       bindAddress: config.session.bind_ip,
     },
     ({ session, from, to }) => {
-      audit.append({ type: 'session', session: session.id, agent: session.caller.name, source: session.address, from, to })
+      audit.append({
+        type: 'session',
+        session: session.id,
+        agent: session.caller.name,
+        source: session.address,
+        from,
+        to,
+      })
       if (to === 'DESTROYED') executions.sessionEnded(session.id)
     },
   )
@@ -183,7 +195,12 @@ function readClientCa(path: string | null): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-    throw new SassError('TLS_CA_MISMATCH', `tls.client_ca ${path} cannot be read (${code}); correct the path or set it to null.`, { path }, cause)
+    throw new SassError(
+      'TLS_CA_MISMATCH',
+      `tls.client_ca ${path} cannot be read (${code}); correct the path or set it to null.`,
+      { path },
+      cause,
+    )
   }
 }
 
@@ -192,11 +209,21 @@ async function makeDirectory(path: string, name: string): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-    throw new SassError('STATE_UNWRITABLE', `${name} ${path} cannot be made (${code}); give the daemon a directory that it may write there, or change ${name}.`, { path }, cause)
+    throw new SassError(
+      'STATE_UNWRITABLE',
+      `${name} ${path} cannot be made (${code}); give the daemon a directory that it may write there, or change ${name}.`,
+      { path },
+      cause,
+    )
   }
 }
 
-async function drain(adapters: readonly TransportAdapter[], peers: Peers, rooms: Rooms, drainMs: number): Promise<void> {
+async function drain(
+  adapters: readonly TransportAdapter[],
+  peers: Peers,
+  rooms: Rooms,
+  drainMs: number,
+): Promise<void> {
   for (const adapter of adapters) await adapter.close()
   peers.drain()
   const isQuiet = () => rooms.executions.running === 0 && !peers.openStreams
@@ -224,7 +251,9 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
   const log = createLog(config.log.format, config.log.level, clock, writeLog)
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
-  const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, { commonName: 'sass-edge' })
+  const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, {
+    commonName: 'sass-edge',
+  })
   const seed = ensureKeyFile(join(config.state_directory, 'audit'))
   const audit = openJournal(config.audit.directory, seed, clock.wallMs)
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
@@ -244,7 +273,13 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
   const adapters: readonly TransportAdapter[] = [tls, admin]
   const fingerprint = spkiFingerprint(certificate.certificatePem)
 
-  audit.append({ type: 'daemon', what: 'started', version: rooms.settings.version, policy: rooms.settings.policyVersion, fingerprint })
+  audit.append({
+    type: 'daemon',
+    what: 'started',
+    version: rooms.settings.version,
+    policy: rooms.settings.policyVersion,
+    fingerprint,
+  })
   const addresses: string[] = []
   try {
     for (const adapter of adapters) addresses.push(await adapter.listen(peers))
@@ -255,6 +290,7 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     audit.close()
     throw cause
   }
+  writeRunning(config.state_directory, tls.port)
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
     peers.tick()
@@ -263,7 +299,11 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     audit.sync()
   }, TICK_MS)
   ticker.unref()
-  log.write('info', 'listening', { address: addresses[0] ?? '', admin_socket: addresses[1] ?? '', fingerprint })
+  log.write('info', 'listening', {
+    address: addresses[0] ?? '',
+    admin_socket: addresses[1] ?? '',
+    fingerprint,
+  })
 
   let stopping: Promise<void> | undefined
   async function shutDown(): Promise<void> {
@@ -271,6 +311,7 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     await drain(adapters, peers, rooms, config.execution.drain_seconds * 1_000)
     clearInterval(ticker)
     await spawner.close()
+    removeRunning(config.state_directory)
     audit.append({ type: 'daemon', what: 'stopped' })
     audit.close()
     log.write('info', 'stopped')

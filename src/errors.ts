@@ -121,5 +121,8 @@ export function asSassError(value: unknown): SassError | undefined {
 
 /** For the default branch of an exhaustive switch: the compiler proves that it is never reached. */
 export function unreachable(value: never): never {
-  throw new SassError('INTERNAL', `A closed union was given a member that it does not have: ${String(value)}.`)
+  throw new SassError(
+    'INTERNAL',
+    `A closed union was given a member that it does not have: ${String(value)}.`,
+  )
 }

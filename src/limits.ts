@@ -127,3 +127,14 @@ export const DRAIN_POLL_MS = 20
 export const WINDOW_TARGET_SECONDS = 0.7
 /** Bytes of stdin that a client library keeps while it has no credit; its writer is told to wait before. */
 export const CLIENT_STDIN_BYTES = 1_048_576
+/** What a process left in the background may hold an output open for, in silence, after the program has ended. */
+export const OUTPUT_SILENCE_MS = 100
+/** A terminal does not tell when it takes typed bytes again: ask this often. */
+export const TERMINAL_WRITE_RETRY_MS = 10
+/** execve(2): three quarters of 8 MiB for strings and their pointers is the most the kernel ever takes. */
+export const PROGRAM_BLOCK_BYTES = 6_291_456
+/** Looks at /proc before a tree of processes is killed; what is found is stopped, so a few are enough. */
+export const KILL_TREE_ROUNDS = 32
+/** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
+export const LAUNCHER_HEAP_MIB = 16
+export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64

@@ -79,6 +79,10 @@ async function runProgram(argv: readonly string[]): Promise<number> {
   // Known before the arguments are read, so that their errors come out in the right form too.
   const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const output = createOutput(ours.includes('--json'), process.env)
+  process.on('uncaughtException', (error) => {
+    output.error(error)
+    process.exit(exitOfError('INTERNAL'))
+  })
   try {
     checkRuntime()
     const first = argv[0]

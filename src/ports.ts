@@ -44,7 +44,9 @@ export const STDERR = 1
 /** Which of a process's two outputs; a terminal has STDOUT only. */
 export type OutputSource = typeof STDOUT | typeof STDERR
 
-export type ExitStatus = { readonly kind: 'exited'; readonly code: number } | { readonly kind: 'signalled'; readonly signal: number }
+export type ExitStatus =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'signalled'; readonly signal: number }
 
 /** What a child tells; calls come on the main thread, never from inside `spawn` itself, exit last and once. */
 export interface ChildEvents {

@@ -23,7 +23,7 @@ function frozenInDepth(value: unknown): boolean {
   return Object.isFrozen(value) && Object.values(value).every(frozenInDepth)
 }
 
-t.test('an empty file gives every default: loopback, port 19284, nobody listed (SS-09)', async (t) => {
+t.test('an empty file gives every default: loopback, port 19284, nobody listed', async (t) => {
   const config = accepted({})
   t.equal(config.listen.address, '127.0.0.1')
   t.equal(config.listen.port, 19284)
@@ -61,7 +61,7 @@ t.test('every path comes out absolute, relative ones from the directory of the f
   t.same(config.capabilities['default']?.denied_paths, ['/srv/edge'])
 })
 
-t.test('a list that is missing from a capability set allows nothing (SS-18)', async (t) => {
+t.test('a list that is missing from a capability set allows nothing', async (t) => {
   const set = accepted({ capabilities: { narrow: {} } }).capabilities['narrow']
   t.same(set?.allowed_commands, [])
   t.same(set?.allowed_paths, [])

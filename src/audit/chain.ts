@@ -31,7 +31,12 @@ export type ChainRecord = {
 export type Hash = (bytes: Uint8Array) => Uint8Array
 
 /** The hash of a record that follows `previous` (64 hex characters, or GENESIS), and the canonical event in it. */
-export function chainHash(previous: string, event: AuditEvent, timestamp: string, hash: Hash): { hash: Uint8Array; json: string } {
+export function chainHash(
+  previous: string,
+  event: AuditEvent,
+  timestamp: string,
+  hash: Hash,
+): { hash: Uint8Array; json: string } {
   const json = canonicalize(event)
   return { hash: hash(encodeUtf8(`${previous}${json}${timestamp}`)), json }
 }
@@ -44,9 +49,11 @@ export function recordLine(json: string, timestamp: string, hash: Uint8Array, si
 /** The record in a line without its newline, or undefined for anything that is none. */
 export function readRecord(line: string): ChainRecord | undefined {
   const parsed = parseStrictJson(line, { size: AUDIT_LINE_BYTES, depth: 16, items: 1_024 })
-  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value)) return undefined
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
+    return undefined
   const { timestamp, event, chain_hash, signature } = parsed.value as Readonly<Record<string, unknown>>
-  if (typeof timestamp !== 'string' || typeof chain_hash !== 'string' || typeof signature !== 'string') return undefined
+  if (typeof timestamp !== 'string' || typeof chain_hash !== 'string' || typeof signature !== 'string')
+    return undefined
   if (typeof event !== 'object' || event === null || Array.isArray(event)) return undefined
   const hashBytes = decodeHex(chain_hash)
   const signatureBytes = decodeHex(signature)

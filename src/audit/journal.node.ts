@@ -5,7 +5,16 @@
  * @module
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { encodeBase64Url } from '../base/base64.ts'
 import { encodeHex } from '../base/hex.ts'
@@ -20,7 +29,12 @@ const SPKI_HEAD_BYTES = 12
 
 const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest()
 
-type Tail = { readonly sequence: number; readonly hash: Uint8Array | undefined; readonly endBytes: number; readonly torn: boolean }
+type Tail = {
+  readonly sequence: number
+  readonly hash: Uint8Array | undefined
+  readonly endBytes: number
+  readonly torn: boolean
+}
 
 /** Reads the last whole record; what follows the last newline is torn. */
 function readTail(descriptor: number, path: string): Tail {
@@ -30,12 +44,17 @@ function readTail(descriptor: number, path: string): Tail {
   readSync(descriptor, window, 0, window.length, size - window.length)
   const lastNewline = window.lastIndexOf(0x0a)
   const endBytes = size - window.length + lastNewline + 1
-  if (lastNewline === -1 && size <= AUDIT_LINE_BYTES) return { sequence: 0, hash: undefined, endBytes: 0, torn: true }
+  if (lastNewline === -1 && size <= AUDIT_LINE_BYTES)
+    return { sequence: 0, hash: undefined, endBytes: 0, torn: true }
   const lineStart = window.lastIndexOf(0x0a, lastNewline - 1) + 1
   const record = lastNewline === -1 ? undefined : readRecord(window.toString('utf8', lineStart, lastNewline))
   const sequence = record?.event['seq']
   if (record === undefined || typeof sequence !== 'number') {
-    throw new SassError('STATE_UNWRITABLE', `The last record of ${path} cannot be read, so the chain cannot be continued; move the file away and keep it as evidence.`, { path })
+    throw new SassError(
+      'STATE_UNWRITABLE',
+      `The last record of ${path} cannot be read, so the chain cannot be continued; move the file away and keep it as evidence.`,
+      { path },
+    )
   }
   return { sequence, hash: record.hash, endBytes, torn: endBytes !== size }
 }
@@ -52,9 +71,15 @@ export type Journal = AuditSink & {
  * @throws STATE_UNWRITABLE where the directory or the file cannot be used
  */
 export function openJournal(directory: string, seed: Uint8Array, now: () => number): Journal {
-  const key: KeyObject = createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' })
+  const key: KeyObject = createPrivateKey({
+    key: Buffer.concat([PKCS8_HEAD, seed]),
+    format: 'der',
+    type: 'pkcs8',
+  })
   const publicObject = createPublicKey(key)
-  const publicKey = new Uint8Array(publicObject.export({ format: 'der', type: 'spki' })).slice(SPKI_HEAD_BYTES)
+  const publicKey = new Uint8Array(publicObject.export({ format: 'der', type: 'spki' })).slice(
+    SPKI_HEAD_BYTES,
+  )
   const path = join(directory, 'audit.jsonl')
   const descriptor = openFile(directory, path)
   const tail = readTail(descriptor, path)
@@ -65,17 +90,32 @@ export function openJournal(directory: string, seed: Uint8Array, now: () => numb
   let isDirty = false
 
   function append(event: AuditEvent): void {
-    if (isBroken) throw new SassError('STATE_UNWRITABLE', `An earlier record could not be written to ${path}; nothing more is done until the daemon is restarted.`, { path })
+    if (isBroken)
+      throw new SassError(
+        'STATE_UNWRITABLE',
+        `An earlier record could not be written to ${path}; nothing more is done until the daemon is restarted.`,
+        { path },
+      )
     const timestamp = new Date(now()).toISOString()
     const next = { ...event, seq: sequence + 1 }
-    const { hash: nextHash, json } = chainHash(hash === undefined ? GENESIS : encodeHex(hash), next, timestamp, sha256)
+    const { hash: nextHash, json } = chainHash(
+      hash === undefined ? GENESIS : encodeHex(hash),
+      next,
+      timestamp,
+      sha256,
+    )
     const line = Buffer.from(recordLine(json, timestamp, nextHash, sign(null, nextHash, key)))
     try {
       const written = writeSync(descriptor, line)
       if (written !== line.length) throw new Error(`${written} of ${line.length} bytes`)
     } catch (cause) {
       isBroken = true
-      throw new SassError('STATE_UNWRITABLE', `The audit chain ${path} cannot be written (${(cause as NodeJS.ErrnoException).code ?? String(cause)}); make room on the disk and restart the daemon.`, { path }, cause)
+      throw new SassError(
+        'STATE_UNWRITABLE',
+        `The audit chain ${path} cannot be written (${(cause as NodeJS.ErrnoException).code ?? String(cause)}); make room on the disk and restart the daemon.`,
+        { path },
+        cause,
+      )
     }
     sequence++
     hash = nextHash
@@ -110,7 +150,12 @@ function openFile(directory: string, path: string): number {
     return openSync(path, 'a+', 0o600)
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-    throw new SassError('STATE_UNWRITABLE', `The audit directory ${directory} cannot be written (${code}), and nothing runs unrecorded; give the daemon that directory or set audit.directory.`, { path }, cause)
+    throw new SassError(
+      'STATE_UNWRITABLE',
+      `The audit directory ${directory} cannot be written (${code}), and nothing runs unrecorded; give the daemon that directory or set audit.directory.`,
+      { path },
+      cause,
+    )
   }
 }
 

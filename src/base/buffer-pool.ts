@@ -16,7 +16,8 @@ export type BufferPool = {
 /** `memory` is cut into buffers of `bufferBytes`; first the last given, so that few pages are ever touched. */
 export function createBufferPool(memory: Uint8Array, bufferBytes: number): BufferPool {
   const buffers: Uint8Array[] = []
-  for (let at = 0; at + bufferBytes <= memory.length; at += bufferBytes) buffers.unshift(memory.subarray(at, at + bufferBytes))
+  for (let at = 0; at + bufferBytes <= memory.length; at += bufferBytes)
+    buffers.unshift(memory.subarray(at, at + bufferBytes))
   const waiting = new Set<() => void>()
   return {
     take: () => buffers.pop(),

@@ -11,9 +11,19 @@ import { encodeUtf8 } from './utf8.ts'
 
 export type CborKey = number | string
 export type CborMap = ReadonlyMap<CborKey, CborValue>
-export type CborValue = number | bigint | string | boolean | null | Uint8Array | readonly CborValue[] | CborMap
+export type CborValue =
+  | number
+  | bigint
+  | string
+  | boolean
+  | null
+  | Uint8Array
+  | readonly CborValue[]
+  | CborMap
 
-export type Opened = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string }
+export type Opened =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: string }
 
 /**
  * The value in `bytes`, or what is wrong with them. Maps come as Map, integers from 2^32 on as bigint, byte strings
@@ -85,7 +95,8 @@ function putBigint(sink: Sink, value: bigint): void {
   const major = value < 0n ? 1 : 0
   let rest = value < 0n ? -1n - value : value
   if (rest <= BigInt(Number.MAX_SAFE_INTEGER)) return putHead(sink, major, Number(rest))
-  if (rest > 0xffff_ffff_ffff_ffffn) throw new SassError('INTERNAL', 'An integer does not fit 64 bits of CBOR.')
+  if (rest > 0xffff_ffff_ffff_ffffn)
+    throw new SassError('INTERNAL', 'An integer does not fit 64 bits of CBOR.')
   reserve(sink, 9)
   sink.bytes[sink.at] = (major << 5) | 27
   for (let i = 8; i > 0; i--) {
@@ -96,7 +107,8 @@ function putBigint(sink: Sink, value: bigint): void {
 }
 
 function putInteger(sink: Sink, value: number): void {
-  if (!Number.isSafeInteger(value)) throw new SassError('INTERNAL', 'CBOR was given a number that is no safe integer.')
+  if (!Number.isSafeInteger(value))
+    throw new SassError('INTERNAL', 'CBOR was given a number that is no safe integer.')
   if (value >= 0) putHead(sink, 0, value)
   else putHead(sink, 1, -1 - value)
 }

@@ -42,7 +42,10 @@ export function createRing(memory: Uint8Array): Ring {
     },
     copyOut(offset, target) {
       if (offset < oldest() || offset + target.length > total)
-        throw new SassError('INTERNAL', 'A ring was asked for bytes that it does not hold; report this as a defect.')
+        throw new SassError(
+          'INTERNAL',
+          'A ring was asked for bytes that it does not hold; report this as a defect.',
+        )
       const at = offset % sizeBytes
       const first = Math.min(target.length, sizeBytes - at)
       target.set(memory.subarray(at, at + first))

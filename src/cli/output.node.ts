@@ -14,6 +14,8 @@ const STDOUT_FD = 1
 const STDERR_FD = 2
 /** Pause before a full pipe is tried again. */
 const RETRY_MS = 2
+/** Any value but the empty one adds the stack of an unexpected error. */
+const TRACE_VARIABLE = 'SASS_EDGE_TRACE'
 
 /** Writes all of `text`; waits where the other side is slow, gives up where it has gone. */
 export function writeAll(fd: number, text: string): void {
@@ -27,6 +29,12 @@ export function writeAll(fd: number, text: string): void {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
     }
   }
+}
+
+/** The sentence of an error that nobody expected; how to learn more for a report. */
+function unexpected(error: unknown): string {
+  const what = error instanceof Error ? error.message : String(error)
+  return `Something happened that should not, namely ${what}: set ${TRACE_VARIABLE}=1 to see where, and report it.`
 }
 
 /** `text` in bold on a terminal that wants it. */
@@ -56,15 +64,12 @@ export function createOutput(json: boolean, environment: Environment): Output {
     },
     error(error) {
       const known = asSassError(error)
-      const reason =
-        known?.message ??
-        `Something happened that should not: ${error instanceof Error ? error.message : String(error)}`
+      const code = known?.code ?? 'INTERNAL'
+      const reason = known?.message ?? unexpected(error)
       writeAll(STDERR_FD, `sass-edge: ${reason}\n`)
-      if (json)
-        writeAll(
-          STDOUT_FD,
-          `${JSON.stringify({ ...known?.details, error: known?.code ?? 'INTERNAL', reason })}\n`,
-        )
+      const traced = (environment[TRACE_VARIABLE] ?? '') !== ''
+      if (known === undefined && traced && error instanceof Error) writeAll(STDERR_FD, `${error.stack}\n`)
+      if (json) writeAll(STDOUT_FD, `${JSON.stringify({ ...known?.details, error: code, reason })}\n`)
     },
   }
 }

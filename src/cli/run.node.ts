@@ -55,9 +55,17 @@ export const command: Command = {
     const daemon = await startDaemon(config, (line) => writeAll(STDERR_FD, line))
     const bold = (text: string) => emphasis(context.output, text)
     context.output.result(
-      { address: daemon.address, admin_socket: daemon.adminSocket, fingerprint: daemon.fingerprint, config: path, made: isNew },
+      {
+        address: daemon.address,
+        admin_socket: daemon.adminSocket,
+        fingerprint: daemon.fingerprint,
+        config: path,
+        made: isNew,
+      },
       [
-        ...(isNew ? [`No configuration was found, so one was made: ${path} (keys, certificate, loopback only).`] : []),
+        ...(isNew
+          ? [`No configuration was found, so one was made: ${path} (keys, certificate, loopback only).`]
+          : []),
         `sass-edge listens on ${bold(daemon.address)}, device key ${daemon.fingerprint}`,
         '',
         'In a second terminal, in this directory:',

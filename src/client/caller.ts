@@ -9,7 +9,12 @@ import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/hex.ts'
 import { codeName, SassError } from '../errors.ts'
 import { CHUNK_BYTES, CLIENT_STDIN_BYTES } from '../limits.ts'
-import { type Connection, type ConnectionEvent, createConnection, type ReadPayload } from '../wire/connection.ts'
+import {
+  type Connection,
+  type ConnectionEvent,
+  createConnection,
+  type ReadPayload,
+} from '../wire/connection.ts'
 import type { ExecuteResponse, Status, StreamResponse } from '../wire/messages.ts'
 import { executeRequest, stdinChunk } from '../wire/messages.ts'
 import { type MethodName, methodNamed } from '../wire/methods.ts'
@@ -27,7 +32,11 @@ export type RemoteExit = {
 }
 
 /** Where output goes. A promise holds the next credit back until it is settled. `bytes` are borrowed: copy to keep. */
-export type OutputSink = (source: 'stdout' | 'stderr', bytes: Uint8Array, offset: number) => void | Promise<void>
+export type OutputSink = (
+  source: 'stdout' | 'stderr',
+  bytes: Uint8Array,
+  offset: number,
+) => void | Promise<void>
 
 export type StreamedExecution = {
   /** Resolves with the id, hex, once the device has begun. */
@@ -90,8 +99,18 @@ export function errorOfStatus({ code, text, details }: Status): SassError {
 function lostError(cause: unknown, mayHaveBegun: boolean): SassError {
   const why = cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
   return mayHaveBegun
-    ? new SassError('CONNECTION_LOST', `The connection was lost${why} and the outcome is unknown; ask for it again with the same id.`, {}, cause)
-    : new SassError('CONNECT_FAILED', `The connection was lost${why} before the request was sent; nothing was started.`, {}, cause)
+    ? new SassError(
+        'CONNECTION_LOST',
+        `The connection was lost${why} and the outcome is unknown; ask for it again with the same id.`,
+        {},
+        cause,
+      )
+    : new SassError(
+        'CONNECT_FAILED',
+        `The connection was lost${why} before the request was sent; nothing was started.`,
+        {},
+        cause,
+      )
 }
 
 function concat(parts: readonly Uint8Array[]): Uint8Array {
@@ -106,7 +125,11 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-function exitOf(message: { exit_code?: number | undefined; signal?: number | undefined }, truncated: boolean, timedOut: boolean): RemoteExit {
+function exitOf(
+  message: { exit_code?: number | undefined; signal?: number | undefined },
+  truncated: boolean,
+  timedOut: boolean,
+): RemoteExit {
   return { exitCode: message.exit_code, signal: message.signal, truncated, timedOut }
 }
 
@@ -114,7 +137,11 @@ function exitOf(message: { exit_code?: number | undefined; signal?: number | und
  * `windowBytes` is what Authenticate agreed; `nowMs` a monotonic clock. `fatal` hears of a device that breaks the
  * protocol: the transport must be closed.
  */
-export function createCaller(send: (frame: Uint8Array) => void, nowMs: () => number, fatal: (error: SassError) => void): Caller {
+export function createCaller(
+  send: (frame: Uint8Array) => void,
+  nowMs: () => number,
+  fatal: (error: SassError) => void,
+): Caller {
   const handlers = new Map<number, StreamHandler>()
   let windowBytes: number | undefined
   let isLost = false
@@ -137,12 +164,19 @@ export function createCaller(send: (frame: Uint8Array) => void, nowMs: () => num
       case 'reset': {
         const handler = handlers.get(event.stream.id)
         handlers.delete(event.stream.id)
-        return handler?.failed(new SassError('CONNECTION_LOST', 'Another client took the execution over; it goes on there.'))
+        return handler?.failed(
+          new SassError('CONNECTION_LOST', 'Another client took the execution over; it goes on there.'),
+        )
       }
       case 'credit':
         return handlers.get(event.stream.id)?.credit()
       case 'fatal':
-        return breakOff(new SassError('FRAME_MALFORMED', `The device sent ${event.problem}, so the connection was closed; it may be another program or version.`))
+        return breakOff(
+          new SassError(
+            'FRAME_MALFORMED',
+            `The device sent ${event.problem}, so the connection was closed; it may be another program or version.`,
+          ),
+        )
       default:
         return
     }
@@ -176,7 +210,8 @@ export function createCaller(send: (frame: Uint8Array) => void, nowMs: () => num
     const id = connection.open(methodNamed(method), request, false)
     handlers.set(id, {
       message() {},
-      ended: (message) => (message?.ok === true ? resolve(message.value) : reject(bad(message ?? { ok: false, problems: [] }))),
+      ended: (message) =>
+        message?.ok === true ? resolve(message.value) : reject(bad(message ?? { ok: false, problems: [] })),
       failed: reject,
       credit() {},
     })
@@ -227,7 +262,11 @@ export function createCaller(send: (frame: Uint8Array) => void, nowMs: () => num
     let hasEnded = false
     let isOver = false
     let waiting: (() => void)[] = []
-    const id = connection.open(methodNamed('ExecuteStream'), executeRequest.encode(request), request.stdin === true)
+    const id = connection.open(
+      methodNamed('ExecuteStream'),
+      executeRequest.encode(request),
+      request.stdin === true,
+    )
 
     function flush(): void {
       while (queue.length > 0) {
@@ -293,7 +332,8 @@ export function createCaller(send: (frame: Uint8Array) => void, nowMs: () => num
         flush()
         return queuedBytes < CLIENT_STDIN_BYTES
       },
-      drained: () => (queuedBytes === 0 || isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+      drained: () =>
+        queuedBytes === 0 || isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
       end() {
         if (hasEnded || isOver) return
         hasEnded = true

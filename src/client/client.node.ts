@@ -13,10 +13,24 @@ import { randomFillSync } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
-import { AUTH_NONCE_BYTES, CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, CONNECT_TIMEOUT_MS, DEFAULT_PORT, EXECUTION_ID_BYTES } from '../limits.ts'
+import {
+  AUTH_NONCE_BYTES,
+  CHANNEL_BINDING_BYTES,
+  CHANNEL_BINDING_LABEL,
+  CONNECT_TIMEOUT_MS,
+  DEFAULT_PORT,
+  EXECUTION_ID_BYTES,
+} from '../limits.ts'
 import { authSigningInput } from '../wire/auth-input.ts'
 import * as m from '../wire/messages.ts'
-import { type Caller, createCaller, type ExecuteRequestInput, type OutputSink, type RemoteExit, type StreamedExecution, type UnaryResult } from './caller.ts'
+import {
+  type Caller,
+  createCaller,
+  type ExecuteRequestInput,
+  type OutputSink,
+  type StreamedExecution,
+  type UnaryResult,
+} from './caller.ts'
 import { dialAdmin, dialTls } from './dial.node.ts'
 import { publicKeyOf, signWith } from './signing.node.ts'
 
@@ -60,7 +74,9 @@ export type StreamOptions = ExecuteOptions & {
   readonly output: OutputSink
   /** True: `write` and `end` feed the command's stdin. */
   readonly stdin?: boolean | undefined
-  readonly terminal?: { readonly rows: number; readonly columns: number; readonly term?: string | undefined } | undefined
+  readonly terminal?:
+    | { readonly rows: number; readonly columns: number; readonly term?: string | undefined }
+    | undefined
 }
 export type AttachOptions = {
   readonly output: OutputSink
@@ -104,17 +120,24 @@ export type Client = {
 export type RunningExecution = StreamedExecution & { readonly id: string }
 
 function idBytes(id: string): Uint8Array {
-  if (!/^[0-9a-f]{32}$/.test(id)) throw new SassError('USAGE', 'An execution id is 32 hexadecimal digits; copy it from the list of jobs.')
+  if (!/^[0-9a-f]{32}$/.test(id))
+    throw new SassError('USAGE', 'An execution id is 32 hexadecimal digits; copy it from the list of jobs.')
   return Uint8Array.from(id.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
 }
 
 /** 16 + the POSIX number, docs/protocol.md, section 3. */
 function wireSignal(signal: number): number {
-  if (!Number.isInteger(signal) || signal < 1 || signal > 64) throw new SassError('USAGE', `${signal} is no signal; use a number from 1 to 64.`)
+  if (!Number.isInteger(signal) || signal < 1 || signal > 64)
+    throw new SassError('USAGE', `${signal} is no signal; use a number from 1 to 64.`)
   return 16 + signal
 }
 
-function executeInput(command: string, args: readonly string[], id: Uint8Array, options: ExecuteOptions): ExecuteRequestInput {
+function executeInput(
+  command: string,
+  args: readonly string[],
+  id: Uint8Array,
+  options: ExecuteOptions,
+): ExecuteRequestInput {
   const { cwd, environment, timeoutSeconds } = options
   return {
     command,
@@ -126,28 +149,49 @@ function executeInput(command: string, args: readonly string[], id: Uint8Array, 
   }
 }
 
-type Dialled = { readonly socket: Socket; readonly fingerprint: string | undefined; readonly authenticate: (nonce: Uint8Array) => { name: string; publicKey: Uint8Array; signature: Uint8Array } }
+type Dialled = {
+  readonly socket: Socket
+  readonly fingerprint: string | undefined
+  readonly authenticate: (nonce: Uint8Array) => { name: string; publicKey: Uint8Array; signature: Uint8Array }
+}
 
 async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled> {
   if ('socketPath' in options) {
     const socket = await dialAdmin(options.socketPath, timeoutMs)
     const nothing = new Uint8Array(0)
-    return { socket, fingerprint: undefined, authenticate: () => ({ name: 'admin', publicKey: nothing, signature: nothing }) }
+    return {
+      socket,
+      fingerprint: undefined,
+      authenticate: () => ({ name: 'admin', publicKey: nothing, signature: nothing }),
+    }
   }
   const { host, port = DEFAULT_PORT, groups = 'default', agent, privateKey } = options
   const { socket, fingerprint } = await dialTls({ host, port, groups, timeoutMs })
-  const isTrusted = typeof options.pin === 'function' ? await options.pin(fingerprint) : options.pin === fingerprint
+  const isTrusted =
+    typeof options.pin === 'function' ? await options.pin(fingerprint) : options.pin === fingerprint
   if (!isTrusted) {
     socket.destroy()
     const pinned = typeof options.pin === 'string' ? ` where ${options.pin} is pinned` : ''
-    throw new SassError('PIN_MISMATCH', `${host}:${port} shows the key ${fingerprint}${pinned}, so it was not trusted and nothing was sent; find out which device it is.`, { host, port, fingerprint })
+    throw new SassError(
+      'PIN_MISMATCH',
+      `${host}:${port} shows the key ${fingerprint}${pinned}, so it was not trusted and nothing was sent; find out which device it is.`,
+      { host, port, fingerprint },
+    )
   }
   return {
     socket,
     fingerprint,
     authenticate(nonce) {
-      const binding = socket.exportKeyingMaterial(CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, Buffer.alloc(0))
-      return { name: agent, publicKey: publicKeyOf(privateKey), signature: signWith(privateKey, authSigningInput(agent, nonce, binding)) }
+      const binding = socket.exportKeyingMaterial(
+        CHANNEL_BINDING_BYTES,
+        CHANNEL_BINDING_LABEL,
+        Buffer.alloc(0),
+      )
+      return {
+        name: agent,
+        publicKey: publicKeyOf(privateKey),
+        signature: signWith(privateKey, authSigningInput(agent, nonce, binding)),
+      }
     },
   }
 }
@@ -211,7 +255,12 @@ async function authenticated(
   request: Parameters<typeof m.authRequest.encode>[0],
 ): Promise<m.AuthResponse> {
   const refused = (cause?: unknown) =>
-    new SassError('CONNECT_FAILED', 'The device did not let this key in, and does not say why; check the agent’s name and key, and ask its operator.', {}, cause)
+    new SassError(
+      'CONNECT_FAILED',
+      'The device did not let this key in, and does not say why; check the agent’s name and key, and ask its operator.',
+      {},
+      cause,
+    )
   const timer = setTimeout(() => socket.destroy(), timeoutMs)
   try {
     const answer = (await caller.call('Authenticate', m.authRequest.encode(request))) as m.AuthResponse
@@ -220,14 +269,21 @@ async function authenticated(
     return answer
   } catch (cause) {
     socket.destroy()
-    if (cause instanceof SassError && cause.code !== 'CONNECTION_LOST' && cause.code !== 'FRAME_MALFORMED') throw cause
+    if (cause instanceof SassError && cause.code !== 'CONNECTION_LOST' && cause.code !== 'FRAME_MALFORMED')
+      throw cause
     throw refused(cause)
   } finally {
     clearTimeout(timer)
   }
 }
 
-function createClient(caller: Caller, socket: Socket, welcome: m.AuthResponse, fingerprint: string | undefined, closed: Promise<void>): Client {
+function createClient(
+  caller: Caller,
+  socket: Socket,
+  welcome: m.AuthResponse,
+  fingerprint: string | undefined,
+  closed: Promise<void>,
+): Client {
   const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await caller.call(...args)) as T
   const nothing = m.empty.encode({})
 
@@ -242,14 +298,23 @@ function createClient(caller: Caller, socket: Socket, welcome: m.AuthResponse, f
     fingerprint,
     auditHead: { sequence: welcome.audit_seq, hash: encodeHex(welcome.audit_hash) },
     execute(command, args = [], options = {}) {
-      const id = options.id === undefined ? randomFillSync(new Uint8Array(EXECUTION_ID_BYTES)) : idBytes(options.id)
+      const id =
+        options.id === undefined ? randomFillSync(new Uint8Array(EXECUTION_ID_BYTES)) : idBytes(options.id)
       return caller.execute(executeInput(command, args, id, options))
     },
     stream(command, args, options) {
-      const id = options.id === undefined ? randomFillSync(new Uint8Array(EXECUTION_ID_BYTES)) : idBytes(options.id)
+      const id =
+        options.id === undefined ? randomFillSync(new Uint8Array(EXECUTION_ID_BYTES)) : idBytes(options.id)
       const { terminal } = options
-      const pty = terminal === undefined ? undefined : { rows: terminal.rows, cols: terminal.columns, term: terminal.term }
-      return running(id, { ...executeInput(command, args, id, options), stdin: options.stdin, pty }, options.output)
+      const pty =
+        terminal === undefined
+          ? undefined
+          : { rows: terminal.rows, cols: terminal.columns, term: terminal.term }
+      return running(
+        id,
+        { ...executeInput(command, args, id, options), stdin: options.stdin, pty },
+        options.output,
+      )
     },
     attach(id, options) {
       const bytes = idBytes(id)
@@ -288,4 +353,3 @@ function createClient(caller: Caller, socket: Socket, welcome: m.AuthResponse, f
     },
   }
 }
-

@@ -104,8 +104,20 @@ export function dialAdmin(path: string, timeoutMs: number): Promise<Socket> {
   const timer = setTimeout(() => socket.destroy(new Error('no answer')), timeoutMs)
   const onError = (error: NodeJS.ErrnoException) => {
     clearTimeout(timer)
-    const why = error.code === 'EACCES' ? 'only root and the user of the daemon may use it' : error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? 'no daemon listens there' : `of ${error.code ?? error.message}`
-    reject(new SassError('CONNECT_FAILED', `The admin socket ${path} cannot be used, since ${why}: start the daemon, or run this as its user.`, { path }, error))
+    const why =
+      error.code === 'EACCES'
+        ? 'only root and the user of the daemon may use it'
+        : error.code === 'ENOENT' || error.code === 'ECONNREFUSED'
+          ? 'no daemon listens there'
+          : `of ${error.code ?? error.message}`
+    reject(
+      new SassError(
+        'CONNECT_FAILED',
+        `The admin socket ${path} cannot be used, since ${why}: start the daemon, or run this as its user.`,
+        { path },
+        error,
+      ),
+    )
   }
   socket.once('error', onError)
   socket.once('connect', () => {

@@ -13,7 +13,9 @@ function keyOf(seed: Uint8Array): KeyObject {
 }
 
 export function publicKeyOf(seed: Uint8Array): Uint8Array {
-  return new Uint8Array(createPublicKey(keyOf(seed)).export({ format: 'der', type: 'spki' })).slice(SPKI_HEAD_BYTES)
+  return new Uint8Array(createPublicKey(keyOf(seed)).export({ format: 'der', type: 'spki' })).slice(
+    SPKI_HEAD_BYTES,
+  )
 }
 
 export function signWith(seed: Uint8Array, message: Uint8Array): Uint8Array {

@@ -21,7 +21,10 @@ export function createWindow(initialBytes: number = INITIAL_WINDOW_BYTES, nowMs:
       pending += bytes
       if (pending < size / 2) return 0
       const seconds = Math.max((now - sinceMs) / 1_000, 0.000_1)
-      const wanted = Math.min(Math.max((pending / seconds) * WINDOW_TARGET_SECONDS, MIN_WINDOW_BYTES), MAX_WINDOW_BYTES)
+      const wanted = Math.min(
+        Math.max((pending / seconds) * WINDOW_TARGET_SECONDS, MIN_WINDOW_BYTES),
+        MAX_WINDOW_BYTES,
+      )
       // Grown at most twofold a step; made smaller by granting less than was taken.
       const next = Math.min(wanted, size * 2)
       const grant = Math.max(0, Math.floor(pending + next - size))

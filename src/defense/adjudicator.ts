@@ -31,7 +31,12 @@ function denyOnError(layer: LayerName, facts: Facts): Verdict {
 }
 
 /** The verdict by the given layers; `adjudicate` gives it the real ones, tests may give it failing ones. */
-export function adjudicateBy(layers: readonly Layer[], facts: Facts, policy: Policy, ledger: Ledger): Verdict {
+export function adjudicateBy(
+  layers: readonly Layer[],
+  facts: Facts,
+  policy: Policy,
+  ledger: Ledger,
+): Verdict {
   for (const { name, check } of layers) {
     let finding: Finding | undefined
     try {

@@ -59,14 +59,20 @@ function baseName(path: string): string {
 }
 
 /** True where the pattern names this command. `resolved` is the absolute path of the program, where one was found. */
-export function matchesCommand(pattern: string, argv: readonly string[], resolved: string | undefined): boolean {
+export function matchesCommand(
+  pattern: string,
+  argv: readonly string[],
+  resolved: string | undefined,
+): boolean {
   const words = pattern.split(' ').filter((word) => word !== '')
   const [program, ...rest] = words
   if (program === undefined) return false
   if (program === '*' && rest.length === 0) return true
   const command = argv[0] ?? ''
   // A pattern with a directory means that very file; without one it means the program by its name, however called.
-  const candidates = program.includes('/') ? [resolved ?? command] : [baseName(command), baseName(resolved ?? command)]
+  const candidates = program.includes('/')
+    ? [resolved ?? command]
+    : [baseName(command), baseName(resolved ?? command)]
   if (!candidates.some((candidate) => matchesWord(program, candidate))) return false
   return rest.every((word, index) => matchesWord(word, argv[index + 1] ?? '') && index + 1 < argv.length)
 }
@@ -79,10 +85,16 @@ export function matchesPath(pattern: string, path: string): boolean {
 export type Permission = 'allowed' | 'denied' | 'unlisted'
 
 /** Deny first; a missing match is `unlisted`. */
-export function permitsCommand(set: CapabilitySet, argv: readonly string[], resolved: string | undefined): Permission {
+export function permitsCommand(
+  set: CapabilitySet,
+  argv: readonly string[],
+  resolved: string | undefined,
+): Permission {
   // Denied by either name: a program called by an alias is still the program that it resolves to.
   if (set.denied_commands.some((pattern) => matchesCommand(pattern, argv, resolved))) return 'denied'
-  return set.allowed_commands.some((pattern) => matchesCommand(pattern, argv, resolved)) ? 'allowed' : 'unlisted'
+  return set.allowed_commands.some((pattern) => matchesCommand(pattern, argv, resolved))
+    ? 'allowed'
+    : 'unlisted'
 }
 
 export function permitsPath(set: CapabilitySet, path: string): Permission {

@@ -28,7 +28,12 @@ export type Identity =
   /** Nothing has been tried yet; `graceOver` when the login grace ran out. */
   | { readonly kind: 'none'; readonly graceOver: boolean }
   | { readonly kind: 'failed'; readonly code: Code; readonly why: string }
-  | { readonly kind: 'known'; readonly name: string; readonly role: 'agent' | 'operator'; readonly capability: string }
+  | {
+      readonly kind: 'known'
+      readonly name: string
+      readonly role: 'agent' | 'operator'
+      readonly capability: string
+    }
 
 export type SessionFacts = {
   readonly id: string

@@ -51,7 +51,8 @@ function transportProblem({ source, transport }: Facts): string | undefined {
   if (transport.frameProblem !== undefined) return `The peer sent ${transport.frameProblem}.`
   if (source.transport === 'admin') return undefined
   if (transport.version !== 'TLSv1.3') return `The peer spoke ${transport.version}, only TLS 1.3 is taken.`
-  if (!SUITES.includes(transport.suite)) return `The suite ${transport.suite} is not one of ${SUITES.join(' and ')}.`
+  if (!SUITES.includes(transport.suite))
+    return `The suite ${transport.suite} is not one of ${SUITES.join(' and ')}.`
   if (transport.alpn !== ALPN_PROTOCOL) return `The application protocol was not ${ALPN_PROTOCOL}.`
   return transport.hasExporter ? undefined : 'The TLS connection exports no keying material to bind to.'
 }
@@ -119,7 +120,8 @@ const completeness: Check = ({ request }) => {
       outcome: 'mistake_and_end',
       code: 'DECOMPRESSION_LIMIT_EXCEEDED',
       rule: 'raw_payload',
-      reason: 'The payload expands to more than PAYLOAD_PLAIN_BYTES; nothing was run and the connection ends.',
+      reason:
+        'The payload expands to more than PAYLOAD_PLAIN_BYTES; nothing was run and the connection ends.',
       severity: 'warning',
     }
   }
@@ -133,7 +135,20 @@ const completeness: Check = ({ request }) => {
   }
 }
 
-const SHELLS: ReadonlySet<string> = new Set(['sh', 'ash', 'bash', 'csh', 'dash', 'fish', 'ksh', 'mksh', 'rbash', 'tcsh', 'yash', 'zsh'])
+const SHELLS: ReadonlySet<string> = new Set([
+  'sh',
+  'ash',
+  'bash',
+  'csh',
+  'dash',
+  'fish',
+  'ksh',
+  'mksh',
+  'rbash',
+  'tcsh',
+  'yash',
+  'zsh',
+])
 
 function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
@@ -146,22 +161,41 @@ const capability: Check = ({ identity: who, request, action }, policy) => {
   }
   if (action === undefined || action.kind !== 'execute') return undefined
   // A set that is not there allows nothing.
-  const set = Object.hasOwn(policy.capabilities, who.capability) ? policy.capabilities[who.capability] : undefined
-  if (set === undefined) return violation('CAPABILITY_DENIED', 'capability.missing', `There is no capability set ${who.capability}.`)
+  const set = Object.hasOwn(policy.capabilities, who.capability)
+    ? policy.capabilities[who.capability]
+    : undefined
+  if (set === undefined)
+    return violation(
+      'CAPABILITY_DENIED',
+      'capability.missing',
+      `There is no capability set ${who.capability}.`,
+    )
   const program = action.argv[0] ?? ''
   const resolved = action.executable?.path
   const command = permitsCommand(set, action.argv, resolved)
   if (command !== 'allowed') {
     const rule = command === 'denied' ? 'denied_commands' : 'allowed_commands'
-    return violation('CAPABILITY_CMD_DENIED', `${who.capability}.${rule}`, `The command ${command === 'denied' ? 'is denied' : 'is not allowed'} by capability ${who.capability}.`)
+    return violation(
+      'CAPABILITY_CMD_DENIED',
+      `${who.capability}.${rule}`,
+      `The command ${command === 'denied' ? 'is denied' : 'is not allowed'} by capability ${who.capability}.`,
+    )
   }
   if (!policy.allowShell && (SHELLS.has(baseName(program)) || SHELLS.has(baseName(resolved ?? '')))) {
-    return violation('CAPABILITY_CMD_DENIED', 'security.allow_shell', 'The program is a command shell and security.allow_shell is false.')
+    return violation(
+      'CAPABILITY_CMD_DENIED',
+      'security.allow_shell',
+      'The program is a command shell and security.allow_shell is false.',
+    )
   }
   const path = permitsPath(set, action.cwd)
   if (path === 'allowed') return undefined
   const rule = path === 'denied' ? 'denied_paths' : 'allowed_paths'
-  return violation('CAPABILITY_PATH_DENIED', `${who.capability}.${rule}`, `The working directory ${path === 'denied' ? 'is denied' : 'is not allowed'} by capability ${who.capability}.`)
+  return violation(
+    'CAPABILITY_PATH_DENIED',
+    `${who.capability}.${rule}`,
+    `The working directory ${path === 'denied' ? 'is denied' : 'is not allowed'} by capability ${who.capability}.`,
+  )
 }
 
 function violation(code: Code, rule: string, reason: string): Finding {
@@ -174,12 +208,15 @@ const quota: Check = ({ identity: who, action }, policy, ledger) => {
       outcome: 'THROTTLE',
       code: 'SESSION_LIMIT',
       rule: 'session.max_sessions',
-      reason: 'The device already holds as many sessions as session.max_sessions allows; try again when one has ended.',
+      reason:
+        'The device already holds as many sessions as session.max_sessions allows; try again when one has ended.',
       severity: 'warning',
     }
   }
   if (action?.kind !== 'execute' || who.kind !== 'known') return undefined
-  const most = Object.hasOwn(policy.capabilities, who.capability) ? (policy.capabilities[who.capability]?.max_concurrent ?? 0) : 0
+  const most = Object.hasOwn(policy.capabilities, who.capability)
+    ? (policy.capabilities[who.capability]?.max_concurrent ?? 0)
+    : 0
   const isCallerFull = ledger.executionsOfCaller >= most
   if (!isCallerFull && ledger.executionsFree > 0) return undefined
   return {

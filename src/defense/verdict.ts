@@ -6,7 +6,14 @@
 import type { Code } from '../errors.ts'
 import type { Warrant } from './warrant.ts'
 
-export const RESPONSES = Object.freeze(['EXECUTE', 'CHALLENGE', 'THROTTLE', 'VI_SWAP', 'TARPIT', 'DROP'] as const)
+export const RESPONSES = Object.freeze([
+  'EXECUTE',
+  'CHALLENGE',
+  'THROTTLE',
+  'VI_SWAP',
+  'TARPIT',
+  'DROP',
+] as const)
 export type Response = (typeof RESPONSES)[number]
 
 /** R1 to R6, as SecurityStatus counts them. */

@@ -42,10 +42,14 @@ export class Warrant {
    * minted for another action: nothing may then be done.
    */
   static redeem(warrant: Warrant, action: Action): void {
-    if (!(#redeemed in warrant)) throw new SassError('INTERNAL', 'An action came without a warrant; nothing was done.')
+    if (!(#redeemed in warrant))
+      throw new SassError('INTERNAL', 'An action came without a warrant; nothing was done.')
     if (warrant.#redeemed) throw new SassError('INTERNAL', 'A warrant was used twice; nothing was done.')
     if (warrant.actionDigest !== actionDigest(action))
-      throw new SassError('INTERNAL', 'A warrant was used for another action than it permits; nothing was done.')
+      throw new SassError(
+        'INTERNAL',
+        'A warrant was used for another action than it permits; nothing was done.',
+      )
     warrant.#redeemed = true
   }
 }

@@ -25,12 +25,24 @@ function removeLeftOver(path: string): Promise<void> {
     const status = lstatSync(path, { throwIfNoEntry: false })
     if (status === undefined) return resolve()
     if (!status.isSocket()) {
-      return reject(new SassError('ADDRESS_IN_USE', `${path} is not a socket, so the admin socket cannot be made there; move it away or set listen.admin_socket.`, { path }))
+      return reject(
+        new SassError(
+          'ADDRESS_IN_USE',
+          `${path} is not a socket, so the admin socket cannot be made there; move it away or set listen.admin_socket.`,
+          { path },
+        ),
+      )
     }
     const probe = connect(path)
     probe.once('connect', () => {
       probe.destroy()
-      reject(new SassError('ADDRESS_IN_USE', `Another daemon already listens on ${path}; stop it first, or give this one its own listen.admin_socket.`, { path }))
+      reject(
+        new SassError(
+          'ADDRESS_IN_USE',
+          `Another daemon already listens on ${path}; stop it first, or give this one its own listen.admin_socket.`,
+          { path },
+        ),
+      )
     })
     probe.once('error', () => {
       unlinkSync(path)
@@ -66,13 +78,25 @@ export function createAdminSocket(path: string, peerUser: PeerUser): TransportAd
       } catch (cause) {
         if (cause instanceof SassError) throw cause
         const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-        throw new SassError('STATE_UNWRITABLE', `The admin socket ${path} cannot be made (${code}); give the daemon a directory that it may write as listen.admin_socket.`, { path }, cause)
+        throw new SassError(
+          'STATE_UNWRITABLE',
+          `The admin socket ${path} cannot be made (${code}); give the daemon a directory that it may write as listen.admin_socket.`,
+          { path },
+          cause,
+        )
       }
       return new Promise((resolve, reject) => {
         const listening = createServer((socket) => accept(socket, acceptor))
         server = listening
         listening.once('error', (error: NodeJS.ErrnoException) =>
-          reject(new SassError('STATE_UNWRITABLE', `The admin socket ${path} cannot be made (${error.code ?? error.message}); set listen.admin_socket to a place that the daemon may write.`, { path }, error)),
+          reject(
+            new SassError(
+              'STATE_UNWRITABLE',
+              `The admin socket ${path} cannot be made (${error.code ?? error.message}); set listen.admin_socket to a place that the daemon may write.`,
+              { path },
+              error,
+            ),
+          ),
         )
         // Made private before anybody can connect: the mask holds while bind makes the file.
         const mask = process.umask(0o177)

@@ -17,7 +17,9 @@ export function createPeerUser(): PeerUser {
   return (descriptor) => {
     const credentials = new DataView(new ArrayBuffer(UCRED_BYTES))
     const length = new Uint32Array([UCRED_BYTES])
-    const result = syscalls.checked(syscalls.libc.getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, credentials, length))
+    const result = syscalls.checked(
+      syscalls.libc.getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, credentials, length),
+    )
     return result === 0 && length[0] === UCRED_BYTES ? credentials.getUint32(UID_AT, true) : undefined
   }
 }

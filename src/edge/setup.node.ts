@@ -64,17 +64,25 @@ function present(directory: string): readonly string[] {
   return PARTS.filter((part) => existsSync(join(directory, part)))
 }
 
-/** The admin socket: in the directory, or where sockets live when its path would not fit into a socket address. */
+/**
+ * The admin socket: in the directory, or where only we may write when its path would not fit into a socket address.
+ * Never in /tmp, where anybody could be there first after a restart.
+ */
 function socketPath(directory: string, environment: Environment): string {
   if (utf8Length(join(directory, 'admin.sock')) <= SOCKET_PATH_BYTES) return 'admin.sock'
-  const runtime = process.geteuid?.() === 0 ? '/run' : environment['XDG_RUNTIME_DIR']
-  const path =
-    runtime === undefined ? undefined : join(runtime, `sass-edge-${randomBytes(6).toString('hex')}.sock`)
-  if (path?.startsWith('/') && utf8Length(path) <= SOCKET_PATH_BYTES) return path
-  throw refusal(
-    directory,
-    `The path ${directory} is too long for a Unix socket beneath it: choose a shorter one.`,
+  const id = randomBytes(6).toString('hex')
+  const { XDG_RUNTIME_DIR: runtime, HOME: home } = environment
+  const candidates = [
+    process.geteuid?.() === 0 ? `/run/sass-edge-${id}.sock` : undefined,
+    runtime?.startsWith('/') ? join(runtime, `sass-edge-${id}.sock`) : undefined,
+    home?.startsWith('/') ? join(home, `.sass-edge-${id}.sock`) : undefined,
+  ]
+  const path = candidates.find(
+    (candidate) => candidate !== undefined && utf8Length(candidate) <= SOCKET_PATH_BYTES,
   )
+  if (path !== undefined) return path
+  const sentence = `The path ${directory} is too long for a Unix socket beneath it: choose a shorter one or set XDG_RUNTIME_DIR.`
+  throw refusal(directory, sentence)
 }
 
 function writeParts(stage: string, directory: string, options: InstallationOptions): Installation {

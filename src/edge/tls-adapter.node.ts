@@ -65,33 +65,42 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
       resetQuietly(raw)
       socket.destroy()
     }
-    const onEarlyError = (error: Error & { code?: string }) => refuse(`a TLS handshake that failed (${error.code ?? 'error'})`)
+    const onEarlyError = (error: Error & { code?: string }) =>
+      refuse(`a TLS handshake that failed (${error.code ?? 'error'})`)
     const onEarlyClose = () => admission.gone()
     socket.once('error', onEarlyError)
     socket.once('close', onEarlyClose)
     socket.once('secure', () => {
       socket.off('error', onEarlyError)
       socket.off('close', onEarlyClose)
-      if (options.clientCaPem !== undefined && !isVerified(socket)) return refuse('no client certificate of tls.client_ca')
+      if (options.clientCaPem !== undefined && !isVerified(socket))
+        return refuse('no client certificate of tls.client_ca')
       const transport = createSocketTransport(socket, {
         kind: 'tls',
         remoteAddress: address,
-        agreement: { version: socket.getProtocol() ?? '', suite: socket.getCipher().standardName, alpn: socket.alpnProtocol || '' },
+        agreement: {
+          version: socket.getProtocol() ?? '',
+          suite: socket.getCipher().standardName,
+          alpn: socket.alpnProtocol || '',
+        },
         peerUserId: undefined,
-        exportKeyingMaterial: (bytes, label, exporterContext) => socket.exportKeyingMaterial(bytes, label, Buffer.from(exporterContext)),
+        exportKeyingMaterial: (bytes, label, exporterContext) =>
+          socket.exportKeyingMaterial(bytes, label, Buffer.from(exporterContext)),
         reset: () => {
           raw.resetAndDestroy()
           socket.destroy()
         },
       })
-      if (transport.agreement.alpn !== ALPN_PROTOCOL) return refuse(`no application protocol ${ALPN_PROTOCOL}`)
+      if (transport.agreement.alpn !== ALPN_PROTOCOL)
+        return refuse(`no application protocol ${ALPN_PROTOCOL}`)
       tellEvents(socket, admission.connected(transport))
     })
   }
 
   function accept(raw: Socket, acceptor: Acceptor): void {
     const address = canonicalAddress(raw)
-    const admission = address === undefined ? undefined : acceptor.admit('tls', address, () => resetQuietly(raw))
+    const admission =
+      address === undefined ? undefined : acceptor.admit('tls', address, () => resetQuietly(raw))
     if (address === undefined || admission === undefined) return resetQuietly(raw)
     raw.setNoDelay(true)
     const onError = () => {}
@@ -115,7 +124,9 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
     },
     listen(acceptor) {
       return new Promise((resolve, reject) => {
-        const listening = createServer({ allowHalfOpen: false, noDelay: true }, (raw) => accept(raw, acceptor))
+        const listening = createServer({ allowHalfOpen: false, noDelay: true }, (raw) =>
+          accept(raw, acceptor),
+        )
         server = listening
         listening.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, options)))
         listening.listen({ host: options.address, port: options.port, backlog: BACKLOG }, () => {
@@ -123,7 +134,9 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
           const port = typeof bound === 'object' && bound !== null ? bound.port : options.port
           // Errors of accept itself (no descriptors left) pass: the next connection is taken again.
           listening.on('error', () => {})
-          resolve(options.address.includes(':') ? `[${options.address}]:${port}` : `${options.address}:${port}`)
+          resolve(
+            options.address.includes(':') ? `[${options.address}]:${port}` : `${options.address}:${port}`,
+          )
         })
       })
     },
@@ -155,7 +168,12 @@ function listenError(error: NodeJS.ErrnoException, { address, port }: TlsAdapter
     )
   }
   if (error.code === 'EACCES') {
-    return new SassError('ADDRESS_IN_USE', `The daemon may not listen on ${where}; choose a port above 1023 in listen.port.`, { where }, error)
+    return new SassError(
+      'ADDRESS_IN_USE',
+      `The daemon may not listen on ${where}; choose a port above 1023 in listen.port.`,
+      { where },
+      error,
+    )
   }
   return new SassError(
     'ADDRESS_IN_USE',

@@ -4,7 +4,7 @@
  * the launcher has answered, so nothing is told before `spawned`.
  *
  * `exited` follows when the program has been reaped and both outputs have ended. A process that it left in the
- * background may hold an output open: then `exited` follows after DRAIN_SILENCE_MS without a byte, and the
+ * background may hold an output open: then `exited` follows after OUTPUT_SILENCE_MS without a byte, and the
  * outputs are closed. What flows is read on, and a paused source is not silent: its bytes wait for `resume`.
  *
  * Refuses signals that do not exist. Sources: pipe(7), wait(2), kill(2).
@@ -13,6 +13,7 @@
 
 import { Socket } from 'node:net'
 import { SassError } from '../errors.ts'
+import { OUTPUT_SILENCE_MS } from '../limits.ts'
 import {
   type Child,
   type ChildEvents,
@@ -28,8 +29,6 @@ import { killTree } from './process-tree.node.ts'
 import { openTerminal, type Terminal } from './pty.node.ts'
 import { POLLIN, type Syscalls } from './syscalls.node.ts'
 
-/** Long enough for a last line from a busy machine, short enough not to be felt. */
-const DRAIN_SILENCE_MS = 100
 /** asm/signal.h: SIGRTMAX */
 const SIGNAL_MAX = 64
 
@@ -258,7 +257,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     reaped(how) {
       status = how
       finish()
-      if (phase === 'running') silence = setTimeout(onSilence, DRAIN_SILENCE_MS)
+      if (phase === 'running') silence = setTimeout(onSilence, OUTPUT_SILENCE_MS)
     },
     abandonOutput() {
       if (phase !== 'running') return

@@ -8,22 +8,88 @@
 
 /** Exact names. */
 const NEVER: ReadonlySet<string> = new Set([
-  'BASH_ENV', 'BASHOPTS', 'CDPATH', 'CLASSPATH', 'DOTNET_STARTUP_HOOKS', 'EDITOR', 'ENV', 'FPATH', 'GCONV_PATH',
-  'GETCONF_DIR', 'GLIBC_TUNABLES', 'GLOBIGNORE', 'HOSTALIASES', 'IFS', 'JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS',
-  'LESSCLOSE', 'LESSOPEN', 'LOCALDOMAIN', 'LOCPATH', 'LUA_INIT', 'MAKEFLAGS', 'MANPAGER', 'NIS_PATH', 'NLSPATH',
-  'NODE_OPTIONS', 'NODE_PATH', 'NODE_EXTRA_CA_CERTS', 'OPENSSL_CONF', 'OPENSSL_ENGINES', 'OPENSSL_MODULES', 'PAGER',
-  'PERL5DB', 'PERL5LIB', 'PERL5OPT', 'PERLLIB', 'PROMPT_COMMAND', 'PS4', 'PYTHONHOME', 'PYTHONINSPECT', 'PYTHONPATH',
-  'PYTHONSTARTUP', 'PYTHONUSERBASE', 'RES_OPTIONS', 'RESOLV_HOST_CONF', 'RUBYLIB', 'RUBYOPT', 'SHELLOPTS',
-  'SSLKEYLOGFILE', 'TERMCAP', 'TERMINFO', 'TERMINFO_DIRS', 'TERMPATH', 'TZDIR', 'VISUAL', 'ZDOTDIR', '_JAVA_OPTIONS',
+  'BASH_ENV',
+  'BASHOPTS',
+  'CDPATH',
+  'CLASSPATH',
+  'DOTNET_STARTUP_HOOKS',
+  'EDITOR',
+  'ENV',
+  'FPATH',
+  'GCONV_PATH',
+  'GETCONF_DIR',
+  'GLIBC_TUNABLES',
+  'GLOBIGNORE',
+  'HOSTALIASES',
+  'IFS',
+  'JAVA_TOOL_OPTIONS',
+  'JDK_JAVA_OPTIONS',
+  'LESSCLOSE',
+  'LESSOPEN',
+  'LOCALDOMAIN',
+  'LOCPATH',
+  'LUA_INIT',
+  'MAKEFLAGS',
+  'MANPAGER',
+  'NIS_PATH',
+  'NLSPATH',
+  'NODE_OPTIONS',
+  'NODE_PATH',
+  'NODE_EXTRA_CA_CERTS',
+  'OPENSSL_CONF',
+  'OPENSSL_ENGINES',
+  'OPENSSL_MODULES',
+  'PAGER',
+  'PERL5DB',
+  'PERL5LIB',
+  'PERL5OPT',
+  'PERLLIB',
+  'PROMPT_COMMAND',
+  'PS4',
+  'PYTHONHOME',
+  'PYTHONINSPECT',
+  'PYTHONPATH',
+  'PYTHONSTARTUP',
+  'PYTHONUSERBASE',
+  'RES_OPTIONS',
+  'RESOLV_HOST_CONF',
+  'RUBYLIB',
+  'RUBYOPT',
+  'SHELLOPTS',
+  'SSLKEYLOGFILE',
+  'TERMCAP',
+  'TERMINFO',
+  'TERMINFO_DIRS',
+  'TERMPATH',
+  'TZDIR',
+  'VISUAL',
+  'ZDOTDIR',
+  '_JAVA_OPTIONS',
 ])
 
 /** Beginnings of names: the dynamic loader, memory debugging, Git's hooks and commands, exported shell functions. */
-const NEVER_BEGINNINGS: readonly string[] = ['LD_', 'DYLD_', 'MALLOC_', 'GIT_', 'BASH_FUNC_', 'NPM_CONFIG_', 'npm_config_', 'RUSTC_', 'CARGO_TARGET_']
+const NEVER_BEGINNINGS: readonly string[] = [
+  'LD_',
+  'DYLD_',
+  'MALLOC_',
+  'GIT_',
+  'BASH_FUNC_',
+  'NPM_CONFIG_',
+  'npm_config_',
+  'RUSTC_',
+  'CARGO_TARGET_',
+]
 
 /** Git variables that only name a person or a date. */
 const GIT_HARMLESS: ReadonlySet<string> = new Set([
-  'GIT_AUTHOR_DATE', 'GIT_AUTHOR_EMAIL', 'GIT_AUTHOR_NAME', 'GIT_COMMITTER_DATE', 'GIT_COMMITTER_EMAIL',
-  'GIT_COMMITTER_NAME', 'GIT_OPTIONAL_LOCKS', 'GIT_TERMINAL_PROMPT',
+  'GIT_AUTHOR_DATE',
+  'GIT_AUTHOR_EMAIL',
+  'GIT_AUTHOR_NAME',
+  'GIT_COMMITTER_DATE',
+  'GIT_COMMITTER_EMAIL',
+  'GIT_COMMITTER_NAME',
+  'GIT_OPTIONAL_LOCKS',
+  'GIT_TERMINAL_PROMPT',
 ])
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -44,7 +110,9 @@ export function isDangerousVariable(name: string): boolean {
 }
 
 function isAllowed(name: string, allowed: readonly string[]): boolean {
-  return allowed.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name))
+  return allowed.some((pattern) =>
+    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name,
+  )
 }
 
 /** POSIX: letters, digits and underscore, no digit first. Keeps `=` and control characters out of `NAME=value`. */
@@ -71,9 +139,12 @@ export function buildEnvironment(
   ])
   if (term !== undefined) variables.set('TERM', term)
   for (const [name, value] of requested ?? []) {
-    if (!isName(name)) return { ok: false, problem: 'env has a name that is not letters, digits and underscores' }
-    if (isDangerousVariable(name)) return { ok: false, problem: `env.${name} never passes: it can make a program load something else` }
-    if (!isAllowed(name, allowed)) return { ok: false, problem: `env.${name} is not in allowed_env of the caller's capability` }
+    if (!isName(name))
+      return { ok: false, problem: 'env has a name that is not letters, digits and underscores' }
+    if (isDangerousVariable(name))
+      return { ok: false, problem: `env.${name} never passes: it can make a program load something else` }
+    if (!isAllowed(name, allowed))
+      return { ok: false, problem: `env.${name} is not in allowed_env of the caller's capability` }
     variables.set(name, value)
   }
   return { ok: true, variables }

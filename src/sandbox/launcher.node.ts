@@ -11,6 +11,7 @@
 
 import { Worker } from 'node:worker_threads'
 import { SassError } from '../errors.ts'
+import { LAUNCHER_HEAP_FROM_SOURCE_MIB, LAUNCHER_HEAP_MIB, PROGRAM_BLOCK_BYTES } from '../limits.ts'
 import type { SpawnPlan } from '../ports.ts'
 import {
   CONTROL_BYTES,
@@ -36,15 +37,9 @@ import {
 } from './launcher-memory.ts'
 import { ERRNO, type Syscalls } from './syscalls.node.ts'
 
-/** The kernel takes no more than three quarters of 8 MiB for strings and their pointers, whatever the limits are. */
-const PROGRAM_BLOCK_BYTES = 6_291_456
-/**
- * The thread uses 4 to 8 MiB of heap; these bound it and save nothing by themselves (measured: 7 MB anonymous
- * with and without). From source Node's loader and its type stripper run in it first and need more room.
- */
-const BUNDLED_LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
-const SOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4, stackSizeMb: 4 }
-
+/** Young generation and stack of the thread, in MiB: it allocates next to nothing. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
+const THREAD_LIMITS_FROM_SOURCE = { maxYoungGenerationSizeMb: 4, stackSizeMb: 4 }
 /** Encoded, it would become U+FFFD. */
 const HALF_A_PAIR = /\p{Surrogate}/u
 
@@ -158,9 +153,16 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     launcherSource === undefined
       ? new Worker(new URL('./launcher-thread.node.ts', import.meta.url), {
           ...shared,
-          resourceLimits: SOURCE_LIMITS,
+          resourceLimits: {
+            ...THREAD_LIMITS_FROM_SOURCE,
+            maxOldGenerationSizeMb: LAUNCHER_HEAP_FROM_SOURCE_MIB,
+          },
         })
-      : new Worker(launcherSource, { ...shared, eval: true, resourceLimits: BUNDLED_LIMITS })
+      : new Worker(launcherSource, {
+          ...shared,
+          eval: true,
+          resourceLimits: { ...THREAD_LIMITS, maxOldGenerationSizeMb: LAUNCHER_HEAP_MIB },
+        })
   let ended = false
   const exited = new Promise<void>((resolve) => {
     worker.once('exit', () => {

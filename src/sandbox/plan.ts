@@ -9,7 +9,12 @@ import type { SpawnPlan } from '../ports.ts'
 import type { ExecuteRequest } from '../wire/messages.ts'
 import { buildEnvironment, DEFAULT_PATH, type EnvironmentBase } from './environment.ts'
 
-export type FoundProgram = { readonly path: string; readonly realPath: string; readonly device: string; readonly inode: string }
+export type FoundProgram = {
+  readonly path: string
+  readonly realPath: string
+  readonly device: string
+  readonly inode: string
+}
 
 /** The look at the device's files that planning needs; it opens and changes nothing. */
 export interface ProgramFinder {
@@ -30,7 +35,9 @@ export type Planned = {
   readonly program: FoundProgram | undefined
 }
 
-export type PlanResult = { readonly ok: true; readonly planned: Planned } | { readonly ok: false; readonly problem: string }
+export type PlanResult =
+  | { readonly ok: true; readonly planned: Planned }
+  | { readonly ok: false; readonly problem: string }
 
 const DEFAULT_TERM = 'xterm-256color'
 const TERM_PATTERN = /^[A-Za-z0-9._+-]{1,64}$/
@@ -45,9 +52,11 @@ export function makePlan(
   const command = argv[0]
   if (command === undefined || command === '') return { ok: false, problem: 'command is missing' }
   const { pty } = request
-  if (pty !== undefined && (pty.rows === 0 || pty.cols === 0)) return { ok: false, problem: 'pty.rows and pty.cols must be at least 1' }
+  if (pty !== undefined && (pty.rows === 0 || pty.cols === 0))
+    return { ok: false, problem: 'pty.rows and pty.cols must be at least 1' }
   const term = pty === undefined ? undefined : (pty.term ?? DEFAULT_TERM)
-  if (term !== undefined && !TERM_PATTERN.test(term)) return { ok: false, problem: 'pty.term is no name of a terminal' }
+  if (term !== undefined && !TERM_PATTERN.test(term))
+    return { ok: false, problem: 'pty.term is no name of a terminal' }
   const environment = buildEnvironment(planner.base, request.env, allowedEnv, term)
   if (!environment.ok) return environment
   const cwd = planner.finder.realDirectory(resolvePath(planner.workspaceRoot, request.cwd ?? '.'))

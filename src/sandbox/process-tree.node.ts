@@ -10,10 +10,8 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
+import { KILL_TREE_ROUNDS } from '../limits.ts'
 import { SIGKILL, SIGSTOP, type Syscalls } from './syscalls.node.ts'
-
-/** A fork bomb gains on a walk for a few rounds at most, since what is found is stopped. */
-const ROUNDS_MAX = 32
 
 type ProcessEntry = { readonly pid: number; readonly parent: number; readonly session: number }
 
@@ -75,7 +73,7 @@ export function killTree(syscalls: Syscalls, root: number, rootIsOurs: boolean):
   if (!rootIsOurs && kill(root, 0) === 0) return 0
   if (rootIsOurs) kill(root, SIGSTOP)
   const stopped = new Set<number>()
-  for (let round = 0; round < ROUNDS_MAX; round++) {
+  for (let round = 0; round < KILL_TREE_ROUNDS; round++) {
     const fresh = [...descendants(root)].filter((pid) => !stopped.has(pid))
     if (fresh.length === 0) break
     for (const pid of fresh) {

@@ -1,7 +1,8 @@
 /**
  * A pseudo-terminal: the master side in this process, the slave side by its path for the program.
  * libuv reads the master but would block or spin on writing it, so writing is done here: the master is
- * non-blocking, what the kernel does not take waits in a queue and is tried again.
+ * non-blocking, and what the kernel does not take (it keeps up to 64 KiB for a program that does not read) waits
+ * in a queue and is tried again.
  * Refuses nothing of what is typed; a terminal that cannot be had is PTY_UNAVAILABLE.
  * Sources: posix_openpt(3), pty(7), tty_ioctl(4), termios(3).
  * @module
@@ -9,7 +10,7 @@
 
 import { ReadStream } from 'node:tty'
 import { SassError } from '../errors.ts'
-import { STDIN_QUEUE_BYTES } from '../limits.ts'
+import { STDIN_QUEUE_BYTES, TERMINAL_WRITE_RETRY_MS } from '../limits.ts'
 import type { Input } from './pipes.node.ts'
 import {
   ERRNO,
@@ -29,8 +30,6 @@ const IUTF8 = 0x4000
 const TERMIOS_BYTES = 128
 const TCSANOW = 0
 const SLAVE_PATH_BYTES = 128
-/** The kernel keeps up to 64 KiB for a program that does not read; when it is full nothing tells us of room. */
-const WRITE_RETRY_MS = 10
 /** ^D, the end of file of a fresh terminal. */
 const END_OF_TRANSMISSION = 0x04
 const LINE_ENDS: readonly number[] = [0x0a, 0x0d, END_OF_TRANSMISSION]
@@ -102,7 +101,7 @@ export function openTerminal(
       if (taken === -ERRNO.EAGAIN || taken === -ERRNO.EINTR || taken === 0) {
         retry = setTimeout(() => {
           if (flush()) drained()
-        }, WRITE_RETRY_MS)
+        }, TERMINAL_WRITE_RETRY_MS)
         return false
       }
       // Any other error is the end of the terminal, which the reader tells.

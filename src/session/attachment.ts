@@ -28,7 +28,10 @@ export type Attachment = Watcher & {
 export type AttachmentStart = { readonly stdoutOffset: number; readonly stderrOffset: number }
 
 /** Offsets that the ring cannot give any more; undefined when it can give all. */
-export function missingFrom(execution: Execution, start: AttachmentStart): { stdout: number; stderr: number } | undefined {
+export function missingFrom(
+  execution: Execution,
+  start: AttachmentStart,
+): { stdout: number; stderr: number } | undefined {
   const stdout = execution.rings?.stdout.oldestOffset ?? execution.outputBytes[STDOUT]
   const stderr = execution.rings?.stderr.oldestOffset ?? execution.outputBytes[STDERR]
   return start.stdoutOffset < stdout || start.stderrOffset < stderr ? { stdout, stderr } : undefined
@@ -93,7 +96,9 @@ export function createAttachment(
       const buffer = peer.takeBuffer(pump)
       if (buffer === undefined) return false
       const offset = sent[source]
-      const length = peer.connection.output(buffer, streamId, source, offset, bytes, (target) => ring.copyOut(offset, target))
+      const length = peer.connection.output(buffer, streamId, source, offset, bytes, (target) =>
+        ring.copyOut(offset, target),
+      )
       sent[source] = offset + bytes
       peer.sendBuffer(buffer, length)
     }
@@ -123,12 +128,23 @@ export function createAttachment(
     const truncated = execution.discardedBytes > 0
     if (isUnary) {
       if (execution.timedOut) {
-        peer.connection.fail(streamId, 'EXECUTION_TIMEOUT', 'The command was ended because its time was over.')
+        peer.connection.fail(
+          streamId,
+          'EXECUTION_TIMEOUT',
+          'The command was ended because its time was over.',
+        )
       } else {
-        peer.connection.end(streamId, executeResponse.encode({ ...exitFields(), execution_id: execution.idBytes, truncated }))
+        peer.connection.end(
+          streamId,
+          executeResponse.encode({ ...exitFields(), execution_id: execution.idBytes, truncated }),
+        )
       }
     } else {
-      const code = execution.timedOut ? CODES.EXECUTION_TIMEOUT.number : truncated ? CODES.OUTPUT_TRUNCATED.number : undefined
+      const code = execution.timedOut
+        ? CODES.EXECUTION_TIMEOUT.number
+        : truncated
+          ? CODES.OUTPUT_TRUNCATED.number
+          : undefined
       peer.connection.end(streamId, streamResponse.encode({ ...exitFields(), code }))
     }
     executions.leave(execution, self)
@@ -164,7 +180,10 @@ export function createAttachment(
     const execution = getExecution()
     if (hasAnnounced || isUnary || isGone || execution === undefined) return
     hasAnnounced = true
-    peer.connection.message(streamId, streamResponse.encode({ source: SYSTEM, execution_id: execution.idBytes }))
+    peer.connection.message(
+      streamId,
+      streamResponse.encode({ source: SYSTEM, execution_id: execution.idBytes }),
+    )
   }
 
   const self: Attachment = {

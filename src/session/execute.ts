@@ -26,7 +26,11 @@ function argumentsOf(peer: Peer, request: ExecuteRequest): Arguments {
   const began = peer.rooms.clock.monotonicMs()
   const opened = openPayload(request.raw_payload, () => peer.rooms.clock.monotonicMs() - began)
   if (opened.ok) return opened
-  return { ok: false, problem: `raw_payload: ${opened.problem}`, overExpanded: opened.code === 'DECOMPRESSION_LIMIT_EXCEEDED' }
+  return {
+    ok: false,
+    problem: `raw_payload: ${opened.problem}`,
+    overExpanded: opened.code === 'DECOMPRESSION_LIMIT_EXCEEDED',
+  }
 }
 
 /** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
@@ -43,11 +47,18 @@ export function execute(peer: Peer, call: Call): void {
   if (call.method.name === 'Execute' && (request.pty !== undefined || request.stdin)) {
     return mistake(peer, call, 'pty and stdin need ExecuteStream')
   }
-  const known = request.execution_id === undefined ? undefined : peer.rooms.executions.find(peer.caller?.name ?? '', encodeHex(request.execution_id))
+  const known =
+    request.execution_id === undefined
+      ? undefined
+      : peer.rooms.executions.find(peer.caller?.name ?? '', encodeHex(request.execution_id))
   if (known !== undefined) return attach(peer, call, request, known)
   if (request.is_reattach) {
     if (request.execution_id === undefined) return mistake(peer, call, 'execution_id is missing')
-    return peer.connection.fail(call.streamId, 'PROCESS_NOT_FOUND', 'There is no such execution; it was never started here or is forgotten.')
+    return peer.connection.fail(
+      call.streamId,
+      'PROCESS_NOT_FOUND',
+      'There is no such execution; it was never started here or is forgotten.',
+    )
   }
   begin(peer, call, request)
 }
@@ -58,13 +69,19 @@ function timeoutSeconds(asked: number | undefined, allowed: number | null): numb
   return Math.min(asked ?? allowed, allowed)
 }
 
-function executeAction(planned: Planned, id: string, timeout: number | undefined, outputBytes: number | null): Action {
+function executeAction(
+  planned: Planned,
+  id: string,
+  timeout: number | undefined,
+  outputBytes: number | null,
+): Action {
   const { program, plan } = planned
   return {
     kind: 'execute',
     executionId: id,
     argv: plan.argv,
-    executable: program === undefined ? null : { path: program.realPath, device: program.device, inode: program.inode },
+    executable:
+      program === undefined ? null : { path: program.realPath, device: program.device, inode: program.inode },
     cwd: plan.cwd,
     terminal: plan.terminal !== undefined,
     timeoutSeconds: timeout ?? null,
@@ -90,11 +107,19 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
   if (session === undefined || caller === undefined) return
 
   const isUnary = call.method.name === 'Execute'
-  const headBytes = isUnary ? Math.min(UNARY_OUTPUT_BYTES, rooms.settings.ringBytes) : Number.POSITIVE_INFINITY
+  const headBytes = isUnary
+    ? Math.min(UNARY_OUTPUT_BYTES, rooms.settings.ringBytes)
+    : Number.POSITIVE_INFINITY
   let execution: Execution | undefined
-  const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, { stdoutOffset: 0, stderrOffset: 0 })
+  const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, {
+    stdoutOffset: 0,
+    stderrOffset: 0,
+  })
   rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
-  peer.join(call.streamId, streamUser(peer, call.streamId, attachment, () => execution, request.stdin))
+  peer.join(
+    call.streamId,
+    streamUser(peer, call.streamId, attachment, () => execution, request.stdin),
+  )
   execution = rooms.executions.start(
     {
       id,
@@ -118,7 +143,12 @@ function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Exec
   if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
   const { connection, rooms } = peer
   if (execution.state === 'not_started') {
-    return connection.fail(call.streamId, 'SPAWN_FAILED', 'The command was not started.', new Map([[1, execution.errno]]))
+    return connection.fail(
+      call.streamId,
+      'SPAWN_FAILED',
+      'The command was not started.',
+      new Map([[1, execution.errno]]),
+    )
   }
   const start = startOf(request, execution)
   const missing = missingFrom(execution, start)
@@ -127,14 +157,26 @@ function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Exec
       [1, missing.stdout],
       [2, missing.stderr],
     ])
-    return connection.fail(call.streamId, 'RING_BUFFER_DATA_LOSS', 'That output is no longer here; details give the oldest offsets that are.', details)
+    return connection.fail(
+      call.streamId,
+      'RING_BUFFER_DATA_LOSS',
+      'That output is no longer here; details give the oldest offsets that are.',
+      details,
+    )
   }
   if (start.stdoutOffset > execution.outputBytes[0] || start.stderrOffset > execution.outputBytes[1]) {
-    return connection.fail(call.streamId, 'FRAME_MALFORMED', 'A resume offset lies beyond the end of the output.')
+    return connection.fail(
+      call.streamId,
+      'FRAME_MALFORMED',
+      'A resume offset lies beyond the end of the output.',
+    )
   }
   const isUnary = call.method.name === 'Execute'
   const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, start)
-  peer.join(call.streamId, streamUser(peer, call.streamId, attachment, () => execution, request.stdin))
+  peer.join(
+    call.streamId,
+    streamUser(peer, call.streamId, attachment, () => execution, request.stdin),
+  )
   rooms.executions.watch(execution, attachment)
   if (execution.state === 'starting') return
   if (execution.exit !== undefined) return attachment.finished()
@@ -143,7 +185,8 @@ function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Exec
 }
 
 function startOf(request: ExecuteRequest, execution: Execution): AttachmentStart {
-  if (request.tail === undefined) return { stdoutOffset: request.resume_offset, stderrOffset: request.resume_offset_stderr }
+  if (request.tail === undefined)
+    return { stdoutOffset: request.resume_offset, stderrOffset: request.resume_offset_stderr }
   const { rings, outputBytes } = execution
   return {
     stdoutOffset: Math.max(outputBytes[0] - request.tail, rings?.stdout.oldestOffset ?? outputBytes[0]),

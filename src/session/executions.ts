@@ -206,7 +206,11 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
     Warrant.redeem(request.warrant, request.action)
     executions.set(keyOf(request.owner, request.id), execution)
     running++
-    if (request.timeoutMs !== undefined) cancelTimers.set(execution, clock.after(request.timeoutMs, () => timeOut(execution)))
+    if (request.timeoutMs !== undefined)
+      cancelTimers.set(
+        execution,
+        clock.after(request.timeoutMs, () => timeOut(execution)),
+      )
     execution.child = spawner.spawn(request.plan, {
       spawned() {
         execution.state = 'running'
@@ -262,10 +266,12 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
       execution.child.killTree()
       return true
     },
-    list: (owner) => [...executions.values()].filter((execution) => owner === undefined || execution.owner === owner),
+    list: (owner) =>
+      [...executions.values()].filter((execution) => owner === undefined || execution.owner === owner),
     runningOf(owner) {
       let count = 0
-      for (const execution of executions.values()) if (execution.owner === owner && isRunning(execution)) count++
+      for (const execution of executions.values())
+        if (execution.owner === owner && isRunning(execution)) count++
       return count
     },
     get running() {
@@ -283,7 +289,8 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
     },
     sessionEnded(sessionId) {
       for (const execution of executions.values()) {
-        if (execution.sessionId === sessionId && !isRunning(execution) && execution.watcher === undefined) releaseRings(execution)
+        if (execution.sessionId === sessionId && !isRunning(execution) && execution.watcher === undefined)
+          releaseRings(execution)
       }
     },
     forgetOld(nowMs) {

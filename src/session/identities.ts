@@ -20,7 +20,12 @@ export type Caller = {
 
 export type Identities = { find(name: string): Caller | undefined }
 
-type Listed = { readonly name: string; readonly public_key: string; readonly role: CallerRole; readonly capability: string }
+type Listed = {
+  readonly name: string
+  readonly public_key: string
+  readonly role: CallerRole
+  readonly capability: string
+}
 
 /** The authorised list of a configuration that was checked already (names and keys unique, keys good). */
 export function createIdentities(agents: readonly Listed[]): Identities {
@@ -45,15 +50,25 @@ export function checkProof(
   channelBinding: Uint8Array | undefined,
   verify: VerifySignature,
 ): Proof {
-  if (channelBinding === undefined) return { ok: false, code: 'AUTH_INVALID', why: 'The connection gives no channel binding.' }
+  if (channelBinding === undefined)
+    return { ok: false, code: 'AUTH_INVALID', why: 'The connection gives no channel binding.' }
   const caller = identities.find(request.agent_name)
-  if (caller === undefined) return { ok: false, code: 'AUTH_KEY_NOT_FOUND', why: 'The peer named an agent that is not listed.' }
+  if (caller === undefined)
+    return { ok: false, code: 'AUTH_KEY_NOT_FOUND', why: 'The peer named an agent that is not listed.' }
   if (!equalConstantTime(caller.publicKey, request.public_key)) {
-    return { ok: false, code: 'AUTH_KEY_NOT_FOUND', why: `The peer named ${caller.name} with a key that is not listed under that name.` }
+    return {
+      ok: false,
+      code: 'AUTH_KEY_NOT_FOUND',
+      why: `The peer named ${caller.name} with a key that is not listed under that name.`,
+    }
   }
   const input = authSigningInput(request.agent_name, request.nonce, channelBinding)
   if (request.signature.length !== 64 || !verify(caller.publicKey, input, request.signature)) {
-    return { ok: false, code: 'AUTH_SIGNATURE_INVALID', why: `The signature for ${caller.name} does not fit this connection.` }
+    return {
+      ok: false,
+      code: 'AUTH_SIGNATURE_INVALID',
+      why: `The signature for ${caller.name} does not fit this connection.`,
+    }
   }
   return { ok: true, caller }
 }

@@ -5,7 +5,15 @@
  * @module
  */
 import { isLoopback, parseIpAddress } from '../base/ip-address.ts'
-import type { Action, Facts, Identity, RequestFacts, SessionFacts, Source, TransportFacts } from '../defense/facts.ts'
+import type {
+  Action,
+  Facts,
+  Identity,
+  RequestFacts,
+  SessionFacts,
+  Source,
+  TransportFacts,
+} from '../defense/facts.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import {
   CHANNEL_BINDING_BYTES,
@@ -15,7 +23,12 @@ import {
   SOCKET_HIGH_WATER_BYTES,
 } from '../limits.ts'
 import type { Transport, TransportEvents } from '../ports.ts'
-import { type Connection, type ConnectionEvent, createConnection, type ReadPayload } from '../wire/connection.ts'
+import {
+  type Connection,
+  type ConnectionEvent,
+  createConnection,
+  type ReadPayload,
+} from '../wire/connection.ts'
 import type { Method } from '../wire/methods.ts'
 import { describeProblems } from '../wire/schema.ts'
 import type { Place } from './gate.ts'
@@ -80,10 +93,24 @@ export function sourceOf(kind: Transport['kind'], address: string, isAllowed: bo
 }
 
 /** A peer past its handshake. `place` is its place among those that have not authenticated; `gone` is told once. */
-export function createPeer(rooms: Rooms, transport: Transport, source: Source, place: Place, gone: () => void): PeerHandle {
+export function createPeer(
+  rooms: Rooms,
+  transport: Transport,
+  source: Source,
+  place: Place,
+  gone: () => void,
+): PeerHandle {
   const users = new Map<number, StreamUser>()
-  const binding = transport.exportKeyingMaterial(CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, new Uint8Array(0))
-  const transportFacts: TransportFacts = { ...transport.agreement, hasExporter: binding !== undefined, frameProblem: undefined }
+  const binding = transport.exportKeyingMaterial(
+    CHANNEL_BINDING_BYTES,
+    CHANNEL_BINDING_LABEL,
+    new Uint8Array(0),
+  )
+  const transportFacts: TransportFacts = {
+    ...transport.agreement,
+    hasExporter: binding !== undefined,
+    frameProblem: undefined,
+  }
   let caller: Caller | undefined
   let session: Session | undefined
   let buffersHeld = 0
@@ -103,10 +130,18 @@ export function createPeer(rooms: Rooms, transport: Transport, source: Source, p
 
   function sessionNow(): SessionFacts | undefined {
     if (session === undefined) return undefined
-    return { id: session.id, state: session.state === 'EXPIRED' ? 'expired' : session.state === 'DESTROYED' ? 'unknown' : 'live' }
+    return {
+      id: session.id,
+      state: session.state === 'EXPIRED' ? 'expired' : session.state === 'DESTROYED' ? 'unknown' : 'live',
+    }
   }
 
-  function factsFor(request: RequestFacts | undefined, action: Action | undefined, identity: Identity, frameProblem?: string): Facts {
+  function factsFor(
+    request: RequestFacts | undefined,
+    action: Action | undefined,
+    identity: Identity,
+    frameProblem?: string,
+  ): Facts {
     return {
       cycle: nextCycle(rooms),
       source,
@@ -150,10 +185,16 @@ export function createPeer(rooms: Rooms, transport: Transport, source: Source, p
       case 'EXECUTE':
         return
       case 'CHALLENGE':
-        if (call !== undefined) connection.fail(call.streamId, 'SESSION_EXPIRED', 'The session has expired; authenticate again to renew it.')
+        if (call !== undefined)
+          connection.fail(
+            call.streamId,
+            'SESSION_EXPIRED',
+            'The session has expired; authenticate again to renew it.',
+          )
         return
       case 'THROTTLE':
-        if (call !== undefined) connection.fail(call.streamId, verdict.code ?? 'RESPONSE_THROTTLED', verdict.reason)
+        if (call !== undefined)
+          connection.fail(call.streamId, verdict.code ?? 'RESPONSE_THROTTLED', verdict.reason)
         return
       case 'VI_SWAP':
         if (call === undefined) return drop()
@@ -185,7 +226,8 @@ export function createPeer(rooms: Rooms, transport: Transport, source: Source, p
       case 'ended': {
         const user = users.get(event.stream.id)
         if (event.message === undefined) return user?.ended()
-        if (!event.message.ok) return failStream(event.stream.id, user, describeProblems(event.message.problems))
+        if (!event.message.ok)
+          return failStream(event.stream.id, user, describeProblems(event.message.problems))
         user?.message(event.message.value, event.dataBytes)
         return user?.ended()
       }
@@ -217,9 +259,16 @@ export function createPeer(rooms: Rooms, transport: Transport, source: Source, p
       handle(peer, call)
     } catch (cause) {
       // Deny on error: what could not be decided or recorded is not done.
-      rooms.log.write('error', 'request_failed', { method: call.method.name, reason: cause instanceof Error ? cause.message : 'unknown' })
+      rooms.log.write('error', 'request_failed', {
+        method: call.method.name,
+        reason: cause instanceof Error ? cause.message : 'unknown',
+      })
       if (caller === undefined) return drop()
-      connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', 'The device could not handle the request; nothing was done.')
+      connection.fail(
+        call.streamId,
+        'SANDBOX_UNAVAILABLE',
+        'The device could not handle the request; nothing was done.',
+      )
       users.delete(call.streamId)
     }
   }
@@ -232,7 +281,8 @@ export function createPeer(rooms: Rooms, transport: Transport, source: Source, p
       overExpanded: false,
     }
     const verdict = peer.decide(request, undefined)
-    if (verdict.kind === 'mistake') return connection.refuseUnknown(streamId, verdict.code ?? 'FRAME_MALFORMED', verdict.reason)
+    if (verdict.kind === 'mistake')
+      return connection.refuseUnknown(streamId, verdict.code ?? 'FRAME_MALFORMED', verdict.reason)
     refuse(verdict, undefined)
   }
 

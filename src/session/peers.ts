@@ -47,7 +47,10 @@ export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolea
     let isOver = false
     const place = gate.enter(rooms.clock.monotonicMs(), (why) => {
       isOver = true
-      decide(rooms, factsAt(kind, address, why === 'grace' ? { identity: { kind: 'none', graceOver: true } } : crowded))
+      decide(
+        rooms,
+        factsAt(kind, address, why === 'grace' ? { identity: { kind: 'none', graceOver: true } } : crowded),
+      )
       if (handle === undefined) reset()
       else handle.reset()
     })

@@ -44,26 +44,47 @@ function isPermitted(peer: Peer, call: Call, action: Action, problem = ''): bool
 function adminProof(peer: Peer): Proof {
   const user = peer.transport.peerUserId
   if (user === undefined || !peer.rooms.settings.adminUserIds.includes(user)) {
-    return { ok: false, code: 'AUTH_INVALID', why: 'The peer of the admin socket is neither root nor the user of the daemon.' }
+    return {
+      ok: false,
+      code: 'AUTH_INVALID',
+      why: 'The peer of the admin socket is neither root nor the user of the daemon.',
+    }
   }
-  return { ok: true, caller: { name: 'admin', role: 'operator', capability: '', publicKey: new Uint8Array(0) } }
+  return {
+    ok: true,
+    caller: { name: 'admin', role: 'operator', capability: '', publicKey: new Uint8Array(0) },
+  }
 }
 
 function prove(peer: Peer, call: Call): Proof {
-  if (!call.message.ok) return { ok: false, code: 'AUTH_INVALID', why: 'The Authenticate request was not complete.' }
+  if (!call.message.ok)
+    return { ok: false, code: 'AUTH_INVALID', why: 'The Authenticate request was not complete.' }
   if (peer.source.transport === 'admin') return adminProof(peer)
-  return checkProof(call.message.value as AuthRequest, peer.rooms.identities, peer.channelBinding, peer.rooms.verify)
+  return checkProof(
+    call.message.value as AuthRequest,
+    peer.rooms.identities,
+    peer.channelBinding,
+    peer.rooms.verify,
+  )
 }
 
 function authenticate(peer: Peer, call: Call): void {
   if (peer.caller !== undefined) {
-    isPermitted(peer, call, { kind: 'read', method: 'Authenticate' }, 'this connection has authenticated already')
+    isPermitted(
+      peer,
+      call,
+      { kind: 'read', method: 'Authenticate' },
+      'this connection has authenticated already',
+    )
     return
   }
   const proof = prove(peer, call)
   if (!proof.ok) {
     const identity = { kind: 'failed', code: proof.code, why: proof.why } as const
-    return peer.refuse(peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined, identity), call)
+    return peer.refuse(
+      peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined, identity),
+      call,
+    )
   }
   const request = (call.message.ok ? call.message.value : undefined) as AuthRequest
   welcome(peer, call, proof.caller, request)
@@ -73,7 +94,8 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
   const { rooms } = peer
   const now = rooms.clock.monotonicMs()
   const resumeId = request.resume_session_id === undefined ? undefined : encodeHex(request.resume_session_id)
-  const resumed = resumeId === undefined ? undefined : rooms.sessions.find(resumeId, caller, peer.source.address)
+  const resumed =
+    resumeId === undefined ? undefined : rooms.sessions.find(resumeId, caller, peer.source.address)
   const { name, role, capability } = caller
   const action: Action = { kind: 'authenticate', name, isNew: resumed === undefined }
   const verdict = peer.decide(requestFacts(call), action, { kind: 'known', name, role, capability })
@@ -83,7 +105,10 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
   }
   const session = resumed === undefined ? createSession(peer, caller, now) : takeBack(peer, resumed, now)
   if (session === undefined) return peer.transport.reset()
-  const window = Math.min(Math.max(request.window ?? INITIAL_WINDOW_BYTES, MIN_WINDOW_BYTES), MAX_WINDOW_BYTES)
+  const window = Math.min(
+    Math.max(request.window ?? INITIAL_WINDOW_BYTES, MIN_WINDOW_BYTES),
+    MAX_WINDOW_BYTES,
+  )
   peer.becomeKnown(caller, session, window)
   const set = capabilityOf(rooms, capability)
   peer.connection.end(
@@ -144,14 +169,18 @@ function renew(peer: Peer, call: Call): void {
 /** A method that only tells. */
 function telling(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
   return (peer, call) => {
-    if (isPermitted(peer, call, { kind: 'read', method: call.method.name })) peer.connection.end(call.streamId, answer(peer))
+    if (isPermitted(peer, call, { kind: 'read', method: call.method.name }))
+      peer.connection.end(call.streamId, answer(peer))
   }
 }
 
 /** The caller's own execution; an operator's reach is all of them. */
 function reachable(peer: Peer, id: string): Execution | undefined {
   const { executions } = peer.rooms
-  return executions.find(peer.caller?.name ?? '', id) ?? (peer.caller?.role === 'operator' ? executions.findAnywhere(id) : undefined)
+  return (
+    executions.find(peer.caller?.name ?? '', id) ??
+    (peer.caller?.role === 'operator' ? executions.findAnywhere(id) : undefined)
+  )
 }
 
 const NAMED_SIGNALS: readonly number[] = [2, 15, 9, 1]
@@ -163,14 +192,22 @@ export function posixSignal(wire: number): number | undefined {
 }
 
 function signal(peer: Peer, call: Call): void {
-  const request = call.message.ok ? (call.message.value as { execution_id: Uint8Array; signal: number }) : undefined
+  const request = call.message.ok
+    ? (call.message.value as { execution_id: Uint8Array; signal: number })
+    : undefined
   const number = request === undefined ? undefined : posixSignal(request.signal)
   const id = request === undefined ? '' : encodeHex(request.execution_id)
   const action: Action = { kind: 'signal', executionId: id, signal: number ?? 0 }
-  const verdict = peer.decide(requestFacts(call, number === undefined ? 'signal is not one of the numbers of section 3' : ''), action)
+  const verdict = peer.decide(
+    requestFacts(call, number === undefined ? 'signal is not one of the numbers of section 3' : ''),
+    action,
+  )
   if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
   const execution = reachable(peer, id)
-  const done = execution !== undefined && number !== undefined && peer.rooms.executions.signal(execution, number, verdict.warrant, action)
+  const done =
+    execution !== undefined &&
+    number !== undefined &&
+    peer.rooms.executions.signal(execution, number, verdict.warrant, action)
   answerReach(peer, call, execution, done)
 }
 
@@ -181,12 +218,24 @@ function cancel(peer: Peer, call: Call): void {
   const verdict = peer.decide(requestFacts(call), action)
   if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
   const execution = reachable(peer, id)
-  answerReach(peer, call, execution, execution !== undefined && peer.rooms.executions.cancel(execution, verdict.warrant, action))
+  answerReach(
+    peer,
+    call,
+    execution,
+    execution !== undefined && peer.rooms.executions.cancel(execution, verdict.warrant, action),
+  )
 }
 
 function answerReach(peer: Peer, call: Call, execution: Execution | undefined, done: boolean): void {
-  if (done) return peer.connection.end(call.streamId, m.outcome.encode({ success: true, message: 'The signal was delivered.' }))
-  const text = execution === undefined ? 'There is no such execution.' : 'The execution has ended; there is nothing to signal.'
+  if (done)
+    return peer.connection.end(
+      call.streamId,
+      m.outcome.encode({ success: true, message: 'The signal was delivered.' }),
+    )
+  const text =
+    execution === undefined
+      ? 'There is no such execution.'
+      : 'The execution has ended; there is nothing to signal.'
   peer.connection.fail(call.streamId, 'PROCESS_NOT_FOUND', text)
 }
 
@@ -212,9 +261,14 @@ function summary(execution: Execution): m.ExecutionSummaryInput {
 
 /** Newest first, and only as many as one frame holds. */
 function listExecutions(peer: Peer): ReturnType<typeof m.executionList.encode> {
-  const all = peer.rooms.executions.list(peer.caller?.role === 'operator' ? undefined : (peer.caller?.name ?? ''))
+  const all = peer.rooms.executions.list(
+    peer.caller?.role === 'operator' ? undefined : (peer.caller?.name ?? ''),
+  )
   const executions = all.reverse().slice(0, SHOWN_EXECUTIONS).map(summary)
-  return m.executionList.encode({ executions: executions as readonly m.ExecutionSummary[], total: all.length })
+  return m.executionList.encode({
+    executions: executions as readonly m.ExecutionSummary[],
+    total: all.length,
+  })
 }
 
 function ping(peer: Peer): ReturnType<typeof m.pingResponse.encode> {
@@ -253,7 +307,11 @@ function capabilities(peer: Peer): ReturnType<typeof m.capabilities.encode> {
 
 function auditPublicKey(peer: Peer): ReturnType<typeof m.auditPublicKey.encode> {
   const { audit } = peer.rooms
-  return m.auditPublicKey.encode({ public_key: audit.publicKey, key_fingerprint: audit.keyFingerprint, epoch: audit.epoch })
+  return m.auditPublicKey.encode({
+    public_key: audit.publicKey,
+    key_fingerprint: audit.keyFingerprint,
+    epoch: audit.epoch,
+  })
 }
 
 /** Files are moved inside a branch only; without one the daemon touches none. */
@@ -288,7 +346,11 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
 
 /** Answers one request. Throws only for defects and for an audit that cannot be written. */
 export function handle(peer: Peer, call: Call): void {
-  if (peer.caller !== undefined || call.method.name === 'Authenticate') return HANDLERS[call.method.name](peer, call)
+  if (peer.caller !== undefined || call.method.name === 'Authenticate')
+    return HANDLERS[call.method.name](peer, call)
   // Before Authenticate there is only one answer, whatever was asked and however well.
-  peer.refuse(peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined), call)
+  peer.refuse(
+    peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined),
+    call,
+  )
 }

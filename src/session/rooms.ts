@@ -92,7 +92,8 @@ function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
 
 /** Refusals of people whom nobody knows are counted, not written one by one: a scanner must not fill the disk. */
 function isWrittenAlone(facts: Facts, verdict: Verdict): boolean {
-  if (facts.action?.kind === 'read' && verdict.kind === 'response' && verdict.response === 'EXECUTE') return false
+  if (facts.action?.kind === 'read' && verdict.kind === 'response' && verdict.response === 'EXECUTE')
+    return false
   return facts.identity.kind === 'known' || facts.identity.kind === 'failed'
 }
 

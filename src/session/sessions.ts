@@ -13,10 +13,18 @@ export type SessionState = 'CREATED' | 'ACTIVE' | 'EXECUTING' | 'EXPIRED' | 'DES
 export type SessionEvent = 'authenticated' | 'started' | 'all_ended' | 'time_out' | 'renewed' | 'destroyed'
 
 /** Absent: the event means nothing in that state and changes nothing. */
-export const SESSION_TABLE: Readonly<Record<SessionState, Readonly<Partial<Record<SessionEvent, SessionState>>>>> = Object.freeze({
+export const SESSION_TABLE: Readonly<
+  Record<SessionState, Readonly<Partial<Record<SessionEvent, SessionState>>>>
+> = Object.freeze({
   CREATED: { authenticated: 'ACTIVE', destroyed: 'DESTROYED' },
   ACTIVE: { started: 'EXECUTING', time_out: 'EXPIRED', renewed: 'ACTIVE', destroyed: 'DESTROYED' },
-  EXECUTING: { started: 'EXECUTING', all_ended: 'ACTIVE', time_out: 'EXPIRED', renewed: 'EXECUTING', destroyed: 'DESTROYED' },
+  EXECUTING: {
+    started: 'EXECUTING',
+    all_ended: 'ACTIVE',
+    time_out: 'EXPIRED',
+    renewed: 'EXECUTING',
+    destroyed: 'DESTROYED',
+  },
   EXPIRED: { renewed: 'ACTIVE', all_ended: 'EXPIRED', destroyed: 'DESTROYED' },
   DESTROYED: {},
 })
@@ -37,9 +45,17 @@ export type Session = {
   lastSeenMs: number
 }
 
-export type SessionChange = { readonly session: Session; readonly from: SessionState; readonly to: SessionState }
+export type SessionChange = {
+  readonly session: Session
+  readonly from: SessionState
+  readonly to: SessionState
+}
 
-export type SessionLimits = { readonly maxSessions: number; readonly maxDurationMs: number; readonly bindAddress: boolean }
+export type SessionLimits = {
+  readonly maxSessions: number
+  readonly maxDurationMs: number
+  readonly bindAddress: boolean
+}
 
 export type Sessions = {
   readonly size: number
@@ -80,7 +96,8 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
   function longestAway(): Session | undefined {
     let oldest: Session | undefined
     for (const session of sessions.values()) {
-      if (isIdle(session) && (oldest === undefined || session.lastSeenMs < oldest.lastSeenMs)) oldest = session
+      if (isIdle(session) && (oldest === undefined || session.lastSeenMs < oldest.lastSeenMs))
+        oldest = session
     }
     return oldest
   }
@@ -129,7 +146,11 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
     tick(nowMs) {
       for (const session of sessions.values()) {
         if (session.state !== 'EXPIRED' && nowMs >= session.expiresAtMs) apply(session, 'time_out', nowMs)
-        else if (session.state === 'EXPIRED' && isIdle(session) && nowMs >= session.expiresAtMs + SESSION_KEPT_EXPIRED_MS) {
+        else if (
+          session.state === 'EXPIRED' &&
+          isIdle(session) &&
+          nowMs >= session.expiresAtMs + SESSION_KEPT_EXPIRED_MS
+        ) {
           apply(session, 'destroyed', nowMs)
         }
       }

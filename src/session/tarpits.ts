@@ -24,10 +24,14 @@ export type Tarpits = {
 
 export function createTarpits(limits: TarpitLimits, clock: Clock, random: Random): Tarpits {
   // A StreamResponse {1: 0, 2: noise} on the stream that a client opens first, whole and ready to send.
-  const frame = encodeFrame(1, 'MSG', new Map<number, number | Uint8Array>([
-    [1, 0],
-    [2, random.bytes(limits.chunkBytes)],
-  ]))
+  const frame = encodeFrame(
+    1,
+    'MSG',
+    new Map<number, number | Uint8Array>([
+      [1, 0],
+      [2, random.bytes(limits.chunkBytes)],
+    ]),
+  )
   const chunks = Math.max(1, Math.floor(limits.totalBytes / limits.chunkBytes))
   let held = 0
 

@@ -50,7 +50,9 @@ export function holdViScreen(peer: Peer, call: Call): void {
   peer.join(call.streamId, user)
 
   if (call.method.name !== 'ExecuteStream') return
-  const asked = call.message.ok ? (call.message.value as { readonly execution_id?: Uint8Array }).execution_id : undefined
+  const asked = call.message.ok
+    ? (call.message.value as { readonly execution_id?: Uint8Array }).execution_id
+    : undefined
   const execution_id = asked ?? rooms.random.bytes(EXECUTION_ID_BYTES)
   connection.message(call.streamId, streamResponse.encode({ source: SYSTEM, execution_id }))
   const data = viScreen()

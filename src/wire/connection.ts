@@ -8,9 +8,22 @@
 import type { CborValue } from '../base/cbor.ts'
 import type { Code } from '../errors.ts'
 import { CODES } from '../errors.ts'
-import { FRAME_BYTES, INITIAL_WINDOW_BYTES, UNAUTHENTICATED_FRAME_BYTES, UNAUTHENTICATED_TOTAL_BYTES } from '../limits.ts'
+import {
+  FRAME_BYTES,
+  INITIAL_WINDOW_BYTES,
+  UNAUTHENTICATED_FRAME_BYTES,
+  UNAUTHENTICATED_TOTAL_BYTES,
+} from '../limits.ts'
 import { createDeframer } from './deframer.ts'
-import { asUnsigned, type CopyOut, encodeFrame, encodeOutputFrame, type Frame, type KindName, readFrame } from './frame.ts'
+import {
+  asUnsigned,
+  type CopyOut,
+  encodeFrame,
+  encodeOutputFrame,
+  type Frame,
+  type KindName,
+  readFrame,
+} from './frame.ts'
 import { type Status, status } from './messages.ts'
 import { type Method, methodByNumber } from './methods.ts'
 import { type AnyMessage, type Problem, readMessage } from './schema.ts'
@@ -28,13 +41,47 @@ type PhaseTable = Readonly<Record<Exclude<Phase, 'dead'>, Readonly<Partial<Recor
 export const PHASES: Readonly<Record<Role, PhaseTable>> = Object.freeze({
   daemon: {
     silent: { OPEN: 'take', MSG: 'take', END: 'take', RESET: 'take' },
-    open: { OPEN: 'take', MSG: 'take', END: 'take', CREDIT: 'take', RESET: 'take', PING: 'take', PONG: 'take' },
-    draining: { OPEN: 'refuse', MSG: 'take', END: 'take', CREDIT: 'take', RESET: 'take', PING: 'take', PONG: 'take' },
+    open: {
+      OPEN: 'take',
+      MSG: 'take',
+      END: 'take',
+      CREDIT: 'take',
+      RESET: 'take',
+      PING: 'take',
+      PONG: 'take',
+    },
+    draining: {
+      OPEN: 'refuse',
+      MSG: 'take',
+      END: 'take',
+      CREDIT: 'take',
+      RESET: 'take',
+      PING: 'take',
+      PONG: 'take',
+    },
   },
   client: {
     silent: { MSG: 'take', END: 'take', STATUS: 'take', GOAWAY: 'take' },
-    open: { MSG: 'take', END: 'take', STATUS: 'take', CREDIT: 'take', RESET: 'take', PING: 'take', PONG: 'take', GOAWAY: 'take' },
-    draining: { MSG: 'take', END: 'take', STATUS: 'take', CREDIT: 'take', RESET: 'take', PING: 'take', PONG: 'take', GOAWAY: 'take' },
+    open: {
+      MSG: 'take',
+      END: 'take',
+      STATUS: 'take',
+      CREDIT: 'take',
+      RESET: 'take',
+      PING: 'take',
+      PONG: 'take',
+      GOAWAY: 'take',
+    },
+    draining: {
+      MSG: 'take',
+      END: 'take',
+      STATUS: 'take',
+      CREDIT: 'take',
+      RESET: 'take',
+      PING: 'take',
+      PONG: 'take',
+      GOAWAY: 'take',
+    },
   },
 } as const)
 
@@ -44,11 +91,26 @@ export type ReadPayload =
 
 export type ConnectionEvent =
   /** Daemon: a stream was opened. `method` undefined: the number is not in the table; the stream is not open. */
-  | { readonly kind: 'opened'; readonly stream: number; readonly method: Method; readonly message: ReadPayload }
+  | {
+      readonly kind: 'opened'
+      readonly stream: number
+      readonly method: Method
+      readonly message: ReadPayload
+    }
   | { readonly kind: 'unknown_method'; readonly stream: number; readonly number: number }
-  | { readonly kind: 'message'; readonly stream: Stream; readonly message: ReadPayload; readonly dataBytes: number }
+  | {
+      readonly kind: 'message'
+      readonly stream: Stream
+      readonly message: ReadPayload
+      readonly dataBytes: number
+    }
   /** `message` undefined: END without a payload. */
-  | { readonly kind: 'ended'; readonly stream: Stream; readonly message: ReadPayload | undefined; readonly dataBytes: number }
+  | {
+      readonly kind: 'ended'
+      readonly stream: Stream
+      readonly message: ReadPayload | undefined
+      readonly dataBytes: number
+    }
   | { readonly kind: 'status'; readonly stream: Stream; readonly status: Status }
   /** More may be sent on this stream than before. */
   | { readonly kind: 'credit'; readonly stream: Stream }
@@ -84,7 +146,14 @@ export type Connection = {
   /** Lets the peer send `bytes` more on this stream than it was allowed so far. */
   grant(id: number, bytes: number): void
   /** The frame of the hot path, written into `target` (see encodeOutputFrame); counts the credit, returns the length. */
-  output(target: Uint8Array, id: number, source: number, offset: number, dataBytes: number, copyOut: CopyOut): number
+  output(
+    target: Uint8Array,
+    id: number,
+    source: number,
+    offset: number,
+    dataBytes: number,
+    copyOut: CopyOut,
+  ): number
   ping(): void
   /** Sends GOAWAY; streams already open may finish. */
   goAway(code: Code, text: string): void
@@ -99,7 +168,12 @@ function dataIn(payload: unknown, key: number | undefined): number {
   return data instanceof Uint8Array ? data.length : 0
 }
 
-function statusFrame(id: number, code: Code, text: string, details?: ReadonlyMap<number, number>): Uint8Array {
+function statusFrame(
+  id: number,
+  code: Code,
+  text: string,
+  details?: ReadonlyMap<number, number>,
+): Uint8Array {
   return encodeFrame(id, 'STATUS', status.encode({ code: CODES[code].number, text, details }))
 }
 
@@ -138,7 +212,8 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
   }
 
   function read(type: AnyMessage | undefined, payload: unknown): ReadPayload {
-    if (type === undefined) return { ok: false, problems: [{ path: 'payload', problem: 'is not expected here' }] }
+    if (type === undefined)
+      return { ok: false, problems: [{ path: 'payload', problem: 'is not expected here' }] }
     return readMessage(type, payload, strictness)
   }
 
@@ -169,7 +244,8 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
         return transmit(encodeFrame(0, 'PONG', nonce))
       }
       case 'PONG':
-        if (!pingInFlight || asUnsigned(frame.payload) !== pingNonce) return fatal('a PONG that answers nothing')
+        if (!pingInFlight || asUnsigned(frame.payload) !== pingNonce)
+          return fatal('a PONG that answers nothing')
         pingInFlight = false
         return tell({ kind: 'pong' })
       case 'GOAWAY': {
@@ -192,7 +268,8 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
     }
     const more =
       method.requestMore !== undefined &&
-      (method.moreKey === undefined || (frame.payload instanceof Map && frame.payload.get(method.moreKey) === true))
+      (method.moreKey === undefined ||
+        (frame.payload instanceof Map && frame.payload.get(method.moreKey) === true))
     const problem = streams.open(frame.stream, method, more, windowBytes)
     if (problem !== undefined) return fatal(problem)
     tell({ kind: 'opened', stream: frame.stream, method, message: read(method.request, frame.payload) })
@@ -202,7 +279,11 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
     const stream = streams.get(frame.stream)
     if (stream === undefined) {
       // Frames that were on their way when we closed the stream are no fault of the peer.
-      if (streams.isPast(frame.stream) || (role === 'client' && frame.stream < nextId && frame.stream % 2 === 1)) return
+      if (
+        streams.isPast(frame.stream) ||
+        (role === 'client' && frame.stream < nextId && frame.stream % 2 === 1)
+      )
+        return
       return fatal(`a ${frame.kind} on a stream that was never open`)
     }
     switch (frame.kind) {
@@ -234,7 +315,10 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
     if (!stream.remoteOpen) return fatal(`a ${frame.kind} after the end of its side`)
     const { method } = stream
     const isEnd = frame.kind === 'END'
-    const dataBytes = dataIn(frame.payload, role === 'daemon' ? method.requestDataKey : method.responseDataKey)
+    const dataBytes = dataIn(
+      frame.payload,
+      role === 'daemon' ? method.requestDataKey : method.responseDataKey,
+    )
     stream.receivedBytes += dataBytes
     if (stream.receivedBytes > stream.receiveLimitBytes) return fatal('data past the credit')
     if (!isEnd) {

@@ -36,10 +36,12 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
   let partial: Uint8Array | undefined
   let filled = -1
 
-  function fail(problem: string): void {
+  /** -1, the position that a failed head has. */
+  function fail(problem: string): -1 {
     dead = true
     partial = undefined
     tell({ kind: 'fail', problem })
+    return -1
   }
 
   function bodyComplete(body: Uint8Array): void {
@@ -53,9 +55,9 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
     let at = from
     if (headLeft === -1) {
       const initial = chunk[at++] ?? 0
-      if (initial >> 5 !== BYTE_STRING) return fail('a frame that is no byte string'), -1
+      if (initial >> 5 !== BYTE_STRING) return (fail('a frame that is no byte string'), -1)
       const additional = initial & 31
-      if (additional > 27) return fail('a frame of indefinite or reserved length'), -1
+      if (additional > 27) return (fail('a frame of indefinite or reserved length'), -1)
       headWidth = additional < 24 ? 0 : 1 << (additional - 24)
       headLeft = headWidth
       length = headWidth === 0 ? additional : 0
@@ -65,10 +67,19 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
       headLeft--
     }
     if (headLeft > 0) return at
-    const least = headWidth === 0 ? 0 : headWidth === 1 ? 24 : headWidth === 2 ? 0x100 : headWidth === 4 ? 0x1_0000 : 2 ** 32
-    if (length < least) return fail('a frame length that is not the shortest'), -1
-    if (length > limitBytes()) return fail('a frame over the limit'), -1
-    if (length === 0) return fail('an empty frame'), -1
+    const least =
+      headWidth === 0
+        ? 0
+        : headWidth === 1
+          ? 24
+          : headWidth === 2
+            ? 0x100
+            : headWidth === 4
+              ? 0x1_0000
+              : 2 ** 32
+    if (length < least) return (fail('a frame length that is not the shortest'), -1)
+    if (length > limitBytes()) return (fail('a frame over the limit'), -1)
+    if (length === 0) return (fail('an empty frame'), -1)
     filled = 0
     return at
   }

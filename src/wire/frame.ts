@@ -35,7 +35,9 @@ export type Frame = {
   readonly payload: unknown
 }
 
-export type ReadFrame = { readonly ok: true; readonly frame: Frame } | { readonly ok: false; readonly problem: string }
+export type ReadFrame =
+  | { readonly ok: true; readonly frame: Frame }
+  | { readonly ok: false; readonly problem: string }
 
 /** Elements of the body, method and payload included, and whether the stream is 0, by kind. */
 const SHAPES = Object.freeze({
@@ -74,8 +76,10 @@ export function readFrame(body: Uint8Array): ReadFrame {
   const kind = NAMES[number]
   if (kind === undefined) return bad('an unknown kind')
   const shape = SHAPES[kind]
-  if (parts.length < shape.least || parts.length > shape.most) return bad(`a ${kind} with ${parts.length} elements`)
-  if (shape.connection !== (stream === 0)) return bad(`a ${kind} on ${stream === 0 ? 'stream 0' : 'a stream'}`)
+  if (parts.length < shape.least || parts.length > shape.most)
+    return bad(`a ${kind} with ${parts.length} elements`)
+  if (shape.connection !== (stream === 0))
+    return bad(`a ${kind} on ${stream === 0 ? 'stream 0' : 'a stream'}`)
   const method = kind === 'OPEN' ? asUnsigned(parts[2]) : undefined
   if (kind === 'OPEN' && method === undefined) return bad('a method that is no unsigned integer')
   return { ok: true, frame: { stream, kind, method, payload: parts[kind === 'OPEN' ? 3 : 2] } }
@@ -91,7 +95,12 @@ function enframe(body: Uint8Array): Uint8Array {
 }
 
 /** One frame, ready to send. `payload` undefined: the frame has none (END, RESET). */
-export function encodeFrame(stream: number, kind: KindName, payload?: CborValue, method?: number): Uint8Array {
+export function encodeFrame(
+  stream: number,
+  kind: KindName,
+  payload?: CborValue,
+  method?: number,
+): Uint8Array {
   const body: CborValue[] = [stream, KIND[kind]]
   if (method !== undefined) body.push(method)
   if (payload !== undefined) body.push(payload)
@@ -118,7 +127,16 @@ export function encodeOutputFrame(
   copyOut: CopyOut,
 ): number {
   const bodyBytes =
-    1 + headBytes(stream) + 1 + 1 + (source === 0 ? 0 : 2) + 1 + headBytes(dataBytes) + dataBytes + 1 + headBytes(offset)
+    1 +
+    headBytes(stream) +
+    1 +
+    1 +
+    (source === 0 ? 0 : 2) +
+    1 +
+    headBytes(dataBytes) +
+    dataBytes +
+    1 +
+    headBytes(offset)
   let at = writeHead(target, 0, 2, bodyBytes)
   at = writeHead(target, at, 4, 3)
   at = writeHead(target, at, 0, stream)

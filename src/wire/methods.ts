@@ -41,7 +41,13 @@ export type Method = {
   readonly responseDataKey: number | undefined
 }
 
-type Unary = { number: number; name: MethodName; request: AnyMessage; response: AnyMessage; audience?: 'operator' }
+type Unary = {
+  number: number
+  name: MethodName
+  request: AnyMessage
+  response: AnyMessage
+  audience?: 'operator'
+}
 
 function unary({ number, name, request, response, audience }: Unary): Method {
   return Object.freeze({
@@ -92,7 +98,12 @@ export const METHODS: readonly Method[] = Object.freeze([
   unary({ number: 4, name: 'Signal', request: m.signalRequest, response: m.outcome }),
   Object.freeze({ number: 5, name: 'FileUpload', ...upload } as const),
   Object.freeze({
-    ...unary({ number: 6, name: 'FileDownload', request: m.fileDownloadRequest, response: m.fileDownloadEnd }),
+    ...unary({
+      number: 6,
+      name: 'FileDownload',
+      request: m.fileDownloadRequest,
+      response: m.fileDownloadEnd,
+    }),
     responseMore: m.fileChunk,
     responseDataKey: 2,
   }),

@@ -68,7 +68,11 @@ export function bytes(least: number, most: number = least): Type<Uint8Array> {
     read(value, path, reading) {
       if (!(value instanceof Uint8Array)) return refuse(reading, path, 'must be a byte string')
       if (value.length < least || value.length > most)
-        return refuse(reading, path, least === most ? `must be ${least} bytes` : `must be ${least} to ${most} bytes`)
+        return refuse(
+          reading,
+          path,
+          least === most ? `must be ${least} bytes` : `must be ${least} to ${most} bytes`,
+        )
       return value.slice()
     },
     write: (value) => value,
@@ -101,7 +105,11 @@ export function listOf<T>(member: Type<T>, most: number): Type<readonly T[]> {
 }
 
 /** A map from text to text, of at most `most` entries. */
-export function textMap(key: Type<string>, value: Type<string>, most: number): Type<ReadonlyMap<string, string>> {
+export function textMap(
+  key: Type<string>,
+  value: Type<string>,
+  most: number,
+): Type<ReadonlyMap<string, string>> {
   return {
     cddl: `{0*${most} ${key.cddl} => ${value.cddl}}`,
     read(raw, path, reading) {
@@ -132,7 +140,8 @@ export function countMap(most: number): Type<ReadonlyMap<number, number>> {
       for (const [k, v] of raw) {
         const key = asUnsigned(k)
         const count = asUnsigned(v)
-        if (key === undefined || count === undefined) return refuse(reading, path, 'must map numbers to numbers')
+        if (key === undefined || count === undefined)
+          return refuse(reading, path, 'must map numbers to numbers')
         result.set(key, count)
       }
       return result
@@ -166,8 +175,12 @@ export function defaulted<T>(key: number, type: Type<T>, fallback: T, says = '')
 // biome-ignore lint/suspicious/noExplicitAny: a table of fields of many types; each keeps its own through inference
 type Fields = Readonly<Record<string, Field<any, Presence>>>
 type TypeIn<F> = F extends Field<infer T, Presence> ? T : never
-type NamesWith<F extends Fields, P extends Presence> = { [K in keyof F]: F[K] extends Field<infer _, infer Q> ? (Q extends P ? K : never) : never }[keyof F]
-type MessageIn<F extends Fields> = { readonly [K in NamesWith<F, 'required' | 'defaulted'>]: TypeIn<F[K]> } & {
+type NamesWith<F extends Fields, P extends Presence> = {
+  [K in keyof F]: F[K] extends Field<infer _, infer Q> ? (Q extends P ? K : never) : never
+}[keyof F]
+type MessageIn<F extends Fields> = {
+  readonly [K in NamesWith<F, 'required' | 'defaulted'>]: TypeIn<F[K]>
+} & {
   readonly [K in NamesWith<F, 'optional'>]?: TypeIn<F[K]> | undefined
 }
 /** What a writer takes: defaulted fields may be left out. */
@@ -230,15 +243,28 @@ export function message<F extends Fields>(name: string, fields: F): Message<F> {
       const strangers = [...raw.keys()].filter((key) => typeof key !== 'number' || !byKey.has(key))
       // A text key is a peer's own bytes: it is counted, not repeated.
       const numbers = strangers.filter((key) => typeof key === 'number').slice(0, 8)
-      refuse(reading, path === '' ? name : path, `has ${strangers.length} unknown key(s): ${numbers.join(', ') || 'not integers'}`)
+      refuse(
+        reading,
+        path === '' ? name : path,
+        `has ${strangers.length} unknown key(s): ${numbers.join(', ') || 'not integers'}`,
+      )
     }
     return result as MessageIn<F>
   }
 
-  return { name, fields, encode, read, write: encode as unknown as (value: MessageIn<F>) => CborValue, cddl: name }
+  return {
+    name,
+    fields,
+    encode,
+    read,
+    write: encode as unknown as (value: MessageIn<F>) => CborValue,
+    cddl: name,
+  }
 }
 
-export type ReadMessage<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly Problem[] }
+export type ReadMessage<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
 
 /** Reads a frame's payload as `type`; every bad path is named. An absent payload reads as the empty message. */
 export function readMessage<T>(type: Type<T>, payload: unknown, strictness: Strictness): ReadMessage<T> {

@@ -3,6 +3,7 @@ import {
   dependencyRows,
   evaluators,
   foreignImports,
+  hiddenLookups,
   type Metafile,
   namedPackages,
   oversized,
@@ -70,6 +71,24 @@ t.test('what stays an import must be Node, and nothing that loads code', (t) => 
     const problems = foreignImports(metafile([], [external(path), external(path)]))
     t.equal(problems.length, 1, path)
     t.match(problems[0], path)
+  }
+  t.end()
+})
+
+t.test('modules of Node that are loaded late are held to the same', (t) => {
+  t.strictSame(foreignImports(metafile(['builtin:node:tls', 'src/main.ts'])), [])
+  t.match(foreignImports(metafile(['builtin:node:vm']))[0], 'node:vm')
+  t.strictSame(
+    hiddenLookups('a=process.getBuiltinModule("node:tls"),b=process.getBuiltinModule?.("node:ffi")'),
+    [],
+  )
+  for (const bad of [
+    'getBuiltinModule("node:module")',
+    'getBuiltinModule(name)',
+    'getBuiltinModule?.("fs")',
+    'getBuiltinModule(`node:vm`)',
+  ]) {
+    t.equal(hiddenLookups(`process.${bad}`).length, 1, bad)
   }
   t.end()
 })

@@ -79,6 +79,17 @@ t.test('the bundle runs alone, with its version and its launcher inside', async 
   t.equal(execFileSync(process.execPath, [alone], { encoding: 'utf8' }), '1.2.3 3 string\nlaunched\n')
 })
 
+t.test('modules of Node are loaded by the file that needs them, not at the start', async (t) => {
+  const root = t.testdir()
+  const main = "if (process.argv[2] === 'tls') console.log(typeof (await import('./late.node.ts')).connect)\n"
+  const sources = sample(root, main)
+  writeFileSync(join(root, 'src/late.node.ts'), "import { connect } from 'node:tls'\nexport { connect }\n")
+  await build(sources)
+  const bundle = join(root, 'dist/sass-edge.mjs')
+  t.notMatch(readFileSync(bundle, 'utf8'), /from ?"node:/)
+  t.match(execFileSync(process.execPath, [bundle, 'tls'], { encoding: 'utf8' }), 'function')
+})
+
 t.test('two builds of the same sources are the same bytes', async (t) => {
   const root = t.testdir({ a: {}, b: {} })
   await build(sample(join(root, 'a')))
@@ -122,6 +133,7 @@ t.test('a build that fails leaves the last one as it was', async (t) => {
     ['export const e = (0, eval)("1")', /uses eval/],
     ["import { createRequire } from 'node:module'\ncreateRequire(import.meta.url)('fs')", /node:module/],
     ["import vm from 'node:vm'\nvm.runInThisContext('1')", /node:vm/],
+    ["process.getBuiltinModule('node:' + 'vm')", /looks up the builtin module/],
     ["import * as fc from 'fast-check'\nconsole.log(fc)", /package fast-check/],
     ["import fs from 'fs'\nconsole.log(fs)", /imports fs at run time/],
     ["import './not-there.ts'", /not-there/],

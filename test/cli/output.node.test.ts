@@ -22,7 +22,12 @@ t.test('results go to stdout as lines or as one object, notes and warnings to st
 t.test('an error that is none of ours is told as what it is', async (t) => {
   const run = child('createOutput(true, {}).error(new TypeError("boom"))')
   t.match(JSON.parse(run.stdout), { error: 'INTERNAL', reason: /boom/ })
-  t.match(run.stderr, /^sass-edge: Something happened that should not: boom\n$/)
+  t.match(
+    run.stderr,
+    /^sass-edge: Something happened that should not, namely boom: set SASS_EDGE_TRACE=1 .*\n$/,
+  )
+  const traced = child('createOutput(false, { SASS_EDGE_TRACE: "1" }).error(new TypeError("boom"))')
+  t.match(traced.stderr, /\nTypeError: boom\n {4}at /)
 })
 
 t.test('writes all of a large text into a slow pipe, and survives a reader that goes away', async (t) => {

@@ -9,7 +9,10 @@ export type Run = { readonly code: number | null; readonly stdout: string; reado
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
-/** The end of `sass-edge ...words` in `cwd`; HOME is `cwd` too, so nothing of this user is read or written. */
+/**
+ * The end of `sass-edge ...words` in `cwd`. HOME is `cwd` too, so nothing of this user is read or written; a
+ * configuration in a directory too deep for a socket names one in /tmp, which no command here makes.
+ */
 export function runMain(
   cwd: string,
   words: readonly string[],
@@ -18,7 +21,7 @@ export function runMain(
   const { promise, resolve, reject } = Promise.withResolvers<Run>()
   const child = spawn(process.execPath, [MAIN, ...words], {
     cwd,
-    env: { PATH: process.env['PATH'] ?? '', HOME: cwd, ...environment },
+    env: { PATH: process.env['PATH'] ?? '', HOME: cwd, XDG_RUNTIME_DIR: '/tmp', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const out: Buffer[] = []

@@ -65,7 +65,7 @@ t.test('overwrites neither half and writes nothing where one is there', async (t
   t.equal(readFileSync(join(directory, 'a.key'), 'utf8'), 'old')
 })
 
-t.test('a private key of any other mode is refused with the chmod to run (SA-25)', async (t) => {
+t.test('a private key of any other mode is refused with the chmod to run (SA-45)', async (t) => {
   const base = join(t.testdir({}), 'agent')
   createKeyFiles(base)
   for (const mode of [0o644, 0o640, 0o660, 0o400, 0o700, 0o4600]) {
@@ -86,7 +86,7 @@ t.test('the chmod to run can be pasted whatever the path', async (t) => {
   t.throws(() => readPrivateKey(`${base}.key`), { message: /run chmod 600 '.*it'\\''s here\/k\.key'/ })
 })
 
-t.test('refuses links, directories, other sizes and files that are not there', async (t) => {
+t.test('refuses links, directories, other sizes and files that are not there (SA-48)', async (t) => {
   const directory = t.testdir({ dir: {} })
   createKeyFiles(join(directory, 'real'))
   symlinkSync('real.key', join(directory, 'link.key'))

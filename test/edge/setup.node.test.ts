@@ -6,9 +6,12 @@ import { loadConfig } from '../../src/edge/config-file.node.ts'
 import { publicKeyFromSeed, readPrivateKey, readPublicKey } from '../../src/edge/key-file.node.ts'
 import { makeInstallation } from '../../src/edge/setup.node.ts'
 
+/** The path of a test's directory may be too long for a socket. */
+const environment = { XDG_RUNTIME_DIR: '/run/user/1' }
+
 t.test('makes a complete installation that loads, on loopback, with its keys in place', async (t) => {
   const parent = t.testdir({})
-  const made = makeInstallation(join(parent, 'edge'))
+  const made = makeInstallation(join(parent, 'edge'), { environment })
   const { config } = loadConfig(made.configPath)
   t.equal(statSync(made.directory).mode & 0o777, 0o700)
   t.equal(config.listen.address, '127.0.0.1')
@@ -40,6 +43,7 @@ t.test(
     const workspaceRoot = join(parent, 'work')
     const made = makeInstallation(join(workspaceRoot, '.sass-edge'), {
       agentName: 'ci',
+      environment,
       address: '::1',
       port: 0,
       workspaceRoot,
@@ -56,7 +60,7 @@ t.test(
 
 t.test('never overwrites: a second call says what is there and changes nothing', async (t) => {
   const directory = join(t.testdir({}), 'edge')
-  const made = makeInstallation(directory)
+  const made = makeInstallation(directory, { environment })
   const before = readFileSync(made.configPath, 'utf8')
   t.throws(() => makeInstallation(directory), {
     code: 'USAGE',
@@ -69,7 +73,7 @@ t.test(
   'an existing directory gets the installation beside what it holds, unless a part is there',
   async (t) => {
     const parent = t.testdir({ full: { 'README.md': 'mine' }, taken: { keys: { 'x.key': 'mine' } } })
-    const made = makeInstallation(join(parent, 'full'))
+    const made = makeInstallation(join(parent, 'full'), { environment })
     loadConfig(made.configPath)
     t.same(readdirSync(join(parent, 'full')).sort(), [
       'README.md',
@@ -119,8 +123,10 @@ t.test('a directory too deep for a socket gets one elsewhere, or is refused with
     t.match(config.listen.admin_socket, /^\/run\/sass-edge-[0-9a-f]{12}\.sock$/)
     return
   }
-  const made = makeInstallation(directory, { environment: { XDG_RUNTIME_DIR: '/run/user/1' } })
+  const made = makeInstallation(directory, { environment })
   t.match(loadConfig(made.configPath).config.listen.admin_socket, /^\/run\/user\/1\/sass-edge-/)
+  const atHome = makeInstallation(`${directory}h`, { environment: { HOME: '/home/x' } })
+  t.match(loadConfig(atHome.configPath).config.listen.admin_socket, /^\/home\/x\/\.sass-edge-/)
   t.throws(() => makeInstallation(`${directory}y`), {
     code: 'STATE_UNWRITABLE',
     message: /too long for a Unix socket/,

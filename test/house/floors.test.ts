@@ -151,6 +151,10 @@ t.test('one file calls into the C library, one ends the process', (t) => {
       : [],
   )
   t.strictSame(
+    occurrences(/.*\bgetBuiltinModule\b.*/g, (path) => path === 'src/sandbox/syscalls.node.ts'),
+    [],
+  )
+  t.strictSame(
     occurrences(/.*\bprocess\.(exit|abort|reallyExit)\b(?!Code).*/g, (path) => path === 'src/main.ts'),
     [],
   )

@@ -165,6 +165,24 @@ t.test('more starts at once than the launcher has slots for fail with EAGAIN, th
   t.same([...new Set(refused.map((outcome) => outcome.errno))], [11])
 })
 
+t.test('with no descriptor left a start fails with EMFILE, later ones work', async (t) => {
+  const { code, text } = await runDaemon(
+    `import { execFileSync } from 'node:child_process'; const spawner = await createSpawner()
+     const limit = (files) => execFileSync('prlimit', ['--pid', String(process.pid), '--nofile=' + files + ':'])
+     const once = () => new Promise((resolve) => spawner.spawn(
+       { file: '/bin/true', argv: ['true'], environment: [], cwd: '/', stdin: 'pipe', terminal: undefined },
+       { spawned() {}, failed: (errno) => resolve('errno ' + errno), output() {}, stdinDrained() {}, exited: () => resolve('ran') }))
+     limit(200)
+     const taken = []
+     try { for (;;) taken.push(fs.openSync('/dev/null')) } catch {}
+     for (const file of taken.splice(0, 5)) fs.closeSync(file)
+     console.log(await once())
+     for (const file of taken) fs.closeSync(file)
+     console.log(await once()); await spawner.close()`,
+  )
+  t.same([code, text], [0, 'errno 24\nran\n'])
+})
+
 t.test('close kills what still runs, waits for it, and refuses what comes after', async (t) => {
   const own = await createSpawner()
   const running = start(own, shell('sleep 60 & echo up; wait'))

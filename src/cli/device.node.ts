@@ -1,0 +1,166 @@
+/**
+ * Which device a command means, and the connection to it: a TARGET of the command line with a key and a pin of the
+ * user, or without one the daemon of the nearest configuration.
+ * @module
+ */
+import { X509Certificate } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { userConfigDirectory } from '../base/user-directory.ts'
+import { type Client, type ConnectOptions, connect } from '../client/client.node.ts'
+import { deviceFingerprint } from '../client/dial.node.ts'
+import { checkPin, loadPins, pinFile, pinMismatch, savePin } from '../client/pins.node.ts'
+import type { Config } from '../config.ts'
+import { readPrivateKey } from '../edge/key-file.node.ts'
+import { readRunningPort } from '../edge/running.node.ts'
+import { programVersion } from '../edge/version.node.ts'
+import { SassError } from '../errors.ts'
+import { optionValue } from './arguments.ts'
+import { ask } from './ask.node.ts'
+import type { CommandContext, OptionSpec } from './command.ts'
+import { targetOf } from './hosts.node.ts'
+import { localConfig } from './local-config.node.ts'
+import { targetAddress } from './target.ts'
+
+/** Options of every command that talks to a device as an agent or operator. */
+export const DEVICE_OPTIONS: readonly OptionSpec[] = Object.freeze([
+  { name: 'agent', value: 'NAME', description: 'the name to authenticate as' },
+  { name: 'key', value: 'FILE', description: 'its private key, 32 raw bytes of mode 0600' },
+  { name: 'metered', description: 'save 2.3 KB of the handshake: X25519 without post-quantum protection' },
+])
+
+type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups'> & {
+  readonly clientVersion: string
+  readonly window: number
+}
+
+/** Credit that every stream starts with; it follows the measured throughput from there. */
+const START_WINDOW_BYTES = 262_144
+
+function common(context: CommandContext): Common {
+  return {
+    groups: context.arguments.options.has('metered') ? 'metered' : 'default',
+    clientVersion: programVersion(),
+    window: START_WINDOW_BYTES,
+  }
+}
+
+/** A daemon that listens everywhere is reached at home. */
+function localHost(address: string): string {
+  if (address === '0.0.0.0') return '127.0.0.1'
+  return address === '::' ? '::1' : address
+}
+
+/** The agent of a local installation: the one named, else the first whose key lies beside the configuration. */
+function localAgent(
+  context: CommandContext,
+  config: Config,
+  directory: string,
+): { agent: string; keyPath: string } {
+  const named = optionValue(context.arguments.options, 'agent')
+  const keyFile = optionValue(context.arguments.options, 'key')
+  const keyOf = (name: string) => keyFile ?? join(directory, 'keys', `${name}.key`)
+  if (named !== undefined) return { agent: named, keyPath: keyOf(named) }
+  const found = config.agents.find(({ name, role }) => role === 'agent' && existsSync(keyOf(name)))
+  if (found !== undefined) return { agent: found.name, keyPath: keyOf(found.name) }
+  throw new SassError(
+    'USAGE',
+    `No agent's key lies in ${join(directory, 'keys')}, so nobody could authenticate; name one with --agent NAME --key FILE.`,
+  )
+}
+
+function localPort(config: Config): number {
+  const port = config.listen.port === 0 ? readRunningPort(config.state_directory) : config.listen.port
+  if (port !== undefined) return port
+  throw new SassError(
+    'CONNECT_FAILED',
+    'listen.port is 0 and no daemon says which port it took; start it with sass-edge run.',
+  )
+}
+
+/** The key that the daemon of this machine has, read from its own certificate. */
+function localPin(path: string): string {
+  try {
+    return deviceFingerprint(new X509Certificate(readFileSync(path)))
+  } catch (cause) {
+    throw new SassError(
+      'CONNECT_FAILED',
+      `The certificate ${path} cannot be read, so the daemon of this machine cannot be told from another; start it with sass-edge run, or name a TARGET.`,
+      { path },
+      cause,
+    )
+  }
+}
+
+function connectLocal(context: CommandContext): Promise<Client> {
+  const { path, config } = localConfig(context)
+  const { agent, keyPath } = localAgent(context, config, dirname(path))
+  return connect({
+    ...common(context),
+    host: localHost(config.listen.address),
+    port: localPort(config),
+    agent,
+    privateKey: readPrivateKey(keyPath),
+    pin: localPin(config.tls.certificate),
+  })
+}
+
+/** The user's key for a device: --key, the one of hosts.json, else `AGENT.key` in the user's configuration directory. */
+function userKey(context: CommandContext, agent: string, fromHosts: string | undefined): Uint8Array {
+  const named = optionValue(context.arguments.options, 'key') ?? fromHosts
+  if (named !== undefined) return readPrivateKey(named)
+  const directory = userConfigDirectory(context.environment)
+  if (directory === undefined)
+    throw new SassError(
+      'USAGE',
+      'Neither HOME nor XDG_CONFIG_HOME is set, so no key can be found; name one with --key FILE.',
+    )
+  return readPrivateKey(join(directory, `${agent}.key`))
+}
+
+/** Trust on first use, but only by a person: a script never trusts a key that nobody looked at. */
+async function mayTrust(context: CommandContext, address: string, fingerprint: string): Promise<boolean> {
+  const path = pinFile(context.environment)
+  const verdict = checkPin(loadPins(path), address, fingerprint)
+  if (verdict.kind === 'match') return true
+  if (verdict.kind === 'changed') throw pinMismatch(address, verdict.pinned, fingerprint)
+  context.output.note(`${address} is not known yet. It shows ${fingerprint}`)
+  if (!context.arguments.options.has('yes') && !ask('Is this what the device itself says?')) {
+    throw new SassError(
+      'PIN_UNKNOWN',
+      `The key of ${address} is not pinned, so nothing was sent; compare ${fingerprint} with the device and run sass-edge trust ${address}.`,
+      { address, seen: fingerprint },
+    )
+  }
+  savePin(path, address, fingerprint)
+  return true
+}
+
+/**
+ * Connects to the device that `word` names, or without one to the daemon of the nearest configuration.
+ * @throws SassError with what to do
+ */
+export function connectDevice(context: CommandContext, word: string | undefined): Promise<Client> {
+  if (word === undefined) return connectLocal(context)
+  const target = targetOf(word, context.environment)
+  const agent = optionValue(context.arguments.options, 'agent') ?? target.agent ?? 'agent'
+  const address = targetAddress(target)
+  return connect({
+    ...common(context),
+    host: target.host,
+    port: target.port,
+    agent,
+    privateKey: userKey(context, agent, target.key),
+    pin: (fingerprint) => mayTrust(context, address, fingerprint),
+  })
+}
+
+/** As an operator: the admin socket of the nearest configuration, or a TARGET with an operator's key. */
+export function connectOperator(context: CommandContext, word: string | undefined): Promise<Client> {
+  const wantsKey = context.arguments.options.has('agent') || context.arguments.options.has('key')
+  if (word !== undefined || wantsKey) return connectDevice(context, word)
+  return connect({
+    socketPath: localConfig(context).config.listen.admin_socket,
+    clientVersion: programVersion(),
+  })
+}

@@ -1,0 +1,113 @@
+/**
+ * `sass-edge exec [TARGET] -- CMD ARGS...`: one command on a device, its bytes and its exit code as if it ran here.
+ * @module
+ */
+import { isatty } from 'node:tty'
+import { SassError } from '../errors.ts'
+import { isGiven, optionValue, optionValues, wholeNumber } from './arguments.ts'
+import type { Command, CommandContext } from './command.ts'
+import { connectDevice, DEVICE_OPTIONS } from './device.node.ts'
+import { EXIT } from './exit-codes.ts'
+import { createRemoteSession } from './remote-session.node.ts'
+import { hasNoInput } from './stdio.node.ts'
+import { SUMMARIES } from './summaries.ts'
+
+const SECONDS_MAX = 31_536_000
+
+function environmentOf(context: CommandContext): Record<string, string> | undefined {
+  const pairs = optionValues(context.arguments.options, 'env')
+  if (pairs.length === 0) return undefined
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const equals = pair.indexOf('=')
+      if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)]
+      const value = context.environment[pair]
+      if (value !== undefined) return [pair, value]
+      throw new SassError(
+        'USAGE',
+        `-e ${pair} has no value here and is not set in this environment; write -e ${pair}=VALUE.`,
+      )
+    }),
+  )
+}
+
+function timeoutOf(context: CommandContext): number | undefined {
+  const text = optionValue(context.arguments.options, 'timeout')
+  if (text === undefined) return undefined
+  const seconds = wholeNumber(text, 1, SECONDS_MAX)
+  if (seconds === undefined)
+    throw new SassError('USAGE', `--timeout ${text} is not a number of seconds from 1 to ${SECONDS_MAX}.`)
+  return seconds
+}
+
+export const command: Command = {
+  name: 'exec',
+  summary: SUMMARIES.exec,
+  usage: ['exec [TARGET] [OPTIONS] -- CMD [ARGS...]'],
+  options: [
+    { name: 'cwd', value: 'DIR', description: 'where the command starts; else in the workspace' },
+    {
+      name: 'env',
+      short: 'e',
+      value: 'NAME[=VALUE]',
+      repeat: true,
+      description: 'set an environment variable',
+    },
+    { name: 'pty', description: 'give the command a terminal' },
+    { name: 'timeout', value: 'SECONDS', description: 'end it after this time' },
+    { name: 'detach', description: 'print the id as soon as it runs, and leave it running' },
+    { name: 'id', value: 'HEX', description: '32 hexadecimal digits; the same id never starts twice' },
+    ...DEVICE_OPTIONS,
+  ],
+  examples: [
+    { line: 'sass-edge exec -- uname -a', does: 'on the daemon of the nearest .sass-edge' },
+    { line: 'tar c . | sass-edge exec edge7 -- tar t', does: 'bytes pass through both ways' },
+    { line: 'sass-edge exec --detach -- make -j2', does: 'prints the id; see sass-edge jobs' },
+  ],
+  async run(context) {
+    const { options, positionals, rest } = context.arguments
+    // Without `--` the words after the first are the command's only if there is no doubt where it begins.
+    const [program, ...args] = rest ?? []
+    if (program === undefined || positionals.length > 1) {
+      throw new SassError('USAGE', 'No command is given: write sass-edge exec [TARGET] -- CMD ARGS.')
+    }
+    const client = await connectDevice(context, positionals[0])
+    const session = createRemoteSession(context.output)
+    const isDetached = isGiven(options, 'detach')
+    const hasTerminal = isGiven(options, 'pty')
+    const stdin = hasTerminal || !(isDetached || hasNoInput())
+    const execution = client.stream(program, args, {
+      output: session.output,
+      stdin,
+      cwd: optionValue(options, 'cwd'),
+      environment: environmentOf(context),
+      timeoutSeconds: timeoutOf(context),
+      id: optionValue(options, 'id'),
+      terminal: hasTerminal ? terminalOf(context) : undefined,
+    })
+    if (isDetached) {
+      const id = await execution.started
+      execution.detach()
+      context.output.result({ id }, [id])
+      await client.close()
+      return EXIT.OK
+    }
+    const code = await session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })
+    return code
+  },
+}
+
+/** The size of this terminal, or the usual one where there is none. */
+export function terminalOf(context: CommandContext): {
+  rows: number
+  columns: number
+  term: string | undefined
+} {
+  const { rows, columns } = process.stdout
+  const term = context.environment['TERM']
+  return {
+    rows: rows > 0 ? rows : 24,
+    columns: columns > 0 ? columns : 80,
+    term: term === '' ? undefined : term,
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * `sass-edge jobs [TARGET]`: what runs on a device and what ran there lately.
+ * @module
+ */
+import { encodeHex } from '../base/hex.ts'
+import type { ExecutionSummary } from '../wire/messages.ts'
+import type { Command } from './command.ts'
+import { connectOperator, DEVICE_OPTIONS } from './device.node.ts'
+import { EXIT } from './exit-codes.ts'
+import { takeWords } from './local-config.node.ts'
+import { SUMMARIES } from './summaries.ts'
+
+const STATES = ['starting', 'running', 'finished', 'not started'] as const
+
+function endOf(job: ExecutionSummary): string {
+  if (job.signal !== undefined) return `signal ${job.signal}`
+  return job.exit_code === undefined ? '-' : String(job.exit_code)
+}
+
+/** `75s`, `12m`, `3h`: enough to know which one is meant. */
+function age(seconds: number): string {
+  if (seconds < 120) return `${seconds}s`
+  return seconds < 7_200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3_600)}h`
+}
+
+function toObject(job: ExecutionSummary): object {
+  return {
+    id: encodeHex(job.execution_id),
+    agent: job.agent_name,
+    state: STATES[job.state],
+    command: job.command,
+    started_at: job.started_at,
+    ended_at: job.ended_at ?? null,
+    exit_code: job.exit_code ?? null,
+    signal: job.signal ?? null,
+    stdout_bytes: job.stdout_bytes,
+    stderr_bytes: job.stderr_bytes,
+    attached: job.is_attached,
+  }
+}
+
+function table(jobs: readonly ExecutionSummary[], nowSeconds: number): string[] {
+  if (jobs.length === 0) return ['Nothing has run on this device since its daemon was started.']
+  const rows = jobs.map((job) => [
+    encodeHex(job.execution_id),
+    job.agent_name,
+    STATES[job.state] ?? '',
+    endOf(job),
+    age(Math.max(0, nowSeconds - job.started_at)),
+    job.command.replace(/[^\x20-\x7e]/g, '?'),
+  ])
+  const all = [['ID', 'AGENT', 'STATE', 'EXIT', 'AGE', 'COMMAND'], ...rows]
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+export const command: Command = {
+  name: 'jobs',
+  summary: SUMMARIES.jobs,
+  usage: ['jobs [TARGET]'],
+  options: [{ name: 'all', description: 'also those that have ended' }, ...DEVICE_OPTIONS],
+  examples: [
+    { line: 'sass-edge jobs', does: 'what runs now' },
+    { line: 'sass-edge jobs --all edge7', does: 'and what has ended, newest first' },
+  ],
+  async run(context) {
+    const client = await connectOperator(context, takeWords(context, 1)[0])
+    const everything = await client.executions()
+    await client.close()
+    const jobs = context.arguments.options.has('all')
+      ? everything
+      : everything.filter(({ state }) => state < 2)
+    const lines =
+      jobs.length === 0 && everything.length > 0
+        ? [`Nothing runs now; ${everything.length} have ended (--all).`]
+        : table(jobs, Math.floor(Date.now() / 1_000))
+    context.output.result({ jobs: jobs.map(toObject) }, lines)
+    return EXIT.OK
+  },
+}

@@ -1,0 +1,184 @@
+/**
+ * Joins a running execution to this process: stdin, stdout, stderr, signals, the size of the terminal, and at the end
+ * the exit code. What `exec`, `shell` and their kin share.
+ * @module
+ */
+import { constants } from 'node:os'
+import type { Client, OutputSink, RunningExecution } from '../client/client.node.ts'
+import { asSassError, SassError } from '../errors.ts'
+import type { Output } from './command.ts'
+import { EXIT, exitOfRemote } from './exit-codes.ts'
+import { createSink } from './stdio.node.ts'
+
+export type RemoteSession = {
+  readonly output: OutputSink
+  /** Waits for the end and returns the exit code. */
+  follow(execution: RunningExecution, options: FollowOptions): Promise<number>
+}
+
+export type FollowOptions = {
+  readonly client: Client
+  readonly stdin: boolean
+  /** Raw mode: every key goes to the device, ^C too. */
+  readonly isTerminal: boolean
+}
+
+/** ^C pressed this often ends the waiting, not the command. */
+const INTERRUPTS_TO_LEAVE = 3
+
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
+
+function signalName(number: number): string {
+  const found = Object.entries(constants.signals).find(([, value]) => value === number)
+  return found?.[0].replace(/^SIG/, '') ?? String(number)
+}
+
+export function createRemoteSession(output: Output): RemoteSession {
+  let leave: ((code: number) => void) | undefined
+  let hasShownOutput = false
+  // A reader that is gone ends the command as SIGPIPE would; a full disk is said.
+  const broken = (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE')
+      output.warn(
+        `The output cannot be written (${error.code ?? error.message}); the command goes on without a reader.`,
+      )
+    leave?.(128 + constants.signals.SIGPIPE)
+  }
+  const stdout = createSink(1, broken)
+  const stderr = createSink(2, broken)
+  let stdoutBytes = 0
+  let stderrBytes = 0
+
+  function take(source: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> | undefined {
+    hasShownOutput = true
+    if (source === 'stdout') stdoutBytes += bytes.length
+    else stderrBytes += bytes.length
+    if (!output.json) return (source === 'stdout' ? stdout : stderr).write(bytes)
+    // With --json each chunk is an event of its own, bytes in base64 where they are not text.
+    const text = Buffer.from(bytes)
+    output.result({ event: 'output', source, ...encoded(text) }, [])
+    return undefined
+  }
+
+  async function follow(
+    execution: RunningExecution,
+    { client, stdin, isTerminal }: FollowOptions,
+  ): Promise<number> {
+    const left = new Promise<number>((resolve) => {
+      leave = resolve
+    })
+    const stopInput = stdin ? feed(execution, isTerminal) : () => {}
+    const stopSignals = forwardSignals(client, execution, output, () => leave?.(EXIT.OUTCOME_UNKNOWN))
+    const stopResize = isTerminal ? forwardSize(execution) : () => {}
+    try {
+      const ended = await Promise.race([execution.exit, left])
+      if (typeof ended === 'number') return ended
+      await stdout.flushed()
+      await stderr.flushed()
+      if (ended.truncated)
+        output.warn('The output went over the limit of the device; what came after it was dropped.')
+      if (ended.timedOut)
+        throw new SassError(
+          'EXECUTION_TIMEOUT',
+          'The time of the command was over, and the device ended it; nothing of it runs any more.',
+        )
+      const { exitCode, signal } = ended
+      if (output.json)
+        output.result(
+          {
+            event: 'exit',
+            id: execution.id,
+            exit_code: exitCode ?? null,
+            signal: signal === undefined ? null : signalName(signal),
+            stdout_bytes: stdoutBytes,
+            stderr_bytes: stderrBytes,
+          },
+          [],
+        )
+      return exitOfRemote(
+        signal === undefined ? { kind: 'exited', code: exitCode ?? 0 } : { kind: 'signalled', signal },
+      )
+    } catch (error) {
+      await stdout.flushed()
+      await stderr.flushed()
+      throw explained(error, execution.id, hasShownOutput)
+    } finally {
+      stopInput()
+      stopSignals()
+      stopResize()
+    }
+  }
+
+  return { output: take, follow }
+}
+
+function encoded(bytes: Buffer): { text: string } | { base64: string } {
+  const text = bytes.toString('utf8')
+  return Buffer.from(text, 'utf8').equals(bytes) ? { text } : { base64: bytes.toString('base64') }
+}
+
+/** A connection that broke in the middle: the id is what one needs now. */
+function explained(error: unknown, id: string, hasShownOutput: boolean): unknown {
+  const known = asSassError(error)
+  if (known?.code !== 'CONNECTION_LOST') return error
+  const what = hasShownOutput ? 'The command was started' : 'The command may have been started'
+  return new SassError(
+    'CONNECTION_LOST',
+    `${what} and the connection was lost; its outcome is unknown, its id is ${id}: see sass-edge jobs.`,
+    { id },
+    error,
+  )
+}
+
+/** stdin to the device, held back where the device does not take it. */
+function feed(execution: RunningExecution, isTerminal: boolean): () => void {
+  const { stdin } = process
+  if (isTerminal) stdin.setRawMode(true)
+  const onData = (bytes: Buffer) => {
+    if (execution.write(bytes)) return
+    stdin.pause()
+    void execution.drained().then(() => stdin.resume())
+  }
+  const onEnd = () => execution.end()
+  stdin.on('data', onData)
+  stdin.once('end', onEnd)
+  stdin.once('error', onEnd)
+  return () => {
+    stdin.off('data', onData)
+    if (isTerminal) stdin.setRawMode(false)
+    stdin.pause()
+  }
+}
+
+function forwardSignals(
+  client: Client,
+  execution: RunningExecution,
+  output: Output,
+  leave: () => void,
+): () => void {
+  let interrupts = 0
+  const stops = FORWARDED.map((name) => {
+    const listener = () => {
+      if (name === 'SIGINT' && ++interrupts >= INTERRUPTS_TO_LEAVE) {
+        output.warn(`The command did not end and goes on without us; its id is ${execution.id}.`)
+        return leave()
+      }
+      // It may have ended in between: then its exit is on the way.
+      client.signal(execution.id, constants.signals[name]).catch(() => {})
+    }
+    process.on(name, listener)
+    return () => process.off(name, listener)
+  })
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function forwardSize(execution: RunningExecution): () => void {
+  const listener = () => {
+    const { rows, columns } = process.stdout
+    if (rows > 0 && columns > 0) execution.resize(rows, columns)
+  }
+  process.stdout.on('resize', listener)
+  return () => process.stdout.off('resize', listener)
+}

@@ -1,0 +1,65 @@
+/**
+ * `sass-edge shell [TARGET] [-- CMD ARGS...]`: an interactive program on a device, with a terminal of its own.
+ * @module
+ */
+import { isatty } from 'node:tty'
+import type { Client } from '../client/client.node.ts'
+import { asSassError, SassError } from '../errors.ts'
+import type { Command, CommandContext } from './command.ts'
+import { connectDevice, DEVICE_OPTIONS } from './device.node.ts'
+import { terminalOf } from './exec.node.ts'
+import { createRemoteSession } from './remote-session.node.ts'
+import { SUMMARIES } from './summaries.ts'
+
+/** Tried in turn where no program is named: not every device has the first. */
+const SHELLS: readonly string[] = ['bash', 'sh']
+
+async function open(
+  context: CommandContext,
+  client: Client,
+  program: string,
+  args: readonly string[],
+): Promise<number> {
+  const session = createRemoteSession(context.output)
+  const execution = client.stream(program, args, {
+    output: session.output,
+    stdin: true,
+    terminal: terminalOf(context),
+  })
+  await execution.started
+  return session.follow(execution, { client, stdin: true, isTerminal: isatty(0) })
+}
+
+export const command: Command = {
+  name: 'shell',
+  summary: SUMMARIES.shell,
+  usage: ['shell [TARGET] [-- CMD [ARGS...]]'],
+  options: DEVICE_OPTIONS,
+  examples: [
+    { line: 'sass-edge shell', does: 'bash or sh of the nearest device' },
+    { line: 'sass-edge shell edge7 -- htop', does: 'any program that wants a terminal' },
+  ],
+  async run(context) {
+    const { positionals, rest } = context.arguments
+    if (positionals.length > 1)
+      throw new SassError(
+        'USAGE',
+        'More than one device is named: write sass-edge shell [TARGET] [-- CMD ARGS].',
+      )
+    const client = await connectDevice(context, positionals[0])
+    const [program, ...args] = rest ?? []
+    if (program !== undefined) return open(context, client, program, args)
+    for (const shell of SHELLS) {
+      try {
+        return await open(context, client, shell, [])
+      } catch (error) {
+        const known = asSassError(error)
+        if (known?.code !== 'SPAWN_FAILED' || known.details['errno'] !== 'ENOENT') throw error
+      }
+    }
+    throw new SassError(
+      'SHELL_NOT_FOUND',
+      'The device has neither bash nor sh where the daemon looks; name a program: sass-edge shell -- PROGRAM.',
+    )
+  },
+}
