@@ -3,9 +3,10 @@
  * Without a fingerprint the device is asked and a person confirms; a pin that is there changes only with --replace.
  * @module
  */
-import { fetchDeviceFingerprint } from '../client/device-key.node.ts'
+import { fetchDeviceFingerprint } from '../client/dial.node.ts'
 import { checkPin, isFingerprint, loadPins, pinFile, pinMismatch, savePin } from '../client/pins.node.ts'
 import { SassError } from '../errors.ts'
+import { CONNECT_TIMEOUT_MS } from '../limits.ts'
 import { isGiven } from './arguments.ts'
 import { ask } from './ask.node.ts'
 import type { Command, CommandContext } from './command.ts'
@@ -38,7 +39,7 @@ async function trust(context: CommandContext, host: string, given: string | unde
   const address = targetAddress(target)
   const path = pinFile(context.environment)
   const pins = loadPins(path)
-  const fingerprint = given ?? (await fetchDeviceFingerprint(target.host, target.port))
+  const fingerprint = given ?? (await fetchDeviceFingerprint(target.host, target.port, CONNECT_TIMEOUT_MS))
   const verdict = checkPin(pins, address, fingerprint)
   if (verdict.kind === 'match') {
     context.output.result({ address, fingerprint, changed: false }, [

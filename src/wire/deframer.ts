@@ -6,6 +6,7 @@
  * Rules: docs/protocol.md, section 2.
  * @module
  */
+import { headBytes } from '../base/cbor.ts'
 
 export type DeframerEvent =
   /** Borrowed: valid until the callback returns. */
@@ -55,9 +56,9 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
     let at = from
     if (headLeft === -1) {
       const initial = chunk[at++] ?? 0
-      if (initial >> 5 !== BYTE_STRING) return (fail('a frame that is no byte string'), -1)
+      if (initial >> 5 !== BYTE_STRING) return fail('a frame that is no byte string')
       const additional = initial & 31
-      if (additional > 27) return (fail('a frame of indefinite or reserved length'), -1)
+      if (additional > 27) return fail('a frame of indefinite or reserved length')
       headWidth = additional < 24 ? 0 : 1 << (additional - 24)
       headLeft = headWidth
       length = headWidth === 0 ? additional : 0
@@ -67,19 +68,9 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
       headLeft--
     }
     if (headLeft > 0) return at
-    const least =
-      headWidth === 0
-        ? 0
-        : headWidth === 1
-          ? 24
-          : headWidth === 2
-            ? 0x100
-            : headWidth === 4
-              ? 0x1_0000
-              : 2 ** 32
-    if (length < least) return (fail('a frame length that is not the shortest'), -1)
-    if (length > limitBytes()) return (fail('a frame over the limit'), -1)
-    if (length === 0) return (fail('an empty frame'), -1)
+    if (headBytes(length) !== headWidth + 1) return fail('a frame length that is not the shortest')
+    if (length > limitBytes()) return fail('a frame over the limit')
+    if (length === 0) return fail('an empty frame')
     filled = 0
     return at
   }
