@@ -135,11 +135,9 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
       absWorkingDir: sources.root,
       bundle: true,
       platform: 'node',
-      // Names stay: a stack trace from a device must be readable.
-      minifyWhitespace: true,
+      // Names and lines stay: a stack trace from a device must be readable, and must not print the whole file.
       minifySyntax: true,
       legalComments: 'none',
-      charset: 'utf8',
       metafile: true,
       logLevel: 'silent',
       ...options,
@@ -172,8 +170,7 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
   await declarationsInto(staging, sources)
 
   const probe = async (text: string) =>
-    (await esbuild.transform(text, { define: EVALUATOR_PROBES, minifyWhitespace: true, charset: 'utf8' }))
-      .code
+    (await esbuild.transform(text, { define: EVALUATOR_PROBES, minifyWhitespace: true })).code
   const named = namedPackages(readFileSync(join(sources.root, 'docs/dependencies.md'), 'utf8'))
   const daemonBytes = readFileSync(join(staging, 'sass-edge.mjs'))
   const clientBytes = readFileSync(join(staging, 'client.mjs'))

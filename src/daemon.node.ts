@@ -18,6 +18,7 @@ import { createRing } from './base/ring.ts'
 import { encodeUtf8 } from './base/utf8.ts'
 import type { Config } from './config.ts'
 import { createAdminSocket } from './edge/admin-socket.node.ts'
+import { keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate, spkiFingerprint } from './edge/certificate.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
 import { ensureKeyFile } from './edge/key-file.node.ts'
@@ -28,7 +29,7 @@ import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { programVersion } from './edge/version.node.ts'
 import { SassError } from './errors.ts'
 import { DRAIN_POLL_MS, FRAME_BYTES, OUTPUT_BUFFERS, TERM_TO_KILL_MS, TICK_MS } from './limits.ts'
-import type { Clock, Log, Spawner, TransportAdapter } from './ports.ts'
+import type { AuditEvent, Clock, Log, Spawner, TransportAdapter } from './ports.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createSpawner } from './sandbox/spawner.node.ts'
 import { createExecutions, type Execution, type RingPair } from './session/executions.ts'
@@ -102,6 +103,15 @@ function exitEvent(execution: Execution): Record<string, string | number | boole
   }
 }
 
+/** What has happened has happened whatever can be written; the next decision finds a broken chain and refuses. */
+function record(audit: Journal, log: Log, event: AuditEvent): void {
+  try {
+    audit.append(event)
+  } catch (cause) {
+    log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+  }
+}
+
 function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spawner: Spawner): Rooms {
   const random = createRandom()
   const user = userInfo()
@@ -115,14 +125,17 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
       bindAddress: config.session.bind_ip,
     },
     ({ session, from, to }) => {
-      audit.append({
-        type: 'session',
-        session: session.id,
-        agent: session.caller.name,
-        source: session.address,
-        from,
-        to,
-      })
+      // ACTIVE and EXECUTING change with the decision that starts and the end that stops: those records say so.
+      if (from === 'CREATED' || to === 'EXPIRED' || to === 'DESTROYED' || from === 'EXPIRED') {
+        record(audit, log, {
+          type: 'session',
+          session: session.id,
+          agent: session.caller.name,
+          source: session.address,
+          from,
+          to,
+        })
+      }
       if (to === 'DESTROYED') executions.sessionEnded(session.id)
     },
   )
@@ -131,17 +144,15 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
     clock,
     rings: makeRings(config.execution.max_concurrent, config.session.ring_bytes),
     ended(execution) {
-      for (const session of sessions.all()) {
-        if (session.id !== execution.sessionId) continue
-        session.running--
-        sessions.apply(session, 'all_ended', clock.monotonicMs())
-      }
-      try {
-        audit.append({ type: 'execution_ended', ...exitEvent(execution) })
-      } catch (cause) {
-        // The end has happened whatever can be written; the next decision finds the broken chain and refuses.
-        log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
-      }
+      const state = sessions.executionEnded(execution.sessionId, clock.monotonicMs())
+      // After this turn's writes, so that the client does not wait for the record of what has already happened.
+      process.nextTick(() =>
+        record(audit, log, {
+          type: 'execution_ended',
+          session_state: state ?? null,
+          ...exitEvent(execution),
+        }),
+      )
     },
   })
 
@@ -247,6 +258,7 @@ async function drain(
  * @throws SassError with one sentence and a remedy for whatever keeps it from starting
  */
 export async function startDaemon(config: Config, writeLog: (line: string) => void): Promise<RunningDaemon> {
+  keepSmall()
   const clock = createClock()
   const log = createLog(config.log.format, config.log.level, clock, writeLog)
   await makeDirectory(config.state_directory, 'state_directory')
@@ -312,7 +324,7 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     clearInterval(ticker)
     await spawner.close()
     removeRunning(config.state_directory)
-    audit.append({ type: 'daemon', what: 'stopped' })
+    record(audit, log, { type: 'daemon', what: 'stopped' })
     audit.close()
     log.write('info', 'stopped')
   }

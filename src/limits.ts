@@ -138,3 +138,5 @@ export const KILL_TREE_ROUNDS = 32
 /** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
 export const LAUNCHER_HEAP_MIB = 16
 export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
+/** How long the launcher keeps an answer to itself: `true` and its kin live half a millisecond. */
+export const ANSWER_DELAY_MS = 1

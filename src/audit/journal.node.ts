@@ -60,7 +60,7 @@ function readTail(descriptor: number, path: string): Tail {
 }
 
 export type Journal = AuditSink & {
-  /** Makes what was written survive a loss of power. */
+  /** Makes what was written survive a loss of power; where it cannot, every later append throws. */
   sync(): void
   close(): void
 }
@@ -133,8 +133,14 @@ export function openJournal(directory: string, seed: Uint8Array, now: () => numb
     keyFingerprint: `sha256:${encodeBase64Url(sha256(publicKey))}`,
     epoch: 0,
     sync() {
-      if (isDirty) fsyncSync(descriptor)
+      if (!isDirty) return
       isDirty = false
+      try {
+        fsyncSync(descriptor)
+      } catch {
+        // What the disk did not take may be gone: the next append says so, and nothing is done upon it.
+        isBroken = true
+      }
     },
     close() {
       fsyncSync(descriptor)

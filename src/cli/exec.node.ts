@@ -3,7 +3,7 @@
  * @module
  */
 import { isatty } from 'node:tty'
-import { SassError } from '../errors.ts'
+import { asSassError, SassError } from '../errors.ts'
 import { isGiven, optionValue, optionValues, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { connectDevice, DEVICE_OPTIONS } from './device.node.ts'
@@ -86,15 +86,36 @@ export const command: Command = {
       terminal: hasTerminal ? terminalOf(context) : undefined,
     })
     if (isDetached) {
-      const id = await execution.started
+      const id = await execution.started.catch((error: unknown) => {
+        // It has run already, which is what was asked for.
+        if (keptOffsets(error) === undefined) throw error
+        return execution.id
+      })
       execution.detach()
       context.output.result({ id }, [id])
       await client.close()
       return EXIT.OK
     }
-    const code = await session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })
-    return code
+    try {
+      return await session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })
+    } catch (error) {
+      const kept = keptOffsets(error)
+      if (kept === undefined) throw error
+      context.output.warn(
+        'The command was started before and its output is no longer kept; only what is left of it and its exit code follow.',
+      )
+      const rest = client.attach(execution.id, { output: session.output, ...kept })
+      return await session.follow(rest, { client, stdin: false, isTerminal: false })
+    }
   },
+}
+
+/** Where the output begins that the device still has, from the error that says that it has not all of it. */
+function keptOffsets(error: unknown): { stdoutOffset: number; stderrOffset: number } | undefined {
+  const known = asSassError(error)
+  if (known?.code !== 'RING_BUFFER_DATA_LOSS') return undefined
+  const offsets = known.details['details'] as Readonly<Record<string, number>> | undefined
+  return { stdoutOffset: offsets?.['1'] ?? 0, stderrOffset: offsets?.['2'] ?? 0 }
 }
 
 /** The size of this terminal, or the usual one where there is none. */

@@ -6,6 +6,7 @@
 import { constants } from 'node:os'
 import type { Client, OutputSink, RunningExecution } from '../client/client.node.ts'
 import { asSassError, SassError } from '../errors.ts'
+import { TERM_TO_KILL_MS } from '../limits.ts'
 import type { Output } from './command.ts'
 import { EXIT, exitOfRemote } from './exit-codes.ts'
 import { createSink } from './stdio.node.ts'
@@ -23,6 +24,9 @@ export type FollowOptions = {
   readonly isTerminal: boolean
 }
 
+/** As a shell tells the death of a writer whose reader is gone. */
+const BROKEN_PIPE = 128 + constants.signals.SIGPIPE
+
 /** ^C pressed this often ends the waiting, not the command. */
 const INTERRUPTS_TO_LEAVE = 3
 
@@ -35,29 +39,29 @@ function signalName(number: number): string {
 
 export function createRemoteSession(output: Output): RemoteSession {
   let leave: ((code: number) => void) | undefined
+  let readerGone: (() => void) | undefined
   let hasShownOutput = false
   // A reader that is gone ends the command as SIGPIPE would; a full disk is said.
   const broken = (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE')
-      output.warn(
-        `The output cannot be written (${error.code ?? error.message}); the command goes on without a reader.`,
-      )
-    leave?.(128 + constants.signals.SIGPIPE)
+    if (error.code === 'EPIPE') return readerGone?.()
+    output.warn(
+      `The output cannot be written (${error.code ?? error.message}); the command goes on without a reader.`,
+    )
+    leave?.(BROKEN_PIPE)
   }
   const stdout = createSink(1, broken)
   const stderr = createSink(2, broken)
   let stdoutBytes = 0
   let stderrBytes = 0
 
-  function take(source: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> | undefined {
+  function take(source: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> {
     hasShownOutput = true
     if (source === 'stdout') stdoutBytes += bytes.length
     else stderrBytes += bytes.length
     if (!output.json) return (source === 'stdout' ? stdout : stderr).write(bytes)
     // With --json each chunk is an event of its own, bytes in base64 where they are not text.
-    const text = Buffer.from(bytes)
-    output.result({ event: 'output', source, ...encoded(text) }, [])
-    return undefined
+    const event = { event: 'output', source, ...encoded(Buffer.from(bytes)) }
+    return stdout.write(Buffer.from(`${JSON.stringify(event)}\n`))
   }
 
   async function follow(
@@ -67,6 +71,8 @@ export function createRemoteSession(output: Output): RemoteSession {
     const left = new Promise<number>((resolve) => {
       leave = resolve
     })
+    readerGone = () => void endUnread(client, execution).then(() => leave?.(BROKEN_PIPE))
+    if (stdout.isBroken || stderr.isBroken) readerGone()
     const stopInput = stdin ? feed(execution, isTerminal) : () => {}
     const stopSignals = forwardSignals(client, execution, output, () => leave?.(EXIT.OUTCOME_UNKNOWN))
     const stopResize = isTerminal ? forwardSize(execution) : () => {}
@@ -75,6 +81,8 @@ export function createRemoteSession(output: Output): RemoteSession {
       if (typeof ended === 'number') return ended
       await stdout.flushed()
       await stderr.flushed()
+      // What it wrote last did not arrive: its own exit code would say that all is well.
+      if (stdout.isBroken || stderr.isBroken) return BROKEN_PIPE
       if (ended.truncated)
         output.warn('The output went over the limit of the device; what came after it was dropped.')
       if (ended.timedOut)
@@ -110,6 +118,24 @@ export function createRemoteSession(output: Output): RemoteSession {
   }
 
   return { output: take, follow }
+}
+
+/**
+ * Nobody reads any more: SIGPIPE, as the kernel gives it to a writer on this machine; whoever is deaf to it is killed,
+ * since it would write for ever.
+ */
+async function endUnread(client: Client, execution: RunningExecution): Promise<void> {
+  const ended = execution.exit.then(
+    () => true,
+    () => true,
+  )
+  const late = new Promise<boolean>((resolve) => setTimeout(resolve, TERM_TO_KILL_MS, false))
+  try {
+    await client.signal(execution.id, constants.signals.SIGPIPE)
+    if (!(await Promise.race([ended, late]))) await client.cancel(execution.id)
+  } catch {
+    // It has ended in between, or the connection has, and the daemon with it.
+  }
 }
 
 function encoded(bytes: Buffer): { text: string } | { base64: string } {

@@ -8,7 +8,7 @@
 import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/hex.ts'
 import { codeName, SassError } from '../errors.ts'
-import { CHUNK_BYTES, CLIENT_STDIN_BYTES } from '../limits.ts'
+import { CHUNK_BYTES, CLIENT_STDIN_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
 import {
   type Connection,
   type ConnectionEvent,
@@ -200,6 +200,21 @@ export function createCaller(
     return new SassError('FRAME_MALFORMED', `The device sent an answer that cannot be read: ${problems}.`)
   }
 
+  function overlong(): SassError {
+    return new SassError(
+      'FRAME_MALFORMED',
+      `The device sent more than the ${UNARY_OUTPUT_BYTES} bytes of one output that an answer may have, so it was not read on.`,
+    )
+  }
+
+  /** Leaves a stream whose messages cannot be used: what is missing of its output must not pass for all of it. */
+  function abandon(id: number, error: SassError): void {
+    const handler = handlers.get(id)
+    handlers.delete(id)
+    connection.reset(id)
+    handler?.failed(error)
+  }
+
   function refuseIfLost(): void {
     if (isLost) throw lostError(undefined, false)
   }
@@ -222,13 +237,20 @@ export function createCaller(
     refuseIfLost()
     const { promise, resolve, reject } = defer<UnaryResult>()
     const parts: [Uint8Array[], Uint8Array[]] = [[], []]
+    const partBytes: [number, number] = [0, 0]
     const window = createWindow(windowBytes ?? undefined, nowMs())
     const id = connection.open(methodNamed('Execute'), executeRequest.encode(request), false)
+    const giveUp = (error: SassError) => abandon(id, error)
     handlers.set(id, {
       message(message, dataBytes) {
-        const value = message.ok ? (message.value as StreamResponse) : undefined
-        if (value?.data === undefined || value.source === SYSTEM) return
-        parts[value.source === 0 ? 0 : 1].push(value.data.slice())
+        if (!message.ok) return giveUp(bad(message))
+        const value = message.value as StreamResponse
+        if (value.data !== undefined && value.source !== SYSTEM) {
+          const source = value.source === 0 ? 0 : 1
+          partBytes[source] += value.data.length
+          if (partBytes[source] > UNARY_OUTPUT_BYTES) return giveUp(overlong())
+          parts[source].push(value.data.slice())
+        }
         connection.grant(id, window.consumed(dataBytes, nowMs()))
       },
       ended(message) {
@@ -294,18 +316,19 @@ export function createCaller(
 
     function deliver(value: StreamResponse, dataBytes: number): void {
       if (value.execution_id !== undefined) started.resolve(encodeHex(value.execution_id))
-      if (value.data === undefined || value.source === SYSTEM) return
-      const settled = output(value.source === 0 ? 'stdout' : 'stderr', value.data, value.offset ?? 0)
       const granted = () => {
         if (!isOver) connection.grant(id, window.consumed(dataBytes, nowMs()))
       }
+      if (value.data === undefined || value.source === SYSTEM) return granted()
+      const settled = output(value.source === 0 ? 'stdout' : 'stderr', value.data, value.offset ?? 0)
       if (settled === undefined) granted()
       else settled.then(granted, granted)
     }
 
     handlers.set(id, {
       message(message, dataBytes) {
-        if (message.ok) deliver(message.value as StreamResponse, dataBytes)
+        if (!message.ok) return abandon(id, bad(message))
+        deliver(message.value as StreamResponse, dataBytes)
       },
       ended(message, dataBytes) {
         over()

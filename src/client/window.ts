@@ -25,9 +25,10 @@ export function createWindow(initialBytes: number = INITIAL_WINDOW_BYTES, nowMs:
         Math.max((pending / seconds) * WINDOW_TARGET_SECONDS, MIN_WINDOW_BYTES),
         MAX_WINDOW_BYTES,
       )
-      // Grown at most twofold a step; made smaller by granting less than was taken.
-      const next = Math.min(wanted, size * 2)
-      const grant = Math.max(0, Math.floor(pending + next - size))
+      // Grown at most twofold a step; made smaller by granting less than was taken. Whole bytes: a fraction lost at
+      // each grant would in the end be credit that nobody has.
+      const next = Math.floor(Math.min(wanted, size * 2))
+      const grant = Math.max(0, pending + next - size)
       size = grant === 0 ? size - pending : next
       pending = 0
       sinceMs = now

@@ -20,9 +20,11 @@ function toVerdict(layer: LayerName, finding: Finding): Verdict {
 }
 
 /** R4 for somebody whom we know, R6 for anybody else: the defect is ours, the refusal must not show it. */
-function denyOnError(layer: LayerName, facts: Facts): Verdict {
+function denyOnError(layer: LayerName, facts: Facts | undefined): Verdict {
+  // The types say that facts and identity are there; a denial must not depend on it.
+  const who: Partial<Facts>['identity'] = facts?.identity
   return toVerdict(layer, {
-    outcome: facts.identity.kind === 'known' ? 'VI_SWAP' : 'DROP',
+    outcome: who?.kind === 'known' ? 'VI_SWAP' : 'DROP',
     code: 'INTERNAL',
     rule: 'deny_on_error',
     reason: `The layer ${layer} could not decide; the request was refused. Report this as a defect.`,
@@ -38,13 +40,12 @@ export function adjudicateBy(
   ledger: Ledger,
 ): Verdict {
   for (const { name, check } of layers) {
-    let finding: Finding | undefined
     try {
-      finding = check?.(facts, policy, ledger)
+      const finding = check?.(facts, policy, ledger)
+      if (finding !== undefined) return toVerdict(name, finding)
     } catch {
       return denyOnError(name, facts)
     }
-    if (finding !== undefined) return toVerdict(name, finding)
   }
   try {
     // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.

@@ -90,8 +90,10 @@ export function permitsCommand(
   argv: readonly string[],
   resolved: string | undefined,
 ): Permission {
-  // Denied by either name: a program called by an alias is still the program that it resolves to.
-  if (set.denied_commands.some((pattern) => matchesCommand(pattern, argv, resolved))) return 'denied'
+  // Denied by either path: what was asked for, and the file that it resolves to. Allowed only by the latter.
+  const isDenied = (pattern: string) =>
+    matchesCommand(pattern, argv, resolved) || matchesCommand(pattern, argv, undefined)
+  if (set.denied_commands.some(isDenied)) return 'denied'
   return set.allowed_commands.some((pattern) => matchesCommand(pattern, argv, resolved))
     ? 'allowed'
     : 'unlisted'

@@ -17,6 +17,14 @@ export function actionDigest(action: Action): string {
   return encodeHex(sha256(encodeUtf8(canonicalize(action))))
 }
 
+function frozen(action: Action): Action {
+  if (action.kind === 'execute') {
+    Object.freeze(action.argv)
+    Object.freeze(action.executable)
+  }
+  return Object.freeze(action)
+}
+
 export class Warrant {
   /** SHA-256 over session, cycle and action digest, hex: equal inputs give equal ids. */
   readonly id: string
@@ -24,8 +32,12 @@ export class Warrant {
   readonly cycle: number
   readonly actionDigest: string
   #redeemed = false
+  /** The frozen action itself, so that redeeming it need not digest it again. */
+  readonly #action: Action
 
-  private constructor(sessionId: string, cycle: number, digest: string) {
+  private constructor(sessionId: string, cycle: number, action: Action) {
+    const digest = actionDigest(action)
+    this.#action = action
     this.sessionId = sessionId
     this.cycle = cycle
     this.actionDigest = digest
@@ -34,7 +46,7 @@ export class Warrant {
 
   /** For the adjudicator alone; a test walks the imports and proves it. */
   static mint(sessionId: string, cycle: number, action: Action): Warrant {
-    return new Warrant(sessionId, cycle, actionDigest(action))
+    return new Warrant(sessionId, cycle, frozen(action))
   }
 
   /**
@@ -45,7 +57,7 @@ export class Warrant {
     if (!(#redeemed in warrant))
       throw new SassError('INTERNAL', 'An action came without a warrant; nothing was done.')
     if (warrant.#redeemed) throw new SassError('INTERNAL', 'A warrant was used twice; nothing was done.')
-    if (warrant.actionDigest !== actionDigest(action))
+    if (warrant.#action !== action && warrant.actionDigest !== actionDigest(action))
       throw new SassError(
         'INTERNAL',
         'A warrant was used for another action than it permits; nothing was done.',

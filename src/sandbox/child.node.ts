@@ -1,7 +1,8 @@
 /**
  * One running program: its pipes or terminal, its end.
  * Outputs of all children are read into one buffer, because bytes are only lent to the sink. Reading begins when
- * the launcher has answered, so nothing is told before `spawned`.
+ * the launcher has answered, so nothing is told before `spawned`. Most commands have ended by then: they are read
+ * out directly, without an event loop's readers, which cost as much as the rest of the start.
  *
  * `exited` follows when the program has been reaped and both outputs have ended. A process that it left in the
  * background may hold an output open: then `exited` follows after OUTPUT_SILENCE_MS without a byte, and the
@@ -27,7 +28,7 @@ import type { Launcher, LaunchStreams } from './launcher.node.ts'
 import { type Input, openPipes, pipeInput } from './pipes.node.ts'
 import { killTree } from './process-tree.node.ts'
 import { openTerminal, type Terminal } from './pty.node.ts'
-import { POLLIN, type Syscalls } from './syscalls.node.ts'
+import { POLLHUP, POLLIN, type Syscalls } from './syscalls.node.ts'
 
 /** asm/signal.h: SIGRTMAX */
 const SIGNAL_MAX = 64
@@ -51,7 +52,8 @@ export interface RunningChild extends Child {
   abandonOutput(): void
 }
 
-type Output = { readonly stream: Socket; readonly descriptor: number }
+/** `stream` undefined: not read by the event loop yet. */
+type Output = { readonly stream: Socket | undefined; readonly descriptor: number }
 type Streams = {
   readonly launch: LaunchStreams
   /** The child's ends, closed when the launcher has answered. */
@@ -116,12 +118,14 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   }
   const streams = openStreams(plan, stdinDrained, syscalls)
 
-  const hasBytes = (output: Output): boolean => {
+  /** What poll(2) says now: POLLIN for bytes, POLLHUP once nobody can write any more. */
+  const stateOf = (output: Output): number => {
     const request = new Int32Array(2)
     request[0] = output.descriptor
     request[1] = POLLIN
-    return libc.poll(request, 1n, 0) > 0 && ((request[1] >> 16) & POLLIN) !== 0
+    return libc.poll(request, 1n, 0) > 0 ? (request[1] ?? 0) >> 16 : 0
   }
+  const hasBytes = (output: Output): boolean => (stateOf(output) & POLLIN) !== 0
   const finish = (): void => {
     if (
       phase !== 'running' ||
@@ -141,7 +145,9 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   }
   const closeOutputs = (): void => {
     for (const source of [STDOUT, STDERR]) {
-      outputs[source]?.stream.destroy()
+      const output = outputs[source]
+      if (output?.stream === undefined) closeDescriptors([output?.descriptor ?? -1])
+      else output.stream.destroy()
       outputs[source] = undefined
     }
   }
@@ -177,6 +183,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     silence?.refresh()
     events.output(source, bytes)
   }
+  /** From now on the event loop reads this output. */
   const openOutput = (source: OutputSource, descriptor: number): void => {
     const callback = (count: number, bytes: Uint8Array): boolean => {
       deliver(source, bytes.subarray(0, count))
@@ -184,6 +191,34 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     }
     const onread = { buffer: nursery.readBuffer, callback }
     attach(source, new Socket({ fd: descriptor, readable: true, writable: false, onread }), descriptor)
+  }
+  const openReaders = (): void => {
+    for (const source of [STDOUT, STDERR] as const) {
+      const output = outputs[source]
+      if (output !== undefined && output.stream === undefined) openOutput(source, output.descriptor)
+    }
+  }
+  /** Reads out what a program that has ended left in its pipes; an output that somebody else holds is left open. */
+  const readOut = (): void => {
+    const { readBuffer } = nursery
+    for (const source of [STDOUT, STDERR] as const) {
+      for (
+        let output = outputs[source];
+        output !== undefined && output.stream === undefined && !paused[source];
+      ) {
+        const state = stateOf(output)
+        if ((state & POLLIN) !== 0) {
+          const count = Number(libc.read(output.descriptor, readBuffer, BigInt(readBuffer.length)))
+          if (count > 0) deliver(source, readBuffer.subarray(0, count))
+          else break
+        } else if ((state & POLLHUP) !== 0) {
+          closeDescriptors([output.descriptor])
+          output = undefined
+          outputs[source] = undefined
+        } else break
+      }
+    }
+    openReaders()
   }
   const answered = (answerPid: number, errno: number): void => {
     if (typeof streams === 'number') return
@@ -199,8 +234,9 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     pid = answerPid
     phase = 'running'
     if (streams.terminal === undefined) {
-      openOutput(STDOUT, streams.outputEnds[STDOUT] ?? -1)
-      openOutput(STDERR, streams.outputEnds[STDERR] ?? -1)
+      for (const source of [STDOUT, STDERR] as const) {
+        outputs[source] = { stream: undefined, descriptor: streams.outputEnds[source] ?? -1 }
+      }
     } else {
       const output = (bytes: Uint8Array): void => deliver(STDOUT, bytes)
       attach(STDOUT, streams.terminal.reader(nursery.readBuffer, output), streams.terminal.descriptor)
@@ -209,6 +245,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     for (const number of early) libc.kill(-pid, number)
     if (killEarly) killTree(syscalls, pid, true)
     nursery.named(pid, child)
+    if (phase === 'running') openReaders()
   }
 
   const child: RunningChild = {
@@ -223,12 +260,12 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     },
     pause(source) {
       paused[source] = true
-      outputs[source]?.stream.pause()
+      outputs[source]?.stream?.pause()
     },
     resume(source) {
       if (!paused[source]) return
       paused[source] = false
-      outputs[source]?.stream.resume()
+      outputs[source]?.stream?.resume()
       silence?.refresh()
     },
     resize(rows, columns) {
@@ -256,6 +293,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     },
     reaped(how) {
       status = how
+      if (phase === 'running') readOut()
       finish()
       if (phase === 'running') silence = setTimeout(onSilence, OUTPUT_SILENCE_MS)
     },

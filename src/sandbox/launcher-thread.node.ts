@@ -3,7 +3,8 @@
  * Namespaces, capabilities and no_new_privs belong to a thread on Linux and are inherited by what it forks, so
  * this thread gives away what no command may have, and nothing in between has to be executed.
  * It has no event loop: it sleeps on a futex in shared memory (`launcher.node.ts` has the other side), takes one
- * request after the other in order, and answers each with a pid or the errno of posix_spawn.
+ * request after the other in order, and answers each with a pid or the errno of posix_spawn; the main thread is
+ * woken for an answer only when no SIGCHLD has done it first.
  * A child gets descriptors 0, 1 and 2 and no other, its own session and process group, default signal
  * dispositions and an empty mask (Node ignores SIGPIPE, which an exec would keep).
  * Also runs as CommonJS text made by the bundler, so nothing here waits at the top or asks for `import.meta`.
@@ -12,11 +13,13 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { ANSWER_DELAY_MS } from '../limits.ts'
 import {
   CONTROL_BYTES,
   CONTROL_CLOSING,
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
+  CONTROL_TAKEN,
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
@@ -102,7 +105,6 @@ function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undef
 function serve(syscalls: Syscalls, memory: SharedArrayBuffer, nullDescriptor: number): void {
   const { libc, addCloseFrom } = syscalls
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
-  const pid = new Int32Array(new ArrayBuffer(64))
   const fileActions = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
   const attributes = new Uint8Array(new ArrayBuffer(SPAWN_ATTRIBUTES_BYTES))
   libc.posix_spawnattr_init(attributes)
@@ -113,12 +115,25 @@ function serve(syscalls: Syscalls, memory: SharedArrayBuffer, nullDescriptor: nu
   libc.posix_spawnattr_setsigdefault(attributes, new Uint8Array(SIGNAL_SET_BYTES).fill(0xff))
   libc.posix_spawnattr_setsigmask(attributes, new Uint8Array(SIGNAL_SET_BYTES))
   let done = 0
+  /** Answers that the main thread has been woken for, or has taken by itself. */
+  let told = 0
   for (;;) {
-    while (Atomics.load(control, CONTROL_SUBMITTED) === done) Atomics.wait(control, CONTROL_SUBMITTED, done)
+    while (Atomics.load(control, CONTROL_SUBMITTED) === done) {
+      if (told === done) {
+        Atomics.wait(control, CONTROL_SUBMITTED, done)
+        continue
+      }
+      // Most programs end within this time, and their SIGCHLD wakes the main thread anyway: it is woken once then.
+      Atomics.wait(control, CONTROL_SUBMITTED, done, ANSWER_DELAY_MS)
+      told = done
+      if (Atomics.load(control, CONTROL_TAKEN) !== done) Atomics.notify(control, CONTROL_COMPLETED)
+    }
     if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
     const offset = CONTROL_BYTES + (done & (LAUNCH_SLOTS - 1)) * SLOT_BYTES
     const addresses = new BigInt64Array(memory, offset, SLOT_ADDRESSES)
     const words = new Int32Array(memory, offset, SLOT_BYTES / 4)
+    // The C library writes the number straight into the answer, so that a program once started is never unknown.
+    const pid = new Int32Array(memory, offset + SLOT_PID * 4, 1)
     const terminal = addresses[SLOT_TERMINAL] ?? 0n
     const stdin = words[SLOT_STDIN] ?? -1
     let errno = libc.posix_spawn_file_actions_init(fileActions)
@@ -151,11 +166,11 @@ function serve(syscalls: Syscalls, memory: SharedArrayBuffer, nullDescriptor: nu
         : errno,
     )
     libc.posix_spawn_file_actions_destroy(fileActions)
-    words[SLOT_PID] = errno === 0 ? (pid[0] ?? -1) : -1
+    if (errno !== 0) words[SLOT_PID] = -1
     words[SLOT_ERRNO] = errno
     done = (done + 1) | 0
     Atomics.store(control, CONTROL_COMPLETED, done)
-    Atomics.notify(control, CONTROL_COMPLETED)
+    if (errno !== 0) Atomics.notify(control, CONTROL_COMPLETED)
   }
 }
 

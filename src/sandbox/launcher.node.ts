@@ -18,6 +18,7 @@ import {
   CONTROL_CLOSING,
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
+  CONTROL_TAKEN,
   LAUNCH_MEMORY_BYTES,
   LAUNCH_SLOTS,
   type LauncherReport,
@@ -178,16 +179,15 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
   let taken = 0
   let watching = false
 
+  const wordsOf = (request: number): Int32Array =>
+    new Int32Array(memory, CONTROL_BYTES + (request & (LAUNCH_SLOTS - 1)) * SLOT_BYTES, SLOT_BYTES / 4)
   const collect = (): void => {
     while (taken !== Atomics.load(control, CONTROL_COMPLETED)) {
-      const answer = new Int32Array(
-        memory,
-        CONTROL_BYTES + (taken & (LAUNCH_SLOTS - 1)) * SLOT_BYTES,
-        SLOT_BYTES / 4,
-      )
+      const answer = wordsOf(taken)
       const request = pending.get(taken)
       pending.delete(taken)
       taken = (taken + 1) | 0
+      Atomics.store(control, CONTROL_TAKEN, taken)
       request?.answered(answer[SLOT_PID] ?? -1, answer[SLOT_ERRNO] ?? ERRNO.EIO)
     }
   }
@@ -196,26 +196,27 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     collect()
     if (pending.size === 0) return
     const wait = Atomics.waitAsync(control, CONTROL_COMPLETED, taken)
-    if (!wait.async) {
-      queueMicrotask(watch)
-      return
-    }
+    if (!wait.async) return queueMicrotask(watch)
     watching = true
     void wait.value.then(() => {
       watching = false
       watch()
     })
   }
-  const failPending = (): void => {
-    const left = [...pending.values()]
+  // A thread that died may have started a program and not said so, but then its number is there.
+  const answerPending = (): void => {
+    const left = [...pending]
     pending.clear()
-    for (const request of left) request.answered(-1, ERRNO.EAGAIN)
+    for (const [request, { answered }] of left) {
+      const pid = wordsOf(request)[SLOT_PID] ?? 0
+      if (pid > 0) answered(pid, 0)
+      else answered(-1, ERRNO.EAGAIN)
+    }
   }
-  // A thread that died took its reason with it: what it had not answered was not started by it.
   worker.on('error', () => {})
   void exited.then(() => {
     collect()
-    failPending()
+    answerPending()
   })
 
   return {
@@ -231,7 +232,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       }
       const offset = CONTROL_BYTES + (submitted & (LAUNCH_SLOTS - 1)) * SLOT_BYTES
       const addresses = new BigInt64Array(memory, offset, SLOT_ADDRESSES)
-      const words = new Int32Array(memory, offset, SLOT_BYTES / 4)
+      const words = wordsOf(submitted)
       const base = syscalls.addressOf(program.block)
       for (const slot of [SLOT_FILE, SLOT_ARGV, SLOT_ENVIRONMENT, SLOT_CWD]) {
         addresses[slot] = base + BigInt(program.offsets[slot] ?? 0)
@@ -241,6 +242,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       words[SLOT_STDIN] = streams.kind === 'terminal' ? -1 : streams.stdin
       words[SLOT_STDOUT] = streams.kind === 'terminal' ? -1 : streams.stdout
       words[SLOT_STDERR] = streams.kind === 'terminal' ? -1 : streams.stderr
+      words[SLOT_PID] = 0
       pending.set(submitted, { block: program.block, answered })
       submitted = (submitted + 1) | 0
       Atomics.store(control, CONTROL_SUBMITTED, submitted)

@@ -38,6 +38,7 @@ const SIGNATURES = {
   posix_spawnattr_setsigmask: { arguments: ['buffer', 'buffer'], return: 'i32' },
   prctl: { arguments: ['i32', 'u64', 'u64', 'u64', 'u64'], return: 'i32' },
   ptsname_r: { arguments: ['i32', 'buffer', 'u64'], return: 'i32' },
+  read: { arguments: ['i32', 'buffer', 'u64'], return: 'i64' },
   syscall: { arguments: ['i64', 'i64', 'i64', 'i64', 'i64', 'i64', 'i64'], return: 'i64' },
   tcgetattr: { arguments: ['i32', 'buffer'], return: 'i32' },
   tcsetattr: { arguments: ['i32', 'i32', 'buffer'], return: 'i32' },
@@ -105,6 +106,7 @@ export const F_SETFD = 2
 export const F_DUPFD_CLOEXEC = 1030
 export const FD_CLOEXEC = 1
 export const POLLIN = 1
+export const POLLHUP = 0x10
 export const WNOHANG = 1
 export const SIGKILL = 9
 export const SIGSTOP = 19
@@ -184,5 +186,15 @@ export function loadSyscalls(): Syscalls {
       return result < 0n ? -ffi.getInt32(errnoAddress) : Number(result)
     },
     addressOf: (bytes) => ffi.getRawPointer(bytes),
+  }
+}
+
+/** mallopt(3), where the C library has it; false where it has not or refuses. */
+export function setAllocator(parameter: number, value: number): boolean {
+  try {
+    const { lib } = ffiOfThisNode().dlopen(null, {})
+    return lib.getFunction('mallopt', { arguments: ['i32', 'i32'], return: 'i32' })(parameter, value) === 1
+  } catch {
+    return false
   }
 }

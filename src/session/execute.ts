@@ -120,21 +120,24 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
     call.streamId,
     streamUser(peer, call.streamId, attachment, () => execution, request.stdin),
   )
-  execution = rooms.executions.start(
-    {
-      id,
-      idBytes,
-      owner: caller.name,
-      sessionId: session.id,
-      keepsHead: isUnary,
-      acceptBytes: Math.min(headBytes, outputBytes ?? Number.POSITIVE_INFINITY),
-      timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
-      plan: result.planned.plan,
-      warrant: verdict.warrant,
-      action,
-    },
-    attachment,
-  )
+  const start = {
+    id,
+    idBytes,
+    owner: caller.name,
+    sessionId: session.id,
+    keepsHead: isUnary,
+    acceptBytes: Math.min(headBytes, outputBytes ?? Number.POSITIVE_INFINITY),
+    timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
+    plan: result.planned.plan,
+    warrant: verdict.warrant,
+    action,
+  }
+  try {
+    execution = rooms.executions.start(start, attachment)
+  } catch (cause) {
+    rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
+    throw cause
+  }
 }
 
 function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {

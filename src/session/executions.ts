@@ -9,8 +9,9 @@
 import type { Ring } from '../base/ring.ts'
 import type { Action } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
+import { SassError } from '../errors.ts'
 import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS } from '../limits.ts'
-import type { Child, Clock, ExitStatus, OutputSource, Spawner, SpawnPlan } from '../ports.ts'
+import type { Child, ChildEvents, Clock, ExitStatus, OutputSource, Spawner, SpawnPlan } from '../ports.ts'
 import { STDERR, STDOUT } from '../ports.ts'
 
 export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started'
@@ -116,19 +117,22 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
   /** In the order of their start: the oldest finished one gives up its rings first. */
   const executions = new Map<string, Execution>()
   const freeRings = [...rings]
+  /** Finished ones that still have rings, oldest first. */
+  const withIdleRings = new Set<Execution>()
+  const runningByOwner = new Map<string, number>()
   const cancelTimers = new Map<Execution, () => void>()
   let running = 0
 
   function takeRings(): RingPair | undefined {
     const free = freeRings.pop()
     if (free !== undefined) return free
-    for (const execution of executions.values()) {
+    for (const execution of withIdleRings) {
       // Whoever still watches a finished execution is reading from its rings.
-      if (execution.exit !== undefined && execution.watcher === undefined && execution.rings !== undefined) {
-        const pair = execution.rings
-        execution.rings = undefined
-        return pair
-      }
+      if (execution.watcher !== undefined) continue
+      const pair = execution.rings
+      execution.rings = undefined
+      withIdleRings.delete(execution)
+      return pair
     }
     return undefined
   }
@@ -136,10 +140,18 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
   function releaseRings(execution: Execution): void {
     if (execution.rings !== undefined) freeRings.push(execution.rings)
     execution.rings = undefined
+    withIdleRings.delete(execution)
   }
 
   function isRunning(execution: Execution): boolean {
     return execution.state === 'starting' || execution.state === 'running'
+  }
+
+  function count(owner: string, change: 1 | -1): void {
+    running += change
+    const left = (runningByOwner.get(owner) ?? 0) + change
+    if (left > 0) runningByOwner.set(owner, left)
+    else runningByOwner.delete(owner)
   }
 
   function end(execution: Execution, state: 'finished' | 'not_started'): void {
@@ -148,7 +160,8 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
     execution.child = undefined
     cancelTimers.get(execution)?.()
     cancelTimers.delete(execution)
-    running--
+    count(execution.owner, -1)
+    if (execution.rings !== undefined) withIdleRings.add(execution)
     if (state === 'not_started') {
       releaseRings(execution)
       execution.watcher?.notStarted()
@@ -177,10 +190,21 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
     )
   }
 
-  function start(request: StartRequest, watcher: Watcher): Execution {
+  /** Spends the warrant and takes the rings. Throws INTERNAL where it cannot; then nothing is started. */
+  function permit(request: StartRequest): RingPair {
+    if (executions.has(keyOf(request.owner, request.id)))
+      throw new SassError('INTERNAL', 'An execution was to start a second time; nothing was done.')
+    Warrant.redeem(request.warrant, request.action)
     const pair = takeRings()
-    pair?.stdout.reset()
-    pair?.stderr.reset()
+    if (pair === undefined)
+      throw new SassError('INTERNAL', 'There is no place for the output of a command; nothing was done.')
+    pair.stdout.reset()
+    pair.stderr.reset()
+    return pair
+  }
+
+  function start(request: StartRequest, watcher: Watcher): Execution {
+    const pair = permit(request)
     const execution: Execution = {
       id: request.id,
       idBytes: request.idBytes,
@@ -203,15 +227,29 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
       outputBytes: [0, 0],
       paused: [false, false],
     }
-    Warrant.redeem(request.warrant, request.action)
     executions.set(keyOf(request.owner, request.id), execution)
-    running++
+    count(request.owner, 1)
     if (request.timeoutMs !== undefined)
       cancelTimers.set(
         execution,
         clock.after(request.timeoutMs, () => timeOut(execution)),
       )
-    execution.child = spawner.spawn(request.plan, {
+    try {
+      execution.child = spawner.spawn(request.plan, eventsOf(execution))
+    } catch (cause) {
+      // Nothing runs, and the id may be used again.
+      executions.delete(keyOf(request.owner, request.id))
+      cancelTimers.get(execution)?.()
+      cancelTimers.delete(execution)
+      count(request.owner, -1)
+      releaseRings(execution)
+      throw cause
+    }
+    return execution
+  }
+
+  function eventsOf(execution: Execution): ChildEvents {
+    return {
       spawned() {
         execution.state = 'running'
         execution.watcher?.started()
@@ -226,8 +264,7 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
         execution.exit = status
         end(execution, 'finished')
       },
-    })
-    return execution
+    }
   }
 
   function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
@@ -268,17 +305,14 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
     },
     list: (owner) =>
       [...executions.values()].filter((execution) => owner === undefined || execution.owner === owner),
-    runningOf(owner) {
-      let count = 0
-      for (const execution of executions.values())
-        if (execution.owner === owner && isRunning(execution)) count++
-      return count
-    },
+    runningOf: (owner) => runningByOwner.get(owner) ?? 0,
     get running() {
       return running
     },
     get free() {
-      return rings.length - running
+      let free = freeRings.length
+      for (const execution of withIdleRings) if (execution.watcher === undefined) free++
+      return free
     },
     endAll(how) {
       for (const execution of executions.values()) {
@@ -297,9 +331,9 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
       const kept = new Map<string, number>()
       for (const [key, execution] of [...executions].reverse()) {
         if (isRunning(execution) || execution.watcher !== undefined) continue
-        const count = (kept.get(execution.owner) ?? 0) + 1
-        kept.set(execution.owner, count)
-        if (count <= KEPT_RESULTS_PER_KEY && nowMs - execution.endedAtMs < KEPT_RESULT_MS) continue
+        const place = (kept.get(execution.owner) ?? 0) + 1
+        kept.set(execution.owner, place)
+        if (place <= KEPT_RESULTS_PER_KEY && nowMs - execution.endedAtMs < KEPT_RESULT_MS) continue
         releaseRings(execution)
         executions.delete(key)
       }

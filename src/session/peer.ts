@@ -121,7 +121,7 @@ export function createPeer(
   let unanswered = 0
   let isReadingPaused = false
 
-  const connection = createConnection('daemon', (frame) => transport.write(frame), take)
+  const connection = createConnection('daemon', (frame) => transport.write(frame), takeGuarded)
 
   function identityNow(): Identity {
     if (caller === undefined) return { kind: 'none', graceOver: false }
@@ -209,6 +209,19 @@ export function createPeer(
         return
       case 'DROP':
         return drop()
+    }
+  }
+
+  /** Deny on error: what could not be decided, recorded or carried out ends the connection, not the daemon. */
+  function takeGuarded(event: ConnectionEvent): void {
+    try {
+      take(event)
+    } catch (cause) {
+      rooms.log.write('error', 'connection_failed', {
+        source: source.address,
+        reason: cause instanceof Error ? cause.message : 'unknown',
+      })
+      drop()
     }
   }
 
@@ -352,7 +365,8 @@ export function createPeer(
       transport.resumeReading()
     },
     ended() {
-      const isOrderly = users.size === 0
+      // What is over already may have given its session to another connection.
+      const isOrderly = !isOver && users.size === 0
       over()
       if (isOrderly && session !== undefined && session.running === 0) {
         rooms.sessions.apply(session, 'destroyed', rooms.clock.monotonicMs())

@@ -68,25 +68,32 @@ function ledgerFor(rooms: Rooms, facts: Facts): Ledger {
   }
 }
 
+/** Permitting it is what makes an active session an executing one. */
+function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
+  return action?.kind === 'execute' && verdict.kind === 'response' && verdict.response === 'EXECUTE'
+}
+
 /** Digests and names only: no argument, path or payload ever enters the chain. */
 function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
   const { identity, session, request, action } = facts
+  const warrant = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict.warrant : undefined
   return {
     type: 'decision',
     cycle: facts.cycle,
     source: facts.source.address,
     agent: identity.kind === 'known' ? identity.name : null,
     session: session?.id ?? null,
+    session_state: startsExecution(verdict, action) ? 'EXECUTING' : (session?.state ?? null),
     method: request?.method ?? null,
     action: action?.kind ?? null,
-    action_digest: action === undefined ? null : actionDigest(action),
+    action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action)),
     execution: action !== undefined && 'executionId' in action ? action.executionId : null,
     response: verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS',
     layer: verdict.layer,
     rule: verdict.rule,
     code: verdict.code ?? null,
     severity: verdict.severity,
-    warrant: verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict.warrant.id : null,
+    warrant: warrant?.id ?? null,
   }
 }
 

@@ -66,6 +66,8 @@ export type Sessions = {
   /** The caller's own live or expired session of that id, from the same address where that is asked for. */
   find(id: string, caller: Caller, address: string): Session | undefined
   apply(session: Session, event: SessionEvent, nowMs: number): void
+  /** One execution less; returns the state that the session is in then, undefined when it is gone. */
+  executionEnded(id: string, nowMs: number): SessionState | undefined
   renew(session: Session, nowMs: number): void
   /** Expires what is due and destroys what nobody can want any more. */
   tick(nowMs: number): void
@@ -77,10 +79,10 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
   const sessions = new Map<string, Session>()
 
   function apply(session: Session, event: SessionEvent, nowMs: number): void {
-    if (event === 'started') session.running++
     if (event === 'all_ended' && session.running > 0) return
     const to = SESSION_TABLE[session.state][event]
     if (to === undefined) return
+    if (event === 'started') session.running++
     const from = session.state
     session.state = to
     session.lastSeenMs = nowMs
@@ -135,7 +137,15 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
       return limits.bindAddress && session.address !== address ? undefined : session
     },
     apply,
+    executionEnded(id, nowMs) {
+      const session = sessions.get(id)
+      if (session === undefined) return undefined
+      session.running--
+      apply(session, 'all_ended', nowMs)
+      return session.state
+    },
     renew(session, nowMs) {
+      if (SESSION_TABLE[session.state].renewed === undefined) return
       session.expiresAtMs = nowMs + limits.maxDurationMs
       apply(session, 'renewed', nowMs)
       if (session.state === 'ACTIVE' && session.running > 0) {

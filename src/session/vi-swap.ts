@@ -38,7 +38,10 @@ export function holdViScreen(peer: Peer, call: Call): void {
   const user: StreamUser = {
     message(_value, dataBytes) {
       swallowed += dataBytes
-      if (swallowed < INITIAL_WINDOW_BYTES / 2) return
+      const stream = connection.stream(call.streamId)
+      // A client with a small window must be able to go on typing, as into any editor.
+      const isStarved = stream !== undefined && stream.receiveLimitBytes - stream.receivedBytes <= swallowed
+      if (swallowed < INITIAL_WINDOW_BYTES / 2 && !isStarved) return
       connection.grant(call.streamId, swallowed)
       swallowed = 0
     },

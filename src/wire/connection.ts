@@ -7,10 +7,11 @@
  */
 import type { CborValue } from '../base/cbor.ts'
 import type { Code } from '../errors.ts'
-import { CODES } from '../errors.ts'
+import { CODES, SassError } from '../errors.ts'
 import {
   FRAME_BYTES,
   INITIAL_WINDOW_BYTES,
+  STREAMS_PER_CONNECTION,
   UNAUTHENTICATED_FRAME_BYTES,
   UNAUTHENTICATED_TOTAL_BYTES,
 } from '../limits.ts'
@@ -132,7 +133,10 @@ export type Connection = {
   becomeOpen(windowBytes: number): void
   stream(id: number): Stream | undefined
   streams(): Iterable<Stream>
-  /** Client: opens a stream with its first message; returns its id. `more` false also ends our side. */
+  /**
+   * Client: opens a stream with its first message; returns its id. `more` false also ends our side.
+   * Throws USAGE where as many streams are open as the peer takes; nothing was sent then.
+   */
   open(method: Method, request: CborValue, more: boolean): number
   message(id: number, payload: CborValue, dataBytes?: number): void
   end(id: number, payload?: CborValue): void
@@ -272,6 +276,10 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
         (frame.payload instanceof Map && frame.payload.get(method.moreKey) === true))
     const problem = streams.open(frame.stream, method, more, windowBytes)
     if (problem !== undefined) return fatal(problem)
+    // Where OPEN carries the first of several like messages, its data counts as theirs does.
+    const stream = method.request === method.requestMore ? streams.get(frame.stream) : undefined
+    if (stream !== undefined) stream.receivedBytes = dataIn(frame.payload, method.requestDataKey)
+    if (stream !== undefined && stream.receivedBytes > windowBytes) return fatal('data past the credit')
     tell({ kind: 'opened', stream: frame.stream, method, message: read(method.request, frame.payload) })
   }
 
@@ -355,6 +363,12 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
     stream: (id) => streams.get(id),
     streams: () => streams.all(),
     open(method, request, more) {
+      if (streams.size >= STREAMS_PER_CONNECTION) {
+        throw new SassError(
+          'USAGE',
+          `${STREAMS_PER_CONNECTION} requests are open on this connection already, so this one was not sent; wait for one to end.`,
+        )
+      }
       const id = nextId
       nextId += 2
       streams.open(id, method, true, windowBytes)

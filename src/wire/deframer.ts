@@ -75,7 +75,9 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
     return at
   }
 
-  function push(chunk: Uint8Array): void {
+  function push(received: Uint8Array): void {
+    // A Node Buffer's `slice` is no copy; behind this line every view is plain bytes, whose `slice` is.
+    const chunk = new Uint8Array(received.buffer, received.byteOffset, received.length)
     let at = 0
     while (!dead && at < chunk.length) {
       if (filled === -1) {

@@ -6,7 +6,7 @@
 import { openSync } from 'node:fs'
 import t from 'tap'
 import { startLauncher } from '../../src/sandbox/launcher.node.ts'
-import { LAUNCH_SLOTS } from '../../src/sandbox/launcher-memory.ts'
+import { CONTROL_BYTES, LAUNCH_SLOTS, SLOT_PID } from '../../src/sandbox/launcher-memory.ts'
 import { loadSyscalls } from '../../src/sandbox/syscalls.node.ts'
 import { planFor } from './run-child.node.ts'
 
@@ -104,3 +104,19 @@ t.test(
     }
   },
 )
+
+t.test('a thread that dies after a start, before its answer, leaves the number of the program', async (t) => {
+  const dying = `const { parentPort, workerData } = require('node:worker_threads')
+    const control = new Int32Array(workerData.memory)
+    parentPort.postMessage({ kind: 'ready' })
+    Atomics.wait(control, 0, 0)
+    control[${CONTROL_BYTES / 4 + SLOT_PID}] = 4242
+    throw new Error('gone')`
+  const launcher = await startLauncher({ ...OPTIONS, launcherSource: dying }, syscalls)
+  launcher.hold(true)
+  const answer = await new Promise<Answer>((resolve) =>
+    launcher.launch(planFor(['/bin/true']), STREAMS, (pid, errno) => resolve({ pid, errno })),
+  )
+  t.same(answer, { pid: 4242, errno: 0 })
+  await launcher.close()
+})

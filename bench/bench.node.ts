@@ -1,0 +1,252 @@
+/**
+ * The measurements that the project is held to, each beside a peer or the floor, in one run and interleaved, so that
+ * a machine that drifts drifts for both. Figures are medians and their ratios; a bound that is not held is said and
+ * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory.
+ * @module
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type Client, connect } from '../src/client/client.node.ts'
+import { type Device, startDevice } from './device.node.ts'
+import { measureFloor } from './floor.node.ts'
+import { type SshPeer, startSsh } from './peers/ssh.node.ts'
+import { startRelay } from './relay.node.ts'
+
+const MIB = 1_048_576
+const GIB = 1_073_741_824
+
+type Result = {
+  readonly what: string
+  readonly value: number
+  readonly unit: string
+  readonly bound: number
+  readonly isCeiling: boolean
+  readonly detail: string
+}
+const results: Result[] = []
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+/** `isCeiling`: the value must not be above the bound; else not below. */
+function record(
+  what: string,
+  value: number,
+  unit: string,
+  bound: number,
+  isCeiling: boolean,
+  detail: string,
+): void {
+  results.push({ what, value, unit, bound, isCeiling, detail })
+  console.log(
+    `${holds({ value, bound, isCeiling }) ? 'ok  ' : 'MISS'} ${what}: ${value.toFixed(2)}${unit} (${isCeiling ? 'at most' : 'at least'} ${bound}${unit}); ${detail}`,
+  )
+}
+
+function holds({ value, bound, isCeiling }: Pick<Result, 'value' | 'bound' | 'isCeiling'>): boolean {
+  return isCeiling ? value <= bound : value >= bound
+}
+
+function connectTo(
+  device: Device,
+  port = device.port,
+  groups: 'default' | 'metered' = 'default',
+  window?: number,
+): Promise<Client> {
+  return connect({
+    host: '127.0.0.1',
+    port,
+    agent: 'agent',
+    privateKey: device.privateKey,
+    pin: device.fingerprint,
+    groups,
+    window,
+  })
+}
+
+async function timedMs(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+async function warmExec(device: Device, ssh: SshPeer | undefined): Promise<void> {
+  const client = await connectTo(device)
+  await ssh?.openMaster()
+  for (let index = 0; index < 200; index++) await client.execute('/bin/true')
+  const ours: number[] = []
+  const floor: number[] = []
+  const theirs: number[] = []
+  for (let round = 0; round < 10; round++) {
+    floor.push(measureFloor(100).lifeMedianUs)
+    const times: number[] = []
+    for (let index = 0; index < 100; index++)
+      times.push((await timedMs(() => client.execute('/bin/true'))) * 1_000)
+    ours.push(median(times))
+    for (let index = 0; ssh !== undefined && index < 5; index++)
+      theirs.push((await timedMs(() => ssh.warmExec(['/bin/true']))) * 1_000)
+  }
+  const ratios = ours.map((us, index) => us / (floor[index] ?? Number.NaN))
+  record(
+    'warm exec / posix_spawn + wait',
+    median(ratios),
+    'x',
+    2,
+    true,
+    `${median(ours).toFixed(0)} us over ${median(floor)} us`,
+  )
+  if (ssh !== undefined)
+    record(
+      'warm exec / ssh ControlMaster',
+      median(ours) / median(theirs),
+      'x',
+      0.4,
+      true,
+      `ssh ${median(theirs).toFixed(0)} us`,
+    )
+  await client.close()
+}
+
+async function runProgram(program: string, args: readonly string[], cwd: string): Promise<void> {
+  const child = spawn(program, args, { cwd, stdio: 'ignore' })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}.`)
+}
+
+async function coldExec(device: Device, ssh: SshPeer | undefined): Promise<void> {
+  if (ssh === undefined) return
+  const ours: number[] = []
+  const theirs: number[] = []
+  for (let round = 0; round < 15; round++) {
+    ours.push(await timedMs(() => runProgram(device.program, ['exec', '--', 'true'], device.directory)))
+    theirs.push(await timedMs(() => ssh.coldExec(['true'])))
+  }
+  record(
+    'cold sass-edge exec / cold ssh',
+    median(ours) / median(theirs),
+    'x',
+    0.5,
+    true,
+    `${median(ours).toFixed(1)} ms and ${median(theirs).toFixed(1)} ms`,
+  )
+}
+
+async function bytesOnTheWire(device: Device): Promise<void> {
+  const relay = await startRelay({ host: '127.0.0.1', port: device.port })
+  const total = () => relay.counts().toClient + relay.counts().toServer
+  for (const [groups, bound] of [
+    ['metered', 1_900],
+    ['default', 4_300],
+  ] as const) {
+    relay.reset()
+    const client = await connectTo(device, relay.port, groups)
+    await client.execute('true')
+    record(
+      `connect, authenticate, first exec (${groups === 'metered' ? 'X25519' : 'X25519MLKEM768 first'})`,
+      total(),
+      ' B',
+      bound,
+      true,
+      'TLS included, both ways',
+    )
+    for (let index = 0; index < 200; index++) await client.execute('true')
+    relay.reset()
+    for (let index = 0; index < 100; index++) await client.execute('true')
+    if (groups === 'default')
+      record(
+        'warm exec of true on the wire',
+        total() / 100,
+        ' B',
+        110,
+        true,
+        'TLS included, both ways, mean of 100',
+      )
+    await client.close()
+  }
+  await relay.stop()
+}
+
+async function pipedThroughput(device: Device): Promise<number> {
+  const child = spawn(
+    '/bin/sh',
+    ['-c', `exec "$0" exec -- head -c ${GIB} /dev/zero | wc -c`, device.program],
+    { cwd: device.directory, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const began = performance.now()
+  let text = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk
+  })
+  await once(child, 'close')
+  if (Number(text) !== GIB) throw new Error(`1 GiB came as ${text.trim()} bytes.`)
+  return performance.now() - began
+}
+
+async function throughput(device: Device, ssh: SshPeer | undefined): Promise<void> {
+  const idleKib = device.anonymousKib()
+  const ours: number[] = []
+  const theirs: number[] = []
+  let mostKib = 0
+  const watch = setInterval(() => {
+    mostKib = Math.max(mostKib, device.anonymousKib())
+  }, 50)
+  for (let round = 0; round < 5; round++) {
+    ours.push(await pipedThroughput(device))
+    if (ssh !== undefined) theirs.push((await ssh.throughput(GIB)).ms)
+  }
+  clearInterval(watch)
+  const rate = (ms: number) => `${((GIB / MIB / ms) * 1_000).toFixed(0)} MiB/s`
+  if (ssh !== undefined)
+    record(
+      '1 GiB of stdout, throughput / ssh',
+      median(theirs) / median(ours),
+      'x',
+      0.8,
+      false,
+      `${rate(median(ours))} and ${rate(median(theirs))}`,
+    )
+  record(
+    'anonymous memory above idle during 1 GiB',
+    (mostKib - idleKib) / 1_024,
+    ' MiB',
+    8,
+    true,
+    `idle ${(idleKib / 1_024).toFixed(1)} MiB`,
+  )
+}
+
+async function main(names: readonly string[]): Promise<void> {
+  const wants = (name: string) => names.length === 0 || names.includes(name)
+  const device = await startDevice()
+  const ssh = await startSsh()
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    if (wants('memory'))
+      record(
+        'idle daemon, anonymous memory',
+        device.anonymousKib() / 1_024,
+        ' MiB',
+        30,
+        true,
+        '3 s after its start',
+      )
+    if (wants('bytes')) await bytesOnTheWire(device)
+    if (wants('throughput')) await throughput(device, ssh)
+    if (wants('exec')) await warmExec(device, ssh)
+    if (wants('cold')) await coldExec(device, ssh)
+  } finally {
+    await ssh?.stop()
+    await device.stop()
+  }
+  const missed = results.filter((result) => !holds(result))
+  console.log(
+    missed.length === 0
+      ? 'Every bound is held.'
+      : `${missed.length} of ${results.length} bounds are not held.`,
+  )
+  process.exitCode = missed.length === 0 ? 0 : 1
+}
+
+await main(process.argv.slice(2))

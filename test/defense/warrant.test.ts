@@ -1,0 +1,173 @@
+/**
+ * Warrants: one action, once, and no second way to the world.
+ * @module
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import type { Action } from '../../src/defense/facts.ts'
+import { actionDigest, Warrant } from '../../src/defense/warrant.ts'
+import { anyAction, executing } from './staged-facts.ts'
+
+const root = join(import.meta.dirname, '../..')
+const ACTION = executing()
+const mint = (action: Action = ACTION) => Warrant.mint('ab'.repeat(16), 7, action)
+
+/** The code of every file of src/, without its comments. */
+const sources = globSync('src/**/*.ts', { cwd: root })
+  .sort()
+  .map((path) => ({
+    path,
+    code: readFileSync(join(root, path), 'utf8')
+      .replace(/\/\*[\s\S]*?\*\//g, '')
+      .replace(/^\s*\/\/.*$/gm, ''),
+  }))
+const filesWith = (pattern: RegExp) =>
+  sources.filter(({ code }) => pattern.test(code)).map(({ path }) => path)
+
+t.test('a warrant is redeemed once', (t) => {
+  const warrant = mint()
+  t.doesNotThrow(() => Warrant.redeem(warrant, executing()), 'an equal action is the same action')
+  t.throws(() => Warrant.redeem(warrant, ACTION), { code: 'INTERNAL', message: /used twice/ })
+  t.throws(() => Warrant.redeem(warrant, ACTION), { code: 'INTERNAL' })
+  t.end()
+})
+
+t.test('a warrant permits no other action, and a vain try does not spend it', (t) => {
+  const warrant = mint()
+  const others: Action[] = [
+    executing(['ls', '-a']),
+    executing(['ls'], '/srv/work/ls'),
+    executing(['ls'], '/usr/bin/ls', '/srv'),
+    { ...ACTION, terminal: true } as Action,
+    { ...ACTION, timeoutSeconds: 1 } as Action,
+    { ...ACTION, executionId: 'other' } as Action,
+    { ...ACTION, executable: { path: '/usr/bin/ls', device: '1', inode: '3' } } as Action,
+    { kind: 'cancel', executionId: 'cd'.repeat(16) },
+  ]
+  for (const other of others) {
+    t.throws(() => Warrant.redeem(warrant, other), { code: 'INTERNAL', message: /another action/ })
+  }
+  t.doesNotThrow(() => Warrant.redeem(warrant, ACTION))
+  t.end()
+})
+
+t.test('what only looks like a warrant is none', (t) => {
+  const warrant = mint()
+  const lookalikes: unknown[] = [
+    { ...warrant },
+    { id: warrant.id, sessionId: warrant.sessionId, cycle: 7, actionDigest: warrant.actionDigest },
+    structuredClone(warrant),
+    JSON.parse(JSON.stringify(warrant)),
+    Object.create(Warrant.prototype),
+    Object.setPrototypeOf({ ...warrant }, Warrant.prototype),
+    Object.assign(Object.create(warrant), {}),
+    new Proxy(warrant, {}),
+  ]
+  for (const [index, lookalike] of lookalikes.entries()) {
+    t.throws(
+      () => Warrant.redeem(lookalike as Warrant, ACTION),
+      { code: 'INTERNAL', message: /without a warrant/ },
+      `lookalike ${index}`,
+    )
+  }
+  for (const nothing of [undefined, null, 'x', 7]) t.throws(() => Warrant.redeem(nothing as never, ACTION))
+  t.doesNotThrow(() => Warrant.redeem(warrant, ACTION), 'none of them has spent it')
+  t.end()
+})
+
+t.test('equal inputs give equal ids; another session, cycle or action another id', (t) => {
+  t.equal(mint().id, mint().id)
+  const ids = [
+    mint(),
+    Warrant.mint('ac'.repeat(16), 7, ACTION),
+    Warrant.mint('ab'.repeat(16), 8, ACTION),
+    mint(executing(['ls', '-l'])),
+  ]
+  t.equal(new Set(ids.map(({ id }) => id)).size, ids.length)
+  for (const { id } of ids) t.match(id, /^[0-9a-f]{64}$/)
+  t.end()
+})
+
+t.test('actions that differ anywhere differ in their digest', (t) => {
+  fc.assert(
+    fc.property(anyAction, anyAction, (one, other) => {
+      const isSame = JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
+      return (actionDigest(one) === actionDigest(other)) === isSame
+    }),
+    { numRuns: 300 },
+  )
+  t.end()
+})
+
+function sorted(action: Action): unknown {
+  return Object.entries(action)
+    .map(([key, value]: [string, unknown]) => [
+      key,
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.entries(value).sort()
+        : value,
+    ])
+    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+}
+
+t.test('only the adjudicator mints, and only what runs commands redeems', (t) => {
+  t.strictSame(filesWith(/\bWarrant\.mint\b/), ['src/defense/adjudicator.ts'])
+  t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
+  t.strictSame(filesWith(/\bWarrant\.redeem\b/), ['src/session/executions.ts'])
+  t.strictSame(filesWith(/\badjudicate(By)?\(/), ['src/defense/adjudicator.ts', 'src/session/rooms.ts'])
+  t.end()
+})
+
+t.test('there is one way to start a program, and it is behind a warrant (RX-03, JF-F02)', (t) => {
+  t.strictSame(filesWith(/\bspawner\.spawn\(/), ['src/session/executions.ts'])
+  t.strictSame(
+    filesWith(/\bcreateSpawner\(/),
+    ['src/daemon.node.ts', 'src/sandbox/spawner.node.ts'],
+    'one spawner, made by the daemon',
+  )
+  t.strictSame(
+    filesWith(/\bcreateExecutions\(/),
+    ['src/daemon.node.ts', 'src/session/executions.ts'],
+    'and given to one room',
+  )
+  t.strictSame(filesWith(/\b(startChild|startLauncher)\(/).sort(), [
+    'src/sandbox/child.node.ts',
+    'src/sandbox/launcher.node.ts',
+    'src/sandbox/spawner.node.ts',
+  ])
+  t.strictSame(
+    filesWith(/posix_spawn(?!a?_?p?\(3\))/).filter((path) => !path.startsWith('src/sandbox/')),
+    [],
+  )
+  t.strictSame(filesWith(/child_process|node:cluster|process\.(dlopen|binding|execve)\b/), [])
+  t.strictSame(filesWith(/'node:(ffi|vm)'/), ['src/sandbox/syscalls.node.ts'])
+
+  const room = sources.find(({ path }) => path === 'src/session/executions.ts')?.code ?? ''
+  for (const [head, deed] of [
+    ['function start(', 'spawner.spawn('],
+    ['    signal(execution', 'child?.signal('],
+    ['    cancel(execution', 'child.killTree('],
+  ] as const) {
+    const body = room.slice(room.indexOf(head))
+    const redeemed = body.indexOf('Warrant.redeem(')
+    t.ok(
+      room.includes(head) && redeemed > 0 && redeemed < body.indexOf(deed),
+      `${head.trim()} redeems before ${deed}`,
+    )
+  }
+  t.end()
+})
+
+t.test('every decision goes through the one door that records it', (t) => {
+  t.strictSame(filesWith(/\bdecide\(rooms\b/).sort(), [
+    'src/session/peer.ts',
+    'src/session/peers.ts',
+    'src/session/rooms.ts',
+  ])
+  const door = sources.find(({ path }) => path === 'src/session/rooms.ts')?.code ?? ''
+  const body = door.slice(door.indexOf('export function decide('))
+  t.ok(body.indexOf('audit.append(') > 0 && body.indexOf('audit.append(') < body.indexOf('return verdict'))
+  t.end()
+})

@@ -1,0 +1,211 @@
+/**
+ * A real daemon out of the bundle, in a directory of its own and on a free port, and the command line beside it.
+ * Needs what `npm run build` leaves in dist/.
+ * @module
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+
+export const ROOT: string = join(import.meta.dirname, '../..')
+export const PROGRAM: string = join(ROOT, 'bin/sass-edge')
+const START_MS = 15_000
+
+type Json = { readonly [name: string]: unknown }
+export type Ended = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+export type Result = Ended & { readonly stdout: Buffer; readonly stderr: string }
+export type RunOptions = {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Written to stdin, which then ends. Absent: /dev/null. */
+  readonly input?: string | Buffer
+  readonly timeoutMs?: number
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Waits until `condition` holds; throws with `what` where it never does. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  limitMs = 10_000,
+): Promise<void> {
+  for (const end = performance.now() + limitMs; performance.now() < end; await sleep(10))
+    if (await condition()) return
+  throw new Error(`never came: ${what}`)
+}
+
+/** False for a zombie too: it is dead, whoever still has to notice. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** A directory for one test, which goes with it. */
+export function temporary(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'sass-edge-it-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** Nothing of the machine's own user gets in: no pins, no keys, no options of Node. */
+export function environment(directory: string, more: RunOptions['env'] = {}): Record<string, string> {
+  return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: directory, TERM: 'xterm', ...more }
+}
+
+/** Everything that a started program wrote, and its end. */
+export function collect(child: ChildProcess): Promise<Result> {
+  const stdout: Buffer[] = []
+  let stderr = ''
+  child.stdout?.on('data', (bytes: Buffer) => stdout.push(bytes))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ code, signal, stdout: Buffer.concat(stdout), stderr }))
+  })
+}
+
+/** Runs a program to its end; it is killed where it takes longer than `timeoutMs`. */
+export function runProgram(file: string, args: readonly string[], options: RunOptions = {}): Promise<Result> {
+  const cwd = options.cwd ?? tmpdir()
+  const child = spawn(file, args, {
+    cwd,
+    env: environment(cwd, options.env),
+    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    timeout: options.timeoutMs ?? 30_000,
+    killSignal: 'SIGKILL',
+  })
+  // Who is not read to the end gets EPIPE: that is the reader's business.
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(options.input)
+  return collect(child)
+}
+
+/** `sass-edge ARGS`. */
+export function sassEdge(args: readonly string[], options: RunOptions = {}): Promise<Result> {
+  return runProgram(PROGRAM, args, options)
+}
+
+function merge(base: unknown, change: Json): Json {
+  const object = typeof base === 'object' && base !== null && !Array.isArray(base) ? (base as Json) : {}
+  const merged: Record<string, unknown> = { ...object }
+  for (const [name, value] of Object.entries(change)) {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    merged[name] = isObject ? merge(object[name], value as Json) : value
+  }
+  return merged
+}
+
+export const configPath = (directory: string): string => join(directory, '.sass-edge/sass.edge.json')
+
+/** Changes single keys of an installation's configuration; lists are replaced whole. */
+export function changeConfig(directory: string, change: Json): void {
+  const path = configPath(directory)
+  writeFileSync(path, JSON.stringify(merge(JSON.parse(readFileSync(path, 'utf8')), change)))
+}
+
+/** A new directory with an installation in its .sass-edge, as `sass-edge init` makes it, on any free port. */
+export async function install(t: Test, change: Json = {}): Promise<string> {
+  const directory = temporary(t)
+  const made = await sassEdge(['init', '--port', '0'], { cwd: directory })
+  if (made.code !== 0) throw new Error(made.stderr)
+  changeConfig(directory, change)
+  return directory
+}
+
+export type Daemon = {
+  readonly directory: string
+  readonly workspace: string
+  readonly pid: number
+  readonly port: number
+  readonly fingerprint: string
+  readonly adminSocket: string
+  /** Lines of the log so far. */
+  log(): string[]
+  /** Events of the audit chain so far. */
+  audit(): Json[]
+  /** `sass-edge ARGS` in the daemon's directory. */
+  cli(args: readonly string[], options?: RunOptions): Promise<Result>
+  /** The seed of one of its keys. */
+  seed(name?: string): Uint8Array
+  anonymousKib(): number
+  descriptors(): number
+  signal(name: NodeJS.Signals): void
+  readonly ended: Promise<Ended>
+  /** SIGTERM, and the end. */
+  stop(): Promise<Ended>
+}
+
+/** Starts the daemon of an installation and waits until it says where it listens. */
+export async function startDaemon(t: Test, directory: string): Promise<Daemon> {
+  const child = spawn(PROGRAM, ['run', '--json'], {
+    cwd: directory,
+    env: environment(directory),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let log = ''
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text
+  })
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text
+  })
+  let hasEnded = false
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('exit', (code, signal) => {
+      hasEnded = true
+      resolve({ code, signal })
+    })
+  })
+  await until('a daemon that listens', () => said.endsWith('\n') || hasEnded, START_MS)
+  if (hasEnded) throw new Error(`The daemon ended: ${log}`)
+  const started: { address: string; fingerprint: string; admin_socket: string } = JSON.parse(said)
+  const pid = child.pid ?? 0
+  const stop = async (): Promise<Ended> => {
+    child.kill('SIGTERM')
+    const hard = setTimeout(() => child.kill('SIGKILL'), 12_000)
+    const how = await ended
+    clearTimeout(hard)
+    return how
+  }
+  t.teardown(stop)
+  return {
+    directory,
+    workspace: join(directory, '.sass-edge/workspace'),
+    pid,
+    port: Number(started.address.split(':').at(-1)),
+    fingerprint: started.fingerprint,
+    adminSocket: started.admin_socket,
+    log: () => log.split('\n').filter(Boolean),
+    audit: () => auditEvents(directory),
+    cli: (args, options) => sassEdge(args, { cwd: directory, ...options }),
+    seed: (name = 'agent') => new Uint8Array(readFileSync(join(directory, '.sass-edge/keys', `${name}.key`))),
+    anonymousKib: () =>
+      Number(/^Anonymous:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]),
+    descriptors: () => readdirSync(`/proc/${pid}/fd`).length,
+    signal: (name) => child.kill(name),
+    ended,
+    stop,
+  }
+}
+
+/** An installation and its daemon in one. */
+export async function startNew(t: Test, change: Json = {}): Promise<Daemon> {
+  return startDaemon(t, await install(t, change))
+}
+
+export function auditEvents(directory: string): Json[] {
+  const text = readFileSync(join(directory, '.sass-edge/state/audit/audit.jsonl'), 'utf8')
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => (JSON.parse(line) as { event: Json }).event)
+}

@@ -1,0 +1,420 @@
+/**
+ * A stage for the rooms behind a connection: clock, spawner, transport and audit are ports that a test drives by
+ * hand; everything between them is real, and so is the protocol engine of the client at the other end.
+ * @module
+ */
+import { createBufferPool } from '../../src/base/buffer-pool.ts'
+import type { CborValue } from '../../src/base/cbor.ts'
+import { createRing } from '../../src/base/ring.ts'
+import { publicKeyOf, signEd25519, verifyEd25519 } from '../../src/base/sign.ts'
+import type { CapabilitySet } from '../../src/defense/capability.ts'
+import { CHANNEL_BINDING_BYTES, FRAME_BYTES, OUTPUT_BUFFERS } from '../../src/limits.ts'
+import type {
+  AuditEvent,
+  AuditSink,
+  Child,
+  ChildEvents,
+  Clock,
+  Log,
+  Spawner,
+  SpawnPlan,
+  Transport,
+  TransportEvents,
+} from '../../src/ports.ts'
+import { createExecutions, type Execution } from '../../src/session/executions.ts'
+import { createIdentities } from '../../src/session/identities.ts'
+import { createPeers, type Peers } from '../../src/session/peers.ts'
+import type { Rooms } from '../../src/session/rooms.ts'
+import { createSessions, type SessionChange } from '../../src/session/sessions.ts'
+import { createTarpits } from '../../src/session/tarpits.ts'
+import { authSigningInput } from '../../src/wire/auth-input.ts'
+import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
+import { type AuthResponse, authRequest } from '../../src/wire/messages.ts'
+import { type MethodName, methodNamed } from '../../src/wire/methods.ts'
+
+export const CAPABILITY: CapabilitySet = {
+  allowed_commands: ['*'],
+  denied_commands: ['rm'],
+  allowed_paths: ['/srv/work'],
+  denied_paths: [],
+  max_concurrent: 2,
+  timeout_seconds: null,
+  max_file_size_bytes: 0,
+  allowed_env: [],
+  output_bytes: null,
+}
+
+export type StagedClock = Clock & { pass(ms: number): void; readonly timers: number }
+
+/** Time that passes when it is told to; timers run in their order, each at its own moment. */
+export function stageClock(): StagedClock {
+  let now = 1_000
+  let timers: { at: number; callback: () => void }[] = []
+  return {
+    monotonicMs: () => now,
+    wallMs: () => 1_800_000_000_000 + now,
+    after(ms, callback) {
+      const timer = { at: now + ms, callback }
+      timers.push(timer)
+      return () => {
+        timers = timers.filter((other) => other !== timer)
+      }
+    },
+    pass(ms) {
+      const until = now + ms
+      for (;;) {
+        const next = timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0]
+        if (next === undefined) break
+        timers = timers.filter((other) => other !== next)
+        now = Math.max(now, next.at)
+        next.callback()
+      }
+      now = until
+    },
+    get timers() {
+      return timers.length
+    },
+  }
+}
+
+export type StagedChild = {
+  readonly plan: SpawnPlan
+  readonly events: ChildEvents
+  /** What was done to it, in order: `signal 15`, `killTree`, `pause 0`, `stdin 5`, `endStdin`... */
+  readonly deeds: string[]
+  takesStdin: boolean
+}
+
+export type StagedSpawner = Spawner & { readonly children: StagedChild[]; refusal: Error | undefined }
+
+/** Starts nothing: the test says what the children do. */
+export function stageSpawner(): StagedSpawner {
+  const children: StagedChild[] = []
+  const spawner: StagedSpawner = {
+    children,
+    refusal: undefined,
+    spawn(plan, events) {
+      if (spawner.refusal !== undefined) throw spawner.refusal
+      const staged: StagedChild = { plan, events, deeds: [], takesStdin: true }
+      children.push(staged)
+      const child: Child = {
+        writeStdin(bytes) {
+          staged.deeds.push(`stdin ${bytes.length}`)
+          return staged.takesStdin
+        },
+        endStdin: () => staged.deeds.push('endStdin'),
+        pause: (source) => staged.deeds.push(`pause ${source}`),
+        resume: (source) => staged.deeds.push(`resume ${source}`),
+        resize: (rows, columns) => staged.deeds.push(`resize ${rows}x${columns}`),
+        signal(number) {
+          staged.deeds.push(`signal ${number}`)
+          return true
+        },
+        killTree: () => staged.deeds.push('killTree'),
+      }
+      return child
+    },
+  }
+  return spawner
+}
+
+export type StagedTransport = Transport & {
+  /** What the daemon wrote, each with what tells it that the bytes were taken. */
+  readonly writes: { readonly bytes: Uint8Array; readonly taken: (() => void) | undefined }[]
+  /** `end`, `reset`, `pause`, `resume`, in order. */
+  readonly deeds: string[]
+  /** Where each write goes as well; by default nowhere. */
+  onWrite: (bytes: Uint8Array) => void
+  /** Calls `taken` at once, as a fast network does. */
+  takesAtOnce: boolean
+  waitingBytes: number
+}
+
+export const BINDING = new Uint8Array(CHANNEL_BINDING_BYTES).fill(7)
+
+export function stageTransport(change: Partial<Transport> = {}): StagedTransport {
+  const transport: StagedTransport = {
+    kind: 'tls',
+    remoteAddress: '192.0.2.1',
+    agreement: { version: 'TLSv1.3', suite: 'TLS_AES_256_GCM_SHA384', alpn: 'x-sakirpc-v5' },
+    exportKeyingMaterial: () => BINDING,
+    peerUserId: undefined,
+    waitingBytes: 0,
+    takesAtOnce: true,
+    writes: [],
+    deeds: [],
+    onWrite: () => {},
+    write(bytes, taken) {
+      transport.writes.push({ bytes, taken })
+      transport.onWrite(bytes)
+      if (transport.takesAtOnce) taken?.()
+    },
+    pauseReading: () => transport.deeds.push('pause'),
+    resumeReading: () => transport.deeds.push('resume'),
+    end: () => transport.deeds.push('end'),
+    reset: () => transport.deeds.push('reset'),
+    ...change,
+  }
+  return transport
+}
+
+/** Calls back every time with bytes that were never given before, like a generator of randomness does. */
+export function stageRandom(): { bytes(count: number): Uint8Array } {
+  let calls = 0
+  return {
+    bytes(count) {
+      calls++
+      return new Uint8Array(count).map((_, index) => (calls * 31 + index * 7) % 256)
+    },
+  }
+}
+
+export type StagedAudit = AuditSink & { readonly events: AuditEvent[]; failure: Error | undefined }
+
+export function stageAudit(): StagedAudit {
+  const audit: StagedAudit = {
+    events: [],
+    failure: undefined,
+    append(event) {
+      if (audit.failure !== undefined) throw audit.failure
+      audit.events.push(event)
+    },
+    get head() {
+      return { sequence: audit.events.length, hash: new Uint8Array(32) }
+    },
+    publicKey: new Uint8Array(32),
+    keyFingerprint: 'sha256:x',
+    epoch: 0,
+  }
+  return audit
+}
+
+export type StageOptions = {
+  readonly capability?: Partial<CapabilitySet>
+  readonly settings?: Partial<Rooms['settings']>
+  readonly maxSessions?: number
+  readonly maxDurationMs?: number
+  readonly bindAddress?: boolean
+  readonly executions?: number
+  readonly ringBytes?: number
+  readonly tarpits?: number
+  readonly allowShell?: boolean
+  readonly isAllowed?: (address: string) => boolean
+}
+
+export const seedOf = (number: number): Uint8Array => new Uint8Array(32).fill(number)
+
+export type Stage = {
+  readonly rooms: Rooms
+  readonly peers: Peers
+  readonly clock: StagedClock
+  readonly spawner: StagedSpawner
+  readonly audit: StagedAudit
+  readonly logged: { level: string; event: string; fields: Readonly<Record<string, unknown>> }[]
+  readonly changes: SessionChange[]
+  readonly endedExecutions: Execution[]
+}
+
+/** Agents `bot` (seed 1) and `other` (seed 2), operator `boss` (seed 3). */
+export function stageRooms(options: StageOptions = {}): Stage {
+  const clock = stageClock()
+  const spawner = stageSpawner()
+  const audit = stageAudit()
+  const random = stageRandom()
+  const logged: Stage['logged'] = []
+  const changes: SessionChange[] = []
+  const endedExecutions: Execution[] = []
+  const log: Log = { write: (level, event, fields = {}) => logged.push({ level, event, fields }) }
+  const ringBytes = options.ringBytes ?? 1_048_576
+  const agent = (name: string, seed: number, role: 'agent' | 'operator' = 'agent') => ({
+    name,
+    public_key: Buffer.from(publicKeyOf(seedOf(seed))).toString('base64url'),
+    role,
+    capability: 'default',
+  })
+  const sessions = createSessions(
+    {
+      maxSessions: options.maxSessions ?? 10,
+      maxDurationMs: options.maxDurationMs ?? 3_600_000,
+      bindAddress: options.bindAddress ?? true,
+    },
+    (change) => {
+      changes.push(change)
+      if (change.to === 'DESTROYED') executions.sessionEnded(change.session.id)
+    },
+  )
+  const executions = createExecutions({
+    spawner,
+    clock,
+    rings: Array.from({ length: options.executions ?? 4 }, () => ({
+      stdout: createRing(new Uint8Array(ringBytes)),
+      stderr: createRing(new Uint8Array(ringBytes)),
+    })),
+    ended(execution) {
+      endedExecutions.push(execution)
+      sessions.executionEnded(execution.sessionId, clock.monotonicMs())
+    },
+  })
+  const rooms: Rooms = {
+    settings: {
+      version: '0.0.0',
+      os: 'Linux test',
+      startedAtMs: 0,
+      keepaliveMs: 60_000,
+      viHoldMs: 3_600_000,
+      denyResponse: 'vi_swap',
+      ringBytes,
+      policyVersion: 'p',
+      adminUserIds: [0, 1000],
+      ...options.settings,
+    },
+    clock,
+    random,
+    log,
+    audit,
+    policy: {
+      capabilities: { default: { ...CAPABILITY, ...options.capability } },
+      allowShell: options.allowShell ?? true,
+    },
+    identities: createIdentities([agent('bot', 1), agent('other', 2), agent('boss', 3, 'operator')]),
+    verify: verifyEd25519,
+    sessions,
+    executions,
+    tarpits: createTarpits(
+      {
+        chunkBytes: 64,
+        totalBytes: 640,
+        delayMs: 500,
+        concurrent: options.tarpits ?? 32,
+        sendTimeoutMs: 3_000,
+      },
+      clock,
+      random,
+    ),
+    buffers: createBufferPool(new Uint8Array(OUTPUT_BUFFERS * FRAME_BYTES), FRAME_BYTES),
+    planner: {
+      finder: {
+        find: (program) => ({
+          path: `/bin/${program}`,
+          realPath: `/bin/${program}`,
+          device: '1',
+          inode: '2',
+        }),
+        realDirectory: (path) => path,
+      },
+      workspaceRoot: '/srv/work',
+      base: { home: '/', user: 'u' },
+    },
+    viHolds: new Map(),
+    responses: new Map(),
+    cycles: { next: 1 },
+  }
+  const peers = createPeers(rooms, options.isAllowed ?? (() => true))
+  return { rooms, peers, clock, spawner, audit, logged, changes, endedExecutions }
+}
+
+export type Client = {
+  readonly transport: StagedTransport
+  readonly events: TransportEvents
+  readonly connection: Connection
+  /** What came from the daemon, frame by frame. */
+  readonly heard: ConnectionEvent[]
+  open(method: MethodName, request: CborValue, more?: boolean): number
+  /** Everything that came on that stream, in a form that is easy to compare. */
+  on(stream: number): Heard[]
+}
+
+export type Heard = {
+  readonly kind: string
+  readonly code?: number
+  readonly text?: string
+  readonly details?: ReadonlyMap<number, number> | undefined
+  readonly value?: Readonly<Record<string, unknown>>
+}
+
+/** One connection with a real protocol engine at its other end; not authenticated. */
+export function connect(stage: Stage, change: Partial<Transport> = {}): Client {
+  const transport = stageTransport(change)
+  const admission = stage.peers.admit(transport.kind, transport.remoteAddress, () => transport.reset())
+  if (admission === undefined) throw new Error('not admitted')
+  const events = admission.connected(transport)
+  const heard: ConnectionEvent[] = []
+  const copies: Heard[][] = []
+  const connection = createConnection(
+    'client',
+    (frame) => events.data(frame.slice()),
+    (event) => {
+      heard.push(event)
+      if (!('stream' in event) || typeof event.stream === 'number') return
+      const list = copies[event.stream.id] ?? []
+      copies[event.stream.id] = list
+      if (event.kind === 'status') {
+        const { code, text, details } = event.status
+        list.push({ kind: 'status', code, text, details })
+      } else if ((event.kind === 'message' || event.kind === 'ended') && event.message?.ok === true) {
+        list.push({ kind: event.kind, value: owned(event.message.value) })
+      } else list.push({ kind: event.kind })
+    },
+  )
+  transport.onWrite = (bytes) => connection.receive(bytes.slice())
+  return {
+    transport,
+    events,
+    connection,
+    heard,
+    open: (method, request, more = false) => connection.open(methodNamed(method), request, more),
+    on: (stream) => copies[stream] ?? [],
+  }
+}
+
+/** Bytes of a received message are borrowed: a copy with texts in place of byte strings that hold text. */
+function owned(value: unknown): Record<string, unknown> {
+  const entries = Object.entries(value as Record<string, unknown>)
+  return Object.fromEntries(
+    entries.map(([key, item]) => [
+      key,
+      item instanceof Uint8Array ? Buffer.from(item).toString('latin1') : item,
+    ]),
+  )
+}
+
+export type AuthChange = {
+  readonly name?: string
+  readonly seed?: number
+  readonly keySeed?: number
+  readonly binding?: Uint8Array
+  readonly signedNonce?: Uint8Array
+  readonly resume?: Uint8Array
+  readonly window?: number
+}
+
+/** An Authenticate request, right unless something is changed about it. */
+export function authOf(change: AuthChange = {}): CborValue {
+  const { name = 'bot', seed = 1, keySeed = seed, binding = BINDING, resume, window } = change
+  const nonce = new Uint8Array(16).fill(9)
+  return authRequest.encode({
+    agent_name: name,
+    public_key: publicKeyOf(seedOf(keySeed)),
+    signature: signEd25519(seedOf(seed), authSigningInput(name, change.signedNonce ?? nonce, binding)),
+    nonce,
+    resume_session_id: resume,
+    window,
+  })
+}
+
+/** Connects and authenticates; the answer is there as `welcome`. */
+export function enter(
+  stage: Stage,
+  auth: AuthChange = {},
+  transport: Partial<Transport> = {},
+): Client & { readonly welcome: AuthResponse; readonly sessionId: Uint8Array } {
+  const client = connect(stage, transport)
+  const stream = client.open('Authenticate', authOf(auth))
+  const answer = client.heard.find((event) => event.kind === 'ended' && event.stream.id === stream)
+  if (answer?.kind !== 'ended' || answer.message?.ok !== true) {
+    throw new Error(`not let in: ${JSON.stringify(client.on(stream))} ${client.transport.deeds.join()}`)
+  }
+  const welcome = answer.message.value as AuthResponse
+  client.connection.becomeOpen(welcome.window)
+  return { ...client, welcome, sessionId: welcome.session_id.slice() }
+}

@@ -1,0 +1,291 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { encodeCbor, openCbor } from '../../src/base/cbor.ts'
+import { encodeHex } from '../../src/base/hex.ts'
+import * as messages from '../../src/wire/messages.ts'
+import { type AnyMessage, readMessage } from '../../src/wire/schema.ts'
+
+/** Keys and presence as docs/protocol.md, section 3, has them, written from that page: `?` may be absent. */
+const TABLE: Readonly<Record<string, string>> = {
+  ExecuteRequest:
+    '1? command, 2? args, 3? cwd, 4? env, 5? execution_id, 6? session_id, 7? is_reattach, 8? resume_offset, 12? raw_payload, 13? stdin, 14? pty, 15? resume_offset_stderr, 16? accept, 17? declared_goal, 18? tail, 19? timeout_seconds',
+  ExecuteResponse:
+    '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings',
+  StreamResponse:
+    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code',
+  StdinChunk: '1? data, 2? resize',
+  TerminalSize: '1 rows, 2 cols',
+  Pty: '1 rows, 2 cols, 3? term',
+  Challenge: '1 challenge_id, 2 nonce, 3 ciphertext, 4 expires_at',
+  Finding: '1 kind, 2? offset, 3? length',
+  ExecutionReference: '1 execution_id',
+  SignalRequest: '1 execution_id, 2 signal',
+  Outcome: '1? success, 2? message',
+  FileMetadata: '1 remote_path, 2? total_size, 3? offset, 12? mode, 13? sha256',
+  FileChunk: '1? metadata, 2? data',
+  FileOutcome: '1? success, 2? message, 3? bytes_written, 12? sha256',
+  FileDownloadRequest: '1 remote_path, 2? offset',
+  FileDownloadEnd: '12 sha256, 13 total_size',
+  AuthRequest:
+    '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version',
+  AuthResponse:
+    '1? success, 2 session_id, 3 capability_hash, 4? challenge_nonce, 5? challenge_ciphertext, 6? message, 12 window, 13 expires_at, 14 daemon_version, 15? challenge_id, 16 audit_seq, 17 audit_hash',
+  ChallengeAnswer: '1 decrypted_plaintext, 2 client_ekm_hmac, 12 challenge_id',
+  ChallengeResult: '1? passed, 2? session_token, 3? message',
+  Empty: '',
+  SecurityStatus:
+    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash',
+  PingResponse: '1 daemon_version, 2? uptime_seconds, 5 os, 6? active_processes',
+  Renewal: '1? success, 2 expires_at',
+  Capabilities:
+    '1? allowed_commands, 2? denied_commands, 3? allowed_paths, 4? denied_paths, 5? max_concurrent, 6? timeout_seconds, 7? max_file_size_bytes',
+  AuditPublicKey: '1 public_key, 2 key_fingerprint, 12? epoch',
+  Execution:
+    '1 execution_id, 2 state, 3 command, 4? started_at, 5? ended_at, 6? exit_code, 7? signal, 8? stdout_bytes, 9? stderr_bytes, 10? is_attached, 11? agent_name',
+  ExecutionList: '1? executions, 2? total',
+  Status: '1 code, 2? text, 3? details',
+}
+
+type FieldFacts = Readonly<Record<string, { readonly key: number; readonly presence: string }>>
+const fieldsOf = (type: AnyMessage) => Object.entries(type.fields as FieldFacts)
+const ALL = Object.values(messages) as AnyMessage[]
+/** Part of others only, and not exported. */
+const INNER = ['Execution', 'Finding']
+
+t.test('every message has the keys of the protocol page, no more and no fewer', async (t) => {
+  t.strictSame(
+    [...ALL.map(({ name }) => name), ...INNER].sort(),
+    Object.keys(TABLE).sort(),
+    'each message is in the table',
+  )
+  for (const type of ALL) {
+    const said = fieldsOf(type)
+      .map(([field, { key, presence }]) => ({
+        key,
+        text: `${key}${presence === 'required' ? '' : '?'} ${field}`,
+      }))
+      .sort((a, b) => a.key - b.key)
+    t.equal(said.map(({ text }) => text).join(', '), TABLE[type.name], type.name)
+  }
+})
+
+const id = new Uint8Array(16).fill(7)
+const digest = new Uint8Array(32).fill(9)
+
+/** One full example of each, by the names of the table. */
+const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, unknown>>])[] = [
+  [
+    messages.executeRequest,
+    {
+      command: 'ls',
+      args: ['-l', ''],
+      cwd: '/tmp',
+      env: new Map([['A', 'b=c']]),
+      execution_id: id,
+      session_id: id,
+      is_reattach: true,
+      resume_offset: 2 ** 40,
+      raw_payload: 'KLUv',
+      stdin: true,
+      pty: { rows: 24, cols: 80, term: 'xterm' },
+      resume_offset_stderr: 1,
+      accept: 1,
+      declared_goal: 'look',
+      tail: 100,
+      timeout_seconds: 31_536_000,
+    },
+  ],
+  [
+    messages.executeResponse,
+    {
+      exit_code: 0,
+      stdout: Uint8Array.of(1),
+      stderr: Uint8Array.of(2),
+      execution_id: id,
+      signal: 9,
+      truncated: true,
+      findings: [{ kind: 'email', offset: 3, length: 4 }],
+    },
+  ],
+  [
+    messages.streamResponse,
+    {
+      source: 1,
+      data: Uint8Array.of(1),
+      exit_code: 255,
+      is_queued: true,
+      queue_position: 0,
+      offset: 0,
+      signal: 15,
+      execution_id: id,
+      challenge: {
+        challenge_id: id,
+        nonce: new Uint8Array(12),
+        ciphertext: new Uint8Array(80),
+        expires_at: 1,
+      },
+      content_source: 2,
+      findings: [],
+      encoding: 1,
+      code: 101,
+    },
+  ],
+  [messages.stdinChunk, { data: Uint8Array.of(1), resize: { rows: 1, cols: 65_535 } }],
+  [messages.executionReference, { execution_id: id }],
+  [messages.signalRequest, { execution_id: id, signal: 80 }],
+  [messages.outcome, { success: true, message: 'done' }],
+  [
+    messages.fileChunk,
+    { metadata: { remote_path: '/a', total_size: 5, offset: 1, mode: 0o644, sha256: digest }, data: id },
+  ],
+  [messages.fileOutcome, { success: true, message: 'm', bytes_written: 5, sha256: digest }],
+  [messages.fileDownloadRequest, { remote_path: '/a', offset: 2 }],
+  [messages.fileDownloadEnd, { sha256: digest, total_size: 0 }],
+  [
+    messages.authRequest,
+    {
+      agent_name: 'ci',
+      public_key: digest,
+      signature: new Uint8Array(64),
+      nonce: id,
+      window: 65_536,
+      resume_session_id: id,
+      client_version: '1',
+    },
+  ],
+  [
+    messages.authResponse,
+    {
+      success: true,
+      session_id: id,
+      capability_hash: digest,
+      challenge_nonce: new Uint8Array(12),
+      challenge_ciphertext: new Uint8Array(80),
+      message: 'm',
+      window: 65_536,
+      expires_at: 1_700_000_000,
+      daemon_version: '1',
+      challenge_id: id,
+      audit_seq: 0,
+      audit_hash: digest,
+    },
+  ],
+  [
+    messages.challengeAnswer,
+    { decrypted_plaintext: new Uint8Array(64), client_ekm_hmac: digest, challenge_id: id },
+  ],
+  [messages.challengeResult, { passed: true, session_token: id, message: 'm' }],
+  [messages.empty, {}],
+  [
+    messages.securityStatus,
+    {
+      active_tarpits: 1,
+      active_sessions: 2,
+      blocked_ips: 3,
+      policy_version: 'v',
+      responses: new Map([
+        [1, 5],
+        [6, 2 ** 33],
+      ]),
+      level: 'NORMAL',
+      audit_seq: 1,
+      audit_hash: digest,
+    },
+  ],
+  [messages.pingResponse, { daemon_version: '1', uptime_seconds: 1, os: 'linux', active_processes: 2 }],
+  [messages.renewal, { success: true, expires_at: 1 }],
+  [
+    messages.capabilities,
+    {
+      allowed_commands: ['*'],
+      denied_commands: ['rm'],
+      allowed_paths: ['/'],
+      denied_paths: ['/etc'],
+      max_concurrent: 1,
+      timeout_seconds: 2,
+      max_file_size_bytes: 3,
+    },
+  ],
+  [messages.auditPublicKey, { public_key: digest, key_fingerprint: 'sha256:x', epoch: 4 }],
+  [
+    messages.executionList,
+    {
+      executions: [
+        {
+          execution_id: id,
+          state: 2,
+          command: 'ls',
+          started_at: 1,
+          ended_at: 2,
+          exit_code: 0,
+          signal: 0,
+          stdout_bytes: 3,
+          stderr_bytes: 4,
+          is_attached: true,
+          agent_name: 'ci',
+        },
+      ],
+      total: 1,
+    },
+  ],
+  [messages.status, { code: 105, text: 'gone', details: new Map([[1, 2 ** 40]]) }],
+]
+
+t.test('each message comes back through bytes as it was written, field by field', async (t) => {
+  const textOf = (value: unknown) =>
+    JSON.stringify(value, (_, item: unknown) =>
+      item instanceof Map ? [...item] : item instanceof Uint8Array ? encodeHex(item) : item,
+    )
+  for (const [type, value] of EXAMPLES) {
+    t.strictSame(Object.keys(type.fields).sort(), Object.keys(value).sort(), `${type.name} is whole`)
+    const bytes = encodeCbor(type.encode(value))
+    const opened = openCbor(bytes, { depth: 8, items: 4_096 })
+    const read = readMessage(type, opened.ok ? opened.value : undefined, 'strict')
+    t.equal(read.ok && textOf(read.value), textOf(value), type.name)
+    t.equal(
+      encodeHex(encodeCbor(type.encode(read.ok ? read.value : {}))),
+      encodeHex(bytes),
+      `${type.name}, again`,
+    )
+  }
+  const shown = new Set(EXAMPLES.map(([{ name }]) => name))
+  const inside = ['Challenge', 'FileMetadata', 'Pty', 'TerminalSize']
+  t.strictSame(
+    ALL.map(({ name }) => name)
+      .filter((name) => !shown.has(name))
+      .sort(),
+    inside,
+    'those without an example are inside of one',
+  )
+})
+
+t.test('every message refuses what is no map, every missing field, and every stranger', async (t) => {
+  for (const [type, value] of EXAMPLES) {
+    t.notOk(readMessage(type, [1], 'strict').ok, type.name)
+    const whole = type.encode(value)
+    for (const [name, { key, presence }] of fieldsOf(type)) {
+      const without = new Map([...whole].filter(([own]) => own !== key))
+      const read = readMessage(type, without, 'strict')
+      t.equal(read.ok, presence !== 'required', `${type.name} without ${name}`)
+      const wrong = readMessage(type, new Map<number, unknown>([...whole, [key, null]]), 'strict')
+      t.match(!wrong.ok && wrong.problems[0]?.path, name, `${type.name} with ${name} null`)
+    }
+    t.notOk(readMessage(type, new Map<number, unknown>([...whole, [11_111, 1]]), 'strict').ok)
+    t.ok(readMessage(type, new Map<number, unknown>([...whole, [11_111, 1]]), 'lenient').ok)
+  }
+})
+
+t.test('no payload at all makes a reader throw', async (t) => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...ALL),
+      fc.anything({ withMap: true, withTypedArray: true }),
+      (type, payload) => {
+        const read = readMessage(type, payload, 'strict')
+        return read.ok || read.problems.length > 0
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+  t.pass()
+})

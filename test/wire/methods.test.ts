@@ -1,0 +1,55 @@
+import t from 'tap'
+import { METHODS, type MethodName, methodByNumber, methodNamed } from '../../src/wire/methods.ts'
+
+/** docs/protocol.md, section 3: number, name, request, further requests, further responses, last response. */
+const TABLE: readonly (readonly [number, MethodName, string, string, string, string])[] = [
+  [1, 'Execute', 'ExecuteRequest', '', 'StreamResponse', 'ExecuteResponse'],
+  [2, 'ExecuteStream', 'ExecuteRequest', 'StdinChunk', 'StreamResponse', 'StreamResponse'],
+  [3, 'Cancel', 'ExecutionReference', '', '', 'Outcome'],
+  [4, 'Signal', 'SignalRequest', '', '', 'Outcome'],
+  [5, 'FileUpload', 'FileChunk', 'FileChunk', '', 'FileOutcome'],
+  [6, 'FileDownload', 'FileDownloadRequest', '', 'FileChunk', 'FileDownloadEnd'],
+  [7, 'RawFileTransfer', 'FileChunk', 'FileChunk', '', 'FileOutcome'],
+  [8, 'Authenticate', 'AuthRequest', '', '', 'AuthResponse'],
+  [9, 'CognitiveChallenge', 'ChallengeAnswer', '', '', 'ChallengeResult'],
+  [10, 'SecurityStatus', 'Empty', '', '', 'SecurityStatus'],
+  [11, 'Ping', 'Empty', '', '', 'PingResponse'],
+  [12, 'RenewSession', 'Empty', '', '', 'Renewal'],
+  [13, 'GetCapabilities', 'Empty', '', '', 'Capabilities'],
+  [14, 'GetAuditPublicKey', 'Empty', '', '', 'AuditPublicKey'],
+  [16, 'ListExecutions', 'Empty', '', '', 'ExecutionList'],
+]
+
+t.test('the methods are those of the protocol page', async (t) => {
+  t.strictSame(
+    METHODS.map((method) => [
+      method.number,
+      method.name,
+      method.request.name,
+      method.requestMore?.name ?? '',
+      method.responseMore?.name ?? '',
+      method.response.name,
+    ]),
+    TABLE,
+  )
+  for (const [number, name] of TABLE) {
+    t.equal(methodNamed(name).number, number)
+    t.equal(methodByNumber(number)?.name, name)
+  }
+  for (const number of [-1, 0, 15, 17, 32, 64, 1.5]) t.equal(methodByNumber(number), undefined)
+  t.throws(() => methodNamed('Shell' as MethodName), RangeError)
+})
+
+t.test('credit counts the data of each message that carries some', async (t) => {
+  const keyOf = (type: { fields: Record<string, { key: number }> } | undefined) => type?.fields['data']?.key
+  for (const method of METHODS) {
+    t.equal(method.requestDataKey, keyOf(method.requestMore), `${method.name}, from the client`)
+    t.equal(method.responseDataKey, keyOf(method.responseMore), `${method.name}, from the daemon`)
+  }
+  t.equal(methodNamed('ExecuteStream').moreKey, methodNamed('ExecuteStream').request.fields.stdin.key)
+})
+
+t.test('the table cannot be changed', async (t) => {
+  t.ok(Object.isFrozen(METHODS))
+  t.ok(METHODS.every((method) => Object.isFrozen(method)))
+})
