@@ -104,8 +104,7 @@ if (missing.length > 0) {
   console.log(`0 passed, ${missing.length} failed`)
   process.exit(1)
 }
-const files =
-  asked.length > 0 ? asked : globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/fuzz/**'] }).sort()
+const files = asked.length > 0 ? asked : globSync('test/**/*.test.ts', { cwd: root }).sort()
 const checked = asked.length > 0 ? { passed: 0, failed: 0 } : await checks()
 const tested = (await prepareRunner())
   ? await runTests(files)

@@ -17,7 +17,7 @@ import { parseIpAddress, parseIpRange, rangeContains } from './base/ip-address.t
 import { createRing } from './base/ring.ts'
 import { encodeUtf8 } from './base/utf8.ts'
 import type { Config } from './config.ts'
-import { createAdminSocket } from './edge/admin-socket.node.ts'
+import { claimAdminSocket, createAdminSocket } from './edge/admin-socket.node.ts'
 import { keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate, spkiFingerprint } from './edge/certificate.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
@@ -28,7 +28,14 @@ import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { programVersion } from './edge/version.node.ts'
 import { SassError } from './errors.ts'
-import { DRAIN_POLL_MS, FRAME_BYTES, OUTPUT_BUFFERS, TERM_TO_KILL_MS, TICK_MS } from './limits.ts'
+import {
+  DRAIN_POLL_MS,
+  FRAME_BYTES,
+  OUTPUT_BUFFERS,
+  PIPE_READ_BYTES,
+  TERM_TO_KILL_MS,
+  TICK_MS,
+} from './limits.ts'
 import type { AuditEvent, Clock, Log, Spawner, TransportAdapter } from './ports.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createSpawner } from './sandbox/spawner.node.ts'
@@ -142,7 +149,8 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
   const executions = createExecutions({
     spawner,
     clock,
-    rings: makeRings(config.execution.max_concurrent, config.session.ring_bytes),
+    // No smaller than what one read may bring: a client that is attached must lose nothing of it.
+    rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
     ended(execution) {
       const state = sessions.executionEnded(execution.sessionId, clock.monotonicMs())
       // After this turn's writes, so that the client does not wait for the record of what has already happened.
@@ -263,6 +271,8 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
   const log = createLog(config.log.format, config.log.level, clock, writeLog)
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
+  // Two daemons that append to one audit chain would break it: a second one stops here.
+  await claimAdminSocket(config.listen.admin_socket)
   const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, {
     commonName: 'sass-edge',
   })

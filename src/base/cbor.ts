@@ -1,8 +1,8 @@
 /**
  * CBOR values and the two ways between them and bytes: our own deterministic encoder (RFC 8949, 4.2.1), and
  * cbor-x for building values from bytes that `checkCbor` has passed (`buildCbor` where it would lose a byte order
- * mark). Nothing that cbor-x wrote is ever sent,
- * signed or hashed, and it never sees bytes that were not checked: `openCbor` is the only door.
+ * mark). Nothing that cbor-x wrote is ever sent, signed or hashed, and it never sees bytes that were not checked:
+ * `openCbor` is the only door.
  * @module
  */
 import { Decoder } from 'cbor-x/index-no-eval'

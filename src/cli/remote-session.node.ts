@@ -9,6 +9,7 @@ import { asSassError, SassError } from '../errors.ts'
 import { TERM_TO_KILL_MS } from '../limits.ts'
 import type { Output } from './command.ts'
 import { EXIT, exitOfRemote } from './exit-codes.ts'
+import { enterRawMode } from './raw-terminal.node.ts'
 import { createSink } from './stdio.node.ts'
 
 export type RemoteSession = {
@@ -159,7 +160,7 @@ function explained(error: unknown, id: string, hasShownOutput: boolean): unknown
 /** stdin to the device, held back where the device does not take it. */
 function feed(execution: RunningExecution, isTerminal: boolean): () => void {
   const { stdin } = process
-  if (isTerminal) stdin.setRawMode(true)
+  const leaveRawMode = isTerminal ? enterRawMode() : () => {}
   const onData = (bytes: Buffer) => {
     if (execution.write(bytes)) return
     stdin.pause()
@@ -171,7 +172,7 @@ function feed(execution: RunningExecution, isTerminal: boolean): () => void {
   stdin.once('error', onEnd)
   return () => {
     stdin.off('data', onData)
-    if (isTerminal) stdin.setRawMode(false)
+    leaveRawMode()
     stdin.pause()
   }
 }

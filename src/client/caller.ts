@@ -224,7 +224,9 @@ export function createCaller(
     const { promise, resolve, reject } = defer<unknown>()
     const id = connection.open(methodNamed(method), request, false)
     handlers.set(id, {
-      message() {},
+      // One answer is all there is: who sends anything before it, as the noise for those whom a device does not know,
+      // will not send the answer.
+      message: (message) => reject(bad(message)),
       ended: (message) =>
         message?.ok === true ? resolve(message.value) : reject(bad(message ?? { ok: false, problems: [] })),
       failed: reject,

@@ -155,6 +155,11 @@ type Dialled = {
   readonly authenticate: (nonce: Uint8Array) => { name: string; publicKey: Uint8Array; signature: Uint8Array }
 }
 
+/** Whether to go on with the key that the device shows; what a pin function throws passes. */
+async function judged(pin: TlsTarget['pin'], fingerprint: string): Promise<boolean> {
+  return typeof pin === 'function' ? pin(fingerprint) : pin === fingerprint
+}
+
 async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled> {
   if ('socketPath' in options) {
     const socket = await dialAdmin(options.socketPath, timeoutMs)
@@ -167,8 +172,10 @@ async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled
   }
   const { host, port = DEFAULT_PORT, groups = 'default', agent, privateKey } = options
   const { socket, fingerprint } = await dialTls({ host, port, groups, timeoutMs })
-  const isTrusted =
-    typeof options.pin === 'function' ? await options.pin(fingerprint) : options.pin === fingerprint
+  const isTrusted = await judged(options.pin, fingerprint).catch((error: unknown) => {
+    socket.destroy()
+    throw error
+  })
   if (!isTrusted) {
     socket.destroy()
     const pinned = typeof options.pin === 'string' ? ` where ${options.pin} is pinned` : ''

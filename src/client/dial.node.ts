@@ -51,6 +51,12 @@ function unreachable(host: string, port: number, why: string, cause?: unknown): 
   return new SassError('CONNECT_FAILED', sentence, { host, port }, cause)
 }
 
+/** OpenSSL has ML-KEM from 3.5 on; the one of Node 20 refuses a list of groups that names it. */
+function knowsHybridGroups(): boolean {
+  const [major = 0, minor = 0] = process.versions.openssl.split('.').map(Number)
+  return major > 3 || (major === 3 && minor >= 5)
+}
+
 /**
  * A TLS connection whose handshake is done, and the fingerprint of the key that the device showed. The caller judges
  * the fingerprint before anything is sent.
@@ -65,7 +71,7 @@ export function dialTls({ host, port, groups, timeoutMs }: DialOptions): Promise
     minVersion: 'TLSv1.3',
     maxVersion: 'TLSv1.3',
     ciphers: TLS_CIPHERS,
-    ecdhCurve: groups === 'metered' ? TLS_GROUPS_METERED : TLS_GROUPS,
+    ecdhCurve: groups === 'metered' || !knowsHybridGroups() ? TLS_GROUPS_METERED : TLS_GROUPS,
     // Devices have self-signed certificates: the key is judged by its pin, by whoever dialled.
     rejectUnauthorized: false,
     // No CA is asked; without an empty list Node parses 140 of them first.

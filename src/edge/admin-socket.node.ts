@@ -51,6 +51,27 @@ function removeLeftOver(path: string): Promise<void> {
   })
 }
 
+/**
+ * Makes the place of the admin socket and finds out whether another daemon has it: before anything of the state that
+ * the two would share is touched.
+ * @throws SassError ADDRESS_IN_USE where a daemon listens there, STATE_UNWRITABLE where nothing can be made
+ */
+export async function claimAdminSocket(path: string): Promise<void> {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    await removeLeftOver(path)
+  } catch (cause) {
+    if (cause instanceof SassError) throw cause
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
+    throw new SassError(
+      'STATE_UNWRITABLE',
+      `The admin socket ${path} cannot be made (${code}); give the daemon a directory that it may write as listen.admin_socket.`,
+      { path },
+      cause,
+    )
+  }
+}
+
 export function createAdminSocket(path: string, peerUser: PeerUser): TransportAdapter {
   let server: Server | undefined
 
@@ -72,19 +93,7 @@ export function createAdminSocket(path: string, peerUser: PeerUser): TransportAd
   return {
     name: 'admin',
     async listen(acceptor) {
-      try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-        await removeLeftOver(path)
-      } catch (cause) {
-        if (cause instanceof SassError) throw cause
-        const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-        throw new SassError(
-          'STATE_UNWRITABLE',
-          `The admin socket ${path} cannot be made (${code}); give the daemon a directory that it may write as listen.admin_socket.`,
-          { path },
-          cause,
-        )
-      }
+      await claimAdminSocket(path)
       return new Promise((resolve, reject) => {
         const listening = createServer((socket) => accept(socket, acceptor))
         server = listening

@@ -8,16 +8,22 @@ import type { Clock, Log, LogLevel } from '../ports.ts'
 
 const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
-/** Printable ASCII stays, all else is escaped; a value with a space or a quote is quoted. */
+/** JSON in printable ASCII alone: all else is escaped, C1 controls and line separators too. */
+function toAscii(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[^\x20-\x7e]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function cut(value: string | number | boolean): string | number | boolean {
+  return typeof value === 'string' ? value.slice(0, LOG_FIELD_CHARS) : value
+}
+
+/** Printable ASCII stays, all else is escaped; a value with a space, a quote, `=` or a backslash is quoted. */
 function show(value: string | number | boolean): string {
-  const text = String(value).slice(0, LOG_FIELD_CHARS)
-  const plain = /^[\x21\x23-\x3c\x3e-\x7e]+$/.test(text)
-  return plain
-    ? text
-    : JSON.stringify(text).replace(
-        /[^\x20-\x7e]/g,
-        (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-      )
+  const text = String(cut(value))
+  return /^[\x21\x23-\x3c\x3e-\x5b\x5d-\x7e]+$/.test(text) ? text : toAscii(text)
 }
 
 /**
@@ -41,7 +47,10 @@ export function createLog(
     fields: Readonly<Record<string, string | number | boolean>>,
   ): void {
     const time = new Date(clock.wallMs()).toISOString()
-    if (format === 'json') return write(`${JSON.stringify({ time, level: at, event, ...fields })}\n`)
+    if (format === 'json') {
+      const values = Object.entries(fields).map(([key, value]) => [key, cut(value)] as const)
+      return write(`${toAscii({ time, level: at, event, ...Object.fromEntries(values) })}\n`)
+    }
     const pairs = Object.entries(fields).map(([key, value]) => `${key}=${show(value)}`)
     write(`${[time, at, event, ...pairs].join(' ')}\n`)
   }

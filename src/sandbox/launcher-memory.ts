@@ -40,6 +40,8 @@ export const LAUNCH_MEMORY_BYTES = CONTROL_BYTES + LAUNCH_SLOTS * SLOT_BYTES
 /** What the thread is started with. */
 export interface LauncherStart {
   readonly memory: SharedArrayBuffer
+  /** A byte comes here for each request. */
+  readonly wakeDescriptor: number
   /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
   readonly keepCapabilities: readonly number[] | undefined
 }

@@ -2,7 +2,8 @@
  * The launcher: a thread that confines itself once and for ever, then starts programs.
  * Namespaces, capabilities and no_new_privs belong to a thread on Linux and are inherited by what it forks, so
  * this thread gives away what no command may have, and nothing in between has to be executed.
- * It has no event loop: it sleeps on a futex in shared memory (`launcher.node.ts` has the other side), takes one
+ * It has no event loop: it sleeps on a pipe, whose writer is about to sleep itself and so hands over its processor,
+ * which a futex does not (`launcher.node.ts` has the other side); requests are in shared memory. It takes one
  * request after the other in order, and answers each with a pid or the errno of posix_spawn; the main thread is
  * woken for an answer only when no SIGCHLD has done it first.
  * A child gets descriptors 0, 1 and 2 and no other, its own session and process group, default signal
@@ -42,6 +43,7 @@ import {
   loadSyscalls,
   O_CLOEXEC,
   O_RDWR,
+  POLLIN,
   type Syscalls,
 } from './syscalls.node.ts'
 
@@ -66,6 +68,8 @@ const POSIX_SPAWN_SETSID = 0x80
 const SPAWN_ATTRIBUTES_BYTES = 512
 const SPAWN_FILE_ACTIONS_BYTES = 256
 const SIGNAL_SET_BYTES = 128
+/** Wakes that have piled up are taken at once. */
+const WAKE_BYTES = 64
 
 /** Gives away for ever what commands must not have; the first step that fails is named. */
 function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undefined): LauncherReport {
@@ -102,9 +106,18 @@ function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undef
 }
 
 /** Takes requests until it is told to close. Returns only then. */
-function serve(syscalls: Syscalls, memory: SharedArrayBuffer, nullDescriptor: number): void {
+function serve(
+  syscalls: Syscalls,
+  memory: SharedArrayBuffer,
+  wakeDescriptor: number,
+  nullDescriptor: number,
+): void {
   const { libc, addCloseFrom } = syscalls
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
+  const wakePoll = new Int32Array(new ArrayBuffer(8))
+  wakePoll[0] = wakeDescriptor
+  wakePoll[1] = POLLIN
+  const wakeBytes = new Uint8Array(new ArrayBuffer(WAKE_BYTES))
   const fileActions = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
   const attributes = new Uint8Array(new ArrayBuffer(SPAWN_ATTRIBUTES_BYTES))
   libc.posix_spawnattr_init(attributes)
@@ -119,14 +132,11 @@ function serve(syscalls: Syscalls, memory: SharedArrayBuffer, nullDescriptor: nu
   let told = 0
   for (;;) {
     while (Atomics.load(control, CONTROL_SUBMITTED) === done) {
-      if (told === done) {
-        Atomics.wait(control, CONTROL_SUBMITTED, done)
-        continue
-      }
       // Most programs end within this time, and their SIGCHLD wakes the main thread anyway: it is woken once then.
-      Atomics.wait(control, CONTROL_SUBMITTED, done, ANSWER_DELAY_MS)
-      told = done
-      if (Atomics.load(control, CONTROL_TAKEN) !== done) Atomics.notify(control, CONTROL_COMPLETED)
+      if (libc.poll(wakePoll, 1n, told === done ? -1 : ANSWER_DELAY_MS) === 0) {
+        told = done
+        if (Atomics.load(control, CONTROL_TAKEN) !== done) Atomics.notify(control, CONTROL_COMPLETED)
+      } else libc.read(wakeDescriptor, wakeBytes, BigInt(wakeBytes.length))
     }
     if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
     const offset = CONTROL_BYTES + (done & (LAUNCH_SLOTS - 1)) * SLOT_BYTES
@@ -197,7 +207,7 @@ function main(start: LauncherStart): void {
     return
   }
   report(confined)
-  serve(syscalls, start.memory, nullDescriptor)
+  serve(syscalls, start.memory, start.wakeDescriptor, nullDescriptor)
   syscalls.libc.close(nullDescriptor)
 }
 

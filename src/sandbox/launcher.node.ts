@@ -36,6 +36,7 @@ import {
   SLOT_STDOUT,
   SLOT_TERMINAL,
 } from './launcher-memory.ts'
+import { openPipe } from './pipes.node.ts'
 import { ERRNO, type Syscalls } from './syscalls.node.ts'
 
 /** Young generation and stack of the thread, in MiB: it allocates next to nothing. */
@@ -145,7 +146,20 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
   const memory = new SharedArrayBuffer(LAUNCH_MEMORY_BYTES)
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
   const { launcherSource, keepCapabilities } = options
-  const workerData: LauncherStart = { memory, keepCapabilities }
+  const wakePipe = openPipe(syscalls)
+  if (typeof wakePipe === 'number') {
+    throw new SassError(
+      'RUNTIME_UNSUITABLE',
+      `The launcher thread has no pipe to be woken by (errno ${-wakePipe}), so no command can be started; raise ulimit -n.`,
+      { errno: -wakePipe },
+    )
+  }
+  const wakeByte = new Uint8Array(new ArrayBuffer(8))
+  const wake = (): void => {
+    // A full pipe has woken it already.
+    syscalls.libc.write(wakePipe.writeEnd, wakeByte, 1n)
+  }
+  const workerData: LauncherStart = { memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities }
   // None of this process's options: what is loaded or waited for there has no place in this thread. The warning
   // that FFI is experimental has been given once, on the main thread.
   const execArgv = ['--no-warnings']
@@ -164,6 +178,13 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
           eval: true,
           resourceLimits: { ...THREAD_LIMITS, maxOldGenerationSizeMb: LAUNCHER_HEAP_MIB },
         })
+  const tellToClose = (): void => {
+    Atomics.store(control, CONTROL_CLOSING, 1)
+    Atomics.add(control, CONTROL_SUBMITTED, 1)
+    wake()
+  }
+  // A thread that sleeps in a system call cannot be stopped from outside, and the process would wait for it.
+  process.once('exit', tellToClose)
   let ended = false
   const exited = new Promise<void>((resolve) => {
     worker.once('exit', () => {
@@ -171,7 +192,17 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       resolve()
     })
   })
-  await confinement(worker)
+  const closeWakePipe = (): void => {
+    process.off('exit', tellToClose)
+    syscalls.libc.close(wakePipe.readEnd)
+    syscalls.libc.close(wakePipe.writeEnd)
+  }
+  try {
+    await confinement(worker)
+  } catch (error) {
+    closeWakePipe()
+    throw error
+  }
   worker.unref()
 
   const pending = new Map<number, Pending>()
@@ -246,7 +277,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       pending.set(submitted, { block: program.block, answered })
       submitted = (submitted + 1) | 0
       Atomics.store(control, CONTROL_SUBMITTED, submitted)
-      Atomics.notify(control, CONTROL_SUBMITTED)
+      wake()
       queueMicrotask(watch)
     },
     collect,
@@ -255,11 +286,10 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       else worker.unref()
     },
     async close() {
-      Atomics.store(control, CONTROL_CLOSING, 1)
-      Atomics.add(control, CONTROL_SUBMITTED, 1)
-      Atomics.notify(control, CONTROL_SUBMITTED)
+      tellToClose()
       worker.ref()
       await exited
+      closeWakePipe()
     },
   }
 }

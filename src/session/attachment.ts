@@ -27,6 +27,8 @@ export type Attachment = Watcher & {
 
 export type AttachmentStart = { readonly stdoutOffset: number; readonly stderrOffset: number }
 
+export const DATA_LOSS = 'That output is no longer here; details give the oldest offsets that are.'
+
 /** Offsets that the ring cannot give any more; undefined when it can give all. */
 export function missingFrom(
   execution: Execution,
@@ -104,9 +106,28 @@ export function createAttachment(
     }
   }
 
+  /**
+   * Ends the stream where what it would send next is gone: whoever waits for the exit does not hold the process back,
+   * and one write may be larger than the ring.
+   */
+  function hasLostData(execution: Execution): boolean {
+    const missing = missingFrom(execution, { stdoutOffset: sent[STDOUT], stderrOffset: sent[STDERR] })
+    if (missing === undefined || execution.rings === undefined) return false
+    isGone = true
+    const details = new Map([
+      [1, missing.stdout],
+      [2, missing.stderr],
+    ])
+    peer.connection.fail(streamId, 'RING_BUFFER_DATA_LOSS', DATA_LOSS, details)
+    executions.leave(execution, self)
+    peer.streamDone(streamId)
+    return true
+  }
+
   function pump(): void {
     const execution = getExecution()
     if (isGone || execution === undefined || (isUnary && execution.exit === undefined)) return
+    if (hasLostData(execution)) return
     const stdoutDone = pumpSource(STDOUT)
     const stderrDone = pumpSource(STDERR)
     if (execution.exit === undefined) {
@@ -192,6 +213,7 @@ export function createAttachment(
       const execution = getExecution()
       if (isUnary || isGone || execution === undefined) return
       announce()
+      if (hasLostData(execution)) return
       if (!pumpSource(source)) executions.hold(execution, source, true)
     },
     stdinDrained: () => peer.stdinDrained(streamId),
@@ -199,6 +221,7 @@ export function createAttachment(
       const execution = getExecution()
       if (isGone || execution === undefined) return
       announce()
+      if (hasLostData(execution)) return
       if (!finishInline(execution)) pump()
     },
     notStarted() {

@@ -10,7 +10,13 @@ import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES, UNARY_OUTPUT_BYTES } from '..
 import { makePlan, type Planned } from '../sandbox/plan.ts'
 import type { ExecuteRequest, StdinChunk } from '../wire/messages.ts'
 import { openPayload } from '../wire/payload-gate.ts'
-import { type Attachment, type AttachmentStart, createAttachment, missingFrom } from './attachment.ts'
+import {
+  type Attachment,
+  type AttachmentStart,
+  createAttachment,
+  DATA_LOSS,
+  missingFrom,
+} from './attachment.ts'
 import type { Execution } from './executions.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
 import { requestFacts } from './requests.ts'
@@ -160,12 +166,7 @@ function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Exec
       [1, missing.stdout],
       [2, missing.stderr],
     ])
-    return connection.fail(
-      call.streamId,
-      'RING_BUFFER_DATA_LOSS',
-      'That output is no longer here; details give the oldest offsets that are.',
-      details,
-    )
+    return connection.fail(call.streamId, 'RING_BUFFER_DATA_LOSS', DATA_LOSS, details)
   }
   if (start.stdoutOffset > execution.outputBytes[0] || start.stderrOffset > execution.outputBytes[1]) {
     return connection.fail(

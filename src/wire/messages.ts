@@ -77,7 +77,7 @@ export const executeRequest = message('ExecuteRequest', {
   timeout_seconds: optional(19, unsigned(31_536_000)),
 })
 
-const finding = message('Finding', {
+export const finding = message('Finding', {
   kind: required(1, text(64)),
   offset: defaulted(2, unsigned(), 0),
   length: defaulted(3, unsigned(), 0),
@@ -235,7 +235,7 @@ export const auditPublicKey = message('AuditPublicKey', {
   epoch: defaulted(12, unsigned(), 0),
 })
 
-const execution = message('Execution', {
+export const execution = message('Execution', {
   execution_id: required(1, uuid),
   state: required(2, unsigned(3), '0 starting, 1 running, 2 finished, 3 not started'),
   command: required(3, text(256), 'the program alone, never its arguments'),

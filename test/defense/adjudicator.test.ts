@@ -20,6 +20,7 @@ import {
   executing,
   FACTS,
   LEDGER,
+  mostlyGoodFacts,
   NOBODY,
   POLICY,
 } from './staged-facts.ts'
@@ -58,7 +59,7 @@ t.test('what passes every layer is R1 with a warrant for exactly that action', (
 t.test('whatever the facts, there is exactly one verdict, and a warrant exactly when it is R1', (t) => {
   const seen = new Set<string>()
   fc.assert(
-    fc.property(anyFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
+    fc.property(mostlyGoodFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
       const verdict = adjudicate(facts, policy, ledger)
       seen.add(verdict.kind === 'response' ? verdict.response : verdict.kind)
       return deformity(verdict) === undefined
@@ -78,6 +79,7 @@ t.test('the same input gives the same verdict bit for bit, the id of its warrant
     }),
     RUNS,
   )
+  t.pass('for every one of them')
   t.end()
 })
 
@@ -90,6 +92,7 @@ t.test('the decision changes nothing of what it is given', (t) => {
     }),
     RUNS,
   )
+  t.pass('for every one of them')
   t.end()
 })
 
@@ -194,6 +197,7 @@ t.test('the first layer that does not pass decides, whatever the later ones woul
     }),
     RUNS,
   )
+  t.pass('for every one of them')
   t.end()
 })
 

@@ -152,6 +152,13 @@ export const anyFacts: fc.Arbitrary<Facts> = fc.record({
   action: fc.option(anyAction, { nil: undefined }),
 })
 
+const PARTS = ['source', 'transport', 'identity', 'session', 'request', 'action'] as const
+
+/** Facts that every layer passes but for a few parts: so that the later layers are reached often. */
+export const mostlyGoodFacts: fc.Arbitrary<Facts> = fc
+  .tuple(anyFacts, fc.subarray([...PARTS]))
+  .map(([any, parts]) => ({ ...FACTS, ...Object.fromEntries(parts.map((part) => [part, any[part]])) }))
+
 const patterns = fc.array(fc.constantFrom('*', 'ls', 'git push', 'git status', '/usr/bin/*', 'b*h'), {
   maxLength: 3,
 })

@@ -40,7 +40,10 @@ export function tcp(port: number, host = '127.0.0.1'): Wire {
 }
 
 /** A TLS connection as an honest client makes it, up to the handshake. Resolves when that is over, well or not. */
-export async function tls(port: number, change: ConnectionOptions = {}): Promise<Wire<TLSSocket>> {
+export async function tls(
+  port: number,
+  change: ConnectionOptions & { localAddress?: string } = {},
+): Promise<Wire<TLSSocket>> {
   const wire = watch(
     connectTls({
       host: '127.0.0.1',
@@ -74,11 +77,11 @@ export function authenticateFrame(
   socket: TLSSocket,
   name: string,
   seed: Uint8Array,
-  change: { readonly signature?: Uint8Array; readonly agent_name?: string } = {},
+  change: { readonly signature?: Uint8Array; readonly resume_session_id?: Uint8Array } = {},
 ): Uint8Array {
   const nonce = new Uint8Array(16).fill(7)
   const binding = socket.exportKeyingMaterial(CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, Buffer.alloc(0))
-  const signature = signWith(seed, authSigningInput(change.agent_name ?? name, nonce, binding))
+  const signature = signWith(seed, authSigningInput(name, nonce, binding))
   const request = { agent_name: name, public_key: publicKeyOf(seed), signature, nonce, ...change }
   return encodeFrame(1, 'OPEN', authRequest.encode(request), 8)
 }

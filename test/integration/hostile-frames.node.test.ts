@@ -8,11 +8,10 @@ import { join } from 'node:path'
 import { constants, zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { type CborValue, encodeCbor, writeHead } from '../../src/base/cbor.ts'
-import type { Frame } from '../../src/wire/frame.ts'
-import { encodeFrame } from '../../src/wire/frame.ts'
-import { executeRequest, streamResponse } from '../../src/wire/messages.ts'
+import { encodeFrame, type Frame } from '../../src/wire/frame.ts'
+import { executeRequest } from '../../src/wire/messages.ts'
 import { framesIn, isServed, known, refusals, type Wire } from './connections.node.ts'
-import { ROOT, startNew, until } from './daemon.node.ts'
+import { ROOT, sleep, startNew, until } from './daemon.node.ts'
 
 const EXECUTE = 1
 const EXECUTE_STREAM = 2
@@ -20,8 +19,11 @@ const PING = 11
 const MIB = 1_048_576
 const AT_ONCE = 8
 const GROWTH_KIB = 8 * 1_024
+/** The heap grows with the number of connections before the collector looks: this is where it has long settled. */
+const CEILING_KIB = 96 * 1_024
 
-const daemon = await startNew(t)
+// As many at once as one connection may have streams.
+const daemon = await startNew(t, { capabilities: { default: { max_concurrent: 32 } } })
 const empty: CborValue = new Map()
 
 function framed(body: Uint8Array): Uint8Array {
@@ -78,6 +80,7 @@ t.test('every malformed CBOR item as a body resets the connection', async (t) =>
   t.same(wrong, [])
   t.equal(records() - recordsBefore, items.length, 'one record each')
   t.comment(`daemon: ${before} KiB before ${items.length} items, ${daemon.anonymousKib()} KiB after`)
+  t.ok(daemon.anonymousKib() < CEILING_KIB)
   await isServed(t, daemon)
 })
 
@@ -124,26 +127,18 @@ t.test('frames that are well-formed CBOR and still not of the protocol reset the
     'an END on a stream that was never open': encodeFrame(9, 'END'),
     'a CREDIT that is no number': [stdin(3), encodeFrame(3, 'CREDIT', 'more')],
     'a MSG behind its END': [stdin(3), encodeFrame(3, 'END'), encodeFrame(3, 'MSG', empty)],
+    // Two windows may go into the pipe and its queue; nobody has allowed a third.
     'data past the credit': [
       stdin(3),
-      encodeFrame(3, 'MSG', new Map([[1, new Uint8Array(65_536)]])),
-      encodeFrame(3, 'MSG', new Map([[1, new Uint8Array(1)]])),
+      ...Array.from({ length: 4 }, () => encodeFrame(3, 'MSG', new Map([[1, new Uint8Array(65_536)]]))),
     ],
-    'a 33rd stream': Array.from({ length: 33 }, (_, index) =>
-      encodeFrame(
-        3 + 2 * index,
-        'OPEN',
-        executeRequest.encode({ command: 'sleep', args: ['1'] }),
-        EXECUTE_STREAM,
-      ),
-    ),
   }
   const descriptors = daemon.descriptors()
   for (const [name, bytes] of Object.entries(cases)) {
     const before = refusals(daemon).filter((line) => line.includes('rule=frame')).length
     const wire = await known(daemon)
     wire.socket.write(Buffer.concat(bytes instanceof Uint8Array ? [bytes] : [...bytes]))
-    t.equal(await wire.closed, 'reset', name)
+    t.equal(await Promise.race([wire.closed, sleep(5_000)]), 'reset', name)
     const lines = refusals(daemon)
       .filter((line) => line.includes('rule=frame'))
       .slice(before)
@@ -151,6 +146,22 @@ t.test('frames that are well-formed CBOR and still not of the protocol reset the
   }
   await isServed(t, daemon)
   await until('the descriptors of all of them', () => daemon.descriptors() <= descriptors)
+})
+
+t.test('a connection may have 32 streams; with the 33rd it is reset, and the commands go on', async (t) => {
+  const running = async (): Promise<number> =>
+    JSON.parse((await daemon.cli(['status', '--json'])).stdout.toString()).active_processes
+  await until('the end of what ran', async () => (await running()) === 0)
+  const wire = await known(daemon)
+  const request = executeRequest.encode({ command: 'sleep', args: ['2'] })
+  const open = (index: number): Uint8Array => encodeFrame(3 + 2 * index, 'OPEN', request, EXECUTE_STREAM)
+  wire.socket.write(Buffer.concat(Array.from({ length: 32 }, (_, index) => open(index))))
+  await until('all of them', () => answers(wire).length === 32)
+  t.ok(answers(wire).every(({ kind }) => kind === 'MSG'))
+  wire.socket.write(open(32))
+  t.equal(await wire.closed, 'reset')
+  t.equal(await running(), 32)
+  await until('their end', async () => (await running()) === 0)
 })
 
 t.test('a request that makes no sense is answered, and the connection goes on (SS-14)', async (t) => {
@@ -166,8 +177,6 @@ t.test('a request that makes no sense is answered, and the connection goes on (S
   const foreign = { command: 'true', session_id: new Uint8Array(16).fill(3) }
   socket.write(encodeFrame(11, 'OPEN', executeRequest.encode(foreign), EXECUTE))
   t.equal(await statusOf(wire, 11), 106, 'a session that is another’s')
-  socket.write(encodeFrame(13, 'OPEN', empty, 32))
-  t.equal(await statusOf(wire, 13), 106, 'an operator’s method that nobody has')
   socket.write(encodeFrame(15, 'OPEN', empty, PING))
   t.equal((await answered(wire, ({ stream }) => stream === 15)).kind, 'END', 'and still answers')
   socket.destroy()
@@ -252,5 +261,4 @@ t.test('a payload that expands to over 5 MiB is code 55, and the connection ends
     t.ok(daemon.anonymousKib() - before < GROWTH_KIB, 'nothing of it was ever in memory')
     await isServed(t, daemon)
   }
-  t.ok(streamResponse.encode({ source: 0 }) instanceof Map)
 })

@@ -77,7 +77,7 @@ const dawdlers = (async () => {
   ])
 })()
 
-t.test('whatever is not TLS is reset without a byte of an answer (SS-02)', async (t) => {
+t.test('whatever is not TLS is reset without a byte of an answer', async (t) => {
   const openings: Record<string, string | Buffer> = {
     'an SSH client': 'SSH-2.0-OpenSSH_9.6\r\n',
     'a browser': 'GET / HTTP/1.1\r\nHost: device\r\n\r\n',

@@ -77,7 +77,7 @@ t.test('a thread that dies answers what it was asked with EAGAIN', async (t) => 
   const dying = `const { parentPort, workerData } = require('node:worker_threads')
     const control = new Int32Array(workerData.memory)
     parentPort.postMessage({ kind: 'ready' })
-    Atomics.wait(control, 0, 0)
+    while (Atomics.load(control, 0) === 0) Atomics.wait(control, 0, 0, 2)
     throw new Error('gone')`
   const launcher = await startLauncher({ ...OPTIONS, launcherSource: dying }, syscalls)
   launcher.hold(true)
@@ -109,7 +109,7 @@ t.test('a thread that dies after a start, before its answer, leaves the number o
   const dying = `const { parentPort, workerData } = require('node:worker_threads')
     const control = new Int32Array(workerData.memory)
     parentPort.postMessage({ kind: 'ready' })
-    Atomics.wait(control, 0, 0)
+    while (Atomics.load(control, 0) === 0) Atomics.wait(control, 0, 0, 2)
     control[${CONTROL_BYTES / 4 + SLOT_PID}] = 4242
     throw new Error('gone')`
   const launcher = await startLauncher({ ...OPTIONS, launcherSource: dying }, syscalls)

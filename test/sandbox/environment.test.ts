@@ -1,0 +1,118 @@
+/**
+ * The environment of a command: a fixed base, what is asked for and allowed, and what never passes.
+ * @module
+ */
+import fc from 'fast-check'
+import t from 'tap'
+import { buildEnvironment, DEFAULT_PATH, isDangerousVariable } from '../../src/sandbox/environment.ts'
+
+const BASE = { home: '/home/u', user: 'u' }
+const build = (requested: Record<string, string>, allowed: readonly string[] = ['*'], term?: string) =>
+  buildEnvironment(BASE, new Map(Object.entries(requested)), allowed, term)
+const variablesOf = (result: ReturnType<typeof build>) =>
+  result.ok ? Object.fromEntries(result.variables) : result.problem
+
+t.test('without a wish there is the fixed base, and nothing of the daemon’s own environment', (t) => {
+  t.strictSame(variablesOf(buildEnvironment(BASE, undefined, [], undefined)), {
+    PATH: DEFAULT_PATH,
+    HOME: '/home/u',
+    USER: 'u',
+    LOGNAME: 'u',
+    SHELL: '/bin/sh',
+    LANG: 'C.UTF-8',
+  })
+  t.match(variablesOf(build({}, [], 'xterm')), { TERM: 'xterm' })
+  t.ok(DEFAULT_PATH.split(':').every((directory) => directory.startsWith('/')))
+  t.end()
+})
+
+t.test('a variable passes when its name is listed, a beginning with a star is, or a star alone', (t) => {
+  t.match(variablesOf(build({ A: '1', B_C: '' }, ['A', 'B_*'])), { A: '1', B_C: '' })
+  t.match(variablesOf(build({ ANY: 'x', PATH: '/opt', LANG: 'de' })), { ANY: 'x', PATH: '/opt', LANG: 'de' })
+  for (const [name, allowed] of [
+    ['A', []],
+    ['AB', ['A']],
+    ['A', ['AB']],
+    ['B', ['B_*']],
+    ['a', ['A']],
+  ] as const) {
+    t.match(build({ [name]: '1' }, allowed), { ok: false, problem: `env.${name} is not in allowed_env` })
+  }
+  t.end()
+})
+
+t.test('what makes a program load or run something else never passes, whatever is allowed', (t) => {
+  const names = [
+    ...['LD_PRELOAD', 'LD_LIBRARY_PATH', 'LD_AUDIT', 'LD_anything', 'DYLD_INSERT_LIBRARIES', 'GCONV_PATH'],
+    ...['BASH_ENV', 'ENV', 'IFS', 'PS4', 'PROMPT_COMMAND', 'SHELLOPTS', 'BASH_FUNC_ls%%', 'ZDOTDIR'],
+    ...[
+      'NODE_OPTIONS',
+      'PYTHONPATH',
+      'PYTHONSTARTUP',
+      'PERL5OPT',
+      'RUBYOPT',
+      'JAVA_TOOL_OPTIONS',
+      'LUA_INIT',
+    ],
+    ...['GIT_SSH_COMMAND', 'GIT_EXEC_PATH', 'GIT_CONFIG_COUNT', 'GIT_EDITOR', 'PAGER', 'EDITOR', 'LESSOPEN'],
+    ...['OPENSSL_CONF', 'SSLKEYLOGFILE', 'GLIBC_TUNABLES', 'MALLOC_CHECK_', 'npm_config_script_shell'],
+    ...['TERMINFO', 'HOSTALIASES', 'RES_OPTIONS', 'TZDIR', 'RUSTC_WRAPPER', 'MAKEFLAGS'],
+  ]
+  for (const name of names) {
+    t.ok(isDangerousVariable(name), name)
+    for (const allowed of [['*'], [name], [`${name.slice(0, 3)}*`]])
+      t.notOk(build({ [name]: 'x' }, allowed).ok)
+  }
+  for (const name of [
+    'GIT_AUTHOR_NAME',
+    'GIT_COMMITTER_DATE',
+    'GIT_TERMINAL_PROMPT',
+    'LANG',
+    'TZ',
+    'HOME',
+    'MY_LD_PRELOAD',
+  ])
+    t.notOk(isDangerousVariable(name), name)
+  t.end()
+})
+
+t.test('a name that is no name is refused before anything else', (t) => {
+  for (const name of ['', '1A', 'A B', 'A=B', 'A\nB', 'Ä', 'A-B', '__proto__ ', 'A'.repeat(257)]) {
+    t.match(
+      build({ [name]: 'x' }),
+      { ok: false, problem: /letters, digits and underscores/ },
+      JSON.stringify(name).slice(0, 20),
+    )
+  }
+  t.ok(build({ A1_: 'x' }).ok)
+  t.end()
+})
+
+t.test(
+  'whatever is asked for, what comes out is the base and what was allowed, and one name has one value',
+  (t) => {
+    const name = fc.oneof(
+      fc.constantFrom('PATH', 'LD_PRELOAD', 'A', 'TERM', 'ENV'),
+      fc.string({ maxLength: 8 }),
+    )
+    fc.assert(
+      fc.property(
+        fc.dictionary(name, fc.string()),
+        fc.array(fc.constantFrom('*', 'A', 'P*'), { maxLength: 2 }),
+        (wish, allowed) => {
+          const result = build(wish, allowed)
+          if (!result.ok) return result.problem.startsWith('env')
+          return [...result.variables].every(
+            ([key, value]) =>
+              /^[A-Za-z_][A-Za-z0-9_]*$/.test(key) &&
+              !isDangerousVariable(key) &&
+              (!Object.hasOwn(wish, key) || wish[key] === value),
+          )
+        },
+      ),
+      { numRuns: 500 },
+    )
+    t.pass('for every one of them')
+    t.end()
+  },
+)

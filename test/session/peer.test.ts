@@ -1,0 +1,432 @@
+/**
+ * One connection: what its frames lead to, and which of the six responses it gets.
+ * @module
+ */
+import t from 'tap'
+import { encodeHex } from '../../src/base/hex.ts'
+import { CODES, mayTellAgent } from '../../src/errors.ts'
+import { SOCKET_HIGH_WATER_BYTES } from '../../src/limits.ts'
+import { executeRequest } from '../../src/wire/messages.ts'
+import { METHODS } from '../../src/wire/methods.ts'
+import { type AuthChange, authOf, type Client, connect, enter, type Stage, stageRooms } from './stage.ts'
+
+const execute = (change: Parameters<typeof executeRequest.encode>[0]) => executeRequest.encode(change)
+/** True where the connection drips noise and nothing else. */
+const isTarpitted = ({ transport }: Client) => transport.deeds[0] === 'pause' && transport.writes.length === 1
+const decisions = ({ audit }: Stage) =>
+  audit.events
+    .filter(({ type }) => type === 'decision')
+    .map(({ response, layer, rule, code }) => [response, layer, rule, code])
+
+t.test('whatever is asked before Authenticate, and however well, gets R5 (SS-14)', (t) => {
+  for (const method of METHODS) {
+    if (method.name === 'Authenticate') continue
+    const stage = stageRooms()
+    const client = connect(stage)
+    client.open(method.name, method.name.startsWith('Execute') ? execute({ command: 'ls' }) : new Map())
+    t.ok(isTarpitted(client), method.name)
+    t.strictSame([stage.rooms.tarpits.held, stage.peers.waiting, stage.spawner.children.length], [1, 0, 0])
+    t.equal(stage.rooms.responses.get(5), 1)
+    client.events.data(new Uint8Array([0x43, 1, 2, 3]))
+    t.strictSame(client.transport.deeds, ['pause'], 'nothing that it sends is looked at')
+    client.events.closed()
+    t.strictSame([stage.rooms.tarpits.held, stage.peers.size, stage.clock.timers], [0, 0, 0])
+  }
+
+  const stage = stageRooms()
+  const mine = enter(stage)
+  const theirs = enter(stage, { name: 'other', seed: 2 })
+  const named = mine.open('Execute', execute({ command: 'ls', session_id: theirs.sessionId }))
+  t.match(mine.on(named), [{ kind: 'status', code: CODES.FRAME_MALFORMED.number }], "another's session")
+  t.equal(stage.spawner.children.length, 0)
+  mine.open('Execute', execute({ command: 'ls', session_id: mine.sessionId }))
+  t.equal(stage.spawner.children.length, 1, 'its own')
+  t.end()
+})
+
+t.test('with every tarpit taken it gets R6', (t) => {
+  const stage = stageRooms({ tarpits: 1 })
+  t.ok(isTarpitted(open(stage)))
+  const next = open(stage)
+  t.strictSame([next.transport.deeds, next.transport.writes.length], [['reset'], 0])
+  t.strictSame([stage.rooms.responses.get(5), stage.rooms.responses.get(6)], [1, 1])
+  t.end()
+})
+
+function open(stage: Stage): Client {
+  const client = connect(stage)
+  client.open('Ping', new Map())
+  return client
+}
+
+t.test('every failed proof gets R5 without a word, is audited, and told to the operator (JF-R02)', (t) => {
+  const attempts: [string, AuthChange, string][] = [
+    ['a name that is not listed', { name: 'nobody' }, 'AUTH_KEY_NOT_FOUND'],
+    ['a key under the name of another', { name: 'boss' }, 'AUTH_KEY_NOT_FOUND'],
+    ['a listed key with a signature by another', { seed: 2, keySeed: 1 }, 'AUTH_SIGNATURE_INVALID'],
+    ['a signature for another connection', { binding: new Uint8Array(32) }, 'AUTH_SIGNATURE_INVALID'],
+    ['a signature over another nonce', { signedNonce: new Uint8Array(16) }, 'AUTH_SIGNATURE_INVALID'],
+  ]
+  for (const [which, change, code] of attempts) {
+    const stage = stageRooms()
+    const client = connect(stage)
+    client.open('Authenticate', authOf(change))
+    t.ok(isTarpitted(client), which)
+    t.strictSame(decisions(stage), [['R5', 'identity', 'authenticate', code]])
+    t.match(stage.logged.at(-1), { level: 'warn', event: 'refused', fields: { layer: 'identity' } })
+    t.equal(stage.rooms.sessions.size, 0)
+  }
+  for (const [peerUserId, isIn] of [
+    [0, true],
+    [1000, true],
+    [1001, false],
+    [undefined, false],
+  ] as const) {
+    const stage = stageRooms()
+    const client = connect(stage, {
+      kind: 'admin',
+      remoteAddress: 'local',
+      agreement: { version: '', suite: '', alpn: '' },
+      exportKeyingMaterial: () => undefined,
+      peerUserId,
+    })
+    const stream = client.open('Authenticate', authOf())
+    t.equal(client.on(stream).at(-1)?.kind === 'ended', isIn, `admin socket, user ${peerUserId}`)
+    t.strictSame(decisions(stage)[0]?.[0], isIn ? 'R1' : 'R5')
+  }
+  t.end()
+})
+
+t.test('a malformed Authenticate is no better', (t) => {
+  const stage = stageRooms()
+  const client = connect(stage)
+  client.open('Authenticate', new Map([[1, 'bot']]))
+  t.ok(isTarpitted(client))
+  t.strictSame(decisions(stage), [['R5', 'identity', 'authenticate', 'AUTH_INVALID']])
+  t.end()
+})
+
+t.test('bytes that are no frame are reset, before Authenticate and after it', (t) => {
+  for (const isKnown of [false, true]) {
+    const stage = stageRooms()
+    const client = isKnown ? enter(stage) : connect(stage)
+    const before = client.transport.writes.length
+    client.events.data(Buffer.from([0xff, 0x53, 0x53, 0x48]))
+    t.strictSame(client.transport.deeds, ['reset'])
+    t.equal(client.transport.writes.length, before, 'without an answer')
+    client.events.data(Buffer.from('more'))
+    client.events.drained()
+    client.events.closed()
+    t.equal(stage.peers.size, 0)
+    t.strictSame(
+      decisions(stage).slice(isKnown ? 1 : 0),
+      isKnown ? [['R6', 'transport', 'frame', 'FRAME_MALFORMED']] : [],
+    )
+    t.equal(stage.rooms.responses.get(6), 1)
+  }
+  t.end()
+})
+
+t.test('a malformed frame detaches what runs, it does not kill it', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  client.open('ExecuteStream', execute({ command: 'ls' }))
+  client.events.data(Buffer.from([0xff]))
+  t.strictSame(client.transport.deeds, ['reset'])
+  t.strictSame(stage.spawner.children[0]?.deeds, [])
+  t.match(stage.rooms.executions.list('bot'), [{ watcher: undefined, state: 'starting' }])
+  t.end()
+})
+
+t.test('a second Authenticate is a plain mistake and changes nothing', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  const again = client.open('Authenticate', authOf({ name: 'boss', seed: 3 }))
+  t.match(client.on(again), [{ kind: 'status', text: /authenticated already/ }])
+  t.match(client.on(client.open('Ping', new Map())), [{ kind: 'ended' }])
+  t.equal(stage.rooms.sessions.size, 1)
+  t.end()
+})
+
+t.test('name, role and set come from the list: an agent does not become an operator by asking', (t) => {
+  const stage = stageRooms()
+  const agent = enter(stage)
+  const boss = enter(stage, { name: 'boss', seed: 3 })
+  agent.open('ExecuteStream', execute({ command: 'ls' }))
+  boss.open('ExecuteStream', execute({ command: 'ls' }))
+  const total = (client: Client) => client.on(client.open('ListExecutions', new Map()))[0]?.value?.['total']
+  t.strictSame([total(agent), total(boss)], [1, 2])
+  t.end()
+})
+
+t.test('an agent does not reach the commands of another, an operator does', (t) => {
+  const stage = stageRooms()
+  const owner = enter(stage)
+  const id = new Uint8Array(16).fill(5)
+  owner.open('ExecuteStream', execute({ command: 'ls', execution_id: id }))
+  const cancel = (client: Client) => client.on(client.open('Cancel', new Map([[1, id]])))
+  t.match(cancel(enter(stage, { name: 'other', seed: 2 })), [
+    { kind: 'status', code: CODES.PROCESS_NOT_FOUND.number },
+  ])
+  t.strictSame(stage.spawner.children[0]?.deeds, [])
+  t.match(cancel(enter(stage, { name: 'boss', seed: 3 })), [{ kind: 'ended', value: { success: true } }])
+  t.strictSame(stage.spawner.children[0]?.deeds, ['killTree'])
+  t.end()
+})
+
+t.test(
+  'Cancel kills the whole tree, Signal sends the signal of its number, by name or by POSIX number',
+  (t) => {
+    const stage = stageRooms()
+    const client = enter(stage)
+    const id = new Uint8Array(16).fill(5)
+    client.open('ExecuteStream', execute({ command: 'ls', execution_id: id }))
+    const signal = (number: number) =>
+      client.on(
+        client.open(
+          'Signal',
+          new Map<number, number | Uint8Array>([
+            [1, id],
+            [2, number],
+          ]),
+        ),
+      )
+    for (const number of [0, 1, 2, 3, 26, 80]) t.match(signal(number), [{ kind: 'ended' }])
+    t.strictSame(stage.spawner.children[0]?.deeds, [
+      'signal 2',
+      'signal 15',
+      'signal 9',
+      'signal 1',
+      'signal 10',
+      'signal 64',
+    ])
+    for (const number of [4, 15, 16])
+      t.match(signal(number), [{ kind: 'status', code: CODES.FRAME_MALFORMED.number }])
+    t.end()
+  },
+)
+
+t.test('renewing moves the end of the session forward and says when it is (SS-13)', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  const first = client.welcome.expires_at
+  stage.clock.pass(600_000)
+  const answer = client.on(client.open('RenewSession', new Map()))
+  t.match(answer, [{ kind: 'ended', value: { success: true, expires_at: first + 600 } }])
+  stage.clock.pass(3_599_000)
+  stage.rooms.sessions.tick(stage.clock.monotonicMs())
+  t.match(client.on(client.open('Ping', new Map())), [{ kind: 'ended' }], 'it lives that long')
+  stage.clock.pass(1_000)
+  stage.rooms.sessions.tick(stage.clock.monotonicMs())
+  t.match(client.on(client.open('Ping', new Map())), [{ kind: 'status', code: 61 }])
+  t.end()
+})
+
+t.test('in an expired session nothing runs; authenticating again renews it', (t) => {
+  const stage = stageRooms({ maxDurationMs: 1_000 })
+  const client = enter(stage)
+  client.open('ExecuteStream', execute({ command: 'ls' }))
+  stage.clock.pass(1_000)
+  stage.rooms.sessions.tick(stage.clock.monotonicMs())
+  for (const method of ['Execute', 'Ping', 'RenewSession', 'SecurityStatus'] as const) {
+    const stream = client.open(method, method === 'Execute' ? execute({ command: 'ls' }) : new Map())
+    t.match(client.on(stream), [{ kind: 'status', code: 61 }], method)
+  }
+  t.equal(stage.spawner.children.length, 1)
+  t.strictSame(stage.spawner.children[0]?.deeds, [], 'what runs goes on')
+  const renewed = enter(stage, { resume: client.sessionId })
+  t.strictSame(renewed.sessionId, client.sessionId)
+  t.match(renewed.on(renewed.open('Ping', new Map())), [{ kind: 'ended' }])
+  t.end()
+})
+
+t.test('an unknown method is a plain mistake, and one of the operator’s a violation for an agent', (t) => {
+  const stage = stageRooms()
+  const ask = (client: Client, number: number) => {
+    const stream = client.connection.open(
+      { ...(METHODS[0] as (typeof METHODS)[number]), number },
+      new Map(),
+      false,
+    )
+    return client.on(stream)
+  }
+  const agent = enter(stage)
+  t.match(ask(agent, 31), [{ kind: 'status', text: /no method 31/ }])
+  t.match(ask(enter(stage, { name: 'boss', seed: 3 }), 40), [{ kind: 'status', text: /no method 40/ }])
+  ask(agent, 40)
+  t.strictSame(agent.transport.deeds, ['reset'])
+  t.strictSame(decisions(stage).at(-1), ['R4', 'capability', 'method.operator', 'CAPABILITY_DENIED'])
+  t.end()
+})
+
+t.test('a request with something wrong is told what, by its path', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  for (const [request, says] of [
+    [new Map([[1, 7]]), /command must be text/],
+    [new Map(), /command is missing/],
+    [execute({ command: 'ls', pty: { rows: 24, cols: 80 } }), /need ExecuteStream/],
+    [execute({ command: 'ls', env: new Map([['LD_PRELOAD', 'x']]) }), /env.LD_PRELOAD never passes/],
+    [execute({ command: '', raw_payload: '!' }), /raw_payload/],
+  ] as const) {
+    const stream = client.open('Execute', request as ReturnType<typeof execute>)
+    t.match(client.on(stream), [{ kind: 'status', code: CODES.FRAME_MALFORMED.number, text: says }])
+  }
+  t.equal(stage.spawner.children.length, 0)
+  t.end()
+})
+
+t.test('a peer that asks and does not read is not read any further until it does', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  client.transport.waitingBytes = SOCKET_HIGH_WATER_BYTES + 1
+  client.open('Ping', new Map())
+  client.open('Ping', new Map())
+  t.strictSame(client.transport.deeds, ['pause'])
+  client.transport.waitingBytes = 0
+  client.events.drained()
+  client.events.drained()
+  t.strictSame(client.transport.deeds, ['pause', 'resume'])
+  t.end()
+})
+
+t.test('what cannot be recorded is not done, and the daemon lives on', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  client.open('ExecuteStream', execute({ command: 'ls', execution_id: new Uint8Array(16).fill(5) }))
+  stage.audit.failure = new Error('disk full')
+  const refused = client.open('Execute', execute({ command: 'ls' }))
+  t.match(client.on(refused), [{ kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number }])
+  const cancel = client.open('Cancel', new Map([[1, new Uint8Array(16).fill(5)]]))
+  t.match(client.on(cancel), [{ kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number }])
+  t.strictSame([stage.spawner.children.length, stage.spawner.children[0]?.deeds], [1, []])
+  t.strictSame([stage.rooms.executions.running, stage.rooms.executions.free], [1, 3])
+  t.match(stage.logged.at(-1), { level: 'error', event: 'request_failed', fields: { reason: 'disk full' } })
+
+  const stranger = connect(stage)
+  stranger.open('Authenticate', authOf())
+  t.strictSame([stranger.transport.deeds, stranger.transport.writes.length], [['reset'], 0])
+  t.equal(stage.rooms.sessions.size, 1)
+
+  t.doesNotThrow(() => client.events.data(Buffer.from([0xff])), 'a refusal that cannot be recorded either')
+  t.strictSame(client.transport.deeds, ['reset'])
+  t.match(stage.logged.at(-1), { event: 'connection_failed' })
+  t.end()
+})
+
+t.test('a spawner that refuses leaves the session as it was', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  stage.spawner.refusal = new Error('no')
+  const stream = client.open('Execute', execute({ command: 'ls' }))
+  t.match(client.on(stream), [{ kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number }])
+  const [session] = stage.rooms.sessions.all()
+  t.match(session, { state: 'ACTIVE', running: 0 })
+  t.strictSame([stage.rooms.executions.running, stage.rooms.executions.free], [0, 4])
+  client.events.ended()
+  t.equal(stage.rooms.sessions.size, 0, 'nothing keeps it')
+  t.end()
+})
+
+t.test('the audit holds who, what was decided and why, and never the text of a command (SS-51)', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  const secret = 'hunter2-Zf8'
+  const request = {
+    args: [secret],
+    cwd: `/srv/work/${secret}`,
+    declared_goal: secret,
+    execution_id: new Uint8Array(16).fill(5),
+  }
+  client.open('ExecuteStream', execute({ command: 'echo', ...request }))
+  client.open('ExecuteStream', execute({ command: 'rm', ...request, execution_id: undefined }))
+  client.open('ExecuteStream', execute({ command: secret, cwd: '/etc' }))
+  client.open(
+    'ExecuteStream',
+    execute({ command: 'x', env: new Map([[`V_${secret.replace('-', '_')}`, secret]]) }),
+  )
+  client.open('Cancel', new Map([[1, new Uint8Array(16).fill(5)]]))
+  const child = stage.spawner.children[0]
+  child?.events.output(0, Buffer.from(secret))
+  child?.events.exited({ kind: 'exited', code: 0 })
+  const record = JSON.stringify(stage.audit.events)
+  t.notMatch(record, /hunter2|echo|\/srv|\/etc|"rm"/)
+  t.strictSame(decisions(stage), [
+    ['R1', 'all', 'all_passed', null],
+    ['R1', 'all', 'all_passed', null],
+    ['R4', 'capability', 'default.denied_commands', 'CAPABILITY_CMD_DENIED'],
+    ['R4', 'capability', 'default.allowed_paths', 'CAPABILITY_PATH_DENIED'],
+    ['STATUS', 'completeness', 'message', 'FRAME_MALFORMED'],
+    ['R1', 'all', 'all_passed', null],
+  ])
+  t.match(stage.audit.events[1], {
+    agent: 'bot',
+    session: encodeHex(client.sessionId),
+    action: 'execute',
+    action_digest: /^[0-9a-f]{64}$/,
+    execution: '05'.repeat(16),
+    warrant: /^[0-9a-f]{64}$/,
+    severity: 'info',
+  })
+  t.end()
+})
+
+t.test('an agent is never sent a code that is for operators', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  client.open('ExecuteStream', execute({ command: 'rm' }))
+  client.open('Execute', execute({ command: 'ls', cwd: '/etc' }))
+  for (const method of METHODS) client.open(method.name, new Map())
+  stage.clock.pass(3_600_000)
+  const codes = client.heard.flatMap((event) => (event.kind === 'status' ? [event.status.code] : []))
+  t.ok(codes.length > 5, codes.join(' '))
+  const told = Object.entries(CODES).filter(([, { number }]) => codes.includes(number))
+  t.ok(told.every(([name]) => mayTellAgent(name as keyof typeof CODES)))
+  t.end()
+})
+
+t.test('the answers that only tell have what they promise', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  open(stage)
+  const ask = (method: (typeof METHODS)[number]['name']) =>
+    client.on(client.open(method, new Map()))[0]?.value
+  t.match(ask('SecurityStatus'), {
+    active_tarpits: 1,
+    active_sessions: 1,
+    policy_version: 'p',
+    audit_seq: Number,
+  })
+  t.strictSame(
+    [...((ask('SecurityStatus')?.['responses'] ?? new Map()) as Map<number, number>).keys()],
+    [1, 2, 3, 4, 5, 6],
+  )
+  t.match(ask('Ping'), { daemon_version: '0.0.0', os: 'Linux test', uptime_seconds: 1, active_processes: 0 })
+  t.match(ask('GetCapabilities'), {
+    allowed_commands: ['*'],
+    denied_commands: ['rm'],
+    max_concurrent: 2,
+    timeout_seconds: 0,
+  })
+  t.match(ask('GetAuditPublicKey'), { key_fingerprint: 'sha256:x', epoch: 0 })
+  t.match(client.welcome, { success: true, audit_seq: 1, window: 65_536 })
+  t.end()
+})
+
+t.test('the window that Authenticate agrees lies between 4 KiB and 1 MiB', (t) => {
+  for (const [asked, agreed] of [
+    [undefined, 65_536],
+    [1, 4_096],
+    [100_000, 100_000],
+    [2 ** 40, 1_048_576],
+  ] as const) {
+    t.equal(enter(stageRooms(), asked === undefined ? {} : { window: asked }).welcome.window, agreed)
+  }
+  t.end()
+})
+
+t.test('a session id is a version 4 UUID', (t) => {
+  const { sessionId } = enter(stageRooms())
+  t.match(encodeHex(sessionId), /^[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}$/)
+  t.end()
+})

@@ -1,0 +1,137 @@
+/**
+ * R4 carried out: a screen, silence, a held slot.
+ * @module
+ */
+import t from 'tap'
+import type { ExecuteRequestInput } from '../../src/client/caller.ts'
+import { viScreen } from '../../src/defense/vi-screen.ts'
+import { CODES } from '../../src/errors.ts'
+import { VI_SWAP_HOLD_SECONDS } from '../../src/limits.ts'
+import { executeRequest } from '../../src/wire/messages.ts'
+import { type AuthChange, enter, type StageOptions, stageRooms } from './stage.ts'
+
+const SCREEN = Buffer.from(viScreen()).toString('latin1')
+const ID = new Uint8Array(16).fill(5)
+
+function stage(options: StageOptions = {}, auth: AuthChange = {}) {
+  const staged = stageRooms(options)
+  const client = enter(staged, auth)
+  const ask = (command: string, change: Partial<ExecuteRequestInput> = {}, unary = false) =>
+    client.open(
+      unary ? 'Execute' : 'ExecuteStream',
+      executeRequest.encode({ command, ...change }),
+      change.stdin ?? false,
+    )
+  return { ...staged, client, ask }
+}
+
+t.test('a refused command looks as if an editor had been started, for an hour by default', (t) => {
+  const { client, ask, clock, spawner } = stage()
+  const stream = ask('rm', { execution_id: ID })
+  t.strictSame(
+    client.on(stream).map(({ kind, value }) => [kind, value?.['source'], value?.['data'], value?.['offset']]),
+    [
+      ['message', 2, undefined, undefined],
+      ['message', 0, SCREEN, 0],
+    ],
+  )
+  t.equal(client.on(stream)[0]?.value?.['execution_id'], Buffer.from(ID).toString('latin1'))
+  clock.pass(VI_SWAP_HOLD_SECONDS * 1_000 - 1)
+  t.equal(client.on(stream).length, 2, 'then silence')
+  clock.pass(1)
+  t.match(client.on(stream).at(-1), { kind: 'status', code: CODES.RESPONSE_VI_SWAP_ENGAGED.number, text: '' })
+  t.strictSame([spawner.children.length, clock.timers], [0, 0])
+  t.end()
+})
+
+t.test('its first message has the form of one from a command that runs', (t) => {
+  const { client, ask, spawner } = stage()
+  const refused = ask('rm')
+  const running = ask('ls')
+  spawner.children[0]?.events.spawned(1)
+  const [first, second] = [client.on(refused)[0]?.value ?? {}, client.on(running)[0]?.value ?? {}]
+  t.strictSame(Object.keys(first), Object.keys(second))
+  t.equal(String(first['execution_id']).length, 16)
+  t.end()
+})
+
+t.test('it holds a slot of the caller, and gives it back when it is over or left', (t) => {
+  const { client, ask, clock, rooms, spawner } = stage()
+  const first = ask('rm')
+  ask('rm')
+  t.equal(rooms.viHolds.get('bot'), 2)
+  const third = ask('ls')
+  t.match(
+    client.on(third),
+    [{ kind: 'status', code: CODES.RESPONSE_THROTTLED.number }],
+    'two slots, both taken',
+  )
+  client.connection.reset(first)
+  t.equal(rooms.viHolds.get('bot'), 1)
+  ask('ls')
+  t.equal(spawner.children.length, 1)
+  clock.pass(3_600_000)
+  t.equal(rooms.viHolds.size, 0)
+  t.equal(clock.timers, 0)
+  t.end()
+})
+
+t.test('the end of the connection ends the hold', (t) => {
+  const { client, ask, clock, rooms } = stage()
+  ask('rm')
+  client.events.closed()
+  t.strictSame([rooms.viHolds.size, clock.timers], [0, 0])
+  t.end()
+})
+
+t.test('what is typed is swallowed, however small the window', (t) => {
+  for (const window of [4_096, 65_536]) {
+    const { client, ask } = stage({}, { window })
+    const stream = ask('rm', { stdin: true })
+    for (let typed = 0; typed < 300_000; ) {
+      const size = Math.min(client.connection.credit(stream), 4_000)
+      if (size === 0) throw new Error(`stuck after ${typed} bytes with a window of ${window}`)
+      client.connection.message(stream, new Map([[1, new Uint8Array(size)]]), size)
+      typed += size
+    }
+    client.connection.end(stream)
+    const answers = client.on(stream).filter(({ kind }) => kind !== 'credit')
+    t.equal(answers.length, 2, 'and nothing answers')
+  }
+  t.end()
+})
+
+t.test('other methods are held in silence', (t) => {
+  const { client, ask, clock } = stage()
+  const stream = ask('rm', {}, true)
+  t.strictSame(client.on(stream), [])
+  clock.pass(3_600_000)
+  t.match(client.on(stream), [{ kind: 'status', code: CODES.RESPONSE_VI_SWAP_ENGAGED.number, text: '' }])
+  t.end()
+})
+
+t.test('nothing that an agent gets from it says denied, and no code of a denial is sent', (t) => {
+  const { client, ask, clock } = stage()
+  ask('rm')
+  ask('ls', { cwd: '/etc' }, true)
+  clock.pass(3_600_000)
+  const sent = Buffer.concat(client.transport.writes.map(({ bytes }) => bytes)).toString('latin1')
+  t.notMatch(sent, /den(y|ied)|allow|polic|capabilit|refus/i)
+  const codes = client.heard.flatMap((event) => (event.kind === 'status' ? [event.status.code] : []))
+  t.strictSame(codes, [102, 102])
+  t.end()
+})
+
+t.test('an operator is told why, and so is an agent where the configuration asks for it', (t) => {
+  for (const staged of [
+    stage({}, { name: 'boss', seed: 3 }),
+    stage({ settings: { denyResponse: 'reason' } }),
+  ]) {
+    const stream = staged.ask('rm')
+    t.match(staged.client.on(stream), [
+      { kind: 'status', code: CODES.CAPABILITY_CMD_DENIED.number, text: /is denied by/ },
+    ])
+    t.equal(staged.rooms.viHolds.size, 0)
+  }
+  t.end()
+})

@@ -1,0 +1,168 @@
+/**
+ * A full example of every message, for tests of the messages and of the grammar that describes them.
+ * @module
+ */
+import * as messages from '../../src/wire/messages.ts'
+import type { AnyMessage } from '../../src/wire/schema.ts'
+
+const id = new Uint8Array(16).fill(7)
+const digest = new Uint8Array(32).fill(9)
+
+/** One example of each message that travels by itself, with every field. */
+export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, unknown>>])[] = [
+  [
+    messages.executeRequest,
+    {
+      command: 'ls',
+      args: ['-l', ''],
+      cwd: '/tmp',
+      env: new Map([['A', 'b=c']]),
+      execution_id: id,
+      session_id: id,
+      is_reattach: true,
+      resume_offset: 2 ** 40,
+      raw_payload: 'KLUv',
+      stdin: true,
+      pty: { rows: 24, cols: 80, term: 'xterm' },
+      resume_offset_stderr: 1,
+      accept: 1,
+      declared_goal: 'look',
+      tail: 100,
+      timeout_seconds: 31_536_000,
+    },
+  ],
+  [
+    messages.executeResponse,
+    {
+      exit_code: 0,
+      stdout: Uint8Array.of(1),
+      stderr: Uint8Array.of(2),
+      execution_id: id,
+      signal: 9,
+      truncated: true,
+      findings: [{ kind: 'email', offset: 3, length: 4 }],
+    },
+  ],
+  [
+    messages.streamResponse,
+    {
+      source: 1,
+      data: Uint8Array.of(1),
+      exit_code: 255,
+      is_queued: true,
+      queue_position: 0,
+      offset: 0,
+      signal: 15,
+      execution_id: id,
+      challenge: {
+        challenge_id: id,
+        nonce: new Uint8Array(12),
+        ciphertext: new Uint8Array(80),
+        expires_at: 1,
+      },
+      content_source: 2,
+      findings: [],
+      encoding: 1,
+      code: 101,
+    },
+  ],
+  [messages.stdinChunk, { data: Uint8Array.of(1), resize: { rows: 1, cols: 65_535 } }],
+  [messages.executionReference, { execution_id: id }],
+  [messages.signalRequest, { execution_id: id, signal: 80 }],
+  [messages.outcome, { success: true, message: 'done' }],
+  [
+    messages.fileChunk,
+    { metadata: { remote_path: '/a', total_size: 5, offset: 1, mode: 0o644, sha256: digest }, data: id },
+  ],
+  [messages.fileOutcome, { success: true, message: 'm', bytes_written: 5, sha256: digest }],
+  [messages.fileDownloadRequest, { remote_path: '/a', offset: 2 }],
+  [messages.fileDownloadEnd, { sha256: digest, total_size: 0 }],
+  [
+    messages.authRequest,
+    {
+      agent_name: 'ci',
+      public_key: digest,
+      signature: new Uint8Array(64),
+      nonce: id,
+      window: 65_536,
+      resume_session_id: id,
+      client_version: '1',
+    },
+  ],
+  [
+    messages.authResponse,
+    {
+      success: true,
+      session_id: id,
+      capability_hash: digest,
+      challenge_nonce: new Uint8Array(12),
+      challenge_ciphertext: new Uint8Array(80),
+      message: 'm',
+      window: 65_536,
+      expires_at: 1_700_000_000,
+      daemon_version: '1',
+      challenge_id: id,
+      audit_seq: 0,
+      audit_hash: digest,
+    },
+  ],
+  [
+    messages.challengeAnswer,
+    { decrypted_plaintext: new Uint8Array(64), client_ekm_hmac: digest, challenge_id: id },
+  ],
+  [messages.challengeResult, { passed: true, session_token: id, message: 'm' }],
+  [messages.empty, {}],
+  [
+    messages.securityStatus,
+    {
+      active_tarpits: 1,
+      active_sessions: 2,
+      blocked_ips: 3,
+      policy_version: 'v',
+      responses: new Map([
+        [1, 5],
+        [6, 2 ** 33],
+      ]),
+      level: 'NORMAL',
+      audit_seq: 1,
+      audit_hash: digest,
+    },
+  ],
+  [messages.pingResponse, { daemon_version: '1', uptime_seconds: 1, os: 'linux', active_processes: 2 }],
+  [messages.renewal, { success: true, expires_at: 1 }],
+  [
+    messages.capabilities,
+    {
+      allowed_commands: ['*'],
+      denied_commands: ['rm'],
+      allowed_paths: ['/'],
+      denied_paths: ['/etc'],
+      max_concurrent: 1,
+      timeout_seconds: 2,
+      max_file_size_bytes: 3,
+    },
+  ],
+  [messages.auditPublicKey, { public_key: digest, key_fingerprint: 'sha256:x', epoch: 4 }],
+  [
+    messages.executionList,
+    {
+      executions: [
+        {
+          execution_id: id,
+          state: 2,
+          command: 'ls',
+          started_at: 1,
+          ended_at: 2,
+          exit_code: 0,
+          signal: 0,
+          stdout_bytes: 3,
+          stderr_bytes: 4,
+          is_attached: true,
+          agent_name: 'ci',
+        },
+      ],
+      total: 1,
+    },
+  ],
+  [messages.status, { code: 105, text: 'gone', details: new Map([[1, 2 ** 40]]) }],
+]
