@@ -22,7 +22,7 @@ function unchecked(): never {
   throw new SassError('INTERNAL', 'CBOR was to be built that was never checked; report this as a defect.')
 }
 
-/** The argument behind a head of eight bytes, as cbor-x gives it: a bigint. */
+/** The argument behind a head of eight bytes: a bigint, since a number might not hold it. */
 function readLong(cursor: Cursor): bigint {
   let value = 0n
   for (let i = 0; i < 8; i++) value = (value << 8n) | BigInt(cursor.bytes[cursor.at++] ?? unchecked())

@@ -16,12 +16,6 @@ export type CborLimits = {
   readonly items: number
 }
 
-/** What the walk saw on its way; only meant where nothing was refused. */
-export type CborNotes = {
-  /** A text begins with U+FEFF. */
-  hasByteOrderMark: boolean
-}
-
 const UNSIGNED = 0
 const BYTES = 2
 const TEXT = 3
@@ -29,10 +23,6 @@ const ARRAY = 4
 const MAP = 5
 const TAG = 6
 const SIMPLE = 7
-
-function beginsWithMark(bytes: Uint8Array, at: number, end: number): boolean {
-  return end - at >= 3 && bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf
-}
 
 /** Negative, zero or positive as the first range sorts before, with or after the second, bytewise. */
 function compareRanges(bytes: Uint8Array, a: number, aEnd: number, b: number, bEnd: number): number {
@@ -47,7 +37,7 @@ function compareRanges(bytes: Uint8Array, a: number, aEnd: number, b: number, bE
  * What is wrong with `bytes` as one deterministic CBOR item, or undefined when nothing is.
  * The text is for logs and tests; it never contains bytes of the input.
  */
-export function checkCbor(bytes: Uint8Array, limits: CborLimits, notes?: CborNotes): string | undefined {
+export function checkCbor(bytes: Uint8Array, limits: CborLimits): string | undefined {
   const end = bytes.length
   // One entry an open container: how many items it still wants (a map counts keys and values), whether it is a map,
   // and where its last key began and ended.
@@ -92,8 +82,6 @@ export function checkCbor(bytes: Uint8Array, limits: CborLimits, notes?: CborNot
       case TEXT:
         if (argument > end - at) return 'a string longer than what follows'
         if (major === TEXT && !isUtf8(bytes, at, at + argument)) return 'text that is not UTF-8'
-        if (notes !== undefined && major === TEXT && beginsWithMark(bytes, at, at + argument))
-          notes.hasByteOrderMark = true
         at += argument
         break
       case ARRAY:

@@ -1,14 +1,11 @@
 /**
- * CBOR values and the two ways between them and bytes: our own deterministic encoder (RFC 8949, 4.2.1), and
- * cbor-x for building values from bytes that `checkCbor` has passed (`buildCbor` where it would lose a byte order
- * mark). Nothing that cbor-x wrote is ever sent, signed or hashed, and it never sees bytes that were not checked:
- * `openCbor` is the only door.
+ * CBOR values and the two ways between them and bytes: the deterministic encoder (RFC 8949, 4.2.1), and `openCbor`,
+ * the only door the other way: nothing is built from bytes that `checkCbor` has not passed.
  * @module
  */
-import { Decoder } from 'cbor-x/index-no-eval'
 import { SassError } from '../errors.ts'
 import { buildCbor } from './cbor-build.ts'
-import { type CborLimits, type CborNotes, checkCbor } from './cbor-check.ts'
+import { type CborLimits, checkCbor } from './cbor-check.ts'
 import { encodeUtf8 } from './utf8.ts'
 
 export type CborKey = number | string
@@ -32,22 +29,8 @@ export type Opened =
  * as views into `bytes` (borrowed: valid as long as the caller leaves `bytes` alone).
  */
 export function openCbor(bytes: Uint8Array, limits: CborLimits): Opened {
-  const notes: CborNotes = { hasByteOrderMark: false }
-  const problem = checkCbor(bytes, limits, notes)
-  if (problem !== undefined) return { ok: false, problem }
-  // cbor-x drops U+FEFF in front of a text over 64 bytes: what was checked would not be what is built.
-  return { ok: true, value: notes.hasByteOrderMark ? buildCbor(bytes) : decodeCbor(bytes) }
-}
-
-const decoder = Object.freeze(new Decoder({ mapsAsObjects: false, useRecords: false, tagUint8Array: false }))
-
-/** Builds the value; only for bytes that `checkCbor` passed. Throws INTERNAL where cbor-x disagrees with the check. */
-function decodeCbor(bytes: Uint8Array): unknown {
-  try {
-    return decoder.decode(bytes)
-  } catch (cause) {
-    throw new SassError('INTERNAL', 'Checked CBOR could not be built; report this as a defect.', {}, cause)
-  }
+  const problem = checkCbor(bytes, limits)
+  return problem === undefined ? { ok: true, value: buildCbor(bytes) } : { ok: false, problem }
 }
 
 /** Bytes of the shortest head for this argument. */

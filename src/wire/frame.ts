@@ -58,7 +58,7 @@ function bad(problem: string): ReadFrame {
   return { ok: false, problem }
 }
 
-/** An unsigned integer that a number holds exactly, whatever cbor-x made of it; undefined for anything else. */
+/** An unsigned integer that a number holds exactly, from either form that openCbor gives; undefined for anything else. */
 export function asUnsigned(value: unknown): number | undefined {
   const number = typeof value === 'bigint' ? Number(value) : value
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined

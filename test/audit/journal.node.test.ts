@@ -248,7 +248,8 @@ function onSmallDisk(directory: string, use: (grow: () => void) => void): boolea
   try {
     use(() => execFileSync('mount', ['-o', 'remount,size=64k', directory]))
   } finally {
-    execFileSync('umount', [directory])
+    // Lazily: where a test has failed, its file may still be open.
+    execFileSync('umount', ['-l', directory])
   }
   return true
 }

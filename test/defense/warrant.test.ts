@@ -53,6 +53,25 @@ t.test('a warrant permits no other action, and a vain try does not spend it', (t
   t.end()
 })
 
+t.test('what was permitted cannot be changed afterwards, in any part', (t) => {
+  const isFrozen = (value: unknown): boolean =>
+    typeof value !== 'object' ||
+    value === null ||
+    (Object.isFrozen(value) && Object.values(value).every(isFrozen))
+  fc.assert(
+    fc.property(anyAction, (action) => {
+      Warrant.mint('s', 1, action)
+      return isFrozen(action)
+    }),
+    { numRuns: 200 },
+  )
+  const action = executing(['ls'])
+  const warrant = mint(action)
+  t.throws(() => (action as { argv: string[] }).argv.push('-a'), TypeError)
+  t.doesNotThrow(() => Warrant.redeem(warrant, action))
+  t.end()
+})
+
 t.test('what only looks like a warrant is none', (t) => {
   const warrant = mint()
   const lookalikes: unknown[] = [

@@ -3,11 +3,22 @@
  * the slower side, and what happens where one side stops early.
  * @module
  */
+import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { isAlive, PROGRAM, type Result, runProgram, startNew } from './daemon.node.ts'
+import {
+  collect,
+  environment,
+  isAlive,
+  PROGRAM,
+  type Result,
+  runProgram,
+  sleep,
+  startNew,
+  until,
+} from './daemon.node.ts'
 
 const KIB = 1_024
 const MIB = 1_048_576
@@ -97,4 +108,32 @@ t.test('a reader that goes away ends the remote command, also one that is deaf t
   const killed = await pipeline(`{ exec_ sh -c '${deaf}'; echo $? >&2; } | head -1`)
   t.same([killed.stdout.toString(), killed.stderr], ['x\n', '141\n'])
   t.notOk(isAlive(Number(readFileSync(pid, 'utf8'))))
+})
+
+t.test('a reader that stops holds the command back, and ^C is heard all the same', async (t) => {
+  const child = spawn(PROGRAM, ['exec', '--', 'sh', '-c', 'echo $$ > held.pid; exec yes'], {
+    cwd: directory,
+    env: environment(directory),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  await new Promise((resolve) => child.stdout.once('readable', resolve))
+  const jobs = async (): Promise<{ stdout_bytes: number }[]> =>
+    JSON.parse((await daemon.cli(['jobs', '--json'])).stdout.toString()).jobs
+  await sleep(300)
+  const before = daemon.anonymousKib()
+  const [held] = await jobs()
+  await sleep(700)
+  t.same(await jobs(), [held], 'nothing more is written than the windows and pipes hold')
+  t.ok((held?.stdout_bytes ?? 0) < 8 * MIB)
+  t.ok(daemon.anonymousKib() - before < KIB)
+  child.kill('SIGINT')
+  const pid = Number(readFileSync(join(workspace, 'held.pid'), 'utf8'))
+  await until('its end', () => !isAlive(pid))
+  t.equal((await collect(child)).code, 130)
+})
+
+t.test('output that cannot be written is said, and is no success', async (t) => {
+  const { code, stderr } = await pipeline('exec_ echo text > /dev/full')
+  t.equal(code, 141)
+  t.match(stderr, /^sass-edge: The output cannot be written \(ENOSPC\)[^\n]+\n$/)
 })

@@ -7,7 +7,17 @@ import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { collect, environment, isAlive, PROGRAM, type Result, ROOT, startNew, until } from './daemon.node.ts'
+import {
+  collect,
+  environment,
+  isAlive,
+  PROGRAM,
+  type Result,
+  ROOT,
+  sleep,
+  startNew,
+  until,
+} from './daemon.node.ts'
 
 const daemon = await startNew(t)
 const { directory, workspace } = daemon
@@ -173,6 +183,18 @@ t.test('^C and SIGTERM reach the remote command, whose own answer counts (SS-29)
   }
 })
 
+t.test('the third ^C leaves a command that is deaf to it: 254, its id, and it goes on', async (t) => {
+  const running = await started(['exec', '--', 'sh', '-c', 'trap "" INT; echo ready; exec sleep 30'])
+  for (let press = 0; press < 3; press++) {
+    running.kill('SIGINT')
+    await sleep(50)
+  }
+  const { code, stderr } = await running.result
+  t.equal(code, 254)
+  const id = /^sass-edge: [^\n]+ its id is ([0-9a-f]{32})\.\n$/.exec(stderr)?.[1] ?? ''
+  t.equal((await daemon.cli(['kill', id, 'KILL'])).code, 0, stderr)
+})
+
 t.test('a process left in the background does not keep the command from ending', async (t) => {
   const begin = performance.now()
   const { code, stdout } = await sh('sleep 20 & echo $!; exit 4')
@@ -241,8 +263,8 @@ t.test('this very project is built by the device, and what was built runs', asyn
   for (const round of ['first', 'forced']) {
     const args = round === 'first' ? build : [...build, '--force']
     const { code, stdout, stderr } = await daemon.cli(['exec', '--cwd', 'repository', '--', ...args])
-    t.same([code, stderr], [0, ''])
-    t.match(stdout.toString(), /^dist\/sass-edge\.mjs \d/m)
+    t.same([code, stdout.length], [0, 0])
+    t.match(stderr, /^dist\/sass-edge\.mjs \d/m)
   }
   const bundle = ['repository/node_modules/.bin/node', 'repository/dist/sass-edge.mjs']
   t.match(await daemon.cli(['exec', '--', ...bundle, 'version']), { code: 0, stderr: '' })

@@ -56,7 +56,16 @@ t.test('what makes a program load or run something else never passes, whatever i
     ],
     ...['GIT_SSH_COMMAND', 'GIT_EXEC_PATH', 'GIT_CONFIG_COUNT', 'GIT_EDITOR', 'PAGER', 'EDITOR', 'LESSOPEN'],
     ...['OPENSSL_CONF', 'SSLKEYLOGFILE', 'GLIBC_TUNABLES', 'MALLOC_CHECK_', 'npm_config_script_shell'],
-    ...['TERMINFO', 'HOSTALIASES', 'RES_OPTIONS', 'TZDIR', 'RUSTC_WRAPPER', 'MAKEFLAGS'],
+    ...[
+      'TERMINFO',
+      'HOSTALIASES',
+      'RES_OPTIONS',
+      'TZDIR',
+      'RUSTC_WRAPPER',
+      'MAKEFLAGS',
+      'SSH_ASKPASS',
+      'PYTHONBREAKPOINT',
+    ],
   ]
   for (const name of names) {
     t.ok(isDangerousVariable(name), name)

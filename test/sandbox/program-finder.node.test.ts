@@ -3,7 +3,7 @@
  * @module
  */
 import { chmodSync, mkdirSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { createProgramFinder } from '../../src/sandbox/program-finder.node.ts'
 
@@ -51,7 +51,8 @@ t.test('a bare name is the first executable file of the search path', (t) => {
 
 t.test('an empty or relative entry of the search path is no directory', (t) => {
   const root = tree(t)
-  for (const path of ['', ':', '.', `.:work:`, 'work', '../work'])
+  const fromHere = relative(process.cwd(), join(root, 'work'))
+  for (const path of ['', ':', '.', `.:work:`, 'work', '../work', fromHere, `./${fromHere}`])
     t.equal(finder.find('local', join(root, 'work'), path), undefined, JSON.stringify(path))
   t.end()
 })

@@ -295,6 +295,7 @@ t.test('what ends in time, or on SIGTERM, is not killed', (t) => {
   const { clock, start } = stage()
   const early = start('a', { timeoutMs: 5_000 })
   early.child.events.exited({ kind: 'exited', code: 0 })
+  t.equal(clock.timers, 0)
   const obedient = start('b', { timeoutMs: 5_000 })
   clock.pass(5_000)
   obedient.child.events.exited({ kind: 'signalled', signal: 15 })
