@@ -107,7 +107,7 @@ export const CAPABILITY = {
       min: 1,
       max: 256,
       default: 8,
-      doc: 'Executions of one agent at the same time; the next one waits in line.',
+      doc: 'Executions of one agent at the same time; one more is refused for the moment (code 101).',
     },
     timeout_seconds: {
       kind: 'integer',

@@ -196,7 +196,7 @@ export const CONFIG_FIELDS = {
           min: 1,
           max: 256,
           default: EXECUTIONS_MAX,
-          doc: 'Executions of all agents at the same time; the next one waits in line.',
+          doc: 'Executions of all agents at the same time; one more is refused for the moment (code 101).',
         },
         drain_seconds: {
           kind: 'integer',

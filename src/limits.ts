@@ -35,6 +35,9 @@ export const STREAMS_PER_CONNECTION = 32
 export const INITIAL_WINDOW_BYTES = 65_536
 export const MIN_WINDOW_BYTES = 4_096
 export const MAX_WINDOW_BYTES = 1_048_576
+/** protocol.md 3: the numbers of the operator's methods, the second one excluded. */
+export const OPERATOR_METHODS_FROM = 32
+export const OPERATOR_METHODS_TO = 64
 /** protocol.md 2: PING of an idle connection, and what counts as dead. */
 export const KEEPALIVE_MS = 60_000
 export const KEEPALIVE_MAX_MS = 300_000

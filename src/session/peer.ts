@@ -19,6 +19,8 @@ import {
   CHANNEL_BINDING_BYTES,
   CHANNEL_BINDING_LABEL,
   KEEPALIVE_UNANSWERED,
+  OPERATOR_METHODS_FROM,
+  OPERATOR_METHODS_TO,
   OUTPUT_BUFFERS_PER_CONNECTION,
   SOCKET_HIGH_WATER_BYTES,
 } from '../limits.ts'
@@ -286,19 +288,23 @@ export function createPeer(
     }
   }
 
+  /** A number that no method has. An agent that tries an operator's number gets R4 like any violation. */
   function takeUnknown(streamId: number, number: number): void {
-    const isOperators = number >= 32 && number < 64
-    const request: RequestFacts = {
-      method: `#${number}`,
-      audience: isOperators ? 'operator' : 'anyone',
-      // Which of the operator's methods there are is not for an agent to learn: a violation, not a mistake.
-      problems: isOperators && caller?.role === 'agent' ? '' : `there is no method ${number}`,
-      overExpanded: false,
-    }
-    const verdict = peer.decide(request, undefined)
+    const isOperators = number >= OPERATOR_METHODS_FROM && number < OPERATOR_METHODS_TO
+    const isViolation = isOperators && caller?.role === 'agent'
+    const verdict = peer.decide(
+      {
+        method: `#${number}`,
+        audience: isOperators ? 'operator' : 'anyone',
+        problems: isViolation ? '' : `there is no method ${number}`,
+        overExpanded: false,
+      },
+      undefined,
+    )
     if (verdict.kind === 'mistake')
       return connection.refuseUnknown(streamId, verdict.code ?? 'FRAME_MALFORMED', verdict.reason)
-    refuse(verdict, undefined)
+    // There is no stream to hold: silence is what a held one would give.
+    if (verdict.response !== 'VI_SWAP') refuse(verdict, undefined)
   }
 
   function giveBack(buffer: Uint8Array): void {

@@ -67,7 +67,7 @@ t.test('what was permitted cannot be changed afterwards, in any part', (t) => {
   )
   const action = executing(['ls'])
   const warrant = mint(action)
-  t.throws(() => (action as { argv: string[] }).argv.push('-a'), TypeError)
+  t.throws(() => (action as unknown as { argv: string[] }).argv.push('-a'), TypeError)
   t.doesNotThrow(() => Warrant.redeem(warrant, action))
   t.end()
 })

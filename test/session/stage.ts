@@ -119,7 +119,7 @@ export function stageSpawner(): StagedSpawner {
 }
 
 export type StagedTransport = Transport & {
-  /** What the daemon wrote, each with what tells it that the bytes were taken. */
+  /** What the daemon wrote, each with what tells it that the bytes were taken, where they have not been yet. */
   readonly writes: { readonly bytes: Uint8Array; readonly taken: (() => void) | undefined }[]
   /** `end`, `reset`, `pause`, `resume`, in order. */
   readonly deeds: string[]
@@ -145,7 +145,7 @@ export function stageTransport(change: Partial<Transport> = {}): StagedTransport
     deeds: [],
     onWrite: () => {},
     write(bytes, taken) {
-      transport.writes.push({ bytes, taken })
+      transport.writes.push({ bytes, taken: transport.takesAtOnce ? undefined : taken })
       transport.onWrite(bytes)
       if (transport.takesAtOnce) taken?.()
     },
