@@ -9,6 +9,9 @@ import { utf8Length } from './base/utf8.ts'
 import type { Config, ConfigProblem } from './config.ts'
 import { CONFIG_PROBLEMS, RING_POOL_BYTES, SOCKET_PATH_BYTES } from './limits.ts'
 
+/** Draft 3.4: the port of a protocol that this one must not be mistaken for. */
+const SSH_PORT = 22
+
 function findAgentConflicts(config: Config): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const indexByName = new Map<string, number>()
@@ -59,6 +62,13 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
       path: 'acl.allow',
       problem: `is absent while listen.address ${listen.address} is reachable from other machines`,
       hint: 'list the sources, like ["192.0.2.0/24"], or ["*"] for everybody',
+    })
+  }
+  if (listen.port === SSH_PORT) {
+    problems.push({
+      path: 'listen.port',
+      problem: 'is 22, where every scanner looks for ssh and this protocol must never listen',
+      hint: 'use 19284',
     })
   }
   const socketBytes = utf8Length(listen.admin_socket)

@@ -18,9 +18,10 @@ import { createRing } from './base/ring.ts'
 import { encodeUtf8 } from './base/utf8.ts'
 import type { Config } from './config.ts'
 import { claimAdminSocket, createAdminSocket } from './edge/admin-socket.node.ts'
-import { keepSmall } from './edge/allocator.node.ts'
+import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate, spkiFingerprint } from './edge/certificate.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
+import { createFileLock } from './edge/file-lock.node.ts'
 import { ensureKeyFile } from './edge/key-file.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
@@ -271,13 +272,12 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
   const log = createLog(config.log.format, config.log.level, clock, writeLog)
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
-  // Two daemons that append to one audit chain would break it: a second one stops here.
   await claimAdminSocket(config.listen.admin_socket)
   const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, {
     commonName: 'sass-edge',
   })
   const seed = ensureKeyFile(join(config.state_directory, 'audit'))
-  const audit = openJournal(config.audit.directory, seed, clock.wallMs)
+  const audit = openJournal(config.audit.directory, seed, clock.wallMs, createFileLock())
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const spawner = await createSpawner({ launcherSource })
   const rooms = createRooms(config, clock, log, audit, spawner)
@@ -313,8 +313,10 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     throw cause
   }
   writeRunning(config.state_directory, tls.port)
+  const trimmer = createTrimmer()
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
+    trimmer.tick(rooms.executions.running === 0 && !peers.openStreams, now)
     peers.tick()
     rooms.sessions.tick(now)
     rooms.executions.forgetOld(clock.wallMs())

@@ -143,3 +143,6 @@ export const LAUNCHER_HEAP_MIB = 16
 export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
 /** How long the launcher keeps an answer to itself: `true` and its kin live half a millisecond. */
 export const ANSWER_DELAY_MS = 1
+/** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
+export const TRIM_INTERVAL_MS = 5_000
+export const IDLE_GARBAGE_BYTES = 2_097_152

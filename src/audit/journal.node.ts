@@ -68,9 +68,15 @@ export type Journal = AuditSink & {
 /**
  * Opens or continues `audit.jsonl` in `directory`.
  * @param seed 32 bytes of the Ed25519 signing key
+ * @param lock takes the open file for this process alone; false where another one has it
  * @throws STATE_UNWRITABLE where the directory or the file cannot be used
  */
-export function openJournal(directory: string, seed: Uint8Array, now: () => number): Journal {
+export function openJournal(
+  directory: string,
+  seed: Uint8Array,
+  now: () => number,
+  lock: (descriptor: number) => boolean,
+): Journal {
   const key: KeyObject = createPrivateKey({
     key: Buffer.concat([PKCS8_HEAD, seed]),
     format: 'der',
@@ -82,6 +88,14 @@ export function openJournal(directory: string, seed: Uint8Array, now: () => numb
   )
   const path = join(directory, 'audit.jsonl')
   const descriptor = openFile(directory, path)
+  if (!lock(descriptor)) {
+    closeSync(descriptor)
+    throw new SassError(
+      'ADDRESS_IN_USE',
+      `Another daemon writes the audit chain ${path}, and two would break it; stop that one, or give this one its own state_directory.`,
+      { path },
+    )
+  }
   const tail = readTail(descriptor, path)
   if (tail.torn) ftruncateSync(descriptor, tail.endBytes)
   let sequence = tail.sequence

@@ -23,10 +23,12 @@ export function createBufferPool(memory: Uint8Array, bufferBytes: number): Buffe
     take: () => buffers.pop(),
     give(buffer) {
       buffers.push(buffer)
-      const [first] = waiting
-      if (first === undefined) return
-      waiting.delete(first)
-      first()
+      // Whoever is called may not want it any more; then it is the turn of the next.
+      for (const callback of waiting) {
+        if (buffers.length === 0) return
+        waiting.delete(callback)
+        callback()
+      }
     },
     wait(callback) {
       waiting.add(callback)

@@ -25,8 +25,8 @@ export type TransportFacts = {
 }
 
 export type Identity =
-  /** Nothing has been tried yet; `graceOver` when the login grace ran out. */
-  | { readonly kind: 'none'; readonly graceOver: boolean }
+  /** Nothing has been tried yet; `dismissed` says why it will not be waited for any longer. */
+  | { readonly kind: 'none'; readonly dismissed: 'no' | 'grace' | 'crowd' }
   | { readonly kind: 'failed'; readonly code: Code; readonly why: string }
   | {
       readonly kind: 'known'

@@ -6,7 +6,7 @@
  * @module
  */
 import type { Code } from '../errors.ts'
-import { ALPN_PROTOCOL, TLS_CIPHERS } from '../limits.ts'
+import { ALPN_PROTOCOL, LOGIN_GRACE_MS, TLS_CIPHERS, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { type CapabilitySet, permitsCommand, permitsPath } from './capability.ts'
 import type { Facts, Ledger } from './facts.ts'
 import type { LayerName, Response, Severity } from './verdict.ts'
@@ -75,12 +75,15 @@ const identity: Check = ({ identity: who, request, session, action }, _policy, l
   if (who.kind === 'failed') {
     return tarpit(ledger, { code: who.code, rule: 'authenticate', reason: who.why, severity: 'critical' })
   }
-  if (who.graceOver) {
+  if (who.dismissed !== 'no') {
+    const isLate = who.dismissed === 'grace'
     return {
       outcome: 'DROP',
       code: 'AUTH_REQUIRED',
-      rule: 'login_grace',
-      reason: 'The peer did not authenticate within LOGIN_GRACE_MS.',
+      rule: isLate ? 'login_grace' : 'crowd',
+      reason: isLate
+        ? `The peer did not authenticate within ${LOGIN_GRACE_MS / 1_000} seconds.`
+        : `The peer had not authenticated and made room for a newer one: ${UNAUTHENTICATED_CONNECTIONS} were waiting.`,
       severity: 'warning',
     }
   }

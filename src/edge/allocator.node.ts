@@ -1,20 +1,48 @@
 /**
- * Two settings of glibc's allocator for a daemon that must stay small; other C libraries are left as they are.
+ * Keeps a daemon small that is idle most of its life: two settings of glibc's allocator before the large buffers are
+ * made, and memory given back when nothing runs. Other C libraries are left as they are.
  * @module
  */
-import { setAllocator } from '../sandbox/syscalls.node.ts'
+import { getHeapStatistics } from 'node:v8'
+import { IDLE_GARBAGE_BYTES, TRIM_INTERVAL_MS } from '../limits.ts'
+import { optionalFunction } from '../sandbox/syscalls.node.ts'
 
 /** malloc.h */
 const M_MMAP_THRESHOLD = -3
 const M_ARENA_MAX = -8
 /**
- * Above what one write to a socket takes (four frames), below a ring. Left alone it grows with the largest block that was ever freed, and then the rings come
- * zeroed from the heap instead of untouched from the kernel: 10 MiB in use before the first byte of output.
+ * Above what one write to a socket takes (four frames), below a ring. Left alone it grows with the largest block that
+ * was ever freed, and then the rings come zeroed from the heap instead of untouched from the kernel: 10 MiB in use
+ * before the first byte of output.
  */
 const MMAP_THRESHOLD_BYTES = 524_288
 
 /** To be called before the large buffers are made. */
 export function keepSmall(): void {
-  setAllocator(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
-  setAllocator(M_ARENA_MAX, 1)
+  const setOption = optionalFunction('mallopt', ['i32', 'i32'])
+  setOption?.(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
+  setOption?.(M_ARENA_MAX, 1)
+}
+
+export type Trimmer = {
+  /** To be called every now and then; does something only while nothing runs and there is garbage to speak of. */
+  tick(isQuiet: boolean, nowMs: number): void
+}
+
+/** V8 collects when it needs room, which an idle daemon never does: without this it keeps what its busiest hour left. */
+export function createTrimmer(): Trimmer {
+  const collect = globalThis.gc
+  const trim = optionalFunction('malloc_trim', ['u64'])
+  let smallestBytes = getHeapStatistics().used_heap_size
+  let lastMs = 0
+  return {
+    tick(isQuiet, nowMs) {
+      if (!isQuiet || collect === undefined || nowMs - lastMs < TRIM_INTERVAL_MS) return
+      lastMs = nowMs
+      if (getHeapStatistics().used_heap_size < smallestBytes + IDLE_GARBAGE_BYTES) return
+      collect()
+      trim?.(0n)
+      smallestBytes = getHeapStatistics().used_heap_size
+    },
+  }
 }

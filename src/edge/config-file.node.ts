@@ -42,12 +42,9 @@ export function problemText(problem: ConfigProblem): string {
 
 /** The error of a file that was read and cannot be used. */
 function invalid(path: string, problems: readonly ConfigProblem[]): SassError {
-  const first = problems[0]
-  const one = first === undefined ? '' : problemText(first)
-  const sentence =
-    problems.length === 1
-      ? `${path} cannot be used, since ${one}: correct it and try again.`
-      : `${path} has ${problems.length} problems, the first of them: ${one}; run sass-edge check --config ${path} for all of them.`
+  const all = problems.map(problemText).join('; ')
+  const count = problems.length === 1 ? '' : `it has ${problems.length} problems: `
+  const sentence = `${path} cannot be used, since ${count}${all}: correct ${problems.length === 1 ? 'it' : 'them'} and try again.`
   return new SassError('CONFIG_INVALID', sentence, { path, problems })
 }
 

@@ -18,6 +18,7 @@ const SIGNATURES = {
   __errno_location: { arguments: [], return: 'pointer' },
   close: { arguments: ['i32'], return: 'i32' },
   fcntl: { arguments: ['i32', 'i32', 'i64'], return: 'i32' },
+  flock: { arguments: ['i32', 'i32'], return: 'i32' },
   getsockopt: { arguments: ['i32', 'i32', 'i32', 'buffer', 'buffer'], return: 'i32' },
   grantpt: { arguments: ['i32'], return: 'i32' },
   ioctl: { arguments: ['i32', 'u64', 'buffer'], return: 'i32' },
@@ -189,12 +190,15 @@ export function loadSyscalls(): Syscalls {
   }
 }
 
-/** mallopt(3), where the C library has it; false where it has not or refuses. */
-export function setAllocator(parameter: number, value: number): boolean {
+/** A function that only some C libraries have: glibc's allocator, say. Undefined where it is missing. */
+export function optionalFunction(
+  name: string,
+  argumentTypes: readonly ('i32' | 'u64')[],
+): ((...args: (number | bigint)[]) => number) | undefined {
   try {
     const { lib } = ffiOfThisNode().dlopen(null, {})
-    return lib.getFunction('mallopt', { arguments: ['i32', 'i32'], return: 'i32' })(parameter, value) === 1
+    return lib.getFunction(name, { arguments: [...argumentTypes], return: 'i32' })
   } catch {
-    return false
+    return undefined
   }
 }

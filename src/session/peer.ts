@@ -48,6 +48,8 @@ export type StreamUser = {
   /** The child took what was written. */
   stdinDrained(): void
   leave(): void
+  /** A held screen: the daemon's end need not wait for it. */
+  readonly isHeld?: true
 }
 
 export type Call = {
@@ -126,7 +128,7 @@ export function createPeer(
   const connection = createConnection('daemon', (frame) => transport.write(frame), takeGuarded)
 
   function identityNow(): Identity {
-    if (caller === undefined) return { kind: 'none', graceOver: false }
+    if (caller === undefined) return { kind: 'none', dismissed: 'no' }
     return { kind: 'known', name: caller.name, role: caller.role, capability: caller.capability }
   }
 
@@ -395,7 +397,8 @@ export function createPeer(
     },
     drain: () => connection.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.'),
     get hasOpenStreams() {
-      return users.size > 0
+      for (const user of users.values()) if (user.isHeld !== true) return true
+      return false
     },
     end() {
       over()

@@ -30,7 +30,7 @@ export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolea
       cycle: nextCycle(rooms),
       source: sourceOf(kind, address, kind === 'admin' || isAllowed(address)),
       transport: undefined,
-      identity: { kind: 'none', graceOver: false },
+      identity: { kind: 'none', dismissed: 'no' },
       session: undefined,
       request: undefined,
       action: { kind: 'connect', address },
@@ -47,10 +47,7 @@ export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolea
     let isOver = false
     const place = gate.enter(rooms.clock.monotonicMs(), (why) => {
       isOver = true
-      decide(
-        rooms,
-        factsAt(kind, address, why === 'grace' ? { identity: { kind: 'none', graceOver: true } } : crowded),
-      )
+      decide(rooms, factsAt(kind, address, { identity: { kind: 'none', dismissed: why } }))
       if (handle === undefined) reset()
       else handle.reset()
     })
@@ -97,6 +94,3 @@ export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolea
     },
   }
 }
-
-/** Dismissed to make room: as if its grace had run out early. */
-const crowded: Partial<Facts> = Object.freeze({ identity: Object.freeze({ kind: 'none', graceOver: true }) })

@@ -36,6 +36,7 @@ export function holdViScreen(peer: Peer, call: Call): void {
   })
 
   const user: StreamUser = {
+    isHeld: true,
     message(_value, dataBytes) {
       swallowed += dataBytes
       const stream = connection.stream(call.streamId)

@@ -27,7 +27,7 @@ const clock = () => {
   let now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
   return () => now++
 }
-const open = (directory: string, now = clock()) => openJournal(directory, SEED, now)
+const open = (directory: string, now = clock()) => openJournal(directory, SEED, now, () => true)
 const fileOf = (directory: string) => join(directory, 'audit.jsonl')
 
 type Line = { chain_hash: string; event: Record<string, Json>; signature: string; timestamp: string }

@@ -32,19 +32,35 @@ t.test('calls those who wait one by one, in their order, each once', async (t) =
   const buffer = pool.take()
   if (buffer === undefined) throw new Error('there is one')
   const called: string[] = []
-  const again = () => {
-    called.push('a')
-    t.equal(pool.free, 1, 'it can be taken in the call')
+  const taking = (name: string) => () => {
+    called.push(name)
+    t.equal(pool.take(), buffer, 'it can be taken in the call')
   }
+  const again = taking('a')
   pool.wait(again)
   pool.wait(again)
-  pool.wait(() => called.push('b'))
+  pool.wait(taking('b'))
   pool.give(buffer)
   t.strictSame(called, ['a'])
-  const taken = pool.take()
-  if (taken === undefined) throw new Error('it is free again')
-  pool.give(taken)
+  pool.give(buffer)
   t.strictSame(called, ['a', 'b'])
+})
+
+t.test('passes a buffer by whoever does not want it any more, to the next who waits', async (t) => {
+  const pool = createBufferPool(new Uint8Array(1), 1)
+  const buffer = pool.take()
+  if (buffer === undefined) throw new Error('there is one')
+  const called: string[] = []
+  pool.wait(() => called.push('gone'))
+  pool.wait(() => {
+    called.push('waiting')
+    pool.take()
+  })
+  pool.wait(() => called.push('later'))
+  pool.give(buffer)
+  t.strictSame([called, pool.free], [['gone', 'waiting'], 0])
+  pool.give(buffer)
+  t.strictSame([called, pool.free], [['gone', 'waiting', 'later'], 1])
 })
 
 t.test('never has more or fewer buffers than at the start, whatever is done', async (t) => {

@@ -105,8 +105,13 @@ const CELLS: readonly Cell[] = [
   { name: 'identity: nobody yet, and nothing asked, passes', facts: arrives, gives: PASSED },
   {
     name: 'identity: silent past the grace',
-    facts: { ...arrives, identity: { kind: 'none', graceOver: true } },
+    facts: { ...arrives, identity: { kind: 'none', dismissed: 'grace' } },
     gives: ['DROP', 'AUTH_REQUIRED', 'identity', 'login_grace', 'warning'],
+  },
+  {
+    name: 'identity: made room for a newer one',
+    facts: { ...arrives, identity: { kind: 'none', dismissed: 'crowd' } },
+    gives: ['DROP', 'AUTH_REQUIRED', 'identity', 'crowd', 'warning'],
   },
   {
     name: 'identity: a request before Authenticate',

@@ -31,7 +31,7 @@ export const LEDGER: Ledger = {
 
 export const AGENT: Identity = { kind: 'known', name: 'bot', role: 'agent', capability: 'default' }
 export const OPERATOR: Identity = { kind: 'known', name: 'boss', role: 'operator', capability: 'default' }
-export const NOBODY: Identity = { kind: 'none', graceOver: false }
+export const NOBODY: Identity = { kind: 'none', dismissed: 'no' }
 
 export const TRANSPORT = {
   version: 'TLSv1.3',
@@ -120,7 +120,10 @@ export const anyFacts: fc.Arbitrary<Facts> = fc.record({
     { nil: undefined },
   ),
   identity: fc.oneof(
-    fc.record({ kind: fc.constant('none' as const), graceOver: fc.boolean() }),
+    fc.record({
+      kind: fc.constant('none' as const),
+      dismissed: fc.constantFrom('no' as const, 'grace' as const, 'crowd' as const),
+    }),
     fc.record({
       kind: fc.constant('failed' as const),
       code: fc.constantFrom('AUTH_INVALID' as const, 'AUTH_KEY_NOT_FOUND' as const),

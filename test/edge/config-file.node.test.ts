@@ -66,7 +66,7 @@ t.test('a configuration that cannot be used carries every problem', async (t) =>
     { path: 'listne', problem: 'is not a known key', hint: 'did you mean listen?' },
     { path: 'log', problem: 'must be an object, not a number' },
   ])
-  t.match(two.message, 'sass-edge check')
+  t.match(two.message, 'log must be an object')
   t.equal(problemText({ path: '', problem: 'is empty' }), 'the file is empty')
 })
 

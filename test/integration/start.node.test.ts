@@ -43,7 +43,7 @@ t.test('a configuration with many problems has all of them listed at once', asyn
   t.equal(started.code, 125)
   t.match(
     started.stderr,
-    /^sass-edge: [^\n]+ has 6 problems, the first of them: [^\n]+ run sass-edge check [^\n]+\n$/,
+    /^sass-edge: [^\n]+ it has 6 problems: ([^;\n]+; ){5}[^;\n]+: correct them and try again\.\n$/,
   )
   const json = await sassEdge(['run', '--json'], { cwd: directory })
   const { problems } = JSON.parse(json.stdout.toString())
