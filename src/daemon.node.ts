@@ -3,7 +3,7 @@
  * The only place where they are joined; nothing here decides.
  * @module
  */
-import { createPublicKey, verify } from 'node:crypto'
+import { createPublicKey, hash, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { release, userInfo } from 'node:os'
@@ -181,7 +181,7 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
     random,
     log,
     audit,
-    policy,
+    policy: { ...policy, hash: (bytes) => hash('sha256', bytes, 'buffer') },
     identities: createIdentities(config.agents),
     verify: verifySignature,
     sessions,

@@ -4,7 +4,14 @@
  * Rules: docs/responses.md, section 7.
  * @module
  */
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  hash as hashOnce,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
 import {
   closeSync,
   fstatSync,
@@ -27,7 +34,7 @@ import { chainHash, GENESIS, readRecord, recordLine } from './chain.ts'
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 const SPKI_HEAD_BYTES = 12
 
-const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest()
+const sha256 = (bytes: Uint8Array): Uint8Array => hashOnce('sha256', bytes, 'buffer')
 
 type Tail = {
   readonly sequence: number

@@ -119,6 +119,20 @@ export type Client = {
 
 export type RunningExecution = StreamedExecution & { readonly id: string }
 
+/** Ids from the system's CSPRNG, drawn a page at a time: one call for each would cost as much as encoding a request. */
+function createIdSource(): () => Uint8Array {
+  const page = new Uint8Array(ID_PAGE_BYTES)
+  let at = page.length
+  return () => {
+    if (at === page.length) {
+      randomFillSync(page)
+      at = 0
+    }
+    at += EXECUTION_ID_BYTES
+    return page.slice(at - EXECUTION_ID_BYTES, at)
+  }
+}
+
 function idBytes(id: string): Uint8Array {
   if (!/^[0-9a-f]{32}$/.test(id))
     throw new SassError('USAGE', 'An execution id is 32 hexadecimal digits; copy it from the list of jobs.')
@@ -148,6 +162,9 @@ function executeInput(
     timeout_seconds: timeoutSeconds,
   }
 }
+
+/** 64 ids. */
+const ID_PAGE_BYTES = 1_024
 
 type Dialled = {
   readonly socket: Socket
@@ -293,6 +310,7 @@ function createClient(
 ): Client {
   const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await caller.call(...args)) as T
   const nothing = m.empty.encode({})
+  const drawId = createIdSource()
 
   function running(id: Uint8Array, request: ExecuteRequestInput, output: OutputSink): RunningExecution {
     return { id: encodeHex(id), ...caller.stream(request, output) }
@@ -305,13 +323,11 @@ function createClient(
     fingerprint,
     auditHead: { sequence: welcome.audit_seq, hash: encodeHex(welcome.audit_hash) },
     execute(command, args = [], options = {}) {
-      const id =
-        options.id === undefined ? randomFillSync(new Uint8Array(EXECUTION_ID_BYTES)) : idBytes(options.id)
+      const id = options.id === undefined ? drawId() : idBytes(options.id)
       return caller.execute(executeInput(command, args, id, options))
     },
     stream(command, args, options) {
-      const id =
-        options.id === undefined ? randomFillSync(new Uint8Array(EXECUTION_ID_BYTES)) : idBytes(options.id)
+      const id = options.id === undefined ? drawId() : idBytes(options.id)
       const { terminal } = options
       const pty =
         terminal === undefined

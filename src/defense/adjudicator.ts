@@ -59,7 +59,7 @@ export function adjudicateBy(
       reason: 'Every layer passed.',
       severity: 'info',
       enhancedAudit: false,
-      warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, facts.action),
+      warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, facts.action, policy.hash),
     }
   } catch {
     return denyOnError('completeness', facts)

@@ -10,11 +10,14 @@ import { ALPN_PROTOCOL, LOGIN_GRACE_MS, TLS_CIPHERS, UNAUTHENTICATED_CONNECTIONS
 import { type CapabilitySet, permitsCommand, permitsPath } from './capability.ts'
 import type { Facts, Ledger } from './facts.ts'
 import type { LayerName, Response, Severity } from './verdict.ts'
+import type { Sha256 } from './warrant.ts'
 
 export type Policy = {
   readonly capabilities: Readonly<Record<string, CapabilitySet>>
   /** Whether a command shell may be the program of a command. */
   readonly allowShell: boolean
+  /** SHA-256; absent: the portable one. */
+  readonly hash?: Sha256
 }
 
 export type Finding = {

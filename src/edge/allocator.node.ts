@@ -3,7 +3,6 @@
  * made, and memory given back when nothing runs. Other C libraries are left as they are.
  * @module
  */
-import { getHeapStatistics } from 'node:v8'
 import { IDLE_GARBAGE_BYTES, TRIM_INTERVAL_MS } from '../limits.ts'
 import { optionalFunction } from '../sandbox/syscalls.node.ts'
 
@@ -33,16 +32,16 @@ export type Trimmer = {
 export function createTrimmer(): Trimmer {
   const collect = globalThis.gc
   const trim = optionalFunction('malloc_trim', ['u64'])
-  let smallestBytes = getHeapStatistics().used_heap_size
+  let smallestBytes = process.memoryUsage().heapUsed
   let lastMs = 0
   return {
     tick(isQuiet, nowMs) {
       if (!isQuiet || collect === undefined || nowMs - lastMs < TRIM_INTERVAL_MS) return
       lastMs = nowMs
-      if (getHeapStatistics().used_heap_size < smallestBytes + IDLE_GARBAGE_BYTES) return
+      if (process.memoryUsage().heapUsed < smallestBytes + IDLE_GARBAGE_BYTES) return
       collect()
       trim?.(0n)
-      smallestBytes = getHeapStatistics().used_heap_size
+      smallestBytes = process.memoryUsage().heapUsed
     },
   }
 }

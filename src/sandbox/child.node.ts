@@ -212,7 +212,9 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
           if (count > 0) deliver(source, readBuffer.subarray(0, count))
           else break
         } else if ((state & POLLHUP) !== 0) {
-          closeDescriptors([output.descriptor])
+          // After this turn's writes: the end of the command is what somebody waits for.
+          const { descriptor } = output
+          process.nextTick(() => closeDescriptors([descriptor]))
           output = undefined
           outputs[source] = undefined
         } else break

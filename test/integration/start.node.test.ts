@@ -41,10 +41,8 @@ t.test('a configuration with many problems has all of them listed at once', asyn
   t.match(stderr, REFUSAL)
   const started = await run(directory)
   t.equal(started.code, 125)
-  t.match(
-    started.stderr,
-    /^sass-edge: [^\n]+ it has 6 problems: ([^;\n]+; ){5}[^;\n]+: correct them and try again\.\n$/,
-  )
+  t.match(started.stderr, /^sass-edge: [^\n]+ it has 6 problems: [^\n]+: correct them and try again\.\n$/)
+  for (const path of paths) t.match(started.stderr, path)
   const json = await sassEdge(['run', '--json'], { cwd: directory })
   const { problems } = JSON.parse(json.stdout.toString())
   t.equal(problems.length, 6)
