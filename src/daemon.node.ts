@@ -4,7 +4,7 @@
  * @module
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { release, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -200,7 +200,7 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
     buffers: createBufferPool(new Uint8Array(OUTPUT_BUFFERS * FRAME_BYTES), FRAME_BYTES),
     planner: {
       finder: createProgramFinder(),
-      workspaceRoot: config.security.workspace_root,
+      workspaceRoot: realpathSync(config.security.workspace_root),
       base: { home: user.homedir, user: user.username },
     },
     viHolds: new Map(),

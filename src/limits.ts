@@ -115,9 +115,9 @@ export const PIN_FILE_BYTES = 1_048_576
 export const HOSTS_FILE_BYTES = 1_048_576
 /** How long an expired session without work may still be taken back by its caller. */
 export const SESSION_KEPT_EXPIRED_MS = 600_000
-/** Bulk output on its way to the sockets of the whole daemon: 32 frames of 68 KiB, of which one connection may hold 4. */
+/** Bulk output on its way to the sockets of the whole daemon: 32 frames of 68 KiB, of which one connection may hold 2. */
 export const OUTPUT_BUFFERS = 32
-export const OUTPUT_BUFFERS_PER_CONNECTION = 4
+export const OUTPUT_BUFFERS_PER_CONNECTION = 2
 /** How often sessions and idle connections are looked at. */
 export const TICK_MS = 1_000
 /** Lines of info and warn in one second; what is more is counted. */
@@ -146,3 +146,5 @@ export const ANSWER_DELAY_MS = 1
 /** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
 export const TRIM_INTERVAL_MS = 5_000
 export const IDLE_GARBAGE_BYTES = 2_097_152
+/** A TLS record: what is written at once from here on gains nothing from waiting for more. */
+export const BULK_WRITE_BYTES = 16_384

@@ -28,6 +28,9 @@ export type ChainRecord = {
   readonly signature: Uint8Array
 }
 
+/** A hash in hex. */
+const HASH_CHARS = 64
+
 export type Hash = (bytes: Uint8Array) => Uint8Array
 
 /** The hash of a record that follows `previous` (64 hex characters, or GENESIS), and the canonical event in it. */
@@ -41,9 +44,42 @@ export function chainHash(
   return { hash: hash(encodeUtf8(`${previous}${json}${timestamp}`)), json }
 }
 
-/** One line with its newline. `json` is the canonical event of `chainHash`; the line itself is canonical too. */
-export function recordLine(json: string, timestamp: string, hash: Uint8Array, signature: Uint8Array): string {
-  return `{"chain_hash":"${encodeHex(hash)}","event":${json},"signature":"${encodeHex(signature)}","timestamp":"${timestamp}"}\n`
+/**
+ * The record without its signature: all that happened, and its place in the chain. It is written before the action;
+ * the rest of its line follows.
+ */
+export function recordHead(json: string, timestamp: string, hash: Uint8Array): string {
+  return `{"timestamp":"${timestamp}","event":${json},${HASH_NAME}${encodeHex(hash)}"`
+}
+
+/** What ends the line, newline included. */
+export function recordSeal(signature: Uint8Array): string {
+  return `,"signature":"${encodeHex(signature)}"}\n`
+}
+
+const HASH_NAME = '"chain_hash":"'
+const NO_SIGNATURE = new Uint8Array(64)
+
+export type Unsealed = {
+  readonly event: AuditEvent
+  readonly hash: Uint8Array
+  /** Characters of the head; what follows them is a part of a seal. */
+  readonly headLength: number
+}
+
+/**
+ * The record in a line that ends somewhere in its seal, when it follows `previous` truly; undefined for one that was
+ * torn earlier: its action was never taken.
+ */
+export function readUnsealed(line: string, previous: string, hash: Hash): Unsealed | undefined {
+  const headLength = line.lastIndexOf(HASH_NAME) + HASH_NAME.length + HASH_CHARS + 1
+  if (headLength > line.length) return undefined
+  const record = readRecord(`${line.slice(0, headLength)}${recordSeal(NO_SIGNATURE).trimEnd()}`)
+  if (record === undefined) return undefined
+  const expected = chainHash(previous, record.event, record.timestamp, hash).hash
+  return encodeHex(expected) === encodeHex(record.hash)
+    ? { event: record.event, hash: record.hash, headLength }
+    : undefined
 }
 
 /** The record in a line without its newline, or undefined for anything that is none. */

@@ -1,6 +1,8 @@
 /**
  * The journal of the audit chain: appends signed records to one file, continues over restarts, recovers a torn last
- * line. A record is in the kernel before `append` returns; what cannot be written throws, and nothing is done then.
+ * line. A record with its chain hash is in the kernel before `append` returns; what cannot be written throws, and
+ * nothing is done then. Its signature ends the line at the end of the turn, while the action is under way, and before the
+ * next record; one that a crash left without a signature is signed at the next start.
  * Rules: docs/responses.md, section 7.
  * @module
  */
@@ -28,7 +30,7 @@ import { encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink } from '../ports.ts'
-import { chainHash, GENESIS, readRecord, recordLine } from './chain.ts'
+import { chainHash, GENESIS, readRecord, readUnsealed, recordHead, recordSeal } from './chain.ts'
 
 /** RFC 8410: the fixed heads of an Ed25519 private key in PKCS #8 and of a public one in SubjectPublicKeyInfo. */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
@@ -39,20 +41,22 @@ const sha256 = (bytes: Uint8Array): Uint8Array => hashOnce('sha256', bytes, 'buf
 type Tail = {
   readonly sequence: number
   readonly hash: Uint8Array | undefined
+  /** Where the last whole line ends. */
   readonly endBytes: number
-  readonly torn: boolean
+  /** What follows it: empty, or a line that a crash cut off. */
+  readonly rest: string
 }
 
 /** Reads the last whole record; what follows the last newline is torn. */
 function readTail(descriptor: number, path: string): Tail {
   const size = fstatSync(descriptor).size
-  if (size === 0) return { sequence: 0, hash: undefined, endBytes: 0, torn: false }
+  if (size === 0) return { sequence: 0, hash: undefined, endBytes: 0, rest: '' }
   const window = Buffer.alloc(Math.min(size, 2 * AUDIT_LINE_BYTES))
   readSync(descriptor, window, 0, window.length, size - window.length)
   const lastNewline = window.lastIndexOf(0x0a)
   const endBytes = size - window.length + lastNewline + 1
   if (lastNewline === -1 && size <= AUDIT_LINE_BYTES)
-    return { sequence: 0, hash: undefined, endBytes: 0, torn: true }
+    return { sequence: 0, hash: undefined, endBytes: 0, rest: window.toString('utf8') }
   const lineStart = window.lastIndexOf(0x0a, lastNewline - 1) + 1
   const record = lastNewline === -1 ? undefined : readRecord(window.toString('utf8', lineStart, lastNewline))
   const sequence = record?.event['seq']
@@ -63,7 +67,7 @@ function readTail(descriptor: number, path: string): Tail {
       { path },
     )
   }
-  return { sequence, hash: record.hash, endBytes, torn: endBytes !== size }
+  return { sequence, hash: record.hash, endBytes, rest: window.toString('utf8', lastNewline + 1) }
 }
 
 export type Journal = AuditSink & {
@@ -104,31 +108,18 @@ export function openJournal(
     )
   }
   const tail = readTail(descriptor, path)
-  if (tail.torn) ftruncateSync(descriptor, tail.endBytes)
   let sequence = tail.sequence
   let hash = tail.hash
   let isBroken = false
   let isDirty = false
+  /** The hash of a record whose line has no signature yet. */
+  let unsealed: Uint8Array | undefined
 
-  function append(event: AuditEvent): void {
-    if (isBroken)
-      throw new SassError(
-        'STATE_UNWRITABLE',
-        `An earlier record could not be written to ${path}; nothing more is done until the daemon is restarted.`,
-        { path },
-      )
-    const timestamp = new Date(now()).toISOString()
-    const next = { ...event, seq: sequence + 1 }
-    const { hash: nextHash, json } = chainHash(
-      hash === undefined ? GENESIS : encodeHex(hash),
-      next,
-      timestamp,
-      sha256,
-    )
-    const line = Buffer.from(recordLine(json, timestamp, nextHash, sign(null, nextHash, key)))
+  function write(text: string): void {
+    const bytes = Buffer.from(text)
     try {
-      const written = writeSync(descriptor, line)
-      if (written !== line.length) throw new Error(`${written} of ${line.length} bytes`)
+      const written = writeSync(descriptor, bytes)
+      if (written !== bytes.length) throw new Error(`${written} of ${bytes.length} bytes`)
     } catch (cause) {
       isBroken = true
       throw new SassError(
@@ -138,12 +129,70 @@ export function openJournal(
         cause,
       )
     }
-    sequence++
-    hash = nextHash
     isDirty = true
   }
 
-  if (tail.torn) append({ type: 'recovered', what: 'torn_last_line' })
+  function append(event: AuditEvent): void {
+    if (isBroken)
+      throw new SassError(
+        'STATE_UNWRITABLE',
+        `An earlier record could not be written to ${path}; nothing more is done until the daemon is restarted.`,
+        { path },
+      )
+    seal()
+    const timestamp = new Date(now()).toISOString()
+    const next = { ...event, seq: sequence + 1 }
+    const { hash: nextHash, json } = chainHash(
+      hash === undefined ? GENESIS : encodeHex(hash),
+      next,
+      timestamp,
+      sha256,
+    )
+    const head = recordHead(json, timestamp, nextHash)
+    if (head.length > AUDIT_LINE_BYTES / 2) {
+      throw new SassError(
+        'INTERNAL',
+        'A record of the audit chain was too long to be read back; nothing was done.',
+      )
+    }
+    write(head)
+    sequence++
+    hash = nextHash
+    unsealed = nextHash
+    process.nextTick(seal)
+  }
+
+  /** Signs the last record and ends its line; nothing to do where that has happened. */
+  function seal(): void {
+    if (unsealed === undefined || isBroken) return
+    const signature = sign(null, unsealed, key)
+    unsealed = undefined
+    try {
+      write(recordSeal(signature))
+    } catch {
+      // Told by the next append, which nothing can be done without.
+    }
+  }
+
+  /** Ends what a crash cut off: a whole record is signed, a part of one was never acted upon and goes. */
+  function recover(): void {
+    if (tail.rest === '') return
+    const found = readUnsealed(tail.rest, hash === undefined ? GENESIS : encodeHex(hash), sha256)
+    const number = found?.event['seq']
+    if (found === undefined || typeof number !== 'number') {
+      ftruncateSync(descriptor, tail.endBytes)
+      return append({ type: 'recovered', what: 'torn_last_line' })
+    }
+    ftruncateSync(descriptor, tail.endBytes + Buffer.byteLength(tail.rest.slice(0, found.headLength)))
+    sequence = number
+    hash = found.hash
+    unsealed = found.hash
+    seal()
+    append({ type: 'recovered', what: 'unsigned_last_record' })
+  }
+
+  recover()
+  seal()
 
   return {
     append,
@@ -154,6 +203,7 @@ export function openJournal(
     keyFingerprint: `sha256:${encodeBase64Url(sha256(publicKey))}`,
     epoch: 0,
     sync() {
+      seal()
       if (!isDirty) return
       isDirty = false
       try {
@@ -164,6 +214,7 @@ export function openJournal(
       }
     },
     close() {
+      seal()
       fsyncSync(descriptor)
       closeSync(descriptor)
     },

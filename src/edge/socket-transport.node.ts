@@ -4,6 +4,7 @@
  * @module
  */
 import type { Socket } from 'node:net'
+import { BULK_WRITE_BYTES } from '../limits.ts'
 import type { Transport, TransportAgreement, TransportEvents } from '../ports.ts'
 
 export type SocketTransportOptions = {
@@ -19,6 +20,7 @@ export function createSocketTransport(socket: Socket, options: SocketTransportOp
   let isCorked = false
 
   function uncork(): void {
+    if (!isCorked) return
     isCorked = false
     socket.uncork()
   }
@@ -26,7 +28,10 @@ export function createSocketTransport(socket: Socket, options: SocketTransportOp
   return {
     ...options,
     write(bytes, taken) {
-      if (!isCorked) {
+      // Small frames of one turn travel together; a large one would only be copied into a larger piece.
+      if (bytes.length >= BULK_WRITE_BYTES) {
+        if (isCorked) uncork()
+      } else if (!isCorked) {
         isCorked = true
         socket.cork()
         process.nextTick(uncork)

@@ -26,6 +26,7 @@ export interface ProgramFinder {
 
 export type Planner = {
   readonly finder: ProgramFinder
+  /** Absolute, its symbolic links resolved. */
   readonly workspaceRoot: string
   readonly base: EnvironmentBase
 }
@@ -59,7 +60,10 @@ export function makePlan(
     return { ok: false, problem: 'pty.term is no name of a terminal' }
   const environment = buildEnvironment(planner.base, request.env, allowedEnv, term)
   if (!environment.ok) return environment
-  const cwd = planner.finder.realDirectory(resolvePath(planner.workspaceRoot, request.cwd ?? '.'))
+  const cwd =
+    request.cwd === undefined
+      ? planner.workspaceRoot
+      : planner.finder.realDirectory(resolvePath(planner.workspaceRoot, request.cwd))
   const program = planner.finder.find(command, cwd, environment.variables.get('PATH') ?? DEFAULT_PATH)
   return {
     ok: true,
