@@ -34,6 +34,8 @@ export const SLOT_STDERR = 12
 /** The answer, 32-bit words of a slot: errno 0 with a pid, or the errno of posix_spawn with -1. */
 export const SLOT_PID = 13
 export const SLOT_ERRNO = 14
+/** The same number: the same working directory as before. */
+export const SLOT_CWD_NUMBER = 15
 
 export const LAUNCH_MEMORY_BYTES = CONTROL_BYTES + LAUNCH_SLOTS * SLOT_BYTES
 

@@ -24,10 +24,10 @@ import {
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
-  SLOT_ADDRESSES,
   SLOT_ARGV,
   SLOT_BYTES,
   SLOT_CWD,
+  SLOT_CWD_NUMBER,
   SLOT_ENVIRONMENT,
   SLOT_ERRNO,
   SLOT_FILE,
@@ -105,6 +105,75 @@ function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undef
   return { kind: 'ready' }
 }
 
+type FileActions = {
+  readonly bytes: Uint8Array
+  /** Makes them fit the request at `base`; 0 or the errno. */
+  prepare(words: Int32Array, base: number, terminal: bigint, cwd: bigint): number
+}
+
+/**
+ * What a child does before exec: its three descriptors, its directory, and closing all the rest. Commands one after
+ * the other get the same descriptor numbers and mostly the same directory, so what was built last is used again.
+ */
+function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActions {
+  const { libc, addCloseFrom } = syscalls
+  const bytes = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
+  let isBuilt = false
+  let [lastStdin, lastStdout, lastStderr, lastCwd] = [-1, -1, -1, -1]
+
+  function build(terminal: bigint, stdin: number, stdout: number, stderr: number, cwd: bigint): number {
+    let errno = libc.posix_spawn_file_actions_init(bytes)
+    const step = (result: number): void => {
+      if (errno === 0) errno = result
+    }
+    if (terminal === 0n) {
+      step(libc.posix_spawn_file_actions_adddup2(bytes, stdin < 0 ? nullDescriptor : stdin, 0))
+      step(libc.posix_spawn_file_actions_adddup2(bytes, stdout, 1))
+      step(libc.posix_spawn_file_actions_adddup2(bytes, stderr, 2))
+    } else {
+      // The leader of a new session gets the first terminal that it opens as its controlling one.
+      step(libc.posix_spawn_file_actions_addopen(bytes, 0, terminal, O_RDWR, 0))
+      step(libc.posix_spawn_file_actions_adddup2(bytes, 0, 1))
+      step(libc.posix_spawn_file_actions_adddup2(bytes, 0, 2))
+    }
+    step(libc.posix_spawn_file_actions_addchdir_np(bytes, cwd))
+    if (addCloseFrom !== undefined) step(addCloseFrom(bytes, 3))
+    return errno
+  }
+
+  return {
+    bytes,
+    prepare(words, base, terminal, cwd) {
+      if (addCloseFrom === undefined)
+        syscalls.byNumber('close_range', 3, LAST_DESCRIPTOR, CLOSE_RANGE_CLOEXEC)
+      const stdin = words[base + SLOT_STDIN] ?? -1
+      const stdout = words[base + SLOT_STDOUT] ?? -1
+      const stderr = words[base + SLOT_STDERR] ?? -1
+      const cwdNumber = words[base + SLOT_CWD_NUMBER] ?? -1
+      const isSame =
+        terminal === 0n &&
+        stdin === lastStdin &&
+        stdout === lastStdout &&
+        stderr === lastStderr &&
+        cwdNumber === lastCwd
+      if (isBuilt && isSame) return 0
+      if (isBuilt) libc.posix_spawn_file_actions_destroy(bytes)
+      const errno = build(terminal, stdin, stdout, stderr, cwd)
+      isBuilt = errno === 0
+      if (!isBuilt)
+        libc.posix_spawn_file_actions_destroy(bytes)
+        // A terminal has another path each time: nothing will be the same as this.
+      ;[lastStdin, lastStdout, lastStderr, lastCwd] = [
+        stdin,
+        terminal === 0n ? stdout : -2,
+        stderr,
+        cwdNumber,
+      ]
+      return errno
+    },
+  }
+}
+
 /** Takes requests until it is told to close. Returns only then. */
 function serve(
   syscalls: Syscalls,
@@ -112,13 +181,16 @@ function serve(
   wakeDescriptor: number,
   nullDescriptor: number,
 ): void {
-  const { libc, addCloseFrom } = syscalls
+  const { libc } = syscalls
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
   const wakePoll = new Int32Array(new ArrayBuffer(8))
   wakePoll[0] = wakeDescriptor
   wakePoll[1] = POLLIN
   const wakeBytes = new Uint8Array(new ArrayBuffer(WAKE_BYTES))
-  const fileActions = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
+  const words = new Int32Array(memory)
+  const addresses = new BigInt64Array(memory)
+  const fileActions = createFileActions(syscalls, nullDescriptor)
+  const { prepare } = fileActions
   const attributes = new Uint8Array(new ArrayBuffer(SPAWN_ATTRIBUTES_BYTES))
   libc.posix_spawnattr_init(attributes)
   libc.posix_spawnattr_setflags(
@@ -139,48 +211,32 @@ function serve(
       } else libc.read(wakeDescriptor, wakeBytes, BigInt(wakeBytes.length))
     }
     if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
-    const offset = CONTROL_BYTES + (done & (LAUNCH_SLOTS - 1)) * SLOT_BYTES
-    const addresses = new BigInt64Array(memory, offset, SLOT_ADDRESSES)
-    const words = new Int32Array(memory, offset, SLOT_BYTES / 4)
-    // The C library writes the number straight into the answer, so that a program once started is never unknown.
-    const pid = new Int32Array(memory, offset + SLOT_PID * 4, 1)
-    const terminal = addresses[SLOT_TERMINAL] ?? 0n
-    const stdin = words[SLOT_STDIN] ?? -1
-    let errno = libc.posix_spawn_file_actions_init(fileActions)
-    const step = (result: number): void => {
-      if (errno === 0) errno = result
-    }
-    if (terminal === 0n) {
-      step(libc.posix_spawn_file_actions_adddup2(fileActions, stdin < 0 ? nullDescriptor : stdin, 0))
-      step(libc.posix_spawn_file_actions_adddup2(fileActions, words[SLOT_STDOUT] ?? -1, 1))
-      step(libc.posix_spawn_file_actions_adddup2(fileActions, words[SLOT_STDERR] ?? -1, 2))
-    } else {
-      // The leader of a new session gets the first terminal that it opens as its controlling one.
-      step(libc.posix_spawn_file_actions_addopen(fileActions, 0, terminal, O_RDWR, 0))
-      step(libc.posix_spawn_file_actions_adddup2(fileActions, 0, 1))
-      step(libc.posix_spawn_file_actions_adddup2(fileActions, 0, 2))
-    }
-    step(libc.posix_spawn_file_actions_addchdir_np(fileActions, addresses[SLOT_CWD] ?? 0n))
-    if (addCloseFrom !== undefined) step(addCloseFrom(fileActions, 3))
-    else syscalls.byNumber('close_range', 3, LAST_DESCRIPTOR, CLOSE_RANGE_CLOEXEC)
-    step(
+    const slot = done & (LAUNCH_SLOTS - 1)
+    const base = (CONTROL_BYTES + slot * SLOT_BYTES) / 4
+    const addressBase = base / 2
+    const errno = prepare(
+      words,
+      base,
+      addresses[addressBase + SLOT_TERMINAL] ?? 0n,
+      addresses[addressBase + SLOT_CWD] ?? 0n,
+    )
+    const result =
       errno === 0
         ? libc.posix_spawn(
-            pid,
-            addresses[SLOT_FILE] ?? 0n,
-            fileActions,
+            // The C library writes the number straight into the answer, so that a program once started is never unknown.
+            words.subarray(base + SLOT_PID, base + SLOT_PID + 1),
+            addresses[addressBase + SLOT_FILE] ?? 0n,
+            fileActions.bytes,
             attributes,
-            addresses[SLOT_ARGV] ?? 0n,
-            addresses[SLOT_ENVIRONMENT] ?? 0n,
+            addresses[addressBase + SLOT_ARGV] ?? 0n,
+            addresses[addressBase + SLOT_ENVIRONMENT] ?? 0n,
           )
-        : errno,
-    )
-    libc.posix_spawn_file_actions_destroy(fileActions)
-    if (errno !== 0) words[SLOT_PID] = -1
-    words[SLOT_ERRNO] = errno
+        : errno
+    if (result !== 0) words[base + SLOT_PID] = -1
+    words[base + SLOT_ERRNO] = result
     done = (done + 1) | 0
     Atomics.store(control, CONTROL_COMPLETED, done)
-    if (errno !== 0) Atomics.notify(control, CONTROL_COMPLETED)
+    if (result !== 0) Atomics.notify(control, CONTROL_COMPLETED)
   }
 }
 

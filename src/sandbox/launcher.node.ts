@@ -27,6 +27,7 @@ import {
   SLOT_ARGV,
   SLOT_BYTES,
   SLOT_CWD,
+  SLOT_CWD_NUMBER,
   SLOT_ENVIRONMENT,
   SLOT_ERRNO,
   SLOT_FILE,
@@ -42,8 +43,6 @@ import { ERRNO, type Syscalls } from './syscalls.node.ts'
 /** Young generation and stack of the thread, in MiB: it allocates next to nothing. */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
 const THREAD_LIMITS_FROM_SOURCE = { maxYoungGenerationSizeMb: 4, stackSizeMb: 4 }
-/** Encoded, it would become U+FFFD. */
-const HALF_A_PAIR = /\p{Surrogate}/u
 
 export interface LauncherOptions {
   /** CommonJS text of the bundled launcher thread; undefined starts it from its source file. */
@@ -79,7 +78,7 @@ function refuseUnclean(text: string, field: string): void {
       { field },
     )
   }
-  if (HALF_A_PAIR.test(text)) {
+  if (!text.isWellFormed()) {
     throw new SassError(
       'SPAWN_FAILED',
       `The ${field} contains half of a surrogate pair, which has no bytes in UTF-8; send it as valid Unicode.`,
@@ -208,6 +207,8 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
   const pending = new Map<number, Pending>()
   let submitted = 0
   let taken = 0
+  let cwd = ''
+  let cwdNumber = 0
   let watching = false
 
   const wordsOf = (request: number): Int32Array =>
@@ -274,6 +275,11 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       words[SLOT_STDOUT] = streams.kind === 'terminal' ? -1 : streams.stdout
       words[SLOT_STDERR] = streams.kind === 'terminal' ? -1 : streams.stderr
       words[SLOT_PID] = 0
+      if (plan.cwd !== cwd) {
+        cwd = plan.cwd
+        cwdNumber = (cwdNumber + 1) | 0
+      }
+      words[SLOT_CWD_NUMBER] = cwdNumber
       pending.set(submitted, { block: program.block, answered })
       submitted = (submitted + 1) | 0
       Atomics.store(control, CONTROL_SUBMITTED, submitted)
