@@ -5,7 +5,14 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { chainHash, GENESIS, readRecord, recordLine } from '../../src/audit/chain.ts'
+import {
+  chainHash,
+  GENESIS,
+  readRecord,
+  readUnsealed,
+  recordHead,
+  recordSeal,
+} from '../../src/audit/chain.ts'
 import { sha256 } from '../../src/base/hash.ts'
 import { AUDIT_LINE_BYTES } from '../../src/limits.ts'
 import type { AuditEvent } from '../../src/ports.ts'
@@ -29,7 +36,7 @@ t.test('the hash is SHA-256 over the hash before as hex, the canonical event and
   t.end()
 })
 
-t.test('a line is one canonical JSON object with its newline, and reads back as what it was', (t) => {
+t.test('a line is one JSON object with its newline, and reads back as what it was', (t) => {
   const text = fc.string().filter((value) => value.isWellFormed())
   const value: fc.Arbitrary<string | number | boolean | null> = fc.oneof(
     text,
@@ -41,7 +48,7 @@ t.test('a line is one canonical JSON object with its newline, and reads back as 
     fc.property(fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), value), text, (fields, type) => {
       const event: AuditEvent = { ...fields, type }
       const { hash, json } = chainHash(GENESIS, event, TIME, sha256)
-      const line = recordLine(json, TIME, hash, SIGNATURE)
+      const line = `${recordHead(json, TIME, hash)}${recordSeal(SIGNATURE)}`
       const record = readRecord(line.slice(0, -1))
       const again = record === undefined ? '' : chainHash(GENESIS, record.event, TIME, sha256).json
       return (
@@ -50,7 +57,7 @@ t.test('a line is one canonical JSON object with its newline, and reads back as 
         again === json &&
         Buffer.from(record.hash).equals(Buffer.from(hash)) &&
         Buffer.from(record.signature).equals(SIGNATURE) &&
-        JSON.stringify(Object.keys(JSON.parse(line))) === '["chain_hash","event","signature","timestamp"]'
+        JSON.stringify(Object.keys(JSON.parse(line))) === '["timestamp","event","chain_hash","signature"]'
       )
     }),
     { numRuns: 300 },
@@ -95,5 +102,20 @@ t.test('what is no record is none', (t) => {
     'longer than a record',
   )
   t.equal(readRecord(`${'['.repeat(40)}${']'.repeat(40)}`), undefined, 'deeper than a record')
+  t.end()
+})
+
+t.test('a line cut in its seal is a whole record, one cut before is none', (t) => {
+  const event: AuditEvent = { type: 'x', text: '"chain_hash":"' }
+  const { hash, json } = chainHash(GENESIS, event, TIME, sha256)
+  const head = recordHead(json, TIME, hash)
+  const line = `${head}${recordSeal(SIGNATURE)}`
+  for (let length = 0; length < line.length; length++) {
+    const found = readUnsealed(line.slice(0, length), GENESIS, sha256)
+    if ((found !== undefined) !== length >= head.length) t.fail(`cut after ${length} characters`)
+    if (found !== undefined) t.equal(found.headLength, head.length)
+  }
+  t.equal(readUnsealed(head, 'f'.repeat(64), sha256), undefined, 'after another record it is none')
+  t.equal(readUnsealed(head.replace('"x"', '"y"'), GENESIS, sha256), undefined, 'nor with another event')
   t.end()
 })

@@ -56,27 +56,35 @@ function audit(directory: string): Line[] {
   return lines
 }
 
-t.test('records are in the file when append returns, chained, signed and numbered', (t) => {
-  const directory = t.testdir()
-  const journal = open(directory)
-  t.same(journal.head, { sequence: 0, hash: new Uint8Array(32) })
-  for (let index = 0; index < 20; index++) {
-    journal.append({ type: 'decision', index, text: 'ü"\\\n', nested: { b: true, a: null } })
-    const lines = audit(directory)
-    t.equal(lines.length, index + 1)
-    t.equal(journal.head.sequence, index + 1)
-    t.equal(Buffer.from(journal.head.hash).toString('hex'), lines.at(-1)?.chain_hash)
-  }
-  journal.close()
-  for (const { chain_hash, signature } of linesOf(directory)) {
-    const [hash, signed] = [Buffer.from(chain_hash, 'hex'), Buffer.from(signature, 'hex')]
-    t.ok(verifyRecord(journal.publicKey, hash, signed))
-    signed[7] = (signed[7] ?? 0) ^ 1
-    t.notOk(verifyRecord(journal.publicKey, hash, signed))
-    t.notOk(verifyRecord(publicKeyOf(new Uint8Array(32).fill(5)), hash, Buffer.from(signature, 'hex')))
-  }
-  t.end()
-})
+t.test(
+  'records are in the file when append returns, chained and numbered, and signed in the same turn',
+  async (t) => {
+    const directory = t.testdir()
+    const journal = open(directory)
+    t.same(journal.head, { sequence: 0, hash: new Uint8Array(32) })
+    for (let index = 0; index < 20; index++) {
+      journal.append({ type: 'decision', index, text: 'ü"\\\n', nested: { b: true, a: null } })
+      const hash = Buffer.from(journal.head.hash).toString('hex')
+      t.ok(
+        readFileSync(fileOf(directory), 'utf8').endsWith(`"chain_hash":"${hash}"`),
+        'all but the signature',
+      )
+      await new Promise(setImmediate)
+      const lines = audit(directory)
+      t.equal(lines.length, index + 1)
+      t.equal(journal.head.sequence, index + 1)
+      t.equal(hash, lines.at(-1)?.chain_hash)
+    }
+    journal.close()
+    for (const { chain_hash, signature } of linesOf(directory)) {
+      const [hash, signed] = [Buffer.from(chain_hash, 'hex'), Buffer.from(signature, 'hex')]
+      t.ok(verifyRecord(journal.publicKey, hash, signed))
+      signed[7] = (signed[7] ?? 0) ^ 1
+      t.notOk(verifyRecord(journal.publicKey, hash, signed))
+      t.notOk(verifyRecord(publicKeyOf(new Uint8Array(32).fill(5)), hash, Buffer.from(signature, 'hex')))
+    }
+  },
+)
 
 t.test('file and directory are for the daemon alone', (t) => {
   const directory = join(t.testdir(), 'a/b')
@@ -121,29 +129,34 @@ t.test('a file that was begun and never written is a chain that has not begun', 
   t.end()
 })
 
-t.test('a last record torn at any byte is cut off, and that is recorded', (t) => {
-  const directory = t.testdir()
-  const journal = open(directory)
-  for (const type of ['a', 'b', 'c']) journal.append({ type })
-  journal.close()
-  const whole = readFileSync(fileOf(directory))
-  const starts = [...whole.entries()].flatMap(([at, byte]) => (byte === 0x0a ? [at + 1] : []))
-  const last = starts.at(-2) ?? 0
-  for (let length = last; length < whole.length; length++) {
-    writeFileSync(fileOf(directory), whole.subarray(0, length))
-    const recovered = open(directory)
-    recovered.append({ type: 'after' })
-    recovered.close()
-    const events = audit(directory).map(({ event }) => event['type'])
-    const expected = length === last ? ['a', 'b', 'after'] : ['a', 'b', 'recovered', 'after']
-    if (events.join() !== expected.join()) t.fail(`torn after ${length - last} bytes: ${events.join()}`)
-  }
-  t.pass(`${whole.length - last} places`)
-  writeFileSync(fileOf(directory), whole)
-  open(directory).close()
-  t.same(readFileSync(fileOf(directory)), whole, 'a whole one is left alone')
-  t.end()
-})
+t.test(
+  'a last record torn at any byte is cut off, or signed where only that is missing, and that is recorded',
+  (t) => {
+    const directory = t.testdir()
+    const journal = open(directory)
+    for (const type of ['a', 'b', 'c']) journal.append({ type })
+    journal.close()
+    const whole = readFileSync(fileOf(directory))
+    const starts = [...whole.entries()].flatMap(([at, byte]) => (byte === 0x0a ? [at + 1] : []))
+    const last = starts.at(-2) ?? 0
+    const sealed = whole.indexOf(',"signature"', last)
+    for (let length = last; length < whole.length; length++) {
+      writeFileSync(fileOf(directory), whole.subarray(0, length))
+      const recovered = open(directory)
+      recovered.append({ type: 'after' })
+      recovered.close()
+      const events = audit(directory).map(({ event }) => event['type'])
+      const kept = length < sealed ? ['a', 'b'] : ['a', 'b', 'c']
+      const expected = length === last ? [...kept, 'after'] : [...kept, 'recovered', 'after']
+      if (events.join() !== expected.join()) t.fail(`torn after ${length - last} bytes: ${events.join()}`)
+    }
+    t.pass(`${whole.length - last} places`)
+    writeFileSync(fileOf(directory), whole)
+    open(directory).close()
+    t.same(readFileSync(fileOf(directory)), whole, 'a whole one is left alone')
+    t.end()
+  },
+)
 
 t.test('a first record that is torn leaves an empty chain', (t) => {
   const directory = t.testdir()

@@ -34,7 +34,7 @@ function breaks(directory: string): string[] {
   return found
 }
 
-t.test('the chain goes on over an orderly end, a kill and a torn last line (SS-50)', async (t) => {
+t.test('the chain goes on over an orderly end, a kill and a torn last line', async (t) => {
   const directory = await install(t)
   const records = (): number => readFileSync(journal(directory), 'utf8').split('\n').length - 1
   const first = await startDaemon(t, directory)
