@@ -119,7 +119,7 @@ t.test('the decision and the protocol do not know each other', (t) => {
   t.end()
 })
 
-t.test('a pure file imports neither Node nor a file that does', (t) => {
+t.test('a pure file imports neither Node nor a file that does (RX-04)', (t) => {
   const impure = sources
     .filter(({ path }) => !path.endsWith('.node.ts') && path !== 'src/main.ts')
     .flatMap(({ path, imports }) =>

@@ -27,7 +27,7 @@ const on = (wire: Wire, stream: number): Frame[] =>
 const payload = (frame: Frame | undefined): ReadonlyMap<number, unknown> =>
   frame?.payload as ReadonlyMap<number, unknown>
 
-t.test('a denied command gets an editor’s screen and silence, and is not run (SS-42)', async (t) => {
+t.test('a denied command gets an editor’s screen and silence, and is not run', async (t) => {
   const wire = await known(daemon)
   const audited = daemon.audit().length
   const lines = refusals(daemon).length
@@ -66,7 +66,7 @@ t.test('a denied command gets an editor’s screen and silence, and is not run (
   wire.socket.destroy()
 })
 
-t.test('the screen holds one of the caller’s slots (SS-42)', async (t) => {
+t.test('the screen holds one of the caller’s slots', async (t) => {
   const wire = await known(daemon)
   for (const stream of [3, 5])
     wire.socket.write(encodeFrame(stream, 'OPEN', executeRequest.encode({ command: 'rm' }), 2))

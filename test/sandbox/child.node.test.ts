@@ -298,7 +298,7 @@ t.test('a main thread that was busy loses no output of a program that has ended'
   running.child.killTree()
 })
 
-t.test('killTree before the launcher has answered ends the program too (OS-13)', async (t) => {
+t.test('killTree before the launcher has answered ends the program too', async (t) => {
   const running = start(spawner, shell('sleep 30 & sleep 30', { environment: ENVIRONMENT }))
   running.child.killTree()
   t.same((await running.outcome).status, { kind: 'signalled', signal: 9 })

@@ -39,7 +39,7 @@ async function tree(
   return { root, pids: text.trim().split('\n').map(Number), running }
 }
 
-t.test('killTree ends the process group, background jobs included (OS-13)', async (t) => {
+t.test('killTree ends the process group, background jobs included', async (t) => {
   const { pids, running } = await tree('sleep 60 & echo $!; sleep 60 & echo $!; wait', 2)
   running.child.killTree()
   t.same((await running.outcome).status, { kind: 'signalled', signal: 9 })
