@@ -3,29 +3,34 @@
  * The only place where they are joined; nothing here decides.
  * @module
  */
-import { createPublicKey, hash, verify } from 'node:crypto'
-import { readFileSync, realpathSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { release, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type Journal, openJournal } from './audit/journal.node.ts'
+import { createAllowList } from './base/allow-list.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { canonicalize } from './base/canonical-json.ts'
+import { verifyWith } from './base/ed25519.node.ts'
+import { errnoOf, errnoText } from './base/files.node.ts'
 import { sha256 } from './base/hash.ts'
 import { encodeHex } from './base/hex.ts'
-import { parseIpAddress, parseIpRange, rangeContains } from './base/ip-address.ts'
+import { parseIpAddress } from './base/ip-address.ts'
 import { createRing } from './base/ring.ts'
 import { encodeUtf8 } from './base/utf8.ts'
 import type { Config } from './config.ts'
 import { claimAdminSocket, createAdminSocket } from './edge/admin-socket.node.ts'
 import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate, spkiFingerprint } from './edge/certificate.node.ts'
+import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
 import { ensureKeyFile } from './edge/key-file.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
 import { removeRunning, writeRunning } from './edge/running.node.ts'
+import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { programVersion } from './edge/version.node.ts'
 import { SassError } from './errors.ts'
@@ -60,18 +65,6 @@ export type RunningDaemon = {
   stop(): Promise<void>
 }
 
-/** RFC 8410: SubjectPublicKeyInfo of Ed25519 is this head and the 32 bytes. */
-const ED25519_SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
-
-function verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  const key = createPublicKey({
-    key: Buffer.concat([ED25519_SPKI_HEAD, publicKey]),
-    format: 'der',
-    type: 'spki',
-  })
-  return verify(null, message, key, signature)
-}
-
 /** Both rings of every execution that may run, in memory that the kernel gives only where it is touched. */
 function makeRings(count: number, ringBytes: number): RingPair[] {
   return Array.from({ length: count }, () => ({
@@ -80,15 +73,12 @@ function makeRings(count: number, ringBytes: number): RingPair[] {
   }))
 }
 
-function allowList(config: Config): (address: string) => boolean {
-  const ranges = config.acl.allow.flatMap((text) => {
-    const parsed = parseIpRange(text)
-    return parsed.ok ? [parsed.range] : []
-  })
-  const everybody = config.acl.allow.includes('*')
+/** Whether an address, as text, is in acl.allow. */
+function allowedBy(config: Config): (address: string) => boolean {
+  const allowed = createAllowList(config.acl.allow)
   return (address) => {
     const parsed = parseIpAddress(address)
-    return parsed !== undefined && (everybody || ranges.some((range) => rangeContains(range, parsed)))
+    return parsed !== undefined && allowed(parsed) !== undefined
   }
 }
 
@@ -120,7 +110,14 @@ function record(audit: Journal, log: Log, event: AuditEvent): void {
   }
 }
 
-function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spawner: Spawner): Rooms {
+function createRooms(
+  config: Config,
+  clock: Clock,
+  log: Log,
+  audit: Journal,
+  spawner: Spawner,
+  spareTime: SpareTime,
+): Rooms {
   const random = createRandom()
   const user = userInfo()
   const { tarpit, vi_swap, deny_response } = config.defense
@@ -152,10 +149,12 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
     clock,
     // No smaller than what one read may bring: a client that is attached must lose nothing of it.
     rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
+    // While a new command runs there is time: its client waits for it and not for us.
+    begun: spareTime.spend,
     ended(execution) {
       const state = sessions.executionEnded(execution.sessionId, clock.monotonicMs())
-      // After this turn's writes, so that the client does not wait for the record of what has already happened.
-      process.nextTick(() =>
+      // Nobody waits for the record of what has already happened.
+      spareTime.later(() =>
         record(audit, log, {
           type: 'execution_ended',
           session_state: state ?? null,
@@ -183,7 +182,7 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
     audit,
     policy: { ...policy, hash: (bytes) => hash('sha256', bytes, 'buffer') },
     identities: createIdentities(config.agents),
-    verify: verifySignature,
+    verify: verifyWith,
     sessions,
     executions,
     tarpits: createTarpits(
@@ -209,29 +208,13 @@ function createRooms(config: Config, clock: Clock, log: Log, audit: Journal, spa
   }
 }
 
-function readClientCa(path: string | null): string | undefined {
-  if (path === null) return undefined
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-    throw new SassError(
-      'TLS_CA_MISMATCH',
-      `tls.client_ca ${path} cannot be read (${code}); correct the path or set it to null.`,
-      { path },
-      cause,
-    )
-  }
-}
-
 async function makeDirectory(path: string, name: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
     throw new SassError(
       'STATE_UNWRITABLE',
-      `${name} ${path} cannot be made (${code}); give the daemon a directory that it may write there, or change ${name}.`,
+      `${name} ${path} cannot be made, since ${errnoText(errnoOf(cause))}: give the daemon a directory that it may write there, or change ${name}.`,
       { path },
       cause,
     )
@@ -277,18 +260,19 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     commonName: 'sass-edge',
   })
   const seed = ensureKeyFile(join(config.state_directory, 'audit'))
-  const audit = openJournal(config.audit.directory, seed, clock.wallMs, createFileLock())
+  const spareTime = createSpareTime()
+  const audit = openJournal(config.audit.directory, seed, clock.wallMs, createFileLock(), spareTime.later)
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const spawner = await createSpawner({ launcherSource })
-  const rooms = createRooms(config, clock, log, audit, spawner)
-  const peers = createPeers(rooms, allowList(config))
+  const rooms = createRooms(config, clock, log, audit, spawner, spareTime)
+  const peers = createPeers(rooms, allowedBy(config))
 
   const tls = createTlsAdapter({
     address: config.listen.address,
     port: config.listen.port,
     keyPem: certificate.keyPem,
     certificatePem: certificate.certificatePem,
-    clientCaPem: readClientCa(config.tls.client_ca),
+    clientCaPem: config.tls.client_ca === null ? undefined : readClientCa(config.tls.client_ca),
     groups: config.tls.groups,
   })
   const admin = createAdminSocket(config.listen.admin_socket, createPeerUser())
@@ -335,6 +319,7 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     await drain(adapters, peers, rooms, config.execution.drain_seconds * 1_000)
     clearInterval(ticker)
     await spawner.close()
+    spareTime.spend()
     removeRunning(config.state_directory)
     record(audit, log, { type: 'daemon', what: 'stopped' })
     audit.close()

@@ -40,7 +40,6 @@ export const OPERATOR_METHODS_FROM = 32
 export const OPERATOR_METHODS_TO = 64
 /** protocol.md 2: PING of an idle connection, and what counts as dead. */
 export const KEEPALIVE_MS = 60_000
-export const KEEPALIVE_MAX_MS = 300_000
 export const KEEPALIVE_UNANSWERED = 2
 /** protocol.md 3. */
 export const EXECUTION_ID_BYTES = 16
@@ -84,7 +83,7 @@ export const UNAUTHENTICATED_CONNECTIONS = 128
 export const CONNECTIONS_MAX = 64
 /** Executions at once in the whole daemon: two rings each come from the pool made at start. */
 export const EXECUTIONS_MAX = 32
-/** Finished executions whose rings are kept for re-attach, oldest released first when a slot is needed. */
+/** Bytes written to a command's stdin and not yet taken by its pipe; the largest credit window fits. */
 export const STDIN_QUEUE_BYTES = 1_048_576
 /** One read of a pipe; as large as the chunk that carries it. */
 export const PIPE_READ_BYTES = 65_536
@@ -92,8 +91,9 @@ export const PIPE_READ_BYTES = 65_536
 export const SOCKET_HIGH_WATER_BYTES = 262_144
 /** Drain at SIGTERM: executions that are still running after it are ended. */
 export const DRAIN_MS = 5_000
-/** Command timeout where neither request nor capability set one; 0 would mean for ever. */
+/** sass.edge.json: 1,024 agents take some 200 KB. */
 export const CONFIG_BYTES = 1_048_576
+/** One value in a line of the log; reasons are one sentence. */
 export const LOG_FIELD_CHARS = 256
 /** Connect, TLS handshake and Authenticate of a client. */
 export const CONNECT_TIMEOUT_MS = 15_000
@@ -101,7 +101,7 @@ export const CONNECT_TIMEOUT_MS = 15_000
 export const CONFIG_PROBLEMS = 100
 /** sun_path of a Unix socket is 108 bytes with its NUL (unix(7)). */
 export const SOCKET_PATH_BYTES = 107
-/** The ring pool is made at start: two rings for each execution that may run. */
+/** All rings together, two for each execution that may run: they are made at start. */
 export const RING_POOL_BYTES = 1_073_741_824
 /** A list of a capability set or the allow-list; more belongs into ranges and directories. */
 export const CONFIG_LIST_ITEMS = 4_096
@@ -109,6 +109,8 @@ export const CONFIG_LIST_ITEMS = 4_096
 export const CONFIG_AGENTS = 1_024
 /** An Ed25519 seed or public key as the raw bytes that a key file holds. */
 export const KEY_FILE_BYTES = 32
+/** A TLS key, certificate or CA: a chain of four RSA certificates takes 8 KiB; nobody sends 64 KiB in a handshake. */
+export const PEM_FILE_BYTES = 65_536
 /** Known devices of one user: 10,000 pins are about 1 MB. */
 export const PIN_FILE_BYTES = 1_048_576
 /** Names in a user's hosts.json. */
@@ -141,10 +143,10 @@ export const KILL_TREE_ROUNDS = 32
 /** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
 export const LAUNCHER_HEAP_MIB = 16
 export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
-/** How long the launcher keeps an answer to itself: `true` and its kin live half a millisecond. */
-export const ANSWER_DELAY_MS = 1
 /** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
 export const TRIM_INTERVAL_MS = 5_000
 export const IDLE_GARBAGE_BYTES = 2_097_152
 /** A TLS record: what is written at once from here on gains nothing from waiting for more. */
 export const BULK_WRITE_BYTES = 16_384
+/** How long a record of what has happened waits for its turn, and a record for its signature. */
+export const SPARE_TIME_MS = 1

@@ -93,6 +93,8 @@ export interface Transport {
   exportKeyingMaterial(bytes: number, label: string, context: Uint8Array): Uint8Array | undefined
   /** Admin socket: the peer's user id, as the kernel says. */
   readonly peerUserId: number | undefined
+  /** The CN of the verified client certificate; undefined where none was asked for. */
+  readonly clientName?: string | undefined
   /** Sends in order; what is written in one turn travels together. `taken` is called when `bytes` may be reused. */
   write(bytes: Uint8Array, taken?: () => void): void
   /** Written and not yet taken by the kernel. */

@@ -1,8 +1,7 @@
 /**
  * The journal of the audit chain: appends signed records to one file, continues over restarts, recovers a torn last
  * line. A record with its chain hash is in the kernel before `append` returns; what cannot be written throws, and
- * nothing is done then. Its signature ends the line at the end of the turn, while the action is under way, and before the
- * next record; one that a crash left without a signature is signed at the next start.
+ * nothing is done then. Its signature ends the line a moment later, while the action is under way, and before the next record; one that a crash left without a signature is signed at the next start.
  * Rules: docs/responses.md, section 7.
  * @module
  */
@@ -79,6 +78,7 @@ export type Journal = AuditSink & {
 /**
  * Opens or continues `audit.jsonl` in `directory`.
  * @param seed 32 bytes of the Ed25519 signing key
+ * @param later does a piece of work within a moment: signing takes as long as all else of an append together
  * @param lock takes the open file for this process alone; false where another one has it
  * @throws STATE_UNWRITABLE where the directory or the file cannot be used
  */
@@ -87,6 +87,7 @@ export function openJournal(
   seed: Uint8Array,
   now: () => number,
   lock: (descriptor: number) => boolean,
+  later: (work: () => void) => void,
 ): Journal {
   const key: KeyObject = createPrivateKey({
     key: Buffer.concat([PKCS8_HEAD, seed]),
@@ -159,7 +160,7 @@ export function openJournal(
     sequence++
     hash = nextHash
     unsealed = nextHash
-    process.nextTick(seal)
+    later(seal)
   }
 
   /** Signs the last record and ends its line; nothing to do where that has happened. */

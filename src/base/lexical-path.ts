@@ -15,6 +15,11 @@ function normalize(path: string): string {
   return `/${kept.join('/')}`
 }
 
+/** What follows the last slash: the name of a program in a path, or the path itself where it has none. */
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
 /** The absolute, normalised form of `path`; a relative one starts at `directory`, which must be absolute. */
 export function resolvePath(directory: string, path: string): string {
   return normalize(path.startsWith('/') ? path : `${directory}/${path}`)

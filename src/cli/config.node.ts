@@ -3,7 +3,8 @@
  * (like `sshd -T -C`).
  * @module
  */
-import { parseIpAddress, parseIpRange, rangeContains } from '../base/ip-address.ts'
+import { createAllowList } from '../base/allow-list.ts'
+import { parseIpAddress } from '../base/ip-address.ts'
 import { formatJson } from '../base/json-text.ts'
 import { nearest } from '../base/suggest.ts'
 import type { Config } from '../config.ts'
@@ -19,11 +20,7 @@ function admitting(config: Config, from: string): string | null {
   const address = parseIpAddress(from)
   if (address === undefined)
     throw new SassError('USAGE', '--from is not an IP address: write one like 192.0.2.7.')
-  const entry = config.acl.allow.find((text) => {
-    const range = parseIpRange(text)
-    return text === '*' || (range.ok && rangeContains(range.range, address))
-  })
-  return entry ?? null
+  return createAllowList(config.acl.allow)(address) ?? null
 }
 
 /** What holds for one caller: who it is, what bounds it, and whether its address is let in. */

@@ -7,7 +7,7 @@
  */
 import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/hex.ts'
-import { codeName, SassError } from '../errors.ts'
+import { CODES, codeName, SassError } from '../errors.ts'
 import { CHUNK_BYTES, CLIENT_STDIN_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
 import {
   type Connection,
@@ -16,7 +16,7 @@ import {
   type ReadPayload,
 } from '../wire/connection.ts'
 import type { ExecuteResponse, Status, StreamResponse } from '../wire/messages.ts'
-import { executeRequest, stdinChunk } from '../wire/messages.ts'
+import { executeRequest, SYSTEM, stdinChunk } from '../wire/messages.ts'
 import { type MethodName, methodNamed } from '../wire/methods.ts'
 import { describeProblems, type MessageInput } from '../wire/schema.ts'
 import { createWindow } from './window.ts'
@@ -81,10 +81,6 @@ type StreamHandler = {
   credit(): void
 }
 
-const SYSTEM = 2
-const EXECUTION_TIMEOUT = 12
-const OUTPUT_TRUNCATED = 15
-
 /** A STATUS as an error of the same code; a code that we do not know keeps its number in the details. */
 export function errorOfStatus({ code, text, details }: Status): SassError {
   const name = codeName(code) ?? 'INTERNAL'
@@ -125,17 +121,9 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-function exitOf(
-  message: { exit_code?: number | undefined; signal?: number | undefined },
-  truncated: boolean,
-  timedOut: boolean,
-): RemoteExit {
-  return { exitCode: message.exit_code, signal: message.signal, truncated, timedOut }
-}
-
 /**
- * `windowBytes` is what Authenticate agreed; `nowMs` a monotonic clock. `fatal` hears of a device that breaks the
- * protocol: the transport must be closed.
+ * `send` takes whole frames in order; `nowMs` is a monotonic clock. `fatal` hears of a device that breaks the protocol:
+ * the transport must be closed.
  */
 export function createCaller(
   send: (frame: Uint8Array) => void,
@@ -240,7 +228,7 @@ export function createCaller(
     const { promise, resolve, reject } = defer<UnaryResult>()
     const parts: [Uint8Array[], Uint8Array[]] = [[], []]
     const partBytes: [number, number] = [0, 0]
-    const window = createWindow(windowBytes ?? undefined, nowMs())
+    const window = createWindow(windowBytes, nowMs())
     const id = connection.open(methodNamed('Execute'), executeRequest.encode(request), false)
     const giveUp = (error: SassError) => abandon(id, error)
     handlers.set(id, {
@@ -280,7 +268,7 @@ export function createCaller(
     // Whoever looks at one of the two has seen the error; the other must not end the process.
     started.promise.catch(() => {})
     exit.promise.catch(() => {})
-    const window = createWindow(windowBytes ?? undefined, nowMs())
+    const window = createWindow(windowBytes, nowMs())
     let queue: Uint8Array[] = []
     let queuedBytes = 0
     let hasEnded = false
@@ -337,7 +325,12 @@ export function createCaller(
         if (message?.ok !== true) return exit.reject(bad(message ?? { ok: false, problems: [] }))
         const value = message.value as StreamResponse
         deliver(value, dataBytes)
-        exit.resolve(exitOf(value, value.code === OUTPUT_TRUNCATED, value.code === EXECUTION_TIMEOUT))
+        exit.resolve({
+          exitCode: value.exit_code,
+          signal: value.signal,
+          truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
+          timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
+        })
       },
       failed(error) {
         over()

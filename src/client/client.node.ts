@@ -11,7 +11,8 @@
  */
 import { randomFillSync } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { encodeHex } from '../base/hex.ts'
+import { publicKeyOf, signWith } from '../base/ed25519.node.ts'
+import { decodeHex, encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import {
   AUTH_NONCE_BYTES,
@@ -31,10 +32,10 @@ import {
   type StreamedExecution,
   type UnaryResult,
 } from './caller.ts'
-import { dialAdmin, dialTls } from './dial.node.ts'
-import { publicKeyOf, signWith } from './signing.node.ts'
+import { type ClientCertificate, dialAdmin, dialTls } from './dial.node.ts'
 
 export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
+export type { ClientCertificate } from './dial.node.ts'
 
 export type TlsTarget = {
   readonly host: string
@@ -48,6 +49,8 @@ export type TlsTarget = {
   readonly pin: string | ((fingerprint: string) => boolean | Promise<boolean>)
   /** `metered` offers X25519 alone: 2.3 KB less in the handshake, no post-quantum protection. */
   readonly groups?: 'default' | 'metered' | undefined
+  /** For a device with `tls.client_ca`: its CN must be `agent`. */
+  readonly certificate?: ClientCertificate | undefined
 }
 /** The admin socket of a daemon on this machine: the operator, by the kernel's word. */
 export type AdminTarget = { readonly socketPath: string }
@@ -134,9 +137,9 @@ function createIdSource(): () => Uint8Array {
 }
 
 function idBytes(id: string): Uint8Array {
-  if (!/^[0-9a-f]{32}$/.test(id))
-    throw new SassError('USAGE', 'An execution id is 32 hexadecimal digits; copy it from the list of jobs.')
-  return Uint8Array.from(id.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+  const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
+  if (bytes !== undefined) return bytes
+  throw new SassError('USAGE', 'An id is 32 lower-case hexadecimal digits; copy it from where it was printed.')
 }
 
 /** 16 + the POSIX number, docs/protocol.md, section 3. */
@@ -187,8 +190,8 @@ async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled
       authenticate: () => ({ name: 'admin', publicKey: nothing, signature: nothing }),
     }
   }
-  const { host, port = DEFAULT_PORT, groups = 'default', agent, privateKey } = options
-  const { socket, fingerprint } = await dialTls({ host, port, groups, timeoutMs })
+  const { host, port = DEFAULT_PORT, groups = 'default', agent, privateKey, certificate } = options
+  const { socket, fingerprint } = await dialTls({ host, port, groups, timeoutMs, certificate })
   const isTrusted = await judged(options.pin, fingerprint).catch((error: unknown) => {
     socket.destroy()
     throw error

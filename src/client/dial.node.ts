@@ -4,26 +4,25 @@
  * Rules: docs/protocol.md, section 1.
  * @module
  */
-import { createHash, type X509Certificate } from 'node:crypto'
 import { connect as connectSocket, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { defer } from '../base/deferred.ts'
+import { deviceFingerprint } from '../base/fingerprint.node.ts'
 import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS, TLS_GROUPS, TLS_GROUPS_METERED } from '../limits.ts'
+
+/** In PEM: the certificate, with its chain where it has one, and its private key. */
+export type ClientCertificate = { readonly certificatePem: string; readonly keyPem: string }
 
 export type DialOptions = {
   readonly host: string
   readonly port: number
   readonly groups: 'default' | 'metered'
   readonly timeoutMs: number
+  /** For a device that asks for client certificates. */
+  readonly certificate: ClientCertificate | undefined
 }
 export type DialledTls = { readonly socket: TLSSocket; readonly fingerprint: string }
-
-/** `sha256:<base64url>` of the certificate's SubjectPublicKeyInfo. */
-export function deviceFingerprint(certificate: X509Certificate): string {
-  const key = certificate.publicKey.export({ type: 'spki', format: 'der' })
-  return `sha256:${createHash('sha256').update(key).digest('base64url')}`
-}
 
 /** What a network error means for somebody who named an address. */
 function connectText(error: Error): string {
@@ -62,7 +61,7 @@ function knowsHybridGroups(): boolean {
  * the fingerprint before anything is sent.
  * @throws SassError CONNECT_FAILED with the reason
  */
-export function dialTls({ host, port, groups, timeoutMs }: DialOptions): Promise<DialledTls> {
+export function dialTls({ host, port, groups, timeoutMs, certificate }: DialOptions): Promise<DialledTls> {
   const { promise, resolve, reject } = defer<DialledTls>()
   const socket = connectTls({
     host,
@@ -76,6 +75,7 @@ export function dialTls({ host, port, groups, timeoutMs }: DialOptions): Promise
     rejectUnauthorized: false,
     // No CA is asked; without an empty list Node parses 140 of them first.
     ca: [],
+    ...(certificate === undefined ? {} : { cert: certificate.certificatePem, key: certificate.keyPem }),
     ...(isIP(host) === 0 ? { servername: host.replace(/\.$/, '') } : {}),
   })
   socket.setNoDelay(true)
@@ -91,13 +91,13 @@ export function dialTls({ host, port, groups, timeoutMs }: DialOptions): Promise
   socket.once('error', onError)
   socket.once('close', onClose)
   socket.once('secureConnect', () => {
-    const certificate = socket.getPeerX509Certificate()
-    if (certificate === undefined) return fail('it showed no certificate')
+    const shown = socket.getPeerX509Certificate()
+    if (shown === undefined) return fail('it showed no certificate')
     if (socket.alpnProtocol !== ALPN_PROTOCOL) return fail('it does not speak this protocol')
     clearTimeout(timer)
     socket.off('error', onError)
     socket.off('close', onClose)
-    resolve({ socket, fingerprint: deviceFingerprint(certificate) })
+    resolve({ socket, fingerprint: deviceFingerprint(shown) })
   })
   return promise
 }
@@ -141,7 +141,13 @@ export function dialAdmin(path: string, timeoutMs: number): Promise<Socket> {
  * @throws SassError CONNECT_FAILED with the reason
  */
 export async function fetchDeviceFingerprint(host: string, port: number, timeoutMs: number): Promise<string> {
-  const { socket, fingerprint } = await dialTls({ host, port, groups: 'default', timeoutMs })
+  const { socket, fingerprint } = await dialTls({
+    host,
+    port,
+    groups: 'default',
+    timeoutMs,
+    certificate: undefined,
+  })
   socket.on('error', () => undefined)
   socket.destroy()
   return fingerprint

@@ -9,7 +9,7 @@
  */
 import { canonicalize } from '../base/canonical-json.ts'
 import { sha256 } from '../base/hash.ts'
-import { isWithin } from '../base/lexical-path.ts'
+import { baseName, isWithin } from '../base/lexical-path.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 
 export type CapabilitySet = {
@@ -52,10 +52,6 @@ export function matchesWord(pattern: string, word: string): boolean {
   }
   while (pattern[p] === '*') p++
   return p === pattern.length
-}
-
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
 }
 
 /** True where the pattern names this command. `resolved` is the absolute path of the program, where one was found. */

@@ -5,6 +5,7 @@
  * Rules: docs/responses.md, section 1. The conditions of each cell are tested one by one.
  * @module
  */
+import { baseName } from '../base/lexical-path.ts'
 import type { Code } from '../errors.ts'
 import { ALPN_PROTOCOL, LOGIN_GRACE_MS, TLS_CIPHERS, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { type CapabilitySet, permitsCommand, permitsPath } from './capability.ts'
@@ -155,10 +156,6 @@ const SHELLS: ReadonlySet<string> = new Set([
   'yash',
   'zsh',
 ])
-
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
-}
 
 const capability: Check = ({ identity: who, request, action }, policy) => {
   if (who.kind !== 'known') return undefined

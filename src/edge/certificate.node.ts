@@ -17,10 +17,10 @@ import {
 } from 'node:crypto'
 import { dirname } from 'node:path'
 import { type BoundedRead, createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
+import { deviceFingerprint } from '../base/fingerprint.node.ts'
 import { SassError } from '../errors.ts'
+import { PEM_FILE_BYTES } from '../limits.ts'
 
-/** A chain of four RSA certificates takes 8 KiB; nobody sends 64 KiB in a handshake. */
-const PEM_FILE_BYTES = 65_536
 /** NIST SP 800-131A and the minimum of TLS clients. */
 const RSA_BITS_MIN = 2_048
 /** RFC 8446, section 4.2.3: the curves that a CertificateVerify may be signed on. */
@@ -100,7 +100,7 @@ export async function ensureCertificate(
  */
 export function spkiFingerprint(certificate: X509Certificate | string | Uint8Array): string {
   const parsed = certificate instanceof X509Certificate ? certificate : parseCertificate(certificate, 'given')
-  return `sha256:${spkiDigest(parsed).toString('base64url')}`
+  return deviceFingerprint(parsed)
 }
 
 function spkiDigest(certificate: X509Certificate): Buffer {

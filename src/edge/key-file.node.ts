@@ -5,15 +5,14 @@
  * that are not canonical or of low order. Nothing is ever overwritten.
  * @module
  */
-import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { publicKeyOf } from '../base/ed25519.node.ts'
 import { checkPublicKey } from '../base/ed25519-key.ts'
 import { type BoundedRead, createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
 import { SassError } from '../errors.ts'
 import { KEY_FILE_BYTES } from '../limits.ts'
 
-/** RFC 8410: the PKCS #8 frame around a bare Ed25519 seed. */
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const PRIVATE_MODE = 0o600
 const PUBLIC_MODE = 0o644
 const PERMISSION_BITS = 0o7777
@@ -22,23 +21,10 @@ const WRITABLE_BY_OTHERS = 0o022
 /** A pair of raw 32-byte keys. */
 export type KeyPair = { readonly seed: Uint8Array; readonly publicKey: Uint8Array }
 
-/** The public key of a 32-byte seed, by node:crypto. */
-export function publicKeyFromSeed(seed: Uint8Array): Uint8Array {
-  const der = Buffer.concat([PKCS8_PREFIX, seed])
-  try {
-    const jwk = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })).export({
-      format: 'jwk',
-    })
-    return new Uint8Array(Buffer.from(jwk.x ?? '', 'base64url'))
-  } finally {
-    der.fill(0)
-  }
-}
-
 /** A fresh pair from the system's CSPRNG. */
 export function generateKeyPair(): KeyPair {
   const seed = new Uint8Array(randomBytes(KEY_FILE_BYTES))
-  return { seed, publicKey: publicKeyFromSeed(seed) }
+  return { seed, publicKey: publicKeyOf(seed) }
 }
 
 /** A path as a word of the shell, for a command to paste. */

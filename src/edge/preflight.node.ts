@@ -20,7 +20,9 @@ import { dirname, join } from 'node:path'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import { utf8Length } from '../base/utf8.ts'
 import type { Config } from '../config.ts'
+import { asSassError } from '../errors.ts'
 import { CONNECTIONS_MAX, SOCKET_PATH_BYTES, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
+import { CLIENT_CA_REMEDY, readClientCa } from './client-ca.node.ts'
 
 /** One thing that was looked at. `detail` is a clause; `remedy` says what to do where it is not ok. */
 export type Finding =
@@ -86,6 +88,19 @@ function checkReadable(check: string, path: string): Finding {
       `${path} cannot be read, since ${errnoText(errnoOrThrow(error))}`,
       'correct the path or its permissions',
     )
+  }
+}
+
+/** The CA as the daemon itself would read it. */
+function checkClientCa(path: string): Finding {
+  const check = 'tls.client_ca'
+  try {
+    readClientCa(path)
+    return pass(check, `${path} holds certificates`)
+  } catch (error) {
+    const known = asSassError(error)
+    if (known === undefined) throw error
+    return fail(check, `${path} ${known.details['problem']}`, CLIENT_CA_REMEDY)
   }
 }
 
@@ -235,7 +250,7 @@ function checkDescriptors(config: Config): Finding {
 export async function checkMachine(config: Config, wallMs: number): Promise<readonly Finding[]> {
   return [
     ...checkKeyFile(config),
-    ...(config.tls.client_ca === null ? [] : [checkReadable('tls.client_ca', config.tls.client_ca)]),
+    ...(config.tls.client_ca === null ? [] : [checkClientCa(config.tls.client_ca)]),
     checkWritable('state_directory', config.state_directory),
     checkWritable('audit.directory', config.audit.directory),
     checkWorkspace(config.security.workspace_root),

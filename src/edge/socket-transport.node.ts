@@ -12,6 +12,7 @@ export type SocketTransportOptions = {
   readonly remoteAddress: string
   readonly agreement: TransportAgreement
   readonly peerUserId: number | undefined
+  readonly clientName?: string | undefined
   readonly exportKeyingMaterial: Transport['exportKeyingMaterial']
   readonly reset: () => void
 }

@@ -1,6 +1,7 @@
 /**
  * TLS 1.3 over TCP, the first way in. Before TLS sees a byte, the address is asked about and the first byte must be
- * that of a TLS record; anything else is reset with nothing sent and nothing kept.
+ * that of a TLS record; anything else is reset with nothing sent and nothing kept. With a CA for clients, a certificate
+ * that it did not sign, or that has not exactly one name, is refused with the handshake.
  * Rules: docs/protocol.md, section 1; draft 4.2 to 4.5.
  * @module
  */
@@ -17,7 +18,7 @@ export type TlsAdapterOptions = {
   readonly port: number
   readonly keyPem: string
   readonly certificatePem: string
-  /** PEM; with it, clients must show a certificate that it signed. */
+  /** PEM; with it, clients must show a certificate that it signed, and its CN is told as the client's name. */
   readonly clientCaPem: string | undefined
   readonly groups: 'default' | 'metered'
 }
@@ -78,8 +79,9 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
     socket.once('secure', () => {
       socket.off('error', onEarlyError)
       socket.off('close', onEarlyClose)
-      if (options.clientCaPem !== undefined && !isVerified(socket))
-        return refuse('no client certificate of tls.client_ca')
+      const clientName = options.clientCaPem === undefined ? undefined : verifiedName(socket)
+      if (options.clientCaPem !== undefined && clientName === undefined)
+        return refuse('no client certificate of tls.client_ca with one CN')
       const transport = createSocketTransport(socket, {
         kind: 'tls',
         remoteAddress: address,
@@ -89,6 +91,7 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
           alpn: socket.alpnProtocol || '',
         },
         peerUserId: undefined,
+        clientName,
         exportKeyingMaterial: (bytes, label, exporterContext) =>
           socket.exportKeyingMaterial(bytes, label, Buffer.from(exporterContext)),
         reset: () => resetQuietly(raw),
@@ -154,9 +157,16 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
 /** OpenSSL's SSL_OP_NO_TICKET: without tickets a handshake is 1 KB smaller and holds no state. */
 const SSL_OP_NO_TICKET = 0x4000
 
-/** `authorized` is set by the handshake; `authorizationError` is null then. */
-function isVerified(socket: TLSSocket): boolean {
-  return socket.authorized === true || (socket.authorizationError ?? null) === null
+/**
+ * The CN of a certificate that the CA has signed; undefined without such a certificate, or where it has no CN or
+ * several. OpenSSL's verdict is asked for on the handle itself: the handshake goes on with a certificate of any CA, and
+ * `authorized` is set by a tls.Server alone, which this socket does not have.
+ */
+function verifiedName(socket: TLSSocket): string | undefined {
+  const handle = (socket as unknown as { readonly _handle?: { verifyError?(): Error | null } | null })._handle
+  if (handle?.verifyError?.() !== null) return undefined
+  const name: unknown = socket.getPeerCertificate().subject?.CN
+  return typeof name === 'string' && name !== '' ? name : undefined
 }
 
 function listenError(error: NodeJS.ErrnoException, { address, port }: TlsAdapterOptions): SassError {

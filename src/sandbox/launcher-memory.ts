@@ -10,8 +10,6 @@ export const CONTROL_SUBMITTED = 0
 export const CONTROL_COMPLETED = 1
 /** Not 0: the launcher ends at the next SUBMITTED. */
 export const CONTROL_CLOSING = 2
-/** Answers that the main thread has taken. */
-export const CONTROL_TAKEN = 3
 /** A cache line of its own. */
 export const CONTROL_BYTES = 64
 

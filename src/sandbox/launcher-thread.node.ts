@@ -4,8 +4,7 @@
  * this thread gives away what no command may have, and nothing in between has to be executed.
  * It has no event loop: it sleeps on a pipe, whose writer is about to sleep itself and so hands over its processor,
  * which a futex does not (`launcher.node.ts` has the other side); requests are in shared memory. It takes one
- * request after the other in order, and answers each with a pid or the errno of posix_spawn; the main thread is
- * woken for an answer only when no SIGCHLD has done it first.
+ * request after the other in order, and answers each with a pid or the errno of posix_spawn.
  * A child gets descriptors 0, 1 and 2 and no other, its own session and process group, default signal
  * dispositions and an empty mask (Node ignores SIGPIPE, which an exec would keep).
  * Also runs as CommonJS text made by the bundler, so nothing here waits at the top or asks for `import.meta`.
@@ -14,13 +13,11 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { ANSWER_DELAY_MS } from '../limits.ts'
 import {
   CONTROL_BYTES,
   CONTROL_CLOSING,
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
-  CONTROL_TAKEN,
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
@@ -43,7 +40,6 @@ import {
   loadSyscalls,
   O_CLOEXEC,
   O_RDWR,
-  POLLIN,
   type Syscalls,
 } from './syscalls.node.ts'
 
@@ -183,9 +179,6 @@ function serve(
 ): void {
   const { libc } = syscalls
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
-  const wakePoll = new Int32Array(new ArrayBuffer(8))
-  wakePoll[0] = wakeDescriptor
-  wakePoll[1] = POLLIN
   const wakeBytes = new Uint8Array(new ArrayBuffer(WAKE_BYTES))
   const words = new Int32Array(memory)
   const addresses = new BigInt64Array(memory)
@@ -200,15 +193,9 @@ function serve(
   libc.posix_spawnattr_setsigdefault(attributes, new Uint8Array(SIGNAL_SET_BYTES).fill(0xff))
   libc.posix_spawnattr_setsigmask(attributes, new Uint8Array(SIGNAL_SET_BYTES))
   let done = 0
-  /** Answers that the main thread has been woken for, or has taken by itself. */
-  let told = 0
   for (;;) {
     while (Atomics.load(control, CONTROL_SUBMITTED) === done) {
-      // Most programs end within this time, and their SIGCHLD wakes the main thread anyway: it is woken once then.
-      if (libc.poll(wakePoll, 1n, told === done ? -1 : ANSWER_DELAY_MS) === 0) {
-        told = done
-        if (Atomics.load(control, CONTROL_TAKEN) !== done) Atomics.notify(control, CONTROL_COMPLETED)
-      } else libc.read(wakeDescriptor, wakeBytes, BigInt(wakeBytes.length))
+      libc.read(wakeDescriptor, wakeBytes, BigInt(wakeBytes.length))
     }
     if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
     const slot = done & (LAUNCH_SLOTS - 1)
@@ -236,7 +223,7 @@ function serve(
     words[base + SLOT_ERRNO] = result
     done = (done + 1) | 0
     Atomics.store(control, CONTROL_COMPLETED, done)
-    if (result !== 0) Atomics.notify(control, CONTROL_COMPLETED)
+    Atomics.notify(control, CONTROL_COMPLETED)
   }
 }
 

@@ -18,7 +18,6 @@ import {
   CONTROL_CLOSING,
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
-  CONTROL_TAKEN,
   LAUNCH_MEMORY_BYTES,
   LAUNCH_SLOTS,
   type LauncherReport,
@@ -219,7 +218,6 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       const request = pending.get(taken)
       pending.delete(taken)
       taken = (taken + 1) | 0
-      Atomics.store(control, CONTROL_TAKEN, taken)
       request?.answered(answer[SLOT_PID] ?? -1, answer[SLOT_ERRNO] ?? ERRNO.EIO)
     }
   }

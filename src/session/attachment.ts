@@ -10,11 +10,10 @@ import type { Ring } from '../base/ring.ts'
 import { CODES } from '../errors.ts'
 import { CHUNK_BYTES } from '../limits.ts'
 import { type OutputSource, STDERR, STDOUT } from '../ports.ts'
-import { executeResponse, streamResponse } from '../wire/messages.ts'
+import { executeResponse, SYSTEM, streamResponse } from '../wire/messages.ts'
 import type { Execution, Executions, Watcher } from './executions.ts'
 import type { Peer } from './peer.ts'
 
-const SYSTEM = 2
 /** A unary answer that fits one frame with its head goes as one END. */
 const UNARY_INLINE_BYTES = 61_440
 
@@ -39,7 +38,8 @@ export function missingFrom(
   return start.stdoutOffset < stdout || start.stderrOffset < stderr ? { stdout, stderr } : undefined
 }
 
-function errnoText(errno: number): string {
+/** Why posix_spawn did not start a program, for whoever asked for it: asm-generic/errno-base.h. */
+function spawnProblem(errno: number): string {
   switch (errno) {
     case 2:
       return 'no such program or working directory'
@@ -228,7 +228,7 @@ export function createAttachment(
       const execution = getExecution()
       if (isGone || execution === undefined) return
       isGone = true
-      const text = `The command was not started: ${errnoText(execution.errno)}.`
+      const text = `The command was not started: ${spawnProblem(execution.errno)}.`
       peer.connection.fail(streamId, 'SPAWN_FAILED', text, new Map([[1, execution.errno]]))
       executions.leave(execution, self)
       peer.streamDone(streamId)

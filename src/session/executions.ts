@@ -6,6 +6,7 @@
  * Rules: docs/protocol.md, sections 3 and 6; docs/responses.md, section 6.
  * @module
  */
+import { baseName } from '../base/lexical-path.ts'
 import type { Ring } from '../base/ring.ts'
 import type { Action } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
@@ -101,6 +102,8 @@ export type ExecutionsOptions = {
   readonly rings: readonly RingPair[]
   /** Called once an execution, after its last output: for the audit and the session. */
   readonly ended: (execution: Execution) => void
+  /** Called when a command runs. */
+  readonly begun?: () => void
 }
 
 const SIGTERM = 15
@@ -109,11 +112,7 @@ function keyOf(owner: string, id: string): string {
   return `${owner}/${id}`
 }
 
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
-}
-
-export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOptions): Executions {
+export function createExecutions({ spawner, clock, rings, ended, begun }: ExecutionsOptions): Executions {
   /** In the order of their start: the oldest finished one gives up its rings first. */
   const executions = new Map<string, Execution>()
   const freeRings = [...rings]
@@ -253,6 +252,7 @@ export function createExecutions({ spawner, clock, rings, ended }: ExecutionsOpt
       spawned() {
         execution.state = 'running'
         execution.watcher?.started()
+        begun?.()
       },
       failed(errno) {
         execution.errno = errno

@@ -43,15 +43,23 @@ export type Proof =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly code: Code; readonly why: string }
 
-/** Checks a complete request. The reason is for the operator; the peer learns nothing. */
+/**
+ * Checks a complete request. The reason is for the operator; the peer learns nothing.
+ * @param clientName the name in the peer's certificate, where certificates are asked for: then nobody else may be named
+ */
 export function checkProof(
   request: AuthRequest,
   identities: Identities,
   channelBinding: Uint8Array | undefined,
   verify: VerifySignature,
+  clientName?: string,
 ): Proof {
   if (channelBinding === undefined)
     return { ok: false, code: 'AUTH_INVALID', why: 'The connection gives no channel binding.' }
+  if (clientName !== undefined && clientName !== request.agent_name) {
+    const why = 'The client certificate is of another name than the one that the peer gave.'
+    return { ok: false, code: 'TLS_CLIENT_CERT_INVALID', why }
+  }
   const caller = identities.find(request.agent_name)
   if (caller === undefined)
     return { ok: false, code: 'AUTH_KEY_NOT_FOUND', why: 'The peer named an agent that is not listed.' }

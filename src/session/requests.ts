@@ -65,6 +65,7 @@ function prove(peer: Peer, call: Call): Proof {
     peer.rooms.identities,
     peer.channelBinding,
     peer.rooms.verify,
+    peer.transport.clientName,
   )
 }
 
@@ -186,7 +187,7 @@ function reachable(peer: Peer, id: string): Execution | undefined {
 const NAMED_SIGNALS: readonly number[] = [2, 15, 9, 1]
 
 /** 0 INT, 1 TERM, 2 KILL, 3 HUP, from 16 on 16 + the POSIX number; undefined for the numbers between. */
-export function posixSignal(wire: number): number | undefined {
+function posixSignal(wire: number): number | undefined {
   if (wire >= 16) return wire - 16 >= 1 && wire - 16 <= 64 ? wire - 16 : undefined
   return NAMED_SIGNALS[wire]
 }

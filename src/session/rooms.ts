@@ -53,7 +53,7 @@ export type Rooms = {
   readonly cycles: { next: number }
 }
 
-/** What is not known when nobody has been identified: every map and list that a caller's name would open is closed. */
+/** The set of that name; undefined where there is none, which allows nothing. */
 export function capabilityOf(rooms: Rooms, name: string): CapabilitySet | undefined {
   return Object.hasOwn(rooms.policy.capabilities, name) ? rooms.policy.capabilities[name] : undefined
 }

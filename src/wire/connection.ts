@@ -91,13 +91,14 @@ export type ReadPayload =
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
 export type ConnectionEvent =
-  /** Daemon: a stream was opened. `method` undefined: the number is not in the table; the stream is not open. */
+  /** Daemon: a stream was opened. */
   | {
       readonly kind: 'opened'
       readonly stream: number
       readonly method: Method
       readonly message: ReadPayload
     }
+  /** Daemon: an OPEN with a number that is not in the table of methods; the stream is not open. */
   | { readonly kind: 'unknown_method'; readonly stream: number; readonly number: number }
   | {
       readonly kind: 'message'
@@ -165,7 +166,7 @@ export type Connection = {
   kill(): void
 }
 
-/** Refusals are counted in credit before anything else looks at a message. */
+/** Bytes of `payload` that count against credit: before any schema has looked at it, so that a bad message counts too. */
 function dataIn(payload: unknown, key: number | undefined): number {
   if (key === undefined || !(payload instanceof Map)) return 0
   const data: unknown = payload.get(key)

@@ -1,5 +1,5 @@
 /**
- * Frames: the eleven kinds' numbers, how a frame is written, and what a checked body must look like.
+ * Frames: the nine kinds' numbers, how a frame is written, and what a checked body must look like.
  *
  *     frame = bstr .cbor [stream: uint, kind: uint, ? method: uint, ? payload]
  *

@@ -109,6 +109,9 @@ export const streamResponse = message('StreamResponse', {
   code: optional(18, unsigned(UINT16), 'of section 7'),
 })
 
+/** The `source` of messages that carry no output: 0 and 1 are STDOUT and STDERR of ports.ts. */
+export const SYSTEM = 2
+
 export const stdinChunk = message('StdinChunk', {
   data: optional(1, borrowedBytes(CHUNK_BYTES)),
   resize: optional(2, terminalSize),

@@ -27,7 +27,7 @@ const clock = () => {
   let now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
   return () => now++
 }
-const open = (directory: string, now = clock()) => openJournal(directory, SEED, now, () => true)
+const open = (directory: string, now = clock()) => openJournal(directory, SEED, now, () => true, setImmediate)
 const fileOf = (directory: string) => join(directory, 'audit.jsonl')
 
 type Line = { chain_hash: string; event: Record<string, Json>; signature: string; timestamp: string }
@@ -69,7 +69,7 @@ t.test(
         readFileSync(fileOf(directory), 'utf8').endsWith(`"chain_hash":"${hash}"`),
         'all but the signature',
       )
-      await new Promise(setImmediate)
+      await new Promise((resolve) => setImmediate(resolve))
       const lines = audit(directory)
       t.equal(lines.length, index + 1)
       t.equal(journal.head.sequence, index + 1)

@@ -5,7 +5,7 @@
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { createServer } from 'node:tls'
-import { deviceFingerprint } from '../../src/client/dial.node.ts'
+import { deviceFingerprint } from '../../src/base/fingerprint.node.ts'
 import { ensureCertificate } from '../../src/edge/certificate.node.ts'
 import { ALPN_PROTOCOL } from '../../src/limits.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { encodeBase64Url } from '../../src/base/base64.ts'
 import { loadConfig } from '../../src/edge/config-file.node.ts'
-import { publicKeyFromSeed, readPrivateKey, readPublicKey } from '../../src/edge/key-file.node.ts'
+import { readPrivateKey, readPublicKey } from '../../src/edge/key-file.node.ts'
 import { makeInstallation } from '../../src/edge/setup.node.ts'
 
 /** The path of a test's directory may be too long for a socket. */
@@ -21,7 +21,7 @@ t.test('makes a complete installation that loads, on loopback, with its keys in 
     { name: 'operator', role: 'operator', capability: 'default', public_key: made.operator.publicKey },
   ])
   for (const one of [made.agent, made.operator]) {
-    t.equal(encodeBase64Url(publicKeyFromSeed(readPrivateKey(one.keyPath))), one.publicKey)
+    t.equal(encodeBase64Url(publicKeyOf(readPrivateKey(one.keyPath))), one.publicKey)
     t.equal(encodeBase64Url(readPublicKey(one.keyPath.replace(/key$/, 'pub'))), one.publicKey)
   }
   t.equal(config.state_directory, join(parent, 'edge/state'))

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { chainHash, GENESIS, readRecord } from '../../src/audit/chain.ts'
 import { verifyRecord } from '../../src/audit/journal.node.ts'
-import { publicKeyOf } from '../../src/client/signing.node.ts'
+import { publicKeyOf } from '../../src/base/ed25519.node.ts'
 import { install, sassEdge, startDaemon } from './daemon.node.ts'
 
 const journal = (directory: string): string => join(directory, '.sass-edge/state/audit/audit.jsonl')
