@@ -4,9 +4,8 @@
  * @module
  */
 import type { ObjectField, PathField, TextField } from './config-field-kinds.ts'
-import { AGENT_NAME_BYTES, CONFIG_LIST_ITEMS, PATH_BYTES } from './limits.ts'
+import { AGENT_NAME_BYTES, CONFIG_LIST_ITEMS, PATH_BYTES, TIMEOUT_MAX_SECONDS } from './limits.ts'
 
-const SECONDS_OF_A_YEAR = 31_536_000
 const GIB = 1_073_741_824
 /** Stands for security.workspace_root in the paths of a capability set, so that the two cannot drift apart. */
 export const WORKSPACE_WORD = '$WORKSPACE'
@@ -112,7 +111,7 @@ export const CAPABILITY = {
     timeout_seconds: {
       kind: 'integer',
       min: 1,
-      max: SECONDS_OF_A_YEAR,
+      max: TIMEOUT_MAX_SECONDS,
       default: null,
       nullable: true,
       doc: 'How long an execution may run before all of its processes are killed; null: as long as it likes.',
@@ -145,7 +144,7 @@ export const CAPABILITY = {
       max: Number.MAX_SAFE_INTEGER,
       default: null,
       nullable: true,
-      doc: 'The output that one execution may deliver in all, both streams together; null: no cap.',
+      doc: 'The output that one execution may deliver of each of its two streams; null: no cap.',
     },
   },
 } as const satisfies ObjectField

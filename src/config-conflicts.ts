@@ -4,6 +4,7 @@
  * @module
  */
 import { isLoopback, parseIpAddress } from './base/ip-address.ts'
+import { ADMIN_NAME } from './base/name.ts'
 import { nearest } from './base/suggest.ts'
 import { utf8Length } from './base/utf8.ts'
 import type { Config, ConfigProblem } from './config.ts'
@@ -33,6 +34,13 @@ function findAgentConflicts(config: Config): ConfigProblem[] {
         path: `agents[${index}].public_key`,
         problem: `is also the key of agents[${sameKey}]`,
         hint: 'give each caller a key of its own, so that the audit can tell them apart',
+      })
+    }
+    if (agent.name === ADMIN_NAME) {
+      problems.push({
+        path: `agents[${index}].name`,
+        problem: `is "${ADMIN_NAME}", the name of whoever comes through the admin socket`,
+        hint: 'choose another one, so that the two do not own the same sessions and executions',
       })
     }
     if (sameName === undefined) indexByName.set(agent.name, index)

@@ -18,9 +18,9 @@ import {
   RING_BYTES,
   SESSION_MAX_SECONDS,
   SESSIONS_MAX,
+  TIMEOUT_MAX_SECONDS,
 } from './limits.ts'
 
-const SECONDS_OF_A_YEAR = 31_536_000
 const MIB = 1_048_576
 /** Where the configuration of a whole device lives; the defaults of paths assume it. */
 export const SYSTEM_CONFIG_DIRECTORY = '/etc/sass-edge'
@@ -155,7 +155,7 @@ export const CONFIG_FIELDS = {
         max_duration_seconds: {
           kind: 'integer',
           min: 1,
-          max: SECONDS_OF_A_YEAR,
+          max: TIMEOUT_MAX_SECONDS,
           default: SESSION_MAX_SECONDS,
           doc: 'How long a session lives before it must be renewed.',
         },

@@ -22,7 +22,7 @@ import { encodeUtf8 } from './base/utf8.ts'
 import type { Config } from './config.ts'
 import { claimAdminSocket, createAdminSocket } from './edge/admin-socket.node.ts'
 import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
-import { ensureCertificate, spkiFingerprint } from './edge/certificate.node.ts'
+import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
@@ -38,6 +38,7 @@ import {
   DRAIN_POLL_MS,
   FRAME_BYTES,
   OUTPUT_BUFFERS,
+  OUTPUT_BUFFERS_PER_CONNECTION,
   PIPE_READ_BYTES,
   TERM_TO_KILL_MS,
   TICK_MS,
@@ -119,6 +120,8 @@ function createRooms(
   spareTime: SpareTime,
 ): Rooms {
   const random = createRandom()
+  // Enough for everybody: who does not read must not keep the others' output back.
+  const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
   const user = userInfo()
   const { tarpit, vi_swap, deny_response } = config.defense
   const policy = { capabilities: config.capabilities, allowShell: config.security.allow_shell }
@@ -196,7 +199,7 @@ function createRooms(
       clock,
       random,
     ),
-    buffers: createBufferPool(new Uint8Array(OUTPUT_BUFFERS * FRAME_BYTES), FRAME_BYTES),
+    buffers: createBufferPool(new Uint8Array(outputBuffers * FRAME_BYTES), FRAME_BYTES),
     planner: {
       finder: createProgramFinder(),
       workspaceRoot: realpathSync(config.security.workspace_root),
@@ -277,7 +280,7 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
   })
   const admin = createAdminSocket(config.listen.admin_socket, createPeerUser())
   const adapters: readonly TransportAdapter[] = [tls, admin]
-  const fingerprint = spkiFingerprint(certificate.certificatePem)
+  const { fingerprint } = certificate
 
   audit.append({
     type: 'daemon',

@@ -67,6 +67,8 @@ export const TERM_TO_KILL_MS = 2_000
 
 // ---- Implementation: chosen here, with the reason ---------------------------------------------------------
 
+/** A year: the longest time-out that can be asked for; longer would mean for ever, which has a word of its own. */
+export const TIMEOUT_MAX_SECONDS = 31_536_000
 /** Items of one CBOR frame: a map of 10^6 keys would cost 0.7 s to build, 4,096 cost under 3 ms. */
 export const CBOR_ITEMS = 4_096
 /** execve itself refuses more (MAX_ARG_STRLEN is 128 KiB an argument); a command's facts must stay small. */
@@ -78,6 +80,10 @@ export const PATH_BYTES = 4_096
 export const AGENT_NAME_BYTES = 64
 /** Blocks of a Zstd frame: 5 MiB need 40 full ones; 400 KB of tiny ones cost 5.7 s. */
 export const ZSTD_BLOCKS = 512
+/** A unary answer up to here goes as one END, with its head in one frame. */
+export const UNARY_INLINE_BYTES = 61_440
+/** Executions in one list: 128 entries with the longest names fit a frame. */
+export const LISTED_EXECUTIONS = 128
 /** Connections that have not authenticated yet; a half-open one costs about 60 KiB. */
 export const UNAUTHENTICATED_CONNECTIONS = 128
 export const CONNECTIONS_MAX = 64
@@ -148,5 +154,11 @@ export const TRIM_INTERVAL_MS = 5_000
 export const IDLE_GARBAGE_BYTES = 2_097_152
 /** A TLS record: what is written at once from here on gains nothing from waiting for more. */
 export const BULK_WRITE_BYTES = 16_384
+/** An ended connection that its peer does not end as well, or does not read to the end, is reset after this. */
+export const END_LINGER_MS = 5_000
+/** Small pieces of stdin that wait are put together in blocks of this size: an array for each byte costs 300. */
+export const STDIN_BLOCK_BYTES = 4_096
+/** A pipe holds at most 1 MiB (fcntl(2), F_SETPIPE_SZ): whoever has more to read than this is still written to. */
+export const READ_OUT_READS = 16
 /** How long a record of what has happened waits for its turn, and a record for its signature. */
 export const SPARE_TIME_MS = 1

@@ -5,14 +5,7 @@
  * Rules: docs/responses.md, section 7.
  * @module
  */
-import {
-  createPrivateKey,
-  createPublicKey,
-  hash as hashOnce,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto'
+import { hash as hashOnce, sign } from 'node:crypto'
 import {
   closeSync,
   fstatSync,
@@ -25,15 +18,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { encodeBase64Url } from '../base/base64.ts'
+import { privateKeyOf, publicKeyOf } from '../base/ed25519.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink } from '../ports.ts'
 import { chainHash, GENESIS, readRecord, readUnsealed, recordHead, recordSeal } from './chain.ts'
-
-/** RFC 8410: the fixed heads of an Ed25519 private key in PKCS #8 and of a public one in SubjectPublicKeyInfo. */
-const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
-const SPKI_HEAD_BYTES = 12
 
 const sha256 = (bytes: Uint8Array): Uint8Array => hashOnce('sha256', bytes, 'buffer')
 
@@ -89,15 +79,8 @@ export function openJournal(
   lock: (descriptor: number) => boolean,
   later: (work: () => void) => void,
 ): Journal {
-  const key: KeyObject = createPrivateKey({
-    key: Buffer.concat([PKCS8_HEAD, seed]),
-    format: 'der',
-    type: 'pkcs8',
-  })
-  const publicObject = createPublicKey(key)
-  const publicKey = new Uint8Array(publicObject.export({ format: 'der', type: 'spki' })).slice(
-    SPKI_HEAD_BYTES,
-  )
+  const key = privateKeyOf(seed)
+  const publicKey = publicKeyOf(seed)
   const path = join(directory, 'audit.jsonl')
   const descriptor = openFile(directory, path)
   if (!lock(descriptor)) {
@@ -236,10 +219,4 @@ function openFile(directory: string, path: string): number {
       cause,
     )
   }
-}
-
-/** True where `signature` is the key's over the 32 bytes of a record's hash. */
-export function verifyRecord(publicKey: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean {
-  const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), publicKey])
-  return verify(null, hash, createPublicKey({ key: spki, format: 'der', type: 'spki' }), signature)
 }

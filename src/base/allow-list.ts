@@ -16,6 +16,5 @@ export function createAllowList(entries: readonly string[]): AllowList {
     if (parsed === undefined) ranges.push({ text, range: undefined })
     else if (parsed.ok) ranges.push({ text, range: parsed.range })
   }
-  return (address) =>
-    ranges.find(({ range }) => range === undefined || rangeContains(range, address))?.text
+  return (address) => ranges.find(({ range }) => range === undefined || rangeContains(range, address))?.text
 }

@@ -27,7 +27,7 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** What an errno means for somebody who named a path; falls back to the name itself. */
+/** What an errno means for somebody who named a path: a clause that follows "since". */
 export function errnoText(errno: string | undefined): string {
   switch (errno) {
     case 'ENOENT':
@@ -51,7 +51,7 @@ export function errnoText(errno: string | undefined): string {
     case 'EEXIST':
       return 'it exists already'
     default:
-      return errno ?? 'of an unknown error'
+      return errno === undefined ? 'the system does not say why' : `the system says ${errno}`
   }
 }
 

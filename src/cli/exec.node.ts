@@ -4,6 +4,7 @@
  */
 import { isatty } from 'node:tty'
 import { asSassError, SassError } from '../errors.ts'
+import { TIMEOUT_MAX_SECONDS } from '../limits.ts'
 import { isGiven, optionValue, optionValues, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { connectDevice, DEVICE_OPTIONS } from './device.node.ts'
@@ -11,8 +12,6 @@ import { EXIT } from './exit-codes.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 import { hasNoInput } from './stdio.node.ts'
 import { SUMMARIES } from './summaries.ts'
-
-const SECONDS_MAX = 31_536_000
 
 function environmentOf(context: CommandContext): Record<string, string> | undefined {
   const pairs = optionValues(context.arguments.options, 'env')
@@ -34,9 +33,12 @@ function environmentOf(context: CommandContext): Record<string, string> | undefi
 function timeoutOf(context: CommandContext): number | undefined {
   const text = optionValue(context.arguments.options, 'timeout')
   if (text === undefined) return undefined
-  const seconds = wholeNumber(text, 1, SECONDS_MAX)
+  const seconds = wholeNumber(text, 1, TIMEOUT_MAX_SECONDS)
   if (seconds === undefined)
-    throw new SassError('USAGE', `--timeout ${text} is not a number of seconds from 1 to ${SECONDS_MAX}.`)
+    throw new SassError(
+      'USAGE',
+      `--timeout ${text} is not a number of seconds from 1 to ${TIMEOUT_MAX_SECONDS}.`,
+    )
   return seconds
 }
 
@@ -66,7 +68,7 @@ export const command: Command = {
   ],
   async run(context) {
     const { options, positionals, rest } = context.arguments
-    // Without `--` the words after the first are the command's only if there is no doubt where it begins.
+    // The command stands behind `--` alone: no word of it can be taken for a TARGET or an option of ours.
     const [program, ...args] = rest ?? []
     if (program === undefined || positionals.length > 1) {
       throw new SassError('USAGE', 'No command is given: write sass-edge exec [TARGET] -- CMD ARGS.')

@@ -8,17 +8,19 @@
 import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/hex.ts'
 import { CODES, codeName, SassError } from '../errors.ts'
-import { CHUNK_BYTES, CLIENT_STDIN_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
+import { UNARY_OUTPUT_BYTES } from '../limits.ts'
 import {
   type Connection,
   type ConnectionEvent,
   createConnection,
   type ReadPayload,
 } from '../wire/connection.ts'
+import { SYSTEM } from '../wire/frame.ts'
 import type { ExecuteResponse, Status, StreamResponse } from '../wire/messages.ts'
-import { executeRequest, SYSTEM, stdinChunk } from '../wire/messages.ts'
+import { executeRequest } from '../wire/messages.ts'
 import { type MethodName, methodNamed } from '../wire/methods.ts'
 import { describeProblems, type MessageInput } from '../wire/schema.ts'
+import { createStdinWriter } from './stdin-writer.ts'
 import { createWindow } from './window.ts'
 
 export type ExecuteRequestInput = MessageInput<typeof executeRequest>
@@ -269,39 +271,18 @@ export function createCaller(
     started.promise.catch(() => {})
     exit.promise.catch(() => {})
     const window = createWindow(windowBytes, nowMs())
-    let queue: Uint8Array[] = []
-    let queuedBytes = 0
-    let hasEnded = false
     let isOver = false
-    let waiting: (() => void)[] = []
     const id = connection.open(
       methodNamed('ExecuteStream'),
       executeRequest.encode(request),
       request.stdin === true,
     )
 
-    function flush(): void {
-      while (queue.length > 0) {
-        const first = queue[0]
-        const credit = connection.credit(id)
-        if (first === undefined || credit <= 0) return
-        const bytes = Math.min(first.length, credit, CHUNK_BYTES)
-        connection.message(id, stdinChunk.encode({ data: first.subarray(0, bytes) }), bytes)
-        queuedBytes -= bytes
-        if (bytes === first.length) queue.shift()
-        else queue[0] = first.subarray(bytes)
-      }
-      if (hasEnded) connection.end(id)
-      const ready = waiting
-      waiting = []
-      for (const resolve of ready) resolve()
-    }
+    const stdin = createStdinWriter(connection, id)
 
     function over(): void {
       isOver = true
-      queue = []
-      for (const resolve of waiting) resolve()
-      waiting = []
+      stdin.stop()
     }
 
     function deliver(value: StreamResponse, dataBytes: number): void {
@@ -337,29 +318,16 @@ export function createCaller(
         started.reject(error)
         exit.reject(error)
       },
-      credit: flush,
+      credit: stdin.flush,
     })
 
     return {
       started: started.promise,
       exit: exit.promise,
-      write(bytes) {
-        if (isOver || hasEnded) return true
-        queue.push(bytes)
-        queuedBytes += bytes.length
-        flush()
-        return queuedBytes < CLIENT_STDIN_BYTES
-      },
-      drained: () =>
-        queuedBytes === 0 || isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
-      end() {
-        if (hasEnded || isOver) return
-        hasEnded = true
-        flush()
-      },
-      resize(rows, cols) {
-        if (!isOver && !hasEnded) connection.message(id, stdinChunk.encode({ resize: { rows, cols } }))
-      },
+      write: stdin.write,
+      drained: stdin.drained,
+      end: stdin.end,
+      resize: stdin.resize,
       detach() {
         over()
         handlers.delete(id)

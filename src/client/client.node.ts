@@ -32,10 +32,11 @@ import {
   type StreamedExecution,
   type UnaryResult,
 } from './caller.ts'
-import { type ClientCertificate, dialAdmin, dialTls } from './dial.node.ts'
+import type { ClientCertificate } from './client-certificate.ts'
+import { dialAdmin, dialTls } from './dial.node.ts'
 
 export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
-export type { ClientCertificate } from './dial.node.ts'
+export type { ClientCertificate } from './client-certificate.ts'
 
 export type TlsTarget = {
   readonly host: string
@@ -139,7 +140,10 @@ function createIdSource(): () => Uint8Array {
 function idBytes(id: string): Uint8Array {
   const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
   if (bytes !== undefined) return bytes
-  throw new SassError('USAGE', 'An id is 32 lower-case hexadecimal digits; copy it from where it was printed.')
+  throw new SassError(
+    'USAGE',
+    'An id is 32 lower-case hexadecimal digits; copy it from where it was printed.',
+  )
 }
 
 /** 16 + the POSIX number, docs/protocol.md, section 3. */

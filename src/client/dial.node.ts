@@ -10,9 +10,7 @@ import { defer } from '../base/deferred.ts'
 import { deviceFingerprint } from '../base/fingerprint.node.ts'
 import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS, TLS_GROUPS, TLS_GROUPS_METERED } from '../limits.ts'
-
-/** In PEM: the certificate, with its chain where it has one, and its private key. */
-export type ClientCertificate = { readonly certificatePem: string; readonly keyPem: string }
+import type { ClientCertificate } from './client-certificate.ts'
 
 export type DialOptions = {
   readonly host: string
@@ -41,7 +39,7 @@ function connectText(error: Error): string {
     case 'ECONNRESET':
       return 'it closed the connection, so its allow-list may not have this address or it is not a sass-edge'
     default:
-      return code === '' ? 'it does not speak TLS as a sass-edge does' : `of ${code}`
+      return code === '' ? 'it does not speak TLS as a sass-edge does' : `the system says ${code}`
   }
 }
 
@@ -117,7 +115,7 @@ export function dialAdmin(path: string, timeoutMs: number): Promise<Socket> {
         ? 'only root and the user of the daemon may use it'
         : error.code === 'ENOENT' || error.code === 'ECONNREFUSED'
           ? 'no daemon listens there'
-          : `of ${error.code ?? error.message}`
+          : `the system says ${error.code ?? error.message}`
     reject(
       new SassError(
         'CONNECT_FAILED',

@@ -4,7 +4,7 @@
  * Rules: docs/protocol.md, section 1.
  * @module
  */
-import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { SassError } from '../errors.ts'
@@ -44,8 +44,11 @@ function removeLeftOver(path: string): Promise<void> {
         ),
       )
     })
-    probe.once('error', () => {
-      unlinkSync(path)
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return resolve()
+      // Anything else, such as a full queue (EAGAIN), does not say that nobody listens.
+      if (error.code !== 'ECONNREFUSED') return reject(error)
+      rmSync(path, { force: true })
       resolve()
     })
   })

@@ -8,13 +8,7 @@
  * @module
  */
 
-import {
-  createHash,
-  createPrivateKey,
-  generateKeyPairSync,
-  type KeyObject,
-  X509Certificate,
-} from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
 import { dirname } from 'node:path'
 import { type BoundedRead, createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
 import { deviceFingerprint } from '../base/fingerprint.node.ts'
@@ -32,8 +26,8 @@ const CERTIFICATE_MODE = 0o644
 export interface TlsIdentity {
   readonly keyPem: string
   readonly certificatePem: string
-  /** SHA-256 of the DER SubjectPublicKeyInfo. */
-  readonly spkiSha256: Uint8Array
+  /** What clients pin. */
+  readonly fingerprint: string
   /** True where this call made the certificate. */
   readonly created: boolean
 }
@@ -89,24 +83,9 @@ export async function ensureCertificate(
   return {
     keyPem: keyFile.text,
     certificatePem: certificateFile.text,
-    spkiSha256: spkiDigest(certificate),
+    fingerprint: deviceFingerprint(certificate),
     created,
   }
-}
-
-/**
- * The pin of a certificate: `sha256:` and the unpadded base64url of the SHA-256 of its SubjectPublicKeyInfo.
- * @throws SassError TLS_CERT_INVALID where `certificate` (parsed, PEM, or DER) is none.
- */
-export function spkiFingerprint(certificate: X509Certificate | string | Uint8Array): string {
-  const parsed = certificate instanceof X509Certificate ? certificate : parseCertificate(certificate, 'given')
-  return deviceFingerprint(parsed)
-}
-
-function spkiDigest(certificate: X509Certificate): Buffer {
-  return createHash('sha256')
-    .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
-    .digest()
 }
 
 interface PemFile {

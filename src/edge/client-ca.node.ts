@@ -11,7 +11,8 @@ import { SassError } from '../errors.ts'
 import { PEM_FILE_BYTES } from '../limits.ts'
 
 /** What to do about a CA that cannot serve. */
-export const CLIENT_CA_REMEDY = 'name a file with the certificate of the CA in PEM, or set tls.client_ca to null'
+export const CLIENT_CA_REMEDY =
+  'name a file with the certificate of the CA in PEM, or set tls.client_ca to null'
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 

@@ -6,7 +6,8 @@
  *
  * `exited` follows when the program has been reaped and both outputs have ended. A process that it left in the
  * background may hold an output open: then `exited` follows after OUTPUT_SILENCE_MS without a byte, and the
- * outputs are closed. What flows is read on, and a paused source is not silent: its bytes wait for `resume`.
+ * outputs are closed. What flows is read on, unless all was killed: a process that has got away does not keep its
+ * place. A paused source is not silent: its bytes wait for `resume`.
  *
  * Refuses signals that do not exist. Sources: pipe(7), wait(2), kill(2).
  * @module
@@ -14,7 +15,7 @@
 
 import { Socket } from 'node:net'
 import { SassError } from '../errors.ts'
-import { OUTPUT_SILENCE_MS } from '../limits.ts'
+import { OUTPUT_SILENCE_MS, READ_OUT_READS } from '../limits.ts'
 import {
   type Child,
   type ChildEvents,
@@ -105,6 +106,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   const paused = [false, false]
   const early = new Set<number>()
   let killEarly = false
+  let isKilled = false
   let pid = -1
   let status: ExitStatus | undefined
   let phase: 'starting' | 'running' | 'over' = 'starting'
@@ -156,7 +158,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       const output = outputs[source]
       if (output === undefined) continue
       if (paused[source]) return
-      if (hasBytes(output)) {
+      if (!isKilled && hasBytes(output)) {
         silence?.refresh()
         return
       }
@@ -180,7 +182,8 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   }
   const deliver = (source: OutputSource, bytes: Uint8Array): void => {
     if (outputs[source] === undefined) return
-    silence?.refresh()
+    // Who outlives the end of everything is not listened to for longer.
+    if (!isKilled) silence?.refresh()
     events.output(source, bytes)
   }
   /** From now on the event loop reads this output. */
@@ -201,13 +204,15 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   /** Reads out what a program that has ended left in its pipes; an output that somebody else holds is left open. */
   const readOut = (): void => {
     const { readBuffer } = nursery
+    let reads = 0
     for (const source of [STDOUT, STDERR] as const) {
       for (
         let output = outputs[source];
-        output !== undefined && output.stream === undefined && !paused[source];
+        output !== undefined && output.stream === undefined && !paused[source] && reads < READ_OUT_READS;
       ) {
         const state = stateOf(output)
         if ((state & POLLIN) !== 0) {
+          reads++
           const count = Number(libc.read(output.descriptor, readBuffer, BigInt(readBuffer.length)))
           if (count > 0) deliver(source, readBuffer.subarray(0, count))
           else break
@@ -290,6 +295,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       return libc.kill(-pid, number) === 0
     },
     killTree() {
+      isKilled = true
       if (phase === 'starting') killEarly = true
       else if (pid > 0) killTree(syscalls, pid, status === undefined)
     },

@@ -7,7 +7,8 @@
 
 import { Socket } from 'node:net'
 import { SassError } from '../errors.ts'
-import { STDIN_QUEUE_BYTES } from '../limits.ts'
+import { PIPE_READ_BYTES, STDIN_QUEUE_BYTES } from '../limits.ts'
+import { createStdinQueue } from './stdin-queue.ts'
 import { F_DUPFD_CLOEXEC, O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
 
 /** Where the bytes for a program go in; a terminal is one as well. */
@@ -68,37 +69,60 @@ export function openPipes(count: number, syscalls: Syscalls): readonly Pipe[] | 
  * `write` throws SassError INTERNAL for a writer that goes on and on after a `false`.
  */
 export function pipeInput(descriptor: number, drained: () => void, syscalls: Syscalls): Input {
+  const queue = createStdinQueue()
   let socket: Socket | undefined
   let open = true
+  let inFlightBytes = 0
+  let isAwaited = false
   const openSocket = (): Socket => {
     const made = new Socket({ fd: descriptor, readable: false, writable: true })
-    made.on('drain', drained)
     // EPIPE: nobody reads any more.
     made.on('error', () => {
       open = false
+      queue.clear()
       drained()
     })
     return made
+  }
+  /** One piece at a time: what comes meanwhile is put together. */
+  const send = (into: Socket): void => {
+    const piece = queue.peek()
+    inFlightBytes = piece?.length ?? 0
+    if (piece !== undefined) {
+      queue.consume(piece.length)
+      into.write(piece, (error) => {
+        if (!error) send(into)
+      })
+      return
+    }
+    if (!open) into.end()
+    if (!isAwaited) return
+    isAwaited = false
+    drained()
   }
   return {
     write(bytes) {
       if (!open || bytes.length === 0) return true
       socket ??= openSocket()
-      if (socket.writableLength > STDIN_QUEUE_BYTES) {
+      if (inFlightBytes + queue.bytes > STDIN_QUEUE_BYTES) {
         throw new SassError(
           'INTERNAL',
           'More was written to stdin than its queue may hold, so the writer does not wait; wait for stdinDrained.',
         )
       }
-      return socket.write(bytes)
+      queue.push(bytes)
+      if (inFlightBytes === 0) send(socket)
+      isAwaited = inFlightBytes + queue.bytes >= PIPE_READ_BYTES
+      return !isAwaited
     },
     end() {
       if (!open) return
       open = false
       if (socket === undefined) syscalls.libc.close(descriptor)
-      else socket.end()
+      else if (inFlightBytes === 0) socket.end()
     },
     close() {
+      queue.clear()
       if (socket !== undefined) socket.destroy()
       else if (open) syscalls.libc.close(descriptor)
       open = false

@@ -12,6 +12,7 @@ import { ReadStream } from 'node:tty'
 import { SassError } from '../errors.ts'
 import { STDIN_QUEUE_BYTES, TERMINAL_WRITE_RETRY_MS } from '../limits.ts'
 import type { Input } from './pipes.node.ts'
+import { createStdinQueue } from './stdin-queue.ts'
 import {
   ERRNO,
   F_DUPFD_CLOEXEC,
@@ -82,8 +83,7 @@ export function openTerminal(
     libc.tcsetattr(descriptor, TCSANOW, modes)
   }
 
-  const queue: Uint8Array[] = []
-  let queuedBytes = 0
+  const queue = createStdinQueue()
   let lineBegun = false
   let closed = false
   let readerOpen = false
@@ -96,7 +96,7 @@ export function openTerminal(
   /** Writes until the kernel takes no more. True when the queue is empty. */
   const flush = (): boolean => {
     retry = undefined
-    for (let bytes = queue[0]; bytes !== undefined && !closed; bytes = queue[0]) {
+    for (let bytes = queue.peek(); bytes !== undefined && !closed; bytes = queue.peek()) {
       const taken = syscalls.checked(Number(libc.write(descriptor, bytes, BigInt(bytes.length))))
       if (taken === -ERRNO.EAGAIN || taken === -ERRNO.EINTR || taken === 0) {
         retry = setTimeout(() => {
@@ -105,17 +105,14 @@ export function openTerminal(
         return false
       }
       // Any other error is the end of the terminal, which the reader tells.
-      const gone = taken < 0 ? bytes.length : taken
-      queuedBytes -= gone
-      if (gone === bytes.length) queue.shift()
-      else queue[0] = bytes.subarray(gone)
+      queue.consume(taken < 0 ? bytes.length : taken)
     }
     return true
   }
   const write = (bytes: Uint8Array): boolean => {
     const last = bytes[bytes.length - 1]
     if (closed || last === undefined) return true
-    if (queuedBytes > STDIN_QUEUE_BYTES) {
+    if (queue.bytes > STDIN_QUEUE_BYTES) {
       throw new SassError(
         'INTERNAL',
         'More was typed into a terminal that had asked to wait; wait for it to drain.',
@@ -123,7 +120,6 @@ export function openTerminal(
     }
     lineBegun = !LINE_ENDS.includes(last)
     queue.push(bytes)
-    queuedBytes += bytes.length
     return retry === undefined && flush()
   }
 
@@ -155,7 +151,7 @@ export function openTerminal(
       if (closed) return
       closed = true
       clearTimeout(retry)
-      queue.length = 0
+      queue.clear()
       libc.close(descriptor)
       if (!readerOpen) libc.close(master)
     },

@@ -4,7 +4,7 @@
  * Results follow the kernel's convention: a failure is `-errno`, read before anything else runs.
  * Refuses a Node without FFI, a C library without the functions named below, and any other machine than
  * x86-64 and AArch64, each as RUNTIME_UNSUITABLE.
- * Sources: POSIX.1-2024, glibc 2.28 and later, Linux asm/unistd_64.h and asm-generic/unistd.h.
+ * Sources: POSIX.1-2024, glibc 2.29 and later, Linux asm/unistd_64.h and asm-generic/unistd.h.
  * @module
  */
 

@@ -8,14 +8,12 @@
 import type { CborValue } from '../base/cbor.ts'
 import type { Ring } from '../base/ring.ts'
 import { CODES } from '../errors.ts'
-import { CHUNK_BYTES } from '../limits.ts'
+import { CHUNK_BYTES, UNARY_INLINE_BYTES } from '../limits.ts'
 import { type OutputSource, STDERR, STDOUT } from '../ports.ts'
-import { executeResponse, SYSTEM, streamResponse } from '../wire/messages.ts'
+import { SYSTEM } from '../wire/frame.ts'
+import { executeResponse, streamResponse } from '../wire/messages.ts'
 import type { Execution, Executions, Watcher } from './executions.ts'
 import type { Peer } from './peer.ts'
-
-/** A unary answer that fits one frame with its head goes as one END. */
-const UNARY_INLINE_BYTES = 61_440
 
 export type Attachment = Watcher & {
   /** Credit or buffers came: go on. */

@@ -60,6 +60,9 @@ export function execute(peer: Peer, call: Call): void {
   if (known !== undefined) return attach(peer, call, request, known)
   if (request.is_reattach) {
     if (request.execution_id === undefined) return mistake(peer, call, 'execution_id is missing')
+    const action: Action = { kind: 'attach', executionId: encodeHex(request.execution_id) }
+    const verdict = peer.decide(requestFacts(call), action)
+    if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
     return peer.connection.fail(
       call.streamId,
       'PROCESS_NOT_FOUND',

@@ -87,6 +87,8 @@ export type Executions = {
   cancel(execution: Execution, warrant: Warrant, action: Action): boolean
   list(owner: string | undefined): Execution[]
   runningOf(owner: string): number
+  /** What the owner takes up: executions that run, and ended ones whose output somebody has yet to take. */
+  slotsOf(owner: string): number
   readonly running: number
   readonly free: number
   /** At the end of the daemon: TERM to all, or KILL. */
@@ -284,7 +286,11 @@ export function createExecutions({ spawner, clock, rings, ended, begun }: Execut
     watch(execution, watcher) {
       const previous = execution.watcher
       execution.watcher = watcher
-      if (previous !== watcher) previous?.replaced()
+      if (previous === watcher) return
+      previous?.replaced()
+      // What the previous one could not take is no reason to hold the process back for this one.
+      setHeld(execution, STDOUT, false)
+      setHeld(execution, STDERR, false)
     },
     leave(execution, watcher) {
       if (execution.watcher !== watcher) return
@@ -306,6 +312,12 @@ export function createExecutions({ spawner, clock, rings, ended, begun }: Execut
     list: (owner) =>
       [...executions.values()].filter((execution) => owner === undefined || execution.owner === owner),
     runningOf: (owner) => runningByOwner.get(owner) ?? 0,
+    slotsOf(owner) {
+      let slots = runningByOwner.get(owner) ?? 0
+      for (const execution of withIdleRings)
+        if (execution.owner === owner && execution.watcher !== undefined) slots++
+      return slots
+    },
     get running() {
       return running
     },

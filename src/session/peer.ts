@@ -15,9 +15,11 @@ import type {
   TransportFacts,
 } from '../defense/facts.ts'
 import type { Verdict } from '../defense/verdict.ts'
+import { SassError } from '../errors.ts'
 import {
   CHANNEL_BINDING_BYTES,
   CHANNEL_BINDING_LABEL,
+  END_LINGER_MS,
   KEEPALIVE_UNANSWERED,
   OPERATOR_METHODS_FROM,
   OPERATOR_METHODS_TO,
@@ -124,6 +126,9 @@ export function createPeer(
   let lastReceivedMs = rooms.clock.monotonicMs()
   let unanswered = 0
   let isReadingPaused = false
+  // Since when the other side has been waited for after our orderly end; and whether the session ends with that.
+  let endedAtMs: number | undefined
+  let destroysSession = false
 
   const connection = createConnection('daemon', (frame) => transport.write(frame), takeGuarded)
 
@@ -166,16 +171,32 @@ export function createPeer(
     for (const user of [...users.values()]) user.leave()
     users.clear()
     wantsBuffer.clear()
-    if (session !== undefined) {
-      session.isHeld = false
-      session.dismissHolder = undefined
-      session.lastSeenMs = rooms.clock.monotonicMs()
-    }
+  }
+
+  /** Gives the session's place away, unless another connection has it by now. */
+  function letGoOfSession(): void {
+    if (session === undefined || session.dismissHolder !== drop) return
+    session.isHeld = false
+    session.dismissHolder = undefined
+    session.lastSeenMs = rooms.clock.monotonicMs()
+    if (destroysSession && session.running === 0)
+      rooms.sessions.apply(session, 'destroyed', session.lastSeenMs)
   }
 
   function drop(): void {
     over()
+    letGoOfSession()
     transport.reset()
+  }
+
+  /**
+   * An orderly end. Until all of it is taken the connection keeps its session's place: what it holds of sockets and
+   * buffers is bounded by the number of sessions.
+   */
+  function finish(): void {
+    endedAtMs = rooms.clock.monotonicMs()
+    if (transport.waitingBytes === 0) letGoOfSession()
+    transport.end()
   }
 
   function refuse(verdict: Verdict, call: Call | undefined): void {
@@ -183,7 +204,7 @@ export function createPeer(
       if (call !== undefined) connection.fail(call.streamId, verdict.code ?? 'INTERNAL', verdict.reason)
       if (!verdict.ends) return
       over()
-      return transport.end()
+      return finish()
     }
     switch (verdict.response) {
       case 'EXECUTE':
@@ -209,6 +230,7 @@ export function createPeer(
         return holdViScreen(peer, call)
       case 'TARPIT':
         over()
+        letGoOfSession()
         tarpit = rooms.tarpits.hold(transport)
         return
       case 'DROP':
@@ -221,12 +243,16 @@ export function createPeer(
     try {
       take(event)
     } catch (cause) {
-      rooms.log.write('error', 'connection_failed', {
-        source: source.address,
-        reason: cause instanceof Error ? cause.message : 'unknown',
-      })
-      drop()
+      fail(cause)
     }
+  }
+
+  function fail(cause: unknown): void {
+    rooms.log.write('error', 'connection_failed', {
+      source: source.address,
+      reason: cause instanceof Error ? cause.message : 'unknown',
+    })
+    drop()
   }
 
   function take(event: ConnectionEvent): void {
@@ -281,10 +307,11 @@ export function createPeer(
         reason: cause instanceof Error ? cause.message : 'unknown',
       })
       if (caller === undefined) return drop()
+      const isTold = cause instanceof SassError && cause.code === 'PTY_UNAVAILABLE'
       connection.fail(
         call.streamId,
-        'SANDBOX_UNAVAILABLE',
-        'The device could not handle the request; nothing was done.',
+        isTold ? cause.code : 'SANDBOX_UNAVAILABLE',
+        isTold ? cause.message : 'The device could not handle the request; nothing was done.',
       )
       users.delete(call.streamId)
     }
@@ -362,7 +389,11 @@ export function createPeer(
       if (isOver) return
       lastReceivedMs = rooms.clock.monotonicMs()
       unanswered = 0
-      connection.receive(bytes)
+      try {
+        connection.receive(bytes)
+      } catch (cause) {
+        fail(cause)
+      }
       // A peer that asks and does not read must not make the answers pile up.
       if (!isOver && !isReadingPaused && transport.waitingBytes > SOCKET_HIGH_WATER_BYTES) {
         isReadingPaused = true
@@ -376,33 +407,40 @@ export function createPeer(
     },
     ended() {
       // What is over already may have given its session to another connection.
-      const isOrderly = !isOver && users.size === 0
+      destroysSession ||= !isOver && users.size === 0
       over()
-      if (isOrderly && session !== undefined && session.running === 0) {
-        rooms.sessions.apply(session, 'destroyed', rooms.clock.monotonicMs())
-      }
-      transport.end()
+      finish()
     },
     closed() {
       tarpit?.release()
       over()
+      letGoOfSession()
       gone()
     },
     tick(nowMs) {
+      if (endedAtMs !== undefined && nowMs - endedAtMs >= END_LINGER_MS) {
+        endedAtMs = undefined
+        return drop()
+      }
       if (isOver || caller === undefined) return
       if (nowMs - lastReceivedMs < rooms.settings.keepaliveMs * (unanswered + 1)) return
       if (unanswered++ < KEEPALIVE_UNANSWERED) return connection.ping()
       rooms.log.write('info', 'peer_lost', { source: source.address, agent: caller.name })
       drop()
     },
-    drain: () => connection.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.'),
+    drain() {
+      // Who has not authenticated is told nothing, not even this.
+      if (isOver) return
+      if (caller === undefined) return drop()
+      connection.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.')
+    },
     get hasOpenStreams() {
       for (const user of users.values()) if (user.isHeld !== true) return true
       return false
     },
     end() {
       over()
-      transport.end()
+      finish()
     },
     reset: drop,
   }

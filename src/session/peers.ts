@@ -14,7 +14,7 @@ export type Peers = Acceptor & {
   readonly size: number
   readonly waiting: number
   tick(): void
-  /** GOAWAY to everyone. */
+  /** GOAWAY to everyone who has authenticated; the rest, and who comes later, is reset. */
   drain(): void
   readonly openStreams: boolean
   endAll(): void
@@ -24,6 +24,7 @@ export type Peers = Acceptor & {
 export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolean): Peers {
   const gate = createGate()
   const handles = new Set<PeerHandle>()
+  let isDraining = false
 
   function factsAt(kind: Transport['kind'], address: string, change: Partial<Facts>): Facts {
     return {
@@ -56,6 +57,8 @@ export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolea
         const peer = createPeer(rooms, transport, arrived.source, place, () => handles.delete(peer))
         handle = peer
         handles.add(peer)
+        // Its handshake was under way when the daemon began to go down.
+        if (isDraining) peer.drain()
         return peer
       },
       failed(problem) {
@@ -83,7 +86,8 @@ export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolea
       for (const handle of handles) handle.tick(now)
     },
     drain() {
-      for (const handle of handles) handle.drain()
+      isDraining = true
+      for (const handle of [...handles]) handle.drain()
     },
     get openStreams() {
       for (const handle of handles) if (handle.hasOpenStreams) return true

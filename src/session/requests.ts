@@ -5,9 +5,10 @@
  * @module
  */
 import { encodeHex } from '../base/hex.ts'
+import { ADMIN_NAME } from '../base/name.ts'
 import { capabilityHash } from '../defense/capability.ts'
 import type { Action, RequestFacts } from '../defense/facts.ts'
-import { INITIAL_WINDOW_BYTES, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
+import { INITIAL_WINDOW_BYTES, LISTED_EXECUTIONS, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
 import type { AuthRequest } from '../wire/messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
@@ -52,7 +53,7 @@ function adminProof(peer: Peer): Proof {
   }
   return {
     ok: true,
-    caller: { name: 'admin', role: 'operator', capability: '', publicKey: new Uint8Array(0) },
+    caller: { name: ADMIN_NAME, role: 'operator', capability: '', publicKey: new Uint8Array(0) },
   }
 }
 
@@ -241,14 +242,15 @@ function answerReach(peer: Peer, call: Call, execution: Execution | undefined, d
 }
 
 const STATES = Object.freeze({ starting: 0, running: 1, finished: 2, not_started: 3 } as const)
-const SHOWN_EXECUTIONS = 128
+const SHOWN_COMMAND_CHARS = 64
 
 function summary(execution: Execution): m.ExecutionSummaryInput {
   const { exit } = execution
   return {
     execution_id: execution.idBytes,
     state: STATES[execution.state],
-    command: execution.command.slice(0, 64),
+    // Half a character at the cut would make the whole list impossible to send.
+    command: execution.command.slice(0, SHOWN_COMMAND_CHARS).replace(/[\ud800-\udbff]$/, ''),
     started_at: Math.floor(execution.startedAtMs / 1_000),
     ended_at: execution.endedAtMs === 0 ? undefined : Math.floor(execution.endedAtMs / 1_000),
     exit_code: exit?.kind === 'exited' ? exit.code : undefined,
@@ -265,7 +267,7 @@ function listExecutions(peer: Peer): ReturnType<typeof m.executionList.encode> {
   const all = peer.rooms.executions.list(
     peer.caller?.role === 'operator' ? undefined : (peer.caller?.name ?? ''),
   )
-  const executions = all.reverse().slice(0, SHOWN_EXECUTIONS).map(summary)
+  const executions = all.reverse().slice(0, LISTED_EXECUTIONS).map(summary)
   return m.executionList.encode({
     executions: executions as readonly m.ExecutionSummary[],
     total: all.length,

@@ -63,7 +63,7 @@ function ledgerFor(rooms: Rooms, facts: Facts): Ledger {
   return {
     tarpitsFree: rooms.tarpits.free,
     executionsFree: rooms.executions.free,
-    executionsOfCaller: rooms.executions.runningOf(caller) + (rooms.viHolds.get(caller) ?? 0),
+    executionsOfCaller: rooms.executions.slotsOf(caller) + (rooms.viHolds.get(caller) ?? 0),
     sessionsFree: rooms.sessions.hasRoom(),
   }
 }

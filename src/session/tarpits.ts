@@ -55,7 +55,8 @@ export function createTarpits(limits: TarpitLimits, clock: Clock, random: Random
 
     function drip(): void {
       if (left-- <= 0) {
-        release()
+        // Its end is not read, so that it is not waited for either.
+        cancel = clock.after(limits.sendTimeoutMs, letGo)
         return transport.end()
       }
       cancel = clock.after(limits.sendTimeoutMs, letGo)

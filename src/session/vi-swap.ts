@@ -7,7 +7,8 @@
 import { viScreen } from '../defense/vi-screen.ts'
 import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES } from '../limits.ts'
 import { STDOUT } from '../ports.ts'
-import { SYSTEM, streamResponse } from '../wire/messages.ts'
+import { SYSTEM } from '../wire/frame.ts'
+import { streamResponse } from '../wire/messages.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
 
 /** Holds the stream of `call` until `vi_swap.hold_seconds` are over, the peer leaves it or the connection ends. */

@@ -1,6 +1,6 @@
 /**
- * One connection without a socket: bytes go in, events and bytes to send come out. It knows which frame is allowed
- * in which phase (a table), keeps streams and credit, and reads every payload by its method's schema. It knows no
+ * One connection without a socket: bytes go in, events and bytes to send come out. It lets in what
+ * phases.ts allows, keeps streams and credit, and reads every payload by its method's schema. It knows no
  * sessions, no time and no meaning: who calls it decides. After a fatal event it takes nothing and sends nothing.
  * Rules: docs/protocol.md, sections 1 and 2.
  * @module
@@ -16,75 +16,12 @@ import {
   UNAUTHENTICATED_TOTAL_BYTES,
 } from '../limits.ts'
 import { createDeframer } from './deframer.ts'
-import {
-  asUnsigned,
-  type CopyOut,
-  encodeFrame,
-  encodeOutputFrame,
-  type Frame,
-  type KindName,
-  readFrame,
-} from './frame.ts'
+import { asUnsigned, type CopyOut, encodeFrame, encodeOutputFrame, type Frame, readFrame } from './frame.ts'
 import { type Status, status } from './messages.ts'
 import { type Method, methodByNumber } from './methods.ts'
+import { PHASES, type Phase, type Role } from './phases.ts'
 import { type AnyMessage, type Problem, readMessage } from './schema.ts'
 import { createStreams, type Stream } from './streams.ts'
-
-export type Role = 'daemon' | 'client'
-/** `silent`: not authenticated. `open`: authenticated. `draining`: GOAWAY was sent or received. */
-export type Phase = 'silent' | 'open' | 'draining' | 'dead'
-
-/** What a kind is when it arrives: taken, or answered with STATUS 107 (a race that the peer cannot see). */
-type Rule = 'take' | 'refuse'
-type PhaseTable = Readonly<Record<Exclude<Phase, 'dead'>, Readonly<Partial<Record<KindName, Rule>>>>>
-
-/** Absent is fatal. Every cell of it is tested. */
-export const PHASES: Readonly<Record<Role, PhaseTable>> = Object.freeze({
-  daemon: {
-    silent: { OPEN: 'take', MSG: 'take', END: 'take', RESET: 'take' },
-    open: {
-      OPEN: 'take',
-      MSG: 'take',
-      END: 'take',
-      CREDIT: 'take',
-      RESET: 'take',
-      PING: 'take',
-      PONG: 'take',
-    },
-    draining: {
-      OPEN: 'refuse',
-      MSG: 'take',
-      END: 'take',
-      CREDIT: 'take',
-      RESET: 'take',
-      PING: 'take',
-      PONG: 'take',
-    },
-  },
-  client: {
-    silent: { MSG: 'take', END: 'take', STATUS: 'take', GOAWAY: 'take' },
-    open: {
-      MSG: 'take',
-      END: 'take',
-      STATUS: 'take',
-      CREDIT: 'take',
-      RESET: 'take',
-      PING: 'take',
-      PONG: 'take',
-      GOAWAY: 'take',
-    },
-    draining: {
-      MSG: 'take',
-      END: 'take',
-      STATUS: 'take',
-      CREDIT: 'take',
-      RESET: 'take',
-      PING: 'take',
-      PONG: 'take',
-      GOAWAY: 'take',
-    },
-  },
-} as const)
 
 export type ReadPayload =
   | { readonly ok: true; readonly value: unknown }

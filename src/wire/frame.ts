@@ -107,6 +107,9 @@ export function encodeFrame(
   return enframe(encodeCbor(body))
 }
 
+/** The `source` of a StreamResponse that carries no output; 0 and 1 are STDOUT and STDERR of ports.ts. */
+export const SYSTEM = 2
+
 /** What an output frame takes around its data: frame head, body, map, source, data head and offset at their largest. */
 export const OUTPUT_FRAME_HEAD_BYTES = 5 + 1 + 9 + 1 + 1 + 2 + 1 + 5 + 1 + 9
 

@@ -13,6 +13,7 @@ import {
   EXECUTION_ID_BYTES,
   FRAME_BYTES,
   PATH_BYTES,
+  TIMEOUT_MAX_SECONDS,
   UNARY_OUTPUT_BYTES,
 } from '../limits.ts'
 import {
@@ -74,7 +75,7 @@ export const executeRequest = message('ExecuteRequest', {
   accept: defaulted(16, unsigned(0xff), 0, 'bit 0: zstd data'),
   declared_goal: optional(17, sentence),
   tail: optional(18, unsigned(), 'start at most this many bytes before the end of each stream'),
-  timeout_seconds: optional(19, unsigned(31_536_000)),
+  timeout_seconds: optional(19, unsigned(TIMEOUT_MAX_SECONDS)),
 })
 
 export const finding = message('Finding', {
@@ -108,9 +109,6 @@ export const streamResponse = message('StreamResponse', {
   encoding: defaulted(17, unsigned(1), 0, '1: data is zstd'),
   code: optional(18, unsigned(UINT16), 'of section 7'),
 })
-
-/** The `source` of messages that carry no output: 0 and 1 are STDOUT and STDERR of ports.ts. */
-export const SYSTEM = 2
 
 export const stdinChunk = message('StdinChunk', {
   data: optional(1, borrowedBytes(CHUNK_BYTES)),

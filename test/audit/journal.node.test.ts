@@ -16,8 +16,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openJournal, verifyRecord } from '../../src/audit/journal.node.ts'
+import { openJournal } from '../../src/audit/journal.node.ts'
 import { canonicalize } from '../../src/base/canonical-json.ts'
+import { verifyWith } from '../../src/base/ed25519.node.ts'
 import { publicKeyOf } from '../../src/base/sign.ts'
 import type { Json } from '../../src/base/strict-json.ts'
 import { AUDIT_LINE_BYTES } from '../../src/limits.ts'
@@ -78,10 +79,10 @@ t.test(
     journal.close()
     for (const { chain_hash, signature } of linesOf(directory)) {
       const [hash, signed] = [Buffer.from(chain_hash, 'hex'), Buffer.from(signature, 'hex')]
-      t.ok(verifyRecord(journal.publicKey, hash, signed))
+      t.ok(verifyWith(journal.publicKey, hash, signed))
       signed[7] = (signed[7] ?? 0) ^ 1
-      t.notOk(verifyRecord(journal.publicKey, hash, signed))
-      t.notOk(verifyRecord(publicKeyOf(new Uint8Array(32).fill(5)), hash, Buffer.from(signature, 'hex')))
+      t.notOk(verifyWith(journal.publicKey, hash, signed))
+      t.notOk(verifyWith(publicKeyOf(new Uint8Array(32).fill(5)), hash, Buffer.from(signature, 'hex')))
     }
   },
 )

@@ -88,5 +88,5 @@ t.test('tells system errors from others and says what they mean', async (t) => {
   }
   t.equal(errnoOf(new Error('x')), undefined)
   t.equal(errnoOf('ENOENT'), undefined)
-  t.equal(errnoText('ESTALE'), 'ESTALE')
+  t.equal(errnoText('ESTALE'), 'the system says ESTALE')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isWithin, resolvePath } from '../../src/base/lexical-path.ts'
+import { baseName, isWithin, resolvePath } from '../../src/base/lexical-path.ts'
 
 t.test('joins a relative path to its directory and removes . and .. as text', async (t) => {
   t.equal(resolvePath('/etc/sass-edge', 'state'), '/etc/sass-edge/state')
@@ -16,4 +16,11 @@ t.test('a directory contains itself and what lies beneath, not its namesakes', a
   t.ok(isWithin('/', '/anything'))
   t.notOk(isWithin('/work', '/works'))
   t.notOk(isWithin('/work/a', '/work'))
+})
+
+t.test('a base name is what follows the last slash', async (t) => {
+  t.equal(baseName('/usr/bin/env'), 'env')
+  t.equal(baseName('env'), 'env')
+  t.equal(baseName('./a/'), '')
+  t.equal(baseName(''), '')
 })

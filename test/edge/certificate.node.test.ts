@@ -15,7 +15,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
-import { ensureCertificate, spkiFingerprint } from '../../src/edge/certificate.node.ts'
+import { deviceFingerprint } from '../../src/base/fingerprint.node.ts'
+import { ensureCertificate } from '../../src/edge/certificate.node.ts'
 import { asSassError, type Code } from '../../src/errors.ts'
 
 const commonName = 'sass-edge'
@@ -67,9 +68,8 @@ t.test('makes a small self-signed Ed25519 certificate at the first start, and ke
   t.equal(certificate.checkIP('127.0.0.1'), '127.0.0.1')
   t.equal(certificate.validFromDate.getTime(), 0, 'valid for a board whose clock starts in 1970')
   t.equal(certificate.validToDate.getUTCFullYear(), 9999)
-  t.equal(spkiFingerprint(certificate), `sha256:${Buffer.from(first.spkiSha256).toString('base64url')}`)
-  t.equal(spkiFingerprint(first.certificatePem), spkiFingerprint(certificate.raw))
-  t.match(spkiFingerprint(certificate), /^sha256:[A-Za-z0-9_-]{43}$/)
+  t.equal(first.fingerprint, deviceFingerprint(certificate))
+  t.match(first.fingerprint, /^sha256:[A-Za-z0-9_-]{43}$/)
 
   const second = await ensureCertificate(files.key, files.certificate, { commonName: 'another' })
   t.strictSame(second, { ...first, created: false })
@@ -95,7 +95,7 @@ t.test('the pair that it makes serves TLS 1.3 to a client that verifies the name
   await once(client, 'secureConnect')
   t.equal(client.authorized, true)
   const seen = client.getPeerX509Certificate()
-  t.equal(seen === undefined ? '' : spkiFingerprint(seen), spkiFingerprint(made.certificatePem))
+  t.equal(seen === undefined ? '' : deviceFingerprint(seen), made.fingerprint)
   client.destroy()
   server.close()
 })
@@ -113,7 +113,7 @@ t.test('a key that lost its certificate keeps its pin', async (t) => {
   writeFileSync(files.key, before.keyPem, { mode: 0o600 })
   const after = await ensureCertificate(files.key, files.certificate, { commonName })
   t.equal(after.created, true)
-  t.strictSame(after.spkiSha256, before.spkiSha256)
+  t.equal(after.fingerprint, before.fingerprint)
   t.not(after.certificatePem, before.certificatePem)
 })
 
@@ -136,12 +136,11 @@ t.test(
       child.kill('SIGKILL')
       await once(child, 'exit')
       const pinned = existsSync(files.certificate)
-        ? spkiFingerprint(readFileSync(files.certificate))
+        ? deviceFingerprint(new X509Certificate(readFileSync(files.certificate)))
         : undefined
       const identity = await ensureCertificate(files.key, files.certificate, { commonName })
       t.ok(new X509Certificate(identity.certificatePem).raw.length > 0)
-      if (pinned !== undefined)
-        t.equal(spkiFingerprint(identity.certificatePem), pinned, 'a certificate that was there stays')
+      if (pinned !== undefined) t.equal(identity.fingerprint, pinned, 'a certificate that was there stays')
     }
   },
 )
@@ -248,8 +247,8 @@ t.test('follows symbolic links, as certificate tools leave them', async (t) => {
   symlinkSync(archive.key, live.key)
   symlinkSync(archive.certificate, live.certificate)
   t.strictSame(
-    (await ensureCertificate(live.key, live.certificate, { commonName })).spkiSha256,
-    made.spkiSha256,
+    (await ensureCertificate(live.key, live.certificate, { commonName })).fingerprint,
+    made.fingerprint,
   )
 })
 

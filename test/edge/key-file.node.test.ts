@@ -39,12 +39,6 @@ t.test(
   },
 )
 
-t.test('RFC 8032 section 7.1, test 1: the public key of its seed', async (t) => {
-  const seed = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex')
-  const expected = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'
-  t.equal(Buffer.from(publicKeyOf(seed)).toString('hex'), expected)
-})
-
 t.test('two pairs differ', async (t) => {
   t.not(
     Buffer.from(generateKeyPair().seed).toString('hex'),

@@ -100,7 +100,14 @@ t.test(
       { check: 'tls.key', remedy: /put the key back/ },
     ])
     t.match(await failures(configOf(directory, { tls: { client_ca: 'none.pem' } })), [
-      { check: 'tls.client_ca' },
+      {
+        check: 'tls.client_ca',
+        detail: /none\.pem cannot be read, since it does not exist/,
+        remedy: /or set/,
+      },
+    ])
+    t.match(await failures(configOf(directory, { tls: { client_ca: 'state/tls.crt' } })), [
+      { check: 'tls.client_ca', detail: /holds no certificate/ },
     ])
   },
 )

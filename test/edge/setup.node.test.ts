@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'no
 import { join } from 'node:path'
 import t from 'tap'
 import { encodeBase64Url } from '../../src/base/base64.ts'
+import { publicKeyOf } from '../../src/base/ed25519.node.ts'
 import { loadConfig } from '../../src/edge/config-file.node.ts'
 import { readPrivateKey, readPublicKey } from '../../src/edge/key-file.node.ts'
 import { makeInstallation } from '../../src/edge/setup.node.ts'

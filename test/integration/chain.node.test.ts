@@ -7,8 +7,7 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { chainHash, GENESIS, readRecord } from '../../src/audit/chain.ts'
-import { verifyRecord } from '../../src/audit/journal.node.ts'
-import { publicKeyOf } from '../../src/base/ed25519.node.ts'
+import { publicKeyOf, verifyWith } from '../../src/base/ed25519.node.ts'
 import { install, sassEdge, startDaemon } from './daemon.node.ts'
 
 const journal = (directory: string): string => join(directory, '.sass-edge/state/audit/audit.jsonl')
@@ -26,7 +25,7 @@ function breaks(directory: string): string[] {
     if (record === undefined) return [...found, `line ${index + 1} is no record`]
     const { hash } = chainHash(previous, record.event, record.timestamp, sha256)
     if (!Buffer.from(hash).equals(record.hash)) found.push(`line ${index + 1} does not follow`)
-    if (!verifyRecord(publicKey, record.hash, record.signature)) found.push(`line ${index + 1} is not signed`)
+    if (!verifyWith(publicKey, record.hash, record.signature)) found.push(`line ${index + 1} is not signed`)
     if (record.event['seq'] !== index + 1)
       found.push(`line ${index + 1} has number ${String(record.event['seq'])}`)
     previous = Buffer.from(record.hash).toString('hex')

@@ -223,7 +223,7 @@ t.test('the audit holds every execution and never a word of a command (SS-51)', 
   const count = (): number => daemon.audit().filter(({ type }) => type === 'execution_ended').length
   const before = count()
   await sh(`echo ${marker}; exit 3`)
-  t.equal(count(), before + 1)
+  await until('the record of its end', () => count() === before + 1)
   t.match(
     daemon.audit().findLast(({ type }) => type === 'execution_ended'),
     { exit_code: 3, agent: 'agent' },

@@ -88,6 +88,23 @@ t.test('without a channel binding nobody is let in', (t) => {
   t.end()
 })
 
+t.test(
+  'where clients show certificates, the name in it is the only one that the key may be used with',
+  (t) => {
+    const shown = (name: string, asked = request()) =>
+      checkProof(asked, identities, BINDING, verifyEd25519, name)
+    t.match(shown('bot'), { ok: true, caller: { name: 'bot' } })
+    for (const name of ['boss', 'Bot', 'bot ', ''])
+      t.match(shown(name), { ok: false, code: 'TLS_CLIENT_CERT_INVALID' }, JSON.stringify(name))
+    t.match(shown('boss', request({ agent_name: 'boss', seed: 1 })), {
+      ok: false,
+      code: 'AUTH_KEY_NOT_FOUND',
+    })
+    t.notMatch(JSON.stringify(shown('evil')), /evil/, 'the reason does not repeat what a peer sent')
+    t.end()
+  },
+)
+
 t.test('reasons name the agent of the list, never what the peer sent', (t) => {
   const evil = 'x\u001b[2Jevil'
   const proof = check(request({ agent_name: evil }))

@@ -67,6 +67,12 @@ t.test(
       peers.every((peer) => peer.writes.every(({ bytes }) => bytes === frame)),
       'always the same object',
     )
+    t.equal(tarpits.held, 32, 'their ends are waited for')
+    clock.pass(DEFAULTS.sendTimeoutMs)
+    t.ok(
+      peers.every((peer) => peer.deeds.at(-1) === 'reset'),
+      'and not for long',
+    )
     t.strictSame([tarpits.held, tarpits.free, clock.timers], [0, 32, 0])
     t.end()
   },

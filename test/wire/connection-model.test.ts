@@ -4,14 +4,10 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  type Connection,
-  type ConnectionEvent,
-  createConnection,
-  type Role,
-} from '../../src/wire/connection.ts'
+import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
 import { executeRequest, fileChunk, stdinChunk, streamResponse } from '../../src/wire/messages.ts'
 import { methodNamed } from '../../src/wire/methods.ts'
+import type { Role } from '../../src/wire/phases.ts'
 
 type Step = {
   readonly does: 'open' | 'send' | 'end' | 'reset' | 'fail' | 'grant' | 'ping' | 'go away' | 'deliver'

@@ -7,16 +7,11 @@ import {
   UNAUTHENTICATED_FRAME_BYTES,
   UNAUTHENTICATED_TOTAL_BYTES,
 } from '../../src/limits.ts'
-import {
-  type Connection,
-  type ConnectionEvent,
-  createConnection,
-  PHASES,
-  type Role,
-} from '../../src/wire/connection.ts'
+import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
 import { encodeFrame, KIND, type KindName } from '../../src/wire/frame.ts'
 import { executeRequest, fileChunk, status, stdinChunk, streamResponse } from '../../src/wire/messages.ts'
 import { methodNamed } from '../../src/wire/methods.ts'
+import { PHASES, type Role } from '../../src/wire/phases.ts'
 import { fromHex } from '../base/cbor-values.ts'
 
 type LivePhase = keyof (typeof PHASES)['daemon']

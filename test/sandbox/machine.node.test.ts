@@ -1,0 +1,186 @@
+/**
+ * The numbers that the kernel and the C library fix, as the source has them, against the C headers of both machines:
+ * flags, system calls, errors, sizes and places in structures. A compiler translates the headers to assembly and
+ * nothing is run, so one machine can check the numbers of the other where its cross compiler is installed.
+ * Every number at the top of these files has to be a name of the headers or be named here with what it stands for.
+ * Sources: the headers named in PROLOGUE, as the system's packages libc6-dev and linux-libc-dev bring them.
+ * @module
+ */
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+
+const SOURCE = join(import.meta.dirname, '../../src')
+const FILES: readonly string[] = [
+  'sandbox/syscalls.node.ts',
+  'sandbox/launcher-thread.node.ts',
+  'sandbox/pty.node.ts',
+  'sandbox/child.node.ts',
+  'cli/raw-terminal.node.ts',
+  'edge/peer-user.node.ts',
+  'edge/file-lock.node.ts',
+  'edge/allocator.node.ts',
+]
+
+const PROLOGUE = `#define _GNU_SOURCE
+${[
+  'errno.h fcntl.h malloc.h poll.h sched.h signal.h spawn.h stddef.h termios.h unistd.h',
+  'sys/file.h sys/ioctl.h sys/prctl.h sys/socket.h sys/syscall.h sys/wait.h linux/capability.h',
+]
+  .join(' ')
+  .split(' ')
+  .map((header) => `#include <${header}>`)
+  .join('\n')}
+#if __has_include(<linux/close_range.h>)
+#include <linux/close_range.h>
+#endif
+#define TELL(name, value) __asm__("->" name " %0" : : "i"((long)(value)));
+void tell(void) {
+`
+
+/** Names of this source: the C expression that they have to equal. */
+const EXACT: Readonly<Record<string, string>> = {
+  LAST_DESCRIPTOR: '~0U',
+  CAPABILITY_VERSION_3: '_LINUX_CAPABILITY_VERSION_3',
+  CAPABILITY_HEADER_BYTES: 'sizeof(struct __user_cap_header_struct)',
+  CAPABILITY_DATA_WORDS: '_LINUX_CAPABILITY_U32S_3 * sizeof(struct __user_cap_data_struct) / 4',
+  CAPABILITIES_MAX: '32 * _LINUX_CAPABILITY_U32S_3',
+  SIGNAL_MAX: '_NSIG - 1',
+  END_OF_TRANSMISSION: 'CEOF',
+  STDIN_FD: 'STDIN_FILENO',
+  OUTPUT_FLAGS: 'offsetof(struct termios, c_oflag) / 4',
+  UCRED_BYTES: 'sizeof(struct ucred)',
+  UID_AT: 'offsetof(struct ucred, uid)',
+}
+/** Buffers that the C library writes into: what they have to hold. */
+const AT_LEAST: Readonly<Record<string, string>> = {
+  TERMIOS_BYTES: 'sizeof(struct termios)',
+  SPAWN_ATTRIBUTES_BYTES: 'sizeof(posix_spawnattr_t)',
+  SPAWN_FILE_ACTIONS_BYTES: 'sizeof(posix_spawn_file_actions_t)',
+  SIGNAL_SET_BYTES: 'sizeof(sigset_t)',
+}
+/** Our own choice, which no header knows. */
+const OURS: readonly string[] = ['SLAVE_PATH_BYTES', 'WAKE_BYTES', 'MMAP_THRESHOLD_BYTES']
+/** Not in the headers of a Linux before 5.11. */
+const RECENT: readonly string[] = ['CLOSE_RANGE_CLOEXEC', 'SYS_close_range']
+/** What the source takes for granted about structures and types, without a name. */
+const LAYOUTS: readonly (readonly [expression: string, value: number])[] = [
+  ['sizeof(struct pollfd)', 8],
+  ['offsetof(struct pollfd, fd)', 0],
+  ['offsetof(struct pollfd, events)', 4],
+  ['offsetof(struct pollfd, revents)', 6],
+  ['sizeof(struct winsize)', 8],
+  ['offsetof(struct winsize, ws_row)', 0],
+  ['offsetof(struct winsize, ws_col)', 2],
+  ['offsetof(struct termios, c_iflag)', 0],
+  ['offsetof(struct __user_cap_data_struct, inheritable)', 8],
+  ['sizeof(void *)', 8],
+  ['sizeof(size_t)', 8],
+  ['sizeof(nfds_t)', 8],
+  ['sizeof(long)', 8],
+  ['sizeof(int)', 4],
+  ['sizeof(short)', 2],
+  ['sizeof(pid_t)', 4],
+  ['sizeof(mode_t)', 4],
+  ['sizeof(socklen_t)', 4],
+  ['__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__', 1],
+]
+
+const MACHINES = [
+  { machine: 'x64', compiler: 'x86_64-linux-gnu-gcc' },
+  { machine: 'arm64', compiler: 'aarch64-linux-gnu-gcc' },
+] as const
+
+const NUMBER = String.raw`-?(?:0x[\da-f_]+|0o[0-7_]+|[\d_]+)`
+
+function numberOf(text: string): number {
+  const digits = text.replaceAll('_', '')
+  return digits.startsWith('-') ? -Number(digits.slice(1)) : Number(digits)
+}
+
+/** Every `NAME = number` at the top of a file; what is a list or text is not a number of the kernel's. */
+function constantsOf(file: string): Map<string, number> {
+  const text = readFileSync(join(SOURCE, file), 'utf8')
+  const found = text.matchAll(new RegExp(`^(?:export )?const ([A-Z][A-Z0-9_]*) = (${NUMBER})n?$`, 'gm'))
+  return new Map([...found].map(([, name = '', value = '']) => [name, numberOf(value)]))
+}
+
+/** The entries `name: number` between `opening` and the next closing brace of syscalls.node.ts. */
+function tableOf(opening: string, prefix: string): Map<string, number> {
+  const text = readFileSync(join(SOURCE, 'sandbox/syscalls.node.ts'), 'utf8')
+  const start = text.indexOf(opening)
+  const block = start < 0 ? '' : text.slice(start + opening.length, text.indexOf('}', start))
+  const found = block.matchAll(new RegExp(`(\\w+): (${NUMBER})`, 'g'))
+  return new Map([...found].map(([, name = '', value = '']) => [prefix + name, numberOf(value)]))
+}
+
+/** What the headers say: by name for `names`, where they know it, and by place for `expressions`. */
+function askHeaders(
+  compiler: string,
+  names: readonly string[],
+  expressions: readonly string[],
+): { readonly named: Map<string, number>; readonly values: number[] } | undefined {
+  const program = `${PROLOGUE}${names.map((name) => `#ifdef ${name}\nTELL("${name}", ${name})\n#endif\n`).join('')}${expressions
+    .map((expression, index) => `TELL("${index}", ${expression})\n`)
+    .join('')}}\n`
+  const run = spawnSync(compiler, ['-x', 'c', '-S', '-o', '-', '-'], { input: program, encoding: 'utf8' })
+  if (run.error !== undefined) return undefined
+  if (run.status !== 0) throw new Error(`${compiler}: ${run.stderr}`)
+  const told = new Map(
+    [...run.stdout.matchAll(/->(\w+) [$#]?(-?\d+)/g)].map(([, name = '', value = '']) => [
+      name,
+      Number(value),
+    ]),
+  )
+  return { named: told, values: expressions.map((_, index) => told.get(String(index)) ?? Number.NaN) }
+}
+
+for (const { machine, compiler } of MACHINES) {
+  t.test(`the numbers of the source are those of the C headers on ${machine}`, (t) => {
+    const constants = FILES.map((file) => ({ file, numbers: constantsOf(file) }))
+    const systemCalls = tableOf(`${machine}: {`, 'SYS_')
+    const errors = tableOf('ERRNO = Object.freeze({', '')
+    t.ok(systemCalls.size > 0 && errors.size > 0, 'both tables are found')
+    for (const { file, numbers } of constants) t.ok(numbers.size > 0, `${file} has numbers`)
+
+    const own = (name: string): boolean => name in EXACT || name in AT_LEAST || OURS.includes(name)
+    const all = [
+      ...constants,
+      { file: 'SYSCALL_NUMBERS', numbers: systemCalls },
+      { file: 'ERRNO', numbers: errors },
+    ]
+    const names = [...new Set(all.flatMap(({ numbers }) => [...numbers.keys()]))].filter((name) => !own(name))
+    const ownNames = [...Object.keys(EXACT), ...Object.keys(AT_LEAST)]
+    const expressions = [
+      ...Object.values(EXACT),
+      ...Object.values(AT_LEAST),
+      ...LAYOUTS.map(([expression]) => expression),
+    ]
+    const headers =
+      askHeaders(compiler, names, expressions) ??
+      (process.arch === machine ? askHeaders('cc', names, expressions) : undefined)
+    if (headers === undefined) {
+      t.comment(`skipped: no C compiler for ${machine} is here`)
+      t.end()
+      return
+    }
+
+    for (const { file, numbers } of all) {
+      for (const [name, value] of numbers) {
+        if (OURS.includes(name)) continue
+        const place = ownNames.indexOf(name)
+        const expected = place < 0 ? headers.named.get(name) : headers.values[place]
+        const label = `${file}: ${name}`
+        if (expected === undefined && RECENT.includes(name)) t.comment(`skipped: these headers lack ${name}`)
+        else if (name in AT_LEAST) t.ok(value >= (expected ?? Number.POSITIVE_INFINITY), label)
+        else t.equal(value, expected, label)
+      }
+    }
+    for (const [index, [expression, value]] of LAYOUTS.entries()) {
+      t.equal(headers.values[ownNames.length + index], value, expression)
+    }
+    t.end()
+  })
+}
