@@ -105,7 +105,7 @@ function exitEvent(execution: Execution): Record<string, string | number | boole
 /** What has happened has happened whatever can be written; the next decision finds a broken chain and refuses. */
 function record(audit: Journal, log: Log, event: AuditEvent): void {
   try {
-    audit.append(event)
+    audit.append(event, true)
   } catch (cause) {
     log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
   }

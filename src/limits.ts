@@ -162,3 +162,5 @@ export const STDIN_BLOCK_BYTES = 4_096
 export const READ_OUT_READS = 16
 /** How long a record of what has happened waits for its turn, and a record for its signature. */
 export const SPARE_TIME_MS = 1
+/** How long the outputs of a new command wait in their pipes: most commands have ended by then and are read out at once. */
+export const READERS_DELAY_MS = 1

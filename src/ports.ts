@@ -147,7 +147,8 @@ export type AuditEvent = { readonly type: string; readonly [name: string]: Audit
 
 /** The record of what was decided and done. A record that cannot be written throws, and nothing is done then. */
 export interface AuditSink {
-  append(event: AuditEvent): void
+  /** `isPast`: it has happened already, and nothing waits for its record. */
+  append(event: AuditEvent, isPast?: boolean): void
   readonly head: AuditHead
   readonly publicKey: Uint8Array
   /** `sha256:<base64url>` of the public key. */

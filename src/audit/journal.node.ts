@@ -116,14 +116,21 @@ export function openJournal(
     isDirty = true
   }
 
-  function append(event: AuditEvent): void {
+  /** The end of the last record's line, where it has none yet. */
+  function takeSeal(): string {
+    if (unsealed === undefined) return ''
+    const signature = sign(null, unsealed, key)
+    unsealed = undefined
+    return recordSeal(signature)
+  }
+
+  function append(event: AuditEvent, isPast = false): void {
     if (isBroken)
       throw new SassError(
         'STATE_UNWRITABLE',
         `An earlier record could not be written to ${path}; nothing more is done until the daemon is restarted.`,
         { path },
       )
-    seal()
     const timestamp = new Date(now()).toISOString()
     const next = { ...event, seq: sequence + 1 }
     const { hash: nextHash, json } = chainHash(
@@ -139,20 +146,21 @@ export function openJournal(
         'A record of the audit chain was too long to be read back; nothing was done.',
       )
     }
-    write(head)
+    // Nothing can be refused any more: the line before is ended, and this one begun, in one write.
+    const previousSeal = takeSeal()
+    unsealed = nextHash
+    // What has happened already waits for nobody: its line is whole at once.
+    write(isPast ? `${previousSeal}${head}${takeSeal()}` : `${previousSeal}${head}`)
     sequence++
     hash = nextHash
-    unsealed = nextHash
-    later(seal)
+    if (!isPast) later(seal)
   }
 
   /** Signs the last record and ends its line; nothing to do where that has happened. */
   function seal(): void {
     if (unsealed === undefined || isBroken) return
-    const signature = sign(null, unsealed, key)
-    unsealed = undefined
     try {
-      write(recordSeal(signature))
+      write(takeSeal())
     } catch {
       // Told by the next append, which nothing can be done without.
     }

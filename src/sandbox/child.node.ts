@@ -15,7 +15,7 @@
 
 import { Socket } from 'node:net'
 import { SassError } from '../errors.ts'
-import { OUTPUT_SILENCE_MS, READ_OUT_READS } from '../limits.ts'
+import { OUTPUT_SILENCE_MS, READ_OUT_READS, READERS_DELAY_MS } from '../limits.ts'
 import {
   type Child,
   type ChildEvents,
@@ -111,6 +111,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   let status: ExitStatus | undefined
   let phase: 'starting' | 'running' | 'over' = 'starting'
   let silence: NodeJS.Timeout | undefined
+  let readersDue: NodeJS.Timeout | undefined
   let stdinAwaited = false
 
   const stdinDrained = (): void => {
@@ -138,6 +139,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       return
     phase = 'over'
     clearTimeout(silence)
+    clearTimeout(readersDue)
     if (typeof streams === 'object') streams.input?.close()
     nursery.finished(child)
     events.exited(status)
@@ -196,6 +198,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     attach(source, new Socket({ fd: descriptor, readable: true, writable: false, onread }), descriptor)
   }
   const openReaders = (): void => {
+    clearTimeout(readersDue)
     for (const source of [STDOUT, STDERR] as const) {
       const output = outputs[source]
       if (output !== undefined && output.stream === undefined) openOutput(source, output.descriptor)
@@ -252,7 +255,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     for (const number of early) libc.kill(-pid, number)
     if (killEarly) killTree(syscalls, pid, true)
     nursery.named(pid, child)
-    if (phase === 'running') openReaders()
+    if (phase === 'running') readersDue = setTimeout(openReaders, READERS_DELAY_MS)
   }
 
   const child: RunningChild = {
