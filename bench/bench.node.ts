@@ -234,8 +234,8 @@ async function main(names: readonly string[]): Promise<void> {
         true,
         '3 s after its start',
       )
-    if (wants('bytes')) await bytesOnTheWire(device)
     if (wants('throughput')) await throughput(device, ssh)
+    if (wants('bytes')) await bytesOnTheWire(device)
     if (wants('exec')) await warmExec(device, ssh)
     if (wants('cold')) await coldExec(device, ssh)
   } finally {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createSpawner } from '../../src/sandbox/spawner.node.ts'
 import { planFor, start, until } from '../sandbox/run-child.node.ts'
-import { type Daemon, environment, PROGRAM, startNew } from './daemon.node.ts'
+import { type Daemon, environment, PROGRAM, sleep, startNew } from './daemon.node.ts'
 
 const ROWS = 30
 const COLUMNS = 100
@@ -67,6 +67,8 @@ t.test('the size and the kind of the terminal arrive, and every change of the si
   for (let tries = 0; !/50 133/.test(person.text()) && tries < 20; tries++) {
     person.type('stty size\r')
     await person.shows(/\d+ \d+\r\n[$#] $/)
+    // What it shows may be the answer to the time before.
+    await sleep(100)
   }
   t.match(person.text(), /50 133/)
   person.type('exit\r')
