@@ -49,6 +49,7 @@ import { createSpawner } from './sandbox/spawner.node.ts'
 import { createExecutions, type Execution, type RingPair } from './session/executions.ts'
 import { createIdentities } from './session/identities.ts'
 import { createPeers, type Peers } from './session/peers.ts'
+import { createRefusals } from './session/refusals.ts'
 import type { Rooms } from './session/rooms.ts'
 import { createSessions } from './session/sessions.ts'
 import { createTarpits } from './session/tarpits.ts'
@@ -183,6 +184,7 @@ function createRooms(
     random,
     log,
     audit,
+    refusals: createRefusals(clock.monotonicMs()),
     policy: { ...policy, hash: (bytes) => hash('sha256', bytes, 'buffer') },
     identities: createIdentities(config.agents),
     verify: verifyWith,
@@ -306,6 +308,8 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     trimmer.tick(rooms.executions.running === 0 && !peers.openStreams, now)
     peers.tick()
     rooms.sessions.tick(now)
+    const refused = rooms.refusals.tick(now)
+    if (refused !== undefined) record(audit, log, refused)
     rooms.executions.forgetOld(clock.wallMs())
     audit.sync()
   }, TICK_MS)
@@ -323,6 +327,8 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     clearInterval(ticker)
     await spawner.close()
     spareTime.spend()
+    const refused = rooms.refusals.rest()
+    if (refused !== undefined) record(audit, log, refused)
     removeRunning(config.state_directory)
     record(audit, log, { type: 'daemon', what: 'stopped' })
     audit.close()

@@ -164,3 +164,8 @@ export const READ_OUT_READS = 16
 export const SPARE_TIME_MS = 1
 /** How long the outputs of a new command wait in their pipes: most commands have ended by then and are read out at once. */
 export const READERS_DELAY_MS = 1
+/** Failed proofs of identity with a record each; more are counted. At most 60 KB of audit a minute come from strangers. */
+export const FAILED_PROOFS_PER_MINUTE = 60
+export const REFUSALS_RECORD_MS = 60_000
+/** What is taken of a peer's bytes before its unread answers are looked at again: some 200 of the smallest requests. */
+export const RECEIVE_SLICE_BYTES = 2_048

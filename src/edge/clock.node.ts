@@ -5,14 +5,23 @@
 import { randomFillSync } from 'node:crypto'
 import type { Clock, Random } from '../ports.ts'
 
+/** The largest delay of setTimeout, which would take a larger one for 1 ms. */
+const TIMER_MAX_MS = 0x7fff_ffff
+
 export function createClock(): Clock {
   return {
     monotonicMs: () => performance.now(),
     wallMs: () => Date.now(),
     after(ms, callback) {
-      // setTimeout takes at most 2^31 - 1 ms; what is longer than 24 days has a daemon restart in between anyway.
-      const timer = setTimeout(callback, Math.min(ms, 0x7fff_ffff))
-      timer.unref()
+      // setTimeout takes at most 2^31 - 1 ms, some 24 days: what is longer is waited for in parts.
+      let left = ms
+      let timer: NodeJS.Timeout
+      const wait = (): void => {
+        const part = Math.min(left, TIMER_MAX_MS)
+        left -= part
+        timer = setTimeout(left > 0 ? wait : callback, part).unref()
+      }
+      wait()
       return () => clearTimeout(timer)
     },
   }

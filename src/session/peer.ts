@@ -24,7 +24,6 @@ import {
   OPERATOR_METHODS_FROM,
   OPERATOR_METHODS_TO,
   OUTPUT_BUFFERS_PER_CONNECTION,
-  SOCKET_HIGH_WATER_BYTES,
 } from '../limits.ts'
 import type { Transport, TransportEvents } from '../ports.ts'
 import {
@@ -37,6 +36,7 @@ import type { Method } from '../wire/methods.ts'
 import { describeProblems } from '../wire/schema.ts'
 import type { Place } from './gate.ts'
 import type { Caller } from './identities.ts'
+import { createIntake } from './intake.ts'
 import { handle } from './requests.ts'
 import { decide, nextCycle, type Rooms } from './rooms.ts'
 import type { Session } from './sessions.ts'
@@ -125,12 +125,18 @@ export function createPeer(
   let tarpit: { release(): void } | undefined
   let lastReceivedMs = rooms.clock.monotonicMs()
   let unanswered = 0
-  let isReadingPaused = false
   // Since when the other side has been waited for after our orderly end; and whether the session ends with that.
   let endedAtMs: number | undefined
   let destroysSession = false
 
   const connection = createConnection('daemon', (frame) => transport.write(frame), takeGuarded)
+  const intake = createIntake(transport, (bytes) => {
+    try {
+      connection.receive(bytes)
+    } catch (cause) {
+      fail(cause)
+    }
+  })
 
   function identityNow(): Identity {
     if (caller === undefined) return { kind: 'none', dismissed: 'no' }
@@ -167,6 +173,7 @@ export function createPeer(
     if (isOver) return
     isOver = true
     place.leave()
+    intake.stop()
     connection.kill()
     for (const user of [...users.values()]) user.leave()
     users.clear()
@@ -389,22 +396,9 @@ export function createPeer(
       if (isOver) return
       lastReceivedMs = rooms.clock.monotonicMs()
       unanswered = 0
-      try {
-        connection.receive(bytes)
-      } catch (cause) {
-        fail(cause)
-      }
-      // A peer that asks and does not read must not make the answers pile up.
-      if (!isOver && !isReadingPaused && transport.waitingBytes > SOCKET_HIGH_WATER_BYTES) {
-        isReadingPaused = true
-        transport.pauseReading()
-      }
+      intake.push(bytes)
     },
-    drained() {
-      if (!isReadingPaused || isOver) return
-      isReadingPaused = false
-      transport.resumeReading()
-    },
+    drained: () => intake.drained(),
     ended() {
       // What is over already may have given its session to another connection.
       destroysSession ||= !isOver && users.size === 0

@@ -14,6 +14,7 @@ import type { AuditEvent, AuditSink, Clock, Log, Random } from '../ports.ts'
 import type { Planner } from '../sandbox/plan.ts'
 import type { Executions } from './executions.ts'
 import type { Identities, VerifySignature } from './identities.ts'
+import type { Refusals } from './refusals.ts'
 import type { Sessions } from './sessions.ts'
 import type { Tarpits } from './tarpits.ts'
 
@@ -37,6 +38,7 @@ export type Rooms = {
   readonly random: Random
   readonly log: Log
   readonly audit: AuditSink
+  readonly refusals: Refusals
   readonly policy: Policy
   readonly identities: Identities
   readonly verify: VerifySignature
@@ -97,11 +99,16 @@ function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
   }
 }
 
-/** Refusals of people whom nobody knows are counted, not written one by one: a scanner must not fill the disk. */
-function isWrittenAlone(facts: Facts, verdict: Verdict): boolean {
-  if (facts.action?.kind === 'read' && verdict.kind === 'response' && verdict.response === 'EXECUTE')
-    return false
-  return facts.identity.kind === 'known' || facts.identity.kind === 'failed'
+/** Written before anything is done, or counted: strangers, and questions that only read. */
+function keep(rooms: Rooms, facts: Facts, verdict: Verdict): void {
+  const { kind } = facts.identity
+  const isPermitted = verdict.kind === 'response' && verdict.response === 'EXECUTE'
+  if (isPermitted && (facts.action?.kind === 'read' || kind !== 'known')) return
+  if (kind === 'known' || (kind === 'failed' && rooms.refusals.mayWriteAlone())) {
+    return rooms.audit.append(toEvent(facts, verdict))
+  }
+  const { layer, rule } = verdict
+  rooms.refusals.count({ layer, rule, response: verdict.kind === 'response' ? verdict.response : 'STATUS' })
 }
 
 /**
@@ -113,7 +120,7 @@ export function decide(rooms: Rooms, facts: Facts): Verdict {
     const number = RESPONSE_NUMBERS[verdict.response]
     rooms.responses.set(number, (rooms.responses.get(number) ?? 0) + 1)
   }
-  if (isWrittenAlone(facts, verdict)) rooms.audit.append(toEvent(facts, verdict))
+  keep(rooms, facts, verdict)
   if (verdict.kind === 'mistake' || verdict.response !== 'EXECUTE') {
     rooms.log.write(verdict.severity === 'info' ? 'info' : 'warn', 'refused', {
       source: facts.source.address,

@@ -24,6 +24,7 @@ import type {
 import { createExecutions, type Execution } from '../../src/session/executions.ts'
 import { createIdentities } from '../../src/session/identities.ts'
 import { createPeers, type Peers } from '../../src/session/peers.ts'
+import { createRefusals } from '../../src/session/refusals.ts'
 import type { Rooms } from '../../src/session/rooms.ts'
 import { createSessions, type SessionChange } from '../../src/session/sessions.ts'
 import { createTarpits } from '../../src/session/tarpits.ts'
@@ -272,6 +273,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     random,
     log,
     audit,
+    refusals: createRefusals(0),
     policy: {
       capabilities: { default: { ...CAPABILITY, ...options.capability } },
       allowShell: options.allowShell ?? true,
