@@ -31,6 +31,9 @@ const BROKEN_PIPE = 128 + constants.signals.SIGPIPE
 /** ^C pressed this often ends the waiting, not the command. */
 const INTERRUPTS_TO_LEAVE = 3
 
+/** Signals that ask this process itself to end. */
+const ENDING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGHUP'])
+
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
 
 function signalName(number: number): string {
@@ -184,12 +187,16 @@ function forwardSignals(
   leave: () => void,
 ): () => void {
   let interrupts = 0
+  let patience: NodeJS.Timeout | undefined
+  const leaveBehind = () => {
+    output.warn(`The command did not end and goes on without us; its id is ${execution.id}.`)
+    leave()
+  }
   const stops = FORWARDED.map((name) => {
     const listener = () => {
-      if (name === 'SIGINT' && ++interrupts >= INTERRUPTS_TO_LEAVE) {
-        output.warn(`The command did not end and goes on without us; its id is ${execution.id}.`)
-        return leave()
-      }
+      if (name === 'SIGINT' && ++interrupts >= INTERRUPTS_TO_LEAVE) return leaveBehind()
+      // Whoever ends this process so does not want to wait for a command that takes no notice.
+      if (ENDING.has(name)) patience ??= setTimeout(leaveBehind, TERM_TO_KILL_MS)
       // It may have ended in between: then its exit is on the way.
       client.signal(execution.id, constants.signals[name]).catch(() => {})
     }
@@ -197,6 +204,7 @@ function forwardSignals(
     return () => process.off(name, listener)
   })
   return () => {
+    clearTimeout(patience)
     for (const stop of stops) stop()
   }
 }

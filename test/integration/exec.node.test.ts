@@ -257,3 +257,21 @@ t.test('254 where the daemon is lost in the middle, 255 where there is none', as
   t.equal(none.code, 255)
   t.match(none.stderr, /^sass-edge: [^\n]+\n$/)
 })
+
+t.test('SIGTERM is passed on, and a command that ignores it is left behind with its id', async (t) => {
+  const child = spawn(
+    PROGRAM,
+    ['exec', '--', 'sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.1; done'],
+    {
+      cwd: daemon.directory,
+      env: environment(daemon.directory),
+    },
+  )
+  const ended = collect(child)
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  child.kill('SIGTERM')
+  const { code, stderr } = await ended
+  t.equal(code, 254)
+  const id = /its id is ([0-9a-f]{32})/.exec(stderr)?.[1] ?? ''
+  t.equal((await daemon.cli(['kill', id, 'KILL'])).code, 0, 'it was still there')
+})
