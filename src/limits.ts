@@ -41,6 +41,8 @@ export const OPERATOR_METHODS_TO = 64
 /** protocol.md 2: PING of an idle connection, and what counts as dead. */
 export const KEEPALIVE_MS = 60_000
 export const KEEPALIVE_UNANSWERED = 2
+/** protocol.md 2: how far the silence before a PING may grow while every one is answered. */
+export const KEEPALIVE_MAX_MS = 300_000
 /** protocol.md 3. */
 export const EXECUTION_ID_BYTES = 16
 export const UNARY_OUTPUT_BYTES = 1_048_576

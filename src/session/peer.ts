@@ -20,6 +20,7 @@ import {
   CHANNEL_BINDING_BYTES,
   CHANNEL_BINDING_LABEL,
   END_LINGER_MS,
+  KEEPALIVE_MAX_MS,
   KEEPALIVE_UNANSWERED,
   OPERATOR_METHODS_FROM,
   OPERATOR_METHODS_TO,
@@ -125,6 +126,8 @@ export function createPeer(
   let tarpit: { release(): void } | undefined
   let lastReceivedMs = rooms.clock.monotonicMs()
   let unanswered = 0
+  /** Silence before the next PING: longer after each answer, as long as the link keeps idle connections. */
+  let idleMs = rooms.settings.keepaliveMs
   // Since when the other side has been waited for after our orderly end; and whether the session ends with that.
   let endedAtMs: number | undefined
   let destroysSession = false
@@ -291,6 +294,7 @@ export function createPeer(
       case 'fatal':
         return refuse(decide(rooms, factsFor(undefined, undefined, identityNow(), event.problem)), undefined)
       case 'pong':
+        idleMs = Math.max(idleMs, Math.min(idleMs + rooms.settings.keepaliveMs, KEEPALIVE_MAX_MS))
         return
       default:
         // STATUS and GOAWAY never reach a daemon: the phase table has no cell for them.
@@ -395,6 +399,8 @@ export function createPeer(
     data(bytes) {
       if (isOver) return
       lastReceivedMs = rooms.clock.monotonicMs()
+      // It came after all, but late: the link does not keep idle connections that long.
+      if (unanswered > 1) idleMs = rooms.settings.keepaliveMs
       unanswered = 0
       intake.push(bytes)
     },
@@ -417,7 +423,7 @@ export function createPeer(
         return drop()
       }
       if (isOver || caller === undefined) return
-      if (nowMs - lastReceivedMs < rooms.settings.keepaliveMs * (unanswered + 1)) return
+      if (nowMs - lastReceivedMs < idleMs + rooms.settings.keepaliveMs * unanswered) return
       if (unanswered++ < KEEPALIVE_UNANSWERED) return connection.ping()
       rooms.log.write('info', 'peer_lost', { source: source.address, agent: caller.name })
       drop()

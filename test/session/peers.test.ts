@@ -185,6 +185,22 @@ t.test('idle connections are asked whether they live; two questions without an a
   t.end()
 })
 
+t.test('each answer lets the next silence be a minute longer, up to five', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  const asked: number[] = []
+  let before = client.transport.writes.length
+  for (let minute = 1; minute <= 25; minute++) {
+    stage.clock.pass(60_000)
+    stage.peers.tick()
+    if (client.transport.writes.length > before) asked.push(minute)
+    before = client.transport.writes.length
+  }
+  t.strictSame(asked, [1, 3, 6, 10, 15, 20, 25])
+  t.strictSame(client.transport.deeds, [])
+  t.end()
+})
+
 t.test('any byte counts as life', (t) => {
   const stage = stageRooms()
   const client = enter(stage)
