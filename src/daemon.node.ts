@@ -3,7 +3,6 @@
  * The only place where they are joined; nothing here decides.
  * @module
  */
-import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { release, userInfo } from 'node:os'
@@ -18,6 +17,7 @@ import { sha256 } from './base/hash.ts'
 import { encodeHex } from './base/hex.ts'
 import { parseIpAddress } from './base/ip-address.ts'
 import { createRing } from './base/ring.ts'
+import { hostSha256 } from './base/sha256.node.ts'
 import { encodeUtf8 } from './base/utf8.ts'
 import type { Config } from './config.ts'
 import { claimAdminSocket, createAdminSocket } from './edge/admin-socket.node.ts'
@@ -185,7 +185,7 @@ function createRooms(
     log,
     audit,
     refusals: createRefusals(clock.monotonicMs()),
-    policy: { ...policy, hash: (bytes) => hash('sha256', bytes, 'buffer') },
+    policy: { ...policy, hash: hostSha256 },
     identities: createIdentities(config.agents),
     verify: verifyWith,
     sessions,

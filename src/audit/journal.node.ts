@@ -5,7 +5,7 @@
  * Rules: docs/responses.md, section 7.
  * @module
  */
-import { hash as hashOnce, sign } from 'node:crypto'
+import { sign } from 'node:crypto'
 import {
   closeSync,
   fstatSync,
@@ -20,12 +20,11 @@ import { join } from 'node:path'
 import { encodeBase64Url } from '../base/base64.ts'
 import { privateKeyOf, publicKeyOf } from '../base/ed25519.node.ts'
 import { encodeHex } from '../base/hex.ts'
+import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink } from '../ports.ts'
 import { chainHash, GENESIS, readRecord, readUnsealed, recordHead, recordSeal } from './chain.ts'
-
-const sha256 = (bytes: Uint8Array): Uint8Array => hashOnce('sha256', bytes, 'buffer')
 
 type Tail = {
   readonly sequence: number
@@ -137,7 +136,7 @@ export function openJournal(
       hash === undefined ? GENESIS : encodeHex(hash),
       next,
       timestamp,
-      sha256,
+      hostSha256,
     )
     const head = recordHead(json, timestamp, nextHash)
     if (head.length > AUDIT_LINE_BYTES / 2) {
@@ -169,7 +168,7 @@ export function openJournal(
   /** Ends what a crash cut off: a whole record is signed, a part of one was never acted upon and goes. */
   function recover(): void {
     if (tail.rest === '') return
-    const found = readUnsealed(tail.rest, hash === undefined ? GENESIS : encodeHex(hash), sha256)
+    const found = readUnsealed(tail.rest, hash === undefined ? GENESIS : encodeHex(hash), hostSha256)
     const number = found?.event['seq']
     if (found === undefined || typeof number !== 'number') {
       ftruncateSync(descriptor, tail.endBytes)
@@ -192,7 +191,7 @@ export function openJournal(
       return { sequence, hash: hash ?? new Uint8Array(32) }
     },
     publicKey,
-    keyFingerprint: `sha256:${encodeBase64Url(sha256(publicKey))}`,
+    keyFingerprint: `sha256:${encodeBase64Url(hostSha256(publicKey))}`,
     epoch: 0,
     sync() {
       seal()

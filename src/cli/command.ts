@@ -4,7 +4,7 @@
  */
 import type { ParsedArguments } from './arguments.ts'
 
-/** One option. Without `value` it is a flag; `value` is the placeholder that help shows. */
+/** One option. Without `value` it is a flag; `value` is what help shows for its value. */
 export type OptionSpec = {
   /** Long name without the dashes. */
   readonly name: string

@@ -1,8 +1,8 @@
 /**
  * One running program: its pipes or terminal, its end.
- * Outputs of all children are read into one buffer, because bytes are only lent to the sink. Reading begins when
- * the launcher has answered, so nothing is told before `spawned`. Most commands have ended by then: they are read
- * out directly, without an event loop's readers, which cost as much as the rest of the start.
+ * Outputs of all children are read into one buffer, because bytes are only lent to the sink. Reading begins
+ * READERS_DELAY_MS after `spawned`, before which nothing is told. Most commands have ended by then: they are read out
+ * directly, without an event loop's readers, which cost as much as the rest of the start.
  *
  * `exited` follows when the program has been reaped and both outputs have ended. A process that it left in the
  * background may hold an output open: then `exited` follows after OUTPUT_SILENCE_MS without a byte, and the

@@ -42,21 +42,21 @@ export function descendants(root: number): Set<number> {
   const entries = processEntries()
   const childrenOf = new Map<number, number[]>()
   const found = new Set<number>()
-  const todo = [root]
+  const unvisited = [root]
   for (const entry of entries) {
     const siblings = childrenOf.get(entry.parent)
     if (siblings === undefined) childrenOf.set(entry.parent, [entry.pid])
     else siblings.push(entry.pid)
     if (entry.session === root && entry.pid !== root) {
       found.add(entry.pid)
-      todo.push(entry.pid)
+      unvisited.push(entry.pid)
     }
   }
-  for (let pid = todo.pop(); pid !== undefined; pid = todo.pop()) {
+  for (let pid = unvisited.pop(); pid !== undefined; pid = unvisited.pop()) {
     for (const child of childrenOf.get(pid) ?? []) {
       if (child === root || found.has(child)) continue
       found.add(child)
-      todo.push(child)
+      unvisited.push(child)
     }
   }
   return found

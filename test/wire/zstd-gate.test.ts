@@ -1,57 +1,20 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { zstdDecompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { PAYLOAD_PLAIN_BYTES } from '../../src/limits.ts'
 import { decompressZstd } from '../../src/wire/zstd-gate.ts'
+import { blockOf, compress, frame, head, littleEndian, MAGIC, somePlain } from './zstd-frames.node.ts'
 
 const VECTORS = join(import.meta.dirname, '../../../shared/vectors/zstd/tests')
 const LIMIT = PAYLOAD_PLAIN_BYTES
-const MAGIC = [0x28, 0xb5, 0x2f, 0xfd]
 const COMPRESSED = 2
-
-const littleEndian = (value: number, count: number) =>
-  Array.from({ length: count }, (_, index) => Math.floor(value / 256 ** index) % 256)
-
-/** Single segment, four bytes of content size, no checksum. */
-const head = (contentBytes: number) => [...MAGIC, 0xa0, ...littleEndian(contentBytes, 4)]
-
-function blockOf(kind: number, content: readonly number[], isLast: boolean, size = content.length): number[] {
-  return [...littleEndian((size << 3) | (kind << 1) | (isLast ? 1 : 0), 3), ...content]
-}
-
-const frame = (...parts: readonly (readonly number[])[]) => Uint8Array.from(parts.flat())
 
 /** The same frame with its content size written into the head, as the wire asks for it. */
 function withContentSize(bytes: Uint8Array, contentBytes: number): Uint8Array {
   // Descriptor 0 in the cases that need this: a window byte follows, and no size.
   return frame([...MAGIC, 0x80, bytes[5] ?? 0, ...littleEndian(contentBytes, 4)], [...bytes.subarray(6)])
-}
-
-function compress(plain: Uint8Array, level = 3, checksum = 0): Uint8Array {
-  const params = { [constants.ZSTD_c_compressionLevel]: level, [constants.ZSTD_c_checksumFlag]: checksum }
-  return new Uint8Array(zstdCompressSync(plain, { params }))
-}
-
-/** Text with repeats near and far, and some bytes without. */
-function somePlain(length: number, seed: number): Uint8Array {
-  let state = seed >>> 0
-  const next = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state >>> 16
-  }
-  const words = Array.from({ length: 64 }, () => `${next().toString(36)} `)
-  const plain = Buffer.alloc(length)
-  for (let at = 0; at < length; ) {
-    const kind = next() % 16
-    if (kind === 0) {
-      plain[at] = next()
-      at += 1
-    } else if (kind === 1 && at > 100) at += plain.copy(plain, at, at - (next() % 100) - 1, at - (next() % 4))
-    else at += plain.write(words[next() % 64] ?? '', at)
-  }
-  return new Uint8Array(plain)
 }
 
 t.test('decodes the frames of golden-decompression to the bytes that libzstd gives', async (t) => {
