@@ -1,14 +1,16 @@
 /**
  * The measurements that the project is held to, each beside a peer or the floor, in one run and interleaved, so that
  * a machine that drifts drifts for both. Figures are medians and their ratios; a bound that is not held is said and
- * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory.
+ * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory, tarpit.
  * @module
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type Client, connect } from '../src/client/client.node.ts'
+import { TARPIT_CONCURRENT } from '../src/limits.ts'
 import { type Device, startDevice } from './device.node.ts'
 import { measureFloor } from './floor.node.ts'
+import { holdAll, type Intruder, intrude } from './intruders.node.ts'
 import { type SshPeer, startSsh } from './peers/ssh.node.ts'
 import { startRelay } from './relay.node.ts'
 
@@ -219,6 +221,100 @@ async function throughput(device: Device, ssh: SshPeer | undefined): Promise<voi
   )
 }
 
+const leaveAll = (intruders: readonly Intruder[]) => Promise.all(intruders.map((one) => one.leave()))
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The least of some readings: garbage that waits for its collection is nobody's cost. */
+async function settledKib(device: Device): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let reading = 0; reading < 24; reading++) {
+    await pause(500)
+    least = Math.min(least, device.anonymousKib())
+  }
+  return least
+}
+
+/** A thousand strangers, ten at a time; how many of them were reset. */
+async function thousandIntruders(port: number): Promise<number> {
+  let reset = 0
+  for (let batch = 0; batch < 100; batch++) {
+    const intruders = await Promise.all(Array.from({ length: 10 }, () => intrude(port)))
+    reset += intruders.filter(({ outcome }) => outcome === 'reset').length
+    await leaveAll(intruders)
+  }
+  return reset
+}
+
+/** What strangers cost: memory of those that are held and of all who come later, the latency of somebody who works. */
+async function tarpit(): Promise<void> {
+  // Of its own, so that its memory has seen nothing else.
+  const device = await startDevice()
+  try {
+    const client = await connectTo(device)
+    for (let index = 0; index < 500; index++) await client.execute('/bin/true')
+    // The first one loads the code that serves strangers.
+    await leaveAll(await holdAll(device.port, 1))
+    const idleKib = await settledKib(device)
+    const held = await holdAll(device.port, TARPIT_CONCURRENT)
+    const heldKib = await settledKib(device)
+    record(
+      `anonymous memory of ${TARPIT_CONCURRENT} tarpits`,
+      (heldKib - idleKib) / 1_024,
+      ' MiB',
+      3,
+      true,
+      `${(idleKib / 1_024).toFixed(1)} MiB without`,
+    )
+    // The first thousand makes the code hot, once; from then on nothing may be left of anybody.
+    const resetOnce = await thousandIntruders(device.port)
+    const onceKib = await settledKib(device)
+    const resetTwice = await thousandIntruders(device.port)
+    const twiceKib = await settledKib(device)
+    const reset = Math.min(resetOnce, resetTwice)
+    record('intruders beyond them, reset', reset, ' of 1000', 1_000, false, 'a failed proof each')
+    record(
+      'anonymous memory after 1000 of them, over 1000 before',
+      (twiceKib - onceKib) / 1_024,
+      ' MiB',
+      1,
+      true,
+      `${(onceKib / 1_024).toFixed(1)} MiB after the first, ${(heldKib / 1_024).toFixed(1)} MiB before`,
+    )
+    await leaveAll(held)
+    await execBesideTarpits(device, client)
+    await client.close()
+  } finally {
+    await device.stop()
+  }
+}
+
+async function execBesideTarpits(device: Device, client: Client): Promise<void> {
+  const medianUs = async () => {
+    const times: number[] = []
+    for (let index = 0; index < 100; index++)
+      times.push((await timedMs(() => client.execute('/bin/true'))) * 1_000)
+    return median(times)
+  }
+  const alone: number[] = []
+  const beside: number[] = []
+  for (let round = 0; round < 12; round++) {
+    await pause(200)
+    alone.push(await medianUs())
+    const held = await holdAll(device.port, TARPIT_CONCURRENT)
+    await pause(200)
+    beside.push(await medianUs())
+    await leaveAll(held)
+  }
+  record(
+    `warm exec beside ${TARPIT_CONCURRENT} tarpits / alone`,
+    median(beside.map((us, index) => us / (alone[index] ?? Number.NaN))),
+    'x',
+    1.1,
+    true,
+    `${median(beside).toFixed(0)} us and ${median(alone).toFixed(0)} us`,
+  )
+}
+
 async function main(names: readonly string[]): Promise<void> {
   const wants = (name: string) => names.length === 0 || names.includes(name)
   const device = await startDevice()
@@ -238,6 +334,7 @@ async function main(names: readonly string[]): Promise<void> {
     if (wants('bytes')) await bytesOnTheWire(device)
     if (wants('exec')) await warmExec(device, ssh)
     if (wants('cold')) await coldExec(device, ssh)
+    if (wants('tarpit')) await tarpit()
   } finally {
     await ssh?.stop()
     await device.stop()

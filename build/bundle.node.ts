@@ -2,6 +2,7 @@
  * Builds what is published and what `bin/sass-edge` runs:
  *   dist/sass-edge.mjs   daemon, client and tools, one file
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
+ *   dist/default-rules.json  the rules of the policy that ship, as they are
  * The launcher thread is bundled first and goes into dist/sass-edge.mjs as text: a worker that is started from text
  * needs no second file, also not in the single binary.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
@@ -12,6 +13,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
+  copyFileSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -21,7 +23,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import type { BuildOptions, BuildResult, Plugin } from 'esbuild'
 import {
@@ -50,6 +52,8 @@ export interface Sources {
   readonly daemonEntry: string
   readonly launcherEntry: string
   readonly clientEntry: string
+  /** Rules of the policy; the program finds them beside itself. */
+  readonly rulesFile: string
 }
 
 /** The sources of this repository. */
@@ -59,6 +63,7 @@ export const SOURCES: Sources = {
   daemonEntry: 'src/main.ts',
   launcherEntry: 'src/sandbox/launcher-thread.node.ts',
   clientEntry: 'src/client/client.node.ts',
+  rulesFile: 'policy/default-rules.json',
 }
 
 /** The TypeScript compiler itself: `node_modules/.bin/tsc` is a script of Node that starts it. */
@@ -90,7 +95,8 @@ export async function build(sources: Sources, force = false): Promise<Built> {
   const staging = mkdtempSync(join(out, '.new-'))
   try {
     const packages = await bundleInto(staging, sources)
-    const names = globSync('**/*.{mjs,d.ts}', { cwd: staging }).sort()
+    copyFileSync(join(sources.root, sources.rulesFile), join(staging, basename(sources.rulesFile)))
+    const names = globSync(['**/*.{mjs,d.ts}', basename(sources.rulesFile)], { cwd: staging }).sort()
     const files: Record<string, number> = {}
     for (const name of names) {
       const bytes = readFileSync(join(staging, name))
@@ -253,7 +259,7 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
   const { root } = sources
   const own = [
     ...globSync(`${dirname(dirname(sources.clientEntry))}/**/*.ts`, { cwd: root }),
-    ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md'],
+    ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md', sources.rulesFile],
     ...['build/bundle.node.ts', 'build/bundle-checks.ts'].map((name) =>
       relative(root, join(SOURCES.root, name)),
     ),

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ObjectField, PathField, TextField } from './config-field-kinds.ts'
+import { TIER_NAMES } from './base/tool-name.ts'
 import { AGENT_NAME_BYTES, CONFIG_LIST_ITEMS, PATH_BYTES, TIMEOUT_MAX_SECONDS } from './limits.ts'
 
 const GIB = 1_073_741_824
@@ -53,6 +54,30 @@ export const AGENT = {
       maxBytes: AGENT_NAME_BYTES,
       default: DEFAULT_CAPABILITY,
       doc: 'The set of `capabilities` that bounds it.',
+    },
+    tier: {
+      kind: 'choice',
+      choices: TIER_NAMES,
+      default: 'T3',
+      doc: 'The tools that it may have at most: T1 reads, T2 also writes and runs commands, T3 also uses the network, T4 is T2 with a memory, T5 everything.',
+    },
+    tools: {
+      kind: 'list',
+      item: { kind: 'text', format: 'tool', maxBytes: 32, doc: 'The name of a tool, or `*`.' },
+      maxItems: 64,
+      default: [ALL_WORD],
+      doc: 'The tools of its tier that it has.',
+      absent: 'all of its tier: the tier is what grants, this only narrows',
+      empty: 'none, so it can run nothing',
+      full: '`["*"]`: all of its tier',
+    },
+    delegated_by: {
+      kind: 'text',
+      format: 'name',
+      maxBytes: AGENT_NAME_BYTES,
+      default: null,
+      nullable: true,
+      doc: 'The agent for whom this one acts; then it may do only what both may. null: it acts for itself.',
     },
   },
 } as const satisfies ObjectField
@@ -106,7 +131,7 @@ export const CAPABILITY = {
       min: 1,
       max: 256,
       default: 8,
-      doc: 'Executions of one agent at the same time; one more is refused for the moment (code 101).',
+      doc: 'Executions of one agent at the same time; one more waits for its turn (quota.queue).',
     },
     timeout_seconds: {
       kind: 'integer',

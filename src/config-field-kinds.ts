@@ -10,7 +10,8 @@ export type TextField = Documented & {
   readonly format: TextFormatName
   readonly maxBytes: number
   /** Absent: the key is required. */
-  readonly default?: string
+  readonly default?: string | null
+  readonly nullable?: true
 }
 /** A path; `under` is a default that follows another key. `words` are values that are not paths and stay as they are. */
 export type PathField = Documented & {
@@ -65,7 +66,7 @@ export type Field =
 type Nullable<F> = F extends { readonly nullable: true } ? null : never
 /** The type of a parsed value, from its field. */
 export type ValueOf<F> = F extends { readonly kind: 'text' }
-  ? string
+  ? string | Nullable<F>
   : F extends { readonly kind: 'path' }
     ? string | Nullable<F>
     : F extends { readonly kind: 'integer' }

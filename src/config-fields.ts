@@ -6,8 +6,9 @@
  * @module
  */
 import { AGENT, ALL_WORD, CAPABILITY, DEFAULT_CAPABILITY, WORKSPACE_WORD } from './config-caller-fields.ts'
-import { DEFENSE } from './config-defense-fields.ts'
+import { DEFENSE, PENALTIES } from './config-defense-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
+import { CONFIRM, POLICY, QUOTA, SECURITY } from './config-policy-fields.ts'
 import {
   CONFIG_AGENTS,
   CONFIG_LIST_ITEMS,
@@ -107,6 +108,7 @@ export const CONFIG_FIELDS = {
           empty: 'nobody may connect over TCP; the admin socket still works',
           full: '`["*"]`: everybody may connect',
         },
+        penalties: PENALTIES,
       },
     },
     agents: {
@@ -132,22 +134,10 @@ export const CONFIG_FIELDS = {
         },
       },
     },
-    security: {
-      kind: 'object',
-      doc: 'What holds for every agent.',
-      fields: {
-        workspace_root: {
-          kind: 'path',
-          default: { under: 'state_directory', name: 'workspace' },
-          doc: 'Where a command starts that names no working directory.',
-        },
-        allow_shell: {
-          kind: 'boolean',
-          default: true,
-          doc: 'Whether a command shell (sh, bash and their kin) may be the program of a command.',
-        },
-      },
-    },
+    security: SECURITY,
+    policy: POLICY,
+    quota: QUOTA,
+    confirm: CONFIRM,
     session: {
       kind: 'object',
       doc: 'Authenticated callers.',
@@ -165,6 +155,14 @@ export const CONFIG_FIELDS = {
           max: 1_024,
           default: SESSIONS_MAX,
           doc: 'Sessions at the same time.',
+        },
+        max_per_agent: {
+          kind: 'integer',
+          min: 1,
+          max: 1_024,
+          default: null,
+          nullable: true,
+          doc: 'Sessions of one caller that are connected or at work at the same time; null: as many as there are.',
         },
         bind_ip: {
           kind: 'boolean',
@@ -196,7 +194,7 @@ export const CONFIG_FIELDS = {
           min: 1,
           max: 256,
           default: EXECUTIONS_MAX,
-          doc: 'Executions of all agents at the same time; one more is refused for the moment (code 101).',
+          doc: 'Executions of all agents at the same time; one more waits for its turn (quota.queue).',
         },
         drain_seconds: {
           kind: 'integer',

@@ -8,6 +8,8 @@ import { decodeBase64Url } from './base/base64.ts'
 import { checkPublicKey } from './base/ed25519-key.ts'
 import { parseIpAddress, parseIpRange } from './base/ip-address.ts'
 import { isName, NAME_PATTERN } from './base/name.ts'
+import { nearest } from './base/suggest.ts'
+import { ALL_TOOLS, isTool, TOOLS } from './base/tool-name.ts'
 import { KEY_FILE_BYTES } from './limits.ts'
 
 /** What is wrong with a value, as the end of a sentence that begins with its path; the hint says what to write. */
@@ -19,6 +21,9 @@ export type TextFormat = {
 }
 
 const VARIABLE = /^(?:\*|[A-Za-z_][A-Za-z0-9_]*\*?)$/
+
+const DIGEST = /^[0-9a-f]{64}$/
+const RULE = /^[a-z0-9][a-z0-9.-]{0,126}[a-z0-9]$/
 
 /** Control characters, and halves of surrogate pairs, which have no UTF-8 form. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u
@@ -92,6 +97,29 @@ function checkPath(text: string): Fault | undefined {
   return undefined
 }
 
+function checkTool(text: string): Fault | undefined {
+  if (text === ALL_TOOLS || isTool(text)) return undefined
+  const meant = nearest(text, TOOLS)
+  const hint = meant === undefined ? `use * or some of ${TOOLS.join(', ')}` : `did you mean "${meant}"?`
+  return { problem: 'is not the name of a tool', hint }
+}
+
+function checkDigest(text: string): Fault | undefined {
+  if (DIGEST.test(text)) return undefined
+  return { problem: 'is not a SHA-256', hint: 'write its 64 lower-case hexadecimal digits, as sha256sum prints them' }
+}
+
+/** The draft's and the sources' own blocked commands are no programs alone: anything that can be seen. */
+function checkBlocked(text: string): Fault | undefined {
+  if (text.trim() === text && text !== '' && !UNPRINTABLE.test(text)) return undefined
+  return { problem: 'is empty, has blanks at an end or holds a control character', hint: 'write "rm -rf"' }
+}
+
+function checkRule(text: string): Fault | undefined {
+  if (RULE.test(text)) return undefined
+  return { problem: 'is not the id of a rule', hint: 'write it as sass-edge policy lint prints it, like disk.overwrite' }
+}
+
 /** Every format by its name in the field table. */
 export const TEXT_FORMATS = Object.freeze({
   name: { check: checkName, pattern: NAME_PATTERN },
@@ -100,6 +128,10 @@ export const TEXT_FORMATS = Object.freeze({
   'public-key': { check: checkKey, pattern: '^[A-Za-z0-9_-]{43}$' },
   command: { check: checkCommand, pattern: '^\\S(?:.*\\S)?$' },
   variable: { check: checkVariable, pattern: '^(?:\\*|[A-Za-z_][A-Za-z0-9_]*\\*?)$' },
+  tool: { check: checkTool },
+  digest: { check: checkDigest, pattern: '^[0-9a-f]{64}$' },
+  blocked: { check: checkBlocked, pattern: '^\\S(?:.*\\S)?$' },
+  rule: { check: checkRule, pattern: '^[a-z0-9][a-z0-9.-]{0,126}[a-z0-9]$' },
   path: { check: checkPath },
 } as const satisfies Record<string, TextFormat>)
 

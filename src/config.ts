@@ -141,11 +141,17 @@ function readPath(walk: Walk, field: PathField, value: unknown, path: string): s
   return absolute
 }
 
-function readText(walk: Walk, field: Field & { kind: 'text' }, value: unknown, path: string): string {
+function readText(
+  walk: Walk,
+  field: Field & { kind: 'text' },
+  value: unknown,
+  path: string,
+): string | null {
   if (value === undefined) {
     if (field.default === undefined) report(walk, path, 'is required')
-    return field.default ?? ''
+    return field.default === undefined ? '' : field.default
   }
+  if (value === null && field.nullable === true) return null
   if (typeof value !== 'string') {
     reportKind(walk, path, value, 'text')
     return field.default ?? ''

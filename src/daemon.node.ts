@@ -8,18 +8,16 @@ import { mkdir } from 'node:fs/promises'
 import { release, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type Journal, openJournal } from './audit/journal.node.ts'
-import { createAllowList } from './base/allow-list.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
-import { canonicalize } from './base/canonical-json.ts'
 import { verifyWith } from './base/ed25519.node.ts'
 import { errnoOf, errnoText } from './base/files.node.ts'
-import { sha256 } from './base/hash.ts'
 import { encodeHex } from './base/hex.ts'
-import { parseIpAddress } from './base/ip-address.ts'
 import { createRing } from './base/ring.ts'
 import { hostSha256 } from './base/sha256.node.ts'
-import { encodeUtf8 } from './base/utf8.ts'
 import type { Config } from './config.ts'
+import { createDeceptionBudget } from './defense/deception/budget.ts'
+import { createFigures } from './defense/deception/figures.ts'
+import { createPenalties } from './defense/penalties.ts'
 import { claimAdminSocket, createAdminSocket } from './edge/admin-socket.node.ts'
 import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate } from './edge/certificate.node.ts'
@@ -27,8 +25,10 @@ import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
 import { ensureKeyFile } from './edge/key-file.node.ts'
+import { type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
+import { createReload, type Reloadable, reloadableOf } from './edge/reload.node.ts'
 import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
@@ -44,13 +44,18 @@ import {
   TICK_MS,
 } from './limits.ts'
 import type { AuditEvent, Clock, Log, Spawner, TransportAdapter } from './ports.ts'
+import { withPins } from './sandbox/pinned.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createSpawner } from './sandbox/spawner.node.ts'
+import { createChallengeRates } from './session/challenges.ts'
+import { createConfirmations } from './session/confirmations.ts'
 import { createExecutions, type Execution, type RingPair } from './session/executions.ts'
-import { createIdentities } from './session/identities.ts'
+import { createExplanations } from './session/explanations.ts'
+import { createLevels, type LevelStep } from './session/levels.ts'
 import { createPeers, type Peers } from './session/peers.ts'
+import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
-import type { Rooms } from './session/rooms.ts'
+import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from './session/rooms.ts'
 import { createSessions } from './session/sessions.ts'
 import { createTarpits } from './session/tarpits.ts'
 
@@ -63,6 +68,8 @@ export type RunningDaemon = {
   readonly adminSocket: string
   /** `sha256:<base64url>` of the device's public key: what clients pin. */
   readonly fingerprint: string
+  /** Takes over what has changed in the configuration; what is wrong with it leaves everything as it was. */
+  reload(): Promise<ReloadResult>
   /** Takes no more work, lets running commands end, then ends them and everything else. */
   stop(): Promise<void>
 }
@@ -73,15 +80,6 @@ function makeRings(count: number, ringBytes: number): RingPair[] {
     stdout: createRing(new Uint8Array(ringBytes)),
     stderr: createRing(new Uint8Array(ringBytes)),
   }))
-}
-
-/** Whether an address, as text, is in acl.allow. */
-function allowedBy(config: Config): (address: string) => boolean {
-  const allowed = createAllowList(config.acl.allow)
-  return (address) => {
-    const parsed = parseIpAddress(address)
-    return parsed !== undefined && allowed(parsed) !== undefined
-  }
 }
 
 function exitEvent(execution: Execution): Record<string, string | number | boolean | null> {
@@ -112,21 +110,25 @@ function record(audit: Journal, log: Log, event: AuditEvent): void {
   }
 }
 
-function createRooms(
-  config: Config,
-  clock: Clock,
-  log: Log,
-  audit: Journal,
-  spawner: Spawner,
-  spareTime: SpareTime,
-): Rooms {
-  const random = createRandom()
-  // Enough for everybody: who does not read must not keep the others' output back.
-  const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
-  const user = userInfo()
-  const { tarpit, vi_swap, deny_response } = config.defense
-  const policy = { capabilities: config.capabilities, allowShell: config.security.allow_shell }
+type ConfinedSpawner = Spawner & { close(): Promise<void> }
 
+type Ground = {
+  readonly config: Config
+  readonly configPath: string | undefined
+  readonly clock: Clock
+  readonly log: Log
+  readonly audit: Journal
+  readonly spawner: Spawner
+  readonly spareTime: SpareTime
+  readonly levelStore: LevelStore
+  readonly launcherSource: string | undefined
+}
+
+/** Room of sessions and executions, which know each other by what ends them. */
+function createWork(
+  { config, clock, log, audit, spawner, spareTime }: Ground,
+  ended: { session(id: string): void; freed(): void },
+): Pick<Rooms, 'sessions' | 'executions'> {
   const sessions = createSessions(
     {
       maxSessions: config.session.max_sessions,
@@ -140,21 +142,25 @@ function createRooms(
           type: 'session',
           session: session.id,
           agent: session.caller.name,
+          instance: session.instance,
           source: session.address,
           from,
           to,
         })
       }
-      if (to === 'DESTROYED') executions.sessionEnded(session.id)
+      if (to !== 'DESTROYED') return
+      executions.sessionEnded(session.id)
+      ended.session(session.id)
     },
   )
   const executions = createExecutions({
-    spawner,
+    spawner: withPins(spawner),
     clock,
     // No smaller than what one read may bring: a client that is attached must lose nothing of it.
     rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
     // While a new command runs there is time: its client waits for it and not for us.
     begun: spareTime.spend,
+    freed: ended.freed,
     ended(execution) {
       const state = sessions.executionEnded(execution.sessionId, clock.monotonicMs())
       // Nobody waits for the record of what has already happened.
@@ -167,31 +173,60 @@ function createRooms(
       )
     },
   })
+  return { sessions, executions }
+}
 
-  return {
-    settings: {
-      version: programVersion(),
-      os: `Linux ${release()} ${process.arch}`,
-      startedAtMs: clock.monotonicMs(),
-      keepaliveMs: config.session.keepalive_seconds * 1_000,
-      viHoldMs: vi_swap.hold_seconds * 1_000,
-      denyResponse: deny_response,
-      ringBytes: config.session.ring_bytes,
-      policyVersion: encodeHex(sha256(encodeUtf8(canonicalize(policy)))).slice(0, 16),
-      adminUserIds: [0, process.getuid?.() ?? 0],
-    },
+function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
+  const { config, clock, log, audit, launcherSource, levelStore } = ground
+  const random = createRandom()
+  // Enough for everybody: who does not read must not keep the others' output back.
+  const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
+  const user = userInfo()
+  const { tarpit, localhost } = config.defense
+  let incident = levelStore.state.incident
+  let confined: Promise<ConfinedSpawner | undefined> | undefined
+
+  function stepped(step: LevelStep): void {
+    record(audit, log, { type: 'level', ...step })
+    log.write(step.to === 'NORMAL' ? 'info' : 'warn', 'level', { ...step })
+    if (step.scope === 'session') return
+    if (step.to === 'CONTAIN') {
+      rooms.executions.endWhere(({ owner }) => owner === step.name)
+    } else if (step.to === 'HALT') {
+      rooms.executions.endAll('kill')
+      record(audit, log, { type: 'exit', reason: 'INTEGRITY_RISK', why: step.why, by: step.by })
+      incident = encodeHex(audit.head.hash)
+      log.write('error', 'halted', { incident, why: step.why })
+    } else if (step.scope === 'daemon') incident = undefined
+    try {
+      levelStore.save({ ...rooms.levels.kept(), incident })
+    } catch (cause) {
+      log.write('error', 'levels_not_kept', { reason: cause instanceof Error ? cause.message : 'unknown' })
+    }
+  }
+
+  async function makeConfined(): Promise<ConfinedSpawner | undefined> {
+    const { createConfinedSpawner } = await import('./sandbox/confined-spawner.node.ts')
+    const hidden = rooms.policy.ownPaths.paths
+    return createConfinedSpawner({ launcherSource, hidden })
+  }
+
+  const rooms: Rooms = {
+    ...reloadable,
     clock,
     random,
     log,
     audit,
     refusals: createRefusals(clock.monotonicMs()),
-    policy: { ...policy, hash: hostSha256 },
-    identities: createIdentities(config.agents),
     verify: verifyWith,
-    sessions,
-    executions,
+    ...createWork(ground, {
+      session: (id) => rooms.levels.sessionEnded(id),
+      freed: () => rooms.queue.pump(),
+    }),
     tarpits: createTarpits(
       {
+        mode: tarpit.mode,
+        dailyBytes: tarpit.daily_bytes,
         chunkBytes: tarpit.chunk_bytes,
         totalBytes: tarpit.total_bytes,
         delayMs: tarpit.delay_ms,
@@ -207,10 +242,48 @@ function createRooms(
       workspaceRoot: realpathSync(config.security.workspace_root),
       base: { home: user.homedir, user: user.username },
     },
+    queue: createQueue(config.quota.queue, (caller) => {
+      const set = capabilityOf(rooms, rooms.identities.find(caller)?.capability ?? '')
+      return rooms.executions.free > 0 && slotsOf(rooms, caller) < (set?.max_concurrent ?? 0)
+    }),
+    confirmations: createConfirmations(clock, random, hostSha256, () => ({
+      timeoutMs: rooms.settings.confirmTimeoutMs,
+      pendingPerSession: rooms.settings.confirmPending,
+    })),
+    levels: createLevels(levelStore.state, clock.wallMs, stepped, config.defense.levels.automatic),
+    challengeRates: createChallengeRates(clock.monotonicMs()),
+    penalties: createPenalties(reloadable.penaltySettings),
+    explanations: createExplanations(() => rooms.policy, clock.wallMs),
+    deceptions: createDeceptionBudget({
+      concurrent: localhost.max_concurrent,
+      milliseconds: localhost.seconds * 1_000,
+      bytes: localhost.bytes,
+    }),
+    figures: createFigures(random.bytes),
+    async closeConfined() {
+      await (await confined)?.close()
+    },
+    confined() {
+      confined ??= makeConfined().catch((cause: unknown) => {
+        log.write('warn', 'deception_unavailable', {
+          reason: cause instanceof Error ? cause.message : 'unknown',
+        })
+        return undefined
+      })
+      return confined
+    },
+    reload: createReload(ground, () => rooms),
+    acknowledge(named) {
+      if (incident === undefined || named !== incident) return false
+      incident = undefined
+      return true
+    },
+    incident: () => incident,
     viHolds: new Map(),
     responses: new Map(),
     cycles: { next: 1 },
   }
+  return rooms
 }
 
 async function makeDirectory(path: string, name: string): Promise<void> {
@@ -250,16 +323,42 @@ async function drain(
   peers.endAll()
 }
 
+export type StartOptions = {
+  /** Where the configuration came from, so that it can be read again. */
+  readonly configPath?: string
+  /** Hash of the record of what halted the daemon: whoever names it has looked into it. */
+  readonly ackIncident?: string
+}
+
+/** A daemon that halted does not start by itself: somebody must have looked into why. */
+function checkHalt(store: LevelStore, ackIncident: string | undefined): boolean {
+  const { incident } = store.state
+  if (incident === undefined) return false
+  if (ackIncident === incident) return true
+  throw new SassError(
+    'STATE_UNWRITABLE',
+    `The daemon has halted after an incident and does not start before somebody has looked into it: see the audit, then start it with --ack-incident ${incident}.`,
+    { incident },
+  )
+}
+
 /**
  * Starts the daemon of this process.
  * @throws SassError with one sentence and a remedy for whatever keeps it from starting
  */
-export async function startDaemon(config: Config, writeLog: (line: string) => void): Promise<RunningDaemon> {
+export async function startDaemon(
+  config: Config,
+  writeLog: (line: string) => void,
+  { configPath, ackIncident }: StartOptions = {},
+): Promise<RunningDaemon> {
   keepSmall()
   const clock = createClock()
   const log = createLog(config.log.format, config.log.level, clock, writeLog)
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
+  const levelStore = openLevelStore(config.state_directory)
+  const isAcknowledged = checkHalt(levelStore, ackIncident)
+  const reloadable = reloadableOf(config, configPath, clock.monotonicMs())
   await claimAdminSocket(config.listen.admin_socket)
   const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, {
     commonName: 'sass-edge',
@@ -269,8 +368,14 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
   const audit = openJournal(config.audit.directory, seed, clock.wallMs, createFileLock(), spareTime.later)
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const spawner = await createSpawner({ launcherSource })
-  const rooms = createRooms(config, clock, log, audit, spawner, spareTime)
-  const peers = createPeers(rooms, allowedBy(config))
+  const ground = { config, configPath, clock, log, audit, spawner, spareTime, levelStore, launcherSource }
+  const rooms = createRooms(ground, reloadable)
+  if (isAcknowledged) rooms.levels.set('daemon', '', 'NORMAL', `Incident ${ackIncident} was acknowledged.`, 'start')
+  const peers = createPeers(
+    rooms,
+    (address) => rooms.settings.isAllowed(address),
+    (address) => rooms.settings.isExempt(address),
+  )
 
   const tls = createTlsAdapter({
     address: config.listen.address,
@@ -308,6 +413,8 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     trimmer.tick(rooms.executions.running === 0 && !peers.openStreams, now)
     peers.tick()
     rooms.sessions.tick(now)
+    rooms.challengeRates.tick(now)
+    rooms.penalties.tick(now)
     const refused = rooms.refusals.tick(now)
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.forgetOld(clock.wallMs())
@@ -326,6 +433,7 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     await drain(adapters, peers, rooms, config.execution.drain_seconds * 1_000)
     clearInterval(ticker)
     await spawner.close()
+    await rooms.closeConfined()
     spareTime.spend()
     const refused = rooms.refusals.rest()
     if (refused !== undefined) record(audit, log, refused)
@@ -340,6 +448,7 @@ export async function startDaemon(config: Config, writeLog: (line: string) => vo
     port: tls.port,
     adminSocket: config.listen.admin_socket,
     fingerprint,
+    reload: rooms.reload,
     stop() {
       stopping ??= shutDown()
       return stopping

@@ -22,6 +22,14 @@ export const CHANNEL_BINDING_BYTES = 32
 /** protocol.md 4: the first element of the signed array. */
 export const AUTH_CONTEXT = 'SASS-AUTH-v1.4'
 export const AUTH_NONCE_BYTES = 16
+/** protocol.md 5: the exporter of the challenge; 32 bytes are the key, 12 are bound to the ciphertext. */
+export const CHALLENGE_LABEL = 'EXPORTER-sakissh-chacha20-v14'
+export const CHALLENGE_EKM_BYTES = 44
+export const CHALLENGE_KEY_BYTES = 32
+export const CHALLENGE_NONCE_BYTES = 12
+export const CHALLENGE_PLAINTEXT_BYTES = 64
+/** Draft 8.2: how long a challenge may be answered. */
+export const CHALLENGE_TTL_SECONDS = 60
 /** protocol.md 1: before authentication. */
 export const LOGIN_GRACE_MS = 10_000
 export const UNAUTHENTICATED_TOTAL_BYTES = 4_096
@@ -66,6 +74,27 @@ export const TARPIT_CONCURRENT = 32
 export const TARPIT_SEND_TIMEOUT_MS = 3_000
 /** sandbox.md: between SIGTERM and SIGKILL. */
 export const TERM_TO_KILL_MS = 2_000
+
+/** responses.md 4: how long a human may take, and how many questions of one session may wait. */
+export const CONFIRM_TIMEOUT_SECONDS = 60
+export const CONFIRM_PENDING = 3
+/** OpenStarry section 3: decisions of one task, before a human must say that it may go on. */
+export const TICKS_PER_TASK = 50
+/** responses.md 8: violations of one agent until it is contained, and how long they count. */
+export const VIOLATIONS_TO_CONTAIN = 3
+export const VIOLATIONS_KEPT_MS = 24 * 3_600_000
+/** responses.md 8, "several": contained agents within that time, after which everybody is stopped. */
+export const CONTAINED_TO_HALT = 3
+/** responses.md 5: reads of strangers of this host. */
+export const DECEPTIONS = 2
+export const DECEPTION_MS = 10_000
+export const DECEPTION_BYTES = 65_536
+/** OpenSSH's PerSourcePenalties: when they begin to count, and the longest. */
+export const PENALTY_MIN_SECONDS = 15
+export const PENALTY_MAX_SECONDS = 600
+/** OpenSSH's MaxStartups 10:30:100, for our own number of places. */
+export const EARLY_DROP_START = 64
+export const EARLY_DROP_RATE_PERCENT = 30
 
 // ---- Implementation: chosen here, with the reason ---------------------------------------------------------
 
@@ -171,3 +200,24 @@ export const FAILED_PROOFS_PER_MINUTE = 60
 export const REFUSALS_RECORD_MS = 60_000
 /** What is taken of a peer's bytes before its unread answers are looked at again: some 200 of the smallest requests. */
 export const RECEIVE_SLICE_BYTES = 2_048
+/** Challenges of one caller in a minute: a link that breaks needs a few, a machine that tries needs thousands. */
+export const CHALLENGES_PER_MINUTE = 10
+/** Commands that wait for their turn, of all callers; each holds a request of at most one frame. */
+export const QUEUE_PLACES = 64
+/** What a human is shown of a command, as JSON; what is longer cannot be judged by looking at it, and is refused. */
+export const SHOWN_BYTES = 4_096
+/** Questions in one answer to an operator: they fit a frame. */
+export const LISTED_CONFIRMATIONS = 12
+/** Sessions of one caller (the "five instances" of the sources), so that no caller takes all places. */
+export const SESSIONS_PER_AGENT = 5
+/** Decisions that can still be explained in full, and what is kept of a command for it. */
+export const EXPLAINED_DECISIONS = 256
+export const EXPLAINED_CHARS = 512
+/** Where used paths of a command are looked up for symbolic links; more of them are judged as they are written. */
+export const RESOLVED_PATHS = 64
+/** Tasks of a session whose ticks are counted; the oldest is forgotten. */
+export const TASKS_PER_SESSION = 64
+/** Entries of a list for operators; the strictest or the newest come first. */
+export const LISTED_ENTRIES = 128
+/** One file that is pinned; programs are at most some hundred MB. */
+export const PINNED_FILE_BYTES = 1_073_741_824

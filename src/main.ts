@@ -22,6 +22,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Co
   init: () => import('./cli/init.node.ts'),
   check: () => import('./cli/check.node.ts'),
   config: () => import('./cli/config.node.ts'),
+  policy: () => import('./cli/policy.node.ts'),
   keygen: () => import('./cli/keygen.node.ts'),
   agent: () => import('./cli/agent.node.ts'),
   trust: () => import('./cli/trust.node.ts'),

@@ -37,6 +37,15 @@ export interface SpawnPlan {
   /** `none` is /dev/null. Ignored with a terminal, which is always readable. */
   readonly stdin: 'none' | 'pipe'
   readonly terminal: { readonly rows: number; readonly columns: number } | undefined
+  /** What the file must still be when it is started; absent: whatever is there. */
+  readonly pinned?:
+    | {
+        readonly device: string
+        readonly inode: string
+        readonly size: string
+        readonly changedNs: string
+      }
+    | undefined
 }
 
 export const STDOUT = 0

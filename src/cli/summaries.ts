@@ -9,6 +9,7 @@ export const SUMMARIES = Object.freeze({
   init: 'make an installation: configuration, keys, state',
   check: 'check the configuration and this machine before a start',
   config: 'show the configuration, or what applies to one caller',
+  policy: 'look through the rules over commands, and test them',
   keygen: 'make a pair of keys',
   agent: 'add, list and remove the callers that may authenticate',
   trust: 'pin the key of a device, or list the pins',

@@ -1,14 +1,16 @@
 /**
  * The client's side of a connection without a socket: calls become streams, streams become promises and callbacks.
  * Bytes go in through `receive`; what is to be sent goes to `send`. Everything that was asked and not answered when
- * the connection ends is rejected, and says whether the device may have begun.
+ * the connection ends is rejected, and says whether the device may have begun. A challenge is answered here, on
+ * whatever stream it comes; the request that it holds up goes on or fails with it.
  * Rules: docs/protocol.md, sections 2 to 6.
  * @module
  */
 import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/hex.ts'
-import { CODES, codeName, SassError } from '../errors.ts'
+import { asSassError, CODES, codeName, SassError } from '../errors.ts'
 import { UNARY_OUTPUT_BYTES } from '../limits.ts'
+import type { Challenge } from '../wire/challenge.ts'
 import {
   type Connection,
   type ConnectionEvent,
@@ -20,7 +22,9 @@ import type { ExecuteResponse, Status, StreamResponse } from '../wire/messages.t
 import { executeRequest } from '../wire/messages.ts'
 import { type MethodName, methodNamed } from '../wire/methods.ts'
 import { describeProblems, type MessageInput } from '../wire/schema.ts'
+import { type ChallengeKeys, meetChallenge } from './challenger.ts'
 import { createStdinWriter } from './stdin-writer.ts'
+import { type OnWaiting, waitingOf } from './waiting.ts'
 import { createWindow } from './window.ts'
 
 export type ExecuteRequestInput = MessageInput<typeof executeRequest>
@@ -54,14 +58,16 @@ export type StreamedExecution = {
 }
 
 export type Caller = {
-  /** Authenticate succeeded and agreed this window. */
-  authenticated(windowBytes: number): void
+  /** Authenticate succeeded and agreed this window. `keys`: what challenges are answered with; the admin socket has none. */
+  authenticated(windowBytes: number, keys?: ChallengeKeys): void
+  /** Answers a challenge that came outside of a stream. Throws CHALLENGE_FAILED, as meetChallenge. */
+  meet(challenge: Challenge): Promise<void>
   receive(bytes: Uint8Array): void
   /** One question, one answer; the type is that of the method's response. */
   call(method: MethodName, request: Parameters<Connection['open']>[1]): Promise<unknown>
-  stream(request: ExecuteRequestInput, output: OutputSink): StreamedExecution
+  stream(request: ExecuteRequestInput, output: OutputSink, onWaiting?: OnWaiting): StreamedExecution
   /** Unary: resolves with the exit and all output that the device kept. */
-  execute(request: ExecuteRequestInput): Promise<UnaryResult>
+  execute(request: ExecuteRequestInput, onWaiting?: OnWaiting): Promise<UnaryResult>
   /** The transport is gone. */
   lost(cause: unknown): void
   readonly isLost: boolean
@@ -134,6 +140,7 @@ export function createCaller(
 ): Caller {
   const handlers = new Map<number, StreamHandler>()
   let windowBytes: number | undefined
+  let challengeKeys: ChallengeKeys | undefined
   let isLost = false
   const connection = createConnection('client', send, take)
 
@@ -186,7 +193,7 @@ export function createCaller(
   }
 
   function bad(message: ReadPayload): SassError {
-    const problems = message.ok ? 'nothing' : describeProblems(message.problems)
+    const problems = message.ok ? 'it is not due yet' : describeProblems(message.problems)
     return new SassError('FRAME_MALFORMED', `The device sent an answer that cannot be read: ${problems}.`)
   }
 
@@ -209,14 +216,40 @@ export function createCaller(
     if (isLost) throw lostError(undefined, false)
   }
 
+  /** True where the message says that the request waits; a challenge in it is then being answered. */
+  function waits(id: number, value: StreamResponse, onWaiting: OnWaiting | undefined): boolean {
+    const waiting = waitingOf(value)
+    if (waiting === undefined) return false
+    onWaiting?.(waiting)
+    if (value.challenge !== undefined)
+      meet(value.challenge).catch((cause: unknown) => abandon(id, unmet(cause)))
+    return true
+  }
+
+  function unmet(cause: unknown): SassError {
+    const sentence =
+      'A challenge of the device could not be answered, so the request was not done; connect again.'
+    return asSassError(cause) ?? new SassError('CHALLENGE_FAILED', sentence, {}, cause)
+  }
+
+  function meet(challenge: Challenge): Promise<void> {
+    return meetChallenge(challenge, challengeKeys, (answer) => call('CognitiveChallenge', answer))
+  }
+
   function call(method: MethodName, request: Parameters<Connection['open']>[1]): Promise<unknown> {
     refuseIfLost()
     const { promise, resolve, reject } = defer<unknown>()
     const id = connection.open(methodNamed(method), request, false)
+    // These two are what the others wait for.
+    const mayWait = method !== 'Authenticate' && method !== 'CognitiveChallenge'
     handlers.set(id, {
-      // One answer is all there is: who sends anything before it, as the noise for those whom a device does not know,
-      // will not send the answer.
-      message: (message) => reject(bad(message)),
+      // Beside the word that it waits, one answer is all there is: who sends anything else before it, as the noise for
+      // those whom a device does not know, will not send the answer.
+      message(message, dataBytes) {
+        if (!message.ok || !mayWait || !waits(id, message.value as StreamResponse, undefined))
+          return reject(bad(message))
+        connection.grant(id, dataBytes)
+      },
       ended: (message) =>
         message?.ok === true ? resolve(message.value) : reject(bad(message ?? { ok: false, problems: [] })),
       failed: reject,
@@ -225,7 +258,7 @@ export function createCaller(
     return promise
   }
 
-  function execute(request: ExecuteRequestInput): Promise<UnaryResult> {
+  function execute(request: ExecuteRequestInput, onWaiting?: OnWaiting): Promise<UnaryResult> {
     refuseIfLost()
     const { promise, resolve, reject } = defer<UnaryResult>()
     const parts: [Uint8Array[], Uint8Array[]] = [[], []]
@@ -237,6 +270,7 @@ export function createCaller(
       message(message, dataBytes) {
         if (!message.ok) return giveUp(bad(message))
         const value = message.value as StreamResponse
+        waits(id, value, onWaiting)
         if (value.data !== undefined && value.source !== SYSTEM) {
           const source = value.source === 0 ? 0 : 1
           partBytes[source] += value.data.length
@@ -263,7 +297,11 @@ export function createCaller(
     return promise
   }
 
-  function stream(request: ExecuteRequestInput, output: OutputSink): StreamedExecution {
+  function stream(
+    request: ExecuteRequestInput,
+    output: OutputSink,
+    onWaiting?: OnWaiting,
+  ): StreamedExecution {
     refuseIfLost()
     const started = defer<string>()
     const exit = defer<RemoteExit>()
@@ -299,7 +337,9 @@ export function createCaller(
     handlers.set(id, {
       message(message, dataBytes) {
         if (!message.ok) return abandon(id, bad(message))
-        deliver(message.value as StreamResponse, dataBytes)
+        const value = message.value as StreamResponse
+        waits(id, value, onWaiting)
+        deliver(value, dataBytes)
       },
       ended(message, dataBytes) {
         over()
@@ -337,11 +377,13 @@ export function createCaller(
   }
 
   return {
-    authenticated(bytes) {
+    authenticated(bytes, keys) {
       windowBytes = bytes
+      challengeKeys = keys
       connection.becomeOpen(bytes)
     },
     receive: (bytes) => connection.receive(bytes),
+    meet,
     call,
     stream,
     execute,

@@ -16,6 +16,8 @@ import { decodeHex, encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import {
   AUTH_NONCE_BYTES,
+  CHALLENGE_EKM_BYTES,
+  CHALLENGE_LABEL,
   CHANNEL_BINDING_BYTES,
   CHANNEL_BINDING_LABEL,
   CONNECT_TIMEOUT_MS,
@@ -23,6 +25,7 @@ import {
   EXECUTION_ID_BYTES,
 } from '../limits.ts'
 import { authSigningInput } from '../wire/auth-input.ts'
+import type { Challenge } from '../wire/challenge.ts'
 import * as m from '../wire/messages.ts'
 import {
   type Caller,
@@ -34,9 +37,13 @@ import {
 } from './caller.ts'
 import type { ClientCertificate } from './client-certificate.ts'
 import { dialAdmin, dialTls } from './dial.node.ts'
+import { createOperatorClient, type OperatorClient } from './operator-client.ts'
+import type { OnWaiting } from './waiting.ts'
 
 export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
 export type { ClientCertificate } from './client-certificate.ts'
+export type { OperatorClient } from './operator-client.ts'
+export type { OnWaiting, Waiting } from './waiting.ts'
 
 export type TlsTarget = {
   readonly host: string
@@ -73,6 +80,8 @@ export type ExecuteOptions = {
   readonly timeoutSeconds?: number | undefined
   /** Hex of 16 bytes; drawn at random where absent. The same id never starts twice. */
   readonly id?: string | undefined
+  /** Hears what the command waits for before it begins, at every change. */
+  readonly onWaiting?: OnWaiting | undefined
 }
 export type StreamOptions = ExecuteOptions & {
   readonly output: OutputSink
@@ -84,6 +93,7 @@ export type StreamOptions = ExecuteOptions & {
 }
 export type AttachOptions = {
   readonly output: OutputSink
+  readonly onWaiting?: OnWaiting | undefined
   readonly stdin?: boolean | undefined
   /** Where to go on: the highest offset and length that were received. */
   readonly stdoutOffset?: number | undefined
@@ -116,6 +126,8 @@ export type Client = {
   status(): Promise<m.SecurityStatus>
   capabilities(): Promise<m.Capabilities>
   renewSession(): Promise<number>
+  /** What only operators may ask. */
+  readonly operator: OperatorClient
   /** Resolves when the connection is gone, whoever ended it. */
   readonly closed: Promise<void>
   close(): Promise<void>
@@ -177,6 +189,8 @@ type Dialled = {
   readonly socket: Socket
   readonly fingerprint: string | undefined
   readonly authenticate: (nonce: Uint8Array) => { name: string; publicKey: Uint8Array; signature: Uint8Array }
+  /** What challenges of that session are answered with; undefined on the admin socket, where there are none. */
+  readonly challengeKeys: ((sessionId: Uint8Array) => Uint8Array) | undefined
 }
 
 /** Whether to go on with the key that the device shows; what a pin function throws passes. */
@@ -192,6 +206,7 @@ async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled
       socket,
       fingerprint: undefined,
       authenticate: () => ({ name: 'admin', publicKey: nothing, signature: nothing }),
+      challengeKeys: undefined,
     }
   }
   const { host, port = DEFAULT_PORT, groups = 'default', agent, privateKey, certificate } = options
@@ -224,17 +239,20 @@ async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled
         signature: signWith(privateKey, authSigningInput(agent, nonce, binding)),
       }
     },
+    challengeKeys: (sessionId) =>
+      socket.exportKeyingMaterial(CHALLENGE_EKM_BYTES, CHALLENGE_LABEL, Buffer.from(sessionId)),
   }
 }
 
 /**
- * Connects and authenticates.
+ * Connects and authenticates; where the device asks for proof, that too has been given when this resolves.
  * @throws SassError CONNECT_FAILED (not reached, or not let in: the device does not say why), PIN_MISMATCH,
- *   SESSION_LIMIT
+ *   SESSION_LIMIT, CHALLENGE_FAILED
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
   const timeoutMs = options.timeoutMs ?? CONNECT_TIMEOUT_MS
-  const { socket, fingerprint, authenticate } = await dial(options, timeoutMs)
+  const dialled = await dial(options, timeoutMs)
+  const { socket, fingerprint, authenticate } = dialled
   let isCorked = false
   const caller = createCaller(
     (frame) => {
@@ -266,7 +284,7 @@ export async function connect(options: ConnectOptions): Promise<Client> {
 
   const nonce = randomFillSync(new Uint8Array(AUTH_NONCE_BYTES))
   const { name, publicKey, signature } = authenticate(nonce)
-  const welcome = await authenticated(caller, socket, timeoutMs, {
+  const welcome = await authenticated(caller, dialled, timeoutMs, {
     agent_name: name,
     public_key: publicKey,
     signature,
@@ -278,10 +296,17 @@ export async function connect(options: ConnectOptions): Promise<Client> {
   return createClient(caller, socket, welcome, fingerprint, closed)
 }
 
+/** The challenge that the device lets us in under; undefined where it asks for no further proof. */
+function challengeIn(answer: m.AuthResponse): Challenge | undefined {
+  const { challenge_id, challenge_nonce: nonce, challenge_ciphertext: ciphertext } = answer
+  if (challenge_id === undefined || nonce === undefined || ciphertext === undefined) return undefined
+  return { challenge_id, nonce, ciphertext }
+}
+
 /** A device that does not know us answers with noise or nothing: both mean that we were not let in. */
 async function authenticated(
   caller: Caller,
-  socket: Socket,
+  { socket, challengeKeys }: Dialled,
   timeoutMs: number,
   request: Parameters<typeof m.authRequest.encode>[0],
 ): Promise<m.AuthResponse> {
@@ -296,7 +321,11 @@ async function authenticated(
   try {
     const answer = (await caller.call('Authenticate', m.authRequest.encode(request))) as m.AuthResponse
     if (!answer.success) throw refused()
-    caller.authenticated(answer.window)
+    const { session_id: sessionId } = answer
+    const keys = challengeKeys && { sessionId, exportKeys: () => challengeKeys(sessionId) }
+    caller.authenticated(answer.window, keys)
+    const challenge = challengeIn(answer)
+    if (challenge !== undefined) await caller.meet(challenge)
     return answer
   } catch (cause) {
     socket.destroy()
@@ -319,8 +348,12 @@ function createClient(
   const nothing = m.empty.encode({})
   const drawId = createIdSource()
 
-  function running(id: Uint8Array, request: ExecuteRequestInput, output: OutputSink): RunningExecution {
-    return { id: encodeHex(id), ...caller.stream(request, output) }
+  function running(
+    id: Uint8Array,
+    request: ExecuteRequestInput,
+    { output, onWaiting }: Pick<StreamOptions, 'output' | 'onWaiting'>,
+  ): RunningExecution {
+    return { id: encodeHex(id), ...caller.stream(request, output, onWaiting) }
   }
 
   return {
@@ -331,7 +364,7 @@ function createClient(
     auditHead: { sequence: welcome.audit_seq, hash: encodeHex(welcome.audit_hash) },
     execute(command, args = [], options = {}) {
       const id = options.id === undefined ? drawId() : idBytes(options.id)
-      return caller.execute(executeInput(command, args, id, options))
+      return caller.execute(executeInput(command, args, id, options), options.onWaiting)
     },
     stream(command, args, options) {
       const id = options.id === undefined ? drawId() : idBytes(options.id)
@@ -340,11 +373,7 @@ function createClient(
         terminal === undefined
           ? undefined
           : { rows: terminal.rows, cols: terminal.columns, term: terminal.term }
-      return running(
-        id,
-        { ...executeInput(command, args, id, options), stdin: options.stdin, pty },
-        options.output,
-      )
+      return running(id, { ...executeInput(command, args, id, options), stdin: options.stdin, pty }, options)
     },
     attach(id, options) {
       const bytes = idBytes(id)
@@ -356,7 +385,7 @@ function createClient(
         resume_offset_stderr: options.stderrOffset,
         tail: options.tail,
       }
-      return running(bytes, request, options.output)
+      return running(bytes, request, options)
     },
     async signal(id, signal) {
       const request = m.signalRequest.encode({ execution_id: idBytes(id), signal: wireSignal(signal) })
@@ -376,6 +405,7 @@ function createClient(
       const { expires_at } = await ask<{ expires_at: number }>('RenewSession', nothing)
       return expires_at
     },
+    operator: createOperatorClient(caller.call),
     closed,
     async close() {
       socket.end()

@@ -5,18 +5,27 @@
  * @module
  */
 import type { Facts, Ledger } from './facts.ts'
-import { type Finding, LAYERS, type Layer, type Policy } from './layers.ts'
+import type { Finding, Layer, Note, Policy } from './layer.ts'
+import { LAYERS } from './layers.ts'
+import { toxicProperties } from './toxic.ts'
 import type { LayerName, Verdict } from './verdict.ts'
 import { Warrant } from './warrant.ts'
 
 const NO_SESSION = 'none'
+const NOTHING = Object.freeze([])
 
 function toVerdict(layer: LayerName, finding: Finding): Verdict {
-  const { code, rule, reason, severity } = finding
-  const decided = { code, layer, rule, reason, severity, enhancedAudit: severity === 'critical' }
-  if (finding.outcome === 'mistake') return { kind: 'mistake', ends: false, ...decided }
-  if (finding.outcome === 'mistake_and_end') return { kind: 'mistake', ends: true, ...decided }
-  return { kind: 'response', response: finding.outcome, ...decided }
+  const { code, rule, reason, severity, incident } = finding
+  const decided = { code, layer, rule, reason, severity, incident, enhancedAudit: severity === 'critical' }
+  switch (finding.outcome) {
+    case 'mistake':
+    case 'mistake_and_end':
+      return { kind: 'mistake', ends: finding.outcome === 'mistake_and_end', ...decided }
+    case 'THROTTLE':
+      return { kind: 'response', response: 'THROTTLE', awaits: finding.awaits, ...decided }
+    default:
+      return { kind: 'response', response: finding.outcome, ...decided }
+  }
 }
 
 /** R4 for somebody whom we know, R6 for anybody else: the defect is ours, the refusal must not show it. */
@@ -32,6 +41,36 @@ function denyOnError(layer: LayerName, facts: Facts | undefined): Verdict {
   })
 }
 
+const PLAIN = Object.freeze({
+  layer: 'all',
+  rule: 'all_passed',
+  reason: 'Every layer passed.',
+  code: undefined,
+} as const)
+
+function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: Note } | undefined): Verdict {
+  // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.
+  const { action } = facts
+  if (action === undefined) return denyOnError('completeness', facts)
+  const said =
+    noted === undefined
+      ? PLAIN
+      : { layer: noted.layer, rule: noted.note.rule, reason: noted.note.reason, code: noted.note.code }
+  return {
+    kind: 'response',
+    response: 'EXECUTE',
+    ...said,
+    severity: noted === undefined ? 'info' : 'warning',
+    incident: undefined,
+    enhancedAudit: noted !== undefined,
+    toxic:
+      action.kind === 'execute'
+        ? toxicProperties(policy.effective(action), policy.home, facts.realPaths)
+        : NOTHING,
+    warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, action, policy.hash),
+  }
+}
+
 /** The verdict by the given layers; `adjudicate` gives it the real ones, tests may give it failing ones. */
 export function adjudicateBy(
   layers: readonly Layer[],
@@ -39,28 +78,20 @@ export function adjudicateBy(
   policy: Policy,
   ledger: Ledger,
 ): Verdict {
+  // What is noted first is what the record names: it comes from the layer that is asked first.
+  let noted: { layer: LayerName; note: Note } | undefined
   for (const { name, check } of layers) {
     try {
-      const finding = check?.(facts, policy, ledger)
-      if (finding !== undefined) return toVerdict(name, finding)
+      const finding = check(facts, policy, ledger)
+      if (finding === undefined) continue
+      if (finding.outcome === 'note') noted ??= { layer: name, note: finding }
+      else return toVerdict(name, finding)
     } catch {
       return denyOnError(name, facts)
     }
   }
   try {
-    // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.
-    if (facts.action === undefined) return denyOnError('completeness', facts)
-    return {
-      kind: 'response',
-      response: 'EXECUTE',
-      code: undefined,
-      layer: 'all',
-      rule: 'all_passed',
-      reason: 'Every layer passed.',
-      severity: 'info',
-      enhancedAudit: false,
-      warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, facts.action, policy.hash),
-    }
+    return permit(facts, policy, noted)
   } catch {
     return denyOnError('completeness', facts)
   }

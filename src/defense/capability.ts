@@ -3,7 +3,8 @@
  * A command pattern is split at spaces; its first word is a program by base name or absolute path, each further one
  * must equal the argument at its place; `*` inside a word stands for any run of characters, and a pattern of `*`
  * alone for every command. A path pattern covers the path itself and everything beneath; `*` alone covers all.
- * Matching is linear in the input and builds no regular expression.
+ * What is judged are the effective commands: each program that would really run must be allowed, and none denied,
+ * whatever it was reached through. Matching is linear in the input and builds no regular expression.
  * Rules: docs/responses.md, section 1 (layer 7); docs/configuration.md for absent, empty and full.
  * @module
  */
@@ -11,6 +12,7 @@ import { canonicalize } from '../base/canonical-json.ts'
 import { sha256 } from '../base/hash.ts'
 import { baseName, isWithin } from '../base/lexical-path.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
+import type { EffectiveCommand } from './13policy/effective.ts'
 
 export type CapabilitySet = {
   readonly allowed_commands: readonly string[]
@@ -98,4 +100,78 @@ export function permitsCommand(
 export function permitsPath(set: CapabilitySet, path: string): Permission {
   if (set.denied_paths.some((pattern) => matchesPath(pattern, path))) return 'denied'
   return set.allowed_paths.some((pattern) => matchesPath(pattern, path)) ? 'allowed' : 'unlisted'
+}
+
+/** What a shell does by itself; harmless, and judged by what it leads to. */
+const BUILTINS: ReadonlySet<string> = new Set(
+  ('[ : . alias bg break cd command continue declare dirs echo eval exec exit export false fg getopts hash jobs let ' +
+    'local mapfile popd printf pushd pwd read readonly return set shift shopt source test times trap true type ' +
+    'typeset ulimit umask unalias unset wait').split(' '),
+)
+
+function isBuiltin({ names, via }: EffectiveCommand): boolean {
+  return via.length > 0 && names.length === 1 && BUILTINS.has(names[0] ?? '')
+}
+
+function isSameArgv(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((word, index) => word === b[index])
+}
+
+/** Deny first over all of them; one that nothing allows makes the whole unlisted. */
+export function permitsEffective(
+  set: CapabilitySet,
+  argv: readonly string[],
+  resolved: string | undefined,
+  commands: readonly EffectiveCommand[],
+): Permission {
+  const outer = permitsCommand(set, argv, resolved)
+  if (outer === 'denied') return 'denied'
+  let isAllowed = outer === 'allowed'
+  for (const command of commands) {
+    const [, ...rest] = command.argv
+    const isDenied = command.names.some((name) =>
+      set.denied_commands.some((pattern) => matchesCommand(pattern, [name, ...rest], command.path)),
+    )
+    if (isDenied) return 'denied'
+    // What the caller asked for is judged above, with the file that it resolves to.
+    if (command.via.length === 0 || isSameArgv(command.argv, argv) || isBuiltin(command)) continue
+    isAllowed &&= permitsCommand(set, command.argv, command.path) === 'allowed'
+  }
+  return isAllowed ? 'allowed' : 'unlisted'
+}
+
+const SHELL_SIGNS = /[(){}|;&<>]/
+
+/**
+ * A blocked command as the tokens that must be in a command, in any order of its options: `rm -rf` also stops
+ * `rm -r -f x` and `rm --recursive --force x`. What is no simple command (`:(){:|:&};:`) is looked for in the words.
+ */
+export function blocksCommand(text: string, command: EffectiveCommand): boolean {
+  if (SHELL_SIGNS.test(text)) {
+    const bare = text.replaceAll(' ', '')
+    return command.argv.some((word) => word.replaceAll(' ', '').includes(bare))
+  }
+  const [program, ...rest] = text.split(' ').filter((word) => word !== '')
+  if (program === undefined || !command.names.some((name) => matchesWord(program, name))) return false
+  let place = 0
+  return rest.every((word) => {
+    if (word.startsWith('-')) return hasOption(command.options, word)
+    const at = command.operands.indexOf(word, place)
+    place = at + 1
+    return at !== -1
+  })
+}
+
+/** Long names of the letters that people block; others are compared as they are. */
+const LONG_FORMS: Readonly<Record<string, readonly string[]>> = Object.freeze({
+  r: ['R', '-recursive'],
+  R: ['r', '-recursive'],
+  f: ['-force'],
+})
+
+function hasOption(options: readonly string[], word: string): boolean {
+  if (word.startsWith('--') || options.includes(word)) return options.includes(word)
+  return [...word.slice(1)].every((letter) =>
+    [letter, ...(LONG_FORMS[letter] ?? [])].some((form) => options.includes(`-${form}`)),
+  )
 }

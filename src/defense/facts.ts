@@ -5,6 +5,9 @@
  * @module
  */
 import type { Code } from '../errors.ts'
+import type { Level } from './level.ts'
+import type { Tier, ToolList } from './tools.ts'
+import type { ToxicProperty } from './toxic.ts'
 
 export type Source = {
   readonly transport: 'tls' | 'admin'
@@ -13,6 +16,12 @@ export type Source = {
   readonly isLoopback: boolean
   /** In the allow-list; always true on the admin socket, whose peer the kernel names. */
   readonly isAllowed: boolean
+  /** Under a penalty for what it did before. */
+  readonly isPenalised: boolean
+  /** Has done something lately that is not enough for a penalty. */
+  readonly isSuspect: boolean
+  /** At accept: how many wait to authenticate, and a number from 0 to 99 drawn for this connection. */
+  readonly crowd: { readonly waiting: number; readonly draw: number } | undefined
 }
 
 export type TransportFacts = {
@@ -24,6 +33,14 @@ export type TransportFacts = {
   readonly frameProblem: string | undefined
 }
 
+/** Who a caller acts for. The chain is counted by the daemon from its own list, never declared by the caller. */
+export type Delegation = {
+  /** The nearest first. */
+  readonly chain: readonly { readonly name: string; readonly capability: string; readonly tools: ToolList }[]
+  /** How often the work has been handed on. */
+  readonly hops: number
+}
+
 export type Identity =
   /** Nothing has been tried yet; `dismissed` says why it will not be waited for any longer. */
   | { readonly kind: 'none'; readonly dismissed: 'no' | 'grace' | 'crowd' }
@@ -33,11 +50,17 @@ export type Identity =
       readonly name: string
       readonly role: 'agent' | 'operator'
       readonly capability: string
+      readonly tier: Tier
+      readonly tools: ToolList
+      readonly delegation: Delegation | undefined
+      /** The session's own name for this instance of the agent; undefined before there is one. */
+      readonly instance: string | undefined
     }
 
 export type SessionFacts = {
   readonly id: string
-  readonly state: 'live' | 'expired' | 'unknown'
+  /** `unproven`: authenticated, and the challenge that came with it is not answered yet. */
+  readonly state: 'live' | 'expired' | 'unproven' | 'unknown'
 }
 
 /** What would be done. Exact: a warrant is bound to the digest of this. */
@@ -48,18 +71,43 @@ export type Action =
       readonly kind: 'execute'
       readonly executionId: string
       readonly argv: readonly string[]
-      /** The file that will run, with the inode that was looked at; null when none was found. */
-      readonly executable: { readonly path: string; readonly device: string; readonly inode: string } | null
+      /**
+       * The file that will run, with the inode that was looked at; null when none was found. `sha256` is there where
+       * the file is pinned, and is the digest of that very inode.
+       */
+      readonly executable: {
+        readonly path: string
+        readonly device: string
+        readonly inode: string
+        readonly sha256: string | null
+      } | null
       readonly cwd: string
+      /** The variables that the caller set, `NAME=value`. */
+      readonly environment: readonly string[]
       readonly terminal: boolean
+      readonly stdin: boolean
       readonly timeoutSeconds: number | null
       readonly outputBytes: number | null
     }
+  /** A stranger's read, answered with what is not true. */
+  | { readonly kind: 'deceive'; readonly argv: readonly string[] }
   | { readonly kind: 'attach'; readonly executionId: string }
   | { readonly kind: 'signal'; readonly executionId: string; readonly signal: number }
   | { readonly kind: 'cancel'; readonly executionId: string }
   | { readonly kind: 'read'; readonly method: string }
   | { readonly kind: 'renew' }
+  | { readonly kind: 'confirm'; readonly id: string; readonly digest: string; readonly approves: boolean }
+  | { readonly kind: 'set_level'; readonly scope: string; readonly name: string; readonly level: Level }
+  | { readonly kind: 'clear_penalties'; readonly source: string | null }
+  | { readonly kind: 'reload' }
+
+export type ExecuteAction = Extract<Action, { kind: 'execute' }>
+
+/** What a human said to one question about this very action. */
+export type Approval = {
+  readonly rule: string
+  readonly outcome: 'approved' | 'denied' | 'timed_out'
+}
 
 export type RequestFacts = {
   readonly method: string
@@ -68,6 +116,11 @@ export type RequestFacts = {
   readonly problems: string
   /** The payload expanded past its limit: the connection ends. */
   readonly overExpanded: boolean
+  /** What became of the challenge that this request has met. */
+  readonly challenge: 'none' | 'passed' | 'failed' | 'late' | 'unknown'
+  readonly approvals: readonly Approval[]
+  /** Digest of the goal that the caller declared: its ticks are counted. Undefined: none. */
+  readonly task: string | undefined
 }
 
 export type Facts = {
@@ -79,6 +132,8 @@ export type Facts = {
   readonly session: SessionFacts | undefined
   readonly request: RequestFacts | undefined
   readonly action: Action | undefined
+  /** Used paths of the action that lie somewhere else than they say, as the host found them: symbolic links. */
+  readonly realPaths: readonly { readonly path: string; readonly real: string }[]
 }
 
 /** What the daemon holds at the moment of the decision. */
@@ -88,4 +143,20 @@ export type Ledger = {
   readonly executionsOfCaller: number
   /** Whether one more session finds a place. */
   readonly sessionsFree: boolean
+  readonly sessionsOfCaller: number
+  /** Whether a command that waits for its turn finds a place. */
+  readonly queueFree: boolean
+  /** Whether the caller may be challenged once more now. */
+  readonly challengesFree: boolean
+  /** Whether one more question to a human may wait for this session. */
+  readonly confirmationsFree: boolean
+  readonly deceptionsFree: boolean
+  /** The strictest of the daemon's, the agent's and the session's. */
+  readonly level: Level
+  /** Decisions of this request's task so far. */
+  readonly ticks: number
+  /** Tokens delivered to the session so far. */
+  readonly tokens: number
+  /** What the session has done so far, in whatever order. */
+  readonly toxic: readonly ToxicProperty[]
 }

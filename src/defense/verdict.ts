@@ -4,6 +4,7 @@
  * @module
  */
 import type { Code } from '../errors.ts'
+import type { ToxicProperty } from './toxic.ts'
 import type { Warrant } from './warrant.ts'
 
 export const RESPONSES = Object.freeze([
@@ -45,8 +46,17 @@ export type LayerName = (typeof LAYER_NAMES)[number]
 
 export type Severity = 'info' | 'warning' | 'critical'
 
+/**
+ * What a refusal says about the caller, for the levels of alarm. `violation`: it tried what it may not; three of them
+ * are one too many. The other three are the severities of a rule that denied.
+ */
+export type Incident = 'violation' | 'medium' | 'high' | 'critical'
+
+/** What a throttled request waits for; undefined: nothing, it is refused at once. */
+export type Awaited = 'slot' | 'operator'
+
 type Decided = {
-  /** The name of the code in the table of errors.ts; undefined for R1. */
+  /** The name of the code in the table of errors.ts; undefined for a plain R1. */
   readonly code: Code | undefined
   /** `all` when every layer passed. */
   readonly layer: LayerName | 'all'
@@ -56,13 +66,24 @@ type Decided = {
   readonly reason: string
   readonly severity: Severity
   readonly enhancedAudit: boolean
+  readonly incident: Incident | undefined
 }
 
 /** A refusal of a caller's plain mistake is answered with the reason (STATUS); `ends` also ends the connection. */
 export type Mistake = { readonly kind: 'mistake'; readonly ends: boolean } & Decided
 
-/** A warrant exists exactly when the response is EXECUTE. */
+/** A warrant exists exactly when the response is EXECUTE, and something awaited only where it is THROTTLE. */
 export type Verdict =
-  | ({ readonly kind: 'response'; readonly response: 'EXECUTE'; readonly warrant: Warrant } & Decided)
-  | ({ readonly kind: 'response'; readonly response: Exclude<Response, 'EXECUTE'> } & Decided)
+  | ({
+      readonly kind: 'response'
+      readonly response: 'EXECUTE'
+      readonly warrant: Warrant
+      /** What the permitted action adds to what its session has done. */
+      readonly toxic: readonly ToxicProperty[]
+    } & Decided)
+  | ({ readonly kind: 'response'; readonly response: 'THROTTLE'; readonly awaits: Awaited | undefined } & Decided)
+  | ({
+      readonly kind: 'response'
+      readonly response: Exclude<Response, 'EXECUTE' | 'THROTTLE'>
+    } & Decided)
   | Mistake

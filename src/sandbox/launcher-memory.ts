@@ -37,6 +37,22 @@ export const SLOT_CWD_NUMBER = 15
 
 export const LAUNCH_MEMORY_BYTES = CONTROL_BYTES + LAUNCH_SLOTS * SLOT_BYTES
 
+/** What a thread that starts confined programs gives away beside the rest; made by confined-spawner.node.ts. */
+export interface Fence {
+  /** A Landlock ruleset. */
+  readonly rulesetDescriptor: number
+  /** An array of `struct sock_filter`. */
+  readonly filter: Uint8Array
+  /** What a mount namespace of the thread's own covers up; undefined makes no namespace. */
+  readonly covers: readonly { readonly path: string; readonly isDirectory: boolean }[] | undefined
+  /** The user and group to become, for ever; undefined stays who it is. */
+  readonly userId: number | undefined
+  /** What each program gets right after its start, `[RLIMIT_*, value]`. */
+  readonly limits: readonly (readonly [resource: number, value: number])[]
+  /** The filter lets the limits of another process be set by whom tells it this: 64 bits, signed. */
+  readonly limitsSecret: bigint
+}
+
 /** What the thread is started with. */
 export interface LauncherStart {
   readonly memory: SharedArrayBuffer
@@ -44,6 +60,8 @@ export interface LauncherStart {
   readonly wakeDescriptor: number
   /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
   readonly keepCapabilities: readonly number[] | undefined
+  /** Undefined: programs may do what the daemon's user may. */
+  readonly fence: Fence | undefined
 }
 
 /** What the thread says before it goes to sleep for the first time. */

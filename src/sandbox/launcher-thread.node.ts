@@ -18,6 +18,7 @@ import {
   CONTROL_CLOSING,
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
+  type Fence,
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
@@ -45,7 +46,19 @@ import {
 
 /** linux/sched.h: a current directory and umask of this thread's own. */
 const CLONE_FS = 0x200
-/** linux/prctl.h */
+const CLONE_NEWNS = 0x20000
+/** sys/mount.h: our covers stay ours, and what the host unmounts goes here too. */
+const MS_RDONLY = 0x1
+const MS_BIND = 0x1000
+const MS_REC = 0x4000
+const MS_SLAVE = 0x80000
+/** linux/prctl.h, linux/seccomp.h */
+const PR_SET_DUMPABLE = 4
+const PR_SET_SECCOMP = 22
+const SECCOMP_MODE_FILTER = 2n
+/** sizeof(struct sock_fprog), sizeof(struct sock_filter) */
+const FILTER_PROGRAM_BYTES = 16
+const FILTER_INSTRUCTION_BYTES = 8
 const PR_CAPBSET_READ = 23
 const PR_CAPBSET_DROP = 24
 const PR_SET_NO_NEW_PRIVS = 38
@@ -99,6 +112,66 @@ function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undef
     if (result < 0) return refused(`prctl(PR_CAPBSET_DROP, ${capability})`, result)
   }
   return { kind: 'ready' }
+}
+
+/**
+ * Puts up the fence, in the order that each step still allows the next one. The whole process becomes undumpable
+ * with it, as the change of user alone would make it: else a program of the same user could read the daemon's
+ * memory through this thread. Landlock allows no mount afterwards, the filter allows next to nothing.
+ */
+function putUpFence(syscalls: Syscalls, fence: Fence): LauncherReport {
+  const { libc, checked, byNumber } = syscalls
+  const { rulesetDescriptor, filter, covers, userId } = fence
+  const text = (value: string): Uint8Array => Buffer.from(`${value}\0`)
+  const mount = (source: string, target: string, type: string, flags: number, options: string): number =>
+    byNumber('mount', text(source), text(target), text(type), flags, text(options))
+  const cover = (path: string, isDirectory: boolean): number =>
+    isDirectory
+      ? mount('tmpfs', path, 'tmpfs', MS_RDONLY, 'size=4k,mode=000')
+      : mount('/dev/null', path, '', MS_BIND, '')
+  const program = new Uint8Array(new ArrayBuffer(FILTER_PROGRAM_BYTES))
+  const programWords = new DataView(program.buffer)
+  programWords.setUint16(0, filter.length / FILTER_INSTRUCTION_BYTES, true)
+  programWords.setBigUint64(8, syscalls.addressOf(filter), true)
+
+  const steps: (readonly [name: string, run: () => number])[] = []
+  if (covers !== undefined) {
+    steps.push(['unshare(CLONE_NEWNS)', () => checked(libc.unshare(CLONE_NEWNS))])
+    steps.push(['mount(MS_SLAVE)', () => mount('none', '/', '', MS_REC | MS_SLAVE, '')])
+    for (const { path, isDirectory } of covers)
+      steps.push(['mount (a cover)', () => cover(path, isDirectory)])
+  }
+  if (userId !== undefined) {
+    steps.push(['setgroups', () => byNumber('setgroups', 0, 0)])
+    steps.push(['setresgid', () => byNumber('setresgid', userId, userId, userId)])
+    steps.push(['setresuid', () => byNumber('setresuid', userId, userId, userId)])
+  }
+  steps.push(['prctl(PR_SET_DUMPABLE)', () => checked(libc.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n))])
+  steps.push(['landlock_restrict_self', () => byNumber('landlock_restrict_self', rulesetDescriptor, 0)])
+  steps.push([
+    'prctl(PR_SET_SECCOMP)',
+    () => checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, syscalls.addressOf(program), 0n, 0n)),
+  ])
+  for (const [step, run] of steps) {
+    const result = run()
+    if (result < 0) return { kind: 'refused', step, errno: -result }
+  }
+  return { kind: 'ready' }
+}
+
+/**
+ * Sets a program's limits as soon as it runs: they belong to a process, and the daemon's own are not these. Nobody
+ * has waited for it yet, so the number is still its own. Who has asked for it looks whether it has them.
+ */
+function limiter(syscalls: Syscalls, { limits, limitsSecret }: Fence): (pid: number) => void {
+  const pairs = limits.map(([resource, value]) => ({
+    resource,
+    pair: BigUint64Array.of(BigInt(value), BigInt(value)),
+  }))
+  return (pid) => {
+    for (const { resource, pair } of pairs)
+      syscalls.byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
+  }
 }
 
 type FileActions = {
@@ -176,6 +249,7 @@ function serve(
   memory: SharedArrayBuffer,
   wakeDescriptor: number,
   nullDescriptor: number,
+  started: (pid: number) => void,
 ): void {
   const { libc } = syscalls
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
@@ -219,7 +293,8 @@ function serve(
             addresses[addressBase + SLOT_ENVIRONMENT] ?? 0n,
           )
         : errno
-    if (result !== 0) words[base + SLOT_PID] = -1
+    if (result === 0) started(words[base + SLOT_PID] ?? -1)
+    else words[base + SLOT_PID] = -1
     words[base + SLOT_ERRNO] = result
     done = (done + 1) | 0
     Atomics.store(control, CONTROL_COMPLETED, done)
@@ -249,8 +324,11 @@ function main(start: LauncherStart): void {
     report({ kind: 'refused', step: 'open(/dev/null)', errno: -nullDescriptor })
     return
   }
-  report(confined)
-  serve(syscalls, start.memory, start.wakeDescriptor, nullDescriptor)
+  const fenced = start.fence === undefined ? confined : putUpFence(syscalls, start.fence)
+  report(fenced)
+  if (fenced.kind !== 'ready') return
+  const started = start.fence === undefined ? () => {} : limiter(syscalls, start.fence)
+  serve(syscalls, start.memory, start.wakeDescriptor, nullDescriptor, started)
   syscalls.libc.close(nullDescriptor)
 }
 

@@ -18,6 +18,7 @@ import {
   CONTROL_CLOSING,
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
+  type Fence,
   LAUNCH_MEMORY_BYTES,
   LAUNCH_SLOTS,
   type LauncherReport,
@@ -48,6 +49,8 @@ export interface LauncherOptions {
   readonly launcherSource: string | undefined
   /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
   readonly keepCapabilities: readonly number[] | undefined
+  /** For a thread whose programs can change nothing. */
+  readonly fence?: Fence | undefined
 }
 
 /** Descriptors for 0, 1 and 2 of the program (stdin -1 is /dev/null), all above 2; or a terminal's path. */
@@ -143,7 +146,7 @@ function programBlock(
 export async function startLauncher(options: LauncherOptions, syscalls: Syscalls): Promise<Launcher> {
   const memory = new SharedArrayBuffer(LAUNCH_MEMORY_BYTES)
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
-  const { launcherSource, keepCapabilities } = options
+  const { launcherSource, keepCapabilities, fence } = options
   const wakePipe = openPipe(syscalls)
   if (typeof wakePipe === 'number') {
     throw new SassError(
@@ -157,7 +160,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     // A full pipe has woken it already.
     syscalls.libc.write(wakePipe.writeEnd, wakeByte, 1n)
   }
-  const workerData: LauncherStart = { memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities }
+  const workerData: LauncherStart = { memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities, fence }
   // None of this process's options: what is loaded or waited for there has no place in this thread. The warning
   // that FFI is experimental has been given once, on the main thread.
   const execArgv = ['--no-warnings']

@@ -16,12 +16,25 @@ export type FoundProgram = {
   readonly inode: string
 }
 
+/** The digest of a pinned program, and what it is the digest of. */
+export type FoundPin = {
+  readonly device: string
+  readonly inode: string
+  readonly size: string
+  readonly changedNs: string
+  readonly sha256: string
+}
+
 /** The look at the device's files that planning needs; it opens and changes nothing. */
 export interface ProgramFinder {
   /** The program as execvp would find it: `searchPath` for a bare name, `cwd` for a relative path. */
   find(program: string, cwd: string, searchPath: string): FoundProgram | undefined
   /** The directory with its symbolic links resolved; as given where it does not exist. */
   realDirectory(path: string): string
+  /** Where an absolute path really lies: of what does not exist yet, its nearest directory that does is resolved. */
+  realPath(path: string): string
+  /** Digest and identity of a file as it is now; undefined where it cannot be read. */
+  pin(path: string): FoundPin | undefined
 }
 
 export type Planner = {
@@ -34,6 +47,8 @@ export type Planner = {
 export type Planned = {
   readonly plan: SpawnPlan
   readonly program: FoundProgram | undefined
+  /** Of a program that is pinned. */
+  readonly pin: FoundPin | undefined
 }
 
 export type PlanResult =
@@ -43,12 +58,16 @@ export type PlanResult =
 const DEFAULT_TERM = 'xterm-256color'
 const TERM_PATTERN = /^[A-Za-z0-9._+-]{1,64}$/
 
-/** `argv` is the request's, or what its payload held. `allowedEnv` is the caller's capability's. */
+/**
+ * `argv` is the request's, or what its payload held. `allowedEnv` is the caller's capability's. `pins`: real paths of
+ * programs whose content is to be looked at.
+ */
 export function makePlan(
   planner: Planner,
   request: ExecuteRequest,
   argv: readonly string[],
   allowedEnv: readonly string[],
+  pins: Readonly<Record<string, string>>,
 ): PlanResult {
   const command = argv[0]
   if (command === undefined || command === '') return { ok: false, problem: 'command is missing' }
@@ -65,17 +84,22 @@ export function makePlan(
       ? planner.workspaceRoot
       : planner.finder.realDirectory(resolvePath(planner.workspaceRoot, request.cwd))
   const program = planner.finder.find(command, cwd, environment.variables.get('PATH') ?? DEFAULT_PATH)
+  const isPinned = program !== undefined && Object.hasOwn(pins, program.realPath)
+  const pin = isPinned ? planner.finder.pin(program.realPath) : undefined
   return {
     ok: true,
     planned: {
       program,
+      pin,
       plan: {
-        file: program?.path ?? resolvePath(cwd, command),
+        // A pinned program is started from where it really lies: that is the file that was looked at.
+        file: isPinned ? program.realPath : (program?.path ?? resolvePath(cwd, command)),
         argv,
         environment: [...environment.variables].map(([name, value]) => `${name}=${value}`),
         cwd,
         stdin: request.stdin ? 'pipe' : 'none',
         terminal: pty === undefined ? undefined : { rows: pty.rows, columns: pty.cols },
+        pinned: pin,
       },
     },
   }

@@ -4,6 +4,7 @@
  */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { resolvePath } from '../base/lexical-path.ts'
+import { createPinLook } from './pinned.node.ts'
 import type { FoundProgram, ProgramFinder } from './plan.ts'
 
 function look(path: string): FoundProgram | undefined {
@@ -22,8 +23,25 @@ function tryLook(path: string, mustBeExecutable: boolean): FoundProgram | undefi
   }
 }
 
+/** realpath(3) of the longest beginning of the path that exists, with the rest behind it. */
+function realBeginning(path: string): string {
+  let rest = ''
+  for (let at = path; at !== '/' && at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+    try {
+      const real = realpathSync.native(at)
+      return rest === '' ? real : `${real === '/' ? '' : real}${rest}`
+    } catch {
+      rest = `${at.slice(at.lastIndexOf('/'))}${rest}`
+    }
+  }
+  return path
+}
+
 export function createProgramFinder(): ProgramFinder {
+  const pin = createPinLook()
   return {
+    pin,
+    realPath: (path) => (path.includes('\0') ? path : realBeginning(path)),
     find(program, cwd, searchPath) {
       if (program.includes('\0')) return undefined
       if (program.includes('/')) return tryLook(resolvePath(cwd, program), false)

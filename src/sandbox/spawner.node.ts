@@ -51,8 +51,8 @@ export async function createSpawner(
 ): Promise<Spawner & { close(): Promise<void> }> {
   const syscalls = loadSyscalls()
   inheritNothing(syscalls)
-  const { launcherSource, keepCapabilities } = options
-  const launcher = await startLauncher({ launcherSource, keepCapabilities }, syscalls)
+  const { launcherSource, keepCapabilities, fence } = options
+  const launcher = await startLauncher({ launcherSource, keepCapabilities, fence }, syscalls)
   const running = new Set<RunningChild>()
   const byPid = new Map<number, RunningChild>()
   const statusWord = new Int32Array(new ArrayBuffer(64))

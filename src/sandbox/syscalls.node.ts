@@ -71,7 +71,12 @@ const SYSCALL_NUMBERS = {
     setresgid: 119,
     setresuid: 117,
     setns: 308,
+    mount: 165,
+    prlimit64: 302,
     close_range: 436,
+    landlock_create_ruleset: 444,
+    landlock_add_rule: 445,
+    landlock_restrict_self: 446,
   },
   arm64: {
     capget: 90,
@@ -80,7 +85,12 @@ const SYSCALL_NUMBERS = {
     setresgid: 149,
     setresuid: 147,
     setns: 268,
+    mount: 40,
+    prlimit64: 261,
     close_range: 436,
+    landlock_create_ruleset: 444,
+    landlock_add_rule: 445,
+    landlock_restrict_self: 446,
   },
 } as const
 

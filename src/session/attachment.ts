@@ -100,6 +100,7 @@ export function createAttachment(
         ring.copyOut(offset, target),
       )
       sent[source] = offset + bytes
+      if (peer.session !== undefined) peer.session.deliveredBytes += bytes
       peer.sendBuffer(buffer, length)
     }
   }

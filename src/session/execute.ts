@@ -5,7 +5,10 @@
  * @module
  */
 import { encodeHex } from '../base/hex.ts'
-import type { Action } from '../defense/facts.ts'
+import { sha256 } from '../base/hash.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+import type { Action, ExecuteAction } from '../defense/facts.ts'
+import type { Warrant } from '../defense/warrant.ts'
 import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
 import { makePlan, type Planned } from '../sandbox/plan.ts'
 import type { ExecuteRequest, StdinChunk } from '../wire/messages.ts'
@@ -19,8 +22,9 @@ import {
 } from './attachment.ts'
 import type { Execution } from './executions.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
-import { requestFacts } from './requests.ts'
+import { attempt } from './attempt.ts'
 import { capabilityOf } from './rooms.ts'
+import { findRealPaths } from './real-paths.ts'
 
 /** The arguments, from the payload where there is one. */
 type Arguments =
@@ -41,7 +45,7 @@ function argumentsOf(peer: Peer, request: ExecuteRequest): Arguments {
 
 /** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
 function mistake(peer: Peer, call: Call, problem: string, overExpanded = false): void {
-  peer.refuse(peer.decide(requestFacts(call, problem, overExpanded), undefined), call)
+  attempt(peer, call, { action: undefined, problem, overExpanded, go() {} })
 }
 
 export function execute(peer: Peer, call: Call): void {
@@ -61,60 +65,105 @@ export function execute(peer: Peer, call: Call): void {
   if (request.is_reattach) {
     if (request.execution_id === undefined) return mistake(peer, call, 'execution_id is missing')
     const action: Action = { kind: 'attach', executionId: encodeHex(request.execution_id) }
-    const verdict = peer.decide(requestFacts(call), action)
-    if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
-    return peer.connection.fail(
-      call.streamId,
-      'PROCESS_NOT_FOUND',
-      'There is no such execution; it was never started here or is forgotten.',
-    )
+    return attempt(peer, call, {
+      action,
+      go: () =>
+        peer.connection.fail(
+          call.streamId,
+          'PROCESS_NOT_FOUND',
+          'There is no such execution; it was never started here or is forgotten.',
+        ),
+    })
   }
   begin(peer, call, request)
 }
 
-/** The smaller of what the capability allows and the request asks for; undefined: no limit. */
-function timeoutSeconds(asked: number | undefined, allowed: number | null): number | undefined {
-  if (allowed === null) return asked
-  return Math.min(asked ?? allowed, allowed)
+/** The smallest of what the capability and the quota allow and the request asks for; undefined: no limit. */
+function smallest(...limits: readonly (number | null | undefined)[]): number | undefined {
+  let least: number | undefined
+  for (const limit of limits)
+    if (limit !== null && limit !== undefined && (least === undefined || limit < least)) least = limit
+  return least
 }
 
 function executeAction(
-  planned: Planned,
+  { program, pin, plan }: Planned,
+  request: ExecuteRequest,
   id: string,
   timeout: number | undefined,
-  outputBytes: number | null,
-): Action {
-  const { program, plan } = planned
+  outputBytes: number | undefined,
+): ExecuteAction {
   return {
     kind: 'execute',
     executionId: id,
     argv: plan.argv,
     executable:
-      program === undefined ? null : { path: program.realPath, device: program.device, inode: program.inode },
+      program === undefined
+        ? null
+        : {
+            path: program.realPath,
+            device: program.device,
+            inode: program.inode,
+            sha256: pin?.sha256 ?? null,
+          },
     cwd: plan.cwd,
+    environment: request.env === undefined ? [] : [...request.env].map(([name, value]) => `${name}=${value}`),
     terminal: plan.terminal !== undefined,
+    stdin: plan.stdin === 'pipe',
     timeoutSeconds: timeout ?? null,
-    outputBytes,
+    outputBytes: outputBytes ?? null,
   }
 }
 
 function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
-  const { rooms, session, caller } = peer
-  const set = capabilityOf(rooms, caller?.capability ?? '')
+  const { rooms, caller } = peer
+  const set = capabilityOf(rooms, rooms.identities.find(caller?.name ?? '')?.capability ?? '')
   const args = argumentsOf(peer, request)
   if (!args.ok) return mistake(peer, call, args.problem, args.overExpanded)
-  const result = makePlan(rooms.planner, request, args.argv, set?.allowed_env ?? [])
+  const result = makePlan(
+    rooms.planner,
+    request,
+    args.argv,
+    set?.allowed_env ?? [],
+    rooms.policy.security.pins,
+  )
   if (!result.ok) return mistake(peer, call, result.problem)
 
   const idBytes = request.execution_id ?? rooms.random.bytes(EXECUTION_ID_BYTES)
   const id = encodeHex(idBytes)
-  const timeout = timeoutSeconds(request.timeout_seconds, set?.timeout_seconds ?? null)
-  const outputBytes = set?.output_bytes ?? null
-  const action = executeAction(result.planned, id, timeout, outputBytes)
-  const verdict = peer.decide(requestFacts(call), action)
-  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
-  if (session === undefined || caller === undefined) return
+  const { toolTimeoutSeconds, outputBytes: mostOutput } = rooms.settings
+  const timeout = smallest(request.timeout_seconds, set?.timeout_seconds, toolTimeoutSeconds)
+  const outputBytes = smallest(set?.output_bytes, mostOutput)
+  const action = executeAction(result.planned, request, id, timeout, outputBytes)
+  const goal = request.declared_goal
+  attempt(peer, call, {
+    action,
+    task: goal === undefined ? undefined : encodeHex(sha256(encodeUtf8(goal))),
+    realPaths: findRealPaths(rooms.policy.effective(action), rooms.planner.finder),
+    shown: () => ({ goal: goal ?? null }),
+    go: (warrant) => start(peer, call, { request, idBytes, planned: result.planned, timeout, action }, warrant),
+  })
+}
 
+type Permitted = {
+  readonly request: ExecuteRequest
+  readonly idBytes: Uint8Array
+  readonly planned: Planned
+  readonly timeout: number | undefined
+  readonly action: ExecuteAction
+}
+
+function start(
+  peer: Peer,
+  call: Call,
+  { request, idBytes, planned, timeout, action }: Permitted,
+  warrant: Warrant,
+): void {
+  const { rooms, session, caller } = peer
+  if (session === undefined || caller === undefined) return
+  // Two requests with one id may both have waited: the second one finds what the first has started.
+  const known = rooms.executions.find(caller.name, action.executionId)
+  if (known !== undefined) return attach(peer, call, request, known)
   const isUnary = call.method.name === 'Execute'
   const headBytes = isUnary
     ? Math.min(UNARY_OUTPUT_BYTES, rooms.settings.ringBytes)
@@ -129,20 +178,20 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
     call.streamId,
     streamUser(peer, call.streamId, attachment, () => execution, request.stdin),
   )
-  const start = {
-    id,
+  const started = {
+    id: action.executionId,
     idBytes,
     owner: caller.name,
     sessionId: session.id,
     keepsHead: isUnary,
-    acceptBytes: Math.min(headBytes, outputBytes ?? Number.POSITIVE_INFINITY),
+    acceptBytes: Math.min(headBytes, action.outputBytes ?? Number.POSITIVE_INFINITY),
     timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
-    plan: result.planned.plan,
-    warrant: verdict.warrant,
+    plan: planned.plan,
+    warrant,
     action,
   }
   try {
-    execution = rooms.executions.start(start, attachment)
+    execution = rooms.executions.start(started, attachment)
   } catch (cause) {
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
     throw cause
@@ -151,8 +200,10 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
 
 function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
   const action: Action = { kind: 'attach', executionId: execution.id }
-  const verdict = peer.decide(requestFacts(call), action)
-  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
+  attempt(peer, call, { action, go: () => join(peer, call, request, execution) })
+}
+
+function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
   const { connection, rooms } = peer
   if (execution.state === 'not_started') {
     return connection.fail(

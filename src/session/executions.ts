@@ -91,6 +91,8 @@ export type Executions = {
   slotsOf(owner: string): number
   readonly running: number
   readonly free: number
+  /** SIGKILL to every execution that fits: its session or its agent has ended. */
+  endWhere(fits: (execution: Execution) => boolean): void
   /** At the end of the daemon: TERM to all, or KILL. */
   endAll(how: 'term' | 'kill'): void
   /** Releases the rings of a session's finished executions; their results are kept. */
@@ -106,6 +108,8 @@ export type ExecutionsOptions = {
   readonly ended: (execution: Execution) => void
   /** Called when a command runs. */
   readonly begun?: () => void
+  /** Called when a place may have become free: whoever waits for one may have its turn. */
+  readonly freed?: () => void
 }
 
 const SIGTERM = 15
@@ -114,7 +118,14 @@ function keyOf(owner: string, id: string): string {
   return `${owner}/${id}`
 }
 
-export function createExecutions({ spawner, clock, rings, ended, begun }: ExecutionsOptions): Executions {
+export function createExecutions({
+  spawner,
+  clock,
+  rings,
+  ended,
+  begun,
+  freed,
+}: ExecutionsOptions): Executions {
   /** In the order of their start: the oldest finished one gives up its rings first. */
   const executions = new Map<string, Execution>()
   const freeRings = [...rings]
@@ -168,6 +179,7 @@ export function createExecutions({ spawner, clock, rings, ended, begun }: Execut
       execution.watcher?.notStarted()
     } else execution.watcher?.finished()
     ended(execution)
+    freed?.()
   }
 
   function takeOutput(execution: Execution, source: OutputSource, bytes: Uint8Array): void {
@@ -297,6 +309,7 @@ export function createExecutions({ spawner, clock, rings, ended, begun }: Execut
       execution.watcher = undefined
       setHeld(execution, STDOUT, false)
       setHeld(execution, STDERR, false)
+      if (!isRunning(execution)) freed?.()
     },
     hold: setHeld,
     signal(execution, number, warrant, action) {
@@ -325,6 +338,10 @@ export function createExecutions({ spawner, clock, rings, ended, begun }: Execut
       let free = freeRings.length
       for (const execution of withIdleRings) if (execution.watcher === undefined) free++
       return free
+    },
+    endWhere(fits) {
+      for (const execution of executions.values())
+        if (isRunning(execution) && fits(execution)) execution.child?.killTree()
     },
     endAll(how) {
       for (const execution of executions.values()) {

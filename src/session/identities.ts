@@ -6,6 +6,9 @@
  */
 import { decodeBase64Url } from '../base/base64.ts'
 import { equalConstantTime } from '../base/hash.ts'
+import { ALL_TOOLS, isTool } from '../base/tool-name.ts'
+import type { Delegation, Identity } from '../defense/facts.ts'
+import type { Tier, ToolList } from '../defense/tools.ts'
 import type { Code } from '../errors.ts'
 import { authSigningInput } from '../wire/auth-input.ts'
 import type { AuthRequest } from '../wire/messages.ts'
@@ -15,6 +18,10 @@ export type Caller = {
   readonly name: string
   readonly role: CallerRole
   readonly capability: string
+  readonly tier: Tier
+  readonly tools: ToolList
+  /** Whom it acts for. */
+  readonly delegatedBy: string | undefined
   readonly publicKey: Uint8Array
 }
 
@@ -25,16 +32,54 @@ type Listed = {
   readonly public_key: string
   readonly role: CallerRole
   readonly capability: string
+  readonly tier: Tier
+  readonly tools: readonly string[]
+  readonly delegated_by: string | null
 }
 
 /** The authorised list of a configuration that was checked already (names and keys unique, keys good). */
 export function createIdentities(agents: readonly Listed[]): Identities {
   const byName = new Map<string, Caller>()
-  for (const { name, public_key, role, capability } of agents) {
+  for (const { name, public_key, role, capability, tier, tools, delegated_by } of agents) {
     const publicKey = decodeBase64Url(public_key, 32)
-    if (publicKey !== undefined) byName.set(name, { name, role, capability, publicKey })
+    if (publicKey === undefined) continue
+    const known = tools.filter((tool) => tool === ALL_TOOLS || isTool(tool)) as ToolList
+    const delegatedBy = delegated_by ?? undefined
+    byName.set(name, { name, role, capability, tier, tools: known, delegatedBy, publicKey })
   }
   return { find: (name) => byName.get(name) }
+}
+
+/** More than any chain that the decision lets through, and an end for one that runs in a circle. */
+const CHAIN_MOST = 8
+
+/** For whom a caller acts, counted from the list. */
+function delegationOf(caller: Caller, identities: Identities): Delegation | undefined {
+  if (caller.delegatedBy === undefined) return undefined
+  const chain: Delegation['chain'][number][] = []
+  let above: string | undefined = caller.delegatedBy
+  while (above !== undefined && chain.length < CHAIN_MOST) {
+    const found = identities.find(above)
+    // Whoever is not listed any more gives nothing.
+    chain.push({ name: above, capability: found?.capability ?? '', tools: found?.tools ?? [] })
+    above = found?.delegatedBy
+  }
+  return { chain, hops: chain.length }
+}
+
+/** A listed caller as the decision sees it. */
+export function factsOf(caller: Caller, identities: Identities, instance: string | undefined): Identity {
+  const { name, role, capability, tier, tools } = caller
+  return {
+    kind: 'known',
+    name,
+    role,
+    capability,
+    tier,
+    tools,
+    delegation: delegationOf(caller, identities),
+    instance,
+  }
 }
 
 export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean

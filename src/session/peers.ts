@@ -7,7 +7,8 @@
 import type { Facts } from '../defense/facts.ts'
 import type { Acceptor, Admission, Transport } from '../ports.ts'
 import { createGate } from './gate.ts'
-import { createPeer, type PeerHandle, sourceOf } from './peer.ts'
+import { type PeerHandle, sourceOf } from './peer.ts'
+import { createPeer } from './peer-engine.ts'
 import { decide, nextCycle, type Rooms } from './rooms.ts'
 
 export type Peers = Acceptor & {
@@ -20,16 +21,38 @@ export type Peers = Acceptor & {
   endAll(): void
 }
 
-/** `isAllowed` answers whether an address is in the allow-list. */
-export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolean): Peers {
+/** `isAllowed`: whether an address is in the allow-list; `isExempt`: whether it is never dropped by lot. */
+export function createPeers(
+  rooms: Rooms,
+  isAllowed: (address: string) => boolean,
+  isExempt: (address: string) => boolean,
+): Peers {
   const gate = createGate()
   const handles = new Set<PeerHandle>()
   let isDraining = false
 
-  function factsAt(kind: Transport['kind'], address: string, change: Partial<Facts>): Facts {
+  /** What is known of an address at this moment; `isNew`: a connection that has just come. */
+  function pastOf(address: string, isNew: boolean): Parameters<typeof sourceOf>[2] {
+    const now = rooms.clock.monotonicMs()
+    const crowd = { waiting: gate.size, draw: (rooms.random.bytes(1)[0] ?? 0) % 100 }
+    return {
+      isAllowed: isAllowed(address),
+      isPenalised: rooms.penalties.isActive(address, now),
+      isSuspect: rooms.penalties.isSuspect(address, now),
+      crowd: isNew && gate.size > 0 && !isExempt(address) ? crowd : undefined,
+    }
+  }
+
+  function factsAt(
+    kind: Transport['kind'],
+    address: string,
+    change: Partial<Facts>,
+    isNew = false,
+  ): Facts {
     return {
       cycle: nextCycle(rooms),
-      source: sourceOf(kind, address, kind === 'admin' || isAllowed(address)),
+      source: sourceOf(kind, address, pastOf(address, isNew)),
+      realPaths: [],
       transport: undefined,
       identity: { kind: 'none', dismissed: 'no' },
       session: undefined,
@@ -40,7 +63,7 @@ export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolea
   }
 
   function admit(kind: Transport['kind'], address: string, reset: () => void): Admission | undefined {
-    const arrived = factsAt(kind, address, {})
+    const arrived = factsAt(kind, address, {}, true)
     const verdict = decide(rooms, arrived)
     if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return undefined
 
@@ -54,7 +77,9 @@ export function createPeers(rooms: Rooms, isAllowed: (address: string) => boolea
     })
     return {
       connected(transport) {
-        const peer = createPeer(rooms, transport, arrived.source, place, () => handles.delete(peer))
+        // Whether the place was drawn by lot is past; whether the address is suspect is told for as long as it is.
+        const source = { ...arrived.source, crowd: undefined }
+        const peer = createPeer(rooms, transport, source, place, () => handles.delete(peer))
         handle = peer
         handles.add(peer)
         // Its handshake was under way when the daemon began to go down.

@@ -7,20 +7,23 @@
 import { encodeHex } from '../base/hex.ts'
 import { ADMIN_NAME } from '../base/name.ts'
 import { capabilityHash } from '../defense/capability.ts'
-import type { Action, RequestFacts } from '../defense/facts.ts'
+import type { Action } from '../defense/facts.ts'
 import { INITIAL_WINDOW_BYTES, LISTED_EXECUTIONS, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
 import type { AuthRequest } from '../wire/messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
-import { describeProblems } from '../wire/schema.ts'
+import { attempt, NO_CIRCUMSTANCES, requestFacts } from './attempt.ts'
+import { deceive } from './deceive.ts'
 import { execute } from './execute.ts'
 import type { Execution } from './executions.ts'
-import { type Caller, checkProof, type Proof } from './identities.ts'
+import { type Caller, checkProof, factsOf, type Proof } from './identities.ts'
+import { newInstance } from './instances.ts'
+import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import type { Call, Peer } from './peer.ts'
 import { capabilityOf } from './rooms.ts'
 import type { Session } from './sessions.ts'
 
-type Handler = (peer: Peer, call: Call) => void
+export type Handler = (peer: Peer, call: Call) => void
 
 /** Sequence and hash of the chain are part of several answers: every client keeps the head it last saw. */
 function auditFields(peer: Peer): { audit_seq: number; audit_hash: Uint8Array } {
@@ -28,17 +31,9 @@ function auditFields(peer: Peer): { audit_seq: number; audit_hash: Uint8Array } 
   return { audit_seq: head.sequence, audit_hash: head.hash }
 }
 
-export function requestFacts(call: Call, problem = '', overExpanded = false): RequestFacts {
-  const problems = call.message.ok ? problem : describeProblems(call.message.problems)
-  return { method: call.method.name, audience: call.method.audience, problems, overExpanded }
-}
-
-/** Decides, and refuses where that is the verdict; true when the action may go on. */
-function isPermitted(peer: Peer, call: Call, action: Action, problem = ''): boolean {
-  const verdict = peer.decide(requestFacts(call, problem), action)
-  if (verdict.kind === 'response' && verdict.response === 'EXECUTE') return true
-  peer.refuse(verdict, call)
-  return false
+/** Answers once the action is permitted, however long it has to wait for that. */
+function whenPermitted(peer: Peer, call: Call, action: Action, go: () => void, problem = ''): void {
+  attempt(peer, call, { action, problem, go })
 }
 
 /** The admin socket's peer is who the kernel says: root or the daemon's own user, or nobody. */
@@ -53,7 +48,15 @@ function adminProof(peer: Peer): Proof {
   }
   return {
     ok: true,
-    caller: { name: ADMIN_NAME, role: 'operator', capability: '', publicKey: new Uint8Array(0) },
+    caller: {
+      name: ADMIN_NAME,
+      role: 'operator',
+      capability: '',
+      tier: 'T1',
+      tools: [],
+      delegatedBy: undefined,
+      publicKey: new Uint8Array(0),
+    },
   }
 }
 
@@ -72,13 +75,8 @@ function prove(peer: Peer, call: Call): Proof {
 
 function authenticate(peer: Peer, call: Call): void {
   if (peer.caller !== undefined) {
-    isPermitted(
-      peer,
-      call,
-      { kind: 'read', method: 'Authenticate' },
-      'this connection has authenticated already',
-    )
-    return
+    const action: Action = { kind: 'read', method: 'Authenticate' }
+    return whenPermitted(peer, call, action, () => {}, 'this connection has authenticated already')
   }
   const proof = prove(peer, call)
   if (!proof.ok) {
@@ -98,21 +96,28 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
   const resumeId = request.resume_session_id === undefined ? undefined : encodeHex(request.resume_session_id)
   const resumed =
     resumeId === undefined ? undefined : rooms.sessions.find(resumeId, caller, peer.source.address)
-  const { name, role, capability } = caller
-  const action: Action = { kind: 'authenticate', name, isNew: resumed === undefined }
-  const verdict = peer.decide(requestFacts(call), action, { kind: 'known', name, role, capability })
-  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') {
+  const action: Action = { kind: 'authenticate', name: caller.name, isNew: resumed === undefined }
+  const instance = resumed?.instance ?? newInstance(caller.name, rooms.clock.wallMs(), rooms.random)
+  const verdict = peer.decide(requestFacts(call), action, factsOf(caller, rooms.identities, instance))
+  const isSuspect = verdict.kind === 'response' && verdict.response === 'CHALLENGE'
+  if (!isSuspect && (verdict.kind !== 'response' || verdict.response !== 'EXECUTE')) {
     peer.refuse(verdict, call)
     return peer.transport.end()
   }
-  const session = resumed === undefined ? createSession(peer, caller, now) : takeBack(peer, resumed, now)
+  const session =
+    resumed === undefined
+      ? createSession(peer, caller, instance, !isSuspect, now)
+      : takeBack(peer, resumed, !isSuspect, now)
   if (session === undefined) return peer.transport.reset()
   const window = Math.min(
     Math.max(request.window ?? INITIAL_WINDOW_BYTES, MIN_WINDOW_BYTES),
     MAX_WINDOW_BYTES,
   )
   peer.becomeKnown(caller, session, window)
-  const set = capabilityOf(rooms, capability)
+  const challenge = isSuspect ? peer.challenge(() => {}) : undefined
+  // Undefined for a suspect: this transport cannot be challenged, and nothing else would prove it.
+  if (isSuspect && challenge === undefined) return peer.transport.reset()
+  const set = capabilityOf(rooms, caller.capability)
   peer.connection.end(
     call.streamId,
     m.authResponse.encode({
@@ -122,6 +127,9 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
       window,
       expires_at: expiryOf(peer, session),
       daemon_version: rooms.settings.version,
+      challenge_id: challenge?.challenge_id,
+      challenge_nonce: challenge?.nonce,
+      challenge_ciphertext: challenge?.ciphertext,
       ...auditFields(peer),
     }),
   )
@@ -141,17 +149,25 @@ const NO_CAPABILITY = Object.freeze({
 })
 
 /** RFC 9562 version 4 from the system's CSPRNG. */
-function createSession(peer: Peer, caller: Caller, now: number): Session | undefined {
-  const id = peer.rooms.random.bytes(16)
-  id[6] = ((id[6] ?? 0) & 0x0f) | 0x40
-  id[8] = ((id[8] ?? 0) & 0x3f) | 0x80
-  return peer.rooms.sessions.create(id, encodeHex(id), caller, peer.source.address, now)
+function createSession(
+  peer: Peer,
+  caller: Caller,
+  instance: string,
+  isProven: boolean,
+  now: number,
+): Session | undefined {
+  const idBytes = peer.rooms.random.bytes(16)
+  idBytes[6] = ((idBytes[6] ?? 0) & 0x0f) | 0x40
+  idBytes[8] = ((idBytes[8] ?? 0) & 0x3f) | 0x80
+  const made = { idBytes, id: encodeHex(idBytes), instance, isProven }
+  return peer.rooms.sessions.create(made, caller, peer.source.address, now)
 }
 
-function takeBack(peer: Peer, session: Session, now: number): Session {
+function takeBack(peer: Peer, session: Session, isProven: boolean, now: number): Session {
   session.dismissHolder?.()
   session.isHeld = true
-  peer.rooms.sessions.renew(session, now)
+  // A suspect's proof is still to come: until then nothing is renewed.
+  if (isProven) peer.rooms.sessions.renew(session, now)
   return session
 }
 
@@ -162,18 +178,23 @@ function expiryOf(peer: Peer, session: Session): number {
 }
 
 function renew(peer: Peer, call: Call): void {
-  const { session } = peer
-  if (!isPermitted(peer, call, { kind: 'renew' }) || session === undefined) return
-  peer.rooms.sessions.renew(session, peer.rooms.clock.monotonicMs())
-  peer.connection.end(call.streamId, m.renewal.encode({ success: true, expires_at: expiryOf(peer, session) }))
+  whenPermitted(peer, call, { kind: 'renew' }, () => {
+    const { session } = peer
+    if (session === undefined) return
+    peer.rooms.sessions.renew(session, peer.rooms.clock.monotonicMs())
+    peer.connection.end(
+      call.streamId,
+      m.renewal.encode({ success: true, expires_at: expiryOf(peer, session) }),
+    )
+  })
 }
 
 /** A method that only tells. */
 function telling(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
-  return (peer, call) => {
-    if (isPermitted(peer, call, { kind: 'read', method: call.method.name }))
-      peer.connection.end(call.streamId, answer(peer))
-  }
+  return (peer, call) =>
+    whenPermitted(peer, call, { kind: 'read', method: call.method.name }, () =>
+      peer.connection.end(call.streamId, answer(peer)),
+    )
 }
 
 /** The caller's own execution; an operator's reach is all of them. */
@@ -200,32 +221,32 @@ function signal(peer: Peer, call: Call): void {
   const number = request === undefined ? undefined : posixSignal(request.signal)
   const id = request === undefined ? '' : encodeHex(request.execution_id)
   const action: Action = { kind: 'signal', executionId: id, signal: number ?? 0 }
-  const verdict = peer.decide(
-    requestFacts(call, number === undefined ? 'signal is not one of the numbers of section 3' : ''),
+  attempt(peer, call, {
     action,
-  )
-  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
-  const execution = reachable(peer, id)
-  const done =
-    execution !== undefined &&
-    number !== undefined &&
-    peer.rooms.executions.signal(execution, number, verdict.warrant, action)
-  answerReach(peer, call, execution, done)
+    problem: number === undefined ? 'signal is not one of the numbers of section 3' : '',
+    go(warrant) {
+      const execution = reachable(peer, id)
+      const done =
+        execution !== undefined &&
+        number !== undefined &&
+        peer.rooms.executions.signal(execution, number, warrant, action)
+      answerReach(peer, call, execution, done)
+    },
+  })
 }
 
 function cancel(peer: Peer, call: Call): void {
   const request = call.message.ok ? (call.message.value as { execution_id: Uint8Array }) : undefined
   const id = request === undefined ? '' : encodeHex(request.execution_id)
   const action: Action = { kind: 'cancel', executionId: id }
-  const verdict = peer.decide(requestFacts(call), action)
-  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
-  const execution = reachable(peer, id)
-  answerReach(
-    peer,
-    call,
-    execution,
-    execution !== undefined && peer.rooms.executions.cancel(execution, verdict.warrant, action),
-  )
+  attempt(peer, call, {
+    action,
+    go(warrant) {
+      const execution = reachable(peer, id)
+      const done = execution !== undefined && peer.rooms.executions.cancel(execution, warrant, action)
+      answerReach(peer, call, execution, done)
+    },
+  })
 }
 
 function answerReach(peer: Peer, call: Call, execution: Execution | undefined, done: boolean): void {
@@ -285,10 +306,12 @@ function ping(peer: Peer): ReturnType<typeof m.pingResponse.encode> {
 }
 
 function securityStatus(peer: Peer): ReturnType<typeof m.securityStatus.encode> {
-  const { tarpits, sessions, settings, responses } = peer.rooms
+  const { tarpits, sessions, settings, responses, penalties, levels, clock } = peer.rooms
   return m.securityStatus.encode({
     active_tarpits: tarpits.held,
     active_sessions: sessions.size,
+    blocked_ips: penalties.active(clock.monotonicMs()),
+    level: levels.daemon,
     policy_version: settings.policyVersion,
     responses: new Map([1, 2, 3, 4, 5, 6].map((number) => [number, responses.get(number) ?? 0])),
     ...auditFields(peer),
@@ -318,15 +341,28 @@ function auditPublicKey(peer: Peer): ReturnType<typeof m.auditPublicKey.encode> 
 }
 
 /** Files are moved inside a branch only; without one the daemon touches none. */
-const withoutBranch: Handler = (peer, call) => {
-  if (!isPermitted(peer, call, { kind: 'read', method: call.method.name })) return
-  const text = 'This device has no branch to move files in; pipe them through a command instead, such as tar.'
-  peer.connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', text)
-}
+const withoutBranch: Handler = (peer, call) =>
+  whenPermitted(peer, call, { kind: 'read', method: call.method.name }, () => {
+    const text = 'This device has no branch to move files in; pipe them through a command instead, such as tar.'
+    peer.connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', text)
+  })
 
-/** No challenge is ever pending, so whoever answers one is guessing. */
-const unasked: Handler = (peer, call) => {
-  isPermitted(peer, call, { kind: 'read', method: call.method.name }, 'no challenge is pending')
+/** One answer to one challenge. Whatever is not right is decided like any other attempt to be somebody else. */
+function answerChallenge(peer: Peer, call: Call): void {
+  const action: Action = { kind: 'read', method: call.method.name }
+  if (!call.message.ok) return peer.refuse(peer.decide(requestFacts(call), action), call)
+  const { outcome, settle } = peer.answerChallenge(call.message.value as m.ChallengeAnswer)
+  const verdict = peer.decide(requestFacts(call, {}, { ...NO_CIRCUMSTANCES, challenge: outcome }), action)
+  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
+  peer.rooms.audit.append({
+    type: 'challenge',
+    what: outcome,
+    agent: peer.caller?.name ?? null,
+    session: peer.session?.id ?? null,
+  })
+  const session_token = peer.session?.idBytes
+  peer.connection.end(call.streamId, m.challengeResult.encode({ passed: true, session_token }))
+  settle()
 }
 
 const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
@@ -338,22 +374,28 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   FileDownload: withoutBranch,
   RawFileTransfer: withoutBranch,
   Authenticate: authenticate,
-  CognitiveChallenge: unasked,
+  CognitiveChallenge: answerChallenge,
   SecurityStatus: telling(securityStatus),
   Ping: telling(ping),
   RenewSession: renew,
   GetCapabilities: telling(capabilities),
   GetAuditPublicKey: telling(auditPublicKey),
   ListExecutions: telling(listExecutions),
+  ...OPERATOR_HANDLERS,
 })
 
 /** Answers one request. Throws only for defects and for an audit that cannot be written. */
 export function handle(peer: Peer, call: Call): void {
   if (peer.caller !== undefined || call.method.name === 'Authenticate')
     return HANDLERS[call.method.name](peer, call)
+  const isLocal = peer.source.transport === 'tls' && peer.source.isLoopback
+  if (isLocal && DECEIVED.includes(call.method.name)) return deceive(peer, call)
   // Before Authenticate there is only one answer, whatever was asked and however well.
   peer.refuse(
     peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined),
     call,
   )
 }
+
+/** What a stranger of this host may be answered with what is not true. */
+const DECEIVED: readonly MethodName[] = Object.freeze(['Execute', 'ExecuteStream', 'FileDownload'])

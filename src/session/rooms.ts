@@ -1,21 +1,31 @@
 /**
  * What every connection shares: the rooms behind it and the ports beneath, put together once by the composition
  * root, and the one door to the decision. `decide` records before it returns: what cannot be recorded is refused.
+ * Policy, identities and settings are replaced as a whole by a reload; nothing keeps a copy of them.
  * @module
  */
 import type { BufferPool } from '../base/buffer-pool.ts'
 import { adjudicate } from '../defense/adjudicator.ts'
 import type { CapabilitySet } from '../defense/capability.ts'
+import type { DeceptionBudget } from '../defense/deception/budget.ts'
+import type { Figures } from '../defense/deception/figures.ts'
 import type { Facts, Ledger } from '../defense/facts.ts'
-import type { Policy } from '../defense/layers.ts'
+import type { Policy } from '../defense/layer.ts'
+import type { Penalties, PenaltyReason } from '../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
 import { actionDigest } from '../defense/warrant.ts'
-import type { AuditEvent, AuditSink, Clock, Log, Random } from '../ports.ts'
+import { TASKS_PER_SESSION } from '../limits.ts'
+import type { AuditEvent, AuditSink, Clock, Log, Random, Spawner } from '../ports.ts'
 import type { Planner } from '../sandbox/plan.ts'
+import type { ChallengeRates } from './challenges.ts'
+import type { Confirmations } from './confirmations.ts'
 import type { Executions } from './executions.ts'
+import type { Explanations } from './explanations.ts'
 import type { Identities, VerifySignature } from './identities.ts'
+import type { Levels } from './levels.ts'
+import type { Queue } from './queue.ts'
 import type { Refusals } from './refusals.ts'
-import type { Sessions } from './sessions.ts'
+import type { Session, Sessions } from './sessions.ts'
 import type { Tarpits } from './tarpits.ts'
 
 export type Settings = {
@@ -25,28 +35,58 @@ export type Settings = {
   readonly startedAtMs: number
   readonly keepaliveMs: number
   readonly viHoldMs: number
+  readonly challengeTtlMs: number
+  readonly confirmTimeoutMs: number
+  readonly confirmPending: number
   readonly denyResponse: 'vi_swap' | 'reason'
   readonly ringBytes: number
   readonly policyVersion: string
+  /** Most output of one execution and most time for it, whatever its capability says; null: no further bound. */
+  readonly outputBytes: number | null
+  readonly toolTimeoutSeconds: number | null
+  /** Whether an address is in the allow-list, and whether it is never penalised. */
+  readonly isAllowed: (address: string) => boolean
+  readonly isExempt: (address: string) => boolean
   /** Who may use the admin socket: root and the daemon's own user. */
   readonly adminUserIds: readonly number[]
 }
 
+export type ReloadResult =
+  | { readonly ok: true; readonly policyVersion: string; readonly needsRestart: readonly string[] }
+  | { readonly ok: false; readonly problem: string }
+
 export type Rooms = {
-  readonly settings: Settings
+  settings: Settings
+  policy: Policy
+  identities: Identities
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
   readonly audit: AuditSink
   readonly refusals: Refusals
-  readonly policy: Policy
-  readonly identities: Identities
   readonly verify: VerifySignature
   readonly sessions: Sessions
   readonly executions: Executions
   readonly tarpits: Tarpits
   readonly buffers: BufferPool
   readonly planner: Planner
+  readonly queue: Queue
+  readonly confirmations: Confirmations
+  readonly levels: Levels
+  readonly challengeRates: ChallengeRates
+  penalties: Penalties
+  readonly explanations: Explanations
+  readonly deceptions: DeceptionBudget
+  /** One story of disk and memory for all strangers. */
+  readonly figures: Figures
+  /** What runs the reads of strangers, made at the first of them; undefined where this device cannot confine them. */
+  readonly confined: () => Promise<Spawner | undefined>
+  readonly closeConfined: () => Promise<void>
+  /** Reads the configuration again; what is wrong with it leaves everything as it was. */
+  readonly reload: () => Promise<ReloadResult>
+  /** Lets HALT be lowered: the operator names the record of what led to it. */
+  readonly acknowledge: (incident: string) => boolean
+  readonly incident: () => string | undefined
   /** R4 screens that hold a slot, by caller. */
   readonly viHolds: Map<string, number>
   /** How often each response was given, by number. */
@@ -60,13 +100,32 @@ export function capabilityOf(rooms: Rooms, name: string): CapabilitySet | undefi
   return Object.hasOwn(rooms.policy.capabilities, name) ? rooms.policy.capabilities[name] : undefined
 }
 
-function ledgerFor(rooms: Rooms, facts: Facts): Ledger {
-  const caller = facts.identity.kind === 'known' ? facts.identity.name : ''
+/** Slots that a caller takes up, held screens included. */
+export function slotsOf(rooms: Rooms, caller: string): number {
+  return rooms.executions.slotsOf(caller) + (rooms.viHolds.get(caller) ?? 0)
+}
+
+/** Bytes of output count as tokens, four to one: nobody declares them. */
+const BYTES_PER_TOKEN = 4
+
+function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Ledger {
+  const { identity, request } = facts
+  const caller = identity.kind === 'known' ? identity.name : ''
+  const actsFor = identity.kind === 'known' ? (identity.delegation?.chain.map(({ name }) => name) ?? []) : []
   return {
     tarpitsFree: rooms.tarpits.free,
     executionsFree: rooms.executions.free,
-    executionsOfCaller: rooms.executions.slotsOf(caller) + (rooms.viHolds.get(caller) ?? 0),
+    executionsOfCaller: slotsOf(rooms, caller),
     sessionsFree: rooms.sessions.hasRoom(),
+    sessionsOfCaller: rooms.sessions.countOf(caller),
+    queueFree: rooms.queue.isFree(caller),
+    challengesFree: rooms.challengeRates.isFree(caller),
+    confirmationsFree: session !== undefined && rooms.confirmations.isFree(session.id),
+    deceptionsFree: rooms.deceptions.free > 0,
+    level: rooms.levels.of(caller, session?.id ?? '', actsFor),
+    ticks: request?.task === undefined ? 0 : (session?.ticks.get(request.task) ?? 0),
+    tokens: Math.floor((session?.deliveredBytes ?? 0) / BYTES_PER_TOKEN),
+    toxic: session === undefined ? [] : [...session.toxic],
   }
 }
 
@@ -79,11 +138,12 @@ function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
 function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
   const { identity, session, request, action } = facts
   const warrant = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict.warrant : undefined
-  return {
+  const event = {
     type: 'decision',
     cycle: facts.cycle,
     source: facts.source.address,
     agent: identity.kind === 'known' ? identity.name : null,
+    instance: identity.kind === 'known' ? (identity.instance ?? null) : null,
     session: session?.id ?? null,
     session_state: startsExecution(verdict, action) ? 'EXECUTING' : (session?.state ?? null),
     method: request?.method ?? null,
@@ -97,40 +157,118 @@ function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
     severity: verdict.severity,
     warrant: warrant?.id ?? null,
   }
+  if (!verdict.enhancedAudit) return event
+  // What is worth a second look: the circumstances, by what they are and not by what they hold.
+  const { terminal, stdin, executable } =
+    action?.kind === 'execute' ? action : { terminal: null, stdin: null, executable: null }
+  return {
+    ...event,
+    enhanced: {
+      level: facts.request?.challenge ?? null,
+      approvals: facts.request?.approvals.length ?? 0,
+      terminal,
+      stdin,
+      device: executable?.device ?? null,
+      inode: executable?.inode ?? null,
+      links: facts.realPaths.length,
+      incident: verdict.incident ?? null,
+    },
+  }
 }
 
-/** Written before anything is done, or counted: strangers, and questions that only read. */
-function keep(rooms: Rooms, facts: Facts, verdict: Verdict): void {
+/** Written before anything is done, or counted: strangers, and questions that only read. True: it was written. */
+function keep(rooms: Rooms, facts: Facts, verdict: Verdict): boolean {
   const { kind } = facts.identity
   const isPermitted = verdict.kind === 'response' && verdict.response === 'EXECUTE'
-  if (isPermitted && (facts.action?.kind === 'read' || kind !== 'known')) return
-  if (kind === 'known' || (kind === 'failed' && rooms.refusals.mayWriteAlone())) {
-    return rooms.audit.append(toEvent(facts, verdict))
+  const isQuiet = facts.action?.kind === 'read' || (kind !== 'known' && facts.action?.kind !== 'deceive')
+  if (isPermitted && isQuiet) return false
+  if (
+    kind === 'known' ||
+    (isPermitted && rooms.refusals.mayWriteAlone()) ||
+    (kind === 'failed' && rooms.refusals.mayWriteAlone())
+  ) {
+    rooms.audit.append(toEvent(facts, verdict))
+    return true
   }
   const { layer, rule } = verdict
   rooms.refusals.count({ layer, rule, response: verdict.kind === 'response' ? verdict.response : 'STATUS' })
+  return false
+}
+
+/** What a stranger's refusal costs its address. Callers that we know are judged by the levels instead. */
+const PENALTIES: Readonly<Record<string, PenaltyReason>> = Object.freeze({
+  login_grace: 'grace_exceeded',
+  authenticate: 'auth_failed',
+  'challenge.wrong': 'auth_failed',
+  'challenge.replay': 'auth_failed',
+  'challenge.late': 'auth_failed',
+  before_authenticate: 'no_auth',
+  'localhost.unauthorized': 'no_auth',
+  frame: 'refused',
+  tls: 'refused',
+})
+
+function penalise(rooms: Rooms, facts: Facts, verdict: Verdict): void {
+  if (facts.source.transport !== 'tls' || !Object.hasOwn(PENALTIES, verdict.rule)) return
+  const reason = PENALTIES[verdict.rule]
+  if (reason !== undefined)
+    rooms.penalties.add(facts.source.address, reason, rooms.clock.monotonicMs())
+}
+
+function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Session | undefined): void {
+  const { identity } = facts
+  if (verdict.incident === undefined || identity.kind !== 'known') return
+  rooms.levels.incident(
+    verdict.incident,
+    { agent: identity.name, sessionId: session?.id ?? '' },
+    `${verdict.layer} ${verdict.rule}`,
+    rooms.clock.monotonicMs(),
+  )
+}
+
+/** What a permitted action leaves behind in its session; what a human allowed once more begins to count anew. */
+function account({ request }: Facts, verdict: Verdict, session: Session | undefined): void {
+  if (session === undefined || verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return
+  for (const property of verdict.toxic) session.toxic.add(property)
+  const isAllowed = (rule: string) => request?.approvals.some((approval) => approval.rule === rule) === true
+  if (isAllowed('quota.tokens_per_session')) session.deliveredBytes = 0
+  if (request?.task === undefined) return
+  const before = isAllowed('quota.ticks_per_task') ? 0 : (session.ticks.get(request.task) ?? 0)
+  session.ticks.delete(request.task)
+  session.ticks.set(request.task, before + 1)
+  const [oldest] = session.ticks.keys()
+  if (session.ticks.size > TASKS_PER_SESSION && oldest !== undefined) session.ticks.delete(oldest)
+}
+
+function log(rooms: Rooms, facts: Facts, verdict: Verdict, sequence: number | undefined): void {
+  rooms.log.write(verdict.severity === 'info' ? 'info' : 'warn', 'refused', {
+    source: facts.source.address,
+    agent: facts.identity.kind === 'known' ? facts.identity.name : '-',
+    method: facts.request?.method ?? '-',
+    response: verdict.kind === 'response' ? verdict.response : 'STATUS',
+    layer: verdict.layer,
+    rule: verdict.rule,
+    ...(sequence === undefined ? {} : { seq: sequence }),
+    reason: verdict.reason,
+  })
 }
 
 /**
  * The decision, recorded. Throws what the audit throws: then nothing may be done.
  */
-export function decide(rooms: Rooms, facts: Facts): Verdict {
-  const verdict = adjudicate(facts, rooms.policy, ledgerFor(rooms, facts))
+export function decide(rooms: Rooms, facts: Facts, session?: Session): Verdict {
+  const verdict = adjudicate(facts, rooms.policy, ledgerFor(rooms, facts, session))
   if (verdict.kind === 'response') {
     const number = RESPONSE_NUMBERS[verdict.response]
     rooms.responses.set(number, (rooms.responses.get(number) ?? 0) + 1)
   }
-  keep(rooms, facts, verdict)
+  const sequence = keep(rooms, facts, verdict) ? rooms.audit.head.sequence : undefined
+  if (sequence !== undefined) rooms.explanations.keep(sequence, facts, verdict)
+  account(facts, verdict, session)
   if (verdict.kind === 'mistake' || verdict.response !== 'EXECUTE') {
-    rooms.log.write(verdict.severity === 'info' ? 'info' : 'warn', 'refused', {
-      source: facts.source.address,
-      agent: facts.identity.kind === 'known' ? facts.identity.name : '-',
-      method: facts.request?.method ?? '-',
-      response: verdict.kind === 'response' ? verdict.response : 'STATUS',
-      layer: verdict.layer,
-      rule: verdict.rule,
-      reason: verdict.reason,
-    })
+    log(rooms, facts, verdict, sequence)
+    penalise(rooms, facts, verdict)
+    raiseLevel(rooms, facts, verdict, session)
   }
   return verdict
 }

@@ -6,6 +6,7 @@
  * Rules: docs/protocol.md, section 4; draft 5.2.
  * @module
  */
+import type { ToxicProperty } from '../defense/toxic.ts'
 import { SESSION_KEPT_EXPIRED_MS } from '../limits.ts'
 import type { Caller } from './identities.ts'
 
@@ -43,6 +44,14 @@ export type Session = {
   isHeld: boolean
   dismissHolder: (() => void) | undefined
   lastSeenMs: number
+  /** Name of this instance of the agent: `NAME-TIMESTAMP-NONCE`, never used again. */
+  readonly instance: string
+  /** Decisions by task; the oldest task is forgotten. */
+  readonly ticks: Map<string, number>
+  /** Output that has left for the caller. */
+  deliveredBytes: number
+  /** What the session has done so far. */
+  readonly toxic: Set<ToxicProperty>
 }
 
 export type SessionChange = {
@@ -57,12 +66,22 @@ export type SessionLimits = {
   readonly bindAddress: boolean
 }
 
+export type NewSession = {
+  readonly idBytes: Uint8Array
+  readonly id: string
+  readonly instance: string
+  /** False: a challenge must be met first. */
+  readonly isProven: boolean
+}
+
 export type Sessions = {
   readonly size: number
   /** Undefined: all places are taken by sessions that are held or at work. */
-  create(idBytes: Uint8Array, id: string, caller: Caller, address: string, nowMs: number): Session | undefined
+  create(made: NewSession, caller: Caller, address: string, nowMs: number): Session | undefined
   /** True where `create` would find a place. */
   hasRoom(): boolean
+  /** Sessions of that caller that are held or at work: the others make room. */
+  countOf(caller: string): number
   /** The caller's own live or expired session of that id, from the same address where that is asked for. */
   find(id: string, caller: Caller, address: string): Session | undefined
   apply(session: Session, event: SessionEvent, nowMs: number): void
@@ -109,7 +128,13 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
       return sessions.size
     },
     hasRoom: () => sessions.size < limits.maxSessions || longestAway() !== undefined,
-    create(idBytes, id, caller, address, nowMs) {
+    countOf(caller) {
+      let count = 0
+      for (const session of sessions.values())
+        if (session.caller.name === caller && !isIdle(session)) count++
+      return count
+    },
+    create({ idBytes, id, instance, isProven }, caller, address, nowMs) {
       if (sessions.size >= limits.maxSessions) {
         const away = longestAway()
         if (away === undefined) return undefined
@@ -126,9 +151,13 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         isHeld: true,
         dismissHolder: undefined,
         lastSeenMs: nowMs,
+        instance,
+        ticks: new Map(),
+        deliveredBytes: 0,
+        toxic: new Set(),
       }
       sessions.set(id, session)
-      apply(session, 'authenticated', nowMs)
+      if (isProven) apply(session, 'authenticated', nowMs)
       return session
     },
     find(id, caller, address) {
@@ -155,7 +184,9 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
     },
     tick(nowMs) {
       for (const session of sessions.values()) {
-        if (session.state !== 'EXPIRED' && nowMs >= session.expiresAtMs) apply(session, 'time_out', nowMs)
+        // Nobody ever answered its challenge, and the connection is gone.
+        if (session.state === 'CREATED' && !session.isHeld) apply(session, 'destroyed', nowMs)
+        else if (session.state !== 'EXPIRED' && nowMs >= session.expiresAtMs) apply(session, 'time_out', nowMs)
         else if (
           session.state === 'EXPIRED' &&
           isIdle(session) &&

@@ -1,14 +1,15 @@
 /**
- * R4 carried out: the caller of a refused command sees an editor's start screen and then nothing; its slot is held,
- * what it types is swallowed, and in the end the stream is over. Other methods are held in silence.
+ * R4 carried out: the caller of a refused command sees an editor's start screen, of its terminal's size where it has
+ * one, and then nothing; its slot is held, what it types is swallowed, and in the end the stream is over. Like an
+ * editor it draws itself again when the terminal's size changes. Other methods are held in silence.
  * Rules: docs/protocol.md, section 8; draft 8.3.1.
  * @module
  */
-import { viScreen } from '../defense/vi-screen.ts'
+import { viRedraw, viScreen } from '../defense/vi-screen.ts'
 import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES } from '../limits.ts'
 import { STDOUT } from '../ports.ts'
 import { SYSTEM } from '../wire/frame.ts'
-import { streamResponse } from '../wire/messages.ts'
+import { type ExecuteRequest, type StdinChunk, streamResponse } from '../wire/messages.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
 
 /** Holds the stream of `call` until `vi_swap.hold_seconds` are over, the peer leaves it or the connection ends. */
@@ -16,8 +17,14 @@ export function holdViScreen(peer: Peer, call: Call): void {
   const { rooms, connection } = peer
   const caller = peer.caller?.name ?? ''
   rooms.viHolds.set(caller, (rooms.viHolds.get(caller) ?? 0) + 1)
+  const request = call.message.ok ? (call.message.value as Partial<ExecuteRequest>) : undefined
+  const isShown = call.method.name === 'ExecuteStream'
   let isOver = false
   let swallowed = 0
+  /** Where the next bytes of the screen stand in the output. */
+  let offset = 0
+  /** The size that a redraw is due for. */
+  let resized: StdinChunk['resize']
 
   function leave(): void {
     if (isOver) return
@@ -34,9 +41,26 @@ export function holdViScreen(peer: Peer, call: Call): void {
     peer.streamDone(call.streamId)
   })
 
+  function show(data: Uint8Array): void {
+    connection.message(call.streamId, streamResponse.encode({ source: STDOUT, data, offset }), data.length)
+    offset += data.length
+  }
+
+  /** Within the stream's credit, as any output; what finds none waits for it, and only the last size counts. */
+  function redraw(): void {
+    if (resized === undefined) return
+    const data = viRedraw(resized.rows, resized.cols)
+    if (connection.credit(call.streamId) < data.length) return
+    resized = undefined
+    show(data)
+  }
+
   const user: StreamUser = {
     isHeld: true,
-    message(_value, dataBytes) {
+    message(value, dataBytes) {
+      const { resize } = value as StdinChunk
+      if (isShown && request?.pty !== undefined && resize !== undefined) resized = resize
+      redraw()
       swallowed += dataBytes
       const stream = connection.stream(call.streamId)
       // A client with a small window must be able to go on typing, as into any editor.
@@ -46,18 +70,14 @@ export function holdViScreen(peer: Peer, call: Call): void {
       swallowed = 0
     },
     ended() {},
-    credit() {},
+    credit: redraw,
     stdinDrained() {},
     leave,
   }
   peer.join(call.streamId, user)
 
-  if (call.method.name !== 'ExecuteStream') return
-  const asked = call.message.ok
-    ? (call.message.value as { readonly execution_id?: Uint8Array }).execution_id
-    : undefined
-  const execution_id = asked ?? rooms.random.bytes(EXECUTION_ID_BYTES)
+  if (!isShown) return
+  const execution_id = request?.execution_id ?? rooms.random.bytes(EXECUTION_ID_BYTES)
   connection.message(call.streamId, streamResponse.encode({ source: SYSTEM, execution_id }))
-  const data = viScreen()
-  connection.message(call.streamId, streamResponse.encode({ source: STDOUT, data, offset: 0 }), data.length)
+  show(viScreen(request?.pty?.rows, request?.pty?.cols))
 }

@@ -12,7 +12,10 @@ import {
   ENVIRONMENT_MAX,
   EXECUTION_ID_BYTES,
   FRAME_BYTES,
+  LISTED_CONFIRMATIONS,
+  LISTED_ENTRIES,
   PATH_BYTES,
+  SHOWN_BYTES,
   TIMEOUT_MAX_SECONDS,
   UNARY_OUTPUT_BYTES,
 } from '../limits.ts'
@@ -258,6 +261,16 @@ export const executionList = message('ExecutionList', {
 export type ExecuteRequest = MessageValue<typeof executeRequest>
 export type ExecuteResponse = MessageValue<typeof executeResponse>
 export type StreamResponse = MessageValue<typeof streamResponse>
+export type ConfirmationAnswer = MessageValue<typeof confirmationAnswer>
+export type ConfirmationInput = MessageInput<typeof confirmation>
+export type Confirmation = MessageValue<typeof confirmation>
+export type LevelChange = MessageValue<typeof levelChange>
+export type LevelList = MessageValue<typeof levelList>
+export type PenaltyList = MessageValue<typeof penaltyList>
+export type PenaltyClear = MessageValue<typeof penaltyClear>
+export type Explanation = MessageValue<typeof explanation>
+export type ExplanationInput = MessageInput<typeof explanation>
+export type ChallengeAnswer = MessageValue<typeof challengeAnswer>
 export type StdinChunk = MessageValue<typeof stdinChunk>
 export type AuthRequest = MessageValue<typeof authRequest>
 export type AuthResponse = MessageValue<typeof authResponse>
@@ -266,6 +279,78 @@ export type Capabilities = MessageValue<typeof capabilities>
 export type SecurityStatus = MessageValue<typeof securityStatus>
 export type ExecutionSummary = MessageValue<typeof execution>
 export type ExecutionSummaryInput = MessageInput<typeof execution>
+
+/** Method 32: what a human is asked. `shown` is RFC 8785 JSON, and `digest` is its SHA-256. */
+export const confirmation = message('Confirmation', {
+  id: required(1, uuid),
+  agent_name: required(2, text(AGENT_NAME_BYTES)),
+  session_id: required(3, uuid),
+  layer: required(4, text(32)),
+  rule: required(5, text(128)),
+  reason: required(6, sentence),
+  shown: required(7, text(SHOWN_BYTES)),
+  digest: required(8, digest),
+  asked_at: required(9, unsigned(), 'Unix seconds'),
+  expires_at: required(10, unsigned()),
+})
+export const confirmationList = message('ConfirmationList', {
+  confirmations: defaulted(1, listOf(confirmation, LISTED_CONFIRMATIONS), []),
+  total: defaulted(2, unsigned(), 0),
+})
+export const confirmationAnswer = message('ConfirmationAnswer', {
+  id: required(1, uuid),
+  approve: required(2, bool),
+  digest: required(3, digest, 'of what was shown'),
+})
+
+export const levelEntry = message('LevelEntry', {
+  scope: required(1, text(16), 'daemon, agent or session'),
+  name: defaulted(2, text(AGENT_NAME_BYTES), ''),
+  level: required(3, text(16)),
+  why: defaulted(4, sentence, ''),
+  since: defaulted(5, unsigned(), 0, 'Unix seconds'),
+})
+export const levelList = message('LevelList', {
+  entries: defaulted(1, listOf(levelEntry, LISTED_ENTRIES), []),
+  incident: optional(2, text(64), 'hash of the record of what halted the daemon'),
+})
+export const levelChange = message('LevelChange', {
+  scope: required(1, text(16)),
+  name: defaulted(2, text(AGENT_NAME_BYTES), ''),
+  level: required(3, text(16)),
+  why: defaulted(4, sentence, ''),
+  incident: optional(5, text(64), 'to lower HALT'),
+})
+
+export const penaltyEntry = message('PenaltyEntry', {
+  source: required(1, text(64)),
+  seconds_left: required(2, unsigned()),
+  is_active: defaulted(3, bool, false),
+  reason: defaulted(4, text(32), ''),
+})
+export const penaltyList = message('PenaltyList', {
+  entries: defaulted(1, listOf(penaltyEntry, LISTED_ENTRIES), []),
+  total: defaulted(2, unsigned(), 0),
+})
+export const penaltyClear = message('PenaltyClear', {
+  source: optional(1, text(64), 'absent: all'),
+})
+
+export const whyRequest = message('WhyRequest', { seq: required(1, unsigned()) })
+export const explanation = message('Explanation', {
+  seq: required(1, unsigned()),
+  asked: defaulted(2, text(1_024), '', 'what was asked, cut to a length'),
+  response: required(3, text(16)),
+  layer: required(4, text(32)),
+  rule: required(5, text(128)),
+  reason: required(6, sentence),
+  advice: defaulted(7, sentence, ''),
+  agent_name: defaulted(8, text(AGENT_NAME_BYTES), ''),
+  source: defaulted(9, text(64), ''),
+  at: defaulted(10, unsigned(), 0, 'Unix seconds'),
+  effective: defaulted(11, listOf(text(256), 32), []),
+  severity: defaulted(12, text(16), ''),
+})
 
 /** STATUS and GOAWAY carry these; `details` depends on the code. */
 export const status = message('Status', {

@@ -23,6 +23,14 @@ export type MethodName =
   | 'GetCapabilities'
   | 'GetAuditPublicKey'
   | 'ListExecutions'
+  | 'ListConfirmations'
+  | 'AnswerConfirmation'
+  | 'ShowLevels'
+  | 'SetLevel'
+  | 'ListPenalties'
+  | 'ClearPenalties'
+  | 'Explain'
+  | 'Reload'
 
 export type Method = {
   readonly number: number
@@ -57,10 +65,11 @@ function unary({ number, name, request, response, audience }: Unary): Method {
     request,
     requestMore: undefined,
     moreKey: undefined,
-    responseMore: undefined,
+    // What a request waits for is told ahead of its answer: a challenge, a place in a queue, a human.
+    responseMore: m.streamResponse,
     response,
     requestDataKey: undefined,
-    responseDataKey: undefined,
+    responseDataKey: 2,
   })
 }
 
@@ -69,18 +78,16 @@ const upload = {
   request: m.fileChunk,
   requestMore: m.fileChunk,
   moreKey: undefined,
-  responseMore: undefined,
+  responseMore: m.streamResponse,
   response: m.fileOutcome,
   requestDataKey: 2,
-  responseDataKey: undefined,
+  responseDataKey: 2,
 } as const
 
 export const METHODS: readonly Method[] = Object.freeze([
   // More output than one frame holds comes ahead of END in StreamResponse messages, and counts against credit.
   Object.freeze({
     ...unary({ number: 1, name: 'Execute', request: m.executeRequest, response: m.executeResponse }),
-    responseMore: m.streamResponse,
-    responseDataKey: 2,
   }),
   Object.freeze({
     number: 2,
@@ -116,6 +123,18 @@ export const METHODS: readonly Method[] = Object.freeze([
   unary({ number: 13, name: 'GetCapabilities', request: m.empty, response: m.capabilities }),
   unary({ number: 14, name: 'GetAuditPublicKey', request: m.empty, response: m.auditPublicKey }),
   unary({ number: 16, name: 'ListExecutions', request: m.empty, response: m.executionList }),
+  ...(
+    [
+      { number: 32, name: 'ListConfirmations', request: m.empty, response: m.confirmationList },
+      { number: 33, name: 'AnswerConfirmation', request: m.confirmationAnswer, response: m.outcome },
+      { number: 34, name: 'ShowLevels', request: m.empty, response: m.levelList },
+      { number: 35, name: 'SetLevel', request: m.levelChange, response: m.outcome },
+      { number: 36, name: 'ListPenalties', request: m.empty, response: m.penaltyList },
+      { number: 37, name: 'ClearPenalties', request: m.penaltyClear, response: m.outcome },
+      { number: 38, name: 'Explain', request: m.whyRequest, response: m.explanation },
+      { number: 39, name: 'Reload', request: m.empty, response: m.outcome },
+    ] as const
+  ).map((method) => unary({ ...method, audience: 'operator' })),
 ])
 
 const BY_NUMBER: ReadonlyMap<number, Method> = new Map(METHODS.map((method) => [method.number, method]))

@@ -26,6 +26,7 @@ function sample(directory: string, main = ''): Sources {
   write('package-lock.json', '{}')
   write('tsconfig.json', '{}')
   write('docs/dependencies.md', dependencies)
+  write('policy/default-rules.json', '{"rules": []}')
   write(
     'src/errors.ts',
     "export type Code = 'A' | 'B'\nexport class SampleError extends Error { readonly code: Code = 'A' }\n",
@@ -125,6 +126,22 @@ t.test('an unchanged tree is not built again, a changed or damaged one is', asyn
   writeFileSync(join(root, 'dist/.inputs'), 'not JSON')
   t.equal((await build(sources)).unchanged, false)
 })
+
+t.test(
+  'the rules that ship are beside the bundle, and a change of them is a change of the build',
+  async (t) => {
+    const root = t.testdir()
+    const sources = sample(root)
+    await build(sources)
+    const shipped = join(root, 'dist/default-rules.json')
+    t.equal(readFileSync(shipped, 'utf8'), '{"rules": []}')
+    writeFileSync(join(root, 'policy/default-rules.json'), '{"rules": [], "sets": {}}')
+    t.equal((await build(sources)).unchanged, false)
+    t.equal(readFileSync(shipped, 'utf8'), '{"rules": [], "sets": {}}')
+    rmSync(join(root, 'policy'), { recursive: true })
+    await t.rejects(build(sources), { code: 'ENOENT' })
+  },
+)
 
 t.test('a build that fails leaves the last one as it was', async (t) => {
   const root = t.testdir()

@@ -16,6 +16,9 @@ const SOURCE = join(import.meta.dirname, '../../src')
 const FILES: readonly string[] = [
   'sandbox/syscalls.node.ts',
   'sandbox/launcher-thread.node.ts',
+  'sandbox/confined-spawner.node.ts',
+  'sandbox/fence.ts',
+  'sandbox/seccomp-filter.ts',
   'sandbox/pty.node.ts',
   'sandbox/child.node.ts',
   'cli/raw-terminal.node.ts',
@@ -28,6 +31,7 @@ const PROLOGUE = `#define _GNU_SOURCE
 ${[
   'errno.h fcntl.h malloc.h poll.h sched.h signal.h spawn.h stddef.h termios.h unistd.h',
   'sys/file.h sys/ioctl.h sys/prctl.h sys/socket.h sys/syscall.h sys/wait.h linux/capability.h',
+  'stdint.h sys/mount.h sys/resource.h linux/audit.h linux/filter.h linux/landlock.h linux/seccomp.h',
 ]
   .join(' ')
   .split(' ')
@@ -53,6 +57,23 @@ const EXACT: Readonly<Record<string, string>> = {
   OUTPUT_FLAGS: 'offsetof(struct termios, c_oflag) / 4',
   UCRED_BYTES: 'sizeof(struct ucred)',
   UID_AT: 'offsetof(struct ucred, uid)',
+  PATH_RULE_BYTES: 'sizeof(struct landlock_path_beneath_attr)',
+  LANDLOCK_RULE_PATH_BENEATH: 'LANDLOCK_RULE_PATH_BENEATH',
+  FILTER_PROGRAM_BYTES: 'sizeof(struct sock_fprog)',
+  FILTER_INSTRUCTION_BYTES: 'sizeof(struct sock_filter)',
+  INSTRUCTION_BYTES: 'sizeof(struct sock_filter)',
+  LOAD_WORD: 'BPF_LD | BPF_W | BPF_ABS',
+  JUMP_EQUAL: 'BPF_JMP | BPF_JEQ | BPF_K',
+  JUMP_GREATER: 'BPF_JMP | BPF_JGT | BPF_K',
+  JUMP_ANY_BIT: 'BPF_JMP | BPF_JSET | BPF_K',
+  RETURN: 'BPF_RET | BPF_K',
+  NUMBER_AT: 'offsetof(struct seccomp_data, nr)',
+  ARCHITECTURE_AT: 'offsetof(struct seccomp_data, arch)',
+  ARGUMENTS_AT: 'offsetof(struct seccomp_data, args)',
+  ARGUMENT_BYTES: 'sizeof(((struct seccomp_data *)0)->args[0])',
+  WRITING: 'O_WRONLY | O_RDWR | O_CREAT | O_TRUNC',
+  NEW_NAMESPACES:
+    'CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET',
 }
 /** Buffers that the C library writes into: what they have to hold. */
 const AT_LEAST: Readonly<Record<string, string>> = {
@@ -62,9 +83,17 @@ const AT_LEAST: Readonly<Record<string, string>> = {
   SIGNAL_SET_BYTES: 'sizeof(sigset_t)',
 }
 /** Our own choice, which no header knows. */
-const OURS: readonly string[] = ['SLAVE_PATH_BYTES', 'WAKE_BYTES', 'MMAP_THRESHOLD_BYTES']
-/** Not in the headers of a Linux before 5.11. */
-const RECENT: readonly string[] = ['CLOSE_RANGE_CLOEXEC', 'SYS_close_range']
+const OURS: readonly string[] = [
+  ...['SLAVE_PATH_BYTES', 'WAKE_BYTES', 'MMAP_THRESHOLD_BYTES', 'CONFINED_USER', 'GRANTS_MAX'],
+  ...['LAST_KNOWN_CALL', 'LIMITS_SECRET_ARGUMENT'],
+  // By version of Landlock: the structure and its rights grow, and the headers here may be older than the kernel.
+  ...['RULESET_BYTES', 'NETWORK_VERSION', 'NETWORK_RIGHTS', 'SCOPE_VERSION', 'SCOPES'],
+]
+/** Not in the headers of a Linux before 5.11, 5.13, 5.14 and 6.6. */
+const RECENT: readonly string[] = [
+  ...['CLOSE_RANGE_CLOEXEC', 'SYS_close_range', 'SYS_quotactl_fd', 'SYS_process_mrelease', 'SYS_fchmodat2'],
+  ...['SYS_landlock_create_ruleset', 'SYS_landlock_add_rule', 'SYS_landlock_restrict_self'],
+]
 /** What the source takes for granted about structures and types, without a name. */
 const LAYOUTS: readonly (readonly [expression: string, value: number])[] = [
   ['sizeof(struct pollfd)', 8],
@@ -85,12 +114,23 @@ const LAYOUTS: readonly (readonly [expression: string, value: number])[] = [
   ['sizeof(pid_t)', 4],
   ['sizeof(mode_t)', 4],
   ['sizeof(socklen_t)', 4],
+  ['offsetof(struct sock_fprog, filter)', 8],
+  ['offsetof(struct sock_filter, jt)', 2],
+  ['offsetof(struct sock_filter, jf)', 3],
+  ['offsetof(struct sock_filter, k)', 4],
+  ['offsetof(struct landlock_path_beneath_attr, parent_fd)', 8],
+  ['sizeof(struct rlimit64)', 16],
+  ['F_SETOWN', 8],
+  ['F_SETSIG', 10],
+  ['F_SETOWN_EX', 15],
+  ['F_SETLEASE', 1024],
+  ['F_NOTIFY', 1026],
   ['__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__', 1],
 ]
 
 const MACHINES = [
-  { machine: 'x64', compiler: 'x86_64-linux-gnu-gcc' },
-  { machine: 'arm64', compiler: 'aarch64-linux-gnu-gcc' },
+  { machine: 'x64', compiler: 'x86_64-linux-gnu-gcc', architecture: 'AUDIT_ARCH_X86_64' },
+  { machine: 'arm64', compiler: 'aarch64-linux-gnu-gcc', architecture: 'AUDIT_ARCH_AARCH64' },
 ] as const
 
 const NUMBER = String.raw`-?(?:0x[\da-f_]+|0o[0-7_]+|[\d_]+)`
@@ -116,6 +156,22 @@ function tableOf(opening: string, prefix: string): Map<string, number> {
   return new Map([...found].map(([, name = '', value = '']) => [prefix + name, numberOf(value)]))
 }
 
+/** The calls that the filter knows, and the name of the instruction set, for one machine. */
+function filterTables(machine: 'x64' | 'arm64', architecture: string): Map<string, number> {
+  const forbidden = readFileSync(join(SOURCE, 'sandbox/forbidden-calls.ts'), 'utf8')
+  const found = new Map<string, number>()
+  for (const [, name, x64 = '', arm64 = ''] of forbidden.matchAll(/(\w+): \[(\d+|NONE), (\d+|NONE)\]/g)) {
+    const number = machine === 'x64' ? x64 : arm64
+    if (number !== 'NONE') found.set(`SYS_${name}`, numberOf(number))
+  }
+  const filter = readFileSync(join(SOURCE, 'sandbox/seccomp-filter.ts'), 'utf8')
+  const judged = new RegExp(`${machine}: \\{\\s+architecture: (\\w+),[^{]+calls: \\{([^}]+)\\}`).exec(filter)
+  found.set(architecture, numberOf(judged?.[1] ?? ''))
+  for (const [, name, number = ''] of judged?.[2]?.matchAll(/(\w+): (\d+)/g) ?? [])
+    found.set(`SYS_${name}`, numberOf(number))
+  return found
+}
+
 /** What the headers say: by name for `names`, where they know it, and by place for `expressions`. */
 function askHeaders(
   compiler: string,
@@ -137,12 +193,14 @@ function askHeaders(
   return { named: told, values: expressions.map((_, index) => told.get(String(index)) ?? Number.NaN) }
 }
 
-for (const { machine, compiler } of MACHINES) {
+for (const { machine, compiler, architecture } of MACHINES) {
   t.test(`the numbers of the source are those of the C headers on ${machine}`, (t) => {
     const constants = FILES.map((file) => ({ file, numbers: constantsOf(file) }))
     const systemCalls = tableOf(`${machine}: {`, 'SYS_')
     const errors = tableOf('ERRNO = Object.freeze({', '')
+    const filterCalls = filterTables(machine, architecture)
     t.ok(systemCalls.size > 0 && errors.size > 0, 'both tables are found')
+    t.ok(filterCalls.size > 100, `the filter knows ${filterCalls.size} numbers`)
     for (const { file, numbers } of constants) t.ok(numbers.size > 0, `${file} has numbers`)
 
     const own = (name: string): boolean => name in EXACT || name in AT_LEAST || OURS.includes(name)
@@ -150,6 +208,7 @@ for (const { machine, compiler } of MACHINES) {
       ...constants,
       { file: 'SYSCALL_NUMBERS', numbers: systemCalls },
       { file: 'ERRNO', numbers: errors },
+      { file: 'the filter', numbers: filterCalls },
     ]
     const names = [...new Set(all.flatMap(({ numbers }) => [...numbers.keys()]))].filter((name) => !own(name))
     const ownNames = [...Object.keys(EXACT), ...Object.keys(AT_LEAST)]

@@ -284,6 +284,8 @@ export function stageRooms(options: StageOptions = {}): Stage {
     executions,
     tarpits: createTarpits(
       {
+        mode: 'drip',
+        dailyBytes: null,
         chunkBytes: 64,
         totalBytes: 640,
         delayMs: 500,

@@ -7,8 +7,9 @@ import type { ExecuteRequestInput } from '../../src/client/caller.ts'
 import { viScreen } from '../../src/defense/vi-screen.ts'
 import { CODES } from '../../src/errors.ts'
 import { VI_SWAP_HOLD_SECONDS } from '../../src/limits.ts'
-import { executeRequest } from '../../src/wire/messages.ts'
-import { type AuthChange, enter, type StageOptions, stageRooms } from './stage.ts'
+import { executeRequest, stdinChunk } from '../../src/wire/messages.ts'
+import { shown } from '../defense/terminal.ts'
+import { type AuthChange, type Client, enter, type StageOptions, stageRooms } from './stage.ts'
 
 const SCREEN = Buffer.from(viScreen()).toString('latin1')
 const ID = new Uint8Array(16).fill(5)
@@ -41,6 +42,89 @@ t.test('a refused command looks as if an editor had been started, for an hour by
   clock.pass(1)
   t.match(client.on(stream).at(-1), { kind: 'status', code: CODES.RESPONSE_VI_SWAP_ENGAGED.number, text: '' })
   t.strictSame([spawner.children.length, clock.timers], [0, 0])
+  t.end()
+})
+
+const resizeTo = (rows: number, cols: number) => stdinChunk.encode({ resize: { rows, cols } })
+
+/** What has come on that stream as output, in its order. */
+function output(client: Client, stream: number): Buffer {
+  const values = client.on(stream).flatMap(({ value }) => (value?.['data'] === undefined ? [] : [value]))
+  let offset = 0
+  for (const value of values) {
+    if (value['offset'] !== offset) throw new Error(`output at ${value['offset']} in place of ${offset}`)
+    offset += String(value['data']).length
+  }
+  return Buffer.from(values.map((value) => value['data']).join(''), 'latin1')
+}
+
+t.test('with a terminal the screen has its size; without, 24 rows of 80 columns', async (t) => {
+  for (const [pty, rows, columns] of [
+    [undefined, 24, 80],
+    [{ rows: 24, cols: 80, term: 'xterm' }, 24, 80],
+    [{ rows: 50, cols: 132, term: 'xterm-256color' }, 50, 132],
+    [{ rows: 6, cols: 12 }, 6, 12],
+  ] as const) {
+    const { client, ask } = stage()
+    const stream = ask('rm', pty === undefined ? {} : { pty, stdin: true })
+    const state = await shown(rows, columns, output(client, stream))
+    t.strictSame(
+      state.rows,
+      ['', ...Array.from({ length: rows - 2 }, () => '~'), '- No file 1/1 100%'.slice(0, columns)],
+      `${rows}x${columns}`,
+    )
+    t.strictSame(
+      [state.isAlternateScreen, state.isCursorShown, state.cursor],
+      [true, true, { row: 1, column: 1 }],
+    )
+  }
+})
+
+t.test('keys are swallowed in silence', (t) => {
+  const { client, ask } = stage()
+  const stream = ask('rm', { pty: { rows: 24, cols: 80 }, stdin: true })
+  const before = client.transport.writes.length
+  for (const keys of ['ihello', '\x1b', ':q!\r', '\x03', '\x1a', 'ZZ']) {
+    client.connection.message(stream, new Map([[1, Buffer.from(keys)]]), keys.length)
+  }
+  t.equal(client.transport.writes.length, before)
+  t.end()
+})
+
+t.test('a new size of the terminal is drawn, as an editor does it', async (t) => {
+  const { client, ask } = stage()
+  const stream = ask('rm', { pty: { rows: 24, cols: 80 }, stdin: true })
+  client.connection.message(stream, resizeTo(40, 100))
+  client.connection.message(stream, resizeTo(10, 14))
+  const state = await shown(10, 14, output(client, stream))
+  t.strictSame(state.rows, ['', ...Array.from({ length: 8 }, () => '~'), '- No file 1/1 '])
+  t.strictSame(
+    [state.isAlternateScreen, state.isCursorShown, state.cursor],
+    [true, true, { row: 1, column: 1 }],
+  )
+  t.end()
+})
+
+t.test('redraws keep to the credit of the stream, and the last size is drawn when there is some', (t) => {
+  const { client, ask } = stage({}, { window: 4_096 })
+  const stream = ask('rm', { pty: { rows: 24, cols: 80 }, stdin: true })
+  for (let index = 0; index < 100; index++) client.connection.message(stream, resizeTo(500 - index, 80))
+  client.connection.message(stream, resizeTo(3, 80))
+  client.connection.message(stream, resizeTo(499, 80))
+  const sent = output(client, stream).length
+  t.ok(sent > 2_000 && sent <= 4_096, `${sent} bytes`)
+  client.connection.grant(stream, 4_096)
+  t.ok(output(client, stream).toString('latin1').endsWith('\x1b[499;1H- No file 1/1 100%\x1b[1;1H\x1b[?25h'))
+  t.ok(output(client, stream).length <= 8_192)
+  t.end()
+})
+
+t.test('without a terminal nothing is drawn again', (t) => {
+  const { client, ask } = stage()
+  const stream = ask('rm', { stdin: true })
+  const before = client.on(stream).length
+  client.connection.message(stream, resizeTo(50, 100))
+  t.equal(client.on(stream).length, before)
   t.end()
 })
 

@@ -1,0 +1,229 @@
+/**
+ * The keys of `security`, `policy`, `quota` and `confirm` in sass.edge.json: what holds for every agent, the rules over
+ * commands, the limits, and the questions to a human.
+ * Sources of the defaults: the draft's section 8, and limits.ts.
+ * @module
+ */
+import { ALL_WORD } from './config-caller-fields.ts'
+import type { ObjectField } from './config-field-kinds.ts'
+import {
+  CONFIG_LIST_ITEMS,
+  CONFIRM_PENDING,
+  CONFIRM_TIMEOUT_SECONDS,
+  PATH_BYTES,
+  QUEUE_PLACES,
+  TICKS_PER_TASK,
+  TIMEOUT_MAX_SECONDS,
+} from './limits.ts'
+
+const MEASURES = ['deny', 'ask', 'audit', 'allow'] as const
+
+const PIN = {
+  kind: 'object',
+  doc: 'One program and the only content that it may have.',
+  fields: {
+    path: { kind: 'path', doc: 'The file, its symbolic links resolved (required).' },
+    sha256: {
+      kind: 'text',
+      format: 'digest',
+      maxBytes: 64,
+      doc: 'Its SHA-256 in 64 hexadecimal digits (required).',
+    },
+  },
+} as const satisfies ObjectField
+
+export const SECURITY = {
+  kind: 'object',
+  doc: 'What holds for every agent, before its own capability set: each only narrows the other.',
+  fields: {
+    workspace_root: {
+      kind: 'path',
+      default: { under: 'state_directory', name: 'workspace' },
+      doc: 'Where a command starts that names no working directory.',
+    },
+    allow_shell: {
+      kind: 'boolean',
+      default: true,
+      doc: 'Whether a command shell (sh, bash and their kin) may run, as the program of a command or beneath another.',
+    },
+    allowed_commands: {
+      kind: 'list',
+      item: {
+        kind: 'text',
+        format: 'command',
+        maxBytes: PATH_BYTES,
+        doc: 'As in a capability set.',
+      },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [ALL_WORD],
+      doc: 'The commands that any agent may run.',
+      absent: 'every one that its capability set allows',
+      empty: 'no command may run',
+      full: '`["*"]`: every one that its capability set allows',
+    },
+    blocked_commands: {
+      kind: 'list',
+      item: {
+        kind: 'text',
+        format: 'blocked',
+        maxBytes: PATH_BYTES,
+        doc: 'A program with options and words that must all be there, in any order of the options: `rm -rf` also stops `rm -r -f x`.',
+      },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'The commands that no agent may run, whatever is allowed.',
+      absent: 'nothing is blocked beyond the rules',
+      empty: 'nothing is blocked beyond the rules',
+      full: 'there is no wildcard: empty allowed_commands instead',
+    },
+    confirm_dangerous_actions: {
+      kind: 'boolean',
+      default: false,
+      doc: 'Whether a human is asked about a command that nothing lists, instead of refusing it.',
+    },
+    sensitive_files: {
+      kind: 'choice',
+      choices: MEASURES,
+      default: 'ask',
+      doc: 'What happens when a command uses a file that holds secrets (.env, private keys, credentials): `deny`, `ask` a human, `audit`, or `allow`.',
+    },
+    toxic_combinations: {
+      kind: 'choice',
+      choices: MEASURES,
+      default: 'ask',
+      doc: 'What happens when a session has taken in data from the network, has seen secrets, and would send out or change rights.',
+    },
+    internal_addresses: {
+      kind: 'choice',
+      choices: MEASURES,
+      default: 'deny',
+      doc: 'What happens when a network program is given an address inside (loopback, private, link-local, and their other spellings).',
+    },
+    reachable_addresses: {
+      kind: 'list',
+      item: { kind: 'text', format: 'range', maxBytes: 49, doc: 'A CIDR range or a single address.' },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'Addresses inside that may be reached all the same.',
+      absent: 'none',
+      empty: 'none',
+      full: '`["*"]` is none: set internal_addresses to allow instead',
+    },
+    executables: {
+      kind: 'list',
+      item: PIN,
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'Programs that run only with exactly this content; it is the very file that was checked that is run.',
+      absent: 'no program is pinned',
+      empty: 'no program is pinned',
+      full: 'there is no wildcard: every program is listed',
+    },
+    pinned_only: {
+      kind: 'boolean',
+      default: false,
+      doc: 'Whether only the programs of `executables` may run.',
+    },
+  },
+} as const satisfies ObjectField
+
+export const POLICY = {
+  kind: 'object',
+  doc: 'The rules over commands (docs/policy.md).',
+  fields: {
+    rules_file: {
+      kind: 'path',
+      default: null,
+      nullable: true,
+      doc: 'A file of own rules, beside the default ones. null: none.',
+    },
+    default_rules: {
+      kind: 'boolean',
+      default: true,
+      doc: 'Whether the rules that ship with the daemon hold.',
+    },
+    disabled_rules: {
+      kind: 'list',
+      item: { kind: 'text', format: 'rule', maxBytes: 128, doc: 'The id of a rule.' },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'Rules that do not hold on this device.',
+      absent: 'all of them hold',
+      empty: 'all of them hold',
+      full: 'there is no wildcard: set default_rules to false',
+    },
+    broad_patterns: {
+      kind: 'choice',
+      choices: ['warn', 'refuse'],
+      default: 'warn',
+      doc: 'What happens to an allowed command that looks narrow and is not (`find`, `git`, an interpreter): the daemon says what it opens, or does not start.',
+    },
+  },
+} as const satisfies ObjectField
+
+export const QUOTA = {
+  kind: 'object',
+  doc: 'Limits of what is asked for; beyond them a request waits or is refused for the moment.',
+  fields: {
+    queue: {
+      kind: 'integer',
+      min: 0,
+      max: 1_024,
+      default: QUEUE_PLACES,
+      doc: 'Commands of all agents that may wait for their turn; half of it for one agent.',
+    },
+    ticks_per_task: {
+      kind: 'integer',
+      min: 1,
+      max: 1_000_000,
+      default: TICKS_PER_TASK,
+      nullable: true,
+      doc: 'Commands of one session with the same declared goal, before a human must say that it may go on; null: not counted. A command without a goal belongs to no task.',
+    },
+    tokens_per_session: {
+      kind: 'integer',
+      min: 1,
+      max: Number.MAX_SAFE_INTEGER,
+      default: null,
+      nullable: true,
+      doc: 'Output of a session in tokens (four bytes each), before a human must say that it may go on; null: not counted. 100000 suits a model.',
+    },
+    tool_timeout_seconds: {
+      kind: 'integer',
+      min: 1,
+      max: TIMEOUT_MAX_SECONDS,
+      default: null,
+      nullable: true,
+      doc: 'How long any execution may run; null: as its capability set says.',
+    },
+    output_bytes: {
+      kind: 'integer',
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+      default: null,
+      nullable: true,
+      doc: 'The output that any execution may deliver of each of its two streams; null: as its capability set says.',
+    },
+  },
+} as const satisfies ObjectField
+
+export const CONFIRM = {
+  kind: 'object',
+  doc: 'Questions to a human.',
+  fields: {
+    timeout_seconds: {
+      kind: 'integer',
+      min: 1,
+      max: 86_400,
+      default: CONFIRM_TIMEOUT_SECONDS,
+      doc: 'How long an answer may take; silence is a no.',
+    },
+    max_pending: {
+      kind: 'integer',
+      min: 0,
+      max: 64,
+      default: CONFIRM_PENDING,
+      doc: 'Questions of one session that may wait; one more is refused for the moment.',
+    },
+  },
+} as const satisfies ObjectField

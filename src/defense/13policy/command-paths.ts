@@ -1,0 +1,235 @@
+/**
+ * The paths that a program is given in its arguments, and what it does with them: by the table of programs, and here
+ * where an option or the form of an operand decides.
+ * From the manual pages of the programs named.
+ * @module
+ */
+import type { PathUse, UsedPath } from './effective.ts'
+import { has } from './inner.ts'
+import type { ParsedArguments } from './options.ts'
+import type { OperandUse, OptionUse, ProgramForm } from './programs.ts'
+import { operandUse } from './programs.ts'
+import type { ShellWord } from './shell.ts'
+import { looksLikePath, type Place, pathsOf } from './used-paths.ts'
+
+type Add = (word: ShellWord, use: PathUse) => void
+
+function part(word: ShellWord, from: number): ShellWord {
+  return { ...word, text: word.text.slice(from) }
+}
+
+/** The paths among the arguments of a program that goes by `names`. */
+export function argumentPaths(
+  names: readonly string[],
+  form: ProgramForm,
+  parsed: ParsedArguments,
+  place: Place,
+): readonly UsedPath[] {
+  if (parsed.operands.length === 0 && parsed.values.length === 0 && parsed.options.length === 0) return []
+  const name = names.find((known) => EXTRA.has(known) || SPECIAL.has(known)) ?? names[0] ?? ''
+  const paths: UsedPath[] = []
+  const add: Add = (word, use) => {
+    paths.push(...pathsOf(word, use, place))
+  }
+  for (const { option, word, use } of parsed.values) addValue(name, option, word, use, add)
+  if (form.operands !== undefined) addKnown(name, form, form.operands, parsed, add)
+  else if (!form.stops) {
+    for (const word of parsed.operands) {
+      if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'mention')
+      addAssigned(word, add)
+    }
+  }
+  EXTRA.get(name)?.(parsed, add)
+  return paths
+}
+
+/** `name=/path`, as an unknown program may take it. */
+function addAssigned(word: ShellWord, add: Add): void {
+  const equals = word.text.indexOf('=')
+  const after = equals < 0 ? '' : word.text.charAt(equals + 1)
+  if (after === '/' || after === '~' || after === '.') add(part(word, equals + 1), 'mention')
+}
+
+function addValue(name: string, option: string, word: ShellWord, use: OptionUse, add: Add): void {
+  switch (use) {
+    case 'read':
+    case 'write':
+      if (name === 'curl' || name === 'wget') {
+        if (word.text !== '-') add(word, use)
+      } else add(word, use)
+      return
+    case 'mention':
+      if (name !== 'tar') add(word, use)
+      return
+    case 'program':
+      if (word.text.includes('/')) add(word, 'read')
+      return
+    case 'unknown':
+      if (looksLikePath(word.text)) add(word, 'mention')
+      return
+    case 'text':
+      if (name === 'curl') addUpload(option, word, add)
+      return
+    case 'shell':
+    case 'code':
+      return
+  }
+}
+
+const UPLOADS: ReadonlySet<string> = new Set([
+  '-d',
+  '--data',
+  '--data-ascii',
+  '--data-binary',
+  '--data-urlencode',
+  '--json',
+  '-F',
+  '--form',
+  '-H',
+  '--header',
+  '-w',
+  '--write-out',
+  '-b',
+  '--cookie',
+  '--variable',
+  '--url',
+])
+
+/** The files that curl sends or reads because a value says so: `@FILE`, `name=@FILE`, `name=<FILE`. */
+function addUpload(option: string, word: ShellWord, add: Add): void {
+  if (!UPLOADS.has(option)) return
+  const { text } = word
+  if (option === '-b' || option === '--cookie') {
+    if (!text.includes('=')) add(word, 'read')
+    return
+  }
+  if (text.startsWith('file://')) add(word, 'read')
+  if (text.startsWith('@')) add(part(word, 1), 'read')
+  else {
+    const mark = text.search(/=[@<]|@/)
+    if (mark < 0) return
+    const from = mark + (text.charAt(mark) === '=' ? 2 : 1)
+    if (option === '--data-urlencode' || text.charAt(mark) === '=') {
+      const end = text.indexOf(';', from)
+      add({ ...word, text: end < 0 ? text.slice(from) : text.slice(from, end) }, 'read')
+    }
+  }
+}
+
+/** Programs whose name decides above, beside those of EXTRA. */
+const SPECIAL: ReadonlySet<string> = new Set(['tar', 'install', 'scp', 'rsync'])
+const REMOTE: ReadonlySet<string> = new Set(['scp', 'rsync'])
+/** The options by which the target is named, so that all operands are sources. */
+const TARGETS: readonly string[] = ['-t', '--target-directory']
+
+function addKnown(
+  name: string,
+  form: ProgramForm,
+  operands: NonNullable<ProgramForm['operands']>,
+  parsed: ParsedArguments,
+  add: Add,
+): void {
+  const given = form.given.some((option) => parsed.options.includes(option)) ? 1 : 0
+  const hasTarget = operands.last.length > 0 && parsed.values.some(({ option }) => TARGETS.includes(option))
+  const makesDirectories = name === 'install' && has(parsed, '-d', '--directory')
+  const removesSources = name === 'rsync' && has(parsed, '--remove-source-files')
+  const count = parsed.operands.length + given + (hasTarget ? 1 : 0)
+  parsed.operands.forEach((word, index) => {
+    let use: OperandUse = operandUse(operands, index + given, count)
+    if (use === 'text') return
+    if (use === 'unknown') {
+      if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'mention')
+      return
+    }
+    if (makesDirectories || removesSources) use = 'write'
+    // A host's files are not this host's.
+    if (REMOTE.has(name) && isRemote(word.text)) return
+    if (word.text === '-' && word.opaque === undefined) return
+    add(word, use)
+  })
+}
+
+function isRemote(text: string): boolean {
+  const colon = text.indexOf(':')
+  if (colon <= 0) return false
+  const slash = text.indexOf('/')
+  return slash < 0 || colon < slash
+}
+
+type Extra = (parsed: ParsedArguments, add: Add) => void
+
+const dd: Extra = (parsed, add) => {
+  for (const word of parsed.operands) {
+    if (word.text.startsWith('of=')) add(part(word, 3), 'write')
+    else if (word.text.startsWith('if=')) add(part(word, 3), 'read')
+  }
+}
+
+/** The files of `sed`: those behind the script, written with `-i`. */
+const sed: Extra = (parsed, add) => {
+  const hasScript = has(parsed, '-e', '-f', '--expression', '--file')
+  const use = has(parsed, '-i', '--in-place', '-I') ? 'write' : 'read'
+  for (const word of parsed.operands.slice(hasScript ? 0 : 1)) add(word, use)
+}
+
+const perl: Extra = (parsed, add) => {
+  const hasCode = has(parsed, '-e', '-E')
+  const use = has(parsed, '-i') ? 'write' : 'mention'
+  if (!hasCode) return
+  for (const word of parsed.operands) if (use === 'write' || looksLikePath(word.text)) add(word, use)
+}
+
+const find: Extra = (parsed, add) => {
+  if (!has(parsed, '-delete')) return
+  for (const word of parsed.operands) {
+    if (['(', ')', '!', ',', '\\(', '\\)', ';', '+', '{}'].includes(word.text)) continue
+    add(word, 'write')
+  }
+  if (parsed.operands.length === 0) add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
+/** What is downloaded without a name goes to the working directory. */
+const curl: Extra = (parsed, add) => {
+  for (const word of parsed.operands) if (word.text.startsWith('file://')) add(word, 'read')
+  if (has(parsed, '-O', '--remote-name', '--remote-name-all', '-J'))
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
+const wget: Extra = (parsed, add) => {
+  if (!has(parsed, '-O', '-P', '--output-document', '--directory-prefix', '--spider')) {
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+  }
+}
+
+const unzip: Extra = (parsed, add) => {
+  if (!has(parsed, '-d', '-l', '-t', '-p', '-v', '-Z'))
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
+const cpio: Extra = (parsed, add) => {
+  if (has(parsed, '-i', '--extract') && !has(parsed, '-D'))
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+  if (has(parsed, '-p', '--pass-through')) for (const word of parsed.operands) add(word, 'write')
+}
+
+/** Files that an `openssl` or another program of many words is given without an option. */
+const mentions: Extra = (parsed, add) => {
+  for (const word of parsed.operands)
+    if (word.text.startsWith('/') || word.text.startsWith('~/')) add(word, 'mention')
+}
+
+const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
+  ['dd', dd],
+  ['sed', sed],
+  ['perl', perl],
+  ['ruby', perl],
+  ['find', find],
+  ['curl', curl],
+  ['wget', wget],
+  ['unzip', unzip],
+  ['cpio', cpio],
+  ['openssl', mentions],
+  ['systemctl', mentions],
+  ['ssh-keygen', mentions],
+  ['make', mentions],
+])

@@ -1,0 +1,126 @@
+/**
+ * Rules against effective commands: compiled once into an index by what a rule asks for (a program's name, or without
+ * one a call, a path, a pipe...), so that only rules that can match are looked at. The strictest match wins, then the
+ * smaller id. Nothing of a rule is kept but what a match says; the cost is linear in the commands.
+ * Rules: docs/responses.md, section 2; docs/policy.md.
+ * @module
+ */
+import type { Effective } from './effective.ts'
+import type { Rule } from './rule.ts'
+import {
+  type Condition,
+  compileConditions,
+  createShared,
+  type Facts,
+  gatherFacts,
+  indexPaths,
+  type PathIndexes,
+} from './rule-conditions.ts'
+import { candidates, indexRules, type RuleIndex } from './rule-index.ts'
+import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
+
+export type Match = {
+  readonly rule: RuleHead
+  /** Of the effective commands, one that the rule matches: the first, where one match is told. */
+  readonly commandIndex: number
+}
+
+export type Matcher = {
+  readonly count: number
+  /** The match that decides; undefined where no rule matches. */
+  strictest(effective: Effective): Match | undefined
+  /** Every rule with every command that it matches, the strictest first. */
+  everyMatch(effective: Effective): readonly Match[]
+}
+
+type Compiled = {
+  readonly rules: readonly CompiledRule[]
+  readonly index: RuleIndex
+  readonly paths: PathIndexes
+}
+type CompiledRule = { readonly head: RuleHead; readonly conditions: readonly Condition[] }
+
+/** Words that make a shell's `*` stand for names that begin with a dot as well. */
+const HIDDEN_WORDS: readonly string[] = Object.freeze(['dotglob', 'globdots', 'GLOB_DOTS'])
+
+function globsHidden({ commands }: Effective): boolean {
+  if (!commands.some(({ paths }) => paths.some(({ isGlob }) => isGlob))) return false
+  return commands.some(({ argv }) =>
+    argv.some((word) => HIDDEN_WORDS.some((option) => word.includes(option))),
+  )
+}
+
+function holds({ conditions }: CompiledRule, facts: Facts): boolean {
+  for (const condition of conditions) if (!condition(facts)) return false
+  return true
+}
+
+/**
+ * A copy without examples. Text that was cut out of a file keeps the whole file in memory (V8 makes it a slice), and
+ * this is what lets go of it.
+ */
+function detach(rules: readonly Rule[]): readonly Rule[] {
+  const none = { match: [], pass: [] }
+  return JSON.parse(JSON.stringify(rules.map((rule) => ({ ...rule, examples: none })))) as Rule[]
+}
+
+function headOf({ id, action, severity, description, why }: Rule): RuleHead {
+  return { id, action, severity, description, why }
+}
+
+function compile(set: RuleSet, home: string): Compiled {
+  const sorted = detach(set.rules).toSorted(compareRules)
+  const shared = createShared()
+  const rules = sorted.map((rule) => ({
+    head: headOf(rule),
+    conditions: compileConditions(rule, shared).slice(),
+  }))
+  return { rules, index: indexRules(sorted, shared), paths: indexPaths(shared, home) }
+}
+
+/**
+ * @param home the home directory of the user that commands run as, for `~` in patterns; absolute
+ */
+export function createMatcher(set: RuleSet, home: string): Matcher {
+  // Made by another function, so that the rules as they were written are not kept.
+  const { rules: compiled, index, paths } = compile(set, home)
+
+  return {
+    count: compiled.length,
+    strictest(effective) {
+      const hidden = globsHidden(effective)
+      // A rule's place is its strictness: the smallest place wins, whatever the order of commands.
+      let best = compiled.length
+      let commandIndex = -1
+      effective.commands.forEach((command, at) => {
+        const facts = gatherFacts(command, paths, hidden)
+        for (const places of candidates(index, facts)) {
+          for (const place of places) {
+            if (place >= best) break
+            const rule = compiled[place]
+            if (rule === undefined || !holds(rule, facts)) continue
+            best = place
+            commandIndex = at
+          }
+        }
+      })
+      const rule = compiled[best]
+      return rule === undefined ? undefined : { rule: rule.head, commandIndex }
+    },
+    everyMatch(effective) {
+      const hidden = globsHidden(effective)
+      const found: { readonly place: number; readonly match: Match }[] = []
+      effective.commands.forEach((command, commandIndex) => {
+        const facts = gatherFacts(command, paths, hidden)
+        for (const place of new Set(candidates(index, facts).flat())) {
+          const rule = compiled[place]
+          if (rule !== undefined && holds(rule, facts))
+            found.push({ place, match: { rule: rule.head, commandIndex } })
+        }
+      })
+      return found
+        .toSorted((a, b) => a.place - b.place || a.match.commandIndex - b.match.commandIndex)
+        .map(({ match }) => match)
+    },
+  }
+}

@@ -1,0 +1,392 @@
+/**
+ * A command line as the commands that it would really run: the outermost one, and what it wraps, through shells,
+ * interpreters and programs that run other programs. Reads no file and runs nothing. What cannot be known is said so;
+ * nothing is guessed. Work and results are bounded, and it throws nothing.
+ * Rules: docs/responses.md, section 2.
+ * @module
+ */
+import { resolvePath } from '../../base/lexical-path.ts'
+import { readCode } from './code-words.ts'
+import { argumentPaths } from './command-paths.ts'
+import type { CommandSurroundings, Effective, EffectiveCommand, UsedPath } from './effective.ts'
+import { environmentText } from './environment-commands.ts'
+import type { Assignment, Call, Inner, Stdin } from './inner.ts'
+import { innerOfInterpreter, LANGUAGES } from './interpreters.ts'
+import { isMultiple, isShell, namesOf } from './names.ts'
+import { connect, type Draft, isDecoder, type Segment, stdinOf } from './pipeline.ts'
+import { formOf } from './programs.ts'
+import { parseShell, type ShellRedirect, type ShellScript, type ShellWord } from './shell.ts'
+import { innerOfShell } from './shell-invocation.ts'
+import { knownOutput } from './stream.ts'
+import { parseCall } from './subcommands.ts'
+import { pathsOf } from './used-paths.ts'
+import { innerOfWrapper, isWrapper, readAssignment } from './wrappers.ts'
+
+/** Commands within commands; what people write has three. */
+export const DEPTH_MAX = 8
+
+/** Commands of one request; each is judged by every rule. */
+export const COMMANDS_MAX = 256
+
+/** Each character of the request may be looked at this often on the way through its wrappers, and a little more. */
+const LOOKS_MAX = 12
+
+const LOOKS_SPARE = 65_536
+
+type Run = {
+  readonly surroundings: CommandSurroundings
+  readonly drafts: Draft[]
+  budget: number
+  isOver: boolean
+}
+
+/** What a command stands in. */
+type Frame = {
+  readonly cwd: string | undefined
+  readonly via: readonly string[]
+  readonly depth: number
+  readonly assignments: readonly Assignment[]
+  /** Those of `assignments` that nothing has looked at yet begin here. */
+  readonly freshFrom: number
+  readonly redirects: readonly ShellRedirect[]
+  readonly stdin: Stdin
+  readonly resolved: string | undefined
+  /** Outputs of decoders are among the text's words. */
+  readonly isDecoded: boolean
+}
+
+/** Every command that `argv` would run, the outermost first. `argv` is what execve gets: nothing in it is expanded. */
+export function effectiveCommands(argv: readonly string[], surroundings: CommandSurroundings): Effective {
+  return countEffective(argv, surroundings).effective
+}
+
+/** As `effectiveCommands`, with what it has cost: the characters of all words and texts that were followed. */
+export function countEffective(
+  argv: readonly string[],
+  surroundings: CommandSurroundings,
+): { readonly effective: Effective; readonly steps: number } {
+  let budget = LOOKS_SPARE
+  const words: ShellWord[] = []
+  for (const text of argv) {
+    budget += LOOKS_MAX * (text.length + 1)
+    words.push({ text, isGlob: false, opaque: undefined })
+  }
+  const run: Run = { surroundings, drafts: [], budget, isOver: false }
+  runCommand(run, words, {
+    cwd: surroundings.cwd,
+    via: [],
+    depth: 0,
+    assignments: [],
+    freshFrom: 0,
+    redirects: [],
+    stdin: { kind: 'caller' },
+    resolved: surroundings.resolved,
+    isDecoded: false,
+  })
+  return { effective: { commands: run.drafts.map(finish) }, steps: budget - run.budget }
+}
+
+function finish({ opaqueSet, output: _, ...draft }: Draft): EffectiveCommand {
+  return { ...draft, opaque: opaqueSet.size === 0 ? [] : [...opaqueSet] }
+}
+
+/** Says on the last command that there is more than was looked at. */
+function stop(run: Run): void {
+  run.isOver = true
+  run.drafts.at(-1)?.opaqueSet.add('limit')
+}
+
+/** Pays for looking at so many characters; false where the request has used up its own. */
+function pay(run: Run, characters: number): boolean {
+  run.budget -= characters
+  if (run.budget < 0) stop(run)
+  return !run.isOver
+}
+
+function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
+  if (run.isOver) return
+  if (frame.depth > DEPTH_MAX || run.drafts.length >= COMMANDS_MAX) {
+    stop(run)
+    return
+  }
+  const draft = draftOf(run, words, frame)
+  run.drafts.push(draft)
+  let characters = 1 + frame.assignments.length
+  for (const { text, opaque } of words) {
+    characters += text.length + 1
+    if (opaque !== undefined) draft.opaqueSet.add(opaque)
+  }
+  if (!pay(run, characters)) return
+  const program = words[0]
+  if (program === undefined) draft.names = [':']
+  else if (program.opaque !== undefined || program.isGlob) draft.opaqueSet.add('program')
+  else draft.names = [...namesOf(program.text, frame.resolved)]
+  const assignments = addSurroundings(run, draft, frame)
+  if (words.length > 1) {
+    const form = formOf(draft.names)
+    const parsed = parseCall(draft.names, words, form)
+    draft.options = [...parsed.options]
+    draft.operands = parsed.operands.map(({ text }) => text)
+    if (parsed.values.length > 0)
+      draft.optionValues = parsed.values.map(({ option, word }) => ({ option, value: word.text }))
+    const place = { cwd: frame.cwd, home: run.surroundings.home }
+    const paths = argumentPaths(draft.names, form, parsed, place)
+    if (paths.length > 0) addPaths(draft, paths)
+    unwrap(
+      run,
+      draft,
+      { names: draft.names, name: '', words, parsed, stdin: frame.stdin, terminal: draft.terminal },
+      frame,
+      assignments,
+    )
+  } else if (program !== undefined) {
+    const parsed = { options: [], values: [], operands: [], firstOperand: 1 }
+    unwrap(
+      run,
+      draft,
+      { names: draft.names, name: '', words, parsed, stdin: frame.stdin, terminal: draft.terminal },
+      frame,
+      assignments,
+    )
+  }
+  draft.output = knownOutput(draft.names, words, frame.stdin)
+}
+
+/** Paths of one command; a rule that needs more to see what is done would not see it with more. */
+const PATHS_MAX = 4_096
+
+function addPaths(draft: Draft, paths: readonly UsedPath[]): void {
+  for (const path of paths) {
+    if (draft.paths.length >= PATHS_MAX) draft.opaqueSet.add('limit')
+    else draft.paths.push(path)
+  }
+}
+
+function draftOf(run: Run, words: readonly ShellWord[], frame: Frame): Draft {
+  const program = words[0]?.text ?? ''
+  let path: string | undefined
+  if (program.startsWith('/')) path = resolvePath('/', program)
+  else if (program.includes('/')) path = frame.cwd === undefined ? undefined : resolvePath(frame.cwd, program)
+  else path = frame.resolved
+  return {
+    names: [],
+    path,
+    argv: words.map(({ text }) => text),
+    options: [],
+    optionValues: [],
+    operands: [],
+    paths: [],
+    assignments: [],
+    via: [...frame.via],
+    pipedFrom: [],
+    pipedTo: [],
+    calls: [],
+    opaque: [],
+    opaqueSet: new Set(),
+    cwd: frame.cwd,
+    terminal: run.surroundings.terminal,
+    output: undefined,
+  }
+}
+
+/** Puts in what stands around the words: assignments and redirections. Gives the assignments that it passes on. */
+function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly Assignment[] {
+  const { assignments, redirects } = frame
+  if (assignments.length > 0) {
+    draft.assignments = assignments.map(({ name, value }) => ({
+      name,
+      value: value.opaque === undefined ? value.text : undefined,
+    }))
+    for (const { value } of assignments.slice(frame.freshFrom)) {
+      if (value.opaque !== undefined) draft.opaqueSet.add(value.opaque)
+    }
+  }
+  const place = { cwd: frame.cwd, home: run.surroundings.home }
+  for (const { kind, target } of redirects) {
+    if (target.opaque !== undefined) draft.opaqueSet.add(target.opaque)
+    if (kind === 'read') addPaths(draft, pathsOf(target, 'read', place))
+    else if (kind === 'write' || kind === 'readwrite') addPaths(draft, pathsOf(target, 'write', place))
+  }
+  return assignments
+}
+
+/** Follows what the command runs in its turn. */
+function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: readonly Assignment[]): void {
+  const { names } = call
+  let fresh = assignments.slice(frame.freshFrom)
+  if (names[0] === 'export' || names[0] === 'declare' || names[0] === 'typeset' || names[0] === 'local') {
+    const set = call.parsed.operands.flatMap((word) => readAssignment(word) ?? [])
+    draft.assignments = [
+      ...draft.assignments,
+      ...set.map(({ name, value }) => ({ name, value: value.opaque === undefined ? value.text : undefined })),
+    ]
+    fresh = [...fresh, ...set]
+  }
+  for (const { name, value } of fresh) {
+    for (const inner of environmentText(name, value)) follow(run, draft, inner, frame, assignments)
+  }
+  if (isShell(names) && !isMultiple(names)) {
+    for (const inner of innerOfShell(call)) follow(run, draft, inner, frame, assignments)
+    return
+  }
+  const wrapper = names.find((name) => isWrapper(name) && (!isMultiple([name]) || isMultiple(names)))
+  if (wrapper !== undefined) {
+    for (const inner of innerOfWrapper({ ...call, name: wrapper }))
+      follow(run, draft, inner, frame, assignments)
+  }
+  const interpreter = names.find((name) => LANGUAGES.has(name))
+  if (interpreter !== undefined) {
+    for (const inner of innerOfInterpreter({ ...call, name: interpreter }))
+      follow(run, draft, inner, frame, assignments)
+  }
+  for (const { option, word, use } of call.parsed.values) {
+    if (use === 'shell')
+      follow(run, draft, { kind: 'shell', word, via: `${names[0]} ${option}` }, frame, assignments)
+    else if (use === 'program' && call.parsed.operands.length >= 0 && wrapper === undefined) {
+      follow(run, draft, { kind: 'argv', words: [word], via: `${names[0]} ${option}` }, frame, assignments)
+    }
+  }
+}
+
+function follow(
+  run: Run,
+  draft: Draft,
+  inner: Inner,
+  frame: Frame,
+  assignments: readonly Assignment[],
+): void {
+  if (run.isOver) return
+  switch (inner.kind) {
+    case 'opaque':
+      draft.opaqueSet.add(inner.opaque)
+      if (frame.isDecoded && inner.opaque === 'piped') draft.opaqueSet.add('decoded')
+      return
+    case 'path':
+      addPaths(draft, pathsOf(inner.word, inner.use, { cwd: frame.cwd, home: run.surroundings.home }))
+      return
+    case 'argv': {
+      const added = inner.assignments ?? []
+      runCommand(run, inner.words, {
+        ...frame,
+        cwd: inner.directory === undefined ? frame.cwd : directoryOf(inner.directory, frame, run),
+        via: [...frame.via, inner.via],
+        depth: frame.depth + 1,
+        assignments: [...assignments, ...added],
+        freshFrom: assignments.length,
+        redirects: [],
+        stdin: inner.stdin ?? frame.stdin,
+        resolved: undefined,
+      })
+      return
+    }
+    case 'shell':
+      followShell(run, draft, inner, frame, assignments)
+      return
+    case 'code': {
+      const { word } = inner
+      if (word.opaque !== undefined) draft.opaqueSet.add(frame.isDecoded ? 'decoded' : 'eval')
+      if (!pay(run, word.text.length)) return
+      const reading = readCode(word.text, inner.language, inner.via)
+      const calls = new Set([...draft.calls, ...reading.calls])
+      draft.calls = [...calls]
+      for (const opaque of reading.opaque) draft.opaqueSet.add(opaque)
+      for (const next of reading.inner) follow(run, draft, next, frame, assignments)
+      return
+    }
+  }
+}
+
+function directoryOf(word: ShellWord, frame: Frame, run: Run): string | undefined {
+  const [path] = pathsOf(word, 'mention', { cwd: frame.cwd, home: run.surroundings.home })
+  return path === undefined || path.isOpaque || path.isGlob ? undefined : path.path
+}
+
+function followShell(
+  run: Run,
+  draft: Draft,
+  inner: Extract<Inner, { kind: 'shell' }>,
+  frame: Frame,
+  assignments: readonly Assignment[],
+): void {
+  const { word, positional } = inner
+  if (frame.depth >= DEPTH_MAX) {
+    stop(run)
+    return
+  }
+  const via = [...frame.via, inner.via]
+  const depth = frame.depth + 1
+  const stdin = inner.stdin ?? frame.stdin
+  const base: Frame = {
+    ...frame,
+    via,
+    depth,
+    assignments,
+    freshFrom: assignments.length,
+    redirects: [],
+    stdin,
+    resolved: undefined,
+  }
+  if (positional !== undefined && positional.length > 1 && isAllArguments(word.text)) {
+    runCommand(run, positional.slice(1), base)
+    return
+  }
+  if (word.opaque !== undefined)
+    draft.opaqueSet.add(frame.isDecoded && word.opaque === 'substitution' ? 'decoded' : 'eval')
+  if (!pay(run, word.text.length)) return
+  const variables = positional === undefined ? undefined : positionals(positional)
+  const context = { cwd: frame.cwd, home: run.surroundings.home }
+  const script = parseShell(word.text, variables === undefined ? context : { ...context, variables })
+  // Of a text of which only the beginning is known, the end is cut anywhere.
+  for (const opaque of script.opaque)
+    if (opaque !== 'syntax' || word.opaque === undefined) draft.opaqueSet.add(opaque)
+  runScript(run, script, base)
+}
+
+/** `"$@"` alone: the parameters are the command. */
+function isAllArguments(text: string): boolean {
+  return text.length < 24 && ['"$@"', '$@', '$*', 'exec "$@"', 'exec $@'].includes(text.trim())
+}
+
+function positionals(words: readonly ShellWord[]): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>()
+  words.forEach(({ text, opaque }, index) => {
+    if (opaque === undefined) variables.set(String(index), text)
+  })
+  if (words.slice(1).every(({ opaque }) => opaque === undefined)) {
+    variables.set(
+      '@',
+      words
+        .slice(1)
+        .map(({ text }) => text)
+        .join(' '),
+    )
+    variables.set('#', String(Math.max(0, words.length - 1)))
+  }
+  return variables
+}
+
+function runScript(run: Run, script: ShellScript, base: Frame): void {
+  const pipelines = new Map<number, Segment[]>()
+  const isDecoded =
+    base.isDecoded || script.commands.some((command) => command.isSubstitution && isDecoder(command))
+  for (const command of script.commands) {
+    const segments = pipelines.get(command.pipeline) ?? []
+    pipelines.set(command.pipeline, segments)
+    const start = run.drafts.length
+    const stdin = stdinOf(run.drafts, command, segments, base)
+    runCommand(run, command.words, {
+      ...base,
+      cwd: command.cwd,
+      via: command.isSubstitution ? [...base.via, '$()'] : base.via,
+      assignments:
+        command.assignments.length === 0 ? base.assignments : [...base.assignments, ...command.assignments],
+      freshFrom: base.assignments.length,
+      redirects: command.redirects,
+      stdin,
+      isDecoded,
+    })
+    if (run.isOver) break
+    segments.push({ place: command.place, start, end: run.drafts.length, output: run.drafts[start]?.output })
+  }
+  for (const segments of pipelines.values()) if (segments.length > 1) connect(run.drafts, segments)
+}

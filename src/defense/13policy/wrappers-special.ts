@@ -1,0 +1,296 @@
+/**
+ * Programs with a language of their own in which another program can be named: git, tar, ssh, containers, editors,
+ * build tools, network tools. What of it is a command is given; the rest is theirs.
+ * From the manual pages of the programs named.
+ * @module
+ */
+import {
+  argv,
+  type Call,
+  has,
+  type Inner,
+  joined,
+  literal,
+  optionValue,
+  shell,
+  tail,
+  type Unwrap,
+} from './inner.ts'
+import { parseArguments } from './options.ts'
+import { formOf } from './programs.ts'
+import { fromStdin, isStandardInput } from './shell-invocation.ts'
+import { CONTAINER_FORM, form, isContainerRun } from './subcommands.ts'
+import { database, editor, gdb } from './wrappers-editors.ts'
+import { git } from './wrappers-git.ts'
+
+const tar: Unwrap = (call) => {
+  const inner: Inner[] = []
+  for (const { option, word } of call.parsed.values) {
+    if (option === '--checkpoint-action' && word.text.startsWith('exec='))
+      inner.push(shell(tail(word, 5), 'tar'))
+  }
+  // The old form: the first word is a cluster without a dash, and its letters take the next words.
+  const first = call.words[1]?.text ?? ''
+  const isOld = first !== '' && !first.startsWith('-') && first.length <= 32
+  const operands = call.parsed.operands.slice(isOld ? 1 : 0)
+  const isSet = (letter: string, ...names: readonly string[]) =>
+    has(call.parsed, `-${letter}`, ...names) || (isOld && first.includes(letter))
+  const extracts = isSet('x', '--extract', '--get')
+  const creates = isSet('c', '--create') || isSet('r', '--append') || isSet('u', '--update')
+  const removes = has(call.parsed, '--remove-files')
+  if (isOld) {
+    for (const letter of first) {
+      if (!'fCIXTbgKVNH'.includes(letter)) continue
+      const word = operands.shift()
+      if (word === undefined) break
+      if (letter === 'f') inner.push({ kind: 'path', word, use: creates ? 'write' : 'read' })
+      else if (letter === 'C') inner.push({ kind: 'path', word, use: extracts ? 'write' : 'read' })
+      else if (letter === 'I') inner.push(shell(word, 'tar'))
+      else if (letter === 'T' || letter === 'X') inner.push({ kind: 'path', word, use: 'read' })
+    }
+  }
+  for (const { option, word } of call.parsed.values) {
+    if (option === '-f' || option === '--file')
+      inner.push({ kind: 'path', word, use: creates ? 'write' : 'read' })
+  }
+  if (creates)
+    for (const word of operands) inner.push({ kind: 'path', word, use: removes ? 'write' : 'read' })
+  if (extracts && optionValue(call.parsed, '-C', '--directory') === undefined && !isSet('O', '--to-stdout')) {
+    inner.push({ kind: 'path', word: literal('.'), use: 'write' })
+  }
+  if (extracts && isSet('P', '--absolute-names')) {
+    for (const word of operands) inner.push({ kind: 'path', word, use: 'write' })
+  }
+  return inner
+}
+
+/** `-o KEY=VALUE` of ssh and its kin, where the value is a command. */
+function sshOptions(call: Call): readonly Inner[] {
+  const inner: Inner[] = []
+  for (const { option, word } of call.parsed.values) {
+    if (option !== '-o') continue
+    const at = word.text.search(/[= \t]/)
+    if (at < 0) continue
+    const key = word.text.slice(0, at).toLowerCase()
+    const value = tail(word, at + 1)
+    if (
+      ['proxycommand', 'localcommand', 'knownhostscommand', 'remotecommand', 'xauthlocation'].includes(key)
+    ) {
+      if (value.text.trim() !== 'none') inner.push(shell({ ...value, text: value.text.trim() }, call.name))
+    } else if (
+      ['identityfile', 'include', 'userknownhostsfile', 'certificatefile', 'pkcs11provider'].includes(key)
+    ) {
+      inner.push({ kind: 'path', word: value, use: 'read' })
+    }
+  }
+  return inner
+}
+
+const ssh: Unwrap = (call) => {
+  // Options may stand between the host and the command.
+  const words = call.words.slice(call.parsed.firstOperand + 1)
+  const later = parseArguments(words, formOf(['ssh']), 0)
+  const command = words.slice(later.firstOperand)
+  const inner = [...sshOptions(call), ...sshOptions({ ...call, parsed: later })]
+  if (command.length > 0) inner.push(shell(joined(command), 'ssh'))
+  return inner
+}
+
+const container: Unwrap = (call) => {
+  const [first, ...others] = call.words.slice(call.parsed.firstOperand)
+  const isNested = first?.text === 'container' || first?.text === 'compose' || first?.text === 'pod'
+  const words = isNested ? parseArguments(others, CONTAINER_FORM, 0) : undefined
+  const at = words?.firstOperand ?? -1
+  const subcommand = isNested ? others[at]?.text : first?.text
+  const given = isNested ? others.slice(at + 1) : others
+  if (!isContainerRun(subcommand ?? '')) return []
+  const parsed = parseArguments(given, CONTAINER_FORM, 0)
+  const inner: Inner[] = []
+  for (const { option, word } of parsed.values) {
+    if (option === '-v' || option === '--volume') {
+      const colon = word.text.indexOf(':')
+      const source = colon < 0 ? word.text : word.text.slice(0, colon)
+      const isReadOnly = word.text.endsWith(':ro') || word.text.includes(':ro,')
+      if (source.includes('/'))
+        inner.push({ kind: 'path', word: { ...word, text: source }, use: isReadOnly ? 'read' : 'write' })
+    } else if (option === '--mount') {
+      const fields = word.text.split(',', 32)
+      for (const field of fields) {
+        const equals = field.indexOf('=')
+        if (!['source', 'src'].includes(field.slice(0, equals))) continue
+        const use = fields.includes('readonly') || fields.includes('ro') ? 'read' : 'write'
+        inner.push({ kind: 'path', word: { ...word, text: field.slice(equals + 1) }, use })
+      }
+    } else if (option === '--device' || option === '--env-file' || option === '--rootfs') {
+      const source = word.text.split(':', 1)[0] ?? ''
+      inner.push({
+        kind: 'path',
+        word: { ...word, text: source },
+        use: option === '--device' ? 'write' : 'read',
+      })
+    }
+  }
+  const via = `${call.name} ${subcommand}`
+  const entry = parsed.values.find(({ option }) => option === '--entrypoint')?.word
+  const dashes = given.findIndex(({ text }) => text === '--')
+  const image = parsed.operands.length === 0 ? given.length : parsed.firstOperand
+  let command = given.slice(image + 1)
+  if (['kubectl', 'oc', 'lxc'].includes(call.name) && dashes >= 0) command = given.slice(dashes + 1)
+  if (command[0]?.text === '--') command = command.slice(1)
+  inner.push(...argv(entry === undefined || entry.text === '' ? command : [entry, ...command], via))
+  return inner
+}
+
+const make: Unwrap = (call) => {
+  const inner: Inner[] = []
+  for (const word of call.parsed.operands) {
+    const equals = word.text.indexOf('=')
+    if (equals <= 0) continue
+    const name = word.text.slice(0, equals).replace(/[:?+]$/, '')
+    if (['SHELL', 'CC', 'CXX', 'LD', 'AR', 'MAKE', '.SHELLFLAGS', 'INSTALL', 'PAGER'].includes(name)) {
+      inner.push(shell(tail(word, equals + 1), 'make'))
+    } else if (word.text.includes('$(shell ')) inner.push({ kind: 'opaque', opaque: 'eval' })
+  }
+  const evaluated = optionValue(call.parsed, '--eval', '-E')
+  if (evaluated !== undefined) {
+    const shellCall = /\$[({]shell ([^)}]*)/.exec(evaluated.text)
+    if (shellCall?.[1] !== undefined) inner.push(shell({ ...evaluated, text: shellCall[1] }, 'make'))
+    // Each recipe is the part of a rule after the semicolon, or a line that begins with a tab.
+    for (const line of evaluated.text.split('\n', 64)) {
+      const recipe = line.startsWith('\t')
+        ? line.slice(1)
+        : line.includes(':')
+          ? line.slice(line.indexOf(';') + 1 || line.length)
+          : ''
+      const text = recipe.trimStart().replace(/^[@+-]+/, '')
+      if (text !== '') inner.push(shell({ ...evaluated, text }, 'make'))
+    }
+    inner.push({ kind: 'opaque', opaque: 'eval' })
+  }
+  const file = optionValue(call.parsed, '-f', '--file', '--makefile')
+  if (file !== undefined && isStandardInput(file.text))
+    inner.push({ kind: 'opaque', opaque: call.stdin.kind === 'pipe' ? 'piped' : 'stdin' })
+  return inner
+}
+
+/** Jobs for later, read as shell text from the standard input. */
+const later: Unwrap = (call) => {
+  if (has(call.parsed, '-l', '-r', '-d', '-c', '-V', '-e') || optionValue(call.parsed, '-f') !== undefined)
+    return []
+  const file = call.parsed.operands[0]
+  if (call.name === 'crontab' && file !== undefined && file.text !== '-') return []
+  const stdin = fromStdin(call.stdin, call.name, undefined)
+  if (call.name !== 'crontab') return stdin
+  // A table of times and commands: what the commands are is not told apart.
+  return stdin.map((inner): Inner => (inner.kind === 'opaque' ? inner : { kind: 'opaque', opaque: 'eval' }))
+}
+
+const socat: Unwrap = (call) =>
+  call.parsed.operands.flatMap((word): readonly Inner[] => {
+    const colon = word.text.indexOf(':')
+    const kind = word.text.slice(0, Math.max(colon, 0)).toUpperCase()
+    const value = word.text.slice(colon + 1).split(',', 1)[0] ?? ''
+    if (kind === 'EXEC' || kind === 'SYSTEM' || kind === 'SHELL')
+      return [shell({ ...word, text: value }, 'socat')]
+    if (['OPEN', 'CREATE', 'FILE', 'CREAT', 'GOPEN'].includes(kind))
+      return [{ kind: 'path', word: { ...word, text: value }, use: 'write' }]
+    return []
+  })
+
+const daemon: Unwrap = (call) => {
+  const program = optionValue(call.parsed, '-a', '--startas') ?? optionValue(call.parsed, '-x', '--exec')
+  const dashes = call.words.findIndex(({ text }) => text === '--')
+  const operands = dashes < 0 ? call.parsed.operands : call.words.slice(dashes + 1)
+  return program === undefined || !has(call.parsed, '-S', '--start')
+    ? []
+    : argv([program, ...operands], call.name)
+}
+
+const perf: Unwrap = (call) => {
+  const subcommand = call.parsed.operands[0]?.text ?? ''
+  if (!['stat', 'record', 'trace', 'mem', 'c2c', 'kmem', 'lock', 'sched'].includes(subcommand)) return []
+  const words = call.words.slice(call.parsed.firstOperand + 1)
+  const parsed = parseArguments(
+    words,
+    form('-e --event -o --output -F -c -C --cpu -p --pid -t --tid -u -r --repeat -I -x -G -m -j -D'),
+    0,
+  )
+  const at = words[parsed.firstOperand]?.text === 'record' ? 1 : 0
+  return argv(words.slice(parsed.firstOperand + at), 'perf')
+}
+
+const multiplexer: Unwrap = (call) => {
+  const words = call.words.slice(call.parsed.firstOperand)
+  if (call.name === 'screen')
+    return words.length === 0
+      ? [{ kind: 'argv', words: [literal('sh')], via: 'screen' }]
+      : argv(words, 'screen')
+  const shellText = optionValue(call.parsed, '-c')
+  if (shellText !== undefined) return [shell(shellText, 'tmux')]
+  const subcommand = words[0]?.text ?? ''
+  if (
+    subcommand === 'send-keys' ||
+    subcommand === 'send' ||
+    subcommand === 'source-file' ||
+    subcommand === 'source'
+  ) {
+    return [{ kind: 'opaque', opaque: 'eval' }]
+  }
+  if (
+    !/^(?:new(?:-session|-window|w)?|split-?w(?:indow)?|run(?:-shell)?|if-shell|respawn-.*|popup|display-popup|pipe-pane)$/.test(
+      subcommand,
+    )
+  )
+    return []
+  const parsed = parseArguments(words, form('-s -n -t -c -e -x -y -F -l -w -f'), 1)
+  const command = words.slice(parsed.firstOperand)
+  return command.length === 0 ? [] : [shell(joined(command), 'tmux')]
+}
+
+const manual: Unwrap = (call) => {
+  const inner: Inner[] = []
+  for (const word of call.parsed.operands)
+    if (word.text.includes('/')) inner.push({ kind: 'path', word, use: 'read' })
+  return inner
+}
+
+/** `uv run CMD`, `poetry run CMD`, `npx CMD`, `npm exec -- CMD`, `bundle exec CMD`. */
+const runner: Unwrap = (call) => {
+  const words = call.words.slice(1)
+  if (['npx', 'bunx', 'uvx', 'pipx'].includes(call.name)) {
+    const text = optionValue(call.parsed, '-c', '--call')
+    return text === undefined ? [] : [shell(text, call.name)]
+  }
+  const at = words.findIndex(({ text }) => text === 'run' || text === 'exec')
+  if (at < 0 || (call.name === 'npm' && words[at]?.text === 'run')) return []
+  const command = words.slice(at + 1)
+  return argv(command[0]?.text === '--' ? command.slice(1) : command, `${call.name} ${words[at]?.text}`)
+}
+
+export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
+  ['git', git],
+  ['tar', tar],
+  ['ssh', ssh],
+  ['scp', sshOptions],
+  ['sftp', sshOptions],
+  ...['docker', 'podman', 'lxc', 'kubectl', 'oc', 'crictl', 'ctr'].map((name) => [name, container] as const),
+  ...['vim', 'vi', 'less', 'more', 'nano', 'ed', 'most', 'emacsclient'].map(
+    (name) => [name, editor] as const,
+  ),
+  ['gdb', gdb],
+  ['lldb', gdb],
+  ['make', make],
+  ['crontab', later],
+  ['at', later],
+  ['batch', later],
+  ['socat', socat],
+  ['start-stop-daemon', daemon],
+  ['perf', perf],
+  ['screen', multiplexer],
+  ['tmux', multiplexer],
+  ['man', manual],
+  ...['sqlite3', 'psql', 'mysql'].map((name) => [name, database] as const),
+  ...['uv', 'poetry', 'pipenv', 'bundle', 'npm', 'pnpm', 'yarn', 'npx', 'bunx', 'mise', 'direnv'].map(
+    (name) => [name, runner] as const,
+  ),
+]

@@ -1,0 +1,69 @@
+/**
+ * The layer of limits: places for sessions and commands, decisions of one task, tokens of one session.
+ * Rules: docs/responses.md, layer 12.
+ * @module
+ */
+import type { Facts, Ledger } from '../facts.ts'
+import { askHuman, type Check, type Finding, type Policy } from '../layer.ts'
+
+function judgeSessions({ action }: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
+  if (action?.kind !== 'authenticate' || !action.isNew) return undefined
+  const most = policy.quota.sessionsPerCaller
+  const isCallers = ledger.sessionsOfCaller >= most
+  if (!isCallers && ledger.sessionsFree) return undefined
+  return {
+    outcome: 'THROTTLE',
+    code: 'SESSION_LIMIT',
+    rule: isCallers ? 'session.max_per_agent' : 'session.max_sessions',
+    reason: isCallers
+      ? `The caller holds ${most} sessions already (session.max_per_agent); try again when one has ended.`
+      : 'The device already holds as many sessions as session.max_sessions allows; try again when one has ended.',
+    severity: 'warning',
+  }
+}
+
+function judgeBudgets(facts: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
+  const { ticksPerTask, tokensPerSession } = policy.quota
+  if (ticksPerTask !== null && facts.request?.task !== undefined && ledger.ticks >= ticksPerTask) {
+    const asked = askHuman(
+      facts,
+      ledger,
+      'RESPONSE_THROTTLED',
+      'quota.ticks_per_task',
+      `The task has used its ${ticksPerTask} ticks.`,
+    )
+    if (asked !== undefined) return asked
+  }
+  if (tokensPerSession === null || ledger.tokens < tokensPerSession) return undefined
+  return askHuman(
+    facts,
+    ledger,
+    'RESPONSE_THROTTLED',
+    'quota.tokens_per_session',
+    `The session has been given its ${tokensPerSession} tokens.`,
+  )
+}
+
+export const quota: Check = (facts, policy, ledger) => {
+  const sessions = judgeSessions(facts, policy, ledger)
+  if (sessions !== undefined) return sessions
+  const { action, identity: who } = facts
+  if (action?.kind !== 'execute' || who.kind !== 'known') return undefined
+  const budget = judgeBudgets(facts, policy, ledger)
+  if (budget !== undefined) return budget
+  const most = Object.hasOwn(policy.capabilities, who.capability)
+    ? (policy.capabilities[who.capability]?.max_concurrent ?? 0)
+    : 0
+  const isCallerFull = ledger.executionsOfCaller >= most
+  if (!isCallerFull && ledger.executionsFree > 0) return undefined
+  return {
+    outcome: 'THROTTLE',
+    code: 'RESPONSE_THROTTLED',
+    rule: isCallerFull ? `${who.capability}.max_concurrent` : 'execution.max_concurrent',
+    reason: isCallerFull
+      ? `The caller already runs ${most} commands (max_concurrent of capability ${who.capability}).`
+      : 'The device already runs as many commands as execution.max_concurrent allows.',
+    severity: 'info',
+    ...(ledger.queueFree ? { awaits: 'slot' as const } : {}),
+  }
+}

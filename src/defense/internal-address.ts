@@ -1,0 +1,133 @@
+/**
+ * Whether a word that a network program is given names a host inside: loopback, private (all of RFC 1918), shared
+ * (RFC 6598), link-local with its metadata services, unique local, and every spelling of those: IPv4 in one to four
+ * parts, octal, decimal or hexadecimal, mapped or embedded in IPv6, and names that can only mean this host or network.
+ * Names that need a look-up are not looked up here: the decision knows only what is in the text.
+ * Rules: docs/responses.md, section 1 (specifics); RFC 6890, RFC 4193, RFC 6052, RFC 3964.
+ * @module
+ */
+import { type IpAddress, type IpRange, parseIpAddress, parseIpRange, rangeContains } from '../base/ip-address.ts'
+
+export type InternalAddresses = readonly IpRange[]
+
+function ranges(...texts: readonly string[]): readonly IpRange[] {
+  return texts.flatMap((text) => {
+    const parsed = parseIpRange(text)
+    return parsed.ok ? [parsed.range] : []
+  })
+}
+
+const INTERNAL = ranges(
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/127',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+)
+/** IPv6 prefixes that carry an IPv4 address, and at which byte. */
+const CARRIERS = Object.freeze([
+  { ranges: ranges('64:ff9b::/96', '::/96'), at: 12 },
+  { ranges: ranges('2002::/16'), at: 2 },
+])
+
+const INTERNAL_NAMES: readonly string[] = Object.freeze([
+  'localhost',
+  'localhost.localdomain',
+  'ip6-localhost',
+  'ip6-loopback',
+  'metadata',
+  'metadata.google.internal',
+  'host.docker.internal',
+  'gateway.docker.internal',
+])
+/** Endings of names inside, and of services that answer with the address in the name. */
+const INTERNAL_ENDINGS: readonly string[] = Object.freeze(['.localhost', '.internal', '.local', '.lan', '.home.arpa'])
+const ECHO_ENDINGS: readonly string[] = Object.freeze(['.nip.io', '.sslip.io', '.xip.io', '.localtest.me', '.lvh.me'])
+/** The longest host name (RFC 1035). */
+const HOST_CHARS = 255
+
+function parsePart(part: string): number | undefined {
+  const isHex = part.startsWith('0x') || part.startsWith('0X')
+  const isOctal = !isHex && part.length > 1 && part.startsWith('0')
+  const digits = isHex ? part.slice(2) : part
+  const pattern = isHex ? /^[0-9a-fA-F]{0,8}$/ : isOctal ? /^[0-7]{1,12}$/ : /^[0-9]{1,10}$/
+  if (!pattern.test(digits)) return undefined
+  return digits === '' ? 0 : Number.parseInt(digits, isHex ? 16 : isOctal ? 8 : 10)
+}
+
+/** IPv4 as inet_aton(3) reads it: 127.1, 0x7f.1, 017700000001, 2130706433. */
+export function parseLooseIpv4(text: string): IpAddress | undefined {
+  const parts = text.split('.')
+  if (parts.length > 4 || text.length > 64) return undefined
+  const numbers = parts.map(parsePart)
+  let value = 0
+  for (const [index, number] of numbers.entries()) {
+    if (number === undefined) return undefined
+    const isLast = index === numbers.length - 1
+    const most = isLast ? 256 ** (4 - index) : 256
+    if (number >= most) return undefined
+    value = isLast ? value * most + number : value * 256 + number
+  }
+  return { family: 4, bytes: [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256) }
+}
+
+function embedded(address: IpAddress): IpAddress | undefined {
+  for (const { ranges: carriers, at } of CARRIERS) {
+    if (carriers.some((range) => rangeContains(range, address)))
+      return { family: 4, bytes: address.bytes.slice(at, at + 4) }
+  }
+  return undefined
+}
+
+function isInside(address: IpAddress, reachable: InternalAddresses): boolean {
+  const inner = embedded(address)
+  const candidates = inner === undefined ? [address] : [address, inner]
+  if (candidates.some((candidate) => reachable.some((range) => rangeContains(range, candidate)))) return false
+  return candidates.some((candidate) => INTERNAL.some((range) => rangeContains(range, candidate)))
+}
+
+function isInsideHost(host: string, reachable: InternalAddresses): boolean {
+  const plain = host.replace(/\.$/, '').toLowerCase()
+  if (plain === '' || plain.length > HOST_CHARS) return false
+  const zone = plain.indexOf('%')
+  const address = parseIpAddress(zone === -1 ? plain : plain.slice(0, zone)) ?? parseLooseIpv4(plain)
+  if (address !== undefined) return isInside(address, reachable)
+  const isLoopbackReachable = reachable.some((range) => rangeContains(range, { family: 4, bytes: [127, 0, 0, 1] }))
+  if (isLoopbackReachable && (plain === 'localhost' || plain.endsWith('.localhost'))) return false
+  return (
+    INTERNAL_NAMES.includes(plain) ||
+    INTERNAL_ENDINGS.some((ending) => plain.endsWith(ending)) ||
+    ECHO_ENDINGS.some((ending) => plain.endsWith(ending) || `.${plain}` === ending)
+  )
+}
+
+/** The host of `scheme://user@host:port/path`, `user@host:path`, `host:port`, `[v6]:port` or a bare host. */
+export function hostOf(word: string): string {
+  const scheme = word.indexOf('://')
+  const rest = scheme === -1 ? word : word.slice(scheme + 3)
+  // Both slashes end the host where a URL is read; what stands before the last @ is no host.
+  const end = rest.search(/[/\\?#]/)
+  const authority = end === -1 ? rest : rest.slice(0, end)
+  const host = authority.slice(authority.lastIndexOf('@') + 1)
+  if (host.startsWith('[')) return host.slice(1, host.indexOf(']') === -1 ? undefined : host.indexOf(']'))
+  const colon = host.indexOf(':')
+  if (colon === -1) return host
+  // More than one colon and no brackets: a bare IPv6 address, unless what follows is a path.
+  return parseIpAddress(host) === undefined ? host.slice(0, colon) : host
+}
+
+/** True where the word names a host inside that is not among the reachable ones. */
+export function namesInternalHost(word: string, reachable: InternalAddresses): boolean {
+  return word.length <= 8_192 && isInsideHost(hostOf(word), reachable)
+}

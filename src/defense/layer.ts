@@ -1,0 +1,113 @@
+/**
+ * What a layer is: a pure check of facts, policy and ledger that passes (undefined), notes something and passes, or
+ * says what happens instead. And the policy that all of them read.
+ * Rules: docs/responses.md, section 1.
+ * @module
+ */
+import type { Code } from '../errors.ts'
+import type { Effective } from './13policy/effective.ts'
+import type { Matcher } from './13policy/matcher.ts'
+import type { CapabilitySet } from './capability.ts'
+import type { ExecuteAction, Facts, Ledger } from './facts.ts'
+import type { InternalAddresses } from './internal-address.ts'
+import type { Awaited, Incident, LayerName, Response, Severity } from './verdict.ts'
+import type { Sha256 } from './warrant.ts'
+
+/** What a rule about single things leads to. `ask`: a human decides. */
+export type Measure = 'deny' | 'ask' | 'audit' | 'allow'
+
+export type Policy = {
+  readonly capabilities: Readonly<Record<string, CapabilitySet>>
+  /** What holds for every agent, before its own set: `security` of the configuration. */
+  readonly security: {
+    /** Whether a command shell may be the program of a command. */
+    readonly allowShell: boolean
+    readonly allowedCommands: readonly string[]
+    readonly blockedCommands: readonly string[]
+    /** Whether a human is asked about a command that nothing lists. */
+    readonly confirmsUnlisted: boolean
+    readonly sensitiveFiles: Measure
+    readonly toxicCombinations: Measure
+    readonly internalAddresses: Measure
+    /** Internal addresses that may be reached all the same. */
+    readonly reachable: InternalAddresses
+    /** SHA-256, hex, of the file at that real path. */
+    readonly pins: Readonly<Record<string, string>>
+    readonly pinnedOnly: boolean
+  }
+  /** The compiled rules of 13Policy. */
+  readonly rules: Matcher
+  /** SHA-256, hex, of the rules that they were compiled from. */
+  readonly rulesDigest: string
+  /** Home of the user that commands run as. */
+  readonly home: string
+  /** The daemon's own files: nothing that a caller starts may name them. `except` lies inside and is not one. */
+  readonly ownPaths: { readonly paths: readonly string[]; readonly except: readonly string[] }
+  readonly quota: {
+    /** null: not counted. */
+    readonly ticksPerTask: number | null
+    readonly tokensPerSession: number | null
+    readonly sessionsPerCaller: number
+  }
+  readonly earlyDrop: { readonly start: number; readonly ratePercent: number; readonly full: number }
+  readonly deceives: boolean
+  /** The effective commands of an action, remembered for as long as it is the last one asked about. */
+  readonly effective: (action: ExecuteAction) => Effective
+  /** SHA-256; absent: the portable one. */
+  readonly hash?: Sha256
+}
+
+export type Finding = {
+  readonly outcome: Exclude<Response, 'EXECUTE'> | 'mistake' | 'mistake_and_end'
+  readonly code: Code
+  readonly rule: string
+  readonly reason: string
+  readonly severity: Severity
+  readonly incident?: Incident
+  readonly awaits?: Awaited
+}
+
+/** The layer passes, and the record says more than usual. */
+export type Note = {
+  readonly outcome: 'note'
+  readonly code?: Code
+  readonly rule: string
+  readonly reason: string
+}
+
+export type Check = (facts: Facts, policy: Policy, ledger: Ledger) => Finding | Note | undefined
+export type Layer = { readonly name: LayerName; readonly check: Check }
+
+/** R5, or R6 where no tarpit is free. */
+export function tarpit(ledger: Ledger, finding: Omit<Finding, 'outcome'>): Finding {
+  return { ...finding, outcome: ledger.tarpitsFree > 0 ? 'TARPIT' : 'DROP' }
+}
+
+/** R4: the caller tried what it may not. */
+export function violation(code: Code, rule: string, reason: string): Finding {
+  return { outcome: 'VI_SWAP', code, rule, reason, severity: 'critical', incident: 'violation' }
+}
+
+/** R3 until a human has answered; passes once the answer was yes, R4 once it was anything else. */
+export function askHuman(facts: Facts, ledger: Ledger, code: Code, rule: string, reason: string): Finding | undefined {
+  const answer = facts.request?.approvals.find((approval) => approval.rule === rule)
+  switch (answer?.outcome) {
+    case 'approved':
+      return undefined
+    case 'denied':
+      return violation('CONFIRMATION_DENIED', rule, `${reason} A human was asked and said no.`)
+    case 'timed_out':
+      return violation('CONFIRMATION_TIMEOUT', rule, `${reason} A human was asked and did not answer in time.`)
+    case undefined:
+      return {
+        outcome: 'THROTTLE',
+        code,
+        rule,
+        reason: ledger.confirmationsFree
+          ? `${reason} A human is asked.`
+          : `${reason} A human would be asked, but as many questions of this session wait already as may.`,
+        severity: 'warning',
+        ...(ledger.confirmationsFree ? { awaits: 'operator' as const } : {}),
+      }
+  }
+}

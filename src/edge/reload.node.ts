@@ -1,0 +1,173 @@
+/**
+ * What of a configuration can be replaced while the daemon runs, made whole from it, and the reload itself: read,
+ * checked and compiled first, then put in place in one turn. What is wrong leaves everything as it was, and says so.
+ * Sessions are kept, but those of callers that are not listed any more, or with another key, end.
+ * Rules: docs/operations.md (reload).
+ * @module
+ */
+import { release } from 'node:os'
+import { createAllowList } from '../base/allow-list.ts'
+import { canonicalize } from '../base/canonical-json.ts'
+import { sha256 } from '../base/hash.ts'
+import { encodeHex } from '../base/hex.ts'
+import { parseIpAddress } from '../base/ip-address.ts'
+import type { Json } from '../base/strict-json.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+import type { Config } from '../config.ts'
+import { createPenalties, PENALTY_SECONDS, PENALTY_SOURCES, type PenaltySettings } from '../defense/penalties.ts'
+import { SassError } from '../errors.ts'
+import type { AuditSink, Clock, Log } from '../ports.ts'
+import { createIdentities } from '../session/identities.ts'
+import type { ReloadResult, Rooms } from '../session/rooms.ts'
+import { loadConfig } from './config-file.node.ts'
+import { broadPatterns, makePolicy } from './policy.node.ts'
+import { programVersion } from './version.node.ts'
+
+export type Reloadable = Pick<Rooms, 'settings' | 'policy' | 'identities'> & {
+  readonly penaltySettings: PenaltySettings
+}
+
+/** What a start alone takes over: sockets, files, and what is made once. */
+const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Object.freeze([
+  ['listen', ({ listen }: Config) => listen],
+  ['state_directory', ({ state_directory }: Config) => state_directory],
+  ['tls', ({ tls }: Config) => tls],
+  ['session', ({ session }: Config) => session],
+  ['execution', ({ execution }: Config) => execution],
+  ['security.workspace_root', ({ security }: Config) => security.workspace_root],
+  ['quota.queue', ({ quota }: Config) => quota.queue],
+  ['defense.tarpit', ({ defense }: Config) => defense.tarpit],
+  ['defense.localhost', ({ defense }: Config) => defense.localhost],
+  ['defense.levels', ({ defense }: Config) => defense.levels],
+  ['audit', ({ audit }: Config) => audit],
+  ['log', ({ log }: Config) => log],
+] as const)
+
+/** Whether an address, as text, is in a list of ranges. */
+function inList(entries: readonly string[]): (address: string) => boolean {
+  const list = createAllowList(entries)
+  return (address) => {
+    const parsed = parseIpAddress(address)
+    return parsed !== undefined && list(parsed) !== undefined
+  }
+}
+
+/** Names this policy: the same wherever capabilities, limits and rules are the same. */
+function versionOf({ capabilities, security, policy, quota, agents }: Config, rules: string): string {
+  const named = { capabilities, security, policy, quota, agents, rules } as unknown as Json
+  return encodeHex(sha256(encodeUtf8(canonicalize(named)))).slice(0, 16)
+}
+
+/** @throws SassError for rules that cannot be used */
+export function reloadableOf(config: Config, configPath: string | undefined, startedAtMs: number): Reloadable {
+  const { session, defense, confirm, quota, acl } = config
+  const policy = makePolicy(config, configPath)
+  const isExempt = inList(acl.penalties.exempt)
+  return {
+    policy,
+    identities: createIdentities(config.agents),
+    settings: {
+      version: programVersion(),
+      os: `Linux ${release()} ${process.arch}`,
+      startedAtMs,
+      keepaliveMs: session.keepalive_seconds * 1_000,
+      viHoldMs: defense.vi_swap.hold_seconds * 1_000,
+      challengeTtlMs: defense.challenge.ttl_seconds * 1_000,
+      confirmTimeoutMs: confirm.timeout_seconds * 1_000,
+      confirmPending: confirm.max_pending,
+      denyResponse: defense.deny_response,
+      ringBytes: session.ring_bytes,
+      policyVersion: versionOf(config, policy.rulesDigest),
+      outputBytes: quota.output_bytes,
+      toolTimeoutSeconds: quota.tool_timeout_seconds,
+      isAllowed: inList(acl.allow),
+      isExempt,
+      adminUserIds: [0, process.getuid?.() ?? 0],
+    },
+    penaltySettings: {
+      enabled: acl.penalties.enabled,
+      exempt: isExempt,
+      minSeconds: acl.penalties.min_seconds,
+      maxSeconds: Math.max(acl.penalties.min_seconds, acl.penalties.max_seconds),
+      maxSources: PENALTY_SOURCES,
+      perReasonSeconds: PENALTY_SECONDS,
+    },
+  }
+}
+
+type ReloadGround = {
+  readonly config: Config
+  readonly configPath: string | undefined
+  readonly clock: Clock
+  readonly log: Log
+  readonly audit: AuditSink
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  return canonicalize(a as Json) === canonicalize(b as Json)
+}
+
+/** Ends the sessions of callers that are listed no more, or with another key. */
+function endStrangers(rooms: Rooms): void {
+  for (const session of [...rooms.sessions.all()]) {
+    const { caller } = session
+    const listed = rooms.identities.find(caller.name)
+    if (caller.publicKey.length === 0 || listed !== undefined) {
+      const isSame = listed === undefined || sameValue([...listed.publicKey], [...caller.publicKey])
+      if (isSame) continue
+    }
+    rooms.executions.endWhere(({ sessionId }) => sessionId === session.id)
+    session.dismissHolder?.()
+    rooms.sessions.apply(session, 'destroyed', rooms.clock.monotonicMs())
+  }
+}
+
+/** What the operator should see of a configuration that is good: not wrong, but not what it looks like. */
+export function warnAboutPatterns(config: Config, log: Log): void {
+  for (const reason of broadPatterns(config)) log.write('warn', 'broad_pattern', { reason })
+}
+
+export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Promise<ReloadResult> {
+  const { config: started, configPath, log, audit } = ground
+  let penalties = started.acl.penalties
+
+  function load(): { readonly config: Config; readonly made: Reloadable } {
+    if (configPath === undefined)
+      throw new SassError(
+        'CONFIG_LOAD_FAILED',
+        'The daemon was started without a configuration file, so there is nothing to read again; restart it.',
+      )
+    const { config } = loadConfig(configPath)
+    return { config, made: reloadableOf(config, configPath, rooms().settings.startedAtMs) }
+  }
+
+  return async () => {
+    let loaded: ReturnType<typeof load>
+    try {
+      loaded = load()
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : 'The configuration cannot be used.'
+      log.write('error', 'reload_failed', { reason: problem })
+      audit.append({ type: 'daemon', what: 'reload_failed', policy: rooms().settings.policyVersion })
+      return { ok: false, problem: `Nothing was changed, the old configuration holds. ${problem}` }
+    }
+    const { config, made } = loaded
+    const needsRestart = FIXED.filter(([, part]) => !sameValue(part(config), part(started))).map(([name]) => name)
+    const { policyVersion } = made.settings
+    // Recorded first: from here on decisions follow the new policy.
+    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion })
+    const target = rooms()
+    target.settings = made.settings
+    target.policy = made.policy
+    target.identities = made.identities
+    if (!sameValue(penalties, config.acl.penalties)) {
+      penalties = config.acl.penalties
+      target.penalties = createPenalties(made.penaltySettings)
+    }
+    endStrangers(target)
+    target.queue.pump()
+    warnAboutPatterns(config, log)
+    log.write('info', 'reloaded', { policy: policyVersion, needs_restart: needsRestart.join(' ') })
+    return { ok: true, policyVersion, needsRestart }
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * The filter that every system call of a confined program passes: a program for the kernel's classic BPF machine.
+ * Forbidden calls fail with EPERM; so does opening for writing, making namespaces, setting another process's limits
+ * and asking for signals to another process. Calls whose arguments lie in memory, where no filter can look, do not
+ * exist (ENOSYS), so that the C library takes the older ones; nor does any call that is newer than this table.
+ * Calls of another instruction set (32-bit, x32) all fail. It is the second layer: Landlock is the first.
+ * Sources: seccomp(2), linux/filter.h, linux/seccomp.h, linux/audit.h, linux/sched.h.
+ * @module
+ */
+
+import { FORBIDDEN_CALLS } from './forbidden-calls.ts'
+
+/** linux/bpf_common.h and linux/filter.h: load a word of the call's data, compare, jump, return. */
+const LOAD_WORD = 0x20
+const JUMP_EQUAL = 0x15
+const JUMP_GREATER = 0x25
+const JUMP_ANY_BIT = 0x45
+const RETURN = 0x06
+/** linux/seccomp.h */
+const SECCOMP_RET_ALLOW = 0x7fff_0000
+const SECCOMP_RET_ERRNO = 0x0005_0000
+/** struct seccomp_data: the number, the instruction set, then six 64-bit arguments from 16 on. */
+const NUMBER_AT = 0
+const ARCHITECTURE_AT = 4
+const ARGUMENTS_AT = 16
+const ARGUMENT_BYTES = 8
+/** asm-generic/errno.h */
+const EPERM = 1
+const ENOSYS = 38
+/** mseal, of Linux 6.10. Every call of x32 is above it as well. */
+const LAST_KNOWN_CALL = 462
+/** O_WRONLY, O_RDWR, O_CREAT, O_TRUNC: the same bits on both machines. */
+const WRITING = 0o1103
+/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
+const NEW_NAMESPACES = 0x7e02_0000
+/** fcntl(2): who gets signals from a descriptor, leases and notices: F_SETOWN, SETSIG, SETOWN_EX, SETLEASE, NOTIFY. */
+const SIGNALLING: readonly number[] = [8, 10, 15, 1024, 1026]
+const INSTRUCTION_BYTES = 8
+/** prlimit64 has four arguments; this is the fifth. */
+const LIMITS_SECRET_ARGUMENT = 4
+
+/** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 with the calls that are judged by their arguments. */
+const MACHINES = Object.freeze({
+  x64: {
+    architecture: 0xc000_003e,
+    column: 0,
+    calls: { open: 2, openat: 257, openat2: 437, clone: 56, clone3: 435, prlimit64: 302, fcntl: 72 },
+  },
+  arm64: {
+    architecture: 0xc000_00b7,
+    column: 1,
+    calls: { open: undefined, openat: 56, openat2: 437, clone: 220, clone3: 435, prlimit64: 261, fcntl: 25 },
+  },
+} as const)
+
+/** Where a comparison leads: on to the next instruction, or to one of the three answers at the end. */
+type Way = 'next' | 'allow' | 'forbid' | 'unknown'
+type Instruction = {
+  readonly code: number
+  readonly operand: number
+  readonly yes: Way
+  readonly no: Way
+}
+
+const load = (at: number): Instruction => ({ code: LOAD_WORD, operand: at, yes: 'next', no: 'next' })
+const jump = (code: number, operand: number, yes: Way, no: Way): Instruction => ({ code, operand, yes, no })
+/** The lower half: what is looked at here are ints and flags. */
+const argument = (index: number): Instruction => load(ARGUMENTS_AT + index * ARGUMENT_BYTES)
+
+/** One call judged by an argument: skipped whole where the number is another one. */
+type Judged = { readonly number: number; readonly checks: readonly Instruction[] }
+
+/** Which answer stands how many instructions after the checks. */
+const ANSWERS: readonly (readonly [way: Way, value: number])[] = [
+  ['allow', SECCOMP_RET_ALLOW],
+  ['forbid', SECCOMP_RET_ERRNO | EPERM],
+  ['unknown', SECCOMP_RET_ERRNO | ENOSYS],
+]
+
+/**
+ * The filter for a machine, as an array of `struct sock_filter`. The launcher has to set limits of what it started,
+ * and is under the filter itself: it tells `limitsSecret`, 64 bits, in a register that the call does not use.
+ */
+export function seccompFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): Uint8Array {
+  const { architecture, column, calls } = MACHINES[machine]
+  const forbidden = Object.values(FORBIDDEN_CALLS).flatMap((numbers) => numbers[column] ?? [])
+  const judged: Judged[] = [
+    { number: calls.clone, checks: [argument(0), jump(JUMP_ANY_BIT, NEW_NAMESPACES, 'forbid', 'allow')] },
+    { number: calls.openat, checks: [argument(2), jump(JUMP_ANY_BIT, WRITING, 'forbid', 'allow')] },
+    {
+      number: calls.prlimit64,
+      checks: [
+        argument(0),
+        jump(JUMP_EQUAL, 0, 'allow', 'next'),
+        argument(LIMITS_SECRET_ARGUMENT),
+        jump(JUMP_EQUAL, Number(limitsSecret & 0xffff_ffffn), 'next', 'forbid'),
+        load(ARGUMENTS_AT + LIMITS_SECRET_ARGUMENT * ARGUMENT_BYTES + 4),
+        jump(JUMP_EQUAL, Number((limitsSecret >> 32n) & 0xffff_ffffn), 'allow', 'forbid'),
+      ],
+    },
+    {
+      number: calls.fcntl,
+      checks: [
+        argument(1),
+        ...SIGNALLING.map((command) => jump(JUMP_EQUAL, command, 'forbid', 'next')),
+        jump(JUMP_EQUAL, 0, 'allow', 'allow'),
+      ],
+    },
+  ]
+  if (calls.open !== undefined)
+    judged.push({
+      number: calls.open,
+      checks: [argument(1), jump(JUMP_ANY_BIT, WRITING, 'forbid', 'allow')],
+    })
+
+  const head: Instruction[] = [
+    load(ARCHITECTURE_AT),
+    jump(JUMP_EQUAL, architecture, 'next', 'forbid'),
+    load(NUMBER_AT),
+    jump(JUMP_GREATER, LAST_KNOWN_CALL, 'unknown', 'next'),
+    jump(JUMP_EQUAL, calls.clone3, 'unknown', 'next'),
+    jump(JUMP_EQUAL, calls.openat2, 'unknown', 'next'),
+    ...forbidden.map((number) => jump(JUMP_EQUAL, number, 'forbid', 'next')),
+  ]
+  return assemble(head, judged)
+}
+
+/** Jumps reach 255 instructions forwards and no further, which a longer table would have to mind. */
+function assemble(head: readonly Instruction[], judged: readonly Judged[]): Uint8Array {
+  const length =
+    head.length + judged.reduce((sum, { checks }) => sum + 1 + checks.length, 0) + 1 + ANSWERS.length
+  const bytes = new Uint8Array(new ArrayBuffer(length * INSTRUCTION_BYTES))
+  const view = new DataView(bytes.buffer)
+  const answersAt = length - ANSWERS.length
+  let at = 0
+  const put = (code: number, yes: number, no: number, operand: number): void => {
+    view.setUint16(at * INSTRUCTION_BYTES, code, true)
+    view.setUint8(at * INSTRUCTION_BYTES + 2, yes)
+    view.setUint8(at * INSTRUCTION_BYTES + 3, no)
+    view.setUint32(at * INSTRUCTION_BYTES + 4, operand, true)
+    at++
+  }
+  const distance = (way: Way): number =>
+    way === 'next' ? 0 : answersAt + ANSWERS.findIndex(([name]) => name === way) - at - 1
+  const emit = ({ code, operand, yes, no }: Instruction): void =>
+    put(code, distance(yes), distance(no), operand)
+
+  for (const instruction of head) emit(instruction)
+  for (const { number, checks } of judged) {
+    put(JUMP_EQUAL, 0, checks.length, number)
+    for (const check of checks) emit(check)
+  }
+  emit(jump(JUMP_EQUAL, 0, 'allow', 'allow'))
+  for (const [, value] of ANSWERS) put(RETURN, 0, 0, value)
+  return bytes
+}

@@ -1,0 +1,255 @@
+/**
+ * A request on its way to an end: decided, and where the verdict is to wait (for a challenge, a turn, a human) parked
+ * on its stream and decided again when what it waits for has come. Whoever asks again is the same request with the
+ * same action; nothing is done before a verdict permits it.
+ * Rules: docs/responses.md, sections on R2, R3 and asking a human; docs/protocol.md, sections 5 and 8.
+ * @module
+ */
+import { encodeHex } from '../base/hex.ts'
+import type { Json } from '../base/strict-json.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+import type { Action, Approval, Facts, Identity, RequestFacts } from '../defense/facts.ts'
+import type { Verdict } from '../defense/verdict.ts'
+import type { Warrant } from '../defense/warrant.ts'
+import { CODES } from '../errors.ts'
+import { SYSTEM } from '../wire/frame.ts'
+import { type StdinChunk, streamResponse } from '../wire/messages.ts'
+import { describeProblems } from '../wire/schema.ts'
+import type { ConfirmationOutcome, Pending } from './confirmations.ts'
+import type { Call, Peer, StreamUser } from './peer.ts'
+
+export type Aim = {
+  readonly action: Action | undefined
+  readonly problem?: string
+  readonly overExpanded?: boolean
+  /** Digest of the declared goal. */
+  readonly task?: string | undefined
+  readonly identity?: Identity
+  readonly realPaths?: Facts['realPaths']
+  /** What a human judges by, beside the action. */
+  readonly shown?: () => Json
+  readonly go: (warrant: Warrant) => void
+}
+
+export type Circumstances = {
+  readonly challenge: RequestFacts['challenge']
+  readonly approvals: readonly Approval[]
+}
+
+export const NO_CIRCUMSTANCES: Circumstances = Object.freeze({ challenge: 'none', approvals: Object.freeze([]) })
+
+/** The facts of a call; `aim` says what is wrong with it beyond its form. */
+export function requestFacts(
+  call: Call,
+  aim: Pick<Aim, 'problem' | 'overExpanded' | 'task'> = {},
+  { challenge, approvals }: Circumstances = NO_CIRCUMSTANCES,
+): RequestFacts {
+  return {
+    method: call.method.name,
+    audience: call.method.audience,
+    problems: call.message.ok ? (aim.problem ?? '') : describeProblems(call.message.problems),
+    overExpanded: aim.overExpanded ?? false,
+    challenge,
+    approvals,
+    task: aim.task,
+  }
+}
+
+/** A stream that waits: what the caller types is kept within its credit, and given to whoever takes the stream over. */
+type Parked = StreamUser & {
+  readonly streamId: number
+  replay(user: StreamUser): void
+}
+
+function park(streamId: number, left: () => void): Parked {
+  const kept: { readonly value: StdinChunk; readonly dataBytes: number }[] = []
+  let hasEnded = false
+  return {
+    streamId,
+    message(value, dataBytes) {
+      const { data, resize } = value as StdinChunk
+      // Borrowed bytes: they are gone when this returns.
+      kept.push({ value: { data: data?.slice(), resize }, dataBytes })
+    },
+    ended() {
+      hasEnded = true
+    },
+    credit() {},
+    stdinDrained() {},
+    leave: left,
+    replay(user) {
+      for (const { value, dataBytes } of kept.splice(0)) user.message(value, dataBytes)
+      if (hasEnded) user.ended()
+    },
+  }
+}
+
+const AWAITING = 'awaiting operator'
+
+/** Who asked what of whom, by digests: what was shown is not in the chain. */
+function record(
+  { rooms }: Peer,
+  what: 'asked' | 'withdrawn' | ConfirmationOutcome,
+  pending: Pending | undefined,
+  by: string,
+): void {
+  if (pending === undefined) return
+  rooms.audit.append({
+    type: 'confirmation',
+    what,
+    id: pending.id,
+    agent: pending.agent,
+    session: pending.sessionId,
+    layer: pending.layer,
+    rule: pending.rule,
+    digest: encodeHex(pending.digest),
+    by,
+  })
+  rooms.log.write(what === 'asked' ? 'warn' : 'info', 'confirmation', {
+    what,
+    id: pending.id,
+    agent: pending.agent,
+    rule: pending.rule,
+    by,
+  })
+}
+
+/** Decides about the call, again and again where it has to wait, and does `aim.go` once it is permitted. */
+export function attempt(peer: Peer, call: Call, aim: Aim): void {
+  const { rooms, connection } = peer
+  let challenge: RequestFacts['challenge'] = 'none'
+  let approvals: readonly Approval[] = []
+  let parked: Parked | undefined
+  /** Takes it out of what it waits in. */
+  let withdraw = () => {}
+
+  function holdStream(): void {
+    if (parked !== undefined) return
+    parked = park(call.streamId, () => withdraw())
+    peer.join(call.streamId, parked)
+  }
+
+  function release(): void {
+    if (parked !== undefined) peer.streamDone(call.streamId)
+  }
+
+  function tell(position: number, text?: string): void {
+    const data = text === undefined ? undefined : encodeUtf8(text)
+    connection.message(
+      call.streamId,
+      streamResponse.encode({
+        source: SYSTEM,
+        is_queued: true,
+        queue_position: position,
+        code: CODES.RESPONSE_THROTTLED.number,
+        ...(data === undefined ? {} : { data }),
+      }),
+      data?.length ?? 0,
+    )
+  }
+
+  function refuse(verdict: Verdict): void {
+    release()
+    peer.refuse(verdict, call)
+  }
+
+  function go(warrant: Warrant): void {
+    const before = parked
+    release()
+    aim.go(warrant)
+    const user = before === undefined ? undefined : peer.user(call.streamId)
+    if (user !== undefined) before?.replay(user)
+  }
+
+  function waitForTurn(): void {
+    holdStream()
+    const place = rooms.queue.enter(peer.caller?.name ?? '', () => guarded(decideAgain), tell)
+    withdraw = () => place.leave()
+  }
+
+  function waitForHuman(verdict: Verdict): void {
+    const asked = rooms.confirmations.ask(
+      {
+        agent: peer.caller?.name ?? '',
+        sessionId: peer.session?.id ?? '',
+        layer: verdict.layer,
+        rule: verdict.rule,
+        reason: verdict.reason,
+        shown: { action: (aim.action ?? null) as Json, reason: verdict.reason, more: aim.shown?.() ?? null },
+      },
+      (outcome, by) =>
+        guarded(() => {
+          record(peer, outcome, asked?.pending, by)
+          answered(verdict.rule, outcome)
+        }),
+    )
+    // Too long to be judged by looking at it: nobody could say yes to it.
+    if (asked === undefined) return answered(verdict.rule, 'denied')
+    holdStream()
+    withdraw = () => {
+      asked.withdraw()
+      record(peer, 'withdrawn', asked.pending, '')
+    }
+    record(peer, 'asked', asked.pending, '')
+    tell(1, AWAITING)
+  }
+
+  function answered(rule: string, outcome: ConfirmationOutcome): void {
+    approvals = [...approvals, { rule, outcome }]
+    decideAgain()
+  }
+
+  function waitForChallenge(verdict: Verdict): void {
+    const issued = peer.challenge((outcome) => {
+      withdraw = () => {}
+      // Everything else ends the connection, which the one who answered or the clock has decided.
+      if (outcome !== 'passed') return
+      challenge = 'passed'
+      guarded(decideAgain)
+    })
+    if (issued === undefined) return refuse(verdict)
+    holdStream()
+    withdraw = () => peer.forgetChallenge(issued.challenge_id)
+    connection.message(
+      call.streamId,
+      streamResponse.encode({
+        source: SYSTEM,
+        challenge: issued,
+        code: CODES.RESPONSE_CHALLENGE_REQUIRED.number,
+      }),
+    )
+  }
+
+  /** What comes from a timer, a queue or another connection has nobody above it who would end this one. */
+  function guarded(step: () => void): void {
+    try {
+      step()
+    } catch (cause) {
+      peer.fail(call, cause)
+    }
+  }
+
+  function decideAgain(): void {
+    withdraw = () => {}
+    const verdict = peer.decide(
+      requestFacts(call, aim, { challenge, approvals }),
+      aim.action,
+      aim.identity,
+      aim.realPaths,
+    )
+    if (verdict.kind === 'mistake') return refuse(verdict)
+    switch (verdict.response) {
+      case 'EXECUTE':
+        return go(verdict.warrant)
+      case 'CHALLENGE':
+        return waitForChallenge(verdict)
+      case 'THROTTLE':
+        if (verdict.awaits === 'slot') return waitForTurn()
+        return verdict.awaits === 'operator' ? waitForHuman(verdict) : refuse(verdict)
+      default:
+        return refuse(verdict)
+    }
+  }
+
+  decideAgain()
+}

@@ -1,0 +1,118 @@
+/**
+ * Questions to a human: what is shown, the digest that an answer must name, who answered, and what silence means (no).
+ * A question is about one request at one moment; its answer is used once and for nothing else.
+ * Rules: docs/responses.md, section 4.
+ * @module
+ */
+import { canonicalize } from '../base/canonical-json.ts'
+import { encodeHex } from '../base/hex.ts'
+import type { Json } from '../base/strict-json.ts'
+import { encodeUtf8, utf8Length } from '../base/utf8.ts'
+import type { Sha256 } from '../defense/warrant.ts'
+import { EXECUTION_ID_BYTES, SHOWN_BYTES } from '../limits.ts'
+import type { Clock, Random } from '../ports.ts'
+
+export type Question = {
+  readonly agent: string
+  readonly sessionId: string
+  readonly layer: string
+  readonly rule: string
+  readonly reason: string
+  /** Everything that a human judges by. */
+  readonly shown: Json
+}
+
+export type Pending = Question & {
+  readonly id: string
+  readonly idBytes: Uint8Array
+  /** RFC 8785. */
+  readonly shownText: string
+  readonly digest: Uint8Array
+  readonly askedAtMs: number
+  readonly expiresAtMs: number
+}
+
+export type ConfirmationOutcome = 'approved' | 'denied' | 'timed_out'
+
+/** What became of an operator's answer. */
+export type AnswerResult = 'taken' | 'unknown' | 'other_digest'
+
+export type Confirmations = {
+  /** True where one more question of this session may wait. */
+  isFree(sessionId: string): boolean
+  /**
+   * Undefined: what would be shown is too long to be judged by looking at it. `settled` is called once, with the name
+   * of whoever answered; not after `withdraw`.
+   */
+  ask(
+    question: Question,
+    settled: (outcome: ConfirmationOutcome, by: string) => void,
+  ): { readonly pending: Pending; withdraw(): void } | undefined
+  answer(id: string, digest: string, approves: boolean, by: string): AnswerResult
+  list(): readonly Pending[]
+}
+
+type Waiting = {
+  readonly pending: Pending
+  readonly cancel: () => void
+  readonly settled: (outcome: ConfirmationOutcome, by: string) => void
+}
+
+export function createConfirmations(
+  clock: Clock,
+  random: Random,
+  hash: Sha256,
+  limits: () => { readonly timeoutMs: number; readonly pendingPerSession: number },
+): Confirmations {
+  const waiting = new Map<string, Waiting>()
+
+  function settle(id: string, outcome: ConfirmationOutcome, by: string): void {
+    const entry = waiting.get(id)
+    if (entry === undefined) return
+    waiting.delete(id)
+    entry.cancel()
+    entry.settled(outcome, by)
+  }
+
+  return {
+    isFree(sessionId) {
+      let count = 0
+      for (const { pending } of waiting.values()) if (pending.sessionId === sessionId) count++
+      return count < limits().pendingPerSession
+    },
+    ask(question, settled) {
+      const shownText = canonicalize(question.shown)
+      if (utf8Length(shownText) > SHOWN_BYTES) return undefined
+      const { timeoutMs } = limits()
+      const idBytes = random.bytes(EXECUTION_ID_BYTES)
+      const id = encodeHex(idBytes)
+      const now = clock.wallMs()
+      const pending: Pending = {
+        ...question,
+        id,
+        idBytes,
+        shownText,
+        digest: hash(encodeUtf8(shownText)),
+        askedAtMs: now,
+        expiresAtMs: now + timeoutMs,
+      }
+      const cancel = clock.after(timeoutMs, () => settle(id, 'timed_out', ''))
+      waiting.set(id, { pending, cancel, settled })
+      return {
+        pending,
+        withdraw() {
+          cancel()
+          waiting.delete(id)
+        },
+      }
+    },
+    answer(id, digest, approves, by) {
+      const entry = waiting.get(id)
+      if (entry === undefined) return 'unknown'
+      if (encodeHex(entry.pending.digest) !== digest) return 'other_digest'
+      settle(id, approves ? 'approved' : 'denied', by)
+      return 'taken'
+    },
+    list: () => [...waiting.values()].map(({ pending }) => pending),
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The last decisions in words, for the operator who asks why: what was asked, what decided, and what to do. A bounded
+ * number of them, each of a bounded length; the chain itself keeps digests for ever and words never.
+ * @module
+ */
+import { describeDecision, type Described } from '../defense/describe.ts'
+import type { Facts } from '../defense/facts.ts'
+import type { Policy } from '../defense/layer.ts'
+import type { Verdict } from '../defense/verdict.ts'
+import { EXPLAINED_DECISIONS } from '../limits.ts'
+
+export type KeptExplanation = Described & { readonly sequence: number; readonly atMs: number }
+
+export type Explanations = {
+  keep(sequence: number, facts: Facts, verdict: Verdict): void
+  find(sequence: number): KeptExplanation | undefined
+}
+
+type Kept = { readonly facts: Facts; readonly verdict: Verdict; readonly atMs: number }
+
+/** Facts are small but for the arguments of a command; a decision with more than this is put into words at once. */
+const SMALL_CHARS = 1_024
+
+export function createExplanations(policy: () => Policy, wallMs: () => number): Explanations {
+  const kept = new Map<number, Kept | KeptExplanation>()
+  return {
+    keep(sequence, facts, verdict) {
+      const { action } = facts
+      const chars = action?.kind === 'execute' ? action.argv.reduce((sum, word) => sum + word.length, 0) : 0
+      const entry = { facts, verdict, atMs: wallMs() }
+      // Words cost time, and hardly any decision is ever asked about.
+      kept.set(
+        sequence,
+        chars <= SMALL_CHARS
+          ? entry
+          : { ...describeDecision(facts, verdict, policy()), sequence, atMs: entry.atMs },
+      )
+      if (kept.size > EXPLAINED_DECISIONS) {
+        const [oldest] = kept.keys()
+        if (oldest !== undefined) kept.delete(oldest)
+      }
+    },
+    find(sequence) {
+      const entry = kept.get(sequence)
+      if (entry === undefined || 'sequence' in entry) return entry
+      return { ...describeDecision(entry.facts, entry.verdict, policy()), sequence, atMs: entry.atMs }
+    },
+  }
+}

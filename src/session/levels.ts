@@ -1,0 +1,139 @@
+/**
+ * The levels of alarm as they stand: of the daemon, of agents and of sessions, what raises them and who lowers them.
+ * An agent's and the daemon's outlive a restart; a session's ends with it. Time is monotonic and comes in: a clock
+ * set back changes nothing. Pure: what must be done at a step (end commands, write a record) is told, not done.
+ * Rules: docs/responses.md, section 8.
+ * @module
+ */
+import { type Level, stricter } from '../defense/level.ts'
+import type { Incident } from '../defense/verdict.ts'
+import { CONTAINED_TO_HALT, VIOLATIONS_KEPT_MS, VIOLATIONS_TO_CONTAIN } from '../limits.ts'
+
+export type LevelScope = 'daemon' | 'agent' | 'session'
+
+export type LevelEntry = {
+  readonly scope: LevelScope
+  /** The agent's name or the session's id; empty for the daemon. */
+  readonly name: string
+  readonly level: Level
+  readonly why: string
+  readonly sinceMs: number
+}
+
+/** One step, for the record and for whoever carries it out. */
+export type LevelStep = {
+  readonly scope: LevelScope
+  readonly name: string
+  readonly from: Level
+  readonly to: Level
+  readonly why: string
+  /** The operator who did it; empty where an incident did. */
+  readonly by: string
+}
+
+export type KeptLevels = { readonly entries: readonly LevelEntry[] }
+
+export type Levels = {
+  /** The strictest that holds for a request. `actsFor`: whoever is above the agent; their containment is its own. */
+  of(agent: string, sessionId: string, actsFor: readonly string[]): Level
+  readonly daemon: Level
+  incident(incident: Incident, who: { agent: string; sessionId: string }, why: string, nowMs: number): void
+  /** An integrity failure: the record cannot be written, or is not what it was. */
+  integrityFailed(to: 'RESTRICT' | 'HALT', why: string): void
+  set(scope: LevelScope, name: string, level: Level, why: string, by: string): void
+  sessionEnded(sessionId: string): void
+  list(): readonly LevelEntry[]
+  /** What must outlive a restart. */
+  kept(): KeptLevels
+}
+
+/** What an incident of that severity does at once; a violation only counts. */
+const RAISES: Readonly<Record<Exclude<Incident, 'violation'>, { scope: LevelScope; level: Level }>> =
+  Object.freeze({
+    medium: { scope: 'session', level: 'RESTRICT' },
+    high: { scope: 'session', level: 'CHECKPOINT' },
+    critical: { scope: 'agent', level: 'CONTAIN' },
+  })
+
+const DAEMON = 'daemon/'
+
+export function createLevels(
+  kept: KeptLevels,
+  wallMs: () => number,
+  stepped: (step: LevelStep) => void,
+  isAutomatic = true,
+): Levels {
+  const entries = new Map<string, LevelEntry>(
+    kept.entries.map((entry) => [`${entry.scope}/${entry.name}`, entry]),
+  )
+  /** When each agent violated, monotonic; at most as many as lead to containment. */
+  const violations = new Map<string, number[]>()
+  let containedAt: { readonly agent: string; readonly atMs: number }[] = []
+
+  function levelOf(key: string): Level {
+    return entries.get(key)?.level ?? 'NORMAL'
+  }
+
+  function put(scope: LevelScope, name: string, to: Level, why: string, by: string): void {
+    const key = `${scope}/${name}`
+    const from = levelOf(key)
+    if (from === to) return
+    if (to === 'NORMAL') entries.delete(key)
+    else entries.set(key, { scope, name, level: to, why, sinceMs: wallMs() })
+    stepped({ scope, name, from, to, why, by })
+  }
+
+  function raise(scope: LevelScope, name: string, to: Level, why: string): void {
+    put(scope, name, stricter(levelOf(`${scope}/${name}`), to), why, '')
+  }
+
+  function contain(agent: string, why: string, nowMs: number): void {
+    if (levelOf(`agent/${agent}`) === 'CONTAIN') return
+    raise('agent', agent, 'CONTAIN', why)
+    containedAt = containedAt.filter((entry) => entry.agent !== agent && nowMs - entry.atMs < VIOLATIONS_KEPT_MS)
+    containedAt.push({ agent, atMs: nowMs })
+    // Different agents: one alone must not be able to stop the device for everybody.
+    if (containedAt.length >= CONTAINED_TO_HALT)
+      raise('daemon', '', 'HALT', `${containedAt.length} agents had to be contained within a day.`)
+  }
+
+  function countViolation(agent: string, why: string, nowMs: number): void {
+    const recent = (violations.get(agent) ?? []).filter((atMs) => nowMs - atMs < VIOLATIONS_KEPT_MS)
+    recent.push(nowMs)
+    violations.set(agent, recent.slice(-VIOLATIONS_TO_CONTAIN))
+    if (recent.length >= VIOLATIONS_TO_CONTAIN)
+      contain(agent, `${recent.length} violations within a day, the last one: ${why}`, nowMs)
+  }
+
+  return {
+    of(agent, sessionId, actsFor) {
+      let level = stricter(levelOf(DAEMON), levelOf(`agent/${agent}`))
+      for (const name of actsFor) level = stricter(level, levelOf(`agent/${name}`))
+      return stricter(level, levelOf(`session/${sessionId}`))
+    },
+    get daemon() {
+      return levelOf(DAEMON)
+    },
+    incident(incident, { agent, sessionId }, why, nowMs) {
+      if (!isAutomatic) return
+      if (incident !== 'violation') {
+        const { scope, level } = RAISES[incident]
+        if (level === 'CONTAIN') contain(agent, why, nowMs)
+        else raise(scope, sessionId, level, why)
+      }
+      countViolation(agent, why, nowMs)
+    },
+    integrityFailed: (to, why) => raise('daemon', '', to, why),
+    set(scope, name, level, why, by) {
+      if (scope === 'agent' && level !== 'CONTAIN') {
+        violations.delete(name)
+        containedAt = containedAt.filter((entry) => entry.agent !== name)
+      }
+      if (scope === 'daemon' && level !== 'HALT') containedAt = []
+      put(scope, name, level, why, by)
+    },
+    sessionEnded: (sessionId) => entries.delete(`session/${sessionId}`),
+    list: () => [...entries.values()],
+    kept: () => ({ entries: [...entries.values()].filter(({ scope }) => scope !== 'session') }),
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * The operator's methods: questions to a human, levels of alarm, penalties, explanations, reload. Who calls them has
+ * been decided by then; what changes something is an action of its own, recorded with who did it.
+ * Rules: docs/protocol.md, section 3 (32 to 63); docs/responses.md, sections 4 and 8.
+ * @module
+ */
+import { decodeHex, encodeHex } from '../base/hex.ts'
+import type { Action } from '../defense/facts.ts'
+import { isLevel } from '../defense/level.ts'
+import type { Warrant } from '../defense/warrant.ts'
+import { LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../limits.ts'
+import * as m from '../wire/messages.ts'
+import type { MethodName } from '../wire/methods.ts'
+import { attempt } from './attempt.ts'
+import type { LevelScope } from './levels.ts'
+import type { Call, Peer } from './peer.ts'
+
+type Handler = (peer: Peer, call: Call) => void
+
+const TEXT_CHARS = 1_000
+const SCOPES: readonly string[] = Object.freeze(['daemon', 'agent', 'session'])
+
+/** Cut to what a message holds, without half a character at the end. */
+function sentence(text: string, chars = TEXT_CHARS): string {
+  return text.length <= chars ? text : `${text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}
+
+function reading(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
+  return (peer, call) =>
+    attempt(peer, call, {
+      action: { kind: 'read', method: call.method.name },
+      go: () => peer.connection.end(call.streamId, answer(peer)),
+    })
+}
+
+/** `act` says what came of it; undefined: it answers by itself, later. */
+function changing<T>(
+  actionOf: (request: T) => Action,
+  problemOf: (request: T) => string,
+  act: (peer: Peer, call: Call, request: T, warrant: Warrant) => { success: boolean; message: string } | undefined,
+): Handler {
+  return (peer, call) => {
+    const request = call.message.ok ? (call.message.value as T) : undefined
+    attempt(peer, call, {
+      action: request === undefined ? undefined : actionOf(request),
+      problem: request === undefined ? '' : problemOf(request),
+      go(warrant) {
+        if (request === undefined) return
+        const outcome = act(peer, call, request, warrant)
+        if (outcome !== undefined)
+          peer.connection.end(
+            call.streamId,
+            m.outcome.encode({ success: outcome.success, message: sentence(outcome.message) }),
+          )
+      },
+    })
+  }
+}
+
+function listConfirmations({ rooms }: Peer): ReturnType<typeof m.empty.encode> {
+  const all = rooms.confirmations.list()
+  const confirmations = all.slice(0, LISTED_CONFIRMATIONS).map((pending) => ({
+    id: pending.idBytes,
+    agent_name: pending.agent,
+    session_id: decodeHex(pending.sessionId) ?? new Uint8Array(16),
+    layer: pending.layer,
+    rule: pending.rule,
+    reason: sentence(pending.reason),
+    shown: pending.shownText,
+    digest: pending.digest,
+    asked_at: Math.floor(pending.askedAtMs / 1_000),
+    expires_at: Math.floor(pending.expiresAtMs / 1_000),
+  }))
+  return m.confirmationList.encode({
+    confirmations: confirmations as readonly m.Confirmation[],
+    total: all.length,
+  })
+}
+
+const answerConfirmation = changing<m.ConfirmationAnswer>(
+  ({ id, digest, approve }) => ({
+    kind: 'confirm',
+    id: encodeHex(id),
+    digest: encodeHex(digest),
+    approves: approve,
+  }),
+  () => '',
+  ({ rooms, caller }, _call, { id, digest, approve }) => {
+    const by = caller?.name ?? ''
+    switch (rooms.confirmations.answer(encodeHex(id), encodeHex(digest), approve, by)) {
+      case 'taken':
+        return { success: true, message: approve ? 'Approved; the request goes on.' : 'Denied.' }
+      case 'unknown':
+        return { success: false, message: 'There is no such question any more: it was answered, withdrawn or too old.' }
+      case 'other_digest':
+        return {
+          success: false,
+          message: 'The digest is of something else than what is asked: list the questions again and look at them.',
+        }
+    }
+  },
+)
+
+function showLevels({ rooms }: Peer): ReturnType<typeof m.empty.encode> {
+  const entries = rooms.levels.list().slice(0, LISTED_ENTRIES)
+  return m.levelList.encode({
+    entries: entries.map(({ scope, name, level, why, sinceMs }) => ({
+      scope,
+      name,
+      level,
+      why: sentence(why),
+      since: Math.floor(sinceMs / 1_000),
+    })),
+    incident: rooms.incident(),
+  })
+}
+
+const setLevel = changing<m.LevelChange>(
+  ({ scope, name, level }) => ({
+    kind: 'set_level',
+    scope,
+    name,
+    level: isLevel(level) ? level : 'NORMAL',
+  }),
+  ({ scope, name, level }) => {
+    if (!SCOPES.includes(scope)) return `scope must be ${SCOPES.join(', ')}`
+    if (!isLevel(level)) return 'level is not one of the levels'
+    return (scope === 'daemon') === (name === '') ? '' : 'name is for an agent or a session, and needed there'
+  },
+  ({ rooms, caller }, _call, { scope, name, level, why, incident }) => {
+    if (!isLevel(level)) return { success: false, message: 'There is no such level.' }
+    const isHalted = rooms.levels.daemon === 'HALT'
+    if (scope === 'daemon' && isHalted && level !== 'HALT' && !rooms.acknowledge(incident ?? ''))
+      return {
+        success: false,
+        message: `The daemon has halted: name the incident that you have looked into, with --ack-incident ${rooms.incident() ?? 'HASH'}.`,
+      }
+    const text = why === '' ? 'An operator set it.' : why
+    rooms.levels.set(scope as LevelScope, name, level, text, caller?.name ?? '')
+    return { success: true, message: `The level of ${name === '' ? 'the daemon' : name} is ${level}.` }
+  },
+)
+
+function listPenalties({ rooms }: Peer): ReturnType<typeof m.empty.encode> {
+  const now = rooms.clock.monotonicMs()
+  const all = rooms.penalties.list(now)
+  return m.penaltyList.encode({
+    entries: all.slice(0, LISTED_ENTRIES).map((penalty) => ({
+      source: penalty.source,
+      seconds_left: Math.max(0, Math.ceil(penalty.secondsLeft)),
+      is_active: penalty.isActive,
+      reason: penalty.reason,
+    })),
+    total: all.length,
+  })
+}
+
+const clearPenalties = changing<m.PenaltyClear>(
+  ({ source }) => ({ kind: 'clear_penalties', source: source ?? null }),
+  () => '',
+  ({ rooms }, _call, { source }) => {
+    const count = rooms.penalties.clear(source)
+    return { success: true, message: count === 1 ? '1 penalty was lifted.' : `${count} penalties were lifted.` }
+  },
+)
+
+/** What is known in full of a decision that was made lately. */
+const explain: Handler = (peer, call) =>
+  attempt(peer, call, {
+    action: { kind: 'read', method: call.method.name },
+    go() {
+      const { seq } = (call.message.ok ? call.message.value : { seq: 0 }) as { seq: number }
+      const found = peer.rooms.explanations.find(seq)
+      if (found === undefined)
+        return peer.connection.fail(
+          call.streamId,
+          'PROCESS_NOT_FOUND',
+          'The daemon does not remember that decision in words; its record in the chain says what decided.',
+        )
+      peer.connection.end(
+        call.streamId,
+        m.explanation.encode({
+          seq,
+          asked: sentence(found.asked, 512),
+          response: found.response,
+          layer: found.layer,
+          rule: found.rule,
+          reason: sentence(found.reason),
+          advice: sentence(found.advice),
+          agent_name: found.agent,
+          source: found.source,
+          at: Math.floor(found.atMs / 1_000),
+          effective: found.effective.map((line) => sentence(line, 80)),
+          severity: found.severity,
+        }),
+      )
+    },
+  })
+
+const reload = changing<Record<string, never>>(
+  () => ({ kind: 'reload' }),
+  () => '',
+  (peer, call) => {
+    peer.rooms
+      .reload()
+      .then((result) => {
+        const message = result.ok
+          ? `The policy is ${result.policyVersion} now.${result.needsRestart.length === 0 ? '' : ` Only a restart takes over ${result.needsRestart.join(', ')}.`}`
+          : result.problem
+        peer.connection.end(call.streamId, m.outcome.encode({ success: result.ok, message: sentence(message) }))
+      })
+      .catch((cause: unknown) => peer.fail(call, cause))
+    return undefined
+  },
+)
+
+export const OPERATOR_HANDLERS: Readonly<
+  Record<
+    Extract<
+      MethodName,
+      | 'ListConfirmations'
+      | 'AnswerConfirmation'
+      | 'ShowLevels'
+      | 'SetLevel'
+      | 'ListPenalties'
+      | 'ClearPenalties'
+      | 'Explain'
+      | 'Reload'
+    >,
+    Handler
+  >
+> = Object.freeze({
+  ListConfirmations: reading(listConfirmations),
+  AnswerConfirmation: answerConfirmation,
+  ShowLevels: reading(showLevels),
+  SetLevel: setLevel,
+  ListPenalties: reading(listPenalties),
+  ClearPenalties: clearPenalties,
+  Explain: explain,
+  Reload: reload,
+})

@@ -1,0 +1,58 @@
+/**
+ * Effective commands and rules made by hand, for tests of what judges them.
+ * @module
+ */
+import type { Effective, EffectiveCommand, UsedPath } from '../../../src/defense/13policy/effective.ts'
+import type { Rule } from '../../../src/defense/13policy/rule.ts'
+import type { RuleSet } from '../../../src/defense/13policy/rule-set.ts'
+
+export function command(change: Partial<EffectiveCommand> = {}): EffectiveCommand {
+  const argv = change.argv ?? ['rm']
+  return {
+    names: [argv[0] ?? ''],
+    path: undefined,
+    argv,
+    options: [],
+    optionValues: [],
+    operands: [],
+    paths: [],
+    assignments: [],
+    via: [],
+    pipedFrom: [],
+    pipedTo: [],
+    calls: [],
+    opaque: [],
+    cwd: '/srv/work',
+    terminal: false,
+    ...change,
+  }
+}
+
+export function effective(...commands: readonly Partial<EffectiveCommand>[]): Effective {
+  return { commands: commands.map(command) }
+}
+
+export function path(
+  text: string,
+  use: UsedPath['use'] = 'mention',
+  change: Partial<UsedPath> = {},
+): UsedPath {
+  return { path: text, use, isGlob: /[*?[]/.test(text), isOpaque: false, ...change }
+}
+
+export function rule(change: Partial<Rule> & { readonly id: string }): Rule {
+  const subject = change.pattern === undefined ? { argv: change.argv ?? { program: ['rm'] } } : {}
+  return {
+    ...subject,
+    action: 'deny',
+    severity: 'high',
+    description: 'It is stopped.',
+    why: 'It does harm.',
+    examples: { match: ['rm x'], pass: ['ls x'] },
+    ...change,
+  }
+}
+
+export function ruleSet(...rules: readonly Rule[]): RuleSet {
+  return { origins: ['rules.json'], rules }
+}
