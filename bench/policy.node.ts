@@ -7,7 +7,8 @@ import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../src/defense/13policy/
 import { createMatcher } from '../src/defense/13policy/matcher.ts'
 import type { Rule } from '../src/defense/13policy/rule.ts'
 import { effectiveCommands } from '../src/defense/13policy/unwrap.ts'
-import { readRulesFile, shippedRulesPath } from '../src/edge/policy-file.node.ts'
+import { readRulesFile } from '../src/edge/policy-file.node.ts'
+import { shippedRulesPath } from '../src/edge/rules-path.node.ts'
 
 const RULES = 1_000
 const RUNS = 10_000

@@ -3,6 +3,7 @@
  *   dist/sass-edge.mjs   daemon, client and tools, one file
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
  *   dist/default-rules.json  the rules of the policy that ship, as they are
+ *   dist/default-rules.compact.json  the same, checked and without examples: what the daemon loads
  * The launcher thread is bundled first and goes into dist/sass-edge.mjs as text: a worker that is started from text
  * needs no second file, also not in the single binary.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
@@ -26,6 +27,8 @@ import {
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import type { BuildOptions, BuildResult, Plugin } from 'esbuild'
+import { readRules, rulesProblemText } from '../src/defense/13policy/rules-file.ts'
+import { COMPACT_NAME } from '../src/edge/rules-path.node.ts'
 import {
   BUILTIN_NAMESPACE,
   EVALUATOR_PROBES,
@@ -96,7 +99,8 @@ export async function build(sources: Sources, force = false): Promise<Built> {
   try {
     const packages = await bundleInto(staging, sources)
     copyFileSync(join(sources.root, sources.rulesFile), join(staging, basename(sources.rulesFile)))
-    const names = globSync(['**/*.{mjs,d.ts}', basename(sources.rulesFile)], { cwd: staging }).sort()
+    writeCompactRules(join(sources.root, sources.rulesFile), join(staging, COMPACT_NAME))
+    const names = globSync(['**/*.{mjs,d.ts}', basename(sources.rulesFile), COMPACT_NAME], { cwd: staging }).sort()
     const files: Record<string, number> = {}
     for (const name of names) {
       const bytes = readFileSync(join(staging, name))
@@ -143,6 +147,8 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
       platform: 'node',
       // Names and lines stay: a stack trace from a device must be readable, and must not print the whole file.
       minifySyntax: true,
+      // V8 keeps the text of a program in memory for as long as it runs.
+      minifyWhitespace: true,
       legalComments: 'none',
       metafile: true,
       logLevel: 'silent',
@@ -273,6 +279,14 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
     )
   }
   return hash.digest('base64url')
+}
+
+/** The rules as the daemon needs them: what their check finds is found here, and not on a device. */
+function writeCompactRules(from: string, to: string): void {
+  const read = readRules(readFileSync(from, 'utf8'), basename(from))
+  if (!read.ok) throw new Error(`${from}: ${read.problems.map(rulesProblemText).join('; ')}`)
+  const rules = read.rules.rules.map((rule) => ({ ...rule, examples: { match: [], pass: [] } }))
+  writeFileSync(to, JSON.stringify(rules))
 }
 
 /** Removes what the last build made and this one did not. */

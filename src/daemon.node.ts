@@ -28,7 +28,8 @@ import { ensureKeyFile } from './edge/key-file.node.ts'
 import { type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
-import { createReload, type Reloadable, reloadableOf } from './edge/reload.node.ts'
+import { loadPolicy } from './edge/policy.node.ts'
+import { createReload, type Reloadable, reloadableOf, warnAboutPatterns } from './edge/reload.node.ts'
 import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
@@ -184,6 +185,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
   const user = userInfo()
   const { tarpit, localhost } = config.defense
   let incident = levelStore.state.incident
+  let preparing: Promise<void> | undefined
   let confined: Promise<ConfinedSpawner | undefined> | undefined
 
   function stepped(step: LevelStep): void {
@@ -273,6 +275,14 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
       return confined
     },
     reload: createReload(ground, () => rooms),
+    prepare() {
+      preparing ??= loadPolicy(rooms.policy, config).then((policy) => {
+        rooms.policy = policy
+        rooms.isReady = true
+      })
+      return preparing
+    },
+    isReady: false,
     acknowledge(named) {
       if (incident === undefined || named !== incident) return false
       incident = undefined
@@ -358,7 +368,7 @@ export async function startDaemon(
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
   const levelStore = openLevelStore(config.state_directory)
   const isAcknowledged = checkHalt(levelStore, ackIncident)
-  const reloadable = reloadableOf(config, configPath, clock.monotonicMs())
+  const reloadable = await reloadableOf(config, configPath, clock.monotonicMs())
   await claimAdminSocket(config.listen.admin_socket)
   const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, {
     commonName: 'sass-edge',
@@ -407,6 +417,7 @@ export async function startDaemon(
     throw cause
   }
   writeRunning(config.state_directory, tls.port)
+  await warnAboutPatterns(config, log)
   const trimmer = createTrimmer()
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()

@@ -221,3 +221,5 @@ export const TASKS_PER_SESSION = 64
 export const LISTED_ENTRIES = 128
 /** One file that is pinned; programs are at most some hundred MB. */
 export const PINNED_FILE_BYTES = 1_073_741_824
+/** One file of rules: some thousand rules with their examples. */
+export const RULES_FILE_BYTES = 4_194_304

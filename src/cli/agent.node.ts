@@ -10,6 +10,7 @@ import { errnoOf, errnoText, replaceFile } from '../base/files.node.ts'
 import { isName } from '../base/name.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 import { nearest } from '../base/suggest.ts'
+import { ALL_TOOLS, isTool, TIER_NAMES, TOOLS } from '../base/tool-name.ts'
 import { parseConfig } from '../config.ts'
 import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
 import { type LoadedConfig, problemText } from '../edge/config-file.node.ts'
@@ -20,6 +21,7 @@ import { optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { setMember } from './config-edit.ts'
 import { EXIT } from './exit-codes.ts'
+import { alignColumns } from './listing.ts'
 import { localConfig, takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
@@ -79,6 +81,27 @@ function makeKeyDirectory(path: string): void {
   }
 }
 
+/** What is written of an agent's tools and of whom it acts for: only what was given, the rest is the default. */
+function rightsOf(context: CommandContext): { tier?: string; tools?: string[]; delegated_by?: string } {
+  const { options } = context.arguments
+  const tier = optionValue(options, 'tier')
+  if (tier !== undefined && !(TIER_NAMES as readonly string[]).includes(tier))
+    throw new SassError('USAGE', `--tier is one of ${TIER_NAMES.join(', ')}: write one of them.`)
+  const tools = optionValue(options, 'tools')?.split(',').filter(Boolean)
+  const unknown = tools?.find((tool) => tool !== ALL_TOOLS && !isTool(tool))
+  if (unknown !== undefined) {
+    const meant = nearest(unknown, TOOLS)
+    const hint = meant === undefined ? `write some of ${TOOLS.join(', ')} or *` : `the nearest is ${meant}`
+    throw new SassError('USAGE', `${JSON.stringify(unknown.slice(0, 32))} is no tool: ${hint}.`)
+  }
+  const delegatedBy = optionValue(options, 'delegated-by')
+  return {
+    ...(tier === undefined ? {} : { tier }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(delegatedBy === undefined ? {} : { delegated_by: delegatedBy }),
+  }
+}
+
 function add(context: CommandContext, loaded: LoadedConfig, name: string): number {
   const { options } = context.arguments
   if (!isName(name)) {
@@ -96,9 +119,10 @@ function add(context: CommandContext, loaded: LoadedConfig, name: string): numbe
     const hint = meant === undefined ? 'add it to capabilities first' : `the nearest is ${meant}`
     throw new SassError('USAGE', `The configuration has no capability set of this name: ${hint}.`)
   }
+  const rights = { role, capability, ...rightsOf(context) }
   const keyOption = optionValue(options, 'key')
   const base = join(dirname(loaded.path), 'keys', name)
-  const entryFor = (key: Uint8Array) => ({ name, public_key: encodeBase64Url(key), role, capability })
+  const entryFor = (key: Uint8Array) => ({ name, public_key: encodeBase64Url(key), ...rights })
   const save = (key: Uint8Array) =>
     writeEdited(loaded, editedText(loaded, [...listed(loaded), entryFor(key)]))
   let key: Uint8Array
@@ -144,12 +168,21 @@ function remove(context: CommandContext, loaded: LoadedConfig, name: string): nu
 
 function list(context: CommandContext, loaded: LoadedConfig): number {
   const agents = loaded.config.agents
-  const width = Math.max(4, ...agents.map((agent) => agent.name.length))
-  const lines = agents.map(
-    (agent) =>
-      `${agent.name.padEnd(width)}  ${agent.role.padEnd(8)}  ${agent.public_key}  ${agent.capability}`,
-  )
-  if (agents.length === 0) lines.push('Nobody is listed: add a caller with sass-edge agent add NAME.')
+  const lines =
+    agents.length === 0
+      ? ['Nobody is listed: add a caller with sass-edge agent add NAME.']
+      : alignColumns([
+          ['NAME', 'ROLE', 'KEY', 'CAPABILITY', 'TIER', 'TOOLS', 'ACTS FOR'],
+          ...agents.map((agent) => [
+            agent.name,
+            agent.role,
+            agent.public_key,
+            agent.capability,
+            agent.tier,
+            agent.tools.length === 0 ? 'none' : agent.tools.join(','),
+            agent.delegated_by ?? '-',
+          ]),
+        ])
   context.output.result({ agents }, lines)
   return EXIT.OK
 }
@@ -158,13 +191,17 @@ export const command: Command = {
   name: 'agent',
   summary: SUMMARIES.agent,
   usage: [
-    'agent add NAME [--role agent|operator] [--capability SET] [--key FILE.pub]',
+    'agent add NAME [--role agent|operator] [--capability SET] [--tier T1..T5] [--tools A,B]',
+    '          [--delegated-by NAME] [--key FILE.pub]',
     'agent list',
     'agent remove NAME',
   ],
   options: [
     { name: 'role', value: 'ROLE', description: 'agent (the default) or operator' },
     { name: 'capability', value: 'SET', description: 'the capability set that bounds it (default)' },
+    { name: 'tier', value: 'TIER', description: 'the tools that it may have at most: T1 to T5 (T3)' },
+    { name: 'tools', value: 'A,B', description: 'the tools of its tier that it has (all)' },
+    { name: 'delegated-by', value: 'NAME', description: 'the agent for whom it acts (itself)' },
     {
       name: 'key',
       value: 'FILE',
@@ -176,6 +213,10 @@ export const command: Command = {
     {
       line: 'sass-edge agent add ci --capability build',
       does: 'make a key here, bounded by capabilities.build',
+    },
+    {
+      line: 'sass-edge agent add helper --tier T2 --tools Read,Bash --delegated-by ci',
+      does: 'one that acts for ci, and may do no more than both may',
     },
     { line: 'sass-edge agent remove laptop', does: 'shut it out' },
   ],

@@ -80,6 +80,7 @@ export const command: Command = {
     const stdin = hasTerminal || !(isDetached || hasNoInput())
     const execution = client.stream(program, args, {
       output: session.output,
+      onWaiting: session.onWaiting,
       stdin,
       cwd: optionValue(options, 'cwd'),
       environment: environmentOf(context),
@@ -88,7 +89,7 @@ export const command: Command = {
       terminal: hasTerminal ? terminalOf(context) : undefined,
     })
     if (isDetached) {
-      const id = await execution.started.catch((error: unknown) => {
+      const id = await session.begun(execution).catch((error: unknown) => {
         // It has run already, which is what was asked for.
         if (keptOffsets(error) === undefined) throw error
         return execution.id

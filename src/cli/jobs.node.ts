@@ -3,10 +3,12 @@
  * @module
  */
 import { encodeHex } from '../base/hex.ts'
+import { visible } from '../base/visible.ts'
 import type { ExecutionSummary } from '../wire/messages.ts'
 import type { Command } from './command.ts'
 import { connectOperator, DEVICE_OPTIONS } from './device.node.ts'
 import { EXIT } from './exit-codes.ts'
+import { alignColumns, shortDuration } from './listing.ts'
 import { takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
@@ -15,12 +17,6 @@ const STATES = ['starting', 'running', 'finished', 'not started'] as const
 function endOf(job: ExecutionSummary): string {
   if (job.signal !== undefined) return `signal ${job.signal}`
   return job.exit_code === undefined ? '-' : String(job.exit_code)
-}
-
-/** `75s`, `12m`, `3h`: enough to know which one is meant. */
-function age(seconds: number): string {
-  if (seconds < 120) return `${seconds}s`
-  return seconds < 7_200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3_600)}h`
 }
 
 function toObject(job: ExecutionSummary): object {
@@ -43,20 +39,13 @@ function table(jobs: readonly ExecutionSummary[], nowSeconds: number): string[] 
   if (jobs.length === 0) return ['Nothing has run on this device since its daemon was started.']
   const rows = jobs.map((job) => [
     encodeHex(job.execution_id),
-    job.agent_name,
+    visible(job.agent_name),
     STATES[job.state] ?? '',
     endOf(job),
-    age(Math.max(0, nowSeconds - job.started_at)),
-    job.command.replace(/[^\x20-\x7e]/g, '?'),
+    shortDuration(Math.max(0, nowSeconds - job.started_at)),
+    visible(job.command),
   ])
-  const all = [['ID', 'AGENT', 'STATE', 'EXIT', 'AGE', 'COMMAND'], ...rows]
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+  return alignColumns([['ID', 'AGENT', 'STATE', 'EXIT', 'AGE', 'COMMAND'], ...rows])
 }
 
 export const command: Command = {

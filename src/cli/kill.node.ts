@@ -10,11 +10,12 @@ import { optionValue } from './arguments.ts'
 import type { Command } from './command.ts'
 import { connectOperator, DEVICE_OPTIONS } from './device.node.ts'
 import { EXIT } from './exit-codes.ts'
+import { isWholeId, pickId } from './listing.ts'
 import { takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
 const SIGNALS: Readonly<Record<string, number>> = constants.signals
-const SHORTEST_PREFIX = 4
+const EXECUTION = Object.freeze({ name: 'execution', listedBy: 'sass-edge jobs --all' })
 
 function signalNumber(word: string): number {
   const name = word.toUpperCase().replace(/^(SIG)?/, 'SIG')
@@ -28,22 +29,9 @@ function signalNumber(word: string): number {
 
 /** The one running execution whose id begins so. */
 async function resolveId(client: Client, prefix: string): Promise<string> {
-  if (/^[0-9a-f]{32}$/.test(prefix)) return prefix
-  if (!/^[0-9a-f]+$/.test(prefix) || prefix.length < SHORTEST_PREFIX) {
-    throw new SassError(
-      'USAGE',
-      `${JSON.stringify(prefix.slice(0, 40))} is no id: copy at least ${SHORTEST_PREFIX} digits of one from sass-edge jobs.`,
-    )
-  }
-  const found = (await client.executions())
-    .map(({ execution_id }) => encodeHex(execution_id))
-    .filter((id) => id.startsWith(prefix))
-  if (found.length === 1 && found[0] !== undefined) return found[0]
-  const what = found.length === 0 ? 'No execution' : 'More than one execution'
-  throw new SassError(
-    'PROCESS_NOT_FOUND',
-    `${what} has an id that begins with ${prefix}; see sass-edge jobs --all.`,
-  )
+  if (isWholeId(prefix, EXECUTION)) return prefix
+  const ids = (await client.executions()).map(({ execution_id }) => encodeHex(execution_id))
+  return pickId(prefix, ids, EXECUTION)
 }
 
 export const command: Command = {

@@ -7,6 +7,7 @@ import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { errnoOf } from '../base/files.node.ts'
 import type { Environment } from '../base/user-directory.ts'
+import { visible } from '../base/visible.ts'
 import { asSassError } from '../errors.ts'
 import type { Output } from './command.ts'
 
@@ -60,13 +61,14 @@ export function createOutput(json: boolean, environment: Environment): Output {
       if (!json) writeAll(STDERR_FD, `${text}\n`)
     },
     warn(sentence) {
-      writeAll(STDERR_FD, `sass-edge: ${sentence}\n`)
+      writeAll(STDERR_FD, `sass-edge: ${visible(sentence)}\n`)
     },
     error(error) {
       const known = asSassError(error)
       const code = known?.code ?? 'INTERNAL'
       const reason = known?.message ?? unexpected(error)
-      writeAll(STDERR_FD, `sass-edge: ${reason}\n`)
+      // A device may have written it.
+      writeAll(STDERR_FD, `sass-edge: ${visible(reason)}\n`)
       const traced = (environment[TRACE_VARIABLE] ?? '') !== ''
       if (known === undefined && traced && error instanceof Error) writeAll(STDERR_FD, `${error.stack}\n`)
       if (json) writeAll(STDOUT_FD, `${JSON.stringify({ ...known?.details, error: code, reason })}\n`)

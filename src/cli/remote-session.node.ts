@@ -4,16 +4,21 @@
  * @module
  */
 import { constants } from 'node:os'
-import type { Client, OutputSink, RunningExecution } from '../client/client.node.ts'
+import type { Client, OnWaiting, OutputSink, RunningExecution } from '../client/client.node.ts'
 import { asSassError, SassError } from '../errors.ts'
 import { TERM_TO_KILL_MS } from '../limits.ts'
 import type { Output } from './command.ts'
 import { EXIT, exitOfRemote } from './exit-codes.ts'
 import { enterRawMode } from './raw-terminal.node.ts'
 import { createSink } from './stdio.node.ts'
+import { createWaitingLine } from './waiting-line.node.ts'
 
 export type RemoteSession = {
   readonly output: OutputSink
+  /** Tells whoever sits at the terminal. */
+  readonly onWaiting: OnWaiting
+  /** Resolves with the id once the device has begun, and takes back what was said about waiting. */
+  begun(execution: RunningExecution): Promise<string>
   /** Waits for the end and returns the exit code. */
   follow(execution: RunningExecution, options: FollowOptions): Promise<number>
 }
@@ -55,11 +60,17 @@ export function createRemoteSession(output: Output): RemoteSession {
   }
   const stdout = createSink(1, broken)
   const stderr = createSink(2, broken)
+  const waiting = createWaitingLine(output)
   let stdoutBytes = 0
   let stderrBytes = 0
 
+  function begun(execution: RunningExecution): Promise<string> {
+    return execution.started.finally(waiting.clear)
+  }
+
   function take(source: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> {
     hasShownOutput = true
+    waiting.clear()
     if (source === 'stdout') stdoutBytes += bytes.length
     else stderrBytes += bytes.length
     if (!output.json) return (source === 'stdout' ? stdout : stderr).write(bytes)
@@ -75,6 +86,7 @@ export function createRemoteSession(output: Output): RemoteSession {
     const left = new Promise<number>((resolve) => {
       leave = resolve
     })
+    begun(execution).catch(() => {})
     readerGone = () => void endUnread(client, execution).then(() => leave?.(BROKEN_PIPE))
     if (stdout.isBroken || stderr.isBroken) readerGone()
     const stopInput = stdin ? feed(execution, isTerminal) : () => {}
@@ -115,13 +127,14 @@ export function createRemoteSession(output: Output): RemoteSession {
       await stderr.flushed()
       throw explained(error, execution.id, hasShownOutput)
     } finally {
+      waiting.clear()
       stopInput()
       stopSignals()
       stopResize()
     }
   }
 
-  return { output: take, follow }
+  return { output: take, onWaiting: waiting.show, begun, follow }
 }
 
 /**

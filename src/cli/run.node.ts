@@ -40,8 +40,14 @@ function askedToStop(): Promise<NodeJS.Signals> {
 export const command: Command = {
   name: 'run',
   summary: SUMMARIES.run,
-  usage: ['run', '--config FILE'],
-  options: [],
+  usage: ['run [--ack-incident HASH]', '--config FILE'],
+  options: [
+    {
+      name: 'ack-incident',
+      value: 'HASH',
+      description: 'the incident that halted the daemon and was looked into: it starts as usual again',
+    },
+  ],
   examples: [
     { line: 'sass-edge run', does: 'the daemon of the nearest .sass-edge, made here where there is none' },
     { line: 'sass-edge --config /etc/sass-edge/sass.edge.json', does: 'as a service file writes it' },
@@ -50,9 +56,19 @@ export const command: Command = {
     const { path, isNew } = configPath(context)
     const { config } = loadConfig(path)
     const stop = askedToStop()
-    // A terminal that goes away must not end the device's daemon.
-    process.on('SIGHUP', () => {})
-    const daemon = await startDaemon(config, (line) => writeAll(STDERR_FD, line))
+    let reload = () => {}
+    // To read the configuration again; a terminal that goes away must not end the device's daemon.
+    process.on('SIGHUP', () => reload())
+    const ackIncident = optionValue(context.arguments.options, 'ack-incident')
+    const daemon = await startDaemon(
+      config,
+      (line) => writeAll(STDERR_FD, line),
+      ackIncident === undefined ? {} : { ackIncident },
+    )
+    reload = () =>
+      void daemon.reload().catch((error: unknown) => {
+        context.output.warn(error instanceof Error ? error.message : String(error))
+      })
     const bold = (text: string) => emphasis(context.output, text)
     context.output.result(
       {

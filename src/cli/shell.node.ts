@@ -23,10 +23,11 @@ async function open(
   const session = createRemoteSession(context.output)
   const execution = client.stream(program, args, {
     output: session.output,
+    onWaiting: session.onWaiting,
     stdin: true,
     terminal: terminalOf(context),
   })
-  await execution.started
+  await session.begun(execution)
   return session.follow(execution, { client, stdin: true, isTerminal: isatty(0) })
 }
 

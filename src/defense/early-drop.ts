@@ -20,9 +20,6 @@ export type EarlyDrop = {
   readonly full: number
 }
 
-/** sshd's. */
-export const EARLY_DROP: EarlyDrop = Object.freeze({ start: 10, ratePercent: 30, full: 100 })
-
 /** The chance that a new connection is dropped while `waiting` others wait: whole percent, 0 to 100. */
 export function dropChance(waiting: number, { start, ratePercent, full }: EarlyDrop): number {
   if (waiting >= full) return 100

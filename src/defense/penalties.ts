@@ -49,9 +49,7 @@ export type PenaltySettings = {
  * more networks at once needs a firewall.
  */
 export const PENALTY_SOURCES = 4_096
-/** Seconds; sshd's, and one of ours (`violation`). */
-export const PENALTY_MIN_SECONDS = 15
-export const PENALTY_MAX_SECONDS = 600
+/** sshd's, and one of ours (`violation`). */
 export const PENALTY_SECONDS: Readonly<Record<PenaltyReason, number>> = Object.freeze({
   auth_failed: 5,
   no_auth: 1,

@@ -4,25 +4,20 @@
  * Refuses, with every reason at once, rules that cannot be read and patterns that the configuration wants refused.
  * @module
  */
-import { createHash } from 'node:crypto'
-import { realpathSync } from 'node:fs'
+import { createHash, type Hash } from 'node:crypto'
+import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
-import { canonicalize } from '../base/canonical-json.ts'
+import { errnoOf, errnoText } from '../base/files.node.ts'
 import { parseIpRange } from '../base/ip-address.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
-import type { Json } from '../base/strict-json.ts'
 import { nearest } from '../base/suggest.ts'
 import type { Config } from '../config.ts'
-import { lintCapability } from '../defense/13policy/capability-lint.ts'
-import type { Effective } from '../defense/13policy/effective.ts'
-import { createMatcher, type Matcher } from '../defense/13policy/matcher.ts'
-import { effectiveCommands } from '../defense/13policy/unwrap.ts'
-import type { ExecuteAction } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
 import { UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
-import { readPolicy } from './policy-file.node.ts'
+import type { Judge } from './judge.node.ts'
+import { rulesPaths } from './rules-path.node.ts'
 
 /** A path with its symbolic links resolved, as far as it exists. */
 function real(path: string): string {
@@ -33,23 +28,9 @@ function real(path: string): string {
   }
 }
 
-/** Remembers the last action asked about: several layers ask about the same one. */
-function effectiveOf(home: string): Policy['effective'] {
-  let last: { readonly action: ExecuteAction; readonly effective: Effective } | undefined
-  return (action) => {
-    if (last?.action === action) return last.effective
-    const { argv, environment, cwd, terminal, stdin, executable } = action
-    // What the caller sets is judged as if it had been given to env(1): it may name a program, like PAGER.
-    const whole = environment.length === 0 ? argv : ['env', ...environment, ...argv]
-    const resolved = environment.length === 0 ? executable?.path : undefined
-    const effective = effectiveCommands(whole, { cwd, home, resolved, terminal, stdin })
-    last = { action, effective }
-    return effective
-  }
-}
-
 /** Allowed commands that look narrow and are not, one sentence each. */
-export function broadPatterns(config: Config): readonly string[] {
+export async function broadPatterns(config: Config): Promise<readonly string[]> {
+  const { lintCapability } = await import('../defense/13policy/capability-lint.ts')
   const lists: readonly (readonly [string, readonly string[]])[] = [
     ['security.allowed_commands', config.security.allowed_commands],
     ...Object.entries(config.capabilities).map(
@@ -61,34 +42,82 @@ export function broadPatterns(config: Config): readonly string[] {
   )
 }
 
-/** The rules that hold on this device. A disabled one that does not exist is a mistake: it disables nothing. */
-function compileRules(config: Config): { readonly rules: Matcher; readonly rulesDigest: string } {
-  const { default_rules: defaultRules, rules_file: rulesFile, disabled_rules: disabled } = config.policy
-  const set = readPolicy({ defaultRules, rulesFile })
-  const ids = set.rules.map(({ id }) => id)
+/** A rule that is disabled and does not exist: it disables nothing, so it is a mistake. */
+function refuseUnknown(disabled: readonly string[], ids: readonly string[]): void {
   const unknown = disabled.find((id) => !ids.includes(id))
-  if (unknown !== undefined) {
-    const meant = nearest(unknown, ids)
+  if (unknown === undefined) return
+  const meant = nearest(unknown, ids)
+  throw new SassError(
+    'CONFIG_INVALID',
+    `policy.disabled_rules names "${unknown}", which is no rule here: ${meant === undefined ? 'see sass-edge policy lint' : `did you mean "${meant}"?`}`,
+    { path: 'policy.disabled_rules' },
+  )
+}
+
+/** Before it is loaded nothing can be judged: the layers that ask are denied on error. */
+const UNLOADED: Judge = Object.freeze({
+  rules: {
+    count: 0,
+    strictest: () => notLoaded(),
+    everyMatch: () => notLoaded(),
+  },
+  effective: () => notLoaded(),
+})
+
+function notLoaded(): never {
+  throw new SassError('INTERNAL', 'A command was to be judged before the rules were loaded; nothing was done.')
+}
+
+const HASH_READ_BYTES = 65_536
+
+/** In pieces: the text is not needed, and would stay as garbage. */
+function hashFile(hash: Hash, path: string): void {
+  const buffer = new Uint8Array(HASH_READ_BYTES)
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(path, 'r')
+    for (let count = -1; count !== 0; ) {
+      count = readSync(descriptor, buffer)
+      hash.update(buffer.subarray(0, count))
+    }
+    hash.update('\0')
+  } catch (cause) {
     throw new SassError(
-      'CONFIG_INVALID',
-      `policy.disabled_rules names "${unknown}", which is no rule here: ${meant === undefined ? 'see sass-edge policy lint' : `did you mean "${meant}"?`}`,
-      { path: 'policy.disabled_rules' },
+      'CONFIG_LOAD_FAILED',
+      `The rules in ${path} cannot be read, since ${errnoText(errnoOf(cause))}: correct that, or name another file.`,
+      { path },
+      cause,
     )
-  }
-  const rules = set.rules.filter(({ id }) => !disabled.includes(id))
-  const text = canonicalize(rules as unknown as Json)
-  return {
-    rules: createMatcher({ ...set, rules }, homedir()),
-    rulesDigest: createHash('sha256').update(text).digest('hex'),
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
 
+/** What names the rules: the files as they are, and what is disabled of them. */
+function digestRules({ policy }: Config): string {
+  const hash = createHash('sha256')
+  for (const path of rulesPaths({ defaultRules: policy.default_rules, rulesFile: policy.rules_file }))
+    hashFile(hash, path)
+  return hash.update(policy.disabled_rules.join('\0')).digest('hex')
+}
+
 /**
+ * The light half, with which a daemon starts. What is wrong with own rules is found here; those that ship are tested
+ * when they are built.
  * @param configPath the file that it came from: it is the daemon's own as well
  * @throws SassError CONFIG_INVALID or CONFIG_LOAD_FAILED
  */
-export function makePolicy(config: Config, configPath: string | undefined): Policy {
-  const broad = config.policy.broad_patterns === 'refuse' ? broadPatterns(config) : []
+export async function makePolicy(config: Config, configPath: string | undefined): Promise<Policy> {
+  if (config.policy.rules_file !== null || config.policy.disabled_rules.length > 0) {
+    const { readRuntimePolicy } = await import('./policy-file.node.ts')
+    const { default_rules: defaultRules, rules_file: rulesFile } = config.policy
+    const { rules } = readRuntimePolicy({ defaultRules, rulesFile })
+    refuseUnknown(
+      config.policy.disabled_rules,
+      rules.map(({ id }) => id),
+    )
+  }
+  const broad = config.policy.broad_patterns === 'refuse' ? await broadPatterns(config) : []
   if (broad.length > 0) {
     throw new SassError(
       'CONFIG_INVALID',
@@ -118,7 +147,8 @@ export function makePolicy(config: Config, configPath: string | undefined): Poli
       pins: Object.fromEntries(security.executables.map(({ path, sha256 }) => [path, sha256])),
       pinnedOnly: security.pinned_only,
     },
-    ...compileRules(config),
+    ...UNLOADED,
+    rulesDigest: digestRules(config),
     home: homedir(),
     ownPaths: {
       // A configuration in a place of its own brings that place; one in a workspace brings only itself.
@@ -140,7 +170,12 @@ export function makePolicy(config: Config, configPath: string | undefined): Poli
       full: UNAUTHENTICATED_CONNECTIONS,
     },
     deceives: defense.localhost.enabled,
-    effective: effectiveOf(homedir()),
     hash: hostSha256,
   }
+}
+
+/** The whole policy: with it commands can be judged. */
+export async function loadPolicy(light: Policy, config: Config): Promise<Policy> {
+  const { makeJudge } = await import('./judge.node.ts')
+  return { ...light, ...makeJudge(config) }
 }

@@ -20,7 +20,7 @@ import type { AuditSink, Clock, Log } from '../ports.ts'
 import { createIdentities } from '../session/identities.ts'
 import type { ReloadResult, Rooms } from '../session/rooms.ts'
 import { loadConfig } from './config-file.node.ts'
-import { broadPatterns, makePolicy } from './policy.node.ts'
+import { broadPatterns, loadPolicy, makePolicy } from './policy.node.ts'
 import { programVersion } from './version.node.ts'
 
 export type Reloadable = Pick<Rooms, 'settings' | 'policy' | 'identities'> & {
@@ -59,9 +59,13 @@ function versionOf({ capabilities, security, policy, quota, agents }: Config, ru
 }
 
 /** @throws SassError for rules that cannot be used */
-export function reloadableOf(config: Config, configPath: string | undefined, startedAtMs: number): Reloadable {
+export async function reloadableOf(
+  config: Config,
+  configPath: string | undefined,
+  startedAtMs: number,
+): Promise<Reloadable> {
   const { session, defense, confirm, quota, acl } = config
-  const policy = makePolicy(config, configPath)
+  const policy = await makePolicy(config, configPath)
   const isExempt = inList(acl.penalties.exempt)
   return {
     policy,
@@ -123,28 +127,29 @@ function endStrangers(rooms: Rooms): void {
 }
 
 /** What the operator should see of a configuration that is good: not wrong, but not what it looks like. */
-export function warnAboutPatterns(config: Config, log: Log): void {
-  for (const reason of broadPatterns(config)) log.write('warn', 'broad_pattern', { reason })
+export async function warnAboutPatterns(config: Config, log: Log): Promise<void> {
+  for (const reason of await broadPatterns(config)) log.write('warn', 'broad_pattern', { reason })
 }
 
 export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Promise<ReloadResult> {
   const { config: started, configPath, log, audit } = ground
   let penalties = started.acl.penalties
 
-  function load(): { readonly config: Config; readonly made: Reloadable } {
+  async function load(): Promise<{ readonly config: Config; readonly made: Reloadable }> {
     if (configPath === undefined)
       throw new SassError(
         'CONFIG_LOAD_FAILED',
         'The daemon was started without a configuration file, so there is nothing to read again; restart it.',
       )
     const { config } = loadConfig(configPath)
-    return { config, made: reloadableOf(config, configPath, rooms().settings.startedAtMs) }
+    const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs)
+    return { config, made: { ...made, policy: await loadPolicy(made.policy, config) } }
   }
 
   return async () => {
-    let loaded: ReturnType<typeof load>
+    let loaded: Awaited<ReturnType<typeof load>>
     try {
-      loaded = load()
+      loaded = await load()
     } catch (cause) {
       const problem = cause instanceof Error ? cause.message : 'The configuration cannot be used.'
       log.write('error', 'reload_failed', { reason: problem })
@@ -166,7 +171,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     }
     endStrangers(target)
     target.queue.pump()
-    warnAboutPatterns(config, log)
+    await warnAboutPatterns(config, log)
     log.write('info', 'reloaded', { policy: policyVersion, needs_restart: needsRestart.join(' ') })
     return { ok: true, policyVersion, needsRestart }
   }

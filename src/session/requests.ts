@@ -78,7 +78,21 @@ function authenticate(peer: Peer, call: Call): void {
     const action: Action = { kind: 'read', method: 'Authenticate' }
     return whenPermitted(peer, call, action, () => {}, 'this connection has authenticated already')
   }
-  const proof = prove(peer, call)
+  if (!peer.rooms.isReady) {
+    // The first caller since the start; the message's bytes are borrowed, and it is read before they are gone.
+    const proven = prove(peer, call)
+    peer.rooms
+      .prepare()
+      .then(() => settle(peer, call, proven))
+      .catch((cause: unknown) => peer.fail(call, cause))
+    return
+  }
+  settle(peer, call, prove(peer, call))
+}
+
+function settle(peer: Peer, call: Call, proof: Proof): void {
+  // Whoever goes while the rules are loaded, or asks twice.
+  if (peer.caller !== undefined || peer.connection.phase !== 'silent') return
   if (!proof.ok) {
     const identity = { kind: 'failed', code: proof.code, why: proof.why } as const
     return peer.refuse(

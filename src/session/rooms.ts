@@ -81,6 +81,9 @@ export type Rooms = {
   readonly figures: Figures
   /** What runs the reads of strangers, made at the first of them; undefined where this device cannot confine them. */
   readonly confined: () => Promise<Spawner | undefined>
+  /** Loads what judges commands; before that nobody is let in. */
+  readonly prepare: () => Promise<void>
+  isReady: boolean
   readonly closeConfined: () => Promise<void>
   /** Reads the configuration again; what is wrong with it leaves everything as it was. */
   readonly reload: () => Promise<ReloadResult>

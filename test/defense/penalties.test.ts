@@ -6,14 +6,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   createPenalties,
-  PENALTY_MAX_SECONDS,
-  PENALTY_MIN_SECONDS,
   PENALTY_SECONDS,
   PENALTY_SOURCES,
   type PenaltyReason,
   type PenaltySettings,
   penaltySource,
 } from '../../src/defense/penalties.ts'
+import { PENALTY_MAX_SECONDS, PENALTY_MIN_SECONDS } from '../../src/limits.ts'
 
 const SETTINGS: PenaltySettings = {
   enabled: true,

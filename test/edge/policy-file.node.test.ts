@@ -2,7 +2,11 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { EXAMPLE_HOME } from '../../src/defense/13policy/examples.ts'
-import { loadRules, readPolicy, readRulesFile, shippedRulesPath } from '../../src/edge/policy-file.node.ts'
+import { createMatcher, type Matcher } from '../../src/defense/13policy/matcher.ts'
+import { readPolicy, readRulesFile } from '../../src/edge/policy-file.node.ts'
+import { type PolicyFiles, shippedRulesPath } from '../../src/edge/rules-path.node.ts'
+
+const loadRules = (files: PolicyFiles, home: string): Matcher => createMatcher(readPolicy(files), home)
 import { effective } from '../defense/13policy/staged-effective.ts'
 
 const RULE = {

@@ -2,7 +2,7 @@
  * What names stand for in code: imports, aliases, members taken out of a module, names that a value was given to.
  * @module
  */
-import { LOADERS } from './code-calls.ts'
+import { isLoader } from './code-calls.ts'
 import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, readValue, resolve } from './code-values.ts'
 
 /** Modules of which everything is taken in; a name is looked for in each. */
@@ -118,7 +118,7 @@ export function readAssignment(reading: Reading, index: number): boolean {
 
 /** The module that a loader called at `index` gives: `require('fs')`, `__import__('os')`. */
 export function moduleAt(reading: Reading, index: number): string | undefined {
-  if (!LOADERS.has(resolve(reading, nameAt(reading, index))) || mark(reading, index + 1) !== '(')
+  if (!isLoader(resolve(reading, nameAt(reading, index))) || mark(reading, index + 1) !== '(')
     return undefined
   const { value, next } = readValue(reading, index + 2)
   if (value.kind !== 'text' || value.isOpaque || mark(reading, next) !== ')') return undefined

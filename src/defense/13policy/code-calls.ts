@@ -93,9 +93,13 @@ export function isEvaluator(name: string, language: Language): boolean {
 }
 
 /** A string names a module, and the result is it. */
-export const LOADERS: ReadonlySet<string> = set(
-  'require __import__ importlib.import_module importlib.__import__ import process.mainModule.require module.require process.getBuiltinModule process.binding',
+const LOADERS: ReadonlySet<string> = set(
+  'require __import__ importlib.import_module importlib.__import__ import process.mainModule.require module.require process.binding',
 )
+
+export function isLoader(name: string): boolean {
+  return LOADERS.has(name) || name.startsWith('process.getBuiltin')
+}
 
 const DECODERS: ReadonlySet<string> = set(
   'base64.b64decode base64.b32decode base64.b16decode base64.b85decode base64.a85decode base64.decodebytes base64.urlsafe_b64decode base64.standard_b64decode binascii.unhexlify binascii.a2b_base64 binascii.a2b_hex codecs.decode bytes.fromhex bytearray.fromhex zlib.decompress gzip.decompress bz2.decompress lzma.decompress marshal.loads pickle.loads Buffer.from atob zlib.inflateSync zlib.gunzipSync String.fromCharCode String.fromCodePoint decode_base64 MIME.Base64.decode MIME.Base64.decode_base64 pack unpack base64_decode gzinflate gzuncompress gzdecode hex2bin str_rot13 convert_uudecode Base64.decode64 Base64.strict_decode64 Base64.urlsafe_decode64 Zlib.inflate string.char decodeURIComponent unescape unhex chr',

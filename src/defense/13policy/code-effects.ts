@@ -9,8 +9,8 @@ import {
   COPIES,
   fileUse,
   isEvaluator,
+  isLoader,
   isShellCall,
-  LOADERS,
   OPENERS,
   SPAWN_CALLS,
 } from './code-calls.ts'
@@ -37,12 +37,12 @@ import type { Language } from './inner.ts'
 export function call(reading: Reading, given: string, open: number): void {
   const { language } = reading
   const name = starred(reading, given)
-  const isLoader = LOADERS.has(name)
+  const loads = isLoader(name)
   const use = fileUse(name, language)
   const isPath = name === 'Path' || name === 'pathlib.Path' || name === 'Pathname.new'
   const isMember = name === 'getattr'
   const isKnown =
-    isLoader ||
+    loads ||
     isMember ||
     isPath ||
     use !== undefined ||
@@ -58,7 +58,7 @@ export function call(reading: Reading, given: string, open: number): void {
   for (const { at, value } of list) if (value.kind === 'text') reading.used.add(at)
   const [first, second] = values
   if (isCut) reading.opaque.add('limit')
-  if (isLoader) {
+  if (loads) {
     if (first?.kind === 'text' && !first.isOpaque) {
       const module = first.text.replace('node:', '')
       addCall(reading, `import:${module}`)

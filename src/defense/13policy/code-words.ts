@@ -9,8 +9,8 @@ import {
   fileUse,
   isDecoder,
   isEvaluator,
+  isLoader,
   isShellCall,
-  LOADERS,
   OPENERS,
   PATH_READS,
   PATH_WRITES,
@@ -156,6 +156,6 @@ function isInteresting(name: string, language: Language): boolean {
     isEvaluator(name, language) ||
     fileUse(name, language) !== undefined ||
     OPENERS.has(name) ||
-    LOADERS.has(name)
+    isLoader(name)
   )
 }

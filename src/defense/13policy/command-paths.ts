@@ -218,8 +218,20 @@ const mentions: Extra = (parsed, add) => {
     if (word.text.startsWith('/') || word.text.startsWith('~/')) add(word, 'mention')
 }
 
+/** `gawk -i inplace` writes the files behind its program. */
+const awk: Extra = (parsed, add) => {
+  if (
+    !parsed.values.some(
+      ({ option, word }) => (option === '-i' || option === '--include') && word.text === 'inplace',
+    )
+  )
+    return
+  for (const word of parsed.operands) if (looksLikePath(word.text)) add(word, 'write')
+}
+
 const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['dd', dd],
+  ['awk', awk],
   ['sed', sed],
   ['perl', perl],
   ['ruby', perl],

@@ -38,6 +38,8 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ['clisp', 'other'],
   ['octave', 'other'],
   ['emacs', 'other'],
+  ['bpftrace', 'other'],
+  ['stap', 'other'],
 ])
 /** Those whose first operand is the program, unless an option gives one. */
 const PROGRAM_FIRST: ReadonlySet<string> = new Set(['awk', 'sed'])
@@ -102,7 +104,7 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
     )
   )
     return inner
-  if (call.name === 'emacs' || call.name === 'ghc') return inner
+  if (['emacs', 'ghc', 'stap', 'bpftrace'].includes(call.name)) return inner
   if (first === undefined || isStandardInput(first.text)) inner.push(...stdinOf(call, call.name, language))
   else inner.push(...innerOfScript(first))
   return inner

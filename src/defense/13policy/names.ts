@@ -95,6 +95,7 @@ function addNames(names: string[], name: string): void {
   }
   if (family.startsWith('ld-') && (family.includes('.so') || family.endsWith('.so'))) add('ld.so')
   if (family.startsWith('ld-linux') || family.startsWith('ld-musl') || family === 'ld64.so.2') add('ld.so')
+  if (family.startsWith('busybox')) add('busybox')
   add(FAMILIES.get(family))
 }
 
@@ -114,11 +115,11 @@ export function namesOf(called: string, resolved: string | undefined): readonly 
 
 /** Whether the program asks for an applet: it is called by the name of the whole. */
 export function isMultiple(names: readonly string[]): boolean {
-  return names[0] !== undefined && MULTIPLE.has(names[0])
+  return names[0] !== undefined && (MULTIPLE.has(names[0]) || names[0].startsWith('busybox'))
 }
 
 const SHELLS: ReadonlySet<string> = new Set(
-  'sh bash dash ash ksh ksh93 mksh zsh fish tcsh csh rbash yash posh hush lksh pdksh oksh rksh rzsh nu elvish xonsh osh bosh msh pwsh'.split(
+  'sh bash dash rc es sash ash ksh ksh93 mksh zsh fish tcsh csh rbash yash posh hush lksh pdksh oksh rksh rzsh nu elvish xonsh osh bosh msh pwsh'.split(
     ' ',
   ),
 )

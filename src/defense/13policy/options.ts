@@ -86,6 +86,13 @@ function readOption(
     const option = findLong(name, form)
     const use = form.options.get(option) ?? undefined
     const ends = form.ends.has(option)
+    const letter = form.words && use === undefined ? form.options.get(text.slice(0, 2)) : undefined
+    if (letter !== undefined && !text.startsWith('--')) {
+      // `-o/bin/x`: a letter with its value, among programs that also have words.
+      options.add(text)
+      values.push({ option: text.slice(0, 2), word: partOf(word, text.slice(2)), use: letter.use })
+      return undefined
+    }
     if (equals >= 0) {
       if (form.words && !text.startsWith('--')) options.add(text)
       values.push({ option: name, word: partOf(word, text.slice(equals + 1)), use: use?.use ?? 'unknown' })

@@ -7,14 +7,12 @@
  * @module
  */
 import { parseStrictJson } from '../../base/strict-json.ts'
-import { CONFIG_PROBLEMS } from '../../limits.ts'
+import { CONFIG_PROBLEMS, RULES_FILE_BYTES } from '../../limits.ts'
 import type { CommandMatch, Rule, RuleAction, RuleSeverity } from './rule.ts'
 import { type MatchReading, readMatch, readSets, wordProblem } from './rule-fields.ts'
 import type { RuleSet, RulesProblem } from './rule-set.ts'
 import { choiceOf, type Members, type Reader, readMembers, readStrings } from './rules-reader.ts'
 
-/** 4,096 rules of 1 KiB, which is a long one. */
-export const RULES_FILE_BYTES = 4_194_304
 /** A match costs some 20 ns a rule of the same program; nobody reads more. */
 const RULES_MAX = 4_096
 /** Patterns of all fields together, names of sets replaced, equal lists counted once: some 8 MB. */

@@ -82,6 +82,12 @@ function gitSetting(key: string, value: ShellWord): readonly Inner[] {
     : [shell(value, 'git -c')]
 }
 
+/** A path that is relative to the directory that git changes to. */
+function beneath(inner: Inner, directory: ShellWord): Inner {
+  if (inner.kind !== 'path' || inner.word.text.startsWith('/') || directory.opaque !== undefined) return inner
+  return { ...inner, word: { ...inner.word, text: `${directory.text}/${inner.word.text}` } }
+}
+
 export const git: Unwrap = (call) => {
   const inner: Inner[] = []
   const parsed = parseArguments(call.words, GIT_FORM)
@@ -95,7 +101,9 @@ export const git: Unwrap = (call) => {
   }
   const [subcommand, ...words] = call.words.slice(parsed.firstOperand)
   if (subcommand === undefined) return inner
-  return [...inner, ...gitSubcommand(subcommand.text, words)]
+  const directory = parsed.values.find(({ option }) => option === '-C')?.word
+  const found = gitSubcommand(subcommand.text, words)
+  return [...inner, ...(directory === undefined ? found : found.map((one) => beneath(one, directory)))]
 }
 
 function gitSubcommand(subcommand: string, words: readonly ShellWord[]): readonly Inner[] {

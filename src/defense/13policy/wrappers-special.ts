@@ -59,7 +59,7 @@ const tar: Unwrap = (call) => {
     inner.push({ kind: 'path', word: literal('.'), use: 'write' })
   }
   if (extracts && isSet('P', '--absolute-names')) {
-    for (const word of operands) inner.push({ kind: 'path', word, use: 'write' })
+    inner.push({ kind: 'path', word: { text: '/', isGlob: false, opaque: 'expansion' }, use: 'write' })
   }
   return inner
 }
@@ -267,8 +267,32 @@ const runner: Unwrap = (call) => {
   return argv(command[0]?.text === '--' ? command.slice(1) : command, `${call.name} ${words[at]?.text}`)
 }
 
+/** Operands that are each a text for a shell. */
+const texts: Unwrap = (call) => call.parsed.operands.map((word) => shell(word, call.name))
+
+/** `dc -e '!command'`. */
+const calculator: Unwrap = (call) =>
+  call.parsed.values.flatMap(({ word }): readonly Inner[] => {
+    const mark = word.text.indexOf('!')
+    return mark < 0 ? [] : [shell(tail(word, mark + 1), call.name)]
+  })
+
+/** `-o DPkg::Pre-Invoke::=command` and the programs that apt is told to use. */
+const apt: Unwrap = (call) =>
+  call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
+    const equals = word.text.indexOf('=')
+    if ((option !== '-o' && option !== '--option') || equals < 0) return []
+    const key = word.text.slice(0, equals).toLowerCase()
+    return key.includes('invoke') || key.startsWith('dir::bin') || key.includes('pager')
+      ? [shell(tail(word, equals + 1), call.name)]
+      : []
+  })
+
 export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['git', git],
+  ['hyperfine', texts],
+  ['dc', calculator],
+  ...['apt', 'apt-get', 'aptitude', 'apt-cache'].map((name) => [name, apt] as const),
   ['tar', tar],
   ['ssh', ssh],
   ['scp', sshOptions],

@@ -25,8 +25,8 @@ import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
 /** Programs whose first operands are their own and whose command follows: the number of these. */
 const PREFIXES: ReadonlyMap<string, number> = new Map(
   [
-    '0 entr nice ionice nohup setsid stdbuf time cpulimit dbus-run-session dbus-launch unshare nsenter setpriv prlimit choom systemd-cat systemd-inhibit systemd-run run0 numactl aa-exec dumb-init tini fakeroot catchsegv unbuffer rlwrap proxychains proxychains4 torsocks tsocks torify eatmydata strace ltrace valgrind pkexec doas builtin gdbserver bwrap proot firejail command exec xvfb-run ld.so caffeinate heaptrack rr uftrace sem pexec dtach',
-    '1 timeout chroot gosu su-exec setuidgid chrt taskset cgexec faketime runcon daemonize',
+    '0 ifne openvt softlimit chpst s6-applyuidgid s6-softlimit daemon abduco chronic multitime catatonit trickle run-one pipexec distcc ccache systemd-nspawn lxc-attach sshpass entr nice ionice nohup setsid stdbuf time cpulimit dbus-run-session dbus-launch unshare nsenter setpriv prlimit choom systemd-cat systemd-inhibit systemd-run run0 numactl aa-exec dumb-init tini fakeroot catchsegv unbuffer rlwrap proxychains proxychains4 torsocks tsocks torify eatmydata strace ltrace valgrind pkexec doas builtin bwrap proot firejail command exec xvfb-run ld.so caffeinate heaptrack rr uftrace sem pexec dtach',
+    '1 gdbserver s6-setuidgid s6-setlock logsave lockf with-lock-ex switch_root pivot_root dsh pdsh timeout chroot gosu su-exec setuidgid chrt taskset cgexec faketime daemonize',
   ].flatMap((line) => {
     const [count = '0', ...names] = line.split(' ')
     return names.filter((name) => name !== '').map((name) => [name, Number(count)] as const)
@@ -73,7 +73,9 @@ const env: Unwrap = (call) => {
   const inner: Inner[] = []
   const directory = optionValue(call.parsed, '-C', '--chdir')
   const split = optionValue(call.parsed, '-S', '--split-string')
-  const { assignments, rest: words } = splitAssignments(rest(call))
+  const { assignments, rest: words } = splitAssignments(
+    rest(call).filter(({ text }, index) => index > 0 || text !== '-'),
+  )
   const change = { assignments, ...(directory === undefined ? {} : { directory }) }
   if (split !== undefined) {
     const first = splitString(split)
@@ -130,12 +132,23 @@ function splitString(word: ShellWord): readonly ShellWord[] {
   return words
 }
 
+/** Input that is known is put in where it is no longer than people write. */
+const GIVEN_CHARACTERS = 4_096
+
 const xargs: Unwrap = (call) => {
   const words = rest(call)
   const replace =
     optionValue(call.parsed, '-I', '-J', '-i', '--replace')?.text ??
     (has(call.parsed, '-i', '--replace') ? '{}' : '')
   const program = words.length === 0 ? [literal('echo')] : words
+  const given = call.stdin.kind === 'pipe' && !call.stdin.isDecoded ? call.stdin.output : undefined
+  if (replace === '' && given !== undefined && given.length <= GIVEN_CHARACTERS) {
+    const known = given
+      .split(/[\s\0]/)
+      .filter((text) => text !== '')
+      .map(literal)
+    return [{ kind: 'argv', words: [...program, ...known], via: 'xargs', stdin: { kind: 'closed' } }]
+  }
   const holds = replace !== '' && program.some(({ text }) => text.includes(replace))
   const filled = holds ? program.map((word) => fill(word, replace)) : [...program, UNKNOWN_INPUT]
   return [{ kind: 'argv', words: filled, via: 'xargs', stdin: { kind: 'closed' } }]
@@ -153,7 +166,9 @@ function fill(word: ShellWord, mark: string, input = '$input'): ShellWord {
 const find: Unwrap = (call) => {
   const inner: Inner[] = []
   const root =
-    call.name === 'find' ? call.parsed.operands.filter(({ text }) => text !== '(' && text !== '!') : []
+    call.name === 'find'
+      ? call.parsed.operands.filter(({ text }) => text !== '(' && text !== '!')
+      : call.parsed.operands.slice(1)
   for (let index = 1; index < call.words.length; index++) {
     const option = call.words[index]?.text ?? ''
     if (!isExecution(call.name, option)) continue
@@ -166,6 +181,8 @@ const find: Unwrap = (call) => {
       if (word.text === '+' && words.at(-1)?.text === '{}') break
       words.push(word)
     }
+    // Without a mark, fd puts what it finds behind the words.
+    if (call.name === 'fd' && !words.some(({ text }) => text.includes('{'))) words.push(literal('{}'))
     const filled = words.flatMap((word) => (word.text.includes('{') ? found(word, root) : [word]))
     if (words.length > 0)
       inner.push({ kind: 'argv', words: filled, via: `${call.name} -exec`, stdin: { kind: 'closed' } })
@@ -349,6 +366,10 @@ const loader: Unwrap = (call) => {
   return argv(call.words.slice(index), 'ld.so')
 }
 
+/** With options, the context is theirs, and no operand. */
+const runcon: Unwrap = (call) =>
+  argv(rest(call, has(call.parsed, '-t', '-u', '-r', '-l', '-c') ? 0 : 1), 'runcon')
+
 const taskset: Unwrap = (call) => {
   if (has(call.parsed, '-p', '--pid')) return []
   return argv(rest(call, optionValue(call.parsed, '-c', '--cpu-list') === undefined ? 1 : 0), 'taskset')
@@ -384,6 +405,7 @@ const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['alias', alias],
   ['ld.so', loader],
   ['taskset', taskset],
+  ['runcon', runcon],
   ...SPECIAL_WRAPPERS,
 ])
 
@@ -398,5 +420,8 @@ export function innerOfWrapper(call: Call): readonly Inner[] {
   if (unwrap !== undefined) return unwrap(call)
   const skipped = PREFIXES.get(call.name)
   if (skipped === undefined) return []
-  return argv(rest(call, skipped), call.name)
+  const words = rest(call, skipped)
+  // Without a command, these start a shell.
+  const isShellStarted = words.length === 0 && (call.name === 'unshare' || call.name === 'nsenter')
+  return argv(isShellStarted ? [literal('sh')] : words, call.name)
 }

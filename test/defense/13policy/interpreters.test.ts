@@ -39,6 +39,7 @@ const RUN: readonly (readonly [string, string])[] = [
   ["node --input-type=module -e \"import {execSync as e} from 'child_process'; e('rm x')\"", 'node -e: rm x'],
   ["node --eval=\"require('child_process').spawn('rm', ['x'])\"", 'node --eval: rm x'],
   ["nodejs -p \"require('child_process')['execSync']('rm x')\"", 'node -p: rm x'],
+  ["node -e \"process.getBuiltinModule('child_process').execSync('rm x')\"", 'node -e: rm x'],
   ["deno eval \"new Deno.Command('rm', {args: ['x']})\"", 'deno eval: rm x'],
   ["bun -e \"require('child_process').execSync('rm x')\"", 'bun -e: rm x'],
   ['perl -e \'system("rm x")\'', 'perl -e: rm x'],

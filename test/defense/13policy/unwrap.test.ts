@@ -201,7 +201,7 @@ const LONG: readonly (readonly [string, (length: number) => readonly string[]])[
   ['words of a database', (length) => ['psql', '-c', 'program '.repeat(length / 8)]],
 ]
 
-t.test('a megabyte of argument costs what its characters cost, whatever it is', (t) => {
+t.test('a megabyte of argument is paid for in proportion to its characters, whatever it is', (t) => {
   for (const [kind, make] of LONG) {
     const short = countEffective(make(60_000), SURROUNDINGS)
     const long = countEffective(make(960_000), SURROUNDINGS)

@@ -1,0 +1,26 @@
+/**
+ * `sass-edge reload`: has the daemon read its configuration again. What is wrong with it leaves the old one in place.
+ * @module
+ */
+import type { Command } from './command.ts'
+import { EXIT } from './exit-codes.ts'
+import { takeWords } from './local-config.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS } from './operator.node.ts'
+import { SUMMARIES } from './summaries.ts'
+
+export const command: Command = {
+  name: 'reload',
+  summary: SUMMARIES.reload,
+  usage: ['reload'],
+  options: OPERATOR_OPTIONS,
+  examples: [
+    { line: 'sass-edge check && sass-edge reload', does: 'the new configuration holds, sessions go on' },
+  ],
+  async run(context) {
+    takeWords(context, 0)
+    const outcome = await asOperator(context, ({ operator }) => operator.reload())
+    const message = doneMessage(outcome, 'CONFIG_INVALID')
+    context.output.result({ message }, [message])
+    return EXIT.OK
+  },
+}

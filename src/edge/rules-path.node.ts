@@ -1,0 +1,75 @@
+/**
+ * Where rules are found, and their text: those that ship, beside the program or in the sources, and the operator's own.
+ * A file that cannot be read is CONFIG_LOAD_FAILED.
+ * @module
+ */
+import { fileURLToPath } from 'node:url'
+import { errnoOf, errnoText, readBounded } from '../base/files.node.ts'
+import { decodeUtf8 } from '../base/utf8.ts'
+import { SassError } from '../errors.ts'
+import { RULES_FILE_BYTES } from '../limits.ts'
+
+declare const VERSION: string | undefined
+
+/** The name of the shipped rules beside the bundle, and in the directory policy/ of the sources. */
+const SHIPPED_NAME = 'default-rules.json'
+
+export type PolicyFiles = {
+  /** Whether the rules that ship take part. */
+  readonly defaultRules: boolean
+  /** The operator's own rules; absolute. */
+  readonly rulesFile: string | null
+}
+
+/** What a build makes of the rules that ship: checked, names of sets replaced, without examples. */
+export const COMPACT_NAME = 'default-rules.compact.json'
+
+/** Of a bundle alone. */
+export function compactRulesPath(): string | undefined {
+  return typeof VERSION === 'string' ? fileURLToPath(new URL(`./${COMPACT_NAME}`, import.meta.url)) : undefined
+}
+
+/** The rules that ship: beside the program where it is a bundle, in the repository where it is not. */
+export function shippedRulesPath(): string {
+  const place = typeof VERSION === 'string' ? `./${SHIPPED_NAME}` : `../../policy/${SHIPPED_NAME}`
+  return fileURLToPath(new URL(place, import.meta.url))
+}
+
+function loadFailed(path: string, since: string, errno: string | undefined, cause?: unknown): SassError {
+  const remedy = 'correct that, or name another file'
+  const sentence = `The rules in ${path} cannot be read, since ${since}: ${remedy}.`
+  return new SassError(
+    'CONFIG_LOAD_FAILED',
+    sentence,
+    errno === undefined ? { path } : { path, errno },
+    cause,
+  )
+}
+
+/**
+ * The text of one file of rules.
+ * @throws SassError CONFIG_LOAD_FAILED
+ */
+export function readRulesText(path: string): string {
+  let read: ReturnType<typeof readBounded>
+  try {
+    read = readBounded(path, RULES_FILE_BYTES)
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    throw loadFailed(path, errnoText(errno), errno, error)
+  }
+  if (!read.ok) {
+    const what =
+      read.reason === 'too-large' ? `it is larger than ${RULES_FILE_BYTES} bytes` : 'it is not a regular file'
+    throw loadFailed(path, what, undefined)
+  }
+  const text = decodeUtf8(read.bytes)
+  if (text === undefined) throw loadFailed(path, 'it is not valid UTF-8', undefined)
+  return text
+}
+
+/** The files that hold together, in the order in which they are read. */
+export function rulesPaths({ defaultRules, rulesFile }: PolicyFiles): readonly string[] {
+  return [...(defaultRules ? [shippedRulesPath()] : []), ...(rulesFile === null ? [] : [rulesFile])]
+}
