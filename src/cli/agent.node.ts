@@ -191,8 +191,7 @@ export const command: Command = {
   name: 'agent',
   summary: SUMMARIES.agent,
   usage: [
-    'agent add NAME [--role agent|operator] [--capability SET] [--tier T1..T5] [--tools A,B]',
-    '          [--delegated-by NAME] [--key FILE.pub]',
+    'agent add NAME [--role ROLE] [--capability SET] [--tier TIER] [--tools A,B] [--delegated-by NAME] [--key FILE]',
     'agent list',
     'agent remove NAME',
   ],

@@ -1,6 +1,6 @@
 /**
- * `sass-edge policy`: the rules over commands, looked through for weak ones, or held against their own examples.
- * Without a file it works on the rules that ship.
+ * `sass-edge policy`: the rules over commands, looked through for weak ones, or held against their own examples; and
+ * what would happen to one command. Without a file it works on the rules that ship.
  * @module
  */
 
@@ -12,9 +12,10 @@ import { rulesProblemText } from '../defense/13policy/rules-file.ts'
 import { readRulesFile } from '../edge/policy-file.node.ts'
 import { shippedRulesPath } from '../edge/rules-path.node.ts'
 import { asSassError, SassError } from '../errors.ts'
+import { isGiven, optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { takeWords } from './local-config.node.ts'
+import { localConfig, takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
 /** The rules do not hold; what is wrong with the call itself is EXIT.LOCAL. */
@@ -92,7 +93,33 @@ const lintFile: Subcommand = async (context) => {
   return warnings === 0 ? EXIT.OK : EXIT_FAILED
 }
 
+const explain: Subcommand = async (context) => {
+  const { options, rest } = context.arguments
+  takeWords({ ...context, arguments: { ...context.arguments, rest: undefined } }, 1)
+  if (rest === undefined || rest.length === 0)
+    throw new SassError('USAGE', 'No command is named: write sass-edge policy explain -- CMD ARGS.')
+  const { path, config } = localConfig(context)
+  const { explainCommand } = await import('./explain.node.ts')
+  const answer = await explainCommand(config, path, {
+    argv: rest,
+    agent: optionValue(options, 'as'),
+    cwd: optionValue(options, 'cwd'),
+    terminal: isGiven(options, 'pty'),
+    stdin: isGiven(options, 'stdin'),
+  })
+  const { response, layer, rule, reason, advice, effective, severity, code, agent, verdict } = answer
+  const value = { response, layer, rule, reason, effective, advice, severity, code, agent }
+  context.output.result({ ...value, enhanced_audit: verdict.enhancedAudit }, [
+    `${response}  ${layer}  ${rule}`,
+    reason,
+    ...effective.map((line) => `  would run  ${line}`),
+    ...(advice === '' ? [] : [advice]),
+  ])
+  return EXIT.OK
+}
+
 const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  ['explain', explain],
   ['lint', lintFile],
   ['test', testExamples],
 ])
@@ -100,9 +127,15 @@ const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
 export const command: Command = {
   name: 'policy',
   summary: SUMMARIES.policy,
-  usage: ['policy lint [FILE]', 'policy test [FILE]'],
-  options: [],
+  usage: ['policy explain [--as AGENT] -- CMD [ARGS...]', 'policy lint [FILE]', 'policy test [FILE]'],
+  options: [
+    { name: 'as', value: 'AGENT', description: 'explain: for this agent; without it the first that is listed' },
+    { name: 'cwd', value: 'DIR', description: 'explain: where the command would start' },
+    { name: 'pty', description: 'explain: with a terminal' },
+    { name: 'stdin', description: 'explain: with a standard input' },
+  ],
   examples: [
+    { line: 'sass-edge policy explain -- find . -delete', does: 'what would happen to this command, and why' },
     { line: 'sass-edge policy test /etc/sass-edge/rules.json', does: 'do its own examples hold?' },
     { line: 'sass-edge policy lint --json', does: 'the rules that ship, for a script' },
   ],
@@ -114,7 +147,7 @@ export const command: Command = {
       try {
         return await subcommand(context)
       } catch (error) {
-        const problems = problemsOf(error)
+        const problems = word === 'explain' ? undefined : problemsOf(error)
         if (problems === undefined) throw error
         return reportInvalid(context, rulesPath(context), problems)
       }

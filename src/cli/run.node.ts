@@ -54,17 +54,16 @@ export const command: Command = {
   ],
   async run(context) {
     const { path, isNew } = configPath(context)
-    const { config } = loadConfig(path)
+    const { config, path: loaded } = loadConfig(path)
     const stop = askedToStop()
     let reload = () => {}
     // To read the configuration again; a terminal that goes away must not end the device's daemon.
     process.on('SIGHUP', () => reload())
     const ackIncident = optionValue(context.arguments.options, 'ack-incident')
-    const daemon = await startDaemon(
-      config,
-      (line) => writeAll(STDERR_FD, line),
-      ackIncident === undefined ? {} : { ackIncident },
-    )
+    const daemon = await startDaemon(config, (line) => writeAll(STDERR_FD, line), {
+      configPath: loaded,
+      ...(ackIncident === undefined ? {} : { ackIncident }),
+    })
     reload = () =>
       void daemon.reload().catch((error: unknown) => {
         context.output.warn(error instanceof Error ? error.message : String(error))

@@ -24,6 +24,7 @@ import type { Execution } from './executions.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
 import { attempt } from './attempt.ts'
 import { capabilityOf } from './rooms.ts'
+import { executeAction, smallest } from './execute-action.ts'
 import { findRealPaths } from './real-paths.ts'
 
 /** The arguments, from the payload where there is one. */
@@ -76,43 +77,6 @@ export function execute(peer: Peer, call: Call): void {
     })
   }
   begin(peer, call, request)
-}
-
-/** The smallest of what the capability and the quota allow and the request asks for; undefined: no limit. */
-function smallest(...limits: readonly (number | null | undefined)[]): number | undefined {
-  let least: number | undefined
-  for (const limit of limits)
-    if (limit !== null && limit !== undefined && (least === undefined || limit < least)) least = limit
-  return least
-}
-
-function executeAction(
-  { program, pin, plan }: Planned,
-  request: ExecuteRequest,
-  id: string,
-  timeout: number | undefined,
-  outputBytes: number | undefined,
-): ExecuteAction {
-  return {
-    kind: 'execute',
-    executionId: id,
-    argv: plan.argv,
-    executable:
-      program === undefined
-        ? null
-        : {
-            path: program.realPath,
-            device: program.device,
-            inode: program.inode,
-            sha256: pin?.sha256 ?? null,
-          },
-    cwd: plan.cwd,
-    environment: request.env === undefined ? [] : [...request.env].map(([name, value]) => `${name}=${value}`),
-    terminal: plan.terminal !== undefined,
-    stdin: plan.stdin === 'pipe',
-    timeoutSeconds: timeout ?? null,
-    outputBytes: outputBytes ?? null,
-  }
 }
 
 function begin(peer: Peer, call: Call, request: ExecuteRequest): void {

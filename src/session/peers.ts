@@ -5,7 +5,7 @@
  * @module
  */
 import type { Facts } from '../defense/facts.ts'
-import type { Acceptor, Admission, Transport } from '../ports.ts'
+import type { Acceptor, Admission, Random, Transport } from '../ports.ts'
 import { createGate } from './gate.ts'
 import { type PeerHandle, sourceOf } from './peer.ts'
 import { createPeer } from './peer-engine.ts'
@@ -21,6 +21,11 @@ export type Peers = Acceptor & {
   endAll(): void
 }
 
+/** 0 to 99, as even as 32 bits are. */
+function drawPercent(random: Random): number {
+  return new DataView(random.bytes(4).buffer).getUint32(0) % 100
+}
+
 /** `isAllowed`: whether an address is in the allow-list; `isExempt`: whether it is never dropped by lot. */
 export function createPeers(
   rooms: Rooms,
@@ -34,12 +39,12 @@ export function createPeers(
   /** What is known of an address at this moment; `isNew`: a connection that has just come. */
   function pastOf(address: string, isNew: boolean): Parameters<typeof sourceOf>[2] {
     const now = rooms.clock.monotonicMs()
-    const crowd = { waiting: gate.size, draw: (rooms.random.bytes(1)[0] ?? 0) % 100 }
+    const isDrawn = isNew && gate.size > 0 && !isExempt(address)
     return {
       isAllowed: isAllowed(address),
       isPenalised: rooms.penalties.isActive(address, now),
       isSuspect: rooms.penalties.isSuspect(address, now),
-      crowd: isNew && gate.size > 0 && !isExempt(address) ? crowd : undefined,
+      crowd: isDrawn ? { waiting: gate.size, draw: drawPercent(rooms.random) } : undefined,
     }
   }
 

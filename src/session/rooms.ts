@@ -205,8 +205,9 @@ const PENALTIES: Readonly<Record<string, PenaltyReason>> = Object.freeze({
   'challenge.wrong': 'auth_failed',
   'challenge.replay': 'auth_failed',
   'challenge.late': 'auth_failed',
-  before_authenticate: 'no_auth',
-  'localhost.unauthorized': 'no_auth',
+  before_authenticate: 'violation',
+  'localhost.unauthorized': 'violation',
+  'session.unknown': 'violation',
   frame: 'refused',
   tls: 'refused',
 })

@@ -156,11 +156,11 @@ t.test('what Authenticate was let in under is answered with the same keys', asyn
   const issued = challenges.issue(SESSION, (outcome) => {
     settled = outcome
   })
-  if (issued === undefined) return t.fail('it was issued')
+  if (issued === undefined) throw new Error('it was not issued')
   // The engine beside it does not know this one and answers no; what was sent is what counts here.
   await t.rejects(made.caller.meet(issued), { code: 'CHALLENGE_FAILED' })
   const sent = answers(made).at(-1)
-  if (sent?.kind !== 'opened' || !sent.message.ok) return t.fail('it was answered')
+  if (sent?.kind !== 'opened' || !sent.message.ok) throw new Error('it was not answered')
   const { outcome, settle } = challenges.answer(sent.message.value as ChallengeAnswer)
   settle()
   t.strictSame([outcome, settled], ['passed', 'passed'])
@@ -205,7 +205,9 @@ t.test('who asked hears of the place in the queue, of a human, and at every move
   const waited: Waiting[] = []
   caller.stream(
     { command: 'x' },
-    () => t.fail('it is no output'),
+    () => {
+      t.fail('it is no output')
+    },
     (what) => waited.push(what),
   )
   const queued = (queue_position: number, text?: string) =>

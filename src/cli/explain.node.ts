@@ -1,0 +1,161 @@
+/**
+ * What would happen to a command: the facts that the daemon would gather, the decision that it would make, and both in
+ * words. Nothing is sent and nothing is run; what only a running daemon knows (levels, queues, what a session has done
+ * before) is taken to be quiet.
+ * @module
+ */
+import { realpathSync } from 'node:fs'
+import { homedir, userInfo } from 'node:os'
+import { nearest } from '../base/suggest.ts'
+import type { Config } from '../config.ts'
+import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
+import { adjudicate } from '../defense/adjudicator.ts'
+import { type Described, describeDecision } from '../defense/describe.ts'
+import type { Facts, Identity, Ledger } from '../defense/facts.ts'
+import type { Policy } from '../defense/layer.ts'
+import type { Verdict } from '../defense/verdict.ts'
+import { loadPolicy, makePolicy } from '../edge/policy.node.ts'
+import { SassError } from '../errors.ts'
+import { ALPN_PROTOCOL, TLS_CIPHERS } from '../limits.ts'
+import { makePlan } from '../sandbox/plan.ts'
+import { createProgramFinder } from '../sandbox/program-finder.node.ts'
+import { executeAction, smallest } from '../session/execute-action.ts'
+import { createIdentities, factsOf } from '../session/identities.ts'
+import { findRealPaths } from '../session/real-paths.ts'
+import { executeRequest } from '../wire/messages.ts'
+import { readMessage } from '../wire/schema.ts'
+
+export type Question = {
+  readonly argv: readonly string[]
+  /** Undefined: the first agent that is listed, or one that has the default capability set. */
+  readonly agent: string | undefined
+  readonly cwd: string | undefined
+  readonly terminal: boolean
+  readonly stdin: boolean
+}
+
+export type Answer = Described & { readonly code: string | null; readonly verdict: Verdict }
+
+/** A daemon with nothing to do, asked by nobody else. */
+const QUIET: Ledger = Object.freeze({
+  tarpitsFree: 1,
+  executionsFree: 1,
+  executionsOfCaller: 0,
+  sessionsFree: true,
+  sessionsOfCaller: 0,
+  queueFree: true,
+  challengesFree: true,
+  confirmationsFree: true,
+  deceptionsFree: true,
+  level: 'NORMAL',
+  ticks: 0,
+  tokens: 0,
+  toxic: [],
+})
+
+function identityOf(config: Config, name: string | undefined): Identity {
+  const identities = createIdentities(config.agents)
+  const asked = name ?? config.agents.find(({ role }) => role === 'agent')?.name
+  const caller = asked === undefined ? undefined : identities.find(asked)
+  if (caller !== undefined) return factsOf(caller, identities, undefined)
+  if (name !== undefined) {
+    const names = config.agents.map((agent) => agent.name)
+    const meant = nearest(name, names)
+    throw new SassError(
+      'USAGE',
+      `There is no agent of this name in the configuration: ${meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`}.`,
+    )
+  }
+  return {
+    kind: 'known',
+    name: 'agent',
+    role: 'agent',
+    capability: DEFAULT_CAPABILITY,
+    tier: 'T3',
+    tools: ['*'],
+    delegation: undefined,
+    instance: undefined,
+  }
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+/** @throws SassError for rules that cannot be used, an agent that is not listed, or a command that is no command */
+export async function explainCommand(
+  config: Config,
+  configPath: string | undefined,
+  question: Question,
+): Promise<Answer> {
+  const policy: Policy = await loadPolicy(await makePolicy(config, configPath), config)
+  const identity = identityOf(config, question.agent)
+  const set = identity.kind === 'known' ? policy.capabilities[identity.capability] : undefined
+  const [command = '', ...args] = question.argv
+  const request = readMessage(
+    executeRequest,
+    executeRequest.encode({
+      command,
+      args,
+      cwd: question.cwd,
+      stdin: question.stdin,
+      pty: question.terminal ? { rows: 24, cols: 80 } : undefined,
+    }),
+    'strict',
+  )
+  if (!request.ok)
+    throw new SassError('USAGE', `This is no command that could be sent: ${request.problems[0]?.problem ?? ''}.`)
+  const finder = createProgramFinder()
+  const planner = {
+    finder,
+    workspaceRoot: real(config.security.workspace_root),
+    base: { home: homedir(), user: userInfo().username },
+  }
+  const planned = makePlan(planner, request.value, question.argv, set?.allowed_env ?? [], policy.security.pins)
+  if (!planned.ok) throw new SassError('USAGE', `This is no command that could be sent: ${planned.problem}.`)
+  const action = executeAction(
+    planned.planned,
+    request.value,
+    '0'.repeat(32),
+    smallest(set?.timeout_seconds, config.quota.tool_timeout_seconds),
+    smallest(set?.output_bytes, config.quota.output_bytes),
+  )
+  const facts: Facts = {
+    cycle: 0,
+    source: {
+      transport: 'tls',
+      address: '127.0.0.1',
+      isLoopback: true,
+      isAllowed: true,
+      isPenalised: false,
+      isSuspect: false,
+      crowd: undefined,
+    },
+    transport: {
+      version: 'TLSv1.3',
+      suite: TLS_CIPHERS.split(':')[0] ?? '',
+      alpn: ALPN_PROTOCOL,
+      hasExporter: true,
+      frameProblem: undefined,
+    },
+    identity,
+    session: { id: '0'.repeat(32), state: 'live' },
+    request: {
+      method: 'ExecuteStream',
+      audience: 'anyone',
+      problems: '',
+      overExpanded: false,
+      challenge: 'none',
+      approvals: [],
+      task: undefined,
+    },
+    action,
+    realPaths: findRealPaths(policy.effective(action), finder),
+  }
+  const verdict = adjudicate(facts, policy, QUIET)
+  return { ...describeDecision(facts, verdict, policy), code: verdict.code ?? null, verdict }
+}

@@ -1,0 +1,47 @@
+/**
+ * What a command would be, exactly: the action that the decision is about and that the warrant is bound to. The daemon
+ * and `sass-edge policy explain` make it here, so that what is explained is what would be decided.
+ * Rules: docs/responses.md, section on warrants.
+ * @module
+ */
+import type { ExecuteAction } from '../defense/facts.ts'
+import type { Planned } from '../sandbox/plan.ts'
+import type { ExecuteRequest } from '../wire/messages.ts'
+
+/** The smallest of what the capability and the quota allow and the request asks for; undefined: no limit. */
+export function smallest(...limits: readonly (number | null | undefined)[]): number | undefined {
+  let least: number | undefined
+  for (const limit of limits)
+    if (limit !== null && limit !== undefined && (least === undefined || limit < least)) least = limit
+  return least
+}
+
+/** `id` is hexadecimal. Limits are what holds after all bounds; undefined: none. */
+export function executeAction(
+  { program, pin, plan }: Planned,
+  request: Pick<ExecuteRequest, 'env'>,
+  id: string,
+  timeout: number | undefined,
+  outputBytes: number | undefined,
+): ExecuteAction {
+  return {
+    kind: 'execute',
+    executionId: id,
+    argv: plan.argv,
+    executable:
+      program === undefined
+        ? null
+        : {
+            path: program.realPath,
+            device: program.device,
+            inode: program.inode,
+            sha256: pin?.sha256 ?? null,
+          },
+    cwd: plan.cwd,
+    environment: request.env === undefined ? [] : [...request.env].map(([name, value]) => `${name}=${value}`),
+    terminal: plan.terminal !== undefined,
+    stdin: plan.stdin === 'pipe',
+    timeoutSeconds: timeout ?? null,
+    outputBytes: outputBytes ?? null,
+  }
+}
