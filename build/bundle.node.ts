@@ -100,7 +100,9 @@ export async function build(sources: Sources, force = false): Promise<Built> {
     const packages = await bundleInto(staging, sources)
     copyFileSync(join(sources.root, sources.rulesFile), join(staging, basename(sources.rulesFile)))
     writeCompactRules(join(sources.root, sources.rulesFile), join(staging, COMPACT_NAME))
-    const names = globSync(['**/*.{mjs,d.ts}', basename(sources.rulesFile), COMPACT_NAME], { cwd: staging }).sort()
+    const names = globSync(['**/*.{mjs,d.ts}', basename(sources.rulesFile), COMPACT_NAME], {
+      cwd: staging,
+    }).sort()
     const files: Record<string, number> = {}
     for (const name of names) {
       const bytes = readFileSync(join(staging, name))

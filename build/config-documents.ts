@@ -50,7 +50,7 @@ function defaultText(field: Field): string {
     case 'map':
       return '`default` as in the file that ships'
     case 'path':
-      if (field.default === undefined) return ''
+      if (field.default === undefined) return 'required'
       return typeof field.default === 'object' && field.default !== null
         ? `\`${field.default.name}\` in state_directory`
         : code(field.default)
@@ -76,6 +76,8 @@ function rangeText(field: Field): string {
       return field.nullable === true ? 'path or null' : 'path'
     case 'list':
       return 'list'
+    case 'text':
+      return field.nullable === true ? 'text or null' : 'text'
     default:
       return field.kind
   }
@@ -127,8 +129,10 @@ the parser itself uses.
 - Keys that are absent have the default of the table. \`$schema\` may name the schema for an editor and does nothing else.
 - Key files hold 32 raw bytes: \`NAME.key\` (private, mode 0600, anything else is refused) and \`NAME.pub\`.
 - Combinations that are refused: two agents of one name or one key, an agent whose capability set does not exist, a
-  listen.address beyond loopback without acl.allow, an admin_socket over 107 bytes, one file as certificate and key,
-  tarpit.total_bytes below chunk_bytes, and rings that together need more than 1 GiB.
+  delegated_by that names nobody, leads back or over more than one step, or gives more than who delegates has, a
+  program pinned twice, a listen.address beyond loopback without acl.allow, an admin_socket over 107 bytes, one file as
+  certificate and key, penalties.max_seconds below min_seconds, tarpit.total_bytes below chunk_bytes, and rings that
+  together need more than 1 GiB.
 
 ## Lists: absent, empty, full
 

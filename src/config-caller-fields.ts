@@ -3,8 +3,9 @@
  * Missing lists deny and empty lists allow nothing (docs/responses.md); sources: the draft's sections 5.2 and 5.3.
  * @module
  */
-import type { ObjectField, PathField, TextField } from './config-field-kinds.ts'
+
 import { TIER_NAMES } from './base/tool-name.ts'
+import type { ObjectField, PathField, TextField } from './config-field-kinds.ts'
 import { AGENT_NAME_BYTES, CONFIG_LIST_ITEMS, PATH_BYTES, TIMEOUT_MAX_SECONDS } from './limits.ts'
 
 const GIB = 1_073_741_824

@@ -1,13 +1,15 @@
 /**
  * Combinations of a configuration that cannot work although each value alone is fine: names that point nowhere,
- * one key for two callers, a public address for nobody in particular, sizes that contradict each other.
+ * one key for two callers, delegates that could do more than whoever they act for, a public address for nobody in
+ * particular, sizes that contradict each other.
  * @module
  */
 import { isLoopback, parseIpAddress } from './base/ip-address.ts'
 import { ADMIN_NAME } from './base/name.ts'
 import { nearest } from './base/suggest.ts'
+import { ALL_TOOLS, TIERS, type Tool } from './base/tool-name.ts'
 import { utf8Length } from './base/utf8.ts'
-import type { Config, ConfigProblem } from './config.ts'
+import type { AgentConfig, Config, ConfigProblem } from './config.ts'
 import { CONFIG_PROBLEMS, RING_POOL_BYTES, SOCKET_PATH_BYTES } from './limits.ts'
 
 /** Draft 3.4: the port of a protocol that this one must not be mistaken for. */
@@ -57,13 +59,102 @@ function findAgentConflicts(config: Config): ConfigProblem[] {
   return problems
 }
 
+/** The tools that tier and list leave of each other. */
+function toolsOf({ tier, tools }: AgentConfig): readonly Tool[] {
+  return TIERS[tier].filter((tool) => tools.includes(ALL_TOOLS) || tools.includes(tool))
+}
+
+/** A delegate of `parent` that could do more than it. */
+function findWiderDelegate(agent: AgentConfig, parent: AgentConfig, path: string): ConfigProblem | undefined {
+  if (agent.role === 'operator') {
+    return {
+      path: `${path}.role`,
+      problem: `is operator while it acts for "${parent.name}", and nobody bounds what an operator sees`,
+      hint: 'make it an agent, or let it act for itself',
+    }
+  }
+  const granted = toolsOf(parent)
+  const more = toolsOf(agent).filter((tool) => !granted.includes(tool))
+  if (more.length === 0) return undefined
+  return {
+    path: `${path}.tools`,
+    problem: `and tier ${agent.tier} give ${more.join(', ')}, which "${parent.name}" does not have: no subset of what it may hand on`,
+    hint: granted.length === 0 ? 'nothing can be handed on' : `write ${JSON.stringify(granted)}`,
+  }
+}
+
+/** Delegates: of somebody who is listed, once and no further, and never more than whoever they act for. */
+function findDelegationConflicts({ agents }: Config): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  const byName = new Map(agents.map((agent) => [agent.name, agent]))
+  for (const [index, agent] of agents.entries()) {
+    if (problems.length >= CONFIG_PROBLEMS) break
+    const above = agent.delegated_by
+    if (above === null) continue
+    const path = `agents[${index}]`
+    const parent = byName.get(above)
+    if (parent === undefined) {
+      const meant = nearest(above, [...byName.keys()])
+      problems.push({
+        path: `${path}.delegated_by`,
+        problem: `names "${above}", which agents does not have`,
+        hint: meant === undefined ? 'name an agent of the list, or null' : `did you mean "${meant}"?`,
+      })
+    } else if (above === agent.name) {
+      problems.push({
+        path: `${path}.delegated_by`,
+        problem: 'names the agent itself',
+        hint: 'write null: then it acts for itself',
+      })
+    } else if (parent.delegated_by === agent.name) {
+      problems.push({
+        path: `${path}.delegated_by`,
+        problem: `names "${above}", which acts for "${agent.name}": a circle`,
+        hint: 'write null for the one who decides',
+      })
+    } else if (parent.delegated_by !== null) {
+      problems.push({
+        path: `${path}.delegated_by`,
+        problem: `names "${above}", which acts for "${parent.delegated_by}" itself, and work may be handed on only once`,
+        hint: `write "${parent.delegated_by}"`,
+      })
+    } else {
+      const wider = findWiderDelegate(agent, parent, path)
+      if (wider !== undefined) problems.push(wider)
+    }
+  }
+  return problems
+}
+
+function findPinConflicts({ security }: Config): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  const indexByPath = new Map<string, number>()
+  for (const [index, { path }] of security.executables.entries()) {
+    if (problems.length >= CONFIG_PROBLEMS) break
+    const same = indexByPath.get(path)
+    if (same === undefined) indexByPath.set(path, index)
+    else if (path !== '') {
+      problems.push({
+        path: `security.executables[${index}].path`,
+        problem: `is pinned by security.executables[${same}] already`,
+        hint: 'keep one of them: a program has one content',
+      })
+    }
+  }
+  return problems
+}
+
 /**
  * Every conflict of a configuration whose values are each valid (invalid ones were replaced by their defaults).
  * @param allowGiven whether the file itself holds acl.allow
  */
 export function findConflicts(config: Config, allowGiven: boolean): readonly ConfigProblem[] {
-  const problems = findAgentConflicts(config)
-  const { listen, tls, execution, session, defense } = config
+  const problems = [
+    ...findAgentConflicts(config),
+    ...findDelegationConflicts(config),
+    ...findPinConflicts(config),
+  ]
+  const { listen, tls, execution, session, defense, acl } = config
   const address = parseIpAddress(listen.address)
   if (address !== undefined && !isLoopback(address) && !allowGiven) {
     problems.push({
@@ -92,6 +183,13 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
       path: 'tls.key',
       problem: 'is the same file as tls.certificate',
       hint: 'keep the two apart',
+    })
+  }
+  if (acl.penalties.max_seconds < acl.penalties.min_seconds) {
+    problems.push({
+      path: 'acl.penalties.max_seconds',
+      problem: `is less than min_seconds (${acl.penalties.min_seconds})`,
+      hint: 'raise it or lower min_seconds',
     })
   }
   if (defense.tarpit.total_bytes < defense.tarpit.chunk_bytes) {

@@ -106,7 +106,10 @@ function checkTool(text: string): Fault | undefined {
 
 function checkDigest(text: string): Fault | undefined {
   if (DIGEST.test(text)) return undefined
-  return { problem: 'is not a SHA-256', hint: 'write its 64 lower-case hexadecimal digits, as sha256sum prints them' }
+  return {
+    problem: 'is not a SHA-256',
+    hint: 'write its 64 lower-case hexadecimal digits, as sha256sum prints them',
+  }
 }
 
 /** The draft's and the sources' own blocked commands are no programs alone: anything that can be seen. */
@@ -117,7 +120,10 @@ function checkBlocked(text: string): Fault | undefined {
 
 function checkRule(text: string): Fault | undefined {
   if (RULE.test(text)) return undefined
-  return { problem: 'is not the id of a rule', hint: 'write it as sass-edge policy lint prints it, like disk.overwrite' }
+  return {
+    problem: 'is not the id of a rule',
+    hint: 'write it as sass-edge policy lint prints it, like disk.overwrite',
+  }
 }
 
 /** Every format by its name in the field table. */

@@ -18,7 +18,7 @@ function describe(field: Field): string {
 
 function schemaOfObject(field: ObjectField): Schema {
   const required = Object.entries(field.fields)
-    .filter(([, inner]) => inner.kind === 'text' && inner.default === undefined)
+    .filter(([, inner]) => (inner.kind === 'text' || inner.kind === 'path') && inner.default === undefined)
     .map(([key]) => key)
   return {
     type: 'object',
@@ -67,7 +67,7 @@ function schemaOf(field: Field): Schema {
       const format: TextFormat = TEXT_FORMATS[field.format]
       return {
         description,
-        type: 'string',
+        type: field.nullable === true ? ['string', 'null'] : 'string',
         maxLength: field.maxBytes,
         ...(format.pattern === undefined ? {} : { pattern: format.pattern }),
         ...(field.default === undefined ? {} : { default: field.default }),

@@ -115,7 +115,11 @@ function readList(walk: Walk, field: ListField, value: unknown, path: string): r
 
 function readPath(walk: Walk, field: PathField, value: unknown, path: string): string | null {
   if (value === undefined || (value === null && field.nullable === true)) {
-    if (field.default === undefined || field.default === null) return null
+    if (field.default === undefined) {
+      report(walk, path, 'is required')
+      return ''
+    }
+    if (field.default === null) return null
     if (typeof field.default !== 'string') return resolvePath(walk.stateDirectory, field.default.name)
     return field.default
   }
@@ -141,12 +145,7 @@ function readPath(walk: Walk, field: PathField, value: unknown, path: string): s
   return absolute
 }
 
-function readText(
-  walk: Walk,
-  field: Field & { kind: 'text' },
-  value: unknown,
-  path: string,
-): string | null {
+function readText(walk: Walk, field: Field & { kind: 'text' }, value: unknown, path: string): string | null {
   if (value === undefined) {
     if (field.default === undefined) report(walk, path, 'is required')
     return field.default === undefined ? '' : field.default

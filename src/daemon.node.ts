@@ -5,13 +5,12 @@
  */
 import { realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { release, userInfo } from 'node:os'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type Journal, openJournal } from './audit/journal.node.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { verifyWith } from './base/ed25519.node.ts'
 import { errnoOf, errnoText } from './base/files.node.ts'
-import { encodeHex } from './base/hex.ts'
 import { createRing } from './base/ring.ts'
 import { hostSha256 } from './base/sha256.node.ts'
 import type { Config } from './config.ts'
@@ -25,7 +24,7 @@ import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
 import { ensureKeyFile } from './edge/key-file.node.ts'
-import { type LevelStore, openLevelStore } from './edge/level-store.node.ts'
+import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
 import { loadPolicy } from './edge/policy.node.ts'
@@ -33,7 +32,6 @@ import { createReload, type Reloadable, reloadableOf, warnAboutPatterns } from '
 import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
-import { programVersion } from './edge/version.node.ts'
 import { SassError } from './errors.ts'
 import {
   DRAIN_POLL_MS,
@@ -50,9 +48,11 @@ import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createSpawner } from './sandbox/spawner.node.ts'
 import { createChallengeRates } from './session/challenges.ts'
 import { createConfirmations } from './session/confirmations.ts'
-import { createExecutions, type Execution, type RingPair } from './session/executions.ts'
+import { createExecutions, type RingPair } from './session/executions.ts'
+import { exitEvent } from './session/exit-event.ts'
 import { createExplanations } from './session/explanations.ts'
-import { createLevels, type LevelStep } from './session/levels.ts'
+import { createLevelSteps } from './session/level-steps.ts'
+import { createLevels } from './session/levels.ts'
 import { createPeers, type Peers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
@@ -81,25 +81,6 @@ function makeRings(count: number, ringBytes: number): RingPair[] {
     stdout: createRing(new Uint8Array(ringBytes)),
     stderr: createRing(new Uint8Array(ringBytes)),
   }))
-}
-
-function exitEvent(execution: Execution): Record<string, string | number | boolean | null> {
-  const { exit } = execution
-  return {
-    execution: execution.id,
-    agent: execution.owner,
-    session: execution.sessionId,
-    warrant: execution.warrantId,
-    state: execution.state,
-    exit_code: exit?.kind === 'exited' ? exit.code : null,
-    signal: exit?.kind === 'signalled' ? exit.signal : null,
-    errno: execution.errno,
-    timed_out: execution.timedOut,
-    stdout_bytes: execution.outputBytes[0],
-    stderr_bytes: execution.outputBytes[1],
-    discarded_bytes: execution.discardedBytes,
-    duration_ms: Math.round(execution.endedAtMs - execution.startedAtMs),
-  }
 }
 
 /** What has happened has happened whatever can be written; the next decision finds a broken chain and refuses. */
@@ -184,28 +165,15 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
   const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
   const user = userInfo()
   const { tarpit, localhost } = config.defense
-  let incident = levelStore.state.incident
   let preparing: Promise<void> | undefined
   let confined: Promise<ConfinedSpawner | undefined> | undefined
 
-  function stepped(step: LevelStep): void {
-    record(audit, log, { type: 'level', ...step })
-    log.write(step.to === 'NORMAL' ? 'info' : 'warn', 'level', { ...step })
-    if (step.scope === 'session') return
-    if (step.to === 'CONTAIN') {
-      rooms.executions.endWhere(({ owner }) => owner === step.name)
-    } else if (step.to === 'HALT') {
-      rooms.executions.endAll('kill')
-      record(audit, log, { type: 'exit', reason: 'INTEGRITY_RISK', why: step.why, by: step.by })
-      incident = encodeHex(audit.head.hash)
-      log.write('error', 'halted', { incident, why: step.why })
-    } else if (step.scope === 'daemon') incident = undefined
-    try {
-      levelStore.save({ ...rooms.levels.kept(), incident })
-    } catch (cause) {
-      log.write('error', 'levels_not_kept', { reason: cause instanceof Error ? cause.message : 'unknown' })
-    }
-  }
+  const steps = createLevelSteps({
+    incident: levelStore.state.incident,
+    record: (event) => record(audit, log, event),
+    save: levelStore.save,
+    rooms: () => rooms,
+  })
 
   async function makeConfined(): Promise<ConfinedSpawner | undefined> {
     const { createConfinedSpawner } = await import('./sandbox/confined-spawner.node.ts')
@@ -252,7 +220,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
       timeoutMs: rooms.settings.confirmTimeoutMs,
       pendingPerSession: rooms.settings.confirmPending,
     })),
-    levels: createLevels(levelStore.state, clock.wallMs, stepped, config.defense.levels.automatic),
+    levels: createLevels(levelStore.state, clock.wallMs, steps.took, config.defense.levels.automatic),
     challengeRates: createChallengeRates(clock.monotonicMs()),
     penalties: createPenalties(reloadable.penaltySettings),
     explanations: createExplanations(() => rooms.policy, clock.wallMs),
@@ -276,19 +244,20 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     },
     reload: createReload(ground, () => rooms),
     prepare() {
-      preparing ??= loadPolicy(rooms.policy, config).then((policy) => {
-        rooms.policy = policy
-        rooms.isReady = true
-      })
+      preparing ??= loadPolicy(rooms.policy, config)
+        .then((policy) => {
+          // A reload in the meantime has put a newer one in place, whole.
+          if (!rooms.isReady) rooms.policy = policy
+          rooms.isReady = true
+        })
+        .finally(() => {
+          preparing = undefined
+        })
       return preparing
     },
     isReady: false,
-    acknowledge(named) {
-      if (incident === undefined || named !== incident) return false
-      incident = undefined
-      return true
-    },
-    incident: () => incident,
+    acknowledge: steps.acknowledge,
+    incident: () => steps.incident,
     viHolds: new Map(),
     responses: new Map(),
     cycles: { next: 1 },
@@ -340,18 +309,6 @@ export type StartOptions = {
   readonly ackIncident?: string
 }
 
-/** A daemon that halted does not start by itself: somebody must have looked into why. */
-function checkHalt(store: LevelStore, ackIncident: string | undefined): boolean {
-  const { incident } = store.state
-  if (incident === undefined) return false
-  if (ackIncident === incident) return true
-  throw new SassError(
-    'STATE_UNWRITABLE',
-    `The daemon has halted after an incident and does not start before somebody has looked into it: see the audit, then start it with --ack-incident ${incident}.`,
-    { incident },
-  )
-}
-
 /**
  * Starts the daemon of this process.
  * @throws SassError with one sentence and a remedy for whatever keeps it from starting
@@ -367,7 +324,7 @@ export async function startDaemon(
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
   const levelStore = openLevelStore(config.state_directory)
-  const isAcknowledged = checkHalt(levelStore, ackIncident)
+  const isAcknowledged = checkHalt(levelStore.state, ackIncident)
   const reloadable = await reloadableOf(config, configPath, clock.monotonicMs())
   await claimAdminSocket(config.listen.admin_socket)
   const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, {
@@ -380,7 +337,8 @@ export async function startDaemon(
   const spawner = await createSpawner({ launcherSource })
   const ground = { config, configPath, clock, log, audit, spawner, spareTime, levelStore, launcherSource }
   const rooms = createRooms(ground, reloadable)
-  if (isAcknowledged) rooms.levels.set('daemon', '', 'NORMAL', `Incident ${ackIncident} was acknowledged.`, 'start')
+  if (isAcknowledged)
+    rooms.levels.set('daemon', '', 'NORMAL', `Incident ${ackIncident} was acknowledged.`, 'start')
   const peers = createPeers(
     rooms,
     (address) => rooms.settings.isAllowed(address),

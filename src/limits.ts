@@ -80,8 +80,10 @@ export const CONFIRM_TIMEOUT_SECONDS = 60
 export const CONFIRM_PENDING = 3
 /** OpenStarry section 3: decisions of one task, before a human must say that it may go on. */
 export const TICKS_PER_TASK = 50
-/** responses.md 8: violations of one agent until it is contained, and how long they count. */
+/** responses.md 8: how often one agent may try the same that it may not until it is contained, and how long it counts. */
 export const VIOLATIONS_TO_CONTAIN = 3
+/** And how often it may try whatever it may not. */
+export const ANY_VIOLATIONS_TO_CONTAIN = 10
 export const VIOLATIONS_KEPT_MS = 24 * 3_600_000
 /** responses.md 8, "several": contained agents within that time, after which everybody is stopped. */
 export const CONTAINED_TO_HALT = 3
@@ -223,3 +225,5 @@ export const LISTED_ENTRIES = 128
 export const PINNED_FILE_BYTES = 1_073_741_824
 /** One file of rules: some thousand rules with their examples. */
 export const RULES_FILE_BYTES = 4_194_304
+/** What a request may hold that waits for a challenge, a turn or a human: with all places taken some 4 MiB. */
+export const PARKED_BYTES = 65_536

@@ -1,5 +1,6 @@
 /**
- * The names of tools and tiers, closed: what a configuration may write and what the decision knows.
+ * The names of tools and tiers, closed: what a configuration may write and what the decision knows. Tiers are sets,
+ * not ranks: T3 and T4 have each what the other has not.
  * @module
  */
 
@@ -22,6 +23,19 @@ export const ALL_TOOLS = '*'
 
 export const TIER_NAMES = Object.freeze(['T1', 'T2', 'T3', 'T4', 'T5'] as const)
 export type Tier = (typeof TIER_NAMES)[number]
+
+const T1: readonly Tool[] = Object.freeze(['Read', 'Glob', 'Grep'])
+const T2: readonly Tool[] = Object.freeze([...T1, 'Write', 'Edit', 'Bash'])
+const T3: readonly Tool[] = Object.freeze([...T2, 'WebSearch', 'WebFetch', 'Context7'])
+const T4: readonly Tool[] = Object.freeze([...T2, 'Memory-Keeper'])
+/** What each tier gives at most. */
+export const TIERS: Readonly<Record<Tier, readonly Tool[]>> = Object.freeze({
+  T1,
+  T2,
+  T3,
+  T4,
+  T5: Object.freeze([...T3, 'Memory-Keeper', 'Task'] as const),
+})
 
 export function isTool(text: string): text is Tool {
   return (TOOLS as readonly string[]).includes(text)

@@ -1,10 +1,12 @@
 /**
- * `sass-edge check`: would the daemon start? (Like `sshd -t`.) Every problem at once; exit 0 or 125.
+ * `sass-edge check`: would the daemon start, and do what its configuration says? (Like `sshd -t`.) Every problem at
+ * once; exit 0 or 125.
  * @module
  */
 import type { ConfigProblem } from '../config.ts'
 import { loadConfig, problemText } from '../edge/config-file.node.ts'
-import { checkMachine } from '../edge/preflight.node.ts'
+import { checkMachine, type Finding } from '../edge/preflight.node.ts'
+import { checkPolicy } from '../edge/preflight-policy.node.ts'
 import { asSassError } from '../errors.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
@@ -27,6 +29,11 @@ function reportInvalid(context: CommandContext, path: string, problems: readonly
   return EXIT.LOCAL
 }
 
+function findingText({ check, ok, detail, remedy }: Finding): string {
+  if (remedy === undefined) return `ok      ${check}: ${detail}`
+  return `${ok ? 'warning' : 'FAILED '} ${check}: ${detail}; ${remedy}`
+}
+
 export const command: Command = {
   name: 'check',
   summary: SUMMARIES.check,
@@ -47,19 +54,18 @@ export const command: Command = {
       if (problems === undefined) throw error
       return reportInvalid(context, path, problems)
     }
-    const findings = await checkMachine(loaded.config, Date.now())
+    const findings = [
+      ...(await checkMachine(loaded.config, Date.now())),
+      ...(await checkPolicy(loaded.config)),
+    ]
     const failed = findings.filter((finding) => !finding.ok)
-    const lines = findings.map((finding) =>
-      finding.ok
-        ? `ok      ${finding.check}: ${finding.detail}`
-        : `FAILED  ${finding.check}: ${finding.detail}; ${finding.remedy}`,
-    )
+    const lines = findings.map(findingText)
     if (failed.length === 0) {
       context.output.result({ ok: true, config: loaded.path, findings }, lines)
       return EXIT.OK
     }
     const count = failed.length === 1 ? 'One check' : `${failed.length} checks`
-    const reason = `${count} failed, so the daemon would not start with ${loaded.path}: do what is listed.`
+    const reason = `${count} failed, so the daemon would not start with ${loaded.path} or not do what it says: do what is listed.`
     context.output.result({ ok: false, config: loaded.path, reason, findings }, lines)
     context.output.warn(reason)
     return EXIT.LOCAL

@@ -44,6 +44,18 @@ function callerView(
     view['role'] = agent.role
     view['capability'] = agent.capability
     view['bounds'] = config.capabilities[agent.capability]
+    view['tier'] = agent.tier
+    view['tools'] = [...intersectTools(agent.tier, [agent.tools, ...(parent === undefined ? [] : [parent.tools])])]
+    view['acts_for'] =
+      parent === undefined
+        ? null
+        : {
+            agent: parent.name,
+            capability: parent.capability,
+            bounds: config.capabilities[parent.capability],
+            tier: parent.tier,
+            tools: [...toolsOf(parent)],
+          }
     view['security'] = config.security
     view['session'] = config.session
     view['deny_response'] = config.defense.deny_response

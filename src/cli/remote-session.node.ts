@@ -4,7 +4,8 @@
  * @module
  */
 import { constants } from 'node:os'
-import type { Client, OnWaiting, OutputSink, RunningExecution } from '../client/client.node.ts'
+import { encodeHex } from '../base/hex.ts'
+import type { Client, OnWaiting, OutputSink, RunningExecution, Waiting } from '../client/client.node.ts'
 import { asSassError, SassError } from '../errors.ts'
 import { TERM_TO_KILL_MS } from '../limits.ts'
 import type { Output } from './command.ts'
@@ -61,11 +62,21 @@ export function createRemoteSession(output: Output): RemoteSession {
   const stdout = createSink(1, broken)
   const stderr = createSink(2, broken)
   const waiting = createWaitingLine(output)
+  /** The device has said that the command waits before it begins. */
+  let isWaiting = false
   let stdoutBytes = 0
   let stderrBytes = 0
 
+  function onWaiting(what: Waiting): void {
+    isWaiting = what.kind !== 'challenge'
+    waiting.show(what)
+  }
+
   function begun(execution: RunningExecution): Promise<string> {
-    return execution.started.finally(waiting.clear)
+    return execution.started.finally(() => {
+      isWaiting = false
+      waiting.clear()
+    })
   }
 
   function take(source: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> {
@@ -90,7 +101,17 @@ export function createRemoteSession(output: Output): RemoteSession {
     readerGone = () => void endUnread(client, execution).then(() => leave?.(BROKEN_PIPE))
     if (stdout.isBroken || stderr.isBroken) readerGone()
     const stopInput = stdin ? feed(execution, isTerminal) : () => {}
-    const stopSignals = forwardSignals(client, execution, output, () => leave?.(EXIT.OUTCOME_UNKNOWN))
+    const withdraw = () => {
+      waiting.clear()
+      withdrawn(client, execution, output).then((code) => leave?.(code))
+    }
+    const stopSignals = forwardSignals(
+      client,
+      execution,
+      output,
+      () => leave?.(EXIT.OUTCOME_UNKNOWN),
+      () => (isWaiting ? withdraw : undefined),
+    )
     const stopResize = isTerminal ? forwardSize(execution) : () => {}
     try {
       const ended = await Promise.race([execution.exit, left])
@@ -134,7 +155,7 @@ export function createRemoteSession(output: Output): RemoteSession {
     }
   }
 
-  return { output: take, onWaiting: waiting.show, begun, follow }
+  return { output: take, onWaiting, begun, follow }
 }
 
 /**
@@ -153,6 +174,21 @@ async function endUnread(client: Client, execution: RunningExecution): Promise<v
   } catch {
     // It has ended in between, or the connection has, and the daemon with it.
   }
+}
+
+/** Takes back a command that waits. It may have begun in that very moment: the device knows, in the order of its answers. */
+async function withdrawn(client: Client, execution: RunningExecution, output: Output): Promise<number> {
+  execution.detach()
+  const hasBegun = await client.executions().then(
+    (list) => list.some(({ execution_id }) => encodeHex(execution_id) === execution.id),
+    () => true,
+  )
+  output.warn(
+    hasBegun
+      ? `The command may have begun and goes on without us; its id is ${execution.id}.`
+      : 'The command was taken back before it began; nothing was started.',
+  )
+  return hasBegun ? EXIT.OUTCOME_UNKNOWN : EXIT.NOT_STARTED
 }
 
 function encoded(bytes: Buffer): { text: string } | { base64: string } {
@@ -198,6 +234,7 @@ function forwardSignals(
   execution: RunningExecution,
   output: Output,
   leave: () => void,
+  whileWaiting: () => (() => void) | undefined,
 ): () => void {
   let interrupts = 0
   let patience: NodeJS.Timeout | undefined
@@ -207,6 +244,9 @@ function forwardSignals(
   }
   const stops = FORWARDED.map((name) => {
     const listener = () => {
+      // There is nothing yet that a signal could reach.
+      const withdraw = name === 'SIGINT' || ENDING.has(name) ? whileWaiting() : undefined
+      if (withdraw !== undefined) return withdraw()
       if (name === 'SIGINT' && ++interrupts >= INTERRUPTS_TO_LEAVE) return leaveBehind()
       // Whoever ends this process so does not want to wait for a command that takes no notice.
       if (ENDING.has(name)) patience ??= setTimeout(leaveBehind, TERM_TO_KILL_MS)

@@ -111,3 +111,19 @@ export function askHuman(facts: Facts, ledger: Ledger, code: Code, rule: string,
       }
   }
 }
+
+/** A refusal before a question, a question before a note; of equals the first. */
+export function strictestOf(findings: readonly (Finding | Note | undefined)[]): Finding | Note | undefined {
+  const rank = (finding: Finding | Note) =>
+    finding.outcome === 'VI_SWAP' ? 0 : finding.outcome === 'note' ? 2 : 1
+  let strictest: Finding | Note | undefined
+  for (const finding of findings) {
+    if (finding !== undefined && (strictest === undefined || rank(finding) < rank(strictest))) strictest = finding
+  }
+  return strictest
+}
+
+/** A value that the types say cannot be: the data is not what it should be, and the layer denies. */
+export function impossible(value: never): never {
+  throw new TypeError(`There is no case for ${String(value)}.`)
+}

@@ -5,25 +5,15 @@
  * Rules: docs/responses.md, section 1 (tool access).
  * @module
  */
-import { ALL_TOOLS, type Tier, type Tool } from '../base/tool-name.ts'
+import { isWithin } from '../base/lexical-path.ts'
+import { ALL_TOOLS, TIERS, type Tier, type Tool } from '../base/tool-name.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
+import { isShell } from './13policy/names.ts'
 
 export type { Tier, Tool } from '../base/tool-name.ts'
 
 /** Tools by name, or `*` for every one. */
 export type ToolList = readonly (Tool | typeof ALL_TOOLS)[]
-
-const T1: readonly Tool[] = Object.freeze(['Read', 'Glob', 'Grep'])
-const T2: readonly Tool[] = Object.freeze([...T1, 'Write', 'Edit', 'Bash'])
-const T3: readonly Tool[] = Object.freeze([...T2, 'WebSearch', 'WebFetch', 'Context7'])
-const T4: readonly Tool[] = Object.freeze([...T2, 'Memory-Keeper'])
-export const TIERS: Readonly<Record<Tier, readonly Tool[]>> = Object.freeze({
-  T1,
-  T2,
-  T3,
-  T4,
-  T5: Object.freeze([...T3, 'Memory-Keeper', 'Task'] as const),
-})
 
 /** What remains of the tier's tools by every one of the lists: each of them narrows, none widens. */
 export function intersectTools(tier: Tier, lists: readonly ToolList[]): ReadonlySet<Tool> {
@@ -43,7 +33,6 @@ const READERS = words(
 )
 const LISTERS = words('ls dir vdir find fd tree du df locate which whereis type')
 const SEARCHERS = words('grep egrep fgrep zgrep rg ag ack look')
-const EDITORS = words('sed patch ed ex')
 const WRITERS = words('tee touch mkdir cp mv install ln truncate rmdir')
 /** Programs whose business is another host. */
 export const NETWORK_PROGRAMS = words(
@@ -52,35 +41,87 @@ export const NETWORK_PROGRAMS = words(
 )
 const GIT_READERS = words('status log diff show blame shortlog describe rev-parse ls-files ls-tree cat-file grep')
 /** They run what they are given, and need what that needs. */
-const CARRIERS = words('env nice ionice nohup timeout time stdbuf setsid chrt taskset')
+const CARRIERS = words('env nice ionice nohup timeout time stdbuf setsid chrt taskset busybox toybox')
+
+/** Options with which a reader sets, writes or starts something. */
+const SETTERS: Readonly<Record<string, readonly string[]>> = Object.freeze({
+  date: ['-s', '--set'],
+  file: ['-C', '--compile'],
+  hostname: ['-F', '--file', '-b', '--boot'],
+  tree: ['-o', '-R'],
+  rg: ['--hostname-bin'],
+  git: ['-O', '--open-files-in-pager'],
+  install: ['--strip-program'],
+})
+/** On a terminal they take commands, and one of those runs a shell. `git` shows what is long with one of them. */
+const PAGERS = words('less more git')
+/** Variables that change how things are shown and never what runs; any other may name code. */
+const SHOWING_VARIABLES = words('LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR')
+const INTERPRETERS = words('python perl ruby node bun deno php lua awk tclsh wish expect guile emacs vim vi ed ex')
+/** Where the system keeps its programs. A file of the same name elsewhere is anybody's. */
+const SYSTEM_PLACES: readonly string[] = Object.freeze(['/usr', '/bin', '/sbin', '/nix/store'])
 
 function isAnyOf(set: ReadonlySet<string>, command: EffectiveCommand): boolean {
   return command.names.some((name) => set.has(name))
 }
 
-/** The tool that one effective command needs; undefined where it only carries another one. */
-function toolOf(command: EffectiveCommand, isCarrier: boolean): Tool | undefined {
-  if (isAnyOf(NETWORK_PROGRAMS, command)) return 'WebFetch'
-  if (command.opaque.length > 0 || command.calls.length > 0) return 'Bash'
-  if (isCarrier && isAnyOf(CARRIERS, command)) return undefined
-  const writes = command.paths.some(({ use }) => use === 'write')
-  if (isAnyOf(EDITORS, command)) return writes ? 'Edit' : 'Read'
-  if (isAnyOf(WRITERS, command)) return 'Write'
-  if (writes) return 'Bash'
+/** False where the name promises nothing: a file of somebody's own, a shell, or code that a variable brings along. */
+function isWhatItSays({ names, path, assignments }: EffectiveCommand): boolean {
+  const isInPlace = path === undefined || SYSTEM_PLACES.some((place) => isWithin(place, path))
+  return (
+    isInPlace &&
+    !isShell(names) &&
+    !names.some((name) => INTERPRETERS.has(name)) &&
+    assignments.every(({ name }) => SHOWING_VARIABLES.has(name) || name.startsWith('LC_'))
+  )
+}
+
+/** Long options are also known by their beginnings. */
+function isGiven(option: string, given: readonly string[]): boolean {
+  return given.some(
+    (one) => one === option || (one.length > 2 && one.startsWith('--') && option.startsWith(one)),
+  )
+}
+
+/** True where a reader does more than read. */
+function doesMore(command: EffectiveCommand): boolean {
+  const { names, options, operands, argv } = command
+  if (command.terminal && isAnyOf(PAGERS, command)) return true
+  if (names.some((name) => (SETTERS[name] ?? []).some((option) => isGiven(option, options)))) return true
+  if (names.includes('hostname') && operands.length > 0) return true
+  if (!names.includes('git')) return false
+  // What stands before the subcommand can set anything, the programs that git runs too; but for -C, a directory.
+  const before = argv.slice(1, Math.max(1, argv.indexOf(operands[0] ?? '')))
+  return before.some((word) => /^(?:-c|--config|--exec)/.test(word))
+}
+
+/** The tool that a reader, lister or searcher is; undefined: it is none of these. */
+function readingTool(command: EffectiveCommand): Tool | undefined {
+  if (doesMore(command)) return undefined
   if (isAnyOf(READERS, command)) return 'Read'
   if (isAnyOf(LISTERS, command)) return 'Glob'
   if (isAnyOf(SEARCHERS, command)) return 'Grep'
-  if (command.names.includes('git') && GIT_READERS.has(command.operands[0] ?? '')) return 'Read'
-  return 'Bash'
+  return command.names.includes('git') && GIT_READERS.has(command.operands[0] ?? '') ? 'Read' : undefined
+}
+
+/** The tools that one effective command needs; none where it only carries another one. */
+function toolsOf(command: EffectiveCommand, isCarrier: boolean): readonly Tool[] {
+  const isUnknown = command.opaque.length > 0 || command.calls.length > 0 || !isWhatItSays(command)
+  const writes = command.paths.some(({ use }) => use === 'write')
+  if (isAnyOf(NETWORK_PROGRAMS, command))
+    return ['WebFetch', ...(isUnknown ? (['Bash'] as const) : writes ? (['Write'] as const) : [])]
+  if (isUnknown) return ['Bash']
+  if (isCarrier && !writes && isAnyOf(CARRIERS, command)) return []
+  if (command.names.includes('sed')) return [writes ? 'Edit' : 'Read']
+  // What it changes may be named in what it reads.
+  if (command.names.includes('patch')) return ['Edit']
+  if (isAnyOf(WRITERS, command)) return [doesMore(command) ? 'Bash' : 'Write']
+  return [writes ? 'Bash' : (readingTool(command) ?? 'Bash')]
 }
 
 /** Every tool that the commands need. Nothing known needs `Bash`: whatever it is, it is no mere reading. */
 export function toolsNeeded({ commands }: Effective): ReadonlySet<Tool> {
-  const needed = new Set<Tool>()
-  for (const command of commands) {
-    const tool = toolOf(command, commands.length > 1)
-    if (tool !== undefined) needed.add(tool)
-  }
+  const needed = new Set(commands.flatMap((command) => toolsOf(command, commands.length > 1)))
   if (needed.size === 0) needed.add('Bash')
   return needed
 }

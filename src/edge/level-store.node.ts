@@ -68,3 +68,18 @@ export function openLevelStore(stateDirectory: string): LevelStore {
     },
   }
 }
+
+/**
+ * A daemon that halted does not start by itself: somebody must have looked into why. True: that was so, and whoever
+ * starts it now names what halted it.
+ * @throws SassError STATE_UNWRITABLE
+ */
+export function checkHalt({ incident }: LevelState, ackIncident: string | undefined): boolean {
+  if (incident === undefined) return false
+  if (ackIncident === incident) return true
+  throw new SassError(
+    'STATE_UNWRITABLE',
+    `The daemon has halted after an incident and does not start before somebody has looked into it: see the audit, then start it with --ack-incident ${incident}.`,
+    { incident },
+  )
+}

@@ -42,16 +42,41 @@ export async function broadPatterns(config: Config): Promise<readonly string[]> 
   )
 }
 
-/** A rule that is disabled and does not exist: it disables nothing, so it is a mistake. */
+/** Rules that are disabled and do not exist: they disable nothing, so each is a mistake. `hint` says what to do. */
+export function unknownRules(
+  disabled: readonly string[],
+  ids: readonly string[],
+): readonly { readonly id: string; readonly hint: string }[] {
+  const known = new Set(ids)
+  return disabled
+    .filter((id) => !known.has(id))
+    .map((id) => {
+      const meant = nearest(id, ids)
+      return { id, hint: meant === undefined ? 'see sass-edge policy lint' : `did you mean "${meant}"?` }
+    })
+}
+
 function refuseUnknown(disabled: readonly string[], ids: readonly string[]): void {
-  const unknown = disabled.find((id) => !ids.includes(id))
+  const [unknown] = unknownRules(disabled, ids)
   if (unknown === undefined) return
-  const meant = nearest(unknown, ids)
   throw new SassError(
     'CONFIG_INVALID',
-    `policy.disabled_rules names "${unknown}", which is no rule here: ${meant === undefined ? 'see sass-edge policy lint' : `did you mean "${meant}"?`}`,
+    `policy.disabled_rules names "${unknown.id}", which is no rule here: ${unknown.hint}.`.replace('?.', '?'),
     { path: 'policy.disabled_rules' },
   )
+}
+
+/** A pin on a symbolic link would never hold: a program is known by where it really lies. */
+function refusePinnedLinks(config: Config): void {
+  for (const { path } of config.security.executables) {
+    const target = real(path)
+    if (target === path) continue
+    throw new SassError(
+      'CONFIG_INVALID',
+      `security.executables pins ${path}, which is a link to ${target}, so the pin would never hold: write ${target}.`,
+      { path: 'security.executables' },
+    )
+  }
 }
 
 /** Before it is loaded nothing can be judged: the layers that ask are denied on error. */
@@ -65,7 +90,10 @@ const UNLOADED: Judge = Object.freeze({
 })
 
 function notLoaded(): never {
-  throw new SassError('INTERNAL', 'A command was to be judged before the rules were loaded; nothing was done.')
+  throw new SassError(
+    'INTERNAL',
+    'A command was to be judged before the rules were loaded; nothing was done.',
+  )
 }
 
 const HASH_READ_BYTES = 65_536
@@ -117,6 +145,7 @@ export async function makePolicy(config: Config, configPath: string | undefined)
       rules.map(({ id }) => id),
     )
   }
+  refusePinnedLinks(config)
   const broad = config.policy.broad_patterns === 'refuse' ? await broadPatterns(config) : []
   if (broad.length > 0) {
     throw new SassError(

@@ -24,9 +24,9 @@ import { asSassError } from '../errors.ts'
 import { CONNECTIONS_MAX, SOCKET_PATH_BYTES, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { CLIENT_CA_REMEDY, readClientCa } from './client-ca.node.ts'
 
-/** One thing that was looked at. `detail` is a clause; `remedy` says what to do where it is not ok. */
+/** One thing that was looked at. `detail` is a clause; `remedy` says what to do where it is not ok, or not what it seems. */
 export type Finding =
-  | { readonly check: string; readonly ok: true; readonly detail: string }
+  | { readonly check: string; readonly ok: true; readonly detail: string; readonly remedy?: string }
   | { readonly check: string; readonly ok: false; readonly detail: string; readonly remedy: string }
 
 /** Certificates and the audit of a machine that believes in an earlier year would be useless. */
@@ -37,11 +37,16 @@ const OWN_DESCRIPTORS = 64
 const DESCRIPTORS_PER_EXECUTION = 6
 const PROBE_TIMEOUT_MS = 1_000
 
-function pass(check: string, detail: string): Finding {
+export function pass(check: string, detail: string): Finding {
   return { check, ok: true, detail }
 }
 
-function fail(check: string, detail: string, remedy: string): Finding {
+/** Nothing that keeps the daemon from starting, and still worth a look. */
+export function warn(check: string, detail: string, remedy: string): Finding {
+  return { check, ok: true, detail, remedy }
+}
+
+export function fail(check: string, detail: string, remedy: string): Finding {
   return { check, ok: false, detail, remedy }
 }
 
@@ -129,18 +134,13 @@ function checkWritable(check: string, path: string): Finding {
   }
 }
 
+/** What is not there yet is made at the start. */
 function checkWorkspace(path: string): Finding {
   const check = 'security.workspace_root'
-  try {
-    if (statSync(path).isDirectory()) return pass(check, `${path} is there`)
-    return fail(check, `${path} is not a directory`, 'name a directory')
-  } catch (error) {
-    return fail(
-      check,
-      `${path} cannot be used, since ${errnoText(errnoOrThrow(error))}`,
-      `run mkdir -p ${path}`,
-    )
-  }
+  if (!existsSync(path)) return checkWritable(check, path)
+  return statSync(path).isDirectory()
+    ? pass(check, `${path} is there`)
+    : fail(check, `${path} is not a directory`, 'name a directory')
 }
 
 async function checkPort(config: Config): Promise<Finding> {

@@ -1,7 +1,8 @@
 /**
  * What of a configuration can be replaced while the daemon runs, made whole from it, and the reload itself: read,
  * checked and compiled first, then put in place in one turn. What is wrong leaves everything as it was, and says so.
- * Sessions are kept, but those of callers that are not listed any more, or with another key, end.
+ * Sessions are kept, but those of callers that are not listed any more, or with another key or role,
+ * end.
  * Rules: docs/operations.md (reload).
  * @module
  */
@@ -14,7 +15,12 @@ import { parseIpAddress } from '../base/ip-address.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import type { Config } from '../config.ts'
-import { createPenalties, PENALTY_SECONDS, PENALTY_SOURCES, type PenaltySettings } from '../defense/penalties.ts'
+import {
+  createPenalties,
+  PENALTY_SECONDS,
+  PENALTY_SOURCES,
+  type PenaltySettings,
+} from '../defense/penalties.ts'
 import { SassError } from '../errors.ts'
 import type { AuditSink, Clock, Log } from '../ports.ts'
 import { createIdentities } from '../session/identities.ts'
@@ -32,7 +38,11 @@ const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Objec
   ['listen', ({ listen }: Config) => listen],
   ['state_directory', ({ state_directory }: Config) => state_directory],
   ['tls', ({ tls }: Config) => tls],
-  ['session', ({ session }: Config) => session],
+  // What a session is made with; how many of them a caller has, and how often it is asked for a sign, change at once.
+  ['session.max_duration_seconds', ({ session }: Config) => session.max_duration_seconds],
+  ['session.max_sessions', ({ session }: Config) => session.max_sessions],
+  ['session.bind_ip', ({ session }: Config) => session.bind_ip],
+  ['session.ring_bytes', ({ session }: Config) => session.ring_bytes],
   ['execution', ({ execution }: Config) => execution],
   ['security.workspace_root', ({ security }: Config) => security.workspace_root],
   ['quota.queue', ({ quota }: Config) => quota.queue],
@@ -111,15 +121,18 @@ function sameValue(a: unknown, b: unknown): boolean {
   return canonicalize(a as Json) === canonicalize(b as Json)
 }
 
-/** Ends the sessions of callers that are listed no more, or with another key. */
+/** Ends the sessions of callers that are listed no more, with another key, or in another role. */
 function endStrangers(rooms: Rooms): void {
   for (const session of [...rooms.sessions.all()]) {
     const { caller } = session
     const listed = rooms.identities.find(caller.name)
-    if (caller.publicKey.length === 0 || listed !== undefined) {
-      const isSame = listed === undefined || sameValue([...listed.publicKey], [...caller.publicKey])
-      if (isSame) continue
-    }
+    // The admin socket's caller has no key: the kernel vouches for it, no list does.
+    if (caller.publicKey.length === 0) continue
+    const isSame =
+      listed !== undefined &&
+      listed.role === caller.role &&
+      sameValue([...listed.publicKey], [...caller.publicKey])
+    if (isSame) continue
     rooms.executions.endWhere(({ sessionId }) => sessionId === session.id)
     session.dismissHolder?.()
     rooms.sessions.apply(session, 'destroyed', rooms.clock.monotonicMs())
@@ -134,6 +147,8 @@ export async function warnAboutPatterns(config: Config, log: Log): Promise<void>
 export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Promise<ReloadResult> {
   const { config: started, configPath, log, audit } = ground
   let penalties = started.acl.penalties
+  /** One after the other: the file that was read last is the one that holds. */
+  let last: Promise<unknown> = Promise.resolve()
 
   async function load(): Promise<{ readonly config: Config; readonly made: Reloadable }> {
     if (configPath === undefined)
@@ -143,10 +158,19 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
       )
     const { config } = loadConfig(configPath)
     const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs)
-    return { config, made: { ...made, policy: await loadPolicy(made.policy, config) } }
+    const { ringBytes } = rooms().settings
+    return {
+      config,
+      made: {
+        ...made,
+        // The rings are made once: how long they are is not what the file says, but what they are.
+        settings: { ...made.settings, ringBytes },
+        policy: await loadPolicy(made.policy, config),
+      },
+    }
   }
 
-  return async () => {
+  async function reload(): Promise<ReloadResult> {
     let loaded: Awaited<ReturnType<typeof load>>
     try {
       loaded = await load()
@@ -157,13 +181,16 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
       return { ok: false, problem: `Nothing was changed, the old configuration holds. ${problem}` }
     }
     const { config, made } = loaded
-    const needsRestart = FIXED.filter(([, part]) => !sameValue(part(config), part(started))).map(([name]) => name)
+    const needsRestart = FIXED.filter(([, part]) => !sameValue(part(config), part(started))).map(
+      ([name]) => name,
+    )
     const { policyVersion } = made.settings
     // Recorded first: from here on decisions follow the new policy.
     audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion })
     const target = rooms()
     target.settings = made.settings
     target.policy = made.policy
+    target.isReady = true
     target.identities = made.identities
     if (!sameValue(penalties, config.acl.penalties)) {
       penalties = config.acl.penalties
@@ -174,5 +201,11 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     await warnAboutPatterns(config, log)
     log.write('info', 'reloaded', { policy: policyVersion, needs_restart: needsRestart.join(' ') })
     return { ok: true, policyVersion, needsRestart }
+  }
+
+  return () => {
+    const next = last.then(reload, reload)
+    last = next
+    return next
   }
 }

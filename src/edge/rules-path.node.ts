@@ -26,7 +26,9 @@ export const COMPACT_NAME = 'default-rules.compact.json'
 
 /** Of a bundle alone. */
 export function compactRulesPath(): string | undefined {
-  return typeof VERSION === 'string' ? fileURLToPath(new URL(`./${COMPACT_NAME}`, import.meta.url)) : undefined
+  return typeof VERSION === 'string'
+    ? fileURLToPath(new URL(`./${COMPACT_NAME}`, import.meta.url))
+    : undefined
 }
 
 /** The rules that ship: beside the program where it is a bundle, in the repository where it is not. */
@@ -37,11 +39,12 @@ export function shippedRulesPath(): string {
 
 function loadFailed(path: string, since: string, errno: string | undefined, cause?: unknown): SassError {
   const remedy = 'correct that, or name another file'
-  const sentence = `The rules in ${path} cannot be read, since ${since}: ${remedy}.`
+  const problem = `cannot be read, since ${since}`
+  const sentence = `The rules in ${path} ${problem}: ${remedy}.`
   return new SassError(
     'CONFIG_LOAD_FAILED',
     sentence,
-    errno === undefined ? { path } : { path, errno },
+    errno === undefined ? { path, problem } : { path, errno, problem },
     cause,
   )
 }

@@ -12,7 +12,12 @@ import { SassError } from '../errors.ts'
 import { PINNED_FILE_BYTES } from '../limits.ts'
 import type { Spawner, SpawnPlan } from '../ports.ts'
 
-type Identity = { readonly device: string; readonly inode: string; readonly size: string; readonly changedNs: string }
+type Identity = {
+  readonly device: string
+  readonly inode: string
+  readonly size: string
+  readonly changedNs: string
+}
 export type PinnedFile = Identity & { readonly sha256: string }
 
 const READ_BYTES = 1_048_576
@@ -107,17 +112,20 @@ export function withPins(spawner: Spawner): Spawner {
         const now = identify(descriptor)
         if (now === undefined || !isSame(now, pinned)) throw changed(plan.file)
         const file = isScript(descriptor) ? plan.file : `/proc/self/fd/${descriptor}`
-        return spawner.spawn({ ...plan, file }, {
-          ...events,
-          spawned(pid) {
-            close()
-            events.spawned(pid)
+        return spawner.spawn(
+          { ...plan, file },
+          {
+            ...events,
+            spawned(pid) {
+              close()
+              events.spawned(pid)
+            },
+            failed(errno) {
+              close()
+              events.failed(errno)
+            },
           },
-          failed(errno) {
-            close()
-            events.failed(errno)
-          },
-        })
+        )
       } catch (cause) {
         close()
         throw cause

@@ -182,6 +182,7 @@ export function createAttachment(
     ringOf(STDOUT)?.copyOut(sent[STDOUT], stdout)
     ringOf(STDERR)?.copyOut(sent[STDERR], stderr)
     isGone = true
+    if (peer.session !== undefined) peer.session.deliveredBytes += stdoutBytes + stderrBytes
     const truncated = execution.discardedBytes > 0
     const response: ReadonlyMap<number, CborValue> = executeResponse.encode({
       ...exitFields(),

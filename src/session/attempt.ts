@@ -12,6 +12,8 @@ import type { Action, Approval, Facts, Identity, RequestFacts } from '../defense
 import type { Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { CODES } from '../errors.ts'
+import { PARKED_BYTES } from '../limits.ts'
+import { createStdinQueue } from '../sandbox/stdin-queue.ts'
 import { SYSTEM } from '../wire/frame.ts'
 import { type StdinChunk, streamResponse } from '../wire/messages.ts'
 import { describeProblems } from '../wire/schema.ts'
@@ -25,7 +27,10 @@ export type Aim = {
   /** Digest of the declared goal. */
   readonly task?: string | undefined
   readonly identity?: Identity
-  readonly realPaths?: Facts['realPaths']
+  /** Looked up at each decision: a link may lead elsewhere when its turn has come. */
+  readonly realPaths?: () => Facts['realPaths']
+  /** Bytes that would be kept while it waits; a request that weighs too much is refused instead. */
+  readonly weight?: number
   /** What a human judges by, beside the action. */
   readonly shown?: () => Json
   readonly go: (warrant: Warrant) => void
@@ -62,14 +67,18 @@ type Parked = StreamUser & {
 }
 
 function park(streamId: number, left: () => void): Parked {
-  const kept: { readonly value: StdinChunk; readonly dataBytes: number }[] = []
+  const kept = createStdinQueue()
+  /** Only the last size counts: they cost no credit, and a caller may send as many as it likes. */
+  let resize: StdinChunk['resize']
   let hasEnded = false
   return {
     streamId,
-    message(value, dataBytes) {
-      const { data, resize } = value as StdinChunk
+    waits: true,
+    message(value) {
+      const chunk = value as StdinChunk
+      resize = chunk.resize ?? resize
       // Borrowed bytes: they are gone when this returns.
-      kept.push({ value: { data: data?.slice(), resize }, dataBytes })
+      if (chunk.data !== undefined) kept.push(chunk.data.slice())
     },
     ended() {
       hasEnded = true
@@ -78,7 +87,11 @@ function park(streamId: number, left: () => void): Parked {
     stdinDrained() {},
     leave: left,
     replay(user) {
-      for (const { value, dataBytes } of kept.splice(0)) user.message(value, dataBytes)
+      if (resize !== undefined) user.message({ resize }, 0)
+      for (let data = kept.peek(); data !== undefined; data = kept.peek()) {
+        user.message({ data }, data.length)
+        kept.consume(data.length)
+      }
       if (hasEnded) user.ended()
     },
   }
@@ -119,6 +132,7 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
   const { rooms, connection } = peer
   let challenge: RequestFacts['challenge'] = 'none'
   let approvals: readonly Approval[] = []
+  const isHeavy = (aim.weight ?? 0) > PARKED_BYTES
   let parked: Parked | undefined
   /** Takes it out of what it waits in. */
   let withdraw = () => {}
@@ -148,17 +162,30 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
     )
   }
 
-  function refuse(verdict: Verdict): void {
+  /** Whoever has the stream then is given what the caller has typed: what runs, or a screen. */
+  function handOver(step: () => void): void {
     release()
-    peer.refuse(verdict, call)
+    step()
+    const user = parked === undefined ? undefined : peer.user(call.streamId)
+    if (user !== undefined) parked?.replay(user)
+  }
+
+  function refuse(verdict: Verdict): void {
+    handOver(() => peer.refuse(verdict, call))
   }
 
   function go(warrant: Warrant): void {
-    const before = parked
+    handOver(() => aim.go(warrant))
+  }
+
+  /** What waits must cost the same whatever it carries: the draft's O(1) of R2 and R3. */
+  function refuseHeavy(verdict: Verdict): void {
     release()
-    aim.go(warrant)
-    const user = before === undefined ? undefined : peer.user(call.streamId)
-    if (user !== undefined) before?.replay(user)
+    connection.fail(
+      call.streamId,
+      verdict.code === 'CHALLENGE_RATE_LIMIT' ? verdict.code : 'RESPONSE_THROTTLED',
+      `The request would have to wait, and holds more than the ${PARKED_BYTES} bytes that may; send it again later, or in smaller parts.`,
+    )
   }
 
   function waitForTurn(): void {
@@ -188,7 +215,13 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
     holdStream()
     withdraw = () => {
       asked.withdraw()
-      record(peer, 'withdrawn', asked.pending, '')
+      // It has happened, whatever can be written: the rest of the connection must be given back all the same.
+      try {
+        record(peer, 'withdrawn', asked.pending, '')
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : 'unknown'
+        rooms.log.write('error', 'audit_failed', { reason })
+      }
     }
     record(peer, 'asked', asked.pending, '')
     tell(1, AWAITING)
@@ -222,6 +255,8 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
 
   /** What comes from a timer, a queue or another connection has nobody above it who would end this one. */
   function guarded(step: () => void): void {
+    // Its stream was given up while it waited: it is nobody's any more.
+    if (parked !== undefined && peer.user(call.streamId) !== parked) return
     try {
       step()
     } catch (cause) {
@@ -231,19 +266,22 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
 
   function decideAgain(): void {
     withdraw = () => {}
+    // A session that has expired again while its request waited must be renewed again.
+    const isStale = challenge === 'passed' && peer.session?.state === 'EXPIRED'
     const verdict = peer.decide(
-      requestFacts(call, aim, { challenge, approvals }),
+      requestFacts(call, aim, { challenge: isStale ? 'none' : challenge, approvals }),
       aim.action,
       aim.identity,
-      aim.realPaths,
+      aim.realPaths?.(),
     )
     if (verdict.kind === 'mistake') return refuse(verdict)
     switch (verdict.response) {
       case 'EXECUTE':
         return go(verdict.warrant)
       case 'CHALLENGE':
-        return waitForChallenge(verdict)
+        return isHeavy ? refuseHeavy(verdict) : waitForChallenge(verdict)
       case 'THROTTLE':
+        if (isHeavy && verdict.awaits !== undefined) return refuseHeavy(verdict)
         if (verdict.awaits === 'slot') return waitForTurn()
         return verdict.awaits === 'operator' ? waitForHuman(verdict) : refuse(verdict)
       default:

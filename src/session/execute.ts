@@ -103,7 +103,8 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
   attempt(peer, call, {
     action,
     task: goal === undefined ? undefined : encodeHex(sha256(encodeUtf8(goal))),
-    realPaths: findRealPaths(rooms.policy.effective(action), rooms.planner.finder),
+    realPaths: () => findRealPaths(rooms.policy.effective(action), rooms.planner.finder),
+    weight: args.argv.reduce((sum, word) => sum + word.length, 0),
     shown: () => ({ goal: goal ?? null }),
     go: (warrant) => start(peer, call, { request, idBytes, planned: result.planned, timeout, action }, warrant),
   })

@@ -18,22 +18,31 @@ export type Explanations = {
 
 type Kept = { readonly facts: Facts; readonly verdict: Verdict; readonly atMs: number }
 
-/** Facts are small but for the arguments of a command; a decision with more than this is put into words at once. */
+/** Facts are small but for what a command carries; a decision with more than this is put into words at once. */
 const SMALL_CHARS = 1_024
+
+function charsOf({ action, realPaths }: Facts): number {
+  const lists: (readonly string[])[] = [realPaths.map(({ real }) => real)]
+  if (action?.kind === 'execute') lists.push(action.argv, action.environment, [action.cwd])
+  return lists.flat().reduce((sum, word) => sum + word.length, 0)
+}
+
+/** Text that was cut out of a longer one keeps that in memory; this is what lets go of it. */
+function detached(described: Described): Described {
+  return JSON.parse(JSON.stringify(described)) as Described
+}
 
 export function createExplanations(policy: () => Policy, wallMs: () => number): Explanations {
   const kept = new Map<number, Kept | KeptExplanation>()
   return {
     keep(sequence, facts, verdict) {
-      const { action } = facts
-      const chars = action?.kind === 'execute' ? action.argv.reduce((sum, word) => sum + word.length, 0) : 0
       const entry = { facts, verdict, atMs: wallMs() }
       // Words cost time, and hardly any decision is ever asked about.
       kept.set(
         sequence,
-        chars <= SMALL_CHARS
+        charsOf(facts) <= SMALL_CHARS
           ? entry
-          : { ...describeDecision(facts, verdict, policy()), sequence, atMs: entry.atMs },
+          : { ...detached(describeDecision(facts, verdict, policy())), sequence, atMs: entry.atMs },
       )
       if (kept.size > EXPLAINED_DECISIONS) {
         const [oldest] = kept.keys()

@@ -7,7 +7,7 @@
  */
 import { type Level, stricter } from '../defense/level.ts'
 import type { Incident } from '../defense/verdict.ts'
-import { CONTAINED_TO_HALT, VIOLATIONS_KEPT_MS, VIOLATIONS_TO_CONTAIN } from '../limits.ts'
+import { ANY_VIOLATIONS_TO_CONTAIN, CONTAINED_TO_HALT, VIOLATIONS_KEPT_MS, VIOLATIONS_TO_CONTAIN } from '../limits.ts'
 
 export type LevelScope = 'daemon' | 'agent' | 'session'
 
@@ -31,13 +31,17 @@ export type LevelStep = {
   readonly by: string
 }
 
+/** `what` is what was tried: layer, rule and program. */
+export type Offender = { readonly agent: string; readonly sessionId: string; readonly what: string }
+
 export type KeptLevels = { readonly entries: readonly LevelEntry[] }
 
 export type Levels = {
   /** The strictest that holds for a request. `actsFor`: whoever is above the agent; their containment is its own. */
   of(agent: string, sessionId: string, actsFor: readonly string[]): Level
   readonly daemon: Level
-  incident(incident: Incident, who: { agent: string; sessionId: string }, why: string, nowMs: number): void
+  /** `what` names the violation: the same one counts as the same. */
+  incident(incident: Incident, who: Offender, why: string, nowMs: number): void
   /** An integrity failure: the record cannot be written, or is not what it was. */
   integrityFailed(to: 'RESTRICT' | 'HALT', why: string): void
   set(scope: LevelScope, name: string, level: Level, why: string, by: string): void
@@ -66,8 +70,8 @@ export function createLevels(
   const entries = new Map<string, LevelEntry>(
     kept.entries.map((entry) => [`${entry.scope}/${entry.name}`, entry]),
   )
-  /** When each agent violated, monotonic; at most as many as lead to containment. */
-  const violations = new Map<string, number[]>()
+  /** What each agent violated and when, monotonic; at most as many as lead to containment. */
+  const violations = new Map<string, { readonly what: string; readonly atMs: number }[]>()
   let containedAt: { readonly agent: string; readonly atMs: number }[] = []
 
   function levelOf(key: string): Level {
@@ -97,11 +101,15 @@ export function createLevels(
       raise('daemon', '', 'HALT', `${containedAt.length} agents had to be contained within a day.`)
   }
 
-  function countViolation(agent: string, why: string, nowMs: number): void {
-    const recent = (violations.get(agent) ?? []).filter((atMs) => nowMs - atMs < VIOLATIONS_KEPT_MS)
-    recent.push(nowMs)
-    violations.set(agent, recent.slice(-VIOLATIONS_TO_CONTAIN))
-    if (recent.length >= VIOLATIONS_TO_CONTAIN)
+  /** The same one three times, or whatever ten times: both are no mistake any more. */
+  function countViolation(agent: string, what: string, why: string, nowMs: number): void {
+    const recent = (violations.get(agent) ?? []).filter(({ atMs }) => nowMs - atMs < VIOLATIONS_KEPT_MS)
+    recent.push({ what, atMs: nowMs })
+    violations.set(agent, recent.slice(-ANY_VIOLATIONS_TO_CONTAIN))
+    const same = recent.filter((violation) => violation.what === what).length
+    if (same >= VIOLATIONS_TO_CONTAIN)
+      contain(agent, `The same violation ${same} times within a day: ${why}`, nowMs)
+    else if (recent.length >= ANY_VIOLATIONS_TO_CONTAIN)
       contain(agent, `${recent.length} violations within a day, the last one: ${why}`, nowMs)
   }
 
@@ -114,14 +122,14 @@ export function createLevels(
     get daemon() {
       return levelOf(DAEMON)
     },
-    incident(incident, { agent, sessionId }, why, nowMs) {
+    incident(incident, { agent, sessionId, what }, why, nowMs) {
       if (!isAutomatic) return
       if (incident !== 'violation') {
         const { scope, level } = RAISES[incident]
         if (level === 'CONTAIN') contain(agent, why, nowMs)
         else raise(scope, sessionId, level, why)
       }
-      countViolation(agent, why, nowMs)
+      countViolation(agent, what, why, nowMs)
     },
     integrityFailed: (to, why) => raise('daemon', '', to, why),
     set(scope, name, level, why, by) {

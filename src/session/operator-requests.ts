@@ -5,8 +5,9 @@
  * @module
  */
 import { decodeHex, encodeHex } from '../base/hex.ts'
+import { utf8Length } from '../base/utf8.ts'
 import type { Action } from '../defense/facts.ts'
-import { isLevel } from '../defense/level.ts'
+import { isLevel, LEVELS } from '../defense/level.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../limits.ts'
 import * as m from '../wire/messages.ts'
@@ -17,12 +18,25 @@ import type { Call, Peer } from './peer.ts'
 
 type Handler = (peer: Peer, call: Call) => void
 
-const TEXT_CHARS = 1_000
+/** A little less than what a sentence of a message holds. */
+const TEXT_BYTES = 1_000
+/** So many of them fit one frame with the rest of their entries. */
+const LEVEL_WHY_BYTES = 256
+const EFFECTIVE_BYTES = 240
+const ELLIPSIS = '…'
 const SCOPES: readonly string[] = Object.freeze(['daemon', 'agent', 'session'])
 
-/** Cut to what a message holds, without half a character at the end. */
-function sentence(text: string, chars = TEXT_CHARS): string {
-  return text.length <= chars ? text : `${text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, '')}…`
+/** Cut to the bytes of UTF-8 that a message holds, at the end of a character. */
+function sentence(text: string, limitBytes = TEXT_BYTES): string {
+  if (utf8Length(text) <= limitBytes) return text
+  let bytes = utf8Length(ELLIPSIS)
+  let end = 0
+  for (const character of text) {
+    bytes += utf8Length(character)
+    if (bytes > limitBytes) break
+    end += character.length
+  }
+  return `${text.slice(0, end)}${ELLIPSIS}`
 }
 
 function reading(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
@@ -102,17 +116,29 @@ const answerConfirmation = changing<m.ConfirmationAnswer>(
 )
 
 function showLevels({ rooms }: Peer): ReturnType<typeof m.empty.encode> {
-  const entries = rooms.levels.list().slice(0, LISTED_ENTRIES)
+  const entries = rooms.levels
+    .list()
+    .toSorted((a, b) => LEVELS.indexOf(b.level) - LEVELS.indexOf(a.level) || b.sinceMs - a.sinceMs)
+    .slice(0, LISTED_ENTRIES)
   return m.levelList.encode({
     entries: entries.map(({ scope, name, level, why, sinceMs }) => ({
       scope,
       name,
       level,
-      why: sentence(why),
+      why: sentence(why, LEVEL_WHY_BYTES),
       since: Math.floor(sinceMs / 1_000),
     })),
     incident: rooms.incident(),
   })
+}
+
+/** What nobody has cannot be raised: it would never end. What is left of somebody who is gone can be lowered. */
+function isThere({ rooms }: Peer, scope: string, name: string): boolean {
+  if (scope === 'daemon') return true
+  if (rooms.levels.list().some((entry) => entry.scope === scope && entry.name === name)) return true
+  if (scope === 'agent') return rooms.identities.find(name) !== undefined
+  for (const { id } of rooms.sessions.all()) if (id === name) return true
+  return false
 }
 
 const setLevel = changing<m.LevelChange>(
@@ -127,8 +153,10 @@ const setLevel = changing<m.LevelChange>(
     if (!isLevel(level)) return 'level is not one of the levels'
     return (scope === 'daemon') === (name === '') ? '' : 'name is for an agent or a session, and needed there'
   },
-  ({ rooms, caller }, _call, { scope, name, level, why, incident }) => {
+  (peer, _call, { scope, name, level, why, incident }) => {
+    const { rooms, caller } = peer
     if (!isLevel(level)) return { success: false, message: 'There is no such level.' }
+    if (!isThere(peer, scope, name)) return { success: false, message: `There is no ${scope} of that name.` }
     const isHalted = rooms.levels.daemon === 'HALT'
     if (scope === 'daemon' && isHalted && level !== 'HALT' && !rooms.acknowledge(incident ?? ''))
       return {
@@ -181,7 +209,7 @@ const explain: Handler = (peer, call) =>
         call.streamId,
         m.explanation.encode({
           seq,
-          asked: sentence(found.asked, 512),
+          asked: sentence(found.asked),
           response: found.response,
           layer: found.layer,
           rule: found.rule,
@@ -190,7 +218,7 @@ const explain: Handler = (peer, call) =>
           agent_name: found.agent,
           source: found.source,
           at: Math.floor(found.atMs / 1_000),
-          effective: found.effective.map((line) => sentence(line, 80)),
+          effective: found.effective.map((line) => sentence(line, EFFECTIVE_BYTES)),
           severity: found.severity,
         }),
       )

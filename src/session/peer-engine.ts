@@ -9,7 +9,6 @@ import type {
   Facts,
   Identity,
   RequestFacts,
-  SessionFacts,
   Source,
   TransportFacts,
 } from '../defense/facts.ts'
@@ -21,21 +20,21 @@ import {
   END_LINGER_MS,
   OPERATOR_METHODS_FROM,
   OPERATOR_METHODS_TO,
-  OUTPUT_BUFFERS_PER_CONNECTION,
 } from '../limits.ts'
 import type { Transport } from '../ports.ts'
 import { type ConnectionEvent, createConnection } from '../wire/connection.ts'
 import { describeProblems } from '../wire/schema.ts'
 import { NO_CIRCUMSTANCES } from './attempt.ts'
+import { createBufferShare } from './buffer-share.ts'
 import { type ChallengeOutcome, createChallenges } from './challenges.ts'
 import type { Place } from './gate.ts'
 import { type Caller, factsOf } from './identities.ts'
 import { createIntake } from './intake.ts'
 import { createKeepalive } from './keepalive.ts'
-import { type Call, type Peer, type PeerHandle, SESSION_FACTS, type StreamUser } from './peer.ts'
+import type { Call, Peer, PeerHandle, StreamUser } from './peer.ts'
 import { handle } from './requests.ts'
 import { decide, nextCycle, type Rooms } from './rooms.ts'
-import type { Session } from './sessions.ts'
+import { createSessionHold } from './session-hold.ts'
 import { holdViScreen } from './vi-swap.ts'
 
 /** A peer past its handshake. `place` is its place among those that have not authenticated; `gone` is told once. */
@@ -58,11 +57,10 @@ export function createPeer(
     frameProblem: undefined,
   }
   let caller: Caller | undefined
-  let session: Session | undefined
-  let buffersHeld = 0
-  let wantsBuffer: Set<() => void> = new Set()
+  const hold = createSessionHold(rooms, drop)
   let isOver = false
   let tarpit: { release(): void } | undefined
+  const buffers = createBufferShare(rooms.buffers, transport)
   const keepalive = createKeepalive(rooms.settings.keepaliveMs, rooms.clock.monotonicMs())
   const challenges = createChallenges(
     transport,
@@ -83,18 +81,15 @@ export function createPeer(
     }
   })
 
-  function identityNow(): Identity {
-    if (caller === undefined) return { kind: 'none', dismissed: 'no' }
-    // By name: a reload may have changed what the caller may.
-    return factsOf(rooms.identities.find(caller.name) ?? caller, rooms.identities, session?.instance)
+  /** By name: a reload may have changed what the caller may. */
+  function callerNow(): Caller | undefined {
+    return caller === undefined ? undefined : (rooms.identities.find(caller.name) ?? caller)
   }
 
-  function sessionNow(): SessionFacts | undefined {
-    if (session === undefined) return undefined
-    return {
-      id: session.id,
-      state: SESSION_FACTS[session.state],
-    }
+  function identityNow(): Identity {
+    const now = callerNow()
+    if (now === undefined) return { kind: 'none', dismissed: 'no' }
+    return factsOf(now, rooms.identities, hold.session?.instance)
   }
 
   function factsFor(
@@ -109,7 +104,7 @@ export function createPeer(
       source,
       transport: frameProblem === undefined ? transportFacts : { ...transportFacts, frameProblem },
       identity,
-      session: sessionNow(),
+      session: hold.facts(),
       request,
       action,
       realPaths,
@@ -124,32 +119,16 @@ export function createPeer(
     intake.stop()
     challenges.end()
     connection.kill()
-    for (const user of [...users.values()]) user.leave()
+    buffers.end()
+    const leaving = [...users.values()]
+    // First: what one of them gives back may be the turn of another one, which must find that it is too late.
     users.clear()
-    wantsBuffer.clear()
-  }
-
-  /** Gives the session's place away, unless another connection has it by now. */
-  function letGoOfSession(): void {
-    if (session === undefined || session.dismissHolder !== drop) return
-    session.isHeld = false
-    session.dismissHolder = undefined
-    session.lastSeenMs = rooms.clock.monotonicMs()
-    if (destroysSession && session.running === 0)
-      rooms.sessions.apply(session, 'destroyed', session.lastSeenMs)
-  }
-
-  function endSession(): void {
-    const held = session
-    letGoOfSession()
-    if (held === undefined || held.state === 'DESTROYED') return
-    rooms.executions.endWhere(({ sessionId }) => sessionId === held.id)
-    rooms.sessions.apply(held, 'destroyed', rooms.clock.monotonicMs())
+    for (const user of leaving) user.leave()
   }
 
   function drop(): void {
     over()
-    letGoOfSession()
+    hold.letGo(destroysSession)
     transport.reset()
   }
 
@@ -165,14 +144,12 @@ export function createPeer(
       challenge: outcome,
       task: undefined,
     }
-    refuse(peer.decide(request, undefined), undefined)
-  }
-
-  function proven(): void {
-    if (session === undefined) return
-    const now = rooms.clock.monotonicMs()
-    if (session.state === 'CREATED') rooms.sessions.apply(session, 'authenticated', now)
-    else rooms.sessions.renew(session, now)
+    // A timer has nobody above it.
+    try {
+      refuse(peer.decide(request, undefined), undefined)
+    } catch (cause) {
+      fail(cause)
+    }
   }
 
   /**
@@ -181,7 +158,7 @@ export function createPeer(
    */
   function finish(): void {
     endedAtMs = rooms.clock.monotonicMs()
-    if (transport.waitingBytes === 0) letGoOfSession()
+    if (transport.waitingBytes === 0) hold.letGo(destroysSession)
     transport.end()
   }
 
@@ -211,14 +188,14 @@ export function createPeer(
       case 'VI_SWAP':
         if (call === undefined) return drop()
         // An operator learns why; an agent only in a lab that asked for it.
-        if (caller?.role === 'operator' || rooms.settings.denyResponse === 'reason') {
+        if (callerNow()?.role === 'operator' || rooms.settings.denyResponse === 'reason') {
           return connection.fail(call.streamId, verdict.code ?? 'INTERNAL', verdict.reason)
         }
         return holdViScreen(peer, call)
       case 'TARPIT':
         over()
         // Whoever gets this has nothing to come back to.
-        endSession()
+        hold.end()
         tarpit = rooms.tarpits.hold(transport)
         if (tarpit === undefined) transport.reset()
         return
@@ -253,23 +230,20 @@ export function createPeer(
       case 'message': {
         const user = users.get(event.stream.id)
         if (event.message.ok) return user?.message(event.message.value, event.dataBytes)
-        return failStream(event.stream.id, user, describeProblems(event.message.problems))
+        return failStream(event.stream.id, describeProblems(event.message.problems))
       }
       case 'ended': {
         const user = users.get(event.stream.id)
         if (event.message === undefined) return user?.ended()
         if (!event.message.ok)
-          return failStream(event.stream.id, user, describeProblems(event.message.problems))
+          return failStream(event.stream.id, describeProblems(event.message.problems))
         user?.message(event.message.value, event.dataBytes)
         return user?.ended()
       }
       case 'credit':
         return users.get(event.stream.id)?.credit()
-      case 'reset': {
-        const user = users.get(event.stream.id)
-        users.delete(event.stream.id)
-        return user?.leave()
-      }
+      case 'reset':
+        return endStream(event.stream.id)
       case 'fatal':
         return refuse(
           decide(rooms, factsFor(undefined, undefined, identityNow(), [], event.problem)),
@@ -283,9 +257,8 @@ export function createPeer(
     }
   }
 
-  function failStream(streamId: number, user: StreamUser | undefined, problems: string): void {
-    user?.leave()
-    users.delete(streamId)
+  function failStream(streamId: number, problems: string): void {
+    endStream(streamId)
     connection.fail(streamId, 'FRAME_MALFORMED', `The stream was ended: ${problems}.`)
   }
 
@@ -310,13 +283,20 @@ export function createPeer(
       isTold ? cause.code : 'SANDBOX_UNAVAILABLE',
       isTold ? cause.message : 'The device could not handle the request; nothing was done.',
     )
-    users.delete(call.streamId)
+    endStream(call.streamId)
+  }
+
+  /** What a stream is joined to leaves it, and is asked nothing any more. */
+  function endStream(streamId: number): void {
+    const user = users.get(streamId)
+    users.delete(streamId)
+    user?.leave()
   }
 
   /** A number that no method has. An agent that tries an operator's number gets R4 like any violation. */
   function takeUnknown(streamId: number, number: number): void {
     const isOperators = number >= OPERATOR_METHODS_FROM && number < OPERATOR_METHODS_TO
-    const isViolation = isOperators && caller?.role === 'agent'
+    const isViolation = isOperators && callerNow()?.role === 'agent'
     const verdict = peer.decide(
       {
         method: `#${number}`,
@@ -330,16 +310,17 @@ export function createPeer(
     )
     if (verdict.kind === 'mistake')
       return connection.refuseUnknown(streamId, verdict.code ?? 'FRAME_MALFORMED', verdict.reason)
-    // There is no stream to hold: silence is what a held one would give.
-    if (verdict.response !== 'VI_SWAP') refuse(verdict, undefined)
-  }
-
-  function giveBack(buffer: Uint8Array): void {
-    buffersHeld--
-    rooms.buffers.give(buffer)
-    const again = wantsBuffer
-    wantsBuffer = new Set()
-    for (const callback of again) callback()
+    switch (verdict.response) {
+      case 'CHALLENGE':
+      case 'THROTTLE':
+        // It could not be answered with what it asks for, whatever else it waited for.
+        return connection.refuseUnknown(streamId, verdict.code ?? 'INTERNAL', verdict.reason)
+      case 'VI_SWAP':
+        // There is no stream to hold: silence is what a held one would give.
+        return
+      default:
+        refuse(verdict, undefined)
+    }
   }
 
   const peer: Peer = {
@@ -348,38 +329,26 @@ export function createPeer(
     source,
     transport,
     get caller() {
-      return caller
+      return callerNow()
     },
     get session() {
-      return session
+      return hold.session
     },
     channelBinding: binding,
-    takeBuffer(again) {
-      if (isOver) return undefined
-      if (buffersHeld >= OUTPUT_BUFFERS_PER_CONNECTION) {
-        wantsBuffer.add(again)
-        return undefined
-      }
-      const buffer = rooms.buffers.take()
-      if (buffer === undefined) rooms.buffers.wait(again)
-      else buffersHeld++
-      return buffer
-    },
-    sendBuffer(buffer, length) {
-      transport.write(buffer.subarray(0, length), () => giveBack(buffer))
-    },
+    takeBuffer: buffers.take,
+    sendBuffer: buffers.send,
     join: (streamId, user) => users.set(streamId, user),
     streamDone: (streamId) => users.delete(streamId),
     stdinDrained: (streamId) => users.get(streamId)?.stdinDrained(),
     user: (streamId) => users.get(streamId),
     decide: (request, action, identity = identityNow(), realPaths = []) =>
-      decide(rooms, factsFor(request, action, identity, realPaths), session),
+      decide(rooms, factsFor(request, action, identity, realPaths), hold.session),
     refuse,
     fail: failCall,
     challenge(settled) {
-      if (session === undefined) return undefined
-      const issued = challenges.issue(session.idBytes, (outcome) => {
-        if (outcome === 'passed') proven()
+      if (hold.session === undefined) return undefined
+      const issued = challenges.issue(hold.session.idBytes, (outcome) => {
+        if (outcome === 'passed') hold.proven()
         settled(outcome)
         challengeEnded(outcome)
       })
@@ -388,10 +357,9 @@ export function createPeer(
     },
     forgetChallenge: challenges.forget,
     answerChallenge: challenges.answer,
-    becomeKnown(who, held, windowBytes) {
+    becomeKnown(who, held, windowBytes, isProven) {
       caller = who
-      session = held
-      held.dismissHolder = drop
+      hold.take(held, isProven)
       place.leave()
       connection.becomeOpen(windowBytes)
     },
@@ -413,7 +381,7 @@ export function createPeer(
     closed() {
       tarpit?.release()
       over()
-      letGoOfSession()
+      hold.letGo(destroysSession)
       gone()
     },
     tick(nowMs) {
@@ -432,6 +400,11 @@ export function createPeer(
       // Who has not authenticated is told nothing, not even this.
       if (isOver) return
       if (caller === undefined) return drop()
+      for (const [streamId, user] of [...users]) {
+        if (user.waits !== true) continue
+        endStream(streamId)
+        connection.fail(streamId, 'DAEMON_SHUTTING_DOWN', 'The device is going down; nothing was done.')
+      }
       connection.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.')
     },
     get hasOpenStreams() {

@@ -26,6 +26,8 @@ export type StreamUser = {
   leave(): void
   /** A held screen: the daemon's end need not wait for it. */
   readonly isHeld?: true
+  /** Nothing has begun: at the daemon's end it never will. */
+  readonly waits?: true
 }
 
 export type Call = {
@@ -66,7 +68,8 @@ export type Peer = {
   forgetChallenge(challengeId: Uint8Array): void
   /** `settle` lets what waited for it go on; it is for whoever has decided about the answer. */
   answerChallenge(answer: ChallengeAnswer): { readonly outcome: ChallengeOutcome; settle(): void }
-  becomeKnown(caller: Caller, session: Session, windowBytes: number): void
+  /** `isProven` false: the challenge that goes with the answer must be met before anything else. */
+  becomeKnown(caller: Caller, session: Session, windowBytes: number, isProven: boolean): void
 }
 
 export type PeerHandle = TransportEvents & {

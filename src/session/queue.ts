@@ -114,7 +114,8 @@ export function createQueue(places: number, mayRun: (caller: string) => boolean)
       isPumping = true
       try {
         let hasTurned = false
-        while (turnOne()) hasTurned = true
+        // No more turns than there were entries: one that is told to wait again has had its own.
+        for (let left = size; left > 0 && turnOne(); left--) hasTurned = true
         if (hasTurned) tellPositions()
       } finally {
         isPumping = false

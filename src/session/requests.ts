@@ -78,16 +78,13 @@ function authenticate(peer: Peer, call: Call): void {
     const action: Action = { kind: 'read', method: 'Authenticate' }
     return whenPermitted(peer, call, action, () => {}, 'this connection has authenticated already')
   }
-  if (!peer.rooms.isReady) {
-    // The first caller since the start; the message's bytes are borrowed, and it is read before they are gone.
-    const proven = prove(peer, call)
-    peer.rooms
-      .prepare()
-      .then(() => settle(peer, call, proven))
-      .catch((cause: unknown) => peer.fail(call, cause))
-    return
-  }
-  settle(peer, call, prove(peer, call))
+  const proof = prove(peer, call)
+  // What judges commands is loaded for the first caller since the start, and for no stranger.
+  if (!proof.ok || peer.rooms.isReady) return settle(peer, call, proof)
+  peer.rooms
+    .prepare()
+    .then(() => settle(peer, call, proof))
+    .catch((cause: unknown) => peer.fail(call, cause))
 }
 
 function settle(peer: Peer, call: Call, proof: Proof): void {
@@ -127,7 +124,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     Math.max(request.window ?? INITIAL_WINDOW_BYTES, MIN_WINDOW_BYTES),
     MAX_WINDOW_BYTES,
   )
-  peer.becomeKnown(caller, session, window)
+  peer.becomeKnown(caller, session, window, !isSuspect)
   const challenge = isSuspect ? peer.challenge(() => {}) : undefined
   // Undefined for a suspect: this transport cannot be challenged, and nothing else would prove it.
   if (isSuspect && challenge === undefined) return peer.transport.reset()
@@ -398,8 +395,15 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   ...OPERATOR_HANDLERS,
 })
 
+function refuseOperators(peer: Peer, call: Call): void {
+  const action: Action = { kind: 'read', method: call.method.name }
+  peer.refuse(peer.decide({ ...requestFacts(call), problems: '' }, action), call)
+}
+
 /** Answers one request. Throws only for defects and for an audit that cannot be written. */
 export function handle(peer: Peer, call: Call): void {
+  // What is wrong with a message that it may not send is nothing that an agent learns.
+  if (peer.caller?.role === 'agent' && call.method.audience === 'operator') return refuseOperators(peer, call)
   if (peer.caller !== undefined || call.method.name === 'Authenticate')
     return HANDLERS[call.method.name](peer, call)
   const isLocal = peer.source.transport === 'tls' && peer.source.isLoopback

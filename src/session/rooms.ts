@@ -4,6 +4,7 @@
  * Policy, identities and settings are replaced as a whole by a reload; nothing keeps a copy of them.
  * @module
  */
+import { baseName } from '../base/lexical-path.ts'
 import type { BufferPool } from '../base/buffer-pool.ts'
 import { adjudicate } from '../defense/adjudicator.ts'
 import type { CapabilitySet } from '../defense/capability.ts'
@@ -167,7 +168,7 @@ function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
   return {
     ...event,
     enhanced: {
-      level: facts.request?.challenge ?? null,
+      challenge: facts.request?.challenge ?? null,
       approvals: facts.request?.approvals.length ?? 0,
       terminal,
       stdin,
@@ -222,10 +223,12 @@ function penalise(rooms: Rooms, facts: Facts, verdict: Verdict): void {
 function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Session | undefined): void {
   const { identity } = facts
   if (verdict.incident === undefined || identity.kind !== 'known') return
+  const why = `${verdict.layer} ${verdict.rule}`
+  const tool = facts.action?.kind === 'execute' ? baseName(facts.action.argv[0] ?? '') : facts.request?.method
   rooms.levels.incident(
     verdict.incident,
-    { agent: identity.name, sessionId: session?.id ?? '' },
-    `${verdict.layer} ${verdict.rule}`,
+    { agent: identity.name, sessionId: session?.id ?? '', what: `${why} ${tool ?? ''}` },
+    why,
     rooms.clock.monotonicMs(),
   )
 }

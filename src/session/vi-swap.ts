@@ -33,6 +33,8 @@ export function holdViScreen(peer: Peer, call: Call): void {
     const left = (rooms.viHolds.get(caller) ?? 1) - 1
     if (left > 0) rooms.viHolds.set(caller, left)
     else rooms.viHolds.delete(caller)
+    // It held a slot, which somebody may be waiting for.
+    rooms.queue.pump()
   }
 
   const cancel = rooms.clock.after(rooms.settings.viHoldMs, () => {

@@ -21,6 +21,9 @@ const HAND_MADE = `{
 }
 `
 
+/** The agents as the file has them. */
+const listed = (path: string): unknown[] => JSON.parse(readFileSync(path, 'utf8')).agents
+
 t.test('adds a key that was made elsewhere and keeps the layout of the rest', async (t) => {
   const directory = t.testdir({ 'c.json': HAND_MADE })
   const path = join(directory, 'c.json')
@@ -46,7 +49,8 @@ t.test('adds a key that was made elsewhere and keeps the layout of the rest', as
     role: 'operator',
     capability: 'build',
   }
-  t.same(loadConfig(path).config.agents, [expected])
+  t.same(listed(path), [expected], 'what was not given is not written')
+  t.match(loadConfig(path).config.agents, [expected])
   const text = readFileSync(path, 'utf8')
   t.ok(text.startsWith(HAND_MADE.slice(0, HAND_MADE.indexOf('[],'))))
   t.ok(text.endsWith(HAND_MADE.slice(HAND_MADE.indexOf('[],') + 2)))
@@ -97,6 +101,27 @@ t.test('refuses what would not be a valid configuration and changes nothing', as
   })
   t.equal(readFileSync(path, 'utf8'), before)
   t.notOk(existsSync(join(directory, 'keys')), 'no key was made for a refused name')
+})
+
+t.test('writes the tier, the tools and whom it acts for where they are given, and lists them', async (t) => {
+  const directory = t.testdir({ 'c.json': HAND_MADE })
+  const path = join(directory, 'c.json')
+  for (const name of ['ci', 'helper']) createKeyFiles(join(directory, name))
+  const agent = (...words: string[]) => runMain(directory, ['agent', ...words, '--config', 'c.json'])
+  t.equal((await agent('add', 'ci', '--key', 'ci.pub')).code, 0)
+  const rights = ['--tier', 'T2', '--tools', 'Read,Bash', '--delegated-by', 'ci']
+  const added = await agent('add', 'helper', '--key', 'helper.pub', ...rights, '--json')
+  t.match(JSON.parse(added.stdout), { added: { tier: 'T2', tools: ['Read', 'Bash'], delegated_by: 'ci' } })
+  t.match(listed(path)[1], { name: 'helper', tier: 'T2', tools: ['Read', 'Bash'], delegated_by: 'ci' })
+  const { stdout } = await agent('list')
+  t.match(stdout, /^NAME +ROLE +KEY +CAPABILITY +TIER +TOOLS +ACTS FOR$/m)
+  t.match(stdout, /^ci +agent +\S{43} +default +T3 +\* +-$/m)
+  t.match(stdout, /^helper +agent +\S{43} +default +T2 +Read,Bash +ci$/m)
+  const before = readFileSync(path, 'utf8')
+  const refused = (...words: string[]) => agent('add', 'other', '--key', 'helper.pub', ...words)
+  t.match(await refused('--tier', 'T6'), { code: 125, stderr: /--tier is one of T1, T2, T3, T4, T5/ })
+  t.match(await refused('--tools', 'Bush'), { code: 125, stderr: /"Bush" is no tool: the nearest is Bash/ })
+  t.equal(readFileSync(path, 'utf8'), before)
 })
 
 t.test('edits the file behind a link and keeps its owner', async (t) => {

@@ -14,7 +14,8 @@ import { collect, environment, PROGRAM, sleep, startNew, until } from './daemon.
 
 const HOLD_SECONDS = 2
 const daemon = await startNew(t, {
-  defense: { vi_swap: { hold_seconds: HOLD_SECONDS } },
+  // Repeated violations would contain the agent, which has tests of its own.
+  defense: { vi_swap: { hold_seconds: HOLD_SECONDS }, levels: { automatic: false } },
   capabilities: { default: { denied_commands: ['rm', 'reboot *'], max_concurrent: 2 } },
 })
 const { port, fingerprint: pin } = daemon
@@ -72,8 +73,11 @@ t.test('the screen holds one of the caller’s slots', async (t) => {
     wire.socket.write(encodeFrame(stream, 'OPEN', executeRequest.encode({ command: 'rm' }), 2))
   wire.socket.write(encodeFrame(7, 'OPEN', executeRequest.encode({ command: 'true' }), 1))
   await until('an answer', () => on(wire, 7).length > 0)
-  t.match(on(wire, 7)[0], { kind: 'STATUS' })
-  t.equal(payload(on(wire, 7)[0]).get(1), 101)
+  t.match(on(wire, 7)[0], { kind: 'MSG' })
+  const waiting = payload(on(wire, 7)[0])
+  t.same([waiting.get(4), waiting.get(5), waiting.get(18)], [true, 1, 101], 'the third waits as the first in line')
+  await until('its turn, when a screen is over', () => on(wire, 7).some(({ kind }) => kind === 'END'))
+  t.ok(on(wire, 3).some(({ kind }) => kind === 'STATUS') || on(wire, 5).some(({ kind }) => kind === 'STATUS'))
   wire.socket.destroy()
   await until('the slots', async () => (await daemon.cli(['exec', '--', 'true'])).code === 0)
 })
@@ -97,25 +101,38 @@ t.test('on the command line the refused see the same screen and no word more', a
 })
 
 t.test(
-  'an agent that calls an operator’s method gets silence; an operator learns that there is none',
+  'an agent that calls an operator’s method gets silence, whether there is one or not; an operator gets an answer',
   async (t) => {
     const audited = daemon.audit().length
     const agent = await known(daemon)
-    agent.socket.write(encodeFrame(3, 'OPEN', new Map(), 32))
-    // Streams are answered in order here: once the next one is, this one will not be.
-    agent.socket.write(encodeFrame(5, 'OPEN', new Map(), 11))
-    await until('the answer to what came after it', () => on(agent, 5).length > 0)
-    t.equal(on(agent, 3).length, 0, 'silence, as from a stream that is held')
+    // One that takes nothing, one whose message is not complete, one that does not exist.
+    for (const [stream, method] of [
+      [3, 32],
+      [5, 33],
+      [7, 60],
+    ] as const)
+      agent.socket.write(encodeFrame(stream, 'OPEN', new Map(), method))
+    // Streams are answered in order here: once the next one is, these will not be.
+    agent.socket.write(encodeFrame(9, 'OPEN', new Map(), 11))
+    await until('the answer to what came after them', () => on(agent, 9).length > 0)
+    for (const stream of [3, 5, 7])
+      t.equal(on(agent, stream).length, 0, 'silence, as from a stream that is held')
     agent.socket.destroy()
     const records = daemon.audit().slice(audited)
-    t.match(
-      records.filter(({ method }) => method === '#32'),
-      [{ response: 'R4', code: 'CAPABILITY_DENIED', rule: 'method.operator' }],
-    )
+    for (const name of ['ListConfirmations', 'AnswerConfirmation', '#60'])
+      t.match(
+        records.filter(({ method }) => method === name),
+        [{ response: 'R4', code: 'CAPABILITY_DENIED', rule: 'method.operator' }],
+      )
     const operator = await known(daemon, 'operator')
-    operator.socket.write(encodeFrame(3, 'OPEN', new Map(), 32))
-    await until('an answer', () => on(operator, 3).length > 0)
-    t.equal(payload(on(operator, 3)[0]).get(1), 106)
+    for (const [stream, method] of [
+      [3, 32],
+      [5, 60],
+    ] as const)
+      operator.socket.write(encodeFrame(stream, 'OPEN', new Map(), method))
+    await until('the answers', () => on(operator, 3).length > 0 && on(operator, 5).length > 0)
+    t.equal(on(operator, 3)[0]?.kind, 'END')
+    t.equal(payload(on(operator, 5)[0]).get(1), 106)
     operator.socket.destroy()
   },
 )

@@ -8,6 +8,8 @@ import { type ExecuteRequest, executeRequest } from '../../src/wire/messages.ts'
 import { readMessage } from '../../src/wire/schema.ts'
 
 const asked: string[] = []
+const pinLooks: string[] = []
+const PIN = { device: '1', inode: '2', size: '3', changedNs: '4', sha256: 'ab' }
 const planner: Planner = {
   workspaceRoot: '/srv/work',
   base: { home: '/h', user: 'u' },
@@ -18,6 +20,11 @@ const planner: Planner = {
       return { path: `/usr/bin/${program}`, realPath: `/real/${program}`, device: '1', inode: '2' }
     },
     realDirectory: (path) => (path === '/srv/work/link' ? '/etc' : path),
+    realPath: (path) => path,
+    pin(path) {
+      pinLooks.push(path)
+      return path === '/real/unreadable' ? undefined : PIN
+    },
   },
 }
 
@@ -31,8 +38,9 @@ function planned(
   change: Parameters<typeof executeRequest.encode>[0] = {},
   argv = ['ls', '-a'],
   env: string[] = [],
+  pins: Readonly<Record<string, string>> = {},
 ) {
-  const result = makePlan(planner, request(change), argv, env)
+  const result = makePlan(planner, request(change), argv, env, pins)
   if (!result.ok) throw new Error(result.problem)
   return result.planned
 }
@@ -41,7 +49,7 @@ const problemOf = (
   argv = ['ls'],
   env: string[] = [],
 ) => {
-  const result = makePlan(planner, request(change), argv, env)
+  const result = makePlan(planner, request(change), argv, env, {})
   return result.ok ? undefined : result.problem
 }
 
@@ -100,6 +108,22 @@ t.test('stdin and a terminal are there when asked for', (t) => {
   t.strictSame(plan.terminal, { rows: 24, columns: 80 })
   t.ok(plan.environment.includes('TERM=xterm-256color'))
   t.ok(planned({ pty: { rows: 24, cols: 80, term: 'vt100' } }).plan.environment.includes('TERM=vt100'))
+  t.end()
+})
+
+t.test('a pinned program is run from where it really lies, with the digest of what lies there', (t) => {
+  pinLooks.length = 0
+  const pins = { '/real/tool': 'ab', '/real/unreadable': 'cd' }
+  const { plan, pin } = planned({}, ['tool', 'x'], [], pins)
+  t.strictSame(pin, PIN)
+  t.match(plan, { file: '/real/tool', argv: ['tool', 'x'], pinned: PIN })
+  t.match(planned({}, ['unreadable'], [], pins), {
+    pin: undefined,
+    plan: { file: '/real/unreadable', pinned: undefined },
+  })
+  t.match(planned({}, ['ls'], [], pins), { pin: undefined, plan: { file: '/usr/bin/ls', pinned: undefined } })
+  t.match(planned({}, ['missing'], [], pins), { pin: undefined, program: undefined })
+  t.strictSame(pinLooks, ['/real/tool', '/real/unreadable'], 'nothing else is digested')
   t.end()
 })
 

@@ -164,5 +164,60 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       total: 1,
     },
   ],
+  [
+    messages.confirmationList,
+    {
+      confirmations: [
+        {
+          id,
+          agent_name: 'ci',
+          session_id: id,
+          layer: 'specifics',
+          rule: 'security.sensitive_files',
+          reason: 'why',
+          shown: '{}',
+          digest,
+          asked_at: 1,
+          expires_at: 61,
+        },
+      ],
+      total: 1,
+    },
+  ],
+  [messages.confirmationAnswer, { id, approve: true, digest }],
+  [
+    messages.levelList,
+    {
+      entries: [{ scope: 'agent', name: 'ci', level: 'CONTAIN', why: 'w', since: 5 }],
+      incident: 'ab',
+    },
+  ],
+  [messages.levelChange, { scope: 'agent', name: 'ci', level: 'NORMAL', why: 'w', incident: 'ab' }],
+  [
+    messages.penaltyList,
+    {
+      entries: [{ source: '192.0.2.7', seconds_left: 9, is_active: true, reason: 'auth_failed' }],
+      total: 1,
+    },
+  ],
+  [messages.penaltyClear, { source: '192.0.2.7' }],
+  [messages.whyRequest, { seq: 7 }],
+  [
+    messages.explanation,
+    {
+      seq: 7,
+      asked: 'ls',
+      response: 'R4',
+      layer: 'capability',
+      rule: 'default.allowed_commands',
+      reason: 'r',
+      advice: 'a',
+      agent_name: 'ci',
+      source: '192.0.2.7',
+      at: 1,
+      effective: ['ls'],
+      severity: 'warning',
+    },
+  ],
   [messages.status, { code: 105, text: 'gone', details: new Map([[1, 2 ** 40]]) }],
 ]

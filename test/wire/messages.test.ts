@@ -44,6 +44,19 @@ const TABLE: Readonly<Record<string, string>> = {
   Execution:
     '1 execution_id, 2 state, 3 command, 4? started_at, 5? ended_at, 6? exit_code, 7? signal, 8? stdout_bytes, 9? stderr_bytes, 10? is_attached, 11? agent_name',
   ExecutionList: '1? executions, 2? total',
+  ConfirmationList: '1? confirmations, 2? total',
+  Confirmation:
+    '1 id, 2 agent_name, 3 session_id, 4 layer, 5 rule, 6 reason, 7 shown, 8 digest, 9 asked_at, 10 expires_at',
+  ConfirmationAnswer: '1 id, 2 approve, 3 digest',
+  LevelList: '1? entries, 2? incident',
+  LevelEntry: '1 scope, 2? name, 3 level, 4? why, 5? since',
+  LevelChange: '1 scope, 2? name, 3 level, 4? why, 5? incident',
+  PenaltyList: '1? entries, 2? total',
+  PenaltyEntry: '1 source, 2 seconds_left, 3? is_active, 4? reason',
+  PenaltyClear: '1? source',
+  WhyRequest: '1 seq',
+  Explanation:
+    '1 seq, 2? asked, 3 response, 4 layer, 5 rule, 6 reason, 7? advice, 8? agent_name, 9? source, 10? at, 11? effective, 12? severity',
   Status: '1 code, 2? text, 3? details',
 }
 
@@ -82,7 +95,17 @@ t.test('each message comes back through bytes as it was written, field by field'
     )
   }
   const shown = new Set(EXAMPLES.map(([{ name }]) => name))
-  const inside = ['Challenge', 'Execution', 'FileMetadata', 'Finding', 'Pty', 'TerminalSize']
+  const inside = [
+    'Challenge',
+    'Confirmation',
+    'Execution',
+    'FileMetadata',
+    'Finding',
+    'LevelEntry',
+    'PenaltyEntry',
+    'Pty',
+    'TerminalSize',
+  ]
   t.strictSame(
     ALL.map(({ name }) => name)
       .filter((name) => !shown.has(name))

@@ -5,19 +5,27 @@ import { METHODS, type MethodName, methodByNumber, methodNamed } from '../../src
 const TABLE: readonly (readonly [number, MethodName, string, string, string, string])[] = [
   [1, 'Execute', 'ExecuteRequest', '', 'StreamResponse', 'ExecuteResponse'],
   [2, 'ExecuteStream', 'ExecuteRequest', 'StdinChunk', 'StreamResponse', 'StreamResponse'],
-  [3, 'Cancel', 'ExecutionReference', '', '', 'Outcome'],
-  [4, 'Signal', 'SignalRequest', '', '', 'Outcome'],
-  [5, 'FileUpload', 'FileChunk', 'FileChunk', '', 'FileOutcome'],
+  [3, 'Cancel', 'ExecutionReference', '', 'StreamResponse', 'Outcome'],
+  [4, 'Signal', 'SignalRequest', '', 'StreamResponse', 'Outcome'],
+  [5, 'FileUpload', 'FileChunk', 'FileChunk', 'StreamResponse', 'FileOutcome'],
   [6, 'FileDownload', 'FileDownloadRequest', '', 'FileChunk', 'FileDownloadEnd'],
-  [7, 'RawFileTransfer', 'FileChunk', 'FileChunk', '', 'FileOutcome'],
-  [8, 'Authenticate', 'AuthRequest', '', '', 'AuthResponse'],
-  [9, 'CognitiveChallenge', 'ChallengeAnswer', '', '', 'ChallengeResult'],
-  [10, 'SecurityStatus', 'Empty', '', '', 'SecurityStatus'],
-  [11, 'Ping', 'Empty', '', '', 'PingResponse'],
-  [12, 'RenewSession', 'Empty', '', '', 'Renewal'],
-  [13, 'GetCapabilities', 'Empty', '', '', 'Capabilities'],
-  [14, 'GetAuditPublicKey', 'Empty', '', '', 'AuditPublicKey'],
-  [16, 'ListExecutions', 'Empty', '', '', 'ExecutionList'],
+  [7, 'RawFileTransfer', 'FileChunk', 'FileChunk', 'StreamResponse', 'FileOutcome'],
+  [8, 'Authenticate', 'AuthRequest', '', 'StreamResponse', 'AuthResponse'],
+  [9, 'CognitiveChallenge', 'ChallengeAnswer', '', 'StreamResponse', 'ChallengeResult'],
+  [10, 'SecurityStatus', 'Empty', '', 'StreamResponse', 'SecurityStatus'],
+  [11, 'Ping', 'Empty', '', 'StreamResponse', 'PingResponse'],
+  [12, 'RenewSession', 'Empty', '', 'StreamResponse', 'Renewal'],
+  [13, 'GetCapabilities', 'Empty', '', 'StreamResponse', 'Capabilities'],
+  [14, 'GetAuditPublicKey', 'Empty', '', 'StreamResponse', 'AuditPublicKey'],
+  [16, 'ListExecutions', 'Empty', '', 'StreamResponse', 'ExecutionList'],
+  [32, 'ListConfirmations', 'Empty', '', 'StreamResponse', 'ConfirmationList'],
+  [33, 'AnswerConfirmation', 'ConfirmationAnswer', '', 'StreamResponse', 'Outcome'],
+  [34, 'ShowLevels', 'Empty', '', 'StreamResponse', 'LevelList'],
+  [35, 'SetLevel', 'LevelChange', '', 'StreamResponse', 'Outcome'],
+  [36, 'ListPenalties', 'Empty', '', 'StreamResponse', 'PenaltyList'],
+  [37, 'ClearPenalties', 'PenaltyClear', '', 'StreamResponse', 'Outcome'],
+  [38, 'Explain', 'WhyRequest', '', 'StreamResponse', 'Explanation'],
+  [39, 'Reload', 'Empty', '', 'StreamResponse', 'Outcome'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {
@@ -36,8 +44,12 @@ t.test('the methods are those of the protocol page', async (t) => {
     t.equal(methodNamed(name).number, number)
     t.equal(methodByNumber(number)?.name, name)
   }
-  for (const number of [-1, 0, 15, 17, 32, 64, 1.5]) t.equal(methodByNumber(number), undefined)
+  for (const number of [-1, 0, 15, 17, 31, 40, 64, 1.5]) t.equal(methodByNumber(number), undefined)
   t.throws(() => methodNamed('Shell' as MethodName), RangeError)
+})
+
+t.test('the operator’s methods are those from 32 on, and no other', async (t) => {
+  for (const { number, audience } of METHODS) t.equal(audience, number >= 32 ? 'operator' : 'anyone')
 })
 
 t.test('credit counts the data of each message that carries some', async (t) => {

@@ -4,18 +4,13 @@
  * Rules: docs/responses.md, layers 7 to 9.
  * @module
  */
-import { isWithin } from '../../base/lexical-path.ts'
-import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
-import {
-  blocksCommand,
-  type CapabilitySet,
-  matchesPath,
-  type Permission,
-  permitsEffective,
-  permitsPath,
-} from '../capability.ts'
+import { baseName } from '../../base/lexical-path.ts'
+import type { EffectiveCommand } from '../13policy/effective.ts'
+import { isShell } from '../13policy/names.ts'
+import { blocksCommand, type CapabilitySet, type Permission, permitsEffective, permitsPath } from '../capability.ts'
 import type { ExecuteAction, Facts, Identity, Ledger } from '../facts.ts'
-import { askHuman, type Check, type Finding, type Policy, violation } from '../layer.ts'
+import { askHuman, type Check, type Finding, type Policy, strictestOf, violation } from '../layer.ts'
+import { mayTouch } from '../touched-path.ts'
 import { intersectTools, type Tool, toolOfMethod, toolsNeeded } from '../tools.ts'
 
 type Known = Extract<Identity, { kind: 'known' }>
@@ -24,31 +19,19 @@ type Known = Extract<Identity, { kind: 'known' }>
 const DELEGATION_DEPTH = 1
 const DELEGATION_HOPS = 3
 
-const SHELLS: ReadonlySet<string> = new Set([
-  'sh',
-  'ash',
-  'bash',
-  'csh',
-  'dash',
-  'fish',
-  'ksh',
-  'mksh',
-  'rbash',
-  'tcsh',
-  'yash',
-  'zsh',
-])
+/** What the request needs, by its method and by what it would run. */
+function toolsOf({ action, request }: Facts, policy: Policy): ReadonlySet<Tool> {
+  if (action?.kind === 'execute') return toolsNeeded(policy.effective(action))
+  const method = toolOfMethod(request?.method ?? '')
+  return new Set(method === undefined ? [] : [method])
+}
 
-export const toolAccess: Check = ({ identity: who, request, action }, policy) => {
+export const toolAccess: Check = (facts, policy) => {
+  const { identity: who, request } = facts
   if (who.kind !== 'known' || request === undefined) return undefined
   if (request.audience === 'operator' && who.role !== 'operator')
     return violation('CAPABILITY_DENIED', 'method.operator', `${request.method} is an operator's method.`)
-  const method = toolOfMethod(request.method)
-  const needed: ReadonlySet<Tool> =
-    action?.kind === 'execute'
-      ? toolsNeeded(policy.effective(action))
-      : new Set(method === undefined ? [] : [method])
-  if (needed.size === 0) return undefined
+  const needed = toolsOf(facts, policy)
   const granted = intersectTools(who.tier, [who.tools])
   const missing = [...needed].filter((tool) => !granted.has(tool))
   if (missing.length === 0) return undefined
@@ -59,7 +42,8 @@ export const toolAccess: Check = ({ identity: who, request, action }, policy) =>
   )
 }
 
-export const delegation: Check = ({ identity: who, request, action }, policy) => {
+export const delegation: Check = (facts, policy) => {
+  const { identity: who, request } = facts
   if (who.kind !== 'known' || who.delegation === undefined || request === undefined) return undefined
   const { chain, hops } = who.delegation
   if (chain.length > DELEGATION_DEPTH)
@@ -70,13 +54,8 @@ export const delegation: Check = ({ identity: who, request, action }, policy) =>
     )
   if (hops >= DELEGATION_HOPS)
     return violation('CAPABILITY_DENIED', 'delegation.hops', `The work has been handed on ${hops} times.`)
-  if (action?.kind !== 'execute') return undefined
-  const needed = toolsNeeded(policy.effective(action))
-  const granted = intersectTools(
-    who.tier,
-    chain.map(({ tools }) => tools),
-  )
-  if ([...needed].every((tool) => granted.has(tool))) return undefined
+  const granted = intersectTools(who.tier, [who.tools, ...chain.map(({ tools }) => tools)])
+  if ([...toolsOf(facts, policy)].every((tool) => granted.has(tool))) return undefined
   return violation(
     'CAPABILITY_DENIED',
     'delegation.rights',
@@ -88,39 +67,17 @@ function setNamed(policy: Policy, name: string): CapabilitySet | undefined {
   return Object.hasOwn(policy.capabilities, name) ? policy.capabilities[name] : undefined
 }
 
-/** Written and read paths as the decision judges them: as given, and where they really lie. */
-function judgedPaths(path: UsedPath, reals: Facts['realPaths']): readonly string[] {
-  const real = reals.find((candidate) => candidate.path === path.path)?.real
-  return real === undefined || real === path.path ? [path.path] : [path.path, real]
-}
-
-/** What is certain about a path with wild characters or an unknown end: the directory in front of it. */
-function knownPart(path: string): string {
-  const wild = path.search(/[*?[]/)
-  if (wild === -1) return path
-  return path.slice(0, path.lastIndexOf('/', wild)) || '/'
-}
-
-/**
- * Whether a command names what is denied: the path itself, what may expand to it, or what is written or removed with
- * it inside. What is allowed bounds where a command starts and what is transferred; what it then writes is bounded by
- * where it runs.
- */
+/** Whether a command names what is denied, by where it says that a path is or by where it really is. */
 function namesDenied(
   set: CapabilitySet,
   commands: readonly EffectiveCommand[],
   reals: Facts['realPaths'],
 ): boolean {
-  if (set.denied_paths.length === 0) return false
   return commands.some(({ paths }) =>
     paths.some((used) => {
-      const candidates = judgedPaths(used, reals)
-      const known = used.isGlob ? knownPart(used.path) : used.path
-      const isWide = used.isGlob || used.isOpaque || used.use === 'write'
+      const real = reals.find(({ path }) => path === used.path)?.real
       return set.denied_paths.some(
-        (pattern) =>
-          candidates.some((path) => matchesPath(pattern, path)) ||
-          (isWide && pattern !== '*' && isWithin(known, pattern)),
+        (place) => mayTouch(place, used) || (real !== undefined && mayTouch(place, { ...used, path: real })),
       )
     }),
   )
@@ -130,8 +87,8 @@ function judgeShell(action: ExecuteAction, commands: readonly EffectiveCommand[]
   if (policy.security.allowShell) return undefined
   const resolved = action.executable?.path
   const names = commands.flatMap((command) => command.names)
-  if (resolved !== undefined) names.push(resolved.slice(resolved.lastIndexOf('/') + 1))
-  if (!names.some((name) => SHELLS.has(name))) return undefined
+  if (resolved !== undefined) names.push(baseName(resolved))
+  if (!isShell(names)) return undefined
   return violation(
     'CAPABILITY_CMD_DENIED',
     'security.allow_shell',
@@ -177,22 +134,13 @@ function judgeCommands(
     : violation('CAPABILITY_CMD_DENIED', rule, reason)
 }
 
-function judgeSet(
+function judgePlaces(
   facts: Facts,
-  policy: Policy,
-  ledger: Ledger,
   name: string,
+  set: CapabilitySet,
   action: ExecuteAction,
+  commands: readonly EffectiveCommand[],
 ): Finding | undefined {
-  const set = setNamed(policy, name)
-  // A set that is not there allows nothing.
-  if (set === undefined)
-    return violation('CAPABILITY_DENIED', 'capability.missing', `There is no capability set ${name}.`)
-  const { commands } = policy.effective(action)
-  const command = judgeCommands(facts, ledger, policy, name, set, action, commands)
-  if (command !== undefined) return command
-  const shell = judgeShell(action, commands, policy)
-  if (shell !== undefined) return shell
   const cwd = permitsPath(set, action.cwd)
   if (cwd !== 'allowed') {
     const rule = cwd === 'denied' ? 'denied_paths' : 'allowed_paths'
@@ -210,6 +158,25 @@ function judgeSet(
   )
 }
 
+function judgeSet(
+  facts: Facts,
+  policy: Policy,
+  ledger: Ledger,
+  name: string,
+  action: ExecuteAction,
+): readonly (Finding | undefined)[] {
+  const set = setNamed(policy, name)
+  // A set that is not there allows nothing.
+  if (set === undefined)
+    return [violation('CAPABILITY_DENIED', 'capability.missing', `There is no capability set ${name}.`)]
+  const { commands } = policy.effective(action)
+  return [
+    judgeCommands(facts, ledger, policy, name, set, action, commands),
+    judgeShell(action, commands, policy),
+    judgePlaces(facts, name, set, action, commands),
+  ]
+}
+
 /** The caller's own set, and the sets of all for whom it acts. */
 function setsOf(who: Known): readonly string[] {
   return [who.capability, ...(who.delegation?.chain.map(({ capability: name }) => name) ?? [])]
@@ -218,9 +185,6 @@ function setsOf(who: Known): readonly string[] {
 export const capability: Check = (facts, policy, ledger) => {
   const { identity: who, action } = facts
   if (who.kind !== 'known' || action?.kind !== 'execute') return undefined
-  for (const name of setsOf(who)) {
-    const finding = judgeSet(facts, policy, ledger, name, action)
-    if (finding !== undefined) return finding
-  }
-  return undefined
+  // Nobody is asked about what is denied anyway.
+  return strictestOf(setsOf(who).flatMap((name) => judgeSet(facts, policy, ledger, name, action)))
 }

@@ -1,0 +1,114 @@
+/**
+ * Whether the policy of a configuration can be used on this machine: rules that can be read, rules to disable that
+ * exist, patterns that open more than they seem to, pinned programs that are there and are what was pinned, and
+ * whether an incident still waits for somebody to look into it.
+ * @module
+ */
+import { realpathSync } from 'node:fs'
+import type { Config } from '../config.ts'
+import { rulesProblemText } from '../defense/13policy/rules-file.ts'
+import type { RulesProblem } from '../defense/13policy/rule-set.ts'
+import { asSassError } from '../errors.ts'
+import { createPinLook } from '../sandbox/pinned.node.ts'
+import { openLevelStore } from './level-store.node.ts'
+import { broadPatterns, unknownRules } from './policy.node.ts'
+import { readRuntimePolicy } from './policy-file.node.ts'
+import { fail, type Finding, pass, warn } from './preflight.node.ts'
+
+/** Each problem of rules that cannot be used; the sentence where there is no list. */
+function problemsOf(error: unknown): readonly string[] {
+  const known = asSassError(error)
+  if (known === undefined) throw error
+  const { problems, problem } = known.details
+  if (Array.isArray(problems)) return (problems as readonly RulesProblem[]).map(rulesProblemText)
+  return [typeof problem === 'string' ? problem : known.message]
+}
+
+function checkRules({ policy }: Config): readonly Finding[] {
+  const check = policy.rules_file === null ? 'policy.default_rules' : 'policy.rules_file'
+  const files = { defaultRules: policy.default_rules, rulesFile: policy.rules_file }
+  try {
+    const { rules } = readRuntimePolicy(files)
+    const ids = rules.map(({ id }) => id)
+    const unknown = unknownRules(policy.disabled_rules, ids).map(({ id, hint }) =>
+      fail('policy.disabled_rules', `"${id}" is no rule here`, hint),
+    )
+    const held = rules.length - ids.filter((id) => policy.disabled_rules.includes(id)).length
+    if (held > 0) return [pass(check, `${held} rules hold`), ...unknown]
+    const remedy = 'set policy.default_rules to true, or name a file with rules in policy.rules_file'
+    return [warn(check, 'no rule holds, so capability sets alone decide', remedy), ...unknown]
+  } catch (error) {
+    const path = policy.rules_file ?? 'the rules that ship'
+    return problemsOf(error).map((problem) =>
+      fail(check, `${path}: ${problem}`, 'correct it, or name another file'),
+    )
+  }
+}
+
+async function checkPatterns(config: Config): Promise<readonly Finding[]> {
+  const check = 'policy.broad_patterns'
+  const broad = await broadPatterns(config)
+  if (broad.length === 0) return [pass(check, 'no allowed command opens more than it says')]
+  const isRefused = config.policy.broad_patterns === 'refuse'
+  return broad.map((sentence) => {
+    const detail = sentence.replace(/\.$/, '')
+    return isRefused
+      ? fail(check, detail, 'name its arguments too, or set policy.broad_patterns to "warn"')
+      : warn(check, detail, 'name its arguments too, if that is not meant')
+  })
+}
+
+/** The real path; undefined where there is nothing. */
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function checkPins({ security }: Config): readonly Finding[] {
+  const look = createPinLook()
+  return security.executables.map(({ path, sha256 }, index) => {
+    const check = `security.executables[${index}]`
+    const real = realPathOf(path)
+    if (real === undefined)
+      return fail(check, `${path} is not there`, 'install the program, or take the entry out')
+    if (real !== path)
+      return fail(check, `${path} is a link to ${real}, so the pin would never hold`, `write ${real}`)
+    const found = look(path)
+    if (found === undefined)
+      return fail(check, `${path} is no regular file that can be read`, 'name a program that this user may read')
+    if (found.sha256 === sha256) return pass(check, `${path} is what was pinned`)
+    return fail(
+      check,
+      `${path} has SHA-256 ${found.sha256}, so it would not run`,
+      'look into why it has changed; if it is right, pin that digest',
+    )
+  })
+}
+
+function checkIncident({ state_directory }: Config): readonly Finding[] {
+  const check = 'levels'
+  try {
+    const { incident } = openLevelStore(state_directory).state
+    if (incident === undefined) return []
+    const detail = `the daemon halted at the incident ${incident}`
+    return [fail(check, detail, `look into it, then start the daemon with --ack-incident ${incident}`)]
+  } catch (error) {
+    const known = asSassError(error)
+    if (known === undefined) throw error
+    const remedy = 'look into it, and remove it to begin without any'
+    return [fail(check, `${String(known.details['path'])} cannot be read`, remedy)]
+  }
+}
+
+/** Looks at everything that the policy needs; reads files, changes nothing. */
+export async function checkPolicy(config: Config): Promise<readonly Finding[]> {
+  return [
+    ...checkRules(config),
+    ...(await checkPatterns(config)),
+    ...checkPins(config),
+    ...checkIncident(config),
+  ]
+}

@@ -1,0 +1,25 @@
+/**
+ * What the audit says of a command that has ended: ids, how it ended, sizes and times, and nothing of what it was.
+ * Rules: docs/responses.md (what is recorded).
+ * @module
+ */
+import type { Execution } from './executions.ts'
+
+export function exitEvent(execution: Execution): Record<string, string | number | boolean | null> {
+  const { exit } = execution
+  return {
+    execution: execution.id,
+    agent: execution.owner,
+    session: execution.sessionId,
+    warrant: execution.warrantId,
+    state: execution.state,
+    exit_code: exit?.kind === 'exited' ? exit.code : null,
+    signal: exit?.kind === 'signalled' ? exit.signal : null,
+    errno: execution.errno,
+    timed_out: execution.timedOut,
+    stdout_bytes: execution.outputBytes[0],
+    stderr_bytes: execution.outputBytes[1],
+    discarded_bytes: execution.discardedBytes,
+    duration_ms: Math.round(execution.endedAtMs - execution.startedAtMs),
+  }
+}

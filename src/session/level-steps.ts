@@ -1,0 +1,81 @@
+/**
+ * What a step of a level of alarm does: it is recorded, running commands end where the new level lets none run, and
+ * what must outlive a restart is kept. HALT also ends every connection and leaves an incident behind: the hash of
+ * the record that says why, which has to be named before the daemon goes on.
+ * Rules: docs/responses.md, section 8.
+ * @module
+ */
+import { encodeHex } from '../base/hex.ts'
+import type { AuditEvent } from '../ports.ts'
+import type { KeptLevels, LevelStep } from './levels.ts'
+import type { Rooms } from './rooms.ts'
+
+/** An operator's own request to halt is still answered: its connection ends after this. */
+const LAST_ANSWER_MS = 100
+
+export type LevelSteps = {
+  /** Carries out a step that has been taken. */
+  took(step: LevelStep): void
+  readonly incident: string | undefined
+  /** True where that is the incident: from then on HALT may be lowered. */
+  acknowledge(incident: string): boolean
+}
+
+export type LevelStepsGround = {
+  readonly incident: string | undefined
+  readonly record: (event: AuditEvent) => void
+  readonly save: (state: KeptLevels & { readonly incident: string | undefined }) => void
+  readonly rooms: () => Pick<Rooms, 'executions' | 'sessions' | 'levels' | 'clock' | 'log' | 'audit'>
+}
+
+export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
+  const { record, save } = ground
+  let { incident } = ground
+
+  /** The admin socket stays: it is the way back. */
+  function endConnections(): void {
+    const { sessions } = ground.rooms()
+    for (const session of [...sessions.all()]) if (session.address !== 'local') session.dismissHolder?.()
+  }
+
+  function endCommands({ scope, name }: LevelStep): void {
+    const { executions } = ground.rooms()
+    if (scope === 'daemon') executions.endAll('kill')
+    else executions.endWhere(({ owner, sessionId }) => (scope === 'agent' ? owner : sessionId) === name)
+  }
+
+  function halt({ why, by }: LevelStep): void {
+    const { audit, log, clock } = ground.rooms()
+    record({ type: 'exit', reason: 'INTEGRITY_RISK', why, by })
+    incident = encodeHex(audit.head.hash)
+    log.write('error', 'halted', { incident, why })
+    clock.after(LAST_ANSWER_MS, endConnections)
+  }
+
+  return {
+    took(step) {
+      const { levels, log } = ground.rooms()
+      record({ type: 'level', ...step })
+      log.write(step.to === 'NORMAL' ? 'info' : 'warn', 'level', { ...step })
+      if (step.to === 'CONTAIN' || step.to === 'HALT') endCommands(step)
+      if (step.scope === 'daemon') {
+        if (step.to === 'HALT') halt(step)
+        else incident = undefined
+      }
+      if (step.scope === 'session') return
+      try {
+        save({ ...levels.kept(), incident })
+      } catch (cause) {
+        log.write('error', 'levels_not_kept', { reason: cause instanceof Error ? cause.message : 'unknown' })
+      }
+    },
+    get incident() {
+      return incident
+    },
+    acknowledge(named) {
+      if (incident === undefined || named !== incident) return false
+      incident = undefined
+      return true
+    },
+  }
+}

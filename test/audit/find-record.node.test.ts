@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { chainHash, GENESIS, recordHead, recordSeal } from '../../src/audit/chain.ts'
+import { findRecord } from '../../src/audit/find-record.node.ts'
+import { encodeHex } from '../../src/base/hex.ts'
+import { hostSha256 } from '../../src/base/sha256.node.ts'
+import { AUDIT_LINE_BYTES } from '../../src/limits.ts'
+
+const TIMESTAMP = '2026-01-02T03:04:05.678Z'
+
+/** A chain of `count` records, of which each names `more`. */
+function chain(count: number, more = ''): string {
+  let previous = GENESIS
+  let text = ''
+  for (let seq = 1; seq <= count; seq++) {
+    const { hash, json } = chainHash(previous, { type: 'test', seq, more }, TIMESTAMP, hostSha256)
+    text += recordHead(json, TIMESTAMP, hash) + recordSeal(new Uint8Array(64))
+    previous = encodeHex(hash)
+  }
+  return text
+}
+
+t.test('finds a record by its number wherever it stands, also over the pieces that are read', async (t) => {
+  const path = join(t.testdir({}), 'audit.jsonl')
+  writeFileSync(path, chain(2_000, 'x'.repeat(500)))
+  for (const sequence of [1, 2, 10, 100, 511, 512, 1_999, 2_000]) {
+    const { record } = findRecord(path, sequence)
+    t.equal(record?.event['seq'], sequence)
+    t.equal(record?.timestamp, TIMESTAMP)
+  }
+  t.strictSame(findRecord(path, 2_001), { record: undefined, lastSequence: 2_000 })
+})
+
+t.test('a number within a text of another record is not taken for it', async (t) => {
+  const path = join(t.testdir({}), 'audit.jsonl')
+  writeFileSync(path, chain(20, '"seq":7,'))
+  t.equal(findRecord(path, 7).record?.event['seq'], 7)
+  t.equal(findRecord(path, 21).record, undefined)
+})
+
+t.test('what is no record is passed over, however long it is, and a torn end too', async (t) => {
+  const path = join(t.testdir({}), 'audit.jsonl')
+  const lines = chain(4).split('\n')
+  const long = `{"seq":3,${'x'.repeat(5 * AUDIT_LINE_BYTES)}`
+  writeFileSync(path, [lines[0], 'no record "seq":3', long, '', lines[1], lines[2]].join('\n'))
+  t.equal(findRecord(path, 2).record?.event['seq'], 2)
+  t.strictSame(findRecord(path, 3), { record: undefined, lastSequence: 2 }, 'its line has no end yet')
+  appendFileSync(path, '\n')
+  t.equal(findRecord(path, 3).record?.event['seq'], 3)
+})
+
+t.test('an empty chain has no record, and one that cannot be read is one sentence', async (t) => {
+  const directory = t.testdir({ empty: '' })
+  t.strictSame(findRecord(join(directory, 'empty'), 1), { record: undefined, lastSequence: 0 })
+  t.throws(() => findRecord(join(directory, 'none'), 1), {
+    code: 'FILE_NOT_FOUND',
+    message: /cannot be read, since it does not exist/,
+  })
+  t.throws(() => findRecord(directory, 1), { code: 'FILE_IO' })
+  execFileSync('mkfifo', [join(directory, 'pipe')])
+  t.throws(() => findRecord(join(directory, 'pipe'), 1), { code: 'FILE_IO', message: /not a regular file/ })
+})
