@@ -7,7 +7,7 @@
 import { isLoopback, parseIpAddress } from './base/ip-address.ts'
 import { ADMIN_NAME } from './base/name.ts'
 import { nearest } from './base/suggest.ts'
-import { ALL_TOOLS, TIERS, type Tool } from './base/tool-name.ts'
+import { grantedTools } from './base/tool-name.ts'
 import { utf8Length } from './base/utf8.ts'
 import type { AgentConfig, Config, ConfigProblem } from './config.ts'
 import { CONFIG_PROBLEMS, RING_POOL_BYTES, SOCKET_PATH_BYTES } from './limits.ts'
@@ -59,11 +59,6 @@ function findAgentConflicts(config: Config): ConfigProblem[] {
   return problems
 }
 
-/** The tools that tier and list leave of each other. */
-function toolsOf({ tier, tools }: AgentConfig): readonly Tool[] {
-  return TIERS[tier].filter((tool) => tools.includes(ALL_TOOLS) || tools.includes(tool))
-}
-
 /** A delegate of `parent` that could do more than it. */
 function findWiderDelegate(agent: AgentConfig, parent: AgentConfig, path: string): ConfigProblem | undefined {
   if (agent.role === 'operator') {
@@ -73,8 +68,8 @@ function findWiderDelegate(agent: AgentConfig, parent: AgentConfig, path: string
       hint: 'make it an agent, or let it act for itself',
     }
   }
-  const granted = toolsOf(parent)
-  const more = toolsOf(agent).filter((tool) => !granted.includes(tool))
+  const granted = grantedTools(parent.tier, parent.tools)
+  const more = grantedTools(agent.tier, agent.tools).filter((tool) => !granted.includes(tool))
   if (more.length === 0) return undefined
   return {
     path: `${path}.tools`,

@@ -40,3 +40,8 @@ export const TIERS: Readonly<Record<Tier, readonly Tool[]>> = Object.freeze({
 export function isTool(text: string): text is Tool {
   return (TOOLS as readonly string[]).includes(text)
 }
+
+/** The tools that a tier and a list of tools, or `*`, leave of each other. */
+export function grantedTools(tier: Tier, tools: readonly string[]): readonly Tool[] {
+  return TIERS[tier].filter((tool) => tools.includes(ALL_TOOLS) || tools.includes(tool))
+}

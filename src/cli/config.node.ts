@@ -7,6 +7,7 @@ import { createAllowList } from '../base/allow-list.ts'
 import { parseIpAddress } from '../base/ip-address.ts'
 import { formatJson } from '../base/json-text.ts'
 import { nearest } from '../base/suggest.ts'
+import { grantedTools } from '../base/tool-name.ts'
 import type { Config } from '../config.ts'
 import { SassError } from '../errors.ts'
 import { isGiven, optionValue } from './arguments.ts'
@@ -45,16 +46,17 @@ function callerView(
     view['capability'] = agent.capability
     view['bounds'] = config.capabilities[agent.capability]
     view['tier'] = agent.tier
-    view['tools'] = [...intersectTools(agent.tier, [agent.tools, ...(parent === undefined ? [] : [parent.tools])])]
+    view['tools'] = grantedTools(agent.tier, agent.tools)
+    const above = config.agents.find(({ name }) => name === agent.delegated_by)
+    // Whoever acts for another may do only what both may.
     view['acts_for'] =
-      parent === undefined
+      above === undefined
         ? null
         : {
-            agent: parent.name,
-            capability: parent.capability,
-            bounds: config.capabilities[parent.capability],
-            tier: parent.tier,
-            tools: [...toolsOf(parent)],
+            agent: above.name,
+            capability: above.capability,
+            bounds: config.capabilities[above.capability],
+            tools: grantedTools(above.tier, above.tools),
           }
     view['security'] = config.security
     view['session'] = config.session

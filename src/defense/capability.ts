@@ -109,12 +109,32 @@ const BUILTINS: ReadonlySet<string> = new Set(
     'typeset ulimit umask unalias unset wait').split(' '),
 )
 
-function isBuiltin({ names, via }: EffectiveCommand): boolean {
-  return via.length > 0 && names.length === 1 && BUILTINS.has(names[0] ?? '')
+/** What reads a text as a shell does, so that a builtin's name means the builtin. To any other it means a file. */
+const SHELL_WAYS: ReadonlySet<string> = new Set(['sh -c', '$()', 'eval', 'trap', 'alias'])
+
+function isBuiltin({ argv, names, via }: EffectiveCommand): boolean {
+  return SHELL_WAYS.has(via.at(-1) ?? '') && names.length === 1 && BUILTINS.has(argv[0] ?? '')
 }
 
 function isSameArgv(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((word, index) => word === b[index])
+}
+
+/**
+ * Whether a denied pattern names the command. Of a program without a directory the file is not known, and a pattern
+ * with one is taken to mean it where the names fit.
+ */
+function deniesEffective(pattern: string, { argv, names, path }: EffectiveCommand): boolean {
+  const [, ...rest] = argv
+  const bare = path === undefined ? nameOfPattern(pattern) : pattern
+  return names.some((name) => matchesCommand(pattern, [name, ...rest], path) || matchesCommand(bare, [name, ...rest], path))
+}
+
+/** The pattern with its program's base name; unchanged where that would be every program. */
+function nameOfPattern(pattern: string): string {
+  const [program = '', ...rest] = pattern.split(' ').filter((word) => word !== '')
+  const name = baseName(program)
+  return name === '*' ? pattern : [name, ...rest].join(' ')
 }
 
 /** Deny first over all of them; one that nothing allows makes the whole unlisted. */
@@ -128,11 +148,7 @@ export function permitsEffective(
   if (outer === 'denied') return 'denied'
   let isAllowed = outer === 'allowed'
   for (const command of commands) {
-    const [, ...rest] = command.argv
-    const isDenied = command.names.some((name) =>
-      set.denied_commands.some((pattern) => matchesCommand(pattern, [name, ...rest], command.path)),
-    )
-    if (isDenied) return 'denied'
+    if (set.denied_commands.some((pattern) => deniesEffective(pattern, command))) return 'denied'
     // What the caller asked for is judged above, with the file that it resolves to.
     if (command.via.length === 0 || isSameArgv(command.argv, argv) || isBuiltin(command)) continue
     isAllowed &&= permitsCommand(set, command.argv, command.path) === 'allowed'
@@ -152,7 +168,7 @@ export function blocksCommand(text: string, command: EffectiveCommand): boolean 
     return command.argv.some((word) => word.replaceAll(' ', '').includes(bare))
   }
   const [program, ...rest] = text.split(' ').filter((word) => word !== '')
-  if (program === undefined || !command.names.some((name) => matchesWord(program, name))) return false
+  if (program === undefined || !command.names.some((name) => matchesWord(baseName(program), name))) return false
   let place = 0
   return rest.every((word) => {
     if (word.startsWith('-')) return hasOption(command.options, word)
@@ -170,8 +186,15 @@ const LONG_FORMS: Readonly<Record<string, readonly string[]>> = Object.freeze({
 })
 
 function hasOption(options: readonly string[], word: string): boolean {
-  if (word.startsWith('--') || options.includes(word)) return options.includes(word)
+  if (word.startsWith('--') || options.includes(word)) return isGiven(word, options)
   return [...word.slice(1)].every((letter) =>
-    [letter, ...(LONG_FORMS[letter] ?? [])].some((form) => options.includes(`-${form}`)),
+    [letter, ...(LONG_FORMS[letter] ?? [])].some((form) => isGiven(`-${form}`, options)),
+  )
+}
+
+/** Long options are also known by their beginnings. */
+function isGiven(option: string, options: readonly string[]): boolean {
+  return options.some(
+    (given) => given === option || (given.length > 2 && given.startsWith('--') && option.startsWith(given)),
   )
 }

@@ -30,6 +30,7 @@ const INTERNAL = ranges(
   '224.0.0.0/4',
   '240.0.0.0/4',
   '::/127',
+  '64:ff9b:1::/48',
   'fc00::/7',
   'fe80::/10',
   'fec0::/10',
@@ -56,6 +57,8 @@ const INTERNAL_ENDINGS: readonly string[] = Object.freeze(['.localhost', '.inter
 const ECHO_ENDINGS: readonly string[] = Object.freeze(['.nip.io', '.sslip.io', '.xip.io', '.localtest.me', '.lvh.me'])
 /** The longest host name (RFC 1035). */
 const HOST_CHARS = 255
+/** Nothing longer is looked at: no client takes a longer URL. */
+const WORD_CHARS = 8_192
 
 function parsePart(part: string): number | undefined {
   const isHex = part.startsWith('0x') || part.startsWith('0X')
@@ -112,13 +115,8 @@ function isInsideHost(host: string, reachable: InternalAddresses): boolean {
   )
 }
 
-/** The host of `scheme://user@host:port/path`, `user@host:path`, `host:port`, `[v6]:port` or a bare host. */
-export function hostOf(word: string): string {
-  const scheme = word.indexOf('://')
-  const rest = scheme === -1 ? word : word.slice(scheme + 3)
-  // Both slashes end the host where a URL is read; what stands before the last @ is no host.
-  const end = rest.search(/[/\\?#]/)
-  const authority = end === -1 ? rest : rest.slice(0, end)
+/** What stands before the last @ is no host, and a port is none either. */
+function hostOfAuthority(authority: string): string {
   const host = authority.slice(authority.lastIndexOf('@') + 1)
   if (host.startsWith('[')) return host.slice(1, host.indexOf(']') === -1 ? undefined : host.indexOf(']'))
   const colon = host.indexOf(':')
@@ -127,7 +125,31 @@ export function hostOf(word: string): string {
   return parseIpAddress(host) === undefined ? host.slice(0, colon) : host
 }
 
+/** `%31` for `1`, full-width digits, an ideographic full stop: what clients read as plain before they look a host up. */
+function plainForm(host: string): string {
+  const decoded = host.replace(/%[0-7][0-9a-fA-F]/g, (hex) => String.fromCharCode(Number.parseInt(hex.slice(1), 16)))
+  return decoded.normalize('NFKC').replaceAll('\u3002', '.')
+}
+
+/**
+ * Every host that some program may read in `scheme://user@host:port/path`, `user@host:path`, `host:port`, `[v6]:port`
+ * or a bare host. Programs differ: whether a backslash ends the host, how many slashes may follow the scheme.
+ */
+export function hostsOf(word: string): readonly string[] {
+  const scheme = word.search(/:[/\\]/)
+  const isUrl = scheme !== -1
+  const rest = isUrl ? word.slice(scheme + 1).replace(/^[/\\]+/, '') : word
+  const authorities = [/[/?#]/, /[/\\?#]/].map((ends) => rest.split(ends, 1)[0] ?? '')
+  const hosts = authorities.map(hostOfAuthority)
+  // `TCP:host:80` of socat, `name:80:host` of curl, `8080:host:80` of ssh, `http:host`.
+  if (!isUrl) hosts.push(...(authorities[0] ?? '').split(/[:,=@[\]]/).filter((piece) => /[^0-9]/.test(piece)))
+  const [, bracketed] = /\[([0-9a-fA-F:.]+)(?:%[^\]]*)?\]/.exec(rest) ?? []
+  if (!isUrl && bracketed !== undefined) hosts.push(bracketed)
+  const plain = hosts.map(plainForm)
+  return [...new Set([...hosts, ...plain])]
+}
+
 /** True where the word names a host inside that is not among the reachable ones. */
 export function namesInternalHost(word: string, reachable: InternalAddresses): boolean {
-  return word.length <= 8_192 && isInsideHost(hostOf(word), reachable)
+  return word.length <= WORD_CHARS && hostsOf(word).some((host) => isInsideHost(host, reachable))
 }

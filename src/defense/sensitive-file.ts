@@ -121,11 +121,18 @@ function inPlace(place: string, path: string, isGlob: boolean): boolean {
   return parts.length >= placeParts.length && placeParts.every((part, index) => couldFit(part, compileGlob(parts[index] ?? ''), false))
 }
 
+/** The home of whoever runs the commands, and of whoever else the path may belong to. */
+function homesFor(path: string, home: string): readonly string[] {
+  const [, top, name = ''] = path.split('/')
+  const homes = top === 'home' ? [home, '/root', `/home/${name}`] : [home, '/root']
+  return homes.filter((directory) => directory !== '/')
+}
+
 /** `path` is absolute and normalised; with `isGlob` a shell would expand its wild characters. */
 export function isSensitive(path: string, home: string, isGlob = false): boolean {
   const name = baseName(path)
   if (!isGlob && fitsOneOf(PUBLIC_WORDS, name)) return false
-  const homes = [home, '/root'].filter((directory) => directory !== '/')
+  const homes = homesFor(path, home)
   if (!isGlob && homes.some((directory) => PUBLIC_HOME_PLACES.some((place) => path === `${directory}/${place}`)))
     return false
   if (isSecretName(name, isGlob)) return true

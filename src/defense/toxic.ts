@@ -63,7 +63,7 @@ export function toxicProperties(
   return TOXIC_PROPERTIES.filter((property) => found.has(property))
 }
 
-/** The strictest rule that the session would fulfil with this, and did not before; undefined: none. */
+/** The strictest rule that the session would fulfil with this, to which this adds a part; undefined: none. */
 export function toxicRule(
   before: readonly ToxicProperty[],
   added: readonly ToxicProperty[],

@@ -23,8 +23,10 @@ export function actionDigest(action: Action, hash: Sha256 = sha256): string {
 function frozen(action: Action): Action {
   if (action.kind === 'execute') {
     Object.freeze(action.argv)
+    Object.freeze(action.environment)
     Object.freeze(action.executable)
   }
+  if (action.kind === 'deceive') Object.freeze(action.argv)
   return Object.freeze(action)
 }
 

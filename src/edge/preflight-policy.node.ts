@@ -6,14 +6,14 @@
  */
 import { realpathSync } from 'node:fs'
 import type { Config } from '../config.ts'
-import { rulesProblemText } from '../defense/13policy/rules-file.ts'
 import type { RulesProblem } from '../defense/13policy/rule-set.ts'
+import { rulesProblemText } from '../defense/13policy/rules-file.ts'
 import { asSassError } from '../errors.ts'
 import { createPinLook } from '../sandbox/pinned.node.ts'
 import { openLevelStore } from './level-store.node.ts'
 import { broadPatterns, unknownRules } from './policy.node.ts'
 import { readRuntimePolicy } from './policy-file.node.ts'
-import { fail, type Finding, pass, warn } from './preflight.node.ts'
+import { type Finding, fail, pass, warn } from './preflight.node.ts'
 
 /** Each problem of rules that cannot be used; the sentence where there is no list. */
 function problemsOf(error: unknown): readonly string[] {
@@ -78,7 +78,11 @@ function checkPins({ security }: Config): readonly Finding[] {
       return fail(check, `${path} is a link to ${real}, so the pin would never hold`, `write ${real}`)
     const found = look(path)
     if (found === undefined)
-      return fail(check, `${path} is no regular file that can be read`, 'name a program that this user may read')
+      return fail(
+        check,
+        `${path} is no regular file that can be read`,
+        'name a program that this user may read',
+      )
     if (found.sha256 === sha256) return pass(check, `${path} is what was pinned`)
     return fail(
       check,

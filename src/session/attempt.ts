@@ -41,7 +41,10 @@ export type Circumstances = {
   readonly approvals: readonly Approval[]
 }
 
-export const NO_CIRCUMSTANCES: Circumstances = Object.freeze({ challenge: 'none', approvals: Object.freeze([]) })
+export const NO_CIRCUMSTANCES: Circumstances = Object.freeze({
+  challenge: 'none',
+  approvals: Object.freeze([]),
+})
 
 /** The facts of a call; `aim` says what is wrong with it beyond its form. */
 export function requestFacts(

@@ -35,7 +35,12 @@ export function deceive(peer: Peer, call: Call): void {
   // A stranger is never told what is wrong with its request.
   const facts = { ...requestFacts(call, {}, NO_CIRCUMSTANCES), problems: '' }
   const verdict = peer.decide(facts, action)
-  if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE' || argv === undefined || action === undefined)
+  if (
+    verdict.kind !== 'response' ||
+    verdict.response !== 'EXECUTE' ||
+    argv === undefined ||
+    action === undefined
+  )
     return peer.refuse(verdict, call)
   const { rooms } = peer
   const stay = rooms.deceptions.enter(rooms.clock.monotonicMs())
@@ -71,7 +76,8 @@ function send(peer: Peer, call: Call, parts: Parts, exitCode: number): void {
         executeResponse.encode({ exit_code: exitCode, stdout, stderr, execution_id }),
       )
     case 'FileDownload':
-      if (stdout.length > 0) connection.message(call.streamId, fileChunk.encode({ data: stdout }), stdout.length)
+      if (stdout.length > 0)
+        connection.message(call.streamId, fileChunk.encode({ data: stdout }), stdout.length)
       return connection.end(
         call.streamId,
         fileDownloadEnd.encode({ sha256: sha256(stdout), total_size: stdout.length }),

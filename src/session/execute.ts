@@ -4,8 +4,9 @@
  * Rules: docs/protocol.md, sections 3 and 6.
  * @module
  */
-import { encodeHex } from '../base/hex.ts'
+
 import { sha256 } from '../base/hash.ts'
+import { encodeHex } from '../base/hex.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import type { Action, ExecuteAction } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
@@ -20,12 +21,12 @@ import {
   DATA_LOSS,
   missingFrom,
 } from './attachment.ts'
+import { attempt } from './attempt.ts'
+import { executeAction, smallest } from './execute-action.ts'
 import type { Execution } from './executions.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
-import { attempt } from './attempt.ts'
-import { capabilityOf } from './rooms.ts'
-import { executeAction, smallest } from './execute-action.ts'
 import { findRealPaths } from './real-paths.ts'
+import { capabilityOf } from './rooms.ts'
 
 /** The arguments, from the payload where there is one. */
 type Arguments =
@@ -106,7 +107,8 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
     realPaths: () => findRealPaths(rooms.policy.effective(action), rooms.planner.finder),
     weight: args.argv.reduce((sum, word) => sum + word.length, 0),
     shown: () => ({ goal: goal ?? null }),
-    go: (warrant) => start(peer, call, { request, idBytes, planned: result.planned, timeout, action }, warrant),
+    go: (warrant) =>
+      start(peer, call, { request, idBytes, planned: result.planned, timeout, action }, warrant),
   })
 }
 

@@ -3,7 +3,7 @@
  * number of them, each of a bounded length; the chain itself keeps digests for ever and words never.
  * @module
  */
-import { describeDecision, type Described } from '../defense/describe.ts'
+import { type Described, describeDecision } from '../defense/describe.ts'
 import type { Facts } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import type { Verdict } from '../defense/verdict.ts'

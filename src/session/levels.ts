@@ -7,7 +7,12 @@
  */
 import { type Level, stricter } from '../defense/level.ts'
 import type { Incident } from '../defense/verdict.ts'
-import { ANY_VIOLATIONS_TO_CONTAIN, CONTAINED_TO_HALT, VIOLATIONS_KEPT_MS, VIOLATIONS_TO_CONTAIN } from '../limits.ts'
+import {
+  ANY_VIOLATIONS_TO_CONTAIN,
+  CONTAINED_TO_HALT,
+  VIOLATIONS_KEPT_MS,
+  VIOLATIONS_TO_CONTAIN,
+} from '../limits.ts'
 
 export type LevelScope = 'daemon' | 'agent' | 'session'
 
@@ -94,7 +99,9 @@ export function createLevels(
   function contain(agent: string, why: string, nowMs: number): void {
     if (levelOf(`agent/${agent}`) === 'CONTAIN') return
     raise('agent', agent, 'CONTAIN', why)
-    containedAt = containedAt.filter((entry) => entry.agent !== agent && nowMs - entry.atMs < VIOLATIONS_KEPT_MS)
+    containedAt = containedAt.filter(
+      (entry) => entry.agent !== agent && nowMs - entry.atMs < VIOLATIONS_KEPT_MS,
+    )
     containedAt.push({ agent, atMs: nowMs })
     // Different agents: one alone must not be able to stop the device for everybody.
     if (containedAt.length >= CONTAINED_TO_HALT)

@@ -51,7 +51,12 @@ function reading(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Han
 function changing<T>(
   actionOf: (request: T) => Action,
   problemOf: (request: T) => string,
-  act: (peer: Peer, call: Call, request: T, warrant: Warrant) => { success: boolean; message: string } | undefined,
+  act: (
+    peer: Peer,
+    call: Call,
+    request: T,
+    warrant: Warrant,
+  ) => { success: boolean; message: string } | undefined,
 ): Handler {
   return (peer, call) => {
     const request = call.message.ok ? (call.message.value as T) : undefined
@@ -105,11 +110,15 @@ const answerConfirmation = changing<m.ConfirmationAnswer>(
       case 'taken':
         return { success: true, message: approve ? 'Approved; the request goes on.' : 'Denied.' }
       case 'unknown':
-        return { success: false, message: 'There is no such question any more: it was answered, withdrawn or too old.' }
+        return {
+          success: false,
+          message: 'There is no such question any more: it was answered, withdrawn or too old.',
+        }
       case 'other_digest':
         return {
           success: false,
-          message: 'The digest is of something else than what is asked: list the questions again and look at them.',
+          message:
+            'The digest is of something else than what is asked: list the questions again and look at them.',
         }
     }
   },
@@ -188,7 +197,10 @@ const clearPenalties = changing<m.PenaltyClear>(
   () => '',
   ({ rooms }, _call, { source }) => {
     const count = rooms.penalties.clear(source)
-    return { success: true, message: count === 1 ? '1 penalty was lifted.' : `${count} penalties were lifted.` }
+    return {
+      success: true,
+      message: count === 1 ? '1 penalty was lifted.' : `${count} penalties were lifted.`,
+    }
   },
 )
 
@@ -235,7 +247,10 @@ const reload = changing<Record<string, never>>(
         const message = result.ok
           ? `The policy is ${result.policyVersion} now.${result.needsRestart.length === 0 ? '' : ` Only a restart takes over ${result.needsRestart.join(', ')}.`}`
           : result.problem
-        peer.connection.end(call.streamId, m.outcome.encode({ success: result.ok, message: sentence(message) }))
+        peer.connection.end(
+          call.streamId,
+          m.outcome.encode({ success: result.ok, message: sentence(message) }),
+        )
       })
       .catch((cause: unknown) => peer.fail(call, cause))
     return undefined

@@ -4,14 +4,7 @@
  * Rules: docs/protocol.md, sections 1, 2 and 8; docs/responses.md, section 1.
  * @module
  */
-import type {
-  Action,
-  Facts,
-  Identity,
-  RequestFacts,
-  Source,
-  TransportFacts,
-} from '../defense/facts.ts'
+import type { Action, Facts, Identity, RequestFacts, Source, TransportFacts } from '../defense/facts.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import { SassError } from '../errors.ts'
 import {
@@ -235,8 +228,7 @@ export function createPeer(
       case 'ended': {
         const user = users.get(event.stream.id)
         if (event.message === undefined) return user?.ended()
-        if (!event.message.ok)
-          return failStream(event.stream.id, describeProblems(event.message.problems))
+        if (!event.message.ok) return failStream(event.stream.id, describeProblems(event.message.problems))
         user?.message(event.message.value, event.dataBytes)
         return user?.ended()
       }

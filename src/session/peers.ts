@@ -48,12 +48,7 @@ export function createPeers(
     }
   }
 
-  function factsAt(
-    kind: Transport['kind'],
-    address: string,
-    change: Partial<Facts>,
-    isNew = false,
-  ): Facts {
+  function factsAt(kind: Transport['kind'], address: string, change: Partial<Facts>, isNew = false): Facts {
     return {
       cycle: nextCycle(rooms),
       source: sourceOf(kind, address, pastOf(address, isNew)),

@@ -354,7 +354,8 @@ function auditPublicKey(peer: Peer): ReturnType<typeof m.auditPublicKey.encode> 
 /** Files are moved inside a branch only; without one the daemon touches none. */
 const withoutBranch: Handler = (peer, call) =>
   whenPermitted(peer, call, { kind: 'read', method: call.method.name }, () => {
-    const text = 'This device has no branch to move files in; pipe them through a command instead, such as tar.'
+    const text =
+      'This device has no branch to move files in; pipe them through a command instead, such as tar.'
     peer.connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', text)
   })
 

@@ -4,8 +4,9 @@
  * Policy, identities and settings are replaced as a whole by a reload; nothing keeps a copy of them.
  * @module
  */
-import { baseName } from '../base/lexical-path.ts'
+
 import type { BufferPool } from '../base/buffer-pool.ts'
+import { baseName } from '../base/lexical-path.ts'
 import { adjudicate } from '../defense/adjudicator.ts'
 import type { CapabilitySet } from '../defense/capability.ts'
 import type { DeceptionBudget } from '../defense/deception/budget.ts'
@@ -186,11 +187,9 @@ function keep(rooms: Rooms, facts: Facts, verdict: Verdict): boolean {
   const isPermitted = verdict.kind === 'response' && verdict.response === 'EXECUTE'
   const isQuiet = facts.action?.kind === 'read' || (kind !== 'known' && facts.action?.kind !== 'deceive')
   if (isPermitted && isQuiet) return false
-  if (
-    kind === 'known' ||
-    (isPermitted && rooms.refusals.mayWriteAlone()) ||
-    (kind === 'failed' && rooms.refusals.mayWriteAlone())
-  ) {
+  // Whoever has tried to prove something, or to read as a stranger of this host: alone as long as they are few.
+  const isRemarkable = kind === 'failed' || facts.action?.kind === 'deceive'
+  if (kind === 'known' || (isRemarkable && rooms.refusals.mayWriteAlone())) {
     rooms.audit.append(toEvent(facts, verdict))
     return true
   }
@@ -216,8 +215,7 @@ const PENALTIES: Readonly<Record<string, PenaltyReason>> = Object.freeze({
 function penalise(rooms: Rooms, facts: Facts, verdict: Verdict): void {
   if (facts.source.transport !== 'tls' || !Object.hasOwn(PENALTIES, verdict.rule)) return
   const reason = PENALTIES[verdict.rule]
-  if (reason !== undefined)
-    rooms.penalties.add(facts.source.address, reason, rooms.clock.monotonicMs())
+  if (reason !== undefined) rooms.penalties.add(facts.source.address, reason, rooms.clock.monotonicMs())
 }
 
 function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Session | undefined): void {

@@ -130,8 +130,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
     hasRoom: () => sessions.size < limits.maxSessions || longestAway() !== undefined,
     countOf(caller) {
       let count = 0
-      for (const session of sessions.values())
-        if (session.caller.name === caller && !isIdle(session)) count++
+      for (const session of sessions.values()) if (session.caller.name === caller && !isIdle(session)) count++
       return count
     },
     create({ idBytes, id, instance, isProven }, caller, address, nowMs) {
@@ -186,7 +185,8 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
       for (const session of sessions.values()) {
         // Nobody ever answered its challenge, and the connection is gone.
         if (session.state === 'CREATED' && !session.isHeld) apply(session, 'destroyed', nowMs)
-        else if (session.state !== 'EXPIRED' && nowMs >= session.expiresAtMs) apply(session, 'time_out', nowMs)
+        else if (session.state !== 'EXPIRED' && nowMs >= session.expiresAtMs)
+          apply(session, 'time_out', nowMs)
         else if (
           session.state === 'EXPIRED' &&
           isIdle(session) &&

@@ -50,7 +50,8 @@ t.test('a forged, foreign or replayed proof, and any request before one, gets sl
     'AUTH_KEY_NOT_FOUND, nobody’s name': ({ socket }) => authenticateFrame(socket, 'nobody', seed),
     'AUTH_INVALID, incomplete': () => encodeFrame(1, 'OPEN', new Map([[1, 'agent']]), 8),
     'AUTH_REQUIRED, Ping': () => encodeFrame(1, 'OPEN', new Map(), 11),
-    'AUTH_REQUIRED, Execute': () => encodeFrame(1, 'OPEN', executeRequest.encode({ command: 'id' }), 1),
+    'LOCALHOST_UNAUTHORIZED, Execute': () =>
+      encodeFrame(1, 'OPEN', executeRequest.encode({ command: 'touch', args: ['x'] }), 1),
   }
   const audited = daemon.audit().length
   const lines = refusals(daemon).length

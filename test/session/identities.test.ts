@@ -10,9 +10,10 @@ import type { AuthRequest } from '../../src/wire/messages.ts'
 import { BINDING, seedOf } from './stage.ts'
 
 const text = (seed: number) => Buffer.from(publicKeyOf(seedOf(seed))).toString('base64url')
+const RIGHTS = { tier: 'T3', tools: ['*'], delegated_by: null } as const
 const identities = createIdentities([
-  { name: 'bot', public_key: text(1), role: 'agent', capability: 'small' },
-  { name: 'boss', public_key: text(3), role: 'operator', capability: 'large' },
+  { name: 'bot', public_key: text(1), role: 'agent', capability: 'small', ...RIGHTS },
+  { name: 'boss', public_key: text(3), role: 'operator', capability: 'large', ...RIGHTS },
 ])
 const NONCE = new Uint8Array(16).fill(9)
 

@@ -7,6 +7,7 @@ import { SESSION_KEPT_EXPIRED_MS } from '../../src/limits.ts'
 import type { Caller } from '../../src/session/identities.ts'
 import {
   createSessions,
+  type NewSession,
   SESSION_TABLE,
   type Session,
   type SessionChange,
@@ -18,6 +19,9 @@ const caller = (name: string): Caller => ({
   name,
   role: 'agent',
   capability: 'c',
+  tier: 'T3',
+  tools: ['*'],
+  delegatedBy: undefined,
   publicKey: new Uint8Array(32),
 })
 const BOT = caller('bot')
@@ -41,6 +45,13 @@ const LEADS: Record<string, SessionState> = {
   'EXPIRED destroyed': 'DESTROYED',
 }
 
+const made = (id: string, isProven = true): NewSession => ({
+  id,
+  idBytes: new Uint8Array(16),
+  instance: `bot-${id}`,
+  isProven,
+})
+
 function room(change: { maxSessions?: number; bindAddress?: boolean } = {}) {
   const changes: SessionChange[] = []
   const sessions = createSessions(
@@ -48,7 +59,7 @@ function room(change: { maxSessions?: number; bindAddress?: boolean } = {}) {
     (one) => changes.push(one),
   )
   const make = (id: string, nowMs = 0, who = BOT, address = 'a') =>
-    sessions.create(new Uint8Array(16), id, who, address, nowMs) as Session
+    sessions.create(made(id), who, address, nowMs) as Session
   return { sessions, make, moves: () => changes.splice(0).map(({ from, to }) => `${from} ${to}`) }
 }
 
@@ -151,7 +162,7 @@ t.test('when all places are taken, the idle session that was away longest makes 
   const second = make('second', 2)
   const third = make('third', 3)
   t.notOk(sessions.hasRoom())
-  t.equal(sessions.create(new Uint8Array(16), 'no', BOT, 'a', 4), undefined, 'all are held')
+  t.equal(sessions.create(made('no'), BOT, 'a', 4), undefined, 'all are held')
   first.isHeld = false
   first.lastSeenMs = 50
   second.isHeld = false
@@ -194,5 +205,41 @@ t.test('destroying forgets the session at once, and twice does nothing', (t) => 
   t.equal(sessions.size, 0)
   t.strictSame([...sessions.all()], [])
   t.strictSame(moves(), ['CREATED ACTIVE', 'ACTIVE DESTROYED'])
+  t.end()
+})
+
+t.test(
+  'a session that a challenge goes with is created and not active, and is destroyed once nobody holds it',
+  (t) => {
+    const { sessions, moves } = room()
+    const session = sessions.create(made('x', false), BOT, 'a', 0) as Session
+    t.equal(session.state, 'CREATED')
+    t.strictSame(moves(), [])
+    sessions.tick(999_999)
+    t.equal(session.state, 'CREATED', 'its connection still holds it: the challenge has a time of its own')
+    session.isHeld = false
+    sessions.tick(1_000_000)
+    t.equal(sessions.size, 0)
+    t.end()
+  },
+)
+
+t.test('of one caller those sessions count that are held or at work', (t) => {
+  const { sessions, make } = room({ maxSessions: 9 })
+  const [held, away, working] = [make('held'), make('away'), make('working')]
+  make('theirs', 0, caller('other'))
+  away.isHeld = false
+  working.isHeld = false
+  sessions.apply(working, 'started', 0)
+  t.strictSame([sessions.countOf('bot'), sessions.countOf('other'), sessions.countOf('nobody')], [2, 1, 0])
+  held.isHeld = false
+  sessions.executionEnded('working', 1)
+  t.equal(sessions.countOf('bot'), 0)
+  t.end()
+})
+
+t.test('a session has the name of its instance and begins with nothing done', (t) => {
+  const { make } = room()
+  t.match(make('x'), { instance: 'bot-x', deliveredBytes: 0, ticks: new Map(), toxic: new Set() })
   t.end()
 })

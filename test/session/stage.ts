@@ -5,10 +5,29 @@
  */
 import { createBufferPool } from '../../src/base/buffer-pool.ts'
 import type { CborValue } from '../../src/base/cbor.ts'
+import { sha256 } from '../../src/base/hash.ts'
+import { encodeHex } from '../../src/base/hex.ts'
 import { createRing } from '../../src/base/ring.ts'
 import { publicKeyOf, signEd25519, verifyEd25519 } from '../../src/base/sign.ts'
+import { encodeUtf8 } from '../../src/base/utf8.ts'
+import { createMatcher } from '../../src/defense/13policy/matcher.ts'
+import type { Rule } from '../../src/defense/13policy/rule.ts'
+import { readRules } from '../../src/defense/13policy/rules-file.ts'
+import { effectiveCommands } from '../../src/defense/13policy/unwrap.ts'
 import type { CapabilitySet } from '../../src/defense/capability.ts'
-import { CHANNEL_BINDING_BYTES, FRAME_BYTES, OUTPUT_BUFFERS } from '../../src/limits.ts'
+import { createDeceptionBudget, type DeceptionLimits } from '../../src/defense/deception/budget.ts'
+import { createFigures } from '../../src/defense/deception/figures.ts'
+import type { Policy } from '../../src/defense/layer.ts'
+import { createPenalties, PENALTY_SECONDS, type PenaltySettings } from '../../src/defense/penalties.ts'
+import {
+  CHALLENGE_EKM_BYTES,
+  CHALLENGE_LABEL,
+  CHANNEL_BINDING_BYTES,
+  CHANNEL_BINDING_LABEL,
+  FRAME_BYTES,
+  OUTPUT_BUFFERS,
+  UNAUTHENTICATED_CONNECTIONS,
+} from '../../src/limits.ts'
 import type {
   AuditEvent,
   AuditSink,
@@ -16,21 +35,29 @@ import type {
   ChildEvents,
   Clock,
   Log,
+  Random,
   Spawner,
   SpawnPlan,
   Transport,
   TransportEvents,
 } from '../../src/ports.ts'
+import type { ProgramFinder } from '../../src/sandbox/plan.ts'
+import { createChallengeRates } from '../../src/session/challenges.ts'
+import { createConfirmations } from '../../src/session/confirmations.ts'
 import { createExecutions, type Execution } from '../../src/session/executions.ts'
+import { createExplanations } from '../../src/session/explanations.ts'
 import { createIdentities } from '../../src/session/identities.ts'
+import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
 import { createPeers, type Peers } from '../../src/session/peers.ts'
+import { createQueue } from '../../src/session/queue.ts'
 import { createRefusals } from '../../src/session/refusals.ts'
-import type { Rooms } from '../../src/session/rooms.ts'
+import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from '../../src/session/rooms.ts'
 import { createSessions, type SessionChange } from '../../src/session/sessions.ts'
 import { createTarpits } from '../../src/session/tarpits.ts'
 import { authSigningInput } from '../../src/wire/auth-input.ts'
+import { answerChallenge, type Challenge } from '../../src/wire/challenge.ts'
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
-import { type AuthResponse, authRequest } from '../../src/wire/messages.ts'
+import { type AuthResponse, authRequest, challengeAnswer, executeRequest } from '../../src/wire/messages.ts'
 import { type MethodName, methodNamed } from '../../src/wire/methods.ts'
 
 export const CAPABILITY: CapabilitySet = {
@@ -133,12 +160,22 @@ export type StagedTransport = Transport & {
 
 export const BINDING = new Uint8Array(CHANNEL_BINDING_BYTES).fill(7)
 
+/** What a TLS connection exports: the same for the same question, and nothing that another connection has. */
+export function exporterOf(connection: string): Transport['exportKeyingMaterial'] {
+  return (bytes, label, context) => {
+    if (label === CHANNEL_BINDING_LABEL) return BINDING
+    const half = (which: number) =>
+      sha256(encodeUtf8(`${connection} ${which} ${label} ${encodeHex(context)}`))
+    return Uint8Array.of(...half(1), ...half(2)).slice(0, bytes)
+  }
+}
+
 export function stageTransport(change: Partial<Transport> = {}): StagedTransport {
   const transport: StagedTransport = {
     kind: 'tls',
     remoteAddress: '192.0.2.1',
     agreement: { version: 'TLSv1.3', suite: 'TLS_AES_256_GCM_SHA384', alpn: 'x-sakirpc-v5' },
-    exportKeyingMaterial: () => BINDING,
+    exportKeyingMaterial: exporterOf('one'),
     peerUserId: undefined,
     waitingBytes: 0,
     takesAtOnce: true,
@@ -159,15 +196,17 @@ export function stageTransport(change: Partial<Transport> = {}): StagedTransport
   return transport
 }
 
-/** Calls back every time with bytes that were never given before, like a generator of randomness does. */
-export function stageRandom(): { bytes(count: number): Uint8Array } {
-  let calls = 0
-  return {
-    bytes(count) {
-      calls++
-      return new Uint8Array(count).map((_, index) => (calls * 31 + index * 7) % 256)
-    },
+/** One stream of bytes as even as a generator's, and the same in every run. */
+export function stageRandom(): Random {
+  let state = 1
+  const next = () => {
+    // mulberry32.
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return (mixed ^ (mixed >>> 14)) & 0xff
   }
+  return { bytes: (count) => new Uint8Array(count).map(next) }
 }
 
 export type StagedAudit = AuditSink & { readonly events: AuditEvent[]; failure: Error | undefined }
@@ -201,6 +240,83 @@ export type StageOptions = {
   readonly tarpits?: number
   readonly allowShell?: boolean
   readonly isAllowed?: (address: string) => boolean
+  readonly isExempt?: (address: string) => boolean
+  /** Rules as a file has them; the texts that no test asks about may be left out. */
+  readonly rules?: readonly StagedRule[]
+  readonly security?: Partial<Policy['security']>
+  readonly quota?: Partial<Policy['quota']>
+  readonly earlyDrop?: Partial<Policy['earlyDrop']>
+  readonly deceives?: boolean
+  readonly deceptions?: Partial<DeceptionLimits>
+  /** False: the device cannot confine the reads of strangers. */
+  readonly confines?: boolean
+  readonly penalties?: Partial<PenaltySettings>
+  /** Places of the queue. */
+  readonly queue?: number
+  readonly levels?: KeptLevels
+  readonly automatic?: boolean
+  readonly finder?: Partial<ProgramFinder>
+  readonly random?: Random
+  /** Changes and additions to the list of callers, by name. */
+  readonly agents?: Readonly<Record<string, StagedAgent>>
+  /** False: nothing is loaded yet that judges commands, until `stage.load()`. */
+  readonly isReady?: boolean
+  readonly reload?: () => Promise<ReloadResult>
+}
+
+export type StagedAgent = Partial<Parameters<typeof createIdentities>[0][number]> & { readonly seed?: number }
+export type StagedRule = Pick<Rule, 'action' | 'severity'> & Partial<Rule>
+
+/** The policy of a configuration with that, made as the daemon makes it. */
+export function stagePolicy(options: StageOptions = {}): Policy {
+  const listed = (options.rules ?? []).map((rule, index) => ({
+    id: `staged.rule-${index}`,
+    description: 'A staged rule.',
+    why: 'It is staged.',
+    examples: { match: ['a'], pass: ['b'] },
+    ...rule,
+  }))
+  const read = readRules(JSON.stringify({ sets: {}, rules: listed }), 'staged')
+  if (!read.ok) throw new Error(JSON.stringify(read.problems))
+  const home = '/home/u'
+  return {
+    capabilities: { default: { ...CAPABILITY, ...options.capability } },
+    security: {
+      allowShell: options.allowShell ?? true,
+      allowedCommands: ['*'],
+      blockedCommands: [],
+      confirmsUnlisted: false,
+      sensitiveFiles: 'ask',
+      toxicCombinations: 'ask',
+      internalAddresses: 'deny',
+      reachable: [],
+      pins: {},
+      pinnedOnly: false,
+      ...options.security,
+    },
+    rules: createMatcher(read.rules, home),
+    rulesDigest: '00'.repeat(32),
+    home,
+    ownPaths: { paths: ['/var/lib/edge'], except: [] },
+    quota: {
+      ticksPerTask: null,
+      tokensPerSession: null,
+      sessionsPerCaller: Number.POSITIVE_INFINITY,
+      ...options.quota,
+    },
+    earlyDrop: {
+      start: UNAUTHENTICATED_CONNECTIONS,
+      ratePercent: 30,
+      full: UNAUTHENTICATED_CONNECTIONS + 1,
+      ...options.earlyDrop,
+    },
+    deceives: options.deceives ?? true,
+    effective({ argv, environment, cwd, terminal, stdin, executable }) {
+      const whole = environment.length === 0 ? argv : ['env', ...environment, ...argv]
+      const resolved = environment.length === 0 ? executable?.path : undefined
+      return effectiveCommands(whole, { cwd, home, resolved, terminal, stdin })
+    },
+  }
 }
 
 export const seedOf = (number: number): Uint8Array => new Uint8Array(32).fill(number)
@@ -214,25 +330,50 @@ export type Stage = {
   readonly logged: { level: string; event: string; fields: Readonly<Record<string, unknown>> }[]
   readonly changes: SessionChange[]
   readonly endedExecutions: Execution[]
+  /** What runs the reads of strangers. */
+  readonly confined: StagedSpawner
+  readonly steps: LevelStep[]
+  /** Lets what judges commands be loaded, or fail. */
+  load(failure?: Error): void
 }
 
-/** Agents `bot` (seed 1) and `other` (seed 2), operator `boss` (seed 3). */
+/** Agents `bot` (seed 1) and `other` (seed 2), operator `boss` (seed 3), and who is named in `options.agents`. */
 export function stageRooms(options: StageOptions = {}): Stage {
   const clock = stageClock()
   const spawner = stageSpawner()
   const audit = stageAudit()
-  const random = stageRandom()
+  const confined = stageSpawner()
+  const random = options.random ?? stageRandom()
+  const steps: LevelStep[] = []
   const logged: Stage['logged'] = []
   const changes: SessionChange[] = []
   const endedExecutions: Execution[] = []
   const log: Log = { write: (level, event, fields = {}) => logged.push({ level, event, fields }) }
   const ringBytes = options.ringBytes ?? 1_048_576
-  const agent = (name: string, seed: number, role: 'agent' | 'operator' = 'agent') => ({
+  const agent = (name: string, { seed = 1, ...change }: StagedAgent) => ({
     name,
     public_key: Buffer.from(publicKeyOf(seedOf(seed))).toString('base64url'),
-    role,
+    role: 'agent' as const,
     capability: 'default',
+    tier: 'T3' as const,
+    tools: ['*'],
+    delegated_by: null,
+    ...change,
   })
+  const agents: Record<string, StagedAgent> = {
+    bot: { seed: 1, ...options.agents?.['bot'] },
+    other: { seed: 2, ...options.agents?.['other'] },
+    boss: { seed: 3, role: 'operator', ...options.agents?.['boss'] },
+  }
+  const policy = stagePolicy(options)
+  let loaded = () => {}
+  let failed: (cause: Error) => void = () => {}
+  const preparing = new Promise<void>((resolve, reject) => {
+    loaded = resolve
+    failed = reject
+  })
+  preparing.catch(() => {})
+  let incident: string | undefined
   const sessions = createSessions(
     {
       maxSessions: options.maxSessions ?? 10,
@@ -241,7 +382,9 @@ export function stageRooms(options: StageOptions = {}): Stage {
     },
     (change) => {
       changes.push(change)
-      if (change.to === 'DESTROYED') executions.sessionEnded(change.session.id)
+      if (change.to !== 'DESTROYED') return
+      executions.sessionEnded(change.session.id)
+      rooms.levels.sessionEnded(change.session.id)
     },
   )
   const executions = createExecutions({
@@ -251,6 +394,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       stdout: createRing(new Uint8Array(ringBytes)),
       stderr: createRing(new Uint8Array(ringBytes)),
     })),
+    freed: () => rooms.queue.pump(),
     ended(execution) {
       endedExecutions.push(execution)
       sessions.executionEnded(execution.sessionId, clock.monotonicMs())
@@ -263,6 +407,13 @@ export function stageRooms(options: StageOptions = {}): Stage {
       startedAtMs: 0,
       keepaliveMs: 60_000,
       viHoldMs: 3_600_000,
+      challengeTtlMs: 60_000,
+      confirmTimeoutMs: 60_000,
+      confirmPending: 3,
+      outputBytes: null,
+      toolTimeoutSeconds: null,
+      isAllowed: options.isAllowed ?? (() => true),
+      isExempt: options.isExempt ?? (() => false),
       denyResponse: 'vi_swap',
       ringBytes,
       policyVersion: 'p',
@@ -274,11 +425,10 @@ export function stageRooms(options: StageOptions = {}): Stage {
     log,
     audit,
     refusals: createRefusals(0),
-    policy: {
-      capabilities: { default: { ...CAPABILITY, ...options.capability } },
-      allowShell: options.allowShell ?? true,
-    },
-    identities: createIdentities([agent('bot', 1), agent('other', 2), agent('boss', 3, 'operator')]),
+    policy,
+    identities: createIdentities(
+      Object.entries({ ...options.agents, ...agents }).map(([name, change]) => agent(name, change)),
+    ),
     verify: verifyEd25519,
     sessions,
     executions,
@@ -305,16 +455,77 @@ export function stageRooms(options: StageOptions = {}): Stage {
           inode: '2',
         }),
         realDirectory: (path) => path,
+        realPath: (path) => path,
+        pin: () => undefined,
+        ...options.finder,
       },
       workspaceRoot: '/srv/work',
       base: { home: '/', user: 'u' },
     },
+    queue: createQueue(options.queue ?? 64, (caller) => {
+      const set = capabilityOf(rooms, rooms.identities.find(caller)?.capability ?? '')
+      return rooms.executions.free > 0 && slotsOf(rooms, caller) < (set?.max_concurrent ?? 0)
+    }),
+    confirmations: createConfirmations(clock, random, sha256, () => ({
+      timeoutMs: rooms.settings.confirmTimeoutMs,
+      pendingPerSession: rooms.settings.confirmPending,
+    })),
+    levels: createLevels(
+      options.levels ?? { entries: [] },
+      clock.wallMs,
+      (step) => {
+        steps.push(step)
+        if (step.to === 'CONTAIN') executions.endWhere(({ owner }) => owner === step.name)
+        if (step.to === 'HALT') {
+          executions.endAll('kill')
+          incident = 'ab'.repeat(32)
+        } else if (step.scope === 'daemon') incident = undefined
+      },
+      options.automatic ?? true,
+    ),
+    challengeRates: createChallengeRates(clock.monotonicMs()),
+    penalties: createPenalties({
+      enabled: true,
+      exempt: options.isExempt ?? (() => false),
+      minSeconds: 15,
+      maxSeconds: 600,
+      maxSources: 64,
+      perReasonSeconds: PENALTY_SECONDS,
+      ...options.penalties,
+    }),
+    explanations: createExplanations(() => rooms.policy, clock.wallMs),
+    deceptions: createDeceptionBudget({
+      concurrent: 2,
+      milliseconds: 10_000,
+      bytes: 65_536,
+      ...options.deceptions,
+    }),
+    figures: createFigures(random.bytes),
+    confined: async () => ((options.confines ?? true) ? confined : undefined),
+    closeConfined: async () => {},
+    isReady: options.isReady ?? true,
+    async prepare() {
+      await preparing
+      rooms.isReady = true
+    },
+    reload: options.reload ?? (async () => ({ ok: true, policyVersion: 'q', needsRestart: [] })),
+    acknowledge(named) {
+      if (incident === undefined || named !== incident) return false
+      incident = undefined
+      return true
+    },
+    incident: () => incident,
     viHolds: new Map(),
     responses: new Map(),
     cycles: { next: 1 },
   }
-  const peers = createPeers(rooms, options.isAllowed ?? (() => true))
-  return { rooms, peers, clock, spawner, audit, logged, changes, endedExecutions }
+  const peers = createPeers(
+    rooms,
+    (address) => rooms.settings.isAllowed(address),
+    (address) => rooms.settings.isExempt(address),
+  )
+  const load = (failure?: Error) => (failure === undefined ? loaded() : failed(failure))
+  return { rooms, peers, clock, spawner, audit, logged, changes, endedExecutions, confined, steps, load }
 }
 
 export type Client = {
@@ -421,4 +632,46 @@ export function enter(
   const welcome = answer.message.value as AuthResponse
   client.connection.becomeOpen(welcome.window)
   return { ...client, welcome, sessionId: welcome.session_id.slice() }
+}
+
+/** A command on a stream of its own, with more to come on stdin where the request says so. */
+export function run(
+  client: Client,
+  command: string,
+  request: Partial<Parameters<typeof executeRequest.encode>[0]> = {},
+  method: 'Execute' | 'ExecuteStream' = 'ExecuteStream',
+): number {
+  return client.open(method, executeRequest.encode({ command, ...request }), request.stdin ?? false)
+}
+
+/** The challenge that came on that stream; undefined: none. */
+export function challengeOn(client: Client, stream: number): Challenge | undefined {
+  const found = client.on(stream).findLast(({ value }) => value?.['challenge'] !== undefined)
+  return found?.value?.['challenge'] as Challenge | undefined
+}
+
+export type AnswerChange = {
+  readonly plaintext?: Uint8Array
+  readonly hmac?: Uint8Array
+  readonly id?: Uint8Array
+}
+
+/** Answers a challenge as a client of ours does, unless something is changed about it; returns the stream. */
+export function meet(
+  client: Client & { readonly sessionId: Uint8Array },
+  challenge: Challenge | undefined,
+  change: AnswerChange = {},
+): number {
+  if (challenge === undefined) throw new Error('there was no challenge')
+  const ekm = client.transport.exportKeyingMaterial(CHALLENGE_EKM_BYTES, CHALLENGE_LABEL, client.sessionId)
+  const answer = ekm === undefined ? undefined : answerChallenge(ekm, client.sessionId, challenge)
+  if (answer === undefined) throw new Error('it cannot be opened')
+  return client.open(
+    'CognitiveChallenge',
+    challengeAnswer.encode({
+      decrypted_plaintext: change.plaintext ?? answer.plaintext,
+      client_ekm_hmac: change.hmac ?? answer.hmac,
+      challenge_id: change.id ?? challenge.challenge_id,
+    }),
+  )
 }

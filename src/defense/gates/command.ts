@@ -5,7 +5,7 @@
  * @module
  */
 import { isWithin } from '../../base/lexical-path.ts'
-import type { EffectiveCommand } from '../13policy/effective.ts'
+import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
 import type { RuleHead } from '../13policy/rule-set.ts'
 import type { Code } from '../../errors.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
@@ -14,14 +14,17 @@ import {
   askHuman,
   type Check,
   type Finding,
+  impossible,
   type Measure,
   type Note,
   type Policy,
+  strictestOf,
   tarpit,
   violation,
 } from '../layer.ts'
 import { isSensitive } from '../sensitive-file.ts'
 import { NETWORK_PROGRAMS } from '../tools.ts'
+import { mayTouch } from '../touched-path.ts'
 import { toxicProperties, toxicRule } from '../toxic.ts'
 import { challenge } from './session.ts'
 
@@ -42,6 +45,8 @@ function measured(
       return { outcome: 'note', rule, reason }
     case 'allow':
       return undefined
+    default:
+      return impossible(measure)
   }
 }
 
@@ -67,10 +72,15 @@ function judgePin({ executable }: ExecuteAction, policy: Policy): Finding | unde
 
 function judgeOwnPaths(commands: readonly EffectiveCommand[], facts: Facts, policy: Policy): Finding | undefined {
   const { paths: own, except } = policy.ownPaths
-  const isOwn = (path: string) =>
-    own.some((place) => isWithin(place, path)) && !except.some((place) => isWithin(place, path))
-  const named = commands.flatMap(({ paths }) => paths.map(({ path }) => path))
-  if (!named.some(isOwn) && !facts.realPaths.some(({ real }) => isOwn(real))) return undefined
+  const isExcept = (path: string) => except.some((place) => isWithin(place, path))
+  const isOwn = (path: string) => own.some((place) => isWithin(place, path)) && !isExcept(path)
+  // What is removed around them is for the rules: the layer would hide what they say.
+  const mayBeOwn = (used: UsedPath) =>
+    used.isGlob
+      ? own.some((place) => mayTouch(place, { ...used, use: 'mention', isOpaque: false })) && !isExcept(used.path)
+      : isOwn(used.path)
+  const isNamed = commands.some(({ paths }) => paths.some(mayBeOwn))
+  if (!isNamed && !facts.realPaths.some(({ real }) => isOwn(real))) return undefined
   return {
     ...violation('CAPABILITY_PATH_DENIED', 'protected.daemon', 'The command names the daemon’s own files.'),
     incident: 'high',
@@ -89,13 +99,16 @@ function hasHiddenCharacter(word: string): boolean {
       continue
     }
     if (
+      // The controls of ISO 6429 beyond ASCII: one of them is the escape and its bracket in one.
+      code <= 0x9f ||
       (code >= 0x200b && code <= 0x200f) ||
       (code >= 0x2028 && code <= 0x202e) ||
       (code >= 0x2060 && code <= 0x206f) ||
       code === 0xfeff ||
       code === 0x00ad ||
-      // U+E0000 to U+E007F: tags.
-      (code === 0xdb40 && (word.charCodeAt(index + 1) & 0xff80) === 0xdc00)
+      code === 0x180e ||
+      // U+E0000 to U+E01EF: tags and the selectors that can carry any text.
+      (code === 0xdb40 && (word.charCodeAt(index + 1) & 0xfe00) === 0xdc00)
     )
       return true
   }
@@ -103,10 +116,12 @@ function hasHiddenCharacter(word: string): boolean {
 }
 
 function judgeHidden(argv: readonly string[]): Finding | Note | undefined {
-  const at = argv.findIndex(hasHiddenCharacter)
-  if (at === -1) return undefined
-  const isSteering = at === 0 || (argv[at] ?? '').startsWith('-')
-  if (isSteering)
+  if (!argv.some(hasHiddenCharacter)) return undefined
+  // The value of an option is text like any other; emoji are joined by such characters.
+  const isSteering = (word: string, index: number) =>
+    (index === 0 && hasHiddenCharacter(word)) ||
+    (word.startsWith('-') && hasHiddenCharacter(word.split('=', 1)[0] ?? ''))
+  if (argv.some(isSteering))
     return violation(
       'CAPABILITY_CMD_DENIED',
       'argument.hidden',
@@ -115,18 +130,23 @@ function judgeHidden(argv: readonly string[]): Finding | Note | undefined {
   return { outcome: 'note', rule: 'argument.hidden', reason: 'An argument holds characters that nobody sees.' }
 }
 
-function isPort(word: string): boolean {
-  return word.length <= 5 && /^[0-9]+$/.test(word)
+/** As an address it would lie in 0.0.0.0/8, of which only 0 leads anywhere: a port, a number of seconds or bytes. */
+function isSmallNumber(word: string): boolean {
+  return /^[0-9]{1,8}$/.test(word) && Number(word) < 2 ** 24
 }
 
-function reachesInside(command: EffectiveCommand, policy: Policy): boolean {
-  const words = [...command.operands, ...command.optionValues.map(({ value }) => value)]
-  const isNetwork = command.names.some((name) => NETWORK_PROGRAMS.has(name))
-  return words.some(
-    (word) =>
-      (isNetwork ? !isPort(word) : word.includes('://') || word.startsWith('git@')) &&
-      namesInternalHost(word, policy.security.reachable),
-  )
+function reachesInside({ names, operands, optionValues }: EffectiveCommand, policy: Policy): boolean {
+  const { reachable } = policy.security
+  const values = optionValues.map(({ value }) => value)
+  if (names.some((name) => NETWORK_PROGRAMS.has(name))) {
+    const isZero = (word: string) => /^0{1,8}$/.test(word)
+    return (
+      operands.some((word) => (isZero(word) || !isSmallNumber(word)) && namesInternalHost(word, reachable)) ||
+      values.some((word) => !isSmallNumber(word) && namesInternalHost(word, reachable))
+    )
+  }
+  const isRemote = (word: string) => word.includes('://') || word.startsWith('git@')
+  return [...operands, ...values].some((word) => isRemote(word) && namesInternalHost(word, reachable))
 }
 
 function judgeSecrets(commands: readonly EffectiveCommand[], facts: Facts, policy: Policy): boolean {
@@ -184,17 +204,6 @@ export const specifics: Check = (facts, policy, ledger) => {
   }
   findings.push(judgeToxic(commands, facts, policy, ledger))
   return strictestOf(findings)
-}
-
-/** A refusal before a question, a question before a note. */
-function strictestOf(findings: readonly (Finding | Note | undefined)[]): Finding | Note | undefined {
-  const rank = (finding: Finding | Note) =>
-    finding.outcome === 'VI_SWAP' ? 0 : finding.outcome === 'note' ? 2 : 1
-  let strictest: Finding | Note | undefined
-  for (const finding of findings) {
-    if (finding !== undefined && (strictest === undefined || rank(finding) < rank(strictest))) strictest = finding
-  }
-  return strictest
 }
 
 const ruleReason = ({ description, why }: RuleHead): string => `${description} ${why}`

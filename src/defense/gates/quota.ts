@@ -9,7 +9,8 @@ import { askHuman, type Check, type Finding, type Policy } from '../layer.ts'
 function judgeSessions({ action }: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
   if (action?.kind !== 'authenticate' || !action.isNew) return undefined
   const most = policy.quota.sessionsPerCaller
-  const isCallers = ledger.sessionsOfCaller >= most
+  // So that a number that is missing is one too many.
+  const isCallers = !(ledger.sessionsOfCaller < most)
   if (!isCallers && ledger.sessionsFree) return undefined
   return {
     outcome: 'THROTTLE',
@@ -24,7 +25,7 @@ function judgeSessions({ action }: Facts, policy: Policy, ledger: Ledger): Findi
 
 function judgeBudgets(facts: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
   const { ticksPerTask, tokensPerSession } = policy.quota
-  if (ticksPerTask !== null && facts.request?.task !== undefined && ledger.ticks >= ticksPerTask) {
+  if (ticksPerTask !== null && facts.request?.task !== undefined && !(ledger.ticks < ticksPerTask)) {
     const asked = askHuman(
       facts,
       ledger,
@@ -54,7 +55,7 @@ export const quota: Check = (facts, policy, ledger) => {
   const most = Object.hasOwn(policy.capabilities, who.capability)
     ? (policy.capabilities[who.capability]?.max_concurrent ?? 0)
     : 0
-  const isCallerFull = ledger.executionsOfCaller >= most
+  const isCallerFull = !(ledger.executionsOfCaller < most)
   if (!isCallerFull && ledger.executionsFree > 0) return undefined
   return {
     outcome: 'THROTTLE',

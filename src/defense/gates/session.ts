@@ -5,7 +5,7 @@
  * @module
  */
 import type { Facts, Ledger } from '../facts.ts'
-import { askHuman, type Check, type Finding, type Policy, tarpit, violation } from '../layer.ts'
+import { askHuman, type Check, type Finding, impossible, type Policy, tarpit, violation } from '../layer.ts'
 import { intersectTools, type Tool, toolOfMethod, toolsNeeded } from '../tools.ts'
 
 /** R2, or R3 where the caller has been challenged too often lately. */
@@ -55,7 +55,16 @@ export const session: Check = (facts, _policy, ledger) => {
   const { session: held, request, action, source, identity } = facts
   const failed = challengeOutcome(facts, ledger)
   if (failed !== undefined) return failed
-  if (request === undefined || request.challenge === 'passed') return undefined
+  if (request === undefined) return undefined
+  if (held?.state === 'unknown') {
+    return tarpit(ledger, {
+      code: 'SESSION_NOT_FOUND',
+      rule: 'session.unknown',
+      reason: 'The request names a session that is not the caller’s own.',
+      severity: 'critical',
+    })
+  }
+  if (request.challenge === 'passed') return undefined
   if (action?.kind === 'authenticate' && source.transport === 'tls') {
     if (!source.isSuspect || identity.kind !== 'known' || identity.role !== 'agent') return undefined
     return challenge(ledger, {
@@ -66,15 +75,7 @@ export const session: Check = (facts, _policy, ledger) => {
   }
   if (held === undefined || held.state === 'live') return undefined
   // The kernel vouches for each connection of the admin socket: there is nothing that could be proven better.
-  if (held.state !== 'unknown' && source.transport === 'admin') return undefined
-  if (held.state === 'unknown') {
-    return tarpit(ledger, {
-      code: 'SESSION_NOT_FOUND',
-      rule: 'session.unknown',
-      reason: 'The request names a session that is not the caller’s own.',
-      severity: 'critical',
-    })
-  }
+  if (source.transport === 'admin') return undefined
   return challenge(ledger, {
     code: held.state === 'expired' ? 'SESSION_EXPIRED' : 'RESPONSE_CHALLENGE_REQUIRED',
     rule: held.state === 'expired' ? 'session.expired' : 'session.unproven',
@@ -102,6 +103,16 @@ function isWork({ action, request }: Facts): boolean {
   return action?.kind === 'execute' || toolOfMethod(request?.method ?? '') !== undefined
 }
 
+/** A stranger of this host that would have been played along with: nobody is asked about it, and it gets no screen. */
+function strangerAtLevel(ledger: Ledger, rule: string): Finding {
+  return tarpit(ledger, {
+    code: 'LOCALHOST_UNAUTHORIZED',
+    rule,
+    reason: 'A process of this host asked for something before it had authenticated, while the daemon is on alarm.',
+    severity: 'critical',
+  })
+}
+
 export const level: Check = (facts, policy, ledger) => {
   const { identity, request, action } = facts
   // An operator must be able to look and to lower the level; nothing of the kind is a method of an agent.
@@ -119,6 +130,7 @@ export const level: Check = (facts, policy, ledger) => {
         severity: 'critical',
       }
     case 'CONTAIN':
+      if (identity.kind !== 'known' && request !== undefined) return strangerAtLevel(ledger, 'level.contain')
       if (request === undefined || isOperators || action?.kind === 'authenticate') return undefined
       // What is contained already is no new incident.
       return {
@@ -129,6 +141,7 @@ export const level: Check = (facts, policy, ledger) => {
         severity: 'warning',
       }
     case 'CHECKPOINT':
+      if (identity.kind !== 'known' && request !== undefined) return strangerAtLevel(ledger, 'level.checkpoint')
       if (request === undefined || isOperators || !isWork(facts)) return undefined
       return askHuman(
         facts,
@@ -144,6 +157,8 @@ export const level: Check = (facts, policy, ledger) => {
         'level.restrict',
         'The session may only read since an incident, and this would do more.',
       )
+    default:
+      return impossible(ledger.level)
   }
 }
 
