@@ -3,7 +3,6 @@
  *   dist/sass-edge.mjs   daemon, client and tools, one file
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
  *   dist/default-rules.json  the rules of the policy that ship, as they are
- *   dist/default-rules.compact.json  the same, checked and without examples: what the daemon loads
  * The launcher thread is bundled first and goes into dist/sass-edge.mjs as text: a worker that is started from text
  * needs no second file, also not in the single binary.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
@@ -26,9 +25,9 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
+import { brotliCompressSync } from 'node:zlib'
 import type { BuildOptions, BuildResult, Plugin } from 'esbuild'
 import { readRules, rulesProblemText } from '../src/defense/13policy/rules-file.ts'
-import { COMPACT_NAME } from '../src/edge/rules-path.node.ts'
 import {
   BUILTIN_NAMESPACE,
   EVALUATOR_PROBES,
@@ -99,8 +98,7 @@ export async function build(sources: Sources, force = false): Promise<Built> {
   try {
     const packages = await bundleInto(staging, sources)
     copyFileSync(join(sources.root, sources.rulesFile), join(staging, basename(sources.rulesFile)))
-    writeCompactRules(join(sources.root, sources.rulesFile), join(staging, COMPACT_NAME))
-    const names = globSync(['**/*.{mjs,d.ts}', basename(sources.rulesFile), COMPACT_NAME], {
+    const names = globSync(['**/*.{mjs,d.ts}', basename(sources.rulesFile)], {
       cwd: staging,
     }).sort()
     const files: Record<string, number> = {}
@@ -172,7 +170,11 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
     target: 'node26',
     outfile: join(staging, 'sass-edge.mjs'),
     plugins: [LAZY_BUILTINS],
-    define: { VERSION: JSON.stringify(version), LAUNCHER_SOURCE: JSON.stringify(launcherText) },
+    define: {
+      VERSION: JSON.stringify(version),
+      LAUNCHER_SOURCE: JSON.stringify(launcherText),
+      PACKED_RULES: JSON.stringify(packRules(join(sources.root, sources.rulesFile))),
+    },
   })
   const client = await bundle({
     entryPoints: [sources.clientEntry],
@@ -283,12 +285,15 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
   return hash.digest('base64url')
 }
 
-/** The rules as the daemon needs them: what their check finds is found here, and not on a device. */
-function writeCompactRules(from: string, to: string): void {
-  const read = readRules(readFileSync(from, 'utf8'), basename(from))
-  if (!read.ok) throw new Error(`${from}: ${read.problems.map(rulesProblemText).join('; ')}`)
+/**
+ * The rules as the daemon needs them, for the program itself: what their check finds is found here and not on a device,
+ * and a program that is copied alone has them all the same.
+ */
+function packRules(path: string): string {
+  const read = readRules(readFileSync(path, 'utf8'), basename(path))
+  if (!read.ok) throw new Error(`${path}: ${read.problems.map(rulesProblemText).join('; ')}`)
   const rules = read.rules.rules.map((rule) => ({ ...rule, examples: { match: [], pass: [] } }))
-  writeFileSync(to, JSON.stringify(rules))
+  return brotliCompressSync(JSON.stringify(rules)).toString('base64')
 }
 
 /** Removes what the last build made and this one did not. */

@@ -104,9 +104,11 @@ export function permitsPath(set: CapabilitySet, path: string): Permission {
 
 /** What a shell does by itself; harmless, and judged by what it leads to. */
 const BUILTINS: ReadonlySet<string> = new Set(
-  ('[ : . alias bg break cd command continue declare dirs echo eval exec exit export false fg getopts hash jobs let ' +
+  (
+    '[ : . alias bg break cd command continue declare dirs echo eval exec exit export false fg getopts hash jobs let ' +
     'local mapfile popd printf pushd pwd read readonly return set shift shopt source test times trap true type ' +
-    'typeset ulimit umask unalias unset wait').split(' '),
+    'typeset ulimit umask unalias unset wait'
+  ).split(' '),
 )
 
 /** What reads a text as a shell does, so that a builtin's name means the builtin. To any other it means a file. */
@@ -127,7 +129,9 @@ function isSameArgv(a: readonly string[], b: readonly string[]): boolean {
 function deniesEffective(pattern: string, { argv, names, path }: EffectiveCommand): boolean {
   const [, ...rest] = argv
   const bare = path === undefined ? nameOfPattern(pattern) : pattern
-  return names.some((name) => matchesCommand(pattern, [name, ...rest], path) || matchesCommand(bare, [name, ...rest], path))
+  return names.some(
+    (name) => matchesCommand(pattern, [name, ...rest], path) || matchesCommand(bare, [name, ...rest], path),
+  )
 }
 
 /** The pattern with its program's base name; unchanged where that would be every program. */
@@ -168,7 +172,8 @@ export function blocksCommand(text: string, command: EffectiveCommand): boolean 
     return command.argv.some((word) => word.replaceAll(' ', '').includes(bare))
   }
   const [program, ...rest] = text.split(' ').filter((word) => word !== '')
-  if (program === undefined || !command.names.some((name) => matchesWord(baseName(program), name))) return false
+  if (program === undefined || !command.names.some((name) => matchesWord(baseName(program), name)))
+    return false
   let place = 0
   return rest.every((word) => {
     if (word.startsWith('-')) return hasOption(command.options, word)

@@ -8,7 +8,7 @@ import { visible } from '../base/visible.ts'
 import { EXPLAINED_CHARS } from '../limits.ts'
 import type { Facts } from './facts.ts'
 import type { Policy } from './layer.ts'
-import { RESPONSE_NUMBERS, RESPONSES, type Verdict } from './verdict.ts'
+import { type LayerName, RESPONSE_NUMBERS, RESPONSES, type Verdict } from './verdict.ts'
 
 export type Described = {
   readonly asked: string
@@ -41,56 +41,76 @@ export function commandLine(argv: readonly string[], chars: number): string {
   let line = ''
   for (const word of argv) {
     const next = line === '' ? quoteWord(word.slice(0, chars)) : `${line} ${quoteWord(word.slice(0, chars))}`
-    // Half a character at the cut would make the whole message impossible to send.
-    if (next.length > chars) return `${next.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, '')}…`
+    if (next.length > chars) return cut(next, chars)
     line = next
   }
   return line
 }
 
-/** What an operator can do about it, by the rule and then by the layer that decided. */
-const ADVICE: readonly (readonly [string, string])[] = Object.freeze([
-  ['rule:deny_on_error', 'This is a defect of the daemon: keep the audit and report it.'],
+/** Half a character at the cut would make the whole message impossible to send. */
+function cut(text: string, chars: number): string {
+  return text.length <= chars ? text : `${text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}
+
+/** What an operator can do about it: the layer, the beginning of the rule (of which the first that fits counts), the advice. */
+const ADVICE: readonly (readonly [LayerName | 'any', string, string])[] = Object.freeze([
+  ['any', 'deny_on_error', 'This is a defect of the daemon: keep the audit and report it.'],
   [
-    'rule:acl.penalties',
+    'acl',
+    'acl.penalties',
     'See `sass-edge penalties list`; `sass-edge penalties clear ADDRESS` lets it in again.',
   ],
-  ['rule:acl.early_drop', 'Too many connections wait to authenticate: find who opens them, or wait.'],
-  ['rule:level.', 'See `sass-edge level show`; `sass-edge level set SCOPE NAME NORMAL` lowers the level.'],
-  ['rule:sensitive_files', 'Answer with `sass-edge confirm`, or change security.sensitive_files.'],
+  ['acl', 'acl.early_drop', 'Too many connections wait to authenticate: find who opens them, or wait.'],
+  ['level', '', 'See `sass-edge level show`; `sass-edge level set SCOPE NAME NORMAL` lowers the level.'],
+  ['specifics', 'sensitive_files', 'Answer with `sass-edge confirm`, or change security.sensitive_files.'],
   [
-    'rule:internal_addresses',
+    'specifics',
+    'internal_addresses',
     'Add the range to security.reachable_addresses, or change security.internal_addresses.',
   ],
   [
-    'rule:executables.',
+    'specifics',
+    'executables.',
     'Look at the file on the device; if it is right, pin its new SHA-256 in security.executables.',
   ],
   [
-    'rule:toxic.',
+    'specifics',
+    'toxic.',
     'Answer with `sass-edge confirm`, or let the agent begin a new session for the other task.',
   ],
-  ['rule:protected.', 'Nobody may name the daemon’s own files; look at what the agent was after.'],
-  ['rule:security.', 'Change `security` in the configuration, then `sass-edge reload`.'],
-  ['rule:quota.', 'Answer with `sass-edge confirm`, or raise the limit in `quota`.'],
-  ['rule:method.operator', 'The agent called a method of operators: look at what it is.'],
-  ['layer:acl', 'Add the address to acl.allow if it should be let in.'],
-  ['layer:transport', 'The peer speaks another protocol or version, or the link damages what it carries.'],
   [
-    'layer:identity',
+    'specifics',
+    'argument.hidden',
+    'Look at the text that the agent was given: hardly anybody writes such characters by hand.',
+  ],
+  ['specifics', 'protected.', 'Nobody may name the daemon’s own files; look at what the agent was after.'],
+  ['capability', 'security.', 'Change `security` in the configuration, then `sass-edge reload`.'],
+  ['quota', 'quota.', 'Answer with `sass-edge confirm`, or raise the limit in `quota`.'],
+  ['tool_access', 'method.operator', 'The agent called a method of operators: look at what it is.'],
+  ['acl', '', 'Add the address to acl.allow if it should be let in.'],
+  ['transport', '', 'The peer speaks another protocol or version, or the link damages what it carries.'],
+  [
+    'identity',
+    '',
     'Check the name and the key with `sass-edge agent list`; look at the source if you do not know it.',
   ],
-  ['layer:session', 'The client answers a challenge by itself; one that does not is not one of ours.'],
-  ['layer:completeness', 'The caller sent an incomplete request: its own mistake, nothing to do here.'],
-  ['layer:tool_access', 'Change the tier or the tools of the agent if it should be able to do this.'],
-  ['layer:delegation', 'Change for whom the agent acts (delegated_by), or what that one may do.'],
-  ['layer:capability', 'Add the command or path to the capability set of the agent if it should be allowed.'],
-  ['layer:specifics', 'Change `security` if this should be allowed.'],
+  ['session', '', 'The client answers a challenge by itself; one that does not is not one of ours.'],
+  ['completeness', '', 'The caller sent an incomplete request: its own mistake, nothing to do here.'],
+  ['tool_access', '', 'Change the tier or the tools of the agent if it should be able to do this.'],
+  ['delegation', '', 'Change for whom the agent acts (delegated_by), or what that one may do.'],
   [
-    'layer:13policy',
+    'capability',
+    'capability.missing',
+    'The agent’s capability set is not in the configuration: add it, or name another one.',
+  ],
+  ['capability', '', 'Add the command or path to the capability set of the agent if it should be allowed.'],
+  ['specifics', '', 'Change `security` if this should be allowed.'],
+  [
+    '13policy',
+    '',
     'See `sass-edge policy explain -- CMD`; an own rule or `policy.disabled_rules` can change it.',
   ],
-  ['layer:quota', 'Wait until something has ended, or raise the limit that is named.'],
+  ['quota', '', 'Wait until something has ended, or raise the limit that is named.'],
 ] as const)
 
 /** What a verdict and its record in the chain both say. `response` is `R1` to `R6` or `STATUS`. */
@@ -100,11 +120,10 @@ export type Outcome = { readonly layer: string; readonly rule: string; readonly 
 export function adviceFor({ layer, rule, response }: Outcome): string {
   if (response === PERMITTED)
     return layer === 'all' ? '' : 'It was allowed; look at it if it is not what you expect.'
-  for (const [key, text] of ADVICE) {
-    const [kind, name = ''] = key.split(/:(.*)/)
-    if (kind === 'rule' ? rule.startsWith(name) : layer === name) return text
-  }
-  return ''
+  const advice = ADVICE.find(
+    ([at, beginning]) => (at === 'any' || at === layer) && rule.startsWith(beginning),
+  )
+  return advice?.[2] ?? ''
 }
 
 /** `R4 VI_SWAP` for the `R4` of a record; what is no response stays as it is. */
@@ -114,16 +133,16 @@ export function nameOfResponse(recorded: string): string {
 }
 
 function askedFor({ action, request }: Facts): string {
-  if (action === undefined) return request?.method ?? 'a connection'
+  if (action === undefined) return visible(request?.method ?? 'a connection')
   switch (action.kind) {
     case 'execute':
       return commandLine(action.argv, EXPLAINED_CHARS)
     case 'deceive':
       return `(a stranger) ${commandLine(action.argv, EXPLAINED_CHARS)}`
     case 'read':
-      return action.method
+      return visible(action.method)
     default:
-      return 'executionId' in action ? `${action.kind} ${action.executionId}` : action.kind
+      return 'executionId' in action ? `${action.kind} ${visible(action.executionId)}` : action.kind
   }
 }
 
@@ -143,16 +162,17 @@ export function describeDecision(facts: Facts, verdict: Verdict, policy: Policy)
     asked: askedFor(facts),
     response: responseName(verdict),
     layer: verdict.layer,
-    rule: verdict.rule,
-    reason: verdict.reason,
+    rule: visible(verdict.rule),
+    // It may quote what the caller named.
+    reason: visible(cut(verdict.reason, EXPLAINED_CHARS)),
     advice: adviceFor({
       layer: verdict.layer,
       rule: verdict.rule,
       response: recordedResponse(verdict),
     }),
     severity: verdict.severity,
-    agent: identity.kind === 'known' ? identity.name : '',
-    source: source.address,
+    agent: identity.kind === 'known' ? visible(identity.name) : '',
+    source: visible(source.address),
     effective: commands.slice(0, MOST_COMMANDS).map(({ argv }) => commandLine(argv, COMMAND_CHARS)),
   }
 }

@@ -6,7 +6,13 @@
  * Rules: docs/responses.md, section 1 (specifics); RFC 6890, RFC 4193, RFC 6052, RFC 3964.
  * @module
  */
-import { type IpAddress, type IpRange, parseIpAddress, parseIpRange, rangeContains } from '../base/ip-address.ts'
+import {
+  type IpAddress,
+  type IpRange,
+  parseIpAddress,
+  parseIpRange,
+  rangeContains,
+} from '../base/ip-address.ts'
 
 export type InternalAddresses = readonly IpRange[]
 
@@ -53,26 +59,40 @@ const INTERNAL_NAMES: readonly string[] = Object.freeze([
   'gateway.docker.internal',
 ])
 /** Endings of names inside, and of services that answer with the address in the name. */
-const INTERNAL_ENDINGS: readonly string[] = Object.freeze(['.localhost', '.internal', '.local', '.lan', '.home.arpa'])
-const ECHO_ENDINGS: readonly string[] = Object.freeze(['.nip.io', '.sslip.io', '.xip.io', '.localtest.me', '.lvh.me'])
+const INTERNAL_ENDINGS: readonly string[] = Object.freeze([
+  '.localhost',
+  '.internal',
+  '.local',
+  '.lan',
+  '.home.arpa',
+])
+const ECHO_ENDINGS: readonly string[] = Object.freeze([
+  '.nip.io',
+  '.sslip.io',
+  '.xip.io',
+  '.localtest.me',
+  '.lvh.me',
+])
 /** The longest host name (RFC 1035). */
 const HOST_CHARS = 255
-/** Nothing longer is looked at: no client takes a longer URL. */
-const WORD_CHARS = 8_192
+/** With each of them written as `%31`. */
+const ENCODED_CHARS = 3 * HOST_CHARS
 
 function parsePart(part: string): number | undefined {
   const isHex = part.startsWith('0x') || part.startsWith('0X')
   const isOctal = !isHex && part.length > 1 && part.startsWith('0')
   const digits = isHex ? part.slice(2) : part
-  const pattern = isHex ? /^[0-9a-fA-F]{0,8}$/ : isOctal ? /^[0-7]{1,12}$/ : /^[0-9]{1,10}$/
+  const pattern = isHex ? /^[0-9a-fA-F]*$/ : isOctal ? /^[0-7]+$/ : /^[0-9]+$/
   if (!pattern.test(digits)) return undefined
-  return digits === '' ? 0 : Number.parseInt(digits, isHex ? 16 : isOctal ? 8 : 10)
+  // Any number of zeros may stand in front.
+  const value = digits === '' ? 0 : Number.parseInt(digits, isHex ? 16 : isOctal ? 8 : 10)
+  return value < 2 ** 32 ? value : undefined
 }
 
 /** IPv4 as inet_aton(3) reads it: 127.1, 0x7f.1, 017700000001, 2130706433. */
 export function parseLooseIpv4(text: string): IpAddress | undefined {
   const parts = text.split('.')
-  if (parts.length > 4 || text.length > 64) return undefined
+  if (parts.length > 4 || text.length > HOST_CHARS) return undefined
   const numbers = parts.map(parsePart)
   let value = 0
   for (const [index, number] of numbers.entries()) {
@@ -106,13 +126,20 @@ function isInsideHost(host: string, reachable: InternalAddresses): boolean {
   const zone = plain.indexOf('%')
   const address = parseIpAddress(zone === -1 ? plain : plain.slice(0, zone)) ?? parseLooseIpv4(plain)
   if (address !== undefined) return isInside(address, reachable)
-  const isLoopbackReachable = reachable.some((range) => rangeContains(range, { family: 4, bytes: [127, 0, 0, 1] }))
+  const isLoopbackReachable = reachable.some((range) =>
+    rangeContains(range, { family: 4, bytes: [127, 0, 0, 1] }),
+  )
   if (isLoopbackReachable && (plain === 'localhost' || plain.endsWith('.localhost'))) return false
   return (
     INTERNAL_NAMES.includes(plain) ||
     INTERNAL_ENDINGS.some((ending) => plain.endsWith(ending)) ||
     ECHO_ENDINGS.some((ending) => plain.endsWith(ending) || `.${plain}` === ending)
   )
+}
+
+/** As an address it would lie in 0.0.0.0/8: a port, a number of seconds or bytes. */
+export function isSmallNumber(word: string): boolean {
+  return /^[0-9]{1,8}$/.test(word) && Number(word) < 2 ** 24
 }
 
 /** What stands before the last @ is no host, and a port is none either. */
@@ -127,7 +154,9 @@ function hostOfAuthority(authority: string): string {
 
 /** `%31` for `1`, full-width digits, an ideographic full stop: what clients read as plain before they look a host up. */
 function plainForm(host: string): string {
-  const decoded = host.replace(/%[0-7][0-9a-fA-F]/g, (hex) => String.fromCharCode(Number.parseInt(hex.slice(1), 16)))
+  const decoded = host.replace(/%[0-7][0-9a-fA-F]/g, (hex) =>
+    String.fromCharCode(Number.parseInt(hex.slice(1), 16)),
+  )
   return decoded.normalize('NFKC').replaceAll('\u3002', '.')
 }
 
@@ -141,15 +170,21 @@ export function hostsOf(word: string): readonly string[] {
   const rest = isUrl ? word.slice(scheme + 1).replace(/^[/\\]+/, '') : word
   const authorities = [/[/?#]/, /[/\\?#]/].map((ends) => rest.split(ends, 1)[0] ?? '')
   const hosts = authorities.map(hostOfAuthority)
-  // `TCP:host:80` of socat, `name:80:host` of curl, `8080:host:80` of ssh, `http:host`.
-  if (!isUrl) hosts.push(...(authorities[0] ?? '').split(/[:,=@[\]]/).filter((piece) => /[^0-9]/.test(piece)))
-  const [, bracketed] = /\[([0-9a-fA-F:.]+)(?:%[^\]]*)?\]/.exec(rest) ?? []
-  if (!isUrl && bracketed !== undefined) hosts.push(bracketed)
-  const plain = hosts.map(plainForm)
-  return [...new Set([...hosts, ...plain])]
+  if (!isUrl) {
+    // `TCP:host:80` of socat, `name:80:host` of curl, `8080:host:80` of ssh, `http:host`.
+    hosts.push(...(authorities[0] ?? '').split(/[:,=@]/).filter((piece) => !isSmallNumber(piece)))
+    hosts.push(
+      ...rest
+        .split('[')
+        .slice(1)
+        .map((piece) => piece.split(/[\]%]/, 1)[0] ?? ''),
+    )
+  }
+  const named = hosts.filter((host) => host.length <= ENCODED_CHARS)
+  return [...new Set([...named, ...named.map(plainForm)])]
 }
 
 /** True where the word names a host inside that is not among the reachable ones. */
 export function namesInternalHost(word: string, reachable: InternalAddresses): boolean {
-  return word.length <= WORD_CHARS && hostsOf(word).some((host) => isInsideHost(host, reachable))
+  return hostsOf(word).some((host) => isInsideHost(host, reachable))
 }

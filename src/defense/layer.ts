@@ -89,7 +89,13 @@ export function violation(code: Code, rule: string, reason: string): Finding {
 }
 
 /** R3 until a human has answered; passes once the answer was yes, R4 once it was anything else. */
-export function askHuman(facts: Facts, ledger: Ledger, code: Code, rule: string, reason: string): Finding | undefined {
+export function askHuman(
+  facts: Facts,
+  ledger: Ledger,
+  code: Code,
+  rule: string,
+  reason: string,
+): Finding | undefined {
   const answer = facts.request?.approvals.find((approval) => approval.rule === rule)
   switch (answer?.outcome) {
     case 'approved':
@@ -97,7 +103,11 @@ export function askHuman(facts: Facts, ledger: Ledger, code: Code, rule: string,
     case 'denied':
       return violation('CONFIRMATION_DENIED', rule, `${reason} A human was asked and said no.`)
     case 'timed_out':
-      return violation('CONFIRMATION_TIMEOUT', rule, `${reason} A human was asked and did not answer in time.`)
+      return violation(
+        'CONFIRMATION_TIMEOUT',
+        rule,
+        `${reason} A human was asked and did not answer in time.`,
+      )
     case undefined:
       return {
         outcome: 'THROTTLE',
@@ -118,7 +128,8 @@ export function strictestOf(findings: readonly (Finding | Note | undefined)[]): 
     finding.outcome === 'VI_SWAP' ? 0 : finding.outcome === 'note' ? 2 : 1
   let strictest: Finding | Note | undefined
   for (const finding of findings) {
-    if (finding !== undefined && (strictest === undefined || rank(finding) < rank(strictest))) strictest = finding
+    if (finding !== undefined && (strictest === undefined || rank(finding) < rank(strictest)))
+      strictest = finding
   }
   return strictest
 }

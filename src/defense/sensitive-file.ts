@@ -118,7 +118,10 @@ function inPlace(place: string, path: string, isGlob: boolean): boolean {
   // `/etc/sh*` or `/etc/*/private/x`: part by part, as far as the place goes.
   const parts = path.split('/')
   const placeParts = place.split('/')
-  return parts.length >= placeParts.length && placeParts.every((part, index) => couldFit(part, compileGlob(parts[index] ?? ''), false))
+  return (
+    parts.length >= placeParts.length &&
+    placeParts.every((part, index) => couldFit(part, compileGlob(parts[index] ?? ''), false))
+  )
 }
 
 /** The home of whoever runs the commands, and of whoever else the path may belong to. */
@@ -133,9 +136,14 @@ export function isSensitive(path: string, home: string, isGlob = false): boolean
   const name = baseName(path)
   if (!isGlob && fitsOneOf(PUBLIC_WORDS, name)) return false
   const homes = homesFor(path, home)
-  if (!isGlob && homes.some((directory) => PUBLIC_HOME_PLACES.some((place) => path === `${directory}/${place}`)))
+  if (
+    !isGlob &&
+    homes.some((directory) => PUBLIC_HOME_PLACES.some((place) => path === `${directory}/${place}`))
+  )
     return false
   if (isSecretName(name, isGlob)) return true
   if (PLACES.some((place) => inPlace(place, path, isGlob)) || isOfProcess(path)) return true
-  return homes.some((directory) => HOME_PLACES.some((place) => inPlace(`${directory}/${place}`, path, isGlob)))
+  return homes.some((directory) =>
+    HOME_PLACES.some((place) => inPlace(`${directory}/${place}`, path, isGlob)),
+  )
 }

@@ -39,7 +39,9 @@ export const NETWORK_PROGRAMS = words(
   'curl wget http https aria2c axel lynx links w3m fetch ssh scp sftp rsync nc ncat netcat socat telnet ftp lftp tftp ' +
     'ncftp rclone s3cmd aws gsutil mosh rsh rlogin whois',
 )
-const GIT_READERS = words('status log diff show blame shortlog describe rev-parse ls-files ls-tree cat-file grep')
+const GIT_READERS = words(
+  'status log diff show blame shortlog describe rev-parse ls-files ls-tree cat-file grep',
+)
 /** They run what they are given, and need what that needs. */
 const CARRIERS = words('env nice ionice nohup timeout time stdbuf setsid chrt taskset busybox toybox')
 
@@ -57,7 +59,9 @@ const SETTERS: Readonly<Record<string, readonly string[]>> = Object.freeze({
 const PAGERS = words('less more git')
 /** Variables that change how things are shown and never what runs; any other may name code. */
 const SHOWING_VARIABLES = words('LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR')
-const INTERPRETERS = words('python perl ruby node bun deno php lua awk tclsh wish expect guile emacs vim vi ed ex')
+const INTERPRETERS = words(
+  'python perl ruby node bun deno php lua awk tclsh wish expect guile emacs vim vi ed ex',
+)
 /** Where the system keeps its programs. A file of the same name elsewhere is anybody's. */
 const SYSTEM_PLACES: readonly string[] = Object.freeze(['/usr', '/bin', '/sbin', '/nix/store'])
 

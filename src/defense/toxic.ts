@@ -42,7 +42,16 @@ export const TOXIC_RULES: readonly ToxicRule[] = Object.freeze([
   },
 ] as const)
 
-const CHANGERS: ReadonlySet<string> = new Set(['rm', 'shred', 'unlink', 'chmod', 'chown', 'chgrp', 'setfacl', 'chattr'])
+const CHANGERS: ReadonlySet<string> = new Set([
+  'rm',
+  'shred',
+  'unlink',
+  'chmod',
+  'chown',
+  'chgrp',
+  'setfacl',
+  'chattr',
+])
 
 /** What these commands add. `reals` are where used paths really lie. */
 export function toxicProperties(

@@ -81,7 +81,11 @@ export type Verdict =
       /** What the permitted action adds to what its session has done. */
       readonly toxic: readonly ToxicProperty[]
     } & Decided)
-  | ({ readonly kind: 'response'; readonly response: 'THROTTLE'; readonly awaits: Awaited | undefined } & Decided)
+  | ({
+      readonly kind: 'response'
+      readonly response: 'THROTTLE'
+      readonly awaits: Awaited | undefined
+    } & Decided)
   | ({
       readonly kind: 'response'
       readonly response: Exclude<Response, 'EXECUTE' | 'THROTTLE'>

@@ -51,10 +51,10 @@ function readState(path: string): LevelState {
   if (parsed?.ok !== true || typeof parsed.value !== 'object' || parsed.value === null) throw unreadable(path)
   const { entries, incident } = parsed.value as Readonly<Record<string, unknown>>
   const kept = Array.isArray(entries) ? entries.map(readEntry) : [undefined]
-  if (kept.includes(undefined)) throw unreadable(path)
+  if (kept.includes(undefined) || (incident !== null && typeof incident !== 'string')) throw unreadable(path)
   return {
     entries: kept.filter((entry) => entry !== undefined),
-    incident: typeof incident === 'string' ? incident : undefined,
+    incident: incident ?? undefined,
   }
 }
 

@@ -4,11 +4,12 @@
  * `details.problems`; nothing of a bad file is used. Of the files nothing stays in memory but the compiled rules.
  * @module
  */
+import { brotliDecompressSync } from 'node:zlib'
 import type { RuleSet, RulesProblem } from '../defense/13policy/rule-set.ts'
 import { joinRules, readRules, rulesProblemText } from '../defense/13policy/rules-file.ts'
 import { SassError } from '../errors.ts'
 import {
-  compactRulesPath,
+  packedRules,
   type PolicyFiles,
   readRulesText,
   rulesPaths,
@@ -35,9 +36,10 @@ export function readRulesFile(path: string): RuleSet {
 
 /** The rules that ship, as the build has checked them; from the sources, the file itself. */
 function readShipped(path: string): RuleSet {
-  const compact = compactRulesPath()
-  if (compact === undefined) return readRulesFile(path)
-  return { origins: [path], rules: JSON.parse(readRulesText(compact)) as RuleSet['rules'] }
+  const packed = packedRules()
+  if (packed === undefined) return readRulesFile(path)
+  const text = brotliDecompressSync(Buffer.from(packed, 'base64')).toString()
+  return { origins: [path], rules: JSON.parse(text) as RuleSet['rules'] }
 }
 
 /**

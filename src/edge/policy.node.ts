@@ -17,7 +17,7 @@ import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
 import { UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import type { Judge } from './judge.node.ts'
-import { rulesPaths } from './rules-path.node.ts'
+import { packedRules, rulesPaths, shippedRulesPath } from './rules-path.node.ts'
 
 /** A path with its symbolic links resolved, as far as it exists. */
 function real(path: string): string {
@@ -125,7 +125,8 @@ function hashFile(hash: Hash, path: string): void {
 function digestRules({ policy }: Config): string {
   const hash = createHash('sha256')
   for (const path of rulesPaths({ defaultRules: policy.default_rules, rulesFile: policy.rules_file }))
-    hashFile(hash, path)
+    if (path === shippedRulesPath() && packedRules() !== undefined) hash.update(packedRules() ?? '')
+    else hashFile(hash, path)
   return hash.update(policy.disabled_rules.join('\0')).digest('hex')
 }
 

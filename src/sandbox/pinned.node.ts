@@ -111,7 +111,8 @@ export function withPins(spawner: Spawner): Spawner {
       try {
         const now = identify(descriptor)
         if (now === undefined || !isSame(now, pinned)) throw changed(plan.file)
-        const file = isScript(descriptor) ? plan.file : `/proc/self/fd/${descriptor}`
+        // By our own number and not as /proc/self: a new process has closed what it inherited before it becomes the program.
+        const file = isScript(descriptor) ? plan.file : `/proc/${process.pid}/fd/${descriptor}`
         return spawner.spawn(
           { ...plan, file },
           {

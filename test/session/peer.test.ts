@@ -8,7 +8,7 @@ import { CODES, mayTellAgent } from '../../src/errors.ts'
 import { SOCKET_HIGH_WATER_BYTES } from '../../src/limits.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { METHODS } from '../../src/wire/methods.ts'
-import { type AuthChange, authOf, type Client, connect, enter, type Stage, stageRooms } from './stage.ts'
+import { type AuthChange, authOf, challengeOn, type Client, connect, enter, type Stage, stageRooms } from './stage.ts'
 
 const execute = (change: Parameters<typeof executeRequest.encode>[0]) => executeRequest.encode(change)
 /** True where the connection drips noise and nothing else. */
@@ -45,7 +45,7 @@ t.test('whatever is asked before Authenticate, and however well, gets R5 (SS-14)
 })
 
 t.test('with every tarpit taken it gets R6', (t) => {
-  const stage = stageRooms({ tarpits: 1 })
+  const stage = stageRooms({ tarpits: 1, penalties: { enabled: false } })
   t.ok(isTarpitted(open(stage)))
   const next = open(stage)
   t.strictSame([next.transport.deeds, next.transport.writes.length], [['reset'], 0])
@@ -218,11 +218,12 @@ t.test('renewing moves the end of the session forward and says when it is (SS-13
   t.match(client.on(client.open('Ping', new Map())), [{ kind: 'ended' }], 'it lives that long')
   stage.clock.pass(1_000)
   stage.rooms.sessions.tick(stage.clock.monotonicMs())
-  t.match(client.on(client.open('Ping', new Map())), [{ kind: 'status', code: 61 }])
+  const late = client.open('Ping', new Map())
+  t.ok(challengeOn(client, late), 'and no longer')
   t.end()
 })
 
-t.test('in an expired session nothing runs; authenticating again renews it', (t) => {
+t.test('in an expired session nothing runs; a challenge or authenticating again renews it', (t) => {
   const stage = stageRooms({ maxDurationMs: 1_000 })
   const client = enter(stage)
   client.open('ExecuteStream', execute({ command: 'ls' }))
@@ -230,10 +231,12 @@ t.test('in an expired session nothing runs; authenticating again renews it', (t)
   stage.rooms.sessions.tick(stage.clock.monotonicMs())
   for (const method of ['Execute', 'Ping', 'RenewSession', 'SecurityStatus'] as const) {
     const stream = client.open(method, method === 'Execute' ? execute({ command: 'ls' }) : new Map())
-    t.match(client.on(stream), [{ kind: 'status', code: 61 }], method)
+    t.match(client.on(stream), [{ kind: 'message', value: { source: 2, code: 100 } }], method)
+    t.ok(challengeOn(client, stream))
   }
   t.equal(stage.spawner.children.length, 1)
   t.strictSame(stage.spawner.children[0]?.deeds, [], 'what runs goes on')
+  t.strictSame(client.transport.deeds, [])
   const renewed = enter(stage, { resume: client.sessionId })
   t.strictSame(renewed.sessionId, client.sessionId)
   t.match(renewed.on(renewed.open('Ping', new Map())), [{ kind: 'ended' }])
@@ -255,7 +258,7 @@ t.test('an unknown method is a plain mistake, and one of the operator’s a viol
   t.match(ask(enter(stage, { name: 'boss', seed: 3 }), 40), [{ kind: 'status', text: /no method 40/ }])
   t.strictSame(ask(agent, 40), [], 'silence, as from a stream that is held')
   t.strictSame(agent.transport.deeds, [])
-  t.strictSame(decisions(stage).at(-1), ['R4', 'capability', 'method.operator', 'CAPABILITY_DENIED'])
+  t.strictSame(decisions(stage).at(-1), ['R4', 'tool_access', 'method.operator', 'CAPABILITY_DENIED'])
   t.end()
 })
 

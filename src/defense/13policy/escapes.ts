@@ -13,30 +13,116 @@ const LINES_MAX = 256
 
 /** Words before a command that change nothing of what it is. */
 const MODIFIERS: readonly string[] = Object.freeze([
-  ...['silent! ', 'silent ', 'sil! ', 'sil ', 'exe ', 'execute ', 'noautocmd ', 'keepalt ', 'verbose ', 'map '],
+  ...[
+    'silent! ',
+    'silent ',
+    'sil! ',
+    'sil ',
+    'exe ',
+    'execute ',
+    'noautocmd ',
+    'keepalt ',
+    'verbose ',
+    'map ',
+  ],
   ...['push-command ', 'spawn ', 'normal ', 'platform '],
 ])
 
 /** What stands before text for a shell, up to the end of the line. */
 const SHELL_WORDS: readonly string[] = Object.freeze([
-  ...['terminal ', 'term ', 'ter ', 'shell ', 'shell! ', 'shell -w ', 'sh ', 'system ', 'exec ', 'execute ', 'run '],
+  ...[
+    'terminal ',
+    'term ',
+    'ter ',
+    'shell ',
+    'shell! ',
+    'shell -w ',
+    'sh ',
+    'system ',
+    'exec ',
+    'execute ',
+    'run ',
+  ],
   ...['.shell ', '.system ', '\\! ', '\\!', '.once |', '.output |', '\\o |', '\\g |', '\\copy |', 'pipe '],
-  ...['.import "|', ".import '|", '.import |', 'make ', 'lcmd ', 'local ', 'spawn ', 'pager ', '~!', '~|', '|'],
+  ...[
+    '.import "|',
+    ".import '|",
+    '.import |',
+    'make ',
+    'lcmd ',
+    'local ',
+    'spawn ',
+    'pager ',
+    '~!',
+    '~|',
+    '|',
+  ],
   ...['tee |', 'bang ', 'sh! ', 'cmd '],
 ])
 
 /** A file is written by what begins so; the file is the last word of the line. */
 const WRITE_WORDS: readonly string[] = Object.freeze([
   ...['w ', 'w! ', 'wq ', 'wq! ', 'write ', 'write! ', 'saveas ', 'saveas! ', 'sav ', 'sav! ', 'W '],
-  ...['.output ', '.once ', '.backup ', '.save ', '.log ', '.excel ', '\\o ', '\\w ', 'tee ', 'get ', 'mget ', 'lcd '],
+  ...[
+    '.output ',
+    '.once ',
+    '.backup ',
+    '.save ',
+    '.log ',
+    '.excel ',
+    '\\o ',
+    '\\w ',
+    'tee ',
+    'get ',
+    'mget ',
+    'lcd ',
+  ],
   ...['dump memory ', 'dump value ', 'set logging file ', 'set output ', 'save ', 'export-filename:', 'log '],
   ...['set print-file ', 'export ', 'snapshot ', 'generate-core-file ', 'gcore '],
 ])
 /** And read by these. */
 const READ_WORDS: readonly string[] = Object.freeze([
-  ...['e ', 'e! ', 'edit ', 'r ', 'read ', 'so ', 'source ', 'tabe ', 'tabnew ', 'sp ', 'split ', 'vs ', 'vsplit '],
-  ...['.read ', '.import ', '.load ', '.open ', '.restore ', '\\i ', '\\ir ', '\\. ', 'put ', 'mput ', 'view ', 'open '],
-  ...['set auto-load ', 'load ', 'include ', 'Include ', 'file ', 'file-read ', 'restore ', 'argadd ', 'n ', 'type '],
+  ...[
+    'e ',
+    'e! ',
+    'edit ',
+    'r ',
+    'read ',
+    'so ',
+    'source ',
+    'tabe ',
+    'tabnew ',
+    'sp ',
+    'split ',
+    'vs ',
+    'vsplit ',
+  ],
+  ...[
+    '.read ',
+    '.import ',
+    '.load ',
+    '.open ',
+    '.restore ',
+    '\\i ',
+    '\\ir ',
+    '\\. ',
+    'put ',
+    'mput ',
+    'view ',
+    'open ',
+  ],
+  ...[
+    'set auto-load ',
+    'load ',
+    'include ',
+    'Include ',
+    'file ',
+    'file-read ',
+    'restore ',
+    'argadd ',
+    'n ',
+    'type ',
+  ],
 ])
 
 const QUOTES = '"\'`'
@@ -77,7 +163,14 @@ function argumentOf(text: string, from: number): string {
 }
 
 /** Calls of a language whose argument is text for a shell. */
-const CALLS: readonly string[] = Object.freeze(['system(', 'esyscmd(', 'syscmd(', 'systemlist(', 'shell(', 'popen('])
+const CALLS: readonly string[] = Object.freeze([
+  'system(',
+  'esyscmd(',
+  'syscmd(',
+  'systemlist(',
+  'shell(',
+  'popen(',
+])
 const CALLS_MAX = 64
 
 function calls(word: ShellWord, via: string): readonly Inner[] {
@@ -147,7 +240,11 @@ function readLine(word: ShellWord, line: string, via: string): readonly Inner[] 
     for (const file of new Set([words[0], words.at(-1)])) {
       const name = file === undefined ? '' : unquoted(file)
       if (name !== '' && !name.startsWith('-'))
-        inner.push({ kind: 'path', word: { ...word, text: name }, use: written === undefined ? 'read' : 'write' })
+        inner.push({
+          kind: 'path',
+          word: { ...word, text: name },
+          use: written === undefined ? 'read' : 'write',
+        })
     }
   }
   return inner
@@ -174,9 +271,35 @@ function isWordOrEmpty(text: string): boolean {
 
 /** Settings of which the value is a command: `set editor="cmd"`, `INPUT_FILTER=cmd`, `set shell=cmd`. */
 const COMMAND_SETTINGS: readonly string[] = Object.freeze([
-  ...['editor', 'pager', 'shell', 'input_filter', 'filter_patterns', 'file_version_filter', 'sendmail', 'visual'],
-  ...['print_command', 'display_filter', 'query_command', 'makeprg', 'grepprg', 'equalprg', 'formatprg', 'ispell'],
-  ...['keywordprg', 'external-editor', 'browser', 'mailcap', 'new_mail_command', 'dot_path', 'xfer:connect-program'],
+  ...[
+    'editor',
+    'pager',
+    'shell',
+    'input_filter',
+    'filter_patterns',
+    'file_version_filter',
+    'sendmail',
+    'visual',
+  ],
+  ...[
+    'print_command',
+    'display_filter',
+    'query_command',
+    'makeprg',
+    'grepprg',
+    'equalprg',
+    'formatprg',
+    'ispell',
+  ],
+  ...[
+    'keywordprg',
+    'external-editor',
+    'browser',
+    'mailcap',
+    'new_mail_command',
+    'dot_path',
+    'xfer:connect-program',
+  ],
 ])
 
 function settings(word: ShellWord, line: string, via: string): readonly Inner[] {
@@ -216,12 +339,21 @@ export function readQuery(word: ShellWord, via: string): readonly Inner[] {
     const close = text.indexOf("'", open + 1)
     const end = close < 0 ? text.length : close
     const value = text.slice(open + 1, end)
-    const before = text.slice(Math.max(0, open - 32), open).trimEnd().toLowerCase()
+    const before = text
+      .slice(Math.max(0, open - 32), open)
+      .trimEnd()
+      .toLowerCase()
     if (before.endsWith('program')) inner.push({ kind: 'shell', word: { ...word, text: value }, via })
     else if (value.startsWith('/') || value.startsWith('~/')) {
-      const isWritten = ['outfile', 'dumpfile', ' to', 'writefile(', 'lo_export(', 'attach', 'vacuum into'].some((end) =>
-        before.endsWith(end),
-      )
+      const isWritten = [
+        'outfile',
+        'dumpfile',
+        ' to',
+        'writefile(',
+        'lo_export(',
+        'attach',
+        'vacuum into',
+      ].some((end) => before.endsWith(end))
       const isRead = ['from', '(', 'infile', 'load'].some((end) => before.endsWith(end))
       if (isWritten || isRead)
         inner.push({ kind: 'path', word: { ...word, text: value }, use: isWritten ? 'write' : 'read' })

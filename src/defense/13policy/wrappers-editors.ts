@@ -26,10 +26,12 @@ export const editor: Unwrap = (call) => {
   const inner: Inner[] = [...fromInput(call)]
   for (const { option, word } of call.parsed.values) {
     if (option === '-c' || option === '--cmd') inner.push(...readEscapes(word, call.name))
-    else if (option === '--remote-expr' || option === '--remote-send') inner.push(...readEscapes(word, call.name))
+    else if (option === '--remote-expr' || option === '--remote-send')
+      inner.push(...readEscapes(word, call.name))
   }
   for (const word of call.words.slice(1)) {
-    if (word.text.startsWith('+') && word.text.length > 1) inner.push(...readEscapes(tail(word, 1), call.name))
+    if (word.text.startsWith('+') && word.text.length > 1)
+      inner.push(...readEscapes(tail(word, 1), call.name))
   }
   return inner
 }

@@ -18,9 +18,21 @@ import {
 } from './inner.ts'
 import { parseArguments } from './options.ts'
 import { formOf } from './programs.ts'
+import type { ShellWord } from './shell.ts'
 import { fromStdin, isStandardInput } from './shell-invocation.ts'
 import { CONTAINER_FORM, form, isContainerRun } from './subcommands.ts'
-import { database, editor, gdb } from './wrappers-editors.ts'
+import { COMMAND_TABLES } from './wrappers-commands.ts'
+import {
+  bus,
+  configuration,
+  database,
+  editor,
+  fileManager,
+  fileNames,
+  gdb,
+  macros,
+  prompt,
+} from './wrappers-editors.ts'
 import { git } from './wrappers-git.ts'
 
 const tar: Unwrap = (call) => {
@@ -141,6 +153,16 @@ const container: Unwrap = (call) => {
   return inner
 }
 
+/** `$(shell cmd)` in a text for make, the first that there is. */
+function shellFunction(word: ShellWord): readonly Inner[] {
+  const { text } = word
+  const at = ['$(shell ', '${shell '].map((start) => text.indexOf(start)).find((found) => found >= 0)
+  if (at === undefined) return []
+  const from = at + '$(shell '.length
+  const end = text.indexOf(text.charAt(at + 1) === '(' ? ')' : '}', from)
+  return [shell({ ...word, text: text.slice(from, end < 0 ? text.length : end) }, 'make')]
+}
+
 const make: Unwrap = (call) => {
   const inner: Inner[] = []
   for (const word of call.parsed.operands) {
@@ -149,12 +171,13 @@ const make: Unwrap = (call) => {
     const name = word.text.slice(0, equals).replace(/[:?+]$/, '')
     if (['SHELL', 'CC', 'CXX', 'LD', 'AR', 'MAKE', '.SHELLFLAGS', 'INSTALL', 'PAGER'].includes(name)) {
       inner.push(shell(tail(word, equals + 1), 'make'))
-    } else if (word.text.includes('$(shell ')) inner.push({ kind: 'opaque', opaque: 'eval' })
+    } else if (word.text.includes('$(shell ')) {
+      inner.push(...shellFunction(word), { kind: 'opaque', opaque: 'eval' })
+    }
   }
   const evaluated = optionValue(call.parsed, '--eval', '-E')
   if (evaluated !== undefined) {
-    const shellCall = /\$[({]shell ([^)}]*)/.exec(evaluated.text)
-    if (shellCall?.[1] !== undefined) inner.push(shell({ ...evaluated, text: shellCall[1] }, 'make'))
+    inner.push(...shellFunction(evaluated))
     // Each recipe is the part of a rule after the semicolon, or a line that begins with a tab.
     for (const line of evaluated.text.split('\n', 64)) {
       const recipe = line.startsWith('\t')
@@ -181,8 +204,26 @@ const later: Unwrap = (call) => {
   if (call.name === 'crontab' && file !== undefined && file.text !== '-') return []
   const stdin = fromStdin(call.stdin, call.name, undefined)
   if (call.name !== 'crontab') return stdin
-  // A table of times and commands: what the commands are is not told apart.
-  return stdin.map((inner): Inner => (inner.kind === 'opaque' ? inner : { kind: 'opaque', opaque: 'eval' }))
+  return stdin.flatMap((inner) => (inner.kind === 'shell' ? crontabLines(inner.word) : [inner]))
+}
+
+/** The fields before the command of a line of a crontab. */
+const TIME_FIELDS = 5
+const CRONTAB_LINES = 256
+
+/** A table of times and commands: each command is text for a shell. */
+function crontabLines(word: ShellWord): readonly Inner[] {
+  return word.text.split('\n', CRONTAB_LINES).flatMap((raw): readonly Inner[] => {
+    const line = raw.trim()
+    if (line === '' || line.startsWith('#')) return []
+    let at = 0
+    for (let field = 0; field < (line.startsWith('@') ? 1 : TIME_FIELDS); field++) {
+      while (at < line.length && !' \t'.includes(line.charAt(at))) at += 1
+      while (at < line.length && ' \t'.includes(line.charAt(at))) at += 1
+    }
+    const text = line.slice(at)
+    return text === '' ? [] : [shell({ ...word, text }, 'crontab')]
+  })
 }
 
 const socat: Unwrap = (call) =>
@@ -219,8 +260,36 @@ const perf: Unwrap = (call) => {
   return argv(words.slice(parsed.firstOperand + at), 'perf')
 }
 
+const TMUX_COMMANDS: ReadonlySet<string> = new Set(
+  'new new-session new-window neww split-window splitw run run-shell if if-shell respawn-pane respawnp respawn-window respawnw popup display-popup pipe-pane pipep'.split(
+    ' ',
+  ),
+)
+/** Options of screen that ask or command a running one. */
+const SCREEN_COMMANDS: readonly string[] = [
+  '-ls',
+  '-list',
+  '-r',
+  '-R',
+  '-x',
+  '-wipe',
+  '-v',
+  '--version',
+  '-d',
+  '-D',
+]
+
+/** `screen -X exec cmd`, `screen -X stuff text`. */
+function screenCommand(words: readonly ShellWord[]): readonly Inner[] {
+  const [name, ...rest] = words
+  if (name?.text === 'exec' || name?.text === 'screen') return argv(rest, 'screen')
+  return name?.text === 'stuff' || name?.text === 'eval' ? [shell(joined(rest), 'screen')] : []
+}
+
 const multiplexer: Unwrap = (call) => {
   const words = call.words.slice(call.parsed.firstOperand)
+  if (call.name === 'screen' && words.length === 0 && has(call.parsed, ...SCREEN_COMMANDS)) return []
+  if (call.name === 'screen' && has(call.parsed, '-X')) return screenCommand(words)
   if (call.name === 'screen')
     return words.length === 0
       ? [{ kind: 'argv', words: [literal('sh')], via: 'screen' }]
@@ -236,12 +305,7 @@ const multiplexer: Unwrap = (call) => {
   ) {
     return [{ kind: 'opaque', opaque: 'eval' }]
   }
-  if (
-    !/^(?:new(?:-session|-window|w)?|split-?w(?:indow)?|run(?:-shell)?|if-shell|respawn-.*|popup|display-popup|pipe-pane)$/.test(
-      subcommand,
-    )
-  )
-    return []
+  if (!TMUX_COMMANDS.has(subcommand)) return []
   const parsed = parseArguments(words, form('-s -n -t -c -e -x -y -F -l -w -f'), 1)
   const command = words.slice(parsed.firstOperand)
   return command.length === 0 ? [] : [shell(joined(command), 'tmux')]
@@ -254,28 +318,8 @@ const manual: Unwrap = (call) => {
   return inner
 }
 
-/** `uv run CMD`, `poetry run CMD`, `npx CMD`, `npm exec -- CMD`, `bundle exec CMD`. */
-const runner: Unwrap = (call) => {
-  const words = call.words.slice(1)
-  if (['npx', 'bunx', 'uvx', 'pipx'].includes(call.name)) {
-    const text = optionValue(call.parsed, '-c', '--call')
-    return text === undefined ? [] : [shell(text, call.name)]
-  }
-  const at = words.findIndex(({ text }) => text === 'run' || text === 'exec')
-  if (at < 0 || (call.name === 'npm' && words[at]?.text === 'run')) return []
-  const command = words.slice(at + 1)
-  return argv(command[0]?.text === '--' ? command.slice(1) : command, `${call.name} ${words[at]?.text}`)
-}
-
 /** Operands that are each a text for a shell. */
 const texts: Unwrap = (call) => call.parsed.operands.map((word) => shell(word, call.name))
-
-/** `dc -e '!command'`. */
-const calculator: Unwrap = (call) =>
-  call.parsed.values.flatMap(({ word }): readonly Inner[] => {
-    const mark = word.text.indexOf('!')
-    return mark < 0 ? [] : [shell(tail(word, mark + 1), call.name)]
-  })
 
 /** `-o DPkg::Pre-Invoke::=command` and the programs that apt is told to use. */
 const apt: Unwrap = (call) =>
@@ -288,10 +332,13 @@ const apt: Unwrap = (call) =>
       : []
   })
 
+/** Programs with a prompt of their own, at which a line can be given to a shell. */
+const PROMPTS =
+  'bc dc telnet sftp-server lftp ncftp ftp tnftp psftp pftp tftp gnuplot maxima gp genius ginsh yacas r2 radare2 rizin rz scanmem tasksh tdbtool ldbedit jtag irssi weechat weechat-headless profanity newsboat mutt neomutt alpine mail mailx s-nail heirloom-mailx w3m lynx elinks zathura crash smbclient rpcclient redis-cli hping3 fdisk iftop nslookup minicom picocom slsh vagrant-shell cu tip ispell aspell mc mcedit pdb cgdb msfconsole bconsole openocd urjtag'
+
 export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['git', git],
   ['hyperfine', texts],
-  ['dc', calculator],
   ...['apt', 'apt-get', 'aptitude', 'apt-cache'].map((name) => [name, apt] as const),
   ['tar', tar],
   ['ssh', ssh],
@@ -313,8 +360,26 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['screen', multiplexer],
   ['tmux', multiplexer],
   ['man', manual],
-  ...['sqlite3', 'psql', 'mysql'].map((name) => [name, database] as const),
-  ...['uv', 'poetry', 'pipenv', 'bundle', 'npm', 'pnpm', 'yarn', 'npx', 'bunx', 'mise', 'direnv'].map(
-    (name) => [name, runner] as const,
+  ...['sqlite3', 'sqlite', 'duckdb', 'psql', 'mysql', 'mycli', 'usql', 'clickhouse-client'].map(
+    (name) => [name, database] as const,
   ),
+  ...PROMPTS.split(' ').map((name) => [name, prompt] as const),
+  ...['lf', 'ranger', 'nnn', 'vifm'].map((name) => [name, fileManager] as const),
+  ['m4', macros],
+  ['gm4', macros],
+  ...[
+    'terraform',
+    'tofu',
+    'doxygen',
+    'apache2ctl',
+    'apachectl',
+    'httpd',
+    'apache2',
+    'inkscape',
+    'gimp',
+    'dosbox',
+  ].map((name) => [name, configuration] as const),
+  ...['cpio', 'pax', 'afio'].map((name) => [name, fileNames] as const),
+  ['busctl', bus],
+  ...COMMAND_TABLES,
 ]

@@ -5,11 +5,11 @@
  * @module
  */
 import { isWithin } from '../../base/lexical-path.ts'
+import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
 import type { RuleHead } from '../13policy/rule-set.ts'
-import type { Code } from '../../errors.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
-import { namesInternalHost } from '../internal-address.ts'
+import { isSmallNumber, namesInternalHost } from '../internal-address.ts'
 import {
   askHuman,
   type Check,
@@ -70,14 +70,19 @@ function judgePin({ executable }: ExecuteAction, policy: Policy): Finding | unde
   )
 }
 
-function judgeOwnPaths(commands: readonly EffectiveCommand[], facts: Facts, policy: Policy): Finding | undefined {
+function judgeOwnPaths(
+  commands: readonly EffectiveCommand[],
+  facts: Facts,
+  policy: Policy,
+): Finding | undefined {
   const { paths: own, except } = policy.ownPaths
   const isExcept = (path: string) => except.some((place) => isWithin(place, path))
   const isOwn = (path: string) => own.some((place) => isWithin(place, path)) && !isExcept(path)
   // What is removed around them is for the rules: the layer would hide what they say.
   const mayBeOwn = (used: UsedPath) =>
     used.isGlob
-      ? own.some((place) => mayTouch(place, { ...used, use: 'mention', isOpaque: false })) && !isExcept(used.path)
+      ? own.some((place) => mayTouch(place, { ...used, use: 'mention', isOpaque: false })) &&
+        !isExcept(used.path)
       : isOwn(used.path)
   const isNamed = commands.some(({ paths }) => paths.some(mayBeOwn))
   if (!isNamed && !facts.realPaths.some(({ real }) => isOwn(real))) return undefined
@@ -127,26 +132,34 @@ function judgeHidden(argv: readonly string[]): Finding | Note | undefined {
       'argument.hidden',
       'The program or an option holds characters that nobody sees, so it is not what it seems.',
     )
-  return { outcome: 'note', rule: 'argument.hidden', reason: 'An argument holds characters that nobody sees.' }
+  return {
+    outcome: 'note',
+    rule: 'argument.hidden',
+    reason: 'An argument holds characters that nobody sees.',
+  }
 }
 
-/** As an address it would lie in 0.0.0.0/8, of which only 0 leads anywhere: a port, a number of seconds or bytes. */
-function isSmallNumber(word: string): boolean {
-  return /^[0-9]{1,8}$/.test(word) && Number(word) < 2 ** 24
-}
+/** Options of clients whose value is text to send or to show, and no place to go to. */
+const TEXT_OPTIONS: ReadonlySet<string> = new Set(
+  (
+    '-d --data --data-raw --data-binary --data-ascii --data-urlencode --json -F --form --form-string -A --user-agent ' +
+    '-b --cookie -w --write-out -o --output --post-data --body-data'
+  ).split(' '),
+)
 
 function reachesInside({ names, operands, optionValues }: EffectiveCommand, policy: Policy): boolean {
   const { reachable } = policy.security
-  const values = optionValues.map(({ value }) => value)
   if (names.some((name) => NETWORK_PROGRAMS.has(name))) {
-    const isZero = (word: string) => /^0{1,8}$/.test(word)
-    return (
-      operands.some((word) => (isZero(word) || !isSmallNumber(word)) && namesInternalHost(word, reachable)) ||
-      values.some((word) => !isSmallNumber(word) && namesInternalHost(word, reachable))
-    )
+    // Of the small numbers only 0 leads anywhere: to this host.
+    const places = operands.filter((word) => !isSmallNumber(word) || Number(word) === 0)
+    for (const { option, value } of optionValues)
+      if (!TEXT_OPTIONS.has(option) && !isSmallNumber(value)) places.push(value)
+    return places.some((word) => namesInternalHost(word, reachable))
   }
-  const isRemote = (word: string) => word.includes('://') || word.startsWith('git@')
-  return [...operands, ...values].some((word) => isRemote(word) && namesInternalHost(word, reachable))
+  const words = [...operands, ...optionValues.map(({ value }) => value)]
+  return words.some(
+    (word) => (word.includes('://') || word.startsWith('git@')) && namesInternalHost(word, reachable),
+  )
 }
 
 function judgeSecrets(commands: readonly EffectiveCommand[], facts: Facts, policy: Policy): boolean {
@@ -184,7 +197,8 @@ export const specifics: Check = (facts, policy, ledger) => {
     judgeHidden(action.argv),
   ]
   if (judgeSecrets(commands, facts, policy)) {
-    const measure = ledger.level === 'RESTRICT' && security.sensitiveFiles !== 'allow' ? 'deny' : security.sensitiveFiles
+    const measure =
+      ledger.level === 'RESTRICT' && security.sensitiveFiles !== 'allow' ? 'deny' : security.sensitiveFiles
     findings.push(
       measured(measure, facts, ledger, {
         code: 'CAPABILITY_PATH_DENIED',
@@ -220,7 +234,13 @@ export const policy13: Check = (facts, policy, ledger) => {
     if (request?.challenge === 'passed') return { outcome: 'note', rule: id, reason }
     return challenge(ledger, { code: 'RESPONSE_CHALLENGE_REQUIRED', rule: id, reason })
   }
-  const finding = { code: 'CAPABILITY_CMD_DENIED', rule: id, reason, severity: 'critical', incident: severity } as const
+  const finding = {
+    code: 'CAPABILITY_CMD_DENIED',
+    rule: id,
+    reason,
+    severity: 'critical',
+    incident: severity,
+  } as const
   if (severity === 'critical' || who.kind !== 'known') return tarpit(ledger, finding)
   return { ...finding, outcome: 'VI_SWAP' }
 }

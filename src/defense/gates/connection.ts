@@ -69,12 +69,7 @@ export const transport: Check = (facts) => {
 
 /** A stranger of this host asked for a command: a few harmless reads are answered with what is not true. */
 const localStranger: Check = ({ action }, policy, ledger) => {
-  if (
-    policy.deceives &&
-    ledger.deceptionsFree &&
-    action?.kind === 'deceive' &&
-    isDeceivable(action.argv)
-  ) {
+  if (policy.deceives && ledger.deceptionsFree && action?.kind === 'deceive' && isDeceivable(action.argv)) {
     return {
       outcome: 'note',
       code: 'SPOOFED_RESPONSE',

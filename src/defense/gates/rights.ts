@@ -7,11 +7,17 @@
 import { baseName } from '../../base/lexical-path.ts'
 import type { EffectiveCommand } from '../13policy/effective.ts'
 import { isShell } from '../13policy/names.ts'
-import { blocksCommand, type CapabilitySet, type Permission, permitsEffective, permitsPath } from '../capability.ts'
+import {
+  blocksCommand,
+  type CapabilitySet,
+  type Permission,
+  permitsEffective,
+  permitsPath,
+} from '../capability.ts'
 import type { ExecuteAction, Facts, Identity, Ledger } from '../facts.ts'
 import { askHuman, type Check, type Finding, type Policy, strictestOf, violation } from '../layer.ts'
-import { mayTouch } from '../touched-path.ts'
 import { intersectTools, type Tool, toolOfMethod, toolsNeeded } from '../tools.ts'
+import { mayTouch } from '../touched-path.ts'
 
 type Known = Extract<Identity, { kind: 'known' }>
 
@@ -83,7 +89,11 @@ function namesDenied(
   )
 }
 
-function judgeShell(action: ExecuteAction, commands: readonly EffectiveCommand[], policy: Policy): Finding | undefined {
+function judgeShell(
+  action: ExecuteAction,
+  commands: readonly EffectiveCommand[],
+  policy: Policy,
+): Finding | undefined {
   if (policy.security.allowShell) return undefined
   const resolved = action.executable?.path
   const names = commands.flatMap((command) => command.names)
@@ -108,7 +118,9 @@ function judgeCommands(
   commands: readonly EffectiveCommand[],
 ): Finding | undefined {
   const { security } = policy
-  const blocked = security.blockedCommands.find((text) => commands.some((command) => blocksCommand(text, command)))
+  const blocked = security.blockedCommands.find((text) =>
+    commands.some((command) => blocksCommand(text, command)),
+  )
   if (blocked !== undefined)
     return violation(
       'CAPABILITY_CMD_DENIED',

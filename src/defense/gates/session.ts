@@ -108,7 +108,8 @@ function strangerAtLevel(ledger: Ledger, rule: string): Finding {
   return tarpit(ledger, {
     code: 'LOCALHOST_UNAUTHORIZED',
     rule,
-    reason: 'A process of this host asked for something before it had authenticated, while the daemon is on alarm.',
+    reason:
+      'A process of this host asked for something before it had authenticated, while the daemon is on alarm.',
     severity: 'critical',
   })
 }
@@ -126,7 +127,8 @@ export const level: Check = (facts, policy, ledger) => {
         outcome: 'DROP',
         code: 'ROGUE_AGENT_DETECTED',
         rule: 'level.halt',
-        reason: 'The daemon has halted after an incident and answers nobody until an operator has acknowledged it.',
+        reason:
+          'The daemon has halted after an incident and answers nobody until an operator has acknowledged it.',
         severity: 'critical',
       }
     case 'CONTAIN':
@@ -141,7 +143,8 @@ export const level: Check = (facts, policy, ledger) => {
         severity: 'warning',
       }
     case 'CHECKPOINT':
-      if (identity.kind !== 'known' && request !== undefined) return strangerAtLevel(ledger, 'level.checkpoint')
+      if (identity.kind !== 'known' && request !== undefined)
+        return strangerAtLevel(ledger, 'level.checkpoint')
       if (request === undefined || isOperators || !isWork(facts)) return undefined
       return askHuman(
         facts,
