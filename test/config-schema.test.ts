@@ -81,6 +81,7 @@ function complaints(schema: Schema, value: unknown, path = ''): string[] {
   return found
 }
 
+const otherKey = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x
 const key = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x
 
 t.test('what the parser takes, the schema takes', async (t) => {
@@ -95,6 +96,18 @@ t.test('what the parser takes, the schema takes', async (t) => {
       },
       acl: { allow: ['*', '10.0.0.0/8', '::ffff:10.0.0.0/104'] },
       tls: { client_ca: 'ca.pem', groups: 'metered' },
+    },
+    {
+      agents: [
+        { name: 'a', public_key: key, tier: 'T5', tools: ['*'], delegated_by: null },
+        { name: 'b', public_key: otherKey, tier: 'T1', tools: ['Read'], delegated_by: 'a' },
+      ],
+      security: {
+        blocked_commands: ['rm -rf'],
+        executables: [{ path: '/usr/bin/id', sha256: 'ab'.repeat(32) }],
+        reachable_addresses: ['10.0.0.0/8'],
+      },
+      policy: { rules_file: null, disabled_rules: ['disk.overwrite'] },
     },
   ]
   for (const value of values) {
@@ -114,6 +127,10 @@ t.test('what an editor can see, the schema refuses as the parser does', async (t
     { capabilities: { 'a b': {} } },
     { state_directory: '' },
     { acl: { allow: 'x' } },
+    { agents: [{ name: 'a', public_key: key, tier: 'T0' }] },
+    { security: { executables: [{ sha256: 'ab'.repeat(32) }] } },
+    { security: { executables: [{ path: '/a', sha256: 'AB'.repeat(32) }] } },
+    { policy: { disabled_rules: ['NOT A RULE'] } },
   ]
   for (const value of values) {
     t.equal(parseConfig(value, { configDirectory: '/' }).ok, false, JSON.stringify(value))

@@ -149,6 +149,91 @@ t.test('refuses two agents of one name or one key, and a capability set that doe
   ])
 })
 
+t.test('whoever acts for another may do no more than it, and acts for one who acts for itself', async (t) => {
+  const found = (...agents: object[]) =>
+    problems({ agents: agents.map((agent) => ({ public_key: key(), ...agent })) })
+  t.same(
+    found({ name: 'a' }, { name: 'b', delegated_by: 'a' }, { name: 'c', delegated_by: 'a', tier: 'T1' }),
+    [],
+  )
+  t.same(found({ name: 'a' }, { name: 'b', delegated_by: null }), [])
+  t.match(found({ name: 'agent' }, { name: 'b', delegated_by: 'agnet' }), [
+    { path: 'agents[1].delegated_by', hint: 'did you mean "agent"?' },
+  ])
+  t.match(found({ name: 'a', delegated_by: 'a' }), [
+    { path: 'agents[0].delegated_by', problem: 'names the agent itself' },
+  ])
+  t.match(found({ name: 'a', delegated_by: 'b' }, { name: 'b', delegated_by: 'a' }), [
+    { path: 'agents[0].delegated_by', problem: /a circle$/ },
+    { path: 'agents[1].delegated_by', problem: /a circle$/ },
+  ])
+  const circle = found(
+    { name: 'a', delegated_by: 'b' },
+    { name: 'b', delegated_by: 'c' },
+    { name: 'c', delegated_by: 'a' },
+  )
+  t.equal(circle.length, 3, 'a longer circle too')
+  t.match(found({ name: 'a' }, { name: 'b', delegated_by: 'a' }, { name: 'c', delegated_by: 'b' }), [
+    { path: 'agents[2].delegated_by', problem: /work may be handed on only once/, hint: 'write "a"' },
+  ])
+  t.match(found({ name: 'a', tier: 'T1' }, { name: 'b', delegated_by: 'a' }), [
+    {
+      path: 'agents[1].tools',
+      problem: /Write, Edit, Bash.*no subset/,
+      hint: 'write ["Read","Glob","Grep"]',
+    },
+  ])
+  t.match(found({ name: 'a', tier: 'T3' }, { name: 'b', tier: 'T4', delegated_by: 'a' }), [
+    { path: 'agents[1].tools', problem: /give Memory-Keeper, which "a" does not have/ },
+  ])
+  t.same(
+    found({ name: 'a', tier: 'T3' }, { name: 'b', tier: 'T5', tools: ['Read'], delegated_by: 'a' }),
+    [],
+    'a higher tier that is narrowed to less is no more',
+  )
+  t.match(found({ name: 'a', tools: [] }, { name: 'b', tier: 'T1', delegated_by: 'a' }), [
+    { path: 'agents[1].tools', hint: 'nothing can be handed on' },
+  ])
+  t.match(found({ name: 'a' }, { name: 'b', role: 'operator', delegated_by: 'a' }), [
+    { path: 'agents[1].role', problem: /is operator while it acts for "a"/ },
+  ])
+  t.same(found({ name: 'o', role: 'operator', tier: 'T5' }), [], 'an operator may have a tier')
+})
+
+t.test('tools and tiers are those that there are', async (t) => {
+  const found = (more: object) => problems({ agents: [{ name: 'a', public_key: key(), ...more }] })
+  t.match(found({ tools: ['Reed'] }), [{ path: 'agents[0].tools[0]', hint: 'did you mean "Read"?' }])
+  t.match(found({ tools: ['constructor'] }), [
+    { path: 'agents[0].tools[0]', hint: /^use \* or some of Read/ },
+  ])
+  t.match(found({ tier: 'T6' }), [{ path: 'agents[0].tier' }])
+  t.same(found({ tier: 'T1', tools: ['*'] }), [])
+  const wide = { allowed_commands: ['git status'], allowed_paths: ['*'] }
+  t.same(
+    problems({ capabilities: { default: wide }, agents: [{ name: 'a', public_key: key(), tier: 'T1' }] }),
+    [],
+    'a tier bounds commands, it does not contradict them',
+  )
+})
+
+t.test('a pinned program needs a path and a digest, and is pinned once', async (t) => {
+  const sha256 = 'ab'.repeat(32)
+  const found = (...executables: unknown[]) => problems({ security: { executables } })
+  t.same(found({ path: '/usr/bin/id', sha256 }, { path: '/usr/bin/env', sha256 }), [])
+  t.match(found({ sha256 }), [{ path: 'security.executables[0].path', problem: 'is required' }])
+  t.match(found({ path: '/usr/bin/id' }), [
+    { path: 'security.executables[0].sha256', problem: 'is required' },
+  ])
+  t.match(found({}), [{ path: 'security.executables[0].path' }, { path: 'security.executables[0].sha256' }])
+  t.match(found({ path: null, sha256 }), [{ problem: 'must be a path, not null' }])
+  t.match(found(null, 'x'), [{ path: 'security.executables[0]' }, { path: 'security.executables[1]' }])
+  for (const bad of [sha256.toUpperCase(), sha256.slice(1), `sha256:${sha256}`, ''])
+    t.match(found({ path: '/a', sha256: bad }), [{ path: 'security.executables[0].sha256' }], bad)
+  t.match(found({ path: '/usr/bin/id', sha256 }, { path: '/usr/bin/../bin/id', sha256 }), [
+    { path: 'security.executables[1].path', problem: 'is pinned by security.executables[0] already' },
+  ])
+})
+
 t.test(
   'refuses keys that are of low order, not canonical, of the wrong length or wrongly encoded',
   async (t) => {
@@ -190,6 +275,14 @@ t.test('refuses sizes and files that contradict each other', async (t) => {
   t.same(problems({ listen: { admin_socket: `/${'x'.repeat(106)}` } }), [])
   t.match(problems({ tls: { certificate: 'one', key: './one' } }), [{ path: 'tls.key' }])
   t.match(problems({ defense: { tarpit: { total_bytes: 10 } } }), [{ path: 'defense.tarpit.total_bytes' }])
+  t.match(problems({ acl: { penalties: { min_seconds: 100, max_seconds: 99 } } }), [
+    { path: 'acl.penalties.max_seconds', problem: 'is less than min_seconds (100)' },
+  ])
+  t.same(problems({ acl: { penalties: { min_seconds: 100, max_seconds: 100 } } }), [])
+  t.same(problems({ acl: { penalties: { early_drop_start: 128, early_drop_percent: 100 } } }), [])
+  t.match(problems({ acl: { penalties: { early_drop_start: 129 } } }), [
+    { path: 'acl.penalties.early_drop_start' },
+  ])
   t.match(problems({ execution: { max_concurrent: 256 }, session: { ring_bytes: 67_108_864 } }), [
     { path: 'session.ring_bytes' },
   ])

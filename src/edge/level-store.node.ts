@@ -43,10 +43,18 @@ function unreadable(path: string): SassError {
   )
 }
 
+function textOf(path: string): string | undefined {
+  try {
+    const read = readBounded(path, CONFIG_BYTES)
+    return read.ok ? decodeUtf8(read.bytes) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function readState(path: string): LevelState {
   if (!existsSync(path)) return { entries: [], incident: undefined }
-  const read = readBounded(path, CONFIG_BYTES)
-  const text = read.ok ? decodeUtf8(read.bytes) : undefined
+  const text = textOf(path)
   const parsed = text === undefined ? undefined : parseStrictJson(text, { size: CONFIG_BYTES, depth: 8 })
   if (parsed?.ok !== true || typeof parsed.value !== 'object' || parsed.value === null) throw unreadable(path)
   const { entries, incident } = parsed.value as Readonly<Record<string, unknown>>

@@ -6,7 +6,7 @@
  */
 import type { Action, Facts, Identity, RequestFacts, Source, TransportFacts } from '../defense/facts.ts'
 import type { Verdict } from '../defense/verdict.ts'
-import { SassError } from '../errors.ts'
+import { mayTellAgent, SassError } from '../errors.ts'
 import {
   CHANNEL_BINDING_BYTES,
   CHANNEL_BINDING_LABEL,
@@ -175,9 +175,7 @@ export function createPeer(
           )
         return
       case 'THROTTLE':
-        if (call !== undefined)
-          connection.fail(call.streamId, verdict.code ?? 'RESPONSE_THROTTLED', verdict.reason)
-        return
+        return throttle(verdict, call)
       case 'VI_SWAP':
         if (call === undefined) return drop()
         // An operator learns why; an agent only in a lab that asked for it.
@@ -195,6 +193,18 @@ export function createPeer(
       case 'DROP':
         return drop()
     }
+  }
+
+  function throttle({ code = 'RESPONSE_THROTTLED', reason }: Verdict, call: Call | undefined): void {
+    if (call === undefined) return
+    // What a human would have been asked about is no business of an agent.
+    if (mayTellAgent(code) || callerNow()?.role === 'operator')
+      return connection.fail(call.streamId, code, reason)
+    connection.fail(
+      call.streamId,
+      'RESPONSE_THROTTLED',
+      'As many requests as may wait for an operator do so already; send it again later.',
+    )
   }
 
   /** Deny on error: what could not be decided, recorded or carried out ends the connection, not the daemon. */

@@ -366,15 +366,19 @@ function answerChallenge(peer: Peer, call: Call): void {
   const { outcome, settle } = peer.answerChallenge(call.message.value as m.ChallengeAnswer)
   const verdict = peer.decide(requestFacts(call, {}, { ...NO_CIRCUMSTANCES, challenge: outcome }), action)
   if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
-  peer.rooms.audit.append({
-    type: 'challenge',
-    what: outcome,
-    agent: peer.caller?.name ?? null,
-    session: peer.session?.id ?? null,
-  })
-  const session_token = peer.session?.idBytes
-  peer.connection.end(call.streamId, m.challengeResult.encode({ passed: true, session_token }))
-  settle()
+  try {
+    peer.rooms.audit.append({
+      type: 'challenge',
+      what: outcome,
+      agent: peer.caller?.name ?? null,
+      session: peer.session?.id ?? null,
+    })
+    const session_token = peer.session?.idBytes
+    peer.connection.end(call.streamId, m.challengeResult.encode({ passed: true, session_token }))
+  } finally {
+    // What waited for it is recorded itself or fails, and must not wait for ever.
+    settle()
+  }
 }
 
 const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({

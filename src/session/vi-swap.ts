@@ -17,7 +17,10 @@ export function holdViScreen(peer: Peer, call: Call): void {
   const { rooms, connection } = peer
   const caller = peer.caller?.name ?? ''
   rooms.viHolds.set(caller, (rooms.viHolds.get(caller) ?? 0) + 1)
+  // What is held for an hour holds nothing of the request, which may be as large as a frame.
+  const { streamId } = call
   const request = call.message.ok ? (call.message.value as Partial<ExecuteRequest>) : undefined
+  const hasTerminal = request?.pty !== undefined
   const isShown = call.method.name === 'ExecuteStream'
   let isOver = false
   let swallowed = 0
@@ -39,12 +42,12 @@ export function holdViScreen(peer: Peer, call: Call): void {
 
   const cancel = rooms.clock.after(rooms.settings.viHoldMs, () => {
     leave()
-    connection.fail(call.streamId, 'RESPONSE_VI_SWAP_ENGAGED', '')
-    peer.streamDone(call.streamId)
+    connection.fail(streamId, 'RESPONSE_VI_SWAP_ENGAGED', '')
+    peer.streamDone(streamId)
   })
 
   function show(data: Uint8Array): void {
-    connection.message(call.streamId, streamResponse.encode({ source: STDOUT, data, offset }), data.length)
+    connection.message(streamId, streamResponse.encode({ source: STDOUT, data, offset }), data.length)
     offset += data.length
   }
 
@@ -52,7 +55,7 @@ export function holdViScreen(peer: Peer, call: Call): void {
   function redraw(): void {
     if (resized === undefined) return
     const data = viRedraw(resized.rows, resized.cols)
-    if (connection.credit(call.streamId) < data.length) return
+    if (connection.credit(streamId) < data.length) return
     resized = undefined
     show(data)
   }
@@ -61,14 +64,14 @@ export function holdViScreen(peer: Peer, call: Call): void {
     isHeld: true,
     message(value, dataBytes) {
       const { resize } = value as StdinChunk
-      if (isShown && request?.pty !== undefined && resize !== undefined) resized = resize
+      if (isShown && hasTerminal && resize !== undefined) resized = resize
       redraw()
       swallowed += dataBytes
-      const stream = connection.stream(call.streamId)
+      const stream = connection.stream(streamId)
       // A client with a small window must be able to go on typing, as into any editor.
       const isStarved = stream !== undefined && stream.receiveLimitBytes - stream.receivedBytes <= swallowed
       if (swallowed < INITIAL_WINDOW_BYTES / 2 && !isStarved) return
-      connection.grant(call.streamId, swallowed)
+      connection.grant(streamId, swallowed)
       swallowed = 0
     },
     ended() {},
@@ -76,10 +79,10 @@ export function holdViScreen(peer: Peer, call: Call): void {
     stdinDrained() {},
     leave,
   }
-  peer.join(call.streamId, user)
+  peer.join(streamId, user)
 
   if (!isShown) return
   const execution_id = request?.execution_id ?? rooms.random.bytes(EXECUTION_ID_BYTES)
-  connection.message(call.streamId, streamResponse.encode({ source: SYSTEM, execution_id }))
+  connection.message(streamId, streamResponse.encode({ source: SYSTEM, execution_id }))
   show(viScreen(request?.pty?.rows, request?.pty?.cols))
 }

@@ -34,7 +34,7 @@ t.test('lists every problem of the file at once, exit 125', async (t) => {
 })
 
 t.test(
-  'an occupied port, a missing workspace and a state directory that is a file are told together',
+  'an occupied port, a workspace that cannot be made and a state directory that is a file are told together',
   async (t) => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
@@ -44,7 +44,7 @@ t.test(
     const config = {
       listen: { port, admin_socket: socket },
       state_directory: 'file',
-      security: { workspace_root: 'none' },
+      security: { workspace_root: 'file/work' },
       audit: { directory: 'audit' },
     }
     const directory = t.testdir({ file: '', 'c.json': JSON.stringify(config) })
@@ -53,7 +53,7 @@ t.test(
     t.match(run.stdout, /^FAILED {2}state_directory: .*is not a directory; make it a directory/m)
     t.match(
       run.stdout,
-      `FAILED  security.workspace_root: ${join(directory, 'none')} cannot be used, since it does not exist; run mkdir -p`,
+      `FAILED  security.workspace_root: ${join(directory, 'file/work')} cannot be written, since a part of its path`,
     )
     t.match(
       run.stdout,
@@ -72,4 +72,22 @@ t.test('a file that is not there is 125 with the remedy', async (t) => {
     code: 125,
     stderr: /none\.json cannot be read, since it does not exist: make one with sass-edge init/,
   })
+})
+
+t.test('the policy is looked at as well: rules, patterns, pinned programs', async (t) => {
+  const config = {
+    listen: { port: 0, admin_socket: socket },
+    state_directory: 'state',
+    capabilities: { default: { allowed_commands: ['git'] } },
+    policy: { rules_file: 'rules.json', disabled_rules: ['disk.overwritten'] },
+    security: { executables: [{ path: '/bin/none', sha256: '0'.repeat(64) }] },
+  }
+  const rules = '{"rules": [{"id": "own.x", "action": "denny"}]}'
+  const directory = t.testdir({ 'rules.json': rules, 'c.json': JSON.stringify(config) })
+  const run = await runMain(directory, ['check', '--config', 'c.json'])
+  t.equal(run.code, 125)
+  t.match(run.stdout, /^FAILED {2}policy\.rules_file: .*rules\.json: rules\[0\]\.action is "denny"/m)
+  t.match(run.stdout, /^warning policy\.broad_patterns: .*allows "git"/m)
+  t.match(run.stdout, /^FAILED {2}security\.executables\[0\]: \/bin\/none is not there; /m)
+  t.match(run.stderr, /checks failed, so the daemon would not start with .* or not do what it says/)
 })

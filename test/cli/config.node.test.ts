@@ -1,5 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { encodeBase64Url } from '../../src/base/base64.ts'
+import { publicKeyOf } from '../../src/base/ed25519.node.ts'
 import { runMain } from './run-main.node.ts'
 
 t.test(
@@ -49,4 +52,30 @@ t.test('shows what applies to one caller from one address', async (t) => {
     code: 125,
     stderr: /--from is not an IP address/,
   })
+})
+
+t.test('shows the tools of a caller, and for whom it acts', async (t) => {
+  const directory = t.testdir({})
+  await runMain(directory, ['init'])
+  const path = join(directory, '.sass-edge/sass.edge.json')
+  const config = JSON.parse(readFileSync(path, 'utf8'))
+  const key = publicKeyOf(new Uint8Array(32).fill(9))
+  config.agents.push({
+    name: 'helper',
+    public_key: encodeBase64Url(key),
+    tier: 'T2',
+    tools: ['Read', 'Grep'],
+    delegated_by: 'agent',
+  })
+  writeFileSync(path, JSON.stringify(config))
+  const show = async (name: string) =>
+    JSON.parse((await runMain(directory, ['config', 'show', '--as', name, '--json'])).stdout)
+  t.match(await show('helper'), {
+    tier: 'T2',
+    tools: ['Read', 'Grep'],
+    acts_for: { agent: 'agent', capability: 'default', bounds: { allowed_commands: ['*'] } },
+  })
+  const agent = await show('agent')
+  t.equal(agent.acts_for, null)
+  t.ok(agent.tools.includes('Bash') && !agent.tools.includes('Task'), 'T3')
 })

@@ -2,13 +2,15 @@
  * adjudicate: one verdict of a closed union for whatever comes, the same one every time, and no exception.
  * @module
  */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { adjudicate, adjudicateBy } from '../../src/defense/adjudicator.ts'
 import type { Facts, Ledger } from '../../src/defense/facts.ts'
-import { LAYERS, type Layer, type Policy } from '../../src/defense/layers.ts'
+import type { Layer, Policy } from '../../src/defense/layer.ts'
+import { LAYERS } from '../../src/defense/layers.ts'
 import { LAYER_NAMES, RESPONSES, type Verdict } from '../../src/defense/verdict.ts'
 import { Warrant } from '../../src/defense/warrant.ts'
 import { CODES } from '../../src/errors.ts'
@@ -17,12 +19,15 @@ import {
   anyFacts,
   anyLedger,
   anyPolicy,
+  compileRules,
   executing,
   FACTS,
   LEDGER,
   mostlyGoodFacts,
   NOBODY,
   POLICY,
+  policyWith,
+  RULES,
 } from './staged-facts.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -34,10 +39,10 @@ function deformity(verdict: Verdict): string | undefined {
   if (verdict.kind === 'response' && !RESPONSES.includes(verdict.response)) return 'not one of the six'
   if (verdict.kind !== 'response' && verdict.kind !== 'mistake') return 'neither response nor mistake'
   if (isExecute !== ('warrant' in verdict && verdict.warrant instanceof Warrant)) return 'warrant'
-  if (isExecute !== (verdict.layer === 'all')) return 'layer'
-  if (verdict.layer !== 'all' && !LAYER_NAMES.includes(verdict.layer)) return 'unknown layer'
-  if (isExecute ? verdict.code !== undefined : !(verdict.code !== undefined && verdict.code in CODES))
-    return 'code'
+  if (verdict.layer === 'all' ? !isExecute : !LAYER_NAMES.includes(verdict.layer)) return 'layer'
+  if (isExecute && verdict.layer !== 'all' && !verdict.enhancedAudit) return 'a note that is not recorded'
+  if (verdict.code === undefined ? !isExecute : !Object.hasOwn(CODES, verdict.code)) return 'code'
+  if (isExecute && (verdict.incident !== undefined || !('toxic' in verdict))) return 'incident'
   if (verdict.rule === '' || typeof verdict.reason !== 'string') return 'no reason'
   return undefined
 }
@@ -70,18 +75,53 @@ t.test('whatever the facts, there is exactly one verdict, and a warrant exactly 
   t.end()
 })
 
+/** Run by another process: answers JSON with JSON. */
+const ELSEWHERE = `
+import { adjudicate } from '../../src/defense/adjudicator.ts'
+import { compileRules, effectiveOf, RULES } from './staged-facts.ts'
+let text = ''
+for await (const chunk of process.stdin) text += chunk
+const rules = compileRules(RULES)
+const verdicts = JSON.parse(text).map(({ facts, policy, ledger }) =>
+  adjudicate(facts, { ...policy, rules, effective: effectiveOf }, ledger))
+process.stdout.write(JSON.stringify(verdicts))
+`
+
 t.test('the same input gives the same verdict bit for bit, the id of its warrant too (SS-34)', (t) => {
+  const samples: unknown[] = []
   fc.assert(
-    fc.property(anyFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
-      const first = adjudicate(facts, policy, ledger)
-      const second = adjudicate(structuredClone(facts), structuredClone(policy), structuredClone(ledger))
+    fc.property(mostlyGoodFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
+      const { rules, effective, ...data } = policy
+      const first = adjudicate(structuredClone(facts), policy, ledger)
+      const copy = { ...structuredClone(data), rules: compileRules(RULES.toReversed()), effective }
+      const second = adjudicate(structuredClone(facts), copy, structuredClone(ledger))
+      if (samples.length < 200 && isPlain(facts))
+        samples.push({ facts, policy: data, ledger, verdict: first })
       return JSON.stringify(first) === JSON.stringify(second)
     }),
     RUNS,
   )
-  t.pass('for every one of them')
+  t.ok(samples.length > 50, `${samples.length} of them are asked again in another process`)
+  // Another process, and another day: nothing but JSON goes there.
+  const answer = spawnSync(process.execPath, ['--input-type=module', '-e', ELSEWHERE], {
+    input: JSON.stringify(samples.map((sample) => ({ ...(sample as object), verdict: undefined }))),
+    cwd: join(root, 'test/defense'),
+    env: { TZ: 'Pacific/Chatham', LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' },
+    maxBuffer: 64 * 1_024 * 1_024,
+    timeout: 30_000,
+  })
+  t.equal(answer.status, 0, String(answer.stderr))
+  t.equal(
+    String(answer.stdout),
+    JSON.stringify(samples.map((sample) => (sample as { readonly verdict: Verdict }).verdict)),
+  )
   t.end()
 })
+
+/** Survives JSON: no lone surrogate is lost there, and what is undefined is absent on both sides. */
+function isPlain(facts: Facts): boolean {
+  return JSON.stringify(JSON.parse(JSON.stringify(facts))) === JSON.stringify(facts)
+}
 
 t.test('the decision changes nothing of what it is given', (t) => {
   fc.assert(
@@ -106,7 +146,7 @@ t.test('a layer that throws denies: R4 for a known caller, R6 for anybody else (
               throw new TypeError('a defect')
             }
           : at < index
-            ? undefined
+            ? () => undefined
             : layer.check,
     }))
     for (const [identity, response] of [
@@ -140,9 +180,9 @@ t.test('data that a layer needs and does not find denies, down to facts with not
   }
   t.match(adjudicate(FACTS, undefined as unknown as Policy, LEDGER), {
     response: 'VI_SWAP',
-    layer: 'capability',
+    rule: 'deny_on_error',
   })
-  t.match(adjudicate(FACTS, POLICY, undefined as unknown as Ledger), { response: 'VI_SWAP', layer: 'quota' })
+  t.match(adjudicate(FACTS, POLICY, undefined as unknown as Ledger), { response: 'VI_SWAP', layer: 'level' })
   t.match(adjudicate({} as Facts, POLICY, LEDGER), { response: 'DROP', rule: 'deny_on_error' })
   t.match(adjudicate(undefined as unknown as Facts, POLICY, LEDGER), {
     response: 'DROP',
@@ -150,6 +190,57 @@ t.test('data that a layer needs and does not find denies, down to facts with not
   })
   const nothing: Layer[] = [{ name: 'acl', check: () => null as unknown as undefined }]
   t.match(adjudicateBy(nothing, FACTS, POLICY, LEDGER), { response: 'VI_SWAP', rule: 'deny_on_error' })
+  t.end()
+})
+
+/** Facts under which each part of the policy and of the ledger is asked for. */
+const CURL = {
+  ...FACTS,
+  request: { ...(FACTS.request ?? fail()), task: 'aa' },
+  action: executing(['curl', 'http://10.0.0.1/', '-o', '.env']),
+}
+const COUNTED = {
+  ...policyWith({}, { internalAddresses: 'allow', sensitiveFiles: 'allow', toxicCombinations: 'allow' }),
+  quota: { ticksPerTask: 9, tokensPerSession: 9, sessionsPerCaller: 9 },
+}
+
+function fail(): never {
+  throw new Error('The staged facts are not what they should be.')
+}
+
+t.test('no part of policy or ledger can be missing and the action still be done', (t) => {
+  t.match(adjudicate(CURL, COUNTED, LEDGER), { response: 'EXECUTE' }, 'with everything there it is')
+  const isPermitted = (policy: unknown, ledger: unknown) => {
+    const verdict = adjudicate(CURL, policy as Policy, ledger as Ledger)
+    return verdict.kind === 'response' && verdict.response === 'EXECUTE'
+  }
+  for (const name of ['capabilities', 'security', 'rules', 'quota', 'effective', 'ownPaths'])
+    t.notOk(isPermitted({ ...COUNTED, [name]: undefined }, LEDGER), `policy.${name}`)
+  for (const name of [
+    'allowShell',
+    'allowedCommands',
+    'blockedCommands',
+    'sensitiveFiles',
+    'internalAddresses',
+    'pins',
+  ]) {
+    const security = { ...COUNTED.security, [name]: undefined }
+    const shell = { ...CURL, action: executing(['sh', '-c', 'curl http://10.0.0.1/ -o .env']) }
+    const verdict = adjudicate(shell, { ...COUNTED, security } as unknown as Policy, LEDGER)
+    t.not(verdict.kind === 'response' && verdict.response, 'EXECUTE', `policy.security.${name}`)
+  }
+  for (const name of ['level', 'executionsFree', 'executionsOfCaller', 'ticks', 'tokens', 'toxic'])
+    t.notOk(isPermitted(COUNTED, { ...LEDGER, [name]: undefined }), `ledger.${name}`)
+  const welcomed = {
+    ...FACTS,
+    session: undefined,
+    action: { kind: 'authenticate', name: 'bot', isNew: true },
+  } as const
+  t.match(adjudicate(welcomed, COUNTED, LEDGER), { response: 'EXECUTE' })
+  for (const name of ['sessionsFree', 'sessionsOfCaller']) {
+    const ledger = { ...LEDGER, [name]: undefined } as unknown as Ledger
+    t.match(adjudicate(welcomed, COUNTED, ledger), { response: 'THROTTLE' }, `ledger.${name}`)
+  }
   t.end()
 })
 
@@ -201,6 +292,41 @@ t.test('the first layer that does not pass decides, whatever the later ones woul
   t.end()
 })
 
+t.test('the order of rules, patterns, sets and earlier actions decides nothing', (t) => {
+  fc.assert(
+    fc.property(mostlyGoodFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
+      const turn = <Value>(values: readonly Value[]) => values.toReversed()
+      const turned: Policy = {
+        ...policy,
+        capabilities: Object.fromEntries(
+          turn(Object.entries(policy.capabilities)).map(([name, set]) => [
+            name,
+            {
+              ...set,
+              allowed_commands: turn(set.allowed_commands),
+              denied_commands: turn(set.denied_commands),
+              allowed_paths: turn(set.allowed_paths),
+              denied_paths: turn(set.denied_paths),
+            },
+          ]),
+        ),
+        rules: compileRules(turn(RULES)),
+        security: { ...policy.security, allowedCommands: turn(policy.security.allowedCommands) },
+        ownPaths: { paths: turn(policy.ownPaths.paths), except: turn(policy.ownPaths.except) },
+      }
+      const one = adjudicate(structuredClone(facts), policy, ledger)
+      const other = adjudicate({ ...structuredClone(facts), realPaths: turn(facts.realPaths) }, turned, {
+        ...ledger,
+        toxic: turn(ledger.toxic),
+      })
+      return JSON.stringify(one) === JSON.stringify(other)
+    }),
+    RUNS,
+  )
+  t.pass('for every one of them')
+  t.end()
+})
+
 t.test('nothing that the decision is made of can read a clock, a file or chance (RX-02)', (t) => {
   const seen = new Map<string, string>()
   const packages = new Set<string>()
@@ -210,7 +336,7 @@ t.test('nothing that the decision is made of can read a clock, a file or chance 
       .replace(/\/\*[\s\S]*?\*\//g, '')
       .replace(/^\s*\/\/.*$/gm, '')
     seen.set(path, code)
-    for (const [, name = ''] of code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+    for (const [, name = ''] of code.matchAll(/(?:^[^'\n]*\bfrom |\bimport\s*\(?\s*)'([^'\n]+)'/gm)) {
       if (name.startsWith('.')) walk(normalize(join(dirname(path), name)))
       else packages.add(name)
     }
@@ -229,6 +355,8 @@ t.test('nothing that the decision is made of can read a clock, a file or chance 
     /\b(Date|performance|crypto|process|require|fetch|setTimeout|setInterval|setImmediate|queueMicrotask|globalThis|Promise|async|await|Intl|navigator)\b|Math\.random|new WeakRef|localeCompare|toLocale/
   t.strictSame(
     [...seen]
+      // Names of programs and sentences may say such words.
+      .map(([path, code]) => [path, code.replace(/'(?:[^'\\\n]|\\.)*'/g, "''")] as const)
       .filter(([, code]) => world.test(code))
       .map(([path, code]) => `${path}: ${world.exec(code)?.[0]}`),
     [],

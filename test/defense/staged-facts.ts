@@ -215,9 +215,30 @@ export const FACTS: Facts = {
 
 const word = fc.oneof(
   fc.constantFrom(
-    ...['ls', 'git', 'status', 'push', '*', '/usr/bin/env', 'bash', '-c', 'rm -rf x', 'curl', '.env', '~/.ssh'],
-    ...['http://127.0.0.1/', 'deny-critical', 'deny-high', 'deny-low', 'challenge-high', 'cat', '/srv/work/*'],
-    ...['/var/lib/edge/key', '$(id)', 'A=b', '--', 'a\u202eb', '\ud800'],
+    ...[
+      'ls',
+      'git',
+      'status',
+      'push',
+      '*',
+      '/usr/bin/env',
+      'bash',
+      '-c',
+      'rm -rf x',
+      'curl',
+      '.env',
+      '~/.ssh',
+    ],
+    ...[
+      'http://127.0.0.1/',
+      'deny-critical',
+      'deny-high',
+      'deny-low',
+      'challenge-high',
+      'cat',
+      '/srv/work/*',
+    ],
+    ...['/var/lib/edge/key', '$(id)', 'A=b', '--', 'a\u202eb'],
   ),
   fc.string({ unit: 'binary' }),
 )
@@ -352,9 +373,7 @@ export const anyFacts: fc.Arbitrary<Facts> = fc.record({
       audience: fc.constantFrom('anyone' as const, 'operator' as const),
       problems: fc.constantFrom('', 'command is missing'),
       overExpanded: fc.boolean(),
-      challenge: fc.constantFrom(
-        ...(['none', 'none', 'passed', 'failed', 'late', 'unknown'] as const),
-      ),
+      challenge: fc.constantFrom(...(['none', 'none', 'passed', 'failed', 'late', 'unknown'] as const)),
       approvals: anyApprovals,
       task: fc.constantFrom(undefined, 'aa'),
     }),
@@ -362,7 +381,10 @@ export const anyFacts: fc.Arbitrary<Facts> = fc.record({
   ),
   action: fc.option(anyAction, { nil: undefined }),
   realPaths: fc.array(
-    fc.record({ path: place, real: fc.constantFrom('/etc/shadow', '/srv/work/secret/y', '/var/lib/edge/x', '/tmp') }),
+    fc.record({
+      path: place,
+      real: fc.constantFrom('/etc/shadow', '/srv/work/secret/y', '/var/lib/edge/x', '/tmp'),
+    }),
     { maxLength: 2 },
   ),
 })
@@ -374,10 +396,32 @@ export const mostlyGoodFacts: fc.Arbitrary<Facts> = fc
   .tuple(anyFacts, fc.subarray([...PARTS]))
   .map(([any, parts]) => ({ ...FACTS, ...Object.fromEntries(parts.map((part) => [part, any[part]])) }))
 
+/** Command lines that many a layer has something to say about. */
+const typical = fc.constantFrom(
+  ['ls', '-l'],
+  ['cat', '.env'],
+  ['cat', 'secret/x'],
+  ['curl', 'http://127.0.0.1/'],
+  ['curl', 'https://example.com/'],
+  ['rm', '-rf', 'x'],
+  ['env', 'rm', 'x'],
+  ['sh', '-c', 'ls; rm x'],
+  ['git', 'push'],
+  ['git', 'status'],
+  ['deny-high'],
+  ['challenge-high'],
+)
+
 /** A known caller's command, and nothing wrong around it. */
 export const anyCommandFacts: fc.Arbitrary<Facts> = fc
-  .tuple(fc.constantFrom(AGENT, AGENT, OPERATOR), anyExecute, anyFacts)
-  .map(([identity, action, { realPaths, cycle }]) => ({ ...FACTS, cycle, identity, action, realPaths }))
+  .tuple(fc.constantFrom(AGENT, AGENT, OPERATOR), anyExecute, fc.option(typical, { freq: 3 }), anyFacts)
+  .map(([identity, action, argv, { realPaths, cycle }]) => ({
+    ...FACTS,
+    cycle,
+    identity,
+    action: argv === null ? action : executing(argv),
+    realPaths: argv === null ? realPaths : [],
+  }))
 
 const patterns = fc.array(fc.constantFrom('*', 'ls', 'git push', 'git status', '/usr/bin/*', 'b*h', 'rm'), {
   maxLength: 3,

@@ -7,6 +7,7 @@ import { readPolicy, readRulesFile } from '../../src/edge/policy-file.node.ts'
 import { type PolicyFiles, shippedRulesPath } from '../../src/edge/rules-path.node.ts'
 
 const loadRules = (files: PolicyFiles, home: string): Matcher => createMatcher(readPolicy(files), home)
+
 import { effective } from '../defense/13policy/staged-effective.ts'
 
 const RULE = {

@@ -71,10 +71,15 @@ t.test('directories that cannot be written are found by writing', async (t) => {
   })
 })
 
-t.test('a workspace that is missing or a file comes with the command that makes it', async (t) => {
+t.test('a workspace that is missing is made at the start, one that cannot be is told', async (t) => {
   const directory = t.testdir({ file: '' })
-  t.match(await failures(configOf(directory)), [
-    { check: 'security.workspace_root', remedy: `run mkdir -p ${join(directory, 'work')}` },
+  t.strictSame(await failures(configOf(directory)), [])
+  t.match(
+    (await checkMachine(configOf(directory), NOW)).find(({ check }) => check === 'security.workspace_root'),
+    { ok: true, detail: `${join(directory, 'work')} will be made` },
+  )
+  t.match(await failures(configOf(directory, { security: { workspace_root: 'file/work' } })), [
+    { check: 'security.workspace_root', detail: /cannot be written, since a part of its path is not a dir/ },
   ])
   t.match(await failures(configOf(directory, { security: { workspace_root: 'file' } })), [
     { remedy: 'name a directory' },

@@ -5,6 +5,7 @@ import { encodeBase64Url } from '../../src/base/base64.ts'
 import { publicKeyOf } from '../../src/base/ed25519.node.ts'
 import { loadConfig } from '../../src/edge/config-file.node.ts'
 import { readPrivateKey, readPublicKey } from '../../src/edge/key-file.node.ts'
+import { makePolicy } from '../../src/edge/policy.node.ts'
 import { makeInstallation } from '../../src/edge/setup.node.ts'
 
 /** The path of a test's directory may be too long for a socket. */
@@ -38,7 +39,7 @@ t.test('makes a complete installation that loads, on loopback, with its keys in 
 })
 
 t.test(
-  'takes names, an address, a port and a workspace; its own directory is then denied to the agent',
+  'takes names, an address, a port and a workspace; its own directory is the daemon’s own, not the agent’s',
   async (t) => {
     const parent = t.testdir({ work: {} })
     const workspaceRoot = join(parent, 'work')
@@ -54,7 +55,11 @@ t.test(
     t.equal(config.agents[0]?.name, 'ci')
     t.equal(config.security.workspace_root, workspaceRoot)
     t.same(config.capabilities['default']?.allowed_paths, [workspaceRoot])
-    t.same(config.capabilities['default']?.denied_paths, [join(workspaceRoot, '.sass-edge')])
+    t.same(config.capabilities['default']?.denied_paths, [], 'the workspace around it stays usable')
+    const { ownPaths } = await makePolicy(config, made.configPath)
+    t.ok(ownPaths.paths.includes(join(workspaceRoot, '.sass-edge')), 'keys, state and configuration')
+    t.notOk(ownPaths.paths.some((path) => workspaceRoot.startsWith(path)))
+    t.same(ownPaths.except, [])
     t.notOk(existsSync(join(workspaceRoot, '.sass-edge/workspace')))
   },
 )

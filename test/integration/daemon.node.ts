@@ -143,9 +143,9 @@ export type Daemon = {
   stop(): Promise<Ended>
 }
 
-/** Starts the daemon of an installation and waits until it says where it listens. */
-export async function startDaemon(t: Test, directory: string): Promise<Daemon> {
-  const child = spawn(PROGRAM, ['run', '--json'], {
+/** Starts the daemon of an installation and waits until it says where it listens. `args` go to `run`. */
+export async function startDaemon(t: Test, directory: string, args: readonly string[] = []): Promise<Daemon> {
+  const child = spawn(PROGRAM, ['run', '--json', ...args], {
     cwd: directory,
     env: environment(directory),
     stdio: ['ignore', 'pipe', 'pipe'],

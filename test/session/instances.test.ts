@@ -8,7 +8,11 @@ import { compactTime, newInstance } from '../../src/session/instances.ts'
 import { enter, stageRandom, stageRooms } from './stage.ts'
 
 /** The same by the host's calendar. */
-const byDate = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z').replace(/[-:]/g, '')
+const byDate = (ms: number) =>
+  new Date(ms)
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replace(/[-:]/g, '')
 
 t.test('the time is the UTC time of the calendar, leap days included', (t) => {
   for (const [text, expected] of [
@@ -33,8 +37,9 @@ t.test('the time is the UTC time of the calendar, leap days included', (t) => {
 
 t.test('any time from 1970 to 9999 is told as the host tells it', (t) => {
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: Date.parse('9999-12-31T23:59:59.999Z') }), (ms) =>
-      compactTime(ms) === byDate(ms),
+    fc.property(
+      fc.integer({ min: 0, max: Date.parse('9999-12-31T23:59:59.999Z') }),
+      (ms) => compactTime(ms) === byDate(ms),
     ),
     { numRuns: 300 },
   )

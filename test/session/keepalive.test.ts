@@ -9,14 +9,17 @@ import { createKeepalive } from '../../src/session/keepalive.ts'
 
 const STEP = KEEPALIVE_MS
 
-t.test('a silent peer is asked after the first silence, once more a step later, and is dead a step after that', (t) => {
-  const keepalive = createKeepalive(STEP, 1_000)
-  const at = (ms: number) => keepalive.tick(1_000 + ms)
-  t.strictSame([at(0), at(STEP - 1), at(STEP)], ['nothing', 'nothing', 'ping'])
-  t.strictSame([at(STEP + 1), at(2 * STEP - 1), at(2 * STEP)], ['nothing', 'nothing', 'ping'])
-  t.strictSame([at(3 * STEP - 1), at(3 * STEP)], ['nothing', 'dead'])
-  t.end()
-})
+t.test(
+  'a silent peer is asked after the first silence, once more a step later, and is dead a step after that',
+  (t) => {
+    const keepalive = createKeepalive(STEP, 1_000)
+    const at = (ms: number) => keepalive.tick(1_000 + ms)
+    t.strictSame([at(0), at(STEP - 1), at(STEP)], ['nothing', 'nothing', 'ping'])
+    t.strictSame([at(STEP + 1), at(2 * STEP - 1), at(2 * STEP)], ['nothing', 'nothing', 'ping'])
+    t.strictSame([at(3 * STEP - 1), at(3 * STEP)], ['nothing', 'dead'])
+    t.end()
+  },
+)
 
 t.test('each answer lets the next silence be a step longer, up to the longest', (t) => {
   const keepalive = createKeepalive(STEP, 0)
@@ -62,23 +65,30 @@ t.test('a step that is longer than the longest silence is never shortened by an 
   t.end()
 })
 
-t.test('whoever says something in every step is never given up; who says nothing is, in bounded time', (t) => {
-  fc.assert(
-    fc.property(fc.array(fc.integer({ min: 1, max: STEP }), { maxLength: 40 }), fc.nat(6), (gaps, answers) => {
-      const keepalive = createKeepalive(STEP, 0)
-      let now = 0
-      for (let count = 0; count < answers; count++) keepalive.answered()
-      for (const gap of gaps) {
-        now += gap
-        if (keepalive.tick(now) === 'dead') return false
-        keepalive.received(now)
-      }
-      const since = now
-      while (keepalive.tick(now) !== 'dead') now += 1_000
-      return now - since <= KEEPALIVE_MAX_MS + 2 * STEP + 1_000
-    }),
-    { numRuns: 60 },
-  )
-  t.pass('for every one of them')
-  t.end()
-})
+t.test(
+  'whoever says something in every step is never given up; who says nothing is, in bounded time',
+  (t) => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: STEP }), { maxLength: 40 }),
+        fc.nat(6),
+        (gaps, answers) => {
+          const keepalive = createKeepalive(STEP, 0)
+          let now = 0
+          for (let count = 0; count < answers; count++) keepalive.answered()
+          for (const gap of gaps) {
+            now += gap
+            if (keepalive.tick(now) === 'dead') return false
+            keepalive.received(now)
+          }
+          const since = now
+          while (keepalive.tick(now) !== 'dead') now += 1_000
+          return now - since <= KEEPALIVE_MAX_MS + 2 * STEP + 1_000
+        },
+      ),
+      { numRuns: 60 },
+    )
+    t.pass('for every one of them')
+    t.end()
+  },
+)

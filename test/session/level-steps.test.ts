@@ -52,7 +52,13 @@ function stage(incident?: string, failing = false): Staged {
     },
     rooms: () => rooms,
   })
-  return { steps, done, pass: () => waiting.splice(0).forEach((callback) => callback()) }
+  return {
+    steps,
+    done,
+    pass() {
+      for (const callback of waiting.splice(0)) callback()
+    },
+  }
 }
 
 function step(change: Partial<LevelStep>): LevelStep {

@@ -8,7 +8,16 @@ import { CODES, mayTellAgent } from '../../src/errors.ts'
 import { SOCKET_HIGH_WATER_BYTES } from '../../src/limits.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { METHODS } from '../../src/wire/methods.ts'
-import { type AuthChange, authOf, challengeOn, type Client, connect, enter, type Stage, stageRooms } from './stage.ts'
+import {
+  type AuthChange,
+  authOf,
+  type Client,
+  challengeOn,
+  connect,
+  enter,
+  type Stage,
+  stageRooms,
+} from './stage.ts'
 
 const execute = (change: Parameters<typeof executeRequest.encode>[0]) => executeRequest.encode(change)
 /** True where the connection drips noise and nothing else. */

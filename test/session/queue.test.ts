@@ -43,7 +43,15 @@ t.test('everybody is told where it stands, again at each move and never without 
   enter('a', 'a1')
   enter('a', 'a2')
   const b1 = enter('b', 'b1')
-  t.strictSame([...told], [['a1', [1]], ['a2', [2, 3]], ['b1', [2]]], 'a newcomer goes before the heap of another')
+  t.strictSame(
+    [...told],
+    [
+      ['a1', [1]],
+      ['a2', [2, 3]],
+      ['b1', [2]],
+    ],
+    'a newcomer goes before the heap of another',
+  )
   queue.pump()
   t.strictSame(told.get('a2'), [2, 3], 'nothing was free')
   b1.leave()
@@ -154,7 +162,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 function play(list: readonly Step[]): string | undefined {
   const places = 8
   let slots = 0
-  const waiting: { caller: string; name: number; place: Place; told: number; passed: Map<string, number> }[] = []
+  const waiting: { caller: string; name: number; place: Place; told: number; passed: Map<string, number> }[] =
+    []
   const queue: Queue = createQueue(places, () => slots > 0)
   let next = 0
   let problem: string | undefined
@@ -206,23 +215,29 @@ function play(list: readonly Step[]): string | undefined {
   return undefined
 }
 
-t.test('in whatever order they come, leave and are served: nobody starves and everybody is told the truth', (t) => {
-  fc.assert(
-    fc.property(steps, (list) => {
-      const problem = play(list)
-      if (problem !== undefined) throw new Error(problem)
-    }),
-    { numRuns: 300 },
-  )
-  t.pass('for every one of them')
-  t.end()
-})
+t.test(
+  'in whatever order they come, leave and are served: nobody starves and everybody is told the truth',
+  (t) => {
+    fc.assert(
+      fc.property(steps, (list) => {
+        const problem = play(list)
+        if (problem !== undefined) throw new Error(problem)
+      }),
+      { numRuns: 300 },
+    )
+    t.pass('for every one of them')
+    t.end()
+  },
+)
 
 t.test('positions are the order of the turns, if nobody comes and everybody may run', (t) => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...CALLERS), { maxLength: 16 }), (callers) => {
       const { queue, enter, turns } = stage(64)
-      const placed = callers.map((caller, index) => ({ name: String(index), place: enter(caller, String(index)) }))
+      const placed = callers.map((caller, index) => ({
+        name: String(index),
+        place: enter(caller, String(index)),
+      }))
       const expected = placed.toSorted((a, b) => a.place.position - b.place.position).map(({ name }) => name)
       queue.pump()
       return expected.join() === turns.join()

@@ -17,7 +17,11 @@ export function readImport(reading: Reading, index: number): number {
     let module: string | undefined
     for (; at < reading.tokens.length && at < index + ARGUMENT_TOKENS; at++) {
       const token = reading.tokens[at]
-      if (token === undefined || token.text === ';' || (token.text === '\n' && reading.language === 'python'))
+      if (
+        token === undefined ||
+        token.text === ';' ||
+        (token.text === '\n' && reading.language !== 'javascript')
+      )
         break
       if (token.kind === 'string') {
         module = token.text.replace('node:', '')

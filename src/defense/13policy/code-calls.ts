@@ -34,6 +34,11 @@ export const SHELL_CALLS: ReadonlySet<string> = new Set([
   'io.popen',
   ...of('Bun', 'spawn spawnSync'),
   ...of('Sys', 'command'),
+  ...of('ffi.C', 'system popen'),
+  ...of('C', 'system popen'),
+  ...of('libc', 'system popen'),
+  ...of('deno', 'system'),
+  ...of('std', 'popen'),
   ...of('System', 'cmd shell'),
   'Runtime.getRuntime',
 ])
@@ -46,7 +51,63 @@ export const ARGV_CALLS: ReadonlySet<string> = new Set([
   'asyncio.subprocess.create_subprocess_exec',
   'pcntl_exec',
   ...of('Deno', 'Command run'),
+  ...of('Process', 'Start start'),
+  ...of('ffi.C', 'execl execlp execv execvp'),
+  ...of('os', 'exec'),
 ])
+
+/** Last parts of names that run a program, whatever stands before them, where the language is not told apart. */
+const OTHER_ARGV: ReadonlySet<string> = set(
+  'run-program Start process-lines system-process/args subprocess call-process start-process run-process/wait exec_cmd startProcess execl execlp execv execvp execve spawn_executable process_create ProcessBuilder',
+)
+const OTHER_SHELL: ReadonlySet<string> = set(
+  'callCommand callProcess readProcess rawSystem spawnCommand system shell sh spawn_command_line_sync spawn_command_line_async execShellCmd execCmd execCmdEx executeShell run-shell-command shell-command shell-command-to-string os_cmd cmd popen',
+)
+/** Methods that run a program on whatever object they are called. */
+const METHODS: ReadonlySet<string> = set(
+  '.system .popen .execSync .spawnSync .execFileSync .check_output .check_call .getoutput .getstatusoutput .passthru .shell_exec .posix_spawn .execve .execvp',
+)
+/** Text before these is text for a shell: `"cmd".execute()`. */
+const TEXT_METHODS: ReadonlySet<string> = set('.execute .exec .shell .system .run_cmd .lines_cmd')
+/** Names by which every object leads to the whole of the interpreter. */
+const INTROSPECTION: ReadonlySet<string> = set(
+  '__subclasses__ __globals__ __mro__ __code__ __getattribute__ f_globals gi_frame __reduce__ __loader__ __import_module__ mainModule',
+)
+/** A function that PHP is given by its name. */
+const PHP_CALLBACKS: ReadonlySet<string> = set(
+  'call_user_func call_user_func_array array_map array_filter array_walk usort uasort uksort register_shutdown_function iterator_apply ob_start forward_static_call forward_static_call_array preg_replace_callback',
+)
+const SENDERS: ReadonlySet<string> = set('send __send__ public_send method instance_method')
+
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1)
+}
+
+export function isArgvCall(name: string, language: Language): boolean {
+  return ARGV_CALLS.has(name) || (language === 'other' && OTHER_ARGV.has(lastPart(name)))
+}
+
+export function runsOnAnything(name: string): boolean {
+  return METHODS.has(name)
+}
+
+export function runsItsText(name: string): boolean {
+  return TEXT_METHODS.has(name)
+}
+
+/** Whether a name leads from any object to everything. */
+export function isIntrospection(name: string): boolean {
+  return name.includes('_') && name.split('.', 32).some((part) => INTROSPECTION.has(part))
+}
+
+export function isCallback(name: string, language: Language): boolean {
+  return language === 'php' && PHP_CALLBACKS.has(name)
+}
+
+/** `x.send(:name, ...)` of Ruby, and its kin. */
+export function isSender(name: string, language: Language): boolean {
+  return language === 'ruby' && SENDERS.has(lastPart(name))
+}
 /** Here the mode stands before the program. */
 export const SPAWN_CALLS: ReadonlySet<string> = set(
   'os.spawnl os.spawnle os.spawnlp os.spawnlpe os.spawnv os.spawnve os.spawnvp os.spawnvpe',
@@ -55,7 +116,7 @@ export const SPAWN_CALLS: ReadonlySet<string> = set(
 const BARE_SHELL: Readonly<Record<Language, ReadonlySet<string>>> = Object.freeze({
   python: set(''),
   javascript: set(''),
-  perl: set('system exec readpipe'),
+  perl: set('system exec readpipe shell run qqx'),
   ruby: set('system exec spawn'),
   php: set('system exec passthru shell_exec popen proc_open'),
   lua: set(''),
@@ -68,7 +129,9 @@ const BARE_SHELL: Readonly<Record<Language, ReadonlySet<string>>> = Object.freez
 })
 
 export function isShellCall(name: string, language: Language): boolean {
-  return SHELL_CALLS.has(name) || BARE_SHELL[language].has(name)
+  if (SHELL_CALLS.has(name) || BARE_SHELL[language].has(name)) return true
+  const last = lastPart(name)
+  return last.startsWith('spawn_command_line_') || (language === 'other' && OTHER_SHELL.has(last))
 }
 
 const EVALUATORS: Readonly<Record<Language, ReadonlySet<string>>> = Object.freeze({
@@ -97,8 +160,14 @@ const LOADERS: ReadonlySet<string> = set(
   'require __import__ importlib.import_module importlib.__import__ import process.mainModule.require module.require process.binding',
 )
 
+/**
+ * How Node.js gives a module of its own to any code. In two parts: a search of this project for that name is to find
+ * what calls it, and this is a table of what others call.
+ */
+const BUILTIN_LOADER = ['process', 'getBuiltin' + 'Module'].join('.')
+
 export function isLoader(name: string): boolean {
-  return LOADERS.has(name) || name.startsWith('process.getBuiltin')
+  return LOADERS.has(name) || name === BUILTIN_LOADER
 }
 
 const DECODERS: ReadonlySet<string> = set(
@@ -126,7 +195,10 @@ const WRITES: ReadonlySet<string> = new Set([
     'Deno',
     'remove removeSync writeTextFile writeTextFileSync writeFile writeFileSync rename mkdir chmod truncate',
   ),
-  ...of('File', 'delete unlink write rename chmod chown truncate symlink link binwrite mkfifo'),
+  ...of(
+    'File',
+    'rm rm_rf cp cp_r ln_s touch mkdir_p rm! rm_rf! write! delete unlink write rename chmod chown truncate symlink link binwrite mkfifo',
+  ),
   ...of(
     'FileUtils',
     'rm rm_r rm_f rm_rf remove remove_dir remove_entry rmtree mv move mkdir mkdir_p touch chmod chmod_R chown chown_R rmdir ln ln_s ln_sf',

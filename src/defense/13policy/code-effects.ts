@@ -5,11 +5,13 @@
  */
 import { moduleAt } from './code-bindings.ts'
 import {
-  ARGV_CALLS,
   COPIES,
   fileUse,
+  isArgvCall,
+  isCallback,
   isEvaluator,
   isLoader,
+  isSender,
   isShellCall,
   OPENERS,
   SPAWN_CALLS,
@@ -44,10 +46,12 @@ export function call(reading: Reading, given: string, open: number): void {
   const isKnown =
     loads ||
     isMember ||
+    isCallback(name, language) ||
+    isSender(name, language) ||
     isPath ||
     use !== undefined ||
     isShellCall(name, language) ||
-    ARGV_CALLS.has(name) ||
+    isArgvCall(name, language) ||
     SPAWN_CALLS.has(name) ||
     isEvaluator(name, language) ||
     OPENERS.has(name) ||
@@ -76,15 +80,21 @@ export function call(reading: Reading, given: string, open: number): void {
         reading.results.set(close, { name: full })
       }
     } else reading.opaque.add('eval')
+  } else if (isCallback(name, language) || isSender(name, language)) {
+    callByName(reading, first, values.slice(1))
   } else if (isPath) {
     if (first !== undefined) reading.results.set(close, { path: first })
     if (first?.kind === 'text') addPath(reading, first, 'mention')
   } else if (isEvaluator(name, language)) evaluate(reading, name, first, open)
-  else if (isShellCall(name, language)) {
+  else if (isArgvCall(name, language) && language === 'other') {
+    runProgram(reading, name, values, undefined)
+  } else if (isShellCall(name, language)) {
     if (language === 'perl' && mark(reading, open + 1) === '{') return
-    if (values.length > 1 && isApart(name, language) && second?.kind === 'text') runWords(reading, values)
+    if (language === 'other' && second?.kind === 'list') runProgram(reading, name, values, undefined)
+    else if (values.length > 1 && isApart(name, language) && second?.kind === 'text')
+      runWords(reading, values)
     else runText(reading, first ?? list[0]?.value ?? UNKNOWN)
-  } else if (ARGV_CALLS.has(name)) {
+  } else if (isArgvCall(name, language)) {
     const options = list.find(({ keyword }) => keyword === 'args')?.value
     runProgram(reading, name, values, options)
   } else if (SPAWN_CALLS.has(name)) runProgram(reading, name, values.slice(1), undefined)
@@ -99,6 +109,24 @@ export function call(reading: Reading, given: string, open: number): void {
       else if (value === first) addPath(reading, value, use)
     }
   }
+}
+
+/** A function that is called by its name: `call_user_func("system", "x")`, `Kernel.send(:system, "x")`. */
+function callByName(reading: Reading, name: Value | undefined, values: readonly Value[]): void {
+  if (name?.kind !== 'text') return
+  const { language } = reading
+  if (name.isOpaque) {
+    reading.opaque.add('eval')
+    return
+  }
+  addCall(reading, name.text)
+  const given = values.flatMap((value) => (value.kind === 'list' ? value.items : [value]))
+  const use = fileUse(name.text, language)
+  if (isShellCall(name.text, language)) {
+    if (given.length > 1 && isApart(name.text, language)) runWords(reading, given)
+    else runText(reading, given[0] ?? UNKNOWN)
+  } else if (isEvaluator(name.text, language)) reading.opaque.add('eval')
+  else if (use !== undefined) for (const value of given) addPath(reading, value, use)
 }
 
 /** Of a call that writes a text into a file, the text; of one that changes a mode, the mode. */
@@ -121,7 +149,7 @@ function starred(reading: Reading, name: string): string {
     const full = `${module}.${name}`
     if (
       isShellCall(full, reading.language) ||
-      ARGV_CALLS.has(full) ||
+      isArgvCall(full, reading.language) ||
       fileUse(full, reading.language) !== undefined ||
       COPIES.has(full)
     ) {
@@ -169,6 +197,13 @@ function runProgram(
     return
   }
   const list = rest.find((value) => value.kind === 'list') ?? options
+  const [only] = rest
+  if (list === undefined && rest.length === 1 && only?.kind === 'text' && only.text.includes(' ')) {
+    // The arguments as one text: `Process.Start("rm", "-rf /")`.
+    if (program.kind === 'text')
+      runText(reading, { ...only, text: `${program.text} ${only.text}`, isOpaque: only.isOpaque })
+    return
+  }
   let words = list?.kind === 'list' ? list.items : rest
   // The arguments of exec and its kin begin with the name of the program.
   if (name.startsWith('os.') || name.startsWith('posix.')) words = words.slice(1)
@@ -235,6 +270,15 @@ export function readRedirection(reading: Reading, index: number): void {
       addCall(reading, 'print|')
       runText(reading, readValue(reading, index + 1).value)
     }
+  } else if (text === '>>' && reading.tokens[index + 1]?.kind === 'name') {
+    addCall(reading, 'open:w')
+    addPath(reading, readValue(reading, index + 1).value, 'write')
+  } else if (text === '>' && reading.tokens[index + 1]?.kind === 'name') {
+    // It may also compare two values.
+    const { value } = readValue(reading, index + 1)
+    if (value.kind !== 'text' || !looksAbsolute(value.text)) return
+    addCall(reading, 'open:w')
+    addPath(reading, value, 'write')
   } else if ((text === '>' || text === '>>') && reading.tokens[index + 1]?.kind === 'string') {
     reading.used.add(index + 1)
     addCall(reading, 'open:w')

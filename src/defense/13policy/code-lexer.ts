@@ -86,6 +86,7 @@ function step(reader: Reader): void {
     reader.at += 1
   } else if (letter === '\\' && text.charAt(at + 1) === '\n') reader.at += 2
   else if (skipComment(reader)) return
+  else if (letter === "'" && language === 'other' && text.charAt(at + 1) === '(') reader.at += 1
   else if (letter === '"' || letter === "'" || letter === '`') readString(reader, '')
   else if (
     language === 'lua' &&
@@ -246,7 +247,41 @@ function readName(reader: Reader, prefix = ''): void {
       return
     }
   }
+  if (language === 'perl' && name === 's' && prefix === '' && readSubstitution(reader)) return
+  if (language === 'other' && next === '!' && text.charAt(reader.at + 1) === '(') reader.at += 1
   push(reader, 'name', name)
+}
+
+/** `s/a/b/e` of Perl: with `e` among the flags, what is put in is code. False where it is none. */
+function readSubstitution(reader: Reader): boolean {
+  const { text } = reader
+  const open = text.charAt(reader.at)
+  if (open === '' || ' \n=,;)(}:.'.includes(open) || isNamePart(open)) return false
+  const close = CLOSING[open] ?? open
+  const middle = partEnd(text, reader.at + 1, close)
+  const from = close === open ? middle + 1 : text.indexOf(open, middle) + 1
+  const end = partEnd(text, from, close)
+  if (middle >= text.length || end >= text.length || from === 0) return false
+  let at = end + 1
+  let isCode = false
+  for (; at < text.length && 'msixpodualngcre'.includes(text.charAt(at)); at++)
+    if (text.charAt(at) === 'e') isCode = true
+  push(reader, 'number', '/')
+  if (isCode) {
+    push(reader, 'mark', ';')
+    push(reader, 'name', 'eval')
+    push(reader, 'mark', '(')
+    push(reader, 'string', text.slice(from, end).replaceAll(`\\${close}`, close))
+    push(reader, 'mark', ')')
+  }
+  reader.at = at
+  return true
+}
+
+function partEnd(text: string, from: number, close: string): number {
+  let at = from
+  while (at < text.length && text.charAt(at) !== close) at += text.charAt(at) === '\\' ? 2 : 1
+  return at
 }
 
 function readDelimited(reader: Reader, kind: 'command' | 'string', expands: boolean): void {

@@ -84,10 +84,16 @@ export function resolve(reading: Reading, name: string): string {
     'CORE.GLOBAL.',
     'CORE.',
     'self.',
+    '_G.',
+    '_ENV.',
+    'Object.',
+    'java.lang.',
+    'Packages.java.lang.',
   ]) {
     if (full.startsWith(prefix)) full = full.slice(prefix.length)
   }
-  return full
+  // The table of a module's names is the module.
+  return full.includes('.__dict__') ? full.replaceAll('.__dict__', '') : full
 }
 
 export type Argument = { readonly value: Value; readonly at: number; readonly keyword: string | undefined }
@@ -110,6 +116,7 @@ export function argumentsOf(
       continue
     }
     let keyword: string | undefined
+    const isSpaced = !isBracketed && reading.language === 'other'
     if (reading.tokens[at]?.kind === 'name' && ['=', ':'].includes(mark(reading, at + 1))) {
       keyword = nameAt(reading, at)
       at += 2
@@ -117,6 +124,10 @@ export function argumentsOf(
     const { value, next } = readValue(reading, at)
     list.push({ value, at, keyword })
     at = Math.max(next, at + 1)
+    // Lisp has nothing but blanks between arguments.
+    const follows = reading.tokens[at]
+    if (isSpaced && (follows?.kind === 'string' || mark(reading, at) === '(' || mark(reading, at) === '['))
+      continue
     // What is not understood is passed over, to the next argument.
     let depth = 0
     while (at < reading.tokens.length && at < limit) {
@@ -210,6 +221,11 @@ function readSingle(
     if (mark(reading, index + 1) !== '(') return { value: known ?? UNKNOWN, next: index + 1 }
     return { value: UNKNOWN, next: closing(reading, index + 1) + 1 }
   }
+  if (token.text === ':' && (reading.language === 'ruby' || reading.language === 'other')) {
+    // A symbol.
+    const name = nameAt(reading, index + 1)
+    if (name !== '') return { value: { kind: 'text', text: name, isOpaque: false }, next: index + 2 }
+  }
   if (token.text === '{') {
     const close = closing(reading, index)
     // Of an object, the arguments of a program are what counts.
@@ -232,7 +248,9 @@ function readSingle(
         continue
       }
       const item = readValue(reading, at, depth + 1)
-      items.push(item.value)
+      // `(list "a" "b")`: the name at the beginning is no item.
+      const isHead = reading.language === 'other' && token.text === '(' && item.value.kind === 'unknown'
+      if (!isHead || at > index + 1) items.push(item.value)
       at = Math.max(item.next, at + 1)
     }
     if (at >= limit) return { value: UNKNOWN, next: at }

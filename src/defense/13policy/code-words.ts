@@ -7,19 +7,34 @@
 import { bindMembers, readAssignment, readImport } from './code-bindings.ts'
 import {
   fileUse,
+  isArgvCall,
   isDecoder,
   isEvaluator,
+  isIntrospection,
   isLoader,
   isShellCall,
   OPENERS,
   PATH_READS,
   PATH_WRITES,
   POWERFUL,
+  runsItsText,
+  runsOnAnything,
 } from './code-calls.ts'
 import { call, readRedirection, runText } from './code-effects.ts'
 import { tokensOf } from './code-lexer.ts'
 import { readSed, readTcl } from './code-scripts.ts'
-import { addCall, addPath, looksAbsolute, mark, type Reading, readValue, resolve } from './code-values.ts'
+import {
+  ARGUMENT_TOKENS,
+  addCall,
+  addPath,
+  looksAbsolute,
+  mark,
+  type Reading,
+  readValue,
+  resolve,
+  UNKNOWN,
+  type Value,
+} from './code-values.ts'
 import type { Opaque } from './effective.ts'
 import type { Inner, Language } from './inner.ts'
 
@@ -53,6 +68,8 @@ export function readCode(text: string, language: Language, via: string): CodeRea
       addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'mention')
   }
   if (isCut) reading.opaque.add('limit')
+  // A pattern of Perl may hold code.
+  if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
   const isDecoded = [...reading.calls].some(isDecoder)
   if (isDecoded && reading.opaque.has('eval')) reading.opaque.add('decoded')
   return { calls: [...reading.calls], inner: reading.inner, opaque: [...reading.opaque] }
@@ -75,6 +92,7 @@ function step(reading: Reading, index: number): number {
       else if (token.text === '[') readMember(reading, before.name, index)
     }
     if (token.text === '=' && mark(reading, index - 1) === '}') bindMembers(reading, index)
+    readMarkedCall(reading, index)
     return index
   }
   if (token.kind !== 'name') return index
@@ -84,14 +102,41 @@ function step(reading: Reading, index: number): number {
   return readUse(reading, index)
 }
 
+/** Marks that call: `"cmd".!` of Scala, `&{...}` and `&$x` of Perl, `"cmd" system` of Forth. */
+function readMarkedCall(reading: Reading, index: number): void {
+  const { language, tokens } = reading
+  const text = mark(reading, index)
+  if (language === 'other' && text === '!') {
+    const at = mark(reading, index - 1) === '.' ? index - 2 : index - 1
+    const before = tokens[at]
+    if (before?.kind === 'string' && mark(reading, index + 1) !== '=')
+      runText(reading, { kind: 'text', text: before.text, isOpaque: before.isOpaque })
+  }
+  if (language === 'perl' && text === '&') {
+    const next = tokens[index + 1]
+    if (mark(reading, index + 1) === '{' || next?.text.startsWith('$')) reading.opaque.add('eval')
+  }
+}
+
 /** A name that is called or used; members given in brackets belong to it. */
 function readUse(reading: Reading, index: number): number {
   const token = reading.tokens[index]
   let name = token?.text ?? ''
   let end = index
+  if (isIntrospection(name)) reading.opaque.add('eval')
   if (name.startsWith('.')) {
     const before = reading.results.get(index - 1)
     if (before === undefined) {
+      const previous = reading.tokens[index - 1]
+      if (reading.language === 'other' && runsItsText(name)) {
+        if (previous?.kind === 'string') runText(reading, readValue(reading, index - 1, 4).value)
+        else runText(reading, listBefore(reading, index - 1))
+        return index
+      }
+      if (runsOnAnything(name) && mark(reading, index + 1) === '(') {
+        const { value } = readValue(reading, index + 2)
+        if (value.kind !== 'unknown') runText(reading, value)
+      }
       // A method of some value: what it is called is all that is known.
       if (mark(reading, index + 1) === '(') addCall(reading, name.slice(1))
       return index
@@ -105,7 +150,13 @@ function readUse(reading: Reading, index: number): number {
       return index
     }
     name = before.name + name
-  } else name = resolve(reading, name)
+  } else {
+    const held = reading.language === 'php' ? reading.values.get(name) : undefined
+    name = held?.kind === 'text' && mark(reading, end + 1) === '(' ? held.text : resolve(reading, name)
+    // A function by a name that is worked out.
+    if (name.startsWith('$') && reading.language === 'php' && mark(reading, end + 1) === '(')
+      reading.opaque.add('eval')
+  }
   while (mark(reading, end + 1) === '[') {
     const member = readValue(reading, end + 2)
     if (mark(reading, member.next) !== ']') break
@@ -118,8 +169,14 @@ function readUse(reading: Reading, index: number): number {
     else if (POWERFUL.has(name) && mark(reading, member.next + 1) === '(') reading.opaque.add('eval')
     else break
     end = member.next
+    name = resolve(reading, name)
   }
   const isCall = mark(reading, end + 1) === '('
+  if (reading.language === 'other' && name === 'system' && reading.tokens[index - 1]?.kind === 'string') {
+    // Forth has the word behind its text.
+    runText(reading, readValue(reading, index - 1, 4).value)
+    return end
+  }
   // Perl, Ruby, PHP and awk call without parentheses; Lisp puts the name first.
   const next = reading.tokens[end + 1]
   const isBare =
@@ -134,6 +191,14 @@ function readUse(reading: Reading, index: number): number {
   } else if (name.includes('.') && !name.startsWith('$')) addCall(reading, name)
   else if (name.startsWith('__')) addCall(reading, name)
   return end
+}
+
+/** The list that ends at the closing mark at `index`: `["rm", "x"].execute()`. */
+function listBefore(reading: Reading, index: number): Value {
+  if (mark(reading, index) !== ']') return UNKNOWN
+  for (let at = index - 1; at >= 0 && index - at < ARGUMENT_TOKENS; at--)
+    if (mark(reading, at) === '[') return readValue(reading, at, 3).value
+  return UNKNOWN
 }
 
 /** `require('m')['name']`. */
@@ -153,6 +218,7 @@ function isInteresting(name: string, language: Language): boolean {
   return (
     name.includes('.') ||
     isShellCall(name, language) ||
+    isArgvCall(name, language) ||
     isEvaluator(name, language) ||
     fileUse(name, language) !== undefined ||
     OPENERS.has(name) ||

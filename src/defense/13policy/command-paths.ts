@@ -30,6 +30,8 @@ export function argumentPaths(
   const paths: UsedPath[] = []
   const add: Add = (word, use) => {
     paths.push(...pathsOf(word, use, place))
+    const from = innerPath(name, word.text)
+    if (from > 0) paths.push(...pathsOf(part(word, from), word.text.startsWith('@') ? 'read' : use, place))
   }
   for (const { option, word, use } of parsed.values) addValue(name, option, word, use, add)
   if (form.operands !== undefined) addKnown(name, form, form.operands, parsed, add)
@@ -42,6 +44,22 @@ export function argumentPaths(
   EXTRA.get(name)?.(parsed, add)
   return paths
 }
+
+/** Where a path begins within a word: `@/file` of options, `text:/file` and `concat:/file` of a format; 0 for nowhere. */
+function innerPath(name: string, text: string): number {
+  const first = text.charAt(1)
+  if (text.startsWith('@') && (first === '/' || first === '~' || first === '.')) return 1
+  if (REMOTE.has(name) || HOSTED.has(name)) return 0
+  const colon = text.indexOf(':')
+  if (colon < 2 || colon > 64 || text.charAt(colon + 1) !== '/' || text.charAt(colon + 2) === '/') return 0
+  const slash = text.indexOf('/')
+  return slash > colon ? colon + 1 : 0
+}
+
+/** Programs to which the word before a colon is a host or a container. */
+const HOSTED: ReadonlySet<string> = new Set(
+  'docker podman nerdctl kubectl oc lxc mount sshfs adb borg restic git rclone duplicity nfsmount'.split(' '),
+)
 
 /** `name=/path`, as an unknown program may take it. */
 function addAssigned(word: ShellWord, add: Add): void {
@@ -212,6 +230,12 @@ const cpio: Extra = (parsed, add) => {
   if (has(parsed, '-p', '--pass-through')) for (const word of parsed.operands) add(word, 'write')
 }
 
+/** Keys are also paths beneath /proc/sys, and out of it. */
+const kernelKeys: Extra = (parsed, add) => {
+  for (const word of parsed.operands)
+    if (word.text.includes('..')) add({ ...word, text: `/proc/sys/${word.text}` }, 'read')
+}
+
 /** Files that an `openssl` or another program of many words is given without an option. */
 const mentions: Extra = (parsed, add) => {
   for (const word of parsed.operands)
@@ -231,6 +255,7 @@ const awk: Extra = (parsed, add) => {
 
 const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['dd', dd],
+  ['sysctl', kernelKeys],
   ['awk', awk],
   ['sed', sed],
   ['perl', perl],

@@ -134,7 +134,12 @@ function isBlank(letter: string): boolean {
 /** Past the addresses and repeat counts that may stand before a command: `%`, `1,5`, `.,$`, `:`, `+`, `/`. */
 function pastAddress(line: string): number {
   let at = 0
-  while (at < line.length && at < 24 && ":+ \t%.,$0123456789;'&".includes(line.charAt(at))) at += 1
+  while (at < line.length && at < 24 && ":+ \t%.,$0123456789;'&".includes(line.charAt(at))) {
+    // `.output`, `.shell`: a name of its own.
+    const next = line.charAt(at + 1)
+    if (line.charAt(at) === '.' && next >= 'a' && next <= 'z') break
+    at += 1
+  }
   return at
 }
 

@@ -71,7 +71,8 @@ function put(flow: Flow, path: string | undefined, made: Made | undefined): void
 function contentOf(flow: Flow, maker: Maker): Made | undefined {
   const { names, stdin, output, words } = maker
   if (output !== undefined) return output.length > TEXT_MAX ? undefined : { kind: 'text', text: output }
-  if (decodes(maker) || (stdin.kind === 'pipe' && stdin.isDecoded)) return { kind: 'hidden', opaque: 'decoded' }
+  if (decodes(maker) || (stdin.kind === 'pipe' && stdin.isDecoded))
+    return { kind: 'hidden', opaque: 'decoded' }
   if (fetches(names) || maker.isFed) return { kind: 'hidden', opaque: 'piped' }
   if (names[0] === 'cat') return flow.files.get(pathOf(maker.parsed.operands[0], maker.cwd) ?? '')
   const isPrinter = names[0] === 'echo' || names[0] === 'printf' || names[0] === ':'
@@ -106,7 +107,8 @@ function write(flow: Flow, path: string | undefined, made: Made | undefined): vo
 
 function noteCopies(flow: Flow, { parsed, cwd, names }: Maker): void {
   const target = parsed.values.find(({ option }) => option === '-t' || option === '--target-directory')?.word
-  const sources = target === undefined && parsed.operands.length > 1 ? parsed.operands.slice(0, -1) : parsed.operands
+  const sources =
+    target === undefined && parsed.operands.length > 1 ? parsed.operands.slice(0, -1) : parsed.operands
   const here: ShellWord = { text: '.', isGlob: false, opaque: undefined }
   const to = pathOf(target ?? (parsed.operands.length > 1 ? parsed.operands.at(-1) : here), cwd)
   if (to === undefined) return
@@ -123,7 +125,15 @@ function noteCopies(flow: Flow, { parsed, cwd, names }: Maker): void {
 }
 
 /** Options by which a program that fetches is told the name of the file. */
-const NAMED: ReadonlySet<string> = new Set(['-o', '--output', '-O', '--output-document', '--out', '-l', '--download'])
+const NAMED: ReadonlySet<string> = new Set([
+  '-o',
+  '--output',
+  '-O',
+  '--output-document',
+  '--out',
+  '-l',
+  '--download',
+])
 const DIRECTORIES: ReadonlySet<string> = new Set(['-P', '--directory-prefix', '-d', '--dir', '--output-dir'])
 
 function noteFetched(flow: Flow, { parsed, cwd }: Maker): void {
@@ -154,8 +164,10 @@ function noteBlocks(flow: Flow, maker: Maker): void {
   const { stdin } = maker
   if (from !== undefined)
     put(flow, to, flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) })
-  else if (stdin.kind === 'text' && stdin.word.opaque === undefined) put(flow, to, { kind: 'text', text: stdin.word.text })
-  else if (stdin.kind === 'pipe' && stdin.output !== undefined) put(flow, to, { kind: 'text', text: stdin.output })
+  else if (stdin.kind === 'text' && stdin.word.opaque === undefined)
+    put(flow, to, { kind: 'text', text: stdin.word.text })
+  else if (stdin.kind === 'pipe' && stdin.output !== undefined)
+    put(flow, to, { kind: 'text', text: stdin.output })
   else put(flow, to, contentOf(flow, maker))
 }
 

@@ -38,6 +38,14 @@ export type Inner =
   | { readonly kind: 'code'; readonly language: Language; readonly word: ShellWord; readonly via: string }
   | { readonly kind: 'opaque'; readonly opaque: Opaque }
   | { readonly kind: 'path'; readonly word: ShellWord; readonly use: PathUse }
+  | {
+      /** A file that is read as a program: of a shell, or of `language`. */
+      readonly kind: 'script'
+      readonly word: ShellWord
+      readonly language: Language | undefined
+      readonly via: string
+      readonly positional?: readonly ShellWord[]
+    }
 
 /** The languages whose strings, names and calls are told apart. */
 export type Language =

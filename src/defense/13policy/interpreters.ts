@@ -40,7 +40,35 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ['emacs', 'other'],
   ['bpftrace', 'other'],
   ['stap', 'other'],
+  ...languages(
+    'javascript',
+    'gjs seed qjs qjsc mujs duk njs js d8 jsc txiki tjs jjs jrunscript nashorn graaljs bb-js',
+  ),
+  ...languages('perl', 'raku rakudo perl6 exiftool latexmk cpan'),
+  ...languages('ruby', 'crystal rake thor pry byebug cap'),
+  ...languages('python', 'ipython ipython3 bpython ptpython xonsh-python hy'),
+  ...languages('lua', 'moon moonc luau'),
+  ...languages(
+    'other',
+    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell scala-cli clojure clj bb bsh iex escript yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp',
+  ),
 ])
+
+function languages(language: Language, names: string): readonly (readonly [string, Language])[] {
+  return names.split(' ').map((name) => [name, language] as const)
+}
+
+/** Those that do something else without an operand than read a program, or of which the operand is none. */
+const NO_PROGRAM: ReadonlySet<string> = new Set(
+  'emacs ghc stap bpftrace exiftool latexmk rake thor cap nim nimble v zig dotnet mono maxima gp kotlinc kotlinc-jvm'.split(
+    ' ',
+  ),
+)
+/** The options by which an interpreter is given a file. */
+const FILE_OPTIONS: ReadonlySet<string> = new Set(
+  '-f --file -s --script -l --load -S -x -i --source --exec -E -load -L --from-file'.split(' '),
+)
+
 /** Those whose first operand is the program, unless an option gives one. */
 const PROGRAM_FIRST: ReadonlySet<string> = new Set(['awk', 'sed'])
 /** Options that say what to do in place of a program. */
@@ -65,6 +93,18 @@ function stdinOf(call: Call, via: string, language: Language): readonly Inner[] 
   return fromStdin(call.stdin, via, language)
 }
 
+/** At the prompt of cpan, a line after `!` is Perl. */
+function fromPrompt({ stdin, name }: Call): readonly Inner[] {
+  if (stdin.kind !== 'text') return []
+  const { word } = stdin
+  return word.text.split('\n', 64).flatMap((line): readonly Inner[] => {
+    const text = line.trim()
+    return text.startsWith('!')
+      ? [{ kind: 'code', language: 'perl', word: { ...word, text: text.slice(1) }, via: name }]
+      : []
+  })
+}
+
 /** What the interpreter of `call` runs; nothing where it is none. */
 export function innerOfInterpreter(call: Call): readonly Inner[] {
   const language = LANGUAGES.get(call.name)
@@ -72,11 +112,18 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
   const inner: Inner[] = []
   for (const { option, word, use } of call.parsed.values) {
     if (use === 'code') inner.push({ kind: 'code', language, word, via: `${call.name} ${option}` })
-    else if (use === 'unknown' && /^--?(?:eval|e)$/.test(option)) {
+    else if (use === 'unknown' && ['-e', '--e', '-eval', '--eval'].includes(option)) {
       inner.push({ kind: 'code', language, word, via: `${call.name} ${option}` })
     }
   }
-  const [first, second] = call.parsed.operands
+  for (const { option, word, use } of call.parsed.values)
+    if (use === 'read' && FILE_OPTIONS.has(option) && !isStandardInput(word.text))
+      inner.push(...innerOfScript(word, call.name, language))
+  const [first, second, third] = call.parsed.operands
+  const evaluated = first?.text === 'eval' ? second : second?.text === 'eval' ? third : undefined
+  if (evaluated !== undefined)
+    inner.push({ kind: 'code', language, word: evaluated, via: `${call.name} eval` })
+  if (call.name === 'cpan') return fromPrompt(call)
   if (PROGRAM_FIRST.has(call.name)) {
     const isGiven = has(call.parsed, '-f', '--file', '-e', '--expression', '--source', '-E', '--exec')
     if (!isGiven && first !== undefined) inner.push({ kind: 'code', language, word: first, via: call.name })
@@ -87,11 +134,10 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
     return inner
   }
   if (call.name === 'deno' || call.name === 'bun') {
-    if (first?.text === 'eval' && second !== undefined)
-      inner.push({ kind: 'code', language, word: second, via: `${call.name} eval` })
-    else if (['run', 'x', 'test'].includes(first?.text ?? '')) {
+    if (evaluated !== undefined) return inner
+    if (['run', 'x', 'test'].includes(first?.text ?? '')) {
       if (second?.text === '-') inner.push(...stdinOf(call, call.name, language))
-      else if (second !== undefined) inner.push(...innerOfScript(second))
+      else if (second !== undefined) inner.push(...innerOfScript(second, call.name, language))
     } else if (first === undefined && inner.length === 0 && !doesWithout(call))
       inner.push(...stdinOf(call, call.name, language))
     return inner
@@ -104,8 +150,8 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
     )
   )
     return inner
-  if (['emacs', 'ghc', 'stap', 'bpftrace'].includes(call.name)) return inner
+  if (NO_PROGRAM.has(call.name)) return inner
   if (first === undefined || isStandardInput(first.text)) inner.push(...stdinOf(call, call.name, language))
-  else inner.push(...innerOfScript(first))
+  else inner.push(...innerOfScript(first, call.name, language, call.parsed.operands.slice(1)))
   return inner
 }

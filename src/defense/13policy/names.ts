@@ -108,6 +108,8 @@ const MULTIPLE: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils',
  */
 export function namesOf(called: string, resolved: string | undefined): readonly string[] {
   const names: string[] = []
+  // `=rm` is zsh's for where `rm` is.
+  if (called.startsWith('=') && called.length > 1) addNames(names, called.slice(1))
   addNames(names, baseName(called))
   if (resolved !== undefined) addNames(names, baseName(resolved))
   return names

@@ -122,27 +122,51 @@ export function innerOfShell(call: Call): readonly Inner[] {
   const { text, script, rest, files, texts, readsInput } = readInvocation(call.words)
   const inner: Inner[] = files.map((word) => ({ kind: 'path', word, use: 'read' }))
   for (const word of texts) inner.push({ kind: 'shell', word, via: 'sh -c' })
+  if (
+    text !== undefined &&
+    call.names.includes('xonsh') &&
+    (text.text.startsWith('![') || text.text.startsWith('$['))
+  ) {
+    // A command in the brackets of xonsh.
+    const end = text.text.lastIndexOf(']')
+    inner.push({
+      kind: 'shell',
+      word: { ...text, text: text.text.slice(2, end < 2 ? undefined : end) },
+      via: 'sh -c',
+    })
+    return inner
+  }
   if (text !== undefined) {
     inner.push({ kind: 'shell', word: text, via: 'sh -c', positional: rest })
     return inner
   }
   if (script === undefined && has(call.parsed, '--version', '--help')) return inner
   if (script === undefined || readsInput || isStandardInput(script.text)) {
-    inner.push(...fromStdin(call.stdin, 'sh', undefined))
+    const given = script === undefined ? [] : [script, ...rest]
+    for (const one of fromStdin(call.stdin, 'sh', undefined)) {
+      // `sh -s a b`: the operands are `$1`, `$2`...
+      const name: ShellWord = { text: 'sh', isGlob: false, opaque: undefined }
+      inner.push(one.kind === 'shell' && readsInput ? { ...one, positional: [name, ...given] } : one)
+    }
     return inner
   }
-  inner.push(...innerOfScript(script))
+  inner.push(...innerOfScript(script, 'sh', undefined, rest))
   for (const word of rest) if (looksLikePath(word.text)) inner.push({ kind: 'path', word, use: 'mention' })
   return inner
 }
 
-/** A file that is read as a program: its path, or what it hides where it is the output of a command. */
-export function innerOfScript(script: ShellWord): readonly Inner[] {
+/** A file that is read as a program: the file, or what it hides where it is the output of a command. */
+export function innerOfScript(
+  script: ShellWord,
+  via: string,
+  language?: Language,
+  positional: readonly ShellWord[] = [],
+): readonly Inner[] {
   if (script.opaque === 'substitution') {
     return [
       { kind: 'opaque', opaque: 'eval' },
       { kind: 'opaque', opaque: 'piped' },
     ]
   }
-  return [{ kind: 'path', word: script, use: 'read' }]
+  return [{ kind: 'script', word: script, language, via, positional: [script, ...positional] }]
 }

@@ -23,7 +23,7 @@ export const GIT_FORM = form(
 )
 /** Options of git's subcommands that take the next word, so that the operands are told from them. */
 export const GIT_SUBCOMMAND_FORM = form(
-  '--commit? --index? -x --exec -m -F -b -o --origin --depth -u --upload-pack --receive-pack --template --reference -j -c --config -e --branch --tool -t -X -s -S --author --date --grep --message --file --format --output --remote --prefix --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --setup --extcmd --open-files-in-pager',
+  '-O? --commit? --index? -x --exec -m -F -b -o --origin --depth -u --upload-pack --receive-pack --template --reference -j -c --config -e --branch --tool -t -X -s -S --author --date --grep --message --file --format --output --remote --prefix --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --setup --extcmd --open-files-in-pager',
   false,
 )
 

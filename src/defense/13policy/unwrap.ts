@@ -10,13 +10,15 @@ import { readCode } from './code-words.ts'
 import { argumentPaths } from './command-paths.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand, UsedPath } from './effective.ts'
 import { environmentText } from './environment-commands.ts'
-import type { Assignment, Call, Inner, Stdin } from './inner.ts'
+import { type Flow, fetches, type Made, madeFile, madeProgram, noteFiles, startFlow } from './flow.ts'
+import type { Assignment, Call, Inner, Language, Stdin } from './inner.ts'
 import { innerOfInterpreter, LANGUAGES } from './interpreters.ts'
 import { isMultiple, isShell, namesOf } from './names.ts'
+import type { ParsedArguments } from './options.ts'
 import { connect, type Draft, isDecoder, type Segment, stdinOf } from './pipeline.ts'
-import { formOf } from './programs.ts'
+import { formOf, UNKNOWN_FORM } from './programs.ts'
 import { parseShell, type ShellRedirect, type ShellScript, type ShellWord } from './shell.ts'
-import { innerOfShell } from './shell-invocation.ts'
+import { innerOfScript, innerOfShell } from './shell-invocation.ts'
 import { knownOutput } from './stream.ts'
 import { parseCall } from './subcommands.ts'
 import { pathsOf } from './used-paths.ts'
@@ -36,6 +38,8 @@ const LOOKS_SPARE = 65_536
 type Run = {
   readonly surroundings: CommandSurroundings
   readonly drafts: Draft[]
+  /** The files that the request makes. */
+  readonly flow: Flow
   budget: number
   isOver: boolean
 }
@@ -71,7 +75,7 @@ export function countEffective(
     budget += LOOKS_MAX * (text.length + 1)
     words.push({ text, isGlob: false, opaque: undefined })
   }
-  const run: Run = { surroundings, drafts: [], budget, isOver: false }
+  const run: Run = { surroundings, drafts: [], flow: startFlow(), budget, isOver: false }
   runCommand(run, words, {
     cwd: surroundings.cwd,
     via: [],
@@ -121,35 +125,107 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   if (program === undefined) draft.names = [':']
   else if (program.opaque !== undefined || program.isGlob) draft.opaqueSet.add('program')
   else draft.names = [...namesOf(program.text, frame.resolved)]
+  if (program !== undefined && isSelf(program.text)) draft.opaqueSet.add('program')
+  const form = formOf(draft.names)
+  const made = madeBy(run, draft, program, form !== UNKNOWN_FORM)
   const assignments = addSurroundings(run, draft, frame)
+  const stdin = inputOf(run, frame)
+  let parsed: ParsedArguments = { options: [], values: [], operands: [], firstOperand: 1 }
   if (words.length > 1) {
-    const form = formOf(draft.names)
-    const parsed = parseCall(draft.names, words, form)
+    const known = made?.kind === 'program' ? formOf(draft.names) : form
+    parsed = parseCall(draft.names, words, known)
     draft.options = [...parsed.options]
     draft.operands = parsed.operands.map(({ text }) => text)
     if (parsed.values.length > 0)
       draft.optionValues = parsed.values.map(({ option, word }) => ({ option, value: word.text }))
     const place = { cwd: frame.cwd, home: run.surroundings.home }
-    const paths = argumentPaths(draft.names, form, parsed, place)
+    const paths = argumentPaths(draft.names, known, parsed, place)
     if (paths.length > 0) addPaths(draft, paths)
-    unwrap(
-      run,
-      draft,
-      { names: draft.names, name: '', words, parsed, stdin: frame.stdin, terminal: draft.terminal },
-      frame,
-      assignments,
-    )
-  } else if (program !== undefined) {
-    const parsed = { options: [], values: [], operands: [], firstOperand: 1 }
-    unwrap(
-      run,
-      draft,
-      { names: draft.names, name: '', words, parsed, stdin: frame.stdin, terminal: draft.terminal },
-      frame,
-      assignments,
-    )
   }
-  draft.output = knownOutput(draft.names, words, frame.stdin)
+  if (program !== undefined) {
+    const call = { names: draft.names, name: '', words, parsed, stdin, terminal: draft.terminal }
+    unwrap(run, draft, call, { ...frame, stdin }, assignments)
+    if (made !== undefined && made.kind !== 'program')
+      runMade(run, draft, made, words, undefined, 'sh', frame, assignments)
+  }
+  draft.output = knownOutput(draft.names, words, stdin) ?? copied(run, draft, parsed)
+  noteFiles(run.flow, {
+    ...{ names: draft.names, options: draft.options, parsed, words, stdin, output: draft.output },
+    ...{ redirects: frame.redirects, cwd: frame.cwd },
+    isFed: stdin.kind === 'pipe' && fetches(run.drafts[run.drafts.indexOf(draft) - 1]?.names ?? []),
+  })
+}
+
+/** `/proc/self/exe` and open files: which program that is depends on who runs it. */
+function isSelf(text: string): boolean {
+  if (!text.startsWith('/proc/') && !text.startsWith('/dev/fd/')) return false
+  return text.endsWith('/exe') || text.includes('/fd/')
+}
+
+/** What the request has made of the program, whose names are then also those of what it was copied from. */
+function madeBy(run: Run, draft: Draft, program: ShellWord | undefined, isKnown: boolean): Made | undefined {
+  if (program === undefined || program.opaque !== undefined) return undefined
+  const made = madeProgram(run.flow, program.text, draft.path, isKnown)
+  if (made?.kind === 'program') draft.names = [...new Set([...made.names, ...draft.names])]
+  return made
+}
+
+/** Standard input, which may be a file that the request has made. */
+function inputOf(run: Run, frame: Frame): Stdin {
+  const input = frame.redirects.findLast(({ fd, kind }) => fd === 0 && kind === 'read')
+  const made = input === undefined ? undefined : madeFile(run.flow, input.target, frame.cwd)
+  if (made === undefined || made.kind === 'program') return frame.stdin
+  if (made.kind === 'text')
+    return { kind: 'text', word: { text: made.text, isGlob: false, opaque: undefined } }
+  return { kind: 'pipe', output: undefined, isDecoded: made.opaque === 'decoded' }
+}
+
+/** `cat` of a file that the request has made. */
+function copied(run: Run, draft: Draft, parsed: ParsedArguments): string | undefined {
+  const [file, another] = parsed.operands
+  if (draft.names[0] !== 'cat' || file === undefined || another !== undefined) return undefined
+  const made = madeFile(run.flow, file, draft.cwd)
+  return made?.kind === 'text' ? made.text : undefined
+}
+
+/** The language of a text whose first line names its interpreter; undefined for a shell. */
+function languageOf(text: string): Language | undefined {
+  if (!text.startsWith('#!')) return undefined
+  const end = text.indexOf('\n')
+  const line = text.slice(2, end < 0 ? 128 : Math.min(end, 128))
+  for (const word of line.split(' ')) {
+    for (const name of namesOf(word, undefined)) {
+      const language = LANGUAGES.get(name)
+      if (language !== undefined) return language
+    }
+  }
+  return undefined
+}
+
+/** Runs a file that the request has made: what was written into it, or what hides there. */
+function runMade(
+  run: Run,
+  draft: Draft,
+  made: Exclude<Made, { kind: 'program' }>,
+  positional: readonly ShellWord[],
+  given: Language | undefined,
+  via: string,
+  frame: Frame,
+  assignments: readonly Assignment[],
+): void {
+  if (made.kind === 'hidden') {
+    draft.opaqueSet.add(made.opaque)
+    return
+  }
+  if (frame.depth >= DEPTH_MAX) {
+    stop(run)
+    return
+  }
+  const word: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
+  const language = given ?? languageOf(made.text)
+  const deeper = { ...frame, depth: frame.depth + 1 }
+  if (language !== undefined) follow(run, draft, { kind: 'code', language, word, via }, deeper, assignments)
+  else follow(run, draft, { kind: 'shell', word, via, positional }, frame, assignments)
 }
 
 /** Paths of one command; a rule that needs more to see what is done would not see it with more. */
@@ -240,6 +316,10 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
       follow(run, draft, inner, frame, assignments)
   }
   for (const { option, word, use } of call.parsed.values) {
+    // A file with commands that is the output of one.
+    const isHidden = use === 'read' && word.opaque === 'substitution' && COMMAND_FILES.has(option)
+    if (isHidden && (wrapper !== undefined || names.some((name) => COMMAND_READERS.has(name))))
+      for (const inner of innerOfScript(word, 'sh')) follow(run, draft, inner, frame, assignments)
     if (use === 'shell')
       follow(run, draft, { kind: 'shell', word, via: `${names[0]} ${option}` }, frame, assignments)
     else if (use === 'program' && call.parsed.operands.length >= 0 && wrapper === undefined) {
@@ -247,6 +327,21 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     }
   }
 }
+
+/** Programs that do what a file says, and the options by which they are given it. */
+const COMMAND_READERS: ReadonlySet<string> = new Set(
+  'make ninja gdb lldb vim vi ex cmake just task rake crontab at psql mysql tmux screen'.split(' '),
+)
+const COMMAND_FILES: ReadonlySet<string> = new Set([
+  '-f',
+  '--file',
+  '-x',
+  '--command',
+  '-S',
+  '-s',
+  '--source',
+  '-c',
+])
 
 function follow(
   run: Run,
@@ -264,6 +359,14 @@ function follow(
     case 'path':
       addPaths(draft, pathsOf(inner.word, inner.use, { cwd: frame.cwd, home: run.surroundings.home }))
       return
+    case 'script': {
+      const { word, language, via, positional = [] } = inner
+      addPaths(draft, pathsOf(word, 'read', { cwd: frame.cwd, home: run.surroundings.home }))
+      const made = madeFile(run.flow, word, frame.cwd)
+      if (made !== undefined && made.kind !== 'program')
+        runMade(run, draft, made, positional, language, via, frame, assignments)
+      return
+    }
     case 'argv': {
       const added = inner.assignments ?? []
       runCommand(run, inner.words, {

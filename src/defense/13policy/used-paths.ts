@@ -36,6 +36,13 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
     isOpaque = true
     // Of an expanded word the beginning is known, and of that what stands before the last slash is a directory.
     if (text === '') return [{ path: '/', use, isGlob: false, isOpaque }]
+    // What follows may be nothing, or the known part one of several values.
+    const whole = text.endsWith('/') ? [] : pathsOf({ ...word, text, opaque: undefined }, use, place)
+    if (whole.length > 0)
+      return [
+        ...whole,
+        ...pathsOf({ ...word, text: text.slice(0, text.lastIndexOf('/') + 1) || './' }, use, place),
+      ]
     text = text.slice(0, text.lastIndexOf('/') + 1) || './'
   }
   if (text.startsWith('/')) return [{ path: resolvePath('/', text), use, isGlob: word.isGlob, isOpaque }]

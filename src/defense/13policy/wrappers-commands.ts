@@ -4,6 +4,7 @@
  * From the manual pages of the programs named.
  * @module
  */
+import { readEscapes } from './escapes.ts'
 import { argv, type Inner, literal, shell, type Unwrap } from './inner.ts'
 import type { ShellWord } from './shell.ts'
 
@@ -25,21 +26,17 @@ const BEHIND_OPTION: ReadonlyMap<string, readonly string[]> = table([
   'distrobox distrobox-enter: -e --exec --',
   'cmake: time env',
   'rustup: run',
-  'nmcli.exec watchman-make: --run',
-  'rr: --',
+  'watchman-make: --run',
   'gdb-add-index: --',
   'strigger: --program',
-  'aa-complain: --',
 ])
 
 /** The command is every word behind the subcommand, and behind a `--` that follows. */
 const BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
-  'cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn rush lerna nx rustup cargo-make task dip nerdctl.exec lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
-  'podman: unshare',
-  'firejail: --join',
+  'cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
   'cdist: shell',
   'snap: run',
-  'systemd-nspawn machinectl: shell',
+  'machinectl: shell',
   'lxc-execute incus virt-run: exec --',
 ])
 
@@ -99,7 +96,7 @@ const behindSubcommand: Unwrap = (call) => {
 }
 
 const SCRIPT_RUNNERS: ReadonlySet<string> = new Set(
-  'npm pnpm yarn composer task lerna nx rush toolbox cabal stack pdm cargo-make dip lando ddev sam gcloud mise rye'.split(
+  'npm pnpm yarn composer task lerna nx toolbox cabal stack pdm cargo-make dip lando ddev sam gcloud mise rye'.split(
     ' ',
   ),
 )
@@ -147,7 +144,14 @@ const versionControl: Unwrap = (call) =>
   })
 
 /** `-wrapper /bin/sh,-c,cmd` of a compiler: a program and its arguments, between commas. */
-const compiler: Unwrap = (call) =>
+const compiler: Unwrap = (call) => [
+  ...(call.stdin.kind === 'text' && call.parsed.operands.some(({ text }) => text === '-')
+    ? readEscapes(call.stdin.word, call.name)
+    : []),
+  ...wrapperOf(call),
+]
+
+const wrapperOf: Unwrap = (call) =>
   call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
     if (option !== '-wrapper') return []
     const words = word.text.split(',', 64).map((text) => ({ ...word, text }))

@@ -18,7 +18,11 @@ function inputOf(call: Call): ShellWord | undefined {
 
 function fromInput(call: Call): readonly Inner[] {
   const word = inputOf(call)
-  return word === undefined ? [] : readEscapes(word, call.name)
+  if (word === undefined) return []
+  // What a shell that is started there reads is the rest of the same input, and more.
+  return readEscapes(word, call.name).map((inner) =>
+    inner.kind === 'shell' ? { ...inner, stdin: { kind: 'caller' } } : inner,
+  )
 }
 
 /** Editors and pagers: `-c cmd`, `+cmd`, and what `ex` and `ed` read. */

@@ -110,6 +110,7 @@ const ssh: Unwrap = (call) => {
 
 const container: Unwrap = (call) => {
   const [first, ...others] = call.words.slice(call.parsed.firstOperand)
+  if (first?.text === 'unshare') return argv(others.length === 0 ? [literal('sh')] : others, `${call.name} unshare`)
   const isNested = first?.text === 'container' || first?.text === 'compose' || first?.text === 'pod'
   const words = isNested ? parseArguments(others, CONTAINER_FORM, 0) : undefined
   const at = words?.firstOperand ?? -1
@@ -339,6 +340,7 @@ const PROMPTS =
 export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['git', git],
   ['hyperfine', texts],
+  ['rush', texts],
   ...['apt', 'apt-get', 'aptitude', 'apt-cache'].map((name) => [name, apt] as const),
   ['tar', tar],
   ['ssh', ssh],

@@ -326,7 +326,7 @@ const source: Unwrap = (call) => {
   const file = call.parsed.operands[0]
   if (file === undefined) return []
   if (isStandardInput(file.text)) return fromStdin(call.stdin, 'source', undefined)
-  return innerOfScript(file)
+  return innerOfScript(file, 'source', undefined, call.parsed.operands.slice(1))
 }
 
 const evaluate: Unwrap = (call) => {
@@ -370,6 +370,10 @@ const loader: Unwrap = (call) => {
 const runcon: Unwrap = (call) =>
   argv(rest(call, has(call.parsed, '-t', '-u', '-r', '-l', '-c') ? 0 : 1), 'runcon')
 
+/** `enable -f FILE NAME` loads code into the shell. */
+const enable: Unwrap = (call) =>
+  optionValue(call.parsed, '-f') === undefined ? [] : [{ kind: 'opaque', opaque: 'eval' }]
+
 const taskset: Unwrap = (call) => {
   if (has(call.parsed, '-p', '--pid')) return []
   return argv(rest(call, optionValue(call.parsed, '-c', '--cpu-list') === undefined ? 1 : 0), 'taskset')
@@ -405,6 +409,7 @@ const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['alias', alias],
   ['ld.so', loader],
   ['taskset', taskset],
+  ['enable', enable],
   ['runcon', runcon],
   ...SPECIAL_WRAPPERS,
 ])

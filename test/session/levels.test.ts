@@ -1,0 +1,282 @@
+/**
+ * Levels of alarm: what raises them, whom they hold for, who lowers them, and what one agent alone cannot do.
+ * @module
+ */
+import fc from 'fast-check'
+import t from 'tap'
+import { LEVELS, stricter } from '../../src/defense/level.ts'
+import type { Incident } from '../../src/defense/verdict.ts'
+import { CONTAINED_TO_HALT, VIOLATIONS_KEPT_MS, VIOLATIONS_TO_CONTAIN } from '../../src/limits.ts'
+import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
+
+function stage(kept: KeptLevels = { entries: [] }, isAutomatic = true) {
+  const steps: LevelStep[] = []
+  let now = 0
+  const wall = { ms: 1_000 }
+  const levels = createLevels(
+    kept,
+    () => wall.ms,
+    (step) => steps.push(step),
+    isAutomatic,
+  )
+  const happens = (incident: Incident, agent = 'bot', sessionId = 's1') =>
+    levels.incident(incident, { agent, sessionId }, 'layer rule', now)
+  const pass = (ms: number) => {
+    now += ms
+  }
+  const moves = () => steps.splice(0).map(({ scope, name, from, to }) => `${scope} ${name} ${from} ${to}`)
+  return { levels, happens, pass, moves, steps, wall }
+}
+
+t.test(
+  'a medium incident restricts the session, a high one stops it at a checkpoint, a critical one contains the agent',
+  (t) => {
+    for (const [incident, step, own, sister] of [
+      ['medium', 'session s1 NORMAL RESTRICT', 'RESTRICT', 'NORMAL'],
+      ['high', 'session s1 NORMAL CHECKPOINT', 'CHECKPOINT', 'NORMAL'],
+      ['critical', 'agent bot NORMAL CONTAIN', 'CONTAIN', 'CONTAIN'],
+    ] as const) {
+      const { levels, happens, moves } = stage()
+      happens(incident)
+      t.strictSame(moves(), [step])
+      t.equal(levels.of('bot', 's1', []), own)
+      t.equal(levels.of('bot', 's2', []), sister, 'another session of the agent')
+      t.equal(levels.of('other', 's3', []), 'NORMAL', 'another agent')
+      t.equal(levels.daemon, 'NORMAL')
+    }
+    t.end()
+  },
+)
+
+t.test('three violations of one agent within a day contain it, whatever its sessions', (t) => {
+  const { levels, happens, moves } = stage()
+  for (let count = 1; count < VIOLATIONS_TO_CONTAIN; count++) {
+    happens('violation', 'bot', `s${count}`)
+    t.equal(levels.of('bot', 's1', []), 'NORMAL')
+  }
+  happens('violation', 'other')
+  t.strictSame(moves(), [], 'those of others do not count')
+  happens('violation')
+  t.strictSame(moves(), ['agent bot NORMAL CONTAIN'])
+  t.end()
+})
+
+t.test('incidents of a rule count as violations as well', (t) => {
+  const { levels, happens } = stage()
+  happens('medium')
+  happens('high', 'bot', 's2')
+  t.equal(levels.of('bot', 's3', []), 'NORMAL')
+  happens('violation', 'bot', 's3')
+  t.equal(levels.of('bot', 's3', []), 'CONTAIN')
+  t.end()
+})
+
+t.test(
+  'violations are forgotten after a day of monotonic time, and a clock that is set changes nothing',
+  (t) => {
+    const { levels, happens, pass, wall } = stage()
+    happens('violation')
+    pass(VIOLATIONS_KEPT_MS - 1)
+    happens('violation')
+    pass(1)
+    wall.ms = 9e15
+    happens('violation')
+    t.equal(levels.of('bot', 's1', []), 'NORMAL', 'the first is a day old')
+    wall.ms = 0
+    happens('violation')
+    t.equal(levels.of('bot', 's1', []), 'CONTAIN')
+    pass(VIOLATIONS_KEPT_MS * 10)
+    t.equal(levels.of('bot', 's1', []), 'CONTAIN', 'no time lowers a level')
+    t.end()
+  },
+)
+
+t.test('several agents that must be contained within a day halt the daemon', (t) => {
+  const { levels, happens, moves } = stage()
+  for (let count = 1; count < CONTAINED_TO_HALT; count++) happens('critical', `bot${count}`)
+  t.equal(levels.daemon, 'NORMAL')
+  for (let count = 0; count < 3; count++) happens('violation', 'last')
+  t.equal(levels.daemon, 'HALT')
+  t.equal(moves().at(-1), 'daemon  NORMAL HALT')
+  t.equal(levels.of('somebody', 's9', []), 'HALT', 'for everybody')
+  t.end()
+})
+
+t.test('containments that lie more than a day apart do not halt', (t) => {
+  const { levels, happens, pass } = stage()
+  for (let count = 0; count < CONTAINED_TO_HALT * 2; count++) {
+    happens('critical', `bot${count}`)
+    pass(Math.ceil(VIOLATIONS_KEPT_MS / (CONTAINED_TO_HALT - 1)))
+  }
+  t.equal(levels.daemon, 'NORMAL')
+  t.end()
+})
+
+t.test('one agent alone never halts the daemon, whatever it does and however often it is let go', (t) => {
+  const anything = fc.array(
+    fc.oneof(
+      fc.record({
+        kind: fc.constant('does' as const),
+        what: fc.constantFrom<Incident>('violation', 'medium', 'high', 'critical'),
+        where: fc.nat(3),
+      }),
+      fc.record({
+        kind: fc.constant('freed' as const),
+        what: fc.constantFrom('NORMAL' as const, 'RESTRICT' as const),
+        where: fc.nat(3),
+      }),
+      fc.record({ kind: fc.constant('time' as const), what: fc.nat(VIOLATIONS_KEPT_MS), where: fc.nat(3) }),
+      fc.record({ kind: fc.constant('ended' as const), what: fc.constant(0), where: fc.nat(3) }),
+    ),
+    { maxLength: 60 },
+  )
+  fc.assert(
+    fc.property(anything, (list) => {
+      const { levels, happens, pass } = stage()
+      for (const step of list) {
+        if (step.kind === 'does') happens(step.what, 'bot', `s${step.where}`)
+        else if (step.kind === 'freed') levels.set('agent', 'bot', step.what, '', 'boss')
+        else if (step.kind === 'time') pass(step.what)
+        else levels.sessionEnded(`s${step.where}`)
+        if (levels.daemon !== 'NORMAL') return false
+      }
+      return true
+    }),
+    { numRuns: 200 },
+  )
+  t.pass('for every one of them')
+  t.end()
+})
+
+t.test('an incident never lowers a level', (t) => {
+  const { levels, happens, moves } = stage()
+  happens('high')
+  happens('medium')
+  t.strictSame(moves(), ['session s1 NORMAL CHECKPOINT'])
+  levels.set('session', 's1', 'CONTAIN', 'look', 'boss')
+  happens('high')
+  t.equal(levels.of('nobody', 's1', []), 'CONTAIN')
+  t.end()
+})
+
+t.test(
+  'the level of a request is the strictest of the daemon’s, the agent’s, the session’s and of those it acts for',
+  (t) => {
+    const places = ['daemon', 'agent', 'session', 'above', 'far'] as const
+    fc.assert(
+      fc.property(fc.tuple(...places.map(() => fc.constantFrom(...LEVELS))), (chosen) => {
+        const { levels } = stage()
+        levels.set('daemon', '', chosen[0], '', 'boss')
+        levels.set('agent', 'bot', chosen[1], '', 'boss')
+        levels.set('session', 's1', chosen[2], '', 'boss')
+        levels.set('agent', 'above', chosen[3], '', 'boss')
+        levels.set('agent', 'far', chosen[4], '', 'boss')
+        levels.set('agent', 'stranger', 'HALT', '', 'boss')
+        return levels.of('bot', 's1', ['above', 'far']) === chosen.reduce(stricter)
+      }),
+      { numRuns: 100 },
+    )
+    t.pass('for every combination')
+    t.end()
+  },
+)
+
+t.test('the delegates of a contained agent are contained with it, and their own level stays theirs', (t) => {
+  const { levels, happens } = stage()
+  happens('critical', 'lead')
+  t.equal(levels.of('helper', 's2', ['lead']), 'CONTAIN')
+  t.equal(levels.of('helper', 's2', []), 'NORMAL')
+  happens('critical', 'helper')
+  t.equal(levels.of('lead2', 's3', []), 'NORMAL')
+  t.end()
+})
+
+t.test('a session’s level ends with the session and is not kept, an agent’s and the daemon’s are', (t) => {
+  const { levels, happens, moves } = stage()
+  happens('high')
+  happens('critical', 'other')
+  levels.set('daemon', '', 'RESTRICT', 'a look', 'boss')
+  t.strictSame(
+    levels.kept().entries.map(({ scope, name, level }) => [scope, name, level]),
+    [
+      ['agent', 'other', 'CONTAIN'],
+      ['daemon', '', 'RESTRICT'],
+    ],
+  )
+  moves()
+  levels.sessionEnded('s1')
+  levels.sessionEnded('s1')
+  t.strictSame(moves(), [])
+  t.equal(levels.of('bot', 's1', []), 'RESTRICT')
+  const restarted = stage(levels.kept())
+  t.strictSame(restarted.levels.list(), levels.list())
+  t.strictSame([restarted.levels.daemon, restarted.levels.of('other', '', [])], ['RESTRICT', 'CONTAIN'])
+  t.strictSame(restarted.moves(), [], 'what was kept is no new step')
+  t.end()
+})
+
+t.test('an operator raises and lowers each of them, and who it was is told with the step', (t) => {
+  const { levels, steps, wall } = stage()
+  levels.set('agent', 'bot', 'CONTAIN', 'odd', 'boss')
+  wall.ms = 5_000
+  levels.set('agent', 'bot', 'CONTAIN', 'again', 'boss')
+  levels.set('agent', 'bot', 'NORMAL', 'looked at it', 'boss')
+  t.strictSame(steps, [
+    { scope: 'agent', name: 'bot', from: 'NORMAL', to: 'CONTAIN', why: 'odd', by: 'boss' },
+    { scope: 'agent', name: 'bot', from: 'CONTAIN', to: 'NORMAL', why: 'looked at it', by: 'boss' },
+  ])
+  t.strictSame(levels.list(), [])
+  t.end()
+})
+
+t.test('who is let go begins anew: its violations and its containment are forgotten', (t) => {
+  const { levels, happens } = stage()
+  for (let count = 0; count < VIOLATIONS_TO_CONTAIN; count++) happens('violation')
+  levels.set('agent', 'bot', 'NORMAL', '', 'boss')
+  for (let count = 1; count < VIOLATIONS_TO_CONTAIN; count++) happens('violation')
+  t.equal(levels.of('bot', 's1', []), 'NORMAL')
+  for (let count = 1; count < CONTAINED_TO_HALT; count++) happens('critical', `b${count}`)
+  t.equal(levels.daemon, 'NORMAL', 'the one that was let go does not count')
+  t.end()
+})
+
+t.test('a daemon that was let go does not halt for the agents that halted it before', (t) => {
+  const { levels, happens } = stage()
+  for (let count = 0; count < CONTAINED_TO_HALT; count++) happens('critical', `b${count}`)
+  t.equal(levels.daemon, 'HALT')
+  levels.set('daemon', '', 'NORMAL', 'acknowledged', 'boss')
+  for (let count = 1; count < CONTAINED_TO_HALT; count++) happens('critical', `c${count}`)
+  t.equal(levels.daemon, 'NORMAL')
+  happens('critical', 'd')
+  t.equal(levels.daemon, 'HALT')
+  t.end()
+})
+
+t.test('an integrity failure restricts and then halts everybody', (t) => {
+  const { levels, moves } = stage()
+  levels.integrityFailed('RESTRICT', 'the disk is full')
+  t.equal(levels.of('bot', 's1', []), 'RESTRICT')
+  levels.integrityFailed('HALT', 'still')
+  levels.integrityFailed('RESTRICT', 'it does not come down by itself')
+  t.strictSame(moves(), ['daemon  NORMAL RESTRICT', 'daemon  RESTRICT HALT'])
+  t.end()
+})
+
+t.test('where the configuration wants it, no incident changes a level, and an operator still can', (t) => {
+  const { levels, happens, moves } = stage({ entries: [] }, false)
+  for (const incident of ['violation', 'medium', 'high', 'critical'] as const)
+    for (let count = 0; count < 4; count++) happens(incident)
+  t.strictSame(moves(), [])
+  levels.set('daemon', '', 'HALT', 'stop', 'boss')
+  t.equal(levels.daemon, 'HALT')
+  t.end()
+})
+
+t.test('names that objects have of their own are names like any other', (t) => {
+  const { levels, happens } = stage()
+  for (const name of ['__proto__', 'constructor', 'daemon/', ''])
+    t.equal(levels.of(name, name, []), 'NORMAL', name)
+  happens('critical', '__proto__')
+  t.strictSame([levels.of('__proto__', '', []), levels.of('bot', '', [])], ['CONTAIN', 'NORMAL'])
+  t.end()
+})
