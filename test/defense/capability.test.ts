@@ -6,16 +6,18 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isWithin } from '../../src/base/lexical-path.ts'
 import {
+  blocksCommand,
   type CapabilitySet,
   capabilityHash,
   matchesCommand,
   matchesPath,
   matchesWord,
   permitsCommand,
+  permitsEffective,
   permitsPath,
 } from '../../src/defense/capability.ts'
 import { ARGUMENT_BYTES } from '../../src/limits.ts'
-import { anySet, SET } from './staged-facts.ts'
+import { anySet, effectiveOf, executing, SET } from './staged-facts.ts'
 
 const set = (change: Partial<CapabilitySet>): CapabilitySet => ({ ...SET, denied_commands: [], ...change })
 
@@ -244,3 +246,176 @@ t.test('the hash of a set depends on what it says and not on the order of its ke
   t.not(hash({ ...SET, max_concurrent: 3 }), hash(SET))
   t.end()
 })
+
+/** What a set says to a command line, which is taken apart as the daemon does it. */
+function permits(change: Partial<CapabilitySet>, argv: readonly string[], resolved?: string): string {
+  const action = resolved === undefined ? { ...executing(argv), executable: null } : executing(argv, resolved)
+  return permitsEffective(set(change), argv, resolved, effectiveOf(action).commands)
+}
+
+t.test('what is denied is denied whatever it is reached through', (t) => {
+  const all = { allowed_commands: ['*'] }
+  for (const argv of [
+    ['rm', 'x'],
+    ['/bin/rm', 'x'],
+    ['env', 'rm', 'x'],
+    ['env', '-i', 'A=b', 'rm', 'x'],
+    ['sh', '-c', 'rm x'],
+    ['bash', '-c', 'true && (cd /; rm x)'],
+    ['sh', '-c', 'sh -c "rm x"'],
+    ['sh', '-c', 'echo $(rm x)'],
+    ['find', '.', '-exec', 'rm', '{}', ';'],
+    ['find', '.', '-execdir', '/bin/rm', '{}', '+'],
+    ['busybox', 'rm', 'x'],
+    ['xargs', 'rm'],
+    ['nice', '-n', '5', 'timeout', '1', 'rm', 'x'],
+    ['sudo', 'rm', 'x'],
+    ['python3', '-c', 'import os; os.system("rm x")'],
+  ]) {
+    t.equal(permits({ ...all, denied_commands: ['rm'] }, argv), 'denied', argv.join(' '))
+    t.equal(
+      permits({ ...all, denied_commands: ['rmdir'] }, argv),
+      'allowed',
+      `${argv.join(' ')}, another program`,
+    )
+  }
+  for (const argv of [
+    ['git', 'commit', '-m', 'rm x'],
+    ['grep', 'rm', 'notes'],
+    ['man', 'rm'],
+    ['echo', 'rm', 'x'],
+    ['sh', '-c', "echo 'rm x'"],
+  ])
+    t.equal(
+      permits({ ...all, denied_commands: ['rm'] }, argv),
+      'allowed',
+      `${argv.join(' ')} only mentions it`,
+    )
+  t.equal(permits({ ...all, denied_commands: ['git push'] }, ['sh', '-c', 'git push origin']), 'denied')
+  t.equal(permits({ ...all, denied_commands: ['git push'] }, ['sh', '-c', 'git pull']), 'allowed')
+  t.end()
+})
+
+t.test(
+  'of everything that would run, everything must be allowed; what a shell does itself is not asked about',
+  (t) => {
+    const make = { allowed_commands: ['make', 'sh'] }
+    t.equal(permits(make, ['sh', '-c', 'make']), 'allowed')
+    t.equal(permits(make, ['sh', '-c', 'make && ls']), 'unlisted')
+    t.equal(permits(make, ['sh', '-c', 'cd /srv && echo start && make; test -f x || exit 1']), 'allowed')
+    t.equal(permits(make, ['sh', '-c', 'make; ./echo']), 'unlisted', 'a file of such a name is no builtin')
+    t.equal(permits(make, ['sh', '-c', 'env echo x']), 'unlisted', 'and env starts files')
+    t.equal(permits({ allowed_commands: ['env'] }, ['env', './true']), 'unlisted')
+    t.equal(permits({ allowed_commands: ['env'] }, ['env', 'true']), 'unlisted')
+    t.equal(permits(make, ['sh', '-c', 'eval make']), 'allowed')
+    t.equal(permits(make, ['sh', '-c', 'eval ls']), 'unlisted')
+    t.equal(
+      permits({ allowed_commands: ['sh'] }, ['sh', '-c', '$PROGRAM x']),
+      'unlisted',
+      'a program that is not known',
+    )
+    t.equal(permits({ allowed_commands: ['find'] }, ['find', '.', '-name', 'x']), 'allowed')
+    t.equal(permits({ allowed_commands: ['find'] }, ['find', '.', '-exec', 'cat', '{}', ';']), 'unlisted')
+    t.equal(
+      permits({ allowed_commands: ['find', 'cat'] }, ['find', '.', '-exec', 'cat', '{}', ';']),
+      'allowed',
+    )
+    t.equal(permits({ allowed_commands: ['git status', 'sh'] }, ['sh', '-c', 'git status']), 'allowed')
+    t.equal(permits({ allowed_commands: ['git status', 'sh'] }, ['sh', '-c', 'git push']), 'unlisted')
+    t.equal(permits({ allowed_commands: ['sudo'] }, ['sudo', 'ls']), 'unlisted')
+    t.equal(
+      permits({ allowed_commands: ['ls'] }, ['sudo', 'ls']),
+      'unlisted',
+      'and what reaches it must be allowed too',
+    )
+    t.end()
+  },
+)
+
+t.test('a pattern with a directory allows that very file, and denies whatever may be it', (t) => {
+  const rm = { allowed_commands: ['*'], denied_commands: ['/usr/bin/rm'] }
+  t.equal(permits(rm, ['rm', 'x'], '/usr/bin/rm'), 'denied')
+  t.equal(permits(rm, ['rm', 'x'], '/opt/rm'), 'allowed', 'another file')
+  t.equal(permits(rm, ['env', '/usr/bin/rm', 'x']), 'denied')
+  t.equal(permits(rm, ['env', 'rm', 'x']), 'denied', 'whose file is not known')
+  t.equal(permits(rm, ['sh', '-c', 'rm x']), 'denied')
+  t.equal(permits(rm, ['env', '/opt/rm', 'x']), 'allowed')
+  t.equal(permits(rm, ['sh', '-c', 'ls']), 'allowed')
+  t.equal(
+    permits({ ...rm, denied_commands: ['/opt/*'] }, ['sh', '-c', 'ls']),
+    'allowed',
+    'a whole directory is not every name',
+  )
+  const ls = { allowed_commands: ['/usr/bin/ls', 'sh'] }
+  t.equal(permits(ls, ['ls'], '/usr/bin/ls'), 'allowed')
+  t.equal(permits(ls, ['sh', '-c', '/usr/bin/ls']), 'allowed')
+  t.equal(permits(ls, ['sh', '-c', 'ls']), 'unlisted', 'whose file is not known')
+  t.end()
+})
+
+t.test('absent and empty lists allow nothing, and a star allows what is not denied', (t) => {
+  t.equal(permits({ allowed_commands: [] }, ['ls']), 'unlisted')
+  t.equal(permits({ allowed_commands: ['*'] }, ['sh', '-c', 'ls; $X']), 'allowed')
+  t.equal(permits({ allowed_commands: ['*'], denied_commands: ['*'] }, ['ls']), 'denied')
+  t.equal(
+    permits({ allowed_commands: ['*'], denied_commands: [] }, []),
+    'allowed',
+    'what runs nothing is stopped elsewhere',
+  )
+  t.equal(permits({ allowed_commands: ['ls'], denied_commands: [] }, []), 'unlisted')
+  t.end()
+})
+
+t.test(
+  'a blocked command is stopped in any spelling of its options, and not where it is only mentioned (OS-08)',
+  (t) => {
+    const blocks = (text: string, ...argv: string[]) =>
+      effectiveOf({ ...executing(argv), executable: null }).commands.some((command) =>
+        blocksCommand(text, command),
+      )
+    for (const argv of [
+      ['rm', '-rf', 'x'],
+      ['rm', '-fr', 'x'],
+      ['rm', '-r', '-f', 'x'],
+      ['rm', '-f', 'x', '-R'],
+      ['rm', '--recursive', '--force', 'x'],
+      ['rm', '--rec', '--f', 'x'],
+      ['rm', '-rvf', 'x'],
+      ['/bin/rm', '-rf', 'x'],
+      ['sudo', 'rm', '-rf', 'x'],
+      ['sh', '-c', 'cd /; rm -r -f x'],
+      ['xargs', 'rm', '-rf'],
+    ]) {
+      t.ok(blocks('rm -rf', ...argv), argv.join(' '))
+      t.ok(blocks('/bin/rm -rf', ...argv), `${argv.join(' ')}, by a pattern with a directory`)
+    }
+    for (const argv of [
+      ['rm', '-r', 'x'],
+      ['rm', '-f', 'x'],
+      ['rm', '--', '-rf'],
+      ['git', 'commit', '-m', 'rm -rf /'],
+      ['echo', 'rm', '-rf'],
+      ['grep', '-rf', 'rm'],
+    ])
+      t.notOk(blocks('rm -rf', ...argv), argv.join(' '))
+    t.ok(blocks('mkfs', 'mkfs', '/dev/sda'))
+    t.ok(blocks('mkfs*', 'mkfs.ext4', '/dev/sda'))
+    t.notOk(blocks('mkfs', 'man', 'mkfs'))
+    t.ok(blocks('format', 'sh', '-c', 'format c:'))
+    t.notOk(blocks('format', 'npm', 'run', 'format'))
+    t.ok(
+      blocks(':(){:|:&};:', 'sh', '-c', ':(){ :|:& };:'),
+      'spaces do not matter where it is no simple command',
+    )
+    t.notOk(blocks(':(){:|:&};:', 'sh', '-c', 'f(){ :; }; f'))
+    t.ok(blocks('git push', 'git', 'push', '--force'))
+    t.ok(blocks('git push --force', 'git', 'push', 'origin', '--force'))
+    t.ok(blocks('git push -f', 'git', 'push', '--force', 'origin'))
+    t.notOk(blocks('git push --force', 'git', 'push', 'origin'))
+    t.notOk(blocks('git push', 'git', 'stash', 'show'))
+    t.notOk(blocks('push git', 'git', 'push'))
+    t.notOk(blocks('', 'ls'))
+    t.notOk(blocks(' ', 'ls'))
+    t.end()
+  },
+)

@@ -6,7 +6,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { LEVELS, stricter } from '../../src/defense/level.ts'
 import type { Incident } from '../../src/defense/verdict.ts'
-import { CONTAINED_TO_HALT, VIOLATIONS_KEPT_MS, VIOLATIONS_TO_CONTAIN } from '../../src/limits.ts'
+import {
+  ANY_VIOLATIONS_TO_CONTAIN,
+  CONTAINED_TO_HALT,
+  VIOLATIONS_KEPT_MS,
+  VIOLATIONS_TO_CONTAIN,
+} from '../../src/limits.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
 
 function stage(kept: KeptLevels = { entries: [] }, isAutomatic = true) {
@@ -19,8 +24,8 @@ function stage(kept: KeptLevels = { entries: [] }, isAutomatic = true) {
     (step) => steps.push(step),
     isAutomatic,
   )
-  const happens = (incident: Incident, agent = 'bot', sessionId = 's1') =>
-    levels.incident(incident, { agent, sessionId }, 'layer rule', now)
+  const happens = (incident: Incident, agent = 'bot', sessionId = 's1', what = 'layer rule tool') =>
+    levels.incident(incident, { agent, sessionId, what }, 'layer rule', now)
   const pass = (ms: number) => {
     now += ms
   }
@@ -48,7 +53,7 @@ t.test(
   },
 )
 
-t.test('three violations of one agent within a day contain it, whatever its sessions', (t) => {
+t.test('the same violation three times within a day contains its agent, whatever its sessions', (t) => {
   const { levels, happens, moves } = stage()
   for (let count = 1; count < VIOLATIONS_TO_CONTAIN; count++) {
     happens('violation', 'bot', `s${count}`)
@@ -57,6 +62,16 @@ t.test('three violations of one agent within a day contain it, whatever its sess
   happens('violation', 'other')
   t.strictSame(moves(), [], 'those of others do not count')
   happens('violation')
+  t.strictSame(moves(), ['agent bot NORMAL CONTAIN'])
+  t.end()
+})
+
+t.test('different violations are mistakes until there are too many of them', (t) => {
+  const { levels, happens, moves } = stage()
+  for (let count = 1; count < ANY_VIOLATIONS_TO_CONTAIN; count++)
+    happens('violation', 'bot', 's1', `layer rule tool${Math.ceil(count / (VIOLATIONS_TO_CONTAIN - 1))}`)
+  t.equal(levels.of('bot', 's1', []), 'NORMAL', 'none of them was the third of its kind')
+  happens('violation', 'bot', 's1', 'another')
   t.strictSame(moves(), ['agent bot NORMAL CONTAIN'])
   t.end()
 })
@@ -162,17 +177,18 @@ t.test('an incident never lowers a level', (t) => {
 t.test(
   'the level of a request is the strictest of the daemon’s, the agent’s, the session’s and of those it acts for',
   (t) => {
-    const places = ['daemon', 'agent', 'session', 'above', 'far'] as const
+    const any = () => fc.constantFrom(...LEVELS)
+    const chosen = fc.record({ daemon: any(), agent: any(), session: any(), above: any(), far: any() })
     fc.assert(
-      fc.property(fc.tuple(...places.map(() => fc.constantFrom(...LEVELS))), (chosen) => {
+      fc.property(chosen, (levelOf) => {
         const { levels } = stage()
-        levels.set('daemon', '', chosen[0], '', 'boss')
-        levels.set('agent', 'bot', chosen[1], '', 'boss')
-        levels.set('session', 's1', chosen[2], '', 'boss')
-        levels.set('agent', 'above', chosen[3], '', 'boss')
-        levels.set('agent', 'far', chosen[4], '', 'boss')
+        levels.set('daemon', '', levelOf.daemon, '', 'boss')
+        levels.set('agent', 'bot', levelOf.agent, '', 'boss')
+        levels.set('session', 's1', levelOf.session, '', 'boss')
+        levels.set('agent', 'above', levelOf.above, '', 'boss')
+        levels.set('agent', 'far', levelOf.far, '', 'boss')
         levels.set('agent', 'stranger', 'HALT', '', 'boss')
-        return levels.of('bot', 's1', ['above', 'far']) === chosen.reduce(stricter)
+        return levels.of('bot', 's1', ['above', 'far']) === Object.values(levelOf).reduce(stricter)
       }),
       { numRuns: 100 },
     )

@@ -117,7 +117,7 @@ const BARE_SHELL: Readonly<Record<Language, ReadonlySet<string>>> = Object.freez
   python: set(''),
   javascript: set(''),
   perl: set('system exec readpipe shell run qqx'),
-  ruby: set('system exec spawn'),
+  ruby: set('system exec spawn sh'),
   php: set('system exec passthru shell_exec popen proc_open'),
   lua: set(''),
   awk: set('system'),

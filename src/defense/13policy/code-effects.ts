@@ -43,9 +43,11 @@ export function call(reading: Reading, given: string, open: number): void {
   const use = fileUse(name, language)
   const isPath = name === 'Path' || name === 'pathlib.Path' || name === 'Pathname.new'
   const isMember = name === 'getattr'
+  const isTable = name === 'vars' && language === 'python'
   const isKnown =
     loads ||
     isMember ||
+    isTable ||
     isCallback(name, language) ||
     isSender(name, language) ||
     isPath ||
@@ -69,6 +71,9 @@ export function call(reading: Reading, given: string, open: number): void {
       reading.results.set(close, { name: module })
       if (looksAbsolute(module) || module.startsWith('./')) addPath(reading, first, 'read')
     } else if (language !== 'perl' && language !== 'ruby' && language !== 'php') reading.opaque.add('eval')
+  } else if (isTable) {
+    const module = moduleAt(reading, open + 1) ?? resolve(reading, nameAt(reading, open + 1))
+    if (module !== '') reading.results.set(close, { name: module })
   } else if (isMember) {
     const object = resolve(reading, nameAt(reading, open + 1))
     const loaded = object !== '' && mark(reading, open + 2) === ',' ? object : moduleAt(reading, open + 1)
@@ -127,6 +132,16 @@ function callByName(reading: Reading, name: Value | undefined, values: readonly 
     else runText(reading, given[0] ?? UNKNOWN)
   } else if (isEvaluator(name.text, language)) reading.opaque.add('eval')
   else if (use !== undefined) for (const value of given) addPath(reading, value, use)
+}
+
+/** As `callByName`, with the arguments behind the mark at `open`. */
+export function callNamed(reading: Reading, name: Value, open: number): void {
+  const { list } = argumentsOf(reading, open)
+  callByName(
+    reading,
+    name,
+    list.map(({ value }) => value),
+  )
 }
 
 /** Of a call that writes a text into a file, the text; of one that changes a mode, the mode. */

@@ -20,7 +20,7 @@ import {
   runsItsText,
   runsOnAnything,
 } from './code-calls.ts'
-import { call, readRedirection, runText } from './code-effects.ts'
+import { call, callNamed, readRedirection, runText } from './code-effects.ts'
 import { tokensOf } from './code-lexer.ts'
 import { readSed, readTcl } from './code-scripts.ts'
 import {
@@ -111,6 +111,15 @@ function readMarkedCall(reading: Reading, index: number): void {
     const before = tokens[at]
     if (before?.kind === 'string' && mark(reading, index + 1) !== '=')
       runText(reading, { kind: 'text', text: before.text, isOpaque: before.isOpaque })
+  }
+  if (language === 'php' && text === '(' && mark(reading, index - 1) === ')') {
+    // `("sys" . "tem")("x")`: what stands in the brackets is called.
+    for (let at = index - 2; at >= 0 && index - at < ARGUMENT_TOKENS; at--) {
+      if (mark(reading, at) !== '(') continue
+      const { value } = readValue(reading, at)
+      if (value.kind === 'text') callNamed(reading, value, index)
+      return
+    }
   }
   if (language === 'perl' && text === '&') {
     const next = tokens[index + 1]

@@ -74,7 +74,11 @@ function contentOf(flow: Flow, maker: Maker): Made | undefined {
   if (decodes(maker) || (stdin.kind === 'pipe' && stdin.isDecoded))
     return { kind: 'hidden', opaque: 'decoded' }
   if (fetches(names) || maker.isFed) return { kind: 'hidden', opaque: 'piped' }
-  if (names[0] === 'cat') return flow.files.get(pathOf(maker.parsed.operands[0], maker.cwd) ?? '')
+  if (names[0] === 'cat') {
+    const from = pathOf(maker.parsed.operands[0], maker.cwd)
+    if (from === undefined) return undefined
+    return flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) }
+  }
   const isPrinter = names[0] === 'echo' || names[0] === 'printf' || names[0] === ':'
   if (isPrinter && words.some(({ opaque }) => opaque !== undefined)) return { kind: 'hidden', opaque: 'eval' }
   return undefined
@@ -200,4 +204,49 @@ export function madeProgram(
 /** The file at `word`, where the request has made it. */
 export function madeFile(flow: Flow, word: ShellWord, cwd: string | undefined): Made | undefined {
   return flow.files.size === 0 ? undefined : flow.files.get(pathOf(word, cwd) ?? '')
+}
+
+/** `/proc/self/exe` and open files: which program that is depends on who runs it. */
+export function isSelf(text: string): boolean {
+  if (!text.startsWith('/proc/') && !text.startsWith('/dev/fd/')) return false
+  return text.endsWith('/exe') || text.includes('/fd/')
+}
+
+/** Standard input, which may be a file that the request has made. */
+export function inputOf(
+  flow: Flow,
+  { redirects, cwd, stdin }: Pick<Maker, 'redirects' | 'cwd' | 'stdin'>,
+): Stdin {
+  const input = redirects.findLast(({ fd, kind }) => fd === 0 && kind === 'read')
+  const made = input === undefined ? undefined : madeFile(flow, input.target, cwd)
+  if (made === undefined || made.kind === 'program') return stdin
+  if (made.kind === 'text')
+    return { kind: 'text', word: { text: made.text, isGlob: false, opaque: undefined } }
+  return { kind: 'pipe', output: undefined, isDecoded: made.opaque === 'decoded' }
+}
+
+/** What `cat` puts out of a file that the request has made. */
+export function copiedText(
+  flow: Flow,
+  { names, parsed, cwd }: Pick<Maker, 'names' | 'parsed' | 'cwd'>,
+): string | undefined {
+  const [file, another] = parsed.operands
+  if (names[0] !== 'cat' || file === undefined || another !== undefined) return undefined
+  const made = madeFile(flow, file, cwd)
+  return made?.kind === 'text' ? made.text : undefined
+}
+
+/** The file at `word`: one that was made, or an open one that was given a text (`3<<< text`). */
+export function scriptAt(
+  flow: Flow,
+  word: ShellWord,
+  { redirects, cwd }: Pick<Maker, 'redirects' | 'cwd'>,
+): Made | undefined {
+  const descriptor = ['/dev/fd/', '/proc/self/fd/'].find((start) => word.text.startsWith(start))
+  if (descriptor === undefined) return madeFile(flow, word, cwd)
+  const fd = Number(word.text.slice(descriptor.length))
+  const given = redirects.findLast((redirect) => redirect.fd === fd && redirect.kind === 'text')
+  return given === undefined || given.target.opaque !== undefined
+    ? { kind: 'hidden', opaque: 'piped' }
+    : { kind: 'text', text: given.target.text }
 }

@@ -45,6 +45,8 @@ export type Inner =
       readonly language: Language | undefined
       readonly via: string
       readonly positional?: readonly ShellWord[]
+      /** Of a file in a language of its own: what its text runs. */
+      readonly read?: (word: ShellWord) => readonly Inner[]
     }
 
 /** The languages whose strings, names and calls are told apart. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Call, has, type Inner, type Language } from './inner.ts'
+import { namesOf } from './names.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 
 export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language>([
@@ -154,4 +155,41 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
   if (first === undefined || isStandardInput(first.text)) inner.push(...stdinOf(call, call.name, language))
   else inner.push(...innerOfScript(first, call.name, language, call.parsed.operands.slice(1)))
   return inner
+}
+
+/** The language of a text whose first line names its interpreter; undefined for a shell. */
+export function languageOf(text: string): Language | undefined {
+  if (!text.startsWith('#!')) return undefined
+  const end = text.indexOf('\n')
+  const line = text.slice(2, end < 0 ? 128 : Math.min(end, 128))
+  for (const word of line.split(' ')) {
+    for (const name of namesOf(word, undefined)) {
+      const language = LANGUAGES.get(name)
+      if (language !== undefined) return language
+    }
+  }
+  return undefined
+}
+
+/** Programs that do what a file says, and the options by which they are given it. */
+const COMMAND_READERS: ReadonlySet<string> = new Set(
+  'make ninja gdb lldb vim vi ex cmake just task rake crontab at psql mysql tmux screen'.split(' '),
+)
+const COMMAND_FILES: ReadonlySet<string> = new Set([
+  '-f',
+  '--file',
+  '-x',
+  '--command',
+  '-S',
+  '-s',
+  '--source',
+  '-c',
+])
+
+export function readsCommands(name: string): boolean {
+  return COMMAND_READERS.has(name)
+}
+
+export function isCommandFile(option: string): boolean {
+  return COMMAND_FILES.has(option)
 }

@@ -138,6 +138,7 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'sqlite3 sqlite duckdb litecli | -cmd:x -init:r -separator: -nullvalue: -c:x -s:x -A: -newline: -mmap: -maxsize: -lookaside: -vfs: | w x* | words',
   'redis-cli mongo mongosh cqlsh influx clickhouse-client usql pgcli tdbtool ldbsearch ldbmodify | -e:x --eval:x --execute:x -h: -p: -a: -n: -u: --user: -f:r --file:r -H: -U: -b: --pass: --host: --port: | -*',
   'ltrace | -e: -o:w --output:w -p: -s: -S: -u: -a: -A: -F:r --config:r -l: --library: -n: --indent: -x: -w: --where: | | stops',
+  'ed red | -p: --prompt: | w*',
   // Wrappers that are met more rarely.
   'aoss padsp apulse artsdsp esddsp jack-run msgfilter msgexec | | -* | stops',
   'ksu | -n: -c: -r: -l: -e: -a: | -* | stops',

@@ -170,3 +170,26 @@ export function innerOfScript(
   }
   return [{ kind: 'script', word: script, language, via, positional: [script, ...positional] }]
 }
+
+/** `"$@"` alone: the parameters are the command. */
+export function isAllArguments(text: string): boolean {
+  return text.length < 24 && ['"$@"', '$@', '$*', 'exec "$@"', 'exec $@'].includes(text.trim())
+}
+
+export function positionals(words: readonly ShellWord[]): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>()
+  words.forEach(({ text, opaque }, index) => {
+    if (opaque === undefined) variables.set(String(index), text)
+  })
+  if (words.slice(1).every(({ opaque }) => opaque === undefined)) {
+    variables.set(
+      '@',
+      words
+        .slice(1)
+        .map(({ text }) => text)
+        .join(' '),
+    )
+    variables.set('#', String(Math.max(0, words.length - 1)))
+  }
+  return variables
+}

@@ -10,15 +10,26 @@ import { readCode } from './code-words.ts'
 import { argumentPaths } from './command-paths.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand, UsedPath } from './effective.ts'
 import { environmentText } from './environment-commands.ts'
-import { type Flow, fetches, type Made, madeFile, madeProgram, noteFiles, startFlow } from './flow.ts'
+import {
+  copiedText,
+  type Flow,
+  fetches,
+  inputOf,
+  isSelf,
+  type Made,
+  madeProgram,
+  noteFiles,
+  scriptAt,
+  startFlow,
+} from './flow.ts'
 import type { Assignment, Call, Inner, Language, Stdin } from './inner.ts'
-import { innerOfInterpreter, LANGUAGES } from './interpreters.ts'
+import { innerOfInterpreter, isCommandFile, LANGUAGES, languageOf, readsCommands } from './interpreters.ts'
 import { isMultiple, isShell, namesOf } from './names.ts'
 import type { ParsedArguments } from './options.ts'
 import { connect, type Draft, isDecoder, type Segment, stdinOf } from './pipeline.ts'
 import { formOf, UNKNOWN_FORM } from './programs.ts'
 import { parseShell, type ShellRedirect, type ShellScript, type ShellWord } from './shell.ts'
-import { innerOfScript, innerOfShell } from './shell-invocation.ts'
+import { innerOfScript, innerOfShell, isAllArguments, positionals } from './shell-invocation.ts'
 import { knownOutput } from './stream.ts'
 import { parseCall } from './subcommands.ts'
 import { pathsOf } from './used-paths.ts'
@@ -127,9 +138,15 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   else draft.names = [...namesOf(program.text, frame.resolved)]
   if (program !== undefined && isSelf(program.text)) draft.opaqueSet.add('program')
   const form = formOf(draft.names)
-  const made = madeBy(run, draft, program, form !== UNKNOWN_FORM)
+  const isKnown = form !== UNKNOWN_FORM && !frame.assignments.some(({ name }) => name === 'PATH')
+  const made =
+    program === undefined || program.opaque !== undefined
+      ? undefined
+      : madeProgram(run.flow, program.text, draft.path, isKnown)
+  // Then its names are also those of what it was copied from.
+  if (made?.kind === 'program') draft.names = [...new Set([...made.names, ...draft.names])]
   const assignments = addSurroundings(run, draft, frame)
-  const stdin = inputOf(run, frame)
+  const stdin = inputOf(run.flow, frame)
   let parsed: ParsedArguments = { options: [], values: [], operands: [], firstOperand: 1 }
   if (words.length > 1) {
     const known = made?.kind === 'program' ? formOf(draft.names) : form
@@ -148,58 +165,14 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     if (made !== undefined && made.kind !== 'program')
       runMade(run, draft, made, words, undefined, 'sh', frame, assignments)
   }
-  draft.output = knownOutput(draft.names, words, stdin) ?? copied(run, draft, parsed)
+  draft.output =
+    knownOutput(draft.names, words, stdin) ??
+    copiedText(run.flow, { names: draft.names, parsed, cwd: frame.cwd })
   noteFiles(run.flow, {
     ...{ names: draft.names, options: draft.options, parsed, words, stdin, output: draft.output },
     ...{ redirects: frame.redirects, cwd: frame.cwd },
     isFed: stdin.kind === 'pipe' && fetches(run.drafts[run.drafts.indexOf(draft) - 1]?.names ?? []),
   })
-}
-
-/** `/proc/self/exe` and open files: which program that is depends on who runs it. */
-function isSelf(text: string): boolean {
-  if (!text.startsWith('/proc/') && !text.startsWith('/dev/fd/')) return false
-  return text.endsWith('/exe') || text.includes('/fd/')
-}
-
-/** What the request has made of the program, whose names are then also those of what it was copied from. */
-function madeBy(run: Run, draft: Draft, program: ShellWord | undefined, isKnown: boolean): Made | undefined {
-  if (program === undefined || program.opaque !== undefined) return undefined
-  const made = madeProgram(run.flow, program.text, draft.path, isKnown)
-  if (made?.kind === 'program') draft.names = [...new Set([...made.names, ...draft.names])]
-  return made
-}
-
-/** Standard input, which may be a file that the request has made. */
-function inputOf(run: Run, frame: Frame): Stdin {
-  const input = frame.redirects.findLast(({ fd, kind }) => fd === 0 && kind === 'read')
-  const made = input === undefined ? undefined : madeFile(run.flow, input.target, frame.cwd)
-  if (made === undefined || made.kind === 'program') return frame.stdin
-  if (made.kind === 'text')
-    return { kind: 'text', word: { text: made.text, isGlob: false, opaque: undefined } }
-  return { kind: 'pipe', output: undefined, isDecoded: made.opaque === 'decoded' }
-}
-
-/** `cat` of a file that the request has made. */
-function copied(run: Run, draft: Draft, parsed: ParsedArguments): string | undefined {
-  const [file, another] = parsed.operands
-  if (draft.names[0] !== 'cat' || file === undefined || another !== undefined) return undefined
-  const made = madeFile(run.flow, file, draft.cwd)
-  return made?.kind === 'text' ? made.text : undefined
-}
-
-/** The language of a text whose first line names its interpreter; undefined for a shell. */
-function languageOf(text: string): Language | undefined {
-  if (!text.startsWith('#!')) return undefined
-  const end = text.indexOf('\n')
-  const line = text.slice(2, end < 0 ? 128 : Math.min(end, 128))
-  for (const word of line.split(' ')) {
-    for (const name of namesOf(word, undefined)) {
-      const language = LANGUAGES.get(name)
-      if (language !== undefined) return language
-    }
-  }
-  return undefined
 }
 
 /** Runs a file that the request has made: what was written into it, or what hides there. */
@@ -312,13 +285,15 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
   }
   const interpreter = names.find((name) => LANGUAGES.has(name))
   if (interpreter !== undefined) {
+    // What is started reads the rest of an input of which the beginning was the program.
+    const later = call.stdin.kind === 'text' ? { ...frame, stdin: { kind: 'caller' } as const } : frame
     for (const inner of innerOfInterpreter({ ...call, name: interpreter }))
-      follow(run, draft, inner, frame, assignments)
+      follow(run, draft, inner, later, assignments)
   }
   for (const { option, word, use } of call.parsed.values) {
     // A file with commands that is the output of one.
-    const isHidden = use === 'read' && word.opaque === 'substitution' && COMMAND_FILES.has(option)
-    if (isHidden && (wrapper !== undefined || names.some((name) => COMMAND_READERS.has(name))))
+    const isHidden = use === 'read' && word.opaque === 'substitution' && isCommandFile(option)
+    if (isHidden && (wrapper !== undefined || names.some(readsCommands)))
       for (const inner of innerOfScript(word, 'sh')) follow(run, draft, inner, frame, assignments)
     if (use === 'shell')
       follow(run, draft, { kind: 'shell', word, via: `${names[0]} ${option}` }, frame, assignments)
@@ -327,21 +302,6 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     }
   }
 }
-
-/** Programs that do what a file says, and the options by which they are given it. */
-const COMMAND_READERS: ReadonlySet<string> = new Set(
-  'make ninja gdb lldb vim vi ex cmake just task rake crontab at psql mysql tmux screen'.split(' '),
-)
-const COMMAND_FILES: ReadonlySet<string> = new Set([
-  '-f',
-  '--file',
-  '-x',
-  '--command',
-  '-S',
-  '-s',
-  '--source',
-  '-c',
-])
 
 function follow(
   run: Run,
@@ -360,9 +320,15 @@ function follow(
       addPaths(draft, pathsOf(inner.word, inner.use, { cwd: frame.cwd, home: run.surroundings.home }))
       return
     case 'script': {
-      const { word, language, via, positional = [] } = inner
+      const { word, language, via, positional = [], read } = inner
+      const made = scriptAt(run.flow, word, frame)
+      if (read !== undefined) {
+        if (made?.kind !== 'text') return
+        const text: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
+        for (const next of read(text)) follow(run, draft, next, frame, assignments)
+        return
+      }
       addPaths(draft, pathsOf(word, 'read', { cwd: frame.cwd, home: run.surroundings.home }))
-      const made = madeFile(run.flow, word, frame.cwd)
       if (made !== undefined && made.kind !== 'program')
         runMade(run, draft, made, positional, language, via, frame, assignments)
       return
@@ -443,29 +409,6 @@ function followShell(
   for (const opaque of script.opaque)
     if (opaque !== 'syntax' || word.opaque === undefined) draft.opaqueSet.add(opaque)
   runScript(run, script, base)
-}
-
-/** `"$@"` alone: the parameters are the command. */
-function isAllArguments(text: string): boolean {
-  return text.length < 24 && ['"$@"', '$@', '$*', 'exec "$@"', 'exec $@'].includes(text.trim())
-}
-
-function positionals(words: readonly ShellWord[]): ReadonlyMap<string, string> {
-  const variables = new Map<string, string>()
-  words.forEach(({ text, opaque }, index) => {
-    if (opaque === undefined) variables.set(String(index), text)
-  })
-  if (words.slice(1).every(({ opaque }) => opaque === undefined)) {
-    variables.set(
-      '@',
-      words
-        .slice(1)
-        .map(({ text }) => text)
-        .join(' '),
-    )
-    variables.set('#', String(Math.max(0, words.length - 1)))
-  }
-  return variables
 }
 
 function runScript(run: Run, script: ShellScript, base: Frame): void {

@@ -97,7 +97,9 @@ export const git: Unwrap = (call) => {
       inner.push(...gitSetting(word.text.slice(0, equals), tail(word, equals + 1)))
     if (option === '-C' || option === '--git-dir' || option === '--work-tree')
       inner.push({ kind: 'path', word, use: 'mention' })
-    if (option === '--exec-path') inner.push({ kind: 'path', word, use: 'read' })
+    // Git's own programs are then others.
+    if (option === '--exec-path')
+      inner.push({ kind: 'path', word, use: 'read' }, { kind: 'opaque', opaque: 'program' })
   }
   const [subcommand, ...words] = call.words.slice(parsed.firstOperand)
   if (subcommand === undefined) return inner

@@ -19,7 +19,6 @@ import {
 import { parseArguments } from './options.ts'
 import { formOf } from './programs.ts'
 import type { ShellWord } from './shell.ts'
-import { fromStdin, isStandardInput } from './shell-invocation.ts'
 import { CONTAINER_FORM, form, isContainerRun } from './subcommands.ts'
 import { COMMAND_TABLES } from './wrappers-commands.ts'
 import {
@@ -34,6 +33,7 @@ import {
   prompt,
 } from './wrappers-editors.ts'
 import { git } from './wrappers-git.ts'
+import { later, make } from './wrappers-jobs.ts'
 
 const tar: Unwrap = (call) => {
   const inner: Inner[] = []
@@ -110,7 +110,8 @@ const ssh: Unwrap = (call) => {
 
 const container: Unwrap = (call) => {
   const [first, ...others] = call.words.slice(call.parsed.firstOperand)
-  if (first?.text === 'unshare') return argv(others.length === 0 ? [literal('sh')] : others, `${call.name} unshare`)
+  if (first?.text === 'unshare')
+    return argv(others.length === 0 ? [literal('sh')] : others, `${call.name} unshare`)
   const isNested = first?.text === 'container' || first?.text === 'compose' || first?.text === 'pod'
   const words = isNested ? parseArguments(others, CONTAINER_FORM, 0) : undefined
   const at = words?.firstOperand ?? -1
@@ -152,79 +153,6 @@ const container: Unwrap = (call) => {
   if (command[0]?.text === '--') command = command.slice(1)
   inner.push(...argv(entry === undefined || entry.text === '' ? command : [entry, ...command], via))
   return inner
-}
-
-/** `$(shell cmd)` in a text for make, the first that there is. */
-function shellFunction(word: ShellWord): readonly Inner[] {
-  const { text } = word
-  const at = ['$(shell ', '${shell '].map((start) => text.indexOf(start)).find((found) => found >= 0)
-  if (at === undefined) return []
-  const from = at + '$(shell '.length
-  const end = text.indexOf(text.charAt(at + 1) === '(' ? ')' : '}', from)
-  return [shell({ ...word, text: text.slice(from, end < 0 ? text.length : end) }, 'make')]
-}
-
-const make: Unwrap = (call) => {
-  const inner: Inner[] = []
-  for (const word of call.parsed.operands) {
-    const equals = word.text.indexOf('=')
-    if (equals <= 0) continue
-    const name = word.text.slice(0, equals).replace(/[:?+]$/, '')
-    if (['SHELL', 'CC', 'CXX', 'LD', 'AR', 'MAKE', '.SHELLFLAGS', 'INSTALL', 'PAGER'].includes(name)) {
-      inner.push(shell(tail(word, equals + 1), 'make'))
-    } else if (word.text.includes('$(shell ')) {
-      inner.push(...shellFunction(word), { kind: 'opaque', opaque: 'eval' })
-    }
-  }
-  const evaluated = optionValue(call.parsed, '--eval', '-E')
-  if (evaluated !== undefined) {
-    inner.push(...shellFunction(evaluated))
-    // Each recipe is the part of a rule after the semicolon, or a line that begins with a tab.
-    for (const line of evaluated.text.split('\n', 64)) {
-      const recipe = line.startsWith('\t')
-        ? line.slice(1)
-        : line.includes(':')
-          ? line.slice(line.indexOf(';') + 1 || line.length)
-          : ''
-      const text = recipe.trimStart().replace(/^[@+-]+/, '')
-      if (text !== '') inner.push(shell({ ...evaluated, text }, 'make'))
-    }
-    inner.push({ kind: 'opaque', opaque: 'eval' })
-  }
-  const file = optionValue(call.parsed, '-f', '--file', '--makefile')
-  if (file !== undefined && isStandardInput(file.text))
-    inner.push({ kind: 'opaque', opaque: call.stdin.kind === 'pipe' ? 'piped' : 'stdin' })
-  return inner
-}
-
-/** Jobs for later, read as shell text from the standard input. */
-const later: Unwrap = (call) => {
-  if (has(call.parsed, '-l', '-r', '-d', '-c', '-V', '-e') || optionValue(call.parsed, '-f') !== undefined)
-    return []
-  const file = call.parsed.operands[0]
-  if (call.name === 'crontab' && file !== undefined && file.text !== '-') return []
-  const stdin = fromStdin(call.stdin, call.name, undefined)
-  if (call.name !== 'crontab') return stdin
-  return stdin.flatMap((inner) => (inner.kind === 'shell' ? crontabLines(inner.word) : [inner]))
-}
-
-/** The fields before the command of a line of a crontab. */
-const TIME_FIELDS = 5
-const CRONTAB_LINES = 256
-
-/** A table of times and commands: each command is text for a shell. */
-function crontabLines(word: ShellWord): readonly Inner[] {
-  return word.text.split('\n', CRONTAB_LINES).flatMap((raw): readonly Inner[] => {
-    const line = raw.trim()
-    if (line === '' || line.startsWith('#')) return []
-    let at = 0
-    for (let field = 0; field < (line.startsWith('@') ? 1 : TIME_FIELDS); field++) {
-      while (at < line.length && !' \t'.includes(line.charAt(at))) at += 1
-      while (at < line.length && ' \t'.includes(line.charAt(at))) at += 1
-    }
-    const text = line.slice(at)
-    return text === '' ? [] : [shell({ ...word, text }, 'crontab')]
-  })
 }
 
 const socat: Unwrap = (call) =>

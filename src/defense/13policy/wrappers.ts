@@ -370,6 +370,14 @@ const loader: Unwrap = (call) => {
 const runcon: Unwrap = (call) =>
   argv(rest(call, has(call.parsed, '-t', '-u', '-r', '-l', '-c') ? 0 : 1), 'runcon')
 
+/** `bind -x '"key": cmd'`. */
+const bind: Unwrap = (call) =>
+  call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
+    if (option !== '-x') return []
+    const colon = word.text.indexOf(':')
+    return [{ kind: 'shell', word: { ...word, text: word.text.slice(colon + 1) }, via: 'bind' }]
+  })
+
 /** `enable -f FILE NAME` loads code into the shell. */
 const enable: Unwrap = (call) =>
   optionValue(call.parsed, '-f') === undefined ? [] : [{ kind: 'opaque', opaque: 'eval' }]
@@ -410,6 +418,7 @@ const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['ld.so', loader],
   ['taskset', taskset],
   ['enable', enable],
+  ['bind', bind],
   ['runcon', runcon],
   ...SPECIAL_WRAPPERS,
 ])
