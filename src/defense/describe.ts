@@ -28,6 +28,7 @@ export type Described = {
 const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/
 const PERMITTED = `R${RESPONSE_NUMBERS.EXECUTE}`
 const MOST_COMMANDS = 32
+const NOTHING_ASKED = '(nothing)'
 const COMMAND_CHARS = 256
 
 /** As a shell would have to be given it, without anything that steers a terminal. */
@@ -157,9 +158,10 @@ export function responseName(verdict: Verdict): string {
 
 export function describeDecision(facts: Facts, verdict: Verdict, policy: Policy): Described {
   const { action, identity, source } = facts
+  const asked = askedFor(facts)
   const commands = action?.kind === 'execute' ? policy.effective(action).commands : []
   return {
-    asked: askedFor(facts),
+    asked: asked === '' ? NOTHING_ASKED : asked,
     response: responseName(verdict),
     layer: verdict.layer,
     rule: visible(verdict.rule),

@@ -149,7 +149,7 @@ function hostOfAuthority(authority: string): string {
   const colon = host.indexOf(':')
   if (colon === -1) return host
   // More than one colon and no brackets: a bare IPv6 address, unless what follows is a path.
-  return parseIpAddress(host) === undefined ? host.slice(0, colon) : host
+  return parseIpAddress(host.split('%', 1)[0] ?? '') === undefined ? host.slice(0, colon) : host
 }
 
 /** `%31` for `1`, full-width digits, an ideographic full stop: what clients read as plain before they look a host up. */
@@ -165,22 +165,20 @@ function plainForm(host: string): string {
  * or a bare host. Programs differ: whether a backslash ends the host, how many slashes may follow the scheme.
  */
 export function hostsOf(word: string): readonly string[] {
+  const authorityOf = (text: string, ends: RegExp): string => text.split(ends, 1)[0] ?? ''
+  const plain = authorityOf(word, /[/?#]/)
+  // `TCP:host:80` of socat, `name:80:host` of curl, `8080:host:80` of ssh, `http:host`.
+  const hosts = [hostOfAuthority(plain), ...plain.split(/[:,=@]/).filter((piece) => Number(piece) !== 0)]
   const scheme = word.search(/:[/\\]/)
-  const isUrl = scheme !== -1
-  const rest = isUrl ? word.slice(scheme + 1).replace(/^[/\\]+/, '') : word
-  const authorities = [/[/?#]/, /[/\\?#]/].map((ends) => rest.split(ends, 1)[0] ?? '')
-  const hosts = authorities.map(hostOfAuthority)
-  if (!isUrl) {
-    // `TCP:host:80` of socat, `name:80:host` of curl, `8080:host:80` of ssh, `http:host`.
-    hosts.push(...(authorities[0] ?? '').split(/[:,=@]/).filter((piece) => !isSmallNumber(piece)))
-    hosts.push(
-      ...rest
-        .split('[')
-        .slice(1)
-        .map((piece) => piece.split(/[\]%]/, 1)[0] ?? ''),
-    )
+  if (scheme === -1)
+    for (const piece of word.split('[').slice(1)) hosts.push(piece.split(/[\]%]/, 1)[0] ?? '')
+  else {
+    const rest = word.slice(scheme + 1).replace(/^[/\\]+/, '')
+    hosts.push(hostOfAuthority(authorityOf(rest, /[/?#]/)), hostOfAuthority(authorityOf(rest, /[/\\?#]/)))
   }
-  const named = hosts.filter((host) => host.length <= ENCODED_CHARS)
+  const named = hosts.filter(
+    (host) => host.length <= ENCODED_CHARS && (!isSmallNumber(host) || Number(host) === 0),
+  )
   return [...new Set([...named, ...named.map(plainForm)])]
 }
 

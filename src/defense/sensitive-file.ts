@@ -5,8 +5,8 @@
  * @module
  */
 import { baseName, isWithin } from '../base/lexical-path.ts'
-import { alwaysFits, compileGlob, couldFit } from './13policy/glob-part.ts'
-import { compileWords, fitsOneOf } from './13policy/word-pattern.ts'
+import { alwaysFits, compileGlob, couldFit } from './13policy/rules/glob-part.ts'
+import { compileWords, fitsOneOf } from './13policy/rules/word-pattern.ts'
 
 /** Base names; `*` stands for any characters. */
 const NAMES: readonly string[] = Object.freeze([
@@ -83,10 +83,9 @@ const PLACES: readonly string[] = Object.freeze([
   '/etc/wireguard',
   '/etc/NetworkManager/system-connections',
   '/etc/wpa_supplicant',
-  '/proc/kcore',
-  '/dev/mem',
-  '/dev/kmem',
 ])
+/** They have nothing beneath them. */
+const FILES: readonly string[] = Object.freeze(['/proc/kcore', '/dev/mem', '/dev/kmem'])
 
 /** The environment and the memory of a process: /proc/PID/environ and its kin. */
 const PROCESS_FILES: readonly string[] = Object.freeze(['environ', 'mem', 'auxv', 'maps'])
@@ -143,6 +142,8 @@ export function isSensitive(path: string, home: string, isGlob = false): boolean
     return false
   if (isSecretName(name, isGlob)) return true
   if (PLACES.some((place) => inPlace(place, path, isGlob)) || isOfProcess(path)) return true
+  const depth = path.split('/').length
+  if (FILES.some((file) => file.split('/').length === depth && inPlace(file, path, isGlob))) return true
   return homes.some((directory) =>
     HOME_PLACES.some((place) => inPlace(`${directory}/${place}`, path, isGlob)),
   )

@@ -8,7 +8,7 @@
 import { isWithin } from '../base/lexical-path.ts'
 import { ALL_TOOLS, TIERS, type Tier, type Tool } from '../base/tool-name.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
-import { isShell } from './13policy/names.ts'
+import { isShell } from './13policy/unwrap/names.ts'
 
 export type { Tier, Tool } from '../base/tool-name.ts'
 

@@ -8,7 +8,7 @@
  */
 import { isWithin } from '../base/lexical-path.ts'
 import type { UsedPath } from './13policy/effective.ts'
-import { compileGlob, couldFit } from './13policy/glob-part.ts'
+import { compileGlob, couldFit } from './13policy/rules/glob-part.ts'
 
 /** In some shells it also stands for any number of directories. */
 const ANY_DEPTH = '**'

@@ -2,7 +2,8 @@
  * Finds a program as execvp does, and says which inode was looked at. Reads the file system, opens nothing.
  * @module
  */
-import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { errnoOf } from '../base/files.node.ts'
 import { resolvePath } from '../base/lexical-path.ts'
 import { createPinLook } from './pinned.node.ts'
 import type { FoundProgram, ProgramFinder } from './plan.ts'
@@ -23,25 +24,63 @@ function tryLook(path: string, mustBeExecutable: boolean): FoundProgram | undefi
   }
 }
 
-/** realpath(3) of the longest beginning of the path that exists, with the rest behind it. */
-function realBeginning(path: string): string {
-  let rest = ''
-  for (let at = path; at !== '/' && at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
-    try {
-      const real = realpathSync.native(at)
-      return rest === '' ? real : `${real === '/' ? '' : real}${rest}`
-    } catch {
-      rest = `${at.slice(at.lastIndexOf('/'))}${rest}`
-    }
+/** As many links as the kernel follows for one path (path_resolution(7)), and more parts than a path can have. */
+const LINKS_MOST = 40
+const PARTS_MOST = 4_096
+
+/** What a symbolic link holds; undefined where there is no link, `missing` where there is nothing that can be seen. */
+function readLink(path: string): { readonly target: string } | 'missing' | undefined {
+  try {
+    return { target: readlinkSync(path) }
+  } catch (cause) {
+    return errnoOf(cause) === 'EINVAL' ? undefined : 'missing'
   }
-  return path
+}
+
+/**
+ * Where a path leads that does not exist whole: part by part as the kernel goes, up to the first part that is not
+ * there, with the rest behind it. A link to what does not exist is followed as well: whoever writes there makes it.
+ */
+function walk(path: string): string {
+  let real = ''
+  let left = path.split('/').reverse()
+  let links = 0
+  for (let step = 0; left.length > 0 && step < PARTS_MOST; step++) {
+    const part = left.pop() ?? ''
+    if (part === '' || part === '.') continue
+    if (part === '..') {
+      real = real.slice(0, Math.max(0, real.lastIndexOf('/')))
+      continue
+    }
+    const link = readLink(`${real}/${part}`)
+    if (link === 'missing' || (link !== undefined && ++links > LINKS_MOST)) {
+      left.push(part)
+      break
+    }
+    if (link === undefined) {
+      real = `${real}/${part}`
+      continue
+    }
+    if (link.target.startsWith('/')) real = ''
+    left = [...left, ...link.target.split('/').reverse()]
+  }
+  return resolvePath(real === '' ? '/' : real, `./${left.reverse().join('/')}`)
+}
+
+/** realpath(3), also of what does not exist yet. */
+function realBeginning(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    return walk(path)
+  }
 }
 
 export function createProgramFinder(): ProgramFinder {
   const pin = createPinLook()
   return {
     pin,
-    realPath: (path) => (path.includes('\0') ? path : realBeginning(path)),
+    realPath: (path) => (path.startsWith('/') && !path.includes('\0') ? realBeginning(path) : path),
     find(program, cwd, searchPath) {
       if (program.includes('\0')) return undefined
       if (program.includes('/')) return tryLook(resolvePath(cwd, program), false)

@@ -37,7 +37,7 @@ export type Challenges = {
   issue(sessionId: Uint8Array, settled: (outcome: ChallengeOutcome) => void): IssuedChallenge | undefined
   /** `unknown` where there is no such challenge any more. `settle` tells whoever has issued it. */
   answer(answer: ChallengeAnswer): { readonly outcome: ChallengeOutcome; settle(): void }
-  /** Forgets one whose request is gone. */
+  /** Its request is gone: nobody is told any more, but an answer that is on its way by then is no replay. */
   forget(challengeId: Uint8Array): void
   end(): void
 }
@@ -45,6 +45,7 @@ export type Challenges = {
 type Waiting = {
   readonly plaintext: Uint8Array
   readonly hmac: Uint8Array
+  readonly endsAtMs: number
   readonly cancel: () => void
   readonly settled: (outcome: ChallengeOutcome) => void
 }
@@ -56,6 +57,8 @@ export function createChallenges(
   ttlMs: () => number,
 ): Challenges {
   const waiting = new Map<string, Waiting>()
+  /** Without a timer: they are as few as may be issued in their time, and go when the next one is issued. */
+  const forgotten = new Map<string, Waiting>()
 
   function take(key: string): Waiting | undefined {
     const entry = waiting.get(key)
@@ -64,10 +67,18 @@ export function createChallenges(
     return entry
   }
 
+  function takeForgotten(key: string): Waiting | undefined {
+    const entry = forgotten.get(key)
+    forgotten.delete(key)
+    return entry === undefined || entry.endsAtMs <= clock.monotonicMs() ? undefined : entry
+  }
+
   return {
     issue(sessionId, settled) {
       const ekm = transport.exportKeyingMaterial(CHALLENGE_EKM_BYTES, CHALLENGE_LABEL, sessionId)
       if (ekm === undefined) return undefined
+      const now = clock.monotonicMs()
+      for (const [key, { endsAtMs }] of forgotten) if (endsAtMs <= now) forgotten.delete(key)
       const challengeId = random.bytes(EXECUTION_ID_BYTES)
       const nonce = random.bytes(CHALLENGE_NONCE_BYTES)
       const plaintext = random.bytes(CHALLENGE_PLAINTEXT_BYTES)
@@ -76,6 +87,7 @@ export function createChallenges(
       waiting.set(key, {
         plaintext,
         hmac: challengeHmac(ekm, sessionId),
+        endsAtMs: now + ttlMs(),
         cancel: clock.after(ttlMs(), () => {
           waiting.delete(key)
           settled('late')
@@ -86,7 +98,8 @@ export function createChallenges(
       return { challenge_id: challengeId, nonce, ciphertext, expires_at }
     },
     answer({ challenge_id, decrypted_plaintext, client_ekm_hmac }) {
-      const entry = take(encodeHex(challenge_id))
+      const answered = encodeHex(challenge_id)
+      const entry = take(answered) ?? takeForgotten(answered)
       if (entry === undefined) return { outcome: 'unknown', settle() {} }
       // Both, always: which of the two was wrong must not be told by the time it takes.
       const isPlaintext = equalConstantTime(entry.plaintext, decrypted_plaintext)
@@ -94,8 +107,13 @@ export function createChallenges(
       const outcome = isPlaintext && isBound ? 'passed' : 'failed'
       return { outcome, settle: () => entry.settled(outcome) }
     },
-    forget: (challengeId) => take(encodeHex(challengeId)),
+    forget(challengeId) {
+      const key = encodeHex(challengeId)
+      const entry = take(key)
+      if (entry !== undefined) forgotten.set(key, { ...entry, settled() {} })
+    },
     end() {
+      forgotten.clear()
       for (const key of [...waiting.keys()]) take(key)
     },
   }

@@ -1,138 +1,198 @@
 /**
- * Challenges between the real client and a real daemon: a session that has expired, an address that has failed lately,
- * and answers that are not right.
+ * Cognitive challenges over real connections: what asks for one, who passes, and what becomes of who does not.
  * @module
  */
-import t from 'tap'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { type Client, connect, type Waiting } from '../../src/client/client.node.ts'
+import { CHALLENGE_EKM_BYTES, CHALLENGE_LABEL } from '../../src/limits.ts'
+import { answerChallenge, type Challenge } from '../../src/wire/challenge.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { challengeAnswer, executeRequest } from '../../src/wire/messages.ts'
-import { framesIn, known } from './connections.node.ts'
-import { type Daemon, startNew, until } from './daemon.node.ts'
+import { authenticateFrame, framesIn, known, tls, type Wire } from './connections.node.ts'
+import { type Daemon, install, sleep, startDaemon, startNew, until } from './daemon.node.ts'
 
-const SHORT = { max_duration_seconds: 1 }
+const RULE = {
+  id: 'own.prove-touch',
+  argv: { program: ['touch'] },
+  action: 'challenge',
+  severity: 'high',
+  description: 'It must be proven who asks.',
+  why: 'It is a test.',
+  examples: { match: ['touch x'], pass: ['true'] },
+}
+const TARPIT = { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 }
 
-function open(daemon: Daemon, privateKey: Uint8Array = daemon.seed()): Promise<Client> {
-  const { port, fingerprint: pin } = daemon
-  return connect({ host: '127.0.0.1', port, agent: 'agent', privateKey, pin })
+async function start(t: Test, change: object = {}): Promise<Daemon> {
+  const directory = await install(t, {
+    policy: { rules_file: 'rules.json' },
+    defense: { tarpit: TARPIT, ...change },
+  })
+  writeFileSync(join(directory, '.sass-edge/rules.json'), JSON.stringify({ rules: [RULE] }))
+  return startDaemon(t, directory)
 }
 
-/** Waits until the one session that is open has expired (once more). */
-async function expired(daemon: Daemon): Promise<void> {
-  const state = () => daemon.audit().findLast(({ type }) => type === 'session')?.['to']
-  await until('a session that has expired', () => state() === 'EXPIRED')
+function client({ port, fingerprint: pin, seed }: Daemon): Promise<Client> {
+  return connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: seed(), pin })
 }
 
-const challenges = (daemon: Daemon) => daemon.audit().filter(({ response }) => response === 'R2')
+type Fields = ReadonlyMap<number, unknown>
+const bytesAt = (fields: Fields, key: number): Uint8Array => fields.get(key) as Uint8Array
 
-t.test(
-  'an expired session is challenged, the client answers by itself, and the request goes on',
-  async (t) => {
-    const daemon = await startNew(t, { session: SHORT })
-    const device = await open(daemon)
-    t.equal(challenges(daemon).length, 0)
+/** Asks for `touch NAME` and gives the challenge that comes back, with the answer that would pass. */
+async function challenged(
+  wire: Wire<import('node:tls').TLSSocket>,
+  name: string,
+): Promise<{ readonly id: Uint8Array; readonly answer: { plaintext: Uint8Array; hmac: Uint8Array } }> {
+  const sessionId = bytesAt(framesIn(wire.received())[0]?.payload as Fields, 2)
+  wire.socket.write(encodeFrame(3, 'OPEN', executeRequest.encode({ command: 'touch', args: [name] }), 1))
+  const message = () => framesIn(wire.received()).find(({ stream }) => stream === 3)?.payload as Fields
+  await until('a challenge', () => message() !== undefined)
+  t.equal(message().get(18), 100)
+  const fields = message().get(14) as Fields
+  const challenge: Challenge = {
+    challenge_id: bytesAt(fields, 1),
+    nonce: bytesAt(fields, 2),
+    ciphertext: bytesAt(fields, 3),
+  }
+  const ekm = wire.socket.exportKeyingMaterial(CHALLENGE_EKM_BYTES, CHALLENGE_LABEL, Buffer.from(sessionId))
+  const answer = answerChallenge(ekm, sessionId, challenge)
+  if (answer === undefined) throw new Error('it was not made for this connection')
+  return { id: challenge.challenge_id, answer }
+}
 
-    await expired(daemon)
-    const waited: Waiting[] = []
-    const onWaiting = (what: Waiting) => waited.push(what)
-    const { stdout } = await device.execute('echo', ['unary'], { onWaiting })
-    t.equal(Buffer.from(stdout).toString(), 'unary\n')
-    t.strictSame(waited, [{ kind: 'challenge' }])
-    t.equal(challenges(daemon).length, 1)
-    t.match(
-      daemon.audit().filter(({ type }) => type === 'challenge'),
-      [{ what: 'passed', agent: 'agent' }],
-    )
+function respond(wire: Wire, stream: number, id: Uint8Array, plaintext: Uint8Array, hmac: Uint8Array): void {
+  const message = { decrypted_plaintext: plaintext, client_ekm_hmac: hmac, challenge_id: id }
+  wire.socket.write(encodeFrame(stream, 'OPEN', challengeAnswer.encode(message), 9))
+}
 
-    await expired(daemon)
-    let seen = ''
-    const running = device.stream('cat', [], {
-      stdin: true,
-      onWaiting,
-      output: (_source, bytes) => {
-        seen += Buffer.from(bytes).toString()
-      },
-    })
-    // Written while nobody knows yet whether it will run.
-    running.write(Buffer.from('typed before it began'))
-    running.end()
-    t.equal((await running.exit).exitCode, 0)
-    t.equal(seen, 'typed before it began')
-    t.equal(waited.length, 2)
+t.test('a rule that challenges: the client library answers, and the command runs', async (t) => {
+  const daemon = await start(t)
+  const agent = await client(daemon)
+  const heard: Waiting[] = []
+  const { exitCode } = await agent.execute('touch', ['proven'], {
+    onWaiting: (what) => void heard.push(what),
+  })
+  t.equal(exitCode, 0)
+  t.same(heard, [{ kind: 'challenge' }])
+  t.ok(existsSync(join(daemon.workspace, 'proven')))
+  t.equal((await agent.execute('true')).exitCode, 0)
+  await agent.close()
+  const records = daemon.audit().filter(({ method, type }) => type === 'challenge' || method === 'Execute')
+  t.match(records, [
+    { type: 'decision', response: 'R2', rule: 'own.prove-touch' },
+    { type: 'challenge', what: 'passed', agent: 'agent' },
+    { type: 'decision', response: 'R1', enhanced: {} },
+    { type: 'decision', response: 'R1' },
+  ])
+  const cli = await daemon.cli(['exec', '--', 'touch', 'by-hand'])
+  t.equal(cli.code, 0, cli.stderr)
+  t.ok(existsSync(join(daemon.workspace, 'by-hand')))
+})
 
-    await expired(daemon)
-    t.match(await device.ping(), { daemon_version: /./ }, 'what has one answer waits for it too')
-    t.equal(challenges(daemon).length, 3)
-    await device.close()
-  },
-)
-
-t.test('many requests at once on an expired session are all served', async (t) => {
-  const daemon = await startNew(t, { session: SHORT })
-  const device = await open(daemon)
-  await expired(daemon)
-  const results = await Promise.all(
-    Array.from({ length: 6 }, (_, index) => device.execute('sh', ['-c', `exit ${index}`])),
+t.test('by hand: nothing is done before the answer, everything after it', async (t) => {
+  const daemon = await start(t)
+  const wire = await known(daemon)
+  const { id, answer } = await challenged(wire, 'new')
+  await sleep(100)
+  t.notOk(existsSync(join(daemon.workspace, 'new')))
+  respond(wire, 5, id, answer.plaintext, answer.hmac)
+  await until('the end of the command', () =>
+    framesIn(wire.received()).some(({ stream, kind }) => stream === 3 && kind === 'END'),
   )
-  t.strictSame(
-    results.map(({ exitCode }) => exitCode),
-    [0, 1, 2, 3, 4, 5],
-  )
-  await device.close()
+  t.ok(existsSync(join(daemon.workspace, 'new')))
+  wire.socket.destroy()
 })
 
 t.test(
-  'whoever comes from an address that has failed proves it once more before connect() resolves',
+  'a wrong, foreign, repeated or late answer is noise; nothing was done, and the agent is stopped',
   async (t) => {
-    const daemon = await startNew(t, {
-      acl: { penalties: { exempt: [], min_seconds: 600 } },
-      defense: { tarpit: { total_bytes: 1_024, chunk_bytes: 1_024, delay_ms: 1 } },
-    })
-    await t.rejects(open(daemon, new Uint8Array(32).fill(9)), { code: 'CONNECT_FAILED' })
-    const device = await open(daemon)
-    t.match(challenges(daemon), [{ rule: 'authenticate.suspect', agent: 'agent' }])
-    t.match(
-      daemon.audit().filter(({ type }) => type === 'challenge'),
-      [{ what: 'passed' }],
+    type Attack = (wire: Wire<import('node:tls').TLSSocket>) => Promise<void>
+    const attacks: Record<string, Attack> = {
+      async 'another plaintext'(wire) {
+        const { id, answer } = await challenged(wire, 'new')
+        respond(wire, 5, id, new Uint8Array(64), answer.hmac)
+      },
+      async 'another key'(wire) {
+        const { id, answer } = await challenged(wire, 'new')
+        respond(wire, 5, id, answer.plaintext, new Uint8Array(32))
+      },
+      async 'one that nobody asked for'(wire) {
+        respond(wire, 5, new Uint8Array(16), new Uint8Array(64), new Uint8Array(32))
+      },
+      async 'no answer in time'(wire) {
+        await challenged(wire, 'new')
+      },
+    }
+    await Promise.all(
+      Object.entries(attacks).map(async ([name, attack]) => {
+        const daemon = await start(t, { challenge: { ttl_seconds: 1 } })
+        const wire = await known(daemon)
+        const before = framesIn(wire.received()).length
+        await attack(wire)
+        t.equal(await wire.closed, 'fin', name)
+        const noise = framesIn(wire.received())
+          .slice(before)
+          .filter(({ stream }) => stream === 1)
+        t.equal(noise.length, 2)
+        t.notOk(existsSync(join(daemon.workspace, 'new')))
+        t.ok(daemon.audit().some(({ response, severity }) => response === 'R5' && severity === 'critical'))
+        if (name === 'no answer in time') return
+        const { levels } = JSON.parse((await daemon.cli(['level', 'show', '--json'])).stdout.toString())
+        t.match(levels, [{ scope: 'agent', name: 'agent', level: 'CONTAIN' }])
+      }),
     )
-    t.equal((await device.execute('true')).exitCode, 0)
-    await device.close()
-    t.equal((await daemon.cli(['exec', '--', 'true'])).code, 0, 'and so does the command line')
   },
 )
 
-t.test('a wrong answer ends the connection without a word, and the agent is contained', async (t) => {
-  const daemon = await startNew(t, {
-    session: SHORT,
-    defense: {
-      tarpit: { total_bytes: 1_024, chunk_bytes: 1_024, delay_ms: 1 },
-      vi_swap: { hold_seconds: 1 },
-    },
-  })
+t.test('an answer holds for one command: the second one is challenged again', async (t) => {
+  const daemon = await start(t)
   const wire = await known(daemon)
-  await expired(daemon)
-  wire.socket.write(encodeFrame(3, 'OPEN', executeRequest.encode({ command: 'touch', args: ['ran'] }), 1))
-  const on = (stream: number) => framesIn(wire.received()).filter((frame) => frame.stream === stream)
-  await until('a challenge', () => on(3).length > 0)
-  const waiting = on(3)[0]?.payload as ReadonlyMap<number, unknown> | undefined
-  const sent = waiting?.get(14) as ReadonlyMap<number, unknown> | undefined
-  const challenge_id = new Uint8Array(sent?.get(1) as Uint8Array)
-  const answer = challengeAnswer.encode({
-    decrypted_plaintext: new Uint8Array(64),
-    client_ekm_hmac: new Uint8Array(32),
-    challenge_id,
+  const { id, answer } = await challenged(wire, 'new')
+  respond(wire, 5, id, answer.plaintext, answer.hmac)
+  await until('the end', () =>
+    framesIn(wire.received()).some(({ stream, kind }) => stream === 3 && kind === 'END'),
+  )
+  respond(wire, 7, id, answer.plaintext, answer.hmac)
+  t.equal(await wire.closed, 'fin', 'a repeated answer is noise')
+  t.match(
+    daemon.audit().find(({ rule }) => rule === 'challenge.replay'),
+    { response: 'R5', code: 'CHALLENGE_REPLAY' },
+  )
+})
+
+t.test('an expired session is renewed by an answer, and its command runs', async (t) => {
+  const daemon = await startNew(t, { session: { max_duration_seconds: 1 } })
+  const agent = await client(daemon)
+  await until('its end', () => daemon.audit().some(({ to }) => to === 'EXPIRED'), 5_000)
+  const heard: string[] = []
+  const { exitCode } = await agent.execute('true', [], { onWaiting: ({ kind }) => void heard.push(kind) })
+  t.equal(exitCode, 0)
+  t.same(heard, ['challenge'])
+  await agent.close()
+})
+
+t.test('whose address has failed lately is let in and still has to prove itself', async (t) => {
+  const daemon = await startNew(t, {
+    acl: { penalties: { exempt: [] } },
+    defense: { tarpit: TARPIT },
   })
-  wire.socket.write(encodeFrame(5, 'OPEN', answer, 9))
-  await wire.closed
-  t.ok(
-    on(5).every(({ kind }) => kind === 'MSG'),
-    'noise at most',
-  )
-  t.ok(daemon.audit().some(({ rule }) => rule === 'challenge.wrong'))
-  t.equal(
-    daemon.audit().some(({ type }) => type === 'execution_ended'),
-    false,
-    'nothing ran',
-  )
-  t.match((await daemon.cli(['level', 'show'])).stdout.toString(), /^agent +agent +CONTAIN /m)
+  const failing = await tls(daemon.port)
+  failing.socket.write(authenticateFrame(failing.socket, 'nobody', daemon.seed()))
+  await failing.closed
+  const agent = await client(daemon)
+  t.equal((await agent.execute('true')).exitCode, 0)
+  await agent.close()
+  t.ok(daemon.audit().some(({ type, what }) => type === 'challenge' && what === 'passed'))
+  t.ok(daemon.audit().some(({ response, rule }) => response === 'R2' && rule === 'authenticate.suspect'))
+  // Whoever does not answer can do nothing at all.
+  const silent = await known(daemon)
+  const welcome = framesIn(silent.received())[0]?.payload as Fields
+  t.ok(welcome.get(15), 'the challenge came with the session')
+  silent.socket.write(encodeFrame(3, 'OPEN', executeRequest.encode({ command: 'touch', args: ['new'] }), 1))
+  await sleep(300)
+  t.notOk(existsSync(join(daemon.workspace, 'new')))
+  t.notOk(framesIn(silent.received()).some(({ stream, kind }) => stream === 3 && kind === 'END'))
+  silent.socket.destroy()
 })

@@ -228,10 +228,11 @@ t.test('sass-edge reload says what came of it; a removed agent is gone at once',
   const status = async () => JSON.parse((await daemon.cli(['jobs', '--json', '--all'])).stdout.toString())
   await until('the end of its command', async () => !JSON.stringify(await status()).includes('"running"'))
   await t.rejects(client(daemon), 'and it is not let in again')
-  changeConfig(daemon.directory, { agents: config.agents, log: { level: 'loud' } })
+  changeConfig(daemon.directory, { agents: config.agents, policy: { rules_file: 'none.json' } })
   const failed = await daemon.cli(['reload'])
   t.equal(failed.code, 125)
-  t.match(failed.stderr, /Nothing was changed, the old configuration holds\. .*log\.level must be/)
+  t.match(failed.stderr, /Nothing was changed, the old configuration holds\. .*none\.json cannot be read/)
+  await t.rejects(client(daemon), 'not even the part of it that is good')
 })
 
 t.test('acl.allow is taken over for new connections', async (t) => {

@@ -96,3 +96,50 @@ t.test('a directory is given with its links resolved, and as it is where there i
   t.equal(finder.realDirectory(join(root, 'one/loop')), join(root, 'one/loop'))
   t.end()
 })
+
+t.test('a path comes out where it really lies, as far as it exists', (t) => {
+  const root = tree(t)
+  const real = (path: string) => finder.realPath(join(root, path))
+  t.equal(real('work/link/tool'), join(root, 'two/tool'))
+  t.equal(real('work/link/new/deep'), join(root, 'two/new/deep'), 'of what does not exist, its directory')
+  t.equal(real('one/tool/x'), join(root, 'one/tool/x'), 'a file is no directory')
+  t.equal(finder.realPath('/'), '/')
+  t.equal(finder.realPath('/none-here'), '/none-here')
+  t.equal(finder.realPath('/a\0b'), '/a\0b')
+  t.equal(finder.realPath('relative'), 'relative')
+  t.end()
+})
+
+t.test('a link to what does not exist yet is followed: whoever writes there makes it', (t) => {
+  const root = tree(t)
+  const real = (path: string) => finder.realPath(join(root, path))
+  t.equal(real('one/dangling'), join(root, 'one/nowhere'))
+  symlinkSync('../work/link/made', join(root, 'one/far'))
+  t.equal(real('one/far'), join(root, 'two/made'), 'through another link')
+  t.equal(real('one/far/below'), join(root, 'two/made/below'))
+  symlinkSync('/none-here/x', join(root, 'one/out'))
+  t.equal(real('one/out'), '/none-here/x')
+  symlinkSync('one/out', join(root, 'first'))
+  t.equal(real('first'), '/none-here/x', 'a link to a link')
+  t.equal(real('one/loop'), join(root, 'one/loop'), 'one that leads to itself leads nowhere')
+  for (let count = 0; count < 100; count++) symlinkSync(`chain${count + 1}`, join(root, `chain${count}`))
+  t.match(real('chain0'), /\/chain\d+$/, 'and no chain without an end is followed')
+  t.end()
+})
+
+t.test('a directory is resolved, and stays as given where there is none', (t) => {
+  const root = tree(t)
+  t.equal(finder.realDirectory(join(root, 'work/link')), join(root, 'two'))
+  t.equal(finder.realDirectory(join(root, 'none')), join(root, 'none'))
+  t.end()
+})
+
+t.test('the digest of a file is asked of the file as it is', (t) => {
+  const root = tree(t)
+  t.equal(finder.pin(join(root, 'none')), undefined)
+  t.equal(
+    finder.pin(join(root, 'one/tool'))?.sha256,
+    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  )
+  t.end()
+})

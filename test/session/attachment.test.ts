@@ -439,3 +439,20 @@ t.test('stdin to a process that has gone is swallowed', (t) => {
   t.equal(client.connection.credit(stream), 4_096, 'and the client may go on')
   t.end()
 })
+
+t.test('what is delivered counts for the session, however it goes out', (t) => {
+  for (const [unary, size] of [
+    [true, 1_000],
+    [true, 200_000],
+    [false, 1_000],
+  ] as const) {
+    const { child, rooms, client, stream } = run({}, { unary, auth: { window: 1_048_576 } })
+    child.events.output(0, new Uint8Array(size))
+    child.events.output(1, new Uint8Array(7))
+    child.events.exited({ kind: 'exited', code: 0 })
+    t.match(client.on(stream).at(-1), { kind: 'ended' })
+    const [session] = rooms.sessions.all()
+    t.equal(session?.deliveredBytes, size + 7, `${size} bytes, ${unary ? 'unary' : 'streamed'}`)
+  }
+  t.end()
+})

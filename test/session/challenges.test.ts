@@ -12,6 +12,7 @@ import {
 } from '../../src/session/challenges.ts'
 import { answerChallenge } from '../../src/wire/challenge.ts'
 import {
+  callerNamed,
   challengeOn,
   enter,
   exporterOf,
@@ -129,6 +130,35 @@ t.test('what is forgotten and what ends with the connection is never heard of ag
   t.strictSame(settled, [])
   t.end()
 })
+
+t.test(
+  'an answer that was on its way when its request went is no replay: it passes once and moves nothing',
+  (t) => {
+    const { issue, solve, answer, challenges, settled, clock } = stage()
+    const forget = () => {
+      const issued = issue()
+      const right = solve(issued)
+      if (right === undefined) throw new Error('cannot be opened')
+      challenges.forget(issued.challenge_id)
+      return (hmac = right.hmac) => {
+        const { outcome, settle } = answer(issued, right.plaintext, hmac)
+        settle()
+        return outcome
+      }
+    }
+    const [first, wrong, late, ended] = [forget(), forget(), forget(), forget()]
+    t.strictSame([first(), first()], ['passed', 'unknown'])
+    t.equal(wrong(new Uint8Array(32)), 'failed', 'it must be right all the same')
+    clock.pass(TTL_MS)
+    t.equal(late(), 'unknown')
+    const last = forget()
+    t.equal(last(), 'passed')
+    challenges.end()
+    t.equal(ended(), 'unknown')
+    t.strictSame([settled, clock.timers], [[], 0])
+    t.end()
+  },
+)
 
 t.test('no nonce, id, plaintext or ciphertext comes twice', (t) => {
   const { issue, solve } = stage()
@@ -285,10 +315,14 @@ t.test('an answer on another connection of the same caller is no answer', (t) =>
 })
 
 t.test('a request that is abandoned takes its challenge with it', (t) => {
-  const { client, clock } = expired()
+  const { client, clock, rooms, spawner } = expired()
   const stream = run(client, 'ls')
   client.connection.reset(stream)
   t.equal(clock.timers, 0)
+  const answer = meet(client, challengeOn(client, stream))
+  t.match(client.on(answer), [{ kind: 'ended' }], 'who was about to answer is no stranger')
+  t.strictSame([spawner.children.length, rooms.levels.list()], [0, []])
+  client.connection.reset(run(client, 'ls'))
   clock.pass(TTL_MS)
   t.strictSame(client.transport.deeds, [], 'nothing is late')
   t.end()
@@ -343,19 +377,14 @@ t.test(
       run(client, 'ls')
       t.equal(staged.spawner.children.length, 1)
       t.equal(
-        staged.rooms.sessions.find(encodeHex(client.sessionId), callerOf(staged), '192.0.2.1')?.state,
+        staged.rooms.sessions.find(encodeHex(client.sessionId), callerNamed(staged, 'bot'), '192.0.2.1')
+          ?.state,
         'EXECUTING',
       )
     }
     t.end()
   },
 )
-
-function callerOf({ rooms }: ReturnType<typeof stageRooms>) {
-  const found = rooms.identities.find('bot')
-  if (found === undefined) throw new Error('not listed')
-  return found
-}
 
 t.test('a session that never met its challenge is gone when its connection is', (t) => {
   const staged = stageRooms()

@@ -4,14 +4,14 @@
  */
 import t from 'tap'
 import { executeRequest, fileDownloadRequest } from '../../src/wire/messages.ts'
-import { type Client, connect, type Stage, type StageOptions, stageRooms, type StagedChild } from './stage.ts'
+import { type Client, connect, type Stage, type StagedChild, type StageOptions, stageRooms } from './stage.ts'
 
 const LOCAL = { remoteAddress: '127.0.0.1' } as const
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 type Strange = Stage & { readonly client: Client; ask(command: string, ...args: string[]): number }
 
-function stage(options: StageOptions = {}, address = LOCAL.remoteAddress): Strange {
+function stage(options: StageOptions = {}, address: string = LOCAL.remoteAddress): Strange {
   const staged = stageRooms({ penalties: { enabled: false }, ...options })
   const client = connect(staged, { remoteAddress: address })
   return {
@@ -30,7 +30,8 @@ async function begin({ clock, confined }: Strange): Promise<StagedChild> {
   return child
 }
 
-const noise = ({ client }: Strange) => client.transport.deeds[0] === 'pause' && client.transport.writes.length === 1
+const noise = ({ client }: Strange) =>
+  client.transport.deeds[0] === 'pause' && client.transport.writes.length === 1
 const text = (client: Client, stream: number, source = 0) =>
   client
     .on(stream)
@@ -38,29 +39,38 @@ const text = (client: Client, stream: number, source = 0) =>
     .map(({ value }) => value?.['data'])
     .join('')
 
-t.test('a harmless read really runs, confined, and what it prints keeps its shape and loses its meaning', async (t) => {
-  const staged = stage()
-  const { client, confined, spawner, rooms } = staged
-  const stream = staged.ask('cat', '/etc/hostname')
-  staged.clock.pass(199)
-  await turn()
-  t.strictSame([confined.children.length, client.on(stream).length], [0, 0], 'never at once')
-  const child = await begin(staged)
-  t.match(child.plan, { file: '/bin/cat', argv: ['cat', '/etc/hostname'], environment: [], cwd: '/', stdin: 'none' })
-  t.equal(spawner.children.length, 0, 'not where commands of callers run')
-  child.events.spawned(1)
-  child.events.output(0, Buffer.from('Edge-07 is 42\n'))
-  child.events.output(1, Buffer.from('warn\n'))
-  child.events.exited({ kind: 'exited', code: 3 })
-  t.match(text(client, stream), /^[A-Z][a-z]{3}-\d\d [a-z]{2} \d\d\n$/)
-  t.not(text(client, stream), 'Edge-07 is 42\n')
-  t.match(text(client, stream, 1), /^[a-z]{4}\n$/)
-  t.match(client.on(stream)[0]?.value, { source: 2, execution_id: String })
-  t.match(client.on(stream).at(-1), { kind: 'ended', value: { exit_code: 3 } })
-  t.strictSame([rooms.deceptions.free, staged.clock.timers], [2, 0])
-  t.strictSame(client.transport.deeds, [])
-  t.end()
-})
+t.test(
+  'a harmless read really runs, confined, and what it prints keeps its shape and loses its meaning',
+  async (t) => {
+    const staged = stage()
+    const { client, confined, spawner, rooms } = staged
+    const stream = staged.ask('cat', '/etc/hostname')
+    staged.clock.pass(199)
+    await turn()
+    t.strictSame([confined.children.length, client.on(stream).length], [0, 0], 'never at once')
+    const child = await begin(staged)
+    t.match(child.plan, {
+      file: '/bin/cat',
+      argv: ['cat', '/etc/hostname'],
+      environment: [],
+      cwd: '/',
+      stdin: 'none',
+    })
+    t.equal(spawner.children.length, 0, 'not where commands of callers run')
+    child.events.spawned(1)
+    child.events.output(0, Buffer.from('Edge-07 is 42\n'))
+    child.events.output(1, Buffer.from('warn\n'))
+    child.events.exited({ kind: 'exited', code: 3 })
+    t.match(text(client, stream), /^[A-Z][a-z]{3}-\d\d [a-z]{2} \d\d\n$/)
+    t.not(text(client, stream), 'Edge-07 is 42\n')
+    t.match(text(client, stream, 1), /^[a-z]{4}\n$/)
+    t.match(client.on(stream)[0]?.value, { source: 2, execution_id: String })
+    t.match(client.on(stream).at(-1), { kind: 'ended', value: { exit_code: 3 } })
+    t.strictSame([rooms.deceptions.free, staged.clock.timers], [2, 0])
+    t.strictSame(client.transport.deeds, [])
+    t.end()
+  },
+)
 
 t.test('it is answered on every method that reads', async (t) => {
   for (const method of ['Execute', 'ExecuteStream', 'FileDownload'] as const) {
@@ -121,22 +131,28 @@ t.test('what only writes, or is not plain, gets noise; so does every other metho
   t.end()
 })
 
-t.test('a stranger from anywhere else gets noise, whatever it asks, and so does everybody where it is off', (t) => {
-  for (const staged of [stage({}, '192.0.2.7'), stage({}, '2001:db8::1'), stage({ deceives: false })]) {
-    staged.ask('cat', '/etc/hostname')
-    t.ok(noise(staged))
-    t.equal(staged.confined.children.length, 0)
-  }
-  const mapped = stage({}, '::ffff:127.0.0.1')
-  mapped.ask('cat', '/etc/hostname')
-  t.notOk(noise(mapped), 'loopback in another form is loopback')
-  t.end()
-})
+t.test(
+  'a stranger from anywhere else gets noise, whatever it asks, and so does everybody where it is off',
+  (t) => {
+    for (const staged of [stage({}, '192.0.2.7'), stage({}, '2001:db8::1'), stage({ deceives: false })]) {
+      staged.ask('cat', '/etc/hostname')
+      t.ok(noise(staged))
+      t.equal(staged.confined.children.length, 0)
+    }
+    const mapped = stage({}, '::ffff:127.0.0.1')
+    mapped.ask('cat', '/etc/hostname')
+    t.notOk(noise(mapped), 'loopback in another form is loopback')
+    t.end()
+  },
+)
 
 t.test('two at a time; the third gets noise, and a place is free again after', async (t) => {
   const staged = stage()
-  const [first, second, third] = [staged, ...[1, 2].map(() => connect(staged, LOCAL))].map((one) => ('client' in one ? one.client : one))
-  const ask = (client: Client | undefined) => client?.open('ExecuteStream', executeRequest.encode({ command: 'id' }))
+  const [first, second, third] = [staged, ...[1, 2].map(() => connect(staged, LOCAL))].map((one) =>
+    'client' in one ? one.client : one,
+  )
+  const ask = (client: Client | undefined) =>
+    client?.open('ExecuteStream', executeRequest.encode({ command: 'id' }))
   ask(first)
   ask(second)
   t.equal(staged.rooms.deceptions.free, 0)
@@ -148,7 +164,9 @@ t.test('two at a time; the third gets noise, and a place is free again after', a
     { code: 'SPOOFED_RESPONSE', rule: 'localhost.deception', agent: null },
     { code: 'SPOOFED_RESPONSE' },
   ])
-  t.match(staged.logged.findLast(({ event }) => event === 'refused')?.fields, { rule: 'localhost.unauthorized' })
+  t.match(staged.logged.findLast(({ event }) => event === 'refused')?.fields, {
+    rule: 'localhost.unauthorized',
+  })
   t.end()
 })
 
@@ -200,7 +218,8 @@ t.test('no more than its bytes leave, cut where they are used up', async (t) => 
   const wide = stage({ deceptions: { bytes: 1_000_000 } })
   const large = wide.ask('cat', '/etc/services')
   const loud = await begin(wide)
-  for (let index = 0; index < 10; index++) loud.events.output(index % 2 === 0 ? 0 : 1, new Uint8Array(20_000).fill(97))
+  for (let index = 0; index < 10; index++)
+    loud.events.output(index % 2 === 0 ? 0 : 1, new Uint8Array(20_000).fill(97))
   const sent = text(wide.client, large).length + text(wide.client, large, 1).length
   t.ok(sent > 60_000 && sent <= 65_536, `${sent} bytes: one window`)
   t.end()

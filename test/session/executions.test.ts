@@ -470,3 +470,56 @@ t.test('however starts, ends and leavings come, places and counts add up', (t) =
   t.pass('for every one of them')
   t.end()
 })
+
+t.test('what fits is killed with everything that descends from it, and only what still runs', (t) => {
+  const { executions, start } = stage(3)
+  const [one, two, ended] = [start('a'), start('b', { sessionId: 'other' }), start('c')]
+  ended.child.events.exited({ kind: 'exited', code: 0 })
+  executions.endWhere(({ sessionId }) => sessionId === 's')
+  t.strictSame([one.child.deeds, two.child.deeds, ended.child.deeds], [['killTree'], [], []])
+  executions.endWhere(() => false)
+  t.strictSame(two.child.deeds, [])
+  t.equal(executions.running, 2, 'its end is told by the process, as always')
+  t.end()
+})
+
+t.test('whoever waits for a place hears of it when a command has ended, and when its output is read', (t) => {
+  const clock = stageClock()
+  const spawner = stageSpawner()
+  const heard: string[] = []
+  const executions = createExecutions({
+    spawner,
+    clock,
+    rings: [{ stdout: createRing(new Uint8Array(16)), stderr: createRing(new Uint8Array(16)) }],
+    ended: () => heard.push(`ended, ${executions.free} free`),
+    freed: () => heard.push(`freed, ${executions.free} free`),
+  })
+  const watching = watcher()
+  const action: Action = executing(['ls'])
+  const begin = (id: string) =>
+    executions.start(
+      {
+        id,
+        idBytes: new Uint8Array(16),
+        owner: 'bot',
+        sessionId: 's',
+        keepsHead: false,
+        acceptBytes: Number.POSITIVE_INFINITY,
+        timeoutMs: undefined,
+        plan: PLAN,
+        warrant: Warrant.mint('s', 1, action),
+        action,
+      },
+      watching,
+    )
+  const execution = begin('a')
+  t.strictSame(heard, [])
+  spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })
+  t.strictSame(heard, ['ended, 0 free', 'freed, 0 free'], 'somebody still reads it')
+  executions.leave(execution, watching)
+  t.strictSame(heard.slice(2), ['freed, 1 free'])
+  begin('b')
+  spawner.children[1]?.events.failed(2)
+  t.strictSame(heard.slice(3), ['ended, 1 free', 'freed, 1 free'], 'what did not start frees its place too')
+  t.end()
+})

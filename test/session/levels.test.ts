@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
+import { encodeHex } from '../../src/base/hex.ts'
 import { LEVELS, stricter } from '../../src/defense/level.ts'
 import type { Incident } from '../../src/defense/verdict.ts'
 import {
@@ -13,6 +14,7 @@ import {
   VIOLATIONS_TO_CONTAIN,
 } from '../../src/limits.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
+import { enter, type Heard, run, stageRooms } from './stage.ts'
 
 function stage(kept: KeptLevels = { entries: [] }, isAutomatic = true) {
   const steps: LevelStep[] = []
@@ -294,5 +296,103 @@ t.test('names that objects have of their own are names like any other', (t) => {
     t.equal(levels.of(name, name, []), 'NORMAL', name)
   happens('critical', '__proto__')
   t.strictSame([levels.of('__proto__', '', []), levels.of('bot', '', [])], ['CONTAIN', 'NORMAL'])
+  t.end()
+})
+
+const finished = (list: readonly Heard[]) => list.some(({ kind }) => kind === 'ended')
+
+t.test('under RESTRICT a session may look and nothing else', (t) => {
+  const { rooms, spawner, ...staged } = stageRooms()
+  const client = enter({ rooms, spawner, ...staged })
+  rooms.levels.set('session', encodeHex(client.sessionId), 'RESTRICT', 'a look', 'boss')
+  run(client, 'ls')
+  run(client, 'touch', { args: ['x'] })
+  t.strictSame(
+    spawner.children.map(({ plan }) => plan.argv[0]),
+    ['ls'],
+  )
+  t.match(staged.audit.events.at(-1), { response: 'R4', rule: 'level.restrict' })
+  t.ok(finished(client.on(client.open('Ping', new Map()))))
+  const sister = enter({ rooms, spawner, ...staged })
+  run(sister, 'touch', { args: ['x'] })
+  t.equal(spawner.children.length, 1, 'the caller’s two places are taken')
+  t.match(staged.audit.events.at(-1), { response: 'R3' }, 'its other session is not restricted')
+  t.end()
+})
+
+t.test('at a CHECKPOINT every command waits for a human, what only asks does not', (t) => {
+  const staged = stageRooms()
+  const { rooms, spawner } = staged
+  const client = enter(staged)
+  rooms.levels.set('session', encodeHex(client.sessionId), 'CHECKPOINT', 'an incident', 'boss')
+  const stream = run(client, 'ls')
+  t.match(client.on(stream), [{ value: { is_queued: true, data: 'awaiting operator' } }])
+  t.ok(finished(client.on(client.open('Ping', new Map()))))
+  const [pending] = rooms.confirmations.list()
+  if (pending === undefined) throw new Error('nothing is asked')
+  t.equal(pending.rule, 'level.checkpoint')
+  rooms.confirmations.answer(pending.id, encodeHex(pending.digest), true, 'boss')
+  t.equal(spawner.children.length, 1)
+  run(client, 'ls')
+  t.equal(spawner.children.length, 1, 'the next one waits again')
+  t.end()
+})
+
+t.test(
+  'a contained agent sees screens and silence, its commands are ended, and so it is for its delegates',
+  (t) => {
+    const staged = stageRooms({ agents: { helper: { seed: 5, delegated_by: 'bot' } } })
+    const { rooms, spawner } = staged
+    const [bot, helper, other] = [
+      enter(staged),
+      enter(staged, { name: 'helper', seed: 5 }),
+      enter(staged, { name: 'other', seed: 2 }),
+    ]
+    run(bot, 'sleep')
+    run(other, 'sleep')
+    for (let count = 0; count < 3; count++) bot.connection.reset(run(bot, 'rm'))
+    t.equal(rooms.levels.of('bot', '', []), 'CONTAIN')
+    t.strictSame(
+      spawner.children.map(({ deeds }) => deeds),
+      [['killTree'], []],
+    )
+    for (const client of [bot, helper]) {
+      run(client, 'ls')
+      t.match(staged.audit.events.at(-1), { response: 'R4', rule: 'level.contain' })
+      t.strictSame(client.on(client.open('Ping', new Map())), [])
+    }
+    t.equal(spawner.children.length, 2)
+    t.equal(rooms.levels.of('helper', '', []), 'NORMAL', 'being held is no incident of its own')
+    run(other, 'ls')
+    t.equal(spawner.children.length, 3, 'nobody else is touched')
+    t.end()
+  },
+)
+
+t.test('a daemon that has halted resets everybody, and ends what ran', (t) => {
+  const staged = stageRooms()
+  const client = enter(staged)
+  run(client, 'sleep')
+  staged.rooms.levels.set('daemon', '', 'HALT', 'stop', 'boss')
+  t.strictSame(staged.spawner.children[0]?.deeds, ['killTree'])
+  client.open('Ping', new Map())
+  t.strictSame(client.transport.deeds, ['reset'])
+  t.equal(
+    staged.peers.admit('tls', '192.0.2.1', () => {}),
+    undefined,
+  )
+  t.ok(
+    staged.peers.admit('admin', 'local', () => {}),
+    'an operator on the device is let in',
+  )
+  t.end()
+})
+
+t.test('the level of a session is gone with it', (t) => {
+  const staged = stageRooms()
+  const client = enter(staged)
+  staged.rooms.levels.set('session', encodeHex(client.sessionId), 'RESTRICT', 'a look', 'boss')
+  client.events.ended()
+  t.strictSame(staged.rooms.levels.list(), [])
   t.end()
 })

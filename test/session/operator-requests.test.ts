@@ -153,15 +153,18 @@ t.test('levels are set and shown, with who set them, the strictest first', (t) =
     { scope: 'agent', name: 'bot', to: 'CONTAIN', by: 'boss' },
     { scope: 'daemon', to: 'CHECKPOINT', by: 'boss' },
   ])
-  const shown = ask(boss, 'ShowLevels')
-  t.strictSame(
-    (shown?.value?.['entries'] as readonly { level: string }[]).map(({ level }) => level),
-    ['CONTAIN', 'CHECKPOINT', 'RESTRICT'],
-  )
+  t.match(ask(boss, 'ShowLevels')?.value?.['entries'], [
+    { level: 'CONTAIN' },
+    { level: 'CHECKPOINT' },
+    { level: 'RESTRICT' },
+  ])
   t.match(setLevel(boss, { scope: 'agent', name: 'bot', level: 'NORMAL' }), { value: { success: true } })
   t.match(setLevel(boss, { scope: 'daemon', level: 'NORMAL' }), { value: { success: true } })
   t.equal(rooms.levels.of('bot', '', []), 'NORMAL')
-  t.match(staged.audit.events.filter(({ action }) => action === 'set_level'), { length: 5 })
+  t.match(
+    staged.audit.events.filter(({ action }) => action === 'set_level'),
+    { length: 5 },
+  )
   t.end()
 })
 
@@ -289,7 +292,11 @@ t.test('a decision is explained by its number, in words that fit whatever was as
 t.test('a reload says what holds now and what needs a restart, or what is wrong', async (t) => {
   for (const [result, success, says] of [
     [{ ok: true, policyVersion: 'q7', needsRestart: [] }, true, /^The policy is q7 now\.$/],
-    [{ ok: true, policyVersion: 'q7', needsRestart: ['listen', 'tls'] }, true, /restart takes over listen, tls/],
+    [
+      { ok: true, policyVersion: 'q7', needsRestart: ['listen', 'tls'] },
+      true,
+      /restart takes over listen, tls/,
+    ],
     [{ ok: false, problem: 'acl.allow is empty.' }, false, /acl.allow is empty/],
   ] as const) {
     const staged = stage({ reload: async () => result })
@@ -318,7 +325,10 @@ t.test('whoever is an operator no longer after a reload has nothing of an operat
   const before = rooms.identities
   rooms.identities = { find: (name) => (name === 'boss' ? { ...demoted, role: 'agent' } : before.find(name)) }
   t.equal(ask(boss, 'ShowLevels'), undefined)
-  t.match(ask(boss, 'Cancel', m.executionReference.encode({ execution_id: id })), { kind: 'status', code: 13 })
+  t.match(ask(boss, 'Cancel', m.executionReference.encode({ execution_id: id })), {
+    kind: 'status',
+    code: 13,
+  })
   t.match(ask(boss, 'ListExecutions')?.value, { total: 0 })
   const shown = run(boss, 'rm')
   t.notMatch(JSON.stringify(boss.on(shown)), /denied/, 'and is told no reasons')

@@ -4,14 +4,17 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
+import { LEVELS } from '../../src/defense/level.ts'
 import { OUTPUT_BUFFERS } from '../../src/limits.ts'
-import { executeRequest } from '../../src/wire/messages.ts'
-import { enter, type Heard, stageRooms } from './stage.ts'
+import { confirmationAnswer, executeRequest, levelChange, stdinChunk } from '../../src/wire/messages.ts'
+import { type Client, challengeOn, connect, enter, type Heard, meet, run, stageRooms } from './stage.ts'
 
 const RING_BYTES = 256
 const KINDS = [
   ...['start', 'unary', 'again', 'output', 'output', 'output', 'error', 'exit', 'fail', 'spawned'],
   ...['credit', 'reset', 'close', 'return', 'take', 'slow', 'stdin', 'cancel', 'refused', 'time', 'garbage'],
+  ...['ask', 'challenged', 'meet', 'meet', 'mistaken', 'answer', 'answer', 'forbidden', 'operate', 'typed'],
+  ...['stranger', 'local', 'second'],
 ] as const
 type Step = { readonly kind: (typeof KINDS)[number]; readonly which: number; readonly size: number }
 
@@ -29,7 +32,7 @@ function gap(heard: readonly Heard[]): string | undefined {
   const next: (number | undefined)[] = [undefined, undefined]
   for (const { value } of heard) {
     const data = value?.['data']
-    if (typeof data !== 'string' || data.startsWith('\u001b')) continue
+    if (typeof data !== 'string' || data.startsWith('\u001b') || value?.['source'] === 2) continue
     const [source, offset] = [Number(value?.['source']), Number(value?.['offset'])]
     if (next[source] !== undefined && next[source] !== offset) return `${offset} after ${next[source]}`
     for (let index = 0; index < data.length; index++)
@@ -41,10 +44,23 @@ function gap(heard: readonly Heard[]): string | undefined {
 
 /** Runs the steps; returns what went wrong. */
 function play(list: readonly Step[]): string | undefined {
-  const stage = stageRooms({ ringBytes: RING_BYTES, executions: 3, capability: { max_concurrent: 3 } })
+  const stage = stageRooms({
+    ringBytes: RING_BYTES,
+    executions: 3,
+    capability: { max_concurrent: 3 },
+    queue: 6,
+    maxSessions: 100,
+    rules: [
+      { action: 'challenge', severity: 'high', argv: { program: ['halt'] } },
+      { action: 'deny', severity: 'medium', argv: { program: ['mount'] } },
+    ],
+    penalties: { enabled: false },
+  })
   const { rooms, spawner, clock } = stage
   let client = enter(stage, { window: 4_096 })
   const clients = [client]
+  const strangers: Client[] = []
+  const boss = enter(stage, { name: 'boss', seed: 3 })
   const alive = new Set<number>()
   const written: [number, number][] = []
   let seen = 0
@@ -102,12 +118,49 @@ function play(list: readonly Step[]): string | undefined {
       clock.pass(size * 1_000)
       stage.peers.tick()
       rooms.sessions.tick(clock.monotonicMs())
+      rooms.challengeRates.tick(clock.monotonicMs())
+    } else if (kind === 'ask') run(client, 'cat', { args: ['/etc/shadow'], stdin: size % 2 === 0 })
+    else if (kind === 'challenged') run(client, 'halt', { execution_id: idOf(which), stdin: size % 2 === 0 })
+    else if (kind === 'forbidden') run(client, 'mount')
+    else if (kind === 'meet' || kind === 'mistaken') {
+      const waiting = streams().filter(({ id }) => challengeOn(client, id) !== undefined)
+      const one = waiting[which % Math.max(1, waiting.length)]
+      const wrong = kind === 'mistaken' ? { plaintext: new Uint8Array(64) } : {}
+      if (one !== undefined) meet(client, challengeOn(client, one.id), wrong)
+    } else if (kind === 'answer') {
+      const asked = rooms.confirmations.list()
+      const pending = asked[which % Math.max(1, asked.length)]
+      if (pending === undefined) continue
+      const digest = size % 5 === 0 ? new Uint8Array(32) : pending.digest
+      const answer = { id: pending.idBytes, digest, approve: size % 2 === 0 }
+      boss.open('AnswerConfirmation', confirmationAnswer.encode(answer))
+    } else if (kind === 'operate') {
+      // Not HALT: it would be the end of everything that is still to happen.
+      const level = LEVELS[Math.max(0, which - 2)] ?? 'NORMAL'
+      boss.open('SetLevel', levelChange.encode({ scope: 'agent', name: 'bot', level }))
+      for (const method of ['ListConfirmations', 'ShowLevels', 'ListPenalties', 'Reload'] as const)
+        (size % 3 === 0 ? client : boss).open(method, new Map())
+    } else if (kind === 'typed' && stream?.localOpen) {
+      client.connection.message(stream.id, stdinChunk.encode({ resize: { rows: which + 1, cols: size } }))
+      if (size % 3 === 0) client.connection.end(stream.id)
+    } else if (kind === 'stranger' || kind === 'local') {
+      const stranger = connect(stage, { remoteAddress: kind === 'local' ? '127.0.0.1' : '192.0.2.9' })
+      strangers.push(stranger)
+      run(stranger, ['cat', 'df', 'rm'][which % 3] ?? 'cat', {
+        args: which % 3 === 0 ? ['/etc/hostname'] : [],
+      })
+      if (size % 2 === 0) stranger.events.closed()
+    } else if (kind === 'second') {
+      client = enter(stage, { window: 4_096 })
+      clients.push(client)
     } else if (kind === 'garbage') client.events.data(new Uint8Array([0xff, size & 0xff]))
     if (
       kind === 'close' ||
       kind === 'garbage' ||
       kind === 'return' ||
-      client.transport.deeds.includes('reset')
+      client.transport.deeds.includes('reset') ||
+      // Noise: nothing else pauses a connection here.
+      client.transport.deeds.includes('pause')
     ) {
       if (kind !== 'return') client.events.closed()
       client = enter(stage, { window: 4_096, resume: client.sessionId })
@@ -117,7 +170,14 @@ function play(list: readonly Step[]): string | undefined {
     if (rooms.executions.running !== alive.size) return `${rooms.executions.running} run, not ${alive.size}`
   }
 
-  while (alive.size > 0) end(0, false)
+  // Either the commands end first or the connections do.
+  if (list.length % 2 === 0) for (const one of [...clients, ...strangers]) one.events.closed()
+  for (;;) {
+    // What ends may let something begin that has waited for its turn.
+    for (; seen < spawner.children.length; seen++) alive.add(seen)
+    if (alive.size === 0) break
+    end(0, false)
+  }
   for (const one of clients) {
     one.transport.takesAtOnce = true
     for (const write of one.transport.writes.splice(0)) write.taken?.()
@@ -127,6 +187,12 @@ function play(list: readonly Step[]): string | undefined {
       if (problem !== undefined) return `stream ${id}: ${problem}`
     }
   }
+  for (const one of [...strangers, boss]) one.events.closed()
+  if (clock.timers !== 0) return `${clock.timers} timers run`
+  if (rooms.queue.size !== 0) return `${rooms.queue.size} requests wait for their turn`
+  if (rooms.confirmations.list().length !== 0) return 'a question waits for a human'
+  if (rooms.deceptions.free !== 2) return 'a stranger holds a place'
+  if (rooms.tarpits.held !== 0) return 'a tarpit is held'
   clock.pass(3_600_000)
   if (rooms.executions.running !== 0 || rooms.executions.free !== 3)
     return `${rooms.executions.free} places are free`
@@ -135,8 +201,9 @@ function play(list: readonly Step[]): string | undefined {
   if (stage.peers.size !== 0 || stage.peers.waiting !== 0) return 'a connection is left'
   if (rooms.executions.list(undefined).some(({ watcher }) => watcher !== undefined))
     return 'a watcher is left'
-  const [session] = rooms.sessions.all()
-  if (session !== undefined && session.running !== 0) return `the session counts ${session.running} running`
+  for (const session of rooms.sessions.all())
+    if (session.running !== 0) return `a session counts ${session.running} running`
+  if (stage.logged.some(({ level }) => level === 'error')) return JSON.stringify(stage.logged.at(-1))
   return undefined
 }
 
@@ -146,7 +213,7 @@ t.test('whatever happens in whatever order, output stays whole and everything is
       const problem = play(list)
       if (problem !== undefined) throw new Error(problem)
     }),
-    { numRuns: 60 },
+    { numRuns: 120 },
   )
   t.pass('for every one of them')
   t.end()

@@ -442,3 +442,64 @@ t.test('a session id is a version 4 UUID', (t) => {
   t.match(encodeHex(sessionId), /^[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}$/)
   t.end()
 })
+
+t.test('a session that gets noise is over, with what runs in it, and no other one is', (t) => {
+  const stage = stageRooms({ rules: [{ action: 'deny', severity: 'critical', argv: { program: ['mkfs'] } }] })
+  const client = enter(stage)
+  const sister = enter(stage)
+  client.open('ExecuteStream', execute({ command: 'ls' }))
+  sister.open('ExecuteStream', execute({ command: 'ls' }))
+  client.open('Execute', execute({ command: 'mkfs' }))
+  t.strictSame([client.transport.deeds[0], sister.transport.deeds], ['pause', []])
+  t.equal(stage.rooms.sessions.size, 1)
+  t.match(stage.spawner.children[0]?.deeds[0], 'killTree')
+  t.not(
+    Buffer.from(enter(stage, { resume: client.sessionId }).sessionId).compare(client.sessionId),
+    0,
+    'it cannot be taken back',
+  )
+  t.end()
+})
+
+t.test('an unknown method in an expired session is answered, and costs no challenge', (t) => {
+  const stage = stageRooms({ maxDurationMs: 1_000 })
+  const client = enter(stage)
+  stage.clock.pass(1_000)
+  stage.rooms.sessions.tick(stage.clock.monotonicMs())
+  const stream = client.connection.open(
+    { ...(METHODS[0] as (typeof METHODS)[number]), number: 31 },
+    new Map(),
+    false,
+  )
+  t.match(client.on(stream), [{ kind: 'status', code: CODES.SESSION_EXPIRED.number }])
+  t.equal(stage.clock.timers, 0)
+  t.end()
+})
+
+t.test('an operator is told what an agent is not: which question is one too many', (t) => {
+  for (const [who, code] of [
+    [{ name: 'boss', seed: 3 }, CODES.CAPABILITY_PATH_DENIED.number],
+    [{}, CODES.RESPONSE_THROTTLED.number],
+  ] as const) {
+    const client = enter(stageRooms({ settings: { confirmPending: 0 } }), who)
+    const stream = client.open('Execute', execute({ command: 'cat', args: ['/etc/shadow'] }))
+    t.match(client.on(stream), [{ kind: 'status', code }])
+  }
+  t.end()
+})
+
+t.test('a spawner that fails for a command that has waited leaves nothing behind', (t) => {
+  const stage = stageRooms({ capability: { max_concurrent: 1 } })
+  const client = enter(stage)
+  client.open('ExecuteStream', execute({ command: 'ls' }))
+  const stream = client.open('ExecuteStream', execute({ command: 'ls' }))
+  stage.spawner.refusal = new Error('no')
+  t.doesNotThrow(() => stage.spawner.children[0]?.events.exited({ kind: 'exited', code: 0 }))
+  t.match(client.on(stream).at(-1), { kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number })
+  t.strictSame(
+    [stage.rooms.executions.running, stage.rooms.executions.free, stage.rooms.queue.size],
+    [0, 4, 0],
+  )
+  t.match([...stage.rooms.sessions.all()], [{ state: 'ACTIVE', running: 0 }])
+  t.end()
+})

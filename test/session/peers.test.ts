@@ -4,8 +4,11 @@
  */
 import t from 'tap'
 import { LOGIN_GRACE_MS, SESSIONS_MAX, UNAUTHENTICATED_CONNECTIONS } from '../../src/limits.ts'
+import type { Random } from '../../src/ports.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { authOf, connect, enter, stageRooms, stageTransport } from './stage.ts'
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test('an address that is not listed is not admitted, and nothing is kept of it', (t) => {
   const { peers, rooms, clock, audit, logged } = stageRooms({
@@ -248,5 +251,179 @@ t.test('a whole conversation needs a transport that carries bytes, and no socket
   child?.events.output(0, Buffer.from('hi\n'))
   child?.events.exited({ kind: 'exited', code: 0 })
   t.match(client.on(stream), [{ kind: 'ended', value: { exit_code: 0, stdout: 'hi\n' } }])
+  t.end()
+})
+
+t.test('an address under a penalty is reset before its handshake, until the penalty is over', (t) => {
+  const stage = stageRooms()
+  const { peers, rooms, clock, audit, logged } = stage
+  const admit = (address: string) =>
+    peers.admit('tls', address, () => t.fail('it is the adapter that resets'))
+  rooms.penalties.add('198.51.100.7', 'violation', clock.monotonicMs())
+  t.equal(admit('198.51.100.7'), undefined)
+  t.strictSame([peers.size, peers.waiting, clock.timers, audit.events.length], [0, 0, 0, 0])
+  t.match(logged, [{ fields: { response: 'DROP', rule: 'acl.penalties', source: '198.51.100.7' } }])
+  t.ok(admit('198.51.100.8'), 'another one')
+  t.ok(peers.admit('admin', 'local', () => {}))
+  clock.pass(20_000)
+  t.ok(admit('198.51.100.7'))
+  t.end()
+})
+
+t.test(
+  'strangers earn their penalties by what they do, and being refused for one adds nothing to it',
+  (t) => {
+    const stage = stageRooms()
+    const { peers, rooms, clock } = stage
+    const left = () => rooms.penalties.list(clock.monotonicMs())[0]?.secondsLeft
+    connect(stage).open('Ping', new Map())
+    t.equal(left(), 20)
+    for (let count = 0; count < 5; count++)
+      t.equal(
+        peers.admit('tls', '192.0.2.1', () => {}),
+        undefined,
+      )
+    t.equal(left(), 20)
+    const exempt = stageRooms({ isExempt: () => true })
+    connect(exempt).open('Ping', new Map())
+    t.ok(connect(exempt), 'who is exempt has none')
+    t.end()
+  },
+)
+
+t.test('a caller that is in is not thrown out for a penalty of its address', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  stage.rooms.penalties.add('192.0.2.1', 'violation', stage.clock.monotonicMs())
+  t.match(client.on(client.open('Ping', new Map())), [{ kind: 'ended' }])
+  t.strictSame(client.transport.deeds, [])
+  t.end()
+})
+
+/** Draws these numbers of 0 to 99, one after the other, and the last one for ever. */
+function drawing(draws: readonly number[]): Random {
+  const left = [...draws]
+  return {
+    bytes(count) {
+      const bytes = new Uint8Array(count)
+      if (count === 4)
+        new DataView(bytes.buffer).setUint32(0, left.length > 1 ? (left.shift() ?? 0) : (left[0] ?? 0))
+      return bytes
+    },
+  }
+}
+
+t.test('from so many strangers on new ones are dropped by lot, more of them the more there are', (t) => {
+  const earlyDrop = { start: 2, ratePercent: 30, full: 12 }
+  const admits = (waiting: number, draw: number, address = '192.0.2.1') => {
+    const stage = stageRooms({
+      earlyDrop,
+      random: drawing([0, draw]),
+      isExempt: (one) => one === '203.0.113.1',
+    })
+    // The first ones come from where nobody is dropped by lot.
+    for (let index = 0; index < waiting; index++) stage.peers.admit('tls', '203.0.113.1', () => {})
+    const before = stage.peers.waiting
+    // From now on every draw is that one, whatever has been drawn before.
+    stage.rooms.random.bytes(4)
+    const isIn = stage.peers.admit('tls', address, () => {}) !== undefined
+    if (!isIn) t.match(stage.logged.at(-1), { fields: { rule: 'acl.early_drop' } })
+    return [before, isIn]
+  }
+  t.strictSame(
+    [admits(1, 0), admits(2, 29), admits(2, 30)],
+    [
+      [1, true],
+      [2, false],
+      [2, true],
+    ],
+  )
+  t.strictSame(
+    [admits(7, 64), admits(7, 65)],
+    [
+      [7, false],
+      [7, true],
+    ],
+    '65 percent half way',
+  )
+  t.strictSame(
+    [admits(12, 99), admits(12, 0, '203.0.113.1')],
+    [
+      [12, false],
+      [12, true],
+    ],
+    'whoever is exempt is not drawn',
+  )
+  t.end()
+})
+
+t.test('a caller has only so many sessions, those that are away make room', (t) => {
+  const stage = stageRooms({ quota: { sessionsPerCaller: 2 } })
+  const [first] = [enter(stage), enter(stage)]
+  const late = connect(stage)
+  t.match(late.on(late.open('Authenticate', authOf())), [{ kind: 'status', code: 62, text: /max_per_agent/ }])
+  t.ok(enter(stage, { name: 'other', seed: 2 }))
+  first?.events.closed()
+  t.ok(enter(stage))
+  t.end()
+})
+
+t.test(
+  'the first caller is let in once what judges commands is loaded; a stranger loads nothing',
+  async (t) => {
+    const stage = stageRooms({ isReady: false, penalties: { enabled: false } })
+    let loads = 0
+    const { prepare } = stage.rooms
+    Object.assign(stage.rooms, {
+      prepare() {
+        loads++
+        return prepare()
+      },
+    })
+    const stranger = connect(stage)
+    stranger.open('Authenticate', authOf({ name: 'nobody' }))
+    t.strictSame([stranger.transport.deeds[0], loads], ['pause', 0])
+
+    const before = connect(stage)
+    const gone = connect(stage)
+    const stream = before.open('Authenticate', authOf())
+    gone.open('Authenticate', authOf())
+    gone.events.closed()
+    const twice = before.open('Authenticate', authOf())
+    await turn()
+    t.strictSame([before.on(stream), loads], [[], 3])
+    stage.load()
+    await turn()
+    t.match(before.on(stream), [{ kind: 'ended', value: { success: true } }])
+    t.strictSame(before.on(twice), [])
+    t.equal(stage.rooms.sessions.size, 1, 'and nobody else is')
+    t.ok(enter(stage), 'from then on at once')
+    t.end()
+  },
+)
+
+t.test('a session is taken back also by the first caller since the start', async (t) => {
+  const stage = stageRooms()
+  const old = enter(stage)
+  old.events.closed()
+  stage.rooms.isReady = false
+  const client = connect(stage)
+  const stream = client.open('Authenticate', authOf({ resume: old.sessionId }))
+  // The bytes of its message are gone by then.
+  stage.load()
+  await turn()
+  t.equal(client.on(stream)[0]?.value?.['session_id'], Buffer.from(old.sessionId).toString('latin1'))
+  t.end()
+})
+
+t.test('where it cannot be loaded nobody is let in', async (t) => {
+  const stage = stageRooms({ isReady: false })
+  const client = connect(stage)
+  client.open('Authenticate', authOf())
+  stage.load(new Error('no such file'))
+  await turn()
+  t.strictSame([client.transport.deeds, client.transport.writes.length], [['reset'], 0])
+  t.match(stage.logged.at(-1), { event: 'request_failed', fields: { reason: 'no such file' } })
+  t.equal(stage.rooms.sessions.size, 0)
   t.end()
 })

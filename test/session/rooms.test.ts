@@ -4,9 +4,10 @@
  */
 import t from 'tap'
 import type { Facts } from '../../src/defense/facts.ts'
+import { TASKS_PER_SESSION } from '../../src/limits.ts'
 import { capabilityOf, decide, nextCycle } from '../../src/session/rooms.ts'
-import { executing, FACTS, NOBODY } from '../defense/staged-facts.ts'
-import { stageRooms } from './stage.ts'
+import { AGENT, executing, FACTS, NOBODY, REQUEST } from '../defense/staged-facts.ts'
+import { callerNamed, type StageOptions, stageRooms } from './stage.ts'
 
 const allowed: Facts = { ...FACTS, action: executing(['ls'], '/bin/ls') }
 const denied: Facts = { ...FACTS, action: executing(['rm'], '/bin/rm') }
@@ -68,7 +69,7 @@ t.test('what is permitted makes no line in the log; a mistake is less than a vio
   decide(rooms, denied)
   decide(rooms, {
     ...allowed,
-    request: { method: 'Execute', audience: 'anyone', problems: 'x', overExpanded: false },
+    request: { ...REQUEST, problems: 'x' },
   })
   t.match(logged, [
     {
@@ -88,3 +89,176 @@ t.test('decisions are numbered, and a set is found only under its own name', (t)
   for (const name of ['', 'toString', '__proto__', 'Default']) t.equal(capabilityOf(rooms, name), undefined)
   t.end()
 })
+
+/** A session of `bot`, live. */
+function withSession(options: StageOptions = {}) {
+  const staged = stageRooms(options)
+  const session = staged.rooms.sessions.create(
+    { idBytes: new Uint8Array(16), id: FACTS.session?.id ?? '', instance: 'bot-x', isProven: true },
+    callerNamed(staged, 'bot'),
+    FACTS.source.address,
+    0,
+  )
+  if (session === undefined) throw new Error('no session')
+  return { ...staged, session }
+}
+const running = (argv: readonly string[]): Facts => ({ ...FACTS, action: executing(argv, `/bin/${argv[0]}`) })
+
+t.test('a record names the instance, and says more where a second look is worth it', (t) => {
+  const { rooms, audit } = stageRooms({
+    rules: [{ action: 'deny', severity: 'low', argv: { program: ['who'] } }],
+  })
+  const known = { ...AGENT, instance: 'bot-20270115T080000Z-00000000' } as Facts['identity']
+  decide(rooms, { ...allowed, identity: known })
+  decide(rooms, { ...running(['who']), identity: known })
+  decide(rooms, { ...denied, identity: known })
+  const [plain, noted, refused] = audit.events
+  t.equal(plain?.['instance'], 'bot-20270115T080000Z-00000000')
+  t.notOk('enhanced' in (plain ?? {}))
+  t.match(noted, { response: 'R1', layer: '13policy', rule: 'staged.rule-0', severity: 'warning' })
+  t.match(noted?.['enhanced'], {
+    challenge: 'none',
+    approvals: 0,
+    terminal: false,
+    device: '1',
+    inode: '2',
+    links: 0,
+    incident: null,
+  })
+  t.match(refused?.['enhanced'], { incident: 'violation' })
+  t.end()
+})
+
+t.test('what a stranger is refused for costs its address, each by its reason', (t) => {
+  const stranger: Facts = { ...FACTS, identity: NOBODY, session: undefined, action: undefined }
+  for (const [which, facts, reason, isActive] of [
+    ['a request before Authenticate', stranger, 'violation', true],
+    [
+      'a proof that does not hold',
+      { ...stranger, identity: { kind: 'failed', code: 'AUTH_INVALID', why: 'w' } },
+      'auth_failed',
+      false,
+    ],
+    [
+      'silence until the grace is over',
+      { ...stranger, request: undefined, identity: { kind: 'none', dismissed: 'grace' } },
+      'grace_exceeded',
+      false,
+    ],
+    [
+      'a malformed frame',
+      { ...stranger, transport: { ...FACTS.transport, frameProblem: 'noise' } },
+      'refused',
+      false,
+    ],
+    [
+      'an answer that is wrong',
+      { ...FACTS, request: { ...REQUEST, challenge: 'failed' } },
+      'auth_failed',
+      false,
+    ],
+  ] as const) {
+    const { rooms, clock } = stageRooms()
+    decide(rooms, facts as Facts)
+    t.match(rooms.penalties.list(clock.monotonicMs()), [{ source: '192.0.2.1', reason, isActive }], which)
+  }
+  t.end()
+})
+
+t.test(
+  'what a caller is refused for by its rights costs its address nothing, nor does what the admin socket does',
+  (t) => {
+    const { rooms, clock } = stageRooms()
+    decide(rooms, denied)
+    decide(rooms, { ...FACTS, request: { ...REQUEST, problems: 'x' } })
+    decide(rooms, {
+      ...FACTS,
+      identity: { kind: 'none', dismissed: 'crowd' },
+      request: undefined,
+      session: undefined,
+    })
+    const admin = { ...FACTS.source, transport: 'admin', address: 'local' } as const
+    decide(rooms, { ...FACTS, source: admin, identity: NOBODY, session: undefined })
+    decide(rooms, { ...FACTS, source: { ...FACTS.source, isAllowed: false } })
+    t.strictSame(rooms.penalties.list(clock.monotonicMs()), [])
+    t.end()
+  },
+)
+
+t.test('what a rule denies raises the level that goes with its severity', (t) => {
+  for (const [severity, step] of [
+    ['medium', { scope: 'session', name: FACTS.session?.id, to: 'RESTRICT' }],
+    ['high', { scope: 'session', name: FACTS.session?.id, to: 'CHECKPOINT' }],
+    ['critical', { scope: 'agent', name: 'bot', to: 'CONTAIN' }],
+  ] as const) {
+    const { rooms, steps, session } = withSession({
+      rules: [{ action: 'deny', severity, argv: { program: ['who'] } }],
+    })
+    decide(rooms, running(['who']), session)
+    t.match(steps, [{ ...step, why: '13policy staged.rule-0', by: '' }])
+  }
+  const { rooms, steps, session } = withSession()
+  decide(rooms, allowed, session)
+  decide(rooms, { ...allowed, request: { ...REQUEST, problems: 'x' } }, session)
+  t.strictSame(steps, [], 'a mistake is none')
+  t.end()
+})
+
+t.test(
+  'ticks are counted by task, what a session did and was given is remembered, and a human’s yes begins anew',
+  (t) => {
+    const { rooms, session } = withSession({ quota: { ticksPerTask: 2, tokensPerSession: 100 } })
+    const working = (task: string, rule?: string): Facts => ({
+      ...allowed,
+      request: { ...REQUEST, task, approvals: rule === undefined ? [] : [{ rule, outcome: 'approved' }] },
+    })
+    const response = (facts: Facts) => {
+      const verdict = decide(rooms, facts, session)
+      return verdict.kind === 'response' ? verdict.response : verdict.kind
+    }
+    t.strictSame(
+      [response(working('a')), response(working('a')), response(working('a'))],
+      ['EXECUTE', 'EXECUTE', 'THROTTLE'],
+    )
+    t.equal(response(working('b')), 'EXECUTE', 'another task')
+    t.equal(response(working('a', 'quota.ticks_per_task')), 'EXECUTE')
+    t.strictSame(
+      [...session.ticks],
+      [
+        ['b', 1],
+        ['a', 1],
+      ],
+    )
+    t.strictSame([response(working('a')), response(working('a'))], ['EXECUTE', 'THROTTLE'])
+
+    session.deliveredBytes = 400
+    t.equal(response(working('c')), 'THROTTLE')
+    t.equal(response(working('c', 'quota.tokens_per_session')), 'EXECUTE')
+    t.equal(session.deliveredBytes, 0)
+    t.equal(response(allowed), 'EXECUTE')
+    for (let index = 0; index < TASKS_PER_SESSION * 2; index++) response(working(`t${index}`))
+    t.equal(session.ticks.size, TASKS_PER_SESSION)
+    t.end()
+  },
+)
+
+t.test(
+  'the toxic properties of what was permitted stay with the session, of what was refused they do not',
+  (t) => {
+    const { rooms, session } = withSession({ capability: { denied_commands: ['wget'] } })
+    decide(rooms, running(['wget', 'http://example.org']), session)
+    t.strictSame([...session.toxic], [])
+    decide(rooms, running(['curl', 'http://example.org']), session)
+    t.strictSame([...session.toxic].sort(), ['outward', 'untrusted'])
+    const verdict = decide(
+      rooms,
+      {
+        ...running(['cat', '/etc/shadow']),
+        request: { ...REQUEST, approvals: [{ rule: 'sensitive_files', outcome: 'approved' }] },
+      },
+      session,
+    )
+    t.match(verdict, { response: 'THROTTLE', rule: 'toxic.untrusted-secret-outward', awaits: 'operator' })
+    t.end()
+  },
+)

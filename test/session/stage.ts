@@ -46,7 +46,7 @@ import { createChallengeRates } from '../../src/session/challenges.ts'
 import { createConfirmations } from '../../src/session/confirmations.ts'
 import { createExecutions, type Execution } from '../../src/session/executions.ts'
 import { createExplanations } from '../../src/session/explanations.ts'
-import { createIdentities } from '../../src/session/identities.ts'
+import { type Caller, createIdentities } from '../../src/session/identities.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
 import { createPeers, type Peers } from '../../src/session/peers.ts'
 import { createQueue } from '../../src/session/queue.ts'
@@ -674,4 +674,10 @@ export function meet(
       challenge_id: change.id ?? challenge.challenge_id,
     }),
   )
+}
+
+export function callerNamed({ rooms }: Stage, name: string): Caller {
+  const found = rooms.identities.find(name)
+  if (found === undefined) throw new Error(`${name} is not listed`)
+  return found
 }

@@ -6,8 +6,8 @@
  * @module
  */
 import { baseName } from '../../base/lexical-path.ts'
-import { isShell, namesOf } from './names.ts'
-import { compileWord, fitsWord } from './word-pattern.ts'
+import { compileWord, fitsWord } from './rules/word-pattern.ts'
+import { isShell, namesOf } from './unwrap/names.ts'
 
 export type WidePattern = {
   readonly pattern: string

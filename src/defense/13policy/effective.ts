@@ -47,7 +47,10 @@ export type PathUse = 'read' | 'write' | 'mention'
 export type UsedPath = {
   /** Absolute and lexically normalised (`~` and `$HOME` put in); for a glob, with its wild characters. */
   readonly path: string
-  /** `mention`: it is there, and what the program does with it is not known. A `write` also covers removal. */
+  /**
+   * `mention`: it is there, and the program does nothing with it, or only looks at it. A program that is not known is
+   * taken to read what it is given. A `write` also covers removal.
+   */
   readonly use: PathUse
   /** A shell would expand it: `*`, `?` and `[` in it stand for other characters. */
   readonly isGlob: boolean

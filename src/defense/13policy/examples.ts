@@ -9,7 +9,7 @@ import type { CommandSurroundings, Effective } from './effective.ts'
 import { createMatcher } from './matcher.ts'
 import type { Rule } from './rule.ts'
 import type { RuleSet } from './rule-set.ts'
-import { parseShell } from './shell.ts'
+import { parseShell } from './shell/shell.ts'
 import { effectiveCommands } from './unwrap.ts'
 
 /** Where the examples are taken to run. */

@@ -7,6 +7,7 @@
  */
 import type { Effective } from './effective.ts'
 import type { Rule } from './rule.ts'
+import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
 import {
   type Condition,
   compileConditions,
@@ -15,9 +16,8 @@ import {
   gatherFacts,
   indexPaths,
   type PathIndexes,
-} from './rule-conditions.ts'
-import { candidates, indexRules, type RuleIndex } from './rule-index.ts'
-import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
+} from './rules/rule-conditions.ts'
+import { candidates, indexRules, type RuleIndex } from './rules/rule-index.ts'
 
 export type Match = {
   readonly rule: RuleHead

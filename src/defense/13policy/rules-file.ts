@@ -9,9 +9,9 @@
 import { parseStrictJson } from '../../base/strict-json.ts'
 import { CONFIG_PROBLEMS, RULES_FILE_BYTES } from '../../limits.ts'
 import type { CommandMatch, Rule, RuleAction, RuleSeverity } from './rule.ts'
-import { type MatchReading, readMatch, readSets, wordProblem } from './rule-fields.ts'
 import type { RuleSet, RulesProblem } from './rule-set.ts'
-import { choiceOf, type Members, type Reader, readMembers, readStrings } from './rules-reader.ts'
+import { type MatchReading, readMatch, readSets, wordProblem } from './rules/rule-fields.ts'
+import { choiceOf, type Members, type Reader, readMembers, readStrings } from './rules/rules-reader.ts'
 
 /** A match costs some 20 ns a rule of the same program; nobody reads more. */
 const RULES_MAX = 4_096

@@ -6,10 +6,11 @@
  * @module
  */
 import { resolvePath } from '../../base/lexical-path.ts'
-import { readCode } from './code-words.ts'
-import { argumentPaths } from './command-paths.ts'
+import { readCode } from './code/words.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand, UsedPath } from './effective.ts'
-import { environmentText } from './environment-commands.ts'
+import { parseShell, type ShellRedirect, type ShellScript, type ShellWord } from './shell/shell.ts'
+import { argumentPaths } from './unwrap/command-paths.ts'
+import { environmentText } from './unwrap/environment-commands.ts'
 import {
   copiedText,
   type Flow,
@@ -21,19 +22,24 @@ import {
   noteFiles,
   scriptAt,
   startFlow,
-} from './flow.ts'
-import type { Assignment, Call, Inner, Language, Stdin } from './inner.ts'
-import { innerOfInterpreter, isCommandFile, LANGUAGES, languageOf, readsCommands } from './interpreters.ts'
-import { isMultiple, isShell, namesOf } from './names.ts'
-import type { ParsedArguments } from './options.ts'
-import { connect, type Draft, isDecoder, type Segment, stdinOf } from './pipeline.ts'
-import { formOf, UNKNOWN_FORM } from './programs.ts'
-import { parseShell, type ShellRedirect, type ShellScript, type ShellWord } from './shell.ts'
-import { innerOfScript, innerOfShell, isAllArguments, positionals } from './shell-invocation.ts'
-import { knownOutput } from './stream.ts'
-import { parseCall } from './subcommands.ts'
-import { pathsOf } from './used-paths.ts'
-import { innerOfWrapper, isWrapper, readAssignment } from './wrappers.ts'
+} from './unwrap/flow.ts'
+import type { Assignment, Call, Inner, Language, Stdin } from './unwrap/inner.ts'
+import {
+  innerOfInterpreter,
+  isCommandFile,
+  LANGUAGES,
+  languageOf,
+  readsCommands,
+} from './unwrap/interpreters.ts'
+import { isMultiple, isShell, namesOf } from './unwrap/names.ts'
+import type { ParsedArguments } from './unwrap/options.ts'
+import { connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
+import { formOf, UNKNOWN_FORM } from './unwrap/programs.ts'
+import { innerOfScript, innerOfShell, isAllArguments, positionals } from './unwrap/shell-invocation.ts'
+import { knownOutput } from './unwrap/stream.ts'
+import { parseCall } from './unwrap/subcommands.ts'
+import { pathsOf } from './unwrap/used-paths.ts'
+import { innerOfWrapper, isWrapper, readAssignment } from './unwrap/wrappers.ts'
 
 /** Commands within commands; what people write has three. */
 export const DEPTH_MAX = 8

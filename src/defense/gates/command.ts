@@ -78,12 +78,12 @@ function judgeOwnPaths(
   const { paths: own, except } = policy.ownPaths
   const isExcept = (path: string) => except.some((place) => isWithin(place, path))
   const isOwn = (path: string) => own.some((place) => isWithin(place, path)) && !isExcept(path)
-  // What is removed around them is for the rules: the layer would hide what they say.
+  // What is removed around them is for the rules: this layer would hide what they say. And `ls /var/lib/*` means others.
+  const mayBecome = (place: string, used: UsedPath) =>
+    mayTouch(place, { ...used, use: 'mention', isOpaque: false }) &&
+    (used.path.split('/').length > place.split('/').length || !/\/[*?]+$/.test(used.path))
   const mayBeOwn = (used: UsedPath) =>
-    used.isGlob
-      ? own.some((place) => mayTouch(place, { ...used, use: 'mention', isOpaque: false })) &&
-        !isExcept(used.path)
-      : isOwn(used.path)
+    used.isGlob ? own.some((place) => mayBecome(place, used)) && !isExcept(used.path) : isOwn(used.path)
   const isNamed = commands.some(({ paths }) => paths.some(mayBeOwn))
   if (!isNamed && !facts.realPaths.some(({ real }) => isOwn(real))) return undefined
   return {
@@ -111,6 +111,7 @@ function hasHiddenCharacter(word: string): boolean {
       (code >= 0x2060 && code <= 0x206f) ||
       code === 0xfeff ||
       code === 0x00ad ||
+      code === 0x061c ||
       code === 0x180e ||
       // U+E0000 to U+E01EF: tags and the selectors that can carry any text.
       (code === 0xdb40 && (word.charCodeAt(index + 1) & 0xfe00) === 0xdc00)

@@ -6,7 +6,7 @@
  */
 import { baseName } from '../../base/lexical-path.ts'
 import type { EffectiveCommand } from '../13policy/effective.ts'
-import { isShell } from '../13policy/names.ts'
+import { isShell } from '../13policy/unwrap/names.ts'
 import {
   blocksCommand,
   type CapabilitySet,

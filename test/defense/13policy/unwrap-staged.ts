@@ -3,7 +3,7 @@
  * @module
  */
 import type { CommandSurroundings, EffectiveCommand } from '../../../src/defense/13policy/effective.ts'
-import { parseShell } from '../../../src/defense/13policy/shell.ts'
+import { parseShell } from '../../../src/defense/13policy/shell/shell.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
 
 export const SURROUNDINGS: CommandSurroundings = {

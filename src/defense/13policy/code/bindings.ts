@@ -1,0 +1,147 @@
+/**
+ * What names stand for in code: imports, aliases, members taken out of a module, names that a value was given to.
+ * @module
+ */
+import { isLoader } from './calls.ts'
+import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, readValue, resolve } from './values.ts'
+
+/** Modules of which everything is taken in; a name is looked for in each. */
+const STARS_MAX = 16
+
+/** `import a as b`, `from a import b as c`, and what JavaScript has for it; gives the last index, or `index` for none. */
+export function readImport(reading: Reading, index: number): number {
+  const word = nameAt(reading, index)
+  if (word === 'import' && mark(reading, index + 1) !== '(') {
+    const names: string[] = []
+    let at = index + 1
+    let module: string | undefined
+    for (; at < reading.tokens.length && at < index + ARGUMENT_TOKENS; at++) {
+      const token = reading.tokens[at]
+      if (
+        token === undefined ||
+        token.text === ';' ||
+        (token.text === '\n' && reading.language !== 'javascript')
+      )
+        break
+      if (token.kind === 'string') {
+        module = token.text.replace('node:', '')
+        reading.used.add(at)
+        break
+      }
+      if (token.kind === 'name') names.push(token.text)
+      else if (token.text === '*') names.push('*')
+      else if (token.text === '{') names.push('{')
+      else if (token.text === ',') names.push(',')
+    }
+    if (reading.language === 'python') bindNames(reading, names, (name) => name)
+    else if (module !== undefined) bindModule(reading, names, module)
+    return at
+  }
+  if (word === 'from' && reading.language === 'python') {
+    const module = nameAt(reading, index + 1)
+    const names: string[] = []
+    let at = index + 3
+    for (; at < reading.tokens.length && at < index + ARGUMENT_TOKENS; at++) {
+      const token = reading.tokens[at]
+      if (
+        token === undefined ||
+        token.text === ';' ||
+        (token.text === '\n' && mark(reading, index + 3) !== '(')
+      )
+        break
+      if (token.text === ')') break
+      if (token.kind === 'name') names.push(token.text)
+      else if (token.text === '*' && reading.stars.length < STARS_MAX && !reading.stars.includes(module)) {
+        reading.stars.push(module)
+      } else if (token.text === ',') names.push(',')
+    }
+    bindNames(reading, names, (name) => `${module}.${name}`)
+    return at
+  }
+  return index
+}
+
+function bindNames(reading: Reading, names: readonly string[], full: (name: string) => string): void {
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at] ?? ''
+    if (name === ',' || name === '{') continue
+    const as = names[at + 1] === 'as' ? names[at + 2] : undefined
+    const target = full(name)
+    if (as !== undefined) {
+      reading.aliases.set(as, target)
+      at += 2
+    } else if (target !== name) reading.aliases.set(name, target)
+    addCall(reading, target === name ? `import:${name}` : target)
+  }
+}
+
+function bindModule(reading: Reading, names: readonly string[], module: string): void {
+  let isInside = false
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at] ?? ''
+    if (name === '{') isInside = true
+    else if (name === 'from') break
+    else if (name !== ',' && name !== 'as' && name !== '*') {
+      const as = names[at + 1] === 'as' ? names[at + 2] : undefined
+      if (isInside) {
+        reading.aliases.set(as ?? name, `${module}.${name}`)
+        if (as !== undefined) at += 2
+      } else reading.aliases.set(name, module)
+    }
+  }
+  addCall(reading, `import:${module}`)
+}
+
+/** `name = value` and `{a, b} = require('m')`: what a name stands for from here on. */
+export function readAssignment(reading: Reading, index: number): boolean {
+  if (mark(reading, index + 1) !== '=') return false
+  const name = nameAt(reading, index)
+  const start = index + 2
+  const loaded = nameAt(reading, start) === 'await' ? start + 1 : start
+  const module = moduleAt(reading, loaded)
+  if (module !== undefined) {
+    reading.aliases.set(name, module)
+    return true
+  }
+  const target = nameAt(reading, start)
+  if (target !== '' && mark(reading, start + 1) !== '(') {
+    const known = reading.values.get(target)
+    if (known !== undefined) reading.values.set(name, known)
+    else {
+      reading.values.delete(name)
+      reading.aliases.set(name, resolve(reading, target))
+    }
+    return true
+  }
+  const { value } = readValue(reading, start)
+  reading.aliases.delete(name)
+  if (value.kind === 'unknown') reading.values.delete(name)
+  else reading.values.set(name, value)
+  return true
+}
+
+/** The module that a loader called at `index` gives: `require('fs')`, `__import__('os')`. */
+export function moduleAt(reading: Reading, index: number): string | undefined {
+  if (!isLoader(resolve(reading, nameAt(reading, index))) || mark(reading, index + 1) !== '(')
+    return undefined
+  const { value, next } = readValue(reading, index + 2)
+  if (value.kind !== 'text' || value.isOpaque || mark(reading, next) !== ')') return undefined
+  const after = reading.tokens[next + 1]
+  const module = value.text.replace('node:', '')
+  if (after?.kind === 'name' && after.text.startsWith('.') && mark(reading, next + 2) !== '(')
+    return module + after.text
+  return after?.kind === 'name' && after.text.startsWith('.') ? undefined : module
+}
+
+/** `{a, b: c} = require('m')`: the names between the brackets. */
+export function bindMembers(reading: Reading, index: number): void {
+  const from = nameAt(reading, index + 1) === 'await' ? index + 2 : index + 1
+  const module = moduleAt(reading, from) ?? reading.aliases.get(nameAt(reading, from))
+  if (module === undefined) return
+  for (let at = index - 2; at >= 0 && at > index - ARGUMENT_TOKENS && mark(reading, at) !== '{'; at--) {
+    const name = nameAt(reading, at)
+    if (name === '' || mark(reading, at + 1) === ':') continue
+    const original = mark(reading, at - 1) === ':' ? nameAt(reading, at - 2) : name
+    reading.aliases.set(name, `${module}.${original}`)
+  }
+}

@@ -1,0 +1,320 @@
+/**
+ * What a call in code does: it runs a command, evaluates text, loads a module, or uses a file. By the tables of
+ * calls.ts; what is run and not known is `eval`.
+ * @module
+ */
+
+import type { Language } from '../unwrap/inner.ts'
+import { moduleAt } from './bindings.ts'
+import {
+  COPIES,
+  fileUse,
+  isArgvCall,
+  isCallback,
+  isEvaluator,
+  isLoader,
+  isSender,
+  isShellCall,
+  OPENERS,
+  SPAWN_CALLS,
+} from './calls.ts'
+import {
+  ARGUMENT_TOKENS,
+  type Argument,
+  addCall,
+  addInner,
+  addPath,
+  argumentsOf,
+  looksAbsolute,
+  mark,
+  nameAt,
+  type Reading,
+  readValue,
+  resolve,
+  UNKNOWN,
+  type Value,
+  wordOf,
+} from './values.ts'
+
+/** What a call does that begins with the mark at `open`, or without one behind the name there. */
+export function call(reading: Reading, given: string, open: number): void {
+  const { language } = reading
+  const name = starred(reading, given)
+  const loads = isLoader(name)
+  const use = fileUse(name, language)
+  const isPath = name === 'Path' || name === 'pathlib.Path' || name === 'Pathname.new'
+  const isMember = name === 'getattr'
+  const isTable = name === 'vars' && language === 'python'
+  const isKnown =
+    loads ||
+    isMember ||
+    isTable ||
+    isCallback(name, language) ||
+    isInclude(name, language) ||
+    isSender(name, language) ||
+    isPath ||
+    use !== undefined ||
+    isShellCall(name, language) ||
+    isArgvCall(name, language) ||
+    SPAWN_CALLS.has(name) ||
+    isEvaluator(name, language) ||
+    OPENERS.has(name) ||
+    COPIES.has(name)
+  if (!isKnown) return
+  const { list, close, isCut } = argumentsOf(reading, open)
+  const values = list.filter(({ keyword }) => keyword === undefined).map(({ value }) => value)
+  for (const { at, value } of list) if (value.kind === 'text') reading.used.add(at)
+  const [first, second] = values
+  if (isCut) reading.opaque.add('limit')
+  if (loads) {
+    if (first?.kind === 'text' && !first.isOpaque) {
+      const module = first.text.replace('node:', '')
+      addCall(reading, `import:${module}`)
+      reading.results.set(close, { name: module })
+      if (looksAbsolute(module) || module.startsWith('./')) addPath(reading, first, 'read')
+    } else if (language !== 'perl' && language !== 'ruby' && language !== 'php') reading.opaque.add('eval')
+  } else if (isInclude(name, language)) {
+    if (first?.kind !== 'text' || first.isOpaque || first.text.includes(':')) reading.opaque.add('eval')
+    else addPath(reading, first, 'read')
+  } else if (isTable) {
+    const module = moduleAt(reading, open + 1) ?? resolve(reading, nameAt(reading, open + 1))
+    if (module !== '') reading.results.set(close, { name: module })
+  } else if (isMember) {
+    const object = resolve(reading, nameAt(reading, open + 1))
+    const loaded = object !== '' && mark(reading, open + 2) === ',' ? object : moduleAt(reading, open + 1)
+    const member = values.at(1)
+    if (member?.kind === 'text' && !member.isOpaque) {
+      if (loaded !== undefined) {
+        const full = resolve(reading, `${loaded}.${member.text}`)
+        addCall(reading, full)
+        reading.results.set(close, { name: full })
+      }
+    } else reading.opaque.add('eval')
+  } else if (isCallback(name, language) || isSender(name, language)) {
+    callByName(reading, first, values.slice(1))
+  } else if (isPath) {
+    if (first !== undefined) reading.results.set(close, { path: first })
+    if (first?.kind === 'text') addPath(reading, first, 'mention')
+  } else if (isEvaluator(name, language)) evaluate(reading, name, first, open)
+  else if (isArgvCall(name, language) && language === 'other') {
+    runProgram(reading, name, values, undefined)
+  } else if (isShellCall(name, language)) {
+    if (language === 'perl' && mark(reading, open + 1) === '{') return
+    if (language === 'other' && second?.kind === 'list') runProgram(reading, name, values, undefined)
+    else if (values.length > 1 && isApart(name, language) && second?.kind === 'text')
+      runWords(reading, values)
+    else runText(reading, first ?? list[0]?.value ?? UNKNOWN)
+  } else if (isArgvCall(name, language)) {
+    const options = list.find(({ keyword }) => keyword === 'args')?.value
+    runProgram(reading, name, values, options)
+  } else if (SPAWN_CALLS.has(name)) runProgram(reading, name, values.slice(1), undefined)
+  else if (COPIES.has(name)) {
+    if (first !== undefined) addPath(reading, first, 'read')
+    if (second !== undefined) addPath(reading, second, 'write')
+  } else if (OPENERS.has(name)) openFile(reading, list, open, close)
+  else if (use !== undefined) {
+    for (const value of values.length === 0 ? [UNKNOWN] : values) {
+      if (value.kind === 'list') for (const item of value.items) addPath(reading, item, use)
+      else if (value.kind === 'text' && !isText(name, value, values)) addPath(reading, value, use)
+      else if (value === first) addPath(reading, value, use)
+    }
+  }
+}
+
+/** A function that is called by its name: `call_user_func("system", "x")`, `Kernel.send(:system, "x")`. */
+function callByName(reading: Reading, name: Value | undefined, values: readonly Value[]): void {
+  if (name?.kind !== 'text') return
+  const { language } = reading
+  if (name.isOpaque) {
+    reading.opaque.add('eval')
+    return
+  }
+  addCall(reading, name.text)
+  const given = values.flatMap((value) => (value.kind === 'list' ? value.items : [value]))
+  const use = fileUse(name.text, language)
+  if (isShellCall(name.text, language)) {
+    if (given.length > 1 && isApart(name.text, language)) runWords(reading, given)
+    else runText(reading, given[0] ?? UNKNOWN)
+  } else if (isEvaluator(name.text, language)) reading.opaque.add('eval')
+  else if (use !== undefined) for (const value of given) addPath(reading, value, use)
+}
+
+/** As `callByName`, with the arguments behind the mark at `open`. */
+export function callNamed(reading: Reading, name: Value, open: number): void {
+  const { list } = argumentsOf(reading, open)
+  callByName(
+    reading,
+    name,
+    list.map(({ value }) => value),
+  )
+}
+
+/** A file of PHP, or of a host, that is run. */
+function isInclude(name: string, language: Language): boolean {
+  return language === 'php' && ['include', 'include_once', 'require', 'require_once'].includes(name)
+}
+
+/** Of a call that writes a text into a file, the text; of one that changes a mode, the mode. */
+function isText(name: string, value: Value, values: readonly Value[]): boolean {
+  if (/write|append|put_contents|Lines/i.test(name)) return value !== values[0]
+  return value.kind === 'text' && /^(?:0o?)?[0-7]{3,4}$/.test(value.text)
+}
+
+/** Whether several strings are an argv to this call, and not a command with options. */
+function isApart(name: string, language: Language): boolean {
+  return (
+    (language === 'perl' || language === 'ruby' || language === 'other') && !name.startsWith('child_process')
+  )
+}
+
+/** A bare name that may come from a module of which everything was taken in. */
+function starred(reading: Reading, name: string): string {
+  if (name.includes('.')) return name
+  for (const module of reading.stars) {
+    const full = `${module}.${name}`
+    if (
+      isShellCall(full, reading.language) ||
+      isArgvCall(full, reading.language) ||
+      fileUse(full, reading.language) !== undefined ||
+      COPIES.has(full)
+    ) {
+      addCall(reading, full)
+      return full
+    }
+  }
+  return name
+}
+
+export function runText(reading: Reading, value: Value): void {
+  if (value.kind === 'list') {
+    runWords(reading, value.items)
+    return
+  }
+  if (value.kind === 'unknown' || (value.isOpaque && value.text.trim() === '')) {
+    reading.opaque.add('eval')
+    return
+  }
+  if (value.isOpaque) reading.opaque.add('eval')
+  addInner(reading, { kind: 'shell', word: wordOf(value), via: reading.via })
+}
+
+function runWords(reading: Reading, values: readonly Value[]): void {
+  const [only] = values
+  if (values.length === 0) return
+  if (only?.kind === 'unknown') reading.opaque.add('eval')
+  if (values.length === 1 && only?.kind === 'text' && only.text.includes(' ')) runText(reading, only)
+  else addInner(reading, { kind: 'argv', words: values.map(wordOf), via: reading.via })
+}
+
+function runProgram(
+  reading: Reading,
+  name: string,
+  values: readonly Value[],
+  options: Value | undefined,
+): void {
+  const [program, ...rest] = values
+  if (program === undefined || program.kind === 'unknown') {
+    reading.opaque.add('eval')
+    return
+  }
+  if (program.kind === 'list') {
+    runWords(reading, program.items)
+    return
+  }
+  const list = rest.find((value) => value.kind === 'list') ?? options
+  const [only] = rest
+  if (list === undefined && rest.length === 1 && only?.kind === 'text' && only.text.includes(' ')) {
+    // The arguments as one text: `Process.Start("rm", "-rf /")`.
+    if (program.kind === 'text')
+      runText(reading, { ...only, text: `${program.text} ${only.text}`, isOpaque: only.isOpaque })
+    return
+  }
+  let words = list?.kind === 'list' ? list.items : rest
+  // The arguments of exec and its kin begin with the name of the program.
+  if (name.startsWith('os.') || name.startsWith('posix.')) words = words.slice(1)
+  addInner(reading, { kind: 'argv', words: [program, ...words].map(wordOf), via: reading.via })
+}
+
+function evaluate(reading: Reading, name: string, value: Value | undefined, open: number): void {
+  if (reading.language === 'perl' && (mark(reading, open + 1) === '{' || value === undefined)) return
+  if (value?.kind === 'text' && !value.isOpaque) {
+    addInner(reading, { kind: 'code', language: reading.language, word: wordOf(value), via: reading.via })
+  } else if (value !== undefined || name !== 'eval') reading.opaque.add('eval')
+}
+
+const WRITING_FLAGS: readonly string[] = ['O_WRONLY', 'O_RDWR', 'O_CREAT', 'O_TRUNC', 'O_APPEND']
+
+/** An opened file: `open:w` or `open:r` among the calls; in Perl and Ruby a pipe as well. */
+function openFile(reading: Reading, list: readonly Argument[], open: number, close: number): void {
+  const values = list.map(({ value }) => value)
+  const skipped = reading.language === 'perl' ? 1 : 0
+  let [path, mode] = values.slice(skipped)
+  if (reading.language === 'perl' && path?.kind === 'text') {
+    const text = path.text.trim()
+    if (values.length > 2 && (text === '-|' || text === '|-')) {
+      runWords(reading, values.slice(2))
+      return
+    }
+    if (text.startsWith('|') || text.endsWith('|')) {
+      runText(reading, { ...path, text: text.startsWith('|') ? text.slice(1) : text.slice(0, -1) })
+      return
+    }
+    const marks = /^\+?[<>]{0,2}(?::[a-z0-9()-]+)?/.exec(text)?.[0] ?? ''
+    if (values.length > 2) [path, mode] = [values[2], path]
+    else
+      [path, mode] = [
+        { ...path, text: text.slice(marks.length).trim() },
+        { kind: 'text', text: marks, isOpaque: false },
+      ]
+  } else if (path?.kind === 'text' && path.text.startsWith('|') && reading.language === 'ruby') {
+    runText(reading, { ...path, text: path.text.slice(1) })
+    return
+  }
+  const given = list.find(({ keyword }) => keyword === 'mode')?.value ?? mode
+  let writes = given?.kind === 'text' && /[wax+>]/.test(given.text) && given.text.length <= 16
+  if (given?.kind === 'unknown') {
+    writes = false
+    for (let at = open; at < close; at++)
+      if (WRITING_FLAGS.some((flag) => nameAt(reading, at).includes(flag))) writes = true
+  }
+  addCall(reading, writes ? 'open:w' : 'open:r')
+  if (path !== undefined) addPath(reading, path, writes ? 'write' : 'read')
+}
+
+/** Pipes and redirections of awk: `"cmd" | getline`, `print x | "cmd"`, `print x > "file"`. */
+export function readRedirection(reading: Reading, index: number): void {
+  const text = mark(reading, index)
+  if (text === '|' || text === '|&') {
+    if (nameAt(reading, index + 1) === 'getline') {
+      const before = reading.tokens[index - 1]
+      const known = before?.kind === 'name' ? (reading.values.get(before.text) ?? UNKNOWN) : UNKNOWN
+      const value = before?.kind === 'string' ? stringsBefore(reading, index) : known
+      addCall(reading, 'getline')
+      runText(reading, value)
+    } else {
+      addCall(reading, 'print|')
+      runText(reading, readValue(reading, index + 1).value)
+    }
+  } else if (text === '>>' && reading.tokens[index + 1]?.kind === 'name') {
+    addCall(reading, 'open:w')
+    addPath(reading, readValue(reading, index + 1).value, 'write')
+  } else if (text === '>' && reading.tokens[index + 1]?.kind === 'name') {
+    // It may also compare two values.
+    const { value } = readValue(reading, index + 1)
+    if (value.kind !== 'text' || !looksAbsolute(value.text)) return
+    addCall(reading, 'open:w')
+    addPath(reading, value, 'write')
+  } else if ((text === '>' || text === '>>') && reading.tokens[index + 1]?.kind === 'string') {
+    reading.used.add(index + 1)
+    addCall(reading, 'open:w')
+    addPath(reading, readValue(reading, index + 1).value, 'write')
+  } else if (text === '<' && nameAt(reading, index - 1) === 'getline') {
+    addPath(reading, readValue(reading, index + 1).value, 'read')
+  }
+}
+
+function stringsBefore(reading: Reading, index: number): Value {
+  let from = index
+  while (reading.tokens[from - 1]?.kind === 'string' && index - from < ARGUMENT_TOKENS) from -= 1
+  return readValue(reading, from).value
+}

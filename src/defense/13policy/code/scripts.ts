@@ -1,0 +1,216 @@
+/**
+ * Scripts of sed and of Tcl: the commands of sed that run a command or use a file, and the words of Tcl and expect
+ * that start a program. Nothing else of them is told apart.
+ * Rules: sed(1), POSIX.1-2024 and GNU; Tcl(n), exec(n), expect(1).
+ * @module
+ */
+import type { Opaque } from '../effective.ts'
+import type { ShellWord } from '../shell/shell.ts'
+import type { Inner } from '../unwrap/inner.ts'
+
+type Scripted = {
+  readonly calls: readonly string[]
+  readonly inner: readonly Inner[]
+  readonly opaque: readonly Opaque[]
+}
+
+const INNER_MAX = 256
+
+function word(text: string): ShellWord {
+  return { text, isGlob: false, opaque: undefined }
+}
+
+/** Past a part that ends in `mark`, as of `s/a/b/`. */
+function pastPart(text: string, from: number, mark: string): number {
+  let isSet = false
+  for (let at = from; at < text.length; at++) {
+    const letter = text.charAt(at)
+    if (letter === '\\') at += 1
+    else if (letter === '[') isSet = true
+    else if (letter === ']') isSet = false
+    else if (letter === mark && !isSet) return at + 1
+    else if (letter === mark && text.indexOf(']', at) < 0) return at + 1
+  }
+  return text.length
+}
+
+/** Past the addresses of a command: numbers, `$`, patterns, `,`, `~`, `+`, `!`. */
+function pastAddress(text: string, from: number): number {
+  let at = from
+  while (at < text.length) {
+    const letter = text.charAt(at)
+    if (letter === '/') at = pastPart(text, at + 1, '/')
+    else if (letter === '\\') at = pastPart(text, at + 2, text.charAt(at + 1))
+    else if ('0123456789$,~+! \tIM;{}\n'.includes(letter)) at += 1
+    else break
+  }
+  return at
+}
+
+export function readSed(text: string, via: string): Scripted {
+  const calls = new Set<string>()
+  const inner: Inner[] = []
+  const opaque = new Set<Opaque>()
+  const restOfLine = (from: number) => {
+    const end = text.indexOf('\n', from)
+    return end < 0 ? text.length : end
+  }
+  let at = 0
+  while (at < text.length && inner.length < INNER_MAX) {
+    at = pastAddress(text, at)
+    const command = text.charAt(at)
+    at += 1
+    if (command === 's' || command === 'y') {
+      const mark = text.charAt(at)
+      const middle = pastPart(text, at + 1, mark)
+      const start = text.slice(middle, pastPart(text, middle, mark)).replace(mark, '')
+      at = pastPart(text, middle, mark)
+      for (; at < text.length; at++) {
+        const flag = text.charAt(at)
+        if (flag === 'e' && command === 's') {
+          calls.add('s///e')
+          // What it runs is the line after the replacement, of which only this part is known.
+          opaque.add('eval')
+          inner.push({ kind: 'shell', word: { ...word(start), opaque: 'expansion' }, via })
+        } else if (flag === 'w') {
+          const end = restOfLine(at)
+          inner.push({ kind: 'path', word: word(text.slice(at + 1, end).trim()), use: 'write' })
+          calls.add('open:w')
+          at = end
+          break
+        } else if (!'gpiImM0123456789'.includes(flag)) break
+      }
+    } else if (command === 'e') {
+      const end = restOfLine(at)
+      const given = text.slice(at, end).trim()
+      calls.add('e')
+      if (given === '') opaque.add('eval')
+      else inner.push({ kind: 'shell', word: word(given), via })
+      at = end
+    } else if (command === 'w' || command === 'W' || command === 'r' || command === 'R') {
+      const end = restOfLine(at)
+      const isWrite = command.toLowerCase() === 'w'
+      inner.push({ kind: 'path', word: word(text.slice(at, end).trim()), use: isWrite ? 'write' : 'read' })
+      if (isWrite) calls.add('open:w')
+      at = end
+    } else if (command === 'a' || command === 'i' || command === 'c' || command === '#' || command === ':')
+      at = restOfLine(at)
+    else if ('btT'.includes(command)) while (at < text.length && !';}\n'.includes(text.charAt(at))) at += 1
+  }
+  if (at < text.length) opaque.add('limit')
+  return { calls: [...calls], inner, opaque: [...opaque] }
+}
+
+/** The words of Tcl up to the end of a command; braces and quotes keep together, brackets hold commands of their own. */
+function tclCommands(text: string, depth = 0): readonly (readonly ShellWord[])[] {
+  const commands: (readonly ShellWord[])[] = []
+  const nested: string[] = []
+  let words: ShellWord[] = []
+  let current = ''
+  let isOpen = false
+  let isOpaque = false
+  const endWord = () => {
+    if (isOpen) words.push({ text: current, isGlob: false, opaque: isOpaque ? 'expansion' : undefined })
+    current = ''
+    isOpen = false
+    isOpaque = false
+  }
+  const endCommand = () => {
+    endWord()
+    if (words.length > 0) commands.push(words)
+    words = []
+  }
+  let isQuoted = false
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charAt(at)
+    if (letter === '\\') {
+      at += 1
+      current += text.charAt(at)
+      isOpen = true
+    } else if (letter === '{' && !isOpen) {
+      let level = 1
+      const start = at + 1
+      for (at += 1; at < text.length && level > 0; at++) {
+        if (text.charAt(at) === '{') level += 1
+        else if (text.charAt(at) === '}') level -= 1
+      }
+      at -= 1
+      current = text.slice(start, level > 0 ? at + 1 : at)
+      isOpen = true
+      nested.push(current)
+    } else if (letter === '"') {
+      isQuoted = !isQuoted
+      isOpen = true
+    } else if (letter === '[') {
+      const start = at + 1
+      let level = 1
+      for (at += 1; at < text.length && level > 0; at++) {
+        if (text.charAt(at) === '[') level += 1
+        else if (text.charAt(at) === ']') level -= 1
+      }
+      at -= 1
+      nested.push(text.slice(start, level > 0 ? at + 1 : at))
+      isOpen = true
+      isOpaque = true
+    } else if (letter === '$') {
+      isOpen = true
+      isOpaque = true
+    } else if (!isQuoted && (letter === ';' || letter === '\n')) endCommand()
+    else if (!isQuoted && (letter === ' ' || letter === '\t')) endWord()
+    else if (!isOpaque) {
+      current += letter
+      isOpen = true
+    }
+    if (commands.length >= INNER_MAX) break
+  }
+  endCommand()
+  if (depth < 4) for (const one of nested) commands.push(...tclCommands(one, depth + 1))
+  return commands.slice(0, INNER_MAX)
+}
+
+export function readTcl(text: string, via: string): Scripted {
+  const calls = new Set<string>()
+  const inner: Inner[] = []
+  const opaque = new Set<Opaque>()
+  for (const words of tclCommands(text)) {
+    const [name, ...rest] = words
+    const program = name?.text ?? ''
+    if (program === 'exec' || program === 'spawn' || program === 'system') {
+      calls.add(program)
+      const given = rest.filter(({ text: option }, index) => index > 0 || !option.startsWith('-'))
+      if (given.length === 0) continue
+      if (program === 'system')
+        inner.push({
+          kind: 'shell',
+          word: {
+            text: given.map(({ text: part }) => part).join(' '),
+            isGlob: false,
+            opaque: given.find((one) => one.opaque)?.opaque,
+          },
+          via,
+        })
+      else inner.push({ kind: 'argv', words: given, via })
+    } else if (program === 'open') {
+      const [file, mode] = rest
+      if (file?.text.startsWith('|'))
+        inner.push({ kind: 'shell', word: { ...file, text: file.text.slice(1) }, via })
+      else if (file !== undefined) {
+        const isWrite = /[wa+]/.test(mode?.text ?? '')
+        calls.add(isWrite ? 'open:w' : 'open:r')
+        inner.push({ kind: 'path', word: file, use: isWrite ? 'write' : 'read' })
+      }
+    } else if (program === 'file') {
+      const [action, ...files] = rest
+      calls.add(`file.${action?.text ?? ''}`)
+      const isWrite = ['delete', 'rename', 'mkdir', 'copy'].includes(action?.text ?? '')
+      for (const file of files)
+        if (isWrite && !file.text.startsWith('-')) inner.push({ kind: 'path', word: file, use: 'write' })
+    } else if (program === 'eval' || program === 'uplevel' || program === 'source') {
+      calls.add(program)
+      if (program === 'source' && rest[0] !== undefined)
+        inner.push({ kind: 'path', word: rest[0], use: 'read' })
+      else if (rest.some((one) => one.opaque !== undefined)) opaque.add('eval')
+    }
+  }
+  return { calls: [...calls], inner: inner.slice(0, INNER_MAX), opaque: [...opaque] }
+}

@@ -1,0 +1,293 @@
+/**
+ * The state of reading code, and the values in it: a literal, literals joined, a list, a name that such was given to.
+ * What is anything else is unknown. No more of a call is looked at than its first tokens, so that reading stays linear.
+ * @module
+ */
+
+import type { Opaque, PathUse } from '../effective.ts'
+import type { ShellWord } from '../shell/shell.ts'
+import type { Inner, Language } from '../unwrap/inner.ts'
+import type { Token } from './lexer.ts'
+
+export const ARGUMENT_TOKENS = 256
+
+/** Names of one text; and how far the arguments of a call are read. */
+const CALLS_MAX = 512
+
+const INNER_MAX = 512
+
+export type Value =
+  | { readonly kind: 'text'; readonly text: string; readonly isOpaque: boolean }
+  | { readonly kind: 'list'; readonly items: readonly Value[] }
+  | { readonly kind: 'unknown' }
+
+export const UNKNOWN: Value = Object.freeze({ kind: 'unknown' })
+
+export type Reading = {
+  readonly tokens: readonly Token[]
+  readonly language: Language
+  readonly via: string
+  readonly calls: Set<string>
+  readonly inner: Inner[]
+  readonly opaque: Set<Opaque>
+  /** What a name stands for. */
+  readonly aliases: Map<string, string>
+  readonly values: Map<string, Value>
+  /** Modules of which every name was taken in (`from os import *`). */
+  readonly stars: string[]
+  /** After a closing mark: the name of what the call before it gives. */
+  readonly results: Map<number, { readonly name: string } | { readonly path: Value }>
+  /** Strings that a call has already accounted for. */
+  readonly used: Set<number>
+}
+
+export function wordOf(value: Value): ShellWord {
+  if (value.kind !== 'text') return { text: '', isGlob: false, opaque: 'expansion' }
+  return { text: value.text, isGlob: false, opaque: value.isOpaque ? 'expansion' : undefined }
+}
+
+export function addInner(reading: Reading, inner: Inner): void {
+  if (reading.inner.length < INNER_MAX) reading.inner.push(inner)
+  else reading.opaque.add('limit')
+}
+
+export function addPath(reading: Reading, value: Value, use: PathUse): void {
+  addInner(reading, { kind: 'path', word: wordOf(value), use })
+}
+
+export function addCall(reading: Reading, name: string): void {
+  if (name.length <= 128 && reading.calls.size < CALLS_MAX) reading.calls.add(name)
+}
+
+export function mark(reading: Reading, index: number): string {
+  const token = reading.tokens[index]
+  return token?.kind === 'mark' ? token.text : ''
+}
+
+export function nameAt(reading: Reading, index: number): string {
+  const token = reading.tokens[index]
+  return token?.kind === 'name' ? token.text : ''
+}
+
+/** The full name of what `name` stands for. */
+export function resolve(reading: Reading, name: string): string {
+  const dot = name.indexOf('.')
+  const first = dot < 0 ? name : name.slice(0, dot)
+  const alias = reading.aliases.get(first)
+  let full = alias === undefined ? name : dot < 0 ? alias : `${alias}${name.slice(dot)}`
+  for (const prefix of [
+    'node:',
+    'builtins.',
+    '__builtins__.',
+    'globalThis.',
+    'global.',
+    'window.',
+    'CORE.GLOBAL.',
+    'CORE.',
+    'self.',
+    '_G.',
+    '_ENV.',
+    'Object.',
+    'java.lang.',
+    'Packages.java.lang.',
+  ]) {
+    if (full.startsWith(prefix)) full = full.slice(prefix.length)
+  }
+  // The table of a module's names is the module.
+  return full.includes('.__dict__') ? full.replaceAll('.__dict__', '') : full
+}
+
+export type Argument = { readonly value: Value; readonly at: number; readonly keyword: string | undefined }
+
+/** The arguments from the mark at `open` on, or for `open` a name, those that follow it to the end of the statement. */
+export function argumentsOf(
+  reading: Reading,
+  open: number,
+): { readonly list: readonly Argument[]; readonly close: number; readonly isCut: boolean } {
+  const list: Argument[] = []
+  const isBracketed = mark(reading, open) === '('
+  let at = open + 1
+  const limit = open + ARGUMENT_TOKENS
+  while (at < reading.tokens.length && at < limit) {
+    const text = mark(reading, at)
+    if (text === ')' || (!isBracketed && (text === ';' || text === '\n' || text === '}')))
+      return { list, close: at, isCut: false }
+    if (text === ',' || text === '\n') {
+      at += 1
+      continue
+    }
+    let keyword: string | undefined
+    const isSpaced = !isBracketed && reading.language === 'other'
+    if (reading.tokens[at]?.kind === 'name' && ['=', ':'].includes(mark(reading, at + 1))) {
+      keyword = nameAt(reading, at)
+      at += 2
+    }
+    const { value, next } = readValue(reading, at)
+    list.push({ value, at, keyword })
+    at = Math.max(next, at + 1)
+    // Lisp has nothing but blanks between arguments.
+    const follows = reading.tokens[at]
+    if (isSpaced && (follows?.kind === 'string' || mark(reading, at) === '(' || mark(reading, at) === '['))
+      continue
+    // What is not understood is passed over, to the next argument.
+    let depth = 0
+    while (at < reading.tokens.length && at < limit) {
+      const here = mark(reading, at)
+      if (
+        depth === 0 &&
+        (here === ',' || here === ')' || (!isBracketed && (here === ';' || here === '\n' || here === '}')))
+      )
+        break
+      if ('([{'.includes(here) && here !== '') depth += 1
+      else if (')]}'.includes(here) && here !== '') depth -= 1
+      if (depth < 0) break
+      at += 1
+    }
+  }
+  return { list, close: at, isCut: at >= limit }
+}
+
+const JOINTS: Readonly<Record<Language, readonly string[]>> = Object.freeze({
+  python: ['+'],
+  javascript: ['+'],
+  ruby: ['+', '<<'],
+  other: ['+', '++', '<>', '&'],
+  perl: ['.'],
+  php: ['.'],
+  lua: ['..'],
+  awk: [],
+  tcl: [],
+  sed: [],
+})
+
+/** The value that begins at `index`, with what is joined to it; and where it ends. */
+export function readValue(
+  reading: Reading,
+  index: number,
+  depth = 0,
+): { readonly value: Value; readonly next: number } {
+  let { value, next } = readSingle(reading, index, depth)
+  for (let count = 0; count < ARGUMENT_TOKENS; count++) {
+    const joint = mark(reading, next)
+    const isJoined = joint !== '' && JOINTS[reading.language].includes(joint)
+    const isAdjacent =
+      !isJoined &&
+      (reading.language === 'python' || reading.language === 'ruby' || reading.language === 'awk') &&
+      (reading.tokens[next]?.kind === 'string' ||
+        (reading.language === 'awk' &&
+          reading.tokens[next]?.kind === 'name' &&
+          nameAt(reading, next) !== 'getline'))
+    if (!isJoined && !isAdjacent) break
+    const after = readSingle(reading, isJoined ? next + 1 : next, depth)
+    value = join(value, after.value)
+    if (after.next <= next) break
+    next = after.next
+  }
+  // A call or a member of the value makes another one of it.
+  const follows = reading.tokens[next]
+  if (follows?.kind === 'name' && follows.text.startsWith('.')) value = UNKNOWN
+  if (mark(reading, next) === '%' || mark(reading, next) === '*')
+    value = value.kind === 'text' ? { ...value, text: '', isOpaque: true } : UNKNOWN
+  return { value, next }
+}
+
+function join(left: Value, right: Value): Value {
+  if (left.kind === 'list' && right.kind === 'list')
+    return { kind: 'list', items: [...left.items, ...right.items] }
+  if (left.kind !== 'text')
+    return left.kind === 'unknown' && right.kind === 'text'
+      ? { kind: 'text', text: '', isOpaque: true }
+      : UNKNOWN
+  if (left.isOpaque) return left
+  if (right.kind !== 'text') return { ...left, isOpaque: true }
+  return { kind: 'text', text: left.text + right.text, isOpaque: right.isOpaque }
+}
+
+function readSingle(
+  reading: Reading,
+  index: number,
+  depth: number,
+): { readonly value: Value; readonly next: number } {
+  const token = reading.tokens[index]
+  if (token === undefined) return { value: UNKNOWN, next: index }
+  if (token.kind === 'string')
+    return {
+      value: { kind: 'text', text: knownPart(token, reading.language), isOpaque: token.isOpaque },
+      next: index + 1,
+    }
+  if (token.kind === 'number')
+    return { value: { kind: 'text', text: token.text, isOpaque: false }, next: index + 1 }
+  if (token.kind === 'name') {
+    const known = reading.values.get(token.text)
+    if (mark(reading, index + 1) !== '(') return { value: known ?? UNKNOWN, next: index + 1 }
+    return { value: UNKNOWN, next: closing(reading, index + 1) + 1 }
+  }
+  if (token.text === ':' && (reading.language === 'ruby' || reading.language === 'other')) {
+    // A symbol.
+    const name = nameAt(reading, index + 1)
+    if (name !== '') return { value: { kind: 'text', text: name, isOpaque: false }, next: index + 2 }
+  }
+  if (token.text === '{') {
+    const close = closing(reading, index)
+    // Of an object, the arguments of a program are what counts.
+    for (let at = index; at < close; at++) {
+      if (nameAt(reading, at) === 'args' && mark(reading, at + 1) === ':' && depth < 4) {
+        return { value: readValue(reading, at + 2, depth + 1).value, next: close + 1 }
+      }
+    }
+    return { value: UNKNOWN, next: close + 1 }
+  }
+  if ((token.text === '[' || token.text === '(') && depth < 4) {
+    const items: Value[] = []
+    let at = index + 1
+    const limit = index + ARGUMENT_TOKENS
+    while (at < reading.tokens.length && at < limit) {
+      const text = mark(reading, at)
+      if (text === ']' || text === ')' || text === '}') break
+      if (text === ',' || text === '\n') {
+        at += 1
+        continue
+      }
+      const item = readValue(reading, at, depth + 1)
+      // `(list "a" "b")`: the name at the beginning is no item.
+      const isHead = reading.language === 'other' && token.text === '(' && item.value.kind === 'unknown'
+      if (!isHead || at > index + 1) items.push(item.value)
+      at = Math.max(item.next, at + 1)
+    }
+    if (at >= limit) return { value: UNKNOWN, next: at }
+    const [only] = items
+    return {
+      value: token.text === '(' && items.length === 1 && only !== undefined ? only : { kind: 'list', items },
+      next: at + 1,
+    }
+  }
+  return { value: UNKNOWN, next: index + 1 }
+}
+
+/** The part of a string before what is put in. */
+function knownPart(token: Token, language: Language): string {
+  if (!token.isOpaque) return token.text
+  const at = language === 'python' ? token.text.indexOf('{') : token.text.search(/[$@#]/)
+  return at < 0 ? '' : token.text.slice(0, at)
+}
+
+/** Where the bracket at `open` closes, not further than an argument is read. */
+function closing(reading: Reading, open: number): number {
+  let depth = 0
+  const limit = Math.min(reading.tokens.length, open + ARGUMENT_TOKENS)
+  for (let at = open; at < limit; at++) {
+    const text = mark(reading, at)
+    if (text === '(' || text === '[' || text === '{') depth += 1
+    else if (text === ')' || text === ']' || text === '}') {
+      depth -= 1
+      if (depth <= 0) return at
+    }
+  }
+  return limit
+}
+
+/** A string that is meant as a path in code, where a lone slash is a separator. */
+export function looksAbsolute(text: string): boolean {
+  if (text.length < 2 || text.length > 4_096 || text.includes('\n') || text.includes(' ')) return false
+  return (text.startsWith('/') && !text.startsWith('//')) || text.startsWith('~/') || text.startsWith('../')
+}

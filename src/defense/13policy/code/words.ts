@@ -1,0 +1,238 @@
+/**
+ * What the code of an interpreter does, as far as its text tells: the names that it calls, the commands that it gives
+ * to a shell, the files that it uses. A string is known where it is a literal, literals joined, or a name that such
+ * was given to. What is worked out otherwise and then run is opaque. No code is evaluated.
+ * @module
+ */
+
+import type { Opaque } from '../effective.ts'
+import type { Inner, Language } from '../unwrap/inner.ts'
+import { bindMembers, readAssignment, readImport } from './bindings.ts'
+import {
+  fileUse,
+  isArgvCall,
+  isDecoder,
+  isEvaluator,
+  isIntrospection,
+  isLoader,
+  isShellCall,
+  OPENERS,
+  PATH_READS,
+  PATH_WRITES,
+  POWERFUL,
+  runsItsText,
+  runsOnAnything,
+} from './calls.ts'
+import { call, callNamed, readRedirection, runText } from './effects.ts'
+import { tokensOf } from './lexer.ts'
+import { readSed, readTcl } from './scripts.ts'
+import {
+  ARGUMENT_TOKENS,
+  addCall,
+  addPath,
+  looksAbsolute,
+  mark,
+  type Reading,
+  readValue,
+  resolve,
+  UNKNOWN,
+  type Value,
+} from './values.ts'
+
+export type CodeReading = {
+  readonly calls: readonly string[]
+  readonly inner: readonly Inner[]
+  readonly opaque: readonly Opaque[]
+}
+
+export function readCode(text: string, language: Language, via: string): CodeReading {
+  if (language === 'sed') return readSed(text, via)
+  if (language === 'tcl') return readTcl(text, via)
+  const { tokens, isCut } = tokensOf(text, language)
+  const reading: Reading = {
+    tokens,
+    language,
+    via,
+    calls: new Set(),
+    inner: [],
+    opaque: new Set(),
+    aliases: new Map(),
+    values: new Map(),
+    stars: [],
+    results: new Map(),
+    used: new Set(),
+  }
+  for (let index = 0; index < tokens.length; index++) index = Math.max(index, step(reading, index))
+  for (let index = 0; index < tokens.length; index++) {
+    const token = tokens[index]
+    if (token?.kind === 'string' && !reading.used.has(index) && looksAbsolute(token.text))
+      addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'mention')
+  }
+  if (isCut) reading.opaque.add('limit')
+  // A pattern of Perl may hold code.
+  if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
+  const isDecoded = [...reading.calls].some(isDecoder)
+  if (isDecoded && reading.opaque.has('eval')) reading.opaque.add('decoded')
+  return { calls: [...reading.calls], inner: reading.inner, opaque: [...reading.opaque] }
+}
+
+/** Looks at the token at `index`; gives the last index that needs no second look. */
+function step(reading: Reading, index: number): number {
+  const token = reading.tokens[index]
+  if (token === undefined) return index
+  if (token.kind === 'command') {
+    reading.calls.add('backticks')
+    runText(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque })
+    return index
+  }
+  if (reading.language === 'awk') readRedirection(reading, index)
+  if (token.kind === 'mark') {
+    const before = reading.results.get(index - 1)
+    if (before !== undefined && 'name' in before) {
+      if (token.text === '(') call(reading, before.name, index)
+      else if (token.text === '[') readMember(reading, before.name, index)
+    }
+    if (token.text === '=' && mark(reading, index - 1) === '}') bindMembers(reading, index)
+    readMarkedCall(reading, index)
+    return index
+  }
+  if (token.kind !== 'name') return index
+  const imported = readImport(reading, index)
+  if (imported > index) return imported
+  if (readAssignment(reading, index)) return index
+  return readUse(reading, index)
+}
+
+/** Marks that call: `"cmd".!` of Scala, `&{...}` and `&$x` of Perl, `"cmd" system` of Forth. */
+function readMarkedCall(reading: Reading, index: number): void {
+  const { language, tokens } = reading
+  const text = mark(reading, index)
+  if (language === 'other' && text === '!') {
+    const at = mark(reading, index - 1) === '.' ? index - 2 : index - 1
+    const before = tokens[at]
+    if (before?.kind === 'string' && mark(reading, index + 1) !== '=')
+      runText(reading, { kind: 'text', text: before.text, isOpaque: before.isOpaque })
+  }
+  if (language === 'php' && text === '(' && mark(reading, index - 1) === ')') {
+    // `("sys" . "tem")("x")`: what stands in the brackets is called.
+    for (let at = index - 2; at >= 0 && index - at < ARGUMENT_TOKENS; at--) {
+      if (mark(reading, at) !== '(') continue
+      const { value } = readValue(reading, at)
+      if (value.kind === 'text') callNamed(reading, value, index)
+      return
+    }
+  }
+  if (language === 'perl' && text === '&') {
+    const next = tokens[index + 1]
+    if (mark(reading, index + 1) === '{' || next?.text.startsWith('$')) reading.opaque.add('eval')
+  }
+}
+
+/** A name that is called or used; members given in brackets belong to it. */
+function readUse(reading: Reading, index: number): number {
+  const token = reading.tokens[index]
+  let name = token?.text ?? ''
+  let end = index
+  if (isIntrospection(name)) reading.opaque.add('eval')
+  if (name.startsWith('.')) {
+    const before = reading.results.get(index - 1)
+    if (before === undefined) {
+      const previous = reading.tokens[index - 1]
+      if (reading.language === 'other' && runsItsText(name)) {
+        if (previous?.kind === 'string') runText(reading, readValue(reading, index - 1, 4).value)
+        else runText(reading, listBefore(reading, index - 1))
+        return index
+      }
+      if (runsOnAnything(name) && mark(reading, index + 1) === '(') {
+        const { value } = readValue(reading, index + 2)
+        if (value.kind !== 'unknown') runText(reading, value)
+      }
+      // A method of some value: what it is called is all that is known.
+      if (mark(reading, index + 1) === '(') addCall(reading, name.slice(1))
+      return index
+    }
+    if ('path' in before) {
+      const use = PATH_WRITES.has(name) ? 'write' : PATH_READS.has(name) ? 'read' : undefined
+      if (use !== undefined) {
+        addCall(reading, `Path${name}`)
+        addPath(reading, before.path, use)
+      }
+      return index
+    }
+    name = before.name + name
+  } else {
+    const held = reading.language === 'php' ? reading.values.get(name) : undefined
+    name = held?.kind === 'text' && mark(reading, end + 1) === '(' ? held.text : resolve(reading, name)
+    // A function by a name that is worked out.
+    if (name.startsWith('$') && reading.language === 'php' && mark(reading, end + 1) === '(')
+      reading.opaque.add('eval')
+  }
+  while (mark(reading, end + 1) === '[') {
+    const member = readValue(reading, end + 2)
+    if (mark(reading, member.next) !== ']') break
+    if (
+      member.value.kind === 'text' &&
+      !member.value.isOpaque &&
+      /^[A-Za-z_]\w{0,63}$/.test(member.value.text)
+    )
+      name = `${name}.${member.value.text}`
+    else if (POWERFUL.has(name) && mark(reading, member.next + 1) === '(') reading.opaque.add('eval')
+    else break
+    end = member.next
+    name = resolve(reading, name)
+  }
+  const isCall = mark(reading, end + 1) === '('
+  if (reading.language === 'other' && name === 'system' && reading.tokens[index - 1]?.kind === 'string') {
+    // Forth has the word behind its text.
+    runText(reading, readValue(reading, index - 1, 4).value)
+    return end
+  }
+  // Perl, Ruby, PHP and awk call without parentheses; Lisp puts the name first.
+  const next = reading.tokens[end + 1]
+  const isBare =
+    !isCall &&
+    next !== undefined &&
+    reading.language !== 'python' &&
+    reading.language !== 'javascript' &&
+    (next.kind === 'string' || next.kind === 'name' || next.text === '[')
+  if (isCall || isBare) {
+    if (isCall || isInteresting(name, reading.language)) addCall(reading, name)
+    call(reading, name, isCall ? end + 1 : end)
+  } else if (name.includes('.') && !name.startsWith('$')) addCall(reading, name)
+  else if (name.startsWith('__')) addCall(reading, name)
+  return end
+}
+
+/** The list that ends at the closing mark at `index`: `["rm", "x"].execute()`. */
+function listBefore(reading: Reading, index: number): Value {
+  if (mark(reading, index) !== ']') return UNKNOWN
+  for (let at = index - 1; at >= 0 && index - at < ARGUMENT_TOKENS; at--)
+    if (mark(reading, at) === '[') return readValue(reading, at, 3).value
+  return UNKNOWN
+}
+
+/** `require('m')['name']`. */
+function readMember(reading: Reading, module: string, index: number): void {
+  const { value, next } = readValue(reading, index + 1)
+  if (mark(reading, next) !== ']') return
+  if (value.kind !== 'text' || value.isOpaque) {
+    if (POWERFUL.has(module)) reading.opaque.add('eval')
+    return
+  }
+  const name = `${module}.${value.text}`
+  addCall(reading, name)
+  reading.results.set(next, { name })
+}
+
+function isInteresting(name: string, language: Language): boolean {
+  return (
+    name.includes('.') ||
+    (language === 'php' && name.startsWith('include')) ||
+    isShellCall(name, language) ||
+    isArgvCall(name, language) ||
+    isEvaluator(name, language) ||
+    fileUse(name, language) !== undefined ||
+    OPENERS.has(name) ||
+    isLoader(name)
+  )
+}

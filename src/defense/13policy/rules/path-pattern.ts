@@ -1,0 +1,211 @@
+/**
+ * Patterns of paths, all those of a set of rules in one tree: a path is looked up once, whatever the number of rules.
+ * A pattern is an absolute path; `*` within a part stands for any characters of that part, a last part `**` for the
+ * path before it and everything beneath, `~` at the start for the home directory.
+ * A path that a shell would expand fits a pattern where some expansion could, and is exempt by one only where every
+ * expansion would be. A path of which only the beginning is known fits where everything beneath that beginning does,
+ * and is never exempt: what it may be beyond that is for rules on `opaque_path`.
+ * Rules: docs/policy.md, "Paths".
+ * @module
+ */
+import { resolvePath } from '../../../base/lexical-path.ts'
+import type { UsedPath } from '../effective.ts'
+import { alwaysFits, compileGlob, couldFit, hasWild } from './glob-part.ts'
+import { createListPool, entriesOf, findValue, type SmallMap, sealMap } from './small-map.ts'
+import { compileWord, fitsWord, type WordPattern } from './word-pattern.ts'
+
+type Node = {
+  readonly literals: SmallMap<Node>
+  readonly globs: readonly Glob<Node>[]
+  /** The lists of which a pattern ends at this path. */
+  readonly here: readonly number[]
+  /** The lists of which a pattern covers this path and everything beneath. */
+  readonly beneath: readonly number[]
+}
+type Glob<Target> = { readonly text: string; readonly word: WordPattern; readonly node: Target }
+
+/** A node while patterns are put in. */
+type Growing = {
+  readonly literals: Map<string, Growing>
+  readonly globs: Glob<Growing>[]
+  readonly here: number[]
+  readonly beneath: number[]
+}
+
+/** Lists are numbered as they were given. */
+export type PathIndex = {
+  readonly isEmpty: boolean
+  /** The lists that the path, or something that it could expand to, lies in. */
+  fits(path: UsedPath, hidden: boolean): readonly number[]
+  /** The lists that the path lies in whatever it expands to. */
+  alwaysFits(path: UsedPath): readonly number[]
+}
+
+/** What is wrong with a pattern, as a clause after its path in the file, and what to write instead. */
+export function pathPatternProblem(
+  pattern: string,
+): { readonly problem: string; readonly hint: string } | undefined {
+  if (pattern === '/' || pattern === '~') return undefined
+  if (!pattern.startsWith('/') && !pattern.startsWith('~/'))
+    return { problem: 'is not an absolute path', hint: 'begin it with / or ~/' }
+  const parts = pattern.split('/').slice(1)
+  if (parts.includes(''))
+    return { problem: 'has an empty part', hint: 'write one slash, and none at the end' }
+  if (parts.includes('.') || parts.includes('..'))
+    return { problem: 'has a part . or ..', hint: 'write the path without it' }
+  const doubled = parts.findIndex((part) => part.includes('**'))
+  if (doubled !== -1 && (doubled !== parts.length - 1 || parts[doubled] !== '**'))
+    return { problem: 'has ** where it is not the whole last part', hint: 'write /** at the end' }
+  return undefined
+}
+
+function emptyNode(): Growing {
+  return { literals: new Map(), globs: [], here: [], beneath: [] }
+}
+
+function childOf({ literals, globs }: Growing, part: string): Growing {
+  const known = part.includes('*') ? globs.find(({ text }) => text === part)?.node : literals.get(part)
+  if (known !== undefined) return known
+  const child = emptyNode()
+  if (part.includes('*')) globs.push({ text: part, word: compileWord(part), node: child })
+  else literals.set(part, child)
+  return child
+}
+
+const NO_GLOBS: readonly Glob<Node>[] = Object.freeze([])
+const NO_LITERALS: SmallMap<Node> = Object.freeze({ keys: [], values: [] })
+
+/**
+ * Gives the tree its final form, in which equal parts are one: most ends are alike, and so are the users' directories.
+ * It calls itself once a part of the longest pattern, which is short.
+ */
+function createSealer(): (growing: Growing) => Node {
+  const lists = createListPool()
+  const nodes = new Map<string, Node>()
+  const numbers = new Map<Node, number>()
+  const seal = (growing: Growing): Node => {
+    const literals = new Map([...growing.literals].map(([name, child]) => [name, seal(child)] as const))
+    const globs = growing.globs.map((glob) => ({ ...glob, node: seal(glob.node) }))
+    const children = [...literals, ...globs.map(({ text, node }) => [text, node] as const)]
+    const key = [
+      growing.here.join(','),
+      growing.beneath.join(','),
+      ...children.map(([name, child]) => `${name}/${numbers.get(child)}`),
+    ].join('\0')
+    const known = nodes.get(key)
+    if (known !== undefined) return known
+    const node = {
+      literals: literals.size === 0 ? NO_LITERALS : sealMap(literals),
+      globs: globs.length === 0 ? NO_GLOBS : globs,
+      here: lists(growing.here),
+      beneath: lists(growing.beneath),
+    }
+    nodes.set(key, node)
+    numbers.set(node, numbers.size)
+    return node
+  }
+  return seal
+}
+
+function partsOf(path: string): string[] {
+  return path.split('/').filter((part) => part !== '')
+}
+
+function insert(root: Growing, pattern: string, home: string, list: number): void {
+  const absolute = pattern.startsWith('~') ? `${resolvePath('/', home)}${pattern.slice(1)}` : pattern
+  const parts = partsOf(absolute)
+  const covers = parts.at(-1) === '**'
+  let node = root
+  for (const part of covers ? parts.slice(0, -1) : parts) node = childOf(node, part)
+  const lists = covers ? node.beneath : node.here
+  if (lists.at(-1) !== list) lists.push(list)
+}
+
+/** The node and all below it. */
+function subtree(node: Node, into: Set<Node>): void {
+  into.add(node)
+  for (const [, child] of entriesOf(node.literals)) subtree(child, into)
+  for (const { node: child } of node.globs) subtree(child, into)
+}
+
+type Mode =
+  | { readonly kind: 'known' }
+  | { readonly kind: 'could'; readonly hidden: boolean }
+  | { readonly kind: 'always' }
+
+function step(nodes: readonly Node[], part: string, mode: Mode): Node[] {
+  const next: Node[] = []
+  const isWild = mode.kind !== 'known' && hasWild(part)
+  if (isWild && part === '**' && mode.kind === 'could') {
+    const all = new Set<Node>()
+    for (const node of nodes) subtree(node, all)
+    return [...all]
+  }
+  // Nothing that ends here covers what `**` could reach.
+  if (isWild && part === '**') return []
+  const glob = compileGlob(isWild ? part : '')
+  for (const { literals, globs } of nodes) {
+    if (!isWild) {
+      const child = findValue(literals, part)
+      if (child !== undefined) next.push(child)
+    } else if (mode.kind === 'could') {
+      for (const [name, child] of entriesOf(literals)) if (couldFit(name, glob, mode.hidden)) next.push(child)
+    }
+    for (const { text, word, node: child } of globs) {
+      if (!isWild) {
+        if (fitsWord(word, part)) next.push(child)
+      } else if (mode.kind === 'could' ? couldFit(text, glob, mode.hidden) : alwaysFits(text, part)) {
+        next.push(child)
+      }
+    }
+  }
+  return next
+}
+
+/** Goes down the tree part by part, so it ends where the tree does, however long the path is. */
+function lookUp(root: Node, { path, isOpaque }: UsedPath, mode: Mode): number[] {
+  const lists: number[] = []
+  let nodes: readonly Node[] = [root]
+  // Without a split of the whole path: a path can be far longer than the tree is deep.
+  let from = 0
+  for (;;) {
+    for (const { beneath } of nodes) lists.push(...beneath)
+    while (path.charCodeAt(from) === 0x2f) from++
+    if (from >= path.length) break
+    const slash = path.indexOf('/', from)
+    const end = slash === -1 ? path.length : slash
+    nodes = step(nodes, path.slice(from, end), mode)
+    if (nodes.length === 0) return lists
+    from = end
+  }
+  // The path itself is not known to end here.
+  if (isOpaque) return lists
+  for (const { here } of nodes) lists.push(...here)
+  return lists
+}
+
+function treeOf(lists: readonly (readonly string[])[], home: string): Node {
+  const root = emptyNode()
+  lists.forEach((patterns, list) => {
+    for (const pattern of patterns) insert(root, pattern, home, list)
+  })
+  return createSealer()(root)
+}
+
+/**
+ * @param lists of patterns without a problem
+ * @param home the home directory of the user that commands run as; absolute
+ */
+export function createPathIndex(lists: readonly (readonly string[])[], home: string): PathIndex {
+  return indexOf(treeOf(lists, home), lists.length === 0)
+}
+
+/** A function of its own, so that the patterns as they were written are not kept. */
+function indexOf(root: Node, isEmpty: boolean): PathIndex {
+  return {
+    isEmpty,
+    fits: (path, hidden) => lookUp(root, path, path.isGlob ? { kind: 'could', hidden } : { kind: 'known' }),
+    alwaysFits: (path) =>
+      path.isOpaque ? [] : lookUp(root, path, path.isGlob ? { kind: 'always' } : { kind: 'known' }),
+  }
+}

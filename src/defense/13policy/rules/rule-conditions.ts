@@ -1,0 +1,326 @@
+/**
+ * The fields of a rule as conditions on one effective command, the cheapest first. Equal lists of patterns are compiled
+ * once; all paths of all rules are in one tree.
+ * Rules: docs/policy.md, "Fields".
+ * @module
+ */
+import { baseName } from '../../../base/lexical-path.ts'
+import type { EffectiveCommand, Opaque, UsedPath } from '../effective.ts'
+import type { CommandMatch, Rule } from '../rule.ts'
+import { createPathIndex, type PathIndex } from './path-pattern.ts'
+import {
+  compileWord,
+  compileWords,
+  fitsAnyOf,
+  fitsOneOf,
+  fitsWord,
+  type WordList,
+  type WordPattern,
+} from './word-pattern.ts'
+
+/** A used path with the lists of patterns that it fits, and those that exempt it. */
+type LocatedPath = {
+  readonly use: UsedPath['use']
+  readonly isOpaque: boolean
+  readonly fits: readonly number[]
+  readonly exempt: readonly number[]
+}
+
+/** What conditions ask of a command, worked out when it is first asked for. */
+export type Facts = {
+  readonly command: EffectiveCommand
+  readonly paths: readonly LocatedPath[]
+  /** The lists that some path fits: of any use, of those written, of those read. */
+  readonly used: ReadonlySet<number>
+  readonly written: ReadonlySet<number>
+  readonly read: ReadonlySet<number>
+  options: ReadonlySet<string> | undefined
+  longOptions: readonly string[] | undefined
+  lines: readonly string[] | undefined
+}
+
+export type Condition = (facts: Facts) => boolean
+export type PathIndexes = { readonly positive: PathIndex; readonly exempt: PathIndex }
+
+/** Numbers for the distinct lists of path patterns. */
+export type PathLists = { readonly lists: (readonly string[])[]; readonly numbers: Map<string, number> }
+/** What is shared by rules while they are compiled. */
+export type Shared = {
+  readonly words: Map<string, WordList>
+  readonly positive: PathLists
+  readonly exempt: PathLists
+}
+
+export function createShared(): Shared {
+  return {
+    words: new Map(),
+    positive: { lists: [], numbers: new Map() },
+    exempt: { lists: [], numbers: new Map() },
+  }
+}
+
+export function indexPaths(shared: Shared, home: string): PathIndexes {
+  return {
+    positive: createPathIndex(shared.positive.lists, home),
+    exempt: createPathIndex(shared.exempt.lists, home),
+  }
+}
+
+export function listNumber(registry: PathLists, patterns: readonly string[]): number {
+  const key = patterns.join('\0')
+  const known = registry.numbers.get(key)
+  if (known !== undefined) return known
+  const number = registry.lists.push(patterns) - 1
+  registry.numbers.set(key, number)
+  return number
+}
+
+function wordsOf(shared: Shared, patterns: readonly string[]): WordList {
+  const key = patterns.join('\0')
+  const known = shared.words.get(key)
+  if (known !== undefined) return known
+  const words = compileWords(patterns)
+  shared.words.set(key, words)
+  return words
+}
+
+const NO_LISTS: ReadonlySet<number> = Object.freeze(new Set<number>())
+const NO_PATHS: readonly LocatedPath[] = Object.freeze([])
+
+/** @param hidden whether a shell's `*` also stands for a dot at the beginning of a name */
+export function gatherFacts(command: EffectiveCommand, indexes: PathIndexes, hidden: boolean): Facts {
+  const { positive, exempt } = indexes
+  let paths = NO_PATHS
+  let used = NO_LISTS
+  let written = NO_LISTS
+  let read = NO_LISTS
+  if (command.paths.length > 0 && !(positive.isEmpty && exempt.isEmpty)) {
+    paths = command.paths.map((path) => ({
+      use: path.use,
+      isOpaque: path.isOpaque,
+      fits: positive.fits(path, hidden),
+      exempt: exempt.isEmpty ? [] : exempt.alwaysFits(path),
+    }))
+    used = listsOf(paths)
+    if (used.size > 0) {
+      written = listsOf(paths.filter(({ use }) => use === 'write'))
+      read = listsOf(paths.filter(({ use }) => use === 'read'))
+    }
+  }
+  return { command, paths, used, written, read, options: undefined, longOptions: undefined, lines: undefined }
+}
+
+function listsOf(paths: readonly LocatedPath[]): ReadonlySet<number> {
+  if (paths.every(({ fits }) => fits.length === 0)) return NO_LISTS
+  const lists = new Set<number>()
+  for (const { fits } of paths) for (const list of fits) lists.add(list)
+  return lists
+}
+
+/** One alternative of an option: itself, or as `getopt_long` takes it, a long option's beginning. */
+function givesOption(facts: Facts, alternative: string): boolean {
+  facts.options ??= new Set(facts.command.options)
+  if (facts.options.has(alternative)) return true
+  if (!alternative.startsWith('--')) return false
+  facts.longOptions ??= facts.command.options.filter((option) => option.length > 2 && option.startsWith('--'))
+  return facts.longOptions.some((option) => alternative.startsWith(option))
+}
+
+/** One of the alternatives of an entry of `options`. */
+function givesOne(shared: Shared, entry: string): Condition {
+  const alternatives = entry.split('|')
+  return givesAnyOf(
+    alternatives.filter((alternative) => !alternative.includes('*')).slice(),
+    wordsOf(
+      shared,
+      alternatives.filter((alternative) => alternative.includes('*')),
+    ),
+  )
+}
+
+function givesAnyOf(literals: readonly string[], words: WordList): Condition {
+  return (facts) =>
+    literals.some((alternative) => givesOption(facts, alternative)) || fitsAnyOf(words, facts.command.options)
+}
+
+/** `-o|--option=value`: the option as in `options`, its value as a word. */
+function givesValue(entry: string): Condition {
+  const equals = entry.indexOf('=')
+  const names = entry.slice(0, equals).split('|')
+  const words = compileWords(names)
+  const value = compileWord(entry.slice(equals + 1))
+  const isOption = (option: string): boolean =>
+    fitsOneOf(words, option) ||
+    (option.length > 2 && option.startsWith('--') && names.some((name) => name.startsWith(option)))
+  return ({ command }) =>
+    command.optionValues.some((given) => isOption(given.option) && fitsWord(value, given.value))
+}
+
+/** One of the entries is what the operands begin with, word by word. */
+function beginsWith(entries: readonly string[]): Condition {
+  // Words never hold a NUL; an entry without a star is looked up as a whole.
+  const spelled = entries.map((entry) =>
+    entry
+      .split(' ')
+      .filter((word) => word !== '')
+      .join('\0'),
+  )
+  const literals = compileWords(spelled.filter((entry) => !entry.includes('*')))
+  const patterns = spelled
+    .filter((entry) => entry.includes('*'))
+    .map((entry) => entry.split('\0').map(compileWord))
+  return beginsWithOne(literals, patterns, Math.max(0, ...spelled.map((entry) => entry.split('\0').length)))
+}
+
+function beginsWithOne(
+  literals: WordList,
+  patterns: readonly (readonly WordPattern[])[],
+  longest: number,
+): Condition {
+  return ({ command: { operands } }) => {
+    let beginning = ''
+    for (let count = 1; count <= longest && count <= operands.length; count++) {
+      beginning = count === 1 ? (operands[0] ?? '') : `${beginning}\0${operands[count - 1]}`
+      if (fitsOneOf(literals, beginning)) return true
+    }
+    return patterns.some(
+      (words) =>
+        words.length <= operands.length &&
+        words.every((word, index) => fitsWord(word, operands[index] ?? '')),
+    )
+  }
+}
+
+/*
+ * Each condition is made by a function of its own: closures of one function share what any of them uses, and would
+ * keep the whole rule.
+ */
+
+function ofWords(list: WordList, of: (command: EffectiveCommand) => readonly string[]): Condition {
+  return ({ command }) => fitsAnyOf(list, of(command))
+}
+
+function not(condition: Condition): Condition {
+  return (facts) => !condition(facts)
+}
+
+function oneOf(conditions: readonly Condition[]): Condition {
+  return (facts) => conditions.some((condition) => condition(facts))
+}
+
+function isOpaque(reasons: readonly (Opaque | '*')[]): Condition {
+  const isAny = reasons.includes('*')
+  return ({ command }) => command.opaque.some((reason) => isAny || reasons.includes(reason))
+}
+
+function hasOpaquePath(wanted: boolean): Condition {
+  return ({ command }) => command.paths.some((path) => path.isOpaque) === wanted
+}
+
+function hasOperands(wanted: boolean): Condition {
+  return ({ command }) => command.operands.length > 0 === wanted
+}
+
+function hasTerminal(wanted: boolean): Condition {
+  return ({ command }) => command.terminal === wanted
+}
+
+function assignsOne(list: WordList): Condition {
+  return ({ command }) => command.assignments.some(({ name }) => fitsOneOf(list, name))
+}
+
+function listsFor(facts: Facts, use: PathField): ReadonlySet<number> {
+  if (use === 'paths') return facts.used
+  return use === 'writes' ? facts.written : facts.read
+}
+
+const USES = Object.freeze({ paths: undefined, writes: 'write', reads: 'read' } as const)
+type PathField = keyof typeof USES
+const PATH_FIELDS: readonly PathField[] = Object.freeze(['paths', 'writes', 'reads'])
+
+function liesIn(list: number, field: PathField): Condition {
+  return (facts) => listsFor(facts, field).has(list)
+}
+
+function liesInWithout(list: number, field: PathField, exempt: number): Condition {
+  const use = USES[field]
+  return (facts) =>
+    listsFor(facts, field).has(list) &&
+    facts.paths.some(
+      (path) =>
+        (use === undefined || path.use === use) && path.fits.includes(list) && !path.exempt.includes(exempt),
+    )
+}
+
+function hasPathWithout(exempt: number): Condition {
+  return (facts) =>
+    facts.command.paths.length === 0 || facts.paths.some((path) => !path.exempt.includes(exempt))
+}
+
+/** Paths that are exempt do not count; without another path field one that counts must be there, or none at all. */
+function pathConditions(match: CommandMatch, shared: Shared): Condition[] {
+  const exempt = match.not_paths === undefined ? undefined : listNumber(shared.exempt, match.not_paths)
+  const conditions: Condition[] = []
+  for (const field of PATH_FIELDS) {
+    const patterns = match[field]
+    if (patterns === undefined) continue
+    const list = listNumber(shared.positive, patterns)
+    conditions.push(exempt === undefined ? liesIn(list, field) : liesInWithout(list, field, exempt))
+  }
+  if (exempt !== undefined && conditions.length === 0) conditions.push(hasPathWithout(exempt))
+  return conditions
+}
+
+/** Fields that are lists of words of a command. */
+const WORD_FIELDS = Object.freeze({
+  via: ({ via }: EffectiveCommand) => via,
+  piped_from: ({ pipedFrom }: EffectiveCommand) => pipedFrom,
+  piped_to: ({ pipedTo }: EffectiveCommand) => pipedTo,
+  calls: ({ calls }: EffectiveCommand) => calls,
+  operands: ({ operands }: EffectiveCommand) => operands,
+})
+const WORD_FIELD_NAMES = Object.freeze(Object.keys(WORD_FIELDS) as (keyof typeof WORD_FIELDS)[])
+
+function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
+  const conditions: Condition[] = []
+  const { terminal, has_operands, opaque, opaque_path, subcommand, option_values, assigns, not_operands } =
+    match
+  if (terminal !== undefined) conditions.push(hasTerminal(terminal))
+  if (has_operands !== undefined) conditions.push(hasOperands(has_operands))
+  if (opaque !== undefined) conditions.push(isOpaque(opaque))
+  if (opaque_path !== undefined) conditions.push(hasOpaquePath(opaque_path))
+  if (subcommand !== undefined) conditions.push(beginsWith(subcommand))
+  for (const entry of match.options ?? []) conditions.push(givesOne(shared, entry))
+  for (const entry of match.not_options ?? [])
+    conditions.push(not(ofWords(wordsOf(shared, entry.split('|')), ({ options }) => options)))
+  if (option_values !== undefined) conditions.push(oneOf(option_values.map(givesValue)))
+  if (assigns !== undefined) conditions.push(assignsOne(wordsOf(shared, assigns)))
+  conditions.push(...pathConditions(match, shared))
+  for (const field of WORD_FIELD_NAMES) {
+    const patterns = match[field]
+    if (patterns !== undefined) conditions.push(ofWords(wordsOf(shared, patterns), WORD_FIELDS[field]))
+  }
+  if (not_operands !== undefined)
+    conditions.push(not(ofWords(wordsOf(shared, not_operands), WORD_FIELDS.operands)))
+  return conditions
+}
+
+/** The lines that a `pattern` is compared with: each of the program's names with the arguments. */
+function linesOf(facts: Facts): readonly string[] {
+  if (facts.lines !== undefined) return facts.lines
+  const { names, argv } = facts.command
+  const rest = argv.slice(1).join(' ')
+  const called = names.length > 0 ? names : [baseName(argv[0] ?? '')]
+  facts.lines = called.map((name) => (argv.length > 1 ? `${name} ${rest}` : name))
+  return facts.lines
+}
+
+function isLine(word: WordPattern): Condition {
+  return (facts) => linesOf(facts).some((line) => fitsWord(word, line))
+}
+
+/** The conditions of a rule but the one on its program, which the index stands for. */
+export function compileConditions(rule: Rule, shared: Shared): readonly Condition[] {
+  if (rule.pattern !== undefined) return [isLine(compileWord(rule.pattern))]
+  return argvConditions(rule.argv ?? {}, shared)
+}

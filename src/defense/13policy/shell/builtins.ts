@@ -1,0 +1,217 @@
+/**
+ * What the commands of a shell change in what is known: `cd`, `export`, `set`, `read`, `unset`, `alias`, `trap`, `eval`...
+ * Rules: POSIX.1-2024 XCU 2.15 and `cd`; bash 5.2 for `declare`, `pushd`, `mapfile`, `printf -v`.
+ * @module
+ */
+import { resolvePath } from '../../../base/lexical-path.ts'
+import { outputOf } from './output.ts'
+import { copyState, forgetAll, known, type State, setVariable, variableOf } from './state.ts'
+import type { ShellWord } from './syntax.ts'
+
+/** The state after success and after failure; undefined where that does not come about. */
+export type Outcome = { readonly success: State | undefined; readonly failure: State | undefined }
+
+/** Taken before functions by dash, so that a function of that name may not be called. */
+export const SPECIAL_BUILTINS: readonly string[] = Object.freeze([
+  ...['break', ':', 'continue', '.', 'eval', 'exec', 'exit', 'export', 'readonly', 'return', 'set', 'shift'],
+  ...['times', 'trap', 'unset'],
+])
+
+export const DECLARERS: readonly string[] = Object.freeze([
+  'declare',
+  'typeset',
+  'local',
+  'export',
+  'readonly',
+])
+
+/** Effects of a command on `state`, which it may change. */
+export function applyBuiltin(state: State, words: readonly ShellWord[], home: string): Outcome {
+  const [program, ...operands] = words
+  const always: Outcome = { success: state, failure: undefined }
+  const either: Outcome = { success: state, failure: state }
+  if (program === undefined) return always
+  if (program.opaque !== undefined || program.isGlob) {
+    // It may be `export` or `eval` as well as any other; a path is none of them.
+    if (!program.text.includes('/')) forgetAll(state)
+    return either
+  }
+  const [first] = operands
+  switch (program.text) {
+    case ':':
+    case 'true':
+      return always
+    case 'command':
+    case 'builtin': {
+      const at = operands.findIndex((word) => !word.text.startsWith('-'))
+      return at === -1 ? either : applyBuiltin(state, operands.slice(at), home)
+    }
+    case 'exit':
+    case 'return':
+    case 'break':
+    case 'continue':
+      return { success: undefined, failure: undefined }
+    case 'exec':
+      return operands.length === 0 ? always : { success: undefined, failure: state }
+    case 'eval':
+    case '.':
+    case 'source':
+      forgetAll(state)
+      state.directories = [undefined]
+      return either
+    case 'cd':
+      return changeDirectory(state, cdTarget(state, operands, home))
+    case 'pushd':
+      return pushDirectory(state, first)
+    case 'popd': {
+      const success = copyState(state)
+      const [top, ...rest] = state.stack
+      success.directories = [top]
+      success.stack = rest
+      return { success, failure: state }
+    }
+    case 'unset':
+      unsetNames(state, operands)
+      return either
+    case 'set':
+      setPositional(state, operands)
+      return either
+    case 'shift':
+      shift(state, first)
+      return either
+    case 'alias':
+      for (const { text, opaque } of operands) {
+        const equals = text.indexOf('=')
+        if (equals > 0 && opaque === undefined)
+          state.aliases.set(text.slice(0, equals), text.slice(equals + 1))
+      }
+      return either
+    case 'unalias':
+      return either
+    case 'trap':
+      // DEBUG, ERR, RETURN and signals run their text between any two commands.
+      if (operands.length > 1 && !operands.slice(1).every(({ text }) => text === 'EXIT' || text === '0')) {
+        state.isForgetful = !['', '-', '--'].includes(first?.text ?? '') || state.isForgetful
+      }
+      return either
+    case 'printf':
+      if (first?.text.startsWith('-v')) printInto(state, operands)
+      return either
+    case 'read':
+    case 'mapfile':
+    case 'readarray':
+    case 'getopts':
+    case 'let':
+    case 'wait':
+      forgetNames(state, operands, program.text)
+      return either
+    default:
+      return either
+  }
+}
+
+function cdTarget(state: State, operands: readonly ShellWord[], home: string): ShellWord | undefined {
+  const [target, second] = operands.filter(
+    ({ text, opaque }) => opaque !== undefined || !/^-[LPe@]*-?$/.test(text) || text === '-',
+  )
+  if (second !== undefined || target?.isGlob || (target !== undefined && target.opaque !== undefined))
+    return undefined
+  if (target === undefined) {
+    const value = variableOf(state, 'HOME')
+    if (value?.kind === 'unset') return known(home)
+    return value?.kind === 'text' && value.word.opaque === undefined ? value.word : undefined
+  }
+  if (target.text === '-') return state.previous === undefined ? undefined : known(state.previous)
+  const path = variableOf(state, 'CDPATH')
+  const isSearched = !/^\.{0,2}(?:\/|$)/.test(target.text) && path?.kind !== 'unset'
+  return isSearched && path !== undefined ? undefined : target
+}
+
+function changeDirectory(state: State, target: ShellWord | undefined): Outcome {
+  const success = copyState(state)
+  const [from] = state.directories
+  success.directories = target === undefined ? [undefined] : resolved(state, target.text)
+  success.previous = state.directories.length === 1 ? from : undefined
+  success.variables.delete('PWD')
+  success.variables.delete('OLDPWD')
+  return { success, failure: state }
+}
+
+function resolved(state: State, path: string): readonly (string | undefined)[] {
+  if (path.startsWith('/')) return [resolvePath('/', path)]
+  const directories = state.directories.map((from) =>
+    from === undefined ? undefined : resolvePath(from, path),
+  )
+  return [...new Set(directories)]
+}
+
+/** Directories that `pushd` may leave; a longer stack is not followed. */
+const STACK = 64
+
+function pushDirectory(state: State, target: ShellWord | undefined): Outcome {
+  const isPlain =
+    target !== undefined && target.opaque === undefined && !target.isGlob && !/^[-+]/.test(target.text)
+  const { success, failure } = changeDirectory(state, isPlain ? target : undefined)
+  const from = state.directories.length === 1 ? state.directories[0] : undefined
+  if (success !== undefined)
+    success.stack = isPlain && state.stack.length < STACK ? [from, ...state.stack] : []
+  return { success, failure }
+}
+
+function unsetNames(state: State, operands: readonly ShellWord[]): void {
+  if (operands.some(({ opaque }) => opaque !== undefined)) forgetAll(state)
+  const isFunction = operands[0]?.text === '-f'
+  for (const { text } of operands) {
+    const entry = state.functions.get(text)
+    if (entry !== undefined) state.functions.set(text, { ...entry, isCertain: false })
+    if (!isFunction && /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)) setVariable(state, text, { kind: 'unset' })
+    else if (!isFunction) state.variables.delete(text.split('[')[0] ?? '')
+  }
+}
+
+function setPositional(state: State, operands: readonly ShellWord[]): void {
+  const at = operands.findIndex(
+    ({ text, opaque }) => opaque !== undefined || text === '--' || !/^[-+]/.test(text),
+  )
+  if (at === -1) return
+  if (operands[at]?.opaque !== undefined) {
+    state.positional = undefined
+    return
+  }
+  // `-o name` takes the word after it; which it is here does not matter to what follows `--`.
+  const isOption = /^[-+][a-z]*o$/.test(operands[at - 1]?.text ?? '')
+  if (isOption) setPositional(state, operands.slice(at + 1))
+  else state.positional = operands.slice(operands[at]?.text === '--' ? at + 1 : at)
+}
+
+function shift(state: State, count: ShellWord | undefined): void {
+  const number = count === undefined ? 1 : Number.parseInt(count.text, 10)
+  const isKnown =
+    count?.opaque === undefined && Number.isSafeInteger(number) && state.positional !== undefined
+  if (!isKnown) state.positional = undefined
+  else if (state.positional !== undefined && number >= 0 && number <= state.positional.length)
+    state.positional = state.positional.slice(number)
+}
+
+function printInto(state: State, operands: readonly ShellWord[]): void {
+  const [option, ...rest] = operands
+  const name = option?.text === '-v' ? rest.shift() : known(option?.text.slice(2) ?? '')
+  if (name === undefined || name.opaque !== undefined) {
+    forgetAll(state)
+    return
+  }
+  const isKnown = rest.every(({ opaque, isGlob }) => opaque === undefined && !isGlob)
+  const text = isKnown ? outputOf(['printf', ...rest.map((word) => word.text)]) : undefined
+  if (text === undefined || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name.text))
+    state.variables.delete(name.text.split('[')[0] ?? '')
+  else setVariable(state, name.text, { kind: 'text', word: known(text) })
+}
+
+function forgetNames(state: State, operands: readonly ShellWord[], program: string): void {
+  if (operands.some(({ opaque }) => opaque !== undefined)) forgetAll(state)
+  for (const { text } of operands) {
+    for (const name of text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []) state.variables.delete(name)
+  }
+  for (const name of program === 'read' ? ['REPLY'] : ['MAPFILE', 'OPTARG', 'OPTIND'])
+    state.variables.delete(name)
+}

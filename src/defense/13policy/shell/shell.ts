@@ -1,0 +1,49 @@
+/**
+ * Shell text to the simple commands as they would really run: quotes removed, known variables put in, substitutions
+ * taken apart, loops and functions followed. What cannot be known says so. It never throws, and costs time in
+ * proportion to the text; beyond a limit it gives up with `limit`, and what a shell could not read is `syntax`.
+ * Rules: POSIX.1-2024 XCU 2, with what bash 5.2 and busybox ash add; where shells differ, what any of them would run.
+ * @module
+ */
+import { parseText } from './parser.ts'
+import { runCommand, runList } from './run.ts'
+import { copyState, startState } from './state.ts'
+import type { ShellContext, ShellScript } from './syntax.ts'
+import { startWalk, type Where } from './walk.ts'
+
+export type { ShellCommand, ShellContext, ShellRedirect, ShellScript, ShellWord } from './syntax.ts'
+
+export function parseShell(text: string, context: ShellContext): ShellScript {
+  return countShell(text, context).script
+}
+
+/** As `parseShell`, with what it has cost: characters looked at and put together. */
+export function countShell(
+  text: string,
+  context: ShellContext,
+): { readonly script: ShellScript; readonly steps: number } {
+  const { list, failure, steps } = parseText(text, 0)
+  const walk = startWalk(text.length, context.home)
+  if (failure !== undefined) walk.opaque.add(failure)
+  const state = startState(context)
+  const where: Where = {
+    ...{
+      pipeline: undefined,
+      place: 0,
+      isSubstitution: false,
+      inherited: [],
+      isForked: false,
+      last: { place: 0 },
+    },
+  }
+  const outcome = runList(walk, list, state, where)
+  const end = outcome.success ?? outcome.failure ?? state
+  // Who calls these cannot be seen: a trap, a name put together, nobody.
+  for (const body of walk.defined) {
+    if (walk.called.has(body)) continue
+    const entry = copyState(end)
+    entry.positional = undefined
+    runCommand(walk, body, entry, where)
+  }
+  return { script: { commands: walk.commands, opaque: [...walk.opaque] }, steps: steps + walk.steps }
+}

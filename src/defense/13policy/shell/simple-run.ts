@@ -1,0 +1,354 @@
+/**
+ * Simple commands on the walk: expands their words, finds what they change, and calls functions and aliases.
+ * Rules: POSIX.1-2024 XCU 2.9.1.
+ * @module
+ */
+
+import { assign, declared } from './assign.ts'
+import { applyBuiltin, DECLARERS, type Outcome, SPECIAL_BUILTINS } from './builtins.ts'
+import { outputOf } from './output.ts'
+import type { Expander } from './parameters.ts'
+import { parseExpansions, parseText } from './parser.ts'
+import { SHELL_DEPTH } from './scan.ts'
+import { assignmentOf, literalOf } from './simple.ts'
+import { forgetAll, joinDirectories, replaceState, type State, setVariable } from './state.ts'
+import type { Command, List, Redirect, ShellRedirect, ShellWord, Simple, Word } from './syntax.ts'
+import { charge, copied, emit, giveUp, joined, perhaps, type Walk, type Where } from './walk.ts'
+import { expandSingle, expandWord, patternSegments } from './words.ts'
+
+/** The walk over lists, which simple commands need for substitutions, functions and aliases. */
+export type Runner = {
+  readonly list: (walk: Walk, list: List, state: State, where: Where) => Outcome
+  readonly command: (walk: Walk, command: Command, state: State, where: Where) => Outcome
+}
+
+/** `pipeline`: of the command whose words are expanded. */
+export function expanderFor(
+  runner: Runner,
+  walk: Walk,
+  state: State,
+  where: Where,
+  pipeline: number,
+): Expander {
+  const inner = (body: List, at: Pick<Where, 'pipeline' | 'place'>): string | undefined => {
+    if (walk.depth >= SHELL_DEPTH * 4) giveUp(walk)
+    if (walk.isOver) return undefined
+    const { output, jumped } = walk
+    walk.output = ''
+    walk.depth += 1
+    runner.list(walk, body, copied(walk, state), {
+      ...{ ...where, ...at, isSubstitution: true, last: { place: at.place } },
+    })
+    walk.depth -= 1
+    const result = walk.output
+    walk.output = output
+    walk.jumped = jumped
+    return result
+  }
+  const expander: Expander = {
+    state,
+    home: walk.home,
+    charge: (steps) => charge(walk, steps),
+    // It reads what the command itself would read.
+    substitute: (body) => {
+      const isPiped = where.place > 0
+      const text = inner(body, { pipeline: isPiped ? pipeline : undefined, place: isPiped ? where.place : 0 })
+      return text === undefined ? undefined : withoutLastNewlines(text)
+    },
+    process: (body, isInput) => {
+      if (isInput) inner(body, { pipeline: undefined, place: 0 })
+      else inner(body, { pipeline, place: where.place + 1 })
+    },
+    single: (word) => expandSingle(expander, word),
+    segments: (word) => patternSegments(expander, word),
+  }
+  return expander
+}
+
+function withoutLastNewlines(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '\n') end -= 1
+  return text.slice(0, end)
+}
+
+export function expandRedirects(
+  expander: Expander,
+  redirects: readonly Redirect[],
+): readonly ShellRedirect[] {
+  return redirects.map(({ fd, kind, target }) => ({ fd, kind, target: expander.single(target) }))
+}
+
+export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: State, where: Where): Outcome {
+  const pipeline = where.pipeline ?? walk.pipelines
+  if (where.pipeline === undefined) walk.pipelines += 1
+  const expander = expanderFor(runner, walk, state, where, pipeline)
+  const words = expandWords(walk, expander, simple.words)
+  const own = expandRedirects(expander, simple.redirects)
+  const hasInput = own.some(({ fd }) => fd === 0)
+  const redirects = hasInput ? own : [...where.inherited, ...own]
+  const isBare = words.length === 0
+  // Before a command they are for its environment alone.
+  const scope = isBare ? expander : { ...expander, state: copied(walk, state) }
+  const assigning: Expander = isBare
+    ? expander
+    : { ...scope, single: (word) => expandSingle(assigning, word) }
+  const assignments = simple.assignments.map((assignment) => ({
+    name: assignment.name,
+    value: assign(assigning, assignment),
+  }))
+  const record = () => {
+    const { place, isSubstitution } = where
+    emit(walk, state, { words, assignments, redirects, pipeline, place, isSubstitution })
+  }
+  const [program] = words
+  if (program === undefined || EVALUATING.includes(program.text)) {
+    runIndexes(walk, expander, [...words, ...assignments.map(({ value }) => value)])
+  }
+  if (program === undefined) {
+    record()
+    if (own.some(({ fd, kind }) => fd === 0 && kind !== 'dup')) walk.output = undefined
+    return { success: state, failure: simple.redirects.length > 0 ? state : undefined }
+  }
+  const alias = aliasOf(state, simple.words)
+  if (alias !== undefined)
+    perhaps(walk, () => runAlias(runner, walk, simple, alias, copied(walk, state), where))
+  const called = program.opaque === undefined ? state.functions.get(program.text) : undefined
+  if (called !== undefined) {
+    const isHidden = called.isCertain && isHiding(program.text) && alias === undefined
+    if (!isHidden) record()
+    if (own.length > 0 && !isHidden) walk.output = undefined
+    for (const { name, value } of assignments) setVariable(state, name, { kind: 'text', word: value })
+    const outcome = callFunction(runner, walk, called.bodies, words.slice(1), state, {
+      ...where,
+      inherited: redirects.filter(({ fd }) => fd === 0),
+    })
+    if (own.some(({ fd }) => fd !== 0)) {
+      // What a function writes to goes where its call says.
+      walk.output = undefined
+      if (isHidden)
+        emit(walk, state, {
+          words: [],
+          assignments: [],
+          redirects: own,
+          pipeline,
+          place: where.place,
+          isSubstitution: where.isSubstitution,
+        })
+    }
+    for (const { name } of assignments) merged(walk, outcome)?.variables.delete(name)
+    return outcome
+  }
+  record()
+  noteOutput(walk, words, redirects)
+  if (DECLARERS.includes(program.text)) declared(expander, walk.locals, program.text, simple, words)
+  if (SPECIAL_BUILTINS.includes(program.text)) {
+    // dash keeps what is assigned before one of these.
+    for (const { name, value } of assignments) {
+      if (state.variables.has(name)) state.variables.delete(name)
+      else setVariable(state, name, { kind: 'text', word: value })
+    }
+  }
+  const outcome = applyBuiltin(state, words, walk.home)
+  if (
+    MOVERS.includes(program.text) &&
+    outcome.success !== undefined &&
+    assignments.some(({ name }) => DIRECTED.includes(name))
+  ) {
+    // `HOME=/ cd` goes by what is assigned before it.
+    outcome.success.directories = joinDirectories(outcome.success.directories, [undefined])
+  }
+  if (['break', 'continue', 'return'].includes(program.text)) {
+    walk.jumped = joined(walk, walk.jumped, copied(walk, state))
+  }
+  if (program.text === 'trap') noteTrap(walk, state, words)
+  return outcome
+}
+
+/** Builtins that take arithmetic or names with an index. */
+const EVALUATING: readonly string[] = Object.freeze([
+  ...['[', 'test', 'let', 'printf', 'read', 'unset', 'wait', 'mapfile', 'readarray', 'getopts'],
+  ...['declare', 'typeset', 'local', 'export', 'readonly'],
+])
+
+/** Arithmetic runs the substitutions in an index, wherever the text comes from: `x='a[$(id)]'; ((x))`. */
+export function runIndexes(walk: Walk, expander: Expander, words: readonly ShellWord[]): void {
+  for (const { text } of words) {
+    const at = Math.max(text.indexOf('[$('), text.indexOf('[`'))
+    if (at === -1 || !charge(walk, text.length)) continue
+    const { word, failure, steps } = parseExpansions(text.slice(at + 1), Math.min(walk.depth, SHELL_DEPTH))
+    charge(walk, steps)
+    if (failure === undefined) expander.single(word)
+  }
+}
+
+/** A function of that name is what every shell calls. */
+function isHiding(name: string): boolean {
+  return !SPECIAL_BUILTINS.includes(name) && !name.includes('/')
+}
+
+function merged(walk: Walk, { success, failure }: Outcome): State | undefined {
+  return joined(walk, success, failure)
+}
+
+function expandWords(walk: Walk, expander: Expander, words: readonly Word[]): readonly ShellWord[] {
+  const all: ShellWord[] = []
+  let isDeclarer = false
+  for (const word of words) {
+    if (walk.isOver) break
+    const assignment = isDeclarer ? assignmentOf(word) : undefined
+    const isPlain = assignment !== undefined && assignment.index === undefined && !assignment.isAppend
+    if (assignment !== undefined && isPlain) {
+      // `export x=$y` is not split in bash.
+      const value = expandSingle(expander, assignment.value as Word)
+      all.push({ ...value, text: `${assignment.name}=${value.text}` })
+      continue
+    }
+    const expanded = expandWord(expander, word)
+    if (expanded === undefined) walk.opaque.add('limit')
+    for (const item of expanded ?? []) all.push(item)
+    if (all.length > 0 && !isDeclarer) isDeclarer = DECLARERS.includes(all[0]?.text ?? '') && all.length === 1
+  }
+  return all
+}
+
+const MOVERS: readonly string[] = Object.freeze(['cd', 'command', 'builtin'])
+const DIRECTED: readonly string[] = Object.freeze(['HOME', 'CDPATH', 'OLDPWD', 'PWD'])
+
+/** Adds what the command prints to what is known, or makes it unknown. */
+function noteOutput(walk: Walk, words: readonly ShellWord[], redirects: readonly ShellRedirect[]): void {
+  if (walk.output === undefined) return
+  const isKnown = words.every(({ isGlob, opaque }) => !isGlob && opaque === undefined)
+  const isOwn = redirects.every(({ fd, kind }) => fd === 0 || (fd === 2 && kind === 'write'))
+  if (!isKnown || !isOwn) {
+    walk.output = undefined
+    return
+  }
+  const texts = words.map(({ text }) => text)
+  const printed = SILENT.includes(texts[0] ?? '') ? '' : (copiedInput(texts, redirects) ?? outputOf(texts))
+  walk.output = printed === undefined || !charge(walk, printed.length) ? undefined : walk.output + printed
+}
+
+const SILENT: readonly string[] = Object.freeze([':', 'true', 'false', 'set', 'shift', 'unset', 'local'])
+
+/** `cat` of a here-document. */
+function copiedInput(texts: readonly string[], redirects: readonly ShellRedirect[]): string | undefined {
+  const input = redirects.findLast(({ fd }) => fd === 0)
+  const isCopy =
+    texts.length === 1 && texts[0] === 'cat' && input?.kind === 'text' && input.target.opaque === undefined
+  return isCopy ? input.target.text : undefined
+}
+
+function noteTrap(walk: Walk, state: State, words: readonly ShellWord[]): void {
+  for (const name of words[1]?.text.match(/[^\s;&|()]+/g) ?? []) {
+    // It is called when the rest is done, whatever it has been called with before.
+    for (const body of state.functions.get(name)?.bodies ?? []) walk.called.delete(body)
+  }
+}
+
+/** Calls within one another of the same function that are followed: once as given, once with anything. */
+const SELF_CALLS = 2
+
+function callFunction(
+  runner: Runner,
+  walk: Walk,
+  bodies: readonly Command[],
+  operands: readonly ShellWord[],
+  state: State,
+  where: Where,
+): Outcome {
+  let result: State | undefined
+  for (const body of bodies) {
+    if (walk.isOver) break
+    const level = walk.calls.get(body) ?? 0
+    walk.called.add(body)
+    // Processes that start themselves again have no end.
+    if (level > 0 && where.isForked) walk.opaque.add('limit')
+    if (level >= SELF_CALLS || walk.depth >= SHELL_DEPTH * 4) {
+      forgetAll(state)
+      state.directories = [undefined]
+      walk.output = undefined
+      result = joined(walk, result, state)
+      continue
+    }
+    const entry = copied(walk, state)
+    const before = state.variables
+    const { positional } = state
+    const { jumped, locals } = walk
+    walk.jumped = undefined
+    walk.locals = new Set()
+    walk.calls.set(body, level + 1)
+    entry.positional = operands
+    if (level > 0) {
+      forgetAll(entry)
+      walk.output = undefined
+    }
+    walk.depth += 1
+    const outcome = runner.command(walk, body, entry, { ...where, isForked: false })
+    walk.depth -= 1
+    const end = joined(walk, merged(walk, outcome), walk.jumped)
+    if (end !== undefined) {
+      end.positional = positional
+      for (const name of walk.locals) restore(end, name, before.get(name))
+      result = joined(walk, result, end)
+    }
+    walk.calls.set(body, level)
+    walk.jumped = jumped
+    walk.locals = locals
+  }
+  if (result === undefined) return { success: undefined, failure: undefined }
+  replaceState(state, result)
+  return { success: state, failure: state }
+}
+
+function restore(
+  state: State,
+  name: string,
+  value: State['variables'] extends Map<string, infer V> ? V | undefined : never,
+): void {
+  if (value === undefined) state.variables.delete(name)
+  else setVariable(state, name, value)
+}
+
+function aliasOf(state: State, words: readonly Word[]): string | undefined {
+  const [first] = words
+  if (first?.length !== 1 || state.aliases.size === 0) return undefined
+  const [part] = first
+  const name = part?.kind === 'text' && !part.isQuoted ? literalOf(first) : undefined
+  return name === undefined ? undefined : state.aliases.get(name)
+}
+
+/** The text of an alias with the other words after it. Whether the shell expands aliases is not known. */
+function runAlias(
+  runner: Runner,
+  walk: Walk,
+  simple: Simple,
+  text: string,
+  state: State,
+  where: Where,
+): void {
+  if (!charge(walk, text.length)) return
+  const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
+  charge(walk, steps)
+  if (failure !== undefined) walk.opaque.add(failure)
+  const name = literalOf(simple.words[0] ?? []) ?? ''
+  // An alias is not expanded within itself.
+  state.aliases.delete(name)
+  runner.list(walk, withWords(list, simple.words.slice(1), simple.redirects), state, where)
+}
+
+function withWords(list: List, words: readonly Word[], redirects: readonly Redirect[]): List {
+  const item = list[list.length - 1]
+  if (item === undefined) return list
+  const pipelines = [item.first, ...item.rest.map(({ pipeline }) => pipeline)]
+  const pipeline = pipelines[pipelines.length - 1]
+  const command = pipeline?.commands[pipeline.commands.length - 1]
+  if (pipeline === undefined || command?.kind !== 'simple') return list
+  const longer: Simple = {
+    ...{ ...command, words: [...command.words, ...words], redirects: [...command.redirects, ...redirects] },
+  }
+  const changed = { ...pipeline, commands: [...pipeline.commands.slice(0, -1), longer] }
+  const rest = item.rest.map((entry, index) =>
+    index === item.rest.length - 1 ? { ...entry, pipeline: changed } : entry,
+  )
+  return [...list.slice(0, -1), { ...item, first: item.rest.length === 0 ? changed : item.first, rest }]
+}

@@ -1,0 +1,129 @@
+/**
+ * The bookkeeping of a walk over a shell text: what has been found, what it has cost, where in a pipeline it is.
+ * @module
+ */
+import type { Opaque } from '../effective.ts'
+import { SHELL_COMMANDS } from './scan.ts'
+import { copyState, mergeStates, type State } from './state.ts'
+import type { Command, ShellCommand, ShellRedirect } from './syntax.ts'
+
+/** Work on a text: so much for each of its characters, and so much in any case. Values that double end here. */
+const STEPS_PER_CHARACTER = 16
+const STEPS_AT_LEAST = 2_097_152
+
+export type Walk = {
+  readonly home: string
+  readonly commands: ShellCommand[]
+  readonly opaque: Set<Opaque>
+  readonly limit: number
+  steps: number
+  /** Nothing more is looked at. */
+  isOver: boolean
+  /** Above 0: only what changes counts, commands were or will be found otherwise. */
+  dry: number
+  depth: number
+  pipelines: number
+  /** What the commands so far have written to standard output; undefined where that is not known. */
+  output: string | undefined
+  /** The state at every `break`, `continue` and `return`, of the innermost loop or call. */
+  jumped: State | undefined
+  /** Names that the innermost call has declared local. */
+  locals: Set<string>
+  readonly calls: Map<Command, number>
+  readonly defined: Set<Command>
+  readonly called: Set<Command>
+}
+
+/** Where a command stands. */
+export type Where = {
+  /** Undefined outside of a pipeline with several commands. */
+  readonly pipeline: number | undefined
+  readonly place: number
+  readonly isSubstitution: boolean
+  /** Standard input as a compound command around it has it. */
+  readonly inherited: readonly ShellRedirect[]
+  /** In the background or in a pipeline since the last call of a function. */
+  readonly isForked: boolean
+  /** The last place taken in the pipeline. */
+  readonly last: { place: number }
+}
+
+export function startWalk(characters: number, home: string): Walk {
+  return {
+    ...{
+      home,
+      commands: [],
+      opaque: new Set<Opaque>(),
+      limit: characters * STEPS_PER_CHARACTER + STEPS_AT_LEAST,
+    },
+    ...{ steps: 0, isOver: false, dry: 0, depth: 0, pipelines: 0, output: '', jumped: undefined },
+    ...{
+      locals: new Set<string>(),
+      calls: new Map(),
+      defined: new Set<Command>(),
+      called: new Set<Command>(),
+    },
+  }
+}
+
+/** Counts work; false where it is too much. */
+export function charge(walk: Walk, steps: number): boolean {
+  walk.steps += steps
+  if (walk.steps > walk.limit) giveUp(walk)
+  return !walk.isOver
+}
+
+export function giveUp(walk: Walk): void {
+  walk.isOver = true
+  walk.opaque.add('limit')
+}
+
+/** A command that runs in each of the directories it may be in. */
+export function emit(walk: Walk, state: State, command: Omit<ShellCommand, 'cwd'>): void {
+  if (walk.dry > 0) return
+  for (const cwd of state.directories) {
+    if (walk.commands.length >= SHELL_COMMANDS) {
+      giveUp(walk)
+      return
+    }
+    walk.commands.push({ ...command, cwd })
+  }
+}
+
+export function copied(walk: Walk, state: State): State {
+  charge(walk, state.variables.size + state.functions.size + 1)
+  return copyState(state)
+}
+
+export function joined(walk: Walk, left: State | undefined, right: State | undefined): State | undefined {
+  if (left === right || right === undefined) return left
+  if (left === undefined) return right
+  charge(walk, left.variables.size + right.variables.size + 1)
+  return mergeStates(left, right)
+}
+
+/** `run` may not take place: what it writes is not known afterwards. */
+export function perhaps<T>(walk: Walk, run: () => T): T {
+  const before = walk.output
+  const result = run()
+  if (walk.output !== before) walk.output = undefined
+  return result
+}
+
+export function sameState(left: State, right: State): boolean {
+  return (
+    left.variables.size === right.variables.size &&
+    left.directories.length === right.directories.length &&
+    left.directories.every((directory, index) => directory === right.directories[index]) &&
+    left.positional?.length === right.positional?.length &&
+    left.functions.size === right.functions.size &&
+    [...left.functions].every(([name, entry]) => {
+      const other = right.functions.get(name)
+      return other?.isCertain === entry.isCertain && other.bodies.length === entry.bodies.length
+    }) &&
+    left.aliases.size === right.aliases.size &&
+    left.previous === right.previous &&
+    left.stack.length === right.stack.length &&
+    left.isForgetful === right.isForgetful
+  )
+}

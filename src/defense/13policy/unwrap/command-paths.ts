@@ -1,0 +1,324 @@
+/**
+ * The paths that a program is given in its arguments, and what it does with them: by the table of programs, and here
+ * where an option or the form of an operand decides.
+ * From the manual pages of the programs named.
+ * @module
+ */
+import type { PathUse, UsedPath } from '../effective.ts'
+import type { ShellWord } from '../shell/shell.ts'
+import { has } from './inner.ts'
+import type { ParsedArguments } from './options.ts'
+import type { OperandUse, OptionUse, ProgramForm } from './programs.ts'
+import { operandUse } from './programs.ts'
+import { looksLikePath, type Place, pathsOf } from './used-paths.ts'
+
+type Add = (word: ShellWord, use: PathUse) => void
+
+function part(word: ShellWord, from: number): ShellWord {
+  return { ...word, text: word.text.slice(from) }
+}
+
+/** The paths among the arguments of a program that goes by `names`. */
+export function argumentPaths(
+  names: readonly string[],
+  form: ProgramForm,
+  parsed: ParsedArguments,
+  place: Place,
+): readonly UsedPath[] {
+  if (parsed.operands.length === 0 && parsed.values.length === 0 && parsed.options.length === 0) return []
+  const name = names.find((known) => EXTRA.has(known) || SPECIAL.has(known)) ?? names[0] ?? ''
+  const paths: UsedPath[] = []
+  const add: Add = (word, use) => {
+    paths.push(...pathsOf(word, use, place))
+    const from = innerPath(name, word.text)
+    if (from > 0) paths.push(...pathsOf(part(word, from), word.text.startsWith('@') ? 'read' : use, place))
+  }
+  for (const { option, word, use } of parsed.values) addValue(name, option, word, use, add)
+  if (form.operands !== undefined) addKnown(name, form, form.operands, parsed, add)
+  else if (!form.stops) {
+    // A program that is not known is taken to read what it is given.
+    for (const word of parsed.operands) {
+      if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'read')
+      addAssigned(word, add)
+    }
+  }
+  EXTRA.get(name)?.(parsed, add)
+  return paths
+}
+
+/** Where a path begins within a word: `@/file` of options, `text:/file` and `concat:/file` of a format; 0 for nowhere. */
+function innerPath(name: string, text: string): number {
+  const first = text.charAt(1)
+  if (text.startsWith('@') && (first === '/' || first === '~' || first === '.')) return 1
+  if (REMOTE.has(name) || HOSTED.has(name)) return 0
+  const colon = text.indexOf(':')
+  if (colon < 2 || colon > 64 || text.charAt(colon + 1) !== '/' || text.charAt(colon + 2) === '/') return 0
+  const slash = text.indexOf('/')
+  return slash > colon ? colon + 1 : 0
+}
+
+/** Programs to which the word before a colon is a host or a container. */
+const HOSTED: ReadonlySet<string> = new Set(
+  'docker podman nerdctl kubectl oc lxc mount sshfs adb borg restic git rclone duplicity nfsmount'.split(' '),
+)
+
+/** `name=/path`, as an unknown program may take it. */
+function addAssigned(word: ShellWord, add: Add): void {
+  const equals = word.text.indexOf('=')
+  const after = equals < 0 ? '' : word.text.charAt(equals + 1)
+  if (after === '/' || after === '~' || after === '.') add(part(word, equals + 1), 'read')
+}
+
+function addValue(name: string, option: string, word: ShellWord, use: OptionUse, add: Add): void {
+  switch (use) {
+    case 'read':
+    case 'write':
+      if (name === 'curl' || name === 'wget') {
+        if (word.text !== '-') add(word, use)
+      } else add(word, use)
+      return
+    case 'mention':
+      if (name !== 'tar') add(word, use)
+      return
+    case 'program':
+      if (word.text.includes('/')) add(word, 'read')
+      return
+    case 'unknown':
+      if (looksLikePath(word.text)) add(word, 'read')
+      return
+    case 'text':
+      if (name === 'curl') addUpload(option, word, add)
+      return
+    case 'shell':
+    case 'code':
+      return
+  }
+}
+
+const UPLOADS: ReadonlySet<string> = new Set([
+  '-d',
+  '--data',
+  '--data-ascii',
+  '--data-binary',
+  '--data-urlencode',
+  '--json',
+  '-F',
+  '--form',
+  '-H',
+  '--header',
+  '-w',
+  '--write-out',
+  '-b',
+  '--cookie',
+  '--variable',
+  '--url',
+])
+
+/** The files that curl sends or reads because a value says so: `@FILE`, `name=@FILE`, `name=<FILE`. */
+function addUpload(option: string, word: ShellWord, add: Add): void {
+  if (!UPLOADS.has(option)) return
+  const { text } = word
+  if (option === '-b' || option === '--cookie') {
+    if (!text.includes('=')) add(word, 'read')
+    return
+  }
+  if (text.startsWith('file://')) add(word, 'read')
+  if (text.startsWith('@')) add(part(word, 1), 'read')
+  else {
+    const mark = text.search(/=[@<]|@/)
+    if (mark < 0) return
+    const from = mark + (text.charAt(mark) === '=' ? 2 : 1)
+    if (option === '--data-urlencode' || text.charAt(mark) === '=') {
+      const end = text.indexOf(';', from)
+      add({ ...word, text: end < 0 ? text.slice(from) : text.slice(from, end) }, 'read')
+    }
+  }
+}
+
+/** Programs whose name decides above, beside those of EXTRA. */
+const SPECIAL: ReadonlySet<string> = new Set(['tar', 'install', 'scp', 'rsync'])
+const REMOTE: ReadonlySet<string> = new Set(['scp', 'rsync'])
+/** The options by which the target is named, so that all operands are sources. */
+const TARGETS: readonly string[] = ['-t', '--target-directory']
+
+function addKnown(
+  name: string,
+  form: ProgramForm,
+  operands: NonNullable<ProgramForm['operands']>,
+  parsed: ParsedArguments,
+  add: Add,
+): void {
+  const given = form.given.some((option) => parsed.options.includes(option)) ? 1 : 0
+  const hasTarget = operands.last.length > 0 && parsed.values.some(({ option }) => TARGETS.includes(option))
+  const makesDirectories = name === 'install' && has(parsed, '-d', '--directory')
+  const removesSources = name === 'rsync' && has(parsed, '--remove-source-files')
+  const count = parsed.operands.length + given + (hasTarget ? 1 : 0)
+  parsed.operands.forEach((word, index) => {
+    let use: OperandUse = operandUse(operands, index + given, count)
+    if (use === 'text') return
+    if (use === 'unknown') {
+      if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'mention')
+      return
+    }
+    if (makesDirectories || removesSources || changesDisk(name, parsed)) use = 'write'
+    else if (use === 'write' && onlyChecks(name, parsed)) use = 'read'
+    // A host's files are not this host's.
+    if (REMOTE.has(name) && isRemote(word.text)) return
+    if (word.text === '-' && word.opaque === undefined) return
+    add(word, use)
+  })
+}
+
+function isRemote(text: string): boolean {
+  const colon = text.indexOf(':')
+  if (colon <= 0) return false
+  const slash = text.indexOf('/')
+  return slash < 0 || colon < slash
+}
+
+/** `hdparm` shows, unless an option changes. */
+function changesDisk(name: string, parsed: ParsedArguments): boolean {
+  return (
+    name === 'hdparm' &&
+    parsed.options.some((option) => DISK_CHANGES.some((start) => option.startsWith(start)))
+  )
+}
+
+const DISK_CHANGES: readonly string[] = Object.freeze([
+  ...[
+    '--security',
+    '--write',
+    '--make-bad',
+    '--repair',
+    '--trim',
+    '--fwdownload',
+    '--dco',
+    '--yes',
+    '--please',
+    '-Y',
+  ],
+  ...['-s', '-S', '-y', '-W', '-B', '-M', '-N', '-p', '-X', '-w', '-f', '-F', '-z'],
+])
+
+/** Options with which a program only shows or checks a disk, where there are no others. */
+const QUERIES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  [
+    'fdisk -l --list -x --list-details -s -u -c -o -b -L',
+    'sfdisk -l --list -d --dump -J --json -V --verify -F --list-free -s -x',
+    'sgdisk -p --print -i --info -v --verify -L --list-types -F -f -E -D -P --pretend',
+    'tune2fs -l',
+    'wipefs -n --no-act -J --json -p --parsable -O --output',
+    'e2fsck -n -f -v -fn -nf -C -p',
+    'fsck -n -N -fn -nf -v',
+    'xfs_repair -n -v',
+    'parted -l --list',
+  ].map((line) => {
+    const [name = '', ...options] = line.split(' ')
+    return [name, new Set(options)] as const
+  }),
+)
+
+function onlyChecks(name: string, parsed: ParsedArguments): boolean {
+  const queries = QUERIES.get(name.startsWith('fsck') ? 'fsck' : name)
+  if (queries === undefined || parsed.options.length === 0) return false
+  // `-f` and `-p` of a check repair unless it is told not to.
+  const isRepairing = name.startsWith('fsck') || name === 'e2fsck' || name === 'xfs_repair'
+  return parsed.options.every((option) => queries.has(option)) && !(isRepairing && !has(parsed, '-n', '-N'))
+}
+
+type Extra = (parsed: ParsedArguments, add: Add) => void
+
+const dd: Extra = (parsed, add) => {
+  for (const word of parsed.operands) {
+    if (word.text.startsWith('of=')) add(part(word, 3), 'write')
+    else if (word.text.startsWith('if=')) add(part(word, 3), 'read')
+  }
+}
+
+/** The files of `sed`: those behind the script, written with `-i`. */
+const sed: Extra = (parsed, add) => {
+  const hasScript = has(parsed, '-e', '-f', '--expression', '--file')
+  const use = has(parsed, '-i', '--in-place', '-I') ? 'write' : 'read'
+  for (const word of parsed.operands.slice(hasScript ? 0 : 1)) add(word, use)
+}
+
+const perl: Extra = (parsed, add) => {
+  const hasCode = has(parsed, '-e', '-E')
+  const use = has(parsed, '-i') ? 'write' : has(parsed, '-n', '-p') ? 'read' : 'mention'
+  if (!hasCode) return
+  for (const word of parsed.operands) if (use === 'write' || looksLikePath(word.text)) add(word, use)
+}
+
+const find: Extra = (parsed, add) => {
+  if (!has(parsed, '-delete')) return
+  for (const word of parsed.operands) {
+    if (['(', ')', '!', ',', '\\(', '\\)', ';', '+', '{}'].includes(word.text)) continue
+    add(word, 'write')
+  }
+  if (parsed.operands.length === 0) add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
+/** What is downloaded without a name goes to the working directory. */
+const curl: Extra = (parsed, add) => {
+  for (const word of parsed.operands) if (word.text.startsWith('file://')) add(word, 'read')
+  if (has(parsed, '-O', '--remote-name', '--remote-name-all', '-J'))
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
+const wget: Extra = (parsed, add) => {
+  if (!has(parsed, '-O', '-P', '--output-document', '--directory-prefix', '--spider')) {
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+  }
+}
+
+const unzip: Extra = (parsed, add) => {
+  if (!has(parsed, '-d', '-l', '-t', '-p', '-v', '-Z'))
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
+const cpio: Extra = (parsed, add) => {
+  if (has(parsed, '-i', '--extract') && !has(parsed, '-D'))
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+  if (has(parsed, '-p', '--pass-through')) for (const word of parsed.operands) add(word, 'write')
+}
+
+/** Keys are also paths beneath /proc/sys, and out of it. */
+const kernelKeys: Extra = (parsed, add) => {
+  for (const word of parsed.operands)
+    if (word.text.includes('..')) add({ ...word, text: `/proc/sys/${word.text}` }, 'read')
+}
+
+/** Files that an `openssl` or another program of many words is given without an option. */
+const mentions: Extra = (parsed, add) => {
+  for (const word of parsed.operands)
+    if (word.text.startsWith('/') || word.text.startsWith('~/')) add(word, 'mention')
+}
+
+/** `gawk -i inplace` writes the files behind its program. */
+const awk: Extra = (parsed, add) => {
+  if (
+    !parsed.values.some(
+      ({ option, word }) => (option === '-i' || option === '--include') && word.text === 'inplace',
+    )
+  )
+    return
+  for (const word of parsed.operands) if (looksLikePath(word.text)) add(word, 'write')
+}
+
+const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
+  ['dd', dd],
+  ['sysctl', kernelKeys],
+  ['awk', awk],
+  ['sed', sed],
+  ['perl', perl],
+  ['ruby', perl],
+  ['find', find],
+  ['curl', curl],
+  ['wget', wget],
+  ['unzip', unzip],
+  ['cpio', cpio],
+  ['openssl', mentions],
+  ['systemctl', mentions],
+  ['ssh-keygen', mentions],
+  ['make', mentions],
+])

@@ -1,0 +1,370 @@
+/**
+ * Commands of programs that have a prompt of their own (editors, pagers, calculators, debuggers, database and file
+ * transfer clients, chat and mail programs): a line that gives a command to a shell, and one that names a file.
+ * Every line is read from its beginning with plain comparisons, and each of its characters a fixed number of times.
+ * From vim(1), less(1), ed(1), gdb(1), sqlite3(1), psql(1), mysql(1), ftp(1), m4(1) and their kin.
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import type { Inner } from './inner.ts'
+
+/** Lines of one text that are looked at. */
+const LINES_MAX = 256
+
+/** Words before a command that change nothing of what it is. */
+const MODIFIERS: readonly string[] = Object.freeze([
+  ...[
+    'silent! ',
+    'silent ',
+    'sil! ',
+    'sil ',
+    'exe ',
+    'execute ',
+    'noautocmd ',
+    'keepalt ',
+    'verbose ',
+    'map ',
+  ],
+  ...['push-command ', 'spawn ', 'normal ', 'platform '],
+])
+
+/** What stands before text for a shell, up to the end of the line. */
+const SHELL_WORDS: readonly string[] = Object.freeze([
+  ...[
+    'terminal ',
+    'term ',
+    'ter ',
+    'shell ',
+    'shell! ',
+    'shell -w ',
+    'sh ',
+    'system ',
+    'exec ',
+    'execute ',
+    'run ',
+  ],
+  ...['.shell ', '.system ', '\\! ', '\\!', '.once |', '.output |', '\\o |', '\\g |', '\\copy |', 'pipe '],
+  ...[
+    '.import "|',
+    ".import '|",
+    '.import |',
+    'make ',
+    'lcmd ',
+    'local ',
+    'spawn ',
+    'pager ',
+    '~!',
+    '~|',
+    '|',
+  ],
+  ...['tee |', 'bang ', 'sh! ', 'cmd '],
+])
+
+/** A file is written by what begins so; the file is the last word of the line. */
+const WRITE_WORDS: readonly string[] = Object.freeze([
+  ...['w ', 'w! ', 'wq ', 'wq! ', 'write ', 'write! ', 'saveas ', 'saveas! ', 'sav ', 'sav! ', 'W '],
+  ...[
+    '.output ',
+    '.once ',
+    '.backup ',
+    '.save ',
+    '.log ',
+    '.excel ',
+    '\\o ',
+    '\\w ',
+    'tee ',
+    'get ',
+    'mget ',
+    'lcd ',
+  ],
+  ...['dump memory ', 'dump value ', 'set logging file ', 'set output ', 'save ', 'export-filename:', 'log '],
+  ...['set print-file ', 'export ', 'snapshot ', 'generate-core-file ', 'gcore '],
+])
+/** And read by these. */
+const READ_WORDS: readonly string[] = Object.freeze([
+  ...[
+    'e ',
+    'e! ',
+    'edit ',
+    'r ',
+    'read ',
+    'so ',
+    'source ',
+    'tabe ',
+    'tabnew ',
+    'sp ',
+    'split ',
+    'vs ',
+    'vsplit ',
+  ],
+  ...[
+    '.read ',
+    '.import ',
+    '.load ',
+    '.open ',
+    '.restore ',
+    '\\i ',
+    '\\ir ',
+    '\\. ',
+    'put ',
+    'mput ',
+    'view ',
+    'open ',
+  ],
+  ...[
+    'set auto-load ',
+    'load ',
+    'include ',
+    'Include ',
+    'file ',
+    'file-read ',
+    'restore ',
+    'argadd ',
+    'n ',
+    'type ',
+  ],
+])
+
+const QUOTES = '"\'`'
+
+function isBlank(letter: string): boolean {
+  return letter === ' ' || letter === '\t'
+}
+
+/** Past the addresses and repeat counts that may stand before a command: `%`, `1,5`, `.,$`, `:`, `+`, `/`. */
+function pastAddress(line: string): number {
+  let at = 0
+  while (at < line.length && at < 24 && ":+ \t%.,$0123456789;'&".includes(line.charAt(at))) {
+    // `.output`, `.shell`: a name of its own.
+    const next = line.charAt(at + 1)
+    if (line.charAt(at) === '.' && next >= 'a' && next <= 'z') break
+    at += 1
+  }
+  return at
+}
+
+function unquoted(text: string): string {
+  const trimmed = text.trim()
+  const quote = trimmed.charAt(0)
+  if (trimmed.length < 2 || !QUOTES.includes(quote) || quote === '') return trimmed
+  return trimmed.endsWith(quote) ? trimmed.slice(1, -1) : trimmed.slice(1)
+}
+
+function startOf(line: string, words: readonly string[]): string | undefined {
+  return words.find((word) => line.startsWith(word))
+}
+
+/** The quoted text right behind `opening` (`system("...")`), or what stands up to the closing mark. */
+function argumentOf(text: string, from: number): string {
+  let at = from
+  while (at < text.length && isBlank(text.charAt(at))) at += 1
+  const quote = text.charAt(at)
+  if (quote !== '' && QUOTES.includes(quote)) {
+    const end = text.indexOf(quote === '`' ? "'" : quote, at + 1)
+    return text.slice(at + 1, end < 0 ? text.length : end)
+  }
+  const end = text.indexOf(')', at)
+  return text.slice(at, end < 0 ? text.length : end)
+}
+
+/** Calls of a language whose argument is text for a shell. */
+const CALLS: readonly string[] = Object.freeze([
+  'system(',
+  'esyscmd(',
+  'syscmd(',
+  'systemlist(',
+  'shell(',
+  'popen(',
+])
+const CALLS_MAX = 64
+
+function calls(word: ShellWord, via: string): readonly Inner[] {
+  const inner: Inner[] = []
+  for (const name of CALLS) {
+    let at = word.text.indexOf(name)
+    while (at >= 0 && inner.length < CALLS_MAX) {
+      const before = word.text.charAt(at - 1)
+      const isWhole = !(before >= 'a' && before <= 'z')
+      const text = isWhole ? argumentOf(word.text, at + name.length) : ''
+      if (text.trim() !== '') inner.push({ kind: 'shell', word: { ...word, text }, via })
+      at = word.text.indexOf(name, at + name.length)
+    }
+  }
+  return inner
+}
+
+/** What one line runs or uses. */
+function readLine(word: ShellWord, line: string, via: string): readonly Inner[] {
+  let text = line.slice(pastAddress(line))
+  for (let count = 0; count < 4; count++) {
+    const modifier = startOf(text, MODIFIERS)
+    if (modifier === undefined) break
+    text = text.slice(modifier.length)
+    text = unquoted(text.slice(pastAddress(text)))
+  }
+  if (text.startsWith('/')) {
+    // A chat program's own commands begin with a slash.
+    const command = startOf(text, ['/exec ', '/EXEC ', '/run ', '/shell '])
+    if (command === undefined) return []
+    let rest = text.slice(command.length).trim()
+    while (rest.startsWith('-')) {
+      const next = rest.indexOf(' ')
+      if (next < 0) break
+      rest = rest.slice(next + 1).trimStart()
+    }
+    return [{ kind: 'shell', word: { ...word, text: rest }, via }]
+  }
+  const inner: Inner[] = []
+  const mark = text.indexOf('!')
+  // `!cmd`, `r !cmd`, `w !cmd`, `set x!cmd`: the mark stands early, after at most one short word.
+  const head = mark >= 0 && mark <= 8 ? text.slice(0, mark).trim() : undefined
+  if (head !== undefined && (head === '' || (isWordOrEmpty(head) && isBlank(text.charAt(mark - 1))))) {
+    let from = mark + 1
+    while (text.charAt(from) === '!') from += 1
+    if (text.charAt(from) === '[') from += 1
+    const command = text.slice(from).trim()
+    return command === '' ? [] : [{ kind: 'shell', word: { ...word, text: command }, via }]
+  }
+  const shellWord = startOf(text, SHELL_WORDS)
+  if (shellWord !== undefined) {
+    const command = unquoted(text.slice(shellWord.length))
+    if (command !== '') inner.push({ kind: 'shell', word: { ...word, text: command }, via })
+    return inner
+  }
+  for (const [start, language] of LANGUAGE_WORDS) {
+    if (text.startsWith(start))
+      return [{ kind: 'code', language, word: { ...word, text: unquoted(text.slice(start.length)) }, via }]
+  }
+  const written = startOf(text, WRITE_WORDS)
+  const read = written === undefined ? startOf(text, READ_WORDS) : undefined
+  const start = written ?? read
+  if (start !== undefined) {
+    // The file is the first word or the last one, as the program has it.
+    const rest = text.slice(start.length).trim()
+    const words = rest.split(' ', 16).filter((one) => one !== '')
+    for (const file of new Set([words[0], words.at(-1)])) {
+      const name = file === undefined ? '' : unquoted(file)
+      if (name !== '' && !name.startsWith('-'))
+        inner.push({
+          kind: 'path',
+          word: { ...word, text: name },
+          use: written === undefined ? 'read' : 'write',
+        })
+    }
+  }
+  return inner
+}
+
+const LANGUAGE_WORDS = Object.freeze([
+  ['python ', 'python'],
+  ['python3 ', 'python'],
+  ['py ', 'python'],
+  ['py3 ', 'python'],
+  ['pyx ', 'python'],
+  ['pi ', 'python'],
+  ['script ', 'python'],
+  ['lua ', 'lua'],
+  ['perl ', 'perl'],
+  ['ruby ', 'ruby'],
+  ['tcl ', 'tcl'],
+] as const)
+
+function isWordOrEmpty(text: string): boolean {
+  for (const letter of text) if (!((letter >= 'a' && letter <= 'z') || letter === '%')) return false
+  return true
+}
+
+/** Settings of which the value is a command: `set editor="cmd"`, `INPUT_FILTER=cmd`, `set shell=cmd`. */
+const COMMAND_SETTINGS: readonly string[] = Object.freeze([
+  ...[
+    'editor',
+    'pager',
+    'shell',
+    'input_filter',
+    'filter_patterns',
+    'file_version_filter',
+    'sendmail',
+    'visual',
+  ],
+  ...[
+    'print_command',
+    'display_filter',
+    'query_command',
+    'makeprg',
+    'grepprg',
+    'equalprg',
+    'formatprg',
+    'ispell',
+  ],
+  ...[
+    'keywordprg',
+    'external-editor',
+    'browser',
+    'mailcap',
+    'new_mail_command',
+    'dot_path',
+    'xfer:connect-program',
+  ],
+])
+
+function settings(word: ShellWord, line: string, via: string): readonly Inner[] {
+  const equals = line.indexOf('=')
+  if (equals <= 0 || equals > 64) return []
+  const before = line.slice(0, equals).trim().toLowerCase()
+  const name = before.slice(before.lastIndexOf(' ') + 1)
+  if (!COMMAND_SETTINGS.includes(name)) return []
+  const value = unquoted(line.slice(equals + 1))
+  return value === '' ? [] : [{ kind: 'shell', word: { ...word, text: value }, via }]
+}
+
+/** Everything that `word` runs or uses, as commands of a program with a prompt of its own. */
+export function readEscapes(word: ShellWord, via: string): readonly Inner[] {
+  const inner: Inner[] = [...calls(word, via)]
+  for (const raw of word.text.split('\n', LINES_MAX)) {
+    const line = raw.trim()
+    if (line === '') continue
+    const found = readLine(word, line, via)
+    inner.push(...(found.length > 0 ? found : settings(word, line, via)))
+    // Some take several commands on a line.
+    if (found.length === 0 && line.includes(';')) {
+      for (const part of line.split(';', LINES_MAX).slice(1)) inner.push(...readLine(word, part.trim(), via))
+    }
+  }
+  return inner.slice(0, LINES_MAX)
+}
+
+/** `... TO PROGRAM 'cmd'`, `COPY x TO '/file'`, `INTO OUTFILE '/file'`, `LOAD_FILE('/file')`, `readfile('/file')`. */
+export function readQuery(word: ShellWord, via: string): readonly Inner[] {
+  const inner: Inner[] = []
+  const { text } = word
+  let from = 0
+  for (let count = 0; count < CALLS_MAX; count++) {
+    const open = text.indexOf("'", from)
+    if (open < 0) break
+    const close = text.indexOf("'", open + 1)
+    const end = close < 0 ? text.length : close
+    const value = text.slice(open + 1, end)
+    const before = text
+      .slice(Math.max(0, open - 32), open)
+      .trimEnd()
+      .toLowerCase()
+    if (before.endsWith('program')) inner.push({ kind: 'shell', word: { ...word, text: value }, via })
+    else if (value.startsWith('/') || value.startsWith('~/')) {
+      const isWritten = [
+        'outfile',
+        'dumpfile',
+        ' to',
+        'writefile(',
+        'lo_export(',
+        'attach',
+        'vacuum into',
+      ].some((end) => before.endsWith(end))
+      const isRead = ['from', '(', 'infile', 'load'].some((end) => before.endsWith(end))
+      if (isWritten || isRead)
+        inner.push({ kind: 'path', word: { ...word, text: value }, use: isWritten ? 'write' : 'read' })
+    }
+    from = end + 1
+  }
+  return inner
+}

@@ -1,0 +1,254 @@
+/**
+ * Files that one command of a request makes and a later one runs: written with known text, copied or linked from a
+ * program, fetched or decoded. Only what stands in the request counts; no file is looked at.
+ * Rules: POSIX.1-2024, cp, ln, mv, tee and redirection; curl(1), wget(1), hash in bash(1).
+ * @module
+ */
+import { baseName, resolvePath } from '../../../base/lexical-path.ts'
+import type { Opaque } from '../effective.ts'
+import type { ShellRedirect, ShellWord } from '../shell/shell.ts'
+import type { Stdin } from './inner.ts'
+import { namesOf } from './names.ts'
+import type { ParsedArguments } from './options.ts'
+import { decodes } from './stream.ts'
+
+/** What is known of a file that the request has made. */
+export type Made =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'program'; readonly names: readonly string[] }
+  | { readonly kind: 'hidden'; readonly opaque: Opaque }
+
+export type Flow = { readonly files: Map<string, Made>; readonly hashed: Map<string, string> }
+
+/** Files of one request that are kept; what people write has two. */
+const FILES_MAX = 64
+
+/** Text of one file that is kept; what is longer counts as not known. */
+const TEXT_MAX = 65_536
+
+export function startFlow(): Flow {
+  return { files: new Map(), hashed: new Map() }
+}
+
+/** What a command does, as far as files that it makes are concerned. */
+export type Maker = {
+  readonly names: readonly string[]
+  readonly options: readonly string[]
+  readonly parsed: ParsedArguments
+  readonly words: readonly ShellWord[]
+  readonly redirects: readonly ShellRedirect[]
+  readonly stdin: Stdin
+  readonly output: string | undefined
+  readonly cwd: string | undefined
+  /** The program before it in the pipeline fetches. */
+  readonly isFed: boolean
+}
+
+const FETCHERS: ReadonlySet<string> = new Set(
+  'curl wget wget2 aria2c axel fetch http https xh lwp-download lwp-request GET nc netcat ncat socat ftp lftp tftp sftp scp rsync aws gsutil rclone az telnet openssl ssh kermit rcp smbclient lynx w3m links elinks youtube-dl yt-dlp gdown ipfs wormhole croc magic-wormhole'.split(
+    ' ',
+  ),
+)
+const COPIERS: ReadonlySet<string> = new Set(['cp', 'mv', 'ln', 'link', 'install', 'ditto', 'rsync'])
+
+export function fetches(names: readonly string[]): boolean {
+  return names.some((name) => FETCHERS.has(name))
+}
+
+function pathOf(word: ShellWord | undefined, cwd: string | undefined): string | undefined {
+  if (word === undefined || word.opaque !== undefined || word.isGlob || word.text === '') return undefined
+  if (word.text.startsWith('/')) return resolvePath('/', word.text)
+  return cwd === undefined ? undefined : resolvePath(cwd, word.text)
+}
+
+function put(flow: Flow, path: string | undefined, made: Made | undefined): void {
+  if (path === undefined || path.startsWith('/dev/')) return
+  if (made === undefined) flow.files.delete(path)
+  else if (flow.files.has(path) || flow.files.size < FILES_MAX) flow.files.set(path, made)
+}
+
+/** What the command puts out, as the content of a file. */
+function contentOf(flow: Flow, maker: Maker): Made | undefined {
+  const { names, stdin, output, words } = maker
+  // Of a group, what all its commands write.
+  if (words.length === 0) return { kind: 'hidden', opaque: 'eval' }
+  if (output !== undefined) return output.length > TEXT_MAX ? undefined : { kind: 'text', text: output }
+  if (decodes(maker) || (stdin.kind === 'pipe' && stdin.isDecoded))
+    return { kind: 'hidden', opaque: 'decoded' }
+  if (fetches(names) || maker.isFed) return { kind: 'hidden', opaque: 'piped' }
+  if (names[0] === 'cat') {
+    const from = pathOf(maker.parsed.operands[0], maker.cwd)
+    if (from === undefined) return undefined
+    return flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) }
+  }
+  const isPrinter = names[0] === 'echo' || names[0] === 'printf' || names[0] === ':'
+  if (isPrinter && words.some(({ opaque }) => opaque !== undefined)) return { kind: 'hidden', opaque: 'eval' }
+  return undefined
+}
+
+/** Takes down the files that a command makes. */
+export function noteFiles(flow: Flow, maker: Maker): void {
+  const { names, parsed, redirects, cwd } = maker
+  const outputs = redirects.filter(({ fd, kind }) => fd !== 2 && (kind === 'write' || kind === 'readwrite'))
+  const isTee = names.includes('tee') || names.includes('sponge')
+  if (outputs.length > 0 || isTee) {
+    const made = contentOf(flow, maker)
+    for (const { target } of outputs) write(flow, pathOf(target, cwd), made)
+    if (isTee) for (const word of parsed.operands) write(flow, pathOf(word, cwd), made)
+  }
+  if (names.some((name) => COPIERS.has(name))) noteCopies(flow, maker)
+  if (fetches(names)) noteFetched(flow, maker)
+  if (names.includes('dd')) noteBlocks(flow, maker)
+  if (names[0] === 'hash' || names[0] === 'alias') noteHashed(flow, maker)
+}
+
+/** A file may also be added to: then it has what it had, and more. */
+function write(flow: Flow, path: string | undefined, made: Made | undefined): void {
+  if (path === undefined) return
+  const before = flow.files.get(path)
+  if (before?.kind === 'text' && made?.kind === 'text' && before.text.length + made.text.length <= TEXT_MAX) {
+    put(flow, path, { kind: 'text', text: `${before.text}${made.text}` })
+  } else put(flow, path, made)
+}
+
+function noteCopies(flow: Flow, { parsed, cwd, names }: Maker): void {
+  const target = parsed.values.find(({ option }) => option === '-t' || option === '--target-directory')?.word
+  const sources =
+    target === undefined && parsed.operands.length > 1 ? parsed.operands.slice(0, -1) : parsed.operands
+  const here: ShellWord = { text: '.', isGlob: false, opaque: undefined }
+  const to = pathOf(target ?? (parsed.operands.length > 1 ? parsed.operands.at(-1) : here), cwd)
+  if (to === undefined) return
+  for (const source of sources) {
+    const from = pathOf(source, cwd)
+    if (from === undefined) continue
+    const isRemote = source.text.indexOf(':') > 0 && names.includes('rsync')
+    const made: Made = isRemote
+      ? { kind: 'hidden', opaque: 'piped' }
+      : (flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) })
+    put(flow, to, made)
+    put(flow, resolvePath(to, baseName(from)), made)
+  }
+}
+
+/** Options by which a program that fetches is told the name of the file. */
+const NAMED: ReadonlySet<string> = new Set([
+  '-o',
+  '--output',
+  '-O',
+  '--output-document',
+  '--out',
+  '-l',
+  '--download',
+])
+const DIRECTORIES: ReadonlySet<string> = new Set(['-P', '--directory-prefix', '-d', '--dir', '--output-dir'])
+
+function noteFetched(flow: Flow, { parsed, cwd }: Maker): void {
+  const made: Made = { kind: 'hidden', opaque: 'piped' }
+  const directory = parsed.values.find(({ option }) => DIRECTORIES.has(option))?.word
+  const place = directory === undefined ? cwd : pathOf(directory, cwd)
+  for (const { option, word } of parsed.values) if (NAMED.has(option)) put(flow, pathOf(word, place), made)
+  for (const word of parsed.operands) {
+    const colon = word.text.indexOf(':')
+    const path = word.text.split('?', 1)[0]?.split('#', 1)[0] ?? ''
+    const name = baseName(path)
+    // An address or a remote file keeps its name; the last operand may be another one.
+    if (colon > 0 || path.includes('/')) put(flow, pathOf({ ...word, text: name }, place), made)
+  }
+  const last = parsed.operands.at(-1)
+  const isCopy = parsed.operands.length > 1 && last !== undefined && last.text.indexOf(':') < 0
+  if (isCopy) put(flow, pathOf(last, cwd), made)
+}
+
+function noteBlocks(flow: Flow, maker: Maker): void {
+  const value = (name: string) => {
+    const word = maker.parsed.operands.find(({ text }) => text.startsWith(name))
+    return word === undefined ? undefined : pathOf({ ...word, text: word.text.slice(name.length) }, maker.cwd)
+  }
+  const to = value('of=')
+  const from = value('if=')
+  if (to === undefined) return
+  const { stdin } = maker
+  if (from !== undefined)
+    put(flow, to, flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) })
+  else if (stdin.kind === 'text' && stdin.word.opaque === undefined)
+    put(flow, to, { kind: 'text', text: stdin.word.text })
+  else if (stdin.kind === 'pipe' && stdin.output !== undefined)
+    put(flow, to, { kind: 'text', text: stdin.output })
+  else put(flow, to, contentOf(flow, maker))
+}
+
+/** `hash -p /bin/rm ls`: from here on, the name is that program. */
+function noteHashed(flow: Flow, { parsed, names }: Maker): void {
+  if (names[0] !== 'hash') return
+  const path = parsed.values.find(({ option }) => option === '-p')?.word
+  if (path === undefined || path.opaque !== undefined) return
+  for (const { text } of parsed.operands) if (flow.hashed.size < FILES_MAX) flow.hashed.set(text, path.text)
+}
+
+/**
+ * What is known of the program that `text` names. One without a directory may be any file of that name that was made,
+ * where no program is known by it.
+ */
+export function madeProgram(
+  flow: Flow,
+  text: string,
+  path: string | undefined,
+  isKnown: boolean,
+): Made | undefined {
+  if (text.includes('/')) return path === undefined ? undefined : flow.files.get(path)
+  const hashed = flow.hashed.get(text)
+  if (hashed !== undefined) return { kind: 'program', names: namesOf(hashed, undefined) }
+  if (isKnown || flow.files.size === 0) return undefined
+  for (const [file, made] of flow.files) if (baseName(file) === text) return made
+  return undefined
+}
+
+/** The file at `word`, where the request has made it. */
+export function madeFile(flow: Flow, word: ShellWord, cwd: string | undefined): Made | undefined {
+  return flow.files.size === 0 ? undefined : flow.files.get(pathOf(word, cwd) ?? '')
+}
+
+/** `/proc/self/exe` and open files: which program that is depends on who runs it. */
+export function isSelf(text: string): boolean {
+  if (!text.startsWith('/proc/') && !text.startsWith('/dev/fd/')) return false
+  return text.endsWith('/exe') || text.includes('/fd/')
+}
+
+/** Standard input, which may be a file that the request has made. */
+export function inputOf(
+  flow: Flow,
+  { redirects, cwd, stdin }: Pick<Maker, 'redirects' | 'cwd' | 'stdin'>,
+): Stdin {
+  const input = redirects.findLast(({ fd, kind }) => fd === 0 && kind === 'read')
+  const made = input === undefined ? undefined : madeFile(flow, input.target, cwd)
+  if (made === undefined || made.kind === 'program') return stdin
+  if (made.kind === 'text')
+    return { kind: 'text', word: { text: made.text, isGlob: false, opaque: undefined } }
+  return { kind: 'pipe', output: undefined, isDecoded: made.opaque === 'decoded' }
+}
+
+/** What `cat` puts out of a file that the request has made. */
+export function copiedText(
+  flow: Flow,
+  { names, parsed, cwd }: Pick<Maker, 'names' | 'parsed' | 'cwd'>,
+): string | undefined {
+  const [file, another] = parsed.operands
+  if (names[0] !== 'cat' || file === undefined || another !== undefined) return undefined
+  const made = madeFile(flow, file, cwd)
+  return made?.kind === 'text' ? made.text : undefined
+}
+
+/** The file at `word`: one that was made, or an open one that was given a text (`3<<< text`). */
+export function scriptAt(
+  flow: Flow,
+  word: ShellWord,
+  { redirects, cwd }: Pick<Maker, 'redirects' | 'cwd'>,
+): Made | undefined {
+  const descriptor = ['/dev/fd/', '/proc/self/fd/'].find((start) => word.text.startsWith(start))
+  if (descriptor === undefined) return madeFile(flow, word, cwd)
+  const fd = Number(word.text.slice(descriptor.length))
+  const given = redirects.findLast((redirect) => redirect.fd === fd && redirect.kind === 'text')
+  return given === undefined || given.target.opaque !== undefined
+    ? { kind: 'hidden', opaque: 'piped' }
+    : { kind: 'text', text: given.target.text }
+}

@@ -1,0 +1,117 @@
+/**
+ * What a command runs in its turn, as data: wrappers, shells and interpreters give it, unwrap.ts follows it.
+ * @module
+ */
+import type { Opaque, PathUse } from '../effective.ts'
+import type { ShellWord } from '../shell/shell.ts'
+import type { ParsedArguments } from './options.ts'
+
+export type Assignment = { readonly name: string; readonly value: ShellWord }
+
+/** Where a command's standard input comes from. */
+export type Stdin =
+  /** Its own end, a file, or nothing: no program can come that way. */
+  | { readonly kind: 'closed' }
+  /** What the caller or the terminal gives. */
+  | { readonly kind: 'caller' }
+  | { readonly kind: 'text'; readonly word: ShellWord }
+  | { readonly kind: 'pipe'; readonly output: string | undefined; readonly isDecoded: boolean }
+
+export type Inner =
+  | {
+      readonly kind: 'argv'
+      readonly words: readonly ShellWord[]
+      readonly via: string
+      readonly assignments?: readonly Assignment[]
+      /** A directory that it changes to first. */
+      readonly directory?: ShellWord
+      readonly stdin?: Stdin
+    }
+  | {
+      readonly kind: 'shell'
+      readonly word: ShellWord
+      readonly via: string
+      /** `$0`, `$1`... */
+      readonly positional?: readonly ShellWord[]
+      readonly stdin?: Stdin
+    }
+  | { readonly kind: 'code'; readonly language: Language; readonly word: ShellWord; readonly via: string }
+  | { readonly kind: 'opaque'; readonly opaque: Opaque }
+  | { readonly kind: 'path'; readonly word: ShellWord; readonly use: PathUse }
+  | {
+      /** A file that is read as a program: of a shell, or of `language`. */
+      readonly kind: 'script'
+      readonly word: ShellWord
+      readonly language: Language | undefined
+      readonly via: string
+      readonly positional?: readonly ShellWord[]
+      /** Of a file in a language of its own: what its text runs. */
+      readonly read?: (word: ShellWord) => readonly Inner[]
+    }
+
+/** The languages whose strings, names and calls are told apart. */
+export type Language =
+  | 'python'
+  | 'javascript'
+  | 'perl'
+  | 'ruby'
+  | 'php'
+  | 'lua'
+  | 'awk'
+  | 'tcl'
+  | 'sed'
+  | 'other'
+
+/** A command as its wrapper sees it. */
+export type Call = {
+  readonly names: readonly string[]
+  /** The name in `names` that the tables know it by. */
+  readonly name: string
+  readonly words: readonly ShellWord[]
+  readonly parsed: ParsedArguments
+  readonly stdin: Stdin
+  readonly terminal: boolean
+}
+
+export function literal(text: string): ShellWord {
+  return { text, isGlob: false, opaque: undefined }
+}
+
+/** The words that are not known because an input gives them. */
+export const UNKNOWN_INPUT: ShellWord = Object.freeze({ text: '', isGlob: false, opaque: 'expansion' })
+
+/** The first value of one of `options`. */
+export function optionValue(parsed: ParsedArguments, ...options: readonly string[]): ShellWord | undefined {
+  return parsed.values.find(({ option }) => options.includes(option))?.word
+}
+
+export function has(parsed: ParsedArguments, ...options: readonly string[]): boolean {
+  return parsed.options.some((option) => options.includes(option))
+}
+
+/** What a program runs in its turn. */
+export type Unwrap = (call: Call) => readonly Inner[]
+
+/** The word from a place in it on. */
+export function tail(word: ShellWord, from: number): ShellWord {
+  return { ...word, text: word.text.slice(from) }
+}
+
+export function shell(word: ShellWord, via: string): Inner {
+  return { kind: 'shell', word, via }
+}
+
+export function argv(words: readonly ShellWord[], via: string): readonly Inner[] {
+  return words.length === 0 ? [] : [{ kind: 'argv', words, via }]
+}
+
+/** Words joined with spaces and given to a shell, as `watch`, `ssh` and `eval` do. */
+export function joined(words: readonly ShellWord[]): ShellWord {
+  const opaque = words.find((word) => word.opaque !== undefined)?.opaque
+  return { text: words.map(({ text }) => text).join(' '), isGlob: false, opaque }
+}
+
+/** The words from the first operand on, without `skipped` of them. */
+export function rest(call: Call, skipped = 0): readonly ShellWord[] {
+  return call.words.slice(call.parsed.firstOperand + skipped)
+}

@@ -1,0 +1,210 @@
+/**
+ * Interpreters and what they are told to run: code in an argument, a script file, or their standard input.
+ * From the manual pages of the programs named.
+ * @module
+ */
+import { type Call, has, type Inner, type Language } from './inner.ts'
+import { namesOf } from './names.ts'
+import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
+
+export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language>([
+  ['python', 'python'],
+  ['node', 'javascript'],
+  ['bun', 'javascript'],
+  ['deno', 'javascript'],
+  ['osascript', 'other'],
+  ['perl', 'perl'],
+  ['ruby', 'ruby'],
+  ['irb', 'ruby'],
+  ['php', 'php'],
+  ['lua', 'lua'],
+  ['awk', 'awk'],
+  ['sed', 'sed'],
+  ['tclsh', 'tcl'],
+  ['wish', 'tcl'],
+  ['expect', 'tcl'],
+  ['Rscript', 'other'],
+  ['R', 'other'],
+  ['guile', 'other'],
+  ['julia', 'other'],
+  ['groovy', 'other'],
+  ['scala', 'other'],
+  ['elixir', 'other'],
+  ['erl', 'other'],
+  ['ghc', 'other'],
+  ['ocaml', 'other'],
+  ['swipl', 'other'],
+  ['racket', 'other'],
+  ['sbcl', 'other'],
+  ['clisp', 'other'],
+  ['octave', 'other'],
+  ['emacs', 'other'],
+  ['bpftrace', 'other'],
+  ['stap', 'other'],
+  ...languages(
+    'javascript',
+    'gjs seed qjs qjsc mujs duk njs js d8 jsc txiki tjs jjs jrunscript nashorn graaljs bb-js',
+  ),
+  ...languages('perl', 'raku rakudo perl6 exiftool latexmk cpan'),
+  ...languages('ruby', 'crystal rake thor pry byebug cap'),
+  ...languages('python', 'ipython ipython3 bpython ptpython xonsh-python hy'),
+  ...languages('lua', 'moon moonc luau'),
+  ...languages(
+    'other',
+    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell scala-cli clojure clj bb bsh iex escript yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp',
+  ),
+])
+
+function languages(language: Language, names: string): readonly (readonly [string, Language])[] {
+  return names.split(' ').map((name) => [name, language] as const)
+}
+
+/** Those that do something else without an operand than read a program, or of which the operand is none. */
+const NO_PROGRAM: ReadonlySet<string> = new Set(
+  'emacs ghc stap bpftrace exiftool latexmk rake thor cap nim nimble v zig dotnet mono maxima gp kotlinc kotlinc-jvm'.split(
+    ' ',
+  ),
+)
+/** The options by which an interpreter is given a file. */
+const FILE_OPTIONS: ReadonlySet<string> = new Set(
+  '-f --file -s --script -l --load -S -x -i --source --exec -E -load -L --from-file'.split(' '),
+)
+
+/** Those whose first operand is the program, unless an option gives one. */
+const PROGRAM_FIRST: ReadonlySet<string> = new Set(['awk', 'sed'])
+/** Options that say what to do in place of a program. */
+const INFORMATION: readonly string[] = [
+  '--version',
+  '-V',
+  '--help',
+  '-h',
+  '--check',
+  '--test',
+  '--run',
+  '--prof-process',
+  '--build-sea',
+]
+
+function doesWithout(call: Call): boolean {
+  // To Python, `-v` says to be wordy and `-m` names a module.
+  return has(call.parsed, ...INFORMATION, call.name === 'python' ? '-m' : '-v')
+}
+
+function stdinOf(call: Call, via: string, language: Language): readonly Inner[] {
+  return fromStdin(call.stdin, via, language)
+}
+
+/** At the prompt of cpan, a line after `!` is Perl. */
+function fromPrompt({ stdin, name }: Call): readonly Inner[] {
+  if (stdin.kind !== 'text') return []
+  const { word } = stdin
+  return word.text.split('\n', 64).flatMap((line): readonly Inner[] => {
+    const text = line.trim()
+    return text.startsWith('!')
+      ? [{ kind: 'code', language: 'perl', word: { ...word, text: text.slice(1) }, via: name }]
+      : []
+  })
+}
+
+/** What the interpreter of `call` runs; nothing where it is none. */
+export function innerOfInterpreter(call: Call): readonly Inner[] {
+  const language = LANGUAGES.get(call.name)
+  if (language === undefined) return []
+  const inner: Inner[] = []
+  for (const { option, word, use } of call.parsed.values) {
+    if (use === 'code') inner.push({ kind: 'code', language, word, via: `${call.name} ${option}` })
+    else if (use === 'unknown' && ['-e', '--e', '-eval', '--eval'].includes(option)) {
+      inner.push({ kind: 'code', language, word, via: `${call.name} ${option}` })
+    }
+  }
+  for (const { option, word, use } of call.parsed.values)
+    if (use === 'read' && FILE_OPTIONS.has(option) && !isStandardInput(word.text))
+      inner.push(...innerOfScript(word, call.name, language))
+  for (const { option, word } of call.parsed.values) {
+    const comma = word.text.startsWith('data:') ? word.text.indexOf(',') : -1
+    if (comma > 0 && language === 'javascript')
+      inner.push({
+        kind: 'code',
+        language,
+        word: { ...word, text: word.text.slice(comma + 1) },
+        via: `${call.name} ${option}`,
+      })
+    // `python -m timeit CODE`
+    if (option === '-m' && language === 'python' && ['timeit', 'pyperf', 'cProfile'].includes(word.text)) {
+      for (const code of call.parsed.operands)
+        if (!code.text.startsWith('-')) inner.push({ kind: 'code', language, word: code, via: 'python -m' })
+    }
+  }
+  const [first, second, third] = call.parsed.operands
+  const evaluated = first?.text === 'eval' ? second : second?.text === 'eval' ? third : undefined
+  if (evaluated !== undefined)
+    inner.push({ kind: 'code', language, word: evaluated, via: `${call.name} eval` })
+  if (call.name === 'cpan') return fromPrompt(call)
+  if (PROGRAM_FIRST.has(call.name)) {
+    const isGiven = has(call.parsed, '-f', '--file', '-e', '--expression', '--source', '-E', '--exec')
+    if (!isGiven && first !== undefined) inner.push({ kind: 'code', language, word: first, via: call.name })
+    for (const { option, word } of call.parsed.values) {
+      if (['-f', '--file'].includes(option) && isStandardInput(word.text))
+        inner.push(...stdinOf(call, call.name, language))
+    }
+    return inner
+  }
+  if (call.name === 'deno' || call.name === 'bun') {
+    if (evaluated !== undefined) return inner
+    if (['run', 'x', 'test'].includes(first?.text ?? '')) {
+      if (second?.text === '-') inner.push(...stdinOf(call, call.name, language))
+      else if (second !== undefined) inner.push(...innerOfScript(second, call.name, language))
+    } else if (first === undefined && inner.length === 0 && !doesWithout(call))
+      inner.push(...stdinOf(call, call.name, language))
+    return inner
+  }
+  if (inner.length > 0) return inner
+  if (doesWithout(call)) return inner
+  if (
+    call.parsed.values.some(({ option }) =>
+      ['-f', '--file', '-s', '--script', '-l', '--load', '-S'].includes(option),
+    )
+  )
+    return inner
+  if (NO_PROGRAM.has(call.name)) return inner
+  if (first === undefined || isStandardInput(first.text)) inner.push(...stdinOf(call, call.name, language))
+  else inner.push(...innerOfScript(first, call.name, language, call.parsed.operands.slice(1)))
+  return inner
+}
+
+/** The language of a text whose first line names its interpreter; undefined for a shell. */
+export function languageOf(text: string): Language | undefined {
+  if (!text.startsWith('#!')) return undefined
+  const end = text.indexOf('\n')
+  const line = text.slice(2, end < 0 ? 128 : Math.min(end, 128))
+  for (const word of line.split(' ')) {
+    for (const name of namesOf(word, undefined)) {
+      const language = LANGUAGES.get(name)
+      if (language !== undefined) return language
+    }
+  }
+  return undefined
+}
+
+/** Programs that do what a file says, and the options by which they are given it. */
+const COMMAND_READERS: ReadonlySet<string> = new Set(
+  'make ninja gdb lldb vim vi ex cmake just task rake crontab at psql mysql tmux screen'.split(' '),
+)
+const COMMAND_FILES: ReadonlySet<string> = new Set([
+  '-f',
+  '--file',
+  '-x',
+  '--command',
+  '-S',
+  '-s',
+  '--source',
+  '-c',
+])
+
+export function readsCommands(name: string): boolean {
+  return COMMAND_READERS.has(name)
+}
+
+export function isCommandFile(option: string): boolean {
+  return COMMAND_FILES.has(option)
+}

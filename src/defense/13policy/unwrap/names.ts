@@ -1,0 +1,131 @@
+/**
+ * The names that a program goes by: as called, as the file it resolves to is called, and its family.
+ * Rules: the naming of Debian's alternatives and of versioned interpreters (`python3.11`, `vim.basic`, `mkfs.ext4`).
+ * @module
+ */
+import { baseName } from '../../../base/lexical-path.ts'
+
+/** Names of which a version is a part: `python3.11`, `lua5.4`, `php-8.2`, `ksh93`. */
+const VERSIONED: ReadonlySet<string> = new Set(
+  'python pypy perl ruby irb php php-cgi node nodejs lua luajit tclsh wish expect guile gcc g++ cpp clang clang++ pip gem gpg ksh julia gdb go erl ocaml emacs qemu cargo iptables-legacy sqlite psql R ping ping6'.split(
+    ' ',
+  ),
+)
+
+/** A variant and the program whose arguments it reads. */
+const FAMILIES: ReadonlyMap<string, string> = new Map(
+  [
+    'awk gawk mawk nawk original-awk bwk',
+    'vim vi nvim gvim rvim rview view ex vimdiff elvis vile',
+    'nc netcat ncat',
+    'tar gtar bsdtar star',
+    'sed gsed ssed',
+    'make gmake bmake remake',
+    'grep egrep fgrep zgrep rgrep ggrep bzgrep xzgrep zegrep zfgrep',
+    'find gfind bfs',
+    'fd fdfind',
+    'xargs gxargs',
+    'bat batcat',
+    'node nodejs iojs',
+    'python pypy jython micropython',
+    'ksh mksh lksh pdksh oksh rksh',
+    'bash rbash',
+    'zsh rzsh',
+    'tcsh csh',
+    'mkfs mke2fs mkdosfs',
+    'podman nerdctl',
+    'mysql mariadb',
+    'mongo mongosh',
+    'less zless pager lesspipe',
+    'lua luajit texlua',
+    'php php-cgi',
+    'perl rakudo',
+    'gpg gpg2',
+    'ruby jruby rbx truffleruby',
+    'ssh slogin dbclient',
+  ].flatMap((line) => {
+    const [family = '', ...variants] = line.split(' ')
+    return variants.map((variant) => [variant, family] as const)
+  }),
+)
+
+/** Programs of which a name with a suffix is a variant: `vim.tiny`, `nc.openbsd`, `mkfs.ext4`. */
+const DOTTED: ReadonlySet<string> = new Set([
+  'vim',
+  'nc',
+  'mkfs',
+  'fsck',
+  'mount',
+  'umount',
+  'gcc',
+  'emacs',
+  'traceroute',
+  'ifconfig',
+])
+
+function isVersionMark(code: number): boolean {
+  return (code >= 48 && code <= 57) || code === 46 || code === 45
+}
+
+/** `name` without the version at its end, or itself. */
+function withoutVersion(name: string): string {
+  let end = name.length
+  while (end > 0 && isVersionMark(name.charCodeAt(end - 1))) end -= 1
+  return name.slice(0, end)
+}
+
+function addNames(names: string[], name: string): void {
+  const add = (another: string | undefined) => {
+    if (another !== undefined && another !== '' && !names.includes(another)) names.push(another)
+  }
+  add(name)
+  const bare = withoutVersion(name)
+  let family = name
+  if (bare !== name && VERSIONED.has(bare)) {
+    // `python3.11` is `python3` as well.
+    const major = name.slice(bare.length).replace('-', '').split('.', 1)[0] ?? ''
+    add(bare + major)
+    add(bare)
+    family = bare
+  }
+  const dot = name.indexOf('.')
+  if (dot > 0 && DOTTED.has(name.slice(0, dot))) {
+    family = name.slice(0, dot)
+    add(family)
+  }
+  if (family.startsWith('ld-') && (family.includes('.so') || family.endsWith('.so'))) add('ld.so')
+  if (family.startsWith('ld-linux') || family.startsWith('ld-musl') || family === 'ld64.so.2') add('ld.so')
+  if (family.startsWith('busybox')) add('busybox')
+  add(FAMILIES.get(family))
+}
+
+/** The programs that are many: which one they are is the name that they are called by. */
+const MULTIPLE: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils', 'busybox.static'])
+
+/**
+ * Every name of the program `called`, the one it is called by first. `resolved` is the real path of its file. Where
+ * that is a program of many and the name is one of its applets, the applet's name stands first and decides.
+ */
+export function namesOf(called: string, resolved: string | undefined): readonly string[] {
+  const names: string[] = []
+  // `=rm` is zsh's for where `rm` is.
+  if (called.startsWith('=') && called.length > 1) addNames(names, called.slice(1))
+  addNames(names, baseName(called))
+  if (resolved !== undefined) addNames(names, baseName(resolved))
+  return names
+}
+
+/** Whether the program asks for an applet: it is called by the name of the whole. */
+export function isMultiple(names: readonly string[]): boolean {
+  return names[0] !== undefined && (MULTIPLE.has(names[0]) || names[0].startsWith('busybox'))
+}
+
+const SHELLS: ReadonlySet<string> = new Set(
+  'sh bash dash rc es sash ash ksh ksh93 mksh zsh fish tcsh csh rbash yash posh hush lksh pdksh oksh rksh rzsh nu elvish xonsh osh bosh msh pwsh'.split(
+    ' ',
+  ),
+)
+
+export function isShell(names: readonly string[]): boolean {
+  return names.some((name) => SHELLS.has(name))
+}

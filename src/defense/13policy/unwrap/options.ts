@@ -1,0 +1,156 @@
+/**
+ * The arguments of a program, told apart: options as a set, the values they are given, and operands. How a program
+ * reads its arguments comes from the table of programs; what is not there is read by the habits of getopt_long, where
+ * no option takes the next word. Nothing is refused, nothing is dropped: a token is always there as it was written.
+ * Rules: POSIX.1-2024, XBD 12.2 Utility Syntax Guidelines; getopt_long(3).
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import type { OptionUse, ProgramForm } from './programs.ts'
+
+export type OptionValue = { readonly option: string; readonly word: ShellWord; readonly use: OptionUse }
+
+export type ParsedArguments = {
+  readonly options: readonly string[]
+  readonly values: readonly OptionValue[]
+  readonly operands: readonly ShellWord[]
+  /** Where in the words the first operand stands; the number of words where there is none. */
+  readonly firstOperand: number
+}
+
+/** A word that is part of another one; what is known of the whole is known of the part. */
+export function partOf(word: ShellWord, text: string): ShellWord {
+  return { text, isGlob: word.isGlob, opaque: word.opaque }
+}
+
+function isAlphanumeric(code: number): boolean {
+  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+}
+
+/**
+ * `words` are the program and its arguments. `from` is where its arguments begin. With a form that stops at the first
+ * operand, everything from there on is an operand.
+ */
+export function parseArguments(words: readonly ShellWord[], form: ProgramForm, from = 1): ParsedArguments {
+  const options = new Set<string>()
+  const values: OptionValue[] = []
+  const operands: ShellWord[] = []
+  let firstOperand = words.length
+  let isEnded = false
+  for (let index = from; index < words.length; index++) {
+    const word = words[index]
+    if (word === undefined) break
+    const { text } = word
+    if (isEnded || !isOption(text, form)) {
+      if (operands.length === 0) firstOperand = index
+      if (form.stops) isEnded = true
+      operands.push(word)
+      continue
+    }
+    if (text === '--') {
+      isEnded = true
+      continue
+    }
+    const taken = readOption(word, form, options, values)
+    if (taken === undefined) continue
+    if (taken.ends) isEnded = true
+    const next = words[index + 1]
+    if (taken.wants === undefined || next === undefined) continue
+    values.push({ option: taken.wants, word: next, use: taken.use })
+    index += 1
+  }
+  return { options: [...options], values, operands, firstOperand }
+}
+
+function isOption(text: string, form: ProgramForm): boolean {
+  if (form.plain) return false
+  const first = text.charCodeAt(0)
+  if (first === 43) return form.plus && text.length > 1
+  return first === 45 && text.length > 1
+}
+
+type Taken = { readonly wants: string | undefined; readonly use: OptionUse; readonly ends: boolean }
+
+/** Puts one token among the options; says which option takes the next word as its value. */
+function readOption(
+  word: ShellWord,
+  form: ProgramForm,
+  options: Set<string>,
+  values: OptionValue[],
+): Taken | undefined {
+  const { text } = word
+  if (text.startsWith('--') || form.words) {
+    const equals = text.indexOf('=')
+    const name = equals < 0 ? text : text.slice(0, equals)
+    options.add(name)
+    const option = findLong(name, form)
+    const use = form.options.get(option) ?? undefined
+    const ends = form.ends.has(option)
+    const letter = form.words && use === undefined ? form.options.get(text.slice(0, 2)) : undefined
+    if (letter !== undefined && !text.startsWith('--')) {
+      // `-o/bin/x`: a letter with its value, among programs that also have words.
+      options.add(text)
+      values.push({ option: text.slice(0, 2), word: partOf(word, text.slice(2)), use: letter.use })
+      return undefined
+    }
+    if (equals >= 0) {
+      if (form.words && !text.startsWith('--')) options.add(text)
+      values.push({ option: name, word: partOf(word, text.slice(equals + 1)), use: use?.use ?? 'unknown' })
+      return ends ? { wants: undefined, use: 'text', ends } : undefined
+    }
+    if (use === undefined || use.isAttached) return ends ? { wants: undefined, use: 'text', ends } : undefined
+    return { wants: name, use: use.use, ends }
+  }
+  options.add(text)
+  // A long name after a single dash, as some programs also take it (`-exec` of fd, `-Xmx` of java).
+  const whole = text.length > 2 ? form.options.get(text) : undefined
+  if (whole !== undefined)
+    return whole.isAttached ? undefined : { wants: text, use: whole.use, ends: form.ends.has(text) }
+  return readCluster(word, form, options, values)
+}
+
+/** A long name, or the one known name that it is the beginning of. */
+function findLong(name: string, form: ProgramForm): string {
+  if (form.options.has(name) || name.length < 4 || !name.startsWith('--')) return name
+  let found: string | undefined
+  for (const known of form.options.keys()) {
+    if (!known.startsWith(name)) continue
+    if (found !== undefined) return name
+    found = known
+  }
+  return found ?? name
+}
+
+function readCluster(
+  word: ShellWord,
+  form: ProgramForm,
+  options: Set<string>,
+  values: OptionValue[],
+): Taken | undefined {
+  const { text } = word
+  const sign = text.charAt(0)
+  let ends = false
+  for (let at = 1; at < text.length; at++) {
+    const option = sign + text.charAt(at)
+    const known = form.options.get(option)
+    if (known === undefined && !isAlphanumeric(text.charCodeAt(at))) {
+      // Not a letter: what follows the option before it is its value (`-I/usr/include`, `-k1,2`).
+      if (at > 1)
+        values.push({
+          option: sign + text.charAt(at - 1),
+          word: partOf(word, text.slice(at)),
+          use: 'unknown',
+        })
+      return ends ? { wants: undefined, use: 'text', ends } : undefined
+    }
+    options.add(option)
+    if (form.ends.has(option)) ends = true
+    if (known === undefined) continue
+    const rest = text.slice(at + 1)
+    if (rest === '') return known.isAttached ? undefined : { wants: option, use: known.use, ends }
+    values.push({ option, word: partOf(word, rest), use: known.use })
+    return ends ? { wants: undefined, use: 'text', ends } : undefined
+  }
+  return ends ? { wants: undefined, use: 'text', ends } : undefined
+}

@@ -1,0 +1,195 @@
+/**
+ * What a shell runs when it is called with arguments: the text of `-c` with its positional parameters, a script file,
+ * or its standard input. An interpreter that reads a program from there is judged by the same.
+ * Rules: POSIX.1-2024, sh; bash(1), dash(1), zsh(1), ksh(1), fish(1), tcsh(1), invocation.
+ * @module
+ */
+import type { Opaque } from '../effective.ts'
+import type { ShellWord } from '../shell/shell.ts'
+import { type Call, has, type Inner, type Language, type Stdin } from './inner.ts'
+import { looksLikePath } from './used-paths.ts'
+
+const LONG_WITH_VALUE: ReadonlySet<string> = new Set([
+  '--rcfile',
+  '--init-file',
+  '--emulate',
+  '--init-command',
+  '--features',
+  '--profile',
+])
+/** Files that are the standard input under another name. */
+const STANDARD_INPUT: ReadonlySet<string> = new Set([
+  '-',
+  '/dev/stdin',
+  '/dev/fd/0',
+  '/proc/self/fd/0',
+  '/proc/thread-self/fd/0',
+  '/dev/tty',
+])
+
+export function isStandardInput(text: string): boolean {
+  return STANDARD_INPUT.has(text)
+}
+
+type Invocation = {
+  readonly text: ShellWord | undefined
+  readonly script: ShellWord | undefined
+  readonly rest: readonly ShellWord[]
+  readonly files: readonly ShellWord[]
+  readonly texts: readonly ShellWord[]
+  readonly readsInput: boolean
+}
+
+/** Reads the arguments of a shell. Unlike other programs, `-c` takes the first operand, wherever it stands. */
+function readInvocation(words: readonly ShellWord[]): Invocation {
+  const files: ShellWord[] = []
+  const texts: ShellWord[] = []
+  let hasText = false
+  let readsInput = false
+  let index = 1
+  for (; index < words.length; index++) {
+    const word = words[index]
+    const text = word?.text ?? ''
+    if (text === '--' || text === '-') {
+      index += 1
+      break
+    }
+    if (word?.opaque !== undefined || (!text.startsWith('-') && !text.startsWith('+'))) break
+    if (text.startsWith('--')) {
+      const equals = text.indexOf('=')
+      const name = equals < 0 ? text : text.slice(0, equals)
+      const next = words[index + 1]
+      if (name === '--command' && equals < 0) hasText = true
+      else if ((name === '--command' || name === '--init-command') && word !== undefined) {
+        const value = equals < 0 ? next : { ...word, text: text.slice(equals + 1) }
+        if (value !== undefined) texts.push(value)
+      } else if (name === '--rcfile' || name === '--init-file') {
+        const value = equals < 0 ? next : word && { ...word, text: text.slice(equals + 1) }
+        if (value !== undefined) files.push(value)
+      }
+      if (equals < 0 && LONG_WITH_VALUE.has(name)) index += 1
+      continue
+    }
+    const isOn = text.startsWith('-')
+    for (const letter of text.slice(1, 64)) {
+      if (letter === 'c' && isOn) hasText = true
+      else if (letter === 's' && isOn) readsInput = true
+      else if (letter === 'o' || letter === 'O') index += 1
+      else if (letter === 'C' && isOn) {
+        const next = words[index + 1]
+        if (next !== undefined) texts.push(next)
+        index += 1
+      }
+    }
+  }
+  const rest = words.slice(index)
+  if (hasText)
+    return { text: rest[0], script: undefined, rest: rest.slice(1), files, texts, readsInput: false }
+  return { text: undefined, script: rest[0], rest: rest.slice(1), files, texts, readsInput }
+}
+
+/** What a program that reads another program from its standard input comes down to. */
+export function fromStdin(stdin: Stdin, via: string, language: Language | undefined): readonly Inner[] {
+  const opaque = (...reasons: readonly Opaque[]): readonly Inner[] =>
+    reasons.map((reason) => ({ kind: 'opaque', opaque: reason }))
+  switch (stdin.kind) {
+    case 'closed':
+      return []
+    case 'caller':
+      return opaque('stdin')
+    case 'text':
+      return [
+        language === undefined
+          ? { kind: 'shell', word: stdin.word, via, stdin: { kind: 'closed' } }
+          : { kind: 'code', language, word: stdin.word, via },
+        ...(stdin.word.opaque === undefined ? [] : opaque('eval')),
+      ]
+    case 'pipe': {
+      if (stdin.isDecoded) return opaque('decoded')
+      if (stdin.output === undefined) return opaque('piped')
+      const word = { text: stdin.output, isGlob: false, opaque: undefined }
+      return [
+        language === undefined
+          ? { kind: 'shell', word, via, stdin: { kind: 'closed' } }
+          : { kind: 'code', language, word, via },
+      ]
+    }
+  }
+}
+
+/** What the shell of `call` runs. `via` of its text is `sh -c` for every shell. */
+export function innerOfShell(call: Call): readonly Inner[] {
+  const { text, script, rest, files, texts, readsInput } = readInvocation(call.words)
+  const inner: Inner[] = files.map((word) => ({ kind: 'path', word, use: 'read' }))
+  for (const word of texts) inner.push({ kind: 'shell', word, via: 'sh -c' })
+  if (
+    text !== undefined &&
+    call.names.includes('xonsh') &&
+    (text.text.startsWith('![') || text.text.startsWith('$['))
+  ) {
+    // A command in the brackets of xonsh.
+    const end = text.text.lastIndexOf(']')
+    inner.push({
+      kind: 'shell',
+      word: { ...text, text: text.text.slice(2, end < 2 ? undefined : end) },
+      via: 'sh -c',
+    })
+    return inner
+  }
+  if (text !== undefined) {
+    inner.push({ kind: 'shell', word: text, via: 'sh -c', positional: rest })
+    return inner
+  }
+  if (script === undefined && has(call.parsed, '--version', '--help')) return inner
+  if (script === undefined || readsInput || isStandardInput(script.text)) {
+    const given = script === undefined ? [] : [script, ...rest]
+    for (const one of fromStdin(call.stdin, 'sh', undefined)) {
+      // `sh -s a b`: the operands are `$1`, `$2`...
+      const name: ShellWord = { text: 'sh', isGlob: false, opaque: undefined }
+      inner.push(one.kind === 'shell' && readsInput ? { ...one, positional: [name, ...given] } : one)
+    }
+    return inner
+  }
+  inner.push(...innerOfScript(script, 'sh', undefined, rest))
+  for (const word of rest) if (looksLikePath(word.text)) inner.push({ kind: 'path', word, use: 'mention' })
+  return inner
+}
+
+/** A file that is read as a program: the file, or what it hides where it is the output of a command. */
+export function innerOfScript(
+  script: ShellWord,
+  via: string,
+  language?: Language,
+  positional: readonly ShellWord[] = [],
+): readonly Inner[] {
+  if (script.opaque === 'substitution') {
+    return [
+      { kind: 'opaque', opaque: 'eval' },
+      { kind: 'opaque', opaque: 'piped' },
+    ]
+  }
+  return [{ kind: 'script', word: script, language, via, positional: [script, ...positional] }]
+}
+
+/** `"$@"` alone: the parameters are the command. */
+export function isAllArguments(text: string): boolean {
+  return text.length < 24 && ['"$@"', '$@', '$*', 'exec "$@"', 'exec $@'].includes(text.trim())
+}
+
+export function positionals(words: readonly ShellWord[]): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>()
+  words.forEach(({ text, opaque }, index) => {
+    if (opaque === undefined) variables.set(String(index), text)
+  })
+  if (words.slice(1).every(({ opaque }) => opaque === undefined)) {
+    variables.set(
+      '@',
+      words
+        .slice(1)
+        .map(({ text }) => text)
+        .join(' '),
+    )
+    variables.set('#', String(Math.max(0, words.length - 1)))
+  }
+  return variables
+}

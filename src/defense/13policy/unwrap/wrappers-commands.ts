@@ -1,0 +1,183 @@
+/**
+ * Programs that run a command from the middle of their own words: behind an option, behind a subcommand, or as a text
+ * in one place. As tables, since they differ in nothing else.
+ * From the manual pages of the programs named.
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import { readEscapes } from './escapes.ts'
+import { argv, type Inner, literal, shell, type Unwrap } from './inner.ts'
+
+function table(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    lines.flatMap((line) => {
+      const [names = '', words = ''] = line.split(':').map((part) => part.trim())
+      return names.split(' ').map((name) => [name, words.split(' ')] as const)
+    }),
+  )
+}
+
+/** The command is every word behind the option. */
+const BEHIND_OPTION: ReadonlyMap<string, readonly string[]> = table([
+  'ksu: -e',
+  'ctest: --test-command',
+  'xterm uxterm lxterm rxvt urxvt konsole mlterm eterm lxterminal qterminal terminology x-terminal-emulator xfce4-terminal terminator guake alacritty: -e -x --execute --command',
+  'gnome-terminal tilix mate-terminal: -- -x -e',
+  'distrobox distrobox-enter: -e --exec --',
+  'cmake: time env',
+  'rustup: run',
+  'watchman-make: --run',
+  'sops: exec-env exec-file',
+  'gdb-add-index: --',
+  'strigger: --program',
+])
+
+/** The command is every word behind the subcommand, and behind a `--` that follows. */
+const BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
+  'cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
+  'cdist: shell',
+  'snap: run',
+  'machinectl: shell',
+  'lxc-execute incus virt-run: exec --',
+])
+
+/** The text for a shell is the operand behind the subcommand. */
+const TEXT_BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
+  'csvtool: call',
+  'vagrant eb gcloud heroku flyctl fly: -c --command -C',
+])
+
+const behindOption: Unwrap = (call) => {
+  const options = BEHIND_OPTION.get(call.name) ?? []
+  const at = call.words.findIndex(({ text }, index) => index > 0 && options.includes(text))
+  // `sops exec-env FILE TEXT`
+  const skipped = call.name === 'sops' ? 1 : 0
+  const command = at < 0 ? [] : call.words.slice(at + 1 + skipped)
+  const [only] = command
+  // Given as one word, it is split as a shell would.
+  if (command.length === 1 && only?.text.includes(' ')) return [shell(only, call.name)]
+  return argv(command, call.name)
+}
+
+/** Options that may stand between a subcommand and the command; those of one value are passed with it. */
+const SUBCOMMAND_VALUES: ReadonlySet<string> = new Set(
+  '-n --name --cwd -C --prefix -w --workspace -p --package --with --python --from -c --call -t --toolchain --filter --env-file'.split(
+    ' ',
+  ),
+)
+
+function commandOf(words: readonly ShellWord[]): readonly ShellWord[] {
+  const dashes = words.findIndex(({ text }) => text === '--')
+  if (dashes >= 0 && words.slice(0, dashes).every(({ text }) => text.startsWith('-')))
+    return words.slice(dashes + 1)
+  let index = 0
+  while (index < words.length && words[index]?.text.startsWith('-')) {
+    index += SUBCOMMAND_VALUES.has(words[index]?.text ?? '') ? 2 : 1
+  }
+  return words.slice(index)
+}
+
+const behindSubcommand: Unwrap = (call) => {
+  const inner: Inner[] = []
+  const texts = TEXT_BEHIND_SUBCOMMAND.get(call.name) ?? []
+  const words = call.words.slice(1)
+  for (const [index, { text }] of words.entries()) {
+    const next = words[index + 1]
+    if (texts.includes(text) && next !== undefined) inner.push(shell(next, call.name))
+  }
+  const subcommands = BEHIND_SUBCOMMAND.get(call.name) ?? []
+  const at = words.findIndex(({ text }) => subcommands.includes(text))
+  if (at < 0) return inner
+  const subcommand = words[at]?.text ?? ''
+  // What the package itself calls so is not known: `npm run build`, `yarn run x`, `task run`.
+  const isScript = SCRIPT_RUNNERS.has(call.name) && (subcommand === 'run' || subcommand === 'run-script')
+  if (isScript) return inner
+  const command = commandOf(words.slice(at + 1 + (OWN_OPERANDS.get(call.name) ?? 0)))
+  const isShell = command.length === 0 && ['shell', 'unshare', 'ssh', 'console'].includes(subcommand)
+  inner.push(...argv(isShell ? [literal('sh')] : command, `${call.name} ${subcommand}`))
+  return inner
+}
+
+/** Operands of their own that some take before the command: a directory, an environment. */
+const OWN_OPERANDS: ReadonlyMap<string, number> = new Map([
+  ['direnv', 1],
+  ['rustup', 1],
+  ['chamber', 1],
+  ['aws-vault', 1],
+])
+
+const SCRIPT_RUNNERS: ReadonlySet<string> = new Set(
+  'npm pnpm yarn composer task lerna nx toolbox cabal stack pdm cargo-make dip lando ddev sam gcloud mise rye'.split(
+    ' ',
+  ),
+)
+
+/** `npx CMD`, `uvx CMD`, `bunx CMD`, `pipx run CMD`: a program of that name, from a package or from the path. */
+export const packageRunner: Unwrap = (call) => {
+  const inner: Inner[] = []
+  const text = call.parsed.values.find(({ option }) => option === '-c' || option === '--call')?.word
+  if (text !== undefined) return [shell(text, call.name)]
+  const words = commandOf(call.words.slice(1))
+  const command = call.name === 'pipx' ? (words[0]?.text === 'run' ? commandOf(words.slice(1)) : []) : words
+  // A name that only a package has says nothing; a program that everybody has is the command.
+  if (command[0] !== undefined) inner.push(...argv(command, call.name))
+  return inner
+}
+
+/** `hg --config alias.x='!cmd'`, `svn --config-option config:tunnels:x=cmd`. */
+const versionControl: Unwrap = (call) =>
+  call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
+    if (option !== '--config' && option !== '--config-option') return []
+    const equals = word.text.indexOf('=')
+    if (equals < 0) return []
+    const key = word.text.slice(0, equals).toLowerCase()
+    const value = { ...word, text: word.text.slice(equals + 1) }
+    const isCommand = [
+      'alias.',
+      'hooks.',
+      'ui.ssh',
+      'ui.editor',
+      'ui.merge',
+      'merge-tools.',
+      'extdiff.',
+      'tunnels',
+      'editor',
+      'diff-cmd',
+      'pager.',
+      'diff3-cmd',
+    ].some((part) => key.includes(part))
+    if (key.startsWith('extensions.')) return [{ kind: 'path', word: value, use: 'read' }]
+    if (!isCommand) return []
+    const isMarked = value.text.startsWith('!') || value.text.startsWith('$')
+    // Without the mark, an alias of Mercurial is one of its own commands.
+    if (key.startsWith('alias.') && !isMarked) return []
+    return [shell(isMarked ? { ...value, text: value.text.slice(1) } : value, `${call.name} ${option}`)]
+  })
+
+/** `-wrapper /bin/sh,-c,cmd` of a compiler: a program and its arguments, between commas. */
+const compiler: Unwrap = (call) => [
+  ...(call.stdin.kind === 'text' && call.parsed.operands.some(({ text }) => text === '-')
+    ? readEscapes(call.stdin.word, call.name)
+    : []),
+  ...wrapperOf(call),
+]
+
+const wrapperOf: Unwrap = (call) =>
+  call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
+    if (option !== '-wrapper') return []
+    const words = word.text.split(',', 64).map((text) => ({ ...word, text }))
+    return argv(words, call.name)
+  })
+
+/** Programs of which an operand is a file that says what they run (`ninja -f <(...)`), or a script in it. */
+export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
+  ...[...BEHIND_OPTION.keys()].map((name) => [name, behindOption] as const),
+  ...[...BEHIND_SUBCOMMAND.keys()].map((name) => [name, behindSubcommand] as const),
+  ['csvtool', behindSubcommand],
+  ...['npx', 'bunx', 'uvx', 'pipx'].map((name) => [name, packageRunner] as const),
+  ...['hg', 'svn'].map((name) => [name, versionControl] as const),
+  ...['gcc', 'g++', 'cc', 'c++', 'c89', 'c99', 'clang', 'clang++', 'gfortran', 'gccgo'].map(
+    (name) => [name, compiler] as const,
+  ),
+]

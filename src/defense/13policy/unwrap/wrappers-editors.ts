@@ -1,0 +1,135 @@
+/**
+ * Programs with a prompt of their own: what their options and their standard input tell them to run. The language of
+ * the prompts is in escapes.ts.
+ * From vim(1), less(1), ed(1), gdb(1), sqlite3(1), psql(1) and the pages of the programs named.
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import { readEscapes, readQuery } from './escapes.ts'
+import { argv, type Call, has, type Inner, shell, tail, type Unwrap } from './inner.ts'
+
+/** What a program is given on its standard input, where that is known. */
+function inputOf(call: Call): ShellWord | undefined {
+  const { stdin } = call
+  if (stdin.kind === 'text') return stdin.word
+  if (stdin.kind !== 'pipe' || stdin.output === undefined || stdin.isDecoded) return undefined
+  return { text: stdin.output, isGlob: false, opaque: undefined }
+}
+
+function fromInput(call: Call): readonly Inner[] {
+  const word = inputOf(call)
+  if (word === undefined) return []
+  // What a shell that is started there reads is the rest of the same input, and more.
+  return readEscapes(word, call.name).map((inner) =>
+    inner.kind === 'shell' ? { ...inner, stdin: { kind: 'caller' } } : inner,
+  )
+}
+
+/** Editors and pagers: `-c cmd`, `+cmd`, and what `ex` and `ed` read. */
+export const editor: Unwrap = (call) => {
+  const inner: Inner[] = [...fromInput(call)]
+  for (const { option, word } of call.parsed.values) {
+    if (option === '-c' || option === '--cmd') inner.push(...readEscapes(word, call.name))
+    else if (option === '--remote-expr' || option === '--remote-send')
+      inner.push(...readEscapes(word, call.name))
+  }
+  for (const word of call.words.slice(1)) {
+    if (word.text.startsWith('+') && word.text.length > 1)
+      inner.push(...readEscapes(tail(word, 1), call.name))
+  }
+  return inner
+}
+
+const DEBUGGER_COMMANDS: ReadonlySet<string> = new Set(
+  '-ex --ex -eval-command --eval-command -iex --iex -init-eval-command --init-eval-command -o -O -one-line --one-line -k --one-line-before-file --one-line-on-crash'.split(
+    ' ',
+  ),
+)
+
+export const gdb: Unwrap = (call) => {
+  const inner: Inner[] = [...fromInput(call)]
+  for (const { option, word } of call.parsed.values) {
+    if (!DEBUGGER_COMMANDS.has(option)) continue
+    const found = readEscapes(word, call.name)
+    inner.push(...found)
+    // A call into the process that is debugged.
+    if (found.length === 0 && word.text.includes('system(')) inner.push({ kind: 'opaque', opaque: 'eval' })
+  }
+  if (has(call.parsed, '--args', '-args'))
+    inner.push(...argv(call.words.slice(call.parsed.firstOperand), call.name))
+  return inner
+}
+
+/** `sqlite3 FILE '.shell cmd'`, `psql -c '\! cmd'`, `mysql -e 'system cmd'`, `COPY ... FROM PROGRAM 'cmd'`. */
+export const database: Unwrap = (call) => {
+  const input = inputOf(call)
+  const texts = [
+    ...call.parsed.values.filter(({ use }) => use === 'code').map(({ word }) => word),
+    ...call.parsed.operands,
+    ...(input === undefined ? [] : [input]),
+  ]
+  return texts.flatMap((word) => [...readEscapes(word, call.name), ...readQuery(word, call.name)])
+}
+
+/** Options whose value the table calls code, and the standard input. */
+export const prompt: Unwrap = (call) => [
+  ...fromInput(call),
+  ...call.parsed.values.flatMap(({ word, use }) => (use === 'code' ? readEscapes(word, call.name) : [])),
+]
+
+/** `lf -command '&cmd'`, `'$cmd'`, `'%cmd'`. */
+export const fileManager: Unwrap = (call) => [
+  ...prompt(call),
+  ...call.parsed.values.flatMap(({ word, use }) =>
+    use === 'code' && '&$%'.includes(word.text.charAt(0)) ? [shell(tail(word, 1), call.name)] : [],
+  ),
+]
+
+/** m4: what its macros are given, in its definitions and in what it reads. */
+export const macros: Unwrap = (call) => [
+  ...fromInput(call),
+  ...call.parsed.values.flatMap(({ option, word }) =>
+    option === '-D' || option === '--define' ? readEscapes(word, call.name) : [],
+  ),
+]
+
+/** Configurations that the standard input or an argument gives: `KEY=command`, `Include FILE`, `file("/x")`. */
+export const configuration: Unwrap = (call) => {
+  const input = inputOf(call)
+  const words = [
+    ...call.parsed.values.filter(({ use }) => use === 'code').map(({ word }) => word),
+    ...(input === undefined ? [] : [input]),
+  ]
+  return words.flatMap((word) => [...readEscapes(word, call.name), ...quotedFiles(word)])
+}
+
+/** Quoted absolute paths: what a configuration language reads. */
+function quotedFiles(word: ShellWord): readonly Inner[] {
+  const parts = word.text.split('"', 128)
+  return parts.flatMap((text, index): readonly Inner[] =>
+    index % 2 === 1 && text.startsWith('/') ? [{ kind: 'path', word: { ...word, text }, use: 'read' }] : [],
+  )
+}
+
+/** Names of files on the standard input: `cpio -o`, `tar -T -`. */
+export const fileNames: Unwrap = (call) => {
+  const input = inputOf(call)
+  if (input === undefined || has(call.parsed, '-i', '--extract', '-t', '--list')) return []
+  return input.text
+    .split('\n', 256)
+    .filter((text) => text.trim() !== '')
+    .map((text) => ({ kind: 'path', word: { ...input, text: text.trim() }, use: 'read' }))
+}
+
+/** A bus address that starts a program: `unixexec:path=/bin/sh,argv1=-c`. */
+export const bus: Unwrap = (call) =>
+  call.parsed.values.flatMap(({ word, use }): readonly Inner[] => {
+    if (use !== 'code' || !word.text.startsWith('unixexec:')) return []
+    const words = word.text
+      .slice('unixexec:'.length)
+      .split(',', 64)
+      .filter((field) => field.startsWith('path=') || field.startsWith('argv'))
+      .map((field) => ({ ...word, text: field.slice(field.indexOf('=') + 1) }))
+    return argv(words, call.name)
+  })

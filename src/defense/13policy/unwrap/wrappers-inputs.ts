@@ -1,0 +1,131 @@
+/**
+ * Programs that run a command for each of many inputs: xargs, find, fd, parallel. What is put into the command is known
+ * where the request itself gives it; otherwise it is something beneath the roots of the search, or anything.
+ * From xargs(1), find(1), fd(1), parallel(1).
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import {
+  type Call,
+  has,
+  type Inner,
+  literal,
+  optionValue,
+  rest,
+  UNKNOWN_INPUT,
+  type Unwrap,
+} from './inner.ts'
+import { fromStdin } from './shell-invocation.ts'
+import { isExecution } from './subcommands.ts'
+
+/** Input that is known is put in where it is no longer than people write. */
+const GIVEN_CHARACTERS = 4_096
+
+export const xargs: Unwrap = (call) => {
+  const words = rest(call)
+  const replace =
+    optionValue(call.parsed, '-I', '-J', '-i', '--replace')?.text ??
+    (has(call.parsed, '-i', '--replace') ? '{}' : '')
+  const program = words.length === 0 ? [literal('echo')] : words
+  const given = call.stdin.kind === 'pipe' && !call.stdin.isDecoded ? call.stdin.output : undefined
+  if (replace === '' && given !== undefined && given.length <= GIVEN_CHARACTERS) {
+    const known = inputWords(call, given).map(literal)
+    return [{ kind: 'argv', words: [...program, ...known], via: 'xargs', stdin: { kind: 'closed' } }]
+  }
+  if (replace !== '' && given !== undefined && given.length <= GIVEN_CHARACTERS) {
+    const inputs = inputWords(call, given)
+    if (inputs.length <= RUNS_MAX)
+      return inputs.map((input) => ({
+        kind: 'argv',
+        words: program.map((word) => ({ ...word, text: word.text.replaceAll(replace, () => input) })),
+        via: 'xargs',
+        stdin: { kind: 'closed' },
+      }))
+  }
+  const holds = replace !== '' && program.some(({ text }) => text.includes(replace))
+  const filled = holds ? program.map((word) => fill(word, replace)) : [...program, UNKNOWN_INPUT]
+  return [{ kind: 'argv', words: filled, via: 'xargs', stdin: { kind: 'closed' } }]
+}
+
+/** The words that an input is cut into: at blanks, or where an option says so. */
+function inputWords(call: Call, given: string): readonly string[] {
+  const delimiter = optionValue(call.parsed, '-d', '--delimiter')?.text
+  const words = has(call.parsed, '-0', '--null')
+    ? given.split('\0')
+    : delimiter !== undefined
+      ? given.split(delimiter === '\\n' ? '\n' : delimiter.slice(0, 1))
+      : has(call.parsed, '-L', '-l', '-I', '-i', '--replace')
+        ? given.split('\n')
+        : given.split(/[\s\0]/)
+  return words.filter((text) => text !== '')
+}
+
+/** Runs of a command with known inputs that are followed one by one. */
+const RUNS_MAX = 16
+
+/** A word in which an input is put for `mark`: known up to there, or a text for a shell with a variable in its place. */
+function fill(word: ShellWord, mark: string, input = '$input'): ShellWord {
+  const at = word.text.indexOf(mark)
+  if (at < 0) return word
+  if (word.text.includes(' ')) return { ...word, text: word.text.replaceAll(mark, input) }
+  return { text: word.text.slice(0, at), isGlob: false, opaque: 'expansion' }
+}
+
+/** `find` and `fd`: what stands between `-exec` and `;` or `+`, with an unknown path beneath the roots for `{}`. */
+export const find: Unwrap = (call) => {
+  const inner: Inner[] = []
+  const root =
+    call.name === 'find'
+      ? call.parsed.operands.filter(({ text }) => text !== '(' && text !== '!')
+      : call.parsed.operands.slice(1)
+  for (let index = 1; index < call.words.length; index++) {
+    const option = call.words[index]?.text ?? ''
+    if (!isExecution(call.name, option)) continue
+    const name = option.startsWith('--') ? (option.split('=', 1)[0] ?? '') : option
+    const words: ShellWord[] = []
+    if (name !== option && call.words[index]) words.push(literal(option.slice(name.length + 1)))
+    for (index += 1; index < call.words.length; index++) {
+      const word = call.words[index]
+      if (word === undefined || word.text === ';') break
+      if (word.text === '+' && words.at(-1)?.text === '{}') break
+      words.push(word)
+    }
+    // Without a mark, fd puts what it finds behind the words.
+    if (call.name === 'fd' && !words.some(({ text }) => text.includes('{'))) words.push(literal('{}'))
+    const filled = words.flatMap((word) => (word.text.includes('{') ? found(word, root) : [word]))
+    if (words.length > 0)
+      inner.push({ kind: 'argv', words: filled, via: `${call.name} -exec`, stdin: { kind: 'closed' } })
+  }
+  return inner
+}
+
+/** How many roots of a search are put in for `{}`. */
+const ROOTS_MAX = 16
+
+/** `{}` as the paths that a search could find: the roots themselves, and anything beneath them. */
+function found(word: ShellWord, roots: readonly ShellWord[]): readonly ShellWord[] {
+  if (word.text !== '{}') return [fill(word, '{}', `${roots[0]?.text ?? '.'}/$input`)]
+  if (roots.length === 0) return [{ text: './', isGlob: false, opaque: 'expansion' }]
+  return roots
+    .slice(0, ROOTS_MAX)
+    .map(({ text }) => ({ text: text.endsWith('/') ? text : `${text}/`, isGlob: false, opaque: 'expansion' }))
+}
+
+export const parallel: Unwrap = (call) => {
+  const words = rest(call)
+  const marks = words.findIndex(
+    ({ text }) => text === ':::' || text === '::::' || text === ':::+' || text === '::::+',
+  )
+  const command = marks < 0 ? words : words.slice(0, marks)
+  const given = marks < 0 ? [] : words.slice(marks + 1)
+  if (command.length === 0) {
+    // Without a command, each input is one.
+    if (given.length === 0) return fromStdin(call.stdin, 'parallel', undefined)
+    return given.map((word) => ({ kind: 'shell', word, via: 'parallel' }))
+  }
+  const text = command.map((word) => word.text).join(' ')
+  const input = given.length === 1 ? (given[0]?.text ?? '') : '$input'
+  const filled = text.includes('{}') ? text.replaceAll('{}', input) : `${text} ${input}`
+  return [{ kind: 'shell', word: literal(filled), via: 'parallel' }]
+}

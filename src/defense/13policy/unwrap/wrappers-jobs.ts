@@ -1,0 +1,110 @@
+/**
+ * Programs that run what a table of jobs says: make with its recipes, crontab with its lines, at and batch.
+ * From make(1), crontab(5), at(1).
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import { type Call, has, type Inner, literal, optionValue, shell, tail, type Unwrap } from './inner.ts'
+import { fromStdin, isStandardInput } from './shell-invocation.ts'
+
+/** `$(shell cmd)` in a text for make, the first that there is. */
+function shellFunction(word: ShellWord): readonly Inner[] {
+  const { text } = word
+  const at = ['$(shell ', '${shell '].map((start) => text.indexOf(start)).find((found) => found >= 0)
+  if (at === undefined) return []
+  const from = at + '$(shell '.length
+  const end = text.indexOf(text.charAt(at + 1) === '(' ? ')' : '}', from)
+  return [shell({ ...word, text: text.slice(from, end < 0 ? text.length : end) }, 'make')]
+}
+
+export const make: Unwrap = (call) => {
+  const inner: Inner[] = []
+  for (const word of call.parsed.operands) {
+    const equals = word.text.indexOf('=')
+    if (equals <= 0) continue
+    const name = word.text.slice(0, equals).replace(/[:?+]$/, '')
+    if (['SHELL', 'CC', 'CXX', 'LD', 'AR', 'MAKE', '.SHELLFLAGS', 'INSTALL', 'PAGER'].includes(name)) {
+      inner.push(shell(tail(word, equals + 1), 'make'))
+    } else if (word.text.includes('$(shell ')) {
+      inner.push(...shellFunction(word), { kind: 'opaque', opaque: 'eval' })
+    }
+  }
+  const evaluated = optionValue(call.parsed, '--eval', '-E')
+  if (evaluated !== undefined) inner.push(...makeText(evaluated), { kind: 'opaque', opaque: 'eval' })
+  const file = optionValue(call.parsed, '-f', '--file', '--makefile')
+  if (file !== undefined && isStandardInput(file.text)) inner.push(...makeInput(call))
+  else if (file !== undefined) inner.push(...makefile(file))
+  else {
+    const directory = optionValue(call.parsed, '-C', '--directory')
+    const place = directory === undefined ? '' : `${directory.text}/`
+    for (const name of MAKEFILES) inner.push(...makefile(literal(place + name)))
+  }
+  return inner
+}
+
+const MAKEFILES: readonly string[] = ['GNUmakefile', 'makefile', 'Makefile']
+
+/** A makefile counts where the request has written it; otherwise it is a file like any other. */
+function makefile(word: ShellWord): readonly Inner[] {
+  return [{ kind: 'script', word, language: undefined, via: 'make', read: makeText }]
+}
+
+/** A makefile on the standard input: what it is, where that is known. */
+function makeInput({ stdin }: Call): readonly Inner[] {
+  if (stdin.kind === 'text') return [...makeText(stdin.word), { kind: 'opaque', opaque: 'eval' }]
+  return [{ kind: 'opaque', opaque: stdin.kind === 'pipe' ? 'piped' : 'stdin' }]
+}
+
+/** Recipes of one text that are followed. */
+const RECIPES_MAX = 256
+
+/** What a makefile runs: each recipe is what follows the semicolon of a rule, or a line that begins with a tab. */
+function makeText(word: ShellWord): readonly Inner[] {
+  const inner: Inner[] = [...shellFunction(word)]
+  for (const line of word.text.split('\n', RECIPES_MAX)) {
+    const recipe = line.startsWith('\t')
+      ? line.slice(1)
+      : line.includes(':')
+        ? line.slice(line.indexOf(';') + 1 || line.length)
+        : ''
+    let text = recipe.trimStart()
+    while (text.startsWith('@') || text.startsWith('+') || text.startsWith('-')) text = text.slice(1)
+    // A variable of make, of which only the shell's own marks are told from it.
+    if (text.includes('$(') || text.includes('${')) text = text.slice(0, Math.max(0, text.search(/\$[({]/)))
+    text = text.replaceAll('$$', '$')
+    if (text !== '') inner.push(shell({ ...word, text }, 'make'))
+  }
+  return inner
+}
+
+/** Jobs for later, read as shell text from the standard input. */
+export const later: Unwrap = (call) => {
+  if (has(call.parsed, '-l', '-r', '-d', '-c', '-V', '-e') || optionValue(call.parsed, '-f') !== undefined)
+    return []
+  const file = call.parsed.operands[0]
+  if (call.name === 'crontab' && file !== undefined && file.text !== '-')
+    return [{ kind: 'script', word: file, language: undefined, via: 'crontab', read: crontabLines }]
+  const stdin = fromStdin(call.stdin, call.name, undefined)
+  if (call.name !== 'crontab') return stdin
+  return stdin.flatMap((inner) => (inner.kind === 'shell' ? crontabLines(inner.word) : [inner]))
+}
+
+/** The fields before the command of a line of a crontab. */
+const TIME_FIELDS = 5
+const CRONTAB_LINES = 256
+
+/** A table of times and commands: each command is text for a shell. */
+function crontabLines(word: ShellWord): readonly Inner[] {
+  return word.text.split('\n', CRONTAB_LINES).flatMap((raw): readonly Inner[] => {
+    const line = raw.trim()
+    if (line === '' || line.startsWith('#')) return []
+    let at = 0
+    for (let field = 0; field < (line.startsWith('@') ? 1 : TIME_FIELDS); field++) {
+      while (at < line.length && !' \t'.includes(line.charAt(at))) at += 1
+      while (at < line.length && ' \t'.includes(line.charAt(at))) at += 1
+    }
+    const text = line.slice(at)
+    return text === '' ? [] : [shell({ ...word, text }, 'crontab')]
+  })
+}

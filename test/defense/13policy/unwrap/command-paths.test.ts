@@ -1,0 +1,146 @@
+/**
+ * The paths that commands use: which they are, whether they are read or written, and how far they are known.
+ * @module
+ */
+import t from 'tap'
+import { commandsOf, pathsOf } from '../unwrap-staged.ts'
+
+const PATHS: readonly (readonly [string, readonly string[]])[] = [
+  ['rm build', ['write /srv/work/build']],
+  ['rm -rf ./build/../x', ['write /srv/work/x']],
+  ['rm -- -x', ['write /srv/work/-x']],
+  ['rm -rf ../../..', ['write /']],
+  ['rm -rf //etc/./x', ['write /etc/x']],
+  ['rm -rf ~', ['write /home/agent']],
+  ['rm -rf ~/x; true', ['write /home/agent/x']],
+  ['rm -rf $HOME/x', ['write /home/agent/x']],
+  ['rm -rf /etc/*', ['write /etc/* *']],
+  ['rm -rf /var/$X', ['write /var ...']],
+  ['rm -rf $X', ['write / ...']],
+  ['cd /etc && rm passwd', ['write /etc/passwd', 'mention /etc'].sort()],
+  ['rmdir a', ['write /srv/work/a']],
+  ['unlink a', ['write /srv/work/a']],
+  ['shred -n 3 a', ['write /srv/work/a']],
+  ['mv a /b', ['write /b', 'write /srv/work/a']],
+  ['mv -t /b a', ['write /b', 'write /srv/work/a']],
+  ['cp /a /b', ['read /a', 'write /b']],
+  ['cp -r /a /b /c', ['read /a', 'read /b', 'write /c']],
+  ['cp -t /c /a', ['read /a', 'write /c']],
+  ['cp --target-directory=/c /a', ['read /a', 'write /c']],
+  ['install -m 755 a /b', ['read /srv/work/a', 'write /b']],
+  ['install -d /b', ['write /b']],
+  ['ln -sf /a /b', ['read /a', 'write /b']],
+  ['rsync -a /a h:/b', ['read /a']],
+  ['rsync -a h:/a /b', ['write /b']],
+  ['scp -i /k h:/a /b', ['read /k', 'write /b']],
+  ['tee -a /b', ['write /b']],
+  ['dd if=/a of=/b bs=1M', ['read /a', 'write /b']],
+  ['touch -r /a /b', ['read /a', 'write /b']],
+  ['truncate -s 0 /b', ['write /b']],
+  ['mkdir -p -m 700 /b', ['write /b']],
+  ['chmod -R 777 /b', ['write /b']],
+  ['chmod --reference=/a /b', ['read /a', 'write /b']],
+  ['chown root:root /b', ['write /b']],
+  ['chattr +i /b', ['write /b']],
+  ['setfacl -m u:a:rwx /b', ['write /b']],
+  ["sed -i 's/a/b/' /b", ['write /b']],
+  ["sed -i.bak -e 's/a/b/' /b", ['write /b']],
+  ["sed 's/a/b/' /b", ['read /b']],
+  ["sed -n 'w /c' /b", ['read /b', 'write /c']],
+  ["sed 's/a/b/w /c' /b", ['read /b', 'write /c']],
+  ["perl -pi -e 's/a/b/' /b", ['mention /b', 'write /b']],
+  ['sort -o /b /a', ['read /a', 'write /b']],
+  ['tar -xf /a -C /b', ['read /a', 'write /b']],
+  ['tar xf /a', ['read /a', 'write /srv/work']],
+  ['tar -czf /b /a', ['read /a', 'write /b']],
+  ['tar czf /b /a', ['read /a', 'write /b']],
+  ['unzip /a -d /b', ['read /a', 'write /b']],
+  ['curl -o /b http://h/a', ['write /b']],
+  ['curl -O http://h/a', ['write /srv/work']],
+  ['curl -d @/a http://h/', ['read /a']],
+  ['curl --data-binary=@/a http://h/', ['read /a']],
+  ['curl -T /a http://h/', ['read /a']],
+  ['curl -F x=@/a http://h/', ['read /a']],
+  ['curl file:///a', ['read /a']],
+  ['wget -O /b http://h/a', ['write /b']],
+  ['wget -P /b http://h/a', ['write /b']],
+  ['wget --post-file=/a http://h/', ['read /a', 'write /srv/work']],
+  ['git clone u /b', ['write /b']],
+  ['git -C /b status', ['mention /b']],
+  ['git -C /b rm -rf c', ['mention /b', 'write /b/c']],
+  ['find . -fprintf /b x', ['mention /srv/work', 'mention /srv/work/x', 'write /b']],
+  ['gcc a.c -o/b', ['read /srv/work/a.c', 'write /b']],
+  ['uniq a /b', ['read /srv/work/a', 'write /b']],
+  ['tar -xPf /a', ['read /a', 'write / ...', 'write /srv/work']],
+  ['chmod -x /b', ['write /b']],
+  ['mkfs.ext4 /dev/sda1', ['write /dev/sda1']],
+  ['mkfs -t ext4 /dev/sda1', ['write /dev/sda1']],
+  ['fdisk /dev/sda', ['write /dev/sda']],
+  ['echo x > /b', ['write /b']],
+  ['echo x >> b', ['write /srv/work/b']],
+  ['> /b', ['write /b']],
+  ['cat < /a', ['read /a']],
+  ['cat /a b', ['read /a', 'read /srv/work/b']],
+  ['head -n 5 /a', ['read /a']],
+  ['grep x /a', ['read /a']],
+  ['grep -e x /a', ['read /a']],
+  ['grep -f /p /a', ['read /a', 'read /p']],
+  ['less /a', ['read /a']],
+  ['ls /a', ['mention /a']],
+  ['find /a -delete', ['mention /a', 'write /a']],
+  ['find /a -name x -delete -o -exec rm {} \\;', ['mention /a', 'write /a', 'write /a ...']],
+  ['find /a -fprintf', ['mention /a']],
+  [
+    'unknown /a b ./c --x=/d -I/e f=/g',
+    ['read /a', 'read /d', 'read /e', 'read /g', 'read /srv/work/c', 'read /srv/work/f=/g'],
+  ],
+  ['unknown http://h/a', []],
+  ["git commit -m '/etc/passwd'", []],
+  ['echo /etc/passwd', []],
+  ['sh /a', ['read /a']],
+  ['sh < /a', ['read /a']],
+  ['. /a; true', ['read /a']],
+  ['python3 /a /b', ['mention /a', 'mention /b', 'read /a']],
+  ['docker run -v /a:/b image', ['write /a']],
+  ['docker run --mount type=bind,src=/a,dst=/b,ro image', ['read /a']],
+  ['env -C /a rm b', ['read /a', 'write /a/b']],
+  ['LD_PRELOAD=/a ls', ['read /a']],
+  ['python3 -c "import shutil; shutil.rmtree(\'/a\')"', ['write /a']],
+  ["python3 -c \"open('/a','w').write('x')\"", ['write /a']],
+  ['python3 -c "print(open(\'/a\').read())"', ['read /a']],
+  ['python3 -c "x = \'/a\'"', ['mention /a']],
+  ['python3 -c "import os; os.remove(\'b\')"', ['write /srv/work/b']],
+  ['python3 -c "from pathlib import Path; Path(\'/a\').unlink()"', ['mention /a', 'write /a']],
+  ["node -e \"require('fs').rmSync('/a', {recursive: true})\"", ['write /a']],
+  ["node -e \"fs.writeFileSync('/a', '/b')\"", ['write /a']],
+  ['perl -e \'unlink "/a"\'', ['write /a']],
+  ['perl -e \'open(F, ">/a")\'', ['write /a']],
+  ['perl -e \'open(my $f, "<", "/a")\'', ['read /a']],
+  ['ruby -e \'File.delete("/a")\'', ['write /a']],
+  ['ruby -e \'FileUtils.rm_rf "/a"\'', ['write /a']],
+  ['php -r \'unlink("/a");\'', ['write /a']],
+  ['lua -e \'os.remove("/a")\'', ['write /a']],
+  ['awk \'{print > "/a"}\' /b', ['read /b', 'write /a']],
+  ["vim -c 'w /a' /b", ['write /a', 'write /b']],
+]
+
+t.test('a command uses the paths of its operands, options, redirections and code', (t) => {
+  for (const [line, expected] of PATHS) t.strictSame(pathsOf(commandsOf(line)), [...expected].sort(), line)
+  t.end()
+})
+
+t.test('a relative path after a change to an unknown directory is not known', (t) => {
+  const paths = pathsOf(commandsOf('cd $X; rm b').filter(({ names }) => names.includes('rm')))
+  t.ok(paths.includes('write / ...'), paths.join(', '))
+  t.end()
+})
+
+t.test('a tilde that no shell has read may be the home directory or a name', (t) => {
+  t.strictSame(pathsOf(commandsOf(['rm', '~/x'])), ['write /home/agent/x', 'write /srv/work/~/x'])
+  t.end()
+})
+
+t.test('what is longer than any path is none', (t) => {
+  t.strictSame(pathsOf(commandsOf(['rm', `/${'a/'.repeat(10_000)}`])), [])
+  t.end()
+})
