@@ -79,7 +79,7 @@ function park(streamId: number, left: () => void): Parked {
     waits: true,
     message(value) {
       const chunk = value as StdinChunk
-
+      resize = chunk.resize ?? resize
       // Borrowed bytes: they are gone when this returns.
       if (chunk.data !== undefined) kept.push(chunk.data.slice())
     },

@@ -54,6 +54,8 @@ function isNamePart(letter: string): boolean {
 
 type Reader = {
   openUntil: number
+  /** Marks that no part of a substitution ends with from here on, so that none is looked for twice. */
+  readonly unclosed: Set<string>
   readonly text: string
   readonly language: Language
   at: number
@@ -68,7 +70,7 @@ export function tokensOf(
   text: string,
   language: Language,
 ): { readonly tokens: readonly Token[]; readonly isCut: boolean } {
-  const reader: Reader = { openUntil: 0, text, language, at: 0, tokens: [] }
+  const reader: Reader = { openUntil: 0, unclosed: new Set(), text, language, at: 0, tokens: [] }
   while (reader.at < text.length) {
     if (reader.tokens.length >= TOKENS_MAX) return { tokens: reader.tokens, isCut: true }
     step(reader)
@@ -258,10 +260,14 @@ function readSubstitution(reader: Reader): boolean {
   const open = text.charAt(reader.at)
   if (open === '' || ' \n=,;)(}:.'.includes(open) || isNamePart(open)) return false
   const close = CLOSING[open] ?? open
+  if (reader.unclosed.has(close)) return false
   const middle = partEnd(text, reader.at + 1, close)
   const from = close === open ? middle + 1 : text.indexOf(open, middle) + 1
   const end = partEnd(text, from, close)
-  if (middle >= text.length || end >= text.length || from === 0) return false
+  if (middle >= text.length || end >= text.length || from === 0) {
+    reader.unclosed.add(close)
+    return false
+  }
   let at = end + 1
   let isCode = false
   for (; at < text.length && 'msixpodualngcre'.includes(text.charAt(at)); at++)

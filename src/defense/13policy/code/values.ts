@@ -203,10 +203,11 @@ function join(left: Value, right: Value): Value {
   return { kind: 'text', text: left.text + right.text, isOpaque: right.isOpaque }
 }
 
-function readSingle(
+/** As `readValue`, without what is joined to it or done with it. */
+export function readSingle(
   reading: Reading,
   index: number,
-  depth: number,
+  depth = 0,
 ): { readonly value: Value; readonly next: number } {
   const token = reading.tokens[index]
   if (token === undefined) return { value: UNKNOWN, next: index }

@@ -33,6 +33,7 @@ import {
   looksAbsolute,
   mark,
   type Reading,
+  readSingle,
   readValue,
   resolve,
   UNKNOWN,
@@ -139,7 +140,7 @@ function readUse(reading: Reading, index: number): number {
     if (before === undefined) {
       const previous = reading.tokens[index - 1]
       if (reading.language === 'other' && runsItsText(name)) {
-        if (previous?.kind === 'string') runText(reading, readValue(reading, index - 1, 4).value)
+        if (previous?.kind === 'string') runText(reading, readSingle(reading, index - 1).value)
         else runText(reading, listBefore(reading, index - 1))
         return index
       }
@@ -184,7 +185,7 @@ function readUse(reading: Reading, index: number): number {
   const isCall = mark(reading, end + 1) === '('
   if (reading.language === 'other' && name === 'system' && reading.tokens[index - 1]?.kind === 'string') {
     // Forth has the word behind its text.
-    runText(reading, readValue(reading, index - 1, 4).value)
+    runText(reading, readSingle(reading, index - 1).value)
     return end
   }
   // Perl, Ruby, PHP and awk call without parentheses; Lisp puts the name first.
@@ -207,7 +208,7 @@ function readUse(reading: Reading, index: number): number {
 function listBefore(reading: Reading, index: number): Value {
   if (mark(reading, index) !== ']') return UNKNOWN
   for (let at = index - 1; at >= 0 && index - at < ARGUMENT_TOKENS; at--)
-    if (mark(reading, at) === '[') return readValue(reading, at, 3).value
+    if (mark(reading, at) === '[') return readSingle(reading, at, 3).value
   return UNKNOWN
 }
 

@@ -200,8 +200,8 @@ function readLine(word: ShellWord, line: string, via: string): readonly Inner[] 
   for (let count = 0; count < 4; count++) {
     const modifier = startOf(text, MODIFIERS)
     if (modifier === undefined) break
-    text = text.slice(modifier.length)
-    text = unquoted(text.slice(pastAddress(text)))
+    text = unquoted(text.slice(modifier.length))
+    text = text.slice(pastAddress(text))
   }
   if (text.startsWith('/')) {
     // A chat program's own commands begin with a slash.

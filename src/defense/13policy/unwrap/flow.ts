@@ -150,7 +150,7 @@ function noteFetched(flow: Flow, { parsed, cwd }: Maker): void {
   for (const word of parsed.operands) {
     const colon = word.text.indexOf(':')
     const path = word.text.split('?', 1)[0]?.split('#', 1)[0] ?? ''
-    const name = baseName(path)
+    const name = baseName(path.slice(path.lastIndexOf(':') + 1))
     // An address or a remote file keeps its name; the last operand may be another one.
     if (colon > 0 || path.includes('/')) put(flow, pathOf({ ...word, text: name }, place), made)
   }

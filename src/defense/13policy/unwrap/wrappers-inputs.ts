@@ -33,7 +33,7 @@ export const xargs: Unwrap = (call) => {
     const known = inputWords(call, given).map(literal)
     return [{ kind: 'argv', words: [...program, ...known], via: 'xargs', stdin: { kind: 'closed' } }]
   }
-  if (replace !== '' && given !== undefined && given.length <= GIVEN_CHARACTERS) {
+  if (replace !== '' && given !== undefined && given.length <= INPUT_CHARACTERS) {
     const inputs = inputWords(call, given)
     if (inputs.length <= RUNS_MAX)
       return inputs.map((input) => ({
@@ -61,6 +61,9 @@ function inputWords(call: Call, given: string): readonly string[] {
   return words.filter((text) => text !== '')
 }
 
+/** An input that may be put in many times; a longer one is not, so that the whole stays in proportion. */
+const INPUT_CHARACTERS = 256
+
 /** Runs of a command with known inputs that are followed one by one. */
 const RUNS_MAX = 16
 
@@ -68,7 +71,8 @@ const RUNS_MAX = 16
 function fill(word: ShellWord, mark: string, input = '$input'): ShellWord {
   const at = word.text.indexOf(mark)
   if (at < 0) return word
-  if (word.text.includes(' ')) return { ...word, text: word.text.replaceAll(mark, input) }
+  const known = input.length > INPUT_CHARACTERS ? '$input' : input
+  if (word.text.includes(' ')) return { ...word, text: word.text.replaceAll(mark, () => known) }
   return { text: word.text.slice(0, at), isGlob: false, opaque: 'expansion' }
 }
 
@@ -125,7 +129,9 @@ export const parallel: Unwrap = (call) => {
     return given.map((word) => ({ kind: 'shell', word, via: 'parallel' }))
   }
   const text = command.map((word) => word.text).join(' ')
-  const input = given.length === 1 ? (given[0]?.text ?? '') : '$input'
-  const filled = text.includes('{}') ? text.replaceAll('{}', input) : `${text} ${input}`
+  const [only] = given
+  const isShort = given.length === 1 && only !== undefined && only.text.length <= INPUT_CHARACTERS
+  const input = isShort ? only.text : '$input'
+  const filled = text.includes('{}') ? text.replaceAll('{}', () => input) : `${text} ${input}`
   return [{ kind: 'shell', word: literal(filled), via: 'parallel' }]
 }
