@@ -259,6 +259,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     acknowledge: steps.acknowledge,
     incident: () => steps.incident,
     viHolds: new Map(),
+    screens: new Map(),
     responses: new Map(),
     cycles: { next: 1 },
   }
@@ -337,8 +338,6 @@ export async function startDaemon(
   const spawner = await createSpawner({ launcherSource })
   const ground = { config, configPath, clock, log, audit, spawner, spareTime, levelStore, launcherSource }
   const rooms = createRooms(ground, reloadable)
-  if (isAcknowledged)
-    rooms.levels.set('daemon', '', 'NORMAL', `Incident ${ackIncident} was acknowledged.`, 'start')
   const peers = createPeers(
     rooms,
     (address) => rooms.settings.isAllowed(address),
@@ -375,6 +374,10 @@ export async function startDaemon(
     throw cause
   }
   writeRunning(config.state_directory, tls.port)
+  if (isAcknowledged)
+    rooms.levels.set('daemon', '', 'NORMAL', `Incident ${ackIncident} was acknowledged.`, 'start')
+  // Own rules are read once: what holds is what was digested, whatever becomes of the file.
+  if (config.policy.rules_file !== null) await rooms.prepare()
   await warnAboutPatterns(config, log)
   const trimmer = createTrimmer()
   const ticker = setInterval(() => {

@@ -199,6 +199,8 @@ export const SPARE_TIME_MS = 1
 export const READERS_DELAY_MS = 1
 /** Failed proofs of identity with a record each; more are counted. At most 60 KB of audit a minute come from strangers. */
 export const FAILED_PROOFS_PER_MINUTE = 60
+/** Refusals of one known caller with a record each: two in a second; what is more is counted. */
+export const REFUSALS_PER_MINUTE = 120
 export const REFUSALS_RECORD_MS = 60_000
 /** What is taken of a peer's bytes before its unread answers are looked at again: some 200 of the smallest requests. */
 export const RECEIVE_SLICE_BYTES = 2_048
@@ -227,3 +229,7 @@ export const PINNED_FILE_BYTES = 1_073_741_824
 export const RULES_FILE_BYTES = 4_194_304
 /** What a request may hold that waits for a challenge, a turn or a human: with all places taken some 4 MiB. */
 export const PARKED_BYTES = 65_536
+/** execve(2): a quarter of the usual stack of 8 MiB for strings and their pointers; what is longer would be E2BIG. */
+export const PROGRAM_ARGUMENTS_BYTES = 2_097_152
+/** Questions of one session to a human in a minute: who withdraws and asks again is not asked about for ever. */
+export const QUESTIONS_PER_MINUTE = 30

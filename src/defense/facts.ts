@@ -91,7 +91,8 @@ export type Action =
     }
   /** A stranger's read, answered with what is not true. */
   | { readonly kind: 'deceive'; readonly argv: readonly string[] }
-  | { readonly kind: 'attach'; readonly executionId: string }
+  /** `stdin`: to feed it as well, and not only to see what it prints. */
+  | { readonly kind: 'attach'; readonly executionId: string; readonly stdin: boolean }
   | { readonly kind: 'signal'; readonly executionId: string; readonly signal: number }
   | { readonly kind: 'cancel'; readonly executionId: string }
   | { readonly kind: 'read'; readonly method: string }

@@ -103,11 +103,14 @@ export function askHuman(
     case 'denied':
       return violation('CONFIRMATION_DENIED', rule, `${reason} A human was asked and said no.`)
     case 'timed_out':
-      return violation(
-        'CONFIRMATION_TIMEOUT',
+      // Nobody was there: that says nothing about the caller.
+      return {
+        outcome: 'VI_SWAP',
+        code: 'CONFIRMATION_TIMEOUT',
         rule,
-        `${reason} A human was asked and did not answer in time.`,
-      )
+        reason: `${reason} A human was asked and did not answer in time.`,
+        severity: 'warning',
+      }
     case undefined:
       return {
         outcome: 'THROTTLE',

@@ -6,7 +6,7 @@
  */
 import { homedir } from 'node:os'
 import type { Config } from '../config.ts'
-import type { Effective } from '../defense/13policy/effective.ts'
+import type { CommandSurroundings, Effective, EffectiveCommand } from '../defense/13policy/effective.ts'
 import { createMatcher } from '../defense/13policy/matcher.ts'
 import { effectiveCommands } from '../defense/13policy/unwrap.ts'
 import type { ExecuteAction } from '../defense/facts.ts'
@@ -15,16 +15,47 @@ import { readRuntimePolicy } from './policy-file.node.ts'
 
 export type Judge = Pick<Policy, 'rules' | 'effective'>
 
+/**
+ * What variables that the caller sets would run by themselves (PAGER, GIT_SSH_COMMAND...), as if they had been given to
+ * env(1) in front of nothing; neither that env nor the nothing is a command of the caller.
+ */
+function commandsOfVariables(
+  environment: readonly string[],
+  surroundings: CommandSurroundings,
+): EffectiveCommand[] {
+  const { commands } = effectiveCommands(['env', ...environment, 'true'], {
+    ...surroundings,
+    resolved: undefined,
+  })
+  return commands.filter(({ via, names }) => via.length > 1 || (via.length === 1 && !names.includes('true')))
+}
+
+/** The command as it is, with the variables that are set for it. */
+function withVariables(command: EffectiveCommand, environment: readonly string[]): EffectiveCommand {
+  const set = environment.map((entry) => {
+    const at = entry.indexOf('=')
+    return { name: entry.slice(0, at), value: entry.slice(at + 1) }
+  })
+  return { ...command, assignments: [...set, ...command.assignments] }
+}
+
 /** Remembers the last action asked about: several layers ask about the same one. */
 function effectiveOf(home: string): Policy['effective'] {
   let last: { readonly action: ExecuteAction; readonly effective: Effective } | undefined
   return (action) => {
     if (last?.action === action) return last.effective
     const { argv, environment, cwd, terminal, stdin, executable } = action
-    // What the caller sets is judged as if it had been given to env(1): it may name a program, like PAGER.
-    const whole = environment.length === 0 ? argv : ['env', ...environment, ...argv]
-    const resolved = environment.length === 0 ? executable?.path : undefined
-    const effective = effectiveCommands(whole, { cwd, home, resolved, terminal, stdin })
+    const surroundings = { cwd, home, resolved: executable?.path, terminal, stdin }
+    const own = effectiveCommands(argv, surroundings)
+    const effective =
+      environment.length === 0
+        ? own
+        : {
+            commands: [
+              ...own.commands.map((command) => withVariables(command, environment)),
+              ...commandsOfVariables(environment, surroundings),
+            ],
+          }
     last = { action, effective }
     return effective
   }

@@ -9,8 +9,8 @@ import type { RuleSet, RulesProblem } from '../defense/13policy/rule-set.ts'
 import { joinRules, readRules, rulesProblemText } from '../defense/13policy/rules-file.ts'
 import { SassError } from '../errors.ts'
 import {
-  packedRules,
   type PolicyFiles,
+  packedRules,
   readRulesText,
   rulesPaths,
   shippedRulesPath,

@@ -1,10 +1,12 @@
 /**
  * A request on its way to an end: decided, and where the verdict is to wait (for a challenge, a turn, a human) parked
- * on its stream and decided again when what it waits for has come. Whoever asks again is the same request with the
- * same action; nothing is done before a verdict permits it.
+ * on its stream and decided again when what it waits for has come. What would be done is looked up anew each time: a
+ * file, a link or a policy may have changed meanwhile. An answer counts only for exactly what it was given to; nothing
+ * is done before a verdict permits it.
  * Rules: docs/responses.md, sections on R2, R3 and asking a human; docs/protocol.md, sections 5 and 8.
  * @module
  */
+import { canonicalize } from '../base/canonical-json.ts'
 import { encodeHex } from '../base/hex.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
@@ -12,7 +14,7 @@ import type { Action, Approval, Facts, Identity, RequestFacts } from '../defense
 import type { Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { CODES } from '../errors.ts'
-import { PARKED_BYTES } from '../limits.ts'
+import { PARKED_BYTES, SHOWN_BYTES } from '../limits.ts'
 import { createStdinQueue } from '../sandbox/stdin-queue.ts'
 import { SYSTEM } from '../wire/frame.ts'
 import { type StdinChunk, streamResponse } from '../wire/messages.ts'
@@ -27,8 +29,7 @@ export type Aim = {
   /** Digest of the declared goal. */
   readonly task?: string | undefined
   readonly identity?: Identity
-  /** Looked up at each decision: a link may lead elsewhere when its turn has come. */
-  readonly realPaths?: () => Facts['realPaths']
+  readonly realPaths?: Facts['realPaths']
   /** Bytes that would be kept while it waits; a request that weighs too much is refused instead. */
   readonly weight?: number
   /** What a human judges by, beside the action. */
@@ -69,7 +70,9 @@ type Parked = StreamUser & {
   replay(user: StreamUser): void
 }
 
-function park(streamId: number, left: () => void): Parked {
+/** `overflowed`: more was typed than may be kept. */
+function park(streamId: number, left: () => void, overflowed: () => void): Parked {
+  let keptBytes = 0
   const kept = createStdinQueue()
   /** Only the last size counts: they cost no credit, and a caller may send as many as it likes. */
   let resize: StdinChunk['resize']
@@ -81,7 +84,10 @@ function park(streamId: number, left: () => void): Parked {
       const chunk = value as StdinChunk
       resize = chunk.resize ?? resize
       // Borrowed bytes: they are gone when this returns.
-      if (chunk.data !== undefined) kept.push(chunk.data.slice())
+      if (chunk.data === undefined || keptBytes > PARKED_BYTES) return
+      keptBytes += chunk.data.length
+      if (keptBytes > PARKED_BYTES) return overflowed()
+      kept.push(chunk.data.slice())
     },
     ended() {
       hasEnded = true
@@ -130,24 +136,52 @@ function record(
   })
 }
 
-/** Decides about the call, again and again where it has to wait, and does `aim.go` once it is permitted. */
-export function attempt(peer: Peer, call: Call, aim: Aim): void {
+/** What an answer is bound to: the exact action, and where its paths lead. */
+function bindingOf({ action, realPaths }: Aim): string {
+  return canonicalize({ action: (action ?? null) as Json, realPaths: realPaths ?? [] })
+}
+
+/** The aim of a call, as things are when it is asked for. */
+export type AimOf = () => Aim
+
+/** Decides about the call, again and again where it has to wait, and does `go` once it is permitted. */
+export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
+  const aimOf: AimOf = typeof asked === 'function' ? asked : () => asked
   const { rooms, connection } = peer
+  let aim = aimOf()
+  /** Of what was decided about when it began to wait. */
+  let bound: string | undefined
   let challenge: RequestFacts['challenge'] = 'none'
   let approvals: readonly Approval[] = []
-  const isHeavy = (aim.weight ?? 0) > PARKED_BYTES
   let parked: Parked | undefined
   /** Takes it out of what it waits in. */
   let withdraw = () => {}
 
   function holdStream(): void {
+    bound = bindingOf(aim)
     if (parked !== undefined) return
-    parked = park(call.streamId, () => withdraw())
+    parked = park(
+      call.streamId,
+      () => withdraw(),
+      () => {
+        withdraw()
+        refuseHeavy()
+      },
+    )
     peer.join(call.streamId, parked)
   }
 
   function release(): void {
     if (parked !== undefined) peer.streamDone(call.streamId)
+  }
+
+  let told = Number.POSITIVE_INFINITY
+
+  /** Moves up alone: so there are never more of them than places, whatever others do in front. */
+  function tellPlace(position: number): void {
+    if (position >= told) return
+    told = position
+    tell(position)
   }
 
   function tell(position: number, text?: string): void {
@@ -182,18 +216,18 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
   }
 
   /** What waits must cost the same whatever it carries: the draft's O(1) of R2 and R3. */
-  function refuseHeavy(verdict: Verdict): void {
+  function refuseHeavy(): void {
     release()
     connection.fail(
       call.streamId,
-      verdict.code === 'CHALLENGE_RATE_LIMIT' ? verdict.code : 'RESPONSE_THROTTLED',
+      'RESPONSE_THROTTLED',
       `The request would have to wait, and holds more than the ${PARKED_BYTES} bytes that may; send it again later, or in smaller parts.`,
     )
   }
 
   function waitForTurn(): void {
     holdStream()
-    const place = rooms.queue.enter(peer.caller?.name ?? '', () => guarded(decideAgain), tell)
+    const place = rooms.queue.enter(peer.caller?.name ?? '', () => guarded(decideAgain), tellPlace)
     withdraw = () => place.leave()
   }
 
@@ -205,7 +239,12 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
         layer: verdict.layer,
         rule: verdict.rule,
         reason: verdict.reason,
-        shown: { action: (aim.action ?? null) as Json, reason: verdict.reason, more: aim.shown?.() ?? null },
+        shown: {
+          action: (aim.action ?? null) as Json,
+          reason: verdict.reason,
+          links: aim.realPaths ?? [],
+          more: aim.shown?.() ?? null,
+        },
       },
       (outcome, by) =>
         guarded(() => {
@@ -213,8 +252,8 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
           answered(verdict.rule, outcome)
         }),
     )
-    // Too long to be judged by looking at it: nobody could say yes to it.
-    if (asked === undefined) return answered(verdict.rule, 'denied')
+    // Too long to be judged by looking at it: nobody is asked, and nobody said no.
+    if (asked === undefined) return refuseUnshown()
     holdStream()
     withdraw = () => {
       asked.withdraw()
@@ -228,6 +267,15 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
     }
     record(peer, 'asked', asked.pending, '')
     tell(1, AWAITING)
+  }
+
+  function refuseUnshown(): void {
+    release()
+    connection.fail(
+      call.streamId,
+      'RESPONSE_THROTTLED',
+      `The request would have to be shown to a human, and is longer than the ${SHOWN_BYTES} bytes that can be; send it in smaller parts.`,
+    )
   }
 
   function answered(rule: string, outcome: ConfirmationOutcome): void {
@@ -269,22 +317,31 @@ export function attempt(peer: Peer, call: Call, aim: Aim): void {
 
   function decideAgain(): void {
     withdraw = () => {}
+    if (parked !== undefined) {
+      aim = aimOf()
+      // It is another thing by now: whatever was answered was not about this.
+      if (bindingOf(aim) !== bound) {
+        challenge = 'none'
+        approvals = []
+      }
+    }
     // A session that has expired again while its request waited must be renewed again.
     const isStale = challenge === 'passed' && peer.session?.state === 'EXPIRED'
     const verdict = peer.decide(
       requestFacts(call, aim, { challenge: isStale ? 'none' : challenge, approvals }),
       aim.action,
       aim.identity,
-      aim.realPaths?.(),
+      aim.realPaths,
     )
     if (verdict.kind === 'mistake') return refuse(verdict)
+    const isHeavy = (aim.weight ?? 0) > PARKED_BYTES
     switch (verdict.response) {
       case 'EXECUTE':
         return go(verdict.warrant)
       case 'CHALLENGE':
-        return isHeavy ? refuseHeavy(verdict) : waitForChallenge(verdict)
+        return isHeavy ? refuseHeavy() : waitForChallenge(verdict)
       case 'THROTTLE':
-        if (isHeavy && verdict.awaits !== undefined) return refuseHeavy(verdict)
+        if (isHeavy && verdict.awaits !== undefined) return refuseHeavy()
         if (verdict.awaits === 'slot') return waitForTurn()
         return verdict.awaits === 'operator' ? waitForHuman(verdict) : refuse(verdict)
       default:

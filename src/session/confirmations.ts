@@ -9,8 +9,10 @@ import { encodeHex } from '../base/hex.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8, utf8Length } from '../base/utf8.ts'
 import type { Sha256 } from '../defense/warrant.ts'
-import { EXECUTION_ID_BYTES, SHOWN_BYTES } from '../limits.ts'
+import { EXECUTION_ID_BYTES, QUESTIONS_PER_MINUTE, SHOWN_BYTES } from '../limits.ts'
 import type { Clock, Random } from '../ports.ts'
+
+const MINUTE_MS = 60_000
 
 export type Question = {
   readonly agent: string
@@ -65,6 +67,22 @@ export function createConfirmations(
   limits: () => { readonly timeoutMs: number; readonly pendingPerSession: number },
 ): Confirmations {
   const waiting = new Map<string, Waiting>()
+  /** Questions of each session in its minute. */
+  const lately = new Map<string, { readonly sinceMs: number; readonly count: number }>()
+
+  function askedLately(sessionId: string): number {
+    const entry = lately.get(sessionId)
+    return entry === undefined || clock.monotonicMs() - entry.sinceMs >= MINUTE_MS ? 0 : entry.count
+  }
+
+  function countQuestion(sessionId: string): void {
+    const count = askedLately(sessionId)
+    if (count === 0) {
+      const now = clock.monotonicMs()
+      for (const [id, { sinceMs }] of lately) if (now - sinceMs >= MINUTE_MS) lately.delete(id)
+      lately.set(sessionId, { sinceMs: now, count: 1 })
+    } else lately.set(sessionId, { sinceMs: lately.get(sessionId)?.sinceMs ?? 0, count: count + 1 })
+  }
 
   function settle(id: string, outcome: ConfirmationOutcome, by: string): void {
     const entry = waiting.get(id)
@@ -76,6 +94,7 @@ export function createConfirmations(
 
   return {
     isFree(sessionId) {
+      if (askedLately(sessionId) >= QUESTIONS_PER_MINUTE) return false
       let count = 0
       for (const { pending } of waiting.values()) if (pending.sessionId === sessionId) count++
       return count < limits().pendingPerSession
@@ -83,6 +102,7 @@ export function createConfirmations(
     ask(question, settled) {
       const shownText = canonicalize(question.shown)
       if (utf8Length(shownText) > SHOWN_BYTES) return undefined
+      countQuestion(question.sessionId)
       const { timeoutMs } = limits()
       const idBytes = random.bytes(EXECUTION_ID_BYTES)
       const id = encodeHex(idBytes)

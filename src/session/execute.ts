@@ -8,9 +8,15 @@
 import { sha256 } from '../base/hash.ts'
 import { encodeHex } from '../base/hex.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
-import type { Action, ExecuteAction } from '../defense/facts.ts'
+import { commandLine } from '../defense/describe.ts'
+import type { Action, ExecuteAction, Facts } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
-import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
+import {
+  EXECUTION_ID_BYTES,
+  INITIAL_WINDOW_BYTES,
+  PROGRAM_ARGUMENTS_BYTES,
+  UNARY_OUTPUT_BYTES,
+} from '../limits.ts'
 import { makePlan, type Planned } from '../sandbox/plan.ts'
 import type { ExecuteRequest, StdinChunk } from '../wire/messages.ts'
 import { openPayload } from '../wire/payload-gate.ts'
@@ -21,12 +27,17 @@ import {
   DATA_LOSS,
   missingFrom,
 } from './attachment.ts'
-import { attempt } from './attempt.ts'
+import { type Aim, attempt } from './attempt.ts'
 import { executeAction, smallest } from './execute-action.ts'
 import type { Execution } from './executions.ts'
+import { joinedStream } from './joined-stream.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
 import { findRealPaths } from './real-paths.ts'
-import { capabilityOf } from './rooms.ts'
+import { capabilityOf, type Rooms } from './rooms.ts'
+import { holdViScreen } from './vi-swap.ts'
+
+/** One effective command, as a human is shown it. */
+const SHOWN_COMMAND_CHARS = 512
 
 /** The arguments, from the payload where there is one. */
 type Arguments =
@@ -66,50 +77,83 @@ export function execute(peer: Peer, call: Call): void {
   if (known !== undefined) return attach(peer, call, request, known)
   if (request.is_reattach) {
     if (request.execution_id === undefined) return mistake(peer, call, 'execution_id is missing')
-    const action: Action = { kind: 'attach', executionId: encodeHex(request.execution_id) }
+    const action = attachAction(encodeHex(request.execution_id), request)
     return attempt(peer, call, {
       action,
-      go: () =>
+      go() {
+        // To its caller a refused command is one that runs: the screen comes back.
+        if (peer.rooms.screens.has(`${peer.caller?.name ?? ''}/${action.executionId}`))
+          return holdViScreen(peer, call)
         peer.connection.fail(
           call.streamId,
           'PROCESS_NOT_FOUND',
           'There is no such execution; it was never started here or is forgotten.',
-        ),
+        )
+      },
     })
   }
   begin(peer, call, request)
 }
 
 function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
-  const { rooms, caller } = peer
-  const set = capabilityOf(rooms, rooms.identities.find(caller?.name ?? '')?.capability ?? '')
   const args = argumentsOf(peer, request)
   if (!args.ok) return mistake(peer, call, args.problem, args.overExpanded)
-  const result = makePlan(
-    rooms.planner,
-    request,
-    args.argv,
-    set?.allowed_env ?? [],
-    rooms.policy.security.pins,
-  )
-  if (!result.ok) return mistake(peer, call, result.problem)
+  const weight = weightOf(args.argv, request)
+  if (weight > PROGRAM_ARGUMENTS_BYTES) {
+    const problem = `the arguments and variables are ${weight} bytes long, and a program can be given ${PROGRAM_ARGUMENTS_BYTES}`
+    return mistake(peer, call, problem)
+  }
+  const idBytes = request.execution_id ?? peer.rooms.random.bytes(EXECUTION_ID_BYTES)
+  attempt(peer, call, () => aimOf(peer, call, request, args.argv, weight, idBytes))
+}
 
-  const idBytes = request.execution_id ?? rooms.random.bytes(EXECUTION_ID_BYTES)
-  const id = encodeHex(idBytes)
-  const { toolTimeoutSeconds, outputBytes: mostOutput } = rooms.settings
-  const timeout = smallest(request.timeout_seconds, set?.timeout_seconds, toolTimeoutSeconds)
-  const outputBytes = smallest(set?.output_bytes, mostOutput)
-  const action = executeAction(result.planned, request, id, timeout, outputBytes)
+function weightOf(argv: readonly string[], request: ExecuteRequest): number {
+  let weight = argv.reduce((sum, word) => sum + word.length, 0)
+  for (const [name, value] of request.env ?? []) weight += name.length + value.length
+  return weight
+}
+
+/** What would run as things are now: the file, the directory, the variables and the limits. */
+function aimOf(
+  peer: Peer,
+  call: Call,
+  request: ExecuteRequest,
+  argv: readonly string[],
+  weight: number,
+  idBytes: Uint8Array,
+): Aim {
+  const { rooms, caller } = peer
+  const { policy, planner, settings } = rooms
+  const set = capabilityOf(rooms, caller?.capability ?? '')
+  const result = makePlan(planner, request, argv, set?.allowed_env ?? [], policy.security.pins)
+  if (!result.ok) return { action: undefined, problem: result.problem, go() {} }
+  const { planned } = result
+  const timeout = smallest(request.timeout_seconds, set?.timeout_seconds, settings.toolTimeoutSeconds)
+  const outputBytes = smallest(set?.output_bytes, settings.outputBytes)
+  const action = executeAction(planned, request, encodeHex(idBytes), timeout, outputBytes)
   const goal = request.declared_goal
-  attempt(peer, call, {
+  return {
     action,
     task: goal === undefined ? undefined : encodeHex(sha256(encodeUtf8(goal))),
-    realPaths: () => findRealPaths(rooms.policy.effective(action), rooms.planner.finder),
-    weight: args.argv.reduce((sum, word) => sum + word.length, 0),
-    shown: () => ({ goal: goal ?? null }),
-    go: (warrant) =>
-      start(peer, call, { request, idBytes, planned: result.planned, timeout, action }, warrant),
-  })
+    realPaths: realPathsOf(rooms, action),
+    weight,
+    shown: () => ({
+      goal: goal ?? null,
+      runs: policy
+        .effective(action)
+        .commands.map((command) => commandLine(command.argv, SHOWN_COMMAND_CHARS)),
+    }),
+    go: (warrant) => start(peer, call, { request, idBytes, planned, timeout, action }, warrant),
+  }
+}
+
+/** A command that cannot be taken apart is not judged here: the decision finds the same and denies. */
+function realPathsOf(rooms: Rooms, action: ExecuteAction): Facts['realPaths'] {
+  try {
+    return findRealPaths(rooms.policy.effective(action), rooms.planner.finder)
+  } catch {
+    return []
+  }
 }
 
 type Permitted = {
@@ -130,7 +174,10 @@ function start(
   if (session === undefined || caller === undefined) return
   // Two requests with one id may both have waited: the second one finds what the first has started.
   const known = rooms.executions.find(caller.name, action.executionId)
-  if (known !== undefined) return attach(peer, call, request, known)
+  if (known !== undefined) {
+    recordNotStarted(rooms, action.executionId, 'it runs already')
+    return attach(peer, call, request, known)
+  }
   const isUnary = call.method.name === 'Execute'
   const headBytes = isUnary
     ? Math.min(UNARY_OUTPUT_BYTES, rooms.settings.ringBytes)
@@ -143,7 +190,7 @@ function start(
   rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
   peer.join(
     call.streamId,
-    streamUser(peer, call.streamId, attachment, () => execution, request.stdin),
+    joinedStream(peer, call.streamId, attachment, () => execution, request.stdin),
   )
   const started = {
     id: action.executionId,
@@ -161,12 +208,23 @@ function start(
     execution = rooms.executions.start(started, attachment)
   } catch (cause) {
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
+    recordNotStarted(rooms, action.executionId, cause instanceof Error ? cause.message : 'unknown')
     throw cause
   }
 }
 
+/** The chain says that it was permitted: it must also say that nothing came of it. */
+function recordNotStarted(rooms: Rooms, execution: string, reason: string): void {
+  rooms.audit.append({ type: 'execution_not_started', execution, reason })
+}
+
+/** Whoever may only read may look at what runs, and not tell it what to do. */
+function attachAction(executionId: string, request: ExecuteRequest): Extract<Action, { kind: 'attach' }> {
+  return { kind: 'attach', executionId, stdin: request.stdin }
+}
+
 function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
-  const action: Action = { kind: 'attach', executionId: execution.id }
+  const action = attachAction(execution.id, request)
   attempt(peer, call, { action, go: () => join(peer, call, request, execution) })
 }
 
@@ -200,7 +258,7 @@ function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execut
   const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, start)
   peer.join(
     call.streamId,
-    streamUser(peer, call.streamId, attachment, () => execution, request.stdin),
+    joinedStream(peer, call.streamId, attachment, () => execution, request.stdin),
   )
   rooms.executions.watch(execution, attachment)
   if (execution.state === 'starting') return
@@ -216,48 +274,5 @@ function startOf(request: ExecuteRequest, execution: Execution): AttachmentStart
   return {
     stdoutOffset: Math.max(outputBytes[0] - request.tail, rings?.stdout.oldestOffset ?? outputBytes[0]),
     stderrOffset: Math.max(outputBytes[1] - request.tail, rings?.stderr.oldestOffset ?? outputBytes[1]),
-  }
-}
-
-/** Joins a stream to an execution: stdin and resizes one way, credit and the end the other. */
-function streamUser(
-  peer: Peer,
-  streamId: number,
-  attachment: Attachment,
-  execution: () => Execution | undefined,
-  hasStdin: boolean,
-): StreamUser {
-  // Bytes that the child has been given and the client has not been allowed again.
-  let consumed = 0
-
-  function grant(): void {
-    if (consumed < INITIAL_WINDOW_BYTES / 2 && consumed !== 0 && !isStarved()) return
-    peer.connection.grant(streamId, consumed)
-    consumed = 0
-  }
-
-  /** The client's window may be smaller than half of the usual one: never let it run dry. */
-  function isStarved(): boolean {
-    const stream = peer.connection.stream(streamId)
-    return stream !== undefined && stream.receiveLimitBytes - stream.receivedBytes <= consumed
-  }
-
-  return {
-    message(value) {
-      const { data, resize } = value as StdinChunk
-      const child = execution()?.child
-      if (resize !== undefined && resize.rows > 0 && resize.cols > 0) child?.resize(resize.rows, resize.cols)
-      if (data === undefined || data.length === 0) return
-      consumed += data.length
-      // Written to a process that is gone: swallowed, as a pipe without a reader would refuse it.
-      const isTaken = child === undefined || !hasStdin || child.writeStdin(data.slice())
-      if (isTaken) grant()
-    },
-    ended() {
-      if (hasStdin) execution()?.child?.endStdin()
-    },
-    credit: () => attachment.pump(),
-    stdinDrained: grant,
-    leave: () => attachment.leave(),
   }
 }

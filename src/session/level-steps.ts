@@ -25,7 +25,10 @@ export type LevelStepsGround = {
   readonly incident: string | undefined
   readonly record: (event: AuditEvent) => void
   readonly save: (state: KeptLevels & { readonly incident: string | undefined }) => void
-  readonly rooms: () => Pick<Rooms, 'executions' | 'sessions' | 'levels' | 'clock' | 'log' | 'audit'>
+  readonly rooms: () => Pick<
+    Rooms,
+    'executions' | 'sessions' | 'levels' | 'clock' | 'log' | 'audit' | 'identities'
+  >
 }
 
 export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
@@ -39,9 +42,11 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
   }
 
   function endCommands({ scope, name }: LevelStep): void {
-    const { executions } = ground.rooms()
-    if (scope === 'daemon') executions.endAll('kill')
-    else executions.endWhere(({ owner, sessionId }) => (scope === 'agent' ? owner : sessionId) === name)
+    const { executions, identities } = ground.rooms()
+    if (scope === 'daemon') return executions.endAll('kill')
+    if (scope === 'session') return executions.endWhere(({ sessionId }) => sessionId === name)
+    // Whoever acts for a contained agent is contained with it.
+    executions.endWhere(({ owner }) => owner === name || identities.find(owner)?.delegatedBy === name)
   }
 
   function halt({ why, by }: LevelStep): void {

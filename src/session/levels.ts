@@ -147,7 +147,7 @@ export function createLevels(
       if (scope === 'daemon' && level !== 'HALT') containedAt = []
       put(scope, name, level, why, by)
     },
-    sessionEnded: (sessionId) => entries.delete(`session/${sessionId}`),
+    sessionEnded: (sessionId) => put('session', sessionId, 'NORMAL', 'The session has ended.', ''),
     list: () => [...entries.values()],
     kept: () => ({ entries: [...entries.values()].filter(({ scope }) => scope !== 'session') }),
   }

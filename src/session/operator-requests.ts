@@ -13,6 +13,7 @@ import { LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
 import { attempt } from './attempt.ts'
+import type { Pending } from './confirmations.ts'
 import type { LevelScope } from './levels.ts'
 import type { Call, Peer } from './peer.ts'
 
@@ -76,8 +77,25 @@ function changing<T>(
   }
 }
 
+/** One of each agent in turn, so that no agent's questions push those of others out of the list. */
+function inTurn(all: readonly Pending[]): readonly Pending[] {
+  const byAgent = new Map<string, Pending[]>()
+  for (const pending of all) {
+    const own = byAgent.get(pending.agent)
+    if (own === undefined) byAgent.set(pending.agent, [pending])
+    else own.push(pending)
+  }
+  const ordered: Pending[] = []
+  for (let round = 0; ordered.length < all.length; round++)
+    for (const own of byAgent.values()) {
+      const pending = own[round]
+      if (pending !== undefined) ordered.push(pending)
+    }
+  return ordered
+}
+
 function listConfirmations({ rooms }: Peer): ReturnType<typeof m.empty.encode> {
-  const all = rooms.confirmations.list()
+  const all = inTurn(rooms.confirmations.list())
   const confirmations = all.slice(0, LISTED_CONFIRMATIONS).map((pending) => ({
     id: pending.idBytes,
     agent_name: pending.agent,

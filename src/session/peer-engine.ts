@@ -76,7 +76,9 @@ export function createPeer(
 
   /** By name: a reload may have changed what the caller may. */
   function callerNow(): Caller | undefined {
-    return caller === undefined ? undefined : (rooms.identities.find(caller.name) ?? caller)
+    if (caller === undefined || caller.publicKey.length === 0) return caller
+    // Whoever is not listed any more has nothing, for as long as it takes to end its session.
+    return rooms.identities.find(caller.name) ?? { ...caller, role: 'agent', capability: '', tools: [] }
   }
 
   function identityNow(): Identity {
@@ -336,6 +338,12 @@ export function createPeer(
     get session() {
       return hold.session
     },
+    get level() {
+      const who = identityNow()
+      if (who.kind !== 'known' || who.role === 'operator') return 'NORMAL'
+      const actsFor = who.delegation?.chain.map(({ name }) => name) ?? []
+      return rooms.levels.of(who.name, hold.session?.id ?? '', actsFor)
+    },
     channelBinding: binding,
     takeBuffer: buffers.take,
     sendBuffer: buffers.send,
@@ -392,6 +400,7 @@ export function createPeer(
         return drop()
       }
       if (isOver || caller === undefined) return
+      for (const user of users.values()) user.tick?.()
       const due = keepalive.tick(nowMs)
       if (due === 'nothing') return
       if (due === 'ping') return connection.ping()

@@ -6,6 +6,7 @@
  */
 import { isLoopback, parseIpAddress } from '../base/ip-address.ts'
 import type { Action, Facts, Identity, RequestFacts, SessionFacts, Source } from '../defense/facts.ts'
+import type { Level } from '../defense/level.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import type { Transport, TransportEvents } from '../ports.ts'
 import type { Connection, ReadPayload } from '../wire/connection.ts'
@@ -24,6 +25,8 @@ export type StreamUser = {
   /** The child took what was written. */
   stdinDrained(): void
   leave(): void
+  /** Time passes: something may be due. */
+  tick?(): void
   /** A held screen: the daemon's end need not wait for it. */
   readonly isHeld?: true
   /** Nothing has begun: at the daemon's end it never will. */
@@ -44,6 +47,8 @@ export type Peer = {
   readonly transport: Transport
   readonly caller: Caller | undefined
   readonly session: Session | undefined
+  /** The strictest level of alarm that holds for the caller; operators have none. */
+  readonly level: Level
   readonly channelBinding: Uint8Array | undefined
   /** A buffer for one frame of bulk output, or undefined: `again` is called when there may be one. */
   takeBuffer(again: () => void): Uint8Array | undefined

@@ -8,7 +8,7 @@ import { encodeHex } from '../base/hex.ts'
 import { ADMIN_NAME } from '../base/name.ts'
 import { capabilityHash } from '../defense/capability.ts'
 import type { Action } from '../defense/facts.ts'
-import { INITIAL_WINDOW_BYTES, LISTED_EXECUTIONS, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
+import { INITIAL_WINDOW_BYTES, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
 import type { AuthRequest } from '../wire/messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
@@ -22,14 +22,17 @@ import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import type { Call, Peer } from './peer.ts'
 import { capabilityOf } from './rooms.ts'
 import type { Session } from './sessions.ts'
+import {
+  auditFields,
+  auditPublicKey,
+  capabilities,
+  listExecutions,
+  NO_CAPABILITY,
+  ping,
+  securityStatus,
+} from './telling.ts'
 
 export type Handler = (peer: Peer, call: Call) => void
-
-/** Sequence and hash of the chain are part of several answers: every client keeps the head it last saw. */
-function auditFields(peer: Peer): { audit_seq: number; audit_hash: Uint8Array } {
-  const { head } = peer.rooms.audit
-  return { audit_seq: head.sequence, audit_hash: head.hash }
-}
 
 /** Answers once the action is permitted, however long it has to wait for that. */
 function whenPermitted(peer: Peer, call: Call, action: Action, go: () => void, problem = ''): void {
@@ -124,6 +127,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     Math.max(request.window ?? INITIAL_WINDOW_BYTES, MIN_WINDOW_BYTES),
     MAX_WINDOW_BYTES,
   )
+  session.head = rooms.audit.head
   peer.becomeKnown(caller, session, window, !isSuspect)
   const challenge = isSuspect ? peer.challenge(() => {}) : undefined
   // Undefined for a suspect: this transport cannot be challenged, and nothing else would prove it.
@@ -145,19 +149,6 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     }),
   )
 }
-
-/** What a caller without a set has: nothing. */
-const NO_CAPABILITY = Object.freeze({
-  allowed_commands: [],
-  denied_commands: [],
-  allowed_paths: [],
-  denied_paths: [],
-  max_concurrent: 0,
-  timeout_seconds: null,
-  max_file_size_bytes: 0,
-  allowed_env: [],
-  output_bytes: null,
-})
 
 /** RFC 9562 version 4 from the system's CSPRNG. */
 function createSession(
@@ -241,7 +232,7 @@ function signal(peer: Peer, call: Call): void {
         execution !== undefined &&
         number !== undefined &&
         peer.rooms.executions.signal(execution, number, warrant, action)
-      answerReach(peer, call, execution, done)
+      answerReach(peer, call, execution, done || isScreen(peer, id))
     },
   })
 }
@@ -255,9 +246,14 @@ function cancel(peer: Peer, call: Call): void {
     go(warrant) {
       const execution = reachable(peer, id)
       const done = execution !== undefined && peer.rooms.executions.cancel(execution, warrant, action)
-      answerReach(peer, call, execution, done)
+      answerReach(peer, call, execution, done || isScreen(peer, id))
     },
   })
+}
+
+/** A refused command is one that runs, to its caller: it takes every signal, as an editor does that goes on. */
+function isScreen(peer: Peer, id: string): boolean {
+  return peer.rooms.screens.has(`${peer.caller?.name ?? ''}/${id}`)
 }
 
 function answerReach(peer: Peer, call: Call, execution: Execution | undefined, done: boolean): void {
@@ -271,84 +267,6 @@ function answerReach(peer: Peer, call: Call, execution: Execution | undefined, d
       ? 'There is no such execution.'
       : 'The execution has ended; there is nothing to signal.'
   peer.connection.fail(call.streamId, 'PROCESS_NOT_FOUND', text)
-}
-
-const STATES = Object.freeze({ starting: 0, running: 1, finished: 2, not_started: 3 } as const)
-const SHOWN_COMMAND_CHARS = 64
-
-function summary(execution: Execution): m.ExecutionSummaryInput {
-  const { exit } = execution
-  return {
-    execution_id: execution.idBytes,
-    state: STATES[execution.state],
-    // Half a character at the cut would make the whole list impossible to send.
-    command: execution.command.slice(0, SHOWN_COMMAND_CHARS).replace(/[\ud800-\udbff]$/, ''),
-    started_at: Math.floor(execution.startedAtMs / 1_000),
-    ended_at: execution.endedAtMs === 0 ? undefined : Math.floor(execution.endedAtMs / 1_000),
-    exit_code: exit?.kind === 'exited' ? exit.code : undefined,
-    signal: exit?.kind === 'signalled' ? exit.signal : undefined,
-    stdout_bytes: execution.outputBytes[0],
-    stderr_bytes: execution.outputBytes[1],
-    is_attached: execution.watcher !== undefined,
-    agent_name: execution.owner,
-  }
-}
-
-/** Newest first, and only as many as one frame holds. */
-function listExecutions(peer: Peer): ReturnType<typeof m.executionList.encode> {
-  const all = peer.rooms.executions.list(
-    peer.caller?.role === 'operator' ? undefined : (peer.caller?.name ?? ''),
-  )
-  const executions = all.reverse().slice(0, LISTED_EXECUTIONS).map(summary)
-  return m.executionList.encode({
-    executions: executions as readonly m.ExecutionSummary[],
-    total: all.length,
-  })
-}
-
-function ping(peer: Peer): ReturnType<typeof m.pingResponse.encode> {
-  const { settings, clock, executions } = peer.rooms
-  return m.pingResponse.encode({
-    daemon_version: settings.version,
-    uptime_seconds: Math.floor((clock.monotonicMs() - settings.startedAtMs) / 1_000),
-    os: settings.os,
-    active_processes: executions.running,
-  })
-}
-
-function securityStatus(peer: Peer): ReturnType<typeof m.securityStatus.encode> {
-  const { tarpits, sessions, settings, responses, penalties, levels, clock } = peer.rooms
-  return m.securityStatus.encode({
-    active_tarpits: tarpits.held,
-    active_sessions: sessions.size,
-    blocked_ips: penalties.active(clock.monotonicMs()),
-    level: levels.daemon,
-    policy_version: settings.policyVersion,
-    responses: new Map([1, 2, 3, 4, 5, 6].map((number) => [number, responses.get(number) ?? 0])),
-    ...auditFields(peer),
-  })
-}
-
-function capabilities(peer: Peer): ReturnType<typeof m.capabilities.encode> {
-  const set = capabilityOf(peer.rooms, peer.caller?.capability ?? '') ?? NO_CAPABILITY
-  return m.capabilities.encode({
-    allowed_commands: set.allowed_commands,
-    denied_commands: set.denied_commands,
-    allowed_paths: set.allowed_paths,
-    denied_paths: set.denied_paths,
-    max_concurrent: set.max_concurrent,
-    timeout_seconds: set.timeout_seconds ?? 0,
-    max_file_size_bytes: set.max_file_size_bytes,
-  })
-}
-
-function auditPublicKey(peer: Peer): ReturnType<typeof m.auditPublicKey.encode> {
-  const { audit } = peer.rooms
-  return m.auditPublicKey.encode({
-    public_key: audit.publicKey,
-    key_fingerprint: audit.keyFingerprint,
-    epoch: audit.epoch,
-  })
 }
 
 /** Files are moved inside a branch only; without one the daemon touches none. */

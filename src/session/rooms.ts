@@ -53,6 +53,14 @@ export type Settings = {
   readonly adminUserIds: readonly number[]
 }
 
+/** A refused command, as its caller believes it to be. */
+export type HeldScreen = {
+  readonly owner: string
+  readonly idBytes: Uint8Array
+  readonly command: string
+  readonly startedAtMs: number
+}
+
 export type ReloadResult =
   | { readonly ok: true; readonly policyVersion: string; readonly needsRestart: readonly string[] }
   | { readonly ok: false; readonly problem: string }
@@ -94,6 +102,8 @@ export type Rooms = {
   readonly incident: () => string | undefined
   /** R4 screens that hold a slot, by caller. */
   readonly viHolds: Map<string, number>
+  /** Those screens by `caller/id`: to its caller one is a command that runs. */
+  readonly screens: Map<string, HeldScreen>
   /** How often each response was given, by number. */
   readonly responses: Map<number, number>
   /** Counts the decisions. */
@@ -140,7 +150,7 @@ function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
 }
 
 /** Digests and names only: no argument, path or payload ever enters the chain. */
-function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
+function toEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
   const { identity, session, request, action } = facts
   const warrant = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict.warrant : undefined
   const event = {
@@ -153,7 +163,7 @@ function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
     session_state: startsExecution(verdict, action) ? 'EXECUTING' : (session?.state ?? null),
     method: request?.method ?? null,
     action: action?.kind ?? null,
-    action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action)),
+    action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action, hash)),
     execution: action !== undefined && 'executionId' in action ? action.executionId : null,
     response: verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS',
     layer: verdict.layer,
@@ -181,21 +191,43 @@ function toEvent(facts: Facts, verdict: Verdict): AuditEvent {
   }
 }
 
+/** What is permitted always; what is refused alone as long as it is not too often. */
+function mustWrite({ refusals }: Rooms, { identity, action }: Facts, isPermitted: boolean): boolean {
+  if (identity.kind === 'known') return isPermitted || refusals.mayWriteAlone(identity.name)
+  // Whoever has tried to prove something, or to read as a stranger of this host.
+  return (identity.kind === 'failed' || action?.kind === 'deceive') && refusals.mayWriteAlone()
+}
+
 /** Written before anything is done, or counted: strangers, and questions that only read. True: it was written. */
 function keep(rooms: Rooms, facts: Facts, verdict: Verdict): boolean {
   const { kind } = facts.identity
   const isPermitted = verdict.kind === 'response' && verdict.response === 'EXECUTE'
   const isQuiet = facts.action?.kind === 'read' || (kind !== 'known' && facts.action?.kind !== 'deceive')
   if (isPermitted && isQuiet) return false
-  // Whoever has tried to prove something, or to read as a stranger of this host: alone as long as they are few.
-  const isRemarkable = kind === 'failed' || facts.action?.kind === 'deceive'
-  if (kind === 'known' || (isRemarkable && rooms.refusals.mayWriteAlone())) {
-    rooms.audit.append(toEvent(facts, verdict))
+  if (mustWrite(rooms, facts, isPermitted)) {
+    rooms.audit.append(toEvent(facts, verdict, rooms.policy.hash))
     return true
   }
   const { layer, rule } = verdict
   rooms.refusals.count({ layer, rule, response: verdict.kind === 'response' ? verdict.response : 'STATUS' })
   return false
+}
+
+/**
+ * What cannot be recorded is not done, and nothing else is until somebody has looked: the daemon halts. Whoever sits at
+ * the device may still look at why.
+ */
+function keepOrHalt(rooms: Rooms, facts: Facts, verdict: Verdict): boolean {
+  try {
+    return keep(rooms, facts, verdict)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : 'The record cannot be written.'
+    rooms.levels.integrityFailed('HALT', why)
+    const isLook = facts.action?.kind === 'connect' || facts.action?.kind === 'authenticate'
+    if (facts.source.transport !== 'admin' || !isLook) throw cause
+    rooms.log.write('error', 'not_recorded', { action: facts.action?.kind ?? '-', reason: why })
+    return false
+  }
 }
 
 /** What a stranger's refusal costs its address. Callers that we know are judged by the levels instead. */
@@ -214,9 +246,14 @@ const PENALTIES: Readonly<Record<string, PenaltyReason>> = Object.freeze({
 
 function penalise(rooms: Rooms, facts: Facts, verdict: Verdict): void {
   if (facts.source.transport !== 'tls' || !Object.hasOwn(PENALTIES, verdict.rule)) return
+  // A caller that we know is judged by the levels, but for an answer that shows that it is not who it was.
+  if (facts.identity.kind === 'known' && !verdict.rule.startsWith('challenge.')) return
   const reason = PENALTIES[verdict.rule]
   if (reason !== undefined) rooms.penalties.add(facts.source.address, reason, rooms.clock.monotonicMs())
 }
+
+/** Enough to tell programs apart. */
+const TOOL_CHARS = 64
 
 function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Session | undefined): void {
   const { identity } = facts
@@ -225,7 +262,11 @@ function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Sessi
   const tool = facts.action?.kind === 'execute' ? baseName(facts.action.argv[0] ?? '') : facts.request?.method
   rooms.levels.incident(
     verdict.incident,
-    { agent: identity.name, sessionId: session?.id ?? '', what: `${why} ${tool ?? ''}` },
+    {
+      agent: identity.name,
+      sessionId: session?.id ?? '',
+      what: `${why} ${(tool ?? '').slice(0, TOOL_CHARS)}`,
+    },
     why,
     rooms.clock.monotonicMs(),
   )
@@ -267,7 +308,7 @@ export function decide(rooms: Rooms, facts: Facts, session?: Session): Verdict {
     const number = RESPONSE_NUMBERS[verdict.response]
     rooms.responses.set(number, (rooms.responses.get(number) ?? 0) + 1)
   }
-  const sequence = keep(rooms, facts, verdict) ? rooms.audit.head.sequence : undefined
+  const sequence = keepOrHalt(rooms, facts, verdict) ? rooms.audit.head.sequence : undefined
   if (sequence !== undefined) rooms.explanations.keep(sequence, facts, verdict)
   account(facts, verdict, session)
   if (verdict.kind === 'mistake' || verdict.response !== 'EXECUTE') {

@@ -8,6 +8,7 @@
  */
 import type { ToxicProperty } from '../defense/toxic.ts'
 import { SESSION_KEPT_EXPIRED_MS } from '../limits.ts'
+import type { AuditHead } from '../ports.ts'
 import type { Caller } from './identities.ts'
 
 export type SessionState = 'CREATED' | 'ACTIVE' | 'EXECUTING' | 'EXPIRED' | 'DESTROYED'
@@ -48,6 +49,8 @@ export type Session = {
   readonly instance: string
   /** Decisions by task; the oldest task is forgotten. */
   readonly ticks: Map<string, number>
+  /** The chain as its caller was told at the last Authenticate; undefined before. */
+  head: AuditHead | undefined
   /** Output that has left for the caller. */
   deliveredBytes: number
   /** What the session has done so far. */
@@ -152,6 +155,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         lastSeenMs: nowMs,
         instance,
         ticks: new Map(),
+        head: undefined,
         deliveredBytes: 0,
         toxic: new Set(),
       }

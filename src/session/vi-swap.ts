@@ -5,6 +5,8 @@
  * Rules: docs/protocol.md, section 8; draft 8.3.1.
  * @module
  */
+import { encodeHex } from '../base/hex.ts'
+import { baseName } from '../base/lexical-path.ts'
 import { viRedraw, viScreen } from '../defense/vi-screen.ts'
 import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES } from '../limits.ts'
 import { STDOUT } from '../ports.ts'
@@ -12,11 +14,36 @@ import { SYSTEM } from '../wire/frame.ts'
 import { type ExecuteRequest, type StdinChunk, streamResponse } from '../wire/messages.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
 
+const COMMAND_CHARS = 256
+
+function requestOf(call: Call): Partial<ExecuteRequest> {
+  return call.message.ok ? (call.message.value as Partial<ExecuteRequest>) : {}
+}
+
+function idOf(call: Call): Uint8Array | undefined {
+  const id = requestOf(call).execution_id
+  return id instanceof Uint8Array ? id : undefined
+}
+
+/** What a list of commands would show of it: as long as a name is. */
+function commandOf(call: Call): string {
+  const { command } = requestOf(call)
+  return typeof command === 'string' ? command.slice(-COMMAND_CHARS) : ''
+}
+
 /** Holds the stream of `call` until `vi_swap.hold_seconds` are over, the peer leaves it or the connection ends. */
 export function holdViScreen(peer: Peer, call: Call): void {
   const { rooms, connection } = peer
   const caller = peer.caller?.name ?? ''
   rooms.viHolds.set(caller, (rooms.viHolds.get(caller) ?? 0) + 1)
+  const idBytes = idOf(call) ?? rooms.random.bytes(EXECUTION_ID_BYTES)
+  const key = `${caller}/${encodeHex(idBytes)}`
+  rooms.screens.set(key, {
+    owner: caller,
+    idBytes,
+    command: baseName(commandOf(call)),
+    startedAtMs: rooms.clock.wallMs(),
+  })
   // What is held for an hour holds nothing of the request, which may be as large as a frame.
   const { streamId } = call
   const request = call.message.ok ? (call.message.value as Partial<ExecuteRequest>) : undefined
@@ -36,6 +63,7 @@ export function holdViScreen(peer: Peer, call: Call): void {
     const left = (rooms.viHolds.get(caller) ?? 1) - 1
     if (left > 0) rooms.viHolds.set(caller, left)
     else rooms.viHolds.delete(caller)
+    rooms.screens.delete(key)
     // It held a slot, which somebody may be waiting for.
     rooms.queue.pump()
   }
@@ -82,7 +110,6 @@ export function holdViScreen(peer: Peer, call: Call): void {
   peer.join(streamId, user)
 
   if (!isShown) return
-  const execution_id = request?.execution_id ?? rooms.random.bytes(EXECUTION_ID_BYTES)
-  connection.message(streamId, streamResponse.encode({ source: SYSTEM, execution_id }))
+  connection.message(streamId, streamResponse.encode({ source: SYSTEM, execution_id: idBytes }))
   show(viScreen(request?.pty?.rows, request?.pty?.cols))
 }

@@ -269,7 +269,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('connect' as const), address: fc.string() }),
   fc.record({ kind: fc.constant('authenticate' as const), name: fc.string(), isNew: fc.boolean() }),
   fc.record({ kind: fc.constant('deceive' as const), argv: fc.array(word, { maxLength: 3 }) }),
-  fc.record({ kind: fc.constant('attach' as const), executionId: fc.string() }),
+  fc.record({ kind: fc.constant('attach' as const), executionId: fc.string(), stdin: fc.boolean() }),
   fc.record({ kind: fc.constant('signal' as const), executionId: fc.string(), signal: fc.nat() }),
   fc.record({ kind: fc.constant('cancel' as const), executionId: fc.string() }),
   fc.record({ kind: fc.constant('read' as const), method: fc.string() }),

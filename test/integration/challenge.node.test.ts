@@ -106,7 +106,7 @@ t.test('by hand: nothing is done before the answer, everything after it', async 
 })
 
 t.test(
-  'a wrong, foreign, repeated or late answer is noise; nothing was done, and the agent is stopped',
+  'a wrong, foreign, repeated or late answer is noise and nothing was done; a wrong one contains the agent',
   async (t) => {
     type Attack = (wire: Wire<import('node:tls').TLSSocket>) => Promise<void>
     const attacks: Record<string, Attack> = {
@@ -138,9 +138,11 @@ t.test(
         t.equal(noise.length, 2)
         t.notOk(existsSync(join(daemon.workspace, 'new')))
         t.ok(daemon.audit().some(({ response, severity }) => response === 'R5' && severity === 'critical'))
-        if (name === 'no answer in time') return
+        // Somebody else answers wrongly; a client that is slow or confused is only counted.
+        const isForged = name.startsWith('another')
         const { levels } = JSON.parse((await daemon.cli(['level', 'show', '--json'])).stdout.toString())
-        t.match(levels, [{ scope: 'agent', name: 'agent', level: 'CONTAIN' }])
+        t.match(levels, isForged ? [{ scope: 'agent', name: 'agent', level: 'CONTAIN' }] : [])
+        t.equal(levels.length, isForged ? 1 : 0, name)
       }),
     )
   },

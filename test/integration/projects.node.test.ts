@@ -34,6 +34,7 @@ t.test('this very project is built by the device, and what was built runs', asyn
     'src',
     'build',
     'docs',
+    'policy',
     'package.json',
     'package-lock.json',
     'tsconfig.json',

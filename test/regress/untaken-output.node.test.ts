@@ -11,6 +11,7 @@ import { command, EXECUTE, field, isOver, on } from './streams.node.ts'
 t.test('output that is not taken counts against its caller and nobody else', async (t) => {
   const daemon = await startNew(t, {
     execution: { max_concurrent: 4 },
+    quota: { queue: 0 },
     capabilities: { default: { max_concurrent: 2 } },
   })
   const wire = await known(daemon)

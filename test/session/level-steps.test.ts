@@ -21,6 +21,7 @@ function stage(incident?: string, failing = false): Staged {
   const commands = [
     { owner: 'ci', sessionId: 's1' },
     { owner: 'bo', sessionId: 's2' },
+    { owner: 'helper', sessionId: 's3' },
   ]
   const holder = (name: string, address: string) => ({
     address,
@@ -33,6 +34,7 @@ function stage(incident?: string, failing = false): Staged {
       endAll: (how: string) => done.push(`${how} all`),
     },
     sessions: { all: () => [holder('ci', '192.0.2.7'), holder('operator', 'local'), { address: '::1' }] },
+    identities: { find: (name: string) => ({ delegatedBy: name === 'helper' ? 'ci' : undefined }) },
     levels: { kept: () => ({ entries: [] }) },
     clock: {
       after(_ms: number, callback: () => void) {
@@ -65,11 +67,14 @@ function step(change: Partial<LevelStep>): LevelStep {
   return { scope: 'agent', name: 'ci', from: 'NORMAL', to: 'CONTAIN', why: 'w', by: '', ...change }
 }
 
-t.test('an agent that is contained loses its commands, and only its own', async (t) => {
-  const { steps, done } = stage()
-  steps.took(step({}))
-  t.strictSame(done, ['record level', 'log level', 'kill ci', 'save none'])
-})
+t.test(
+  'an agent that is contained loses its commands, with those of whoever acts for it, and no other',
+  async (t) => {
+    const { steps, done } = stage()
+    steps.took(step({}))
+    t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', 'save none'])
+  },
+)
 
 t.test('a session that is contained loses its own commands, and nothing is kept of it', async (t) => {
   const { steps, done } = stage()
@@ -98,7 +103,7 @@ t.test('HALT of the daemon ends all commands and connections, and leaves an inci
 t.test('HALT of one agent is no incident of the daemon', async (t) => {
   const { steps, done } = stage()
   steps.took(step({ to: 'HALT' }))
-  t.strictSame(done, ['record level', 'log level', 'kill ci', 'save none'])
+  t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', 'save none'])
   t.equal(steps.incident, undefined)
 })
 
@@ -123,5 +128,5 @@ t.test('when the daemon leaves HALT the incident is over', async (t) => {
 t.test('what cannot be kept is told, and done all the same', async (t) => {
   const { steps, done } = stage(undefined, true)
   steps.took(step({}))
-  t.strictSame(done, ['record level', 'log level', 'kill ci', 'log levels_not_kept'])
+  t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', 'log levels_not_kept'])
 })

@@ -516,6 +516,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     },
     incident: () => incident,
     viHolds: new Map(),
+    screens: new Map(),
     responses: new Map(),
     cycles: { next: 1 },
   }

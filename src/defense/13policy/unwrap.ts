@@ -14,7 +14,6 @@ import { environmentText } from './unwrap/environment-commands.ts'
 import {
   copiedText,
   type Flow,
-  fetches,
   inputOf,
   isSelf,
   type Made,
@@ -29,6 +28,7 @@ import {
   isCommandFile,
   LANGUAGES,
   languageOf,
+  programOf,
   readsCommands,
 } from './unwrap/interpreters.ts'
 import { isMultiple, isShell, namesOf } from './unwrap/names.ts'
@@ -177,7 +177,8 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   noteFiles(run.flow, {
     ...{ names: draft.names, options: draft.options, parsed, words, stdin, output: draft.output },
     ...{ redirects: frame.redirects, cwd: frame.cwd },
-    isFed: stdin.kind === 'pipe' && fetches(run.drafts[run.drafts.indexOf(draft) - 1]?.names ?? []),
+    calls: draft.calls,
+    paths: draft.paths,
   })
 }
 
@@ -203,6 +204,11 @@ function runMade(
   const word: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
   const language = given ?? languageOf(made.text)
   const deeper = { ...frame, depth: frame.depth + 1 }
+  const program = language === undefined && via === 'sh' && given === undefined ? programOf(made.text) : []
+  if (program.length > 0) {
+    follow(run, draft, { kind: 'argv', words: [...program, ...positional], via }, frame, assignments)
+    return
+  }
   if (language !== undefined) follow(run, draft, { kind: 'code', language, word, via }, deeper, assignments)
   else follow(run, draft, { kind: 'shell', word, via, positional }, frame, assignments)
 }

@@ -44,7 +44,7 @@ function challengeOutcome(facts: Facts, ledger: Ledger): Finding | undefined {
         rule: 'challenge.replay',
         reason: 'The peer answered a challenge that is not waiting for an answer.',
         severity: 'critical',
-        incident: 'critical',
+        incident: 'violation',
       })
     default:
       return undefined
@@ -86,9 +86,15 @@ export const session: Check = (facts, _policy, ledger) => {
   })
 }
 
+/** Goes on telling a running command what to do. */
+function feeds(action: Facts['action']): boolean {
+  return action?.kind === 'attach' && action.stdin
+}
+
 /** Under RESTRICT: what only looks, or ends what the caller itself began. */
 function isReadOnly(facts: Facts, policy: Policy): boolean {
   const { action, request } = facts
+  if (feeds(action)) return false
   const methodTool = toolOfMethod(request?.method ?? '')
   const needed: ReadonlySet<Tool> =
     action?.kind === 'execute'
@@ -100,7 +106,7 @@ function isReadOnly(facts: Facts, policy: Policy): boolean {
 
 /** What changes or moves something, and so waits for a human at a checkpoint. */
 function isWork({ action, request }: Facts): boolean {
-  return action?.kind === 'execute' || toolOfMethod(request?.method ?? '') !== undefined
+  return action?.kind === 'execute' || feeds(action) || toolOfMethod(request?.method ?? '') !== undefined
 }
 
 /** A stranger of this host that would have been played along with: nobody is asked about it, and it gets no screen. */

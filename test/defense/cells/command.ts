@@ -263,7 +263,7 @@ export const COMMAND_CELLS: readonly Cell[] = [
   },
   {
     name: 'quota: attaching, signalling and reading take no slot',
-    facts: { action: { kind: 'attach', executionId: 'x' } },
+    facts: { action: { kind: 'attach', executionId: 'x', stdin: false } },
     ledger: { executionsFree: 0, executionsOfCaller: 9 },
     gives: PASSED,
   },

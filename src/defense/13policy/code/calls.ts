@@ -58,7 +58,7 @@ export const ARGV_CALLS: ReadonlySet<string> = new Set([
 
 /** Last parts of names that run a program, whatever stands before them, where the language is not told apart. */
 const OTHER_ARGV: ReadonlySet<string> = set(
-  'run-program Start process-lines system-process/args subprocess call-process start-process run-process/wait exec_cmd startProcess execl execlp execv execvp execve spawn_executable process_create ProcessBuilder',
+  'system* run-program Start process-lines system-process/args subprocess call-process start-process run-process/wait exec_cmd startProcess execl execlp execv execvp execve spawn_executable process_create ProcessBuilder',
 )
 const OTHER_SHELL: ReadonlySet<string> = set(
   'callCommand callProcess readProcess rawSystem spawnCommand system shell sh spawn_command_line_sync spawn_command_line_async execShellCmd execCmd execCmdEx executeShell run-shell-command shell-command shell-command-to-string os_cmd cmd popen',

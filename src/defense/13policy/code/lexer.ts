@@ -250,6 +250,11 @@ function readName(reader: Reader, prefix = ''): void {
     }
   }
   if (language === 'perl' && name === 's' && prefix === '' && readSubstitution(reader)) return
+  // `system*` of Scheme.
+  if (language === 'other' && next === '*' && ' "'.includes(text.charAt(reader.at + 1))) {
+    name += '*'
+    reader.at += 1
+  }
   if (language === 'other' && next === '!' && text.charAt(reader.at + 1) === '(') reader.at += 1
   push(reader, 'name', name)
 }

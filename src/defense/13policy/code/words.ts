@@ -108,6 +108,8 @@ function step(reading: Reading, index: number): number {
 function readMarkedCall(reading: Reading, index: number): void {
   const { language, tokens } = reading
   const text = mark(reading, index)
+  if (language === 'javascript' && text === '$' && tokens[index + 1]?.kind === 'string')
+    runText(reading, readSingle(reading, index + 1).value)
   if (language === 'other' && text === '!') {
     const at = mark(reading, index - 1) === '.' ? index - 2 : index - 1
     const before = tokens[at]

@@ -7,10 +7,7 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import type { Inner } from './inner.ts'
-
-/** Lines of one text that are looked at. */
-const LINES_MAX = 256
+import { eachLine, type Inner } from './inner.ts'
 
 /** Words before a command that change nothing of what it is. */
 const MODIFIERS: readonly string[] = Object.freeze([
@@ -177,7 +174,7 @@ const CALLS: readonly string[] = Object.freeze([
   'shell(',
   'popen(',
 ])
-const CALLS_MAX = 64
+const CALLS_MAX = 512
 
 function calls(word: ShellWord, via: string): readonly Inner[] {
   const inner: Inner[] = []
@@ -190,6 +187,7 @@ function calls(word: ShellWord, via: string): readonly Inner[] {
       if (text.trim() !== '') inner.push({ kind: 'shell', word: { ...word, text }, via })
       at = word.text.indexOf(name, at + name.length)
     }
+    if (at >= 0) inner.push({ kind: 'opaque', opaque: 'limit' })
   }
   return inner
 }
@@ -318,28 +316,43 @@ function settings(word: ShellWord, line: string, via: string): readonly Inner[] 
   return value === '' ? [] : [{ kind: 'shell', word: { ...word, text: value }, via }]
 }
 
+/** What one text gives at most; beyond it the text says that it is too much. */
+const INNER_MAX = 512
+
+function bounded(inner: readonly Inner[]): readonly Inner[] {
+  return inner.length <= INNER_MAX
+    ? inner
+    : [...inner.slice(0, INNER_MAX), { kind: 'opaque', opaque: 'limit' }]
+}
+
 /** Everything that `word` runs or uses, as commands of a program with a prompt of its own. */
 export function readEscapes(word: ShellWord, via: string): readonly Inner[] {
-  const inner: Inner[] = [...calls(word, via)]
-  for (const raw of word.text.split('\n', LINES_MAX)) {
+  const lines = eachLine(word.text, (raw) => {
     const line = raw.trim()
-    if (line === '') continue
+    if (line === '') return []
     const found = readLine(word, line, via)
-    inner.push(...(found.length > 0 ? found : settings(word, line, via)))
+    if (found.length > 0) return found
+    const set = settings(word, line, via)
     // Some take several commands on a line.
-    if (found.length === 0 && line.includes(';')) {
-      for (const part of line.split(';', LINES_MAX).slice(1)) inner.push(...readLine(word, part.trim(), via))
-    }
-  }
-  return inner.slice(0, LINES_MAX)
+    if (set.length > 0 || !line.includes(';')) return set
+    return line
+      .split(';')
+      .slice(1)
+      .flatMap((part) => readLine(word, part.trim(), via))
+  })
+  return bounded([...calls(word, via), ...lines])
 }
+
+/** Quoted texts of one query that are looked at. */
+const QUOTES_MAX = 4_096
 
 /** `... TO PROGRAM 'cmd'`, `COPY x TO '/file'`, `INTO OUTFILE '/file'`, `LOAD_FILE('/file')`, `readfile('/file')`. */
 export function readQuery(word: ShellWord, via: string): readonly Inner[] {
   const inner: Inner[] = []
   const { text } = word
   let from = 0
-  for (let count = 0; count < CALLS_MAX; count++) {
+  for (let count = 0; ; count++) {
+    if (count >= QUOTES_MAX) return [...inner, { kind: 'opaque', opaque: 'limit' }]
     const open = text.indexOf("'", from)
     if (open < 0) break
     const close = text.indexOf("'", open + 1)

@@ -5,7 +5,7 @@
  * @module
  */
 import { baseName, resolvePath } from '../../../base/lexical-path.ts'
-import type { Opaque } from '../effective.ts'
+import type { Opaque, UsedPath } from '../effective.ts'
 import type { ShellRedirect, ShellWord } from '../shell/shell.ts'
 import type { Stdin } from './inner.ts'
 import { namesOf } from './names.ts'
@@ -40,8 +40,8 @@ export type Maker = {
   readonly stdin: Stdin
   readonly output: string | undefined
   readonly cwd: string | undefined
-  /** The program before it in the pipeline fetches. */
-  readonly isFed: boolean
+  readonly calls: readonly string[]
+  readonly paths: readonly UsedPath[]
 }
 
 const FETCHERS: ReadonlySet<string> = new Set(
@@ -75,15 +75,15 @@ function contentOf(flow: Flow, maker: Maker): Made | undefined {
   if (output !== undefined) return output.length > TEXT_MAX ? undefined : { kind: 'text', text: output }
   if (decodes(maker) || (stdin.kind === 'pipe' && stdin.isDecoded))
     return { kind: 'hidden', opaque: 'decoded' }
-  if (fetches(names) || maker.isFed) return { kind: 'hidden', opaque: 'piped' }
   if (names[0] === 'cat') {
     const from = pathOf(maker.parsed.operands[0], maker.cwd)
     if (from === undefined) return undefined
     return flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) }
   }
-  const isPrinter = names[0] === 'echo' || names[0] === 'printf' || names[0] === ':'
+  const isPrinter = names[0] === 'echo' || names[0] === 'printf'
   if (isPrinter && words.some(({ opaque }) => opaque !== undefined)) return { kind: 'hidden', opaque: 'eval' }
-  return undefined
+  // As where it is piped into a shell: what it puts out is not known.
+  return { kind: 'hidden', opaque: 'piped' }
 }
 
 /** Takes down the files that a command makes. */
@@ -96,6 +96,9 @@ export function noteFiles(flow: Flow, maker: Maker): void {
     for (const { target } of outputs) write(flow, pathOf(target, cwd), made)
     if (isTee) for (const word of parsed.operands) write(flow, pathOf(word, cwd), made)
   }
+  // What code has written is not known either.
+  for (const { path, use, isGlob, isOpaque } of maker.calls.length === 0 ? [] : maker.paths)
+    if (use === 'write' && !isGlob && !isOpaque) put(flow, path, { kind: 'hidden', opaque: 'eval' })
   if (names.some((name) => COPIERS.has(name))) noteCopies(flow, maker)
   if (fetches(names)) noteFetched(flow, maker)
   if (names.includes('dd')) noteBlocks(flow, maker)

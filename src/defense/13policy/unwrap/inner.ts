@@ -115,3 +115,13 @@ export function joined(words: readonly ShellWord[]): ShellWord {
 export function rest(call: Call, skipped = 0): readonly ShellWord[] {
   return call.words.slice(call.parsed.firstOperand + skipped)
 }
+
+/** Lines of one text that are followed; what people write has fewer. */
+export const LINES_MAX = 4_096
+
+/** What the lines of a text run, and that there are more where there are too many. */
+export function eachLine(text: string, read: (line: string) => readonly Inner[]): readonly Inner[] {
+  const lines = text.split('\n', LINES_MAX + 1)
+  const inner = lines.slice(0, LINES_MAX).flatMap(read)
+  return lines.length > LINES_MAX ? [...inner, { kind: 'opaque', opaque: 'limit' }] : inner
+}

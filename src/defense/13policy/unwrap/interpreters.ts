@@ -3,8 +3,10 @@
  * From the manual pages of the programs named.
  * @module
  */
+
+import type { ShellWord } from '../shell/shell.ts'
 import { type Call, has, type Inner, type Language } from './inner.ts'
-import { namesOf } from './names.ts'
+import { isShell, namesOf } from './names.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 
 export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language>([
@@ -191,6 +193,8 @@ const COMMAND_READERS: ReadonlySet<string> = new Set(
   'make ninja gdb lldb vim vi ex cmake just task rake crontab at psql mysql tmux screen'.split(' '),
 )
 const COMMAND_FILES: ReadonlySet<string> = new Set([
+  '-script',
+  '-b',
   '-f',
   '--file',
   '-x',
@@ -207,4 +211,16 @@ export function readsCommands(name: string): boolean {
 
 export function isCommandFile(option: string): boolean {
   return COMMAND_FILES.has(option)
+}
+
+/** What the first line of a text starts, where that is neither a shell nor a language that is told apart. */
+export function programOf(text: string): readonly ShellWord[] {
+  if (!text.startsWith('#!') || languageOf(text) !== undefined) return []
+  const end = text.indexOf('\n')
+  const words = text
+    .slice(2, end < 0 ? 128 : Math.min(end, 128))
+    .split(' ')
+    .filter((word) => word !== '')
+  if (words.some((word) => isShell(namesOf(word, undefined)))) return []
+  return words.map((word) => ({ text: word, isGlob: false, opaque: undefined }))
 }

@@ -7,7 +7,7 @@
 
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes, readQuery } from './escapes.ts'
-import { argv, type Call, has, type Inner, shell, tail, type Unwrap } from './inner.ts'
+import { argv, type Call, eachLine, has, type Inner, shell, tail, type Unwrap } from './inner.ts'
 
 /** What a program is given on its standard input, where that is known. */
 function inputOf(call: Call): ShellWord | undefined {
@@ -15,6 +15,28 @@ function inputOf(call: Call): ShellWord | undefined {
   if (stdin.kind === 'text') return stdin.word
   if (stdin.kind !== 'pipe' || stdin.output === undefined || stdin.isDecoded) return undefined
   return { text: stdin.output, isGlob: false, opaque: undefined }
+}
+
+/** Options by which a program with a prompt is given a file of commands. */
+const FILE_OPTIONS: ReadonlySet<string> = new Set(
+  '-S -x --command -f --file -b -s --source -init -i -ix --init-file'.split(' '),
+)
+
+/** Files of commands, which count where the request has written them. */
+function fromFiles(call: Call): readonly Inner[] {
+  return call.parsed.values.flatMap(({ option, word, use }): readonly Inner[] =>
+    use === 'read' && FILE_OPTIONS.has(option)
+      ? [
+          {
+            kind: 'script',
+            word,
+            language: undefined,
+            via: call.name,
+            read: (text) => [...readEscapes(text, call.name), ...readQuery(text, call.name)],
+          },
+        ]
+      : [],
+  )
 }
 
 function fromInput(call: Call): readonly Inner[] {
@@ -28,7 +50,7 @@ function fromInput(call: Call): readonly Inner[] {
 
 /** Editors and pagers: `-c cmd`, `+cmd`, and what `ex` and `ed` read. */
 export const editor: Unwrap = (call) => {
-  const inner: Inner[] = [...fromInput(call)]
+  const inner: Inner[] = [...fromFiles(call), ...fromInput(call)]
   for (const { option, word } of call.parsed.values) {
     if (option === '-c' || option === '--cmd') inner.push(...readEscapes(word, call.name))
     else if (option === '--remote-expr' || option === '--remote-send')
@@ -48,7 +70,7 @@ const DEBUGGER_COMMANDS: ReadonlySet<string> = new Set(
 )
 
 export const gdb: Unwrap = (call) => {
-  const inner: Inner[] = [...fromInput(call)]
+  const inner: Inner[] = [...fromFiles(call), ...fromInput(call)]
   for (const { option, word } of call.parsed.values) {
     if (!DEBUGGER_COMMANDS.has(option)) continue
     const found = readEscapes(word, call.name)
@@ -69,11 +91,15 @@ export const database: Unwrap = (call) => {
     ...call.parsed.operands,
     ...(input === undefined ? [] : [input]),
   ]
-  return texts.flatMap((word) => [...readEscapes(word, call.name), ...readQuery(word, call.name)])
+  return [
+    ...fromFiles(call),
+    ...texts.flatMap((word) => [...readEscapes(word, call.name), ...readQuery(word, call.name)]),
+  ]
 }
 
 /** Options whose value the table calls code, and the standard input. */
 export const prompt: Unwrap = (call) => [
+  ...fromFiles(call),
   ...fromInput(call),
   ...call.parsed.values.flatMap(({ word, use }) => (use === 'code' ? readEscapes(word, call.name) : [])),
 ]
@@ -106,7 +132,7 @@ export const configuration: Unwrap = (call) => {
 
 /** Quoted absolute paths: what a configuration language reads. */
 function quotedFiles(word: ShellWord): readonly Inner[] {
-  const parts = word.text.split('"', 128)
+  const parts = word.text.split('"', 4_096)
   return parts.flatMap((text, index): readonly Inner[] =>
     index % 2 === 1 && text.startsWith('/') ? [{ kind: 'path', word: { ...word, text }, use: 'read' }] : [],
   )
@@ -116,10 +142,10 @@ function quotedFiles(word: ShellWord): readonly Inner[] {
 export const fileNames: Unwrap = (call) => {
   const input = inputOf(call)
   if (input === undefined || has(call.parsed, '-i', '--extract', '-t', '--list')) return []
-  return input.text
-    .split('\n', 256)
-    .filter((text) => text.trim() !== '')
-    .map((text) => ({ kind: 'path', word: { ...input, text: text.trim() }, use: 'read' }))
+  return eachLine(input.text, (line) => {
+    const text = line.trim()
+    return text === '' ? [] : [{ kind: 'path', word: { ...input, text }, use: 'read' }]
+  })
 }
 
 /** A bus address that starts a program: `unixexec:path=/bin/sh,argv1=-c`. */

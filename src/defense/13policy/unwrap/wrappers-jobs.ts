@@ -5,7 +5,17 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import { type Call, has, type Inner, literal, optionValue, shell, tail, type Unwrap } from './inner.ts'
+import {
+  type Call,
+  eachLine,
+  has,
+  type Inner,
+  literal,
+  optionValue,
+  shell,
+  tail,
+  type Unwrap,
+} from './inner.ts'
 import { fromStdin, isStandardInput } from './shell-invocation.ts'
 
 /** `$(shell cmd)` in a text for make, the first that there is. */
@@ -56,13 +66,9 @@ function makeInput({ stdin }: Call): readonly Inner[] {
   return [{ kind: 'opaque', opaque: stdin.kind === 'pipe' ? 'piped' : 'stdin' }]
 }
 
-/** Recipes of one text that are followed. */
-const RECIPES_MAX = 256
-
 /** What a makefile runs: each recipe is what follows the semicolon of a rule, or a line that begins with a tab. */
 function makeText(word: ShellWord): readonly Inner[] {
-  const inner: Inner[] = [...shellFunction(word)]
-  for (const line of word.text.split('\n', RECIPES_MAX)) {
+  const recipes = eachLine(word.text, (line) => {
     const recipe = line.startsWith('\t')
       ? line.slice(1)
       : line.includes(':')
@@ -73,9 +79,23 @@ function makeText(word: ShellWord): readonly Inner[] {
     // A variable of make, of which only the shell's own marks are told from it.
     if (text.includes('$(') || text.includes('${')) text = text.slice(0, Math.max(0, text.search(/\$[({]/)))
     text = text.replaceAll('$$', '$')
-    if (text !== '') inner.push(shell({ ...word, text }, 'make'))
-  }
-  return inner
+    return text === '' ? [] : [shell({ ...word, text }, 'make')]
+  })
+  return [...shellFunction(word), ...recipes]
+}
+
+/** What ninja runs: the commands of the rules in its file, where the request has written it. */
+export const ninja: Unwrap = (call) => {
+  const file = optionValue(call.parsed, '-f') ?? literal('build.ninja')
+  const read = (word: ShellWord) =>
+    eachLine(word.text, (raw) => {
+      const line = raw.trim()
+      const equals = line.indexOf('=')
+      return equals > 0 && line.slice(0, equals).trim() === 'command'
+        ? [shell({ ...word, text: line.slice(equals + 1).trim() }, 'ninja')]
+        : []
+    })
+  return [{ kind: 'script', word: file, language: undefined, via: 'ninja', read }]
 }
 
 /** Jobs for later, read as shell text from the standard input. */
@@ -92,11 +112,10 @@ export const later: Unwrap = (call) => {
 
 /** The fields before the command of a line of a crontab. */
 const TIME_FIELDS = 5
-const CRONTAB_LINES = 256
 
 /** A table of times and commands: each command is text for a shell. */
 function crontabLines(word: ShellWord): readonly Inner[] {
-  return word.text.split('\n', CRONTAB_LINES).flatMap((raw): readonly Inner[] => {
+  return eachLine(word.text, (raw) => {
     const line = raw.trim()
     if (line === '' || line.startsWith('#')) return []
     let at = 0

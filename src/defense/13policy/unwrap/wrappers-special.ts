@@ -34,7 +34,7 @@ import {
   prompt,
 } from './wrappers-editors.ts'
 import { git } from './wrappers-git.ts'
-import { later, make } from './wrappers-jobs.ts'
+import { later, make, ninja } from './wrappers-jobs.ts'
 
 const tar: Unwrap = (call) => {
   const inner: Inner[] = []
@@ -280,7 +280,9 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['tar', tar],
   ['ssh', ssh],
   ['scp', sshOptions],
-  ['sftp', sshOptions],
+  ['sftp', (call) => [...sshOptions(call), ...prompt(call)]],
+  ['ninja', ninja],
+  ['samu', ninja],
   ...['docker', 'podman', 'lxc', 'kubectl', 'oc', 'crictl', 'ctr'].map((name) => [name, container] as const),
   ...['vim', 'vi', 'less', 'more', 'nano', 'ed', 'most', 'emacsclient'].map(
     (name) => [name, editor] as const,

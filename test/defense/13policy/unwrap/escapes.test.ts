@@ -107,8 +107,15 @@ t.test('a shell that is started at a prompt has nobody who vouches for what it r
 t.test('many marks in one text cost no more than their number', (t) => {
   for (const part of ['!', 'system(', "system('", ';!x', '!x\n', "'", "program '", '/exec -', 'exe ', ': ']) {
     const text = part.repeat(Math.floor(100_000 / part.length))
-    t.ok(readEscapes(word(text), 'x').length <= 256, part)
-    t.ok(readQuery(word(text), 'x').length <= 64, part)
+    t.ok(readEscapes(word(text), 'x').length <= 513, part)
+    t.ok(readQuery(word(text), 'x').length <= 4_097, part)
   }
+  t.end()
+})
+
+t.test('what stands behind more than is looked at is not taken for harmless', (t) => {
+  for (const text of ['x\n'.repeat(5_000), 'system("x")\n'.repeat(600), '!x\n'.repeat(600)])
+    t.match(readEscapes(word(`${text}!rm x`), 'x').at(-1), { kind: 'opaque', opaque: 'limit' })
+  t.match(readQuery(word("'a' ".repeat(5_000)), 'x').at(-1), { kind: 'opaque', opaque: 'limit' })
   t.end()
 })

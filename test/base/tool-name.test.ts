@@ -1,0 +1,24 @@
+import t from 'tap'
+import { grantedTools, isTool, TIER_NAMES, TIERS, TOOLS } from '../../src/base/tool-name.ts'
+
+t.test('tiers are sets: each has what it has, and T3 and T4 have each what the other has not', async (t) => {
+  t.same(Object.keys(TIERS), TIER_NAMES)
+  t.same([...TIERS.T5].sort(), [...TOOLS].sort(), 'T5 has everything')
+  t.same(TIERS.T1, ['Read', 'Glob', 'Grep'])
+  for (const tool of TIERS.T2) t.ok(TIERS.T3.includes(tool) && TIERS.T4.includes(tool), tool)
+  t.ok(TIERS.T3.includes('WebFetch') && !TIERS.T4.includes('WebFetch'))
+  t.ok(TIERS.T4.includes('Memory-Keeper') && !TIERS.T3.includes('Memory-Keeper'))
+  t.ok(Object.values(TIERS).every(Object.isFrozen))
+})
+
+t.test('a list narrows a tier and never widens it', async (t) => {
+  t.same(grantedTools('T1', ['*']), TIERS.T1)
+  t.same(grantedTools('T1', []), [])
+  t.same(grantedTools('T1', ['Bash', 'Grep', 'Read']), ['Read', 'Grep'])
+  t.same(grantedTools('T5', ['nothing']), [])
+})
+
+t.test('only tools are tools', async (t) => {
+  t.ok(TOOLS.every(isTool))
+  for (const text of ['*', '', 'read', 'constructor', 'Read ']) t.notOk(isTool(text), text)
+})
