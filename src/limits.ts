@@ -233,3 +233,5 @@ export const PARKED_BYTES = 65_536
 export const PROGRAM_ARGUMENTS_BYTES = 2_097_152
 /** Questions of one session to a human in a minute: who withdraws and asks again is not asked about for ever. */
 export const QUESTIONS_PER_MINUTE = 30
+/** What may be typed into a command that has not begun: the credit that the command line starts with. */
+export const PARKED_STDIN_BYTES = 262_144

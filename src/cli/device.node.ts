@@ -11,15 +11,16 @@ import { userConfigDirectory } from '../base/user-directory.ts'
 import { type Client, type ConnectOptions, connect } from '../client/client.node.ts'
 import { checkPin, loadPins, pinFile, pinMismatch, savePin } from '../client/pins.node.ts'
 import type { Config } from '../config.ts'
+import { CONFIG_FIELDS } from '../config-fields.ts'
 import { readPrivateKey } from '../edge/key-file.node.ts'
 import { readRunningPort } from '../edge/running.node.ts'
 import { programVersion } from '../edge/version.node.ts'
-import { SassError } from '../errors.ts'
+import { asSassError, SassError } from '../errors.ts'
 import { optionValue } from './arguments.ts'
 import { ask } from './ask.node.ts'
 import type { CommandContext, OptionSpec } from './command.ts'
 import { targetOf } from './hosts.node.ts'
-import { localConfig } from './local-config.node.ts'
+import { localConfig, localConfigPath } from './local-config.node.ts'
 import { targetAddress } from './target.ts'
 
 /** Options of every command that talks to a device as an agent or operator. */
@@ -28,6 +29,9 @@ export const DEVICE_OPTIONS: readonly OptionSpec[] = Object.freeze([
   { name: 'key', value: 'FILE', description: 'its private key, 32 raw bytes of mode 0600' },
   { name: 'metered', description: 'save 2.3 KB of the handshake: X25519 without post-quantum protection' },
 ])
+
+/** Where `init` puts it. */
+const ADMIN_SOCKET_NAME = 'admin.sock'
 
 type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups'> & {
   readonly clientVersion: string
@@ -159,8 +163,31 @@ export function connectDevice(context: CommandContext, word: string | undefined)
 export function connectOperator(context: CommandContext, word: string | undefined): Promise<Client> {
   const wantsKey = context.arguments.options.has('agent') || context.arguments.options.has('key')
   if (word !== undefined || wantsKey) return connectDevice(context, word)
-  return connect({
-    socketPath: localConfig(context).config.listen.admin_socket,
-    clientVersion: programVersion(),
-  })
+  return connect({ socketPath: adminSocketOf(context), clientVersion: programVersion() })
+}
+
+/**
+ * The admin socket of the nearest configuration. A file that is broken while the daemon runs must not lock the operator
+ * out: then it is the socket where the daemon is most likely to have put it.
+ */
+function adminSocketOf(context: CommandContext): string {
+  try {
+    return localConfig(context).config.listen.admin_socket
+  } catch (error) {
+    const code = asSassError(error)?.code
+    if (code !== 'CONFIG_INVALID' && code !== 'CONFIG_LOAD_FAILED') throw error
+    const beside = join(dirname(brokenPath(context) ?? ''), ADMIN_SOCKET_NAME)
+    const likely = [beside, CONFIG_FIELDS.fields.listen.fields.admin_socket.default].find((path) => existsSync(path))
+    if (likely === undefined) throw error
+    context.output.note(`The configuration cannot be read, so ${likely} is asked.`)
+    return likely
+  }
+}
+
+function brokenPath(context: CommandContext): string | undefined {
+  try {
+    return localConfigPath(context)
+  } catch {
+    return undefined
+  }
 }

@@ -14,7 +14,7 @@ import type { Action, Approval, Facts, Identity, RequestFacts } from '../defense
 import type { Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { CODES } from '../errors.ts'
-import { PARKED_BYTES, SHOWN_BYTES } from '../limits.ts'
+import { PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from '../limits.ts'
 import { createStdinQueue } from '../sandbox/stdin-queue.ts'
 import { SYSTEM } from '../wire/frame.ts'
 import { type StdinChunk, streamResponse } from '../wire/messages.ts'
@@ -84,9 +84,9 @@ function park(streamId: number, left: () => void, overflowed: () => void): Parke
       const chunk = value as StdinChunk
       resize = chunk.resize ?? resize
       // Borrowed bytes: they are gone when this returns.
-      if (chunk.data === undefined || keptBytes > PARKED_BYTES) return
+      if (chunk.data === undefined || keptBytes > PARKED_STDIN_BYTES) return
       keptBytes += chunk.data.length
-      if (keptBytes > PARKED_BYTES) return overflowed()
+      if (keptBytes > PARKED_STDIN_BYTES) return overflowed()
       kept.push(chunk.data.slice())
     },
     ended() {
@@ -278,6 +278,18 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
     )
   }
 
+  /** Its messages are another kind: there is no way to tell it what it waits for. */
+  function refuseUntold({ response }: { readonly response: string }): void {
+    release()
+    if (response === 'CHALLENGE')
+      return connection.fail(
+        call.streamId,
+        'RESPONSE_CHALLENGE_REQUIRED',
+        'A challenge must be met first: renew the session, then ask again.',
+      )
+    connection.fail(call.streamId, 'RESPONSE_THROTTLED', 'The request would have to wait; send it again later.')
+  }
+
   function answered(rule: string, outcome: ConfirmationOutcome): void {
     approvals = [...approvals, { rule, outcome }]
     decideAgain()
@@ -335,6 +347,8 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
     )
     if (verdict.kind === 'mistake') return refuse(verdict)
     const isHeavy = (aim.weight ?? 0) > PARKED_BYTES
+    const waits = verdict.response === 'CHALLENGE' || (verdict.response === 'THROTTLE' && verdict.awaits !== undefined)
+    if (waits && call.method.responseMore !== streamResponse) return refuseUntold(verdict)
     switch (verdict.response) {
       case 'EXECUTE':
         return go(verdict.warrant)

@@ -6,7 +6,7 @@
  */
 import { decodeBase64Url } from '../base/base64.ts'
 import { equalConstantTime } from '../base/hash.ts'
-import { ALL_TOOLS, isTool } from '../base/tool-name.ts'
+import { ALL_TOOLS, grantedTools, isTool } from '../base/tool-name.ts'
 import type { Delegation, Identity } from '../defense/facts.ts'
 import type { Tier, ToolList } from '../defense/tools.ts'
 import type { Code } from '../errors.ts'
@@ -61,7 +61,8 @@ function delegationOf(caller: Caller, identities: Identities): Delegation | unde
   while (above !== undefined && chain.length < CHAIN_MOST) {
     const found = identities.find(above)
     // Whoever is not listed any more gives nothing.
-    chain.push({ name: above, capability: found?.capability ?? '', tools: found?.tools ?? [] })
+    const tools = found === undefined ? [] : grantedTools(found.tier, found.tools)
+    chain.push({ name: above, capability: found?.capability ?? '', tools })
     above = found?.delegatedBy
   }
   return { chain, hops: chain.length }

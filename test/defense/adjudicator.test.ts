@@ -327,6 +327,47 @@ t.test('the order of rules, patterns, sets and earlier actions decides nothing',
   t.end()
 })
 
+t.test('of several notes the record names the first, and a later refusal counts all the same', (t) => {
+  const note = (rule: string) => () => ({ outcome: 'note' as const, rule, reason: 'r' })
+  const layers = (last: Layer['check']): Layer[] => [
+    { name: 'specifics', check: note('one') },
+    { name: '13policy', check: note('two') },
+    { name: 'quota', check: last },
+  ]
+  t.match(
+    adjudicateBy(
+      layers(() => undefined),
+      FACTS,
+      POLICY,
+      LEDGER,
+    ),
+    {
+      response: 'EXECUTE',
+      layer: 'specifics',
+      rule: 'one',
+      enhancedAudit: true,
+      severity: 'warning',
+    },
+  )
+  const refusal = {
+    outcome: 'THROTTLE',
+    code: 'RESPONSE_THROTTLED',
+    rule: 'x',
+    reason: 'r',
+    severity: 'info',
+  } as const
+  t.match(
+    adjudicateBy(
+      layers(() => refusal),
+      FACTS,
+      POLICY,
+      LEDGER,
+    ),
+    { response: 'THROTTLE', rule: 'x' },
+  )
+  t.end()
+})
+
 t.test('nothing that the decision is made of can read a clock, a file or chance (RX-02)', (t) => {
   const seen = new Map<string, string>()
   const packages = new Set<string>()

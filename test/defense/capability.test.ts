@@ -414,6 +414,8 @@ t.test(
     t.notOk(blocks('git push --force', 'git', 'push', 'origin'))
     t.notOk(blocks('git push', 'git', 'stash', 'show'))
     t.notOk(blocks('push git', 'git', 'push'))
+    t.ok(blocks('git remote add', 'git', 'remote', '-v', 'add', 'x'))
+    t.notOk(blocks('git remote add', 'git', 'add', 'remote'), 'words have an order')
     t.notOk(blocks('', 'ls'))
     t.notOk(blocks(' ', 'ls'))
     t.end()

@@ -214,7 +214,8 @@ t.test('every decision goes through the one door that records it', (t) => {
   ])
   const door = sources.find(({ path }) => path === 'src/session/rooms.ts')?.code ?? ''
   const body = door.slice(door.indexOf('export function decide('))
-  t.ok(body.indexOf('keep(rooms') > 0 && body.indexOf('keep(rooms') < body.indexOf('return verdict'))
+  t.ok(body.indexOf('keepOrHalt(rooms') > 0)
+  t.ok(body.indexOf('keepOrHalt(rooms') < body.indexOf('return verdict'))
   const keep = door.slice(door.indexOf('function keep('), door.indexOf('export function decide('))
   t.match(keep, /rooms\.audit\.append\(/)
   t.end()

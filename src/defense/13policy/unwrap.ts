@@ -177,8 +177,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   noteFiles(run.flow, {
     ...{ names: draft.names, options: draft.options, parsed, words, stdin, output: draft.output },
     ...{ redirects: frame.redirects, cwd: frame.cwd },
-    calls: draft.calls,
-    paths: draft.paths,
+    ...{ calls: draft.calls, paths: draft.paths },
   })
 }
 

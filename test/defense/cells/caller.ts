@@ -179,7 +179,7 @@ export const CALLER_CELLS: readonly Cell[] = [
         name: `session: an answer to no challenge${end}`,
         facts: asked({ challenge: 'unknown' }),
         ledger: { tarpitsFree },
-        gives: [response, 'CHALLENGE_REPLAY', 'session', 'challenge.replay', 'critical', 'critical'],
+        gives: [response, 'CHALLENGE_REPLAY', 'session', 'challenge.replay', 'critical', 'violation'],
       },
       {
         name: `level: a stranger that would be played along with, while the daemon is contained${end}`,

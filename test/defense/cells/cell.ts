@@ -84,7 +84,8 @@ export function questions(
       facts: answer('timed_out'),
       policy,
       ledger,
-      gives: violated('CONFIRMATION_TIMEOUT', layer, rule),
+      // Nobody was there: that is no incident.
+      gives: ['VI_SWAP', 'CONFIRMATION_TIMEOUT', layer, rule, 'warning'],
     },
     {
       name: `${name}: yes to another question`,

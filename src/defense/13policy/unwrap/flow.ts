@@ -102,7 +102,7 @@ export function noteFiles(flow: Flow, maker: Maker): void {
   if (names.some((name) => COPIERS.has(name))) noteCopies(flow, maker)
   if (fetches(names)) noteFetched(flow, maker)
   if (names.includes('dd')) noteBlocks(flow, maker)
-  if (names[0] === 'hash' || names[0] === 'alias') noteHashed(flow, maker)
+  if (names[0] === 'hash') noteHashed(flow, maker)
 }
 
 /** A file may also be added to: then it has what it had, and more. */
@@ -181,8 +181,7 @@ function noteBlocks(flow: Flow, maker: Maker): void {
 }
 
 /** `hash -p /bin/rm ls`: from here on, the name is that program. */
-function noteHashed(flow: Flow, { parsed, names }: Maker): void {
-  if (names[0] !== 'hash') return
+function noteHashed(flow: Flow, { parsed }: Maker): void {
   const path = parsed.values.find(({ option }) => option === '-p')?.word
   if (path === undefined || path.opaque !== undefined) return
   for (const { text } of parsed.operands) if (flow.hashed.size < FILES_MAX) flow.hashed.set(text, path.text)

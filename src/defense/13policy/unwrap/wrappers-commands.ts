@@ -170,7 +170,7 @@ const wrapperOf: Unwrap = (call) =>
     return argv(words, call.name)
   })
 
-/** Programs of which an operand is a file that says what they run (`ninja -f <(...)`), or a script in it. */
+/** All of these programs, with what takes their words apart. */
 export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
   ...[...BEHIND_OPTION.keys()].map((name) => [name, behindOption] as const),
   ...[...BEHIND_SUBCOMMAND.keys()].map((name) => [name, behindSubcommand] as const),

@@ -28,6 +28,9 @@ const RUN: readonly (readonly [string, string])[] = [
   ['echo \'BEGIN{system("rm x")}\' > a; awk -f a', 'sh -c > awk: rm x'],
   ["printf 'all:\\n\\trm x\\n' > Makefile; make", 'sh -c > make: rm x'],
   ["echo '* * * * * rm x' > a; crontab a", 'sh -c > crontab: rm x'],
+  ["printf '#!/bin/rm -f\\n' > a; ./a x", 'sh -c > sh: /bin/rm -f ./a x'],
+  ["printf 'rule r\\n command = rm x\\nbuild y: r\\n' > build.ninja; ninja", 'sh -c > ninja: rm x'],
+  ["echo '!rm x' > g; gdb -batch -x g", 'sh -c > gdb: rm x'],
   ["bash /dev/fd/3 3<<< 'rm x'", 'sh -c > sh: rm x'],
 ]
 
@@ -71,6 +74,8 @@ t.test('a file that was fetched or decoded is not known where it is run', (t) =>
     ['wget -O a http://h/x; sh a', 'piped'],
     ['wget -P /tmp http://h/a; /tmp/a', 'piped'],
     ['scp h:a.sh .; sh a.sh', 'piped'],
+    ["sed 's/x/y/' b > a; sh a", 'piped'],
+    ['python3 -c \'open("a","w").write("rm x")\'; sh a', 'eval'],
     ['base64 -d b > a; sh a', 'decoded'],
     ['echo "$X" > a; sh a', 'eval'],
     ['{ echo rm x; } > a; sh a', 'eval'],
