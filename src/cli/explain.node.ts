@@ -21,7 +21,7 @@ import { makePlan } from '../sandbox/plan.ts'
 import { createProgramFinder } from '../sandbox/program-finder.node.ts'
 import { executeAction, smallest } from '../session/execute-action.ts'
 import { createIdentities, factsOf } from '../session/identities.ts'
-import { findRealPaths } from '../session/real-paths.ts'
+import { lookUp } from '../session/real-paths.ts'
 import { executeRequest } from '../wire/messages.ts'
 import { readMessage } from '../wire/schema.ts'
 
@@ -108,14 +108,23 @@ export async function explainCommand(
     'strict',
   )
   if (!request.ok)
-    throw new SassError('USAGE', `This is no command that could be sent: ${request.problems[0]?.problem ?? ''}.`)
+    throw new SassError(
+      'USAGE',
+      `This is no command that could be sent: ${request.problems[0]?.problem ?? ''}.`,
+    )
   const finder = createProgramFinder()
   const planner = {
     finder,
     workspaceRoot: real(config.security.workspace_root),
     base: { home: homedir(), user: userInfo().username },
   }
-  const planned = makePlan(planner, request.value, question.argv, set?.allowed_env ?? [], policy.security.pins)
+  const planned = makePlan(
+    planner,
+    request.value,
+    question.argv,
+    set?.allowed_env ?? [],
+    policy.security.pins,
+  )
   if (!planned.ok) throw new SassError('USAGE', `This is no command that could be sent: ${planned.problem}.`)
   const action = executeAction(
     planned.planned,
@@ -154,7 +163,7 @@ export async function explainCommand(
       task: undefined,
     },
     action,
-    realPaths: findRealPaths(policy.effective(action), finder),
+    ...lookUp(policy.effective(action), finder, action.cwd, policy),
   }
   const verdict = adjudicate(facts, policy, QUIET)
   return { ...describeDecision(facts, verdict, policy), code: verdict.code ?? null, verdict }

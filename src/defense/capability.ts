@@ -114,7 +114,7 @@ const BUILTINS: ReadonlySet<string> = new Set(
 /** What reads a text as a shell does, so that a builtin's name means the builtin. To any other it means a file. */
 const SHELL_WAYS: ReadonlySet<string> = new Set(['sh -c', '$()', 'eval', 'trap', 'alias'])
 
-function isBuiltin({ argv, names, via }: EffectiveCommand): boolean {
+export function isBuiltin({ argv, names, via }: EffectiveCommand): boolean {
   return SHELL_WAYS.has(via.at(-1) ?? '') && names.length === 1 && BUILTINS.has(argv[0] ?? '')
 }
 

@@ -135,7 +135,15 @@ export type Facts = {
   readonly action: Action | undefined
   /** Used paths of the action that lie somewhere else than they say, as the host found them: symbolic links. */
   readonly realPaths: readonly { readonly path: string; readonly real: string }[]
+  /**
+   * Where programs are pinned: the files of the programs that the command would start besides its own, each with the
+   * digest that it has where it is pinned. Absent: nobody has looked.
+   */
+  readonly programs?: readonly { readonly path: string; readonly sha256: string | null }[]
 }
+
+/** What the host has looked up for one action. */
+export type Look = Pick<Facts, 'realPaths' | 'programs'>
 
 /** What the daemon holds at the moment of the decision. */
 export type Ledger = {

@@ -10,7 +10,7 @@ import { canonicalize } from '../base/canonical-json.ts'
 import { encodeHex } from '../base/hex.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
-import type { Action, Approval, Facts, Identity, RequestFacts } from '../defense/facts.ts'
+import type { Action, Approval, Identity, Look, RequestFacts } from '../defense/facts.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { CODES } from '../errors.ts'
@@ -29,13 +29,17 @@ export type Aim = {
   /** Digest of the declared goal. */
   readonly task?: string | undefined
   readonly identity?: Identity
-  readonly realPaths?: Facts['realPaths']
+  /** What the host has looked up for the action. */
+  readonly look?: Look
   /** Bytes that would be kept while it waits; a request that weighs too much is refused instead. */
   readonly weight?: number
   /** What a human judges by, beside the action. */
   readonly shown?: () => Json
   readonly go: (warrant: Warrant) => void
 }
+
+/** Nothing that would have to be looked up. */
+export const NOT_LOOKED: Look = Object.freeze({ realPaths: Object.freeze([]) })
 
 export type Circumstances = {
   readonly challenge: RequestFacts['challenge']
@@ -137,8 +141,9 @@ function record(
 }
 
 /** What an answer is bound to: the exact action, and where its paths lead. */
-function bindingOf({ action, realPaths }: Aim): string {
-  return canonicalize({ action: (action ?? null) as Json, realPaths: realPaths ?? [] })
+function bindingOf({ action, look }: Aim): string {
+  const { realPaths, programs = [] } = look ?? NOT_LOOKED
+  return canonicalize({ action: (action ?? null) as Json, realPaths, programs })
 }
 
 /** The aim of a call, as things are when it is asked for. */
@@ -242,7 +247,7 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
         shown: {
           action: (aim.action ?? null) as Json,
           reason: verdict.reason,
-          links: aim.realPaths ?? [],
+          links: (aim.look ?? NOT_LOOKED).realPaths,
           more: aim.shown?.() ?? null,
         },
       },
@@ -287,7 +292,11 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
         'RESPONSE_CHALLENGE_REQUIRED',
         'A challenge must be met first: renew the session, then ask again.',
       )
-    connection.fail(call.streamId, 'RESPONSE_THROTTLED', 'The request would have to wait; send it again later.')
+    connection.fail(
+      call.streamId,
+      'RESPONSE_THROTTLED',
+      'The request would have to wait; send it again later.',
+    )
   }
 
   function answered(rule: string, outcome: ConfirmationOutcome): void {
@@ -343,11 +352,12 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
       requestFacts(call, aim, { challenge: isStale ? 'none' : challenge, approvals }),
       aim.action,
       aim.identity,
-      aim.realPaths,
+      aim.look,
     )
     if (verdict.kind === 'mistake') return refuse(verdict)
     const isHeavy = (aim.weight ?? 0) > PARKED_BYTES
-    const waits = verdict.response === 'CHALLENGE' || (verdict.response === 'THROTTLE' && verdict.awaits !== undefined)
+    const waits =
+      verdict.response === 'CHALLENGE' || (verdict.response === 'THROTTLE' && verdict.awaits !== undefined)
     if (waits && call.method.responseMore !== streamResponse) return refuseUntold(verdict)
     switch (verdict.response) {
       case 'EXECUTE':

@@ -9,7 +9,7 @@ import { sha256 } from '../base/hash.ts'
 import { encodeHex } from '../base/hex.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import { commandLine } from '../defense/describe.ts'
-import type { Action, ExecuteAction, Facts } from '../defense/facts.ts'
+import type { Action, ExecuteAction, Look } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import {
   EXECUTION_ID_BYTES,
@@ -27,12 +27,12 @@ import {
   DATA_LOSS,
   missingFrom,
 } from './attachment.ts'
-import { type Aim, attempt } from './attempt.ts'
+import { type Aim, attempt, NOT_LOOKED } from './attempt.ts'
 import { executeAction, smallest } from './execute-action.ts'
 import type { Execution } from './executions.ts'
 import { joinedStream } from './joined-stream.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
-import { findRealPaths } from './real-paths.ts'
+import { lookUp } from './real-paths.ts'
 import { capabilityOf, type Rooms } from './rooms.ts'
 import { holdViScreen } from './vi-swap.ts'
 
@@ -135,7 +135,7 @@ function aimOf(
   return {
     action,
     task: goal === undefined ? undefined : encodeHex(sha256(encodeUtf8(goal))),
-    realPaths: realPathsOf(rooms, action),
+    look: lookAt(rooms, action),
     weight,
     shown: () => ({
       goal: goal ?? null,
@@ -148,11 +148,11 @@ function aimOf(
 }
 
 /** A command that cannot be taken apart is not judged here: the decision finds the same and denies. */
-function realPathsOf(rooms: Rooms, action: ExecuteAction): Facts['realPaths'] {
+function lookAt({ policy, planner }: Rooms, action: ExecuteAction): Look {
   try {
-    return findRealPaths(rooms.policy.effective(action), rooms.planner.finder)
+    return lookUp(policy.effective(action), planner.finder, action.cwd, policy)
   } catch {
-    return []
+    return NOT_LOOKED
   }
 }
 

@@ -4,7 +4,7 @@
  * Rules: docs/protocol.md, sections 1, 2 and 8; docs/responses.md, section 1.
  * @module
  */
-import type { Action, Facts, Identity, RequestFacts, Source, TransportFacts } from '../defense/facts.ts'
+import type { Action, Facts, Identity, Look, RequestFacts, Source, TransportFacts } from '../defense/facts.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import { mayTellAgent, SassError } from '../errors.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import type { Transport } from '../ports.ts'
 import { type ConnectionEvent, createConnection } from '../wire/connection.ts'
 import { describeProblems } from '../wire/schema.ts'
-import { NO_CIRCUMSTANCES } from './attempt.ts'
+import { NO_CIRCUMSTANCES, NOT_LOOKED } from './attempt.ts'
 import { createBufferShare } from './buffer-share.ts'
 import { type ChallengeOutcome, createChallenges } from './challenges.ts'
 import type { Place } from './gate.ts'
@@ -91,7 +91,7 @@ export function createPeer(
     request: RequestFacts | undefined,
     action: Action | undefined,
     identity: Identity,
-    realPaths: Facts['realPaths'] = [],
+    look: Look = NOT_LOOKED,
     frameProblem?: string,
   ): Facts {
     return {
@@ -102,7 +102,7 @@ export function createPeer(
       session: hold.facts(),
       request,
       action,
-      realPaths,
+      ...look,
     }
   }
 
@@ -250,7 +250,7 @@ export function createPeer(
         return endStream(event.stream.id)
       case 'fatal':
         return refuse(
-          decide(rooms, factsFor(undefined, undefined, identityNow(), [], event.problem)),
+          decide(rooms, factsFor(undefined, undefined, identityNow(), NOT_LOOKED, event.problem)),
           undefined,
         )
       case 'pong':
@@ -351,8 +351,8 @@ export function createPeer(
     streamDone: (streamId) => users.delete(streamId),
     stdinDrained: (streamId) => users.get(streamId)?.stdinDrained(),
     user: (streamId) => users.get(streamId),
-    decide: (request, action, identity = identityNow(), realPaths = []) =>
-      decide(rooms, factsFor(request, action, identity, realPaths), hold.session),
+    decide: (request, action, identity = identityNow(), look = NOT_LOOKED) =>
+      decide(rooms, factsFor(request, action, identity, look), hold.session),
     refuse,
     fail: failCall,
     challenge(settled) {

@@ -5,7 +5,7 @@
  * @module
  */
 import { isLoopback, parseIpAddress } from '../base/ip-address.ts'
-import type { Action, Facts, Identity, RequestFacts, SessionFacts, Source } from '../defense/facts.ts'
+import type { Action, Identity, Look, RequestFacts, SessionFacts, Source } from '../defense/facts.ts'
 import type { Level } from '../defense/level.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import type { Transport, TransportEvents } from '../ports.ts'
@@ -62,7 +62,7 @@ export type Peer = {
     request: RequestFacts | undefined,
     action: Action | undefined,
     identity?: Identity,
-    realPaths?: Facts['realPaths'],
+    look?: Look,
   ): Verdict
   /** Carries out any verdict but R1. */
   refuse(verdict: Verdict, call: Call | undefined): void

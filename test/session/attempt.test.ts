@@ -5,10 +5,17 @@
 import t from 'tap'
 import { encodeHex } from '../../src/base/hex.ts'
 import { CODES } from '../../src/errors.ts'
-import { PARKED_BYTES } from '../../src/limits.ts'
+import {
+  ANY_VIOLATIONS_TO_CONTAIN,
+  PARKED_BYTES,
+  PARKED_STDIN_BYTES,
+  SHOWN_BYTES,
+  VIOLATIONS_TO_CONTAIN,
+} from '../../src/limits.ts'
 import type { Pending } from '../../src/session/confirmations.ts'
 import { stdinChunk } from '../../src/wire/messages.ts'
 import {
+  CAPABILITY,
   type Client,
   challengeOn,
   enter,
@@ -89,6 +96,7 @@ const traces = ({ rooms, clock }: Stage) => ({
   timers: clock.timers,
 })
 const NOTHING = { queued: 0, asked: 0, timers: 0 }
+const notStarted = (reason: string) => ({ type: 'execution_not_started', execution: encodeHex(ID), reason })
 
 for (const { name, make, command, go } of CASES) {
   t.test(`a request waits ${name} on its own stream, and goes on there`, (t) => {
@@ -134,6 +142,26 @@ for (const { name, make, command, go } of CASES) {
     const taken = (deeds(staged) ?? []).reduce((sum, deed) => sum + Number(deed.split(' ')[1] ?? 0), 0)
     t.equal(taken, 4_096)
     t.equal(client.connection.credit(stream), 4_096)
+    t.end()
+  })
+
+  t.test(`whoever types more than may be kept ends what waits ${name}, and nothing of it runs`, (t) => {
+    const staged = make(1_048_576)
+    const { client, spawner } = staged
+    const stream = ask(client, command, { stdin: true })
+    const piece = 'x'.repeat(32_768)
+    const before = spawner.children.length
+    for (let typed = 0; typed < PARKED_STDIN_BYTES; typed += piece.length) type(client, stream, piece)
+    t.equal(client.on(stream).length, 1, 'as much as may be kept is kept')
+    type(client, stream, 'x')
+    type(client, stream, piece)
+    t.match(client.on(stream).slice(1), [
+      { kind: 'status', code: CODES.RESPONSE_THROTTLED.number, text: /holds more/ },
+    ])
+    t.strictSame(traces(staged), NOTHING)
+    t.strictSame(client.transport.deeds, [], 'the connection goes on')
+    for (const child of [...spawner.children]) child.events.exited({ kind: 'exited', code: 0 })
+    t.equal(spawner.children.length, before)
     t.end()
   })
 
@@ -212,6 +240,12 @@ for (const { name, make, command, go } of CASES) {
     t.match(second.on(streams[1]).at(-1), { kind: 'ended', value: { exit_code: 0 } })
     t.equal(spawner.children.length, before + 1)
     t.equal(rooms.executions.running, 0)
+    const permitted = staged.audit.events.filter(
+      ({ action, response, execution }) =>
+        action === 'execute' && response === 'R1' && execution === encodeHex(ID),
+    )
+    const nothing = staged.audit.events.filter(({ type }) => type === 'execution_not_started')
+    t.strictSame([permitted.length, nothing], [2, [notStarted('it runs already')]])
     t.end()
   })
 
@@ -277,6 +311,37 @@ t.test(
     t.end()
   },
 )
+
+t.test('variables weigh as much as arguments', (t) => {
+  for (const { make, command } of CASES) {
+    const staged = make()
+    staged.rooms.policy = {
+      ...staged.rooms.policy,
+      capabilities: { default: { ...CAPABILITY, max_concurrent: 1, allowed_env: ['*'] } },
+    }
+    const piece = 'x'.repeat(PARKED_BYTES / 4)
+    const env = new Map(['A', 'B', 'C', 'D'].map((name) => [name, piece]))
+    const stream = ask(staged.client, command, { env })
+    t.match(staged.client.on(stream), [{ kind: 'status', code: CODES.RESPONSE_THROTTLED.number }])
+    t.strictSame(traces(staged), NOTHING)
+  }
+  t.end()
+})
+
+t.test('whoever is pushed back in the queue is told nothing: there are never more messages than places', (t) => {
+  const staged = stage({ executions: 1, queue: 8 })
+  const { client, spawner } = staged
+  const other = enter(staged, { name: 'other', seed: 2 })
+  run(other, 'one')
+  const streams = ['two', 'three'].map((name) => run(client, name))
+  for (let count = 0; count < 200; count++) other.connection.reset(run(other, 'four'))
+  const places = () =>
+    streams.map((stream) => client.on(stream).map(({ value }) => value?.['queue_position']))
+  t.strictSame(places(), [[1], [2]])
+  spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })
+  t.strictSame(places()[1], [2, 1], 'a move up is told')
+  t.end()
+})
 
 t.test('a full queue refuses with STATUS 101, and one caller cannot fill it for the others', (t) => {
   const staged = stage({ queue: 4, executions: 1 })
@@ -369,6 +434,15 @@ t.test('a no and silence are R4, recorded as what they were', (t) => {
     t.match(staged.audit.events.filter(({ type }) => type === 'confirmation').at(-1), { what: how })
     t.match(staged.audit.events.at(-1), { response: 'R4', code, rule: 'sensitive_files' })
     t.strictSame(rooms.confirmations.list(), [])
+    for (let more = 1; more < VIOLATIONS_TO_CONTAIN; more++) {
+      client.connection.reset(stream)
+      const next = ask(client, ['cat', '/etc/shadow'])
+      if (how === 'denied') answer(staged, false)
+      else clock.pass(60_000)
+      client.connection.reset(next)
+    }
+    const level = how === 'denied' ? 'CONTAIN' : 'NORMAL'
+    t.equal(rooms.levels.of('bot', '', []), level, 'that nobody was there is no incident')
   }
   t.end()
 })
@@ -462,12 +536,22 @@ t.test('a session that expires again while its request waits is challenged again
   t.end()
 })
 
-t.test('a command that is too long to be shown is not asked about, it is denied', (t) => {
+t.test('what is too long to be shown is told so: nobody is asked, and nobody is said to have said no', (t) => {
   const staged = stage()
-  const stream = ask(staged.client, ['cat', '/etc/shadow', 'y'.repeat(5_000)])
-  t.strictSame([staged.rooms.confirmations.list(), staged.rooms.viHolds.get('bot')], [[], 1])
-  t.match(staged.client.on(stream).at(-1)?.value, { data: /~/ })
-  t.match(staged.audit.events.at(-1), { response: 'R4', code: 'CONFIRMATION_DENIED' })
+  const { client, rooms, audit } = staged
+  for (let count = 0; count < ANY_VIOLATIONS_TO_CONTAIN + 1; count++) {
+    const stream = ask(client, ['cat', '/etc/shadow', 'y'.repeat(SHOWN_BYTES)])
+    t.match(client.on(stream), [
+      { kind: 'status', code: CODES.RESPONSE_THROTTLED.number, text: /longer than the 4096 bytes/ },
+    ])
+  }
+  t.strictSame([traces(staged), rooms.viHolds.size, rooms.levels.list()], [NOTHING, 0, []])
+  t.strictSame(
+    audit.events.filter(({ type }) => type === 'confirmation'),
+    [],
+  )
+  t.notMatch(JSON.stringify(audit.events), /CONFIRMATION_DENIED|"R4"/)
+  t.equal(rooms.confirmations.isFree(encodeHex(client.sessionId)), true, 'it counts as no question')
   t.end()
 })
 

@@ -50,24 +50,69 @@ function measured(
   }
 }
 
-function judgePin({ executable }: ExecuteAction, policy: Policy): Finding | undefined {
+function judgeFile(path: string, sha256: string | null, policy: Policy): Finding | undefined {
   const { pins, pinnedOnly } = policy.security
-  if (executable === null) return undefined
-  const pin = Object.hasOwn(pins, executable.path) ? pins[executable.path] : undefined
+  const pin = Object.hasOwn(pins, path) ? pins[path] : undefined
   if (pin === undefined)
     return pinnedOnly
       ? violation(
           'CAPABILITY_CMD_DENIED',
           'executables.unpinned',
-          `Only pinned programs may run, and ${executable.path} is not one.`,
+          `Only pinned programs may run, and ${path} is not one.`,
         )
       : undefined
-  if (executable.sha256 === pin) return undefined
+  if (sha256 === pin) return undefined
   return violation(
     'CAPABILITY_CMD_DENIED',
     'executables.changed',
-    `${executable.path} is not the file that was pinned: it has been replaced or altered.`,
+    `${path} is not the file that was pinned: it has been replaced or altered.`,
   )
+}
+
+/** The program itself and every other one that it would start. */
+function judgePins({ executable }: ExecuteAction, { programs }: Facts, policy: Policy): Finding | undefined {
+  const { pins, pinnedOnly } = policy.security
+  if (!pinnedOnly && Object.keys(pins).length === 0) return undefined
+  const own = executable === null ? undefined : judgeFile(executable.path, executable.sha256, policy)
+  if (own !== undefined) return own
+  for (const { path, sha256 } of programs ?? []) {
+    const finding = judgeFile(path, sha256, policy)
+    if (finding !== undefined) return finding
+  }
+  return undefined
+}
+
+const REMOVERS: ReadonlySet<string> = new Set([
+  'rm',
+  'rmdir',
+  'mv',
+  'shred',
+  'unlink',
+  'chmod',
+  'chown',
+  'chgrp',
+])
+
+/**
+ * What takes the daemon's own files along, since it is done to a directory that holds them. Asked last: what the rules
+ * say about such a command says more.
+ */
+function judgeAround(commands: readonly EffectiveCommand[], policy: Policy): Finding | undefined {
+  const { paths: own } = policy.ownPaths
+  const isAround = ({ path, use, isGlob, isOpaque }: UsedPath) =>
+    use === 'write' && !isGlob && !isOpaque && own.some((place) => isWithin(path, place))
+  const takes = commands.some(
+    ({ names, paths }) => names.some((name) => REMOVERS.has(name)) && paths.some(isAround),
+  )
+  if (!takes) return undefined
+  return {
+    ...violation(
+      'CAPABILITY_PATH_DENIED',
+      'protected.around',
+      'The command would remove or change a directory that holds the daemon’s own files.',
+    ),
+    incident: 'high',
+  }
 }
 
 function judgeOwnPaths(
@@ -193,7 +238,7 @@ export const specifics: Check = (facts, policy, ledger) => {
   const { commands } = policy.effective(action)
   const { security } = policy
   const findings: (Finding | Note | undefined)[] = [
-    judgePin(action, policy),
+    judgePins(action, facts, policy),
     judgeOwnPaths(commands, facts, policy),
     judgeHidden(action.argv),
   ]
@@ -223,7 +268,7 @@ export const specifics: Check = (facts, policy, ledger) => {
 
 const ruleReason = ({ description, why }: RuleHead): string => `${description} ${why}`
 
-export const policy13: Check = (facts, policy, ledger) => {
+const rules: Check = (facts, policy, ledger) => {
   const { identity: who, action, request } = facts
   if (action?.kind !== 'execute') return undefined
   const match = policy.rules.strictest(policy.effective(action))
@@ -244,4 +289,11 @@ export const policy13: Check = (facts, policy, ledger) => {
   } as const
   if (severity === 'critical' || who.kind !== 'known') return tarpit(ledger, finding)
   return { ...finding, outcome: 'VI_SWAP' }
+}
+
+export const policy13: Check = (facts, policy, ledger) => {
+  const finding = rules(facts, policy, ledger)
+  if (facts.action?.kind !== 'execute' || (finding !== undefined && finding.outcome !== 'note'))
+    return finding
+  return judgeAround(policy.effective(facts.action).commands, policy) ?? finding
 }
