@@ -199,8 +199,8 @@ export const SPARE_TIME_MS = 1
 export const READERS_DELAY_MS = 1
 /** Failed proofs of identity with a record each; more are counted. At most 60 KB of audit a minute come from strangers. */
 export const FAILED_PROOFS_PER_MINUTE = 60
-/** Refusals of one known caller with a record each: two in a second; what is more is counted. */
-export const REFUSALS_PER_MINUTE = 120
+/** Refusals of one known caller with a record each, under 1 MB of audit a minute; what is more is counted. */
+export const REFUSALS_PER_MINUTE = 1_000
 export const REFUSALS_RECORD_MS = 60_000
 /** What is taken of a peer's bytes before its unread answers are looked at again: some 200 of the smallest requests. */
 export const RECEIVE_SLICE_BYTES = 2_048

@@ -177,7 +177,9 @@ function adminSocketOf(context: CommandContext): string {
     const code = asSassError(error)?.code
     if (code !== 'CONFIG_INVALID' && code !== 'CONFIG_LOAD_FAILED') throw error
     const beside = join(dirname(brokenPath(context) ?? ''), ADMIN_SOCKET_NAME)
-    const likely = [beside, CONFIG_FIELDS.fields.listen.fields.admin_socket.default].find((path) => existsSync(path))
+    const likely = [beside, CONFIG_FIELDS.fields.listen.fields.admin_socket.default].find((path) =>
+      existsSync(path),
+    )
     if (likely === undefined) throw error
     context.output.note(`The configuration cannot be read, so ${likely} is asked.`)
     return likely

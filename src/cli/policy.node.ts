@@ -129,13 +129,20 @@ export const command: Command = {
   summary: SUMMARIES.policy,
   usage: ['policy explain [--as AGENT] -- CMD [ARGS...]', 'policy lint [FILE]', 'policy test [FILE]'],
   options: [
-    { name: 'as', value: 'AGENT', description: 'explain: for this agent; without it the first that is listed' },
+    {
+      name: 'as',
+      value: 'AGENT',
+      description: 'explain: for this agent; without it the first that is listed',
+    },
     { name: 'cwd', value: 'DIR', description: 'explain: where the command would start' },
     { name: 'pty', description: 'explain: with a terminal' },
     { name: 'stdin', description: 'explain: with a standard input' },
   ],
   examples: [
-    { line: 'sass-edge policy explain -- find . -delete', does: 'what would happen to this command, and why' },
+    {
+      line: 'sass-edge policy explain -- find . -delete',
+      does: 'what would happen to this command, and why',
+    },
     { line: 'sass-edge policy test /etc/sass-edge/rules.json', does: 'do its own examples hold?' },
     { line: 'sass-edge policy lint --json', does: 'the rules that ship, for a script' },
   ],

@@ -7,31 +7,20 @@
 
 import { sha256 } from '../base/hash.ts'
 import { encodeHex } from '../base/hex.ts'
-import { encodeUtf8 } from '../base/utf8.ts'
+import { encodeUtf8, utf8Length } from '../base/utf8.ts'
 import { commandLine } from '../defense/describe.ts'
 import type { Action, ExecuteAction, Look } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
-import {
-  EXECUTION_ID_BYTES,
-  INITIAL_WINDOW_BYTES,
-  PROGRAM_ARGUMENTS_BYTES,
-  UNARY_OUTPUT_BYTES,
-} from '../limits.ts'
+import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
 import { makePlan, type Planned } from '../sandbox/plan.ts'
-import type { ExecuteRequest, StdinChunk } from '../wire/messages.ts'
+import type { ExecuteRequest } from '../wire/messages.ts'
 import { openPayload } from '../wire/payload-gate.ts'
-import {
-  type Attachment,
-  type AttachmentStart,
-  createAttachment,
-  DATA_LOSS,
-  missingFrom,
-} from './attachment.ts'
+import { type AttachmentStart, createAttachment, DATA_LOSS, missingFrom } from './attachment.ts'
 import { type Aim, attempt, NOT_LOOKED } from './attempt.ts'
 import { executeAction, smallest } from './execute-action.ts'
 import type { Execution } from './executions.ts'
 import { joinedStream } from './joined-stream.ts'
-import type { Call, Peer, StreamUser } from './peer.ts'
+import type { Call, Peer } from './peer.ts'
 import { lookUp } from './real-paths.ts'
 import { capabilityOf, type Rooms } from './rooms.ts'
 import { holdViScreen } from './vi-swap.ts'
@@ -108,8 +97,8 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
 }
 
 function weightOf(argv: readonly string[], request: ExecuteRequest): number {
-  let weight = argv.reduce((sum, word) => sum + word.length, 0)
-  for (const [name, value] of request.env ?? []) weight += name.length + value.length
+  let weight = argv.reduce((sum, word) => sum + utf8Length(word), 0)
+  for (const [name, value] of request.env ?? []) weight += utf8Length(name) + utf8Length(value)
   return weight
 }
 

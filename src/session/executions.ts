@@ -6,7 +6,6 @@
  * Rules: docs/protocol.md, sections 3 and 6; docs/responses.md, section 6.
  * @module
  */
-import { baseName } from '../base/lexical-path.ts'
 import type { Ring } from '../base/ring.ts'
 import type { Action } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
@@ -14,6 +13,7 @@ import { SassError } from '../errors.ts'
 import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS } from '../limits.ts'
 import type { Child, ChildEvents, Clock, ExitStatus, OutputSource, Spawner, SpawnPlan } from '../ports.ts'
 import { STDERR, STDOUT } from '../ports.ts'
+import { commandName } from './command-name.ts'
 
 export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started'
 
@@ -36,7 +36,7 @@ export type Execution = {
   readonly idBytes: Uint8Array
   readonly owner: string
   readonly sessionId: string
-  /** The program's base name; never its arguments. */
+  /** The program's base name, bounded; never its arguments. */
   readonly command: string
   readonly startedAtMs: number
   readonly warrantId: string
@@ -223,7 +223,7 @@ export function createExecutions({
       idBytes: request.idBytes,
       owner: request.owner,
       sessionId: request.sessionId,
-      command: baseName(request.plan.argv[0] ?? ''),
+      command: commandName(request.plan.argv[0] ?? ''),
       startedAtMs: clock.wallMs(),
       warrantId: request.warrant.id,
       keepsHead: request.keepsHead,

@@ -1,7 +1,7 @@
 /**
  * Refusals that are not written one by one: those of strangers, and of callers who are refused all the time, so that
- * nobody can fill the disk through the audit. They are counted by what decided, and one record a minute says how many there were. Failed proofs of
- * identity are written alone as long as they are few.
+ * nobody can fill the disk through the audit. They are counted by what decided, and one record a minute says how many
+ * there were. Failed proofs of identity are written alone as long as they are few.
  * Rules: docs/responses.md (audit); the counters are as many as there are layers, rules and responses.
  * @module
  */

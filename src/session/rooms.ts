@@ -59,6 +59,8 @@ export type HeldScreen = {
   readonly idBytes: Uint8Array
   readonly command: string
   readonly startedAtMs: number
+  /** Another stream shows it now, as with any command that is attached to. */
+  replaced(): void
 }
 
 export type ReloadResult =

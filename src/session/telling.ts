@@ -31,15 +31,13 @@ export const NO_CAPABILITY = Object.freeze({
 })
 
 const STATES = Object.freeze({ starting: 0, running: 1, finished: 2, not_started: 3 } as const)
-const SHOWN_COMMAND_CHARS = 64
 
 function summary(execution: Execution): m.ExecutionSummaryInput {
   const { exit } = execution
   return {
     execution_id: execution.idBytes,
     state: STATES[execution.state],
-    // Half a character at the cut would make the whole list impossible to send.
-    command: execution.command.slice(0, SHOWN_COMMAND_CHARS).replace(/[\ud800-\udbff]$/, ''),
+    command: execution.command,
     started_at: Math.floor(execution.startedAtMs / 1_000),
     ended_at: execution.endedAtMs === 0 ? undefined : Math.floor(execution.endedAtMs / 1_000),
     exit_code: exit?.kind === 'exited' ? exit.code : undefined,
@@ -55,7 +53,7 @@ function screenSummary({ owner, idBytes, command, startedAtMs }: HeldScreen): m.
   return {
     execution_id: idBytes,
     state: STATES.running,
-    command: command.slice(0, SHOWN_COMMAND_CHARS).replace(/[\ud800-\udbff]$/, ''),
+    command,
     started_at: Math.floor(startedAtMs / 1_000),
     stdout_bytes: viScreen().length,
     is_attached: true,
@@ -79,9 +77,10 @@ export function listExecutions(peer: Peer): ReturnType<typeof m.executionList.en
 }
 
 export function ping(peer: Peer): ReturnType<typeof m.pingResponse.encode> {
-  const { settings, clock, executions } = peer.rooms
+  const { settings, clock, executions, screens } = peer.rooms
   const name = peer.caller?.name ?? ''
-  const own = executions.runningOf(name) + (peer.rooms.viHolds.get(name) ?? 0)
+  let own = executions.runningOf(name)
+  for (const { owner } of screens.values()) if (owner === name) own++
   return m.pingResponse.encode({
     daemon_version: settings.version,
     uptime_seconds: Math.floor((clock.monotonicMs() - settings.startedAtMs) / 1_000),

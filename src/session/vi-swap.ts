@@ -6,15 +6,14 @@
  * @module
  */
 import { encodeHex } from '../base/hex.ts'
-import { baseName } from '../base/lexical-path.ts'
 import { viRedraw, viScreen } from '../defense/vi-screen.ts'
 import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES } from '../limits.ts'
 import { STDOUT } from '../ports.ts'
 import { SYSTEM } from '../wire/frame.ts'
 import { type ExecuteRequest, type StdinChunk, streamResponse } from '../wire/messages.ts'
+import { commandName } from './command-name.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
-
-const COMMAND_CHARS = 256
+import type { HeldScreen } from './rooms.ts'
 
 function requestOf(call: Call): Partial<ExecuteRequest> {
   return call.message.ok ? (call.message.value as Partial<ExecuteRequest>) : {}
@@ -25,10 +24,10 @@ function idOf(call: Call): Uint8Array | undefined {
   return id instanceof Uint8Array ? id : undefined
 }
 
-/** What a list of commands would show of it: as long as a name is. */
+/** What a list of commands shows of it. */
 function commandOf(call: Call): string {
   const { command } = requestOf(call)
-  return typeof command === 'string' ? command.slice(-COMMAND_CHARS) : ''
+  return typeof command === 'string' ? commandName(command) : ''
 }
 
 /** Holds the stream of `call` until `vi_swap.hold_seconds` are over, the peer leaves it or the connection ends. */
@@ -38,17 +37,12 @@ export function holdViScreen(peer: Peer, call: Call): void {
   rooms.viHolds.set(caller, (rooms.viHolds.get(caller) ?? 0) + 1)
   const idBytes = idOf(call) ?? rooms.random.bytes(EXECUTION_ID_BYTES)
   const key = `${caller}/${encodeHex(idBytes)}`
-  rooms.screens.set(key, {
-    owner: caller,
-    idBytes,
-    command: baseName(commandOf(call)),
-    startedAtMs: rooms.clock.wallMs(),
-  })
   // What is held for an hour holds nothing of the request, which may be as large as a frame.
   const { streamId } = call
   const request = call.message.ok ? (call.message.value as Partial<ExecuteRequest>) : undefined
   const hasTerminal = request?.pty !== undefined
   const isShown = call.method.name === 'ExecuteStream'
+  const isCommand = isShown || call.method.name === 'Execute'
   let isOver = false
   let swallowed = 0
   /** Where the next bytes of the screen stand in the output. */
@@ -63,7 +57,7 @@ export function holdViScreen(peer: Peer, call: Call): void {
     const left = (rooms.viHolds.get(caller) ?? 1) - 1
     if (left > 0) rooms.viHolds.set(caller, left)
     else rooms.viHolds.delete(caller)
-    rooms.screens.delete(key)
+    if (rooms.screens.get(key) === screen) rooms.screens.delete(key)
     // It held a slot, which somebody may be waiting for.
     rooms.queue.pump()
   }
@@ -109,6 +103,21 @@ export function holdViScreen(peer: Peer, call: Call): void {
   }
   peer.join(streamId, user)
 
+  const previous = isCommand ? rooms.screens.get(key) : undefined
+  const screen: HeldScreen = {
+    owner: caller,
+    idBytes,
+    command: previous?.command ?? commandOf(call),
+    startedAtMs: previous?.startedAtMs ?? rooms.clock.wallMs(),
+    replaced() {
+      leave()
+      connection.reset(streamId)
+      peer.streamDone(streamId)
+    },
+  }
+  // What is no command is none to its caller either.
+  if (isCommand) rooms.screens.set(key, screen)
+  previous?.replaced()
   if (!isShown) return
   connection.message(streamId, streamResponse.encode({ source: SYSTEM, execution_id: idBytes }))
   show(viScreen(request?.pty?.rows, request?.pty?.cols))

@@ -86,7 +86,7 @@ t.test('a file with problems and a wrong word are 125', async (t) => {
   })
   t.match(await runMain(directory, ['policy']), {
     code: 125,
-    stderr: /policy needs to be told what to do: lint or test/,
+    stderr: /policy needs to be told what to do: explain or lint or test/,
   })
   t.match(await runMain(directory, ['policy', 'tset']), { code: 125, stderr: /did you mean test\?/ })
   t.match(await runMain(directory, ['policy', 'test', 'a', 'b']), { code: 125, stderr: /one word too many/ })

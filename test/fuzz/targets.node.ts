@@ -9,7 +9,6 @@ import { checkCbor } from '../../src/base/cbor-check.ts'
 import { encodeHex } from '../../src/base/hex.ts'
 import { formatIpAddress, parseIpRange } from '../../src/base/ip-address.ts'
 import { parseStrictJson } from '../../src/base/strict-json.ts'
-import { encodeUtf8 } from '../../src/base/utf8.ts'
 import { COMMON_OPTIONS, parseArguments } from '../../src/cli/arguments.ts'
 import type { OptionSpec } from '../../src/cli/command.ts'
 import { parseTarget, targetAddress } from '../../src/cli/target.ts'
@@ -22,22 +21,15 @@ import { methodNamed } from '../../src/wire/methods.ts'
 import { openPayload } from '../../src/wire/payload-gate.ts'
 import type { Role } from '../../src/wire/phases.ts'
 import { EXAMPLES } from '../wire/message-examples.ts'
+import { COMMAND_TARGETS } from './command-targets.ts'
+import { DECISION_TARGETS } from './decision-targets.ts'
 import type { FuzzTarget, Random } from './engine.ts'
+import { latin, must, text } from './inputs.ts'
 
 const LIMITS = { depth: 8, items: 4_096 }
-const text = (value: string): Uint8Array => encodeUtf8(value)
-
-function must(holds: boolean, what: string): void {
-  if (!holds) throw new Error(what)
-}
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts))
-}
-
-/** One text for each byte, so that every input is some text. */
-function latin(input: Uint8Array): string {
-  return Buffer.from(input.buffer, input.byteOffset, input.length).toString('latin1')
 }
 
 const messages = EXAMPLES.map(([type, value]) => type.encode(value))
@@ -316,4 +308,6 @@ export const TARGETS: readonly FuzzTarget[] = Object.freeze([
   commandLine,
   range,
   target,
+  ...COMMAND_TARGETS,
+  ...DECISION_TARGETS,
 ])

@@ -75,7 +75,11 @@ t.test('the screen holds one of the caller’s slots', async (t) => {
   await until('an answer', () => on(wire, 7).length > 0)
   t.match(on(wire, 7)[0], { kind: 'MSG' })
   const waiting = payload(on(wire, 7)[0])
-  t.same([waiting.get(4), waiting.get(5), waiting.get(18)], [true, 1, 101], 'the third waits as the first in line')
+  t.same(
+    [waiting.get(4), waiting.get(5), waiting.get(18)],
+    [true, 1, 101],
+    'the third waits as the first in line',
+  )
   await until('its turn, when a screen is over', () => on(wire, 7).some(({ kind }) => kind === 'END'))
   t.ok(on(wire, 3).some(({ kind }) => kind === 'STATUS') || on(wire, 5).some(({ kind }) => kind === 'STATUS'))
   wire.socket.destroy()

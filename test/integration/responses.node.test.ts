@@ -137,18 +137,14 @@ t.test('with pinned_only nothing else runs', async (t) => {
   await agent.close()
 })
 
-t.test(
-  'a pinned program that was altered is not run by another one either',
-  { todo: 'only the program of the command itself is looked at' },
-  async (t) => {
-    const directory = realpathSync(await install(t, { defense: { vi_swap: { hold_seconds: 1 } } }))
-    const tool = join(directory, 'tool')
-    copyFileSync('/bin/echo', tool)
-    chmodSync(tool, 0o755)
-    changeConfig(directory, { security: { executables: [{ path: tool, sha256: '0'.repeat(64) }] } })
-    const daemon = await startDaemon(t, directory)
-    const agent = await client(daemon)
-    await t.rejects(agent.execute('env', [tool, 'x']), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
-    await agent.close()
-  },
-)
+t.test('a pinned program that was altered is not run by another one either', async (t) => {
+  const directory = realpathSync(await install(t, { defense: { vi_swap: { hold_seconds: 1 } } }))
+  const tool = join(directory, 'tool')
+  copyFileSync('/bin/echo', tool)
+  chmodSync(tool, 0o755)
+  changeConfig(directory, { security: { executables: [{ path: tool, sha256: '0'.repeat(64) }] } })
+  const daemon = await startDaemon(t, directory)
+  const agent = await client(daemon)
+  await t.rejects(agent.execute('env', [tool, 'x']), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+  await agent.close()
+})

@@ -328,20 +328,23 @@ t.test('variables weigh as much as arguments', (t) => {
   t.end()
 })
 
-t.test('whoever is pushed back in the queue is told nothing: there are never more messages than places', (t) => {
-  const staged = stage({ executions: 1, queue: 8 })
-  const { client, spawner } = staged
-  const other = enter(staged, { name: 'other', seed: 2 })
-  run(other, 'one')
-  const streams = ['two', 'three'].map((name) => run(client, name))
-  for (let count = 0; count < 200; count++) other.connection.reset(run(other, 'four'))
-  const places = () =>
-    streams.map((stream) => client.on(stream).map(({ value }) => value?.['queue_position']))
-  t.strictSame(places(), [[1], [2]])
-  spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })
-  t.strictSame(places()[1], [2, 1], 'a move up is told')
-  t.end()
-})
+t.test(
+  'whoever is pushed back in the queue is told nothing: there are never more messages than places',
+  (t) => {
+    const staged = stage({ executions: 1, queue: 8 })
+    const { client, spawner } = staged
+    const other = enter(staged, { name: 'other', seed: 2 })
+    run(other, 'one')
+    const streams = ['two', 'three'].map((name) => run(client, name))
+    for (let count = 0; count < 200; count++) other.connection.reset(run(other, 'four'))
+    const places = () =>
+      streams.map((stream) => client.on(stream).map(({ value }) => value?.['queue_position']))
+    t.strictSame(places(), [[1], [2]])
+    spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })
+    t.strictSame(places()[1], [2, 1], 'a move up is told')
+    t.end()
+  },
+)
 
 t.test('a full queue refuses with STATUS 101, and one caller cannot fill it for the others', (t) => {
   const staged = stage({ queue: 4, executions: 1 })
@@ -536,24 +539,27 @@ t.test('a session that expires again while its request waits is challenged again
   t.end()
 })
 
-t.test('what is too long to be shown is told so: nobody is asked, and nobody is said to have said no', (t) => {
-  const staged = stage()
-  const { client, rooms, audit } = staged
-  for (let count = 0; count < ANY_VIOLATIONS_TO_CONTAIN + 1; count++) {
-    const stream = ask(client, ['cat', '/etc/shadow', 'y'.repeat(SHOWN_BYTES)])
-    t.match(client.on(stream), [
-      { kind: 'status', code: CODES.RESPONSE_THROTTLED.number, text: /longer than the 4096 bytes/ },
-    ])
-  }
-  t.strictSame([traces(staged), rooms.viHolds.size, rooms.levels.list()], [NOTHING, 0, []])
-  t.strictSame(
-    audit.events.filter(({ type }) => type === 'confirmation'),
-    [],
-  )
-  t.notMatch(JSON.stringify(audit.events), /CONFIRMATION_DENIED|"R4"/)
-  t.equal(rooms.confirmations.isFree(encodeHex(client.sessionId)), true, 'it counts as no question')
-  t.end()
-})
+t.test(
+  'what is too long to be shown is told so: nobody is asked, and nobody is said to have said no',
+  (t) => {
+    const staged = stage()
+    const { client, rooms, audit } = staged
+    for (let count = 0; count < ANY_VIOLATIONS_TO_CONTAIN + 1; count++) {
+      const stream = ask(client, ['cat', '/etc/shadow', 'y'.repeat(SHOWN_BYTES)])
+      t.match(client.on(stream), [
+        { kind: 'status', code: CODES.RESPONSE_THROTTLED.number, text: /longer than the 4096 bytes/ },
+      ])
+    }
+    t.strictSame([traces(staged), rooms.viHolds.size, rooms.levels.list()], [NOTHING, 0, []])
+    t.strictSame(
+      audit.events.filter(({ type }) => type === 'confirmation'),
+      [],
+    )
+    t.notMatch(JSON.stringify(audit.events), /CONFIRMATION_DENIED|"R4"/)
+    t.equal(rooms.confirmations.isFree(encodeHex(client.sessionId)), true, 'it counts as no question')
+    t.end()
+  },
+)
 
 t.test('more questions than may wait in a session are refused at once', (t) => {
   const staged = stage()

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { encodeHex } from '../../src/base/hex.ts'
-import { CHALLENGE_TTL_SECONDS, CHALLENGES_PER_MINUTE } from '../../src/limits.ts'
+import { CHALLENGE_TTL_SECONDS, CHALLENGES_PER_MINUTE, VIOLATIONS_TO_CONTAIN } from '../../src/limits.ts'
 import {
   type ChallengeOutcome,
   createChallengeRates,
@@ -238,12 +238,12 @@ t.test(
 )
 
 t.test(
-  'a wrong answer, an unknown one and a second one get R5, end the session and contain the agent',
+  'a wrong answer, an unknown one and a second one get R5 and end the session; a wrong one contains the agent',
   (t) => {
-    for (const [which, answer, rule] of [
-      ['wrong plaintext', { plaintext: new Uint8Array(64) }, 'challenge.wrong'],
-      ['wrong HMAC', { hmac: new Uint8Array(32) }, 'challenge.wrong'],
-      ['an id that nobody issued', { id: new Uint8Array(16) }, 'challenge.replay'],
+    for (const [which, answer, rule, level] of [
+      ['wrong plaintext', { plaintext: new Uint8Array(64) }, 'challenge.wrong', 'CONTAIN'],
+      ['wrong HMAC', { hmac: new Uint8Array(32) }, 'challenge.wrong', 'CONTAIN'],
+      ['an id that nobody issued', { id: new Uint8Array(16) }, 'challenge.replay', 'NORMAL'],
     ] as const) {
       const staged = expired()
       const { client, rooms, spawner } = staged
@@ -256,7 +256,7 @@ t.test(
       )
       t.equal(spawner.children.length, 0)
       t.equal(lastRule(staged), rule)
-      t.equal(rooms.levels.of('bot', '', []), 'CONTAIN')
+      t.equal(rooms.levels.of('bot', '', []), level)
       t.equal(rooms.levels.of('other', '', []), 'NORMAL')
       client.events.closed()
       t.equal(staged.clock.timers, 0, 'and nothing waits any more')
@@ -325,6 +325,36 @@ t.test('a request that is abandoned takes its challenge with it', (t) => {
   client.connection.reset(run(client, 'ls'))
   clock.pass(TTL_MS)
   t.strictSame(client.transport.deeds, [], 'nothing is late')
+  t.end()
+})
+
+t.test('answers that nobody waits for are violations: the third of them contains the agent', (t) => {
+  const staged = stageRooms({ ...EXPIRED, penalties: { enabled: false } })
+  for (let count = 1; count <= VIOLATIONS_TO_CONTAIN; count++) {
+    t.equal(staged.rooms.levels.of('bot', '', []), 'NORMAL', `${count}`)
+    const client = enter(staged)
+    staged.clock.pass(1_000)
+    staged.rooms.sessions.tick(staged.clock.monotonicMs())
+    meet(client, challengeOn(client, run(client, 'ls')), { id: new Uint8Array(16) })
+    client.events.closed()
+  }
+  t.equal(staged.rooms.levels.of('bot', '', []), 'CONTAIN')
+  t.end()
+})
+
+t.test('who takes a request back just before its answer arrives is not contained, however often', (t) => {
+  const staged = expired()
+  const { client, clock, rooms } = staged
+  for (let count = 0; count < VIOLATIONS_TO_CONTAIN * 2; count++) {
+    clock.pass(60_000)
+    rooms.challengeRates.tick(clock.monotonicMs())
+    rooms.sessions.tick(clock.monotonicMs())
+    const stream = run(client, 'ls')
+    const challenge = challengeOn(client, stream)
+    client.connection.reset(stream)
+    t.match(client.on(meet(client, challenge)), [{ kind: 'ended', value: { passed: true } }])
+  }
+  t.strictSame([rooms.levels.list(), client.transport.deeds, staged.spawner.children.length], [[], [], 0])
   t.end()
 })
 

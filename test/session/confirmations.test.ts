@@ -7,7 +7,7 @@ import { canonicalize } from '../../src/base/canonical-json.ts'
 import { sha256 } from '../../src/base/hash.ts'
 import { encodeHex } from '../../src/base/hex.ts'
 import { encodeUtf8 } from '../../src/base/utf8.ts'
-import { SHOWN_BYTES } from '../../src/limits.ts'
+import { QUESTIONS_PER_MINUTE, SHOWN_BYTES } from '../../src/limits.ts'
 import { createConfirmations, type Question } from '../../src/session/confirmations.ts'
 import { stageClock, stageRandom } from './stage.ts'
 
@@ -114,6 +114,32 @@ t.test('so many of one session may wait, and those of another are not counted', 
   t.notOk(confirmations.isFree(QUESTION.sessionId))
   t.ok(confirmations.isFree('other'))
   first.withdraw()
+  t.ok(confirmations.isFree(QUESTION.sessionId))
+  t.end()
+})
+
+t.test('a session asks so many questions in a minute, however it takes them back', (t) => {
+  const { ask, confirmations, clock } = stage()
+  for (let count = 0; count < QUESTIONS_PER_MINUTE; count++) {
+    t.ok(confirmations.isFree(QUESTION.sessionId))
+    ask().withdraw()
+    clock.pass(1_000)
+  }
+  t.notOk(confirmations.isFree(QUESTION.sessionId), 'none waits, and still')
+  t.ok(confirmations.isFree('other'))
+  clock.pass(60_000 - QUESTIONS_PER_MINUTE * 1_000 - 1)
+  t.notOk(confirmations.isFree(QUESTION.sessionId))
+  clock.pass(1)
+  t.ok(confirmations.isFree(QUESTION.sessionId))
+  for (let count = 0; count < QUESTIONS_PER_MINUTE; count++) ask().withdraw()
+  t.notOk(confirmations.isFree(QUESTION.sessionId), 'and so in every minute')
+  t.end()
+})
+
+t.test('what was too long to be asked is no question', (t) => {
+  const { confirmations } = stage()
+  for (let count = 0; count < QUESTIONS_PER_MINUTE * 2; count++)
+    confirmations.ask({ ...QUESTION, shown: 'a'.repeat(SHOWN_BYTES) }, () => {})
   t.ok(confirmations.isFree(QUESTION.sessionId))
   t.end()
 })

@@ -10,7 +10,7 @@ import { zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { PARKED_BYTES } from '../../src/limits.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
-import { authOf, connect, enter, type Stage, type StageOptions, stageRooms } from './stage.ts'
+import { authOf, connect, enter, type StageOptions, stageRooms } from './stage.ts'
 
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
@@ -30,14 +30,6 @@ const LARGE_FRAME = 60_000
 const LARGE_PAYLOAD = 4_000_000
 /** A kept request of the large size would show as fifteen times this. */
 const NOISE_BYTES = 4_096
-
-type Response = {
-  readonly name: string
-  readonly options: StageOptions
-  readonly command: string
-  /** What the daemon must have answered on each stream that is held. */
-  holds(stage: Stage): boolean
-}
 
 const all = { capability: { max_concurrent: 1_000 }, maxSessions: 1_000 }
 
@@ -75,6 +67,38 @@ t.test('R4 holds nothing of the request, however large', async (t) => {
   t.ok(large - small < NOISE_BYTES, `${small} and ${large} bytes`)
   const packed = heldBytes(options, 'rm', LARGE_PAYLOAD, true)
   t.ok(packed - small < NOISE_BYTES, `${small} and ${packed} bytes`)
+  const path = `${'/x'.repeat(LARGE_FRAME / 3)}/rm-with-a-long-name`
+  const long = { ...options, capability: { ...all.capability, denied_commands: ['rm-with-a-long-name'] } }
+  const named = heldBytes(long, path, SMALL, false)
+  t.ok(named - small < NOISE_BYTES, `${small} and ${named} bytes`)
+})
+
+t.test('what has ended is kept by a name of a bounded length', async (t) => {
+  const held = (command: string) => {
+    const stage = stageRooms({ ...all, executions: 4 })
+    const client = enter(stage)
+    const run = () => {
+      client.open('Execute', executeRequest.encode({ command }))
+      stage.spawner.children.pop()?.events.failed(36)
+      client.transport.writes.length = 0
+      client.heard.length = 0
+      stage.audit.events.length = 0
+    }
+    run()
+    const before = heapBytes()
+    for (let count = 0; count < HELD; count++) run()
+    const bytes = (heapBytes() - before) / HELD
+    t.equal(stage.rooms.executions.list('bot').length, HELD + 1)
+    return bytes
+  }
+  const small = held('x')
+  for (const long of [
+    'x'.repeat(LARGE_FRAME / 2),
+    `${'/x'.repeat(LARGE_FRAME / 4)}/a-program-of-some-name`,
+  ]) {
+    const large = held(long)
+    t.ok(large - small < NOISE_BYTES, `${small} and ${large} bytes`)
+  }
 })
 
 t.test('what waits (R2, R3) holds at most PARKED_BYTES, and nothing of what is larger', async (t) => {

@@ -9,7 +9,7 @@ import { LEVELS } from '../../src/defense/level.ts'
 import { FRAME_BYTES, LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../../src/limits.ts'
 import * as m from '../../src/wire/messages.ts'
 import { METHODS, type MethodName } from '../../src/wire/methods.ts'
-import { type Client, enter, run, type Stage, type StageOptions, stageRooms } from './stage.ts'
+import { ADMIN, type Client, enter, run, type Stage, type StageOptions, stageRooms } from './stage.ts'
 
 function stage(options: StageOptions = {}) {
   const staged = stageRooms({ penalties: { minSeconds: 60 }, ...options })
@@ -93,7 +93,7 @@ t.test('an agent that tries them again and again is contained', (t) => {
 t.test('questions are listed with everything that a human judges by, the oldest first and so many', (t) => {
   const staged = busy({ settings: { confirmPending: 40 } })
   for (let count = 0; count < 20; count++)
-    run(staged.agent, 'cat', { args: ['/etc/shadow', 'é'.repeat(1_500), `${count}`] })
+    run(staged.agent, 'cat', { args: ['/etc/shadow', 'é'.repeat(1_300), `${count}`] })
   const answer = ask(staged.boss, 'ListConfirmations')
   t.match(answer, { kind: 'ended', value: { total: 21 } })
   const listed = answer?.value?.['confirmations'] as readonly m.Confirmation[]
@@ -107,6 +107,37 @@ t.test('questions are listed with everything that a human judges by, the oldest 
   })
   t.strictSame(listed[0]?.digest, staged.pending.digest)
   t.ok(Math.max(...staged.boss.transport.writes.map(({ bytes }) => bytes.length)) < FRAME_BYTES)
+  t.end()
+})
+
+t.test('agents take turns in the list: none of them pushes the others out of it', (t) => {
+  const staged = stage({ settings: { confirmPending: 40 }, agents: { third: { seed: 9 } } })
+  const [other, third] = [
+    enter(staged, { name: 'other', seed: 2 }),
+    enter(staged, { name: 'third', seed: 9 }),
+  ]
+  for (let count = 0; count < 20; count++) run(staged.agent, 'cat', { args: ['/etc/shadow', `${count}`] })
+  for (const client of [other, third, other]) run(client, 'cat', { args: ['/etc/shadow'] })
+  const answer = ask(staged.boss, 'ListConfirmations')
+  const listed = answer?.value?.['confirmations'] as readonly m.Confirmation[]
+  t.match(answer?.value, { total: 23 })
+  t.strictSame(
+    listed.map(({ agent_name }) => agent_name),
+    [
+      'bot',
+      'other',
+      'third',
+      'bot',
+      'other',
+      ...Array.from({ length: LISTED_CONFIRMATIONS - 5 }, () => 'bot'),
+    ],
+  )
+  const own = listed.filter(({ agent_name }) => agent_name === 'bot')
+  t.strictSame(
+    own.map(({ shown }) => JSON.parse(shown).action.argv[2]),
+    own.map((_question, index) => `${index}`),
+    'the oldest of each first',
+  )
   t.end()
 })
 
@@ -188,14 +219,6 @@ t.test('a level is set for what there is, and what is said wrongly is told', (t)
   t.match(setLevel(boss, { scope: 'agent', name: 'gone', level: 'NORMAL' }), { value: { success: true } })
   t.end()
 })
-
-const ADMIN = {
-  kind: 'admin',
-  remoteAddress: 'local',
-  agreement: { version: '', suite: '', alpn: '' },
-  exportKeyingMaterial: () => undefined,
-  peerUserId: 0,
-} as const
 
 t.test('HALT is lowered only by whoever names the incident, and on the admin socket alone', (t) => {
   const staged = stage()
@@ -330,6 +353,7 @@ t.test('whoever is an operator no longer after a reload has nothing of an operat
     code: 13,
   })
   t.match(ask(boss, 'ListExecutions')?.value, { total: 0 })
+  t.match(ask(boss, 'SecurityStatus')?.value, { level: '' })
   const shown = run(boss, 'rm')
   t.notMatch(JSON.stringify(boss.on(shown)), /denied/, 'and is told no reasons')
   t.strictSame(staged.spawner.children[0]?.deeds, [])

@@ -3,18 +3,21 @@
  * @module
  */
 import t from 'tap'
+import type { CborValue } from '../../src/base/cbor.ts'
 import { encodeHex } from '../../src/base/hex.ts'
 import { CODES, mayTellAgent } from '../../src/errors.ts'
 import { SOCKET_HIGH_WATER_BYTES } from '../../src/limits.ts'
-import { executeRequest } from '../../src/wire/messages.ts'
+import { executeRequest, levelChange } from '../../src/wire/messages.ts'
 import { METHODS } from '../../src/wire/methods.ts'
 import {
+  ADMIN,
   type AuthChange,
   authOf,
   type Client,
   challengeOn,
   connect,
   enter,
+  run,
   type Stage,
   stageRooms,
 } from './stage.ts'
@@ -92,13 +95,7 @@ t.test('every failed proof gets R5 without a word, is audited, and told to the o
     [undefined, false],
   ] as const) {
     const stage = stageRooms()
-    const client = connect(stage, {
-      kind: 'admin',
-      remoteAddress: 'local',
-      agreement: { version: '', suite: '', alpn: '' },
-      exportKeyingMaterial: () => undefined,
-      peerUserId,
-    })
+    const client = connect(stage, { ...ADMIN, peerUserId })
     const stream = client.open('Authenticate', authOf())
     t.equal(client.on(stream).at(-1)?.kind === 'ended', isIn, `admin socket, user ${peerUserId}`)
     t.strictSame(decisions(stage)[0]?.[0], isIn ? 'R1' : 'R5')
@@ -302,7 +299,7 @@ t.test('a peer that asks and does not read is not read any further until it does
   t.end()
 })
 
-t.test('what cannot be recorded is not done, and the daemon lives on', (t) => {
+t.test('what cannot be recorded is not done, and the daemon halts and lives on', (t) => {
   const stage = stageRooms()
   const client = enter(stage)
   client.open('ExecuteStream', execute({ command: 'ls', execution_id: new Uint8Array(16).fill(5) }))
@@ -311,18 +308,72 @@ t.test('what cannot be recorded is not done, and the daemon lives on', (t) => {
   t.match(client.on(refused), [{ kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number }])
   const cancel = client.open('Cancel', new Map([[1, new Uint8Array(16).fill(5)]]))
   t.match(client.on(cancel), [{ kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number }])
-  t.strictSame([stage.spawner.children.length, stage.spawner.children[0]?.deeds], [1, []])
-  t.strictSame([stage.rooms.executions.running, stage.rooms.executions.free], [1, 3])
+  t.equal(stage.spawner.children.length, 1)
+  t.match(stage.steps, [{ scope: 'daemon', from: 'NORMAL', to: 'HALT', why: 'disk full', by: '' }], 'once')
+  t.strictSame(stage.spawner.children[0]?.deeds, ['killTree'], 'what ran has nobody to answer for it')
   t.match(stage.logged.at(-1), { level: 'error', event: 'request_failed', fields: { reason: 'disk full' } })
-
-  const stranger = connect(stage)
-  stranger.open('Authenticate', authOf())
-  t.strictSame([stranger.transport.deeds, stranger.transport.writes.length], [['reset'], 0])
+  t.throws(() => connect(stage), /not admitted/)
   t.equal(stage.rooms.sessions.size, 1)
 
   t.doesNotThrow(() => client.events.data(Buffer.from([0xff])), 'a refusal that cannot be recorded either')
   t.strictSame(client.transport.deeds, ['reset'])
   t.match(stage.logged.at(-1), { event: 'connection_failed' })
+  t.end()
+})
+
+t.test('a daemon that can record nothing still lets an operator on the device look, and do nothing', (t) => {
+  const stage = stageRooms()
+  const client = enter(stage)
+  stage.audit.failure = new Error('disk full')
+  client.open('Execute', execute({ command: 'ls' }))
+  const admin = enter(stage, {}, ADMIN)
+  const ask = (method: (typeof METHODS)[number]['name'], request: CborValue = new Map()) =>
+    admin.on(admin.open(method, request)).at(-1)
+  t.match(ask('ShowLevels')?.value, { entries: [{ scope: 'daemon', level: 'HALT', why: 'disk full' }] })
+  for (const method of ['SecurityStatus', 'Ping', 'ListExecutions', 'ListConfirmations'] as const)
+    t.match(ask(method), { kind: 'ended' }, method)
+  const change = levelChange.encode({
+    scope: 'daemon',
+    level: 'NORMAL',
+    incident: stage.rooms.incident() ?? '',
+  })
+  t.match(ask('SetLevel', change), { kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number })
+  t.equal(stage.rooms.levels.daemon, 'HALT', 'what cannot be recorded is not done by an operator either')
+  t.match(
+    stage.logged.filter(({ event }) => event === 'not_recorded'),
+    [{ level: 'error', fields: { action: 'authenticate', reason: 'disk full' } }],
+  )
+
+  stage.audit.failure = undefined
+  t.match(ask('SetLevel', change)?.value, { success: true })
+  t.equal(stage.rooms.levels.daemon, 'NORMAL')
+  run(enter(stage), 'ls')
+  t.equal(stage.spawner.children.length, 1)
+  t.end()
+})
+
+t.test('whoever is not listed any more has no rights at all until its session is ended', (t) => {
+  for (const [name, seed] of [
+    ['bot', 1],
+    ['boss', 3],
+  ] as const) {
+    const stage = stageRooms()
+    const client = enter(stage, { name, seed })
+    const id = new Uint8Array(16).fill(5)
+    run(client, 'ls', { execution_id: id, stdin: true })
+    const before = stage.rooms.identities
+    stage.rooms.identities = { find: (asked) => (asked === name ? undefined : before.find(asked)) }
+    const events = () => stage.audit.events.at(-1)
+    run(client, 'ls')
+    t.match(events(), { response: 'R4', agent: name, method: 'ExecuteStream' }, name)
+    t.equal(stage.spawner.children.length, 1)
+    t.strictSame(client.on(client.open('ShowLevels', new Map())), [], 'nor those of an operator')
+    t.match(client.on(client.open('GetCapabilities', new Map())).at(-1)?.value, {
+      allowed_commands: [],
+      max_concurrent: 0,
+    })
+    t.match(client.on(client.open('SecurityStatus', new Map())).at(-1)?.value, { level: '' })
+  }
   t.end()
 })
 
@@ -404,7 +455,7 @@ t.test('the answers that only tell have what they promise', (t) => {
   const ask = (method: (typeof METHODS)[number]['name']) =>
     client.on(client.open(method, new Map()))[0]?.value
   t.match(ask('SecurityStatus'), {
-    active_tarpits: 1,
+    active_tarpits: 0,
     active_sessions: 1,
     policy_version: 'p',
     audit_seq: Number,

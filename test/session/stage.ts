@@ -170,6 +170,15 @@ export function exporterOf(connection: string): Transport['exportKeyingMaterial'
   }
 }
 
+/** A connection over the admin socket, by root. */
+export const ADMIN = {
+  kind: 'admin',
+  remoteAddress: 'local',
+  agreement: { version: '', suite: '', alpn: '' },
+  exportKeyingMaterial: () => undefined,
+  peerUserId: 0,
+} as const
+
 export function stageTransport(change: Partial<Transport> = {}): StagedTransport {
   const transport: StagedTransport = {
     kind: 'tls',

@@ -3,11 +3,12 @@
  * @module
  */
 import t from 'tap'
+import type { CborValue } from '../../src/base/cbor.ts'
 import type { ExecuteRequestInput } from '../../src/client/caller.ts'
 import { viScreen } from '../../src/defense/vi-screen.ts'
 import { CODES } from '../../src/errors.ts'
 import { VI_SWAP_HOLD_SECONDS } from '../../src/limits.ts'
-import { executeRequest, stdinChunk } from '../../src/wire/messages.ts'
+import { executeRequest, executionReference, signalRequest, stdinChunk } from '../../src/wire/messages.ts'
 import { shown } from '../defense/terminal.ts'
 import { type AuthChange, type Client, enter, type StageOptions, stageRooms } from './stage.ts'
 
@@ -157,6 +158,100 @@ t.test('it holds a slot of the caller, and gives it back when it is over or left
   clock.pass(3_600_000)
   t.equal(rooms.viHolds.size, 0)
   t.equal(clock.timers, 0)
+  t.end()
+})
+
+const reference = executionReference.encode({ execution_id: ID })
+const ask = (client: Client, method: 'Cancel' | 'ListExecutions' | 'Ping', request: CborValue = new Map()) =>
+  client.on(client.open(method, request)).at(-1)
+const listed = (client: Client) => ask(client, 'ListExecutions')?.value?.['executions']
+
+t.test('to its caller it is a command that runs: it is listed, counted and takes every signal', (t) => {
+  const { client, ask: run, spawner, rooms, clock } = stage()
+  const stream = run('/usr/bin/rm', { args: ['-rf', '/'], execution_id: ID })
+  const entry = (listed(client) as readonly Record<string, unknown>[])[0]
+  run('ls', { execution_id: new Uint8Array(16).fill(6) })
+  spawner.children[0]?.events.spawned(1)
+  spawner.children[0]?.events.output(0, new Uint8Array(7))
+  const all = listed(client) as readonly Record<string, unknown>[]
+  const real = all.find(({ command }) => command === 'ls')
+  t.match(entry, { execution_id: ID, state: 1, command: 'rm', is_attached: true, agent_name: 'bot' })
+  t.strictSame(
+    Object.entries(entry ?? {}).map(([key, value]) => [key, value === undefined]),
+    Object.entries(real ?? {}).map(([key, value]) => [key, value === undefined]),
+    'in the form of any other',
+  )
+  t.match(ask(client, 'Ping')?.value, { active_processes: 2 })
+  for (const number of [0, 1, 2, 3, 16 + 10]) {
+    const answer = client.on(
+      client.open('Signal', signalRequest.encode({ execution_id: ID, signal: number })),
+    )
+    t.match(answer, [{ kind: 'ended', value: { success: true } }])
+  }
+  t.match(ask(client, 'Cancel', reference), { kind: 'ended', value: { success: true } })
+  t.equal(client.on(stream).length, 2, 'and nothing changes')
+  t.strictSame([rooms.viHolds.get('bot'), (listed(client) as []).length], [1, 2])
+  t.strictSame(spawner.children[0]?.deeds, [])
+  clock.pass(VI_SWAP_HOLD_SECONDS * 1_000)
+  t.strictSame([rooms.screens.size, (listed(client) as []).length], [0, 1], 'until it is over')
+  t.match(ask(client, 'Cancel', reference), { kind: 'status', code: CODES.PROCESS_NOT_FOUND.number })
+  t.end()
+})
+
+t.test('nobody else sees or reaches it', (t) => {
+  const staged = stage()
+  staged.ask('rm', { execution_id: ID })
+  for (const auth of [
+    { name: 'other', seed: 2 },
+    { name: 'boss', seed: 3 },
+  ]) {
+    const client = enter(staged, auth)
+    t.strictSame(listed(client), [], auth.name)
+    t.match(ask(client, 'Ping')?.value, { active_processes: 0 })
+    t.match(ask(client, 'Cancel', reference), { kind: 'status', code: CODES.PROCESS_NOT_FOUND.number })
+  }
+  t.end()
+})
+
+t.test('attaching to it again shows it again, and the stream before it ends, as with any command', (t) => {
+  const staged = stage()
+  const { client, rooms, clock } = staged
+  const first = staged.ask('rm', { execution_id: ID })
+  const [before] = listed(client) as readonly object[]
+  clock.pass(5_000)
+  const second = enter(staged)
+  const again = second.open(
+    'ExecuteStream',
+    executeRequest.encode({ command: 'x', execution_id: ID, is_reattach: true }),
+  )
+  t.match(second.on(again), [{ value: { source: 2 } }, { value: { source: 0, data: SCREEN } }])
+  t.match(client.on(first).at(-1), { kind: 'reset' })
+  t.strictSame(listed(second), [before], 'it is the same one, under its name and from its beginning')
+  t.strictSame([rooms.viHolds.get('bot'), clock.timers], [1, 1])
+  client.events.closed()
+  t.equal((listed(second) as []).length, 1, 'whoever had it before takes nothing away')
+  t.match(ask(second, 'Cancel', reference), { value: { success: true } })
+  second.connection.reset(again)
+  t.strictSame([rooms.viHolds.size, rooms.screens.size, clock.timers], [0, 0, 0])
+  t.end()
+})
+
+t.test('what is no command and is held in silence is none in the list either', (t) => {
+  const { client, rooms } = stage()
+  client.open('ShowLevels', new Map())
+  t.equal(rooms.viHolds.get('bot'), 1)
+  t.strictSame(listed(client), [])
+  t.match(ask(client, 'Ping')?.value, { active_processes: 0 })
+  t.end()
+})
+
+t.test('a contained agent that asks about its screen ends nothing by it', (t) => {
+  const { client, ask: run, rooms } = stage()
+  const stream = run('rm', { execution_id: ID })
+  rooms.levels.set('agent', 'bot', 'CONTAIN', 'odd', 'boss')
+  t.strictSame(client.on(client.open('Cancel', reference)), [])
+  t.equal(client.on(stream).length, 2)
+  t.equal(rooms.screens.size, 1)
   t.end()
 })
 

@@ -50,6 +50,24 @@ export const COMMAND_CELLS: readonly Cell[] = [
     gives: ['VI_SWAP', 'CAPABILITY_PATH_DENIED', 'specifics', 'protected.daemon', 'critical', 'high'],
   },
   {
+    name: "13policy: a directory that holds the daemon's own files is removed",
+    facts: runs(['mv', '/var/lib', '/srv/work/x']),
+    policy: OPEN,
+    gives: ['VI_SWAP', 'CAPABILITY_PATH_DENIED', '13policy', 'protected.around', 'critical', 'high'],
+  },
+  {
+    name: "13policy: a directory beside the daemon's own files passes",
+    facts: runs(['mv', '/var/lib/other', '/srv/work/x']),
+    policy: OPEN,
+    gives: PASSED,
+  },
+  {
+    name: 'specifics: another program that would be started is not the pinned one',
+    facts: { ...runs(['env', 'tool']), programs: [{ path: '/usr/bin/tool', sha256: '1'.repeat(64) }] },
+    policy: { ...OPEN, security: { ...POLICY.security, pins: { '/usr/bin/tool': '0'.repeat(64) } } },
+    gives: violated('CAPABILITY_CMD_DENIED', 'specifics', 'executables.changed'),
+  },
+  {
     name: "specifics: a workspace among the daemon's own files passes",
     facts: runs(['ls', '/var/lib/edge/workspace/x']),
     policy: OPEN,

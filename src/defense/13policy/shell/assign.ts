@@ -4,7 +4,7 @@
  * @module
  */
 import type { Expander } from './parameters.ts'
-import { fixVariable, forgetAll, known, setVariable, UNKNOWN, variableOf } from './state.ts'
+import { deleteVariable, fixVariable, forgetAll, known, setVariable, UNKNOWN, variableOf } from './state.ts'
 import type { Assignment, ShellWord, Simple, Word, WordPart } from './syntax.ts'
 import { expandWord } from './words.ts'
 
@@ -13,7 +13,6 @@ const ELEMENTS = 256
 
 /** Sets the variable in the expander's state; the value that the assignment itself gives. */
 export function assign(expander: Expander, assignment: Assignment): ShellWord {
-  const { variables } = expander.state
   const { name, index, isAppend, isArray } = assignment
   if (isArray) return assignArray(expander, assignment)
   const value = valueWithTildes(expander, assignment.value as Word)
@@ -27,7 +26,7 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
     if (isNext || isFirst) {
       items[at] = value
       setVariable(expander.state, name, { kind: 'array', items })
-    } else variables.delete(name)
+    } else deleteVariable(expander.state, name)
     return value
   }
   if (!isAppend) {
@@ -42,7 +41,6 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
 }
 
 function assignArray(expander: Expander, { name, value, isAppend }: Assignment): ShellWord {
-  const { variables } = expander.state
   const before = variableOf(expander.state, name)
   const items: ShellWord[] = isAppend && before?.kind === 'array' ? [...before.items] : []
   const isOpen = isAppend && before === undefined
@@ -58,7 +56,7 @@ function assignArray(expander: Expander, { name, value, isAppend }: Assignment):
   if (items.some(({ isGlob, opaque }) => isGlob || opaque !== undefined) || items.length >= ELEMENTS)
     isKnown = false
   if (isKnown) setVariable(expander.state, name, { kind: 'array', items })
-  else variables.delete(name)
+  else deleteVariable(expander.state, name)
   return isKnown ? (items[0] ?? known('')) : UNKNOWN
 }
 
@@ -111,14 +109,14 @@ export function declared(
     if (isLocal) locals.add(name)
     if (sign === '=' && isPlain) {
       setVariable(state, name, { kind: 'text', word: { text: text.slice(head.length), isGlob, opaque } })
-    } else if (sign !== undefined || isLocal) state.variables.delete(name)
-    else if (!isPlain || text.length > head.length) state.variables.delete(name)
+    } else if (sign !== undefined || isLocal) deleteVariable(state, name)
+    else if (!isPlain || text.length > head.length) deleteVariable(state, name)
     if (isFixed) fixVariable(state, name)
   }
   for (const array of simple.arrays) {
     if (isLocal) locals.add(array.name)
     assign(expander, array)
-    if (!isPlain) state.variables.delete(array.name)
+    if (!isPlain) deleteVariable(state, array.name)
     if (isFixed) fixVariable(state, array.name)
   }
 }

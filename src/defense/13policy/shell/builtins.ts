@@ -5,7 +5,7 @@
  */
 import { resolvePath } from '../../../base/lexical-path.ts'
 import { outputOf } from './output.ts'
-import { copyState, forgetAll, known, type State, setVariable, variableOf } from './state.ts'
+import { copyState, deleteVariable, forgetAll, known, type State, setAlias, setFunction, setVariable, variableOf } from './state.ts'
 import type { ShellWord } from './syntax.ts'
 
 /** The state after success and after failure; undefined where that does not come about. */
@@ -83,7 +83,7 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
       for (const { text, opaque } of operands) {
         const equals = text.indexOf('=')
         if (equals > 0 && opaque === undefined)
-          state.aliases.set(text.slice(0, equals), text.slice(equals + 1))
+          setAlias(state, text.slice(0, equals), text.slice(equals + 1))
       }
       return either
     case 'unalias':
@@ -132,8 +132,8 @@ function changeDirectory(state: State, target: ShellWord | undefined): Outcome {
   const [from] = state.directories
   success.directories = target === undefined ? [undefined] : resolved(state, target.text)
   success.previous = state.directories.length === 1 ? from : undefined
-  success.variables.delete('PWD')
-  success.variables.delete('OLDPWD')
+  deleteVariable(success, 'PWD')
+  deleteVariable(success, 'OLDPWD')
   return { success, failure: state }
 }
 
@@ -163,9 +163,9 @@ function unsetNames(state: State, operands: readonly ShellWord[]): void {
   const isFunction = operands[0]?.text === '-f'
   for (const { text } of operands) {
     const entry = state.functions.get(text)
-    if (entry !== undefined) state.functions.set(text, { ...entry, isCertain: false })
+    if (entry !== undefined) setFunction(state, text, { ...entry, isCertain: false })
     if (!isFunction && /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)) setVariable(state, text, { kind: 'unset' })
-    else if (!isFunction) state.variables.delete(text.split('[')[0] ?? '')
+    else if (!isFunction) deleteVariable(state, text.split('[')[0] ?? '')
   }
 }
 
@@ -203,15 +203,15 @@ function printInto(state: State, operands: readonly ShellWord[]): void {
   const isKnown = rest.every(({ opaque, isGlob }) => opaque === undefined && !isGlob)
   const text = isKnown ? outputOf(['printf', ...rest.map((word) => word.text)]) : undefined
   if (text === undefined || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name.text))
-    state.variables.delete(name.text.split('[')[0] ?? '')
+    deleteVariable(state, name.text.split('[')[0] ?? '')
   else setVariable(state, name.text, { kind: 'text', word: known(text) })
 }
 
 function forgetNames(state: State, operands: readonly ShellWord[], program: string): void {
   if (operands.some(({ opaque }) => opaque !== undefined)) forgetAll(state)
   for (const { text } of operands) {
-    for (const name of text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []) state.variables.delete(name)
+    for (const name of text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []) deleteVariable(state, name)
   }
   for (const name of program === 'read' ? ['REPLY'] : ['MAPFILE', 'OPTARG', 'OPTIND'])
-    state.variables.delete(name)
+    deleteVariable(state, name)
 }

@@ -46,6 +46,14 @@ type Found = {
 const NOT_KNOWN: Found = Object.freeze({ items: [UNKNOWN], isList: false, isStar: false, isUnset: false })
 const UNSET: Found = Object.freeze({ items: [known('')], isList: false, isStar: false, isUnset: true })
 
+/** Processes of which the number is not known, but whose they are. */
+const PROCESSES: ReadonlyMap<string, Found> = new Map(
+  (['PPID', '$'] as const).map((name) => [
+    name,
+    { ...NOT_KNOWN, items: [{ ...UNKNOWN, stands: name === '$' ? '<self>' : '<parent>' }] },
+  ]),
+)
+
 /** A pattern longer than this is not compiled. */
 const PATTERN_CHARACTERS = 1_024
 /** Work on one value beyond which its result counts as not known. */
@@ -164,7 +172,7 @@ function find(expander: Expander, parameter: Parameter): Found {
     return item === undefined ? UNSET : { ...UNSET, items: [item], isUnset: false }
   }
   const value = variableOf(state, name)
-  if (value === undefined) return NOT_KNOWN
+  if (value === undefined) return PROCESSES.get(name) ?? NOT_KNOWN
   return element === undefined ? scalarOf(value) : elementOf(expander, value, element)
 }
 
@@ -194,6 +202,10 @@ function numberOf(expander: Expander, text: string): number | undefined {
 
 function transform(expander: Expander, parameter: Parameter, item: ShellWord): ShellWord {
   const { operator = '', argument, second } = parameter
+  if (item.isGlob && item.opaque === undefined && (operator === '#' || operator === '##')) {
+    const rest = withoutBeginning(expander, operator, argument, item.text)
+    if (rest !== undefined) return { ...item, text: rest }
+  }
   // What a substitution in the argument runs must be seen even where the value is not known.
   if (item.opaque !== undefined || item.isGlob) {
     expander.single(argument)
@@ -217,6 +229,20 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   const cost = size * size * (pattern.length + 1)
   if (cost > PATTERN_STEPS || !expander.charge(cost)) return UNKNOWN
   return known(changed(operator, pattern, item.text, replacement.text))
+}
+
+/** `${p#/proc/}` and `${p##*/}` of a glob: what it stands for loses the same beginning. */
+function withoutBeginning(
+  expander: Expander,
+  operator: string,
+  argument: Word,
+  text: string,
+): string | undefined {
+  const [part, ...others] = argument
+  if (part?.kind !== 'text' || others.length > 0) return undefined
+  if (operator === '##' && part.text === '*/') return text.slice(text.lastIndexOf('/') + 1)
+  const isPlain = !/[*?[\\]/.test(part.text) && expander.charge(part.text.length)
+  return isPlain && text.startsWith(part.text) ? text.slice(part.text.length) : undefined
 }
 
 function changed(

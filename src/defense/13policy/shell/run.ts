@@ -8,7 +8,7 @@ import type { Outcome } from './builtins.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { literalOf } from './simple.ts'
 import { expanderFor, expandRedirects, type Runner, runIndexes, runSimple } from './simple-run.ts'
-import { forgetAll, type State, setVariable, UNKNOWN } from './state.ts'
+import { deleteVariable, forgetAll, type State, setFunction, setVariable, UNKNOWN } from './state.ts'
 import type { AndOr, Command, Compound, List, Pipeline, ShellWord, Word } from './syntax.ts'
 import { charge, copied, emit, giveUp, joined, perhaps, sameState, type Walk, type Where } from './walk.ts'
 import { expandArithmetic, expandWord } from './words.ts'
@@ -154,7 +154,7 @@ function runCompound(walk: Walk, compound: Compound, state: State, where: Where)
       return runCondition(walk, compound, state, where)
     case 'define':
       walk.defined.add(compound.body)
-      state.functions.set(compound.name, { bodies: [compound.body], isCertain: true })
+      setFunction(state, compound.name, { bodies: [compound.body], isCertain: true })
       return { success: state, failure: undefined }
   }
 }
@@ -224,7 +224,7 @@ function runFor(
   const items = forItems(walk, words, state, where)
   const isExact = items.every(({ isGlob, opaque }) => !isGlob && opaque === undefined)
   const round = (entry: State, item: ShellWord): State => {
-    if (item === UNKNOWN) entry.variables.delete(name)
+    if (item === UNKNOWN) deleteVariable(entry, name)
     else setVariable(entry, name, { kind: 'text', word: item })
     return merged(walk, runList(walk, body, entry, where)) ?? entry
   }

@@ -11,7 +11,17 @@ import type { Expander } from './parameters.ts'
 import { parseExpansions, parseText } from './parser.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { assignmentOf, literalOf } from './simple.ts'
-import { forgetAll, joinDirectories, replaceState, type State, setVariable } from './state.ts'
+import {
+  deleteVariable,
+  forgetAll,
+  joinDirectories,
+  replaceState,
+  type State,
+  setAlias,
+  setVariable,
+  type Value,
+  variablesNow,
+} from './state.ts'
 import type { Command, List, Redirect, ShellRedirect, ShellWord, Simple, Word } from './syntax.ts'
 import { charge, copied, emit, giveUp, joined, perhaps, type Walk, type Where } from './walk.ts'
 import { expandSingle, expandWord, patternSegments } from './words.ts'
@@ -135,7 +145,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
           isSubstitution: where.isSubstitution,
         })
     }
-    for (const { name } of assignments) merged(walk, outcome)?.variables.delete(name)
+    for (const { name } of assignments) forget(merged(walk, outcome), name)
     return outcome
   }
   record()
@@ -144,7 +154,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   if (SPECIAL_BUILTINS.includes(program.text)) {
     // dash keeps what is assigned before one of these.
     for (const { name, value } of assignments) {
-      if (state.variables.has(name)) state.variables.delete(name)
+      if (state.variables.has(name)) deleteVariable(state, name)
       else setVariable(state, name, { kind: 'text', word: value })
     }
   }
@@ -184,6 +194,10 @@ export function runIndexes(walk: Walk, expander: Expander, words: readonly Shell
 /** A function of that name is what every shell calls. */
 function isHiding(name: string): boolean {
   return !SPECIAL_BUILTINS.includes(name) && !name.includes('/')
+}
+
+function forget(state: State | undefined, name: string): void {
+  if (state !== undefined) deleteVariable(state, name)
 }
 
 function merged(walk: Walk, { success, failure }: Outcome): State | undefined {
@@ -271,7 +285,7 @@ function callFunction(
       continue
     }
     const entry = copied(walk, state)
-    const before = state.variables
+    const before = variablesNow(state)
     const { positional } = state
     const { jumped, locals } = walk
     walk.jumped = undefined
@@ -303,9 +317,9 @@ function callFunction(
 function restore(
   state: State,
   name: string,
-  value: State['variables'] extends Map<string, infer V> ? V | undefined : never,
+  value: Value | undefined,
 ): void {
-  if (value === undefined) state.variables.delete(name)
+  if (value === undefined) deleteVariable(state, name)
   else setVariable(state, name, value)
 }
 
@@ -332,7 +346,7 @@ function runAlias(
   if (failure !== undefined) walk.opaque.add(failure)
   const name = literalOf(simple.words[0] ?? []) ?? ''
   // An alias is not expanded within itself.
-  state.aliases.delete(name)
+  setAlias(state, name, undefined)
   runner.list(walk, withWords(list, simple.words.slice(1), simple.redirects), state, where)
 }
 

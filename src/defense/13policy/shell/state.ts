@@ -1,6 +1,6 @@
 /**
  * What is known at one point of a shell text: variables, positional parameters, functions, the working directory. Where
- * two ways lead to a point, only what both agree upon stays known. States are copied, never shared, by their users.
+ * two ways lead to a point, only what both agree upon stays known. Copies share what is in them until one is changed.
  * @module
  */
 import type { Command, ShellContext, ShellWord } from './syntax.ts'
@@ -13,10 +13,24 @@ export type Value =
 
 export type ShellFunction = { readonly bodies: readonly Command[]; readonly isCertain: boolean }
 
+/** Every value that a variable is given anywhere in a text: the one, or `many`. */
+export type History = {
+  readonly values: Map<string, Value | 'many'>
+  /** Something may have set any variable to anything. */
+  isOpen: boolean
+}
+
 export type State = {
-  variables: Map<string, Value>
-  functions: Map<string, ShellFunction>
-  aliases: Map<string, string>
+  /** Changed by the functions of this file alone: other states may share it. */
+  variables: ReadonlyMap<string, Value>
+  functions: ReadonlyMap<string, ShellFunction>
+  aliases: ReadonlyMap<string, string>
+  /** What of the three is this state's own; the rest is copied before it is changed. */
+  ownsVariables: boolean
+  ownsFunctions: boolean
+  ownsAliases: boolean
+  /** One for all states of a text. */
+  readonly history: History
   /** Undefined: not known. */
   positional: readonly ShellWord[] | undefined
   /** Every directory it can be in (a `cd` may fail); undefined in it: somewhere else. The likeliest is first. */
@@ -32,7 +46,7 @@ export type State = {
   isForgetful: boolean
 }
 
-const SET_BY_SHELL: readonly string[] = Object.freeze([
+const SET_BY_SHELL: ReadonlySet<string> = new Set([
   ...[
     '_',
     'BASHOPTS',
@@ -80,25 +94,42 @@ export const UNKNOWN: ShellWord = Object.freeze({ text: '', isGlob: false, opaqu
 export const DEFAULT_IFS = ' \t\n'
 
 export function startState(context: ShellContext): State {
-  const { cwd, home, variables } = context
-  const entries: [string, Value][] = [
-    ['HOME', { kind: 'text', word: known(home) }],
-    ['IFS', { kind: 'text', word: known(DEFAULT_IFS) }],
-    ['CDPATH', { kind: 'unset' }],
-  ]
-  for (const [name, text] of variables ?? []) entries.push([name, { kind: 'text', word: known(text) }])
+  const { cwd, home, variables, environment } = context
+  const values = new Map<string, Value>()
+  values.set('HOME', { kind: 'text', word: known(home) })
+  values.set('IFS', IFS)
+  values.set('CDPATH', UNSET)
+  values.set('TMPDIR', UNSET)
+  if (environment !== undefined)
+    for (const { name, value } of environment)
+      if (!NOT_INHERITED.includes(name) && !SET_BY_SHELL.has(name))
+        values.set(name, { kind: 'text', word: value })
+  if (variables !== undefined)
+    for (const [name, text] of variables) values.set(name, { kind: 'text', word: known(text) })
   return {
-    ...{
-      variables: new Map(entries),
-      functions: new Map(),
-      aliases: new Map(),
-      stack: [],
-      isForgetful: false,
-    },
-    fixed: new Set(SET_BY_SHELL),
-    ...{ positional: positionalOf(variables), directories: [cwd], previous: undefined },
+    variables: values,
+    functions: NO_FUNCTIONS,
+    aliases: NO_ALIASES,
+    ownsVariables: true,
+    ownsFunctions: false,
+    ownsAliases: false,
+    history: { values: new Map(), isOpen: false },
+    positional: positionalOf(variables),
+    directories: [cwd],
+    previous: undefined,
+    stack: [],
+    fixed: SET_BY_SHELL,
+    isForgetful: false,
   }
 }
+
+const IFS: Value = Object.freeze({ kind: 'text', word: known(DEFAULT_IFS) })
+const UNSET: Value = Object.freeze({ kind: 'unset' })
+const NO_FUNCTIONS: State['functions'] = Object.freeze(new Map())
+const NO_ALIASES: State['aliases'] = Object.freeze(new Map())
+
+/** Variables that a shell sets itself when it starts. */
+const NOT_INHERITED: readonly string[] = Object.freeze(['IFS', 'PWD'])
 
 function positionalOf(variables: ReadonlyMap<string, string> | undefined): readonly ShellWord[] | undefined {
   if (variables === undefined) return []
@@ -117,21 +148,78 @@ function positionalOf(variables: ReadonlyMap<string, string> | undefined): reado
 }
 
 export function copyState(state: State): State {
+  share(state)
   return {
-    ...state,
-    variables: new Map(state.variables),
-    functions: new Map(state.functions),
-    aliases: new Map(state.aliases),
+    variables: state.variables,
+    functions: state.functions,
+    aliases: state.aliases,
+    ownsVariables: false,
+    ownsFunctions: false,
+    ownsAliases: false,
+    history: state.history,
+    positional: state.positional,
+    directories: state.directories,
+    previous: state.previous,
+    stack: state.stack,
+    fixed: state.fixed,
+    isForgetful: state.isForgetful,
   }
+}
+
+function share(state: State): void {
+  state.ownsVariables = false
+  state.ownsFunctions = false
+  state.ownsAliases = false
+}
+
+/** The variables as they are now, which stay as they are. */
+export function variablesNow(state: State): ReadonlyMap<string, Value> {
+  state.ownsVariables = false
+  return state.variables
+}
+
+function ownVariables(state: State): Map<string, Value> {
+  if (!state.ownsVariables) {
+    state.variables = new Map(state.variables)
+    state.ownsVariables = true
+  }
+  return state.variables as Map<string, Value>
+}
+
+export function setFunction(state: State, name: string, entry: ShellFunction): void {
+  if (!state.ownsFunctions) {
+    state.functions = new Map(state.functions)
+    state.ownsFunctions = true
+  }
+  ;(state.functions as Map<string, ShellFunction>).set(name, entry)
+}
+
+/** With `text` undefined, there is no such alias any more. */
+export function setAlias(state: State, name: string, text: string | undefined): void {
+  if (!state.ownsAliases) {
+    state.aliases = new Map(state.aliases)
+    state.ownsAliases = true
+  }
+  const aliases = state.aliases as Map<string, string>
+  if (text === undefined) aliases.delete(name)
+  else aliases.set(name, text)
 }
 
 /** Puts what `from` knows in the place of what `into` knows. */
 export function replaceState(into: State, from: State): void {
+  if (into === from) return
+  share(from)
   Object.assign(into, from)
 }
 
 function isSameWord(left: ShellWord, right: ShellWord): boolean {
-  return left.text === right.text && left.isGlob === right.isGlob && left.opaque === right.opaque
+  return (
+    left === right ||
+    (left.text === right.text &&
+      left.isGlob === right.isGlob &&
+      left.opaque === right.opaque &&
+      left.stands === right.stands)
+  )
 }
 
 function isSameWords(left: readonly ShellWord[], right: readonly ShellWord[]): boolean {
@@ -150,23 +238,27 @@ function isSame(left: Value | undefined, right: Value | undefined): boolean {
 /** What holds whether it came from `left` or from `right`. */
 export function mergeStates(left: State, right: State): State {
   const merged = copyState(left)
-  for (const [name, value] of left.variables) {
-    if (!isSame(value, right.variables.get(name))) merged.variables.delete(name)
+  if (left.variables !== right.variables) {
+    for (const [name, value] of left.variables) {
+      if (!isSame(value, right.variables.get(name))) ownVariables(merged).delete(name)
+    }
   }
-  for (const [name, entry] of right.functions) {
-    const own = left.functions.get(name)
-    if (own === entry) continue
-    const bodies = [...new Set([...(own?.bodies ?? []), ...entry.bodies])]
-    merged.functions.set(name, { bodies, isCertain: false })
+  if (left.functions !== right.functions) {
+    for (const [name, entry] of right.functions) {
+      const own = left.functions.get(name)
+      if (own === entry) continue
+      const bodies = [...new Set([...(own?.bodies ?? []), ...entry.bodies])]
+      setFunction(merged, name, { bodies, isCertain: false })
+    }
+    for (const [name, entry] of left.functions) {
+      if (!right.functions.has(name)) setFunction(merged, name, { ...entry, isCertain: false })
+    }
   }
-  for (const [name, entry] of left.functions) {
-    if (!right.functions.has(name)) merged.functions.set(name, { ...entry, isCertain: false })
-  }
-  for (const [name, text] of right.aliases) merged.aliases.set(name, text)
+  if (left.aliases !== right.aliases) for (const [name, text] of right.aliases) setAlias(merged, name, text)
   const isPositionalSame =
     left.positional !== undefined &&
     right.positional !== undefined &&
-    isSameWords(left.positional, right.positional)
+    (left.positional === right.positional || isSameWords(left.positional, right.positional))
   if (!isPositionalSame) merged.positional = undefined
   merged.directories = joinDirectories(left.directories, right.directories)
   if (left.previous !== right.previous) merged.previous = undefined
@@ -180,6 +272,7 @@ export function joinDirectories(
   left: readonly (string | undefined)[],
   right: readonly (string | undefined)[],
 ): readonly (string | undefined)[] {
+  if (left === right || (left.length === 1 && right.length === 1 && left[0] === right[0])) return left
   const all = [...new Set([...left, ...right])]
   return all.length > DIRECTORIES ? [undefined] : all
 }
@@ -187,13 +280,28 @@ export function joinDirectories(
 /** From now on no variable has a value that is known. */
 export function forgetAll(state: State): void {
   state.variables = new Map()
+  state.ownsVariables = true
   state.positional = undefined
+  state.history.isOpen = true
 }
 
 /** Gives a variable a value, where it takes one. */
 export function setVariable(state: State, name: string, value: Value): void {
-  if (state.fixed.has(name)) state.variables.delete(name)
-  else state.variables.set(name, value)
+  if (state.fixed.has(name)) {
+    deleteVariable(state, name)
+    return
+  }
+  ownVariables(state).set(name, value)
+  const { values } = state.history
+  const before = values.get(name)
+  if (before === undefined) values.set(name, value)
+  else if (before !== 'many' && !isSame(before, value)) values.set(name, 'many')
+}
+
+/** The variable has a value that is not known, or none. */
+export function deleteVariable(state: State, name: string): void {
+  state.history.values.set(name, 'many')
+  if (state.variables.has(name)) ownVariables(state).delete(name)
 }
 
 /** What the variable is given from now on is not known to stay. */

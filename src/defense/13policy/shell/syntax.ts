@@ -12,6 +12,8 @@ export type ShellWord = {
   /** Unquoted `*`, `?` or `[ ]` are in it. */
   readonly isGlob: boolean
   readonly opaque: Opaque | undefined
+  /** Where not even the beginning is known: the word with `<unknown>`, `<parent>` or `<self>` for what is not. */
+  readonly stands?: string
 }
 
 /** `write` covers `>`, `>>`, `>|`, `&>` and `&>>`; of `text` (here-document, here-string) the target is the text. */
@@ -33,6 +35,8 @@ export type ShellCommand = {
   readonly place: number
   /** It ran inside `$( )`, backticks, `<( )` or `>( )`. */
   readonly isSubstitution: boolean
+  /** Of `trap`: what is known of the variables whenever its text may run; each of them is one way. */
+  readonly environments?: readonly NonNullable<ShellContext['environment']>[]
 }
 
 /** `opaque` is about the whole text: `syntax` or `limit`. */
@@ -46,6 +50,8 @@ export type ShellContext = {
    * where none is, the words of `@`. Without this map there are none; with it and without `@` they are not known.
    */
   readonly variables?: ReadonlyMap<string, string>
+  /** Variables that the shell is started with, the later of two of a name. */
+  readonly environment?: readonly { readonly name: string; readonly value: ShellWord }[]
 }
 
 export type WordPart =

@@ -7,7 +7,7 @@
 import { assignedNames, evaluate } from './arithmetic.ts'
 import { expandBraces } from './braces.ts'
 import { type Expander, expandParameter } from './parameters.ts'
-import { DEFAULT_IFS, forgetAll, known, separatorsOf, UNKNOWN, variableOf } from './state.ts'
+import { DEFAULT_IFS, deleteVariable, forgetAll, known, separatorsOf, UNKNOWN, variableOf } from './state.ts'
 import type { ShellWord, Word, WordPart } from './syntax.ts'
 
 type Builder = {
@@ -17,6 +17,7 @@ type Builder = {
   /** An unquoted `[` waits for its `]`. */
   hasBracket: boolean
   opaque: ShellWord['opaque']
+  stands: string | undefined
   /** Something is in the field, if only a pair of quotes. */
   isStarted: boolean
   /** The field before ended at a blank, so that a separator that follows is the same one. */
@@ -58,7 +59,7 @@ export function patternSegments(
 
 function expandFields(expander: Expander, word: Word, isSplit: boolean): readonly ShellWord[] {
   const builder: Builder = {
-    ...{ fields: [], text: '', isGlob: false, hasBracket: false, opaque: undefined },
+    ...{ fields: [], text: '', isGlob: false, hasBracket: false, opaque: undefined, stands: undefined },
     ...{ isStarted: false, isAfterBlank: false, isSplit },
   }
   const rest = addTilde(expander, builder, word)
@@ -168,6 +169,9 @@ function addItem(expander: Expander, builder: Builder, item: ShellWord, isQuoted
   else addSplit(expander, builder, item.text)
   if (item.isGlob) builder.isGlob = true
   if (item.opaque !== undefined) {
+    // Text of the item itself is a known beginning; then there is nothing to stand in for.
+    if (builder.stands !== undefined) builder.stands += item.stands ?? UNKNOWN_MARK
+    else if (builder.opaque === undefined && builder.text === '') builder.stands = item.stands ?? UNKNOWN_MARK
     builder.opaque ??= item.opaque
     builder.isStarted = true
   }
@@ -179,6 +183,7 @@ function addText(expander: Expander, builder: Builder, text: string, isQuoted: b
   if (!expander.charge(text.length)) return
   if (!isQuoted) markGlob(builder, text)
   if (builder.opaque === undefined) builder.text += text
+  else if (builder.stands !== undefined) builder.stands += text
 }
 
 function markGlob(builder: Builder, text: string): void {
@@ -218,13 +223,21 @@ function addSplit(expander: Expander, builder: Builder, text: string): void {
   }
 }
 
+/** In the place of what is not known, in words of which not even the beginning is. */
+export const UNKNOWN_MARK = '<unknown>'
+
 function finish(builder: Builder): void {
   if (builder.isStarted)
-    builder.fields.push({ text: builder.text, isGlob: builder.isGlob, opaque: builder.opaque })
+    builder.fields.push(
+      builder.stands === undefined
+        ? { text: builder.text, isGlob: builder.isGlob, opaque: builder.opaque }
+        : { text: builder.text, isGlob: builder.isGlob, opaque: builder.opaque, stands: builder.stands },
+    )
   builder.text = ''
   builder.isGlob = false
   builder.hasBracket = false
   builder.opaque = undefined
+  builder.stands = undefined
   builder.isStarted = false
 }
 
@@ -237,7 +250,7 @@ export function expandArithmetic(expander: Expander, expression: Word): ShellWor
     return UNKNOWN
   }
   const names = assignedNames(text)
-  for (const name of names) expander.state.variables.delete(name)
+  for (const name of names) deleteVariable(expander.state, name)
   if (names.length > 0) return UNKNOWN
   const value = evaluate(text, (name) => {
     const found = variableOf(expander.state, name)

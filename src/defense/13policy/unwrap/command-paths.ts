@@ -6,6 +6,7 @@
  */
 import type { PathUse, UsedPath } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
+import { diskUse } from './disk-uses.ts'
 import { has } from './inner.ts'
 import type { ParsedArguments } from './options.ts'
 import type { OperandUse, OptionUse, ProgramForm } from './programs.ts'
@@ -160,8 +161,7 @@ function addKnown(
       if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'mention')
       return
     }
-    if (makesDirectories || removesSources || changesDisk(name, parsed)) use = 'write'
-    else if (use === 'write' && onlyChecks(name, parsed)) use = 'read'
+    use = makesDirectories || removesSources ? 'write' : diskUse(name, parsed, use)
     // A host's files are not this host's.
     if (REMOTE.has(name) && isRemote(word.text)) return
     if (word.text === '-' && word.opaque === undefined) return
@@ -174,56 +174,6 @@ function isRemote(text: string): boolean {
   if (colon <= 0) return false
   const slash = text.indexOf('/')
   return slash < 0 || colon < slash
-}
-
-/** `hdparm` shows, unless an option changes. */
-function changesDisk(name: string, parsed: ParsedArguments): boolean {
-  return (
-    name === 'hdparm' &&
-    parsed.options.some((option) => DISK_CHANGES.some((start) => option.startsWith(start)))
-  )
-}
-
-const DISK_CHANGES: readonly string[] = Object.freeze([
-  ...[
-    '--security',
-    '--write',
-    '--make-bad',
-    '--repair',
-    '--trim',
-    '--fwdownload',
-    '--dco',
-    '--yes',
-    '--please',
-    '-Y',
-  ],
-  ...['-s', '-S', '-y', '-W', '-B', '-M', '-N', '-p', '-X', '-w', '-f', '-F', '-z'],
-])
-
-/** Options with which a program only shows or checks a disk, where there are no others. */
-const QUERIES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  [
-    'fdisk -l --list -x --list-details -s -u -c -o -b -L',
-    'sfdisk -l --list -d --dump -J --json -V --verify -F --list-free -s -x',
-    'sgdisk -p --print -i --info -v --verify -L --list-types -F -f -E -D -P --pretend',
-    'tune2fs -l',
-    'wipefs -n --no-act -J --json -p --parsable -O --output',
-    'e2fsck -n -f -v -fn -nf -C -p',
-    'fsck -n -N -fn -nf -v',
-    'xfs_repair -n -v',
-    'parted -l --list',
-  ].map((line) => {
-    const [name = '', ...options] = line.split(' ')
-    return [name, new Set(options)] as const
-  }),
-)
-
-function onlyChecks(name: string, parsed: ParsedArguments): boolean {
-  const queries = QUERIES.get(name.startsWith('fsck') ? 'fsck' : name)
-  if (queries === undefined || parsed.options.length === 0) return false
-  // `-f` and `-p` of a check repair unless it is told not to.
-  const isRepairing = name.startsWith('fsck') || name === 'e2fsck' || name === 'xfs_repair'
-  return parsed.options.every((option) => queries.has(option)) && !(isRepairing && !has(parsed, '-n', '-N'))
 }
 
 type Extra = (parsed: ParsedArguments, add: Add) => void

@@ -36,7 +36,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'fdisk sfdisk cfdisk gdisk sgdisk parted wipefs blkdiscard badblocks hdparm tune2fs resize2fs e2fsck fsck debugfs cryptsetup | -t: --type: -o: -l: -s: --offset: -p: --length: -C: -L: -f: -R: -w: | w*',
   'pvcreate vgcreate lvremove vgremove pvremove mdadm losetup swapon swapoff | | m*',
   'mount | -t: --types: -o: --options: -L: -U: -O: --source:r --target:w --fstab:r -N: | r w',
-  'umount | -t: -O: -N: | w*',
+  'umount | -t: -O: -N: | m*',
   'fuser lsof | -k:? -p: -u: -c: -d: -n:? -i:? | d*',
   'logrotate | -s:w --state:w -l:w -m:p --mail:p | r*',
   'patch | -d:w --directory:w -i:r --input:r -o:w --output:w -p: -B: -D: -r:w -V: -x: -Y: -z: -F: -b:? | w r',
