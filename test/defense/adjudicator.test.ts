@@ -61,19 +61,30 @@ t.test('what passes every layer is R1 with a warrant for exactly that action', (
   t.end()
 })
 
-t.test('whatever the facts, there is exactly one verdict, and a warrant exactly when it is R1', (t) => {
-  const seen = new Set<string>()
-  fc.assert(
-    fc.property(mostlyGoodFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
-      const verdict = adjudicate(facts, policy, ledger)
-      seen.add(verdict.kind === 'response' ? verdict.response : verdict.kind)
-      return deformity(verdict) === undefined
-    }),
-    { numRuns: 3_000 },
-  )
-  t.strictSame([...seen].sort(), ['CHALLENGE', 'DROP', 'EXECUTE', 'TARPIT', 'THROTTLE', 'VI_SWAP', 'mistake'])
-  t.end()
-})
+t.test(
+  'whatever the facts, there is exactly one verdict, and a warrant exactly when it is R1 (JF-F03)',
+  (t) => {
+    const seen = new Set<string>()
+    fc.assert(
+      fc.property(mostlyGoodFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
+        const verdict = adjudicate(facts, policy, ledger)
+        seen.add(verdict.kind === 'response' ? verdict.response : verdict.kind)
+        return deformity(verdict) === undefined
+      }),
+      { numRuns: 3_000 },
+    )
+    t.strictSame([...seen].sort(), [
+      'CHALLENGE',
+      'DROP',
+      'EXECUTE',
+      'TARPIT',
+      'THROTTLE',
+      'VI_SWAP',
+      'mistake',
+    ])
+    t.end()
+  },
+)
 
 /** Run by another process: answers JSON with JSON. */
 const ELSEWHERE = `
@@ -259,7 +270,7 @@ t.test('an action that has no canonical form gets no warrant', (t) => {
   t.end()
 })
 
-t.test('the first layer that does not pass decides, whatever the later ones would say', (t) => {
+t.test('the first layer that does not pass decides, whatever the later ones would say (JF-070)', (t) => {
   const finding = (at: number) => ({
     outcome: 'THROTTLE' as const,
     code: 'RESPONSE_THROTTLED' as const,
@@ -402,5 +413,36 @@ t.test('nothing that the decision is made of can read a clock, a file or chance 
       .map(([path, code]) => `${path}: ${world.exec(code)?.[0]}`),
     [],
   )
+  t.end()
+})
+
+t.test('every request reaches an end, and nothing that comes later undoes a denial (JF-077)', (t) => {
+  const ends = new Set<string>()
+  fc.assert(
+    fc.property(mostlyGoodFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
+      const verdict = adjudicate(structuredClone(facts), policy, ledger)
+      ends.add(verdict.kind === 'response' ? verdict.response : verdict.kind)
+      const { request } = facts
+      const isDenied = verdict.kind === 'response' && ['VI_SWAP', 'TARPIT', 'DROP'].includes(verdict.response)
+      if (!isDenied || request === undefined) return true
+      // A challenge that is met and a yes to every question: what could still come for this request.
+      const isSettled = (rule: string) => request.approvals.some((approval) => approval.rule === rule)
+      const more = ['sensitive_files', 'internal_addresses', 'level.checkpoint', verdict.rule]
+        .filter((rule) => !isSettled(rule))
+        .map((rule) => ({ rule, outcome: 'approved' as const }))
+      const later = {
+        ...structuredClone(facts),
+        request: {
+          ...request,
+          challenge: request.challenge === 'none' ? ('passed' as const) : request.challenge,
+          approvals: [...request.approvals, ...more],
+        },
+      }
+      const again = adjudicate(later, policy, ledger)
+      return again.kind === 'response' && again.response !== 'EXECUTE'
+    }),
+    { numRuns: 2_000 },
+  )
+  t.ok(ends.size === 7, [...ends].join(' '))
   t.end()
 })

@@ -13,7 +13,7 @@ import { CALLER_CELLS } from './cells/caller.ts'
 import { before } from './cells/cell.ts'
 import { COMMAND_CELLS } from './cells/command.ts'
 import { RIGHTS_CELLS } from './cells/rights.ts'
-import { AGENT, executing, FACTS, LEDGER, POLICY, policyWith } from './staged-facts.ts'
+import { AGENT, executing, FACTS, LEDGER, OPEN_SET, POLICY, policyWith, RULES } from './staged-facts.ts'
 
 const CELLS = [...CALLER_CELLS, ...RIGHTS_CELLS, ...COMMAND_CELLS]
 
@@ -94,7 +94,7 @@ t.test('denied wins over allowed with R4, and what no pattern matches is denied 
   t.end()
 })
 
-t.test('a shell needs the allow-list as well as the switch (OS-06)', (t) => {
+t.test('a shell needs the allow-list as well as the switch (OS-06, OS-07)', (t) => {
   const action = executing(['bash', '-c', 'true'])
   const outcome = (allowShell: boolean, allowed_commands: string[]) =>
     shapeOf(adjudicate({ ...FACTS, action }, policyWith({ allowed_commands }, { allowShell }), LEDGER))[0]
@@ -155,5 +155,108 @@ t.test('what is permitted says what it adds to what its session has done', (t) =
   t.strictSame(toxicOf(['curl', 'https://example.com']), ['untrusted', 'outward'])
   t.strictSame(toxicOf(['cat', '.env']), ['secret'])
   t.strictSame(toxicOf(['rm', 'x']), ['change'])
+  t.end()
+})
+
+t.test('a rule leads to what its action and severity say, and to nothing else (SS-38, SS-40)', (t) => {
+  const responses: Record<string, readonly [string, string, boolean]> = {
+    'deny-critical': ['TARPIT', 'TARPIT', true],
+    'deny-high': ['VI_SWAP', 'TARPIT', true],
+    'deny-medium': ['VI_SWAP', 'TARPIT', true],
+    'deny-low': ['EXECUTE', 'TARPIT', true],
+    'challenge-critical': ['CHALLENGE', 'TARPIT', false],
+    'challenge-high': ['CHALLENGE', 'TARPIT', false],
+    'challenge-medium': ['CHALLENGE', 'TARPIT', false],
+    'challenge-low': ['EXECUTE', 'TARPIT', true],
+    'allow-critical': ['EXECUTE', 'TARPIT', false],
+    'allow-high': ['EXECUTE', 'TARPIT', false],
+    'allow-medium': ['EXECUTE', 'TARPIT', false],
+    'allow-low': ['EXECUTE', 'TARPIT', false],
+  }
+  t.equal(Object.keys(responses).length, RULES.length)
+  for (const [program, [authenticated, stranger, isEnhanced]] of Object.entries(responses)) {
+    const facts = { ...FACTS, action: executing([program]) }
+    const verdict = adjudicate(facts, policyWith({}), LEDGER)
+    t.equal(shapeOf(verdict)[0], authenticated, program)
+    t.equal(verdict.enhancedAudit, isEnhanced, program)
+    t.equal(shapeOf(adjudicate({ ...facts, ...before }, policyWith({}), LEDGER))[0], stranger, program)
+  }
+  t.end()
+})
+
+t.test('a sensitive file is allowed, denied or put to a human before it is read or written (JF-039)', (t) => {
+  const commands = ['.env', 'tls.key', 'credentials.json'].flatMap((file) => [
+    ['cat', file],
+    ['cp', 'x', file],
+    ['sh', '-c', `echo x > ${file}`],
+  ])
+  for (const [sensitiveFiles, response] of [
+    ['allow', 'EXECUTE'],
+    ['deny', 'VI_SWAP'],
+    ['ask', 'THROTTLE'],
+  ] as const) {
+    for (const argv of commands) {
+      const verdict = adjudicate(
+        { ...FACTS, action: executing(argv) },
+        policyWith({}, { sensitiveFiles }),
+        LEDGER,
+      )
+      const [outcome, , , rule, , , awaits] = shapeOf(verdict)
+      t.equal(outcome, response, `${sensitiveFiles}: ${argv.join(' ')}`)
+      if (response !== 'EXECUTE') t.equal(rule, 'sensitive_files')
+      t.equal(awaits, sensitiveFiles === 'ask' ? 'operator' : undefined)
+    }
+  }
+  t.end()
+})
+
+const above = (name: string, tools: readonly string[], capability = 'default') =>
+  ({ name, capability, tools }) as const
+
+t.test('who acts for a delegate is denied, and that is critical (JF-031, JF-F20, JF-R39)', (t) => {
+  const outcome = (chain: readonly ReturnType<typeof above>[]) => {
+    const identity = { ...AGENT, delegation: { chain, hops: chain.length } } as typeof AGENT
+    return shapeOf(adjudicate({ ...FACTS, identity }, POLICY, LEDGER)).slice(0, 5)
+  }
+  t.strictSame(outcome([above('a', ['*'])]), ['EXECUTE', undefined, 'all', 'all_passed', 'info'])
+  const denied = ['VI_SWAP', 'CAPABILITY_DENIED', 'delegation', 'delegation.depth', 'critical']
+  t.strictSame(outcome([above('a', ['*']), above('b', ['*'])]), denied)
+  t.strictSame(outcome([above('a', []), above('b', []), above('c', [])]), denied, 'and any further')
+  t.end()
+})
+
+t.test('a delegate may what both it and the one above may, in tools and in commands (JF-032)', (t) => {
+  const policy = policyWith(
+    { allowed_commands: ['ls', 'touch', 'cat'] },
+    {},
+    {
+      capabilities: {
+        default: { ...OPEN_SET, allowed_commands: ['ls', 'touch', 'cat'] },
+        above: { ...OPEN_SET, allowed_commands: ['ls', 'touch', 'id'] },
+      },
+    },
+  )
+  const isPermitted = (program: string, own: readonly string[], parent: readonly string[]) => {
+    const delegation = { chain: [above('a', parent, 'above')], hops: 1 }
+    const identity = { ...AGENT, tools: own, delegation } as typeof AGENT
+    return (
+      shapeOf(adjudicate({ ...FACTS, identity, action: executing([program]) }, policy, LEDGER))[0] ===
+      'EXECUTE'
+    )
+  }
+  for (const [program, tool] of [
+    ['ls', 'Glob'],
+    ['touch', 'Write'],
+  ] as const) {
+    for (const own of [[tool], ['*'], ['Read']])
+      for (const parent of [[tool], ['*'], ['Read']])
+        t.equal(
+          isPermitted(program, own, parent),
+          own[0] !== 'Read' && parent[0] !== 'Read',
+          `${program}: ${own} under ${parent}`,
+        )
+  }
+  t.notOk(isPermitted('cat', ['*'], ['*']), 'the one above may not')
+  t.notOk(isPermitted('id', ['*'], ['*']), 'the delegate may not')
   t.end()
 })

@@ -9,7 +9,7 @@ import { adjudicate } from '../../src/defense/adjudicator.ts'
 import { intersectTools, toolOfMethod, toolsNeeded } from '../../src/defense/tools.ts'
 import { AGENT, anyToolList, effectiveOf, executing, FACTS, LEDGER, policyWith } from './staged-facts.ts'
 
-t.test('the tools of two tiers together are those that both have, for all 25 pairs (JF-F13)', (t) => {
+t.test('the tools of two tiers together are those that both have, for all 25 pairs (JF-F13, JF-F14)', (t) => {
   for (const one of TIER_NAMES)
     for (const other of TIER_NAMES) {
       const both = TIERS[one].filter((tool) => TIERS[other].includes(tool))

@@ -45,7 +45,7 @@ t.test('a path touches a place by what it is, may become, or is done to', (t) =>
   t.end()
 })
 
-t.test('a denied path is denied however a command comes to it', (t) => {
+t.test('a denied path is denied however a command comes to it (OS-05)', (t) => {
   const outcome = (argv: readonly string[], realPaths: { path: string; real: string }[] = []) => {
     const policy = policyWith({ denied_paths: ['/srv/work/secret'] })
     const verdict = adjudicate({ ...FACTS, action: executing(argv), realPaths }, policy, LEDGER)

@@ -135,7 +135,7 @@ function sorted(action: Action): unknown {
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 }
 
-t.test('only the adjudicator mints, and only what runs commands redeems', (t) => {
+t.test('only the adjudicator mints, and only what runs commands redeems (JF-F01, RX-23)', (t) => {
   t.strictSame(filesWith(/\bWarrant\.mint\b/), ['src/defense/adjudicator.ts'])
   t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
   t.strictSame(filesWith(/\bWarrant\.redeem\b/), ['src/session/deceive.ts', 'src/session/executions.ts'])
@@ -150,7 +150,7 @@ t.test('only the adjudicator mints, and only what runs commands redeems', (t) =>
 /** It names such calls to find them in the code of others; that it can do none is proven with the adjudicator. */
 const JUDGED = 'src/defense/13policy/'
 
-t.test('there is one way to start a program, and it is behind a warrant (RX-03, JF-F02)', (t) => {
+t.test('there is one way to start a program, and it is behind a warrant (RX-03, JF-F01, JF-F02)', (t) => {
   t.strictSame(
     filesWith(/\bspawner\.spawn\(/),
     ['src/sandbox/pinned.node.ts', 'src/session/deceive.ts', 'src/session/executions.ts'],

@@ -22,6 +22,13 @@ const action = (...argv: string[]): ExecuteAction => ({
   outputBytes: null,
 })
 
+/** `argv` with its file and the variables that the caller sets. */
+const setting = (file: string, environment: readonly string[], ...argv: string[]): ExecuteAction => ({
+  ...action(...argv),
+  executable: { path: file, device: '1', inode: '2', sha256: null },
+  environment,
+})
+
 t.test('the rules that ship judge what would really run, unless they are not wanted', async (t) => {
   const { rules, effective } = judge()
   const attack = action('sh', '-c', 'rm -rf /')
@@ -39,4 +46,66 @@ t.test('an action is taken apart once, however many layers ask', async (t) => {
   const one = action('env', 'ls')
   t.equal(effective(one), effective(one))
   t.not(effective(action('env', 'ls')), effective(one), 'another request is another action')
+})
+
+t.test('a variable that the caller sets hides nothing of what a link leads to', async (t) => {
+  const { rules, effective } = judge()
+  const ruleOf = (asked: ExecuteAction) => rules.strictest(effective(asked))?.rule.id
+  for (const [file, ...args] of [
+    ['/usr/bin/rm', '-rf', '/'],
+    ['/usr/bin/dd', 'if=/dev/zero', 'of=/dev/sda'],
+    ['/usr/sbin/mkfs', '/dev/sda'],
+    ['/usr/bin/dash', '-c', 'rm -rf /'],
+  ] as const)
+    for (const name of ['./xy', './ab', './ls']) {
+      const plain = ruleOf(setting(file, [], name, ...args))
+      if (name === './xy') t.ok(plain, file)
+      for (const environment of [['FOO=1'], ['LANG=C', 'A=']])
+        t.equal(ruleOf(setting(file, environment, name, ...args)), plain, `${environment} ${name} ${file}`)
+    }
+})
+
+t.test('a file whose name looks like an assignment is the program, and no assignment', async (t) => {
+  const { rules, effective } = judge()
+  for (const environment of [[], ['FOO=1']]) {
+    const asked = setting('/usr/bin/rm', environment, './a=b', '-rf', '/')
+    t.ok(rules.strictest(effective(asked)), `${environment}`)
+    const bare = setting('/srv/work/a=b', environment, 'a=b', 'ls')
+    t.strictSame(
+      effective(bare).commands.map(({ argv }) => argv),
+      [['a=b', 'ls']],
+      'and its first argument is no command',
+    )
+  }
+})
+
+t.test('what variables would run is judged, with what is asked for and not in its place', async (t) => {
+  const { effective } = judge({ default_rules: false })
+  const programs = (environment: readonly string[], ...argv: string[]) =>
+    effective(setting('/usr/bin/git', environment, ...argv)).commands.map((command) => command.argv.join(' '))
+  t.ok(programs(['PAGER=rm -rf x'], 'git', 'log').some((line) => line.startsWith('rm -rf x')))
+  t.ok(programs(['GIT_SSH_COMMAND=curl x'], 'git', 'fetch').some((line) => line.startsWith('curl x')))
+  for (const environment of [['PAGER=rm -rf x'], ['FOO=1']])
+    t.ok(programs(environment, 'git', 'log').includes('git log'))
+})
+
+t.test('a variable that runs nothing adds no command: the caller needs no leave for env(1)', async (t) => {
+  const { effective } = judge({ default_rules: false })
+  const commands = effective(setting('/usr/bin/ls', ['FOO=1', 'LANG=C'], 'ls', '-l')).commands
+  t.strictSame(
+    commands.map(({ argv }) => argv),
+    [['ls', '-l']],
+  )
+  t.strictSame(commands[0]?.assignments, [
+    { name: 'FOO', value: '1' },
+    { name: 'LANG', value: 'C' },
+  ])
+})
+
+t.test('rules hear of the variables that are set, whatever stands in their values', async (t) => {
+  const { effective } = judge({ default_rules: false })
+  for (const entry of ['A=b=c', 'A=', 'A==', 'A=$(rm x)', 'A=-x']) {
+    const [command] = effective(setting('/usr/bin/ls', [entry], 'ls')).commands
+    t.strictSame(command?.assignments, [{ name: 'A', value: entry.slice(2) }], entry)
+  }
 })

@@ -22,6 +22,13 @@ const RULE = {
 const OWN = { defaultRules: false }
 const file = (...rules: object[]): string => JSON.stringify({ rules })
 
+t.test('at least 50 rules ship, each of them usable (SS-39)', async (t) => {
+  const { rules } = readRulesFile(shippedRulesPath())
+  t.ok(rules.length >= 50, `${rules.length} rules`)
+  t.equal(new Set(rules.map(({ id }) => id)).size, rules.length)
+  t.equal(loadRules({ ...OWN, defaultRules: true, rulesFile: null }, EXAMPLE_HOME).count, rules.length)
+})
+
 t.test("the rules that ship can be used, and the operator's own join them", async (t) => {
   const shipped = readRulesFile(shippedRulesPath())
   t.strictSame(readPolicy({ defaultRules: true, rulesFile: null }), shipped)

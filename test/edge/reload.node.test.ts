@@ -300,7 +300,7 @@ t.test('a daemon without a file has nothing to read again', async (t) => {
   t.match(await reload(), { ok: false, problem: /started without a configuration file/ })
 })
 
-t.test('own rules take part, and the version names them', async (t) => {
+t.test('own rules take part, and the version names them (JF-N11)', async (t) => {
   const { rooms, reload, write } = await stage(t)
   writeFileSync(join(t.testdirName, 'own.json'), JSON.stringify({ rules: [RULE] }))
   write({ ...BASE, policy: { rules_file: 'own.json', default_rules: false } })

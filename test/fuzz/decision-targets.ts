@@ -306,8 +306,8 @@ const operatorMessages: FuzzTarget = {
     if (isMap && method.name !== 'Reload')
       must(answer !== undefined || client.transport.deeds.includes('reset'), 'there is no answer')
     client.events.closed()
-    const { rule, type } = stage.audit.events.at(-1) ?? {}
-    return `${method.name} ${answer?.kind} ${answer?.code ?? ''} ${type} ${rule}`
+    const last = stage.audit.events.at(-1)
+    return `${method.name} ${answer?.kind} ${answer?.code ?? ''} ${last?.type} ${last?.['rule']}`
   },
 }
 

@@ -119,7 +119,7 @@ t.test(
   },
 )
 
-t.test('a rule of severity medium leaves the session only what reads', async (t) => {
+t.test('a rule of severity medium leaves the session only what reads (JF-093)', async (t) => {
   const daemon = await start(t)
   writeFileSync(join(daemon.workspace, 'there'), '')
   const agent = await client(daemon)
@@ -184,7 +184,7 @@ t.test(
 )
 
 t.test(
-  'HALT ends every connection and command; only the admin socket and a named incident lead back',
+  'HALT ends every connection and command; only the admin socket and a named incident lead back (JF-096)',
   async (t) => {
     const daemon = await start(t)
     const agent = await client(daemon)

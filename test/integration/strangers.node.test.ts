@@ -46,7 +46,7 @@ function answered(t: Test, heard: Heard, what: string): string {
 }
 
 t.test(
-  'a process of the device that only asks to read gets an answer of the right shape that is not true',
+  'a process of the device that only asks to read gets an answer of the right shape that is not true (SS-45)',
   async (t) => {
     const daemon = await startNew(t, { defense: { tarpit: TARPIT } })
     const begin = performance.now()
@@ -63,6 +63,17 @@ t.test(
     const df = answered(t, await unproven(daemon, 'df'), 'df')
     t.match(df.split('\n')[0], /^Filesystem +1K-blocks +Used +Available +Use% +Mounted on$/)
     t.ok(df.split('\n').length > 2)
+    const sizes = (text: string) => text.split('\n').flatMap((line) => line.match(/\b\d{5,}\b/g) ?? [])
+    const realSizes = new Set(sizes(execFileSync('df', { encoding: 'utf8' })))
+    t.ok(sizes(df).length > 0)
+    t.notOk(
+      sizes(df).every((size) => realSizes.has(size)),
+      'another disk',
+    )
+    const memory = answered(t, await unproven(daemon, 'cat', '/proc/meminfo'), 'meminfo')
+    const total = /^MemTotal: +\d+ kB$/m
+    t.match(memory, total)
+    t.not(total.exec(memory)?.[0], total.exec(readFileSync('/proc/meminfo', 'utf8'))?.[0], 'another memory')
     const passwd = answered(t, await unproven(daemon, 'cat', '/etc/passwd'), 'cat')
     t.equal(passwd.split('\n').length, readFileSync('/etc/passwd', 'utf8').split('\n').length)
     t.notMatch(passwd, 'root:')

@@ -2,8 +2,12 @@
  * Challenges: sealed for one connection and session, answered once or never, and bounded in number.
  * @module
  */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { encodeHex } from '../../src/base/hex.ts'
+import { parseConfig } from '../../src/config.ts'
+import { capabilityHash } from '../../src/defense/capability.ts'
 import { CHALLENGE_TTL_SECONDS, CHALLENGES_PER_MINUTE, VIOLATIONS_TO_CONTAIN } from '../../src/limits.ts'
 import {
   type ChallengeOutcome,
@@ -12,8 +16,11 @@ import {
 } from '../../src/session/challenges.ts'
 import { answerChallenge } from '../../src/wire/challenge.ts'
 import {
+  authOf,
+  CAPABILITY,
   callerNamed,
   challengeOn,
+  connect,
   enter,
   exporterOf,
   meet,
@@ -238,7 +245,7 @@ t.test(
 )
 
 t.test(
-  'a wrong answer, an unknown one and a second one get R5 and end the session; a wrong one contains the agent',
+  'a wrong answer, an unknown one and a second one get R5 and end the session; a wrong one contains the agent (JF-076)',
   (t) => {
     for (const [which, answer, rule, level] of [
       ['wrong plaintext', { plaintext: new Uint8Array(64) }, 'challenge.wrong', 'CONTAIN'],
@@ -426,3 +433,71 @@ t.test('a session that never met its challenge is gone when its connection is', 
   t.strictSame([staged.rooms.sessions.size, staged.clock.timers], [0, 0])
   t.end()
 })
+
+t.test(
+  'a challenge is a box of 64 random bytes, bound to its connection, for 60 s, compared in constant time; failing is R5 (SS-41)',
+  (t) => {
+    const parsed = parseConfig({}, { configDirectory: '/srv' })
+    t.equal(parsed.ok && parsed.config.defense.challenge.ttl_seconds, 60)
+    const { issue, solve } = stage()
+    const issued = issue()
+    t.equal(issued.ciphertext.length, 64 + 16, '64 bytes and their tag')
+    t.equal(solve(issued)?.plaintext.length, 64)
+    t.notSame(solve(issue())?.plaintext, solve(issued)?.plaintext)
+    t.equal(solve(issued, exporterOf('two')), undefined, 'nobody opens it elsewhere')
+
+    const code = readFileSync(join(import.meta.dirname, '../../src/session/challenges.ts'), 'utf8')
+    const body = code.slice(code.indexOf('    answer({'), code.indexOf('    forget('))
+    t.equal(body.split('equalConstantTime(').length - 1, 2, 'both halves')
+    t.notMatch(body, /(decrypted_plaintext|client_ekm_hmac)\s*(===|!==|\[)/)
+
+    for (const how of ['wrong', 'late'] as const) {
+      const staged = expired()
+      const stream = run(staged.client, 'ls')
+      staged.clock.pass(59_999)
+      t.strictSame(staged.client.transport.deeds, [])
+      if (how === 'late') staged.clock.pass(1)
+      else meet(staged.client, challengeOn(staged.client, stream), { plaintext: new Uint8Array(64) })
+      t.match(
+        staged.audit.events.findLast(({ type }) => type === 'decision'),
+        { response: 'R5' },
+        how,
+      )
+      t.strictSame([staged.rooms.tarpits.held, staged.spawner.children.length], [1, 0])
+    }
+    t.end()
+  },
+)
+
+t.test(
+  'TLS with the name of the certificate, a signature over a nonce, and for a suspect a challenge (SS-10)',
+  (t) => {
+    const staged = stageRooms()
+    const forget = () => void staged.rooms.penalties.clear(undefined)
+    connect(staged, { clientName: 'other' }).open('Authenticate', authOf())
+    t.match(staged.audit.events.at(-1), { response: 'R5', code: 'TLS_CLIENT_CERT_INVALID' })
+    connect(staged, { clientName: 'bot' }).open('Authenticate', authOf({ signedNonce: new Uint8Array(16) }))
+    t.match(staged.audit.events.at(-1), { response: 'R5', code: 'AUTH_SIGNATURE_INVALID' })
+    forget()
+
+    const plain = enter(staged, {}, { clientName: 'bot' })
+    t.match(encodeHex(plain.sessionId), /^[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}$/)
+    t.strictSame(plain.welcome.capability_hash.slice(), capabilityHash(CAPABILITY))
+    t.equal(plain.welcome.challenge_id, undefined, 'nobody suspects it')
+    run(plain, 'ls')
+    t.equal(staged.spawner.children.length, 1)
+
+    staged.rooms.penalties.add('192.0.2.1', 'auth_failed', staged.clock.monotonicMs())
+    const suspect = enter(staged, { name: 'other', seed: 2 }, { clientName: 'other' })
+    const { challenge_id, challenge_nonce: nonce, challenge_ciphertext: ciphertext } = suspect.welcome
+    if (challenge_id === undefined || nonce === undefined || ciphertext === undefined)
+      throw new Error('no challenge came with the answer')
+    const early = run(suspect, 'ls')
+    t.equal(staged.spawner.children.length, 1, 'nothing before the answer')
+    suspect.connection.reset(early)
+    meet(suspect, { challenge_id, nonce, ciphertext })
+    run(suspect, 'ls')
+    t.equal(staged.spawner.children.length, 2)
+    t.end()
+  },
+)

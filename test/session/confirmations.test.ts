@@ -2,14 +2,18 @@
  * Questions to a human: shown whole, answered by digest, once, in time, and bounded for each session.
  * @module
  */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { canonicalize } from '../../src/base/canonical-json.ts'
 import { sha256 } from '../../src/base/hash.ts'
 import { encodeHex } from '../../src/base/hex.ts'
 import { encodeUtf8 } from '../../src/base/utf8.ts'
+import { parseConfig } from '../../src/config.ts'
 import { QUESTIONS_PER_MINUTE, SHOWN_BYTES } from '../../src/limits.ts'
 import { createConfirmations, type Question } from '../../src/session/confirmations.ts'
-import { stageClock, stageRandom } from './stage.ts'
+import { confirmationAnswer } from '../../src/wire/messages.ts'
+import { enter, run, type StageOptions, stageClock, stageRandom, stageRooms } from './stage.ts'
 
 const QUESTION: Question = {
   agent: 'bot',
@@ -168,3 +172,164 @@ t.test('the limits that hold are those of the moment', (t) => {
   t.strictSame(heard, ['new timed_out '])
   t.end()
 })
+
+/** A caller and an operator on a stage, and what the operator's answer to the oldest question leads to. */
+function together(options: StageOptions = {}) {
+  const staged = stageRooms(options)
+  const client = enter(staged)
+  const boss = enter(staged, { name: 'boss', seed: 3 })
+  const give = (change: Partial<Parameters<typeof confirmationAnswer.encode>[0]>) => {
+    const [pending] = staged.rooms.confirmations.list()
+    const right = {
+      id: pending?.idBytes ?? new Uint8Array(16),
+      digest: pending?.digest ?? new Uint8Array(32),
+    }
+    const stream = boss.open(
+      'AnswerConfirmation',
+      confirmationAnswer.encode({ ...right, approve: true, ...change }),
+    )
+    return boss.on(stream).at(-1)?.value?.['success']
+  }
+  const told = () =>
+    staged.audit.events.filter(({ type }) => type === 'confirmation').map(({ what, by }) => `${what} ${by}`)
+  return { ...staged, client, boss, give, told }
+}
+
+t.test('an unlisted command waits, an operator is told, and it runs only on a yes (OS-10)', (t) => {
+  const options = { capability: { allowed_commands: ['ls'] }, security: { confirmsUnlisted: true } }
+  for (const [how, runs] of [
+    ['yes', 1],
+    ['no', 0],
+    ['silence', 0],
+  ] as const) {
+    const { client, spawner, rooms, logged, clock, give } = together(options)
+    const stream = run(client, 'touch', { args: ['x'] })
+    t.match(client.on(stream), [{ value: { is_queued: true, data: 'awaiting operator' } }])
+    t.equal(spawner.children.length, 0)
+    t.match(rooms.confirmations.list(), [{ agent: 'bot', rule: 'default.allowed_commands' }])
+    t.match(
+      logged.find(({ event }) => event === 'confirmation'),
+      { level: 'warn', fields: { what: 'asked', agent: 'bot' } },
+    )
+    if (how === 'silence') clock.pass(60_000)
+    else t.ok(give({ approve: how === 'yes' }))
+    t.equal(spawner.children.length, runs, how)
+  }
+  t.end()
+})
+
+t.test('after 50 requests for one declared task a human must say that it may go on (OS-11)', (t) => {
+  const parsed = parseConfig({}, { configDirectory: '/srv' })
+  if (!parsed.ok) throw new Error('the defaults are refused')
+  const ticksPerTask = parsed.config.quota.ticks_per_task
+  t.equal(ticksPerTask, 50)
+  const { client, spawner, rooms, give } = together({ quota: { ticksPerTask } })
+  const step = (goal: string) => {
+    const before = spawner.children.length
+    run(client, 'ls', { declared_goal: goal })
+    spawner.children.at(-1)?.events.exited({ kind: 'exited', code: 0 })
+    return spawner.children.length - before
+  }
+  for (let count = 0; count < 50; count++) t.equal(step('a'), 1)
+  t.equal(step('a'), 0)
+  t.match(rooms.confirmations.list(), [{ rule: 'quota.ticks_per_task' }])
+  t.equal(step('b'), 1, 'another task goes on')
+  t.ok(give({}))
+  spawner.children.at(-1)?.events.exited({ kind: 'exited', code: 0 })
+  t.equal(step('a'), 1, 'resumed')
+  t.end()
+})
+
+t.test(
+  'an answer is for the question that it names, silence is a no, and all of it is recorded (JF-059)',
+  (t) => {
+    const { client, spawner, clock, give, told } = together()
+    run(client, 'cat', { args: ['/etc/shadow'] })
+    t.notOk(give({ id: new Uint8Array(16) }), 'of no question')
+    t.notOk(give({ digest: new Uint8Array(32) }), 'of something else')
+    t.equal(spawner.children.length, 0)
+    t.ok(give({}))
+    t.equal(spawner.children.length, 1)
+    client.connection.reset(run(client, 'cat', { args: ['/etc/shadow'] }))
+    run(client, 'cat', { args: ['/etc/shadow'] })
+    t.ok(give({ approve: false }))
+    spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })
+    run(client, 'cat', { args: ['/etc/shadow'] })
+    clock.pass(60_000)
+    t.equal(spawner.children.length, 1)
+    t.strictSame(told(), [
+      ...['asked ', 'approved boss', 'asked ', 'withdrawn ', 'asked ', 'denied boss', 'asked ', 'timed_out '],
+    ])
+    t.end()
+  },
+)
+
+t.test('60 s without an answer are a no, and the time can be set (JF-078)', (t) => {
+  const configured = (value: object) => {
+    const parsed = parseConfig(value, { configDirectory: '/srv' })
+    return parsed.ok ? parsed.config.confirm.timeout_seconds : undefined
+  }
+  t.strictSame([configured({}), configured({ confirm: { timeout_seconds: 5 } })], [60, 5])
+  for (const seconds of [60, 5]) {
+    const { client, clock, rooms, audit } = together({ settings: { confirmTimeoutMs: seconds * 1_000 } })
+    run(client, 'cat', { args: ['/etc/shadow'] })
+    clock.pass(seconds * 1_000 - 1)
+    t.equal(rooms.confirmations.list().length, 1)
+    clock.pass(1)
+    t.match(audit.events.at(-1), { response: 'R4', code: 'CONFIRMATION_TIMEOUT' })
+  }
+  t.end()
+})
+
+t.test('what people decide comes in at one place, by an operator’s method, and is recorded (JF-011)', (t) => {
+  const root = join(import.meta.dirname, '../..')
+  const files = (pattern: RegExp) =>
+    globSync('src/**/*.ts', { cwd: root })
+      .filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')))
+      .sort()
+  t.strictSame(files(/confirmations\.answer\(/), ['src/session/operator-requests.ts'])
+  t.strictSame(files(/createConfirmations\(/), ['src/daemon.node.ts', 'src/session/confirmations.ts'])
+  const { client, clock, audit, give, told, spawner } = together()
+  run(client, 'cat', { args: ['/etc/shadow'] })
+  clock.pass(60_000)
+  t.strictSame(told(), ['asked ', 'timed_out '], 'silence is a no')
+  run(client, 'cat', { args: ['/etc/shadow'] })
+  t.ok(give({}))
+  t.strictSame(told().slice(2), ['asked ', 'approved boss'])
+  t.match(
+    audit.events.filter(({ action }) => action === 'confirm'),
+    [{ agent: 'boss', response: 'R1', method: 'AnswerConfirmation' }],
+  )
+  t.equal(spawner.children.length, 1)
+  const forged = client.open(
+    'AnswerConfirmation',
+    confirmationAnswer.encode({ id: new Uint8Array(16), digest: new Uint8Array(32), approve: true }),
+  )
+  t.strictSame(client.on(forged), [], 'an agent does not decide')
+  t.end()
+})
+
+t.test(
+  'one decision for each request, with its reason and record: a denial is final, a question waits (JF-071)',
+  (t) => {
+    const { client, spawner, rooms, audit, logged, give } = together({ capability: { max_concurrent: 4 } })
+    const outcomes = (['ls', 'rm', 'cat'] as const).map((command) => {
+      const before = audit.events.filter(({ type }) => type === 'decision').length
+      run(client, command, command === 'cat' ? { args: ['/etc/shadow'] } : {})
+      const made = audit.events.filter(({ type }) => type === 'decision').slice(before)
+      return made.map(({ response, rule }) => `${response} ${rule}`)
+    })
+    t.strictSame(outcomes, [['R1 all_passed'], ['R4 default.denied_commands'], ['R3 sensitive_files']])
+    const refusals = logged.filter(({ event }) => event === 'refused')
+    t.equal(refusals.length, 2)
+    for (const { fields } of refusals) t.match(fields, { reason: /./ })
+    t.strictSame(
+      [spawner.children.length, rooms.confirmations.list().map(({ rule }) => rule)],
+      [1, ['sensitive_files']],
+      'nobody can be asked to lift the denial',
+    )
+    t.ok(give({}))
+    t.equal(spawner.children.length, 2)
+    t.end()
+  },
+)

@@ -60,7 +60,7 @@ function heldBytes(options: StageOptions, command: string, bytes: number, isPack
   return held
 }
 
-t.test('R4 holds nothing of the request, however large', async (t) => {
+t.test('R4 holds nothing of the request, however large (SS-35)', async (t) => {
   const options = { capability: { ...all.capability, denied_commands: ['rm'] }, automatic: false }
   const small = heldBytes(options, 'rm', SMALL, false)
   const large = heldBytes(options, 'rm', LARGE_FRAME, false)
@@ -101,7 +101,7 @@ t.test('what has ended is kept by a name of a bounded length', async (t) => {
   }
 })
 
-t.test('what waits (R2, R3) holds at most PARKED_BYTES, and nothing of what is larger', async (t) => {
+t.test('what waits (R2, R3) holds at most PARKED_BYTES, and nothing of what is larger (SS-35)', async (t) => {
   const challenged: StageOptions = {
     rules: [{ action: 'challenge', severity: 'high', argv: { program: ['halt'] } }],
   }
@@ -118,21 +118,24 @@ t.test('what waits (R2, R3) holds at most PARKED_BYTES, and nothing of what is l
   }
 })
 
-t.test('R5 and R6 cost the same for every caller, and nothing is kept of what they sent', async (t) => {
-  const held = (bytes: number, tarpits: number): number => {
-    const stage = stageRooms({ ...all, tarpits })
-    const strangers = Array.from({ length: HELD }, () => connect(stage))
-    const before = heapBytes()
-    for (const stranger of strangers) {
-      // What is wrong is the proof; the rest of the message is as long as the gate takes.
-      stranger.open('Authenticate', authOf({ name: 'b'.repeat(Math.min(bytes, 64)), keySeed: 9 }))
-      stranger.transport.writes.length = 0
-      stranger.heard.length = 0
+t.test(
+  'R5 and R6 cost the same for every caller, and nothing is kept of what they sent (SS-35)',
+  async (t) => {
+    const held = (bytes: number, tarpits: number): number => {
+      const stage = stageRooms({ ...all, tarpits })
+      const strangers = Array.from({ length: HELD }, () => connect(stage))
+      const before = heapBytes()
+      for (const stranger of strangers) {
+        // What is wrong is the proof; the rest of the message is as long as the gate takes.
+        stranger.open('Authenticate', authOf({ name: 'b'.repeat(Math.min(bytes, 64)), keySeed: 9 }))
+        stranger.transport.writes.length = 0
+        stranger.heard.length = 0
+      }
+      const cost = (heapBytes() - before) / HELD
+      t.equal(stage.rooms.tarpits.held, Math.min(tarpits, HELD))
+      return cost
     }
-    const cost = (heapBytes() - before) / HELD
-    t.equal(stage.rooms.tarpits.held, Math.min(tarpits, HELD))
-    return cost
-  }
-  t.ok(Math.abs(held(64, HELD) - held(1, HELD)) < NOISE_BYTES)
-  t.ok(held(64, 0) < NOISE_BYTES, 'a reset costs nothing')
-})
+    t.ok(Math.abs(held(64, HELD) - held(1, HELD)) < NOISE_BYTES)
+    t.ok(held(64, 0) < NOISE_BYTES, 'a reset costs nothing')
+  },
+)

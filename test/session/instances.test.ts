@@ -47,7 +47,7 @@ t.test('any time from 1970 to 9999 is told as the host tells it', (t) => {
   t.end()
 })
 
-t.test('a name is NAME-TIMESTAMP-NONCE, and two of the same second differ', (t) => {
+t.test('a name is NAME-TIMESTAMP-NONCE, and two of the same second differ (JF-050, JF-F05)', (t) => {
   const random = stageRandom()
   const names = Array.from({ length: 500 }, () => newInstance('ci', 1_800_000_000_000, random))
   for (const name of names.slice(0, 5)) t.match(name, /^ci-20270115T080000Z-[0-9a-f]{8}$/)
@@ -70,3 +70,29 @@ t.test('a session has one for as long as it lives, and every record of its calle
   t.equal(new Set(named).size, 2, 'another session is another one')
   t.end()
 })
+
+t.test(
+  'the instance of a session that has ended is told as ended and never comes back (JF-055, JF-F06)',
+  (t) => {
+    const stage = stageRooms()
+    const client = enter(stage)
+    const [first] = stage.rooms.sessions.all()
+    if (first === undefined) throw new Error('no session')
+    client.events.ended()
+    t.match(stage.changes.at(-1), { session: { instance: first.instance }, to: 'DESTROYED' })
+    t.equal(first.state, 'DESTROYED')
+    const seen = new Set([first.instance])
+    for (let count = 0; count < 20; count++) {
+      const again = enter(stage, { resume: client.sessionId })
+      t.notSame(again.sessionId, client.sessionId, 'its id is nobody’s any more')
+      const [session] = stage.rooms.sessions.all()
+      t.notOk(seen.has(session?.instance ?? first.instance))
+      seen.add(session?.instance ?? '')
+      again.events.ended()
+    }
+    stage.rooms.sessions.renew(first, stage.clock.monotonicMs())
+    stage.rooms.sessions.apply(first, 'authenticated', stage.clock.monotonicMs())
+    t.equal(first.state, 'DESTROYED', 'and nothing leads out of it')
+    t.end()
+  },
+)

@@ -36,7 +36,7 @@ function stage(kept: KeptLevels = { entries: [] }, isAutomatic = true) {
 }
 
 t.test(
-  'a medium incident restricts the session, a high one stops it at a checkpoint, a critical one contains the agent',
+  'a medium incident restricts the session, a high one stops it at a checkpoint, a critical one contains the agent (JF-R35)',
   (t) => {
     for (const [incident, step, own, sister] of [
       ['medium', 'session s1 NORMAL RESTRICT', 'RESTRICT', 'NORMAL'],
@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-t.test('several agents that must be contained within a day halt the daemon', (t) => {
+t.test('several agents that must be contained within a day halt the daemon (JF-096, JF-R35)', (t) => {
   const { levels, happens, moves } = stage()
   for (let count = 1; count < CONTAINED_TO_HALT; count++) happens('critical', `bot${count}`)
   t.equal(levels.daemon, 'NORMAL')
@@ -235,7 +235,7 @@ t.test('a session’s level ends with the session and is not kept, an agent’s 
   t.end()
 })
 
-t.test('an operator raises and lowers each of them, and who it was is told with the step', (t) => {
+t.test('an operator raises and lowers each of them, and who it was is told with the step (JF-R35)', (t) => {
   const { levels, steps, wall } = stage()
   levels.set('agent', 'bot', 'CONTAIN', 'odd', 'boss')
   wall.ms = 5_000
@@ -352,21 +352,22 @@ t.test(
     ]
     run(bot, 'sleep')
     run(other, 'sleep')
+    run(helper, 'sleep')
     for (let count = 0; count < 3; count++) bot.connection.reset(run(bot, 'rm'))
     t.equal(rooms.levels.of('bot', '', []), 'CONTAIN')
     t.strictSame(
       spawner.children.map(({ deeds }) => deeds),
-      [['killTree'], []],
+      [['killTree'], [], ['killTree']],
     )
     for (const client of [bot, helper]) {
       run(client, 'ls')
       t.match(staged.audit.events.at(-1), { response: 'R4', rule: 'level.contain' })
       t.strictSame(client.on(client.open('Ping', new Map())), [])
     }
-    t.equal(spawner.children.length, 2)
+    t.equal(spawner.children.length, 3)
     t.equal(rooms.levels.of('helper', '', []), 'NORMAL', 'being held is no incident of its own')
     run(other, 'ls')
-    t.equal(spawner.children.length, 3, 'nobody else is touched')
+    t.equal(spawner.children.length, 4, 'nobody else is touched')
     t.end()
   },
 )
@@ -390,11 +391,53 @@ t.test('a daemon that has halted resets everybody, and ends what ran', (t) => {
   t.end()
 })
 
+t.test('a session that is contained loses its commands, another one of its agent does not', (t) => {
+  const staged = stageRooms()
+  const [one, two] = [enter(staged), enter(staged)]
+  for (const client of [one, two]) run(client, 'sleep')
+  staged.rooms.levels.set('session', encodeHex(one.sessionId), 'CONTAIN', 'a look', 'boss')
+  t.strictSame(
+    staged.spawner.children.map(({ deeds }) => deeds),
+    [['killTree'], []],
+  )
+  t.end()
+})
+
+t.test(
+  'agents whose questions nobody answers are not contained, and the daemon does not halt for them',
+  (t) => {
+    const agents = { third: { seed: 9 } }
+    const staged = stageRooms({ agents })
+    const clients = [
+      enter(staged),
+      enter(staged, { name: 'other', seed: 2 }),
+      enter(staged, { name: 'third', seed: 9 }),
+    ]
+    for (let count = 0; count < ANY_VIOLATIONS_TO_CONTAIN; count++) {
+      const streams = clients.map((client) => run(client, 'cat', { args: ['/etc/shadow'] }))
+      t.equal(staged.rooms.confirmations.list().length, 3)
+      staged.clock.pass(60_000)
+      for (const [index, stream] of streams.entries()) clients[index]?.connection.reset(stream)
+    }
+    t.strictSame([staged.rooms.levels.list(), staged.steps], [[], []])
+    t.end()
+  },
+)
+
 t.test('the level of a session is gone with it', (t) => {
   const staged = stageRooms()
   const client = enter(staged)
   staged.rooms.levels.set('session', encodeHex(client.sessionId), 'RESTRICT', 'a look', 'boss')
   client.events.ended()
   t.strictSame(staged.rooms.levels.list(), [])
+  const name = encodeHex(client.sessionId)
+  t.match(
+    staged.levelRecords,
+    [
+      { type: 'level', scope: 'session', name, from: 'NORMAL', to: 'RESTRICT', why: 'a look', by: 'boss' },
+      { type: 'level', scope: 'session', name, from: 'RESTRICT', to: 'NORMAL', why: /has ended/, by: '' },
+    ],
+    'and the chain says so',
+  )
   t.end()
 })

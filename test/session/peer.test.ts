@@ -5,6 +5,7 @@
 import t from 'tap'
 import type { CborValue } from '../../src/base/cbor.ts'
 import { encodeHex } from '../../src/base/hex.ts'
+import { parseConfig } from '../../src/config.ts'
 import { CODES, mayTellAgent } from '../../src/errors.ts'
 import { SOCKET_HIGH_WATER_BYTES } from '../../src/limits.ts'
 import { executeRequest, levelChange } from '../../src/wire/messages.ts'
@@ -154,16 +155,19 @@ t.test('a second Authenticate is a plain mistake and changes nothing', (t) => {
   t.end()
 })
 
-t.test('name, role and set come from the list: an agent does not become an operator by asking', (t) => {
-  const stage = stageRooms()
-  const agent = enter(stage)
-  const boss = enter(stage, { name: 'boss', seed: 3 })
-  agent.open('ExecuteStream', execute({ command: 'ls' }))
-  boss.open('ExecuteStream', execute({ command: 'ls' }))
-  const total = (client: Client) => client.on(client.open('ListExecutions', new Map()))[0]?.value?.['total']
-  t.strictSame([total(agent), total(boss)], [1, 2])
-  t.end()
-})
+t.test(
+  'name, role and set come from the list: an agent does not become an operator by asking (RX-23)',
+  (t) => {
+    const stage = stageRooms()
+    const agent = enter(stage)
+    const boss = enter(stage, { name: 'boss', seed: 3 })
+    agent.open('ExecuteStream', execute({ command: 'ls' }))
+    boss.open('ExecuteStream', execute({ command: 'ls' }))
+    const total = (client: Client) => client.on(client.open('ListExecutions', new Map()))[0]?.value?.['total']
+    t.strictSame([total(agent), total(boss)], [1, 2])
+    t.end()
+  },
+)
 
 t.test('an agent does not reach the commands of another, an operator does', (t) => {
   const stage = stageRooms()
@@ -552,5 +556,62 @@ t.test('a spawner that fails for a command that has waited leaves nothing behind
     [0, 4, 0],
   )
   t.match([...stage.rooms.sessions.all()], [{ state: 'ACTIVE', running: 0 }])
+  t.end()
+})
+
+t.test(
+  'a session lives 3,600 s unless told otherwise, and is then challenged and not served (SS-11)',
+  (t) => {
+    const parsed = parseConfig({}, { configDirectory: '/srv' })
+    if (!parsed.ok) throw new Error('the defaults are refused')
+    t.equal(parsed.config.session.max_duration_seconds, 3_600)
+    for (const seconds of [3_600, 5]) {
+      const stage = stageRooms({ maxDurationMs: seconds * 1_000 })
+      const client = enter(stage)
+      const pass = (ms: number) => {
+        stage.clock.pass(ms)
+        stage.rooms.sessions.tick(stage.clock.monotonicMs())
+      }
+      pass(seconds * 1_000 - 1)
+      client.open('ExecuteStream', execute({ command: 'ls' }))
+      t.equal(stage.spawner.children.length, 1)
+      pass(1)
+      const stream = client.open('ExecuteStream', execute({ command: 'ls' }))
+      t.match(client.on(stream), [{ kind: 'message', value: { source: 2, code: 100 } }])
+      t.ok(challengeOn(client, stream))
+      t.equal(stage.spawner.children.length, 1)
+    }
+    t.end()
+  },
+)
+
+t.test('an id is proven or refused, and who sent a message is never read from it (JF-036)', (t) => {
+  const stage = stageRooms({ penalties: { enabled: false } })
+  const forged = connect(stage)
+  forged.open('Authenticate', authOf({ name: 'boss' }))
+  t.ok(isTarpitted(forged), 'the name of another is refused')
+  const client = enter(stage)
+  client.open('ExecuteStream', execute({ command: 'ls', declared_goal: 'agent_name=boss' }))
+  client.open('ExecuteStream', execute({ command: 'cat', args: ['/etc/shadow'] }))
+  const records = stage.audit.events.filter(({ action }) => action === 'execute')
+  t.strictSame(
+    records.map(({ agent, instance }) => [agent, String(instance).split('-')[0]]),
+    [
+      ['bot', 'bot'],
+      ['bot', 'bot'],
+    ],
+  )
+  t.strictSame(
+    stage.rooms.confirmations.list().map(({ agent }) => agent),
+    ['bot'],
+  )
+  const naming = METHODS.filter(({ request }) =>
+    Object.keys(request.fields).some((key) => /agent|sender/.test(key)),
+  )
+  t.strictSame(
+    naming.map(({ name }) => name),
+    ['Authenticate'],
+    'no other message has a place for a sender',
+  )
   t.end()
 })

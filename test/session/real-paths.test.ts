@@ -61,7 +61,7 @@ t.test('what a shell would expand is not looked up, and more than so many are no
   t.end()
 })
 
-t.test('a link to a secret is judged as the secret, also when it was made while the request waited', (t) => {
+t.test('a link to a secret is judged as the secret, also when it was made while the request waited (OS-05)', (t) => {
   let real = '/srv/work/a'
   const stage = stageRooms({
     finder: { realPath: (path) => (path === '/srv/work/a' ? real : path) },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FAILED_PROOFS_PER_MINUTE, REFUSALS_RECORD_MS } from '../../src/limits.ts'
+import { FAILED_PROOFS_PER_MINUTE, REFUSALS_PER_MINUTE, REFUSALS_RECORD_MS } from '../../src/limits.ts'
 import { createRefusals } from '../../src/session/refusals.ts'
 
 t.test('refusals of strangers come as one record a minute, by what decided', (t) => {
@@ -30,5 +30,22 @@ t.test('failed proofs are written alone while they are few, and again in the nex
   t.equal(written(), 0)
   refusals.tick(REFUSALS_RECORD_MS)
   t.equal(written(), FAILED_PROOFS_PER_MINUTE)
+  t.end()
+})
+
+t.test('each known caller has a share of the minute of its own, and strangers have theirs', (t) => {
+  const refusals = createRefusals(0)
+  const written = (caller?: string) =>
+    Array.from({ length: REFUSALS_PER_MINUTE * 2 }, () => refusals.mayWriteAlone(caller)).filter(Boolean)
+      .length
+  t.equal(written('bot'), REFUSALS_PER_MINUTE)
+  t.equal(written('other'), REFUSALS_PER_MINUTE)
+  t.equal(written(), FAILED_PROOFS_PER_MINUTE)
+  t.equal(written('__proto__'), REFUSALS_PER_MINUTE)
+  t.equal(written('bot'), 0)
+  refusals.tick(REFUSALS_RECORD_MS - 1)
+  t.equal(written('bot'), 0)
+  refusals.tick(REFUSALS_RECORD_MS)
+  t.equal(written('bot'), REFUSALS_PER_MINUTE)
   t.end()
 })

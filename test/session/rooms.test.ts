@@ -3,8 +3,9 @@
  * @module
  */
 import t from 'tap'
+import { adviceFor } from '../../src/defense/describe.ts'
 import type { Facts } from '../../src/defense/facts.ts'
-import { TASKS_PER_SESSION } from '../../src/limits.ts'
+import { REFUSALS_PER_MINUTE, TASKS_PER_SESSION, VIOLATIONS_TO_CONTAIN } from '../../src/limits.ts'
 import { capabilityOf, decide, nextCycle } from '../../src/session/rooms.ts'
 import { AGENT, executing, FACTS, NOBODY, REQUEST } from '../defense/staged-facts.ts'
 import { callerNamed, type StageOptions, stageRooms } from './stage.ts'
@@ -60,6 +61,91 @@ t.test('a verdict that cannot be recorded is nobody’s: the failure comes in it
   audit.failure = new Error('disk full')
   t.throws(() => decide(rooms, allowed), { message: 'disk full' })
   t.throws(() => decide(rooms, denied), { message: 'disk full' })
+  t.end()
+})
+
+t.test('a verdict that cannot be recorded halts the daemon, once, whatever it was', (t) => {
+  for (const facts of [allowed, denied]) {
+    const { rooms, audit, steps, spawner } = stageRooms()
+    audit.failure = new Error('disk full')
+    t.throws(() => decide(rooms, facts))
+    t.throws(() => decide(rooms, facts))
+    t.match(steps, [{ scope: 'daemon', name: '', to: 'HALT', why: 'disk full', by: '' }])
+    audit.failure = undefined
+    t.match(decide(rooms, allowed), { response: 'DROP', rule: 'level.halt' }, 'until somebody has looked')
+    t.equal(spawner.children.length, 0)
+  }
+  t.end()
+})
+
+t.test('without a record the admin socket may connect and authenticate, and nothing but that', (t) => {
+  const { rooms, audit, logged } = stageRooms()
+  audit.failure = new Error('disk full')
+  const admin = { ...FACTS.source, transport: 'admin', address: 'local' } as const
+  const operator = { ...AGENT, name: 'admin', role: 'operator' } as const
+  const arrives: Facts = {
+    ...FACTS,
+    source: admin,
+    identity: NOBODY,
+    session: undefined,
+    request: undefined,
+    action: { kind: 'connect', address: 'local' },
+  }
+  t.match(decide(rooms, arrives), { response: 'EXECUTE' })
+  const enters: Facts = {
+    ...arrives,
+    identity: operator,
+    request: { ...REQUEST, method: 'Authenticate' },
+    action: { kind: 'authenticate', name: 'admin', isNew: true },
+  }
+  t.match(decide(rooms, enters), { response: 'EXECUTE' })
+  t.match(logged.at(-1), { event: 'not_recorded', fields: { action: 'authenticate', reason: 'disk full' } })
+  t.throws(() => decide(rooms, { ...enters, source: FACTS.source }), 'over the network nobody is let in')
+  const change = { kind: 'set_level', scope: 'daemon', name: '', level: 'NORMAL' } as const
+  for (const action of [change, { kind: 'reload' }, executing(['ls'], '/bin/ls')] as const)
+    t.throws(() => decide(rooms, { ...enters, session: FACTS.session, request: REQUEST, action }))
+  t.equal(rooms.levels.daemon, 'HALT')
+  t.end()
+})
+
+t.test('a caller that is refused all the time has so many records in a minute, the rest is counted', (t) => {
+  const { rooms, audit } = stageRooms({ automatic: false })
+  for (let count = 0; count < REFUSALS_PER_MINUTE + 30; count++) decide(rooms, denied)
+  t.equal(audit.events.length, REFUSALS_PER_MINUTE)
+  decide(rooms, allowed)
+  t.match(audit.events.at(-1), { response: 'R1' }, 'what is permitted always has one')
+  decide(rooms, { ...denied, identity: { ...AGENT, name: 'other' } as Facts['identity'] })
+  t.match(audit.events.at(-1), { response: 'R4', agent: 'other' }, 'nobody else is concerned')
+  decide(rooms, { ...denied, request: { ...REQUEST, problems: 'x' } })
+  const record = rooms.refusals.tick(60_000)
+  t.same(record, {
+    type: 'refusals',
+    counts: { 'VI_SWAP capability default.denied_commands': 30, 'STATUS completeness message': 1 },
+  })
+  decide(rooms, denied)
+  t.match(audit.events.at(-1), { response: 'R4', agent: 'bot' }, 'and in the next minute again')
+  t.end()
+})
+
+t.test('what is counted raises the level all the same, and is told in the log', (t) => {
+  const { rooms, steps, logged } = stageRooms()
+  for (let count = 0; count < REFUSALS_PER_MINUTE; count++) rooms.refusals.mayWriteAlone('bot')
+  for (let count = 0; count < VIOLATIONS_TO_CONTAIN; count++) decide(rooms, denied)
+  t.match(steps, [{ scope: 'agent', name: 'bot', to: 'CONTAIN' }])
+  t.equal(logged.length, VIOLATIONS_TO_CONTAIN)
+  t.notOk('seq' in (logged[0]?.fields ?? {}), 'without a record there is no number of one')
+  t.end()
+})
+
+t.test('the same violation is that of layer, rule and program: others are counted by themselves', (t) => {
+  const { rooms, steps } = stageRooms({ capability: { denied_commands: ['rm', 'dd', 'mv'] } })
+  const tries = (program: string) =>
+    decide(rooms, { ...FACTS, action: executing([program], `/bin/${program}`) })
+  for (let count = 1; count < VIOLATIONS_TO_CONTAIN; count++)
+    for (const program of ['rm', 'dd', 'mv']) tries(program)
+  t.strictSame(steps, [])
+  tries('/srv/work/rm')
+  t.match(steps, [{ scope: 'agent', name: 'bot', to: 'CONTAIN', why: /^The same violation 3 times/ }])
   t.end()
 })
 
@@ -171,6 +257,11 @@ t.test(
     const { rooms, clock } = stageRooms()
     decide(rooms, denied)
     decide(rooms, { ...FACTS, request: { ...REQUEST, problems: 'x' } })
+    decide(rooms, { ...FACTS, session: { id: 'x', state: 'unknown' } })
+    decide(rooms, {
+      ...FACTS,
+      transport: { ...FACTS.transport, frameProblem: 'noise' } as Facts['transport'],
+    })
     decide(rooms, {
       ...FACTS,
       identity: { kind: 'none', dismissed: 'crowd' },
@@ -262,3 +353,61 @@ t.test(
     t.end()
   },
 )
+
+t.test(
+  'a tool is allowed when it is on the list and in the tier, and each answer is recorded (JF-030)',
+  (t) => {
+    const { rooms, audit, logged } = stageRooms()
+    const outcome = (argv: readonly string[], change: object) => {
+      const identity = { ...AGENT, ...change } as Facts['identity']
+      const verdict = decide(rooms, { ...running(argv), identity })
+      const record = audit.events.at(-1)
+      return [
+        verdict.kind === 'response' ? verdict.response : verdict.kind,
+        record?.['response'],
+        record?.['rule'],
+      ]
+    }
+    for (const [tier, tools, argv, expected] of [
+      ['T1', ['*'], ['ls'], ['EXECUTE', 'R1', 'all_passed']],
+      ['T1', ['Glob'], ['ls'], ['EXECUTE', 'R1', 'all_passed']],
+      ['T1', ['Read'], ['ls'], ['VI_SWAP', 'R4', 'tools.T1']],
+      ['T1', ['*'], ['touch', 'x'], ['VI_SWAP', 'R4', 'tools.T1']],
+      ['T1', ['Write'], ['touch', 'x'], ['VI_SWAP', 'R4', 'tools.T1']],
+      ['T2', ['Write'], ['touch', 'x'], ['EXECUTE', 'R1', 'all_passed']],
+      ['T2', ['Read'], ['touch', 'x'], ['VI_SWAP', 'R4', 'tools.T2']],
+      ['T5', [], ['ls'], ['VI_SWAP', 'R4', 'tools.T5']],
+    ] as const) {
+      const before = audit.events.length
+      t.strictSame(outcome(argv, { tier, tools }), expected, `${argv.join(' ')}: ${tier} ${tools.join()}`)
+      t.equal(audit.events.length, before + 1)
+    }
+    t.equal(logged.filter(({ event }) => event === 'refused').length, 5)
+    t.end()
+  },
+)
+
+t.test('whatever fails in the decision denies, is recorded and logged, and explains itself (JF-N06)', (t) => {
+  const broken = () => {
+    throw new TypeError('a defect')
+  }
+  const { rooms: whole } = stageRooms()
+  const { policy } = whole
+  const curl = ['curl', 'http://10.0.0.1/']
+  for (const [layer, argv, change] of [
+    ['tool_access', ['ls'], { effective: broken }],
+    ['capability', ['ls'], { capabilities: undefined }],
+    ['specifics', curl, { ownPaths: undefined }],
+    ['13policy', ['ls'], { rules: undefined }],
+    ['quota', ['ls'], { quota: undefined }],
+  ] as const) {
+    const { rooms, audit, logged } = stageRooms()
+    rooms.policy = { ...policy, ...change } as unknown as typeof policy
+    const verdict = decide(rooms, running(argv))
+    t.match(verdict, { response: 'VI_SWAP', layer, rule: 'deny_on_error', severity: 'critical' }, layer)
+    t.match(audit.events.at(-1), { response: 'R4', layer, severity: 'critical', warrant: null })
+    t.match(logged.at(-1), { level: 'warn', fields: { layer, reason: /could not decide/ } })
+    t.ok(adviceFor({ layer, rule: 'deny_on_error', response: 'R4' }) !== '', 'and what to do')
+  }
+  t.end()
+})

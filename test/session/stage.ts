@@ -47,6 +47,7 @@ import { createConfirmations } from '../../src/session/confirmations.ts'
 import { createExecutions, type Execution } from '../../src/session/executions.ts'
 import { createExplanations } from '../../src/session/explanations.ts'
 import { type Caller, createIdentities } from '../../src/session/identities.ts'
+import { createLevelSteps } from '../../src/session/level-steps.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
 import { createPeers, type Peers } from '../../src/session/peers.ts'
 import { createQueue } from '../../src/session/queue.ts'
@@ -342,6 +343,8 @@ export type Stage = {
   /** What runs the reads of strangers. */
   readonly confined: StagedSpawner
   readonly steps: LevelStep[]
+  /** What the steps leave in the chain. */
+  readonly levelRecords: AuditEvent[]
   /** Lets what judges commands be loaded, or fail. */
   load(failure?: Error): void
 }
@@ -354,6 +357,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
   const confined = stageSpawner()
   const random = options.random ?? stageRandom()
   const steps: LevelStep[] = []
+  const levelRecords: AuditEvent[] = []
   const logged: Stage['logged'] = []
   const changes: SessionChange[] = []
   const endedExecutions: Execution[] = []
@@ -382,7 +386,13 @@ export function stageRooms(options: StageOptions = {}): Stage {
     failed = reject
   })
   preparing.catch(() => {})
-  let incident: string | undefined
+  // Steps are told by themselves: what is in the audit and the log is about requests.
+  const levelSteps = createLevelSteps({
+    incident: undefined,
+    record: (event) => levelRecords.push(event),
+    save: () => {},
+    rooms: () => ({ ...rooms, log: { write: () => {} } }),
+  })
   const sessions = createSessions(
     {
       maxSessions: options.maxSessions ?? 10,
@@ -484,11 +494,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       clock.wallMs,
       (step) => {
         steps.push(step)
-        if (step.to === 'CONTAIN') executions.endWhere(({ owner }) => owner === step.name)
-        if (step.to === 'HALT') {
-          executions.endAll('kill')
-          incident = 'ab'.repeat(32)
-        } else if (step.scope === 'daemon') incident = undefined
+        levelSteps.took(step)
       },
       options.automatic ?? true,
     ),
@@ -518,12 +524,8 @@ export function stageRooms(options: StageOptions = {}): Stage {
       rooms.isReady = true
     },
     reload: options.reload ?? (async () => ({ ok: true, policyVersion: 'q', needsRestart: [] })),
-    acknowledge(named) {
-      if (incident === undefined || named !== incident) return false
-      incident = undefined
-      return true
-    },
-    incident: () => incident,
+    acknowledge: levelSteps.acknowledge,
+    incident: () => levelSteps.incident,
     viHolds: new Map(),
     screens: new Map(),
     responses: new Map(),
@@ -535,7 +537,10 @@ export function stageRooms(options: StageOptions = {}): Stage {
     (address) => rooms.settings.isExempt(address),
   )
   const load = (failure?: Error) => (failure === undefined ? loaded() : failed(failure))
-  return { rooms, peers, clock, spawner, audit, logged, changes, endedExecutions, confined, steps, load }
+  return {
+    ...{ rooms, peers, clock, spawner, audit, logged, changes, endedExecutions, confined },
+    ...{ steps, levelRecords, load },
+  }
 }
 
 export type Client = {

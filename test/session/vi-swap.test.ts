@@ -5,12 +5,13 @@
 import t from 'tap'
 import type { CborValue } from '../../src/base/cbor.ts'
 import type { ExecuteRequestInput } from '../../src/client/caller.ts'
+import { parseConfig } from '../../src/config.ts'
 import { viScreen } from '../../src/defense/vi-screen.ts'
 import { CODES } from '../../src/errors.ts'
 import { VI_SWAP_HOLD_SECONDS } from '../../src/limits.ts'
 import { executeRequest, executionReference, signalRequest, stdinChunk } from '../../src/wire/messages.ts'
 import { shown } from '../defense/terminal.ts'
-import { type AuthChange, type Client, enter, type StageOptions, stageRooms } from './stage.ts'
+import { type AuthChange, type Client, connect, enter, type StageOptions, stageRooms } from './stage.ts'
 
 const SCREEN = Buffer.from(viScreen()).toString('latin1')
 const ID = new Uint8Array(16).fill(5)
@@ -314,3 +315,33 @@ t.test('an operator is told why, and so is an agent where the configuration asks
   }
   t.end()
 })
+
+t.test(
+  'a denied pattern and a deny rule show an authenticated agent a vi for 3,600 s in its slot, and a stranger never one (SS-42)',
+  async (t) => {
+    const parsed = parseConfig({}, { configDirectory: '/srv' })
+    t.equal(parsed.ok && parsed.config.defense.vi_swap.hold_seconds, 3_600)
+    const rules = [{ action: 'deny', severity: 'high', argv: { program: ['mkfs'] } } as const]
+    for (const command of ['rm', 'mkfs']) {
+      const { client, ask, clock, rooms } = stage({ rules, automatic: false })
+      const stream = ask(command, { pty: { rows: 24, cols: 80 }, stdin: true })
+      const screen = output(client, stream)
+      for (const part of ['\x1b[?1049h', '\x1b[2J', '\x1b[H', '\x1b[?25l', '\x1b[24;1H'])
+        t.ok(screen.includes(part), `${command}: ${JSON.stringify(part)}`)
+      t.notMatch(screen.toString(), /denied|refus|error|permission/i)
+      clock.pass(3_600_000 - 1)
+      t.equal(rooms.viHolds.get('bot'), 1, 'its slot is taken')
+      t.notOk(client.on(stream).some(({ kind }) => kind === 'status' || kind === 'ended'))
+      clock.pass(1)
+      t.equal(rooms.viHolds.get('bot') ?? 0, 0)
+    }
+    for (const remoteAddress of ['192.0.2.1', '127.0.0.1']) {
+      const staged = stageRooms({ rules, penalties: { enabled: false } })
+      const stranger = connect(staged, { remoteAddress })
+      stranger.open('ExecuteStream', executeRequest.encode({ command: 'rm' }))
+      t.strictSame([staged.rooms.viHolds.size, staged.rooms.tarpits.held], [0, 1])
+      const heard = Buffer.concat(stranger.transport.writes.map(({ bytes }) => bytes))
+      t.notOk(heard.includes('\x1b[?1049h'))
+    }
+  },
+)

@@ -15,7 +15,7 @@
  * - `piped`: a shell or an interpreter reads its program from another command
  * - `stdin`: a shell or an interpreter reads its program from its standard input, which is not part of the request
  * - `syntax`: the text is not what the shell's grammar allows; nothing in it can be relied upon
- * - `limit`: too deep, too many commands or too much text to look at
+ * - `limit`: too deep, too many commands or too much text to look at, or processes that are started without an end
  */
 export type Opaque =
   | 'expansion'

@@ -5,15 +5,14 @@
  * Rules: docs/responses.md, section 2.
  * @module
  */
-import { resolvePath } from '../../base/lexical-path.ts'
 import { readCode } from './code/words.ts'
-import type { CommandSurroundings, Effective, EffectiveCommand, UsedPath } from './effective.ts'
-import { parseShell, type ShellRedirect, type ShellScript, type ShellWord } from './shell/shell.ts'
+import type { CommandSurroundings, Effective } from './effective.ts'
+import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
+import { UNKNOWN_MARK } from './shell/words.ts'
 import { argumentPaths } from './unwrap/command-paths.ts'
 import { environmentText } from './unwrap/environment-commands.ts'
 import {
   copiedText,
-  type Flow,
   inputOf,
   isSelf,
   type Made,
@@ -22,7 +21,7 @@ import {
   scriptAt,
   startFlow,
 } from './unwrap/flow.ts'
-import type { Assignment, Call, Inner, Language, Stdin } from './unwrap/inner.ts'
+import type { Assignment, Call, Inner, Language } from './unwrap/inner.ts'
 import {
   innerOfInterpreter,
   isCommandFile,
@@ -35,46 +34,28 @@ import { isMultiple, isShell, namesOf } from './unwrap/names.ts'
 import type { ParsedArguments } from './unwrap/options.ts'
 import { connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
 import { formOf, UNKNOWN_FORM } from './unwrap/programs.ts'
+import {
+  addPaths,
+  addSurroundings,
+  COMMANDS_MAX,
+  DEPTH_MAX,
+  directoryOf,
+  draftOf,
+  type Frame,
+  finish,
+  LOOKS_MAX,
+  LOOKS_SPARE,
+  pay,
+  type Run,
+  stop,
+} from './unwrap/run.ts'
 import { innerOfScript, innerOfShell, isAllArguments, positionals } from './unwrap/shell-invocation.ts'
 import { knownOutput } from './unwrap/stream.ts'
 import { parseCall } from './unwrap/subcommands.ts'
 import { pathsOf } from './unwrap/used-paths.ts'
 import { innerOfWrapper, isWrapper, readAssignment } from './unwrap/wrappers.ts'
 
-/** Commands within commands; what people write has three. */
-export const DEPTH_MAX = 8
-
-/** Commands of one request; each is judged by every rule. */
-export const COMMANDS_MAX = 256
-
-/** Each character of the request may be looked at this often on the way through its wrappers, and a little more. */
-const LOOKS_MAX = 12
-
-const LOOKS_SPARE = 65_536
-
-type Run = {
-  readonly surroundings: CommandSurroundings
-  readonly drafts: Draft[]
-  /** The files that the request makes. */
-  readonly flow: Flow
-  budget: number
-  isOver: boolean
-}
-
-/** What a command stands in. */
-type Frame = {
-  readonly cwd: string | undefined
-  readonly via: readonly string[]
-  readonly depth: number
-  readonly assignments: readonly Assignment[]
-  /** Those of `assignments` that nothing has looked at yet begin here. */
-  readonly freshFrom: number
-  readonly redirects: readonly ShellRedirect[]
-  readonly stdin: Stdin
-  readonly resolved: string | undefined
-  /** Outputs of decoders are among the text's words. */
-  readonly isDecoded: boolean
-}
+export { COMMANDS_MAX, DEPTH_MAX } from './unwrap/run.ts'
 
 /** Every command that `argv` would run, the outermost first. `argv` is what execve gets: nothing in it is expanded. */
 export function effectiveCommands(argv: readonly string[], surroundings: CommandSurroundings): Effective {
@@ -103,25 +84,14 @@ export function countEffective(
     stdin: { kind: 'caller' },
     resolved: surroundings.resolved,
     isDecoded: false,
+    environments: undefined,
   })
   return { effective: { commands: run.drafts.map(finish) }, steps: budget - run.budget }
 }
 
-function finish({ opaqueSet, output: _, ...draft }: Draft): EffectiveCommand {
-  return { ...draft, opaque: opaqueSet.size === 0 ? [] : [...opaqueSet] }
-}
-
-/** Says on the last command that there is more than was looked at. */
-function stop(run: Run): void {
-  run.isOver = true
-  run.drafts.at(-1)?.opaqueSet.add('limit')
-}
-
-/** Pays for looking at so many characters; false where the request has used up its own. */
-function pay(run: Run, characters: number): boolean {
-  run.budget -= characters
-  if (run.budget < 0) stop(run)
-  return !run.isOver
+/** Of a word of which not even the beginning is known, what stands for it. */
+function operandText({ text, opaque, stands }: ShellWord): string {
+  return opaque !== undefined && text === '' ? (stands ?? UNKNOWN_MARK) : text
 }
 
 function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
@@ -141,7 +111,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   const program = words[0]
   if (program === undefined) draft.names = [':']
   else if (program.opaque !== undefined || program.isGlob) draft.opaqueSet.add('program')
-  else draft.names = [...namesOf(program.text, frame.resolved)]
+  else draft.names = namesOf(program.text, frame.resolved)
   if (program !== undefined && isSelf(program.text)) draft.opaqueSet.add('program')
   const form = formOf(draft.names)
   const isKnown = form !== UNKNOWN_FORM && !frame.assignments.some(({ name }) => name === 'PATH')
@@ -157,8 +127,8 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   if (words.length > 1) {
     const known = made?.kind === 'program' ? formOf(draft.names) : form
     parsed = parseCall(draft.names, words, known)
-    draft.options = [...parsed.options]
-    draft.operands = parsed.operands.map(({ text }) => text)
+    draft.options = parsed.options
+    draft.operands = parsed.operands.map(operandText)
     if (parsed.values.length > 0)
       draft.optionValues = parsed.values.map(({ option, word }) => ({ option, value: word.text }))
     const place = { cwd: frame.cwd, home: run.surroundings.home }
@@ -210,64 +180,6 @@ function runMade(
   }
   if (language !== undefined) follow(run, draft, { kind: 'code', language, word, via }, deeper, assignments)
   else follow(run, draft, { kind: 'shell', word, via, positional }, frame, assignments)
-}
-
-/** Paths of one command; a rule that needs more to see what is done would not see it with more. */
-const PATHS_MAX = 4_096
-
-function addPaths(draft: Draft, paths: readonly UsedPath[]): void {
-  for (const path of paths) {
-    if (draft.paths.length >= PATHS_MAX) draft.opaqueSet.add('limit')
-    else draft.paths.push(path)
-  }
-}
-
-function draftOf(run: Run, words: readonly ShellWord[], frame: Frame): Draft {
-  const program = words[0]?.text ?? ''
-  let path: string | undefined
-  if (program.startsWith('/')) path = resolvePath('/', program)
-  else if (program.includes('/')) path = frame.cwd === undefined ? undefined : resolvePath(frame.cwd, program)
-  else path = frame.resolved
-  return {
-    names: [],
-    path,
-    argv: words.map(({ text }) => text),
-    options: [],
-    optionValues: [],
-    operands: [],
-    paths: [],
-    assignments: [],
-    via: [...frame.via],
-    pipedFrom: [],
-    pipedTo: [],
-    calls: [],
-    opaque: [],
-    opaqueSet: new Set(),
-    cwd: frame.cwd,
-    terminal: run.surroundings.terminal,
-    output: undefined,
-  }
-}
-
-/** Puts in what stands around the words: assignments and redirections. Gives the assignments that it passes on. */
-function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly Assignment[] {
-  const { assignments, redirects } = frame
-  if (assignments.length > 0) {
-    draft.assignments = assignments.map(({ name, value }) => ({
-      name,
-      value: value.opaque === undefined ? value.text : undefined,
-    }))
-    for (const { value } of assignments.slice(frame.freshFrom)) {
-      if (value.opaque !== undefined) draft.opaqueSet.add(value.opaque)
-    }
-  }
-  const place = { cwd: frame.cwd, home: run.surroundings.home }
-  for (const { kind, target } of redirects) {
-    if (target.opaque !== undefined) draft.opaqueSet.add(target.opaque)
-    if (kind === 'read') addPaths(draft, pathsOf(target, 'read', place))
-    else if (kind === 'write' || kind === 'readwrite') addPaths(draft, pathsOf(target, 'write', place))
-  }
-  return assignments
 }
 
 /** Follows what the command runs in its turn. */
@@ -356,6 +268,7 @@ function follow(
         redirects: [],
         stdin: inner.stdin ?? frame.stdin,
         resolved: undefined,
+        environments: undefined,
       })
       return
     }
@@ -374,11 +287,6 @@ function follow(
       return
     }
   }
-}
-
-function directoryOf(word: ShellWord, frame: Frame, run: Run): string | undefined {
-  const [path] = pathsOf(word, 'mention', { cwd: frame.cwd, home: run.surroundings.home })
-  return path === undefined || path.isOpaque || path.isGlob ? undefined : path.path
 }
 
 function followShell(
@@ -405,6 +313,7 @@ function followShell(
     redirects: [],
     stdin,
     resolved: undefined,
+    environments: undefined,
   }
   if (positional !== undefined && positional.length > 1 && isAllArguments(word.text)) {
     runCommand(run, positional.slice(1), base)
@@ -413,14 +322,26 @@ function followShell(
   if (word.opaque !== undefined)
     draft.opaqueSet.add(frame.isDecoded && word.opaque === 'substitution' ? 'decoded' : 'eval')
   if (!pay(run, word.text.length)) return
-  const variables = positional === undefined ? undefined : positionals(positional)
-  const context = { cwd: frame.cwd, home: run.surroundings.home }
-  const script = parseShell(word.text, variables === undefined ? context : { ...context, variables })
-  // Of a text of which only the beginning is known, the end is cut anywhere.
-  for (const opaque of script.opaque)
-    if (opaque !== 'syntax' || word.opaque === undefined) draft.opaqueSet.add(opaque)
-  runScript(run, script, base)
+  // A text that runs in the shell itself finds its variables, and parameters that are not told.
+  const isOwn = inner.via === 'eval' || inner.via === 'trap' || inner.via === 'alias'
+  const variables = positional === undefined ? (isOwn ? NOTHING_KNOWN : undefined) : positionals(positional)
+  const context: ShellContext = {
+    ...{ cwd: frame.cwd, home: run.surroundings.home, environment: assignments },
+    ...(variables === undefined ? {} : { variables }),
+  }
+  const environments = isOwn ? frame.environments : undefined
+  for (const environment of environments ?? [assignments]) {
+    if (environment !== environments?.[0] && environments !== undefined && !pay(run, word.text.length)) return
+    const script = parseShell(word.text, { ...context, environment })
+    // Of a text of which only the beginning is known, the end is cut anywhere.
+    for (const opaque of script.opaque)
+      if (opaque !== 'syntax' || word.opaque === undefined) draft.opaqueSet.add(opaque)
+    runScript(run, script, base)
+    if (run.isOver) return
+  }
 }
+
+const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
 
 function runScript(run: Run, script: ShellScript, base: Frame): void {
   const pipelines = new Map<number, Segment[]>()
@@ -440,7 +361,9 @@ function runScript(run: Run, script: ShellScript, base: Frame): void {
       freshFrom: base.assignments.length,
       redirects: command.redirects,
       stdin,
+      resolved: undefined,
       isDecoded,
+      environments: command.environments,
     })
     if (run.isOver) break
     segments.push({ place: command.place, start, end: run.drafts.length, output: run.drafts[start]?.output })

@@ -3,7 +3,9 @@
  * @module
  */
 import t from 'tap'
+import { createMatcher } from '../../../src/defense/13policy/matcher.ts'
 import { joinRules, readRules, rulesProblemText } from '../../../src/defense/13policy/rules-file.ts'
+import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
 
 const RULE = {
   id: 'files.remove-root',
@@ -181,3 +183,34 @@ t.test('there are bounds on rules, patterns, sets and what they stand for togeth
   const bad = Array.from({ length: 300 }, () => ({}))
   t.equal(problems(JSON.stringify({ rules: bad })).length, 100)
 })
+
+t.test(
+  'a rule has a glob over command and arguments, one of three actions, one of four severities and a description (SS-37)',
+  async (t) => {
+    const { argv: _, ...rest } = RULE
+    const globbed = { ...rest, pattern: 'rm -rf *' }
+    for (const action of ['deny', 'challenge', 'allow'])
+      for (const severity of ['critical', 'high', 'medium', 'low'])
+        t.strictSame(problems(file({ ...globbed, action, severity })), [])
+    for (const change of [
+      { action: 'audit' },
+      { severity: 'none' },
+      { description: '' },
+      { description: undefined },
+    ])
+      t.equal(problems(file({ ...globbed, ...change })).length, 1, JSON.stringify(change))
+    const read = readRules(file(globbed), 'x.json')
+    if (!read.ok) throw new Error('it was refused')
+    const matcher = createMatcher(read.rules, '/home/agent')
+    const matched = (argv: readonly string[]) =>
+      matcher.strictest(
+        effectiveCommands(argv, {
+          ...{ cwd: '/', home: '/home/agent', resolved: undefined, terminal: false, stdin: false },
+        }),
+      )?.rule
+    t.match(matched(['rm', '-rf', '/srv']), { id: RULE.id, description: RULE.description })
+    t.match(matched(['/bin/rm', '-rf', 'a', 'b']), { id: RULE.id })
+    t.equal(matched(['rm', '-f', '/srv']), undefined)
+    t.equal(matched(['echo', 'rm -rf /srv']), undefined)
+  },
+)

@@ -6,6 +6,7 @@ import { ADMIN, OPERATOR, POLICY, SESSION, TLS, TRANSPORT } from '../staged-fact
 import {
   arrives,
   asked,
+  attaches,
   authenticates,
   before,
   type Cell,
@@ -367,6 +368,31 @@ export const CALLER_CELLS: readonly Cell[] = [
       gives: PASSED,
     }),
   ),
+  ...questions(
+    'level: at a checkpoint, going on to tell a command what to do',
+    'RESPONSE_THROTTLED',
+    'level',
+    'level.checkpoint',
+    { facts: attaches(true), ledger: { level: 'CHECKPOINT' } },
+  ),
+  {
+    name: 'level: at a checkpoint, looking at a command passes',
+    facts: attaches(false),
+    ledger: { level: 'CHECKPOINT' },
+    gives: PASSED,
+  },
+  {
+    name: 'level: restricted, and it would go on to tell a command what to do',
+    facts: attaches(true),
+    ledger: { level: 'RESTRICT' },
+    gives: violated('CAPABILITY_DENIED', 'level', 'level.restrict'),
+  },
+  {
+    name: 'level: restricted, looking at a command passes',
+    facts: attaches(false),
+    ledger: { level: 'RESTRICT' },
+    gives: PASSED,
+  },
 
   {
     name: 'completeness: a message with problems',

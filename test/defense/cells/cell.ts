@@ -32,6 +32,9 @@ export const reads = (method: string): Partial<Facts> => ({
   request: { ...REQUEST, method },
   action: { kind: 'read', method },
 })
+export const attaches = (stdin: boolean): Partial<Facts> => ({
+  action: { kind: 'attach', executionId: 'x', stdin },
+})
 export const runs = (argv: readonly string[], change: Partial<Facts> = {}): Partial<Facts> => ({
   action: executing(argv),
   ...change,

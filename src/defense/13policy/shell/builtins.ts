@@ -5,7 +5,17 @@
  */
 import { resolvePath } from '../../../base/lexical-path.ts'
 import { outputOf } from './output.ts'
-import { copyState, deleteVariable, forgetAll, known, type State, setAlias, setFunction, setVariable, variableOf } from './state.ts'
+import {
+  copyState,
+  deleteVariable,
+  forgetAll,
+  known,
+  type State,
+  setAlias,
+  setFunction,
+  setVariable,
+  variableOf,
+} from './state.ts'
 import type { ShellWord } from './syntax.ts'
 
 /** The state after success and after failure; undefined where that does not come about. */
@@ -82,17 +92,12 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
     case 'alias':
       for (const { text, opaque } of operands) {
         const equals = text.indexOf('=')
-        if (equals > 0 && opaque === undefined)
-          setAlias(state, text.slice(0, equals), text.slice(equals + 1))
+        if (equals > 0 && opaque === undefined) setAlias(state, text.slice(0, equals), text.slice(equals + 1))
       }
       return either
     case 'unalias':
       return either
     case 'trap':
-      // DEBUG, ERR, RETURN and signals run their text between any two commands.
-      if (operands.length > 1 && !operands.slice(1).every(({ text }) => text === 'EXIT' || text === '0')) {
-        state.isForgetful = !['', '-', '--'].includes(first?.text ?? '') || state.isForgetful
-      }
       return either
     case 'printf':
       if (first?.text.startsWith('-v')) printInto(state, operands)

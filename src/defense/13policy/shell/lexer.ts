@@ -12,6 +12,7 @@ import {
   fail,
   innerScan,
   isMeta,
+  isMetaCode,
   leave,
   type Scan,
   skipBlanks,
@@ -28,7 +29,26 @@ type Mode = 'word' | 'operand' | 'braced' | 'replaced' | 'offset' | 'index' | 'q
 
 /** A word of a command. `canGroup`: patterns such as `!(a|b)` may be in it (not in the first word). */
 export function readWord(scan: Scan, canGroup: boolean): Word {
-  return readParts(scan, canGroup ? 'operand' : 'word', false)
+  return plainWord(scan) ?? readParts(scan, canGroup ? 'operand' : 'word', false)
+}
+
+/** A word without anything special, which most are, in one step. */
+function plainWord(scan: Scan): Word | undefined {
+  const { text, at } = scan
+  let end = at
+  while (end < text.length && isOrdinary(text.charCodeAt(end))) end += 1
+  if (end === at) return undefined
+  const next = end < text.length ? text.charCodeAt(end) : 32
+  // A parenthesis or a bracket may belong to it.
+  if (!isMetaCode(next) || next === 40 || next === 60 || next === 62) return undefined
+  scan.at = end
+  scan.steps += end - at + 1
+  return [{ kind: 'text', text: text.slice(at, end), isQuoted: false }]
+}
+
+/** What stands for itself in a word outside of quotes and braces: also `%`, `+`, `,`, `-`, `.`, `/`, `:`, `=`, `@`, `_`. */
+function isOrdinary(code: number): boolean {
+  return isPlain(code) || (code >= 43 && code <= 47) || code === 58 || code === 61 || code === 95 || code === 37 || code === 64
 }
 
 /** The right side of `==` or `=~` in `[[ ]]`, in which parentheses belong to the pattern. */
@@ -96,11 +116,11 @@ function isEnd(mode: Mode, character: string): boolean {
 /** `isQuoted`: by the rules of double quotes; single quotes mean nothing, a backslash quotes only some characters. */
 function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
   const parts: WordPart[] = []
-  let pending: string[] = []
+  let pending = ''
   let groups = 0
   const flush = () => {
-    if (pending.length > 0) parts.push({ kind: 'text', text: pending.join(''), isQuoted })
-    pending = []
+    if (pending !== '') parts.push({ kind: 'text', text: pending, isQuoted })
+    pending = ''
   }
   let previous = ''
   while (scan.failure === undefined) {
@@ -113,7 +133,7 @@ function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
     if (groups === 0 && isEnd(mode, character)) {
       if (mode === 'operand' && character === '(' && '?*+@!'.includes(previous) && previous !== '') {
         groups = 1
-        pending.push(character)
+        pending += character
         scan.at += 1
         continue
       }
@@ -143,7 +163,7 @@ function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
         (next === '"' && mode !== 'text') ||
         (next === '}' && mode !== 'quoted')
       scan.at = Math.min(scan.at + 2, scan.text.length)
-      if (!isEscape || next === '') pending.push(`\\${next}`)
+      if (!isEscape || next === '') pending += `\\${next}`
       else {
         flush()
         parts.push({ kind: 'text', text: next, isQuoted: true })
@@ -165,7 +185,7 @@ function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
       previous = ''
     } else if (character === '$') {
       const part = readDollar(scan, isQuoted)
-      if (part === undefined) pending.push('$')
+      if (part === undefined) pending += '$'
       else {
         flush()
         parts.push(...part)
@@ -178,7 +198,7 @@ function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
         while (scan.at < scan.text.length && isPlain(scan.text.charCodeAt(scan.at))) scan.at += 1
         scan.steps += scan.at - start
       }
-      pending.push(scan.text.slice(start, scan.at))
+      pending += scan.text.slice(start, scan.at)
       previous = scan.text[scan.at - 1] ?? ''
     }
   }

@@ -231,7 +231,7 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   return known(changed(operator, pattern, item.text, replacement.text))
 }
 
-/** `${p#/proc/}` and `${p##*/}` of a glob: what it stands for loses the same beginning. */
+/** A beginning taken off a glob, with `#`, or its directory with `##`: all that it stands for lose the same. */
 function withoutBeginning(
   expander: Expander,
   operator: string,

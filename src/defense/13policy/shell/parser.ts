@@ -36,8 +36,16 @@ export function parseExpansions(
 
 function scanOf(text: string, depth: number): at.Scan {
   return {
-    ...{ text, at: 0, steps: 0, limit: stepsOf(text), depth, commands: 0, failure: undefined, pending: [] },
-    ...{ list: readList, heredoc: readHeredoc },
+    text,
+    at: 0,
+    steps: 0,
+    limit: stepsOf(text),
+    depth,
+    commands: 0,
+    failure: undefined,
+    pending: [],
+    list: readList,
+    heredoc: readHeredoc,
   }
 }
 
@@ -63,7 +71,7 @@ function readList(scan: at.Scan): List {
       isBackground = true
     } else if (next === ';' && scan.text[scan.at + 1] !== ';' && scan.text[scan.at + 1] !== '&') scan.at += 1
     else if (next !== '\n') isEnded = true
-    list.push({ ...item, isBackground })
+    list.push({ first: item.first, rest: item.rest, isBackground })
     if (isEnded) {
       at.skipBlanks(scan)
       const stop = at.current(scan)

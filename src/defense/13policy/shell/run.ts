@@ -5,12 +5,13 @@
  * @module
  */
 import type { Outcome } from './builtins.ts'
+import { startsWithoutEnd } from './endless.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { literalOf } from './simple.ts'
 import { expanderFor, expandRedirects, type Runner, runIndexes, runSimple } from './simple-run.ts'
 import { deleteVariable, forgetAll, type State, setFunction, setVariable, UNKNOWN } from './state.ts'
 import type { AndOr, Command, Compound, List, Pipeline, ShellWord, Word } from './syntax.ts'
-import { charge, copied, emit, giveUp, joined, perhaps, sameState, type Walk, type Where } from './walk.ts'
+import { charge, copied, emit, functionsOf, giveUp, joined, perhaps, sameState, type Walk, type Where } from './walk.ts'
 import { expandArithmetic, expandWord } from './words.ts'
 
 /** Values of a loop variable that are followed one by one. */
@@ -132,6 +133,7 @@ function runCompound(walk: Walk, compound: Compound, state: State, where: Where)
     case 'if':
       return runIf(walk, compound, state, where)
     case 'loop':
+      if (startsWithoutEnd(compound.condition, compound.body)) walk.opaque.add('limit')
       return runLoop(walk, state, (entry) => {
         const condition = merged(walk, runList(walk, compound.condition, entry, where)) ?? entry
         const body = merged(walk, runList(walk, compound.body, copied(walk, condition), where))
@@ -153,7 +155,11 @@ function runCompound(walk: Walk, compound: Compound, state: State, where: Where)
     case 'condition':
       return runCondition(walk, compound, state, where)
     case 'define':
-      walk.defined.add(compound.body)
+      functionsOf(walk).defined.add(compound.body)
+      if (functionsOf(walk).trapNames.has(compound.name)) {
+        functionsOf(walk).trapped.add(compound.body)
+        if (walk.hasSignals) state.isForgetful = true
+      }
       setFunction(state, compound.name, { bodies: [compound.body], isCertain: true })
       return { success: state, failure: undefined }
   }

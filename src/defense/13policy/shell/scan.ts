@@ -63,18 +63,22 @@ export function leave(scan: Scan): void {
   scan.depth -= 1
 }
 
+const BACKSLASH = 92
+const NEWLINE = 10
+
 /** The character here, past line continuations; empty at the end. */
 export function current(scan: Scan): string {
-  while (scan.text[scan.at] === '\\' && scan.text[scan.at + 1] === '\n') scan.at += 2
+  const { text } = scan
+  while (text.charCodeAt(scan.at) === BACKSLASH && text.charCodeAt(scan.at + 1) === NEWLINE) scan.at += 2
   scan.steps += 1
-  return scan.text[scan.at] ?? ''
+  return text[scan.at] ?? ''
 }
 
 /** Takes the characters of `expected`, or nothing. */
 export function take(scan: Scan, expected: string): boolean {
   const start = scan.at
-  for (const character of expected) {
-    if (current(scan) !== character) {
+  for (let at = 0; at < expected.length; at += 1) {
+    if (current(scan) !== expected[at]) {
       scan.at = start
       return false
     }
@@ -146,8 +150,40 @@ export function isMeta(character: string): boolean {
 
 const LONGEST_RESERVED = 8
 
+export function isMetaCode(code: number): boolean {
+  switch (code) {
+    case 32: // blank
+    case 9:
+    case NEWLINE:
+    case 59: // ;
+    case 38: // &
+    case 124: // |
+    case 40: // (
+    case 41:
+    case 60: // <
+    case 62:
+      return true
+    default:
+      return false
+  }
+}
+
 /** The unquoted word here where it is short enough to be a reserved one; nothing is taken. */
 export function peekWord(scan: Scan): string {
+  const { text, at } = scan
+  let end = at
+  while (end < text.length && end - at <= LONGEST_RESERVED) {
+    const code = text.charCodeAt(end)
+    if (code === BACKSLASH) return peekContinued(scan)
+    if (isMetaCode(code)) break
+    end += 1
+  }
+  scan.steps += end - at + 1
+  return end - at > LONGEST_RESERVED ? '' : text.slice(at, end)
+}
+
+/** As `peekWord`, over the lines that a backslash joins. */
+function peekContinued(scan: Scan): string {
   const start = scan.at
   let word = ''
   while (word.length <= LONGEST_RESERVED) {
@@ -157,7 +193,7 @@ export function peekWord(scan: Scan): string {
     scan.at += 1
   }
   scan.at = start
-  return word
+  return word.length > LONGEST_RESERVED ? '' : word
 }
 
 /** Takes a reserved word, or nothing. */

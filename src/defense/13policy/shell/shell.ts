@@ -9,6 +9,7 @@ import { parseText } from './parser.ts'
 import { runCommand, runList } from './run.ts'
 import { copyState, startState } from './state.ts'
 import type { ShellContext, ShellScript } from './syntax.ts'
+import { closeTraps, trapStates } from './traps.ts'
 import { startWalk, type Where } from './walk.ts'
 
 export type { ShellCommand, ShellContext, ShellRedirect, ShellScript, ShellWord } from './syntax.ts'
@@ -27,23 +28,24 @@ export function countShell(
   if (failure !== undefined) walk.opaque.add(failure)
   const state = startState(context)
   const where: Where = {
-    ...{
-      pipeline: undefined,
-      place: 0,
-      isSubstitution: false,
-      inherited: [],
-      isForked: false,
-      last: { place: 0 },
-    },
+    pipeline: undefined,
+    place: 0,
+    isSubstitution: false,
+    inherited: [],
+    isForked: false,
+    last: { place: 0 },
   }
   const outcome = runList(walk, list, state, where)
-  const end = outcome.success ?? outcome.failure ?? state
+  const end = outcome.success ?? outcome.failure ?? walk.exited ?? state
   // Who calls these cannot be seen: a trap, a name put together, nobody.
-  for (const body of walk.defined) {
-    if (walk.called.has(body)) continue
-    const entry = copyState(end)
-    entry.positional = undefined
-    runCommand(walk, body, entry, where)
+  for (const body of walk.functions?.defined ?? []) {
+    if (walk.functions?.called.has(body)) continue
+    for (const entry of walk.functions?.trapped.has(body) ? trapStates(walk, end) : [copyState(end)]) {
+      entry.positional = undefined
+      runCommand(walk, body, entry, where)
+    }
   }
-  return { script: { commands: walk.commands, opaque: [...walk.opaque] }, steps: steps + walk.steps }
+  if (walk.traps.length > 0) closeTraps(walk, end)
+  const opaque = walk.opaque.size === 0 ? [] : [...walk.opaque]
+  return { script: { commands: walk.commands, opaque }, steps: steps + walk.steps }
 }

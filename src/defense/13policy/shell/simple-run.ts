@@ -16,6 +16,7 @@ import {
   forgetAll,
   joinDirectories,
   replaceState,
+  restartHistory,
   type State,
   setAlias,
   setVariable,
@@ -23,7 +24,9 @@ import {
   variablesNow,
 } from './state.ts'
 import type { Command, List, Redirect, ShellRedirect, ShellWord, Simple, Word } from './syntax.ts'
-import { charge, copied, emit, giveUp, joined, perhaps, type Walk, type Where } from './walk.ts'
+import { TEMPORARY, temporaryName } from './temporary.ts'
+import { environmentNow } from './traps.ts'
+import { charge, copied, emit, functionsOf, giveUp, joined, perhaps, type Walk, type Where } from './walk.ts'
 import { expandSingle, expandWord, patternSegments } from './words.ts'
 
 /** The walk over lists, which simple commands need for substitutions, functions and aliases. */
@@ -108,7 +111,9 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   }))
   const record = () => {
     const { place, isSubstitution } = where
-    emit(walk, state, { words, assignments, redirects, pipeline, place, isSubstitution })
+    const command = { words, assignments, redirects, pipeline, place, isSubstitution }
+    if (words[0]?.text !== 'eval') emit(walk, state, command)
+    else emit(walk, state, { ...command, environments: [environmentNow(state.variables)] })
   }
   const [program] = words
   if (program === undefined || EVALUATING.includes(program.text)) {
@@ -122,6 +127,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   const alias = aliasOf(state, simple.words)
   if (alias !== undefined)
     perhaps(walk, () => runAlias(runner, walk, simple, alias, copied(walk, state), where))
+  if (walk.isTrapping) functionsOf(walk).trapNames.add(program.text)
   const called = program.opaque === undefined ? state.functions.get(program.text) : undefined
   if (called !== undefined) {
     const isHidden = called.isCertain && isHiding(program.text) && alias === undefined
@@ -148,9 +154,18 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     for (const { name } of assignments) forget(merged(walk, outcome), name)
     return outcome
   }
+  if (program.text === 'trap' && walk.dry === 0) {
+    if (walk.traps.length === 0) restartHistory(state)
+    for (let at = 0; at < state.directories.length; at += 1)
+      walk.traps.push({ at: walk.commands.length + at, variables: variablesNow(state) })
+  }
   record()
-  noteOutput(walk, words, redirects)
-  if (DECLARERS.includes(program.text)) declared(expander, walk.locals, program.text, simple, words)
+  const printed =
+    TEMPORARY.includes(program.text) && walk.output !== undefined
+      ? temporaryName(walk, simple, words, scope.state)
+      : undefined
+  noteOutput(walk, words, redirects, printed)
+  if (DECLARERS.includes(program.text)) declared(expander, walk.locals as Set<string>, program.text, simple, words)
   if (SPECIAL_BUILTINS.includes(program.text)) {
     // dash keeps what is assigned before one of these.
     for (const { name, value } of assignments) {
@@ -170,7 +185,8 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   if (['break', 'continue', 'return'].includes(program.text)) {
     walk.jumped = joined(walk, walk.jumped, copied(walk, state))
   }
-  if (program.text === 'trap') noteTrap(walk, state, words)
+  if (program.text === 'exit' && !where.isSubstitution) walk.exited = copied(walk, state)
+  if (program.text === 'trap') noteTrap(runner, walk, state, words, where)
   return outcome
 }
 
@@ -229,7 +245,12 @@ const MOVERS: readonly string[] = Object.freeze(['cd', 'command', 'builtin'])
 const DIRECTED: readonly string[] = Object.freeze(['HOME', 'CDPATH', 'OLDPWD', 'PWD'])
 
 /** Adds what the command prints to what is known, or makes it unknown. */
-function noteOutput(walk: Walk, words: readonly ShellWord[], redirects: readonly ShellRedirect[]): void {
+function noteOutput(
+  walk: Walk,
+  words: readonly ShellWord[],
+  redirects: readonly ShellRedirect[],
+  made: string | undefined,
+): void {
   if (walk.output === undefined) return
   const isKnown = words.every(({ isGlob, opaque }) => !isGlob && opaque === undefined)
   const isOwn = redirects.every(({ fd, kind }) => fd === 0 || (fd === 2 && kind === 'write'))
@@ -238,11 +259,15 @@ function noteOutput(walk: Walk, words: readonly ShellWord[], redirects: readonly
     return
   }
   const texts = words.map(({ text }) => text)
-  const printed = SILENT.includes(texts[0] ?? '') ? '' : (copiedInput(texts, redirects) ?? outputOf(texts))
+  const printed = SILENT.includes(texts[0] ?? '')
+    ? ''
+    : (made ?? copiedInput(texts, redirects) ?? outputOf(texts))
   walk.output = printed === undefined || !charge(walk, printed.length) ? undefined : walk.output + printed
 }
 
-const SILENT: readonly string[] = Object.freeze([':', 'true', 'false', 'set', 'shift', 'unset', 'local'])
+const SILENT: readonly string[] = Object.freeze([
+  ...[':', 'true', 'false', 'set', 'shift', 'unset', 'local', 'exit', 'return', 'break', 'continue', 'trap'],
+])
 
 /** `cat` of a here-document. */
 function copiedInput(texts: readonly string[], redirects: readonly ShellRedirect[]): string | undefined {
@@ -252,11 +277,48 @@ function copiedInput(texts: readonly string[], redirects: readonly ShellRedirect
   return isCopy ? input.target.text : undefined
 }
 
-function noteTrap(walk: Walk, state: State, words: readonly ShellWord[]): void {
-  for (const name of words[1]?.text.match(/[^\s;&|()]+/g) ?? []) {
+/** DEBUG, ERR, RETURN and signals run their text between any two commands. */
+function isSignalled(words: readonly ShellWord[]): boolean {
+  const [, text, ...conditions] = words
+  return (
+    conditions.length > 0 &&
+    !['', '-', '--'].includes(text?.text ?? '') &&
+    !conditions.every((word) => word.text === 'EXIT' || word.text === '0')
+  )
+}
+
+function noteTrap(runner: Runner, walk: Walk, state: State, words: readonly ShellWord[], where: Where): void {
+  const text = words[1]
+  for (const name of text?.text.match(/[^\s;&|()]+/g) ?? []) {
+    functionsOf(walk).trapNames.add(name)
     // It is called when the rest is done, whatever it has been called with before.
-    for (const body of state.functions.get(name)?.bodies ?? []) walk.called.delete(body)
+    for (const body of state.functions.get(name)?.bodies ?? []) {
+      functionsOf(walk).called.delete(body)
+      functionsOf(walk).trapped.add(body)
+    }
   }
+  if (text === undefined || !isSignalled(words)) return
+  walk.hasSignals = true
+  if (text.opaque !== undefined || !keepsVariables(runner, walk, text.text, state, where))
+    state.isForgetful = true
+}
+
+/** Whether the text of a trap leaves the variables as they are. */
+function keepsVariables(runner: Runner, walk: Walk, text: string, state: State, where: Where): boolean {
+  if (!charge(walk, text.length)) return false
+  const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
+  if (!charge(walk, steps) || failure !== undefined) return false
+  const { output, jumped, exited, isTrapping } = walk
+  const entry = copied(walk, state)
+  const { variables } = entry
+  walk.isTrapping = true
+  walk.dry += 1
+  const { success, failure: failed } = runner.list(walk, list, entry, where)
+  walk.dry -= 1
+  Object.assign(walk, { output, jumped, exited, isTrapping })
+  return [success, failed].every(
+    (end) => end === undefined || (end.variables === variables && !(end.isForgetful && !state.isForgetful)),
+  )
 }
 
 /** Calls within one another of the same function that are followed: once as given, once with anything. */
@@ -273,8 +335,9 @@ function callFunction(
   let result: State | undefined
   for (const body of bodies) {
     if (walk.isOver) break
-    const level = walk.calls.get(body) ?? 0
-    walk.called.add(body)
+    const { calls, called } = functionsOf(walk)
+    const level = calls.get(body) ?? 0
+    called.add(body)
     // Processes that start themselves again have no end.
     if (level > 0 && where.isForked) walk.opaque.add('limit')
     if (level >= SELF_CALLS || walk.depth >= SHELL_DEPTH * 4) {
@@ -289,8 +352,9 @@ function callFunction(
     const { positional } = state
     const { jumped, locals } = walk
     walk.jumped = undefined
-    walk.locals = new Set()
-    walk.calls.set(body, level + 1)
+    const own = new Set<string>()
+    walk.locals = own
+    calls.set(body, level + 1)
     entry.positional = operands
     if (level > 0) {
       forgetAll(entry)
@@ -302,10 +366,10 @@ function callFunction(
     const end = joined(walk, merged(walk, outcome), walk.jumped)
     if (end !== undefined) {
       end.positional = positional
-      for (const name of walk.locals) restore(end, name, before.get(name))
+      for (const name of own) restore(end, name, before.get(name))
       result = joined(walk, result, end)
     }
-    walk.calls.set(body, level)
+    calls.set(body, level)
     walk.jumped = jumped
     walk.locals = locals
   }
@@ -314,11 +378,7 @@ function callFunction(
   return { success: state, failure: state }
 }
 
-function restore(
-  state: State,
-  name: string,
-  value: Value | undefined,
-): void {
+function restore(state: State, name: string, value: Value | undefined): void {
   if (value === undefined) deleteVariable(state, name)
   else setVariable(state, name, value)
 }

@@ -156,6 +156,7 @@ function readRedirect(scan: Scan, redirects: Redirect[], fd?: number): boolean {
   const character = current(scan)
   if (character !== '<' && character !== '>' && character !== '&') return false
   if (character !== '&' && scan.text[scan.at + 1] === '(' && fd === undefined) return false
+  if (character === '&' && scan.text[scan.at + 1] !== '>' && scan.text[scan.at + 1] !== '\\') return false
   const operator = OPERATORS.find(({ sign }) => take(scan, sign))
   if (operator === undefined) return false
   skipBlanks(scan)

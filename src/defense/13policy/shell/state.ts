@@ -277,6 +277,13 @@ export function joinDirectories(
   return all.length > DIRECTORIES ? [undefined] : all
 }
 
+/** From now on only what is given counts, beside what there is: before a trap, nothing calls it. */
+export function restartHistory({ history, variables }: State): void {
+  history.values.clear()
+  history.isOpen = false
+  for (const [name, value] of variables) history.values.set(name, value)
+}
+
 /** From now on no variable has a value that is known. */
 export function forgetAll(state: State): void {
   state.variables = new Map()

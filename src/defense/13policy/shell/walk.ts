@@ -4,8 +4,8 @@
  */
 import type { Opaque } from '../effective.ts'
 import { SHELL_COMMANDS } from './scan.ts'
-import { copyState, mergeStates, type State } from './state.ts'
-import type { Command, ShellCommand, ShellRedirect } from './syntax.ts'
+import { copyState, mergeStates, type State, type Value } from './state.ts'
+import type { Command, ShellCommand, ShellRedirect, Simple } from './syntax.ts'
 
 /** Work on a text: so much for each of its characters, and so much in any case. Values that double end here. */
 const STEPS_PER_CHARACTER = 16
@@ -27,11 +27,29 @@ export type Walk = {
   output: string | undefined
   /** The state at every `break`, `continue` and `return`, of the innermost loop or call. */
   jumped: State | undefined
-  /** Names that the innermost call has declared local. */
-  locals: Set<string>
+  /** Names that the innermost call has declared local; of no use outside of one. */
+  locals: ReadonlySet<string>
+  functions: Functions | undefined
+  /** The state at the last `exit`. */
+  exited: State | undefined
+  /** The commands `trap`, with the variables as they were. */
+  readonly traps: { readonly at: number; readonly variables: ReadonlyMap<string, Value> }[]
+  /** The text of a trap is looked at, for what it calls and changes. */
+  isTrapping: boolean
+  /** A signal may run one of them between any two commands. */
+  hasSignals: boolean
+  /** The places in the text where `mktemp` stands, each of which makes a name of its own. */
+  readonly temporary: Simple[]
+}
+
+export type Functions = {
   readonly calls: Map<Command, number>
   readonly defined: Set<Command>
   readonly called: Set<Command>
+  /** Those that a trap calls. */
+  readonly trapped: Set<Command>
+  /** Programs that the texts of traps call; a function of such a name may come later. */
+  readonly trapNames: Set<string>
 }
 
 /** Where a command stands. */
@@ -50,20 +68,39 @@ export type Where = {
 
 export function startWalk(characters: number, home: string): Walk {
   return {
-    ...{
-      home,
-      commands: [],
-      opaque: new Set<Opaque>(),
-      limit: characters * STEPS_PER_CHARACTER + STEPS_AT_LEAST,
-    },
-    ...{ steps: 0, isOver: false, dry: 0, depth: 0, pipelines: 0, output: '', jumped: undefined },
-    ...{
-      locals: new Set<string>(),
-      calls: new Map(),
-      defined: new Set<Command>(),
-      called: new Set<Command>(),
-    },
+    home,
+    commands: [],
+    opaque: new Set(),
+    limit: characters * STEPS_PER_CHARACTER + STEPS_AT_LEAST,
+    steps: 0,
+    isOver: false,
+    dry: 0,
+    depth: 0,
+    pipelines: 0,
+    output: '',
+    jumped: undefined,
+    locals: NO_NAMES,
+    functions: undefined,
+    exited: undefined,
+    traps: [],
+    isTrapping: false,
+    hasSignals: false,
+    temporary: [],
   }
+}
+
+const NO_NAMES: ReadonlySet<string> = Object.freeze(new Set<string>())
+
+/** What is kept of the functions of a text, from the first one or the first trap on. */
+export function functionsOf(walk: Walk): Functions {
+  walk.functions ??= {
+    calls: new Map(),
+    defined: new Set(),
+    called: new Set(),
+    trapped: new Set(),
+    trapNames: new Set(),
+  }
+  return walk.functions
 }
 
 /** Counts work; false where it is too much. */

@@ -4,20 +4,18 @@
  * From the manual pages of util-linux, e2fsprogs, cryptsetup, parted, gptfdisk and hdparm.
  * @module
  */
-import type { OperandUse } from './programs.ts'
+import type { PathUse } from '../effective.ts'
 import type { ParsedArguments } from './options.ts'
 
 /** What is done with the disk in the arguments of `name`, which the table of programs has as `use`. */
-export function diskUse(name: string, parsed: ParsedArguments, use: OperandUse): OperandUse {
+export function diskUse(name: string, parsed: ParsedArguments, use: PathUse): PathUse {
   if (changesDisk(name, parsed)) return 'write'
   return use === 'write' && onlyLooks(name, parsed) ? 'read' : use
 }
 
 /** `hdparm` shows, unless an option changes. */
 function changesDisk(name: string, { options }: ParsedArguments): boolean {
-  return (
-    name === 'hdparm' && options.some((option) => DISK_CHANGES.some((start) => option.startsWith(start)))
-  )
+  return name === 'hdparm' && options.some((option) => DISK_CHANGES.some((start) => option.startsWith(start)))
 }
 
 const DISK_CHANGES: readonly string[] = Object.freeze([
@@ -97,6 +95,8 @@ function onlyLooks(name: string, parsed: ParsedArguments): boolean {
 /** `parted -l`, or commands that all look. Without a command it reads them from its input. */
 function partedLooks({ options, operands }: ParsedArguments): boolean {
   if (options.includes('-l') || options.includes('--list')) return true
-  const words = operands.slice(1).flatMap(({ text, opaque }) => (opaque === undefined ? text.split(' ') : ['']))
+  const words = operands
+    .slice(1)
+    .flatMap(({ text, opaque }) => (opaque === undefined ? text.split(' ') : ['']))
   return words.length > 0 && words.every((word) => PARTED_LOOKS.has(word) || /^[0-9]{1,9}$/.test(word))
 }

@@ -63,7 +63,13 @@ function pathOf(word: ShellWord | undefined, cwd: string | undefined): string | 
 
 function put(flow: Flow, path: string | undefined, made: Made | undefined): void {
   if (path === undefined || path.startsWith('/dev/')) return
-  if (made === undefined) flow.files.delete(path)
+  const before = flow.files.get(path)
+  // A name that `mktemp` has made may be that of several files; what is hidden in one of them stays so.
+  if (before !== undefined && before.kind !== 'text' && path.includes('XXX')) {
+    if (before.kind === 'program' && made?.kind === 'program')
+      flow.files.set(path, { kind: 'program', names: [...before.names, ...made.names].slice(0, FILES_MAX) })
+    else if (before.kind === 'program') flow.files.set(path, { kind: 'hidden', opaque: 'eval' })
+  } else if (made === undefined) flow.files.delete(path)
   else if (flow.files.has(path) || flow.files.size < FILES_MAX) flow.files.set(path, made)
 }
 

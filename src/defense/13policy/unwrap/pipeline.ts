@@ -18,9 +18,7 @@ const NEIGHBOURS_MAX = 32
 
 /** A command that is being put together. */
 export type Draft = {
-  -readonly [key in Exclude<keyof EffectiveCommand, 'paths'>]: EffectiveCommand[key] extends readonly string[]
-    ? string[]
-    : EffectiveCommand[key]
+  -readonly [key in Exclude<keyof EffectiveCommand, 'paths' | 'opaque'>]: EffectiveCommand[key]
 } & { readonly paths: UsedPath[]; readonly opaqueSet: Set<Opaque>; output: string | undefined }
 
 export type Segment = {

@@ -1,0 +1,82 @@
+/**
+ * The name that `mktemp` puts out: nobody has it, so it lies where it is asked for and is nothing that is there. Each
+ * place in a text has a name of its own.
+ * Rules: mktemp(1) of coreutils and of BusyBox.
+ * @module
+ */
+import { type State, variableOf } from './state.ts'
+import type { ShellWord, Simple } from './syntax.ts'
+import type { Walk } from './walk.ts'
+
+/** As what `mktemp` is called; another one may be any program. */
+export const TEMPORARY: readonly string[] = Object.freeze(['mktemp', '/bin/mktemp', '/usr/bin/mktemp'])
+
+const TEMPLATE = 'tmp.XXXXXXXXXX'
+const FLAGS: readonly string[] = Object.freeze(['--directory', '--quiet', '--dry-run'])
+
+/** What `words` print; undefined where it is not known. */
+export function temporaryName(
+  walk: Walk,
+  simple: Simple,
+  words: readonly ShellWord[],
+  state: State,
+): string | undefined {
+  // With a path of its own, the text may call any other program.
+  if (state.variables.has('PATH') || state.isForgetful) return undefined
+  if (words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return undefined
+  const asked = readArguments(words)
+  if (asked === undefined) return undefined
+  const { inDirectory, directory, template, suffix } = asked
+  const hasMarks = template.includes('XXX')
+  if (!hasMarks && !inDirectory) return undefined
+  let number = walk.temporary.indexOf(simple)
+  if (number === -1) number = walk.temporary.push(simple) - 1
+  const whole = hasMarks ? template : `${template}.XXXXXX`
+  const last = whole.lastIndexOf('X')
+  const name = `${whole.slice(0, last)}${number === 0 ? 'X' : number}${whole.slice(last + 1)}${suffix}`
+  if (!inDirectory) return `${name}\n`
+  const place = directory ?? temporaryDirectory(state)
+  return place === undefined ? undefined : `${place.endsWith('/') ? place : `${place}/`}${name}\n`
+}
+
+type Asked = {
+  /** The name is put in a directory: the one that is given, or that for temporary files. */
+  readonly inDirectory: boolean
+  readonly directory: string | undefined
+  readonly template: string
+  readonly suffix: string
+}
+
+function readArguments(words: readonly ShellWord[]): Asked | undefined {
+  let template: string | undefined
+  let directory: string | undefined
+  let inDirectory = false
+  let suffix = ''
+  for (let at = 1; at < words.length; at += 1) {
+    const text = words[at]?.text ?? ''
+    if (text === '--tmpdir' || text === '--') inDirectory ||= text === '--tmpdir'
+    else if (text.startsWith('--tmpdir=')) {
+      inDirectory = true
+      directory = text.slice('--tmpdir='.length)
+    } else if (text.startsWith('--suffix=')) suffix = text.slice('--suffix='.length)
+    else if (/^-[dqu]*p/.test(text)) {
+      const value = text.slice(text.indexOf('p') + 1)
+      inDirectory = true
+      if (value === '') at += 1
+      directory = value === '' ? words[at]?.text : value
+    } else if (/^-[dqut]+$/.test(text)) inDirectory ||= text.includes('t')
+    else if (FLAGS.includes(text)) continue
+    else if (text.startsWith('-') || template !== undefined) return undefined
+    else template = text
+  }
+  if (directory === '') directory = undefined
+  if (template === undefined) return { inDirectory: true, directory, template: TEMPLATE, suffix }
+  return { inDirectory, directory, template, suffix }
+}
+
+function temporaryDirectory(state: State): string | undefined {
+  const value = variableOf(state, 'TMPDIR')
+  if (value?.kind === 'unset') return '/tmp'
+  if (value?.kind !== 'text' || value.word.opaque !== undefined || value.word.isGlob) return undefined
+  return value.word.text === '' ? '/tmp' : value.word.text
+}

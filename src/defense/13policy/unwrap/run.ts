@@ -1,0 +1,148 @@
+/**
+ * The state of taking one command line apart: what has been found, what it may still cost, and what a command stands in.
+ * Rules: docs/responses.md, section 2.
+ * @module
+ */
+import { resolvePath } from '../../../base/lexical-path.ts'
+import type { CommandSurroundings, EffectiveCommand, UsedPath } from '../effective.ts'
+import type { ShellCommand, ShellRedirect, ShellWord } from '../shell/shell.ts'
+import type { Flow } from './flow.ts'
+import type { Assignment, Stdin } from './inner.ts'
+import type { Draft } from './pipeline.ts'
+import { pathsOf } from './used-paths.ts'
+
+/** Commands within commands; what people write has three. */
+export const DEPTH_MAX = 8
+
+/** Commands of one request; each is judged by every rule. */
+export const COMMANDS_MAX = 256
+
+/** Each character of the request may be looked at this often on the way through its wrappers, and a little more. */
+export const LOOKS_MAX = 12
+
+export const LOOKS_SPARE = 65_536
+
+export type Run = {
+  readonly surroundings: CommandSurroundings
+  readonly drafts: Draft[]
+  /** The files that the request makes. */
+  readonly flow: Flow
+  budget: number
+  isOver: boolean
+}
+
+/** What a command stands in. */
+export type Frame = {
+  readonly cwd: string | undefined
+  readonly via: readonly string[]
+  readonly depth: number
+  readonly assignments: readonly Assignment[]
+  /** Those of `assignments` that nothing has looked at yet begin here. */
+  readonly freshFrom: number
+  readonly redirects: readonly ShellRedirect[]
+  readonly stdin: Stdin
+  readonly resolved: string | undefined
+  /** Outputs of decoders are among the text's words. */
+  readonly isDecoded: boolean
+  /** Of a command of a shell text whose own text runs later or at once: what is known of the variables then. */
+  readonly environments: ShellCommand['environments']
+}
+
+export function finish(draft: Draft): EffectiveCommand {
+  const { opaqueSet } = draft
+  return {
+    names: draft.names,
+    path: draft.path,
+    argv: draft.argv,
+    options: draft.options,
+    optionValues: draft.optionValues,
+    operands: draft.operands,
+    paths: draft.paths,
+    assignments: draft.assignments,
+    via: draft.via,
+    pipedFrom: draft.pipedFrom,
+    pipedTo: draft.pipedTo,
+    calls: draft.calls,
+    opaque: opaqueSet.size === 0 ? NONE : [...opaqueSet],
+    cwd: draft.cwd,
+    terminal: draft.terminal,
+  }
+}
+
+const NONE: readonly never[] = Object.freeze([])
+
+/** Says on the last command that there is more than was looked at. */
+export function stop(run: Run): void {
+  run.isOver = true
+  run.drafts.at(-1)?.opaqueSet.add('limit')
+}
+
+/** Pays for looking at so many characters; false where the request has used up its own. */
+export function pay(run: Run, characters: number): boolean {
+  run.budget -= characters
+  if (run.budget < 0) stop(run)
+  return !run.isOver
+}
+
+/** Paths of one command; a rule that needs more to see what is done would not see it with more. */
+const PATHS_MAX = 4_096
+
+export function addPaths(draft: Draft, paths: readonly UsedPath[]): void {
+  for (const path of paths) {
+    if (draft.paths.length >= PATHS_MAX) draft.opaqueSet.add('limit')
+    else draft.paths.push(path)
+  }
+}
+
+export function draftOf(run: Run, words: readonly ShellWord[], frame: Frame): Draft {
+  const program = words[0]?.text ?? ''
+  const { cwd } = frame
+  let path: string | undefined
+  if (program.startsWith('/')) path = resolvePath('/', program)
+  else if (program.includes('/')) path = cwd === undefined ? undefined : resolvePath(cwd, program)
+  else path = frame.resolved
+  return {
+    names: [],
+    path,
+    argv: words.map(({ text }) => text),
+    options: [],
+    optionValues: [],
+    operands: [],
+    paths: [],
+    assignments: [],
+    via: frame.via,
+    pipedFrom: [],
+    pipedTo: [],
+    calls: [],
+    opaqueSet: new Set(),
+    cwd: frame.cwd,
+    terminal: run.surroundings.terminal,
+    output: undefined,
+  }
+}
+
+/** Puts in what stands around the words: assignments and redirections. Gives the assignments that it passes on. */
+export function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly Assignment[] {
+  const { assignments, redirects } = frame
+  if (assignments.length > 0) {
+    draft.assignments = assignments.map(({ name, value }) => ({
+      name,
+      value: value.opaque === undefined ? value.text : undefined,
+    }))
+    for (const { value } of assignments.slice(frame.freshFrom)) {
+      if (value.opaque !== undefined) draft.opaqueSet.add(value.opaque)
+    }
+  }
+  const place = { cwd: frame.cwd, home: run.surroundings.home }
+  for (const { kind, target } of redirects) {
+    if (target.opaque !== undefined) draft.opaqueSet.add(target.opaque)
+    if (kind === 'read') addPaths(draft, pathsOf(target, 'read', place))
+    else if (kind === 'write' || kind === 'readwrite') addPaths(draft, pathsOf(target, 'write', place))
+  }
+  return assignments
+}
+
+export function directoryOf(word: ShellWord, frame: Frame, run: Run): string | undefined {
+  const [path] = pathsOf(word, 'mention', { cwd: frame.cwd, home: run.surroundings.home })
+  return path === undefined || path.isOpaque || path.isGlob ? undefined : path.path
+}
