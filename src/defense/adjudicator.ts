@@ -71,6 +71,11 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
   }
 }
 
+/** Not merely to wait for something. */
+function refuses({ outcome }: Finding): boolean {
+  return outcome !== 'THROTTLE' && outcome !== 'CHALLENGE'
+}
+
 /** The verdict by the given layers; `adjudicate` gives it the real ones, tests may give it failing ones. */
 export function adjudicateBy(
   layers: readonly Layer[],
@@ -80,16 +85,20 @@ export function adjudicateBy(
 ): Verdict {
   // What is noted first is what the record names: it comes from the layer that is asked first.
   let noted: { layer: LayerName; note: Note } | undefined
+  // A human is asked only about what nothing else refuses: the layers behind the question are heard first.
+  let asked: { layer: LayerName; finding: Finding } | undefined
   for (const { name, check } of layers) {
     try {
       const finding = check(facts, policy, ledger)
       if (finding === undefined) continue
       if (finding.outcome === 'note') noted ??= { layer: name, note: finding }
-      else return toVerdict(name, finding)
+      else if (finding.isQuestion === true) asked ??= { layer: name, finding }
+      else if (asked === undefined || refuses(finding)) return toVerdict(name, finding)
     } catch {
       return denyOnError(name, facts)
     }
   }
+  if (asked !== undefined) return toVerdict(asked.layer, asked.finding)
   try {
     return permit(facts, policy, noted)
   } catch {

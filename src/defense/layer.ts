@@ -65,6 +65,8 @@ export type Finding = {
   readonly severity: Severity
   readonly incident?: Incident
   readonly awaits?: Awaited
+  /** A human would be asked: whatever a later layer denies is denied without bothering anybody. */
+  readonly isQuestion?: true
 }
 
 /** The layer passes, and the record says more than usual. */
@@ -120,6 +122,7 @@ export function askHuman(
           ? `${reason} A human is asked.`
           : `${reason} A human would be asked, but as many questions of this session wait already as may.`,
         severity: 'warning',
+        isQuestion: true,
         ...(ledger.confirmationsFree ? { awaits: 'operator' as const } : {}),
       }
   }

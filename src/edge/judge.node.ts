@@ -4,10 +4,12 @@
  * Own rules are read at the start all the same, so that a mistake in them is told then.
  * @module
  */
+import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand } from '../defense/13policy/effective.ts'
-import { createMatcher } from '../defense/13policy/matcher.ts'
+import { createMatcher, type Matcher } from '../defense/13policy/matcher.ts'
 import { effectiveCommands } from '../defense/13policy/unwrap.ts'
 import type { ExecuteAction } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
@@ -61,11 +63,55 @@ function effectiveOf(home: string): Policy['effective'] {
   }
 }
 
+/** Where anybody may leave something; rules are stricter about what lies there. */
+const TEMPORARY: readonly string[] = Object.freeze(['/tmp', '/var/tmp', '/dev/shm'])
+/** A place that no rule knows. */
+const NEUTRAL_WORKSPACE = '/srv/workspace'
+
+/**
+ * The same commands with the workspace in a neutral place: to the rules a workspace is a workspace, also where somebody
+ * has put it among temporary files.
+ */
+function placed(workspace: string): (effective: Effective) => Effective {
+  if (!TEMPORARY.some((place) => workspace.startsWith(`${place}/`))) return (effective) => effective
+  const move = (path: string) =>
+    isWithin(workspace, path) ? `${NEUTRAL_WORKSPACE}${path.slice(workspace.length)}` : path
+  return ({ commands }) => ({
+    commands: commands.map((command) => ({
+      ...command,
+      path: command.path === undefined ? undefined : move(command.path),
+      cwd: command.cwd === undefined ? undefined : move(command.cwd),
+      paths: command.paths.map((used) => ({ ...used, path: move(used.path) })),
+    })),
+  })
+}
+
+function realPlace(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+function matcherFor(rules: Matcher, workspace: string): Matcher {
+  const place = placed(workspace)
+  return {
+    count: rules.count,
+    strictest: (effective) => rules.strictest(place(effective)),
+    everyMatch: (effective) => rules.everyMatch(place(effective)),
+  }
+}
+
 /** @throws SassError CONFIG_INVALID or CONFIG_LOAD_FAILED */
 export function makeJudge(config: Config): Judge {
   const { default_rules: defaultRules, rules_file: rulesFile, disabled_rules: disabled } = config.policy
   const set = readRuntimePolicy({ defaultRules, rulesFile })
   const home = homedir()
   const rules = disabled.length === 0 ? set.rules : set.rules.filter(({ id }) => !disabled.includes(id))
-  return { rules: createMatcher({ ...set, rules }, home), effective: effectiveOf(home) }
+  const matcher = createMatcher({ ...set, rules }, home)
+  return {
+    rules: matcherFor(matcher, realPlace(config.security.workspace_root)),
+    effective: effectiveOf(home),
+  }
 }

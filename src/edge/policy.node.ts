@@ -19,6 +19,19 @@ import { UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import type { Judge } from './judge.node.ts'
 import { packedRules, rulesPaths, shippedRulesPath } from './rules-path.node.ts'
 
+/** Directories that are nobody's own, whoever keeps a file there. */
+const SHARED: readonly string[] = Object.freeze([
+  '/',
+  '/etc',
+  '/home',
+  '/root',
+  '/srv',
+  '/opt',
+  '/tmp',
+  '/var/tmp',
+  homedir(),
+])
+
 /** A path with its symbolic links resolved, as far as it exists. */
 function real(path: string): string {
   try {
@@ -161,7 +174,14 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     return parsed.ok ? [parsed.range] : []
   })
   const own = [config.state_directory, config.audit.directory, config.listen.admin_socket, config.tls.key]
-  if (configPath !== undefined) own.push(configPath, dirname(configPath))
+  if (configPath !== undefined) {
+    own.push(configPath)
+    // Keys lie beside it. With a workspace beside it and the state elsewhere it is a directory like any other.
+    const directory = dirname(configPath)
+    const isInstallation = config.state_directory.startsWith(`${directory}/`)
+    const isApart = !security.workspace_root.startsWith(`${directory}/`) && !SHARED.includes(directory)
+    if (isInstallation || isApart) own.push(directory)
+  }
   const workspace = real(security.workspace_root)
   return {
     capabilities: config.capabilities,
@@ -181,10 +201,8 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     rulesDigest: digestRules(config),
     home: homedir(),
     ownPaths: {
-      // A configuration in a place of its own brings that place; one in a workspace brings only itself.
-      paths: [...new Set(own.flatMap((path) => [path, real(path)]))].filter(
-        (path) => path !== workspace && !workspace.startsWith(`${path}/`),
-      ),
+      // A workspace may lie among them, and is none of them; it is never one itself.
+      paths: [...new Set(own.flatMap((path) => [path, real(path)]))].filter((path) => path !== workspace),
       except: [...new Set([security.workspace_root, workspace])].filter((path) =>
         own.some((place) => path.startsWith(`${place}/`) || path.startsWith(`${real(place)}/`)),
       ),

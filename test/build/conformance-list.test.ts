@@ -12,6 +12,7 @@ const ROOMS = [
   'build',
   'docs',
   'package-lock.json',
+  'policy',
   'sass.edge.json',
   'src/audit',
   'src/base',

@@ -485,11 +485,17 @@ t.test('two reasons to ask need two answers', (t) => {
 
 t.test('a human’s yes opens nothing that another layer forbids', (t) => {
   const rules = [{ action: 'deny', severity: 'high', argv: { program: ['cat'] } } as const]
-  const staged = stage({ rules })
+  const denied = stage({ rules })
+  ask(denied.client, ['cat', '/etc/shadow'])
+  t.strictSame(denied.rooms.confirmations.list(), [], 'nobody is asked about what is denied anyway')
+  t.match(denied.audit.events.at(-1), { response: 'R4', layer: '13policy' })
+
+  const staged = stage()
   ask(staged.client, ['cat', '/etc/shadow'])
+  staged.rooms.policy = denied.rooms.policy
   answer(staged, true)
   t.equal(staged.spawner.children.length, 0)
-  t.match(staged.audit.events.at(-1), { response: 'R4', layer: '13policy' })
+  t.match(staged.audit.events.at(-1), { response: 'R4', layer: '13policy' }, 'since a reload')
 
   const full = stage({ capability: { max_concurrent: 1 } })
   run(full.client, 'sleep')

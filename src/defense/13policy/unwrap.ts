@@ -89,6 +89,13 @@ export function countEffective(
   return { effective: { commands: run.drafts.map(finish) }, steps: budget - run.budget }
 }
 
+const NO_ARGUMENTS: ParsedArguments = Object.freeze({
+  options: [],
+  values: [],
+  operands: [],
+  firstOperand: 1,
+})
+
 /** Of a word of which not even the beginning is known, what stands for it. */
 function operandText({ text, opaque, stands }: ShellWord): string {
   return opaque !== undefined && text === '' ? (stands ?? UNKNOWN_MARK) : text
@@ -123,7 +130,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   if (made?.kind === 'program') draft.names = [...new Set([...made.names, ...draft.names])]
   const assignments = addSurroundings(run, draft, frame)
   const stdin = inputOf(run.flow, frame)
-  let parsed: ParsedArguments = { options: [], values: [], operands: [], firstOperand: 1 }
+  let parsed = NO_ARGUMENTS
   if (words.length > 1) {
     const known = made?.kind === 'program' ? formOf(draft.names) : form
     parsed = parseCall(draft.names, words, known)
@@ -137,7 +144,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   }
   if (program !== undefined) {
     const call = { names: draft.names, name: '', words, parsed, stdin, terminal: draft.terminal }
-    unwrap(run, draft, call, { ...frame, stdin }, assignments)
+    unwrap(run, draft, call, stdin === frame.stdin ? frame : { ...frame, stdin }, assignments)
     if (made !== undefined && made.kind !== 'program')
       runMade(run, draft, made, words, undefined, 'sh', frame, assignments)
   }
@@ -145,9 +152,16 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     knownOutput(draft.names, words, stdin) ??
     copiedText(run.flow, { names: draft.names, parsed, cwd: frame.cwd })
   noteFiles(run.flow, {
-    ...{ names: draft.names, options: draft.options, parsed, words, stdin, output: draft.output },
-    ...{ redirects: frame.redirects, cwd: frame.cwd },
-    ...{ calls: draft.calls, paths: draft.paths },
+    names: draft.names,
+    options: draft.options,
+    parsed,
+    words,
+    stdin,
+    output: draft.output,
+    redirects: frame.redirects,
+    cwd: frame.cwd,
+    calls: draft.calls,
+    paths: draft.paths,
   })
 }
 
@@ -182,10 +196,12 @@ function runMade(
   else follow(run, draft, { kind: 'shell', word, via, positional }, frame, assignments)
 }
 
+const NO_ASSIGNMENTS: readonly Assignment[] = Object.freeze([])
+
 /** Follows what the command runs in its turn. */
 function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: readonly Assignment[]): void {
   const { names } = call
-  let fresh = assignments.slice(frame.freshFrom)
+  let fresh = assignments.length > frame.freshFrom ? assignments.slice(frame.freshFrom) : NO_ASSIGNMENTS
   if (names[0] === 'export' || names[0] === 'declare' || names[0] === 'typeset' || names[0] === 'local') {
     const set = call.parsed.operands.flatMap((word) => readAssignment(word) ?? [])
     draft.assignments = [

@@ -91,7 +91,25 @@ const REMOVERS: ReadonlySet<string> = new Set([
   'chmod',
   'chown',
   'chgrp',
+  'rsync',
 ])
+/** What makes a search mean certain names, and not all that lies there. */
+const NAME_TESTS: readonly string[] = Object.freeze([
+  '-name',
+  '-iname',
+  '-path',
+  '-ipath',
+  '-wholename',
+  '-regex',
+  '-iregex',
+])
+
+/** Removes or changes a whole directory. A search that is for certain names does not. */
+function takesWhole({ names, argv }: EffectiveCommand): boolean {
+  if (names.some((name) => REMOVERS.has(name))) return true
+  if (!names.includes('find')) return false
+  return !argv.some((word, index) => NAME_TESTS.includes(word) && !/^\*+$/.test(argv[index + 1] ?? '*'))
+}
 
 /**
  * What takes the daemon's own files along, since it is done to a directory that holds them. Asked last: what the rules
@@ -101,9 +119,7 @@ function judgeAround(commands: readonly EffectiveCommand[], policy: Policy): Fin
   const { paths: own } = policy.ownPaths
   const isAround = ({ path, use, isGlob, isOpaque }: UsedPath) =>
     use === 'write' && !isGlob && !isOpaque && own.some((place) => isWithin(path, place))
-  const takes = commands.some(
-    ({ names, paths }) => names.some((name) => REMOVERS.has(name)) && paths.some(isAround),
-  )
+  const takes = commands.some((command) => takesWhole(command) && command.paths.some(isAround))
   if (!takes) return undefined
   return {
     ...violation(
@@ -114,6 +130,23 @@ function judgeAround(commands: readonly EffectiveCommand[], policy: Policy): Fin
     incident: 'high',
   }
 }
+
+/** Programs that see a directory and nothing of what lies in it but names. */
+const LOOKERS: ReadonlySet<string> = new Set([
+  'ls',
+  'dir',
+  'stat',
+  'cd',
+  'pwd',
+  'test',
+  '[',
+  'realpath',
+  'readlink',
+  'dirname',
+  'basename',
+  'pushd',
+  'df',
+])
 
 function judgeOwnPaths(
   commands: readonly EffectiveCommand[],
@@ -129,7 +162,13 @@ function judgeOwnPaths(
     (used.path.split('/').length > place.split('/').length || !/\/[*?]+$/.test(used.path))
   const mayBeOwn = (used: UsedPath) =>
     used.isGlob ? own.some((place) => mayBecome(place, used)) && !isExcept(used.path) : isOwn(used.path)
-  const isNamed = commands.some(({ paths }) => paths.some(mayBeOwn))
+  const isOutside = ({ path, use, isGlob }: UsedPath) =>
+    use !== 'write' && !isGlob && except.some((place) => isWithin(path, place))
+  // From a workspace that lies among them, the way up may be looked at, and not walked through.
+  const isNamed = commands.some(({ names, paths }) => {
+    const isLook = names.some((name) => LOOKERS.has(name))
+    return paths.some((used) => mayBeOwn(used) && !(isLook && isOutside(used)))
+  })
   if (!isNamed && !facts.realPaths.some(({ real }) => isOwn(real))) return undefined
   return {
     ...violation('CAPABILITY_PATH_DENIED', 'protected.daemon', 'The command names the daemon’s own files.'),
@@ -255,15 +294,25 @@ export const specifics: Check = (facts, policy, ledger) => {
   }
   if (security.internalAddresses !== 'allow' && commands.some((command) => reachesInside(command, policy))) {
     findings.push(
-      measured(security.internalAddresses, facts, ledger, {
-        code: 'CAPABILITY_DENIED',
-        rule: 'internal_addresses',
-        reason: 'The command would reach an address inside this network.',
-      }),
+      withoutIncident(
+        measured(security.internalAddresses, facts, ledger, {
+          code: 'CAPABILITY_DENIED',
+          rule: 'internal_addresses',
+          reason: 'The command would reach an address inside this network.',
+        }),
+      ),
     )
   }
   findings.push(judgeToxic(commands, facts, policy, ledger))
   return strictestOf(findings)
+}
+
+/** A health check of something that is not there yet asks again and again, and is no attack. */
+function withoutIncident(finding: Finding | Note | undefined): Finding | Note | undefined {
+  if (finding === undefined || finding.outcome === 'note' || finding.code === 'CONFIRMATION_DENIED')
+    return finding
+  const { incident: _, ...rest } = finding
+  return { ...rest, severity: 'warning' }
 }
 
 const ruleReason = ({ description, why }: RuleHead): string => `${description} ${why}`

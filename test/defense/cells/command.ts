@@ -124,7 +124,8 @@ export const COMMAND_CELLS: readonly Cell[] = [
     name: 'specifics: an address inside',
     facts: runs(['curl', 'http://10.0.0.1/']),
     policy: OPEN,
-    gives: violated('CAPABILITY_DENIED', 'specifics', 'internal_addresses'),
+    // A wait for something that is not there yet is no attack: no incident.
+    gives: ['VI_SWAP', 'CAPABILITY_DENIED', 'specifics', 'internal_addresses', 'warning'],
   },
   ...questions(
     'specifics: an address inside where humans are asked',

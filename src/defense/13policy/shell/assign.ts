@@ -83,7 +83,7 @@ function appended(head: ShellWord, tail: ShellWord): ShellWord {
 /** The effects of `declare` and its kin, whose words have been expanded to `words`. */
 export function declared(
   expander: Expander,
-  locals: Set<string>,
+  locals: Set<string> | undefined,
   program: string,
   simple: Simple,
   words: readonly ShellWord[],
@@ -106,7 +106,7 @@ export function declared(
     const found = /^([A-Za-z_][A-Za-z0-9_]*)(\+?=)?/.exec(text)
     const [head = '', name, sign] = found ?? []
     if (name === undefined) continue
-    if (isLocal) locals.add(name)
+    if (isLocal) locals?.add(name)
     if (sign === '=' && isPlain) {
       setVariable(state, name, { kind: 'text', word: { text: text.slice(head.length), isGlob, opaque } })
     } else if (sign !== undefined || isLocal) deleteVariable(state, name)
@@ -114,7 +114,7 @@ export function declared(
     if (isFixed) fixVariable(state, name)
   }
   for (const array of simple.arrays) {
-    if (isLocal) locals.add(array.name)
+    if (isLocal) locals?.add(array.name)
     assign(expander, array)
     if (!isPlain) deleteVariable(state, array.name)
     if (isFixed) fixVariable(state, array.name)

@@ -3,7 +3,7 @@
  * Rules: POSIX.1-2024 XCU 2.15 and `cd`; bash 5.2 for `declare`, `pushd`, `mapfile`, `printf -v`.
  * @module
  */
-import { resolvePath } from '../../../base/lexical-path.ts'
+import { joinPath } from '../join-path.ts'
 import { outputOf } from './output.ts'
 import {
   copyState,
@@ -143,10 +143,8 @@ function changeDirectory(state: State, target: ShellWord | undefined): Outcome {
 }
 
 function resolved(state: State, path: string): readonly (string | undefined)[] {
-  if (path.startsWith('/')) return [resolvePath('/', path)]
-  const directories = state.directories.map((from) =>
-    from === undefined ? undefined : resolvePath(from, path),
-  )
+  if (path.startsWith('/')) return [joinPath('/', path)]
+  const directories = state.directories.map((from) => (from === undefined ? undefined : joinPath(from, path)))
   return [...new Set(directories)]
 }
 

@@ -48,7 +48,15 @@ function plainWord(scan: Scan): Word | undefined {
 
 /** What stands for itself in a word outside of quotes and braces: also `%`, `+`, `,`, `-`, `.`, `/`, `:`, `=`, `@`, `_`. */
 function isOrdinary(code: number): boolean {
-  return isPlain(code) || (code >= 43 && code <= 47) || code === 58 || code === 61 || code === 95 || code === 37 || code === 64
+  return (
+    isPlain(code) ||
+    (code >= 43 && code <= 47) ||
+    code === 58 ||
+    code === 61 ||
+    code === 95 ||
+    code === 37 ||
+    code === 64
+  )
 }
 
 /** The right side of `==` or `=~` in `[[ ]]`, in which parentheses belong to the pattern. */

@@ -11,7 +11,18 @@ import { literalOf } from './simple.ts'
 import { expanderFor, expandRedirects, type Runner, runIndexes, runSimple } from './simple-run.ts'
 import { deleteVariable, forgetAll, type State, setFunction, setVariable, UNKNOWN } from './state.ts'
 import type { AndOr, Command, Compound, List, Pipeline, ShellWord, Word } from './syntax.ts'
-import { charge, copied, emit, functionsOf, giveUp, joined, perhaps, sameState, type Walk, type Where } from './walk.ts'
+import {
+  charge,
+  copied,
+  emit,
+  functionsOf,
+  giveUp,
+  joined,
+  perhaps,
+  sameState,
+  type Walk,
+  type Where,
+} from './walk.ts'
 import { expandArithmetic, expandWord } from './words.ts'
 
 /** Values of a loop variable that are followed one by one. */

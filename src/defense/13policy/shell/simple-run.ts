@@ -27,13 +27,15 @@ import type { Command, List, Redirect, ShellRedirect, ShellWord, Simple, Word } 
 import { TEMPORARY, temporaryName } from './temporary.ts'
 import { environmentNow } from './traps.ts'
 import { charge, copied, emit, functionsOf, giveUp, joined, perhaps, type Walk, type Where } from './walk.ts'
-import { expandSingle, expandWord, patternSegments } from './words.ts'
+import { expandSingle, expandWord, patternSegments, plainField } from './words.ts'
 
 /** The walk over lists, which simple commands need for substitutions, functions and aliases. */
 export type Runner = {
   readonly list: (walk: Walk, list: List, state: State, where: Where) => Outcome
   readonly command: (walk: Walk, command: Command, state: State, where: Where) => Outcome
 }
+
+const NONE: readonly never[] = Object.freeze([])
 
 /** `pipeline`: of the command whose words are expanded. */
 export function expanderFor(
@@ -88,6 +90,7 @@ export function expandRedirects(
   expander: Expander,
   redirects: readonly Redirect[],
 ): readonly ShellRedirect[] {
+  if (redirects.length === 0) return NONE
   return redirects.map(({ fd, kind, target }) => ({ fd, kind, target: expander.single(target) }))
 }
 
@@ -97,18 +100,19 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   const expander = expanderFor(runner, walk, state, where, pipeline)
   const words = expandWords(walk, expander, simple.words)
   const own = expandRedirects(expander, simple.redirects)
-  const hasInput = own.some(({ fd }) => fd === 0)
+  const hasInput = where.inherited.length === 0 || own.some(({ fd }) => fd === 0)
   const redirects = hasInput ? own : [...where.inherited, ...own]
-  const isBare = words.length === 0
   // Before a command they are for its environment alone.
-  const scope = isBare ? expander : { ...expander, state: copied(walk, state) }
-  const assigning: Expander = isBare
-    ? expander
-    : { ...scope, single: (word) => expandSingle(assigning, word) }
-  const assignments = simple.assignments.map((assignment) => ({
-    name: assignment.name,
-    value: assign(assigning, assignment),
-  }))
+  const isScoped = words.length > 0 && simple.assignments.length > 0
+  const scope = isScoped ? copied(walk, state) : state
+  const assigning = isScoped ? expanderFor(runner, walk, scope, where, pipeline) : expander
+  const assignments =
+    simple.assignments.length === 0
+      ? NONE
+      : simple.assignments.map((assignment) => ({
+          name: assignment.name,
+          value: assign(assigning, assignment),
+        }))
   const record = () => {
     const { place, isSubstitution } = where
     const command = { words, assignments, redirects, pipeline, place, isSubstitution }
@@ -162,10 +166,10 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   record()
   const printed =
     TEMPORARY.includes(program.text) && walk.output !== undefined
-      ? temporaryName(walk, simple, words, scope.state)
+      ? temporaryName(walk, simple, words, scope)
       : undefined
   noteOutput(walk, words, redirects, printed)
-  if (DECLARERS.includes(program.text)) declared(expander, walk.locals as Set<string>, program.text, simple, words)
+  if (DECLARERS.includes(program.text)) declared(expander, walk.locals, program.text, simple, words)
   if (SPECIAL_BUILTINS.includes(program.text)) {
     // dash keeps what is assigned before one of these.
     for (const { name, value } of assignments) {
@@ -182,13 +186,15 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     // `HOME=/ cd` goes by what is assigned before it.
     outcome.success.directories = joinDirectories(outcome.success.directories, [undefined])
   }
-  if (['break', 'continue', 'return'].includes(program.text)) {
+  if (JUMPS.includes(program.text)) {
     walk.jumped = joined(walk, walk.jumped, copied(walk, state))
   }
   if (program.text === 'exit' && !where.isSubstitution) walk.exited = copied(walk, state)
   if (program.text === 'trap') noteTrap(runner, walk, state, words, where)
   return outcome
 }
+
+const JUMPS: readonly string[] = Object.freeze(['break', 'continue', 'return'])
 
 /** Builtins that take arithmetic or names with an index. */
 const EVALUATING: readonly string[] = Object.freeze([
@@ -231,6 +237,12 @@ function expandWords(walk: Walk, expander: Expander, words: readonly Word[]): re
       // `export x=$y` is not split in bash.
       const value = expandSingle(expander, assignment.value as Word)
       all.push({ ...value, text: `${assignment.name}=${value.text}` })
+      continue
+    }
+    const plain = plainField(word)
+    if (plain !== undefined) {
+      if (charge(walk, plain.text.length)) all.push(plain)
+      if (all.length === 1 && !isDeclarer) isDeclarer = DECLARERS.includes(plain.text)
       continue
     }
     const expanded = expandWord(expander, word)

@@ -28,7 +28,7 @@ export type Walk = {
   /** The state at every `break`, `continue` and `return`, of the innermost loop or call. */
   jumped: State | undefined
   /** Names that the innermost call has declared local; of no use outside of one. */
-  locals: ReadonlySet<string>
+  locals: Set<string> | undefined
   functions: Functions | undefined
   /** The state at the last `exit`. */
   exited: State | undefined
@@ -79,7 +79,7 @@ export function startWalk(characters: number, home: string): Walk {
     pipelines: 0,
     output: '',
     jumped: undefined,
-    locals: NO_NAMES,
+    locals: undefined,
     functions: undefined,
     exited: undefined,
     traps: [],
@@ -88,8 +88,6 @@ export function startWalk(characters: number, home: string): Walk {
     temporary: [],
   }
 }
-
-const NO_NAMES: ReadonlySet<string> = Object.freeze(new Set<string>())
 
 /** What is kept of the functions of a text, from the first one or the first trap on. */
 export function functionsOf(walk: Walk): Functions {

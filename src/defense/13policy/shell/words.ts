@@ -29,7 +29,33 @@ type Builder = {
 export function expandWord(expander: Expander, word: Word): readonly ShellWord[] | undefined {
   const alternatives = expandBraces(word)
   if (alternatives === undefined) return undefined
+  const [only] = alternatives
+  if (alternatives.length === 1 && only !== undefined) return expandFields(expander, only, true)
   return alternatives.flatMap((alternative) => expandFields(expander, alternative, true))
+}
+
+/** The one field of a word of plain text, which nothing is expanded in; undefined for any other word. */
+export function plainField(word: Word): ShellWord | undefined {
+  const [part] = word
+  if (part === undefined || word.length > 1 || part.kind !== 'text') return undefined
+  const { text, isQuoted } = part
+  if (!isQuoted && (text === '' || hasMeaning(text))) return undefined
+  return { text, isGlob: false, opaque: undefined }
+}
+
+function hasMeaning(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case 123: // {
+      case 126: // ~
+      case 42: // *
+      case 63: // ?
+      case 91: // [
+        return true
+      default:
+    }
+  }
+  return false
 }
 
 /** One word without braces and splitting, as in assignments, redirections and quotes. */
@@ -58,9 +84,18 @@ export function patternSegments(
 }
 
 function expandFields(expander: Expander, word: Word, isSplit: boolean): readonly ShellWord[] {
+  const plain = plainField(word)
+  if (plain !== undefined) return expander.charge(plain.text.length) ? [plain] : []
   const builder: Builder = {
-    ...{ fields: [], text: '', isGlob: false, hasBracket: false, opaque: undefined, stands: undefined },
-    ...{ isStarted: false, isAfterBlank: false, isSplit },
+    fields: [],
+    text: '',
+    isGlob: false,
+    hasBracket: false,
+    opaque: undefined,
+    stands: undefined,
+    isStarted: false,
+    isAfterBlank: false,
+    isSplit,
   }
   const rest = addTilde(expander, builder, word)
   for (const part of rest) addPart(expander, builder, part)

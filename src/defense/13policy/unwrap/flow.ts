@@ -4,8 +4,10 @@
  * Rules: POSIX.1-2024, cp, ln, mv, tee and redirection; curl(1), wget(1), hash in bash(1).
  * @module
  */
-import { baseName, resolvePath } from '../../../base/lexical-path.ts'
+
+import { baseName } from '../../../base/lexical-path.ts'
 import type { Opaque, UsedPath } from '../effective.ts'
+import { joinPath } from '../join-path.ts'
 import type { ShellRedirect, ShellWord } from '../shell/shell.ts'
 import type { Stdin } from './inner.ts'
 import { namesOf } from './names.ts'
@@ -57,8 +59,8 @@ export function fetches(names: readonly string[]): boolean {
 
 function pathOf(word: ShellWord | undefined, cwd: string | undefined): string | undefined {
   if (word === undefined || word.opaque !== undefined || word.isGlob || word.text === '') return undefined
-  if (word.text.startsWith('/')) return resolvePath('/', word.text)
-  return cwd === undefined ? undefined : resolvePath(cwd, word.text)
+  if (word.text.startsWith('/')) return joinPath('/', word.text)
+  return cwd === undefined ? undefined : joinPath(cwd, word.text)
 }
 
 function put(flow: Flow, path: string | undefined, made: Made | undefined): void {
@@ -92,9 +94,16 @@ function contentOf(flow: Flow, maker: Maker): Made | undefined {
   return { kind: 'hidden', opaque: 'piped' }
 }
 
+function isMaker(name: string): boolean {
+  return COPIERS.has(name) || FETCHERS.has(name) || OTHER_MAKERS.includes(name)
+}
+
+const OTHER_MAKERS: readonly string[] = Object.freeze(['tee', 'sponge', 'dd', 'hash'])
+
 /** Takes down the files that a command makes. */
 export function noteFiles(flow: Flow, maker: Maker): void {
   const { names, parsed, redirects, cwd } = maker
+  if (redirects.length === 0 && maker.calls.length === 0 && !names.some(isMaker)) return
   const outputs = redirects.filter(({ fd, kind }) => fd !== 2 && (kind === 'write' || kind === 'readwrite'))
   const isTee = names.includes('tee') || names.includes('sponge')
   if (outputs.length > 0 || isTee) {
@@ -135,7 +144,7 @@ function noteCopies(flow: Flow, { parsed, cwd, names }: Maker): void {
       ? { kind: 'hidden', opaque: 'piped' }
       : (flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) })
     put(flow, to, made)
-    put(flow, resolvePath(to, baseName(from)), made)
+    put(flow, joinPath(to, baseName(from)), made)
   }
 }
 
@@ -227,6 +236,7 @@ export function inputOf(
   flow: Flow,
   { redirects, cwd, stdin }: Pick<Maker, 'redirects' | 'cwd' | 'stdin'>,
 ): Stdin {
+  if (redirects.length === 0) return stdin
   const input = redirects.findLast(({ fd, kind }) => fd === 0 && kind === 'read')
   const made = input === undefined ? undefined : madeFile(flow, input.target, cwd)
   if (made === undefined || made.kind === 'program') return stdin

@@ -21,6 +21,12 @@ export type Draft = {
   -readonly [key in Exclude<keyof EffectiveCommand, 'paths' | 'opaque'>]: EffectiveCommand[key]
 } & { readonly paths: UsedPath[]; readonly opaqueSet: Set<Opaque>; output: string | undefined }
 
+const NO_REDIRECT = Object.freeze({
+  fd: -1,
+  kind: 'dup',
+  target: { text: '', isGlob: false, opaque: undefined },
+} as const)
+
 export type Segment = {
   readonly place: number
   readonly start: number
@@ -42,7 +48,8 @@ export function stdinOf(
   segments: readonly Segment[],
   base: { readonly stdin: Stdin; readonly isDecoded: boolean },
 ): Stdin {
-  for (const { fd, kind, target } of command.redirects.toReversed()) {
+  for (let at = command.redirects.length - 1; at >= 0; at -= 1) {
+    const { fd, kind, target } = command.redirects[at] ?? NO_REDIRECT
     if (fd !== 0) continue
     if (kind === 'text') return { kind: 'text', word: target }
     if (kind === 'dup') return { kind: 'caller' }
@@ -61,16 +68,34 @@ export function stdinOf(
 
 /** Tells the commands of a pipeline of those before and after them. */
 export function connect(drafts: readonly Draft[], segments: readonly Segment[]): void {
-  const namesAt = (wanted: Segment) => drafts.slice(wanted.start, wanted.end).flatMap(({ names }) => names)
-  const last = Math.max(...segments.map(({ place }) => place))
-  const byPlace: string[][] = Array.from({ length: last + 1 }, () => [])
-  for (const segment of segments) byPlace[segment.place]?.push(...namesAt(segment))
+  const places: string[][] = []
   for (const { place, start, end } of segments) {
-    const before = [...new Set(byPlace.slice(0, place).toReversed().flat())].slice(0, NEIGHBOURS_MAX)
-    const after = [...new Set(byPlace.slice(place + 1).flat())].slice(0, NEIGHBOURS_MAX)
-    for (const draft of drafts.slice(start, end)) {
-      draft.pipedFrom = [...new Set([...draft.pipedFrom, ...before])]
-      draft.pipedTo = [...new Set([...draft.pipedTo, ...after])]
+    while (places.length <= place) places.push([])
+    const names = places[place]
+    for (let at = start; at < end; at += 1) addNames(names, drafts[at]?.names)
+  }
+  for (const { place, start, end } of segments) {
+    const before: string[] = []
+    for (let at = place - 1; at >= 0 && before.length < NEIGHBOURS_MAX; at -= 1) addNames(before, places[at])
+    const after: string[] = []
+    for (let at = place + 1; at < places.length && after.length < NEIGHBOURS_MAX; at += 1)
+      addNames(after, places[at])
+    for (let at = start; at < end; at += 1) {
+      const draft = drafts[at]
+      if (draft === undefined) continue
+      draft.pipedFrom = together(draft.pipedFrom, before)
+      draft.pipedTo = together(draft.pipedTo, after)
     }
   }
+}
+
+/** Adds those of `names` that are not there, up to as many as a command is told of. */
+function addNames(into: string[] | undefined, names: readonly string[] | undefined): void {
+  if (into === undefined || names === undefined) return
+  for (const name of names) if (into.length < NEIGHBOURS_MAX && !into.includes(name)) into.push(name)
+}
+
+function together(own: readonly string[], more: readonly string[]): readonly string[] {
+  if (own.length === 0 || more.length === 0) return own.length === 0 ? more : own
+  return [...new Set([...own, ...more])]
 }

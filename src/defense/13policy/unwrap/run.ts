@@ -3,8 +3,9 @@
  * Rules: docs/responses.md, section 2.
  * @module
  */
-import { resolvePath } from '../../../base/lexical-path.ts'
+
 import type { CommandSurroundings, EffectiveCommand, UsedPath } from '../effective.ts'
+import { joinPath } from '../join-path.ts'
 import type { ShellCommand, ShellRedirect, ShellWord } from '../shell/shell.ts'
 import type { Flow } from './flow.ts'
 import type { Assignment, Stdin } from './inner.ts'
@@ -98,8 +99,8 @@ export function draftOf(run: Run, words: readonly ShellWord[], frame: Frame): Dr
   const program = words[0]?.text ?? ''
   const { cwd } = frame
   let path: string | undefined
-  if (program.startsWith('/')) path = resolvePath('/', program)
-  else if (program.includes('/')) path = cwd === undefined ? undefined : resolvePath(cwd, program)
+  if (program.startsWith('/')) path = joinPath('/', program)
+  else if (program.includes('/')) path = cwd === undefined ? undefined : joinPath(cwd, program)
   else path = frame.resolved
   return {
     names: [],

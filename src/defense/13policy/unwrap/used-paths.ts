@@ -5,6 +5,7 @@
  */
 import { resolvePath } from '../../../base/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
+import { joinPath } from '../join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
 
 /** Longer than any path that Linux takes, PATH_MAX; what is longer is no path. */
@@ -45,12 +46,12 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
       ]
     text = text.slice(0, text.lastIndexOf('/') + 1) || './'
   }
-  if (text.startsWith('/')) return [{ path: resolvePath('/', text), use, isGlob: word.isGlob, isOpaque }]
+  if (text.startsWith('/')) return [{ path: joinPath('/', text), use, isGlob: word.isGlob, isOpaque }]
   const paths: UsedPath[] = []
   if (text === '~' || text.startsWith('~/')) {
     paths.push({ path: resolvePath(place.home, `.${text.slice(1)}`), use, isGlob: word.isGlob, isOpaque })
   }
   if (place.cwd === undefined) paths.push({ path: '/', use, isGlob: false, isOpaque: true })
-  else paths.push({ path: resolvePath(place.cwd, text), use, isGlob: word.isGlob, isOpaque })
+  else paths.push({ path: joinPath(place.cwd, text), use, isGlob: word.isGlob, isOpaque })
   return paths
 }
