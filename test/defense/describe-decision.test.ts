@@ -33,7 +33,7 @@ const textsOf = (described: Described): readonly string[] => [
 const STEERS = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
 
 t.test(
-  'every denial says what was asked, why it was refused, what to do, and how severe it is (JF-N10)',
+  'every denial says what was asked, why it was refused, what to do, and how severe it is',
   (t) => {
     const seen = new Set<string>()
     fc.assert(

@@ -20,24 +20,19 @@ t.test('what a link leads to is judged whatever variables are set', async (t) =>
   })
   symlinkSync('/usr/bin/uname', join(daemon.workspace, 'tool'))
   symlinkSync('/usr/bin/uname', join(daemon.workspace, 'a=b'))
-  symlinkSync('/usr/bin/dd', join(daemon.workspace, 'copy'))
   const wire = await known(daemon)
   let stream = 1
-  for (const [name, args, layer] of [
-    ['./tool', ['-a'], 'capability'],
-    ['./a=b', ['-a'], 'capability'],
-    ['./copy', ['if=/dev/zero', 'of=/dev/sda', 'count=0'], '13policy'],
-  ] as const)
+  for (const name of ['./tool', './a=b'])
     for (const env of [undefined, new Map([['LANG', 'C']]), new Map([['FOO', '1']])]) {
       stream += 2
       const asked = stream
       wire.socket.write(
-        command(asked, EXECUTE, { command: name, args, ...(env === undefined ? {} : { env }) }),
+        command(asked, EXECUTE, { command: name, args: ['-a'], ...(env === undefined ? {} : { env }) }),
       )
       await until('an answer', () => isOver(wire, asked))
       t.equal(on(wire, asked).at(-1)?.kind, 'STATUS', `${name} ${[...(env ?? [])]}`)
       const decided = auditEvents(daemon.directory).findLast(({ action }) => action === 'execute')
-      t.match(decided, { response: 'R4', layer })
+      t.match(decided, { response: 'R4', layer: 'capability' })
     }
   wire.socket.destroy()
 })

@@ -8,7 +8,7 @@ import { encodeHex } from '../../src/base/hex.ts'
 import { parseConfig } from '../../src/config.ts'
 import { CODES, mayTellAgent } from '../../src/errors.ts'
 import { SOCKET_HIGH_WATER_BYTES } from '../../src/limits.ts'
-import { executeRequest, levelChange } from '../../src/wire/messages.ts'
+import { executeRequest, executionReference, levelChange, signalRequest } from '../../src/wire/messages.ts'
 import { METHODS } from '../../src/wire/methods.ts'
 import {
   ADMIN,
@@ -613,5 +613,31 @@ t.test('an id is proven or refused, and who sent a message is never read from it
     ['Authenticate'],
     'no other message has a place for a sender',
   )
+  t.end()
+})
+
+t.test('at every boundary a caller is who the list says, whatever its messages name (JF-052)', (t) => {
+  const stage = stageRooms({ penalties: { enabled: false } })
+  const mine = enter(stage)
+  const theirs = enter(stage, { name: 'other', seed: 2 })
+  const id = new Uint8Array(16).fill(7)
+  mine.open('ExecuteStream', execute({ command: 'sleep', execution_id: id }))
+  t.equal(stage.spawner.children.length, 1)
+  const deeds = () => stage.spawner.children[0]?.deeds
+
+  const proven = connect(stage)
+  proven.open('Authenticate', authOf({ name: 'bot', seed: 2 }))
+  t.ok(isTarpitted(proven), 'a key is worth the name that it is listed under')
+  const resumed = enter(stage, { name: 'other', seed: 2, resume: mine.sessionId })
+  t.notSame(resumed.sessionId, mine.sessionId, 'a session that it names is not taken')
+  const named = theirs.open('Execute', execute({ command: 'ls', session_id: mine.sessionId }))
+  t.match(theirs.on(named), [{ kind: 'status', code: CODES.FRAME_MALFORMED.number }])
+  theirs.open('Cancel', executionReference.encode({ execution_id: id }))
+  theirs.open('Signal', signalRequest.encode({ execution_id: id, signal: 9 }))
+  t.strictSame(deeds(), [], 'nor is a command that it names')
+  theirs.open('ExecuteStream', execute({ command: 'sleep', execution_id: id }))
+  t.equal(stage.spawner.children.length, 2, 'its own id of the same bytes is another one')
+  mine.open('Cancel', executionReference.encode({ execution_id: id }))
+  t.strictSame(deeds(), ['killTree'])
   t.end()
 })

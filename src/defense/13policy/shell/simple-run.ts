@@ -294,7 +294,7 @@ function isSignalled(words: readonly ShellWord[]): boolean {
   const [, text, ...conditions] = words
   return (
     conditions.length > 0 &&
-    !['', '-', '--'].includes(text?.text ?? '') &&
+    (text?.opaque !== undefined || !['', '-', '--'].includes(text?.text ?? '')) &&
     !conditions.every((word) => word.text === 'EXIT' || word.text === '0')
   )
 }
