@@ -113,6 +113,13 @@ function findDelegationConflicts({ agents }: Config): ConfigProblem[] {
         problem: `names "${above}", which acts for "${parent.delegated_by}" itself, and work may be handed on only once`,
         hint: `write "${parent.delegated_by}"`,
       })
+    } else if (agent.tier === 'T5') {
+      // T5 hands work on, and whoever acts for another must not.
+      problems.push({
+        path: `${path}.tier`,
+        problem: `is T5, and "${agent.name}" acts for "${above}": work may be handed on only once`,
+        hint: 'give it T4 or less',
+      })
     } else {
       const wider = findWiderDelegate(agent, parent, path)
       if (wider !== undefined) problems.push(wider)

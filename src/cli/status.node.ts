@@ -34,12 +34,16 @@ async function show(context: CommandContext, client: Client): Promise<void> {
     },
     [
       `daemon     sass-edge ${ping.daemon_version} on ${ping.os}, up ${ping.uptime_seconds} s`,
-      `running    ${ping.active_processes} commands in ${status.active_sessions} sessions, ${status.active_tarpits} tarpits`,
+      `running    ${counted(ping.active_processes, 'command')} in ${counted(status.active_sessions, 'session')}, ${counted(status.active_tarpits, 'tarpit')}`,
       `responses  ${counts.join(', ')}`,
       `policy     ${status.policy_version}`,
       `audit      record ${status.audit_seq}, ${hash.slice(0, 16)}…`,
     ],
   )
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 export const command: Command = {

@@ -54,6 +54,7 @@ function tellDaemons(context: CommandContext, told: Explanation): void {
       ...told.effective.map((command): Row => ['would run', command]),
       ['response', told.response],
       ['decided by', `${told.layer}, ${told.rule}`],
+      ['severity', told.severity],
       ['why', told.reason],
       ['what to do', told.advice],
       ['who', who(told.agent_name, told.source)],

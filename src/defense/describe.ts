@@ -109,7 +109,7 @@ const ADVICE: readonly (readonly [LayerName | 'any', string, string])[] = Object
   [
     '13policy',
     '',
-    'See `sass-edge policy explain -- CMD`; an own rule or `policy.disabled_rules` can change it.',
+    'If this device needs it, narrow it by an own rule (docs/policy.md), or name the rule in policy.disabled_rules.',
   ],
   ['quota', '', 'Wait until something has ended, or raise the limit that is named.'],
 ] as const)
@@ -175,6 +175,9 @@ export function describeDecision(facts: Facts, verdict: Verdict, policy: Policy)
     severity: verdict.severity,
     agent: identity.kind === 'known' ? visible(identity.name) : '',
     source: visible(source.address),
-    effective: commands.slice(0, MOST_COMMANDS).map(({ argv }) => commandLine(argv, COMMAND_CHARS)),
+    effective: commands
+      .filter(({ argv }) => argv.length > 0)
+      .slice(0, MOST_COMMANDS)
+      .map(({ argv }) => commandLine(argv, COMMAND_CHARS)),
   }
 }

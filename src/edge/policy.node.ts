@@ -164,7 +164,7 @@ export async function makePolicy(config: Config, configPath: string | undefined)
   if (broad.length > 0) {
     throw new SassError(
       'CONFIG_INVALID',
-      `The policy allows more than it seems to: ${broad.join('; ')}. Name the arguments too, or set policy.broad_patterns to "warn".`,
+      `The policy allows more than it seems to: ${broad.map((sentence) => sentence.replace(/\.$/, '')).join('; ')}. Name the arguments too, or set policy.broad_patterns to "warn".`,
       { problems: broad },
     )
   }

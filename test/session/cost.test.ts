@@ -67,38 +67,6 @@ t.test('R4 holds nothing of the request, however large (SS-35)', async (t) => {
   t.ok(large - small < NOISE_BYTES, `${small} and ${large} bytes`)
   const packed = heldBytes(options, 'rm', LARGE_PAYLOAD, true)
   t.ok(packed - small < NOISE_BYTES, `${small} and ${packed} bytes`)
-  const path = `${'/x'.repeat(LARGE_FRAME / 3)}/rm-with-a-long-name`
-  const long = { ...options, capability: { ...all.capability, denied_commands: ['rm-with-a-long-name'] } }
-  const named = heldBytes(long, path, SMALL, false)
-  t.ok(named - small < NOISE_BYTES, `${small} and ${named} bytes`)
-})
-
-t.test('what has ended is kept by a name of a bounded length', async (t) => {
-  const held = (command: string) => {
-    const stage = stageRooms({ ...all, executions: 4 })
-    const client = enter(stage)
-    const run = () => {
-      client.open('Execute', executeRequest.encode({ command }))
-      stage.spawner.children.pop()?.events.failed(36)
-      client.transport.writes.length = 0
-      client.heard.length = 0
-      stage.audit.events.length = 0
-    }
-    run()
-    const before = heapBytes()
-    for (let count = 0; count < HELD; count++) run()
-    const bytes = (heapBytes() - before) / HELD
-    t.equal(stage.rooms.executions.list('bot').length, HELD + 1)
-    return bytes
-  }
-  const small = held('x')
-  for (const long of [
-    'x'.repeat(LARGE_FRAME / 2),
-    `${'/x'.repeat(LARGE_FRAME / 4)}/a-program-of-some-name`,
-  ]) {
-    const large = held(long)
-    t.ok(large - small < NOISE_BYTES, `${small} and ${large} bytes`)
-  }
 })
 
 t.test('what waits (R2, R3) holds at most PARKED_BYTES, and nothing of what is larger (SS-35)', async (t) => {
