@@ -187,10 +187,13 @@ t.test('whoever acts for another may do no more than it, and acts for one who ac
     { path: 'agents[1].tools', problem: /give Memory-Keeper, which "a" does not have/ },
   ])
   t.same(
-    found({ name: 'a', tier: 'T3' }, { name: 'b', tier: 'T5', tools: ['Read'], delegated_by: 'a' }),
+    found({ name: 'a', tier: 'T3' }, { name: 'b', tier: 'T4', tools: ['Read'], delegated_by: 'a' }),
     [],
     'a higher tier that is narrowed to less is no more',
   )
+  t.match(found({ name: 'a', tier: 'T5' }, { name: 'b', tier: 'T5', delegated_by: 'a' }), [
+    { path: 'agents[1].tier', problem: /handed on only once/ },
+  ])
   t.match(found({ name: 'a', tools: [] }, { name: 'b', tier: 'T1', delegated_by: 'a' }), [
     { path: 'agents[1].tools', hint: 'nothing can be handed on' },
   ])
