@@ -50,6 +50,8 @@ const CODE: readonly string[] = [
   '"""',
   '`${',
   '/a/',
+  '"a"[0]+',
+  'a[b][',
 ]
 const SED: readonly string[] = [
   's/a/b/;',

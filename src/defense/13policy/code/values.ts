@@ -166,7 +166,7 @@ export function readValue(
   index: number,
   depth = 0,
 ): { readonly value: Value; readonly next: number } {
-  let { value, next } = readSingle(reading, index, depth)
+  let { value, next } = subscripted(reading, readSingle(reading, index, depth))
   for (let count = 0; count < ARGUMENT_TOKENS; count++) {
     const joint = mark(reading, next)
     const isJoined = joint !== '' && JOINTS[reading.language].includes(joint)
@@ -178,7 +178,7 @@ export function readValue(
           reading.tokens[next]?.kind === 'name' &&
           nameAt(reading, next) !== 'getline'))
     if (!isJoined && !isAdjacent) break
-    const after = readSingle(reading, isJoined ? next + 1 : next, depth)
+    const after = subscripted(reading, readSingle(reading, isJoined ? next + 1 : next, depth))
     value = join(value, after.value)
     if (after.next <= next) break
     next = after.next
@@ -190,6 +190,19 @@ export function readValue(
     value = value.kind === 'text' ? { ...value, text: '', isOpaque: true } : UNKNOWN
   return { value, next }
 }
+
+/** A part of a value, `"mr"[::-1]`, is another one. */
+function subscripted(
+  reading: Reading,
+  found: { readonly value: Value; readonly next: number },
+): { readonly value: Value; readonly next: number } {
+  const isPart = mark(reading, found.next) === '[' && SUBSCRIPTS.includes(reading.language)
+  if (!isPart || found.value.kind === 'unknown') return found
+  const value: Value = found.value.kind === 'text' ? { kind: 'text', text: '', isOpaque: true } : UNKNOWN
+  return { value, next: closing(reading, found.next) + 1 }
+}
+
+const SUBSCRIPTS: readonly Language[] = Object.freeze(['python', 'javascript', 'ruby', 'php'])
 
 function join(left: Value, right: Value): Value {
   if (left.kind === 'list' && right.kind === 'list')

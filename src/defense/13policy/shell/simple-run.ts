@@ -9,6 +9,7 @@ import { applyBuiltin, DECLARERS, type Outcome, SPECIAL_BUILTINS } from './built
 import { outputOf } from './output.ts'
 import type { Expander } from './parameters.ts'
 import { parseExpansions, parseText } from './parser.ts'
+import { NAMING, pathPrinted } from './paths-printed.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { assignmentOf, literalOf } from './simple.ts'
 import {
@@ -24,7 +25,6 @@ import {
   variablesNow,
 } from './state.ts'
 import type { Command, List, Redirect, ShellRedirect, ShellWord, Simple, Word } from './syntax.ts'
-import { TEMPORARY, temporaryName } from './temporary.ts'
 import { environmentNow } from './traps.ts'
 import { charge, copied, emit, functionsOf, giveUp, joined, perhaps, type Walk, type Where } from './walk.ts'
 import { expandSingle, expandWord, patternSegments, plainField } from './words.ts'
@@ -165,8 +165,8 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   }
   record()
   const printed =
-    TEMPORARY.includes(program.text) && walk.output !== undefined
-      ? temporaryName(walk, simple, words, scope)
+    NAMING.includes(program.text) && walk.output !== undefined
+      ? pathPrinted(walk, simple, words, scope)
       : undefined
   noteOutput(walk, words, redirects, printed)
   if (DECLARERS.includes(program.text)) declared(expander, walk.locals, program.text, simple, words)

@@ -94,7 +94,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'gpg gpg2 | -o:w --output:w -u: --local-user: -r: --recipient: --homedir:w --passphrase: --passphrase-file:r --passphrase-fd: --keyserver: --keyring:m --secret-keyring:m --trustdb-name:m --options:r --batch --photo-viewer:s --agent-program:p --dirmngr-program:p --exec-path: --status-file:w --logger-file:w --export-filter: | r*',
   // Processes, users, services: words that are no paths.
   'kill | -s: --signal: -n: -l:? -q: | -*',
-  'killall pkill pgrep skill | -s: --signal: -u: --user: -U: -t: -g: -P: -G: -f -x:? -o:? -y: -r:? -F:r -n:? | -*',
+  'killall pkill pgrep skill | --uid: --euid: --group: --parent: --pgroup: --session: --terminal: --ns: --nslist: --older: --runstates: --pidfile:r -s: --signal: -u: --user: -U: -t: -g: -P: -G: -f -x:? -o:? -y: -r:? -F:r -n:? | -*',
   'man | -P:s --pager:s -H:?s --html:?s --browser:s -M: --manpath: -L: --locale: -C:r --config-file:r -r: -S: -s: --sections: -e: -p: -R: -m: --systems: -T:? -X:? -Z:? -E: -K:? | -*',
   'apropos whatis info help which whereis type hash whence where | -M: -s: -m: -C:r | -*',
   'echo | | -*',

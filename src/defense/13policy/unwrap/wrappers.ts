@@ -298,7 +298,7 @@ const recorder: Unwrap = (call) => {
 }
 
 const taskset: Unwrap = (call) => {
-  if (has(call.parsed, '-p', '--pid')) return []
+  if (has(call.parsed, '-p', '--pid', '-cp', '-pc', '-ap', '-acp', '-apc')) return []
   return argv(rest(call, optionValue(call.parsed, '-c', '--cpu-list') === undefined ? 1 : 0), 'taskset')
 }
 

@@ -12,7 +12,7 @@ const removed = (line: string) =>
     .filter(({ names }) => names[0] === 'rm')
     .map(({ operands }) => operands.join(' '))
 
-t.test('a name that mktemp makes lies where it is asked for', (t) => {
+t.test('a name that mktemp makes lies where it is asked for, and parts of paths are known', (t) => {
   for (const [line, name] of [
     ['d=$(mktemp -d); rm -rf "$d"', '/tmp/tmp.XXXXXXXXXX'],
     ['d=$(mktemp -d) || exit 1; rm -rf "$d"', '/tmp/tmp.XXXXXXXXXX'],
@@ -24,6 +24,12 @@ t.test('a name that mktemp makes lies where it is asked for', (t) => {
     ['rm `mktemp -t x`', '/tmp/x.XXXXXX'],
     ['rm `mktemp x.XXXX --suffix=.c`', 'x.XXXX.c'],
     ['rm `TMPDIR=/a mktemp`', '/a/tmp.XXXXXXXXXX'],
+    ['rm "$(pwd)/x"', '/srv/work/x'],
+    ['cd /etc && rm "$(pwd)/x"', '/etc/x'],
+    ['rm "$(dirname a/b/c)"', 'a/b'],
+    ['rm "$(dirname /a)" "$(dirname a/)" "$(dirname //)"', '/ . /'],
+    ['rm "$(basename /a/b.c .c)"', 'b'],
+    ['rm "$(basename "$X")"', '<unknown>'],
     ['env TMPDIR=/etc sh -c \'rm "${TMPDIR:-/tmp}/x"\'', '/etc/x'],
     ['rm "${TMPDIR:-/tmp}/x"', '/tmp/x'],
   ] as const)

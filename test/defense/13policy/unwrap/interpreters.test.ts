@@ -209,3 +209,13 @@ t.test('what cannot be known beforehand is said', (t) => {
   for (const [line, expected] of OPAQUE) t.strictSame(opaqueOf(commandsOf(line)), expected, line)
   t.end()
 })
+
+t.test('a part of a known text is not known', (t) => {
+  for (const [program, code] of [
+    ['python3 -c', 'import os; os.system("mr"[::-1] + " -rf /")'],
+    ['python3 -c', 'import os; x = "mr"; os.system(x[::-1])'],
+    ['node -e', 'require("child_process").execSync("ls;rm x"[0])'],
+  ] as const)
+    t.ok(opaqueOf(commandsOf([...program.split(' '), code])).includes('eval'), code)
+  t.end()
+})

@@ -1,21 +1,23 @@
 /**
- * The name that `mktemp` puts out: nobody has it, so it lies where it is asked for and is nothing that is there. Each
- * place in a text has a name of its own.
- * Rules: mktemp(1) of coreutils and of BusyBox.
+ * The paths that `mktemp`, `pwd`, `dirname` and `basename` put out. Nobody has a name that `mktemp` makes, so it lies
+ * where it is asked for and is nothing that is there; each place in a text has a name of its own.
+ * Rules: mktemp(1) of coreutils and of BusyBox; POSIX.1-2024, pwd, dirname and basename.
  * @module
  */
 import { type State, variableOf } from './state.ts'
 import type { ShellWord, Simple } from './syntax.ts'
 import type { Walk } from './walk.ts'
 
-/** As what `mktemp` is called; another one may be any program. */
-export const TEMPORARY: readonly string[] = Object.freeze(['mktemp', '/bin/mktemp', '/usr/bin/mktemp'])
+/** Programs whose output is a path, as they are called; in another directory they may be any program. */
+export const NAMING: readonly string[] = Object.freeze([
+  ...['mktemp', '/bin/mktemp', '/usr/bin/mktemp', 'pwd', 'dirname', 'basename'],
+])
 
 const TEMPLATE = 'tmp.XXXXXXXXXX'
 const FLAGS: readonly string[] = Object.freeze(['--directory', '--quiet', '--dry-run'])
 
 /** What `words` print; undefined where it is not known. */
-export function temporaryName(
+export function pathPrinted(
   walk: Walk,
   simple: Simple,
   words: readonly ShellWord[],
@@ -24,6 +26,15 @@ export function temporaryName(
   // With a path of its own, the text may call any other program.
   if (state.variables.has('PATH') || state.isForgetful) return undefined
   if (words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return undefined
+  const [program, first, second, ...more] = words.map(({ text }) => text)
+  if (program === 'pwd') return first === undefined ? workingDirectory(state) : undefined
+  if (program === 'dirname' || program === 'basename') {
+    if (first === undefined || first.startsWith('-') || more.length > 0) return undefined
+    const path = partOfPath(program, first)
+    if (program === 'dirname') return second === undefined ? `${path}\n` : undefined
+    const isSuffix = second !== undefined && path !== second && path.endsWith(second)
+    return `${isSuffix ? path.slice(0, path.length - second.length) : path}\n`
+  }
   const asked = readArguments(words)
   if (asked === undefined) return undefined
   const { inDirectory, directory, template, suffix } = asked
@@ -37,6 +48,23 @@ export function temporaryName(
   if (!inDirectory) return `${name}\n`
   const place = directory ?? temporaryDirectory(state)
   return place === undefined ? undefined : `${place.endsWith('/') ? place : `${place}/`}${name}\n`
+}
+
+function workingDirectory({ directories }: State): string | undefined {
+  const [directory] = directories
+  return directory === undefined || directories.length > 1 ? undefined : `${directory}\n`
+}
+
+function partOfPath(program: 'dirname' | 'basename', path: string): string {
+  let end = path.length
+  while (end > 1 && path[end - 1] === '/') end -= 1
+  const slash = path.lastIndexOf('/', end - 1)
+  if (path === '/' || (end === 1 && slash === 0)) return '/'
+  if (program === 'basename') return path.slice(slash + 1, end)
+  if (slash === -1) return '.'
+  let stop = slash
+  while (stop > 0 && path[stop - 1] === '/') stop -= 1
+  return stop === 0 ? '/' : path.slice(0, stop)
 }
 
 type Asked = {
