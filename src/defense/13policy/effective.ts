@@ -60,7 +60,7 @@ export type UsedPath = {
 
 export type EffectiveCommand = {
   /**
-   * Every name the program goes by, without a directory: as called, as the resolved file is called, and its family
+   * Every name the program goes by, without a directory: as the file that it resolves to is called, as it is called, and its family
    * (`python3.11` is also `python3` and `python`; `vim.basic` is `vim`; `mawk` is `awk`; a busybox applet is itself).
    * Empty where the program is not known.
    */

@@ -18,18 +18,19 @@ t.test('a program has the names that it is called by, that it resolves to, and o
   for (const [program, resolved, names] of [
     ['rm', undefined, ['rm']],
     ['/bin/rm', '/usr/bin/rm', ['rm']],
-    ['./x', '/usr/bin/bash', ['x', 'bash']],
+    ['./x', '/usr/bin/bash', ['bash', 'x']],
     ['rm', '/bin/busybox', ['rm', 'busybox']],
     ['python3.11', undefined, ['python3.11', 'python3', 'python']],
-    ['python', '/usr/bin/python3.12', ['python', 'python3.12', 'python3']],
-    ['vi', '/usr/bin/vim.basic', ['vi', 'vim', 'vim.basic']],
+    ['python', '/usr/bin/python3.12', ['python3.12', 'python3', 'python']],
+    ['vi', '/usr/bin/vim.basic', ['vim.basic', 'vim', 'vi']],
     ['mawk', undefined, ['mawk', 'awk']],
     ['nc.openbsd', undefined, ['nc.openbsd', 'nc']],
     ['mkfs.ext4', undefined, ['mkfs.ext4', 'mkfs']],
     ['lua5.4', undefined, ['lua5.4', 'lua5', 'lua']],
     ['nodejs', undefined, ['nodejs', 'node']],
     ['ld-linux-x86-64.so.2', undefined, ['ld-linux-x86-64.so.2', 'ld.so']],
-    ['reboot', '/usr/bin/systemctl', ['reboot', 'systemctl']],
+    ['reboot', '/usr/bin/systemctl', ['systemctl', 'reboot']],
+    ['curl', '/usr/bin/rm', ['rm', 'curl']],
   ] as const) {
     t.strictSame(first([program], { resolved })?.names, names, program)
   }
@@ -47,6 +48,16 @@ t.test('an applet that is called by its own name is judged as itself', (t) => {
     'sh -c id',
     'sh -c: id',
   ])
+  t.end()
+})
+
+t.test('a link to a program under the name of another is read as what runs', (t) => {
+  const [line] = commandsOf(['./curl', '-rf', '/etc'], { resolved: '/usr/bin/rm' })
+  t.same(line?.options.slice(0, 3).sort(), ['-f', '-r', '-rf'])
+  t.strictSame(
+    line?.paths.map(({ path, use }) => `${use} ${path}`),
+    ['write /etc'],
+  )
   t.end()
 })
 

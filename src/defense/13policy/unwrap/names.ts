@@ -103,21 +103,28 @@ function addNames(names: string[], name: string): void {
 const MULTIPLE: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils', 'busybox.static'])
 
 /**
- * Every name of the program `called`, the one it is called by first. `resolved` is the real path of its file. Where
- * that is a program of many and the name is one of its applets, the applet's name stands first and decides.
+ * Every name of the program `called`, the one that decides how its arguments are read first: that of the file that it
+ * resolves to. Where that is a program of many, the name that it is called by is the applet's, and stands first.
  */
 export function namesOf(called: string, resolved: string | undefined): readonly string[] {
   const names: string[] = []
   // `=rm` is zsh's for where `rm` is.
   if (called.startsWith('=') && called.length > 1) addNames(names, called.slice(1))
+  const file = resolved === undefined ? undefined : baseName(resolved)
+  // What runs is the file: a link to rm is rm, whatever it is called. Of a program of many the name tells which.
+  if (file !== undefined && !isOfMany(file)) addNames(names, file)
   addNames(names, baseName(called))
-  if (resolved !== undefined) addNames(names, baseName(resolved))
+  if (file !== undefined) addNames(names, file)
   return names
+}
+
+function isOfMany(name: string): boolean {
+  return MULTIPLE.has(name) || name.startsWith('busybox')
 }
 
 /** Whether the program asks for an applet: it is called by the name of the whole. */
 export function isMultiple(names: readonly string[]): boolean {
-  return names[0] !== undefined && (MULTIPLE.has(names[0]) || names[0].startsWith('busybox'))
+  return names[0] !== undefined && isOfMany(names[0])
 }
 
 const SHELLS: ReadonlySet<string> = new Set(
