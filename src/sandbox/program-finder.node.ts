@@ -8,17 +8,17 @@ import { resolvePath } from '../base/lexical-path.ts'
 import { createPinLook } from './pinned.node.ts'
 import type { FoundProgram, ProgramFinder } from './plan.ts'
 
-function look(path: string): FoundProgram | undefined {
-  const status = statSync(path, { bigint: true, throwIfNoEntry: false })
-  if (status === undefined || !status.isFile()) return undefined
-  return { path, realPath: realpathSync.native(path), device: String(status.dev), inode: String(status.ino) }
-}
-
-/** Errors of a single place (no permission to search it, a loop of links) mean: not here. */
+/**
+ * Errors of a single place (no permission to search it, a loop of links) mean: not here. Looked at before asked for its
+ * right: most places of a search path hold nothing of the name, and an error costs ten times a look.
+ */
 function tryLook(path: string, mustBeExecutable: boolean): FoundProgram | undefined {
   try {
+    const status = statSync(path, { bigint: true, throwIfNoEntry: false })
+    if (status === undefined || !status.isFile()) return undefined
     if (mustBeExecutable) accessSync(path, constants.X_OK)
-    return look(path)
+    const realPath = realpathSync.native(path)
+    return { path, realPath, device: String(status.dev), inode: String(status.ino) }
   } catch {
     return undefined
   }

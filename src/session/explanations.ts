@@ -22,9 +22,12 @@ type Kept = { readonly facts: Facts; readonly verdict: Verdict; readonly atMs: n
 const SMALL_CHARS = 1_024
 
 function charsOf({ action, realPaths }: Facts): number {
-  const lists: (readonly string[])[] = [realPaths.map(({ real }) => real)]
-  if (action?.kind === 'execute') lists.push(action.argv, action.environment, [action.cwd])
-  return lists.flat().reduce((sum, word) => sum + word.length, 0)
+  let chars = 0
+  for (const { real } of realPaths) chars += real.length
+  if (action?.kind !== 'execute') return chars
+  for (const word of action.argv) chars += word.length
+  for (const entry of action.environment) chars += entry.length
+  return chars + action.cwd.length
 }
 
 /** Text that was cut out of a longer one keeps that in memory; this is what lets go of it. */
