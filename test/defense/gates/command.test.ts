@@ -138,7 +138,11 @@ t.test(
   (t) => {
     const own = 'VI_SWAP protected.daemon'
     for (const line of [
-      'ls /var/lib/edge',
+      'ls /var/lib/edge/keys',
+      'find /var/lib/edge -type f',
+      'tar czf x.tgz /var/lib/edge',
+      'grep -r key /var/lib/edge',
+      'ls /var/lib/edge/*',
       'cat /var/lib/edge/audit.jsonl',
       'cat /var/lib/edge/x/../key',
       'cat /var/lib/ed*/key',
@@ -155,6 +159,7 @@ t.test(
       'ls /var/lib',
       'ls /var/lib/edges',
       'ls /var/lib/*',
+      'ls /var/lib/edge',
       'ls /var/lib/edge/workspace',
       'cat /var/lib/edge/workspace/*',
       'echo /var/lib/edge',
@@ -168,7 +173,7 @@ t.test(
       'EXECUTE all_passed',
     )
     t.equal(
-      outcome(executing(['ls', '/var/lib/edge']), undefined, { identity: OPERATOR }),
+      outcome(executing(['find', '/var/lib/edge']), undefined, { identity: OPERATOR }),
       own,
       'nor an operator',
     )
