@@ -6,9 +6,12 @@
  * @module
  */
 import { encodeHex } from '../base/hex.ts'
+import { SassError } from '../errors.ts'
 import type { Random } from '../ports.ts'
 
 const NONCE_BYTES = 4
+/** Two of 2^32 in one second are hardly ever the same; twice in a row they never are. */
+const TRIES = 8
 const DAY_MS = 86_400_000
 
 /** Year, month and day of a day counted from 1970-01-01, by the rules of the Gregorian calendar. */
@@ -38,6 +41,19 @@ export function compactTime(wallMs: number): string {
   return `${digits(year, 4)}${digits(month, 2)}${digits(day, 2)}T${time.map((part) => digits(part, 2)).join('')}Z`
 }
 
-export function newInstance(name: string, wallMs: number, random: Random): string {
-  return `${name}-${compactTime(wallMs)}-${encodeHex(random.bytes(NONCE_BYTES))}`
+/** A name that nothing has had: `isTaken` says which have been given. */
+export function newInstance(
+  name: string,
+  wallMs: number,
+  random: Random,
+  isTaken: (instance: string) => boolean = () => false,
+): string {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const instance = `${name}-${compactTime(wallMs)}-${encodeHex(random.bytes(NONCE_BYTES))}`
+    if (!isTaken(instance)) return instance
+  }
+  throw new SassError(
+    'INTERNAL',
+    'The random numbers of this machine repeat, so no session can be told from another.',
+  )
 }

@@ -111,7 +111,9 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
   const resumed =
     resumeId === undefined ? undefined : rooms.sessions.find(resumeId, caller, peer.source.address)
   const action: Action = { kind: 'authenticate', name: caller.name, isNew: resumed === undefined }
-  const instance = resumed?.instance ?? newInstance(caller.name, rooms.clock.wallMs(), rooms.random)
+  const instance =
+    resumed?.instance ??
+    newInstance(caller.name, rooms.clock.wallMs(), rooms.random, rooms.sessions.hasHadInstance)
   const verdict = peer.decide(requestFacts(call), action, factsOf(caller, rooms.identities, instance))
   const isSuspect = verdict.kind === 'response' && verdict.response === 'CHALLENGE'
   if (!isSuspect && (verdict.kind !== 'response' || verdict.response !== 'EXECUTE')) {

@@ -69,6 +69,8 @@ export type SessionLimits = {
   readonly bindAddress: boolean
 }
 
+const INSTANCES_KEPT = 4_096
+
 export type NewSession = {
   readonly idBytes: Uint8Array
   readonly id: string
@@ -81,6 +83,8 @@ export type Sessions = {
   readonly size: number
   /** Undefined: all places are taken by sessions that are held or at work. */
   create(made: NewSession, caller: Caller, address: string, nowMs: number): Session | undefined
+  /** Whether a session has, or lately had, an instance of that name. */
+  hasHadInstance(instance: string): boolean
   /** True where `create` would find a place. */
   hasRoom(): boolean
   /** Sessions of that caller that are held or at work: the others make room. */
@@ -99,6 +103,8 @@ export type Sessions = {
 /** `changed` hears of every transition, in order, before anything else is done with the session. */
 export function createSessions(limits: SessionLimits, changed: (change: SessionChange) => void): Sessions {
   const sessions = new Map<string, Session>()
+  /** Names carry the second that they were given in: those of the last thousands are enough to tell a second one. */
+  const instances = new Set<string>()
 
   function apply(session: Session, event: SessionEvent, nowMs: number): void {
     if (event === 'all_ended' && session.running > 0) return
@@ -130,6 +136,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
     get size() {
       return sessions.size
     },
+    hasHadInstance: (instance) => instances.has(instance),
     hasRoom: () => sessions.size < limits.maxSessions || longestAway() !== undefined,
     countOf(caller) {
       let count = 0
@@ -160,6 +167,9 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         toxic: new Set(),
       }
       sessions.set(id, session)
+      instances.add(instance)
+      const [oldest] = instances
+      if (instances.size > INSTANCES_KEPT && oldest !== undefined) instances.delete(oldest)
       if (isProven) apply(session, 'authenticated', nowMs)
       return session
     },

@@ -135,7 +135,7 @@ function sorted(action: Action): unknown {
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 }
 
-t.test('only the adjudicator mints, and only what runs commands redeems (JF-F01, RX-23)', (t) => {
+t.test('only the adjudicator mints, and only what runs commands redeems (JF-F01)', (t) => {
   t.strictSame(filesWith(/\bWarrant\.mint\b/), ['src/defense/adjudicator.ts'])
   t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
   t.strictSame(filesWith(/\bWarrant\.redeem\b/), ['src/session/deceive.ts', 'src/session/executions.ts'])

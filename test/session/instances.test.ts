@@ -96,3 +96,18 @@ t.test(
     t.end()
   },
 )
+
+t.test('a name that was given is not given again, and randomness that repeats is refused', (t) => {
+  const nonces = [1, 1, 2]
+  const random = { bytes: (count: number) => new Uint8Array(count).fill(nonces.shift() ?? 2) }
+  const given = new Set<string>()
+  const next = (): string => {
+    const name = newInstance('bot', 0, random, (instance) => given.has(instance))
+    given.add(name)
+    return name
+  }
+  t.equal(next(), 'bot-19700101T000000Z-01010101')
+  t.equal(next(), 'bot-19700101T000000Z-02020202', 'the second draw was the same, and the third was taken')
+  t.throws(next, { code: 'INTERNAL' })
+  t.end()
+})
