@@ -9,7 +9,7 @@ import { homedir } from 'node:os'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand } from '../defense/13policy/effective.ts'
-import { createMatcher, type Matcher } from '../defense/13policy/matcher.ts'
+import { createMatcher, type Match, type Matcher } from '../defense/13policy/matcher.ts'
 import { effectiveCommands } from '../defense/13policy/unwrap.ts'
 import type { ExecuteAction } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
@@ -41,23 +41,47 @@ function withVariables(command: EffectiveCommand, environment: readonly string[]
   return { ...command, assignments: [...set, ...command.assignments] }
 }
 
-/** Remembers the last action asked about: several layers ask about the same one. */
+/** Small commands that are remembered, and how small: agents ask for the same ones again and again. */
+const REMEMBERED = 64
+const REMEMBERED_CHARS = 256
+
+/** All that a small command is taken apart by, as one text; undefined where it is not small. */
+function keyOf({ argv, environment, cwd, terminal, stdin, executable }: ExecuteAction): string | undefined {
+  // No program can be given a NUL, and none may make two commands one.
+  if (environment.length > 0 || argv.some((word) => word.includes('\0'))) return undefined
+  const key = `${terminal}\0${stdin}\0${cwd}\0${executable?.path ?? ''}\0${argv.join('\0')}`
+  return key.length <= REMEMBERED_CHARS ? key : undefined
+}
+
+function takeApart(
+  { argv, environment, cwd, terminal, stdin, executable }: ExecuteAction,
+  home: string,
+): Effective {
+  const surroundings = { cwd, home, resolved: executable?.path, terminal, stdin }
+  const own = effectiveCommands(argv, surroundings)
+  if (environment.length === 0) return own
+  return {
+    commands: [
+      ...own.commands.map((command) => withVariables(command, environment)),
+      ...commandsOfVariables(environment, surroundings),
+    ],
+  }
+}
+
+/** Remembers the last action asked about, since several layers ask about the same one, and a few small ones. */
 function effectiveOf(home: string): Policy['effective'] {
   let last: { readonly action: ExecuteAction; readonly effective: Effective } | undefined
+  const remembered = new Map<string, Effective>()
   return (action) => {
     if (last?.action === action) return last.effective
-    const { argv, environment, cwd, terminal, stdin, executable } = action
-    const surroundings = { cwd, home, resolved: executable?.path, terminal, stdin }
-    const own = effectiveCommands(argv, surroundings)
-    const effective =
-      environment.length === 0
-        ? own
-        : {
-            commands: [
-              ...own.commands.map((command) => withVariables(command, environment)),
-              ...commandsOfVariables(environment, surroundings),
-            ],
-          }
+    const key = keyOf(action)
+    const known = key === undefined ? undefined : remembered.get(key)
+    const effective = known ?? takeApart(action, home)
+    if (key !== undefined && known === undefined) {
+      remembered.set(key, effective)
+      const [oldest] = remembered.keys()
+      if (remembered.size > REMEMBERED && oldest !== undefined) remembered.delete(oldest)
+    }
     last = { action, effective }
     return effective
   }
@@ -96,9 +120,17 @@ function realPlace(path: string): string {
 
 function matcherFor(rules: Matcher, workspace: string): Matcher {
   const place = placed(workspace)
+  /** What is remembered of a small command is asked about each time that it comes again. */
+  const found = new WeakMap<Effective, { readonly match: Match | undefined }>()
   return {
     count: rules.count,
-    strictest: (effective) => rules.strictest(place(effective)),
+    strictest(effective) {
+      const known = found.get(effective)
+      if (known !== undefined) return known.match
+      const match = rules.strictest(place(effective))
+      found.set(effective, { match })
+      return match
+    },
     everyMatch: (effective) => rules.everyMatch(place(effective)),
   }
 }

@@ -45,7 +45,25 @@ t.test('an action is taken apart once, however many layers ask', async (t) => {
   const { effective } = judge({ default_rules: false })
   const one = action('env', 'ls')
   t.equal(effective(one), effective(one))
-  t.not(effective(action('env', 'ls')), effective(one), 'another request is another action')
+  t.equal(effective(action('env', 'ls')), effective(one), 'a small one is remembered')
+  for (const other of [
+    action('env', 'ls', ''),
+    { ...one, cwd: '/' },
+    { ...one, terminal: !one.terminal },
+    { ...one, stdin: !one.stdin },
+    { ...one, environment: ['A=b'] },
+    { ...one, executable: { path: '/usr/bin/rm', device: '1', inode: '2', sha256: null } },
+  ])
+    t.not(effective(other), effective(one), 'whatever differs is another one')
+  t.not(
+    effective(action('env', 'ls\0x')),
+    effective(action('env', 'ls', 'x')),
+    'nothing joins two arguments to one',
+  )
+  for (let index = 0; index < 100; index++) effective(action('ls', String(index)))
+  const large = action('ls', 'x'.repeat(1_000))
+  t.equal(effective(large), effective(large))
+  t.not(effective({ ...large }), effective(large), 'a large one only while it is asked about')
 })
 
 t.test('a variable that the caller sets hides nothing of what a link leads to', async (t) => {
