@@ -390,6 +390,9 @@ export function createPeer(
     },
     closed() {
       tarpit?.release()
+      // It came, and went without having said who it is: as cheap as it is for it, a little for its address.
+      if (!isOver && caller === undefined && source.transport === 'tls')
+        rooms.penalties.add(source.address, 'no_auth', rooms.clock.monotonicMs())
       over()
       hold.letGo(destroysSession)
       gone()

@@ -93,7 +93,10 @@ export function createPeers(
         const agreement = { version: '', suite: '', alpn: '', hasExporter: false, frameProblem: problem }
         decide(rooms, factsAt(kind, address, { transport: agreement }))
       },
-      gone: () => place.leave(),
+      gone() {
+        place.leave()
+        if (kind === 'tls') rooms.penalties.add(address, 'no_auth', rooms.clock.monotonicMs())
+      },
     }
   }
 

@@ -427,3 +427,22 @@ t.test('where it cannot be loaded nobody is let in', async (t) => {
   t.equal(stage.rooms.sessions.size, 0)
   t.end()
 })
+
+t.test(
+  'whoever comes and goes without a word is kept out after a while, and whoever authenticates is not',
+  (t) => {
+    const stage = stageRooms()
+    const address = '192.0.2.1'
+    const isKeptOut = () => stage.rooms.penalties.isActive(address, stage.clock.monotonicMs())
+    for (let count = 0; count < 20; count++) enter(stage).events.closed()
+    t.notOk(isKeptOut())
+    let came = 0
+    while (!isKeptOut() && came < 40) {
+      connect(stage).events.closed()
+      came++
+    }
+    t.ok(came > 3 && came < 40, `${came} times`)
+    t.throws(() => connect(stage), 'reset before TLS')
+    t.end()
+  },
+)
