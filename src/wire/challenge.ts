@@ -41,7 +41,12 @@ export function sealChallenge(
   nonce: Uint8Array,
   plaintext: Uint8Array,
 ): Uint8Array {
-  return sealChaCha20Poly1305(ekm.subarray(0, CHALLENGE_KEY_BYTES), nonce, plaintext, associatedData(ekm, ids))
+  return sealChaCha20Poly1305(
+    ekm.subarray(0, CHALLENGE_KEY_BYTES),
+    nonce,
+    plaintext,
+    associatedData(ekm, ids),
+  )
 }
 
 /** The second half of an answer: it needs the connection's key and the session's id, and nothing of the challenge. */

@@ -61,20 +61,23 @@ t.test('what a shell would expand is not looked up, and more than so many are no
   t.end()
 })
 
-t.test('a link to a secret is judged as the secret, also when it was made while the request waited (OS-05)', (t) => {
-  let real = '/srv/work/a'
-  const stage = stageRooms({
-    finder: { realPath: (path) => (path === '/srv/work/a' ? real : path) },
-    security: { sensitiveFiles: 'deny' },
-    capability: { max_concurrent: 1 },
-  })
-  const client = enter(stage)
-  run(client, 'sleep', { args: ['9'] })
-  const stream = run(client, 'cat', { args: ['a'] })
-  t.match(client.on(stream), [{ value: { is_queued: true } }])
-  real = '/etc/shadow'
-  stage.spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })
-  t.equal(stage.spawner.children.length, 1)
-  t.match(stage.audit.events.at(-1), { response: 'R4', layer: 'specifics', rule: 'sensitive_files' })
-  t.end()
-})
+t.test(
+  'a link to a secret is judged as the secret, also when it was made while the request waited (OS-05)',
+  (t) => {
+    let real = '/srv/work/a'
+    const stage = stageRooms({
+      finder: { realPath: (path) => (path === '/srv/work/a' ? real : path) },
+      security: { sensitiveFiles: 'deny' },
+      capability: { max_concurrent: 1 },
+    })
+    const client = enter(stage)
+    run(client, 'sleep', { args: ['9'] })
+    const stream = run(client, 'cat', { args: ['a'] })
+    t.match(client.on(stream), [{ value: { is_queued: true } }])
+    real = '/etc/shadow'
+    stage.spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })
+    t.equal(stage.spawner.children.length, 1)
+    t.match(stage.audit.events.at(-1), { response: 'R4', layer: 'specifics', rule: 'sensitive_files' })
+    t.end()
+  },
+)
