@@ -189,7 +189,10 @@ async function pipedThroughput(device: Device): Promise<number> {
 }
 
 async function throughput(device: Device, ssh: SshPeer | undefined): Promise<void> {
-  const idleKib = device.anonymousKib()
+  // What the first command brings in, the rules foremost, stays; it is no part of what a gigabyte costs.
+  const freshKib = device.anonymousKib()
+  await pipedThroughput(device)
+  const idleKib = await settledKib(device)
   const ours: number[] = []
   const theirs: number[] = []
   let mostKib = 0
@@ -217,7 +220,7 @@ async function throughput(device: Device, ssh: SshPeer | undefined): Promise<voi
     ' MiB',
     8,
     true,
-    `idle ${(idleKib / 1_024).toFixed(1)} MiB`,
+    `idle ${(freshKib / 1_024).toFixed(1)} MiB before anybody came, ${(idleKib / 1_024).toFixed(1)} MiB since`,
   )
 }
 

@@ -382,7 +382,7 @@ export async function startDaemon(
   const trimmer = createTrimmer()
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
-    trimmer.tick(rooms.executions.running === 0 && !peers.openStreams, now)
+    trimmer.tick(rooms.executions.running === 0 && !peers.openStreams, peers.count === 0, now)
     peers.tick()
     rooms.sessions.tick(now)
     rooms.challengeRates.tick(now)

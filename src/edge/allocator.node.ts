@@ -21,24 +21,38 @@ export function keepSmall(): void {
   setOption?.(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 }
 
+const REGULAR = { type: 'major', execution: 'sync' } as const
+/** V8's thorough collection: pages with a few objects left are emptied and given back. */
+const SMALLEST = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const
+
 export type Trimmer = {
-  /** To be called every now and then; does something only while nothing runs and there is garbage to speak of. */
-  tick(isQuiet: boolean, nowMs: number): void
+  /**
+   * To be called every now and then; does something only while nothing runs and there is garbage to speak of.
+   * @param isAlone nobody is connected: then the heap is made as small as it gets, which takes some 25 ms and throws
+   *   out compiled code that the next caller has compiled again
+   */
+  tick(isQuiet: boolean, isAlone: boolean, nowMs: number): void
 }
 
-/** V8 collects when it needs room, which an idle daemon never does: without this it keeps what its busiest hour left. */
+/**
+ * V8 collects when it needs room, which an idle daemon never does: without this it keeps what its busiest hour left.
+ * What a start leaves behind goes the same way.
+ */
 export function createTrimmer(): Trimmer {
   const collect = globalThis.gc
   const trim = optionalFunction('malloc_trim', ['u64'])
-  let smallestBytes = process.memoryUsage().heapUsed
+  let smallestBytes = 0
+  let isSmallest = false
   let lastMs = 0
   return {
-    tick(isQuiet, nowMs) {
+    tick(isQuiet, isAlone, nowMs) {
       if (!isQuiet || collect === undefined || nowMs - lastMs < TRIM_INTERVAL_MS) return
       lastMs = nowMs
-      if (process.memoryUsage().heapUsed < smallestBytes + IDLE_GARBAGE_BYTES) return
-      collect()
+      const isDue = process.memoryUsage().heapUsed >= smallestBytes + IDLE_GARBAGE_BYTES
+      if (!isDue && (isSmallest || !isAlone)) return
+      collect(isAlone ? SMALLEST : REGULAR)
       trim?.(0n)
+      isSmallest = isAlone
       smallestBytes = process.memoryUsage().heapUsed
     },
   }

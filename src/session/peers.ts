@@ -18,6 +18,8 @@ export type Peers = Acceptor & {
   /** GOAWAY to everyone who has authenticated; the rest, and who comes later, is reset. */
   drain(): void
   readonly openStreams: boolean
+  /** Connections, admitted or not. */
+  readonly count: number
   endAll(): void
 }
 
@@ -116,6 +118,9 @@ export function createPeers(
     drain() {
       isDraining = true
       for (const handle of [...handles]) handle.drain()
+    },
+    get count() {
+      return handles.size
     },
     get openStreams() {
       for (const handle of handles) if (handle.hasOpenStreams) return true
