@@ -151,6 +151,11 @@ function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
   return action?.kind === 'execute' && verdict.kind === 'response' && verdict.response === 'EXECUTE'
 }
 
+/** As every record names a response: R1 to R6, or STATUS for the answer to a mistake. */
+function recordedResponse(verdict: Verdict): string {
+  return verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS'
+}
+
 /** Digests and names only: no argument, path or payload ever enters the chain. */
 function toEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
   const { identity, session, request, action } = facts
@@ -167,7 +172,7 @@ function toEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEve
     action: action?.kind ?? null,
     action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action, hash)),
     execution: action !== undefined && 'executionId' in action ? action.executionId : null,
-    response: verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS',
+    response: recordedResponse(verdict),
     layer: verdict.layer,
     rule: verdict.rule,
     code: verdict.code ?? null,
@@ -211,7 +216,7 @@ function keep(rooms: Rooms, facts: Facts, verdict: Verdict): boolean {
     return true
   }
   const { layer, rule } = verdict
-  rooms.refusals.count({ layer, rule, response: verdict.kind === 'response' ? verdict.response : 'STATUS' })
+  rooms.refusals.count({ layer, rule, response: recordedResponse(verdict) })
   return false
 }
 

@@ -38,7 +38,7 @@ const CONFIG = '{"state_directory": "state", "listen": {"admin_socket": "/tmp/sa
 const why = (directory: string, ...words: string[]) =>
   runMain(directory, ['why', ...words, '--config', 'c.json'])
 
-t.test('where no daemon runs, the record of the chain is explained', async (t) => {
+t.test('where no daemon runs, the record of the chain is explained, its severity too (JF-N10)', async (t) => {
   const directory = t.testdir({ 'c.json': CONFIG })
   installation(directory)
   const run = await why(directory, '2')
@@ -48,6 +48,7 @@ t.test('where no daemon runs, the record of the chain is explained', async (t) =
     /^response +R4 VI_SWAP$/m,
     /^decided by +capability, default\.denied_commands$/m,
     /^code +CAPABILITY_CMD_DENIED$/m,
+    /^severity +critical$/m,
     /^what to do +Add the command or path to the capability set/m,
     /^who +ci, from 192\.0\.2\.7$/m,
     /^session +(ab){16}$/m,

@@ -62,7 +62,7 @@ t.test('what passes every layer is R1 with a warrant for exactly that action', (
 })
 
 t.test(
-  'whatever the facts, there is exactly one verdict, and a warrant exactly when it is R1 (JF-F03)',
+  'whatever the facts, there is exactly one verdict, and a warrant exactly when it is R1 (SS-32, JF-F03)',
   (t) => {
     const seen = new Set<string>()
     fc.assert(
@@ -147,7 +147,7 @@ t.test('the decision changes nothing of what it is given', (t) => {
   t.end()
 })
 
-t.test('a layer that throws denies: R4 for a known caller, R6 for anybody else (JF-F04)', (t) => {
+t.test('a layer that throws denies: R4 for a known caller, R6 for anybody else (JF-F04, JF-N04)', (t) => {
   for (const [index, { name }] of LAYERS.entries()) {
     const failing: Layer[] = LAYERS.map((layer, at) => ({
       name: layer.name,

@@ -32,31 +32,34 @@ const textsOf = (described: Described): readonly string[] => [
 // What can be seen, and the plain space.
 const STEERS = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
 
-t.test('every denial says what was asked, why it was refused, what to do, and how severe it is', (t) => {
-  const seen = new Set<string>()
-  fc.assert(
-    fc.property(mostlyGoodFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
-      const verdict = adjudicate(facts, policy, ledger)
-      const described = describeDecision(facts, verdict, policy)
-      if (verdict.kind === 'response' && verdict.response === 'EXECUTE')
-        return verdict.layer === 'all' ? described.advice === '' : described.advice !== ''
-      seen.add(verdict.layer)
-      // The reason of a failed proof is given with the facts.
-      const isReasoned = described.reason !== '' || facts.identity.kind === 'failed'
-      return (
-        described.asked !== '' &&
-        ['info', 'warning', 'critical'].includes(described.severity) &&
-        isReasoned &&
-        described.advice !== '' &&
-        described.rule !== '' &&
-        described.layer !== ''
-      )
-    }),
-    { numRuns: 1_500 },
-  )
-  t.ok(seen.size >= 8, [...seen].join(' '))
-  t.end()
-})
+t.test(
+  'every denial says what was asked, why it was refused, what to do, and how severe it is (JF-N10)',
+  (t) => {
+    const seen = new Set<string>()
+    fc.assert(
+      fc.property(mostlyGoodFacts, anyPolicy, anyLedger, (facts, policy, ledger) => {
+        const verdict = adjudicate(facts, policy, ledger)
+        const described = describeDecision(facts, verdict, policy)
+        if (verdict.kind === 'response' && verdict.response === 'EXECUTE')
+          return verdict.layer === 'all' ? described.advice === '' : described.advice !== ''
+        seen.add(verdict.layer)
+        // The reason of a failed proof is given with the facts.
+        const isReasoned = described.reason !== '' || facts.identity.kind === 'failed'
+        return (
+          described.asked !== '' &&
+          ['info', 'warning', 'critical'].includes(described.severity) &&
+          isReasoned &&
+          described.advice !== '' &&
+          described.rule !== '' &&
+          described.layer !== ''
+        )
+      }),
+      { numRuns: 1_500 },
+    )
+    t.ok(seen.size >= 8, [...seen].join(' '))
+    t.end()
+  },
+)
 
 t.test('nothing in it steers a terminal, hides or turns text, and all of it can be sent', (t) => {
   const evil = fc.constantFrom(

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { adjudicate } from '../../src/defense/adjudicator.ts'
+import { adjudicate, adjudicateBy } from '../../src/defense/adjudicator.ts'
 import type { CapabilitySet } from '../../src/defense/capability.ts'
 import { LAYERS } from '../../src/defense/layers.ts'
 import { LAYER_NAMES, type Verdict } from '../../src/defense/verdict.ts'
@@ -118,6 +118,21 @@ t.test('the layers are complete, and in the order of the table of docs/responses
     LAYER_NAMES.map((name, index) => `${index + 1} ${name}`),
   )
   t.notMatch(page, /asks nothing/, 'each of them asks something')
+  t.end()
+})
+
+t.test('no layer needs another: with any one left out, all others decide as before (JF-N04)', (t) => {
+  for (const missing of LAYERS) {
+    const others = LAYERS.map((layer) => (layer === missing ? { ...layer, check: () => undefined } : layer))
+    let judged = 0
+    for (const { name, facts, policy, ledger, gives } of CELLS) {
+      if (gives[2] === missing.name) continue
+      const verdict = adjudicateBy(others, { ...FACTS, ...facts }, policy ?? POLICY, { ...LEDGER, ...ledger })
+      t.strictSame(shapeOf(verdict), [...gives, ...NOTHING].slice(0, 7), `${name}, without ${missing.name}`)
+      judged++
+    }
+    t.ok(judged > CELLS.length / 2, 'most cells are of other layers')
+  }
   t.end()
 })
 

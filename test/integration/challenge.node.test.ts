@@ -2,11 +2,11 @@
  * Cognitive challenges over real connections: what asks for one, who passes, and what becomes of who does not.
  * @module
  */
+import { createHmac } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, connect, type Waiting } from '../../src/client/client.node.ts'
-import { CHALLENGE_EKM_BYTES, CHALLENGE_LABEL } from '../../src/limits.ts'
 import { answerChallenge, type Challenge } from '../../src/wire/challenge.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { challengeAnswer, executeRequest } from '../../src/wire/messages.ts'
@@ -42,6 +42,7 @@ const bytesAt = (fields: Fields, key: number): Uint8Array => fields.get(key) as 
 
 /** Asks for `touch NAME` and gives the challenge that comes back, with the answer that would pass. */
 async function challenged(
+  t: Test,
   wire: Wire<import('node:tls').TLSSocket>,
   name: string,
 ): Promise<{ readonly id: Uint8Array; readonly answer: { plaintext: Uint8Array; hmac: Uint8Array } }> {
@@ -56,9 +57,11 @@ async function challenged(
     nonce: bytesAt(fields, 2),
     ciphertext: bytesAt(fields, 3),
   }
-  const ekm = wire.socket.exportKeyingMaterial(CHALLENGE_EKM_BYTES, CHALLENGE_LABEL, Buffer.from(sessionId))
+  const ekm = wire.socket.exportKeyingMaterial(44, 'EXPORTER-sakissh-chacha20-v14', Buffer.from(sessionId))
   const answer = answerChallenge(ekm, sessionId, challenge)
   if (answer === undefined) throw new Error('it was not made for this connection')
+  const keyed = createHmac('sha256', ekm.subarray(0, 32)).update(sessionId).digest()
+  t.same(Buffer.from(answer.hmac), keyed, 'HMAC-SHA256 of the session id, with the first 32 bytes as key')
   return { id: challenge.challenge_id, answer }
 }
 
@@ -91,17 +94,51 @@ t.test('a rule that challenges: the client library answers, and the command runs
   t.ok(existsSync(join(daemon.workspace, 'by-hand')))
 })
 
-t.test('by hand: nothing is done before the answer, everything after it', async (t) => {
+t.test(
+  'by hand, with a key of the exporter: nothing is done before the answer, everything after it (SS-08)',
+  async (t) => {
+    const daemon = await start(t)
+    const wire = await known(daemon)
+    const { id, answer } = await challenged(t, wire, 'new')
+    await sleep(100)
+    t.notOk(existsSync(join(daemon.workspace, 'new')))
+    respond(wire, 5, id, answer.plaintext, answer.hmac)
+    await until('the end of the command', () =>
+      framesIn(wire.received()).some(({ stream, kind }) => stream === 3 && kind === 'END'),
+    )
+    t.ok(existsSync(join(daemon.workspace, 'new')))
+    wire.socket.destroy()
+  },
+)
+
+t.test('Ping, SecurityStatus and CognitiveChallenge answer with their fields (SS-31)', async (t) => {
   const daemon = await start(t)
   const wire = await known(daemon)
-  const { id, answer } = await challenged(wire, 'new')
-  await sleep(100)
-  t.notOk(existsSync(join(daemon.workspace, 'new')))
+  const { id, answer } = await challenged(t, wire, 'new')
   respond(wire, 5, id, answer.plaintext, answer.hmac)
-  await until('the end of the command', () =>
-    framesIn(wire.received()).some(({ stream, kind }) => stream === 3 && kind === 'END'),
-  )
-  t.ok(existsSync(join(daemon.workspace, 'new')))
+  wire.socket.write(encodeFrame(7, 'OPEN', new Map(), 10))
+  wire.socket.write(encodeFrame(9, 'OPEN', new Map(), 11))
+  const end = (stream: number) =>
+    framesIn(wire.received()).find((frame) => frame.stream === stream && frame.kind === 'END')?.payload as
+      | Fields
+      | undefined
+  await until('three answers', () => [5, 7, 9].every((stream) => end(stream) !== undefined))
+  const sessionId = bytesAt(framesIn(wire.received())[0]?.payload as Fields, 2)
+  const [passed, status, ping] = [5, 7, 9].map((stream) => end(stream) ?? new Map<number, unknown>())
+  t.equal(passed?.get(1), true, 'passed')
+  t.same(passed?.get(2), sessionId, 'session_token')
+  t.equal(status?.get(2), 1, 'active_sessions')
+  t.match(status?.get(4), /^[0-9a-f]{16}$/, 'policy_version')
+  const responses = status?.get(12) as ReadonlyMap<number, number>
+  t.strictSame([...responses.keys()], [1, 2, 3, 4, 5, 6])
+  t.equal(responses.get(2), 1, 'one challenge was issued')
+  t.type(status?.get(14), 'number', 'audit_seq')
+  t.equal(bytesAt(status ?? new Map(), 15).length, 32, 'audit_hash')
+  t.match(ping?.get(1), /^\d+\.\d+\.\d+$/, 'daemon_version')
+  t.match(ping?.get(5), /^Linux /, 'os')
+  t.strictSame([ping?.has(3), ping?.has(4)], [false, false], 'there is no shell to name')
+  // What is 0 is left out.
+  t.strictSame([status?.get(1), status?.get(3), status?.get(13)], [undefined, undefined, undefined])
   wire.socket.destroy()
 })
 
@@ -111,18 +148,18 @@ t.test(
     type Attack = (wire: Wire<import('node:tls').TLSSocket>) => Promise<void>
     const attacks: Record<string, Attack> = {
       async 'another plaintext'(wire) {
-        const { id, answer } = await challenged(wire, 'new')
+        const { id, answer } = await challenged(t, wire, 'new')
         respond(wire, 5, id, new Uint8Array(64), answer.hmac)
       },
       async 'another key'(wire) {
-        const { id, answer } = await challenged(wire, 'new')
+        const { id, answer } = await challenged(t, wire, 'new')
         respond(wire, 5, id, answer.plaintext, new Uint8Array(32))
       },
       async 'one that nobody asked for'(wire) {
         respond(wire, 5, new Uint8Array(16), new Uint8Array(64), new Uint8Array(32))
       },
       async 'no answer in time'(wire) {
-        await challenged(wire, 'new')
+        await challenged(t, wire, 'new')
       },
     }
     await Promise.all(
@@ -151,7 +188,7 @@ t.test(
 t.test('an answer holds for one command: the second one is challenged again', async (t) => {
   const daemon = await start(t)
   const wire = await known(daemon)
-  const { id, answer } = await challenged(wire, 'new')
+  const { id, answer } = await challenged(t, wire, 'new')
   respond(wire, 5, id, answer.plaintext, answer.hmac)
   await until('the end', () =>
     framesIn(wire.received()).some(({ stream, kind }) => stream === 3 && kind === 'END'),

@@ -32,57 +32,66 @@ function client({ port, fingerprint: pin, seed }: Daemon): Promise<Client> {
   return connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: seed(), pin })
 }
 
-t.test('each of the six responses, as whoever gets it sees it and as the record names it', async (t) => {
-  const directory = await install(t, {
-    acl: { allow: ['127.0.0.1'] },
-    policy: { rules_file: 'rules.json' },
-    quota: { queue: 0 },
-    capabilities: { default: { denied_commands: ['rm'], max_concurrent: 1 } },
-    defense: {
-      vi_swap: { hold_seconds: 1 },
-      tarpit: { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 },
-    },
-  })
-  writeFileSync(join(directory, '.sass-edge/rules.json'), JSON.stringify({ rules: [RULE] }))
-  const daemon = await startDaemon(t, directory)
-  const victim = join(daemon.workspace, 'victim')
-  writeFileSync(victim, '')
-  const agent = await client(daemon)
+t.test(
+  'each of the six responses, as whoever gets it sees it and as the record names it (SS-36)',
+  async (t) => {
+    const directory = await install(t, {
+      acl: { allow: ['127.0.0.1'] },
+      policy: { rules_file: 'rules.json' },
+      quota: { queue: 0 },
+      capabilities: { default: { denied_commands: ['rm'], max_concurrent: 1 } },
+      defense: {
+        vi_swap: { hold_seconds: 1 },
+        tarpit: { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 },
+      },
+    })
+    writeFileSync(join(directory, '.sass-edge/rules.json'), JSON.stringify({ rules: [RULE] }))
+    const daemon = await startDaemon(t, directory)
+    const victim = join(daemon.workspace, 'victim')
+    writeFileSync(victim, '')
+    const agent = await client(daemon)
 
-  t.equal((await agent.execute('true')).exitCode, 0, 'R1: it is done')
+    t.equal((await agent.execute('true')).exitCode, 0, 'R1: it is done')
 
-  const heard: string[] = []
-  const onWaiting = ({ kind }: { kind: string }) => void heard.push(kind)
-  t.equal((await agent.execute('uname', [], { onWaiting })).exitCode, 0)
-  t.same(heard, ['challenge'], 'R2: proof is asked for first')
+    const heard: string[] = []
+    const onWaiting = ({ kind }: { kind: string }) => void heard.push(kind)
+    t.equal((await agent.execute('uname', [], { onWaiting })).exitCode, 0)
+    t.same(heard, ['challenge'], 'R2: proof is asked for first')
 
-  const held = agent.stream('sleep', ['300'], { output() {} })
-  held.exit.catch(() => {})
-  await until('its start', async () => (await agent.ping()).active_processes === 1)
-  await t.rejects(agent.execute('touch', ['new']), { code: 'RESPONSE_THROTTLED' }, 'R3: no place is free')
-  t.notOk(existsSync(join(daemon.workspace, 'new')))
-  await agent.cancel(held.id)
-  await until('its end', async () => (await agent.ping()).active_processes === 0)
+    const held = agent.stream('sleep', ['300'], { output() {} })
+    held.exit.catch(() => {})
+    await until('its start', async () => (await agent.ping()).active_processes === 1)
+    await t.rejects(agent.execute('touch', ['new']), { code: 'RESPONSE_THROTTLED' }, 'R3: no place is free')
+    t.notOk(existsSync(join(daemon.workspace, 'new')))
+    await agent.cancel(held.id)
+    await until('its end', async () => (await agent.ping()).active_processes === 0)
 
-  await t.rejects(agent.execute('rm', [victim]), { code: 'RESPONSE_VI_SWAP_ENGAGED' }, 'R4: a held screen')
-  t.ok(existsSync(victim))
+    await t.rejects(agent.execute('rm', [victim]), { code: 'RESPONSE_VI_SWAP_ENGAGED' }, 'R4: a held screen')
+    t.ok(existsSync(victim))
 
-  const forged = await tls(daemon.port)
-  forged.socket.write(authenticateFrame(forged.socket, 'agent', new Uint8Array(32).fill(9)))
-  t.equal(await forged.closed, 'fin', 'R5: noise, and its end')
-  t.equal(framesIn(forged.received()).length, 2)
+    const forged = await tls(daemon.port)
+    forged.socket.write(authenticateFrame(forged.socket, 'agent', new Uint8Array(32).fill(9)))
+    t.equal(await forged.closed, 'fin', 'R5: noise, and its end')
+    t.equal(framesIn(forged.received()).length, 2)
 
-  const outside = await tls(daemon.port, { localAddress: '127.0.0.2' })
-  t.equal(await outside.closed, 'reset', 'R6: nothing at all')
-  t.equal(outside.received().length, 0)
+    const outside = await tls(daemon.port, { localAddress: '127.0.0.2' })
+    t.equal(await outside.closed, 'reset', 'R6: nothing at all')
+    t.equal(outside.received().length, 0)
 
-  await agent.close()
-  await isServed(t, daemon)
-  const given = new Set(daemon.audit().flatMap(({ response }) => (response === undefined ? [] : [response])))
-  for (const response of ['R1', 'R2', 'R3', 'R4', 'R5']) t.ok(given.has(response), response)
-  const status = JSON.parse((await daemon.cli(['status', '--json'])).stdout.toString())
-  t.ok(Object.values(status.responses).every((count) => Number(count) > 0))
-})
+    await agent.close()
+    await isServed(t, daemon)
+    const given = new Set(
+      daemon.audit().flatMap(({ response }) => (response === undefined ? [] : [response])),
+    )
+    for (const response of ['R1', 'R2', 'R3', 'R4', 'R5']) t.ok(given.has(response), response)
+    const status = JSON.parse((await daemon.cli(['status', '--json'])).stdout.toString())
+    t.ok(Object.values(status.responses).every((count) => Number(count) > 0))
+    await daemon.stop()
+    // Refusals of strangers are counted and not written one by one; the end of the daemon writes what is counted.
+    const counts = daemon.audit().findLast(({ type }) => type === 'refusals')?.['counts'] ?? {}
+    t.match(counts, { 'R6 acl acl.allow': 1 })
+  },
+)
 
 t.test('a pinned program runs only with its content, from whatever path it is called', async (t) => {
   const directory = realpathSync(await install(t, { defense: { vi_swap: { hold_seconds: 1 } } }))

@@ -138,30 +138,33 @@ t.test('the bundle alone, in an empty directory, is daemon and client', async (t
   t.equal((await daemon).code, 0)
 })
 
-t.test('without a configuration it makes one and prints lines that work', async (t) => {
-  // The port is the one of the protocol: a network of its own keeps it from meeting another daemon's.
-  const isolated = await runProgram('unshare', ['-rn', 'ip', 'link', 'set', 'lo', 'up']).catch(
-    (error: Error) => ({ code: -1, stderr: error.message }),
-  )
-  if (isolated.code !== 0) {
-    t.comment(`skipped: no network of its own can be made here (${isolated.stderr.trim()})`)
-    t.pass()
-    return
-  }
-  const directory = temporary(t)
-  const script = `ip link set lo up; "$SASS_EDGE" run > out 2> log & daemon=$!
+t.test(
+  'without a configuration it makes one, on the port of the protocol, and prints lines that work (SS-09)',
+  async (t) => {
+    // The port is the one of the protocol: a network of its own keeps it from meeting another daemon's.
+    const isolated = await runProgram('unshare', ['-rn', 'ip', 'link', 'set', 'lo', 'up']).catch(
+      (error: Error) => ({ code: -1, stderr: error.message }),
+    )
+    if (isolated.code !== 0) {
+      t.comment(`skipped: no network of its own can be made here (${isolated.stderr.trim()})`)
+      t.pass()
+      return
+    }
+    const directory = temporary(t)
+    const script = `ip link set lo up; "$SASS_EDGE" run > out 2> log & daemon=$!
     for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; grep -q stops out && break; done
     npx() { shift; "$SASS_EDGE" "$@"; }
     eval "$(grep -m1 -o 'npx sass-edge exec.*' out)"; echo rc=$?
     kill $daemon; wait $daemon; echo end=$?`
-  const options = { cwd: directory, env: { SASS_EDGE: PROGRAM } }
-  const { stdout, stderr } = await runProgram('unshare', ['-rn', 'sh', '-c', script], options)
-  t.equal(stderr, '')
-  t.match(stdout.toString(), /^Linux [^\n]+\nrc=0\nend=0\n$/)
-  const said = readFileSync(join(directory, 'out'), 'utf8')
-  t.match(said, /^No configuration was found, so one was made: [^\n]+\.sass-edge\/sass\.edge\.json/)
-  t.match(said, /listens on 127\.0\.0\.1:19284, device key sha256:/, 'the port of the protocol (SS-09)')
-})
+    const options = { cwd: directory, env: { SASS_EDGE: PROGRAM } }
+    const { stdout, stderr } = await runProgram('unshare', ['-rn', 'sh', '-c', script], options)
+    t.equal(stderr, '')
+    t.match(stdout.toString(), /^Linux [^\n]+\nrc=0\nend=0\n$/)
+    const said = readFileSync(join(directory, 'out'), 'utf8')
+    t.match(said, /^No configuration was found, so one was made: [^\n]+\.sass-edge\/sass\.edge\.json/)
+    t.match(said, /listens on 127\.0\.0\.1:19284, device key sha256:/)
+  },
+)
 
 t.test('SIGTERM lets what runs finish, and takes nothing new', async (t) => {
   const daemon = await startNew(t, { execution: { drain_seconds: 4 } })

@@ -120,7 +120,7 @@ t.test('a caller that is refused all the time has so many records in a minute, t
   const record = rooms.refusals.tick(60_000)
   t.same(record, {
     type: 'refusals',
-    counts: { 'VI_SWAP capability default.denied_commands': 30, 'STATUS completeness message': 1 },
+    counts: { 'R4 capability default.denied_commands': 30, 'STATUS completeness message': 1 },
   })
   decide(rooms, denied)
   t.match(audit.events.at(-1), { response: 'R4', agent: 'bot' }, 'and in the next minute again')

@@ -79,16 +79,21 @@ const told = ({ group, form, rule, text }: Judged) =>
 
 const matcher = packagedMatcher()
 
-t.test('every dangerous command line is stopped, as itself and inside sh -c and bash -c', async (t) => {
-  const lines = readCorpus('dangerous.txt')
-  t.ok(lines.length >= CORPUS_LINES, 'the corpus is large enough to judge by')
-  const judged = judgeAll(matcher, lines)
-  const passed = judged.filter(({ outcome }) => outcome === 'passed')
-  const challenged = judged.filter(({ outcome }) => outcome === 'challenged')
-  t.comment(`${lines.length} lines in three forms: ${passed.length} passed, ${challenged.length} challenged`)
-  for (const each of challenged.slice(0, SHOWN_LINES)) t.comment(`challenged ${told(each)}`)
-  t.same(passed.slice(0, SHOWN_LINES).map(told), [], 'nothing dangerous passes')
-})
+t.test(
+  'every dangerous command line is stopped, as itself and inside sh -c and bash -c (JF-T06)',
+  async (t) => {
+    const lines = readCorpus('dangerous.txt')
+    t.ok(lines.length >= CORPUS_LINES, 'the corpus is large enough to judge by')
+    const judged = judgeAll(matcher, lines)
+    const passed = judged.filter(({ outcome }) => outcome === 'passed')
+    const challenged = judged.filter(({ outcome }) => outcome === 'challenged')
+    t.comment(
+      `${lines.length} lines in three forms: ${passed.length} passed, ${challenged.length} challenged`,
+    )
+    for (const each of challenged.slice(0, SHOWN_LINES)) t.comment(`challenged ${told(each)}`)
+    t.same(passed.slice(0, SHOWN_LINES).map(told), [], 'nothing dangerous passes')
+  },
+)
 
 t.test('honest work is stopped in at most 3 of 100 command lines', async (t) => {
   const lines = readCorpus('everyday.txt')
