@@ -10,6 +10,9 @@ import { DEFENSE, PENALTIES } from './config-defense-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
 import { CONFIRM, POLICY, QUOTA, SECURITY } from './config-policy-fields.ts'
 import {
+  AUDIT_EPOCH_RECORDS,
+  AUDIT_EPOCH_SECONDS,
+  AUDIT_SEGMENT_BYTES,
   CONFIG_AGENTS,
   CONFIG_LIST_ITEMS,
   DEFAULT_PORT,
@@ -214,6 +217,33 @@ export const CONFIG_FIELDS = {
           kind: 'path',
           default: { under: 'state_directory', name: 'audit' },
           doc: 'Where the chain is written; made with mode 0700.',
+        },
+        epoch_records: {
+          kind: 'integer',
+          min: 1,
+          max: 1_000_000,
+          default: AUDIT_EPOCH_RECORDS,
+          doc: 'Records that one key signs before it is replaced and erased.',
+        },
+        epoch_seconds: {
+          kind: 'integer',
+          min: 1,
+          max: TIMEOUT_MAX_SECONDS,
+          default: AUDIT_EPOCH_SECONDS,
+          doc: 'Seconds after which the key is replaced and erased, once it has signed anything.',
+        },
+        fsync: {
+          kind: 'choice',
+          choices: ['always', 'interval', 'never'],
+          default: 'interval',
+          doc: 'When records are made to outlive a loss of power: `always` before each action, `interval` together within 200 ms, `never` when the system likes.',
+        },
+        segment_bytes: {
+          kind: 'integer',
+          min: 65_536,
+          max: 1_073_741_824,
+          default: AUDIT_SEGMENT_BYTES,
+          doc: 'Size at which a file of the chain is closed and the next one begun.',
         },
       },
     },

@@ -22,8 +22,8 @@ import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
+import { openEpochKeys } from './edge/epoch-keys.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
-import { ensureKeyFile } from './edge/key-file.node.ts'
 import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
@@ -331,9 +331,20 @@ export async function startDaemon(
   const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, {
     commonName: 'sass-edge',
   })
-  const seed = ensureKeyFile(join(config.state_directory, 'audit'))
   const spareTime = createSpareTime()
-  const audit = openJournal(config.audit.directory, seed, clock.wallMs, createFileLock(), spareTime.later)
+  const audit = openJournal({
+    directory: config.audit.directory,
+    keys: openEpochKeys(config.state_directory),
+    wallMs: clock.wallMs,
+    monotonicMs: clock.monotonicMs,
+    lock: createFileLock(),
+    later: spareTime.later,
+    after: clock.after,
+    epochRecords: config.audit.epoch_records,
+    epochMs: config.audit.epoch_seconds * 1_000,
+    segmentBytes: config.audit.segment_bytes,
+    durability: config.audit.fsync,
+  })
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const spawner = await createSpawner({ launcherSource })
   const ground = { config, configPath, clock, log, audit, spawner, spareTime, levelStore, launcherSource }
@@ -390,7 +401,7 @@ export async function startDaemon(
     const refused = rooms.refusals.tick(now)
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.forgetOld(clock.wallMs())
-    audit.sync()
+    audit.tick()
   }, TICK_MS)
   ticker.unref()
   log.write('info', 'listening', {

@@ -80,6 +80,7 @@ export const CODES = Object.freeze({
   CONNECT_FAILED: { number: 1008, audience: 'local' },
   CONNECTION_LOST: { number: 1009, audience: 'local' },
   INTERNAL: { number: 1010, audience: 'local' },
+  INTEGRITY_RISK: { number: 1011, audience: 'local' },
 } as const satisfies Record<string, CodeEntry>)
 
 export type Code = keyof typeof CODES

@@ -165,6 +165,13 @@ export const TICK_MS = 1_000
 export const LOG_LINES_PER_SECOND = 50
 /** One record of the audit chain; ours are under 1 KiB. */
 export const AUDIT_LINE_BYTES = 65_536
+/** responses.md 7: an epoch is over after so many records or seconds, and its key is erased. */
+export const AUDIT_EPOCH_RECORDS = 1_000
+export const AUDIT_EPOCH_SECONDS = 3_600
+/** responses.md 7: what is written outlives a loss of power after at most so long. */
+export const AUDIT_SYNC_MS = 200
+/** A file of the chain is closed at this size; some 10,000 records. */
+export const AUDIT_SEGMENT_BYTES = 8_388_608
 /** How often a draining daemon looks whether everything has ended. */
 export const DRAIN_POLL_MS = 20
 /** protocol.md 2: what is in flight should drain in about this time. */

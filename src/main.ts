@@ -33,6 +33,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Co
   confirm: () => import('./cli/confirm.node.ts'),
   level: () => import('./cli/level.node.ts'),
   penalties: () => import('./cli/penalties.node.ts'),
+  audit: () => import('./cli/audit.node.ts'),
   why: () => import('./cli/why.node.ts'),
   reload: () => import('./cli/reload.node.ts'),
   ping: () => import('./cli/ping.node.ts'),

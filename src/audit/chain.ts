@@ -18,6 +18,9 @@ import type { AuditEvent } from '../ports.ts'
 /** What stands in the place of the hash before the first record. */
 export const GENESIS = 'SASS_GENESIS_BLOCK'
 
+/** The type of the records that bring in keys: the first of the chain, and the last of each epoch. */
+export const EPOCH = 'epoch'
+
 export type ChainRecord = {
   /** RFC 3339, UTC, milliseconds, `Z`. */
   readonly timestamp: string

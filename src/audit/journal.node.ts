@@ -1,143 +1,167 @@
 /**
- * The journal of the audit chain: appends signed records to one file, continues over restarts, recovers a torn last
- * line. A record with its chain hash is in the kernel before `append` returns; what cannot be written throws, and
- * nothing is done then. Its signature ends the line a moment later, while the action is under way, and before the next record; one that a crash left without a signature is signed at the next start.
+ * The journal of the audit chain: appends signed records, continues over restarts, crashes and files, and changes its
+ * key from epoch to epoch. A record with its chain hash is in the kernel before `append` returns; what cannot be
+ * written throws, and nothing is done then. Its signature ends the line a moment later, while the action is under way,
+ * and before the next record; one that a crash left without a signature is signed at the next start.
  * Rules: docs/responses.md, section 7.
  * @module
  */
 import { sign } from 'node:crypto'
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
-import { join } from 'node:path'
 import { encodeBase64Url } from '../base/base64.ts'
-import { privateKeyOf, publicKeyOf } from '../base/ed25519.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
-import { AUDIT_LINE_BYTES } from '../limits.ts'
+import { AUDIT_LINE_BYTES, AUDIT_SYNC_MS } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink } from '../ports.ts'
-import { chainHash, GENESIS, readRecord, readUnsealed, recordHead, recordSeal } from './chain.ts'
+import { chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal } from './chain.ts'
+import { type ChainFile, type Lock, openChainFile } from './chain-file.node.ts'
+import { firstSequenceOf, readTail, type Tail, tailOf } from './chain-tail.node.ts'
+import type { EpochKey, EpochKeys } from './epoch-keys.ts'
+import { activePath, segmentsOf } from './segments.node.ts'
 
-type Tail = {
-  readonly sequence: number
-  readonly hash: Uint8Array | undefined
-  /** Where the last whole line ends. */
-  readonly endBytes: number
-  /** What follows it: empty, or a line that a crash cut off. */
-  readonly rest: string
-}
+/** When written records are made to outlive a loss of power: at once, together after a moment, or as the system likes. */
+export type Durability = 'always' | 'interval' | 'never'
 
-/** Reads the last whole record; what follows the last newline is torn. */
-function readTail(descriptor: number, path: string): Tail {
-  const size = fstatSync(descriptor).size
-  if (size === 0) return { sequence: 0, hash: undefined, endBytes: 0, rest: '' }
-  const window = Buffer.alloc(Math.min(size, 2 * AUDIT_LINE_BYTES))
-  readSync(descriptor, window, 0, window.length, size - window.length)
-  const lastNewline = window.lastIndexOf(0x0a)
-  const endBytes = size - window.length + lastNewline + 1
-  if (lastNewline === -1 && size <= AUDIT_LINE_BYTES)
-    return { sequence: 0, hash: undefined, endBytes: 0, rest: window.toString('utf8') }
-  const lineStart = window.lastIndexOf(0x0a, lastNewline - 1) + 1
-  const record = lastNewline === -1 ? undefined : readRecord(window.toString('utf8', lineStart, lastNewline))
-  const sequence = record?.event['seq']
-  if (record === undefined || typeof sequence !== 'number') {
-    throw new SassError(
-      'STATE_UNWRITABLE',
-      `The last record of ${path} cannot be read, so the chain cannot be continued; move the file away and keep it as evidence.`,
-      { path },
-    )
-  }
-  return { sequence, hash: record.hash, endBytes, rest: window.toString('utf8', lastNewline + 1) }
+export type JournalOptions = {
+  readonly directory: string
+  readonly keys: EpochKeys
+  readonly wallMs: () => number
+  readonly monotonicMs: () => number
+  readonly lock: Lock
+  /** Does a piece of work within a moment: signing takes as long as all else of an append together. */
+  readonly later: (work: () => void) => void
+  readonly epochRecords: number
+  readonly epochMs: number
+  readonly segmentBytes: number
+  readonly durability: Durability
+  /** Calls back once after so many milliseconds. */
+  readonly after: (ms: number, callback: () => void) => void
 }
 
 export type Journal = AuditSink & {
-  /** Makes what was written survive a loss of power; where it cannot, every later append throws. */
-  sync(): void
+  /** Signs, makes what was written survive a loss of power, changes the key where its time is over. */
+  tick(): void
   close(): void
 }
 
-/**
- * Opens or continues `audit.jsonl` in `directory`.
- * @param seed 32 bytes of the Ed25519 signing key
- * @param later does a piece of work within a moment: signing takes as long as all else of an append together
- * @param lock takes the open file for this process alone; false where another one has it
- * @throws STATE_UNWRITABLE where the directory or the file cannot be used
- */
-export function openJournal(
-  directory: string,
-  seed: Uint8Array,
-  now: () => number,
-  lock: (descriptor: number) => boolean,
-  later: (work: () => void) => void,
-): Journal {
-  const key = privateKeyOf(seed)
-  const publicKey = publicKeyOf(seed)
-  const path = join(directory, 'audit.jsonl')
-  const descriptor = openFile(directory, path)
-  if (!lock(descriptor)) {
-    closeSync(descriptor)
-    throw new SassError(
-      'ADDRESS_IN_USE',
-      `Another daemon writes the audit chain ${path}, and two would break it; stop that one, or give this one its own state_directory.`,
-      { path },
+/** What the end of the chain and the keys beside it say together. */
+type Standing = {
+  readonly tail: Tail
+  readonly current: EpochKey
+  /** A key that was made for the next epoch and has signed nothing. */
+  readonly spare: EpochKey | undefined
+  /** Keys whose time is over. */
+  readonly old: readonly EpochKey[]
+}
+
+function risk(sentence: string, path: string): SassError {
+  return new SassError('INTEGRITY_RISK', sentence, { path })
+}
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => encodeHex(a) === encodeHex(b)
+
+/** The end of the chain: of the file that is written to, or of the one before where that has no record yet. */
+function endOf(file: ChainFile, directory: string): Tail {
+  const path = activePath(directory)
+  const tail = readTail(file.descriptor, path)
+  const closed = segmentsOf(directory).at(-2)
+  if (tail.last !== undefined || closed === undefined) return tail
+  const before = tailOf(closed.path)
+  if (before.rest !== '' || before.last === undefined)
+    throw risk(
+      `The audit chain is not whole at the end of ${closed.path}, so it cannot be continued: look with sass-edge audit verify and keep it as evidence.`,
+      closed.path,
     )
+  return { ...before, endBytes: tail.endBytes, rest: tail.rest }
+}
+
+/** The key that a record of an epoch brings in. */
+function keyNamed(event: AuditEvent, keys: readonly EpochKey[]): EpochKey | undefined {
+  return keys.find(
+    ({ epoch, publicKey }) => epoch === event['epoch'] && encodeBase64Url(publicKey) === event['public_key'],
+  )
+}
+
+/** Opens or continues the chain in `directory`. */
+function standingOf(file: ChainFile, { directory, keys }: JournalOptions, isSignedBy: IsSignedBy): Standing {
+  const tail = endOf(file, directory)
+  const found = keys.found()
+  const genesis = keys.genesis()
+  const { last } = tail
+  const path = activePath(directory)
+  if (last === undefined) {
+    if (genesis !== undefined || found.some(({ epoch }) => epoch > 0))
+      throw risk(
+        `The audit chain in ${directory} is gone: its keys are here, and its records are not. Put them back, or look into who removed them.`,
+        path,
+      )
+    return { tail, current: found[0] ?? keys.create(0), spare: undefined, old: [] }
   }
-  const tail = readTail(descriptor, path)
+  const current =
+    last.event.type === EPOCH ? keyNamed(last.event, found) : found.find((key) => isSignedBy(key, last))
+  if (current === undefined)
+    throw risk(
+      `The last record of ${path} was not signed by a key of this device, so the chain cannot be continued: it or the keys beside it were changed; look with sass-edge audit verify and keep it as evidence.`,
+      path,
+    )
+  return {
+    tail,
+    current,
+    spare: found.find(({ epoch }) => epoch === current.epoch + 1),
+    old: found.filter(({ epoch }) => epoch < current.epoch),
+  }
+}
+
+type IsSignedBy = (
+  key: EpochKey,
+  record: { readonly hash: Uint8Array; readonly signature: Uint8Array },
+) => boolean
+
+/** Ed25519 signatures are a function of key and message: who holds the key can compare. */
+const isSignedBy: IsSignedBy = ({ privateKey }, { hash, signature }) =>
+  sameBytes(sign(null, hash, privateKey), signature)
+
+/**
+ * Opens or continues the chain in the directory.
+ * @throws STATE_UNWRITABLE where directory or file cannot be used, ADDRESS_IN_USE where another daemon writes there,
+ *   INTEGRITY_RISK where chain and keys do not belong together or the end of the chain was changed
+ */
+export function openJournal(options: JournalOptions): Journal {
+  const { directory, keys, later } = options
+  const file = openChainFile(directory, options.lock)
+  try {
+    return continued(file, standingOf(file, options, isSignedBy), { ...options, directory, keys, later })
+  } catch (cause) {
+    file.close()
+    throw cause
+  }
+}
+
+function continued(file: ChainFile, standing: Standing, options: JournalOptions): Journal {
+  const { keys, wallMs, monotonicMs, later, durability } = options
+  const { tail } = standing
+  let { current, spare } = standing
   let sequence = tail.sequence
-  let hash = tail.hash
-  let isBroken = false
-  let isDirty = false
+  let hash = tail.last?.hash
+  let segmentFirst = firstSequenceOf(file.descriptor)
   /** The hash of a record whose line has no signature yet. */
   let unsealed: Uint8Array | undefined
-
-  function write(text: string): void {
-    const bytes = Buffer.from(text)
-    try {
-      const written = writeSync(descriptor, bytes)
-      if (written !== bytes.length) throw new Error(`${written} of ${bytes.length} bytes`)
-    } catch (cause) {
-      isBroken = true
-      throw new SassError(
-        'STATE_UNWRITABLE',
-        `The audit chain ${path} cannot be written (${(cause as NodeJS.ErrnoException).code ?? String(cause)}); make room on the disk and restart the daemon.`,
-        { path },
-        cause,
-      )
-    }
-    isDirty = true
-  }
+  let epochRecords = 0
+  let epochSinceMs = monotonicMs()
+  /** Keys that go as soon as the record of their successor is there for good. */
+  const ended: EpochKey[] = [...standing.old]
 
   /** The end of the last record's line, where it has none yet. */
-  function takeSeal(): string {
-    if (unsealed === undefined) return ''
-    const signature = sign(null, unsealed, key)
-    unsealed = undefined
-    return recordSeal(signature)
+  function sealOfLast(): string {
+    return unsealed === undefined ? '' : recordSeal(sign(null, unsealed, current.privateKey))
   }
 
-  function append(event: AuditEvent, isPast = false): void {
-    if (isBroken)
-      throw new SassError(
-        'STATE_UNWRITABLE',
-        `An earlier record could not be written to ${path}; nothing more is done until the daemon is restarted.`,
-        { path },
-      )
-    const timestamp = new Date(now()).toISOString()
+  /** Writes a record; nothing has changed where that throws. */
+  function put(event: AuditEvent, isWhole: boolean): void {
+    const timestamp = new Date(wallMs()).toISOString()
     const next = { ...event, seq: sequence + 1 }
-    const { hash: nextHash, json } = chainHash(
-      hash === undefined ? GENESIS : encodeHex(hash),
-      next,
-      timestamp,
-      hostSha256,
-    )
+    const previous = hash === undefined ? GENESIS : encodeHex(hash)
+    const { hash: nextHash, json } = chainHash(previous, next, timestamp, hostSha256)
     const head = recordHead(json, timestamp, nextHash)
     if (head.length > AUDIT_LINE_BYTES / 2) {
       throw new SassError(
@@ -145,85 +169,161 @@ export function openJournal(
         'A record of the audit chain was too long to be read back; nothing was done.',
       )
     }
-    // Nothing can be refused any more: the line before is ended, and this one begun, in one write.
-    const previousSeal = takeSeal()
-    unsealed = nextHash
-    // What has happened already waits for nobody: its line is whole at once.
-    write(isPast ? `${previousSeal}${head}${takeSeal()}` : `${previousSeal}${head}`)
+    // The line before is ended, and this one begun, in one write.
+    const seal = isWhole ? recordSeal(sign(null, nextHash, current.privateKey)) : ''
+    file.write(`${sealOfLast()}${head}${seal}`)
+    unsealed = isWhole ? undefined : nextHash
+    segmentFirst ??= sequence + 1
     sequence++
     hash = nextHash
-    if (!isPast) later(seal)
+    epochRecords++
   }
 
   /** Signs the last record and ends its line; nothing to do where that has happened. */
   function seal(): void {
-    if (unsealed === undefined || isBroken) return
+    if (unsealed === undefined) return
     try {
-      write(takeSeal())
+      file.write(sealOfLast())
+      unsealed = undefined
     } catch {
       // Told by the next append, which nothing can be done without.
     }
   }
 
+  /** From here on another key signs; the one before goes when this is there for good. */
+  function changeKey(): void {
+    spare ??= keys.create(current.epoch + 1)
+    const next = spare
+    put({ type: EPOCH, epoch: next.epoch, public_key: encodeBase64Url(next.publicKey) }, true)
+    ended.push(current)
+    current = next
+    spare = undefined
+    epochRecords = 0
+    epochSinceMs = monotonicMs()
+  }
+
+  function eraseEnded(): void {
+    for (let key = ended.shift(); key !== undefined; key = ended.shift()) keys.erase(key.epoch)
+  }
+
+  function isEpochOver(): boolean {
+    if (epochRecords >= options.epochRecords) return true
+    return epochRecords > 0 && monotonicMs() - epochSinceMs >= options.epochMs
+  }
+
+  /** A change of key or file that cannot be made now is made later: until then all goes on with the old one. */
+  function changeWhatIsOver(): void {
+    try {
+      if (isEpochOver()) changeKey()
+      if (file.sizeBytes >= options.segmentBytes && segmentFirst !== undefined) {
+        seal()
+        if (unsealed === undefined && file.next(segmentFirst)) segmentFirst = undefined
+      }
+    } catch {
+      // No room for a key: the next record says whether there is any for records.
+    }
+  }
+
   /** Ends what a crash cut off: a whole record is signed, a part of one was never acted upon and goes. */
   function recover(): void {
-    if (tail.rest === '') return
+    if (file.sizeBytes === tail.endBytes) return
     const found = readUnsealed(tail.rest, hash === undefined ? GENESIS : encodeHex(hash), hostSha256)
     const number = found?.event['seq']
     if (found === undefined || typeof number !== 'number') {
-      ftruncateSync(descriptor, tail.endBytes)
-      return append({ type: 'recovered', what: 'torn_last_line' })
+      file.cutTo(tail.endBytes)
+      // The first record of all is that of the first key, and nothing happened before it.
+      if (sequence > 0) put({ type: 'recovered', what: 'torn_last_line' }, true)
+      return
     }
-    ftruncateSync(descriptor, tail.endBytes + Buffer.byteLength(tail.rest.slice(0, found.headLength)))
+    file.cutTo(tail.endBytes + Buffer.byteLength(tail.rest.slice(0, found.headLength)))
     sequence = number
     hash = found.hash
     unsealed = found.hash
     seal()
-    append({ type: 'recovered', what: 'unsigned_last_record' })
+    const brought =
+      found.event.type === EPOCH ? keyNamed(found.event, spare === undefined ? [] : [spare]) : undefined
+    if (brought !== undefined) {
+      ended.push(current)
+      current = brought
+      spare = undefined
+    }
+    put({ type: 'recovered', what: 'unsigned_last_record' }, true)
   }
 
-  recover()
-  seal()
+  function begin(): void {
+    recover()
+    const isNew = sequence === 0
+    if (isNew) {
+      put({ type: EPOCH, epoch: 0, public_key: encodeBase64Url(current.publicKey) }, true)
+      epochRecords = 0
+    }
+    file.syncNow()
+    if (current.epoch === 0 && keys.genesis() === undefined) keys.keepGenesis(current.publicKey)
+    if (isNew) return
+    // Whoever had the device while the daemon was away may have its key: it signs no more than this.
+    changeKey()
+    if (file.syncNow()) eraseEnded()
+  }
+
+  let isTickDue = false
+  /** Records that come together are made to last together. */
+  function tickSoon(): void {
+    if (isTickDue) return
+    isTickDue = true
+    options.after(AUDIT_SYNC_MS, () => {
+      isTickDue = false
+      tick()
+    })
+  }
+
+  let isClosed = false
+  function tick(): void {
+    if (isClosed) return
+    seal()
+    changeWhatIsOver()
+    // Also where records may wait: the key of an epoch that is over must not lie there for long.
+    if (durability !== 'never' || ended.length > 0) file.sync(eraseEnded)
+  }
+
+  begin()
 
   return {
-    append,
+    append(event, isPast = false) {
+      if (event.type === EPOCH)
+        throw new SassError('INTERNAL', 'Only the journal itself brings in keys; nothing was recorded.')
+      changeWhatIsOver()
+      // What has happened already waits for nobody: its line is whole at once.
+      put(event, isPast || durability === 'always')
+      if (durability === 'always') {
+        if (!file.syncNow())
+          throw new SassError(
+            'STATE_UNWRITABLE',
+            'The last record of the audit chain was written and may not outlive a loss of power, so nothing was done; look at the disk and restart the daemon.',
+          )
+        eraseEnded()
+        return
+      }
+      if (!isPast) later(seal)
+      if (durability === 'interval') tickSoon()
+    },
     get head(): AuditHead {
       return { sequence, hash: hash ?? new Uint8Array(32) }
     },
-    publicKey,
-    keyFingerprint: `sha256:${encodeBase64Url(hostSha256(publicKey))}`,
-    epoch: 0,
-    sync() {
-      seal()
-      if (!isDirty) return
-      isDirty = false
-      try {
-        fsyncSync(descriptor)
-      } catch {
-        // What the disk did not take may be gone: the next append says so, and nothing is done upon it.
-        isBroken = true
-      }
+    get publicKey() {
+      return current.publicKey
     },
+    get keyFingerprint() {
+      return `sha256:${encodeBase64Url(hostSha256(current.publicKey))}`
+    },
+    get epoch() {
+      return current.epoch
+    },
+    tick,
     close() {
+      isClosed = true
       seal()
-      fsyncSync(descriptor)
-      closeSync(descriptor)
+      if (file.syncNow()) eraseEnded()
+      file.close()
     },
-  }
-}
-
-function openFile(directory: string, path: string): number {
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-    // Append mode: however many descriptors there are, nothing is ever written over.
-    return openSync(path, 'a+', 0o600)
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-    throw new SassError(
-      'STATE_UNWRITABLE',
-      `The audit directory ${directory} cannot be written (${code}), and nothing runs unrecorded; give the daemon that directory or set audit.directory.`,
-      { path },
-      cause,
-    )
   }
 }

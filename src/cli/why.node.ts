@@ -140,10 +140,7 @@ export const command: Command = {
       tellDaemons(context, told)
       return EXIT.OK
     }
-    const { record, lastSequence } = findRecord(
-      join(localConfig(context).config.audit.directory, 'audit.jsonl'),
-      sequence,
-    )
+    const { record, lastSequence } = findRecord(localConfig(context).config.audit.directory, sequence)
     if (record === undefined)
       throw new SassError(
         'USAGE',

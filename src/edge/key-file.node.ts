@@ -151,11 +151,3 @@ export function createKeyFiles(base: string): KeyPair {
   }
   return pair
 }
-
-/**
- * The seed in `BASE.key`; the pair is made where there is none.
- * @throws SassError KEY_FILE_INVALID with the path
- */
-export function ensureKeyFile(base: string): Uint8Array {
-  return existsSync(`${base}.key`) ? readPrivateKey(`${base}.key`) : createKeyFiles(base).seed
-}

@@ -1,19 +1,11 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openJournal } from '../../src/audit/journal.node.ts'
+import { stagedJournal } from '../audit/staged-journal.node.ts'
 import { runMain } from './run-main.node.ts'
 
 /** An installation whose daemon does not run, and a chain that it has written. */
 function installation(directory: string): void {
-  mkdirSync(join(directory, 'state/audit'), { recursive: true })
-  const journal = openJournal(
-    join(directory, 'state/audit'),
-    new Uint8Array(32).fill(1),
-    () => 1_767_323_045_678,
-    () => true,
-    (work) => work(),
-  )
+  const journal = stagedJournal(join(directory, 'state/audit'))
   journal.append({ type: 'daemon', what: 'started\u001b[2J' })
   journal.append({
     type: 'decision',
@@ -41,7 +33,7 @@ const why = (directory: string, ...words: string[]) =>
 t.test('where no daemon runs, the record of the chain is explained, its severity too (JF-N10)', async (t) => {
   const directory = t.testdir({ 'c.json': CONFIG })
   installation(directory)
-  const run = await why(directory, '2')
+  const run = await why(directory, '3')
   t.match(run, { code: 0, stderr: '' })
   for (const part of [
     /^asked +execute, of which the record has the digest (cd){32} alone$/m,
@@ -56,35 +48,35 @@ t.test('where no daemon runs, the record of the chain is explained, its severity
   ])
     t.match(run.stdout, part)
   t.notMatch(run.stdout, /execution/, 'what the record does not say is not there')
-  const json = JSON.parse((await why(directory, '2', '--json')).stdout)
-  t.match(json, { seq: 2, from: 'chain', response: 'R4 VI_SWAP', advice: /capability set/ })
+  const json = JSON.parse((await why(directory, '3', '--json')).stdout)
+  t.match(json, { seq: 3, from: 'chain', response: 'R4 VI_SWAP', advice: /capability set/ })
   t.match(json.event, { agent: 'ci', code: 'CAPABILITY_CMD_DENIED' })
 })
 
 t.test('a record that is no decision is shown as what it is, and steers no terminal', async (t) => {
   const directory = t.testdir({ 'c.json': CONFIG })
   installation(directory)
-  const run = await why(directory, '1')
+  const run = await why(directory, '2')
   t.match(run, { code: 0, stderr: '' })
   t.match(
     run.stdout,
-    'Record 1 is no decision but: daemon, 2026-01-02T03:04:05.678Z\n  what  started\\x1b[2J\n',
+    'Record 2 is no decision but: daemon, 2026-01-02T03:04:05.678Z\n  what  started\\x1b[2J\n',
   )
 })
 
 t.test('a number that is none, or of no record, is a local mistake', async (t) => {
   const directory = t.testdir({ 'c.json': CONFIG })
   installation(directory)
-  t.match(await why(directory, '3'), { code: 125, stderr: /has no record 3; its last one is 2/ })
+  t.match(await why(directory, '4'), { code: 125, stderr: /has no record 4; its last one is 3/ })
   for (const words of [[], ['0'], ['-1'], ['x'], ['1.5']])
     t.match(await why(directory, ...words), { code: 125, stderr: /^sass-edge: / }, words.join())
-  t.match(await why(directory, '1', '2'), { code: 125, stderr: /one word too many/ })
+  t.match(await why(directory, '2', '2'), { code: 125, stderr: /one word too many/ })
 })
 
 t.test('another device is asked itself: its chain is not here', async (t) => {
   const directory = t.testdir({ 'c.json': CONFIG })
   installation(directory)
-  const run = await why(directory, '2', '--target', '127.0.0.1:1')
+  const run = await why(directory, '3', '--target', '127.0.0.1:1')
   t.equal(run.code === 125 || run.code === 255, true)
   t.equal(run.stdout, '')
 })

@@ -57,7 +57,7 @@ t.test('a private key that others may read is refused with the chmod to run', as
   t.match(stderr, REFUSAL)
   t.match(stderr, new RegExp(`chmod 0?600 ${key}`))
   await daemon.stop()
-  for (const name of ['audit.key', 'tls.key']) {
+  for (const name of ['audit-0.key', 'tls.key']) {
     const path = join(daemon.directory, '.sass-edge/state', name)
     if (!existsSync(path)) continue
     chmodSync(path, 0o644)

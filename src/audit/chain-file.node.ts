@@ -1,0 +1,207 @@
+/**
+ * The file that the chain is written to: whole pieces of text at its end or nothing, closed and followed by a new one
+ * when it is large enough. What a full disk takes a part of is taken back, so that the chain can go on when there is
+ * room; after a failed fsync(2) nothing can, since nobody knows what the disk has.
+ * Rules: docs/responses.md, section 7 (files, durability).
+ * @module
+ */
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeSync,
+} from 'node:fs'
+import { syncDirectory } from '../base/files.node.ts'
+import { SassError } from '../errors.ts'
+import { activePath, closedPath } from './segments.node.ts'
+
+/** Takes the open file for this process alone; false where another one has it. */
+export type Lock = (descriptor: number) => boolean
+
+export type ChainFile = {
+  /** To read back how it ends. */
+  readonly descriptor: number
+  readonly sizeBytes: number
+  /**
+   * All of it, in the kernel when this returns.
+   * @throws STATE_UNWRITABLE; nothing of it is in the file then
+   */
+  write(text: string): void
+  /** Takes back what follows `sizeBytes`. */
+  cutTo(sizeBytes: number): void
+  /** Closes this file, whose first record has that number, and begins another. False: not now, it goes on as it is. */
+  next(first: number): boolean
+  /**
+   * Makes what was written outlive a loss of power; `done` hears that it does.
+   * Where it cannot, every later write throws.
+   */
+  sync(done: () => void): void
+  /** The same, before it returns. False: it could not. */
+  syncNow(): boolean
+  close(): void
+}
+
+function codeOf(cause: unknown): string {
+  return (cause as NodeJS.ErrnoException).code ?? (cause instanceof Error ? cause.message : String(cause))
+}
+
+function openActive(path: string): number {
+  // Append mode: however many descriptors there are, nothing is ever written over.
+  const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
+  const descriptor = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600)
+  if (fstatSync(descriptor).isFile()) return descriptor
+  closeSync(descriptor)
+  throw Object.assign(new Error('not a regular file'), { code: 'EINVAL' })
+}
+
+/** @throws STATE_UNWRITABLE or ADDRESS_IN_USE */
+export function openChainFile(directory: string, lock: Lock): ChainFile {
+  const path = activePath(directory)
+  let descriptor: number
+  let lockDescriptor: number
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    // The directory is what is locked: its files come and go.
+    lockDescriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY)
+  } catch (cause) {
+    throw unusable(directory, path, cause)
+  }
+  if (!lock(lockDescriptor)) {
+    closeSync(lockDescriptor)
+    throw new SassError(
+      'ADDRESS_IN_USE',
+      `Another daemon writes the audit chain in ${directory}, and two would break it; stop that one, or give this one its own state_directory.`,
+      { path },
+    )
+  }
+  try {
+    descriptor = openActive(path)
+  } catch (cause) {
+    closeSync(lockDescriptor)
+    throw unusable(directory, path, cause)
+  }
+  let sizeBytes = fstatSync(descriptor).size
+  /** What keeps everything from being written until the daemon is started again. */
+  let broken: string | undefined
+  let isDirty = false
+  let isSyncing = false
+  let isClosed = false
+
+  function fail(cause: unknown): never {
+    throw new SassError(
+      'STATE_UNWRITABLE',
+      `The audit chain ${path} cannot be written (${codeOf(cause)}), so nothing was done; make room on its disk, or look whether that can be written at all.`,
+      { path },
+      cause,
+    )
+  }
+
+  function write(text: string): void {
+    if (broken !== undefined)
+      throw new SassError(
+        'STATE_UNWRITABLE',
+        `The audit chain ${path} cannot be trusted to keep what is written (${broken}); nothing more is done until the daemon is restarted.`,
+        { path },
+      )
+    const bytes = Buffer.from(text)
+    try {
+      const written = writeSync(descriptor, bytes)
+      if (written !== bytes.length) throw Object.assign(new Error('partly written'), { code: 'ENOSPC' })
+    } catch (cause) {
+      takeBack()
+      fail(cause)
+    }
+    sizeBytes += bytes.length
+    isDirty = true
+  }
+
+  function takeBack(): void {
+    try {
+      if (fstatSync(descriptor).size > sizeBytes) ftruncateSync(descriptor, sizeBytes)
+    } catch (cause) {
+      broken = codeOf(cause)
+    }
+  }
+
+  return {
+    get descriptor() {
+      return descriptor
+    },
+    get sizeBytes() {
+      return sizeBytes
+    },
+    write,
+    cutTo(size) {
+      ftruncateSync(descriptor, size)
+      sizeBytes = size
+    },
+    next(first) {
+      // A descriptor that is being synced must stay what it is.
+      if (isSyncing || broken !== undefined) return false
+      const closed = closedPath(directory, first)
+      let opened: number
+      try {
+        fdatasyncSync(descriptor)
+        renameSync(path, closed)
+      } catch (cause) {
+        broken = codeOf(cause)
+        return false
+      }
+      try {
+        opened = openActive(path)
+      } catch {
+        // A file that is too long is no harm; a chain in two places would be.
+        renameSync(closed, path)
+        return false
+      }
+      closeSync(descriptor)
+      descriptor = opened
+      sizeBytes = 0
+      syncDirectory(directory)
+      return true
+    },
+    sync(done) {
+      if (broken !== undefined || isClosed || isSyncing) return
+      if (!isDirty) return done()
+      isDirty = false
+      isSyncing = true
+      fdatasync(descriptor, (error) => {
+        isSyncing = false
+        if (error === null) done()
+        // What the disk did not take may be gone: the next write says so, and nothing is done upon it.
+        else if (!isClosed) broken = codeOf(error)
+      })
+    },
+    syncNow() {
+      if (broken !== undefined) return false
+      try {
+        fdatasyncSync(descriptor)
+        isDirty = false
+        return true
+      } catch (cause) {
+        broken = codeOf(cause)
+        return false
+      }
+    },
+    close() {
+      isClosed = true
+      closeSync(descriptor)
+      closeSync(lockDescriptor)
+    },
+  }
+}
+
+function unusable(directory: string, path: string, cause: unknown): SassError {
+  return new SassError(
+    'STATE_UNWRITABLE',
+    `The audit directory ${directory} cannot be written (${codeOf(cause)}), and nothing runs unrecorded; give the daemon that directory or set audit.directory.`,
+    { path },
+    cause,
+  )
+}

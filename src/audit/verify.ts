@@ -1,0 +1,231 @@
+/**
+ * Whether a chain is whole: every line against the one before it and the key of its epoch, from the genesis key on.
+ * One line in, at most one finding out, then the report; nothing is kept but the last hash and the key, so that a chain
+ * may be longer than memory. Pure: hash and signature come from outside.
+ *
+ * A line must be exactly what the journal writes: whatever is changed in it, and be it the case of a letter, shows.
+ * Rules: docs/responses.md, section 7; draft 10.3 and C.4.
+ * @module
+ */
+import { decodeBase64Url } from '../base/base64.ts'
+import { decodeHex, encodeHex } from '../base/hex.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+import { AUDIT_LINE_BYTES, KEY_FILE_BYTES } from '../limits.ts'
+import { EPOCH, GENESIS, type Hash } from './chain.ts'
+
+export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+
+/** A place in the chain that somebody outside has kept: a client, an anchor. */
+export type KnownHead = { readonly sequence: number; readonly hash: Uint8Array; readonly from: string }
+
+export type Finding = {
+  /** The number that the record at fault has or should have. */
+  readonly sequence: number
+  /** One sentence. */
+  readonly why: string
+}
+
+/** Where a chain begins whose first records are gone: what a signed summary says of them. */
+export type Beginning = {
+  readonly sequence: number
+  readonly hash: Uint8Array
+  readonly epoch: number
+  readonly publicKey: Uint8Array
+}
+
+export type Report = {
+  /** Number of the last record that is whole, 0 without any. */
+  readonly sequence: number
+  readonly hash: Uint8Array
+  readonly records: number
+  readonly epoch: number
+  /** The key of the first epoch; undefined where no record was seen. */
+  readonly genesis: Uint8Array | undefined
+  readonly firstTime: string
+  readonly lastTime: string
+  /** A last line without its end: one that is being written, or that a crash cut off. */
+  readonly unfinished: boolean
+}
+
+export type Verifier = {
+  /** One line without its newline. After a finding nothing more may be given. */
+  push(line: string): Finding | undefined
+  /** What follows the last newline; empty for most chains. */
+  end(rest: string): Finding | Report
+}
+
+export type VerifierOptions = {
+  readonly hash: Hash
+  readonly verifySignature: VerifySignature
+  /** Whether it is the key that the operator pinned; undefined: whatever key the chain begins with. */
+  readonly isGenesis?: ((publicKey: Uint8Array) => boolean) | undefined
+  readonly beginning?: Beginning | undefined
+  readonly heads?: readonly KnownHead[]
+}
+
+export const isFinding = (value: Finding | Report): value is Finding => 'why' in value
+
+// The fixed parts of a line, as chain.ts writes it; between the second and the third stands the event.
+const HEAD = '{"timestamp":"'
+const TIME_CHARS = 24
+const EVENT = '","event":'
+const HASH = ',"chain_hash":"'
+const SIGNATURE = '","signature":"'
+const END = '"}'
+const HASH_CHARS = 64
+const SIGNATURE_CHARS = 128
+const TAIL_CHARS = HASH.length + HASH_CHARS + SIGNATURE.length + SIGNATURE_CHARS + END.length
+const EVENT_AT = HEAD.length + TIME_CHARS + EVENT.length
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const LOWER_HEX = /^[0-9a-f]+$/
+
+type Line = {
+  readonly time: string
+  readonly json: string
+  readonly hashHex: string
+  readonly signatureHex: string
+}
+
+/** The parts of a line by their places; undefined where one of the fixed ones is not there. */
+function cut(line: string): Line | undefined {
+  const eventEnd = line.length - TAIL_CHARS
+  if (eventEnd <= EVENT_AT || line.length > AUDIT_LINE_BYTES) return undefined
+  const hashAt = eventEnd + HASH.length
+  const signatureAt = hashAt + HASH_CHARS + SIGNATURE.length
+  const time = line.slice(HEAD.length, HEAD.length + TIME_CHARS)
+  const hashHex = line.slice(hashAt, hashAt + HASH_CHARS)
+  const signatureHex = line.slice(signatureAt, signatureAt + SIGNATURE_CHARS)
+  const isWhole =
+    line.startsWith(HEAD) &&
+    line.startsWith(EVENT, HEAD.length + TIME_CHARS) &&
+    line.startsWith(HASH, eventEnd) &&
+    line.startsWith(SIGNATURE, hashAt + HASH_CHARS) &&
+    line.endsWith(END) &&
+    TIME.test(time) &&
+    LOWER_HEX.test(hashHex) &&
+    LOWER_HEX.test(signatureHex)
+  return isWhole ? { time, json: line.slice(EVENT_AT, eventEnd), hashHex, signatureHex } : undefined
+}
+
+type Event = { readonly type?: unknown; readonly seq?: unknown } & Readonly<Record<string, unknown>>
+
+function eventOf(json: string): Event | undefined {
+  try {
+    const event: unknown = JSON.parse(json)
+    return typeof event === 'object' && event !== null && !Array.isArray(event) ? (event as Event) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The key that an epoch's record brings in; undefined for any other record. */
+function newKey(event: Event): { readonly epoch: number; readonly publicKey: Uint8Array } | undefined {
+  const { epoch, public_key: text } = event
+  const publicKey = typeof text === 'string' ? decodeBase64Url(text, KEY_FILE_BYTES) : undefined
+  if (typeof epoch !== 'number' || publicKey?.length !== 32) return undefined
+  return { epoch, publicKey }
+}
+
+export function createVerifier(options: VerifierOptions): Verifier {
+  const { hash: digest, verifySignature, beginning } = options
+  const heads = new Map<number, KnownHead[]>()
+  for (const head of options.heads ?? [])
+    heads.set(head.sequence, [...(heads.get(head.sequence) ?? []), head])
+  let previous = beginning === undefined ? GENESIS : encodeHex(beginning.hash)
+  let sequence = beginning?.sequence ?? 0
+  let epoch = beginning?.epoch ?? -1
+  let publicKey = beginning?.publicKey
+  let genesis: Uint8Array | undefined
+  let records = 0
+  let [firstTime, lastTime] = ['', '']
+
+  const found = (why: string): Finding => ({ sequence: sequence + 1, why })
+
+  /** The key that signs this record, and the one that signs what follows it. */
+  function keysFor(event: Event): { by: Uint8Array; next: Uint8Array; epoch: number } | string {
+    if (event.type !== EPOCH) {
+      if (publicKey === undefined) return 'The chain does not begin with the record of its first key.'
+      return { by: publicKey, next: publicKey, epoch }
+    }
+    const key = newKey(event)
+    if (key === undefined || key.epoch !== epoch + 1)
+      return 'It brings in a key that is not that of the next epoch.'
+    if (publicKey !== undefined) return { by: publicKey, next: key.publicKey, epoch: key.epoch }
+    if (options.isGenesis?.(key.publicKey) === false)
+      return 'The chain begins with another key than the one that was pinned: it is the chain of another device, or was begun anew.'
+    return { by: key.publicKey, next: key.publicKey, epoch: key.epoch }
+  }
+
+  /** Undefined where all that was kept of this record outside agrees. */
+  function contradiction(hashHex: string): string | undefined {
+    const other = heads.get(sequence + 1)?.find((head) => encodeHex(head.hash) !== hashHex)
+    return other === undefined
+      ? undefined
+      : `It is another record than the one that ${other.from} has kept: the chain was forked or written anew.`
+  }
+
+  return {
+    push(line) {
+      const parts = cut(line)
+      if (parts === undefined) return found('It is not in the form of a record: it was changed, or cut.')
+      const { time, json, hashHex, signatureHex } = parts
+      const hash = digest(encodeUtf8(`${previous}${json}${time}`))
+      if (encodeHex(hash) !== hashHex)
+        return found(
+          'Its hash does not follow from the record before it: one of the two was changed, dropped or moved.',
+        )
+      const event = eventOf(json)
+      if (event?.seq !== sequence + 1) return found('It has another number than the one that follows.')
+      const keys = keysFor(event)
+      if (typeof keys === 'string') return found(keys)
+      if (!verifySignature(keys.by, hash, decodeHex(signatureHex) ?? new Uint8Array()))
+        return found(`It was not signed with the key of epoch ${Math.max(epoch, 0)}.`)
+      const other = contradiction(hashHex)
+      if (other !== undefined) return found(other)
+      genesis ??= keys.by
+      publicKey = keys.next
+      epoch = keys.epoch
+      previous = hashHex
+      sequence++
+      records++
+      if (firstTime === '') firstTime = time
+      lastTime = time
+      return undefined
+    },
+
+    end(rest) {
+      const missing = [...heads.values()].flat().find((head) => head.sequence > sequence)
+      if (missing !== undefined) {
+        const why = `The chain ends before record ${missing.sequence}, which ${missing.from} has kept: its end was cut off.`
+        return { sequence: sequence + 1, why }
+      }
+      if (rest !== '' && !isBegun(rest, previous, digest))
+        return found('It is not the beginning of a record: it was changed, or does not belong here.')
+      const hash = decodeHex(previous) ?? new Uint8Array(32)
+      return { sequence, hash, records, epoch, genesis, firstTime, lastTime, unfinished: rest !== '' }
+    },
+  }
+}
+
+/**
+ * Whether a text is a line that was not written to its end: what is there of its fixed parts is right, and its hash
+ * where that is whole. The rest of one that was torn before its hash stands for nothing: its action was never taken.
+ */
+function isBegun(rest: string, previous: string, digest: Hash): boolean {
+  if (rest.length <= HEAD.length) return HEAD.startsWith(rest)
+  if (!rest.startsWith(HEAD) || rest.length > AUDIT_LINE_BYTES) return false
+  const eventEnd = rest.lastIndexOf(HASH)
+  const sealAt = eventEnd + HASH.length + HASH_CHARS
+  if (eventEnd < EVENT_AT || rest.length < sealAt) return true
+  const time = rest.slice(HEAD.length, HEAD.length + TIME_CHARS)
+  const hash = digest(encodeUtf8(`${previous}${rest.slice(EVENT_AT, eventEnd)}${time}`))
+  if (rest.slice(eventEnd + HASH.length, sealAt) !== encodeHex(hash)) return false
+  const seal = rest.slice(sealAt)
+  const signature = seal.slice(SIGNATURE.length, SIGNATURE.length + SIGNATURE_CHARS)
+  const end = seal.slice(SIGNATURE.length + SIGNATURE_CHARS)
+  return (
+    SIGNATURE.startsWith(seal.slice(0, SIGNATURE.length)) &&
+    (signature === '' || LOWER_HEX.test(signature)) &&
+    END.startsWith(end)
+  )
+}

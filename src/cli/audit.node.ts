@@ -1,0 +1,196 @@
+/**
+ * `sass-edge audit`: the record of what was decided, read from its files. It needs no daemon, and for `verify` neither
+ * a configuration: files and a pinned key are enough, on any machine.
+ * @module
+ */
+
+import { type ChainRecord, readRecord } from '../audit/chain.ts'
+import { lastRecords } from '../audit/last-records.node.ts'
+import { segmentsOf } from '../audit/segments.node.ts'
+import type { KnownHead } from '../audit/verify.ts'
+import { type Verified, verifyChain } from '../audit/verify-chain.node.ts'
+import { encodeBase64Url } from '../base/base64.ts'
+import { errnoOf, errnoText } from '../base/files.node.ts'
+import { decodeHex, encodeHex } from '../base/hex.ts'
+import { hostSha256 } from '../base/sha256.node.ts'
+import { nearest } from '../base/suggest.ts'
+import { visible } from '../base/visible.ts'
+import { genesisPath } from '../edge/epoch-keys.node.ts'
+import { readPublicKey } from '../edge/key-file.node.ts'
+import { SassError } from '../errors.ts'
+import { optionValue, optionValues, wholeNumber } from './arguments.ts'
+import type { Command, CommandContext } from './command.ts'
+import { EXIT } from './exit-codes.ts'
+import { localConfig, takeWords } from './local-config.node.ts'
+import { SUMMARIES } from './summaries.ts'
+
+/** The chain is not whole; what is wrong with the call itself is EXIT.LOCAL. */
+const EXIT_FAILED = 1
+const SHOWN_RECORDS = 20
+const SHOWN_RECORDS_MAX = 10_000
+
+type Subcommand = (context: CommandContext) => Promise<number>
+
+const fingerprintOf = (key: Uint8Array): string => `sha256:${encodeBase64Url(hostSha256(key))}`
+
+/** What is pinned: a file with the key, or its fingerprint. */
+function pinOf(text: string): (publicKey: Uint8Array) => boolean {
+  if (text.startsWith('sha256:')) return (publicKey) => fingerprintOf(publicKey) === text
+  const pinned = encodeHex(readPublicKey(text))
+  return (publicKey) => encodeHex(publicKey) === pinned
+}
+
+/** `SEQ:HASH`, as `sass-edge status` shows it. */
+function headOf(text: string): KnownHead {
+  const colon = text.indexOf(':')
+  const sequence = wholeNumber(text.slice(0, Math.max(colon, 0)), 1, Number.MAX_SAFE_INTEGER)
+  const hash = decodeHex(text.slice(colon + 1))
+  if (sequence === undefined || hash?.length !== 32)
+    throw new SassError(
+      'USAGE',
+      `--head takes SEQ:HASH, the number of a record and its hash as 64 hexadecimal digits, and not ${JSON.stringify(text.slice(0, 80))}.`,
+    )
+  return { sequence, hash, from: '--head' }
+}
+
+function unreadable(path: string, cause: unknown): SassError {
+  const errno = errnoOf(cause)
+  return new SassError(
+    errno === 'ENOENT' ? 'FILE_NOT_FOUND' : 'FILE_IO',
+    `The audit chain in ${path} cannot be read, since ${errnoText(errno)}: run this as the user of the daemon, or name its configuration with --config.`,
+    { path, errno },
+    cause,
+  )
+}
+
+/** The files that were named, or those of this device with the key that lies beside them. */
+function chainOf(context: CommandContext): { paths: readonly string[]; pin: string | undefined } {
+  const { positionals, options } = context.arguments
+  const pin = optionValue(options, 'key')
+  const files = positionals.slice(1)
+  if (files.length > 0) return { paths: files, pin }
+  const { config } = localConfig(context)
+  try {
+    const paths = segmentsOf(config.audit.directory).map(({ path }) => path)
+    return { paths, pin: pin ?? genesisPath(config.state_directory) }
+  } catch (cause) {
+    throw unreadable(config.audit.directory, cause)
+  }
+}
+
+function tellVerified(context: CommandContext, verified: Verified, isPinned: boolean): number {
+  if (!verified.ok) {
+    const { sequence, why, path, line } = verified.finding
+    context.output.result({ ok: false, sequence, file: path, line, reason: why }, [
+      `Record ${sequence} (${path}, line ${line}): ${why}`,
+    ])
+    return EXIT_FAILED
+  }
+  const { report } = verified
+  const genesis = report.genesis === undefined ? null : fingerprintOf(report.genesis)
+  const hash = encodeHex(report.hash)
+  const { sequence, records, epoch, firstTime, lastTime, unfinished } = report
+  const value = { ok: true, sequence, hash, records, epoch, genesis, pinned: isPinned, unfinished }
+  context.output.result({ ...value, first: firstTime, last: lastTime }, [
+    records === 0
+      ? 'The chain has no record yet.'
+      : `The chain is whole: ${records} records from ${firstTime} to ${lastTime}, signed in ${epoch + 1} epochs.`,
+    ...(records === 0 ? [] : [`head     ${sequence}:${hash}`, `key      ${genesis}`]),
+    ...(isPinned ? [] : ['No key was pinned, so this may be the chain of any device: name one with --key.']),
+    ...(unfinished
+      ? ['A last line without its end follows: it is being written, or a crash cut it off.']
+      : []),
+  ])
+  return EXIT.OK
+}
+
+const verify: Subcommand = async (context) => {
+  const { paths, pin } = chainOf(context)
+  const heads = optionValues(context.arguments.options, 'head').map(headOf)
+  const isGenesis = pin === undefined ? undefined : pinOf(pin)
+  let verified: Verified
+  try {
+    verified = verifyChain(paths, { isGenesis, heads })
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    throw unreadable(paths.join(', '), cause)
+  }
+  return tellVerified(context, verified, pin !== undefined)
+}
+
+/** One record as one line for people: what it is first, then its fields as they are. */
+function lineOf({ event, timestamp }: ChainRecord): string {
+  const { type, seq, ...fields } = event
+  const told = Object.entries(fields)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  return visible([`${seq}`, timestamp, type, ...told].join(' '))
+}
+
+const tail: Subcommand = async (context) => {
+  takeWords(context, 1)
+  const text = optionValue(context.arguments.options, 'lines')
+  const count = text === undefined ? SHOWN_RECORDS : wholeNumber(text, 1, SHOWN_RECORDS_MAX)
+  if (count === undefined)
+    throw new SassError('USAGE', `--lines takes a number from 1 to ${SHOWN_RECORDS_MAX}.`)
+  const { directory } = localConfig(context).config.audit
+  let records: readonly ChainRecord[]
+  try {
+    records = lastRecords(directory, count).flatMap((line) => readRecord(line) ?? [])
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    throw unreadable(directory, cause)
+  }
+  const value = records.map(({ timestamp, event, hash }) => ({
+    timestamp,
+    event,
+    chain_hash: encodeHex(hash),
+  }))
+  context.output.result({ records: value }, records.map(lineOf))
+  return EXIT.OK
+}
+
+const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  ['tail', tail],
+  ['verify', verify],
+])
+
+export const command: Command = {
+  name: 'audit',
+  summary: SUMMARIES.audit,
+  usage: ['audit verify [FILE...] [--key KEY] [--head SEQ:HASH]', 'audit tail [-n COUNT]'],
+  options: [
+    {
+      name: 'key',
+      value: 'KEY',
+      description:
+        'verify: the pinned key of the first epoch, as a .pub file or its sha256: fingerprint; without it audit.pub of this device',
+    },
+    {
+      name: 'head',
+      value: 'SEQ:HASH',
+      repeat: true,
+      description: 'verify: a record that was seen before and must still be there',
+    },
+    { name: 'lines', short: 'n', value: 'COUNT', description: 'tail: so many of the last records' },
+  ],
+  examples: [
+    { line: 'sass-edge audit verify', does: 'is the record of this device whole?' },
+    {
+      line: 'sass-edge audit verify audit.jsonl --key edge7-audit.pub --json',
+      does: 'a copy, on another machine, with the key that was pinned',
+    },
+    { line: 'sass-edge audit tail -n 5', does: 'what was decided last' },
+  ],
+  async run(context) {
+    const names = [...SUBCOMMANDS.keys()]
+    const word = context.arguments.positionals[0]
+    const subcommand = SUBCOMMANDS.get(word ?? '')
+    if (subcommand !== undefined) return subcommand(context)
+    if (word === undefined)
+      throw new SassError('USAGE', `audit needs to be told what to do: ${names.join(' or ')}.`)
+    const meant = nearest(word, names)
+    const hint = meant === undefined ? `it can ${names.join(' or ')}.` : `did you mean ${meant}?`
+    throw new SassError('USAGE', `audit cannot ${JSON.stringify(word.slice(0, 64))}: ${hint}`)
+  },
+}
