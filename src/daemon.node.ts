@@ -8,6 +8,7 @@ import { mkdir } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type Journal, openJournal } from './audit/journal.node.ts'
+import { openSealedFacts, type SealedFacts } from './audit/sealed-facts.node.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { verifyWith } from './base/ed25519.node.ts'
 import { errnoOf, errnoText } from './base/files.node.ts'
@@ -100,6 +101,7 @@ type Ground = {
   readonly clock: Clock
   readonly log: Log
   readonly audit: Journal
+  readonly facts: SealedFacts
   readonly spawner: Spawner
   readonly spareTime: SpareTime
   readonly levelStore: LevelStore
@@ -159,7 +161,7 @@ function createWork(
 }
 
 function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
-  const { config, clock, log, audit, launcherSource, levelStore } = ground
+  const { config, clock, log, audit, facts, launcherSource, levelStore } = ground
   const random = createRandom()
   // Enough for everybody: who does not read must not keep the others' output back.
   const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
@@ -187,6 +189,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     random,
     log,
     audit,
+    facts,
     refusals: createRefusals(clock.monotonicMs()),
     verify: verifyWith,
     ...createWork(ground, {
@@ -345,9 +348,25 @@ export async function startDaemon(
     segmentBytes: config.audit.segment_bytes,
     durability: config.audit.fsync,
   })
+  const facts = openSealedFacts({
+    directory: config.audit.directory,
+    nextSequence: () => audit.head.sequence + 1,
+    segmentBytes: config.audit.segment_bytes,
+  })
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const spawner = await createSpawner({ launcherSource })
-  const ground = { config, configPath, clock, log, audit, spawner, spareTime, levelStore, launcherSource }
+  const ground = {
+    config,
+    configPath,
+    clock,
+    log,
+    audit,
+    facts,
+    spawner,
+    spareTime,
+    levelStore,
+    launcherSource,
+  }
   const rooms = createRooms(ground, reloadable)
   const peers = createPeers(
     rooms,
@@ -372,6 +391,7 @@ export async function startDaemon(
     what: 'started',
     version: rooms.settings.version,
     policy: rooms.settings.policyVersion,
+    frozen: reloadable.frozen,
     fingerprint,
   })
   const addresses: string[] = []
@@ -381,6 +401,7 @@ export async function startDaemon(
     for (const adapter of adapters) await adapter.close()
     await spawner.close()
     audit.append({ type: 'daemon', what: 'not_listening' })
+    facts.close()
     audit.close()
     throw cause
   }
@@ -402,6 +423,7 @@ export async function startDaemon(
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.forgetOld(clock.wallMs())
     audit.tick()
+    facts.tick()
   }, TICK_MS)
   ticker.unref()
   log.write('info', 'listening', {
@@ -422,6 +444,7 @@ export async function startDaemon(
     if (refused !== undefined) record(audit, log, refused)
     removeRunning(config.state_directory)
     record(audit, log, { type: 'daemon', what: 'stopped' })
+    facts.close()
     audit.close()
     log.write('info', 'stopped')
   }

@@ -170,6 +170,10 @@ export const AUDIT_EPOCH_RECORDS = 1_000
 export const AUDIT_EPOCH_SECONDS = 3_600
 /** responses.md 7: what is written outlives a loss of power after at most so long. */
 export const AUDIT_SYNC_MS = 200
+/** What one decision was made from: a payload of PAYLOAD_PLAIN_BYTES, with every path in it looked up. */
+export const FACTS_BYTES = 33_554_432
+/** Sessions whose sealing keys are at hand; another one that comes back gets a new key. */
+export const SEALING_KEYS = 64
 /** A file of the chain is closed at this size; some 10,000 records. */
 export const AUDIT_SEGMENT_BYTES = 8_388_608
 /** How often a draining daemon looks whether everything has ended. */

@@ -154,6 +154,17 @@ export type AuditHead = { readonly sequence: number; readonly hash: Uint8Array }
 export type AuditValue = string | number | boolean | null | { readonly [name: string]: AuditValue }
 export type AuditEvent = { readonly type: string; readonly [name: string]: AuditValue }
 
+/** What decisions were made from, sealed under a key of the session. */
+export interface FactsSink {
+  /**
+   * Keeps the content, which JSON can hold, and gives the SHA-256 (hex) of what was kept. Throws where it cannot.
+   * @param session its id, 32 hex digits; undefined: of nobody's session
+   */
+  seal(session: string | undefined, content: unknown): string
+  /** Destroys the keys of that session: what was sealed with them is gone. Gives how many there were. */
+  purge(session: string): number
+}
+
 /** The record of what was decided and done. A record that cannot be written throws, and nothing is done then. */
 export interface AuditSink {
   /** `isPast`: it has happened already, and nothing waits for its record. */

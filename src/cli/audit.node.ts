@@ -17,6 +17,8 @@ import { nearest } from '../base/suggest.ts'
 import { visible } from '../base/visible.ts'
 import { genesisPath } from '../edge/epoch-keys.node.ts'
 import { readPublicKey } from '../edge/key-file.node.ts'
+import type { ReplayReport } from '../edge/replay-chain.node.ts'
+import { programVersion } from '../edge/version.node.ts'
 import { SassError } from '../errors.ts'
 import { optionValue, optionValues, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
@@ -118,6 +120,42 @@ const verify: Subcommand = async (context) => {
   return tellVerified(context, verified, pin !== undefined)
 }
 
+const replay: Subcommand = async (context) => {
+  takeWords(context, 1)
+  const { directory } = localConfig(context).config.audit
+  // The rules and all that takes commands apart: only this subcommand needs them.
+  const { replayChain } = await import('../edge/replay-chain.node.ts')
+  let report: ReplayReport
+  try {
+    report = replayChain(directory, programVersion())
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    throw unreadable(directory, cause)
+  }
+  const { decisions, counts, different, missing, notes } = report
+  const isOk = counts.different === 0 && counts.missing === 0 && counts.no_policy === 0
+  const parts: readonly (readonly [number, string])[] = [
+    [counts.same, 'came out as they were recorded'],
+    [counts.different, 'came out otherwise'],
+    [counts.purged, 'were purged'],
+    [counts.missing, 'have no facts any more'],
+    [counts.no_policy, 'have no policy any more'],
+  ]
+  context.output.result(
+    { ok: isOk, decisions, ...counts, first_different: different, first_missing: missing, notes },
+    [
+      `${decisions} decisions were made again: ${parts
+        .filter(([count], index) => index === 0 || count > 0)
+        .map(([count, what]) => `${count} ${what}`)
+        .join(', ')}.`,
+      ...different.map(({ sequence, fields }) => `Record ${sequence} differs in ${fields.join(', ')}.`),
+      ...(missing.length === 0 ? [] : [`Without facts: record ${missing.join(', ')}.`]),
+      ...notes.map((note) => `Note: ${note}.`),
+    ],
+  )
+  return isOk ? EXIT.OK : EXIT_FAILED
+}
+
 /** One record as one line for people: what it is first, then its fields as they are. */
 function lineOf({ event, timestamp }: ChainRecord): string {
   const { type, seq, ...fields } = event
@@ -151,6 +189,7 @@ const tail: Subcommand = async (context) => {
 }
 
 const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  ['replay', replay],
   ['tail', tail],
   ['verify', verify],
 ])
@@ -158,7 +197,7 @@ const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
 export const command: Command = {
   name: 'audit',
   summary: SUMMARIES.audit,
-  usage: ['audit verify [FILE...] [--key KEY] [--head SEQ:HASH]', 'audit tail [-n COUNT]'],
+  usage: ['audit verify [FILE...] [--key KEY] [--head SEQ:HASH]', 'audit replay', 'audit tail [-n COUNT]'],
   options: [
     {
       name: 'key',
@@ -179,6 +218,10 @@ export const command: Command = {
     {
       line: 'sass-edge audit verify audit.jsonl --key edge7-audit.pub --json',
       does: 'a copy, on another machine, with the key that was pinned',
+    },
+    {
+      line: 'sass-edge audit replay',
+      does: 'decide everything once more, under the rules of its day, and compare',
     },
     { line: 'sass-edge audit tail -n 5', does: 'what was decided last' },
   ],

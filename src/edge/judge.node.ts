@@ -10,6 +10,7 @@ import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand } from '../defense/13policy/effective.ts'
 import { createMatcher, type Match, type Matcher } from '../defense/13policy/matcher.ts'
+import type { RuleSet } from '../defense/13policy/rule-set.ts'
 import { effectiveCommands } from '../defense/13policy/unwrap.ts'
 import type { ExecuteAction } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
@@ -110,7 +111,7 @@ function placed(workspace: string): (effective: Effective) => Effective {
   })
 }
 
-function realPlace(path: string): string {
+export function realPlace(path: string): string {
   try {
     return realpathSync(path)
   } catch {
@@ -135,15 +136,26 @@ function matcherFor(rules: Matcher, workspace: string): Matcher {
   }
 }
 
+export type JudgeGround = {
+  readonly set: RuleSet
+  /** Ids of rules that do not hold. */
+  readonly disabled: readonly string[]
+  /** Home of the user that commands run as. */
+  readonly home: string
+  /** Where the workspace really lies. */
+  readonly workspace: string
+}
+
+/** From rules that were read and checked. */
+export function judgeOf({ set, disabled, home, workspace }: JudgeGround): Judge {
+  const rules = disabled.length === 0 ? set.rules : set.rules.filter(({ id }) => !disabled.includes(id))
+  const matcher = createMatcher({ ...set, rules }, home)
+  return { rules: matcherFor(matcher, workspace), effective: effectiveOf(home) }
+}
+
 /** @throws SassError CONFIG_INVALID or CONFIG_LOAD_FAILED */
 export function makeJudge(config: Config): Judge {
   const { default_rules: defaultRules, rules_file: rulesFile, disabled_rules: disabled } = config.policy
   const set = readRuntimePolicy({ defaultRules, rulesFile })
-  const home = homedir()
-  const rules = disabled.length === 0 ? set.rules : set.rules.filter(({ id }) => !disabled.includes(id))
-  const matcher = createMatcher({ ...set, rules }, home)
-  return {
-    rules: matcherFor(matcher, realPlace(config.security.workspace_root)),
-    effective: effectiveOf(home),
-  }
+  return judgeOf({ set, disabled, home: homedir(), workspace: realPlace(config.security.workspace_root) })
 }

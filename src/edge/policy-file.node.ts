@@ -16,6 +16,22 @@ import {
   shippedRulesPath,
 } from './rules-path.node.ts'
 
+/** What a program was built with, read back: its rules are checked, and have no examples. */
+export function checkedRules(brotli: Uint8Array, origin: string): RuleSet {
+  const text = brotliDecompressSync(brotli).toString()
+  return { origins: [origin], rules: JSON.parse(text) as RuleSet['rules'] }
+}
+
+/**
+ * The rules in a text.
+ * @throws SassError CONFIG_INVALID
+ */
+export function rulesOfText(text: string, path: string): RuleSet {
+  const result = readRules(text, path)
+  if (!result.ok) throw invalid(path, result.problems)
+  return result.rules
+}
+
 /** The error of files that were read and cannot be used. */
 function invalid(path: string, problems: readonly RulesProblem[]): SassError {
   const all = problems.map(rulesProblemText).join('; ')
@@ -29,17 +45,13 @@ function invalid(path: string, problems: readonly RulesProblem[]): SassError {
  * @throws SassError CONFIG_LOAD_FAILED or CONFIG_INVALID
  */
 export function readRulesFile(path: string): RuleSet {
-  const result = readRules(readRulesText(path), path)
-  if (!result.ok) throw invalid(path, result.problems)
-  return result.rules
+  return rulesOfText(readRulesText(path), path)
 }
 
 /** The rules that ship, as the build has checked them; from the sources, the file itself. */
 function readShipped(path: string): RuleSet {
   const packed = packedRules()
-  if (packed === undefined) return readRulesFile(path)
-  const text = brotliDecompressSync(Buffer.from(packed, 'base64')).toString()
-  return { origins: [path], rules: JSON.parse(text) as RuleSet['rules'] }
+  return packed === undefined ? readRulesFile(path) : checkedRules(Buffer.from(packed, 'base64'), path)
 }
 
 /**

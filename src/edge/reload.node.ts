@@ -26,11 +26,14 @@ import type { AuditSink, Clock, Log } from '../ports.ts'
 import { createIdentities } from '../session/identities.ts'
 import type { ReloadResult, Rooms } from '../session/rooms.ts'
 import { loadConfig } from './config-file.node.ts'
+import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
 import { broadPatterns, loadPolicy, makePolicy } from './policy.node.ts'
 import { programVersion } from './version.node.ts'
 
 export type Reloadable = Pick<Rooms, 'settings' | 'policy' | 'identities'> & {
   readonly penaltySettings: PenaltySettings
+  /** The name under which the policy is kept. */
+  readonly frozen: string
 }
 
 /** What a start alone takes over: sockets, files, and what is made once. */
@@ -79,6 +82,7 @@ export async function reloadableOf(
   const isExempt = inList(acl.penalties.exempt)
   return {
     policy,
+    frozen: freezePolicy(policiesPath(config), config, policy),
     identities: createIdentities(config.agents),
     settings: {
       version: programVersion(),
@@ -186,7 +190,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     )
     const { policyVersion } = made.settings
     // Recorded first: from here on decisions follow the new policy.
-    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion })
+    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen: made.frozen })
     const target = rooms()
     target.settings = made.settings
     target.policy = made.policy

@@ -15,12 +15,12 @@ import type { Facts, Ledger } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import type { Penalties, PenaltyReason } from '../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
-import { actionDigest } from '../defense/warrant.ts'
 import { TASKS_PER_SESSION } from '../limits.ts'
-import type { AuditEvent, AuditSink, Clock, Log, Random, Spawner } from '../ports.ts'
+import type { AuditSink, Clock, FactsSink, Log, Random, Spawner } from '../ports.ts'
 import type { Planner } from '../sandbox/plan.ts'
 import type { ChallengeRates } from './challenges.ts'
 import type { Confirmations } from './confirmations.ts'
+import { decisionEvent, recordedResponse } from './decision-event.ts'
 import type { Executions } from './executions.ts'
 import type { Explanations } from './explanations.ts'
 import type { Identities, VerifySignature } from './identities.ts'
@@ -75,6 +75,7 @@ export type Rooms = {
   readonly random: Random
   readonly log: Log
   readonly audit: AuditSink
+  readonly facts: FactsSink
   readonly refusals: Refusals
   readonly verify: VerifySignature
   readonly sessions: Sessions
@@ -146,58 +147,6 @@ function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Le
   }
 }
 
-/** Permitting it is what makes an active session an executing one. */
-function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
-  return action?.kind === 'execute' && verdict.kind === 'response' && verdict.response === 'EXECUTE'
-}
-
-/** As every record names a response: R1 to R6, or STATUS for the answer to a mistake. */
-function recordedResponse(verdict: Verdict): string {
-  return verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS'
-}
-
-/** Digests and names only: no argument, path or payload ever enters the chain. */
-function toEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
-  const { identity, session, request, action } = facts
-  const warrant = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict.warrant : undefined
-  const event = {
-    type: 'decision',
-    cycle: facts.cycle,
-    source: facts.source.address,
-    agent: identity.kind === 'known' ? identity.name : null,
-    instance: identity.kind === 'known' ? (identity.instance ?? null) : null,
-    session: session?.id ?? null,
-    session_state: startsExecution(verdict, action) ? 'EXECUTING' : (session?.state ?? null),
-    method: request?.method ?? null,
-    action: action?.kind ?? null,
-    action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action, hash)),
-    execution: action !== undefined && 'executionId' in action ? action.executionId : null,
-    response: recordedResponse(verdict),
-    layer: verdict.layer,
-    rule: verdict.rule,
-    code: verdict.code ?? null,
-    severity: verdict.severity,
-    warrant: warrant?.id ?? null,
-  }
-  if (!verdict.enhancedAudit) return event
-  // What is worth a second look: the circumstances, by what they are and not by what they hold.
-  const { terminal, stdin, executable } =
-    action?.kind === 'execute' ? action : { terminal: null, stdin: null, executable: null }
-  return {
-    ...event,
-    enhanced: {
-      challenge: facts.request?.challenge ?? null,
-      approvals: facts.request?.approvals.length ?? 0,
-      terminal,
-      stdin,
-      device: executable?.device ?? null,
-      inode: executable?.inode ?? null,
-      links: facts.realPaths.length,
-      incident: verdict.incident ?? null,
-    },
-  }
-}
-
 /** What is permitted always; what is refused alone as long as it is not too often. */
 function mustWrite({ refusals }: Rooms, { identity, action }: Facts, isPermitted: boolean): boolean {
   if (identity.kind === 'known') return isPermitted || refusals.mayWriteAlone(identity.name)
@@ -206,13 +155,14 @@ function mustWrite({ refusals }: Rooms, { identity, action }: Facts, isPermitted
 }
 
 /** Written before anything is done, or counted: strangers, and questions that only read. True: it was written. */
-function keep(rooms: Rooms, facts: Facts, verdict: Verdict): boolean {
+function keep(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boolean {
   const { kind } = facts.identity
   const isPermitted = verdict.kind === 'response' && verdict.response === 'EXECUTE'
   const isQuiet = facts.action?.kind === 'read' || (kind !== 'known' && facts.action?.kind !== 'deceive')
   if (isPermitted && isQuiet) return false
   if (mustWrite(rooms, facts, isPermitted)) {
-    rooms.audit.append(toEvent(facts, verdict, rooms.policy.hash))
+    const sealed = rooms.facts.seal(facts.session?.id, { facts, ledger })
+    rooms.audit.append({ ...decisionEvent(facts, verdict, rooms.policy.hash), facts: sealed })
     return true
   }
   const { layer, rule } = verdict
@@ -224,9 +174,9 @@ function keep(rooms: Rooms, facts: Facts, verdict: Verdict): boolean {
  * What cannot be recorded is not done, and nothing else is until somebody has looked: the daemon halts. Whoever sits at
  * the device may still look at why.
  */
-function keepOrHalt(rooms: Rooms, facts: Facts, verdict: Verdict): boolean {
+function keepOrHalt(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boolean {
   try {
-    return keep(rooms, facts, verdict)
+    return keep(rooms, facts, ledger, verdict)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : 'The record cannot be written.'
     rooms.levels.integrityFailed('HALT', why)
@@ -310,12 +260,13 @@ function log(rooms: Rooms, facts: Facts, verdict: Verdict, sequence: number | un
  * The decision, recorded. Throws what the audit throws: then nothing may be done.
  */
 export function decide(rooms: Rooms, facts: Facts, session?: Session): Verdict {
-  const verdict = adjudicate(facts, rooms.policy, ledgerFor(rooms, facts, session))
+  const ledger = ledgerFor(rooms, facts, session)
+  const verdict = adjudicate(facts, rooms.policy, ledger)
   if (verdict.kind === 'response') {
     const number = RESPONSE_NUMBERS[verdict.response]
     rooms.responses.set(number, (rooms.responses.get(number) ?? 0) + 1)
   }
-  const sequence = keepOrHalt(rooms, facts, verdict) ? rooms.audit.head.sequence : undefined
+  const sequence = keepOrHalt(rooms, facts, ledger, verdict) ? rooms.audit.head.sequence : undefined
   if (sequence !== undefined) rooms.explanations.keep(sequence, facts, verdict)
   account(facts, verdict, session)
   if (verdict.kind === 'mistake' || verdict.response !== 'EXECUTE') {

@@ -34,6 +34,7 @@ import type {
   Child,
   ChildEvents,
   Clock,
+  FactsSink,
   Log,
   Random,
   Spawner,
@@ -237,6 +238,28 @@ export function stageAudit(): StagedAudit {
     epoch: 0,
   }
   return audit
+}
+
+/** What was sealed, as it was given. */
+export type StagedFacts = FactsSink & {
+  readonly sealed: { readonly session: string | undefined; readonly content: unknown }[]
+}
+
+export function stageFacts(): StagedFacts {
+  const sealed: { session: string | undefined; content: unknown }[] = []
+  return {
+    sealed,
+    seal(session, content) {
+      sealed.push({ session, content })
+      return 'fa'.repeat(32)
+    },
+    purge(session) {
+      const before = sealed.length
+      for (let at = sealed.length - 1; at >= 0; at--)
+        if (sealed[at]?.session === session) sealed.splice(at, 1)
+      return before - sealed.length
+    },
+  }
 }
 
 export type StageOptions = {
@@ -443,6 +466,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     random,
     log,
     audit,
+    facts: stageFacts(),
     refusals: createRefusals(0),
     policy,
     identities: createIdentities(

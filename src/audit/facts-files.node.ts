@@ -1,0 +1,94 @@
+/**
+ * The files of sealed facts: which pairs there are, and their frames and keys, one after the other.
+ * Rules: docs/responses.md, section 7 (sealed facts).
+ * @module
+ */
+import { closeSync, constants, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { encodeHex } from '../base/hex.ts'
+import { hostSha256 } from '../base/sha256.node.ts'
+import { FACTS_BYTES } from '../limits.ts'
+import {
+  isDestroyed,
+  KEY_BYTES,
+  KEY_ID_BYTES,
+  LENGTH_BYTES,
+  NONCE_BYTES,
+  openBody,
+  SESSION_ID_BYTES,
+  SLOT_BYTES,
+  TAG_BYTES,
+} from './sealed-form.ts'
+
+const DIGITS = 12
+const FRAMES = new RegExp(`^facts-([0-9]{${DIGITS}})\\.sealed$`)
+
+/** What names each pair, in order. */
+export function factsPairs(directory: string): readonly number[] {
+  return readdirSync(directory)
+    .flatMap((name) => FRAMES.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b)
+}
+
+export function pairPaths(
+  directory: string,
+  first: number,
+): { readonly frames: string; readonly keys: string } {
+  const base = join(directory, `facts-${String(first).padStart(DIGITS, '0')}`)
+  return { frames: `${base}.sealed`, keys: `${base}.keys` }
+}
+
+/** Keys of one pair by their id, in hex; null: it was destroyed. */
+export function keysIn(path: string): ReadonlyMap<string, Uint8Array | null> {
+  const bytes = readFileSync(path)
+  const keys = new Map<string, Uint8Array | null>()
+  for (let at = 0; at + SLOT_BYTES <= bytes.length; at += SLOT_BYTES) {
+    const id = bytes.subarray(at + SESSION_ID_BYTES, at + SESSION_ID_BYTES + KEY_ID_BYTES)
+    const key = new Uint8Array(bytes.subarray(at + SLOT_BYTES - KEY_BYTES, at + SLOT_BYTES))
+    keys.set(encodeHex(id), isDestroyed(key) ? null : key)
+  }
+  return keys
+}
+
+export type FactsFrame = {
+  /** SHA-256 of the body, hex: what the chain says. */
+  readonly digest: string
+  /** `purged`: its key was destroyed. `unreadable`: it has no key here, or was changed. */
+  readonly content: Uint8Array | 'purged' | 'unreadable'
+}
+
+/** The frames of one file; a torn end is left out. */
+function* framesIn(path: string): Generator<Buffer> {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    const head = Buffer.alloc(LENGTH_BYTES)
+    for (let at = 0; ; ) {
+      if (readSync(descriptor, head, 0, LENGTH_BYTES, at) !== LENGTH_BYTES) return
+      const length = head.readUInt32BE(0)
+      if (length < NONCE_BYTES + TAG_BYTES || length > FACTS_BYTES + NONCE_BYTES + TAG_BYTES) return
+      const body = Buffer.alloc(length)
+      if (readSync(descriptor, body, 0, length, at + LENGTH_BYTES) !== length) return
+      yield body
+      at += LENGTH_BYTES + length
+    }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function contentOf(body: Buffer, keys: ReadonlyMap<string, Uint8Array | null>): FactsFrame['content'] {
+  const key = keys.get(encodeHex(body.subarray(0, KEY_ID_BYTES)))
+  if (key === null) return 'purged'
+  return (key === undefined ? undefined : openBody(body, key)) ?? 'unreadable'
+}
+
+/** All frames in the order in which they were written. */
+export function* readFacts(directory: string): Generator<FactsFrame> {
+  for (const first of factsPairs(directory)) {
+    const paths = pairPaths(directory, first)
+    const keys = keysIn(paths.keys)
+    for (const body of framesIn(paths.frames))
+      yield { digest: encodeHex(hostSha256(body)), content: contentOf(body, keys) }
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The replay of a whole chain from its files: each decision with its sealed facts, under the policy that the chain says
+ * held then. The chain is read once; frames that no record names (a crash came in between) are passed over.
+ * Rules: docs/responses.md, section 7 (replay).
+ * @module
+ */
+import { closeSync } from 'node:fs'
+import { join } from 'node:path'
+import { readRecord } from '../audit/chain.ts'
+import { type FactsFrame, readFacts } from '../audit/facts-files.node.ts'
+import { eachLine, openSegment, segmentsOf } from '../audit/segments.node.ts'
+import type { Policy } from '../defense/layer.ts'
+import { asSassError } from '../errors.ts'
+import type { AuditEvent } from '../ports.ts'
+import { type Outcome, replayDecision, type Sealed } from '../session/replay.ts'
+import { thawPolicy } from './frozen-policy.node.ts'
+
+export type ReplayReport = {
+  readonly decisions: number
+  readonly counts: Readonly<Record<Outcome['kind'], number>>
+  /** The first that came out otherwise, at most SHOWN of them. */
+  readonly different: readonly { readonly sequence: number; readonly fields: readonly string[] }[]
+  /** Numbers of the first whose facts are not there. */
+  readonly missing: readonly number[]
+  /** Programs of other versions that decided, and policies that could not be read. */
+  readonly notes: readonly string[]
+}
+
+const SHOWN = 20
+
+/** Hands out frames by their digest, in order; what is passed over is gone. */
+function frameFinder(directory: string): (digest: string) => FactsFrame | undefined {
+  const frames = readFacts(directory)
+  /** Frames that were read while another one was looked for: orphans, and those of records still to come. */
+  const ahead = new Map<string, FactsFrame>()
+  return (digest) => {
+    const known = ahead.get(digest)
+    if (known !== undefined) {
+      ahead.delete(digest)
+      return known
+    }
+    // Orphans come one at a crash; a frame that is not within so many is not there.
+    while (ahead.size < 64) {
+      const next = frames.next()
+      if (next.done === true) return undefined
+      if (next.value.digest === digest) return next.value
+      ahead.set(next.value.digest, next.value)
+    }
+    const [oldest] = ahead.keys()
+    if (oldest !== undefined) ahead.delete(oldest)
+    return undefined
+  }
+}
+
+function sealedOf(frame: FactsFrame | undefined): Sealed {
+  if (frame === undefined || frame.content === 'unreadable') return { kind: 'missing' }
+  if (frame.content === 'purged') return { kind: 'purged' }
+  return { kind: 'content', value: JSON.parse(Buffer.from(frame.content).toString('utf8')) }
+}
+
+/**
+ * @param directory that of the audit
+ * @param program the version of this program
+ * @throws the system's error where the chain cannot be read
+ */
+export function replayChain(directory: string, program: string): ReplayReport {
+  const counts = { same: 0, purged: 0, missing: 0, no_policy: 0, different: 0 }
+  const different: { sequence: number; fields: readonly string[] }[] = []
+  const missing: number[] = []
+  const notes = new Set<string>()
+  const find = frameFinder(directory)
+  const thawed = new Map<string, Policy | undefined>()
+  let policy: Policy | undefined
+
+  function policyNamed(name: string): Policy | undefined {
+    if (thawed.has(name)) return thawed.get(name)
+    let found: Policy | undefined
+    try {
+      const frozen = thawPolicy(join(directory, 'policies'), name)
+      found = frozen.policy
+      if (frozen.program !== program)
+        notes.add(`version ${frozen.program} of this program decided a part of it`)
+    } catch (cause) {
+      const known = asSassError(cause)
+      notes.add(known?.message ?? `the policy ${name} is not there`)
+    }
+    thawed.set(name, found)
+    return found
+  }
+
+  function take(event: AuditEvent): void {
+    const { type, seq, frozen, facts } = event
+    if (type === 'daemon' && typeof frozen === 'string') policy = policyNamed(frozen)
+    if (type !== 'decision' || typeof facts !== 'string') return
+    const outcome = replayDecision(event, sealedOf(find(facts)), policy)
+    counts[outcome.kind]++
+    const sequence = typeof seq === 'number' ? seq : 0
+    if (outcome.kind === 'missing' && missing.length < SHOWN) missing.push(sequence)
+    if (outcome.kind === 'different' && different.length < SHOWN)
+      different.push({ sequence, fields: outcome.fields })
+  }
+
+  for (const { path } of segmentsOf(directory)) {
+    const descriptor = openSegment(path)
+    try {
+      eachLine(descriptor, (line) => {
+        const record = readRecord(line.toString('utf8'))
+        if (record !== undefined) take(record.event)
+        return false
+      })
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+  const decisions = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  return { decisions, counts, different, missing, notes: [...notes] }
+}

@@ -1,0 +1,63 @@
+/**
+ * What the chain says of a decision: a function of its facts and its verdict alone, so that who has both can make the
+ * same record again.
+ * Rules: docs/responses.md, section 7 (what is recorded).
+ * @module
+ */
+import type { Facts } from '../defense/facts.ts'
+import type { Policy } from '../defense/layer.ts'
+import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
+import { actionDigest } from '../defense/warrant.ts'
+import type { AuditEvent } from '../ports.ts'
+
+/** Permitting it is what makes an active session an executing one. */
+function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
+  return action?.kind === 'execute' && verdict.kind === 'response' && verdict.response === 'EXECUTE'
+}
+
+/** As every record names a response: R1 to R6, or STATUS for the answer to a mistake. */
+export function recordedResponse(verdict: Verdict): string {
+  return verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS'
+}
+
+/** Digests and names only: no argument, path or payload ever enters the chain. */
+export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
+  const { identity, session, request, action } = facts
+  const warrant = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict.warrant : undefined
+  const event = {
+    type: 'decision',
+    cycle: facts.cycle,
+    source: facts.source.address,
+    agent: identity.kind === 'known' ? identity.name : null,
+    instance: identity.kind === 'known' ? (identity.instance ?? null) : null,
+    session: session?.id ?? null,
+    session_state: startsExecution(verdict, action) ? 'EXECUTING' : (session?.state ?? null),
+    method: request?.method ?? null,
+    action: action?.kind ?? null,
+    action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action, hash)),
+    execution: action !== undefined && 'executionId' in action ? action.executionId : null,
+    response: recordedResponse(verdict),
+    layer: verdict.layer,
+    rule: verdict.rule,
+    code: verdict.code ?? null,
+    severity: verdict.severity,
+    warrant: warrant?.id ?? null,
+  }
+  if (!verdict.enhancedAudit) return event
+  // What is worth a second look: the circumstances, by what they are and not by what they hold.
+  const { terminal, stdin, executable } =
+    action?.kind === 'execute' ? action : { terminal: null, stdin: null, executable: null }
+  return {
+    ...event,
+    enhanced: {
+      challenge: facts.request?.challenge ?? null,
+      approvals: facts.request?.approvals.length ?? 0,
+      terminal,
+      stdin,
+      device: executable?.device ?? null,
+      inode: executable?.inode ?? null,
+      links: facts.realPaths.length,
+      incident: verdict.incident ?? null,
+    },
+  }
+}
