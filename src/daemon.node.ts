@@ -6,9 +6,7 @@
 import { realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
-import { type Journal, openJournal } from './audit/journal.node.ts'
-import { openSealedFacts, type SealedFacts } from './audit/sealed-facts.node.ts'
+import type { Journal } from './audit/journal.node.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { verifyWith } from './base/ed25519.node.ts'
 import { errnoOf, errnoText } from './base/files.node.ts'
@@ -23,12 +21,11 @@ import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
-import { openEpochKeys } from './edge/epoch-keys.node.ts'
-import { createFileLock } from './edge/file-lock.node.ts'
 import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
 import { loadPolicy } from './edge/policy.node.ts'
+import { openRecord } from './edge/record.node.ts'
 import { createReload, type Reloadable, reloadableOf, warnAboutPatterns } from './edge/reload.node.ts'
 import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
@@ -43,7 +40,7 @@ import {
   TERM_TO_KILL_MS,
   TICK_MS,
 } from './limits.ts'
-import type { AuditEvent, Clock, Log, Spawner, TransportAdapter } from './ports.ts'
+import type { AuditEvent, Clock, FactsSink, Log, Spawner, TransportAdapter } from './ports.ts'
 import { withPins } from './sandbox/pinned.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createSpawner } from './sandbox/spawner.node.ts'
@@ -101,7 +98,7 @@ type Ground = {
   readonly clock: Clock
   readonly log: Log
   readonly audit: Journal
-  readonly facts: SealedFacts
+  readonly facts: FactsSink
   readonly spawner: Spawner
   readonly spareTime: SpareTime
   readonly levelStore: LevelStore
@@ -335,24 +332,8 @@ export async function startDaemon(
     commonName: 'sass-edge',
   })
   const spareTime = createSpareTime()
-  const audit = openJournal({
-    directory: config.audit.directory,
-    keys: openEpochKeys(config.state_directory),
-    wallMs: clock.wallMs,
-    monotonicMs: clock.monotonicMs,
-    lock: createFileLock(),
-    later: spareTime.later,
-    after: clock.after,
-    epochRecords: config.audit.epoch_records,
-    epochMs: config.audit.epoch_seconds * 1_000,
-    segmentBytes: config.audit.segment_bytes,
-    durability: config.audit.fsync,
-  })
-  const facts = openSealedFacts({
-    directory: config.audit.directory,
-    nextSequence: () => audit.head.sequence + 1,
-    segmentBytes: config.audit.segment_bytes,
-  })
+  const deviceRecord = openRecord(config, clock, spareTime.later)
+  const { audit, facts } = deviceRecord
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const spawner = await createSpawner({ launcherSource })
   const ground = {
@@ -401,8 +382,7 @@ export async function startDaemon(
     for (const adapter of adapters) await adapter.close()
     await spawner.close()
     audit.append({ type: 'daemon', what: 'not_listening' })
-    facts.close()
-    audit.close()
+    deviceRecord.close()
     throw cause
   }
   writeRunning(config.state_directory, tls.port)
@@ -422,8 +402,7 @@ export async function startDaemon(
     const refused = rooms.refusals.tick(now)
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.forgetOld(clock.wallMs())
-    audit.tick()
-    facts.tick()
+    deviceRecord.tick()
   }, TICK_MS)
   ticker.unref()
   log.write('info', 'listening', {
@@ -444,8 +423,7 @@ export async function startDaemon(
     if (refused !== undefined) record(audit, log, refused)
     removeRunning(config.state_directory)
     record(audit, log, { type: 'daemon', what: 'stopped' })
-    facts.close()
-    audit.close()
+    deviceRecord.close()
     log.write('info', 'stopped')
   }
 

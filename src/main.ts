@@ -34,6 +34,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Co
   level: () => import('./cli/level.node.ts'),
   penalties: () => import('./cli/penalties.node.ts'),
   audit: () => import('./cli/audit.node.ts'),
+  purge: () => import('./cli/purge.node.ts'),
   why: () => import('./cli/why.node.ts'),
   reload: () => import('./cli/reload.node.ts'),
   ping: () => import('./cli/ping.node.ts'),

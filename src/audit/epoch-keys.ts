@@ -5,11 +5,11 @@
  * Rules: docs/responses.md, section 7 (epochs).
  * @module
  */
-import type { KeyObject } from 'node:crypto'
 
 export type EpochKey = {
   readonly epoch: number
-  readonly privateKey: KeyObject
+  /** Ed25519, 64 bytes. */
+  sign(message: Uint8Array): Uint8Array
   /** 32 raw bytes. */
   readonly publicKey: Uint8Array
 }

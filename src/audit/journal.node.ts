@@ -6,14 +6,13 @@
  * Rules: docs/responses.md, section 7.
  * @module
  */
-import { sign } from 'node:crypto'
 import { encodeBase64Url } from '../base/base64.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES, AUDIT_SYNC_MS } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink } from '../ports.ts'
-import { chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal } from './chain.ts'
+import { type ChainRecord, chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal } from './chain.ts'
 import { type ChainFile, type Lock, openChainFile } from './chain-file.node.ts'
 import { firstSequenceOf, readTail, type Tail, tailOf } from './chain-tail.node.ts'
 import type { EpochKey, EpochKeys } from './epoch-keys.ts'
@@ -83,7 +82,7 @@ function keyNamed(event: AuditEvent, keys: readonly EpochKey[]): EpochKey | unde
 }
 
 /** Opens or continues the chain in `directory`. */
-function standingOf(file: ChainFile, { directory, keys }: JournalOptions, isSignedBy: IsSignedBy): Standing {
+function standingOf(file: ChainFile, { directory, keys }: JournalOptions): Standing {
   const tail = endOf(file, directory)
   const found = keys.found()
   const genesis = keys.genesis()
@@ -112,14 +111,10 @@ function standingOf(file: ChainFile, { directory, keys }: JournalOptions, isSign
   }
 }
 
-type IsSignedBy = (
-  key: EpochKey,
-  record: { readonly hash: Uint8Array; readonly signature: Uint8Array },
-) => boolean
-
 /** Ed25519 signatures are a function of key and message: who holds the key can compare. */
-const isSignedBy: IsSignedBy = ({ privateKey }, { hash, signature }) =>
-  sameBytes(sign(null, hash, privateKey), signature)
+function isSignedBy(key: EpochKey, { hash, signature }: ChainRecord): boolean {
+  return sameBytes(key.sign(hash), signature)
+}
 
 /**
  * Opens or continues the chain in the directory.
@@ -127,10 +122,9 @@ const isSignedBy: IsSignedBy = ({ privateKey }, { hash, signature }) =>
  *   INTEGRITY_RISK where chain and keys do not belong together or the end of the chain was changed
  */
 export function openJournal(options: JournalOptions): Journal {
-  const { directory, keys, later } = options
-  const file = openChainFile(directory, options.lock)
+  const file = openChainFile(options.directory, options.lock)
   try {
-    return continued(file, standingOf(file, options, isSignedBy), { ...options, directory, keys, later })
+    return continued(file, standingOf(file, options), options)
   } catch (cause) {
     file.close()
     throw cause
@@ -153,7 +147,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
 
   /** The end of the last record's line, where it has none yet. */
   function sealOfLast(): string {
-    return unsealed === undefined ? '' : recordSeal(sign(null, unsealed, current.privateKey))
+    return unsealed === undefined ? '' : recordSeal(current.sign(unsealed))
   }
 
   /** Writes a record; nothing has changed where that throws. */
@@ -170,7 +164,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       )
     }
     // The line before is ended, and this one begun, in one write.
-    const seal = isWhole ? recordSeal(sign(null, nextHash, current.privateKey)) : ''
+    const seal = isWhole ? recordSeal(current.sign(nextHash)) : ''
     file.write(`${sealOfLast()}${head}${seal}`)
     unsealed = isWhole ? undefined : nextHash
     segmentFirst ??= sequence + 1

@@ -4,7 +4,6 @@
  * names and digests and no words of what was asked.
  * @module
  */
-import { join } from 'node:path'
 import type { ChainRecord } from '../audit/chain.ts'
 import { findRecord } from '../audit/find-record.node.ts'
 import { visible } from '../base/visible.ts'

@@ -77,6 +77,8 @@ export type OperatorClient = {
   explain(sequence: number): Promise<m.Explanation>
   /** Resolves when the new configuration holds, or with what is wrong with it; then the old one holds. */
   reload(): Promise<Outcome>
+  /** Erases what a session said and did: its keys, output and words. Its records stay, and the chain verifies. */
+  purge(session: string): Promise<Outcome>
 }
 
 function hexBytes(text: string, count: number, what: string): Uint8Array {
@@ -140,6 +142,10 @@ export function createOperatorClient(call: Caller['call']): OperatorClient {
     },
     clearPenalties: (source) => ask<Outcome>('ClearPenalties', m.penaltyClear.encode({ source })),
     explain: (sequence) => ask<m.Explanation>('Explain', m.whyRequest.encode({ seq: sequence })),
+    purge(session) {
+      const id = hexBytes(session, EXECUTION_ID_BYTES, 'The id of a session')
+      return ask<Outcome>('Purge', m.purgeRequest.encode({ session_id: id }))
+    },
     reload: () => ask<Outcome>('Reload', nothing),
   }
 }

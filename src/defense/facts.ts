@@ -101,6 +101,7 @@ export type Action =
   | { readonly kind: 'set_level'; readonly scope: string; readonly name: string; readonly level: Level }
   | { readonly kind: 'clear_penalties'; readonly source: string | null }
   | { readonly kind: 'reload' }
+  | { readonly kind: 'purge'; readonly session: string }
 
 export type ExecuteAction = Extract<Action, { kind: 'execute' }>
 

@@ -43,9 +43,40 @@ const PUBLIC_NAMES: readonly string[] = Object.freeze([
   '.env.sample',
   '.env.template',
   '.env.dist',
+  '.env.defaults',
+  '.env.test',
   'example.env',
   'sample.env',
   'template.env',
+])
+
+/** Certificates, and what else of a pair is for everybody; not where a program keeps what it logs in with. */
+const CERTIFICATE_NAMES: readonly string[] = Object.freeze([
+  'ca.pem',
+  'cacert.pem',
+  'ca-cert*.pem',
+  'ca-bundle*.pem',
+  '*-ca.pem',
+  '*_ca.pem',
+  'cert.pem',
+  '*-cert.pem',
+  '*_cert.pem',
+  '*.cert.pem',
+  '*.crt.pem',
+  'chain.pem',
+  'fullchain.pem',
+  '*-chain.pem',
+  'pub.pem',
+  'public.pem',
+  'pubkey.pem',
+  '*-pub.pem',
+  '*_pub.pem',
+  '*.pub.pem',
+  '*-public.pem',
+  '*_public.pem',
+  'csr.pem',
+  'dhparam.pem',
+  'dhparams.pem',
 ])
 
 /** Below the home of whoever runs the commands; everything in them, or that very file. */
@@ -98,6 +129,7 @@ function isOfProcess(path: string): boolean {
 
 const SECRET_WORDS = compileWords(NAMES)
 const PUBLIC_WORDS = compileWords(PUBLIC_NAMES)
+const CERTIFICATE_WORDS = compileWords(CERTIFICATE_NAMES)
 /** A glob that begins with less than this is meant for other files: `cat s*` is not about secrets.json. */
 const GLOB_HEAD_CHARS = 2
 
@@ -133,7 +165,9 @@ function homesFor(path: string, home: string): readonly string[] {
 /** `path` is absolute and normalised; with `isGlob` a shell would expand its wild characters. */
 export function isSensitive(path: string, home: string, isGlob = false): boolean {
   const name = baseName(path)
-  if (!isGlob && fitsOneOf(PUBLIC_WORDS, name)) return false
+  if (isGlob ? PUBLIC_NAMES.some((pattern) => alwaysFits(pattern, name)) : fitsOneOf(PUBLIC_WORDS, name))
+    return false
+  if (!isGlob && !path.includes('/.') && fitsOneOf(CERTIFICATE_WORDS, name)) return false
   const homes = homesFor(path, home)
   if (
     !isGlob &&

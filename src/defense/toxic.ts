@@ -5,6 +5,7 @@
  * @module
  */
 import type { Effective } from './13policy/effective.ts'
+import { usesSecret } from './secret-use.ts'
 import { isSensitive } from './sensitive-file.ts'
 import { NETWORK_PROGRAMS } from './tools.ts'
 
@@ -60,13 +61,14 @@ export function toxicProperties(
   reals: readonly { readonly path: string; readonly real: string }[],
 ): readonly ToxicProperty[] {
   const found = new Set<ToxicProperty>()
-  for (const { names, paths } of commands) {
+  for (const command of commands) {
+    const { names } = command
     if (names.some((name) => NETWORK_PROGRAMS.has(name))) {
       found.add('untrusted')
       found.add('outward')
     }
     if (names.some((name) => CHANGERS.has(name))) found.add('change')
-    if (paths.some(({ path, isGlob }) => isSensitive(path, home, isGlob))) found.add('secret')
+    if (usesSecret(command, home)) found.add('secret')
   }
   if (reals.some(({ real }) => isSensitive(real, home))) found.add('secret')
   return TOXIC_PROPERTIES.filter((property) => found.has(property))

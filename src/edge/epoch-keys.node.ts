@@ -4,7 +4,7 @@
  * Rules: docs/responses.md, section 7 (epochs).
  * @module
  */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, sign } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EpochKey, EpochKeys } from '../audit/epoch-keys.ts'
@@ -25,7 +25,8 @@ export function openEpochKeys(directory: string): EpochKeys {
   const genesis = genesisPath(directory)
 
   function keyOf(epoch: number, seed: Uint8Array): EpochKey {
-    return { epoch, privateKey: privateKeyOf(seed), publicKey: publicKeyOf(seed) }
+    const key = privateKeyOf(seed)
+    return { epoch, publicKey: publicKeyOf(seed), sign: (message) => sign(null, message, key) }
   }
 
   return {

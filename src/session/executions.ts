@@ -97,6 +97,8 @@ export type Executions = {
   endAll(how: 'term' | 'kill'): void
   /** Releases the rings of a session's finished executions; their results are kept. */
   sessionEnded(sessionId: string): void
+  /** Forgets everything that a session started; false where something of it still runs. */
+  purge(sessionId: string): boolean
   forgetOld(nowMs: number): void
 }
 
@@ -355,6 +357,15 @@ export function createExecutions({
         if (execution.sessionId === sessionId && !isRunning(execution) && execution.watcher === undefined)
           releaseRings(execution)
       }
+    },
+    purge(sessionId) {
+      const own = [...executions].filter(([, execution]) => execution.sessionId === sessionId)
+      if (own.some(([, execution]) => isRunning(execution))) return false
+      for (const [key, execution] of own) {
+        releaseRings(execution)
+        executions.delete(key)
+      }
+      return true
     },
     forgetOld(nowMs) {
       const kept = new Map<string, number>()

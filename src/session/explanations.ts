@@ -14,9 +14,14 @@ export type KeptExplanation = Described & { readonly sequence: number; readonly 
 export type Explanations = {
   keep(sequence: number, facts: Facts, verdict: Verdict): void
   find(sequence: number): KeptExplanation | undefined
+  /** Forgets the decisions of that session. */
+  purge(sessionId: string): void
 }
 
 type Kept = { readonly facts: Facts; readonly verdict: Verdict; readonly atMs: number }
+
+/** In words already, and of which session. */
+type KeptWords = KeptExplanation & { readonly sessionId: string | undefined }
 
 /** Facts are small but for what a command carries; a decision with more than this is put into words at once. */
 const SMALL_CHARS = 1_024
@@ -36,7 +41,7 @@ function detached(described: Described): Described {
 }
 
 export function createExplanations(policy: () => Policy, wallMs: () => number): Explanations {
-  const kept = new Map<number, Kept | KeptExplanation>()
+  const kept = new Map<number, Kept | KeptWords>()
   return {
     keep(sequence, facts, verdict) {
       const entry = { facts, verdict, atMs: wallMs() }
@@ -45,7 +50,12 @@ export function createExplanations(policy: () => Policy, wallMs: () => number): 
         sequence,
         charsOf(facts) <= SMALL_CHARS
           ? entry
-          : { ...detached(describeDecision(facts, verdict, policy())), sequence, atMs: entry.atMs },
+          : {
+              ...detached(describeDecision(facts, verdict, policy())),
+              sequence,
+              atMs: entry.atMs,
+              sessionId: facts.session?.id,
+            },
       )
       if (kept.size > EXPLAINED_DECISIONS) {
         const [oldest] = kept.keys()
@@ -56,6 +66,12 @@ export function createExplanations(policy: () => Policy, wallMs: () => number): 
       const entry = kept.get(sequence)
       if (entry === undefined || 'sequence' in entry) return entry
       return { ...describeDecision(entry.facts, entry.verdict, policy()), sequence, atMs: entry.atMs }
+    },
+    purge(sessionId) {
+      for (const [sequence, entry] of kept) {
+        const own = 'facts' in entry ? entry.facts.session?.id : entry.sessionId
+        if (own === sessionId) kept.delete(sequence)
+      }
     },
   }
 }

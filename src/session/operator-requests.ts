@@ -275,6 +275,41 @@ const reload = changing<Record<string, never>>(
   },
 )
 
+/** Ends the session where it is there, so that nothing of it is written any more. */
+function endSession({ rooms }: Peer, id: string): void {
+  for (const session of [...rooms.sessions.all()]) {
+    if (session.id !== id) continue
+    session.dismissHolder?.()
+    rooms.sessions.apply(session, 'destroyed', rooms.clock.monotonicMs())
+  }
+}
+
+/** The decision to do it is recorded by then; what was done is as well, so that replay knows why facts are missing. */
+const purge = changing<m.PurgeRequest>(
+  ({ session_id }) => ({ kind: 'purge', session: encodeHex(session_id) }),
+  () => '',
+  (peer, _call, { session_id }) => {
+    const { rooms, caller } = peer
+    const id = encodeHex(session_id)
+    if (!rooms.executions.purge(id))
+      return {
+        success: false,
+        message: 'Commands of this session still run: end them first, see sass-edge jobs and kill.',
+      }
+    endSession(peer, id)
+    const keys = rooms.facts.purge(id)
+    rooms.explanations.purge(id)
+    rooms.audit.append({ type: 'purge', session: id, keys, by: caller?.name ?? '' }, true)
+    return {
+      success: keys > 0,
+      message:
+        keys > 0
+          ? `What session ${id} said and did is erased; its records stay, and the chain verifies.`
+          : 'There is nothing of a session with that id: it was erased before, or there was none.',
+    }
+  },
+)
+
 export const OPERATOR_HANDLERS: Readonly<
   Record<
     Extract<
@@ -287,6 +322,7 @@ export const OPERATOR_HANDLERS: Readonly<
       | 'ClearPenalties'
       | 'Explain'
       | 'Reload'
+      | 'Purge'
     >,
     Handler
   >
@@ -299,4 +335,5 @@ export const OPERATOR_HANDLERS: Readonly<
   ClearPenalties: clearPenalties,
   Explain: explain,
   Reload: reload,
+  Purge: purge,
 })

@@ -268,6 +268,7 @@ export type LevelChange = MessageValue<typeof levelChange>
 export type LevelList = MessageValue<typeof levelList>
 export type PenaltyList = MessageValue<typeof penaltyList>
 export type PenaltyClear = MessageValue<typeof penaltyClear>
+export type PurgeRequest = MessageValue<typeof purgeRequest>
 export type Explanation = MessageValue<typeof explanation>
 export type ExplanationInput = MessageInput<typeof explanation>
 export type ChallengeAnswer = MessageValue<typeof challengeAnswer>
@@ -334,6 +335,10 @@ export const penaltyList = message('PenaltyList', {
 })
 export const penaltyClear = message('PenaltyClear', {
   source: optional(1, text(64), 'absent: all'),
+})
+
+export const purgeRequest = message('PurgeRequest', {
+  session_id: required(1, uuid, 'whose content is erased'),
 })
 
 export const whyRequest = message('WhyRequest', { seq: required(1, unsigned()) })

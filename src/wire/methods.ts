@@ -29,6 +29,7 @@ export type MethodName =
   | 'SetLevel'
   | 'ListPenalties'
   | 'ClearPenalties'
+  | 'Purge'
   | 'Explain'
   | 'Reload'
 
@@ -133,6 +134,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 37, name: 'ClearPenalties', request: m.penaltyClear, response: m.outcome },
       { number: 38, name: 'Explain', request: m.whyRequest, response: m.explanation },
       { number: 39, name: 'Reload', request: m.empty, response: m.outcome },
+      { number: 40, name: 'Purge', request: m.purgeRequest, response: m.outcome },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
 ])

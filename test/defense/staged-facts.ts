@@ -288,6 +288,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('clear_penalties' as const), source: fc.option(fc.string()) }),
   fc.record({ kind: fc.constant('reload' as const) }),
+  fc.record({ kind: fc.constant('purge' as const), session: fc.string() }),
 )
 
 export const anyToolList = fc.array(fc.constantFrom(...TOOLS, ALL_TOOLS), { maxLength: 5 })

@@ -141,7 +141,12 @@ t.test('only the adjudicator mints, and only what runs commands redeems (JF-F01)
   t.strictSame(filesWith(/\bWarrant\.redeem\b/), ['src/session/deceive.ts', 'src/session/executions.ts'])
   t.strictSame(
     filesWith(/\badjudicate(By)?\(/),
-    ['src/cli/explain.node.ts', 'src/defense/adjudicator.ts', 'src/session/rooms.ts'],
+    [
+      'src/cli/explain.node.ts',
+      'src/defense/adjudicator.ts',
+      'src/session/replay.ts',
+      'src/session/rooms.ts',
+    ],
     'asked by the daemon, and by the command that only explains',
   )
   t.end()

@@ -26,6 +26,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [37, 'ClearPenalties', 'PenaltyClear', '', 'StreamResponse', 'Outcome'],
   [38, 'Explain', 'WhyRequest', '', 'StreamResponse', 'Explanation'],
   [39, 'Reload', 'Empty', '', 'StreamResponse', 'Outcome'],
+  [40, 'Purge', 'PurgeRequest', '', 'StreamResponse', 'Outcome'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {

@@ -22,6 +22,7 @@ import {
   tarpit,
   violation,
 } from '../layer.ts'
+import { usesSecret } from '../secret-use.ts'
 import { isSensitive } from '../sensitive-file.ts'
 import { NETWORK_PROGRAMS } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
@@ -249,7 +250,7 @@ function reachesInside({ names, operands, optionValues }: EffectiveCommand, poli
 
 function judgeSecrets(commands: readonly EffectiveCommand[], facts: Facts, policy: Policy): boolean {
   return (
-    commands.some(({ paths }) => paths.some(({ path, isGlob }) => isSensitive(path, policy.home, isGlob))) ||
+    commands.some((command) => usesSecret(command, policy.home)) ||
     facts.realPaths.some(({ real }) => isSensitive(real, policy.home))
   )
 }
