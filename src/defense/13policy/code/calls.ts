@@ -58,7 +58,7 @@ export const ARGV_CALLS: ReadonlySet<string> = new Set([
 
 /** Last parts of names that run a program, whatever stands before them, where the language is not told apart. */
 const OTHER_ARGV: ReadonlySet<string> = set(
-  'system* run-program Start process-lines system-process/args subprocess call-process start-process run-process/wait exec_cmd startProcess execl execlp execv execvp execve spawn_executable process_create ProcessBuilder',
+  'system* run-program Start process-lines system-process/args subprocess call-process start-process run-process/wait exec_cmd startProcess execl execlp execv execvp execve spawn_executable process_create ProcessBuilder Command',
 )
 const OTHER_SHELL: ReadonlySet<string> = set(
   'callCommand callProcess readProcess rawSystem spawnCommand system shell sh spawn_command_line_sync spawn_command_line_async execShellCmd execCmd execCmdEx executeShell run-shell-command shell-command shell-command-to-string os_cmd cmd popen',
@@ -84,7 +84,10 @@ function lastPart(name: string): string {
 }
 
 export function isArgvCall(name: string, language: Language): boolean {
-  return ARGV_CALLS.has(name) || (language === 'other' && OTHER_ARGV.has(lastPart(name)))
+  return (
+    ARGV_CALLS.has(name) ||
+    (language === 'other' && (OTHER_ARGV.has(lastPart(name)) || name.endsWith('Command.new')))
+  )
 }
 
 export function runsOnAnything(name: string): boolean {
@@ -257,6 +260,14 @@ export const PATH_WRITES: ReadonlySet<string> = set(
   '.unlink .rmdir .write_text .write_bytes .touch .mkdir .rename .replace .chmod .symlink_to .hardlink_to .delete .rmtree .write',
 )
 export const PATH_READS: ReadonlySet<string> = set('.read_text .read_bytes .iterdir .read .readlines')
+
+/** What the last part of a name says where the language is not told apart: `removeItem`, `RemoveAll`, `delete-file`. */
+const SAYS_WRITE =
+  /^(?:[Rr]emove|[Dd]elete|rm|[Uu]nlink|[Ee]rase|[Rr]ename|[Mm]ove|[Ww]rite|[Aa]ppend|[Tt]runcate|[Cc]hmod|[Cc]hown|[Cc]reate)(?![a-z])/
+
+export function soundsLikeWriting(name: string, language: Language): boolean {
+  return language === 'other' && SAYS_WRITE.test(lastPart(name).replace(/^.*:/, ''))
+}
 
 /** What the call does with the paths that it is given; undefined where it is no call on files. */
 export function fileUse(name: string, language: Language): Exclude<PathUse, 'mention'> | undefined {

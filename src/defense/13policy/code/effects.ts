@@ -17,6 +17,7 @@ import {
   isShellCall,
   OPENERS,
   SPAWN_CALLS,
+  soundsLikeWriting,
 } from './calls.ts'
 import {
   ARGUMENT_TOKENS,
@@ -42,7 +43,11 @@ export function call(reading: Reading, given: string, open: number): void {
   const name = starred(reading, given)
   const loads = isLoader(name)
   const use = fileUse(name, language)
-  const isPath = name === 'Path' || name === 'pathlib.Path' || name === 'Pathname.new'
+  const isPath =
+    name === 'Path' ||
+    name === 'pathlib.Path' ||
+    name === 'Pathname.new' ||
+    (language === 'other' && /(?:^|\.)File$/.test(name))
   const isMember = name === 'getattr'
   const isTable = name === 'vars' && language === 'python'
   const isKnown =
@@ -60,7 +65,10 @@ export function call(reading: Reading, given: string, open: number): void {
     isEvaluator(name, language) ||
     OPENERS.has(name) ||
     COPIES.has(name)
-  if (!isKnown) return
+  if (!isKnown) {
+    if (soundsLikeWriting(name, language)) writeNamed(reading, open)
+    return
+  }
   const { list, close, isCut } = argumentsOf(reading, open)
   const values = list.filter(({ keyword }) => keyword === undefined).map(({ value }) => value)
   for (const { at, value } of list) if (value.kind === 'text') reading.used.add(at)
@@ -118,6 +126,16 @@ export function call(reading: Reading, given: string, open: number): void {
       else if (value.kind === 'text' && !isText(name, value, values)) addPath(reading, value, use)
       else if (value === first) addPath(reading, value, use)
     }
+  }
+}
+
+/** Of a call that by its name writes or removes, the paths that it is given. */
+function writeNamed(reading: Reading, open: number): void {
+  const { list } = argumentsOf(reading, open)
+  for (const { value, at } of list) {
+    if (value.kind !== 'text' || !looksAbsolute(value.text)) continue
+    reading.used.add(at)
+    addPath(reading, value, 'write')
   }
 }
 

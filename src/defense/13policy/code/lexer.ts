@@ -140,7 +140,10 @@ function isSeparator({ text, language }: Reader, at: number): number {
   if (two === '->' || two === '::' || two === '?.') return 2
   const letter = text.charAt(at)
   if (letter === '.' && !DOTLESS.has(language) && text.charAt(at + 1) !== '.') return 1
-  return letter === ':' && (language === 'lua' || language === 'other') ? 1 : 0
+  // Behind a blank, it is the beginning of a keyword of Lisp.
+  return letter === ':' && (language === 'lua' || (language === 'other' && text.charAt(at - 1) !== ' '))
+    ? 1
+    : 0
 }
 
 /** Whether the token before is a value, which a pattern does not follow and a method does. */

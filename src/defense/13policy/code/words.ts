@@ -22,6 +22,7 @@ import {
   POWERFUL,
   runsItsText,
   runsOnAnything,
+  soundsLikeWriting,
 } from './calls.ts'
 import { call, callNamed, readRedirection, runText } from './effects.ts'
 import { tokensOf } from './lexer.ts'
@@ -155,7 +156,8 @@ function readUse(reading: Reading, index: number): number {
       return index
     }
     if ('path' in before) {
-      const use = PATH_WRITES.has(name) ? 'write' : PATH_READS.has(name) ? 'read' : undefined
+      const writes = PATH_WRITES.has(name) || soundsLikeWriting(name, reading.language)
+      const use = writes ? 'write' : PATH_READS.has(name) ? 'read' : undefined
       if (use !== undefined) {
         addCall(reading, `Path${name}`)
         addPath(reading, before.path, use)

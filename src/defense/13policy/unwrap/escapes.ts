@@ -192,6 +192,28 @@ function calls(word: ShellWord, via: string): readonly Inner[] {
   return inner
 }
 
+/** Functions of an editor's language that write, remove or rename the files that they name. */
+const FILE_CALLS: readonly string[] = Object.freeze([
+  'delete(',
+  'writefile(',
+  'rename(',
+  'setfperm(',
+  'mkdir(',
+])
+
+function fileCalls(word: ShellWord): readonly Inner[] {
+  return FILE_CALLS.flatMap((name): readonly Inner[] => {
+    const at = word.text.indexOf(name)
+    if (at < 0) return []
+    const end = word.text.indexOf(')', at)
+    const given = word.text.slice(at + name.length, end < 0 ? undefined : end)
+    return given
+      .split(/["']/, 64)
+      .filter((text, index) => index % 2 === 1 && /^(?:\/|~|\.\.)/.test(text))
+      .map((text) => ({ kind: 'path', word: { ...word, text }, use: 'write' }))
+  })
+}
+
 /** What one line runs or uses. */
 function readLine(word: ShellWord, line: string, via: string): readonly Inner[] {
   let text = line.slice(pastAddress(line))
@@ -340,7 +362,7 @@ export function readEscapes(word: ShellWord, via: string): readonly Inner[] {
       .slice(1)
       .flatMap((part) => readLine(word, part.trim(), via))
   })
-  return bounded([...calls(word, via), ...lines])
+  return bounded([...calls(word, via), ...fileCalls(word), ...lines])
 }
 
 /** Quoted texts of one query that are looked at. */

@@ -13,6 +13,7 @@ import type { Stdin } from './inner.ts'
 import { namesOf } from './names.ts'
 import type { ParsedArguments } from './options.ts'
 import { decodes } from './stream.ts'
+import { compiles } from './wrappers-commands.ts'
 
 /** What is known of a file that the request has made. */
 export type Made =
@@ -47,7 +48,7 @@ export type Maker = {
 }
 
 const FETCHERS: ReadonlySet<string> = new Set(
-  'curl wget wget2 aria2c axel fetch http https xh lwp-download lwp-request GET nc netcat ncat socat ftp lftp tftp sftp scp rsync aws gsutil rclone az telnet openssl ssh kermit rcp smbclient lynx w3m links elinks youtube-dl yt-dlp gdown ipfs wormhole croc magic-wormhole'.split(
+  'curl wget wget2 uclient-fetch aria2c axel fetch http https xh lwp-download lwp-request GET nc netcat ncat socat ftp lftp tftp sftp scp rsync aws gsutil rclone az telnet openssl ssh kermit rcp smbclient lynx w3m links elinks youtube-dl yt-dlp gdown ipfs wormhole croc magic-wormhole'.split(
     ' ',
   ),
 )
@@ -111,8 +112,9 @@ export function noteFiles(flow: Flow, maker: Maker): void {
     for (const { target } of outputs) write(flow, pathOf(target, cwd), made)
     if (isTee) for (const word of parsed.operands) write(flow, pathOf(word, cwd), made)
   }
-  // What code has written is not known either.
-  for (const { path, use, isGlob, isOpaque } of maker.calls.length === 0 ? [] : maker.paths)
+  // What code has written is not known either; a compiler runs none of what it is given.
+  const isRun = maker.calls.length > 0 && !compiles(names)
+  for (const { path, use, isGlob, isOpaque } of isRun ? maker.paths : [])
     if (use === 'write' && !isGlob && !isOpaque) put(flow, path, { kind: 'hidden', opaque: 'eval' })
   if (names.some((name) => COPIERS.has(name))) noteCopies(flow, maker)
   if (fetches(names)) noteFetched(flow, maker)

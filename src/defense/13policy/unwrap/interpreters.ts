@@ -53,7 +53,7 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ...languages('lua', 'moon moonc luau'),
   ...languages(
     'other',
-    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell scala-cli clojure clj bb bsh iex escript yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp',
+    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell scala-cli clojure clj bb bsh iex escript ucode swift yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp',
   ),
 ])
 
@@ -108,16 +108,45 @@ function fromPrompt({ stdin, name }: Call): readonly Inner[] {
   })
 }
 
+/** Marks by which the prompt of an interpreter gives the rest of a line to a shell. */
+const TO_SHELL: ReadonlyMap<string, readonly string[]> = new Map([
+  ['ghc', [':!']],
+  ['ghci', [':!']],
+  ['ipython', ['!!', '!', '%sx ', '%system ', '%%bash']],
+  ['ipython3', ['!!', '!', '%sx ', '%system ', '%%bash']],
+  ['julia', [';']],
+])
+
+/** The code that an option gives, or what its prompt hands to a shell. */
+function codeOf(call: Call, language: Language, word: ShellWord, option: string): Inner {
+  const via = `${call.name} ${option}`
+  const start = TO_SHELL.get(call.name)?.find((mark) => word.text.trimStart().startsWith(mark))
+  if (start === undefined) return { kind: 'code', language, word, via }
+  return { kind: 'shell', word: { ...word, text: word.text.trimStart().slice(start.length) }, via }
+}
+
+/** Modules of Python that write where their words say: `-m zipfile -e ARCHIVE DIRECTORY`, `-m venv DIRECTORY`. */
+function writtenByModule(call: Call, module: string): readonly Inner[] {
+  const words = call.parsed.operands.filter(({ text }) => !text.startsWith('-'))
+  const extracts = call.parsed.operands.some(({ text }) => text === '-e' || text === '--extract')
+  const isArchive = module === 'zipfile' || module === 'tarfile'
+  const written = isArchive ? (extracts ? words.slice(1) : []) : module === 'venv' ? words : []
+  return written.map((word) => ({ kind: 'path', word, use: 'write' }))
+}
+
 /** What the interpreter of `call` runs; nothing where it is none. */
 export function innerOfInterpreter(call: Call): readonly Inner[] {
   const language = LANGUAGES.get(call.name)
   if (language === undefined) return []
   const inner: Inner[] = []
   for (const { option, word, use } of call.parsed.values) {
-    if (use === 'code') inner.push({ kind: 'code', language, word, via: `${call.name} ${option}` })
-    else if (use === 'unknown' && ['-e', '--e', '-eval', '--eval'].includes(option)) {
-      inner.push({ kind: 'code', language, word, via: `${call.name} ${option}` })
-    }
+    const isEvaluated = use === 'unknown' && ['-e', '--e', '-eval', '--eval'].includes(option)
+    if (use === 'code' || isEvaluated) inner.push(codeOf(call, language, word, option))
+  }
+  for (const word of call.words.slice(1)) {
+    // Nim has a colon before the value.
+    if (call.name === 'nim' && word.text.startsWith('--eval:'))
+      inner.push(codeOf(call, language, { ...word, text: word.text.slice('--eval:'.length) }, '--eval'))
   }
   for (const { option, word, use } of call.parsed.values)
     if (use === 'read' && FILE_OPTIONS.has(option) && !isStandardInput(word.text))
@@ -131,6 +160,7 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
         word: { ...word, text: word.text.slice(comma + 1) },
         via: `${call.name} ${option}`,
       })
+    if (option === '-m' && language === 'python') inner.push(...writtenByModule(call, word.text))
     // `python -m timeit CODE`
     if (option === '-m' && language === 'python' && ['timeit', 'pyperf', 'cProfile'].includes(word.text)) {
       for (const code of call.parsed.operands)

@@ -43,11 +43,32 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'gpg gpg2',
     'ruby jruby rbx truffleruby',
     'ssh slogin dbclient',
+    'rm Remove-Item ri',
+    'cp Copy-Item',
+    'mv Move-Item Rename-Item',
+    'tee Set-Content Add-Content Clear-Content Out-File Tee-Object New-Item',
+    'kill Stop-Process',
+    'poweroff Stop-Computer',
+    'reboot Restart-Computer',
+    'eval Invoke-Expression',
+    'env cross-env env-cmd',
+    'watch viddy hwatch',
+    'tini tini-static',
+    'chroot chroot-static',
   ].flatMap((line) => {
     const [family = '', ...variants] = line.split(' ')
     return variants.map((variant) => [variant, family] as const)
   }),
 )
+
+/** Orders of PowerShell, which does not tell small letters from large ones, as their reference spells them. */
+const CMDLETS: ReadonlyMap<string, string> = new Map(
+  [...FAMILIES.keys()].filter((name) => /^[A-Z]/.test(name)).map((name) => [name.toLowerCase(), name]),
+)
+
+/** Emulators of one processor that run a program of it: `qemu-arm`, `qemu-aarch64-static`. */
+const EMULATED =
+  /^qemu-(?:aarch64|alpha|arm|i386|hexagon|hppa|loongarch64|m68k|microblaze|mips|nios2|or1k|ppc|riscv|s390x|sh4|sparc|x86_64|xtensa)[a-z0-9]*(?:-static)?$/
 
 /** Programs of which a name with a suffix is a variant: `vim.tiny`, `nc.openbsd`, `mkfs.ext4`. */
 const DOTTED: ReadonlySet<string> = new Set([
@@ -96,7 +117,10 @@ function addNames(names: string[], name: string): void {
   if (family.startsWith('ld-') && (family.includes('.so') || family.endsWith('.so'))) add('ld.so')
   if (family.startsWith('ld-linux') || family.startsWith('ld-musl') || family === 'ld64.so.2') add('ld.so')
   if (family.startsWith('busybox')) add('busybox')
-  add(FAMILIES.get(family))
+  if (EMULATED.test(family)) add('qemu-user')
+  const cmdlet = family.includes('-') ? CMDLETS.get(family.toLowerCase()) : undefined
+  add(cmdlet)
+  add(FAMILIES.get(cmdlet ?? family))
 }
 
 /** The programs that are many: which one they are is the name that they are called by. */

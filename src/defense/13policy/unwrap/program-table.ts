@@ -10,7 +10,8 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'rm | --interactive:? | w*',
   'rmdir unlink | | w*',
   'shred | -n: --iterations: -s: --size: --random-source:r | w*',
-  'wipe srm | -n: -q: | w*',
+  'wipe | -Q: -S: -C: -l: -o: -b: -R:r -X: -T: | w*',
+  'srm | | w*',
   'mv | -t:w --target-directory:w -S: --suffix: | w*',
   'cp | -t:w --target-directory:w -S: --suffix: --reflink:? --backup:? --preserve:? | r* w',
   'install | -t:w --target-directory:w -S: --suffix: -m: --mode: -o: --owner: -g: --group: | r* w',
@@ -144,7 +145,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'groovy scala elixir erl ghc ocaml swipl racket sbcl clisp octave emacs | -e:x --eval:x -eval:x -E:x -g: -l:r --load:r --script:r -f: --execute:x --exec:x | r -* ',
   'awk | -f:r --file:r -F: --field-separator: -v: --assign: -e:x --source:x -i:r --include:r -l: --load: -o:?w -d:?w -p:?w -E:r --exec:r -W: -m: | - r* | stops given=-f,-e,--file,--source,-E,--exec',
   // Editors.
-  'vim vi nvim ex view rvim rview gvim vimdiff | -c: --cmd: -S:r -s:r -w:w -W:w -u:r -U:r -i:w -T: -t: -q:?r -r:?r -L:?r -V:?w -p:? -o:? -O:? --servername: --remote-send: --remote-expr: --startuptime:w --listen: -l:r | w* | plus',
+  'vim vi nvim ex view rvim rview gvim vimdiff | -es:? -Es:? -se:? -c: --cmd: -S:r -s:r -w:w -W:w -u:r -U:r -i:w -T: -t: -q:?r -r:?r -L:?r -V:?w -p:? -o:? -O:? --servername: --remote-send: --remote-expr: --startuptime:w --listen: -l:r | w* | plus',
   'nano pico micro joe | -o:w -T: -r: -Q: -C:w -f:r -X: -Y: -s:s --speller:s --rcfile:r -K: -J: | w* | plus',
   'ed red emacsclient ne mcedit code | -p: -e:? --prompt: -a:s --alternate-editor:s -f: -s: | w*',
   'gdb lldb | -ex: -eval-command: --eval-command: -iex: --init-eval-command: -x:r --command:r -ix:r -p: --pid: -c:r --core:r -d:r --directory:r -s:r -e:r --exec:r -o: --one-line: -cd:w -k: -S:r --source:r -b: | r -* | words stops',

@@ -6,7 +6,7 @@
  */
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { type Call, has, type Inner, type Language, type Stdin } from './inner.ts'
+import { type Call, has, type Inner, joined, type Language, type Stdin } from './inner.ts'
 import { looksLikePath } from './used-paths.ts'
 
 const LONG_WITH_VALUE: ReadonlySet<string> = new Set([
@@ -88,6 +88,29 @@ function readInvocation(words: readonly ShellWord[]): Invocation {
   return { text: undefined, script: rest[0], rest: rest.slice(1), files, texts, readsInput }
 }
 
+/** Options of PowerShell that take the next word; they are told apart by their beginnings, whatever the case. */
+const POWERSHELL_VALUES: readonly string[] = Object.freeze([
+  ...['executionpolicy', 'ep', 'workingdirectory', 'wd', 'inputformat', 'outputformat', 'settingsfile'],
+  ...['configurationname', 'configurationfile', 'custompipename', 'windowstyle', 'version'],
+])
+
+/** The arguments of PowerShell: the text of `-Command` is all that follows, and a first operand is a file. */
+function readPowerShell(words: readonly ShellWord[]): Invocation {
+  const nothing = { text: undefined, script: undefined, rest: [], files: [], texts: [], readsInput: false }
+  for (let index = 1; index < words.length; index++) {
+    const word = words[index]
+    const name = word?.text.replace(/^--?/, '').toLowerCase() ?? ''
+    if (word === undefined || !word.text.startsWith('-') || word.text === '-')
+      return { ...nothing, script: word, rest: words.slice(index + 1) }
+    if (name !== '' && (name === 'cwa' || 'command'.startsWith(name)))
+      return { ...nothing, text: joined(words.slice(index + 1)) }
+    if (name !== '' && 'file'.startsWith(name))
+      return { ...nothing, script: words[index + 1], rest: words.slice(index + 2) }
+    if (name !== '' && POWERSHELL_VALUES.some((one) => one.startsWith(name))) index += 1
+  }
+  return nothing
+}
+
 /** What a program that reads another program from its standard input comes down to. */
 export function fromStdin(stdin: Stdin, via: string, language: Language | undefined): readonly Inner[] {
   const opaque = (...reasons: readonly Opaque[]): readonly Inner[] =>
@@ -119,7 +142,10 @@ export function fromStdin(stdin: Stdin, via: string, language: Language | undefi
 
 /** What the shell of `call` runs. `via` of its text is `sh -c` for every shell. */
 export function innerOfShell(call: Call): readonly Inner[] {
-  const { text, script, rest, files, texts, readsInput } = readInvocation(call.words)
+  const isPowerShell = call.names.includes('pwsh')
+  const { text, script, rest, files, texts, readsInput } = isPowerShell
+    ? readPowerShell(call.words)
+    : readInvocation(call.words)
   const inner: Inner[] = files.map((word) => ({ kind: 'path', word, use: 'read' }))
   for (const word of texts) inner.push({ kind: 'shell', word, via: 'sh -c' })
   if (
@@ -140,7 +166,7 @@ export function innerOfShell(call: Call): readonly Inner[] {
     inner.push({ kind: 'shell', word: text, via: 'sh -c', positional: rest })
     return inner
   }
-  if (script === undefined && has(call.parsed, '--version', '--help')) return inner
+  if (script === undefined && has(call.parsed, '--version', '--help', '-Version', '-Help')) return inner
   if (script === undefined || readsInput || isStandardInput(script.text)) {
     const given = script === undefined ? [] : [script, ...rest]
     for (const one of fromStdin(call.stdin, 'sh', undefined)) {

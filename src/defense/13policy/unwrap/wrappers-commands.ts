@@ -35,7 +35,7 @@ const BEHIND_OPTION: ReadonlyMap<string, readonly string[]> = table([
 
 /** The command is every word behind the subcommand, and behind a `--` that follows. */
 const BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
-  'cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
+  'honcho foreman cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
   'cdist: shell',
   'snap: run',
   'machinectl: shell',
@@ -161,6 +161,7 @@ const compiler: Unwrap = (call) => [
     ? readEscapes(call.stdin.word, call.name)
     : []),
   ...wrapperOf(call),
+  ...sources(call),
 ]
 
 const wrapperOf: Unwrap = (call) =>
@@ -170,6 +171,29 @@ const wrapperOf: Unwrap = (call) =>
     return argv(words, call.name)
   })
 
+/** Programs that build from sources, or that build and run. */
+const COMPILERS: ReadonlySet<string> = new Set(
+  'gcc g++ cc c++ c89 c99 clang clang++ gfortran gccgo tcc go tinygo rustc javac zig nim crystal swiftc kotlinc ldc2 dmd fpc ocamlc ocamlopt mcs dart v'.split(
+    ' ',
+  ),
+)
+
+export function compiles(names: readonly string[]): boolean {
+  return names.some((name) => COMPILERS.has(name))
+}
+
+const SOURCE = /\.(?:c|cc|cpp|cxx|m|go|rs|java|zig|v|nim|cr|swift|kt|d|hs|pas|ml|cs|dart|f90)$/
+
+/** Sources given to a compiler: what those do that the request has written. */
+const sources: Unwrap = (call) =>
+  call.parsed.operands.flatMap((word): readonly Inner[] => {
+    if (!SOURCE.test(word.text)) return []
+    const read = (text: ShellWord): readonly Inner[] => [
+      { kind: 'code', language: 'other', word: text, via: call.name },
+    ]
+    return [{ kind: 'script', word, language: 'other', via: call.name, read }]
+  })
+
 /** All of these programs, with what takes their words apart. */
 export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
   ...[...BEHIND_OPTION.keys()].map((name) => [name, behindOption] as const),
@@ -177,7 +201,5 @@ export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
   ['csvtool', behindSubcommand],
   ...['npx', 'bunx', 'uvx', 'pipx'].map((name) => [name, packageRunner] as const),
   ...['hg', 'svn'].map((name) => [name, versionControl] as const),
-  ...['gcc', 'g++', 'cc', 'c++', 'c89', 'c99', 'clang', 'clang++', 'gfortran', 'gccgo'].map(
-    (name) => [name, compiler] as const,
-  ),
+  ...[...COMPILERS].map((name) => [name, compiler] as const),
 ]

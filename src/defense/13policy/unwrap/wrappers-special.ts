@@ -12,6 +12,7 @@ import {
   has,
   type Inner,
   joined,
+  LINES_MAX,
   literal,
   optionValue,
   shell,
@@ -254,6 +255,52 @@ const manual: Unwrap = (call) => {
   return inner
 }
 
+/** `coredumpctl debug --debugger=PROGRAM --debugger-arguments=TEXT`. */
+const coredump: Unwrap = (call) => {
+  const program = optionValue(call.parsed, '--debugger')
+  if (program === undefined) return []
+  const given = optionValue(call.parsed, '-A', '--debugger-arguments')
+  return [shell(joined(given === undefined ? [program] : [program, given]), call.name)]
+}
+
+/** Programs of execline that change something and go on with what stands behind so many words of their own. */
+const EXECLINE: ReadonlyMap<string, number> = new Map([
+  ...(['exec', 'foreground', 'background', 'if', 'ifelse', 'ifte', 'wait', 'loopwhilex'] as const).map(
+    (name) => [name, 0] as const,
+  ),
+  ...(['cd', 'umask', 'unexport', 'fdclose', 's6-envdir', 'emptyenv'] as const).map(
+    (name) => [name, 1] as const,
+  ),
+  ...(['export', 'importas', 'define', 'fdmove', 'backtick'] as const).map((name) => [name, 2] as const),
+  ['redirfd', 3],
+])
+
+/** `execlineb -c TEXT`: blocks in braces, and programs that each run the rest of the words. */
+const execline: Unwrap = (call) => {
+  const text = optionValue(call.parsed, '-c')
+  if (text === undefined)
+    return call.parsed.operands.slice(0, 1).map((word) => ({ kind: 'path', word, use: 'read' }))
+  const segments = text.text.split(/[{}\n]/, LINES_MAX)
+  return segments.flatMap((segment): readonly Inner[] => {
+    let words = segment.trim().split(/[ \t]+/, LINES_MAX)
+    let before = ''
+    for (let skipped = EXECLINE.get(words[0] ?? ''); skipped !== undefined; ) {
+      if (words[0] === 'cd') before += `cd ${words[1]} && `
+      words = words.slice(1)
+      while (words[0]?.startsWith('-')) words = words.slice(1)
+      words = words.slice(skipped)
+      skipped = EXECLINE.get(words[0] ?? '')
+    }
+    return words.join('') === '' ? [] : [shell({ ...text, text: before + words.join(' ') }, call.name)]
+  })
+}
+
+/** Elixir's shell, and what PowerShell has as a short name of its `eval`. */
+const evaluated: Unwrap = (call) =>
+  call.parsed.options.length > 0 || call.parsed.operands.length === 0
+    ? []
+    : [shell(joined(call.parsed.operands), call.name)]
+
 /** Operands that are each a text for a shell. */
 const texts: Unwrap = (call) => call.parsed.operands.map((word) => shell(word, call.name))
 
@@ -274,7 +321,10 @@ const PROMPTS =
 
 export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['git', git],
-  ['hyperfine', texts],
+  ['coredumpctl', coredump],
+  ['execlineb', execline],
+  ['iex', evaluated],
+  ...['hyperfine', 'pee', 'mispipe', 'concurrently', 'mprocs'].map((name) => [name, texts] as const),
   ['rush', texts],
   ...['apt', 'apt-get', 'aptitude', 'apt-cache'].map((name) => [name, apt] as const),
   ['tar', tar],

@@ -119,3 +119,13 @@ t.test('what stands behind more than is looked at is not taken for harmless', (t
   t.match(readQuery(word("'a' ".repeat(5_000)), 'x').at(-1), { kind: 'opaque', opaque: 'limit' })
   t.end()
 })
+
+t.test('what the functions of an editor do to files counts as written', (t) => {
+  for (const line of [
+    'vim -es \'+call delete("/opt/a","rf")\' +q',
+    'vim -es -c \'call writefile([],"/opt/a")\' -c q',
+    "nvim --headless -c \"call rename('/opt/a','b')\" +q",
+  ])
+    t.ok(pathsOf(commandsOf(line)).includes('write /opt/a'), line)
+  t.end()
+})

@@ -3,7 +3,7 @@
  * @module
  */
 import t from 'tap'
-import { callsOf, commandsOf, lineOf, opaqueOf } from '../unwrap-staged.ts'
+import { callsOf, commandsOf, lineOf, opaqueOf, pathsOf } from '../unwrap-staged.ts'
 
 /** Code, and a command that it runs. */
 const RUN: readonly (readonly [string, string])[] = [
@@ -29,6 +29,13 @@ const RUN: readonly (readonly [string, string])[] = [
   ["python -c \"import os; os.execl('/bin/rm', 'rm', 'x')\"", 'python -c: /bin/rm x'],
   ["python -c \"import os; os.spawnlp(os.P_WAIT, 'rm', 'rm', 'x')\"", 'python -c: rm x'],
   ['python -c "import pty; pty.spawn(\'/bin/sh\')"', 'python -c: /bin/sh'],
+  ['ucode -e \'system("rm x")\'', 'ucode -e: rm x'],
+  ["ghc -e ':!rm x'", 'ghc -e: rm x'],
+  ["ipython3 -c '!rm x'", 'ipython3 -c: rm x'],
+  ['nim --eval:\'import osproc; execShellCmd("rm x")\'', 'nim --eval: rm x'],
+  ['echo \'main(){system("rm x");}\' > t.c; gcc t.c', 'sh -c > gcc: rm x'],
+  ['echo \'func main(){exec.Command("rm", "x").Run()}\' > t.go; go run t.go', 'sh -c > go: rm x'],
+  ['echo \'fn main(){Command::new("rm").status();}\' > t.rs; rustc t.rs', 'sh -c > rustc: rm'],
   ['python -c "exec(\'import os; os.system(\\"rm x\\")\')"', 'python -c: rm x'],
   ["python <<'E'\nimport os\nos.system('rm x')\nE\n", 'sh -c > python: rm x'],
   ['echo "import os; os.system(\'rm x\')" | python3', 'sh -c > python: rm x'],
@@ -217,5 +224,25 @@ t.test('a part of a known text is not known', (t) => {
     ['node -e', 'require("child_process").execSync("ls;rm x"[0])'],
   ] as const)
     t.ok(opaqueOf(commandsOf([...program.split(' '), code])).includes('eval'), code)
+  t.end()
+})
+
+t.test('where a language is not told apart, the name of a call tells that it writes', (t) => {
+  for (const line of [
+    'ghc -e \'System.Directory.removeDirectoryRecursive "/opt/a"\'',
+    'kotlin -e \'java.io.File("/opt/a").deleteRecursively()\'',
+    'swift -e \'try FileManager.default.removeItem(atPath:"/opt/a")\'',
+    'nim --eval:\'import os; removeDir("/opt/a")\'',
+    'sbcl --eval \'(sb-ext:delete-directory "/opt/a" :recursive t)\'',
+    'python3 -m zipfile -e a.zip /opt/a',
+    'python3 -m venv /opt/a',
+  ])
+    t.ok(pathsOf(commandsOf(line)).includes('write /opt/a'), line)
+  for (const line of [
+    'kotlin -e \'java.io.File("/opt/a").readText()\'',
+    'swift -e \'print(removed, "/opt/a")\'',
+    'python3 -m zipfile -l a.zip /opt/a',
+  ])
+    t.notOk(pathsOf(commandsOf(line)).includes('write /opt/a'), line)
   t.end()
 })
