@@ -29,6 +29,7 @@ import { factsPairs, pairPaths } from './facts-files.node.ts'
 import {
   COUNTER_BYTES,
   FACTS_LABEL,
+  isDestroyed,
   KEY_BYTES,
   KEY_ID_BYTES,
   LENGTH_BYTES,
@@ -186,7 +187,8 @@ export function openSealedFacts({ directory, nextSequence, segmentBytes }: Seale
     try {
       const slot = Buffer.alloc(SLOT_BYTES)
       for (let at = 0; readSync(descriptor, slot, 0, SLOT_BYTES, at) === SLOT_BYTES; at += SLOT_BYTES) {
-        if (!slot.subarray(0, SESSION_ID_BYTES).equals(session)) continue
+        const isOwn = slot.subarray(0, SESSION_ID_BYTES).equals(session)
+        if (!isOwn || isDestroyed(slot.subarray(SLOT_BYTES - KEY_BYTES))) continue
         // First something else, then zeros: what is left of a magnetic or a charge trace is of neither.
         const keyAt = at + SESSION_ID_BYTES + KEY_ID_BYTES
         writeSync(descriptor, randomBytes(KEY_BYTES), 0, KEY_BYTES, keyAt)

@@ -13,7 +13,7 @@ export const ROOT: string = join(import.meta.dirname, '../..')
 export const PROGRAM: string = join(ROOT, 'bin/sass-edge')
 const START_MS = 15_000
 
-type Json = { readonly [name: string]: unknown }
+export type Json = { readonly [name: string]: unknown }
 export type Ended = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 export type Result = Ended & { readonly stdout: Buffer; readonly stderr: string }
 export type RunOptions = {

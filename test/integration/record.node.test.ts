@@ -1,0 +1,181 @@
+/**
+ * The record of a real daemon: nothing is done that is not in it, whenever the daemon is killed; and what is purged is
+ * found nowhere. RECORD_KILLS says how many times it is killed; the long form is 1,000.
+ * @module
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { type Client, connect } from '../../src/client/client.node.ts'
+import { type Daemon, install, type Json, sassEdge, startDaemon, startNew, until } from './daemon.node.ts'
+
+const KILLS = Number(process.env['RECORD_KILLS'] ?? 6)
+
+function client({ port, fingerprint: pin, seed }: Daemon): Promise<Client> {
+  return connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: seed(), pin })
+}
+
+async function said(directory: string, ...args: string[]): Promise<Json & { readonly code: number }> {
+  const { code, stdout } = await sassEdge([...args, '--json'], { cwd: directory, timeoutMs: 120_000 })
+  return { ...JSON.parse(stdout.toString()), code }
+}
+
+/** Every file under a directory, with its path. */
+function everyFile(directory: string): string[] {
+  return readdirSync(directory).flatMap((name) => {
+    const path = join(directory, name)
+    return statSync(path).isDirectory() ? everyFile(path) : statSync(path).isFile() ? [path] : []
+  })
+}
+
+/** Records of all files of the chain. */
+function records(directory: string): Json[] {
+  const place = join(directory, '.sass-edge/state/audit')
+  return readdirSync(place)
+    .filter((name) => name.endsWith('.jsonl'))
+    .sort((a, b) => (a === 'audit.jsonl' ? 1 : b === 'audit.jsonl' ? -1 : a < b ? -1 : 1))
+    .flatMap((name) => readFileSync(join(place, name), 'utf8').split('\n'))
+    .flatMap((line) => (line.endsWith('"}') ? [(JSON.parse(line) as { event: Json }).event] : []))
+}
+
+t.test(
+  'killed at any moment under load: the chain is whole, and nothing was done without its record',
+  async (t) => {
+    // Small epochs and files, so that their changes are among the moments.
+    const directory = await install(t, {
+      audit: { epoch_records: 7, segment_bytes: 65_536 },
+      session: { max_sessions: 64 },
+      log: { level: 'error' },
+    })
+    const began: string[] = []
+    let [done, torn] = [0, 0]
+    for (let round = 0; round < KILLS; round++) {
+      const daemon = await startDaemon(t, directory)
+      const agents = await Promise.all([client(daemon), client(daemon), client(daemon)])
+      let isOver = false
+      const work = agents.map(async (agent) => {
+        while (!isOver) {
+          const id = randomBytes(16).toString('hex')
+          began.push(id)
+          await agent.execute('touch', [`done-${id}`], { id })
+        }
+      })
+      // From just after the start to well under way.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 120))
+      daemon.signal('SIGKILL')
+      isOver = true
+      await Promise.allSettled(work)
+      await daemon.ended
+      const verified = await said(directory, 'audit', 'verify')
+      t.match(verified, { code: 0, ok: true, pinned: true }, `round ${round}: ${verified['reason'] ?? ''}`)
+      if (verified['unfinished'] === true) torn++
+    }
+    const permitted = new Set(
+      records(directory).flatMap(({ action, response, execution }) =>
+        action === 'execute' && response === 'R1' ? [String(execution)] : [],
+      ),
+    )
+    for (const name of readdirSync(join(directory, '.sass-edge/workspace'))) {
+      if (!name.startsWith('done-')) continue
+      done++
+      if (!permitted.has(name.slice('done-'.length))) t.fail(`${name} has no record`)
+    }
+    t.ok(
+      done > 0,
+      `${KILLS} kills, ${began.length} commands asked for, ${done} done, ${permitted.size} recorded, ${torn} torn lines`,
+    )
+    t.comment(
+      `${KILLS} kills, ${began.length} asked for, ${done} done, ${permitted.size} recorded, ${torn} torn`,
+    )
+    const daemon = await startDaemon(t, directory)
+    await daemon.stop()
+    t.match(await said(directory, 'audit', 'verify'), { ok: true, unfinished: false })
+    t.match(await said(directory, 'audit', 'replay'), { ok: true, different: 0, missing: 0, purged: 0 })
+  },
+)
+
+t.test('what is purged is found nowhere; the chain verifies, and replay says so (SS-52)', async (t) => {
+  const daemon = await startNew(t, {
+    defense: { tarpit: { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 } },
+  })
+  const { directory } = daemon
+  const state = join(directory, '.sass-edge/state')
+  const canary = () => `canary-${randomBytes(9).toString('hex')}`
+  const [argument, variable, place, input, output, denied] = [
+    canary(),
+    canary(),
+    canary(),
+    canary(),
+    canary(),
+    canary(),
+  ]
+  mkdirSync(join(daemon.workspace, place))
+  writeFileSync(join(daemon.workspace, 'told'), output)
+  const agent = await client(daemon)
+  const other = await client(daemon)
+  await agent.execute('echo', [argument], { environment: { LANG: variable }, cwd: place })
+  await agent.execute('cat', ['told'])
+  const fed = agent.stream('cat', [], { output() {}, stdin: true })
+  fed.write(Buffer.from(input))
+  fed.end()
+  await fed.exit
+  await other.execute('echo', ['of another session'])
+  const ofAgent = records(directory).find(({ action, response }) => action === 'execute' && response === 'R1')
+  const session = String(ofAgent?.['session'])
+  const found = (): string[] =>
+    everyFile(state).flatMap((path) => {
+      const bytes = readFileSync(path)
+      return [argument, variable, place, input, output, denied].flatMap((word) =>
+        [word, Buffer.from(word).toString('base64'), Buffer.from(word).toString('hex')].some((form) =>
+          bytes.includes(form),
+        )
+          ? [`${word} in ${path}`]
+          : [],
+      )
+    })
+  const running = other.stream('sleep', ['60'], { output() {} })
+  running.exit.catch(() => {})
+  await until('its start', async () => (await other.ping()).active_processes === 1)
+  const ofOther = String(
+    records(directory).findLast(({ action, response }) => action === 'execute' && response === 'R1')?.[
+      'session'
+    ],
+  )
+  const refused = await daemon.cli(['purge', ofOther])
+  t.not(refused.code, 0)
+  t.match(refused.stderr, /still run: end them first/)
+  await other.cancel(running.id)
+  await running.exit.catch(() => {})
+  // It contains the agent, so it comes last.
+  await t.rejects(agent.execute('rm', ['-rf', '/', denied]))
+
+  t.same(found(), [], 'it is sealed from the start')
+  t.match(await said(directory, 'audit', 'replay'), { ok: true, purged: 0 })
+  const keysBefore = everyFile(join(state, 'audit'))
+    .filter((path) => path.endsWith('.keys'))
+    .map((path) => readFileSync(path))
+
+  const purged = await said(directory, 'purge', session)
+  t.equal(purged.code, 0)
+  t.not((await daemon.cli(['purge', session])).code, 0, 'there is nothing left of it')
+  t.not((await daemon.cli(['purge', 'ab'.repeat(16)])).code, 0)
+  const seq = String(ofAgent?.['seq'])
+  t.notMatch((await daemon.cli(['why', seq])).stdout.toString(), new RegExp(argument), 'nor in words')
+  await daemon.stop()
+  t.same(found(), [])
+  const keys = everyFile(join(state, 'audit'))
+    .filter((path) => path.endsWith('.keys'))
+    .map((path) => readFileSync(path))
+  const left = keysBefore.flatMap((bytes, file) =>
+    Array.from({ length: bytes.length / 64 }, (_, slot) => bytes.subarray(slot * 64, slot * 64 + 64)).filter(
+      (slot) => slot.subarray(0, 16).toString('hex') === session && keys[file]?.includes(slot.subarray(32)),
+    ),
+  )
+  t.same(left, [], 'its keys are nowhere')
+  t.match(await said(directory, 'audit', 'verify'), { ok: true, code: 0 })
+  const replayed = await said(directory, 'audit', 'replay')
+  t.match(replayed, { ok: true, different: 0, missing: 0 })
+  t.ok(Number(replayed['purged']) >= 4 && Number(replayed['same']) > 0)
+  t.ok(records(directory).some(({ type, session: named }) => type === 'purge' && named === session))
+})
