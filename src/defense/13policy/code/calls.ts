@@ -263,7 +263,7 @@ export const PATH_READS: ReadonlySet<string> = set('.read_text .read_bytes .iter
 
 /** What the last part of a name says where the language is not told apart: `removeItem`, `RemoveAll`, `delete-file`. */
 const SAYS_WRITE =
-  /^(?:[Rr]emove|[Dd]elete|rm|[Uu]nlink|[Ee]rase|[Rr]ename|[Mm]ove|[Ww]rite|[Aa]ppend|[Tt]runcate|[Cc]hmod|[Cc]hown|[Cc]reate)(?![a-z])/
+  /^(?:[Rr]emove|[Dd]elete|del|rm|rmdir|rmtree|[Uu]nlink|[Ee]rase|[Rr]ename|[Mm]ove|[Ww]rite|[Aa]ppend|[Tt]runcate|[Cc]hmod|[Cc]hown|[Cc]reate)(?![a-z])/
 
 export function soundsLikeWriting(name: string, language: Language): boolean {
   return language === 'other' && SAYS_WRITE.test(lastPart(name).replace(/^.*:/, ''))

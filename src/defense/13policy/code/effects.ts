@@ -47,7 +47,7 @@ export function call(reading: Reading, given: string, open: number): void {
     name === 'Path' ||
     name === 'pathlib.Path' ||
     name === 'Pathname.new' ||
-    (language === 'other' && /(?:^|\.)File$/.test(name))
+    (language === 'other' && /(?:^|\.)(?:File|Directory|Paths?\.(?:of|get))$/.test(name))
   const isMember = name === 'getattr'
   const isTable = name === 'vars' && language === 'python'
   const isKnown =

@@ -25,6 +25,7 @@ import {
   soundsLikeWriting,
 } from './calls.ts'
 import { call, callNamed, readRedirection, runText } from './effects.ts'
+import { growsWithoutEnd } from './endless.ts'
 import { tokensOf } from './lexer.ts'
 import { readSed, readTcl } from './scripts.ts'
 import {
@@ -70,7 +71,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     if (token?.kind === 'string' && !reading.used.has(index) && looksAbsolute(token.text))
       addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'mention')
   }
-  if (isCut) reading.opaque.add('limit')
+  if (isCut || growsWithoutEnd(text)) reading.opaque.add('limit')
   // A pattern of Perl may hold code.
   if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
   const isDecoded = [...reading.calls].some(isDecoder)

@@ -51,6 +51,7 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'poweroff Stop-Computer',
     'reboot Restart-Computer',
     'eval Invoke-Expression',
+    'Start-Process saps',
     'env cross-env env-cmd',
     'watch viddy hwatch',
     'tini tini-static',
@@ -63,7 +64,9 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
 
 /** Orders of PowerShell, which does not tell small letters from large ones, as their reference spells them. */
 const CMDLETS: ReadonlyMap<string, string> = new Map(
-  [...FAMILIES.keys()].filter((name) => /^[A-Z]/.test(name)).map((name) => [name.toLowerCase(), name]),
+  [...FAMILIES.keys(), 'Start-Process']
+    .filter((name) => /^[A-Z]/.test(name))
+    .map((name) => [name.toLowerCase(), name]),
 )
 
 /** Emulators of one processor that run a program of it: `qemu-arm`, `qemu-aarch64-static`. */

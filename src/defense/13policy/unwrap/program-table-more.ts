@@ -175,6 +175,8 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'bwrap firejail proot nsjail minijail0 systemd-nspawn | --bind:m --ro-bind:r --dev-bind:m --bind-try:m --ro-bind-try:r --chdir:r --setenv: --unsetenv: --tmpfs:m --proc:m --dev:m --dir:m --uid: --gid: --hostname: --file: --symlink: -r:w -b: -w:r -R:w -S:w --chroot:w -c:w --user: --group: -u: -g: -D:w --directory:w -i:w --image:w -M: --machine: --bind-ro:r --capability: -E: -T: -m: -t: -B: --seccomp: --cap-add: --cap-drop: --lock-file: --exec-label: --perms: --size: --args: --info-fd: --block-fd: --userns: | -* | stops',
   'lockf | -t: | -* | stops',
   'qemu-user box64 box86 FEXInterpreter blink | -L:r -E: -U: -B: -s: -R: -p: -D:w -d: -g: -0: -r: -cpu: -plugin: | -* | words stops',
+  'foot | -c: -f: -t: -T: -a: -w: -W: -D:r -s: -l: -L: -o: -p:w -F: -m: -H: --config:r --font: --title: --app-id: --term: --working-directory:r | -* | stops',
+  'Start-Process | -WorkingDirectory:r -RedirectStandardOutput:w -RedirectStandardError:w -RedirectStandardInput:r -Verb: -WindowStyle: | -* | words stops',
   'retry | -t: --times: -d: --delay: -m: --max-delay: --min-delay: -b: -s: --until: --while: --timeout: | -* | stops',
   'gpg-agent | --homedir:w --options:r --log-file:w --extra-socket:m --browser-socket:m --pinentry-program:s --scdaemon-program:s --default-cache-ttl: --max-cache-ttl: | -* | stops',
   'systemd-socket-activate | -l: --listen: -E: --setenv: --fdname: | -* | stops',

@@ -22,7 +22,7 @@ function table(lines: readonly string[]): ReadonlyMap<string, readonly string[]>
 const BEHIND_OPTION: ReadonlyMap<string, readonly string[]> = table([
   'ksu: -e',
   'ctest: --test-command',
-  'xterm uxterm lxterm rxvt urxvt konsole mlterm eterm lxterminal qterminal terminology x-terminal-emulator xfce4-terminal terminator guake alacritty: -e -x --execute --command',
+  'xterm uxterm lxterm rxvt urxvt konsole mlterm eterm lxterminal qterminal terminology x-terminal-emulator xfce4-terminal terminator guake alacritty ghostty: -e -x --execute --command',
   'gnome-terminal tilix mate-terminal: -- -x -e',
   'distrobox distrobox-enter: -e --exec --',
   'cmake: time env',
@@ -35,8 +35,10 @@ const BEHIND_OPTION: ReadonlyMap<string, readonly string[]> = table([
 
 /** The command is every word behind the subcommand, and behind a `--` that follows. */
 const BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
-  'honcho foreman cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
+  'honcho foreman fnm cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
   'cdist: shell',
+  'wezterm: start --',
+  'hyprctl: exec',
   'snap: run',
   'machinectl: shell',
   'lxc-execute incus virt-run: exec --',

@@ -301,6 +301,10 @@ const evaluated: Unwrap = (call) =>
     ? []
     : [shell(joined(call.parsed.operands), call.name)]
 
+/** Orders to a window manager, of which `exec` is one. */
+const oneText: Unwrap = (call) =>
+  call.parsed.operands.length === 0 ? [] : [shell(joined(call.parsed.operands), call.name)]
+
 /** Operands that are each a text for a shell. */
 const texts: Unwrap = (call) => call.parsed.operands.map((word) => shell(word, call.name))
 
@@ -324,6 +328,8 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['coredumpctl', coredump],
   ['execlineb', execline],
   ['iex', evaluated],
+  ['swaymsg', oneText],
+  ['i3-msg', oneText],
   ...['hyperfine', 'pee', 'mispipe', 'concurrently', 'mprocs'].map((name) => [name, texts] as const),
   ['rush', texts],
   ...['apt', 'apt-get', 'aptitude', 'apt-cache'].map((name) => [name, apt] as const),

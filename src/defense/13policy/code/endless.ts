@@ -1,0 +1,21 @@
+/**
+ * Code that takes more and more memory in a loop without an end: a small device stops with it.
+ * The text is looked at, not run: a constant condition, something that grows, and nothing that leaves or waits.
+ * @module
+ */
+
+/** The beginnings of loops that do not end by themselves, in Python, JavaScript, C and its kin, Perl, Ruby and Lua. */
+const ENDLESS =
+  /\bwhile\s{0,8}\(?\s{0,8}(?:True|true|1|!0)\b|\bfor\s{0,8}\(\s{0,8};\s{0,8};\s{0,8}\)|\bloop\s{0,8}(?:do\b|\{)|\brepeat\b|\biter\(int,\s{0,8}1\)|\bitertools\.(?:count|repeat|cycle)\(/
+
+/** What grows: a list or a text that is added to, or memory that is asked for. */
+const GROWS =
+  /\.(?:append|extend|push|unshift|concat|add)\(|\+=|<<|\.=|\bbytearray\(|\bBuffer\.alloc|\bmalloc\(|\bnew\s+(?:Array|byte)\b|\.\.\s{0,8}\w/
+
+/** What leaves a loop, or waits in it. */
+const LEAVES =
+  /\b(?:break|last|return|exit|quit|raise|throw|die|yield|await|sleep|usleep|wait|input|read|readline|recv|accept|poll|select|next|get|until|take|islice|setTimeout|delay)\b/
+
+export function growsWithoutEnd(text: string): boolean {
+  return ENDLESS.test(text) && GROWS.test(text) && !LEAVES.test(text)
+}

@@ -1,0 +1,34 @@
+/**
+ * Loops that only take memory are told from those that end, wait or stay as large as they are.
+ * @module
+ */
+import t from 'tap'
+import { growsWithoutEnd } from '../../../../src/defense/13policy/code/endless.ts'
+
+t.test('a loop without an end in which something grows', (t) => {
+  for (const text of [
+    'x=[]\nwhile True: x.append(bytearray(10**8))',
+    'while 1: x+=[0]*10**6',
+    '$x.="a"x1e8 while 1',
+    'const a=[];for(;;)a.push(Buffer.alloc(1e8))',
+    'a=[];loop{a<<"x"*10**8}',
+    '[bytearray(10**9) for _ in iter(int,1)]',
+    'for i in itertools.count(): x.extend(y)',
+  ])
+    t.ok(growsWithoutEnd(text), text)
+  t.end()
+})
+
+t.test('a loop that ends, waits or takes nothing more', (t) => {
+  for (const text of [
+    'i=0\nwhile True:\n  i+=1\n  if i>5: break',
+    'while True: x.append(read())',
+    'while True:\n  n+=1\n  time.sleep(1)',
+    'for i in range(10): x.append(i)',
+    'while x < 5: x += 1',
+    'for(const x of [1,2])i+=x',
+    'while True: pass',
+  ])
+    t.notOk(growsWithoutEnd(text), text)
+  t.end()
+})
