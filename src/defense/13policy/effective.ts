@@ -80,7 +80,12 @@ export type EffectiveCommand = {
   readonly operands: readonly string[]
   readonly paths: readonly UsedPath[]
   /** Names of environment variables set for it, with their values where known: `LD_PRELOAD=x env A=b cmd`. */
-  readonly assignments: readonly { readonly name: string; readonly value: string | undefined }[]
+  readonly assignments: readonly {
+    readonly name: string
+    readonly value: string | undefined
+    /** Of a value that is not known as a whole: with `<unknown>` or `<part>` for what is not. */
+    readonly stands?: string
+  }[]
   /** What it was reached through, outermost first: `sudo`, `env`, `sh -c`, `find -exec`, `xargs`, `python -c`, `$()`... */
   readonly via: readonly string[]
   /** Names of the programs before and after it in its pipeline, nearest first. */

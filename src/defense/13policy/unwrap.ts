@@ -5,10 +5,11 @@
  * Rules: docs/responses.md, section 2.
  * @module
  */
+import { gapped, staysInPlace, UNKNOWN_PART } from './code/script-parts.ts'
 import { readCode } from './code/words.ts'
 import type { CommandSurroundings, Effective } from './effective.ts'
 import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
-import { UNKNOWN_MARK } from './shell/words.ts'
+import { SETTINGS_MARK, UNKNOWN_MARK } from './shell/words.ts'
 import { argumentPaths } from './unwrap/command-paths.ts'
 import { environmentText } from './unwrap/environment-commands.ts'
 import {
@@ -30,6 +31,7 @@ import {
   programOf,
   readsCommands,
 } from './unwrap/interpreters.ts'
+import { makesText } from './unwrap/made-text.ts'
 import { isMultiple, isShell, namesOf } from './unwrap/names.ts'
 import type { ParsedArguments } from './unwrap/options.ts'
 import { connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
@@ -84,6 +86,7 @@ export function countEffective(
     stdin: { kind: 'caller' },
     resolved: surroundings.resolved,
     isDecoded: false,
+    isMade: false,
     environments: undefined,
   })
   return { effective: { commands: run.drafts.map(finish) }, steps: budget - run.budget }
@@ -98,7 +101,9 @@ const NO_ARGUMENTS: ParsedArguments = Object.freeze({
 
 /** Of a word of which not even the beginning is known, what stands for it. */
 function operandText({ text, opaque, stands }: ShellWord): string {
-  return opaque !== undefined && text === '' ? (stands ?? UNKNOWN_MARK) : text
+  return opaque !== undefined && text === ''
+    ? (stands ?? UNKNOWN_MARK).replaceAll(/<(?:part|settings)>/g, UNKNOWN_MARK)
+    : text
 }
 
 function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
@@ -305,9 +310,17 @@ function follow(
       return
     case 'code': {
       const { word } = inner
-      if (word.opaque !== undefined) draft.opaqueSet.add(frame.isDecoded ? 'decoded' : 'eval')
-      if (!pay(run, word.text.length)) return
-      const reading = readCode(word.text, inner.language, inner.via)
+      // What is text, a pattern or a number of a script is no program.
+      const script = frame.isMade || frame.isDecoded ? undefined : gapped(word)
+      const isKept = script !== undefined && staysInPlace(script, inner.language)
+      if (word.opaque !== undefined && !isKept) draft.opaqueSet.add(frame.isDecoded ? 'decoded' : 'eval')
+      const text = isKept ? script : word.text
+      if (!pay(run, text.length)) return
+      const reading = readCode(text, inner.language, inner.via)
+      if (isKept) {
+        draft.calls = [...draft.calls, UNKNOWN_PART]
+        if (reading.inner.some(({ kind }) => kind !== 'path')) draft.opaqueSet.add('eval')
+      }
       const calls = new Set([...draft.calls, ...reading.calls])
       draft.calls = [...calls]
       for (const opaque of reading.opaque) draft.opaqueSet.add(opaque)
@@ -347,6 +360,9 @@ function followShell(
     runCommand(run, positional.slice(1), base)
     return
   }
+  // Programs that are there for it print what this evaluates.
+  const isSettings = inner.via === 'eval' && word.stands === SETTINGS_MARK
+  if (isSettings) return
   if (word.opaque !== undefined)
     draft.opaqueSet.add(frame.isDecoded && word.opaque === 'substitution' ? 'decoded' : 'eval')
   if (!pay(run, word.text.length)) return
@@ -373,6 +389,7 @@ const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
 
 function runScript(run: Run, script: ShellScript, base: Frame): void {
   const pipelines = new Map<number, Segment[]>()
+  const isMade = base.isMade || makesText(script.commands, run.surroundings.stdin)
   const isDecoded =
     base.isDecoded || script.commands.some((command) => command.isSubstitution && isDecoder(command))
   for (const command of script.commands) {
@@ -391,6 +408,7 @@ function runScript(run: Run, script: ShellScript, base: Frame): void {
       stdin,
       resolved: undefined,
       isDecoded,
+      isMade,
       environments: command.environments,
     })
     if (run.isOver) break

@@ -7,6 +7,7 @@
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import type { Inner } from '../unwrap/inner.ts'
+import { GAP } from './script-parts.ts'
 
 type Scripted = {
   readonly calls: readonly string[]
@@ -41,12 +42,41 @@ function pastAddress(text: string, from: number): number {
     const letter = text.charAt(at)
     if (letter === '/') at = pastPart(text, at + 1, '/')
     else if (letter === '\\') at = pastPart(text, at + 2, text.charAt(at + 1))
-    else if ('0123456789$,~+! \tIM;{}\n'.includes(letter)) at += 1
+    else if ('0123456789$,~+! \tIM;{}\n'.includes(letter) || letter === GAP) at += 1
     else break
   }
   return at
 }
 
+/** Of addresses: a gap within a pattern is text. */
+function withoutPatterns(addresses: string): string {
+  let rest = ''
+  for (let at = 0; at < addresses.length; at++) {
+    const letter = addresses.charAt(at)
+    if (letter === '/') at = pastPart(addresses, at + 1, '/') - 1
+    else if (letter === '\\') at = pastPart(addresses, at + 2, addresses.charAt(at + 1)) - 1
+    else rest += letter
+  }
+  return rest
+}
+
+/** A word of a script; of one with a gap, what stands before it is known. */
+function knownWord(text: string): ShellWord {
+  const gap = text.indexOf(GAP)
+  return gap < 0 ? word(text) : { ...word(text.slice(0, gap)), opaque: 'expansion' }
+}
+
+/** Behind a gap among addresses there is more of the address, or the command that it is for. */
+const AFTER_ADDRESS = /^[0-9,~+! \tIM$]*\{?$/
+
+function endsInCommand(addresses: string, command: string): boolean {
+  const parts = addresses.split(GAP).slice(1)
+  if (parts.length === 0) return true
+  if (!/^[A-Za-z=]$/.test(command) && !parts.at(-1)?.endsWith('{')) return false
+  return parts.every((part, index) => AFTER_ADDRESS.test(part) && (part !== '' || index === parts.length - 1))
+}
+
+/** Parts that are not known are gaps. Those that could be a command are `eval`. */
 export function readSed(text: string, via: string): Scripted {
   const calls = new Set<string>()
   const inner: Inner[] = []
@@ -57,24 +87,32 @@ export function readSed(text: string, via: string): Scripted {
   }
   let at = 0
   while (at < text.length && inner.length < INNER_MAX) {
+    const from = at
     at = pastAddress(text, at)
     const command = text.charAt(at)
+    const addresses = text.slice(from, at)
+    const isOpen = at >= text.length && addresses.includes(GAP)
+    if (isOpen || !endsInCommand(withoutPatterns(addresses), command)) opaque.add('eval')
     at += 1
     if (command === 's' || command === 'y') {
       const mark = text.charAt(at)
+      const opening = at
       const middle = pastPart(text, at + 1, mark)
       const start = text.slice(middle, pastPart(text, middle, mark)).replace(mark, '')
       at = pastPart(text, middle, mark)
+      // Without its end, what is not known may hold it, and a flag behind.
+      if (text.slice(opening, at).includes(GAP) && (mark === GAP || text.charAt(at - 1) !== mark))
+        opaque.add('eval')
       for (; at < text.length; at++) {
         const flag = text.charAt(at)
         if (flag === 'e' && command === 's') {
           calls.add('s///e')
           // What it runs is the line after the replacement, of which only this part is known.
           opaque.add('eval')
-          inner.push({ kind: 'shell', word: { ...word(start), opaque: 'expansion' }, via })
+          inner.push({ kind: 'shell', word: { ...knownWord(start), opaque: 'expansion' }, via })
         } else if (flag === 'w') {
           const end = restOfLine(at)
-          inner.push({ kind: 'path', word: word(text.slice(at + 1, end).trim()), use: 'write' })
+          inner.push({ kind: 'path', word: knownWord(text.slice(at + 1, end).trim()), use: 'write' })
           calls.add('open:w')
           at = end
           break
@@ -84,13 +122,17 @@ export function readSed(text: string, via: string): Scripted {
       const end = restOfLine(at)
       const given = text.slice(at, end).trim()
       calls.add('e')
-      if (given === '') opaque.add('eval')
-      else inner.push({ kind: 'shell', word: word(given), via })
+      if (given === '' || given.includes(GAP)) opaque.add('eval')
+      if (given !== '') inner.push({ kind: 'shell', word: knownWord(given), via })
       at = end
     } else if (command === 'w' || command === 'W' || command === 'r' || command === 'R') {
       const end = restOfLine(at)
       const isWrite = command.toLowerCase() === 'w'
-      inner.push({ kind: 'path', word: word(text.slice(at, end).trim()), use: isWrite ? 'write' : 'read' })
+      inner.push({
+        kind: 'path',
+        word: knownWord(text.slice(at, end).trim()),
+        use: isWrite ? 'write' : 'read',
+      })
       if (isWrite) calls.add('open:w')
       at = end
     } else if (command === 'a' || command === 'i' || command === 'c' || command === '#' || command === ':')

@@ -27,6 +27,7 @@ import {
 import { call, callNamed, readRedirection, runText } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { tokensOf } from './lexer.ts'
+import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
 import {
   ARGUMENT_TOKENS,
@@ -51,7 +52,8 @@ export type CodeReading = {
 export function readCode(text: string, language: Language, via: string): CodeReading {
   if (language === 'sed') return readSed(text, via)
   if (language === 'tcl') return readTcl(text, via)
-  const { tokens, isCut } = tokensOf(text, language)
+  // A part that is not known is a value.
+  const { tokens, isCut } = tokensOf(text.replaceAll(GAP, '0'), language)
   const reading: Reading = {
     tokens,
     language,

@@ -123,6 +123,20 @@ export function couldFit(pattern: string, part: GlobPart, hidden: boolean): bool
   return tokens.length * pattern.length > CELLS_MAX || intersects(pattern, tokens)
 }
 
+/** Endings of text that is no copy of a secret: unlike `.bak` or `~`, nobody gives them to one. */
+const PLAIN_ENDINGS =
+  /(?:[-_]release|\.(?:conf|cfg|ini|log|md|txt|json|ya?ml|toml|xml|service|timer|list|sh))$/
+
+/**
+ * Whether the two only have names in common that nobody uses: `shadow*` is for the copies of a file, and of those
+ * `*-release` finds none.
+ */
+export function isFarFetched(pattern: string, part: GlobPart): boolean {
+  if (!pattern.endsWith('*') || part.head !== '' || !PLAIN_ENDINGS.test(part.text)) return false
+  const file = pattern.slice(0, -1)
+  return !PLAIN_ENDINGS.test(file) && !couldFit(file, part, true)
+}
+
 /** Whether every name that the path's part could expand to fits the pattern's part. */
 export function alwaysFits(pattern: string, part: string): boolean {
   if (hasWild(part) && (pattern.includes('?') || pattern.includes('['))) return false

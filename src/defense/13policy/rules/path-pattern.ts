@@ -10,7 +10,7 @@
  */
 import { resolvePath } from '../../../base/lexical-path.ts'
 import type { UsedPath } from '../effective.ts'
-import { alwaysFits, compileGlob, couldFit, hasWild } from './glob-part.ts'
+import { alwaysFits, compileGlob, couldFit, type GlobPart, hasWild, isFarFetched } from './glob-part.ts'
 import { createListPool, entriesOf, findValue, type SmallMap, sealMap } from './small-map.ts'
 import { compileWord, fitsWord, type WordPattern } from './word-pattern.ts'
 
@@ -121,16 +121,18 @@ function insert(root: Growing, pattern: string, home: string, list: number): voi
   if (lists.at(-1) !== list) lists.push(list)
 }
 
-/** The node and all below it. */
-function subtree(node: Node, into: Set<Node>): void {
+/** The node and all below it that `**` reaches: not through names that begin with a dot, unless the shell is told so. */
+function subtree(node: Node, into: Set<Node>, hidden: boolean): void {
   into.add(node)
-  for (const [, child] of entriesOf(node.literals)) subtree(child, into)
-  for (const { node: child } of node.globs) subtree(child, into)
+  for (const [name, child] of entriesOf(node.literals))
+    if (hidden || !name.startsWith('.')) subtree(child, into, hidden)
+  for (const { text, node: child } of node.globs)
+    if (hidden || !text.startsWith('.')) subtree(child, into, hidden)
 }
 
 type Mode =
   | { readonly kind: 'known' }
-  | { readonly kind: 'could'; readonly hidden: boolean }
+  | { readonly kind: 'could'; readonly hidden: boolean; readonly isWrite: boolean }
   | { readonly kind: 'always' }
 
 function step(nodes: readonly Node[], part: string, mode: Mode): Node[] {
@@ -138,7 +140,7 @@ function step(nodes: readonly Node[], part: string, mode: Mode): Node[] {
   const isWild = mode.kind !== 'known' && hasWild(part)
   if (isWild && part === '**' && mode.kind === 'could') {
     const all = new Set<Node>()
-    for (const node of nodes) subtree(node, all)
+    for (const node of nodes) subtree(node, all, mode.hidden)
     return [...all]
   }
   // Nothing that ends here covers what `**` could reach.
@@ -154,12 +156,20 @@ function step(nodes: readonly Node[], part: string, mode: Mode): Node[] {
     for (const { text, word, node: child } of globs) {
       if (!isWild) {
         if (fitsWord(word, part)) next.push(child)
-      } else if (mode.kind === 'could' ? couldFit(text, glob, mode.hidden) : alwaysFits(text, part)) {
+      } else if (mode.kind === 'could' ? couldBe(text, glob, mode) : alwaysFits(text, part)) {
         next.push(child)
       }
     }
   }
   return next
+}
+
+function couldBe(
+  text: string,
+  glob: GlobPart,
+  { hidden, isWrite }: Extract<Mode, { kind: 'could' }>,
+): boolean {
+  return couldFit(text, glob, hidden) && (isWrite || !isFarFetched(text, glob))
 }
 
 /** Goes down the tree part by part, so it ends where the tree does, however long the path is. */
@@ -184,6 +194,10 @@ function lookUp(root: Node, { path, isOpaque }: UsedPath, mode: Mode): number[] 
   return lists
 }
 
+function couldMode({ use }: UsedPath, hidden: boolean): Mode {
+  return { kind: 'could', hidden, isWrite: use === 'write' }
+}
+
 function treeOf(lists: readonly (readonly string[])[], home: string): Node {
   const root = emptyNode()
   lists.forEach((patterns, list) => {
@@ -204,7 +218,7 @@ export function createPathIndex(lists: readonly (readonly string[])[], home: str
 function indexOf(root: Node, isEmpty: boolean): PathIndex {
   return {
     isEmpty,
-    fits: (path, hidden) => lookUp(root, path, path.isGlob ? { kind: 'could', hidden } : { kind: 'known' }),
+    fits: (path, hidden) => lookUp(root, path, path.isGlob ? couldMode(path, hidden) : { kind: 'known' }),
     alwaysFits: (path) =>
       path.isOpaque ? [] : lookUp(root, path, path.isGlob ? { kind: 'always' } : { kind: 'known' }),
   }

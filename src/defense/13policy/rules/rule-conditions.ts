@@ -6,8 +6,11 @@
  */
 import { baseName } from '../../../base/lexical-path.ts'
 import type { EffectiveCommand, Opaque, UsedPath } from '../effective.ts'
+import { onlyLists } from '../listing.ts'
 import type { CommandMatch, Rule } from '../rule.ts'
+import { asksOnly, inquirable } from './inquiry.ts'
 import { createPathIndex, type PathIndex } from './path-pattern.ts'
+import { isPlainSetting } from './plain-setting.ts'
 import {
   compileWord,
   compileWords,
@@ -95,10 +98,12 @@ export function gatherFacts(command: EffectiveCommand, indexes: PathIndexes, hid
   let written = NO_LISTS
   let read = NO_LISTS
   if (command.paths.length > 0 && !(positive.isEmpty && exempt.isEmpty)) {
+    // Who only lists has what a wild path could also stand for seen by its name.
+    const lists = command.paths.some(({ isGlob }) => isGlob) && onlyLists(command)
     paths = command.paths.map((path) => ({
       use: path.use,
       isOpaque: path.isOpaque,
-      fits: positive.fits(path, hidden),
+      fits: lists && path.isGlob && !path.isOpaque ? positive.alwaysFits(path) : positive.fits(path, hidden),
       exempt: exempt.isEmpty ? [] : exempt.alwaysFits(path),
     }))
     used = listsOf(paths)
@@ -221,12 +226,19 @@ function hasOperands(wanted: boolean): Condition {
   return ({ command }) => command.operands.length > 0 === wanted
 }
 
+function isNoQuestion(subcommands: readonly string[]): Condition {
+  return ({ command }) => !asksOnly(command, subcommands)
+}
+
 function hasTerminal(wanted: boolean): Condition {
   return ({ command }) => command.terminal === wanted
 }
 
 function assignsOne(list: WordList): Condition {
-  return ({ command }) => command.assignments.some(({ name }) => fitsOneOf(list, name))
+  return ({ command }) =>
+    command.assignments.some(
+      (setting) => fitsOneOf(list, setting.name) && !isPlainSetting(setting, command.cwd),
+    )
 }
 
 function listsFor(facts: Facts, use: PathField): ReadonlySet<number> {
@@ -283,6 +295,8 @@ const WORD_FIELD_NAMES = Object.freeze(Object.keys(WORD_FIELDS) as (keyof typeof
 
 function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
   const conditions: Condition[] = []
+  const asked = inquirable(match)
+  if (asked !== undefined) conditions.push(isNoQuestion(asked))
   const { terminal, has_operands, opaque, opaque_path, subcommand, option_values, assigns, not_operands } =
     match
   if (terminal !== undefined) conditions.push(hasTerminal(terminal))

@@ -12,7 +12,10 @@ export type ShellWord = {
   /** Unquoted `*`, `?` or `[ ]` are in it. */
   readonly isGlob: boolean
   readonly opaque: Opaque | undefined
-  /** Where not even the beginning is known: the word with `<unknown>`, `<parent>` or `<self>` for what is not. */
+  /**
+   * Where opaque: the whole word with `<unknown>`, `<parent>` or `<self>` for what is not known, and `<part>` for what
+   * is one name without a slash at least, `<settings>` for what is meant to be evaluated.
+   */
   readonly stands?: string
 }
 

@@ -7,8 +7,9 @@
 import { assignedNames, evaluate } from './arithmetic.ts'
 import { expandBraces } from './braces.ts'
 import { type Expander, expandParameter } from './parameters.ts'
+import { printsOnePart, printsSettings } from './single-part.ts'
 import { DEFAULT_IFS, deleteVariable, forgetAll, known, separatorsOf, UNKNOWN, variableOf } from './state.ts'
-import type { ShellWord, Word, WordPart } from './syntax.ts'
+import type { List, ShellWord, Word, WordPart } from './syntax.ts'
 
 type Builder = {
   readonly fields: ShellWord[]
@@ -138,8 +139,7 @@ function addPart(expander: Expander, builder: Builder, part: WordPart): void {
       return
     case 'substitution': {
       const output = expander.substitute(part.body)
-      const item: ShellWord =
-        output === undefined ? { text: '', isGlob: false, opaque: 'substitution' } : known(output)
+      const item: ShellWord = output === undefined ? unknownOutput(expander, part.body) : known(output)
       addItem(expander, builder, item, part.isQuoted)
       return
     }
@@ -204,9 +204,10 @@ function addItem(expander: Expander, builder: Builder, item: ShellWord, isQuoted
   else addSplit(expander, builder, item.text)
   if (item.isGlob) builder.isGlob = true
   if (item.opaque !== undefined) {
-    // Text of the item itself is a known beginning; then there is nothing to stand in for.
-    if (builder.stands !== undefined) builder.stands += item.stands ?? UNKNOWN_MARK
-    else if (builder.opaque === undefined && builder.text === '') builder.stands = item.stands ?? UNKNOWN_MARK
+    // Its known beginning has been added.
+    const { text, stands } = item
+    const rest = stands?.startsWith(text) ? stands.slice(text.length) : UNKNOWN_MARK
+    builder.stands = (builder.stands ?? builder.text) + rest
     builder.opaque ??= item.opaque
     builder.isStarted = true
   }
@@ -258,8 +259,18 @@ function addSplit(expander: Expander, builder: Builder, text: string): void {
   }
 }
 
-/** In the place of what is not known, in words of which not even the beginning is. */
+/** In the place of what is not known. */
 export const UNKNOWN_MARK = '<unknown>'
+/** In the place of a name that is not known, or a number: no slash is in it, and no dot at its beginning. */
+export const PART_MARK = '<part>'
+/** In the place of settings for a shell, as a program that is known for them prints them. */
+export const SETTINGS_MARK = '<settings>'
+
+function unknownOutput({ state }: Expander, body: List): ShellWord {
+  const word = { text: '', isGlob: false, opaque: 'substitution' } as const
+  if (printsOnePart(body, state)) return { ...word, stands: PART_MARK }
+  return printsSettings(body, state) ? { ...word, stands: SETTINGS_MARK } : word
+}
 
 function finish(builder: Builder): void {
   if (builder.isStarted)
@@ -291,5 +302,5 @@ export function expandArithmetic(expander: Expander, expression: Word): ShellWor
     const found = variableOf(expander.state, name)
     return found?.kind === 'text' && found.word.opaque === undefined ? found.word.text : undefined
   })
-  return value === undefined ? UNKNOWN : known(String(value))
+  return value === undefined ? { ...UNKNOWN, stands: PART_MARK } : known(String(value))
 }

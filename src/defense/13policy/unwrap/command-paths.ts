@@ -34,7 +34,9 @@ export function argumentPaths(
     const from = innerPath(name, word.text)
     if (from > 0) paths.push(...pathsOf(part(word, from), word.text.startsWith('@') ? 'read' : use, place))
   }
-  for (const { option, word, use } of parsed.values) addValue(name, option, word, use, add)
+  const looks = name === 'ssh-keygen' && has(parsed, '-l', '-y', '-e', '-B', '-L', '-F')
+  for (const { option, word, use } of parsed.values)
+    addValue(name, option, word, looks && option === '-f' ? 'read' : use, add)
   if (form.operands !== undefined) addKnown(name, form, form.operands, parsed, add)
   else if (!form.stops) {
     // A program that is not known is taken to read what it is given.

@@ -107,6 +107,8 @@ export function argv(words: readonly ShellWord[], via: string): readonly Inner[]
 
 /** Words joined with spaces and given to a shell, as `watch`, `ssh` and `eval` do. */
 export function joined(words: readonly ShellWord[]): ShellWord {
+  const [only] = words
+  if (words.length === 1 && only !== undefined) return { ...only, isGlob: false }
   const opaque = words.find((word) => word.opaque !== undefined)?.opaque
   return { text: words.map(({ text }) => text).join(' '), isGlob: false, opaque }
 }

@@ -164,7 +164,9 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
     // `python -m timeit CODE`
     if (option === '-m' && language === 'python' && ['timeit', 'pyperf', 'cProfile'].includes(word.text)) {
       for (const code of call.parsed.operands)
-        if (!code.text.startsWith('-')) inner.push({ kind: 'code', language, word: code, via: 'python -m' })
+        if (isStandardInput(code.text)) inner.push(...stdinOf(call, 'python -m', language))
+        else if (!code.text.startsWith('-'))
+          inner.push({ kind: 'code', language, word: code, via: 'python -m' })
     }
   }
   const [first, second, third] = call.parsed.operands

@@ -26,7 +26,7 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'fd fdfind',
     'xargs gxargs',
     'bat batcat',
-    'node nodejs iojs',
+    'node nodejs iojs tsx ts-node ts-node-esm babel-node esno jiti esbuild-register swc-node sucrase-node',
     'python pypy jython micropython',
     'ksh mksh lksh pdksh oksh rksh',
     'bash rbash',
@@ -55,6 +55,7 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'env cross-env env-cmd',
     'watch viddy hwatch',
     'tini tini-static',
+    'pdb pdb3 ipdb ipdb3 pudb',
     'chroot chroot-static',
   ].flatMap((line) => {
     const [family = '', ...variants] = line.split(' ')
@@ -137,10 +138,14 @@ export function namesOf(called: string, resolved: string | undefined): readonly 
   const names: string[] = []
   // `=rm` is zsh's for where `rm` is.
   if (called.startsWith('=') && called.length > 1) addNames(names, called.slice(1))
-  const file = resolved === undefined ? undefined : baseName(resolved)
+  const found = resolved === undefined ? undefined : baseName(resolved)
+  // One file, and what it does is told by the name alone: as `pidof` it kills nobody.
+  const file = found === 'killall5' && baseName(called) === 'pidof' ? 'pidof' : found
   // What runs is the file: a link to rm is rm, whatever it is called. Of a program of many the name tells which.
   if (file !== undefined && !isOfMany(file)) addNames(names, file)
   addNames(names, baseName(called))
+  // A script of the start of the system, which takes the verbs of `service`.
+  if (/^\/(?:etc|lib)\/(?:init\.d|rc\.d|rc\.d\/init\.d)\/[^/]+$/.test(called)) names.push('init-script')
   if (file !== undefined) addNames(names, file)
   return names
 }

@@ -45,6 +45,8 @@ export type Frame = {
   readonly resolved: string | undefined
   /** Outputs of decoders are among the text's words. */
   readonly isDecoded: boolean
+  /** Text that nobody can follow may be among them. */
+  readonly isMade: boolean
   /** Of a command of a shell text whose own text runs later or at once: what is known of the variables then. */
   readonly environments: ShellCommand['environments']
 }
@@ -129,6 +131,7 @@ export function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly 
     draft.assignments = assignments.map(({ name, value }) => ({
       name,
       value: value.opaque === undefined ? value.text : undefined,
+      ...(value.opaque === undefined || value.stands === undefined ? {} : { stands: value.stands }),
     }))
     for (const { value } of assignments.slice(frame.freshFrom)) {
       if (value.opaque !== undefined) draft.opaqueSet.add(value.opaque)

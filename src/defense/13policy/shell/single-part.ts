@@ -1,0 +1,73 @@
+/**
+ * Substitutions of which the output is not known and yet can be no more than one name: `$(uname -r)`, `$(hostname)`,
+ * `$(date +%F)`. Such a name holds no slash and begins with no dot, so in a path it stands for one part, as a `*` does.
+ * And those that print settings for a shell: `$(ssh-agent -s)`.
+ * Rules: POSIX.1-2024, uname and date; the manual pages of the others.
+ * @module
+ */
+import type { State } from './state.ts'
+import type { List, Word } from './syntax.ts'
+
+/** Programs with the arguments that leave their output a single name; joined by spaces. */
+const NAMING: readonly RegExp[] = Object.freeze([
+  // `-a`, `-o` and `-v` also print slashes.
+  /^uname(?: -[imnprs])?$/,
+  /^hostname(?: (?:-[sf]|--short|--fqdn))?$/,
+  /^nproc(?: --all)?$/,
+  /^arch$/,
+  /^whoami$/,
+  /^id -(?:u|g|un|nu|gn|ng)$/,
+  // A format of one's own could spell any name, so letters stand only behind a percent sign. `%D` and `%x` print slashes.
+  /^date(?: -u)? \+(?:%[YmdHMSjsFyeIkVuNaAbBT]|[-_:T0-9])+$/,
+  /^dpkg --print-architecture$/,
+  /^getconf (?:PAGESIZE|_NPROCESSORS_ONLN|LONG_BIT)$/,
+  /^git rev-parse(?: --short(?:=[0-9]+)?)? HEAD$/,
+])
+
+function plainText(word: Word): string | undefined {
+  const texts = word.map((part) => (part.kind === 'text' ? part.text : undefined))
+  return texts.includes(undefined) ? undefined : texts.join('')
+}
+
+/** Programs that print the settings of a shell for it to evaluate, as their manuals tell people to. */
+const SETTING: readonly RegExp[] = Object.freeze([
+  /^ssh-agent(?: -[sc])?(?: -t [0-9]+[smhdw]?)?$/,
+  /^opam (?:env|config env)(?: --(?:shell=\w+|switch=[\w.+-]+|set-switch|safe))*$/,
+  /^(?:direnv|mise|zoxide|starship) (?:hook|export|activate|init|env) (?:bash|zsh|sh)$/,
+  /^(?:pyenv|rbenv|nodenv|goenv|jenv|plenv) init (?:-|--path|- (?:bash|zsh|sh|--no-rehash))$/,
+  /^pyenv virtualenv-init -$/,
+  /^(?:\/[\w/.-]*\/bin\/)?brew shellenv(?: (?:bash|zsh))?$/,
+  /^fnm env(?: --(?:use-on-cd|shell \w+|shell=\w+))*$/,
+  /^dircolors(?: -b)?$/,
+  /^luarocks path(?: --bin)?$/,
+  /^(?:lesspipe|resize)$/,
+  /^register-python-argcomplete [\w-]+$/,
+])
+
+export function printsOnePart(body: List, state: State): boolean {
+  return isCommand(body, state, NAMING)
+}
+
+export function printsSettings(body: List, state: State): boolean {
+  return isCommand(body, state, SETTING)
+}
+
+function isCommand(
+  body: List,
+  { functions, aliases, variables, isForgetful }: State,
+  forms: readonly RegExp[],
+): boolean {
+  // With a path of its own, the text may call any other program.
+  if (variables.has('PATH') || isForgetful) return false
+  const [only] = body
+  if (only === undefined || body.length > 1 || only.rest.length > 0 || only.isBackground) return false
+  const [command] = only.first.commands
+  if (command === undefined || only.first.commands.length > 1 || command.kind !== 'simple') return false
+  if (command.assignments.length > 0 || command.redirects.some(({ fd }) => fd !== 2)) return false
+  const words = command.words.map(plainText)
+  const [program] = words
+  // What is called so may be something else here.
+  if (program === undefined || functions.has(program) || aliases.has(program) || words.includes(undefined))
+    return false
+  return forms.some((form) => form.test(words.join(' ')))
+}

@@ -1,0 +1,96 @@
+/**
+ * Whether a shell text puts together text of its own in a way that no reader of it can follow: fetched, decoded, worked
+ * out by a program, or read from what another of its commands prints. What such a text then gives to a script is
+ * taken for a program, where the content of a file or the name of a branch is taken for data.
+ * @module
+ */
+import type { ShellCommand, ShellWord } from '../shell/shell.ts'
+import { namesOf } from './names.ts'
+import { isDecoder } from './pipeline.ts'
+
+const FETCHERS: ReadonlySet<string> = new Set(
+  (
+    'curl wget wget2 fetch aria2c axel lynx w3m links nc netcat ncat socat telnet ftp lftp tftp scp sftp ssh rsync dig ' +
+    'drill kdig nslookup host getent http https xh websocat mosquitto_sub redis-cli openssl s_client gh glab rclone ' +
+    'aws gsutil az smbclient ldapsearch psql mysql nmap snmpget busybox toybox'
+  ).split(' '),
+)
+/** They give a variable what they read. */
+const READERS: ReadonlySet<string> = new Set(['read', 'mapfile', 'readarray', 'select'])
+/** Programs that print what files or the system hold, and nothing that their arguments spell. */
+const SOURCES: ReadonlySet<string> = new Set(
+  (
+    'cat head tail grep egrep fgrep cut wc sort uniq nproc hostname uname whoami id arch pwd basename dirname realpath ' +
+    'readlink ls test [ [[ true : cd seq md5sum sha1sum sha224sum sha256sum sha384sum sha512sum cksum du df uuidgen ' +
+    'mktemp lsb_release getconf tput'
+  ).split(' '),
+)
+
+/** Text that can spell no command: words, numbers, blanks. */
+const PLAIN = /^[\w.%+ -]*$/
+
+function whole({ text, opaque, stands }: ShellWord): string {
+  return opaque === undefined ? text : (stands ?? text).replaceAll(/<[a-z]+>/g, '')
+}
+
+/** A format without text of its own: directives, and what stands between them. */
+function isFormat(text: string): boolean {
+  return /^[-_.,:/ TZ+]*$/.test(text.replaceAll(/%[-_^#0]?[A-Za-z]{1,2}/g, ''))
+}
+
+/** A replacement of what stands in a line, or a choice of lines. */
+const PICKING =
+  /^(?:\/[^/]*\/|[0-9$,]+)?(?:s([/|,#])(?:(?!\1)[^\\]|\\.)*\1(?:\\[0-9]|[&. -])*\1[gpI0-9]*|[pqd!]+)$/s
+
+function prints(name: string, words: readonly ShellWord[], isPiped: boolean): boolean {
+  const texts = words.slice(1).map(whole)
+  switch (name) {
+    case 'echo':
+    case 'printf':
+      // Of known words it is known what they print, unless another command changes that.
+      if (words.every(({ opaque }) => opaque === undefined)) return !isPiped
+      return texts.every((text) => PLAIN.test(text.endsWith('\\n') ? text.slice(0, -2) : text))
+    case 'date':
+      return texts.every((text) => !text.startsWith('+') || isFormat(text))
+    case 'git':
+      return texts.every((text) => {
+        const format = /^--(?:format|pretty)=(?:format:)?(.*)$/s.exec(text)?.[1]
+        return format === undefined || isFormat(format)
+      })
+    case 'awk':
+    case 'gawk':
+    case 'mawk':
+      return texts.every((text) => !text.includes('BEGIN') && !/"[^"]*[^"\s][^"]*"/.test(text))
+    case 'sed': {
+      const script = texts.find((text) => !text.startsWith('-'))
+      return script !== undefined && PICKING.test(script) && !texts.some((text) => text.startsWith('-e'))
+    }
+    case 'jq':
+    case 'yq':
+      return texts.every((text) => !text.includes('"') && !text.startsWith('--arg'))
+    case 'node':
+      return texts.length === 2 && /^require\((?:'[^']*'|"[^"]*")\)[.\w]*$/.test(texts[1] ?? '')
+    default:
+      return SOURCES.has(name)
+  }
+}
+
+export function makesText(commands: readonly ShellCommand[], hasInput: boolean): boolean {
+  const nameOf = ({ words }: ShellCommand) => namesOf(words[0]?.text ?? '', undefined)
+  const reads = commands.some((command) => nameOf(command).some((name) => READERS.has(name)))
+  if (reads && hasInput) return true
+  const counts = new Map<number, number>()
+  for (const { pipeline } of commands) counts.set(pipeline, (counts.get(pipeline) ?? 0) + 1)
+  return commands.some((command) => {
+    const { words, redirects, isSubstitution, pipeline } = command
+    const names = nameOf(command)
+    if (names.some((name) => FETCHERS.has(name))) return true
+    const isPiped = (counts.get(pipeline) ?? 0) > 1
+    const given = redirects.some(({ kind, target }) => kind === 'text' && !PLAIN.test(whole(target).trim()))
+    if (reads && (given || isDecoder(command))) return true
+    if (reads && isPiped && (names[0] === 'echo' || names[0] === 'printf'))
+      return !prints(names[0], words, true)
+    if (!isSubstitution || words.length === 0) return false
+    return given || words[0]?.opaque !== undefined || !prints(names[0] ?? '', words, isPiped)
+  })
+}
