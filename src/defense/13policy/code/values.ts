@@ -241,7 +241,8 @@ export function readSingle(
     const name = nameAt(reading, index + 1)
     if (name !== '') return { value: { kind: 'text', text: name, isOpaque: false }, next: index + 2 }
   }
-  if (token.text === '{') {
+  const isTable = token.text === '{' && reading.language === 'lua'
+  if (token.text === '{' && !isTable) {
     const close = closing(reading, index)
     // Of an object, the arguments of a program are what counts.
     for (let at = index; at < close; at++) {
@@ -251,7 +252,7 @@ export function readSingle(
     }
     return { value: UNKNOWN, next: close + 1 }
   }
-  if ((token.text === '[' || token.text === '(') && depth < 4) {
+  if ((token.text === '[' || token.text === '(' || isTable) && depth < 4) {
     const items: Value[] = []
     let at = index + 1
     const limit = index + ARGUMENT_TOKENS

@@ -206,9 +206,22 @@ function readUse(reading: Reading, index: number): number {
   if (isCall || isBare) {
     if (isCall || isInteresting(name, reading.language)) addCall(reading, name)
     call(reading, name, isCall ? end + 1 : end)
+  } else if (isHandedOn(reading, name, index, end)) {
+    addCall(reading, name)
+    reading.opaque.add('eval')
   } else if (name.includes('.') && !name.startsWith('$')) addCall(reading, name)
   else if (name.startsWith('__')) addCall(reading, name)
   return end
+}
+
+/** What evaluates text, given to another as a function: `fetch(x).then(eval)`, `map(exec, lines)`. */
+function isHandedOn(reading: Reading, name: string, index: number, end: number): boolean {
+  if (reading.language !== 'javascript' && reading.language !== 'python') return false
+  return (
+    isEvaluator(name, reading.language) &&
+    '(,'.includes(mark(reading, index - 1) || ' ') &&
+    '),'.includes(mark(reading, end + 1) || ' ')
+  )
 }
 
 /** The list that ends at the closing mark at `index`: `["rm", "x"].execute()`. */

@@ -1,15 +1,30 @@
 /**
  * Environment variables whose value is a command or a program file to other programs: setting one runs it later.
- * From the manual pages of git, man, less, sudo, ssh, bash, perl, python and node.
+ * From the manual pages of git, man, less, sudo, ssh, bash, perl, python and node, and of the tools named below.
  * @module
  */
 import type { Assignment, Inner } from './inner.ts'
 
 const COMMANDS: ReadonlySet<string> = new Set(
-  'PAGER MANPAGER GIT_PAGER SYSTEMD_PAGER BAT_PAGER AWS_PAGER EDITOR VISUAL FCEDIT GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR SYSTEMD_EDITOR KUBE_EDITOR CRONTAB_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS PROMPT_COMMAND LESSOPEN LESSCLOSE BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH SVN_EDITOR HGEDITOR HGMERGE TAR_RSH SHELL MAKESHELL CC CXX LD FC TERMINAL LUA_INIT'.split(
+  'PAGER MANPAGER GIT_PAGER SYSTEMD_PAGER BAT_PAGER AWS_PAGER EDITOR VISUAL FCEDIT GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR SYSTEMD_EDITOR KUBE_EDITOR CRONTAB_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS PROMPT_COMMAND LESSOPEN LESSCLOSE BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH SVN_EDITOR HGEDITOR HGMERGE TAR_RSH SHELL MAKESHELL CC CXX LD FC TERMINAL LUA_INIT KUBECTL_EXTERNAL_DIFF FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND FZF_ALT_C_COMMAND PSQL_EDITOR PSQL_PAGER PERLDOC_PAGER DELTA_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_PAGER SENSIBLE_EDITOR DIFFPROG TERRAGRUNT_TFPATH TG_TF_PATH AUTOM4TE AUTOCONF AUTOHEADER ACLOCAL AUTOMAKE M4 RUSTDOC RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER R_BROWSER R_PDFVIEWER P4EDITOR P4DIFF P4MERGE'.split(
     ' ',
   ),
 )
+/** And those of which a part of the name is that of a machine: `CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER`. */
+const COMMAND_NAME = /^CARGO_TARGET_[A-Z0-9_]{1,128}_(?:LINKER|RUNNER)$/
+
+/** Options to a program, among which are some whose value is a command or a file of code. */
+const OPTION_LISTS =
+  /^(?:GOFLAGS|MAVEN_OPTS|MAVEN_ARGS|GRADLE_OPTS|JAVA_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)$/
+const COMMAND_OPTION =
+  /-{1,2}(?:toolexec|exec|vettool|XX:OnOutOfMemoryError|XX:OnError)=(?:"([^"]*)"|'([^']*)'|([^"'\s]\S*))/g
+const FILE_OPTION =
+  /-{1,2}(?:javaagent:|agentpath:|Xbootclasspath\/[ap]:|Xbootclasspath:|init-script[= ]|overlay=)([^\s=]+)/g
+
+/** A trace is written to the file that such a variable names. */
+const WRITTEN =
+  /^(?:GIT_TRACE\w{0,64}|GIT_REDIRECT_STDOUT|GIT_REDIRECT_STDERR|SSLKEYLOGFILE|NODE_V8_COVERAGE|PYTHONPYCACHEPREFIX|GCOV_PREFIX|LLVM_PROFILE_FILE|LD_DEBUG_OUTPUT)$/
+
 /** Expanded by the shell, and then a file that is run. */
 const EXPANDED: ReadonlySet<string> = new Set(['BASH_ENV', 'ENV', 'PS0', 'PS1', 'PS2', 'PS4', 'ZDOTDIR'])
 /** A file, or several, whose code is run in the program. */
@@ -39,23 +54,65 @@ const FILES: ReadonlySet<string> = new Set([
   'BASH_ENV',
   'ENV',
   'ZDOTDIR',
+  ...[
+    'LUA_PATH LUA_CPATH PYTHONUSERBASE PYTHONPLATLIBDIR COMPILER_PATH GCC_EXEC_PREFIX LIBRARY_PATH LD_RUN_PATH',
+    'PKG_CONFIG_PATH SSH_SK_PROVIDER APT_CONFIG PIP_CONFIG_FILE HGRCPATH RIPGREP_CONFIG_PATH XDG_CONFIG_HOME',
+    'XDG_CONFIG_DIRS XDG_DATA_DIRS VK_ICD_FILENAMES VK_DRIVER_FILES VK_ADD_DRIVER_FILES VK_LAYER_PATH',
+    'VK_ADD_LAYER_PATH CORECLR_PROFILER_PATH CORECLR_PROFILER_PATH_64 COR_PROFILER_PATH DOTNET_STARTUP_HOOKS',
+    'DOTNET_ADDITIONAL_DEPS BUNDLE_GEMFILE COMPOSER_HOME NPM_CONFIG_USERCONFIG npm_config_userconfig',
+    'NPM_CONFIG_GLOBALCONFIG npm_config_globalconfig LIBGL_DRIVERS_PATH GST_PLUGIN_PATH QT_PLUGIN_PATH',
+    'QT_QPA_PLATFORM_PLUGIN_PATH GTK_PATH GIO_EXTRA_MODULES GIO_MODULE_DIR GDK_PIXBUF_MODULE_FILE',
+    'MAGICK_CONFIGURE_PATH MAGICK_CODER_MODULE_PATH SASL_PATH LADSPA_PATH OCL_ICD_VENDORS LIBVA_DRIVERS_PATH',
+    'VDPAU_DRIVER_PATH R_PROFILE R_PROFILE_USER R_ENVIRON_USER JULIA_LOAD_PATH TCLLIBPATH GUILE_LOAD_PATH',
+    'EMACSLOADPATH OCAMLPATH CAML_LD_LIBRARY_PATH ERL_LIBS ANSIBLE_CONFIG ANSIBLE_LIBRARY TF_CLI_CONFIG_FILE',
+    'WGETRC CURL_HOME GIT_SSH DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH VK_LAYER_SETTINGS_PATH',
+  ].flatMap((names) => names.split(' ')),
 ])
+
+/** Programs that everybody has are no files to look at. */
+function isOwnProgram(text: string): boolean {
+  return text.startsWith('/') && !/^\/(?:usr|bin|sbin)\//.test(text)
+}
+
+function optionTexts(name: string, value: Assignment['value']): readonly Inner[] {
+  if (!OPTION_LISTS.test(name)) return []
+  const commands = [...value.text.matchAll(COMMAND_OPTION)].flatMap(
+    ([, double, single, bare]): readonly Inner[] => {
+      const text = double ?? single ?? bare ?? ''
+      return text === ''
+        ? []
+        : [{ kind: 'shell', word: { ...value, text }, via: `${name}=` }, ...programFile({ ...value, text })]
+    },
+  )
+  const files = [...value.text.matchAll(FILE_OPTION)].map(
+    ([, text = '']): Inner => ({ kind: 'path', word: { ...value, text }, use: 'read' }),
+  )
+  return [...commands, ...files]
+}
+
+/** The file that a command begins with. */
+function programFile(value: Assignment['value']): readonly Inner[] {
+  const text = value.text.trimStart().split(' ', 1)[0] ?? ''
+  return isOwnProgram(text) ? [{ kind: 'path', word: { ...value, text }, use: 'read' }] : []
+}
 
 /** What setting `name` to `value` would run or read. */
 export function environmentText(name: string, value: Assignment['value']): readonly Inner[] {
-  if (COMMANDS.has(name)) {
+  if (WRITTEN.test(name))
+    return value.text.startsWith('/') ? [{ kind: 'path', word: value, use: 'write' }] : []
+  if (COMMANDS.has(name) || COMMAND_NAME.test(name)) {
     if (value.text === '' && value.opaque === undefined) return []
     // LESSOPEN begins with marks of its own.
     let { text } = value
     if (name.startsWith('LESS')) while (text.startsWith('|') || text.startsWith('-')) text = text.slice(1)
-    return [{ kind: 'shell', word: { ...value, text }, via: `${name}=` }]
+    return [{ kind: 'shell', word: { ...value, text }, via: `${name}=` }, ...programFile({ ...value, text })]
   }
-  const inner: Inner[] = []
+  const inner: Inner[] = [...optionTexts(name, value)]
   if (EXPANDED.has(name) && (value.text.includes('$(') || value.text.includes('`'))) {
     inner.push({ kind: 'shell', word: { ...value, text: `: "${value.text}"` }, via: `${name}=` })
   }
   if (FILES.has(name)) {
-    for (const file of value.text.split(/[: ]/, 64)) {
+    for (const file of value.text.split(/[: ;,]/, 64)) {
       if (file !== '') inner.push({ kind: 'path', word: { ...value, text: file }, use: 'read' })
     }
   }

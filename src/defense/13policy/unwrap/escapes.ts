@@ -55,6 +55,7 @@ const SHELL_WORDS: readonly string[] = Object.freeze([
     '~|',
     '|',
   ],
+  ...['set output "|', "set output '|", 'set print "|', "set print '|", 'plot "<', "plot '<"],
   ...['tee |', 'bang ', 'sh! ', 'cmd '],
 ])
 
@@ -75,7 +76,16 @@ const WRITE_WORDS: readonly string[] = Object.freeze([
     'mget ',
     'lcd ',
   ],
-  ...['dump memory ', 'dump value ', 'set logging file ', 'set output ', 'save ', 'export-filename:', 'log '],
+  ...[
+    'dump memory ',
+    'dump value ',
+    'set logging file ',
+    'set output ',
+    'set print ',
+    'save ',
+    'export-filename:',
+    'log ',
+  ],
   ...['set print-file ', 'export ', 'snapshot ', 'generate-core-file ', 'gcore '],
 ])
 /** And read by these. */

@@ -99,7 +99,7 @@ function isMaker(name: string): boolean {
   return COPIERS.has(name) || FETCHERS.has(name) || OTHER_MAKERS.includes(name)
 }
 
-const OTHER_MAKERS: readonly string[] = Object.freeze(['tee', 'sponge', 'dd', 'hash'])
+const OTHER_MAKERS: readonly string[] = Object.freeze(['tee', 'sponge', 'dd', 'hash', 'mkfifo', 'mknod'])
 
 /** Takes down the files that a command makes. */
 export function noteFiles(flow: Flow, maker: Maker): void {
@@ -120,6 +120,9 @@ export function noteFiles(flow: Flow, maker: Maker): void {
   if (fetches(names)) noteFetched(flow, maker)
   if (names.includes('dd')) noteBlocks(flow, maker)
   if (names[0] === 'hash') noteHashed(flow, maker)
+  // What comes out of a pipe with a name is what anybody puts in.
+  if (names.includes('mkfifo') || (names.includes('mknod') && parsed.operands.at(-1)?.text === 'p'))
+    for (const word of parsed.operands) put(flow, pathOf(word, cwd), { kind: 'hidden', opaque: 'piped' })
 }
 
 /** A file may also be added to: then it has what it had, and more. */

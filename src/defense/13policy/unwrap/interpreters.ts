@@ -8,6 +8,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { type Call, has, type Inner, type Language } from './inner.ts'
 import { isShell, namesOf } from './names.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
+import { laterCode, moduleFiles } from './wrappers-expressions.ts'
 
 export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language>([
   ['python', 'python'],
@@ -15,6 +16,7 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ['bun', 'javascript'],
   ['deno', 'javascript'],
   ['osascript', 'other'],
+  ['mongo', 'javascript'],
   ['perl', 'perl'],
   ['ruby', 'ruby'],
   ['irb', 'ruby'],
@@ -49,7 +51,7 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ),
   ...languages('perl', 'raku rakudo perl6 exiftool latexmk cpan'),
   ...languages('ruby', 'crystal rake thor pry byebug cap'),
-  ...languages('python', 'ipython ipython3 bpython ptpython xonsh-python hy'),
+  ...languages('python', 'sage pdb pylint ipython ipython3 bpython ptpython xonsh-python hy'),
   ...languages('lua', 'moon moonc luau'),
   ...languages(
     'other',
@@ -63,7 +65,7 @@ function languages(language: Language, names: string): readonly (readonly [strin
 
 /** Those that do something else without an operand than read a program, or of which the operand is none. */
 const NO_PROGRAM: ReadonlySet<string> = new Set(
-  'emacs ghc stap bpftrace exiftool latexmk rake thor cap nim nimble v zig dotnet mono maxima gp kotlinc kotlinc-jvm'.split(
+  'emacs pylint mongo ghc stap bpftrace exiftool latexmk rake thor cap nim nimble v zig dotnet mono maxima gp kotlinc kotlinc-jvm'.split(
     ' ',
   ),
 )
@@ -169,6 +171,7 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
           inner.push({ kind: 'code', language, word: code, via: 'python -m' })
     }
   }
+  if (call.name === 'python') inner.push(...moduleFiles(call))
   const [first, second, third] = call.parsed.operands
   const evaluated = first?.text === 'eval' ? second : second?.text === 'eval' ? third : undefined
   if (evaluated !== undefined)
@@ -184,6 +187,7 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
     return inner
   }
   if (call.name === 'deno' || call.name === 'bun') {
+    inner.push(...laterCode(call))
     if (evaluated !== undefined) return inner
     if (['run', 'x', 'test'].includes(first?.text ?? '')) {
       if (second?.text === '-') inner.push(...stdinOf(call, call.name, language))

@@ -107,7 +107,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'service initctl telinit init shutdown reboot halt poweroff rc-service update-rc.d rc-update chkconfig journalctl loginctl hostnamectl timedatectl sysctl modprobe rmmod | -p:r -f:r -w: -n: -u: -t: -S: -U: --since: --until: --unit: -o: --vacuum-time: --vacuum-size: -d: -C:r --load:r | -*',
   'insmod | | r -*',
   'dmesg logger | -f: -l: -t: -p: -n: -s: | -*',
-  'apt apt-get aptitude apt-cache dnf yum apk pacman zypper snap flatpak opkg brew pkg emerge | -o: --option: -c:r --config-file:r -t: --target-release: -a: -S:? -R:? --root:w -p:w --installroot:w -r: -X: | m*',
+  'apt apt-get aptitude apt-cache dnf yum apk pacman zypper snap flatpak opkg brew pkg emerge | --repository: --plus-repo: --plus-content: --repofrompath: --repo: --repoid: --enablerepo: --disablerepo: --releasever: --setopt: --keys-dir:r --repositories-file:r --arch: -o: --option: -c:r --config-file:r -t: --target-release: -a: -S:? -R:? --root:w -p:w --installroot:w -r: -X: | m*',
   'pip npm yarn pnpm gem cargo go composer poetry uv npx bunx uvx pipx | -r:r --requirement:r -e: -t:w --target:w --prefix:w --root:w -c: -C: -i: --index-url: --extra-index-url: -p: --registry: --script-shell:p --node-options: | m*',
   'git | | -* | stops',
   'hg svn | --config: -R:m --repository:m -m: --message: -r: --rev: --username: --password: | m*',

@@ -57,8 +57,15 @@ const OPERAND_USES: ReadonlyMap<string, OperandUse> = new Map([
   ['?', 'unknown'],
 ])
 
+/** Options that name a file to write, whatever the program. */
+const OUTPUTS: ProgramForm['options'] = new Map(
+  '-o --output --output-file --outfile --out-file --out --logfile --log-file'
+    .split(' ')
+    .map((name) => [name, { use: 'write', isAttached: false }]),
+)
+
 export const UNKNOWN_FORM: ProgramForm = Object.freeze({
-  options: new Map(),
+  options: OUTPUTS,
   operands: undefined,
   stops: false,
   words: false,

@@ -146,7 +146,8 @@ export function innerOfShell(call: Call): readonly Inner[] {
   const { text, script, rest, files, texts, readsInput } = isPowerShell
     ? readPowerShell(call.words)
     : readInvocation(call.words)
-  const inner: Inner[] = files.map((word) => ({ kind: 'path', word, use: 'read' }))
+  // A file that is run before anything else: also one that is the output of a command.
+  const inner: Inner[] = files.flatMap((word) => innerOfScript(word, 'sh'))
   for (const word of texts) inner.push({ kind: 'shell', word, via: 'sh -c' })
   if (
     text !== undefined &&

@@ -31,7 +31,11 @@ const GIT_SUBCOMMAND_FORM = form(
 /** Of `git clean`, where `-x` takes nothing. */
 const GIT_CLEAN_FORM = form('-e --exclude', false)
 
+/** Of `git config`, where `-f` names the file. */
+const GIT_CONFIG_FORM = form('-f --file --blob --type --default --value --comment --url', false)
+
 export function gitForm(subcommand: string): ProgramForm {
+  if (subcommand === 'config') return GIT_CONFIG_FORM
   return subcommand === 'clean' ? GIT_CLEAN_FORM : GIT_SUBCOMMAND_FORM
 }
 
@@ -66,7 +70,9 @@ export function isContainerRun(subcommand: string): boolean {
   return CONTAINER_RUNS.has(subcommand)
 }
 
-const CONTAINERS: ReadonlySet<string> = new Set('docker podman lxc kubectl oc crictl ctr nerdctl'.split(' '))
+const CONTAINERS: ReadonlySet<string> = new Set(
+  'docker podman buildah lxc kubectl oc crictl ctr nerdctl'.split(' '),
+)
 const EXECUTES: ReadonlySet<string> = new Set(['-exec', '-execdir', '-ok', '-okdir'])
 const FD_EXECUTES: ReadonlySet<string> = new Set(['-x', '-X', '--exec', '--exec-batch'])
 

@@ -30,15 +30,17 @@ const BEHIND_OPTION: ReadonlyMap<string, readonly string[]> = table([
   'watchman-make: --run',
   'sops: exec-env exec-file',
   'gdb-add-index: --',
+  'dpkg-architecture: -c --command',
   'strigger: --program',
 ])
 
 /** The command is every word behind the subcommand, and behind a `--` that follows. */
 const BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
-  'honcho foreman fnm cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
+  'honcho foreman cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
   'cdist: shell',
   'wezterm: start --',
   'hyprctl: exec',
+  'volta nvm n fnm: run exec --exec x',
   'snap: run',
   'machinectl: shell',
   'lxc-execute incus virt-run: exec --',
@@ -47,6 +49,7 @@ const BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
 /** The text for a shell is the operand behind the subcommand. */
 const TEXT_BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
   'csvtool: call',
+  'nx: --command --commands',
   'vagrant eb gcloud heroku flyctl fly: -c --command -C',
 ])
 
@@ -64,7 +67,7 @@ const behindOption: Unwrap = (call) => {
 
 /** Options that may stand between a subcommand and the command; those of one value are passed with it. */
 const SUBCOMMAND_VALUES: ReadonlySet<string> = new Set(
-  '-n --name --cwd -C --prefix -w --workspace -p --package --with --python --from -c --call -t --toolchain --filter --env-file'.split(
+  '-n --name --cwd -C --prefix -w --workspace -p --package --with --python --from -c --call -t --toolchain --filter --env-file --node --npm --yarn --using'.split(
     ' ',
   ),
 )
@@ -84,10 +87,18 @@ const behindSubcommand: Unwrap = (call) => {
   const inner: Inner[] = []
   const texts = TEXT_BEHIND_SUBCOMMAND.get(call.name) ?? []
   const words = call.words.slice(1)
-  for (const [index, { text }] of words.entries()) {
+  for (const [index, word] of words.entries()) {
     const next = words[index + 1]
-    if (texts.includes(text) && next !== undefined) inner.push(shell(next, call.name))
+    const equals = word.text.indexOf('=')
+    if (texts.includes(word.text) && next !== undefined) inner.push(shell(next, call.name))
+    else if (equals > 0 && texts.includes(word.text.slice(0, equals)))
+      inner.push(shell({ ...word, text: word.text.slice(equals + 1) }, call.name))
   }
+  // `npm pkg set scripts.x=TEXT`: what the package runs from then on.
+  if (words[0]?.text === 'pkg' && words[1]?.text === 'set')
+    for (const word of words.slice(2))
+      if (word.text.startsWith('scripts.') && word.text.includes('='))
+        inner.push(shell({ ...word, text: word.text.slice(word.text.indexOf('=') + 1) }, `${call.name} pkg`))
   const subcommands = BEHIND_SUBCOMMAND.get(call.name) ?? []
   const at = words.findIndex(({ text }) => subcommands.includes(text))
   if (at < 0) return inner
@@ -104,6 +115,7 @@ const behindSubcommand: Unwrap = (call) => {
 /** Operands of their own that some take before the command: a directory, an environment. */
 const OWN_OPERANDS: ReadonlyMap<string, number> = new Map([
   ['direnv', 1],
+  ['nvm', 1],
   ['rustup', 1],
   ['chamber', 1],
   ['aws-vault', 1],
@@ -147,6 +159,8 @@ const versionControl: Unwrap = (call) =>
       'editor',
       'diff-cmd',
       'pager.',
+      'ui.pager',
+      'ui.diff',
       'diff3-cmd',
     ].some((part) => key.includes(part))
     if (key.startsWith('extensions.')) return [{ kind: 'path', word: value, use: 'read' }]
@@ -202,6 +216,6 @@ export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
   ...[...BEHIND_SUBCOMMAND.keys()].map((name) => [name, behindSubcommand] as const),
   ['csvtool', behindSubcommand],
   ...['npx', 'bunx', 'uvx', 'pipx'].map((name) => [name, packageRunner] as const),
-  ...['hg', 'svn'].map((name) => [name, versionControl] as const),
+  ...['hg', 'svn', 'jj'].map((name) => [name, versionControl] as const),
   ...[...COMPILERS].map((name) => [name, compiler] as const),
 ]

@@ -112,12 +112,20 @@ export const fileManager: Unwrap = (call) => [
   ),
 ]
 
+/** `include(/file)`, `sinclude(/file)`: what a macro reads. */
+function included(word: ShellWord): readonly Inner[] {
+  return [...word.text.matchAll(/include\([`\s]{0,8}([^'),\s]{1,4096})/g)].map(
+    ([, text = '']): Inner => ({ kind: 'path', word: { ...word, text }, use: 'read' }),
+  )
+}
+
 /** m4: what its macros are given, in its definitions and in what it reads. */
 export const macros: Unwrap = (call) => [
   ...fromInput(call),
   ...call.parsed.values.flatMap(({ option, word }) =>
-    option === '-D' || option === '--define' ? readEscapes(word, call.name) : [],
+    option === '-D' || option === '--define' ? [...readEscapes(word, call.name), ...included(word)] : [],
   ),
+  ...[inputOf(call) ?? []].flat().flatMap(included),
 ]
 
 /** Configurations that the standard input or an argument gives: `KEY=command`, `Include FILE`, `file("/x")`. */

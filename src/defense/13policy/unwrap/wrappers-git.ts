@@ -5,7 +5,18 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import { argv, type Inner, joined, shell, tail, type Unwrap } from './inner.ts'
+import {
+  argv,
+  eachLine,
+  has,
+  type Inner,
+  joined,
+  literal,
+  type Stdin,
+  shell,
+  tail,
+  type Unwrap,
+} from './inner.ts'
 import { parseArguments } from './options.ts'
 import { GIT_FORM, gitForm } from './subcommands.ts'
 
@@ -82,12 +93,27 @@ function gitSetting(key: string, value: ShellWord): readonly Inner[] {
   return [shell(value.text.startsWith('!') ? tail(value, 1) : value, 'git -c')]
 }
 
+/** Options of `git config` that change the file. */
+const GIT_CONFIG_CHANGES: readonly string[] = [
+  '--add',
+  '--unset',
+  '--unset-all',
+  '--replace-all',
+  '--remove-section',
+  '--rename-section',
+  '-e',
+  '--edit',
+]
+
 /** Subcommands that change the files of the work tree. */
 const WRITES_TREE: ReadonlySet<string> = new Set(
   'checkout restore reset clean switch stash merge pull rebase apply am cherry-pick revert checkout-index read-tree submodule'.split(
     ' ',
   ),
 )
+
+/** And those that show what a file holds or has held. */
+const SHOWS_FILES: ReadonlySet<string> = new Set('log show diff blame annotate grep whatchanged'.split(' '))
 
 /** A path that is relative to the directory that git changes to. */
 function beneath(inner: Inner, directory: ShellWord): Inner {
@@ -110,12 +136,22 @@ export const git: Unwrap = (call) => {
   }
   const [subcommand, ...words] = call.words.slice(parsed.firstOperand)
   if (subcommand === undefined) return inner
+  if (subcommand.text === 'hash-object' && words.some(({ text }) => text === '--stdin-paths'))
+    inner.push(...listedFiles(call.stdin))
   const directory = parsed.values.find(({ option }) => option === '-C')?.word
   const found = gitSubcommand(subcommand.text, words)
   const tree = parsed.values.find(({ option }) => option === '--work-tree' || option === '-C')?.word
   if (tree !== undefined && WRITES_TREE.has(subcommand.text))
     inner.push({ kind: 'path', word: tree, use: 'write' })
   return [...inner, ...(directory === undefined ? found : found.map((one) => beneath(one, directory)))]
+}
+
+/** Names of files on the standard input, each of which goes into the store. */
+function listedFiles(stdin: Stdin): readonly Inner[] {
+  const text = stdin.kind === 'text' ? stdin.word.text : stdin.kind === 'pipe' ? (stdin.output ?? '') : ''
+  return eachLine(text, (line) =>
+    line.trim() === '' ? [] : [{ kind: 'path', word: literal(line.trim()), use: 'read' }],
+  )
 }
 
 function gitSubcommand(subcommand: string, words: readonly ShellWord[]): readonly Inner[] {
@@ -180,8 +216,12 @@ function gitSubcommand(subcommand: string, words: readonly ShellWord[]): readonl
         inner.push({ kind: 'path', word: parsed.operands[1], use: 'write' })
       break
     case 'config': {
-      const [key, value] = parsed.operands.filter(({ text }) => text !== 'set')
+      const [key, value] = parsed.operands.filter(({ text }) => text !== 'set' && text !== 'unset')
       if (key !== undefined && value !== undefined) inner.push(...gitSetting(key.text, value))
+      const isChanged = value !== undefined || has(parsed, ...GIT_CONFIG_CHANGES)
+      for (const { option, word } of parsed.values)
+        if (option === '-f' || option === '--file')
+          inner.push({ kind: 'path', word, use: isChanged ? 'write' : 'read' })
       break
     }
     case 'clean':
@@ -208,6 +248,10 @@ function gitSubcommand(subcommand: string, words: readonly ShellWord[]): readonl
         if (word.text.includes('/')) inner.push({ kind: 'path', word, use: 'read' })
       break
   }
+  // What stands behind the dashes is files, whatever it looks like: `git -C /etc log -p -- shadow`.
+  const dashes = words.findIndex(({ text }) => text === '--')
+  if (dashes >= 0 && SHOWS_FILES.has(subcommand))
+    for (const word of words.slice(dashes + 1)) inner.push({ kind: 'path', word, use: 'read' })
   for (const { option, word } of parsed.values) {
     if (
       option === '--output' ||

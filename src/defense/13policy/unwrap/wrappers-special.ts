@@ -34,6 +34,20 @@ import {
   macros,
   prompt,
 } from './wrappers-editors.ts'
+import {
+  applicationServer,
+  buildFiles,
+  busCall,
+  libraryTool,
+  recordExpression,
+  repositoryQuery,
+  siteCode,
+  template,
+  textBehindAssignments,
+  webSocketAddress,
+  xmlShell,
+  yamlExpression,
+} from './wrappers-expressions.ts'
 import { git } from './wrappers-git.ts'
 import { later, make, ninja } from './wrappers-jobs.ts'
 
@@ -125,7 +139,7 @@ const container: Unwrap = (call) => {
   const at = words?.firstOperand ?? -1
   const subcommand = isNested ? others[at]?.text : first?.text
   const given = isNested ? others.slice(at + 1) : others
-  if (!isContainerRun(subcommand ?? '')) return []
+  if (!isContainerRun(subcommand ?? '')) return buildFiles(call)
   const parsed = parseArguments(given, CONTAINER_FORM, 0)
   const inner: Inner[] = []
   for (const { option, word } of parsed.values) {
@@ -339,7 +353,9 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['sftp', (call) => [...sshOptions(call), ...prompt(call)]],
   ['ninja', ninja],
   ['samu', ninja],
-  ...['docker', 'podman', 'lxc', 'kubectl', 'oc', 'crictl', 'ctr'].map((name) => [name, container] as const),
+  ...['docker', 'podman', 'buildah', 'lxc', 'kubectl', 'oc', 'crictl', 'ctr'].map(
+    (name) => [name, container] as const,
+  ),
   ...['vim', 'vi', 'less', 'more', 'nano', 'ed', 'most', 'emacsclient'].map(
     (name) => [name, editor] as const,
   ),
@@ -355,13 +371,34 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['screen', multiplexer],
   ['tmux', multiplexer],
   ['man', manual],
-  ...['sqlite3', 'sqlite', 'duckdb', 'psql', 'mysql', 'mycli', 'usql', 'clickhouse-client'].map(
-    (name) => [name, database] as const,
-  ),
+  ...[
+    'sqlite3',
+    'sqlite',
+    'duckdb',
+    'psql',
+    'mysql',
+    'mycli',
+    'usql',
+    'clickhouse-client',
+    'clickhouse-local',
+  ].map((name) => [name, database] as const),
   ...PROMPTS.split(' ').map((name) => [name, prompt] as const),
   ...['lf', 'ranger', 'nnn', 'vifm'].map((name) => [name, fileManager] as const),
   ['m4', macros],
   ['gm4', macros],
+  ['libtool', libraryTool],
+  ['ubus', busCall],
+  ['drush', siteCode],
+  ['wp', siteCode],
+  ['websocat', webSocketAddress],
+  ['cross-env-shell', textBehindAssignments],
+  ['xmllint', xmlShell],
+  ['fossil', repositoryQuery],
+  ['chezmoi', template],
+  ['mlr', recordExpression],
+  ['uwsgi', applicationServer],
+  ...['yq', 'gojq', 'faq'].map((name) => [name, yamlExpression] as const),
+  ...['jed', 'kermit', 'ckermit', 'wermit'].map((name) => [name, prompt] as const),
   ...[
     'terraform',
     'tofu',

@@ -17,6 +17,8 @@ import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
 const PREFIXES: ReadonlyMap<string, number> = new Map(
   [
     '0 Start-Process foot qemu-user box64 box86 FEXInterpreter blink retry gpg-agent with-contenv systemd-socket-activate optirun primusrun prime-run gamemoderun mangohud vglrun nocache cachestats timelimit ledit rlfe socksify fakeroot-ng newpid xinit cage gamescope operf memusage sotruss latrace runlim cronic runcron libtool gnome-session-inhibit s6-notifyoncheck',
+    '0 websocketd zrun',
+    '2 s6-tcpserver s6-tcpserver4 s6-tcpserver6 s6-tcpclient tcpserver tcpclient tcpsvd udpsvd',
     '0 wsl xe aoss padsp apulse artsdsp esddsp jack-run msgfilter msgexec grc ssh-agent nsjail minijail0 nq tsp ts setuser fghack pgrphack s6-fghack s6-setsid s6-sudo watchexec nodemon reflex onchange ifne openvt softlimit chpst s6-applyuidgid s6-softlimit daemon abduco chronic multitime catatonit trickle run-one pipexec distcc ccache systemd-nspawn lxc-attach sshpass entr nice ionice nohup setsid stdbuf time cpulimit dbus-run-session dbus-launch unshare nsenter setpriv prlimit choom systemd-cat systemd-inhibit systemd-run run0 numactl aa-exec dumb-init tini fakeroot catchsegv unbuffer rlwrap proxychains proxychains4 torsocks tsocks torify eatmydata strace ltrace valgrind pkexec doas builtin bwrap proot firejail command exec xvfb-run ld.so caffeinate heaptrack rr uftrace sem pexec dtach',
     '1 datefudge lckdo s6-ipcserver setlock envuidgid s6-envuidgid s6-envdir envdir gdbserver s6-setuidgid s6-setlock logsave lockf with-lock-ex switch_root pivot_root dsh pdsh timeout chroot gosu su-exec setuidgid chrt taskset cgexec faketime daemonize',
   ].flatMap((line) => {
