@@ -12,6 +12,7 @@ import { CONFIRM, POLICY, QUOTA, SECURITY } from './config-policy-fields.ts'
 import {
   AUDIT_EPOCH_RECORDS,
   AUDIT_EPOCH_SECONDS,
+  AUDIT_RESERVE_BYTES,
   AUDIT_SEGMENT_BYTES,
   CONFIG_AGENTS,
   CONFIG_LIST_ITEMS,
@@ -237,6 +238,13 @@ export const CONFIG_FIELDS = {
           choices: ['always', 'interval', 'never'],
           default: 'interval',
           doc: 'When records are made to outlive a loss of power: `always` before each action, `interval` together within 200 ms, `never` when the system likes.',
+        },
+        reserve_bytes: {
+          kind: 'integer',
+          min: 0,
+          max: 1_073_741_824,
+          default: AUDIT_RESERVE_BYTES,
+          doc: 'With less than this free on its disk, commands that change anything are refused; 0: nobody looks.',
         },
         segment_bytes: {
           kind: 'integer',

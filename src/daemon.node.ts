@@ -56,6 +56,7 @@ import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from './session/rooms.ts'
 import { createSessions } from './session/sessions.ts'
+import { createStorageGuard } from './session/storage-guard.ts'
 import { createTarpits } from './session/tarpits.ts'
 
 declare const LAUNCHER_SOURCE: string | undefined
@@ -392,6 +393,12 @@ export async function startDaemon(
   if (config.policy.rules_file !== null) await rooms.prepare()
   await warnAboutPatterns(config, log)
   const trimmer = createTrimmer()
+  const storage = createStorageGuard({
+    levels: rooms.levels,
+    freeBytes: deviceRecord.freeBytes,
+    reserveBytes: config.audit.reserve_bytes,
+    append: (event) => audit.append(event, true),
+  })
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
     trimmer.tick(rooms.executions.running === 0 && !peers.openStreams, peers.count === 0, now)
@@ -403,6 +410,7 @@ export async function startDaemon(
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.forgetOld(clock.wallMs())
     deviceRecord.tick()
+    storage.tick()
   }, TICK_MS)
   ticker.unref()
   log.write('info', 'listening', {

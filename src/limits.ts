@@ -174,6 +174,8 @@ export const AUDIT_SYNC_MS = 200
 export const FACTS_BYTES = 33_554_432
 /** Sessions whose sealing keys are at hand; another one that comes back gets a new key. */
 export const SEALING_KEYS = 64
+/** Room that is kept for the record: with less of it free, only what reads goes on. */
+export const AUDIT_RESERVE_BYTES = 1_048_576
 /** A file of the chain is closed at this size; some 10,000 records. */
 export const AUDIT_SEGMENT_BYTES = 8_388_608
 /** How often a draining daemon looks whether everything has ended. */

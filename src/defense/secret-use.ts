@@ -18,12 +18,12 @@ const OWN_MODE = /^(?:0?[0-7]00|(?:go|og|g|o)(?:-[rwx]+|=)(?:,(?:g|o)(?:-[rwx]+|
 
 /** Programs that put into a file what they are given, and take nothing out of it. */
 const FILLERS: ReadonlySet<string> = new Set(
-  'touch tee cp rm echo printf cat true : install truncate mkdir'.split(' '),
+  'touch tee cp echo printf cat true : install'.split(' '),
 )
 const EXAMPLE = /^(?:\.\/)?\.env\.(?:example|sample|template|dist|defaults)$/
 /** Subcommands of openssl that make a key where they write one. */
 const KEY_MAKERS: ReadonlySet<string> = new Set(['req', 'genrsa', 'genpkey', 'ecparam', 'gendsa', 'dsaparam'])
-const CERTIFICATE_READERS: ReadonlySet<string> = new Set(['x509', 'verify', 'crl', 'ocsp'])
+const CERTIFICATE_READERS: ReadonlySet<string> = new Set(['x509', 'verify', 'crl'])
 const KEY_OPTIONS: readonly string[] = Object.freeze([
   ...['-key', '-signkey', '-CAkey', '-inkey', '-passin', '-engine', '-provider', '-force_pubkey', '-out'],
 ])
@@ -46,9 +46,9 @@ function looksAtCertificate({ names, operands, options }: EffectiveCommand): boo
 }
 
 /** A new file in the place where the command runs, of which nothing was secret before. */
-function isMade(command: EffectiveCommand, { path, isOpaque }: UsedPath): boolean {
+function isMade(command: EffectiveCommand, { path, isOpaque, isGlob }: UsedPath): boolean {
   const { names, cwd, operands, options, calls, paths } = command
-  if (cwd === undefined || isOpaque || !isWithin(cwd, path)) return false
+  if (cwd === undefined || isOpaque || isGlob || !isWithin(cwd, path)) return false
   if (paths.some((other) => other.path === path && other.use !== 'write')) return false
   const [name = ''] = names
   if (name === 'openssl') return KEY_MAKERS.has(operands[0] ?? '')

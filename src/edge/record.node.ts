@@ -3,6 +3,7 @@
  * Rules: docs/responses.md, section 7.
  * @module
  */
+import { statfsSync } from 'node:fs'
 import { type Journal, openJournal } from '../audit/journal.node.ts'
 import { openSealedFacts, type SealedFacts } from '../audit/sealed-facts.node.ts'
 import type { Config } from '../config.ts'
@@ -11,6 +12,8 @@ import { openEpochKeys } from './epoch-keys.node.ts'
 import { createFileLock } from './file-lock.node.ts'
 
 export type DeviceRecord = {
+  /** What may still be written on the disk of the chain. */
+  freeBytes(): number | undefined
   readonly audit: Journal
   readonly facts: SealedFacts
   tick(): void
@@ -44,6 +47,14 @@ export function openRecord(config: Config, clock: Clock, later: (work: () => voi
   return {
     audit,
     facts,
+    freeBytes() {
+      try {
+        const { bavail, bsize } = statfsSync(directory)
+        return bavail * bsize
+      } catch {
+        return undefined
+      }
+    },
     tick() {
       audit.tick()
       if (fsync !== 'never') facts.tick()

@@ -7,7 +7,7 @@
  */
 import { encodeHex } from '../base/hex.ts'
 import type { AuditEvent } from '../ports.ts'
-import type { KeptLevels, LevelStep } from './levels.ts'
+import { type KeptLevels, type LevelStep, STORAGE } from './levels.ts'
 import type { Rooms } from './rooms.ts'
 
 /** An operator's own request to halt is still answered: its connection ends after this. */
@@ -59,10 +59,14 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
 
   return {
     took(step) {
-      const { levels, log } = ground.rooms()
+      const { levels, log, clock } = ground.rooms()
       record({ type: 'level', ...step })
       log.write(step.to === 'NORMAL' ? 'info' : 'warn', 'level', { ...step })
       if (step.to === 'CONTAIN' || step.to === 'HALT') endCommands(step)
+      if (step.name === STORAGE) {
+        if (step.to === 'HALT') clock.after(LAST_ANSWER_MS, endConnections)
+        return
+      }
       if (step.scope === 'daemon') {
         if (step.to === 'HALT') halt(step)
         else incident = undefined

@@ -47,8 +47,11 @@ export type Levels = {
   readonly daemon: Level
   /** `what` names the violation: the same one counts as the same. */
   incident(incident: Incident, who: Offender, why: string, nowMs: number): void
-  /** An integrity failure: the record cannot be written, or is not what it was. */
-  integrityFailed(to: 'RESTRICT' | 'HALT', why: string): void
+  /**
+   * What the disk lets the daemon do: it goes up and down with the room there is, beside the level that incidents and
+   * operators set, and does not outlive a restart.
+   */
+  storage(to: 'NORMAL' | 'RESTRICT' | 'HALT', why: string): void
   set(scope: LevelScope, name: string, level: Level, why: string, by: string): void
   sessionEnded(sessionId: string): void
   list(): readonly LevelEntry[]
@@ -64,6 +67,8 @@ const RAISES: Readonly<Record<Exclude<Incident, 'violation'>, { scope: LevelScop
     critical: { scope: 'agent', level: 'CONTAIN' },
   })
 
+/** The name of the daemon's level that the disk sets. No agent and no session has it: it has a capital. */
+export const STORAGE = 'Storage'
 const DAEMON = 'daemon/'
 
 export function createLevels(
@@ -81,6 +86,10 @@ export function createLevels(
 
   function levelOf(key: string): Level {
     return entries.get(key)?.level ?? 'NORMAL'
+  }
+
+  function daemonLevel(): Level {
+    return stricter(levelOf(DAEMON), levelOf(`${DAEMON}${STORAGE}`))
   }
 
   function put(scope: LevelScope, name: string, to: Level, why: string, by: string): void {
@@ -122,12 +131,12 @@ export function createLevels(
 
   return {
     of(agent, sessionId, actsFor) {
-      let level = stricter(levelOf(DAEMON), levelOf(`agent/${agent}`))
+      let level = stricter(daemonLevel(), levelOf(`agent/${agent}`))
       for (const name of actsFor) level = stricter(level, levelOf(`agent/${name}`))
       return stricter(level, levelOf(`session/${sessionId}`))
     },
     get daemon() {
-      return levelOf(DAEMON)
+      return daemonLevel()
     },
     incident(incident, { agent, sessionId, what }, why, nowMs) {
       if (!isAutomatic) return
@@ -138,7 +147,7 @@ export function createLevels(
       }
       countViolation(agent, what, why, nowMs)
     },
-    integrityFailed: (to, why) => raise('daemon', '', to, why),
+    storage: (to, why) => put('daemon', STORAGE, to, why, ''),
     set(scope, name, level, why, by) {
       if (scope === 'agent' && level !== 'CONTAIN') {
         violations.delete(name)
@@ -149,6 +158,8 @@ export function createLevels(
     },
     sessionEnded: (sessionId) => put('session', sessionId, 'NORMAL', 'The session has ended.', ''),
     list: () => [...entries.values()],
-    kept: () => ({ entries: [...entries.values()].filter(({ scope }) => scope !== 'session') }),
+    kept: () => ({
+      entries: [...entries.values()].filter(({ scope, name }) => scope !== 'session' && name !== STORAGE),
+    }),
   }
 }

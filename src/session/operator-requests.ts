@@ -185,6 +185,12 @@ const setLevel = changing<m.LevelChange>(
     if (!isLevel(level)) return { success: false, message: 'There is no such level.' }
     if (!isThere(peer, scope, name)) return { success: false, message: `There is no ${scope} of that name.` }
     const isHalted = rooms.levels.daemon === 'HALT'
+    if (isHalted && rooms.incident() === undefined)
+      return {
+        success: false,
+        message:
+          'The daemon has halted since it cannot write its record: make room, and it goes on by itself.',
+      }
     if (scope === 'daemon' && isHalted && level !== 'HALT' && !rooms.acknowledge(incident ?? ''))
       return {
         success: false,

@@ -171,7 +171,7 @@ function keep(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boo
 }
 
 /**
- * What cannot be recorded is not done, and nothing else is until somebody has looked: the daemon halts. Whoever sits at
+ * What cannot be recorded is not done, and nothing else is until it can be: the daemon halts. Whoever sits at
  * the device may still look at why.
  */
 function keepOrHalt(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boolean {
@@ -179,7 +179,7 @@ function keepOrHalt(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict
     return keep(rooms, facts, ledger, verdict)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : 'The record cannot be written.'
-    rooms.levels.integrityFailed('HALT', why)
+    rooms.levels.storage('HALT', why)
     const isLook = facts.action?.kind === 'connect' || facts.action?.kind === 'authenticate'
     if (facts.source.transport !== 'admin' || !isLook) throw cause
     rooms.log.write('error', 'not_recorded', { action: facts.action?.kind ?? '-', reason: why })

@@ -31,19 +31,20 @@ const APART = [
   ...['openssl x509 -in server.pem -noout -dates', 'openssl verify -CAfile root.pem leaf.pem'],
   ...['openssl req -x509 -newkey rsa:2048 -nodes -keyout t.key -out t.crt', 'openssl genrsa -out t.key 2048'],
   ...["ssh-keygen -t ed25519 -N '' -f ./id_ed25519", 'ssh-keygen -lf id_ed25519.pub'],
-  ...[
-    'touch .env',
-    'cp .env.example .env',
-    'echo A=1 > .env.local',
-    'rm .env.ci',
-    'sed -i s/1/2/ .env.local',
-  ],
+  ...['touch .env', 'cp .env.example .env', 'echo A=1 > .env.local', 'sed -i s/1/2/ .env.local'],
   ...['cut -d: -f1 /etc/passwd', 'cat .env.test', 'cat ca.pem', 'cat certs/fullchain.pem'],
 ]
 
 const USED = [
   ...['ls ~/.ssh/id* | xargs cat', 'cat $(ls ~/.ssh/id*)', 'ls ~/.ssh/id* | while read f; do cat "$f"; done'],
-  ...['ls ~/.ssh/id* > list', 'file -f .env', 'ls *.pem | sh', 'stat server.key; cat server.key'],
+  ...[
+    'ls ~/.ssh/id* > list',
+    'file -f .env',
+    'du --files0-from=.env',
+    'rm .env.ci',
+    'ls *.pem | sh',
+    'stat server.key; cat server.key',
+  ],
   ...[
     'chmod 644 tls.key',
     'chmod 660 tls.key',

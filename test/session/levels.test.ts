@@ -272,13 +272,23 @@ t.test('a daemon that was let go does not halt for the agents that halted it bef
   t.end()
 })
 
-t.test('an integrity failure restricts and then halts everybody', (t) => {
+t.test('the disk restricts and halts everybody, beside what else was set, and lets go again', (t) => {
   const { levels, moves } = stage()
-  levels.integrityFailed('RESTRICT', 'the disk is full')
+  levels.storage('RESTRICT', 'little room')
   t.equal(levels.of('bot', 's1', []), 'RESTRICT')
-  levels.integrityFailed('HALT', 'still')
-  levels.integrityFailed('RESTRICT', 'it does not come down by itself')
-  t.strictSame(moves(), ['daemon  NORMAL RESTRICT', 'daemon  RESTRICT HALT'])
+  levels.set('daemon', '', 'CHECKPOINT', 'a drill', 'boss')
+  levels.storage('HALT', 'no room')
+  t.equal(levels.daemon, 'HALT')
+  levels.set('daemon', '', 'NORMAL', 'it is over', 'boss')
+  t.equal(levels.daemon, 'HALT', 'room is not made by an operator’s word')
+  t.same(levels.kept().entries, [], 'the next start sees for itself')
+  levels.set('daemon', '', 'CHECKPOINT', 'another drill', 'boss')
+  levels.storage('NORMAL', 'room')
+  t.equal(levels.daemon, 'CHECKPOINT', 'nor is a level lowered by room')
+  t.strictSame(
+    moves().filter((move) => move.includes('Storage')),
+    ['daemon Storage NORMAL RESTRICT', 'daemon Storage RESTRICT HALT', 'daemon Storage HALT NORMAL'],
+  )
   t.end()
 })
 

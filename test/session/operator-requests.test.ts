@@ -47,7 +47,7 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
   const operators = METHODS.filter(({ audience }) => audience === 'operator')
   t.strictSame(
     operators.map(({ number }) => number),
-    [32, 33, 34, 35, 36, 37, 38, 39],
+    [32, 33, 34, 35, 36, 37, 38, 39, 40],
   )
   for (const method of operators) {
     let reloads = 0
@@ -65,6 +65,7 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
       }),
       SetLevel: m.levelChange.encode({ scope: 'agent', name: 'other', level: 'NORMAL' }),
       Explain: m.whyRequest.encode({ seq: 1 }),
+      Purge: m.purgeRequest.encode({ session_id: staged.agent.sessionId }),
     }
     const before = stateOf(staged)
     const stream = staged.agent.open(method.name, requests[method.name] ?? EMPTY)

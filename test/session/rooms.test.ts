@@ -70,9 +70,9 @@ t.test('a verdict that cannot be recorded halts the daemon, once, whatever it wa
     audit.failure = new Error('disk full')
     t.throws(() => decide(rooms, facts))
     t.throws(() => decide(rooms, facts))
-    t.match(steps, [{ scope: 'daemon', name: '', to: 'HALT', why: 'disk full', by: '' }])
+    t.match(steps, [{ scope: 'daemon', name: 'Storage', to: 'HALT', why: 'disk full', by: '' }])
     audit.failure = undefined
-    t.match(decide(rooms, allowed), { response: 'DROP', rule: 'level.halt' }, 'until somebody has looked')
+    t.match(decide(rooms, allowed), { response: 'DROP', rule: 'level.halt' }, 'until the disk was looked at')
     t.equal(spawner.children.length, 0)
   }
   t.end()

@@ -1,0 +1,131 @@
+/**
+ * A real daemon whose record cannot be written for a while: nothing is done unrecorded, the message is plain, and the
+ * chain goes on where it was.
+ * @module
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { connect } from '../../src/client/client.node.ts'
+import { changeConfig, type Daemon, install, sassEdge, startDaemon, startNew, until } from './daemon.node.ts'
+
+/** A tmpfs of 8 MiB at the directory until the end of the test; false where none can be mounted. */
+function smallDisk(t: Test, directory: string): boolean {
+  mkdirSync(directory, { recursive: true })
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', directory], { stdio: 'ignore' })
+  } catch {
+    return false
+  }
+  t.teardown(() => execFileSync('umount', ['-l', directory]))
+  return true
+}
+
+/** Leaves that much room. */
+function fill(directory: string, leave: number): string {
+  const { bavail, bsize } = statfsSync(directory)
+  const path = join(directory, 'filler')
+  writeFileSync(path, Buffer.alloc(Math.max(0, bavail * bsize - leave)))
+  return path
+}
+
+async function touches(daemon: Daemon, name: string): Promise<'done' | 'refused'> {
+  const { port, fingerprint: pin, seed } = daemon
+  try {
+    const client = await connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: seed(), pin })
+    try {
+      await client.execute('touch', [name])
+    } finally {
+      await client.close().catch(() => {})
+    }
+  } catch {
+    return existsSync(join(daemon.workspace, name)) ? 'done' : 'refused'
+  }
+  return 'done'
+}
+
+async function verified(directory: string): Promise<boolean> {
+  const { stdout } = await sassEdge(['audit', 'verify', '--json'], { cwd: directory })
+  return JSON.parse(stdout.toString()).ok
+}
+
+async function levelOf(daemon: Daemon): Promise<string> {
+  const { stdout } = await daemon.cli(['level', 'show', '--json'])
+  const { levels } = JSON.parse(stdout.toString()) as { levels: { level: string }[] }
+  return levels[0]?.level ?? 'NORMAL'
+}
+
+async function onSmallDisk(t: Test): Promise<{ daemon: Daemon; disk: string } | undefined> {
+  const directory = await install(t, { defense: { vi_swap: { hold_seconds: 1 } } })
+  const disk = join(directory, 'disk')
+  if (!smallDisk(t, disk)) {
+    t.comment('skipped: a small file system cannot be mounted here')
+    t.pass()
+    return undefined
+  }
+  changeConfig(directory, { audit: { directory: join(disk, 'audit') } })
+  return { daemon: await startDaemon(t, directory), disk }
+}
+
+t.test('a disk that fills up: RESTRICT, then HALT, and room ends both without a loss', async (t) => {
+  const staged = await onSmallDisk(t)
+  if (staged === undefined) return
+  const { daemon, disk } = staged
+  t.equal(await touches(daemon, 'before'), 'done')
+  const filler = fill(disk, 700_000)
+  await until('RESTRICT', async () => (await levelOf(daemon)) === 'RESTRICT')
+  t.ok(
+    daemon
+      .log()
+      .some((line) => /level scope=daemon name=Storage .*has only 0\.\d MiB left: make room/.test(line)),
+    'it says why, in the log',
+  )
+  t.equal(await touches(daemon, 'restricted'), 'refused', 'what changes anything')
+  rmSync(filler)
+  fill(disk, 0)
+  const isHalted = () => daemon.log().some((line) => / level scope=daemon name=Storage .*to=HALT/.test(line))
+  // What fits into the last block is still written.
+  for (let index = 0; index < 60 && !isHalted(); index++)
+    t.equal(await touches(daemon, `full-${index}`), 'refused')
+  t.ok(isHalted(), 'HALT')
+  t.ok(
+    daemon.log().some((line) => /ENOSPC\), so nothing was done; make room on its disk/.test(line)),
+    'in plain words',
+  )
+  t.equal(await touches(daemon, 'halted'), 'refused')
+  rmSync(filler)
+  await until('its end', async () => (await levelOf(daemon)) === 'NORMAL')
+  t.equal(await touches(daemon, 'after'), 'done')
+  await daemon.stop()
+  t.ok(await verified(daemon.directory), 'the chain is whole')
+  const text = readFileSync(join(disk, 'audit/audit.jsonl'), 'utf8')
+  t.match(text, /"what":"storage"/, 'the record says that there was no room')
+  const replayed = await sassEdge(['audit', 'replay', '--json'], { cwd: daemon.directory })
+  t.match(JSON.parse(replayed.stdout.toString()), { ok: true, different: 0, missing: 0 })
+})
+
+t.test('a file that can be written no further: HALT, and on from there when it can', async (t) => {
+  const daemon = await startNew(t, { defense: { vi_swap: { hold_seconds: 1 } } })
+  t.equal(await touches(daemon, 'before'), 'done')
+  /** RLIMIT_FSIZE of the daemon: beyond it every write(2) fails, as on a device that has gone bad. */
+  const limit = (bytes: string) =>
+    spawnSync('prlimit', ['--pid', `${daemon.pid}`, `--fsize=${bytes}:unlimited`]).status === 0
+  if (!limit('1')) {
+    t.comment('skipped: prlimit(1) is not here')
+    return
+  }
+  t.equal(await touches(daemon, 'unwritable'), 'refused')
+  await until('HALT', async () => daemon.log().some((line) => /name=Storage .*to=HALT/.test(line)))
+  t.ok(
+    daemon.log().some((line) => /cannot be written \(EFBIG\), so nothing was done/.test(line)),
+    'in plain words',
+  )
+  t.equal(await touches(daemon, 'halted'), 'refused')
+  t.match((await daemon.cli(['level', 'show'])).stdout.toString(), /HALT/, 'an operator may look')
+  t.ok(limit('unlimited'))
+  await until('its end', async () => (await levelOf(daemon)) === 'NORMAL')
+  t.equal(await touches(daemon, 'after'), 'done')
+  await daemon.stop()
+  t.ok(await verified(daemon.directory))
+})
