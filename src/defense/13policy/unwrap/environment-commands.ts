@@ -15,11 +15,11 @@ const COMMAND_NAME = /^CARGO_TARGET_[A-Z0-9_]{1,128}_(?:LINKER|RUNNER)$/
 
 /** Options to a program, among which are some whose value is a command or a file of code. */
 const OPTION_LISTS =
-  /^(?:GOFLAGS|MAVEN_OPTS|MAVEN_ARGS|GRADLE_OPTS|JAVA_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)$/
+  /^(?:GOFLAGS|RUSTFLAGS|CARGO_ENCODED_RUSTFLAGS|MAVEN_OPTS|MAVEN_ARGS|GRADLE_OPTS|JAVA_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)$/
 const COMMAND_OPTION =
   /-{1,2}(?:toolexec|exec|vettool|XX:OnOutOfMemoryError|XX:OnError)=(?:"([^"]*)"|'([^']*)'|([^"'\s]\S*))/g
 const FILE_OPTION =
-  /-{1,2}(?:javaagent:|agentpath:|Xbootclasspath\/[ap]:|Xbootclasspath:|init-script[= ]|overlay=)([^\s=]+)/g
+  /-{1,2}(?:javaagent:|agentpath:|Xbootclasspath\/[ap]:|Xbootclasspath:|init-script[= ]|overlay=|C ?linker=)([^\s=]+)/g
 
 /** A trace is written to the file that such a variable names. */
 const WRITTEN =

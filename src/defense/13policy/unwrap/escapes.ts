@@ -394,7 +394,8 @@ export function readQuery(word: ShellWord, via: string): readonly Inner[] {
       .slice(Math.max(0, open - 32), open)
       .trimEnd()
       .toLowerCase()
-    if (before.endsWith('program')) inner.push({ kind: 'shell', word: { ...word, text: value }, via })
+    if (before.endsWith('program') || before.endsWith('executable('))
+      inner.push({ kind: 'shell', word: { ...word, text: value }, via })
     else if (value.startsWith('/') || value.startsWith('~/')) {
       const isWritten = [
         'outfile',

@@ -8,7 +8,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { type Call, has, type Inner, type Language } from './inner.ts'
 import { isShell, namesOf } from './names.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
-import { laterCode, moduleFiles } from './wrappers-expressions.ts'
+import { laterCode, moduleFiles, scriptCode } from './wrappers-expressions.ts'
 
 export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language>([
   ['python', 'python'],
@@ -172,6 +172,7 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
     }
   }
   if (call.name === 'python') inner.push(...moduleFiles(call))
+  inner.push(...scriptCode(call))
   const [first, second, third] = call.parsed.operands
   const evaluated = first?.text === 'eval' ? second : second?.text === 'eval' ? third : undefined
   if (evaluated !== undefined)

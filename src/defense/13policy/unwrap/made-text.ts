@@ -4,6 +4,7 @@
  * taken for a program, where the content of a file or the name of a branch is taken for data.
  * @module
  */
+import { baseName } from '../../../base/lexical-path.ts'
 import type { ShellCommand, ShellWord } from '../shell/shell.ts'
 import { namesOf } from './names.ts'
 import { isDecoder } from './pipeline.ts'
@@ -15,6 +16,8 @@ const FETCHERS: ReadonlySet<string> = new Set(
     'aws gsutil az smbclient ldapsearch psql mysql nmap snmpget busybox toybox'
   ).split(' '),
 )
+/** They write what they are given to the files that are their operands. */
+const COPIERS: ReadonlySet<string> = new Set('tee cp mv ln dd install sponge patch truncate'.split(' '))
 /** They give a variable what they read. */
 const READERS: ReadonlySet<string> = new Set(['read', 'mapfile', 'readarray', 'select'])
 /** Programs that print what files or the system hold, and nothing that their arguments spell. */
@@ -75,10 +78,44 @@ function prints(name: string, words: readonly ShellWord[], isPiped: boolean): bo
   }
 }
 
+/** The files that the text itself writes, as it calls them; undefined where one of them is not known. */
+function writtenFiles(commands: readonly ShellCommand[]): Set<string> | undefined {
+  const written = new Set<string>()
+  for (const { words, redirects } of commands) {
+    const targets = redirects
+      .filter(({ kind }) => kind === 'write' || kind === 'readwrite')
+      .map(({ target }) => target)
+    const program = namesOf(words[0]?.text ?? '', undefined)
+    if (program.some((name) => COPIERS.has(name))) targets.push(...words.slice(1))
+    for (const { text, opaque } of targets) {
+      if (opaque !== undefined) return undefined
+      written.add(baseName(text))
+    }
+  }
+  return written
+}
+
+/** Whether a substitution reads a file that the text writes. */
+function readsBack(commands: readonly ShellCommand[]): boolean {
+  const isRead = ({ isSubstitution, words, redirects }: ShellCommand) =>
+    isSubstitution
+      ? [...words.slice(1), ...redirects.filter(({ kind }) => kind === 'read').map(({ target }) => target)]
+      : []
+  const read = commands.flatMap(isRead)
+  if (read.length === 0) return false
+  const written = writtenFiles(commands)
+  if (written === undefined) return true
+  written.delete('null')
+  return (
+    written.size > 0 &&
+    read.some(({ text, opaque, isGlob }) => opaque !== undefined || isGlob || written.has(baseName(text)))
+  )
+}
+
 export function makesText(commands: readonly ShellCommand[], hasInput: boolean): boolean {
   const nameOf = ({ words }: ShellCommand) => namesOf(words[0]?.text ?? '', undefined)
   const reads = commands.some((command) => nameOf(command).some((name) => READERS.has(name)))
-  if (reads && hasInput) return true
+  if ((reads && hasInput) || readsBack(commands)) return true
   const counts = new Map<number, number>()
   for (const { pipeline } of commands) counts.set(pipeline, (counts.get(pipeline) ?? 0) + 1)
   return commands.some((command) => {

@@ -99,6 +99,8 @@ const behindSubcommand: Unwrap = (call) => {
     for (const word of words.slice(2))
       if (word.text.startsWith('scripts.') && word.text.includes('='))
         inner.push(shell({ ...word, text: word.text.slice(word.text.indexOf('=') + 1) }, `${call.name} pkg`))
+  if (words[0]?.text === 'set-script' && words[2] !== undefined)
+    inner.push(shell(words[2], `${call.name} set-script`))
   const subcommands = BEHIND_SUBCOMMAND.get(call.name) ?? []
   const at = words.findIndex(({ text }) => subcommands.includes(text))
   if (at < 0) return inner
@@ -116,6 +118,7 @@ const behindSubcommand: Unwrap = (call) => {
 const OWN_OPERANDS: ReadonlyMap<string, number> = new Map([
   ['direnv', 1],
   ['nvm', 1],
+  ['n', 1],
   ['rustup', 1],
   ['chamber', 1],
   ['aws-vault', 1],

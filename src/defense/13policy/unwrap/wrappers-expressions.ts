@@ -6,7 +6,18 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import { argv, type Call, has, type Inner, joined, LINES_MAX, rest, shell, type Unwrap } from './inner.ts'
+import {
+  argv,
+  type Call,
+  has,
+  type Inner,
+  joined,
+  type Language,
+  LINES_MAX,
+  rest,
+  shell,
+  type Unwrap,
+} from './inner.ts'
 import { database, prompt } from './wrappers-editors.ts'
 
 /** What stands in quotes behind `from`, up to the end of the text or to one of `stops`. */
@@ -56,15 +67,15 @@ export const recordExpression: Unwrap = (call) => {
 
 /** `{{ output "cmd" "arg" }}` and `{{ include "/file" }}` of a template. */
 export const template: Unwrap = (call) => {
-  if (call.parsed.operands[0]?.text !== 'execute-template') return []
+  const isTemplate = call.name !== 'chezmoi' || call.parsed.operands[0]?.text === 'execute-template'
   const inner: Inner[] = []
-  for (const word of call.parsed.operands.slice(1)) {
+  for (const word of isTemplate ? call.words.slice(1) : []) {
     for (const name of ['output ', 'outputList ', 'exec '])
       for (const from of placesBehind(word.text, name)) {
         const words = quotedWords(word, from, '}|')
         inner.push(...argv(words, `${call.name} output`))
       }
-    for (const name of ['include ', 'readFile ', 'stat ', 'lstat '])
+    for (const name of ['include ', 'readFile ', 'stat ', 'lstat ', 'file.Read ', 'file.Write '])
       for (const from of placesBehind(word.text, name))
         for (const file of quotedWords(word, from, '}|'))
           inner.push({ kind: 'path', word: file, use: 'read' })
@@ -211,11 +222,36 @@ export const busCall: Unwrap = (call) => {
   })
 }
 
-/** `drush php:eval CODE`, `wp eval CODE`, `artisan tinker --execute CODE`. */
+/** Words behind which the code of an application stands, with its language. */
+const SITE_CODE: ReadonlyMap<string, readonly [Language, readonly string[]]> = new Map([
+  ['drush', ['php', ['php:eval', 'php-eval', 'ev', 'eval']]],
+  ['wp', ['php', ['eval']]],
+  ['php', ['php', ['--execute']]],
+  ['rails', ['ruby', ['runner', 'r']]],
+  ['django-admin', ['python', ['-c', '--command']]],
+  ['python', ['python', ['-c', '--command']]],
+])
+
+/** `drush php:eval CODE`, `rails runner CODE`, `python manage.py shell -c CODE`, `php artisan tinker --execute=CODE`. */
 export const siteCode: Unwrap = (call) => {
-  const at = call.words.findIndex(
-    ({ text }, index) => index > 0 && ['php:eval', 'php-eval', 'ev', 'eval', '--execute'].includes(text),
-  )
-  const code = at < 0 ? undefined : call.words[at + 1]
-  return code === undefined ? [] : [{ kind: 'code', language: 'php', word: code, via: call.name }]
+  const [language, marks] = SITE_CODE.get(call.name) ?? []
+  if (language === undefined || marks === undefined) return []
+  for (const [index, word] of call.words.entries()) {
+    const mark =
+      index === 0 ? undefined : marks.find((one) => word.text === one || word.text.startsWith(`${one}=`))
+    if (mark === undefined) continue
+    const code =
+      word.text === mark ? call.words[index + 1] : { ...word, text: word.text.slice(mark.length + 1) }
+    return code === undefined ? [] : [{ kind: 'code', language, word: code, via: call.name }]
+  }
+  return []
+}
+
+/** The same behind the script of an application that an interpreter is given. */
+export function scriptCode(call: Call): readonly Inner[] {
+  const [script, command] = call.parsed.operands
+  const isOne =
+    (call.name === 'python' && script?.text.endsWith('manage.py') === true && command?.text === 'shell') ||
+    (call.name === 'php' && script?.text.endsWith('artisan') === true && command?.text === 'tinker')
+  return isOne ? siteCode(call) : []
 }
