@@ -17,9 +17,7 @@ const READABLE: readonly string[] = Object.freeze(['/etc/passwd'])
 const OWN_MODE = /^(?:0?[0-7]00|(?:go|og|g|o)(?:-[rwx]+|=)(?:,(?:g|o)(?:-[rwx]+|=))*|u=r?w?x?,go=)$/
 
 /** Programs that put into a file what they are given, and take nothing out of it. */
-const FILLERS: ReadonlySet<string> = new Set(
-  'touch tee cp echo printf cat true : install'.split(' '),
-)
+const FILLERS: ReadonlySet<string> = new Set('touch tee cp echo printf cat true : install'.split(' '))
 const EXAMPLE = /^(?:\.\/)?\.env\.(?:example|sample|template|dist|defaults)$/
 /** Subcommands of openssl that make a key where they write one. */
 const KEY_MAKERS: ReadonlySet<string> = new Set(['req', 'genrsa', 'genpkey', 'ecparam', 'gendsa', 'dsaparam'])

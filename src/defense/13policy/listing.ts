@@ -10,8 +10,9 @@ import type { EffectiveCommand } from './effective.ts'
 const LISTERS: ReadonlySet<string> = new Set(
   'ls dir vdir exa eza lsd du stat file realpath readlink basename dirname test [ namei'.split(' '),
 )
-/** They read files whose names they are given. */
-const OPENS: ReadonlySet<string> = new Set('-f --files-from --files0-from -m --magic-file'.split(' '))
+/** With them a file is read, and what is wrong with its lines is told with the lines. */
+const OPENS: ReadonlySet<string> = new Set(['--files-from', '--files0-from', '--magic-file'])
+const FILE_OPENS: ReadonlySet<string> = new Set(['-f', '-m'])
 /** They pass lines on, and start nothing with them. */
 const FILTERS: ReadonlySet<string> = new Set(
   'head tail sort wc grep egrep fgrep cut uniq column nl tac cat less more'.split(' '),
@@ -22,7 +23,7 @@ export function onlyLists({ names, via, pipedTo, paths, options }: EffectiveComm
   const [name = ''] = names
   return (
     LISTERS.has(name) &&
-    !(name === 'file' && options.some((option) => OPENS.has(option))) &&
+    !options.some((option) => OPENS.has(option) || (name === 'file' && FILE_OPENS.has(option))) &&
     !via.some((way) => way === '$()') &&
     pipedTo.every((next) => FILTERS.has(next)) &&
     paths.every(({ path, use }) => use !== 'write' || path === '/dev/null')

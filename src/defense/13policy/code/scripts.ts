@@ -218,8 +218,11 @@ export function readTcl(text: string, via: string): Scripted {
     const [name, ...rest] = words
     const program = name?.text ?? ''
     if (program === 'exec' || program === 'spawn' || program === 'system') {
-      calls.add(program)
       const given = rest.filter(({ text: option }, index) => index > 0 || !option.startsWith('-'))
+      // To drive a program of the project is to run it, which is judged as such.
+      const isOwn =
+        program === 'spawn' && given[0]?.opaque === undefined && /^\.\/\w/.test(given[0]?.text ?? '')
+      if (!isOwn || given[0]?.text.includes('..')) calls.add(program)
       if (given.length === 0) continue
       if (program === 'system')
         inner.push({

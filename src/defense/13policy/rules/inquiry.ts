@@ -13,8 +13,12 @@ const NEARLY_EVERYWHERE: readonly string[] = Object.freeze(['-h', '-V'])
 const NOT_SHORT: ReadonlySet<string> = new Set(
   'halt poweroff reboot shutdown init telinit killall5 suspend pm-suspend hibernate nologin'.split(' '),
 )
-/** They take a word that is no option of theirs for a file to run. */
-const NEVER: ReadonlySet<string> = new Set(['tclsh', 'wish', 'jimsh', 'start-stop-daemon'])
+/** They take the word for a file to run or a version to install, or look at none. */
+const NEVER: ReadonlySet<string> = new Set(
+  'tclsh wish jimsh start-stop-daemon rpi-update firstboot jffs2reset factoryreset factory-reset factory_reset'.split(
+    ' ',
+  ),
+)
 /** Questions that are one only to these. */
 const OWN: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   [
