@@ -1,0 +1,46 @@
+/**
+ * Substitutions that give one name, and those that give settings: what stands for them, and what does not count.
+ * @module
+ */
+import t from 'tap'
+import { parseShell } from '../../../../src/defense/13policy/shell/shell.ts'
+
+function standsFor(line: string): string | undefined {
+  const { commands } = parseShell(line, { cwd: '/srv/work', home: '/home/agent' })
+  return commands.at(-1)?.words.at(-1)?.stands
+}
+
+t.test('one name without a slash stands for one part of a path', async (t) => {
+  for (const inner of [
+    'uname -r',
+    'hostname',
+    'nproc --all',
+    'id -un',
+    'date +%Y-%m-%d',
+    'git rev-parse HEAD',
+  ])
+    t.equal(standsFor(`ls a/$(${inner})/b`), 'a/<part>/b', inner)
+  t.equal(standsFor('ls "x$((N + 1))"'), 'x<part>')
+})
+
+t.test('what may print more, or anything, does not', async (t) => {
+  for (const inner of [
+    'uname -a',
+    'date +shadow',
+    'date +%D',
+    'hostname -F x',
+    'cat x',
+    'uname; cat x',
+    'uname | cat',
+  ])
+    t.equal(standsFor(`ls a/$(${inner})/b`), 'a/<unknown>/b', inner)
+  t.equal(standsFor('uname() { cat x; }; ls a/$(uname -r)'), 'a/<unknown>')
+  t.equal(standsFor('PATH=.:$PATH; ls a/$(uname -r)'), 'a/<unknown>')
+})
+
+t.test('programs that print settings for a shell are known by their arguments', async (t) => {
+  for (const inner of ['ssh-agent -s', 'opam env', 'pyenv init -', 'brew shellenv', 'direnv export bash'])
+    t.equal(standsFor(`eval "$(${inner})"`), '<settings>', inner)
+  for (const inner of ['ssh-agent sh', './opam env', 'opam exec x', 'direnv exec . x', 'brew install x'])
+    t.equal(standsFor(`eval "$(${inner})"`), '<unknown>', inner)
+})
