@@ -137,6 +137,14 @@ export const POLICY = {
       nullable: true,
       doc: 'A file of own rules, beside the default ones. null: none.',
     },
+    rules_sha256: {
+      kind: 'text',
+      format: 'digest',
+      maxBytes: 64,
+      default: null,
+      nullable: true,
+      doc: 'SHA-256 of rules_file; a file that has another one halts the daemon at its start, and is not taken over by a reload. null: not pinned.',
+    },
     default_rules: {
       kind: 'boolean',
       default: true,

@@ -21,23 +21,22 @@ import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
+import { drain } from './edge/drain.ts'
 import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
 import { loadPolicy } from './edge/policy.node.ts'
-import { openRecord } from './edge/record.node.ts'
+import { openWhole } from './edge/record.node.ts'
 import { createReload, type Reloadable, reloadableOf, warnAboutPatterns } from './edge/reload.node.ts'
 import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { SassError } from './errors.ts'
 import {
-  DRAIN_POLL_MS,
   FRAME_BYTES,
   OUTPUT_BUFFERS,
   OUTPUT_BUFFERS_PER_CONNECTION,
   PIPE_READ_BYTES,
-  TERM_TO_KILL_MS,
   TICK_MS,
 } from './limits.ts'
 import type { AuditEvent, Clock, FactsSink, Log, Spawner, TransportAdapter } from './ports.ts'
@@ -51,7 +50,7 @@ import { exitEvent } from './session/exit-event.ts'
 import { createExplanations } from './session/explanations.ts'
 import { createLevelSteps } from './session/level-steps.ts'
 import { createLevels } from './session/levels.ts'
-import { createPeers, type Peers } from './session/peers.ts'
+import { createPeers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from './session/rooms.ts'
@@ -280,30 +279,6 @@ async function makeDirectory(path: string, name: string): Promise<void> {
   }
 }
 
-async function drain(
-  adapters: readonly TransportAdapter[],
-  peers: Peers,
-  rooms: Rooms,
-  drainMs: number,
-): Promise<void> {
-  for (const adapter of adapters) await adapter.close()
-  peers.drain()
-  const isQuiet = () => rooms.executions.running === 0 && !peers.openStreams
-  const until = async (ms: number) => {
-    for (let left = ms; left > 0 && !isQuiet(); left -= DRAIN_POLL_MS) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(left, DRAIN_POLL_MS)))
-    }
-  }
-  await until(drainMs)
-  if (!isQuiet()) {
-    rooms.executions.endAll('term')
-    await until(TERM_TO_KILL_MS)
-    rooms.executions.endAll('kill')
-    await until(TERM_TO_KILL_MS)
-  }
-  peers.endAll()
-}
-
 export type StartOptions = {
   /** Where the configuration came from, so that it can be read again. */
   readonly configPath?: string
@@ -333,7 +308,12 @@ export async function startDaemon(
     commonName: 'sass-edge',
   })
   const spareTime = createSpareTime()
-  const deviceRecord = openRecord(config, clock, spareTime.later)
+  const { deviceRecord, frozen } = openWhole(
+    { config, clock, levelStore },
+    reloadable.policy,
+    spareTime.later,
+    isAcknowledged ? ackIncident : undefined,
+  )
   const { audit, facts } = deviceRecord
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const spawner = await createSpawner({ launcherSource })
@@ -373,7 +353,7 @@ export async function startDaemon(
     what: 'started',
     version: rooms.settings.version,
     policy: rooms.settings.policyVersion,
-    frozen: reloadable.frozen,
+    frozen,
     fingerprint,
   })
   const addresses: string[] = []

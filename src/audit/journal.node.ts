@@ -29,6 +29,8 @@ export type JournalOptions = {
   readonly lock: Lock
   /** Does a piece of work within a moment: signing takes as long as all else of an append together. */
   readonly later: (work: () => void) => void
+  /** Hash of the incident that this chain begins after, where one came before it. */
+  readonly follows?: string | undefined
   readonly epochRecords: number
   readonly epochMs: number
   readonly segmentBytes: number
@@ -248,7 +250,9 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     recover()
     const isNew = sequence === 0
     if (isNew) {
-      put({ type: EPOCH, epoch: 0, public_key: encodeBase64Url(current.publicKey) }, true)
+      const { follows } = options
+      const first = { type: EPOCH, epoch: 0, public_key: encodeBase64Url(current.publicKey) }
+      put(follows === undefined ? first : { ...first, follows }, true)
       epochRecords = 0
     }
     file.syncNow()

@@ -12,7 +12,7 @@
  * Rules: docs/responses.md, section 7 (frozen policies).
  * @module
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 import { canonicalize } from '../base/canonical-json.ts'
@@ -70,23 +70,33 @@ function readKept(path: string, sha256: string, limitBytes: number): Uint8Array 
   return read.bytes
 }
 
+type Place = { readonly directory: string; readonly replacesAltered: boolean }
+
 /** Keeps the bytes under their hash; what is kept already must still be the same. */
-function keep(directory: string, extension: string, bytes: Uint8Array): string {
+function keep({ directory, replacesAltered }: Place, extension: string, bytes: Uint8Array): string {
   const sha256 = nameOf(bytes)
   const path = join(directory, `${sha256}.${extension}`)
-  if (existsSync(path)) readKept(path, sha256, bytes.length)
-  else createFile(path, bytes, 0o600)
+  if (existsSync(path)) {
+    try {
+      readKept(path, sha256, bytes.length)
+      return sha256
+    } catch (cause) {
+      if (!replacesAltered) throw cause
+      renameSync(path, `${path}.altered`)
+    }
+  }
+  createFile(path, bytes, 0o600)
   return sha256
 }
 
-function keepRules(directory: string, path: string): KeptRules {
+function keepRules(place: Place, path: string): KeptRules {
   const packed = path === shippedRulesPath() ? packedRules() : undefined
   if (packed !== undefined)
-    return { kind: 'checked', sha256: keep(directory, 'rules', Buffer.from(packed, 'base64')) }
+    return { kind: 'checked', sha256: keep(place, 'rules', Buffer.from(packed, 'base64')) }
   // Fast: the text is kept once for each change of it, and is small.
   const parameters = { [constants.BROTLI_PARAM_QUALITY]: 4 }
   const bytes = brotliCompressSync(Buffer.from(readRulesText(path)), { params: parameters })
-  return { kind: 'text', sha256: keep(directory, 'rules', bytes) }
+  return { kind: 'text', sha256: keep(place, 'rules', bytes) }
 }
 
 /** JSON has no infinity: no limit is null. */
@@ -97,21 +107,28 @@ function dataOf({ rules: _rules, effective: _effective, hash: _hash, quota, ...r
 
 /**
  * Keeps the policy that this configuration makes.
+ * @param replacesAltered what was changed is moved aside, as `.altered`, and kept anew
  * @returns the name of its document: SHA-256, hex
  * @throws SassError INTEGRITY_RISK, or the system's error where it cannot be written
  */
-export function freezePolicy(directory: string, config: Config, policy: Policy): string {
+export function freezePolicy(
+  directory: string,
+  config: Config,
+  policy: Policy,
+  replacesAltered = false,
+): string {
+  const place = { directory, replacesAltered }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const { default_rules: defaultRules, rules_file: rulesFile, disabled_rules } = config.policy
   const document = {
     form: 1,
     program: programVersion(),
     policy: dataOf(policy),
-    rules: rulesPaths({ defaultRules, rulesFile }).map((path) => keepRules(directory, path)),
+    rules: rulesPaths({ defaultRules, rulesFile }).map((path) => keepRules(place, path)),
     disabled_rules,
     workspace: realPlace(config.security.workspace_root),
   }
-  return keep(directory, 'json', encodeUtf8(canonicalize(document as unknown as Json)))
+  return keep(place, 'json', encodeUtf8(canonicalize(document as unknown as Json)))
 }
 
 function readDocument(path: string, sha256: string): FrozenPolicy {

@@ -7,9 +7,13 @@ import { statfsSync } from 'node:fs'
 import { type Journal, openJournal } from '../audit/journal.node.ts'
 import { openSealedFacts, type SealedFacts } from '../audit/sealed-facts.node.ts'
 import type { Config } from '../config.ts'
+import type { Policy } from '../defense/layer.ts'
 import type { Clock } from '../ports.ts'
 import { openEpochKeys } from './epoch-keys.node.ts'
 import { createFileLock } from './file-lock.node.ts'
+import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
+import { checkRulesPin, haltAtStart, isIntegrityRisk, setAside } from './integrity.node.ts'
+import type { LevelStore } from './level-store.node.ts'
 
 export type DeviceRecord = {
   /** What may still be written on the disk of the chain. */
@@ -22,9 +26,15 @@ export type DeviceRecord = {
 
 /**
  * @param later does a piece of work within a moment
+ * @param follows the incident after which a new chain begins
  * @throws SassError as openJournal
  */
-export function openRecord(config: Config, clock: Clock, later: (work: () => void) => void): DeviceRecord {
+function openRecord(
+  config: Config,
+  clock: Clock,
+  later: (work: () => void) => void,
+  follows?: string,
+): DeviceRecord {
   const { directory, epoch_records, epoch_seconds, segment_bytes, fsync } = config.audit
   const audit = openJournal({
     directory,
@@ -38,6 +48,7 @@ export function openRecord(config: Config, clock: Clock, later: (work: () => voi
     epochMs: epoch_seconds * 1_000,
     segmentBytes: segment_bytes,
     durability: fsync,
+    follows,
   })
   const facts = openSealedFacts({
     directory,
@@ -63,5 +74,49 @@ export function openRecord(config: Config, clock: Clock, later: (work: () => voi
       facts.close()
       audit.close()
     },
+  }
+}
+
+type Ground = { readonly config: Config; readonly clock: Clock; readonly levelStore: LevelStore }
+
+function recordOf(
+  { config, clock }: Ground,
+  later: (work: () => void) => void,
+  acknowledged: string | undefined,
+) {
+  try {
+    return openRecord(config, clock, later)
+  } catch (cause) {
+    if (acknowledged === undefined || !isIntegrityRisk(cause)) throw cause
+    setAside(config, acknowledged)
+    return openRecord(config, clock, later, acknowledged)
+  }
+}
+
+/**
+ * The record with the policy kept in it. What is not what it was halts the daemon, unless its incident was
+ * acknowledged: then it is set aside.
+ * @param acknowledged the incident that the operator has looked into
+ * @throws SassError INTEGRITY_RISK with what to do, or as openRecord
+ */
+export function openWhole(
+  ground: Ground,
+  policy: Policy,
+  later: (work: () => void) => void,
+  acknowledged: string | undefined,
+): { readonly deviceRecord: DeviceRecord; readonly frozen: string } {
+  const { config } = ground
+  let deviceRecord: DeviceRecord | undefined
+  try {
+    deviceRecord = recordOf(ground, later, acknowledged)
+    checkRulesPin(config)
+    const frozen = freezePolicy(policiesPath(config), config, policy, acknowledged !== undefined)
+    return { deviceRecord, frozen }
+  } catch (cause) {
+    try {
+      throw isIntegrityRisk(cause) ? haltAtStart(ground, cause, deviceRecord?.audit) : cause
+    } finally {
+      deviceRecord?.close()
+    }
   }
 }

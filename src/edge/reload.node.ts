@@ -27,13 +27,12 @@ import { createIdentities } from '../session/identities.ts'
 import type { ReloadResult, Rooms } from '../session/rooms.ts'
 import { loadConfig } from './config-file.node.ts'
 import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
+import { checkRulesPin } from './integrity.node.ts'
 import { broadPatterns, loadPolicy, makePolicy } from './policy.node.ts'
 import { programVersion } from './version.node.ts'
 
 export type Reloadable = Pick<Rooms, 'settings' | 'policy' | 'identities'> & {
   readonly penaltySettings: PenaltySettings
-  /** The name under which the policy is kept. */
-  readonly frozen: string
 }
 
 /** What a start alone takes over: sockets, files, and what is made once. */
@@ -82,7 +81,6 @@ export async function reloadableOf(
   const isExempt = inList(acl.penalties.exempt)
   return {
     policy,
-    frozen: freezePolicy(policiesPath(config), config, policy),
     identities: createIdentities(config.agents),
     settings: {
       version: programVersion(),
@@ -154,17 +152,23 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
   /** One after the other: the file that was read last is the one that holds. */
   let last: Promise<unknown> = Promise.resolve()
 
-  async function load(): Promise<{ readonly config: Config; readonly made: Reloadable }> {
+  async function load(): Promise<{
+    readonly config: Config
+    readonly made: Reloadable
+    readonly frozen: string
+  }> {
     if (configPath === undefined)
       throw new SassError(
         'CONFIG_LOAD_FAILED',
         'The daemon was started without a configuration file, so there is nothing to read again; restart it.',
       )
     const { config } = loadConfig(configPath)
+    checkRulesPin(config)
     const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs)
     const { ringBytes } = rooms().settings
     return {
       config,
+      frozen: freezePolicy(policiesPath(config), config, made.policy),
       made: {
         ...made,
         // The rings are made once: how long they are is not what the file says, but what they are.
@@ -184,13 +188,13 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
       audit.append({ type: 'daemon', what: 'reload_failed', policy: rooms().settings.policyVersion })
       return { ok: false, problem: `Nothing was changed, the old configuration holds. ${problem}` }
     }
-    const { config, made } = loaded
+    const { config, made, frozen } = loaded
     const needsRestart = FIXED.filter(([, part]) => !sameValue(part(config), part(started))).map(
       ([name]) => name,
     )
     const { policyVersion } = made.settings
     // Recorded first: from here on decisions follow the new policy.
-    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen: made.frozen })
+    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen })
     const target = rooms()
     target.settings = made.settings
     target.policy = made.policy

@@ -1,0 +1,96 @@
+/**
+ * What becomes of a start that finds its record, its keys or its policies changed: an exit record, and HALT until an
+ * operator names it. Whoever does has the broken record set aside, whole, and a new chain begins that names it.
+ * Rules: docs/responses.md, sections 7 (integrity) and 8.
+ * @module
+ */
+import { mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { chainHash, GENESIS, recordHead } from '../audit/chain.ts'
+import { replaceFile } from '../base/files.node.ts'
+import { encodeHex } from '../base/hex.ts'
+import { hostSha256 } from '../base/sha256.node.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+import type { Config } from '../config.ts'
+import { SassError } from '../errors.ts'
+import type { AuditEvent, AuditSink, Clock } from '../ports.ts'
+import type { LevelStore } from './level-store.node.ts'
+import { readRulesText } from './rules-path.node.ts'
+
+type Ground = { readonly config: Config; readonly clock: Clock; readonly levelStore: LevelStore }
+
+/** Where the exit record is when the chain cannot take it. */
+const EXIT_RECORD = 'exit-record.json'
+
+/** The hash of the exit record: in the chain where that is whole, else in a file of its own. */
+function recordExit({ config, clock }: Ground, event: AuditEvent, audit: AuditSink | undefined): string {
+  if (audit !== undefined) {
+    audit.append(event, true)
+    return encodeHex(audit.head.hash)
+  }
+  const timestamp = new Date(clock.wallMs()).toISOString()
+  const { hash, json } = chainHash(GENESIS, event, timestamp, hostSha256)
+  replaceFile(
+    join(config.state_directory, EXIT_RECORD),
+    encodeUtf8(`${recordHead(json, timestamp, hash)}}\n`),
+    0o600,
+  )
+  return encodeHex(hash)
+}
+
+/**
+ * Halts the daemon that was about to start.
+ * @param audit the chain, where it is whole
+ * @returns what to throw: what was found, and how to go on
+ */
+export function haltAtStart(ground: Ground, cause: SassError, audit?: AuditSink): SassError {
+  const why = cause.message
+  const incident = recordExit(ground, { type: 'exit', reason: 'INTEGRITY_RISK', why, by: 'start' }, audit)
+  const { entries } = ground.levelStore.state
+  const halted = { scope: 'daemon', name: '', level: 'HALT', why, sinceMs: ground.clock.wallMs() } as const
+  ground.levelStore.save({
+    entries: [...entries.filter(({ scope }) => scope !== 'daemon'), halted],
+    incident,
+  })
+  return new SassError(
+    'INTEGRITY_RISK',
+    `${why} The daemon has halted; when you have looked into it, start it with --ack-incident ${incident}.`,
+    { ...cause.details, incident },
+    cause,
+  )
+}
+
+/** True for what haltAtStart is for. */
+export function isIntegrityRisk(cause: unknown): cause is SassError {
+  return cause instanceof SassError && cause.code === 'INTEGRITY_RISK'
+}
+
+/**
+ * Whether the operator's rules are the ones that were pinned.
+ * @throws SassError INTEGRITY_RISK
+ */
+export function checkRulesPin({ policy }: Config): void {
+  const { rules_file: path, rules_sha256: pinned } = policy
+  if (pinned === null) return
+  const found = path === null ? 'no file' : encodeHex(hostSha256(encodeUtf8(readRulesText(path))))
+  if (found === pinned) return
+  throw new SassError(
+    'INTEGRITY_RISK',
+    `The rules in ${path ?? 'policy.rules_file'} are not the ones that policy.rules_sha256 pins (found ${found}): look who changed them, and pin them anew if it was you.`,
+    { path },
+  )
+}
+
+/**
+ * Moves the record and its keys away, whole, so that a new one can begin beside it: it is evidence.
+ * @returns where it is
+ */
+export function setAside({ audit, state_directory }: Config, incident: string): string {
+  const place = `${audit.directory}.${incident.slice(0, 16)}`
+  renameSync(audit.directory, place)
+  const keys = join(place, 'keys')
+  mkdirSync(keys, { mode: 0o700 })
+  for (const name of readdirSync(state_directory))
+    if (/^audit(-[0-9]+)?\.(key|pub)$/.test(name)) renameSync(join(state_directory, name), join(keys, name))
+  return place
+}

@@ -1,0 +1,109 @@
+/**
+ * A start that finds its record, its keys, its policies or its pinned rules changed: it halts with an exit record, and
+ * goes on only with the incident named; nothing of the evidence is lost.
+ * @module
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { changeConfig, install, sassEdge, startDaemon } from './daemon.node.ts'
+
+const stateOf = (directory: string) => join(directory, '.sass-edge/state')
+
+/** An installation whose daemon has worked and was stopped. */
+async function worked(t: Parameters<typeof install>[0], change: Parameters<typeof install>[1] = {}) {
+  const directory = await install(t, change)
+  const daemon = await startDaemon(t, directory)
+  await daemon.cli(['exec', '--', 'true'])
+  await daemon.stop()
+  return directory
+}
+
+/** The start is refused; gives the incident that it names. */
+async function refused(directory: string): Promise<string> {
+  const { code, stderr } = await sassEdge(['run'], { cwd: directory })
+  if (code !== 125) throw new Error(`ended with ${code}: ${stderr}`)
+  return /--ack-incident ([0-9a-f]{64})\.$/m.exec(stderr)?.[1] ?? `no incident: ${stderr}`
+}
+
+const verified = async (directory: string) =>
+  JSON.parse((await sassEdge(['audit', 'verify', '--json'], { cwd: directory })).stdout.toString())
+
+t.test(
+  'a chain or key that was changed halts the start; with the incident named a new chain begins beside it',
+  async (t) => {
+    const damage: Record<string, (state: string) => void> = {
+      'the last record is altered': (state) => {
+        const path = join(state, 'audit/audit.jsonl')
+        const text = readFileSync(path, 'utf8')
+        writeFileSync(path, text.replace('"what":"stopped"', '"what":"started"'))
+      },
+      'the chain is gone': (state) => rmSync(join(state, 'audit/audit.jsonl')),
+      'the key is another': (state) => writeFileSync(join(state, 'audit-0.key'), Buffer.alloc(32, 7)),
+    }
+    for (const [name, damaged] of Object.entries(damage)) {
+      const directory = await worked(t)
+      const state = stateOf(directory)
+      damaged(state)
+      const before = existsSync(join(state, 'audit/audit.jsonl'))
+        ? readFileSync(join(state, 'audit/audit.jsonl'), 'utf8')
+        : ''
+      const incident = await refused(directory)
+      t.match(incident, /^[0-9a-f]{64}$/, name)
+      t.match(readFileSync(join(state, 'exit-record.json'), 'utf8'), /"reason":"INTEGRITY_RISK"/)
+      t.equal(await refused(directory), incident, 'again and again')
+      const { code } = await sassEdge(['run', '--ack-incident', 'ab'.repeat(32)], { cwd: directory })
+      t.equal(code, 125, 'another incident is none')
+      const daemon = await startDaemon(t, directory, ['--ack-incident', incident])
+      t.equal((await daemon.cli(['exec', '--', 'true'])).code, 0, `${name}: it works again`)
+      t.match(daemon.audit()[0], { type: 'epoch', epoch: 0, follows: incident })
+      await daemon.stop()
+      t.match(await verified(directory), { ok: true, pinned: true })
+      const aside = join(state, `audit.${incident.slice(0, 16)}`)
+      t.equal(readFileSync(join(aside, 'audit.jsonl'), 'utf8'), before, 'the evidence is as it was')
+      t.ok(readdirSync(join(aside, 'keys')).includes('audit.pub'))
+    }
+  },
+)
+
+t.test('a policy that was kept and changed halts the start, on the record', async (t) => {
+  const directory = await worked(t)
+  const state = stateOf(directory)
+  const place = join(state, 'audit/policies')
+  const document = readdirSync(place).find((name) => name.endsWith('.json')) ?? ''
+  writeFileSync(join(place, document), '{}')
+  const incident = await refused(directory)
+  t.match(incident, /^[0-9a-f]{64}$/)
+  t.match(await verified(directory), { ok: true })
+  const tail = JSON.parse(
+    (await sassEdge(['audit', 'tail', '-n', '1', '--json'], { cwd: directory })).stdout.toString(),
+  )
+  t.match(tail.records[0], { event: { type: 'exit', reason: 'INTEGRITY_RISK' }, chain_hash: incident })
+  const daemon = await startDaemon(t, directory, ['--ack-incident', incident])
+  await daemon.stop()
+  t.equal(readFileSync(join(place, `${document}.altered`), 'utf8'), '{}')
+  t.match(await verified(directory), { ok: true }, 'the chain goes on')
+})
+
+t.test('rules that are not the pinned ones halt the start, and are not taken over by a reload', async (t) => {
+  const rules = JSON.stringify({ rules: [] })
+  const sha256 = createHash('sha256').update(rules).digest('hex')
+  const directory = await install(t, { policy: { rules_file: 'rules.json' } })
+  const path = join(directory, '.sass-edge/rules.json')
+  writeFileSync(path, rules)
+  changeConfig(directory, { policy: { rules_file: 'rules.json', rules_sha256: sha256 } })
+  const daemon = await startDaemon(t, directory)
+  writeFileSync(path, `${rules}\n`)
+  const reloaded = await daemon.cli(['reload'])
+  t.not(reloaded.code, 0)
+  t.match(reloaded.stderr, /not the ones that policy.rules_sha256 pins/)
+  await daemon.stop()
+  const incident = await refused(directory)
+  t.match(incident, /^[0-9a-f]{64}$/)
+  writeFileSync(`${path}.new`, rules)
+  renameSync(`${path}.new`, path)
+  t.equal(await refused(directory), incident, 'what was found stays to be looked into')
+  const again = await startDaemon(t, directory, ['--ack-incident', incident])
+  t.equal((await again.cli(['exec', '--', 'true'])).code, 0)
+})
