@@ -102,8 +102,10 @@ function readPowerShell(words: readonly ShellWord[]): Invocation {
     const name = word?.text.replace(/^--?/, '').toLowerCase() ?? ''
     if (word === undefined || !word.text.startsWith('-') || word.text === '-')
       return { ...nothing, script: word, rest: words.slice(index + 1) }
-    if (name !== '' && (name === 'cwa' || 'command'.startsWith(name)))
-      return { ...nothing, text: joined(words.slice(index + 1)) }
+    const isText = name !== '' && (name === 'cwa' || 'command'.startsWith(name))
+    // What it reads is the program.
+    if (isText && words[index + 1]?.text === '-') return { ...nothing, readsInput: true }
+    if (isText) return { ...nothing, text: joined(words.slice(index + 1)) }
     if (name !== '' && 'file'.startsWith(name))
       return { ...nothing, script: words[index + 1], rest: words.slice(index + 2) }
     if (name !== '' && POWERSHELL_VALUES.some((one) => one.startsWith(name))) index += 1

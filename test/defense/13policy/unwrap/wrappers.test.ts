@@ -42,6 +42,7 @@ const REACHED: readonly (readonly [string, string])[] = [
   ['nobody-knows-it --quiet -- rm x', 'nobody-knows-it: rm x'],
   ["pwsh -c 'rm x'", 'sh -c: rm x'],
   ['pwsh -NoProfile -Command rm x', 'sh -c: rm x'],
+  ["echo 'rm x' | pwsh -nop -c -", 'sh -c > sh: rm x'],
   ['pwsh -nop -c \'iex "rm x"\'', 'sh -c > iex: rm x'],
   ['msgfilter rm x', 'msgfilter: rm x'],
   ['xterm -e rm x', 'xterm: rm x'],
