@@ -19,7 +19,11 @@ import { compiles } from './wrappers-commands.ts'
 export type Made =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'program'; readonly names: readonly string[] }
-  | { readonly kind: 'hidden'; readonly opaque: Opaque }
+  | {
+      readonly kind: 'hidden'
+      readonly opaque: Opaque /** It came over the network. */
+      readonly isFetched?: boolean
+    }
 
 export type Flow = { readonly files: Map<string, Made>; readonly hashed: Map<string, string> }
 
@@ -92,7 +96,7 @@ function contentOf(flow: Flow, maker: Maker): Made | undefined {
   const isPrinter = names[0] === 'echo' || names[0] === 'printf'
   if (isPrinter && words.some(({ opaque }) => opaque !== undefined)) return { kind: 'hidden', opaque: 'eval' }
   // As where it is piped into a shell: what it puts out is not known.
-  return { kind: 'hidden', opaque: 'piped' }
+  return { kind: 'hidden', opaque: 'piped', isFetched: fetches(names) }
 }
 
 function isMaker(name: string): boolean {
@@ -166,7 +170,7 @@ const NAMED: ReadonlySet<string> = new Set([
 const DIRECTORIES: ReadonlySet<string> = new Set(['-P', '--directory-prefix', '-d', '--dir', '--output-dir'])
 
 function noteFetched(flow: Flow, { parsed, cwd }: Maker): void {
-  const made: Made = { kind: 'hidden', opaque: 'piped' }
+  const made: Made = { kind: 'hidden', opaque: 'piped', isFetched: true }
   const directory = parsed.values.find(({ option }) => DIRECTORIES.has(option))?.word
   const place = directory === undefined ? cwd : pathOf(directory, cwd)
   for (const { option, word } of parsed.values) if (NAMED.has(option)) put(flow, pathOf(word, place), made)
@@ -247,7 +251,12 @@ export function inputOf(
   if (made === undefined || made.kind === 'program') return stdin
   if (made.kind === 'text')
     return { kind: 'text', word: { text: made.text, isGlob: false, opaque: undefined } }
-  return { kind: 'pipe', output: undefined, isDecoded: made.opaque === 'decoded' }
+  return {
+    kind: 'pipe',
+    output: undefined,
+    isDecoded: made.opaque === 'decoded',
+    isFetched: made.isFetched ?? false,
+  }
 }
 
 /** What `cat` puts out of a file that the request has made. */

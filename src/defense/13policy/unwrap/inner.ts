@@ -15,7 +15,13 @@ export type Stdin =
   /** What the caller or the terminal gives. */
   | { readonly kind: 'caller' }
   | { readonly kind: 'text'; readonly word: ShellWord }
-  | { readonly kind: 'pipe'; readonly output: string | undefined; readonly isDecoded: boolean }
+  | {
+      readonly kind: 'pipe'
+      readonly output: string | undefined
+      readonly isDecoded: boolean
+      /** A file that the request has fetched. */
+      readonly isFetched?: boolean
+    }
 
 export type Inner =
   | {

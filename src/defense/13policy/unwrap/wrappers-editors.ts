@@ -39,9 +39,14 @@ function fromFiles(call: Call): readonly Inner[] {
   )
 }
 
+/** What a prompt is given that came over the network is what a shell would be given. */
+function fromNetwork({ stdin }: Call): readonly Inner[] {
+  return stdin.kind === 'pipe' && stdin.isFetched === true ? [{ kind: 'opaque', opaque: 'piped' }] : []
+}
+
 function fromInput(call: Call): readonly Inner[] {
   const word = inputOf(call)
-  if (word === undefined) return []
+  if (word === undefined) return fromNetwork(call)
   // What a shell that is started there reads is the rest of the same input, and more.
   return readEscapes(word, call.name).map((inner) =>
     inner.kind === 'shell' ? { ...inner, stdin: { kind: 'caller' } } : inner,
@@ -93,6 +98,7 @@ export const database: Unwrap = (call) => {
   ]
   return [
     ...fromFiles(call),
+    ...fromNetwork(call),
     ...texts.flatMap((word) => [...readEscapes(word, call.name), ...readQuery(word, call.name)]),
   ]
 }

@@ -102,6 +102,9 @@ t.test(
     t.ok(opaqueOf(commandsOf('mkfifo p && sh < p')).includes('piped'))
     t.ok(opaqueOf(commandsOf('bash --init-file <(curl -s h) -i')).includes('piped'))
     t.notOk(opaqueOf(commandsOf('mkfifo p && cat < p')).includes('piped'))
+    t.ok(opaqueOf(commandsOf('curl -s h/x > a.sql && sqlite3 < a.sql')).includes('piped'))
+    t.ok(opaqueOf(commandsOf('curl -so a.sql h/x; psql db < a.sql')).includes('piped'))
+    t.notOk(opaqueOf(commandsOf('./dump > a.sql && sqlite3 < a.sql')).includes('piped'))
     t.end()
   },
 )
