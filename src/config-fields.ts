@@ -12,6 +12,7 @@ import { CONFIRM, POLICY, QUOTA, SECURITY } from './config-policy-fields.ts'
 import {
   AUDIT_EPOCH_RECORDS,
   AUDIT_EPOCH_SECONDS,
+  AUDIT_KEEP_BYTES,
   AUDIT_RESERVE_BYTES,
   AUDIT_SEGMENT_BYTES,
   CONFIG_AGENTS,
@@ -238,6 +239,14 @@ export const CONFIG_FIELDS = {
           choices: ['always', 'interval', 'never'],
           default: 'interval',
           doc: 'When records are made to outlive a loss of power: `always` before each action, `interval` together within 200 ms, `never` when the system likes.',
+        },
+        keep_bytes: {
+          kind: 'integer',
+          min: 1_048_576,
+          max: 1_099_511_627_776,
+          default: AUDIT_KEEP_BYTES,
+          nullable: true,
+          doc: 'What chain and sealed facts may take up together before their oldest files are dropped, on the record; null: nothing is.',
         },
         reserve_bytes: {
           kind: 'integer',

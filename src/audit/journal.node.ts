@@ -42,6 +42,10 @@ export type JournalOptions = {
 export type Journal = AuditSink & {
   /** Signs, makes what was written survive a loss of power, changes the key where its time is over. */
   tick(): void
+  /** How many files were closed since it was opened. */
+  readonly closedFiles: number
+  /** Makes what was written last before it returns. False: it could not. */
+  syncNow(): boolean
   close(): void
 }
 
@@ -213,7 +217,10 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       if (isEpochOver()) changeKey()
       if (file.sizeBytes >= options.segmentBytes && segmentFirst !== undefined) {
         seal()
-        if (unsealed === undefined && file.next(segmentFirst)) segmentFirst = undefined
+        if (unsealed === undefined && file.next(segmentFirst)) {
+          segmentFirst = undefined
+          closedFiles++
+        }
       }
     } catch {
       // No room for a key: the next record says whether there is any for records.
@@ -263,6 +270,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     if (file.syncNow()) eraseEnded()
   }
 
+  let closedFiles = 0
   let isTickDue = false
   /** Records that come together are made to last together. */
   function tickSoon(): void {
@@ -315,6 +323,13 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     },
     get epoch() {
       return current.epoch
+    },
+    get closedFiles() {
+      return closedFiles
+    },
+    syncNow() {
+      seal()
+      return file.syncNow()
     },
     tick,
     close() {

@@ -8,12 +8,15 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { closeSync } from 'node:fs'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
+import { beginningOf } from './beginning.node.ts'
+import { DROPPED } from './retention.node.ts'
 import { eachLine, openSegment, textOfLine } from './segments.node.ts'
 import {
   createVerifier,
   type Finding,
   isFinding,
   type Report,
+  type Verifier,
   type VerifierOptions,
   type VerifySignature,
 } from './verify.ts'
@@ -24,8 +27,11 @@ export type FoundAt = Finding & {
   readonly line: number
 }
 
+const WHOLE = { kind: 'whole' } as const
+
 export type Verified =
-  | { readonly ok: true; readonly report: Report }
+  /** `dropped`: number of the last record that is gone, 0 where all are there. */
+  | { readonly ok: true; readonly report: Report; readonly dropped: number }
   | { readonly ok: false; readonly finding: FoundAt }
 
 // RFC 8410, section 4: what stands before the 32 bytes of a public key.
@@ -44,15 +50,51 @@ function signatureVerifier(): VerifySignature {
   }
 }
 
+export type ChainOptions = Omit<VerifierOptions, 'hash' | 'verifySignature' | 'beginning' | 'onRecord'> & {
+  /** Where the summary of what was dropped and the keys of that time are, if anything was. */
+  readonly directory?: string | undefined
+}
+
 /**
  * Verifies the files in that order, as one chain.
  * @throws the system's error where one cannot be read
  */
-export function verifyChain(
-  paths: readonly string[],
-  options: Omit<VerifierOptions, 'hash' | 'verifySignature'>,
-): Verified {
-  const verifier = createVerifier({ ...options, hash: hostSha256, verifySignature: signatureVerifier() })
+export function verifyChain(paths: readonly string[], { directory, ...options }: ChainOptions): Verified {
+  const verifySignature = signatureVerifier()
+  const begun = directory === undefined ? WHOLE : beginningOf(directory, options, verifySignature)
+  const [first = ''] = paths
+  if (begun.kind === 'broken')
+    return { ok: false, finding: { sequence: 1, why: begun.why, path: first, line: 1 } }
+  const dropped = begun.kind === 'dropped' ? begun.dropped : undefined
+  let isSigned = dropped === undefined
+  const verifier = createVerifier({
+    ...options,
+    hash: hostSha256,
+    verifySignature,
+    beginning: begun.kind === 'dropped' ? begun.beginning : undefined,
+    onRecord({ type, last, last_hash }) {
+      if (type === DROPPED && last === dropped?.last && last_hash === dropped?.last_hash) isSigned = true
+    },
+  })
+  const read = readThrough(paths, verifier)
+  if ('finding' in read) return { ok: false, finding: read.finding }
+  const end = verifier.end(read.rest)
+  if (isFinding(end)) return { ok: false, finding: { ...end, path: read.path, line: read.line + 1 } }
+  if (!isSigned) {
+    const why =
+      'The summary of the records that were dropped is not in the chain: somebody else took them away.'
+    return { ok: false, finding: { sequence: (dropped?.last ?? 0) + 1, why, path: first, line: 1 } }
+  }
+  const genesis = begun.kind === 'dropped' ? begun.genesis : end.genesis
+  return { ok: true, report: { ...end, genesis }, dropped: dropped?.last ?? 0 }
+}
+
+type Read =
+  | { readonly rest: string; readonly path: string; readonly line: number }
+  | { readonly finding: FoundAt }
+
+/** Gives every line of the files to the verifier, up to its first finding. */
+function readThrough(paths: readonly string[], verifier: Verifier): Read {
   let finding: FoundAt | undefined
   let rest = ''
   let [path, line] = ['', 0]
@@ -72,8 +114,7 @@ export function verifyChain(
     } finally {
       closeSync(descriptor)
     }
-    if (finding !== undefined) return { ok: false, finding }
+    if (finding !== undefined) return { finding }
   }
-  const end = verifier.end(rest)
-  return isFinding(end) ? { ok: false, finding: { ...end, path, line: line + 1 } } : { ok: true, report: end }
+  return { rest, path, line }
 }

@@ -39,6 +39,8 @@ export type Report = {
   readonly hash: Uint8Array
   readonly records: number
   readonly epoch: number
+  /** The key that signs what follows. */
+  readonly publicKey: Uint8Array | undefined
   /** The key of the first epoch; undefined where no record was seen. */
   readonly genesis: Uint8Array | undefined
   readonly firstTime: string
@@ -61,6 +63,8 @@ export type VerifierOptions = {
   readonly isGenesis?: ((publicKey: Uint8Array) => boolean) | undefined
   readonly beginning?: Beginning | undefined
   readonly heads?: readonly KnownHead[]
+  /** Hears of every record that is as it should be. */
+  readonly onRecord?: ((event: Readonly<Record<string, unknown>>) => void) | undefined
 }
 
 export const isFinding = (value: Finding | Report): value is Finding => 'why' in value
@@ -190,6 +194,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       records++
       if (firstTime === '') firstTime = time
       lastTime = time
+      options.onRecord?.(event)
       return undefined
     },
 
@@ -202,7 +207,17 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (rest !== '' && !isBegun(rest, previous, digest))
         return found('It is not the beginning of a record: it was changed, or does not belong here.')
       const hash = decodeHex(previous) ?? new Uint8Array(32)
-      return { sequence, hash, records, epoch, genesis, firstTime, lastTime, unfinished: rest !== '' }
+      return {
+        sequence,
+        hash,
+        records,
+        epoch,
+        publicKey,
+        genesis,
+        firstTime,
+        lastTime,
+        unfinished: rest !== '',
+      }
     },
   }
 }

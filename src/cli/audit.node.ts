@@ -4,9 +4,10 @@
  * @module
  */
 
+import { dirname } from 'node:path'
 import { type ChainRecord, readRecord } from '../audit/chain.ts'
 import { lastRecords } from '../audit/last-records.node.ts'
-import { segmentsOf } from '../audit/segments.node.ts'
+import { chainPaths } from '../audit/retention.node.ts'
 import type { KnownHead } from '../audit/verify.ts'
 import { type Verified, verifyChain } from '../audit/verify-chain.node.ts'
 import { encodeBase64Url } from '../base/base64.ts'
@@ -66,15 +67,20 @@ function unreadable(path: string, cause: unknown): SassError {
 }
 
 /** The files that were named, or those of this device with the key that lies beside them. */
-function chainOf(context: CommandContext): { paths: readonly string[]; pin: string | undefined } {
+function chainOf(context: CommandContext): {
+  paths: readonly string[]
+  pin: string | undefined
+  directory: string
+} {
   const { positionals, options } = context.arguments
   const pin = optionValue(options, 'key')
   const files = positionals.slice(1)
-  if (files.length > 0) return { paths: files, pin }
+  // Summary and kept keys of what was dropped lie beside the files.
+  if (files.length > 0) return { paths: files, pin, directory: dirname(files[0] ?? '') }
   const { config } = localConfig(context)
   try {
-    const paths = segmentsOf(config.audit.directory).map(({ path }) => path)
-    return { paths, pin: pin ?? genesisPath(config.state_directory) }
+    const { directory } = config.audit
+    return { paths: chainPaths(directory), pin: pin ?? genesisPath(config.state_directory), directory }
   } catch (cause) {
     throw unreadable(config.audit.directory, cause)
   }
@@ -88,15 +94,16 @@ function tellVerified(context: CommandContext, verified: Verified, isPinned: boo
     ])
     return EXIT_FAILED
   }
-  const { report } = verified
+  const { report, dropped } = verified
   const genesis = report.genesis === undefined ? null : fingerprintOf(report.genesis)
   const hash = encodeHex(report.hash)
   const { sequence, records, epoch, firstTime, lastTime, unfinished } = report
-  const value = { ok: true, sequence, hash, records, epoch, genesis, pinned: isPinned, unfinished }
+  const value = { ok: true, sequence, hash, records, epoch, genesis, pinned: isPinned, unfinished, dropped }
   context.output.result({ ...value, first: firstTime, last: lastTime }, [
     records === 0
       ? 'The chain has no record yet.'
       : `The chain is whole: ${records} records from ${firstTime} to ${lastTime}, signed in ${epoch + 1} epochs.`,
+    ...(dropped === 0 ? [] : [`Records 1 to ${dropped} were dropped, and the chain has signed it.`]),
     ...(records === 0 ? [] : [`head     ${sequence}:${hash}`, `key      ${genesis}`]),
     ...(isPinned ? [] : ['No key was pinned, so this may be the chain of any device: name one with --key.']),
     ...(unfinished
@@ -107,12 +114,12 @@ function tellVerified(context: CommandContext, verified: Verified, isPinned: boo
 }
 
 const verify: Subcommand = async (context) => {
-  const { paths, pin } = chainOf(context)
+  const { paths, pin, directory } = chainOf(context)
   const heads = optionValues(context.arguments.options, 'head').map(headOf)
   const isGenesis = pin === undefined ? undefined : pinOf(pin)
   let verified: Verified
   try {
-    verified = verifyChain(paths, { isGenesis, heads })
+    verified = verifyChain(paths, { isGenesis, heads, directory })
   } catch (cause) {
     if (errnoOf(cause) === undefined) throw cause
     throw unreadable(paths.join(', '), cause)

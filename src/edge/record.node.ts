@@ -5,10 +5,12 @@
  */
 import { statfsSync } from 'node:fs'
 import { type Journal, openJournal } from '../audit/journal.node.ts'
+import { dropOldest } from '../audit/retention.node.ts'
 import { openSealedFacts, type SealedFacts } from '../audit/sealed-facts.node.ts'
 import type { Config } from '../config.ts'
 import type { Policy } from '../defense/layer.ts'
-import type { Clock } from '../ports.ts'
+import { SassError } from '../errors.ts'
+import type { AuditEvent, Clock } from '../ports.ts'
 import { openEpochKeys } from './epoch-keys.node.ts'
 import { createFileLock } from './file-lock.node.ts'
 import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
@@ -35,7 +37,7 @@ function openRecord(
   later: (work: () => void) => void,
   follows?: string,
 ): DeviceRecord {
-  const { directory, epoch_records, epoch_seconds, segment_bytes, fsync } = config.audit
+  const { directory, epoch_records, epoch_seconds, segment_bytes, keep_bytes, fsync } = config.audit
   const audit = openJournal({
     directory,
     keys: openEpochKeys(config.state_directory),
@@ -55,6 +57,14 @@ function openRecord(
     nextSequence: () => audit.head.sequence + 1,
     segmentBytes: segment_bytes,
   })
+  function appendForGood(event: AuditEvent): void {
+    audit.append(event, true)
+    if (!audit.syncNow())
+      throw new SassError('STATE_UNWRITABLE', 'Nothing was dropped: the disk does not keep what says so.')
+  }
+
+  /** After which closed file was looked how much there is; at the start as well. */
+  let lookedAt = -1
   return {
     audit,
     facts,
@@ -69,6 +79,13 @@ function openRecord(
     tick() {
       audit.tick()
       if (fsync !== 'never') facts.tick()
+      if (keep_bytes === null || lookedAt === audit.closedFiles) return
+      try {
+        dropOldest(directory, keep_bytes, appendForGood)
+        lookedAt = audit.closedFiles
+      } catch {
+        // Nothing is lost: it is tried again, and a disk that does not take records is told by the next one.
+      }
     },
     close() {
       facts.close()

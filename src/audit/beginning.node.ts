@@ -1,0 +1,88 @@
+/**
+ * Where a chain begins whose first files were dropped: the keys are followed from the first one on through the records
+ * that brought them in, and the summary says which record is the last that is gone. The summary is believed only where
+ * the chain that follows has signed the same.
+ * Rules: docs/responses.md, section 7 (retention).
+ * @module
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { decodeHex } from '../base/hex.ts'
+import { hostSha256 } from '../base/sha256.node.ts'
+import { parseStrictJson } from '../base/strict-json.ts'
+import { AUDIT_LINE_BYTES } from '../limits.ts'
+import { type Dropped, linksPath, readDropped } from './retention.node.ts'
+import { type Beginning, createVerifier, type VerifierOptions, type VerifySignature } from './verify.ts'
+
+export type Begun =
+  | { readonly kind: 'whole' }
+  | {
+      readonly kind: 'dropped'
+      readonly beginning: Beginning
+      readonly dropped: Dropped
+      readonly genesis: Uint8Array
+    }
+  /** What is beside the chain does not lead from the first key to where it begins. */
+  | { readonly kind: 'broken'; readonly why: string }
+
+function readLink(text: string): { previous: string; line: string } | undefined {
+  const parsed = parseStrictJson(text, { size: 2 * AUDIT_LINE_BYTES, depth: 2 })
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined
+  const { previous, line } = parsed.value as Readonly<Record<string, unknown>>
+  return typeof previous === 'string' && typeof line === 'string' ? { previous, line } : undefined
+}
+
+type Keys = { readonly epoch: number; readonly publicKey: Uint8Array; readonly genesis: Uint8Array }
+
+/** Follows the keys through every link; a sentence where one does not hold. */
+function followKeys(
+  text: string,
+  options: Pick<VerifierOptions, 'isGenesis'>,
+  verifySignature: VerifySignature,
+): Keys | string {
+  let keys: Keys | undefined
+  for (const [index, entry] of text.split('\n').slice(0, -1).entries()) {
+    const wrong = `Line ${index + 1} of the kept keys does not follow from the one before it.`
+    const link = readLink(entry)
+    const event = link === undefined ? undefined : eventOf(link.line)
+    if (link === undefined || event === undefined) return wrong
+    // A crash while files were dropped writes some of them twice.
+    if (keys !== undefined && event.epoch === keys.epoch) continue
+    const hash = keys === undefined ? undefined : decodeHex(link.previous)
+    const beginning =
+      hash === undefined || keys === undefined ? undefined : { ...keys, hash, sequence: event.seq - 1 }
+    const verifier = createVerifier({ ...options, hash: hostSha256, verifySignature, beginning })
+    const finding = verifier.push(link.line)
+    const report = verifier.end('')
+    if (finding !== undefined) return keys === undefined ? finding.why : wrong
+    if ('why' in report || report.publicKey === undefined || report.genesis === undefined) return wrong
+    keys = { epoch: report.epoch, publicKey: report.publicKey, genesis: keys?.genesis ?? report.genesis }
+  }
+  return keys ?? 'No key is kept of the records that were dropped.'
+}
+
+function eventOf(line: string): { readonly epoch: number; readonly seq: number } | undefined {
+  try {
+    const { event } = JSON.parse(line) as { event?: { epoch?: unknown; seq?: unknown } }
+    const { epoch, seq } = event ?? {}
+    return typeof epoch === 'number' && typeof seq === 'number' ? { epoch, seq } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws the system's error where a file cannot be read */
+export function beginningOf(
+  directory: string,
+  options: Pick<VerifierOptions, 'isGenesis'>,
+  verifySignature: VerifySignature,
+): Begun {
+  const dropped = readDropped(directory)
+  if (dropped === undefined) return { kind: 'whole' }
+  const path = linksPath(directory)
+  const keys = followKeys(existsSync(path) ? readFileSync(path, 'utf8') : '', options, verifySignature)
+  const hash = decodeHex(dropped.last_hash)
+  if (typeof keys === 'string') return { kind: 'broken', why: keys }
+  if (hash?.length !== 32) return { kind: 'broken', why: 'The summary of what was dropped has no hash.' }
+  const { epoch, publicKey, genesis } = keys
+  return { kind: 'dropped', dropped, genesis, beginning: { sequence: dropped.last, hash, epoch, publicKey } }
+}

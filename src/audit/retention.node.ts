@@ -1,0 +1,171 @@
+/**
+ * The oldest files of a chain that has grown too large go, and the proof stays: a record in the chain itself, signed
+ * like any other, says up to which record and which hash it was dropped, and the records that brought in keys are kept
+ * for good, so that the way from the pinned key to today's has no gap.
+ *
+ *     dropped.json    the last such summary; the chain has the same
+ *     links.jsonl     {previous, line}: each record of an epoch that was dropped, with the hash before it
+ *
+ * A crash at any point leaves a file that is there and dropped as well: it goes the next time.
+ * Rules: docs/responses.md, section 7 (retention).
+ * @module
+ */
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { readBounded, replaceFile, syncDirectory } from '../base/files.node.ts'
+import { encodeHex } from '../base/hex.ts'
+import { parseStrictJson } from '../base/strict-json.ts'
+import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts'
+import type { AuditEvent } from '../ports.ts'
+import { EPOCH, GENESIS, readRecord } from './chain.ts'
+import { tailOf } from './chain-tail.node.ts'
+import { factsPairs, pairPaths } from './facts-files.node.ts'
+import { activePath, eachLine, openSegment, type Segment, segmentsOf, textOfLine } from './segments.node.ts'
+
+/** What was dropped in all: from the first record of the device on. */
+export type Dropped = {
+  /** Number and hash of the last record that is gone. */
+  readonly last: number
+  readonly last_hash: string
+  /** Times of the first and the last of them. */
+  readonly from: string
+  readonly to: string
+}
+
+export type Link = { readonly previous: string; readonly line: string }
+
+export const DROPPED = 'dropped'
+const SUMMARY_BYTES = 4_096
+
+export const droppedPath = (directory: string): string => join(directory, 'dropped.json')
+export const linksPath = (directory: string): string => join(directory, 'links.jsonl')
+
+/** The summary beside the chain; undefined where nothing was dropped, or it is none. */
+export function readDropped(directory: string): Dropped | undefined {
+  const path = droppedPath(directory)
+  if (!existsSync(path)) return undefined
+  const read = readBounded(path, SUMMARY_BYTES)
+  const text = read.ok ? decodeUtf8(read.bytes) : undefined
+  const parsed = text === undefined ? undefined : parseStrictJson(text, { size: SUMMARY_BYTES, depth: 2 })
+  if (parsed?.ok !== true || typeof parsed.value !== 'object' || parsed.value === null) return undefined
+  const { last, last_hash, from, to } = parsed.value as Readonly<Record<string, unknown>>
+  if (typeof last !== 'number' || typeof last_hash !== 'string') return undefined
+  if (typeof from !== 'string' || typeof to !== 'string') return undefined
+  return { last, last_hash, from, to }
+}
+
+/** The files that hold the chain now: one that is there and dropped as well, after a crash, is none of them. */
+export function chainPaths(directory: string): readonly string[] {
+  const last = readDropped(directory)?.last ?? 0
+  return segmentsOf(directory)
+    .filter(({ first }) => first === undefined || first > last)
+    .map(({ path }) => path)
+}
+
+type Contents = { readonly links: readonly Link[]; readonly firstTime: string }
+
+/** What of a file must be kept. `previous` is the hash before its first record. */
+function contentsOf(path: string, previous: string): Contents {
+  const links: Link[] = []
+  const needle = Buffer.from(`"type":"${EPOCH}"`)
+  let [before, firstTime] = [previous, '']
+  const hashName = '"chain_hash":"'
+  const descriptor = openSegment(path)
+  try {
+    eachLine(descriptor, (bytes) => {
+      const line = textOfLine(bytes) ?? ''
+      if (firstTime === '') firstTime = readRecord(line)?.timestamp ?? ''
+      if (bytes.includes(needle) && readRecord(line)?.event.type === EPOCH)
+        links.push({ previous: before, line })
+      const at = line.lastIndexOf(hashName) + hashName.length
+      before = line.slice(at, at + 64)
+      return false
+    })
+  } finally {
+    closeSync(descriptor)
+  }
+  return { links, firstTime }
+}
+
+/** Appends and makes it last. */
+function appendLinks(directory: string, links: readonly Link[]): void {
+  if (links.length === 0) return
+  const path = linksPath(directory)
+  appendFileSync(path, links.map((link) => `${JSON.stringify(link)}\n`).join(''), { mode: 0o600 })
+  const descriptor = openSync(path, constants.O_RDONLY)
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0)
+
+function totalBytes(directory: string, segments: readonly Segment[]): number {
+  const chain = segments.reduce((sum, { path }) => sum + sizeOf(path), 0)
+  return factsPairs(directory).reduce((sum, first) => sum + sizeOf(pairPaths(directory, first).frames), chain)
+}
+
+/** Facts of decisions that are dropped: of those pairs that end before the first record that is kept. */
+function dropFacts(directory: string, last: number): void {
+  const pairs = factsPairs(directory)
+  for (const [index, first] of pairs.entries()) {
+    const next = pairs[index + 1]
+    if (next === undefined || next > last + 1) return
+    const { frames, keys } = pairPaths(directory, first)
+    unlinkSync(frames)
+    unlinkSync(keys)
+  }
+}
+
+function dropSegment(directory: string, { path }: Segment, append: (event: AuditEvent) => void): void {
+  const earlier = readDropped(directory)
+  const tail = tailOf(path)
+  if (tail.last === undefined) return
+  if (earlier === undefined || tail.sequence > earlier.last) {
+    const { links, firstTime } = contentsOf(path, earlier?.last_hash ?? GENESIS)
+    const summary: Dropped = {
+      last: tail.sequence,
+      last_hash: encodeHex(tail.last.hash),
+      from: earlier?.from ?? firstTime,
+      to: tail.last.timestamp,
+    }
+    appendLinks(directory, links)
+    append({ type: DROPPED, ...summary })
+    replaceFile(droppedPath(directory), encodeUtf8(`${JSON.stringify(summary)}\n`), 0o600)
+  }
+  unlinkSync(path)
+  dropFacts(directory, tail.sequence)
+  syncDirectory(directory)
+}
+
+/**
+ * Drops closed files, the oldest first, until the record takes up no more than that.
+ * @param append writes a record, and makes it last before it returns
+ * @returns how many files of the chain are gone
+ * @throws the system's error, or what `append` throws; then nothing is lost
+ */
+export function dropOldest(
+  directory: string,
+  keepBytes: number,
+  append: (event: AuditEvent) => void,
+): number {
+  let count = 0
+  for (const segment of segmentsOf(directory)) {
+    if (segment.path === activePath(directory)) break
+    if (totalBytes(directory, segmentsOf(directory)) <= keepBytes) break
+    dropSegment(directory, segment, append)
+    count++
+  }
+  return count
+}

@@ -1,0 +1,193 @@
+/**
+ * Retention: what is dropped is gone, and the proof is whole all the same, from the pinned key on.
+ * @module
+ */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Journal } from '../../src/audit/journal.node.ts'
+import {
+  chainPaths,
+  dropOldest,
+  droppedPath,
+  linksPath,
+  readDropped,
+} from '../../src/audit/retention.node.ts'
+import { openSealedFacts } from '../../src/audit/sealed-facts.node.ts'
+import { verifyChain } from '../../src/audit/verify-chain.node.ts'
+import { encodeHex } from '../../src/base/hex.ts'
+import { keysOf, stagedJournal } from './staged-journal.node.ts'
+
+const small = { segmentBytes: 1_500, epochRecords: 4 }
+const open = (directory: string) => stagedJournal(directory, small)
+
+function write(journal: Journal, count: number): void {
+  for (let index = 0; index < count; index++) journal.append({ type: 'x', index }, true)
+}
+
+function drop(directory: string, journal: Journal, keepBytes: number): number {
+  return dropOldest(directory, keepBytes, (event) => journal.append(event, true))
+}
+
+const pinned = (directory: string) => {
+  const genesis = readFileSync(join(keysOf(directory), 'audit.pub')).toString('hex')
+  return (key: Uint8Array) => encodeHex(key) === genesis
+}
+const verify = (directory: string) =>
+  verifyChain(chainPaths(directory), { isGenesis: pinned(directory), directory })
+
+/** A chain of which the first files were dropped, twice, with a restart between. */
+function dropped(t: Test): string {
+  const directory = join(t.testdir(), 'audit')
+  const journal = open(directory)
+  write(journal, 60)
+  t.ok(drop(directory, journal, 8_000) > 3)
+  write(journal, 20)
+  journal.close()
+  const again = open(directory)
+  write(again, 30)
+  t.ok(drop(directory, again, 6_000) > 3)
+  write(again, 3)
+  again.close()
+  return directory
+}
+
+t.test('files are dropped until the rest fits, and the chain verifies from the pinned key on', (t) => {
+  const directory = dropped(t)
+  const summary = readDropped(directory)
+  const verified = verify(directory)
+  t.match(verified, { ok: true, dropped: summary?.last })
+  t.equal(
+    verified.ok && verified.report.sequence - (summary?.last ?? 0),
+    verified.ok && verified.report.records,
+  )
+  t.ok(verified.ok && verified.report.genesis !== undefined && pinned(directory)(verified.report.genesis))
+  const bytes = chainPaths(directory).reduce((sum, path) => sum + statSync(path).size, 0)
+  t.ok(bytes < 13_000, `${bytes}`)
+  t.match(summary, { from: /^2026-/, to: /^2026-/ })
+  const journal = open(directory)
+  t.equal(drop(directory, journal, 1e9), 0, 'what fits stays')
+  t.equal(drop(directory, journal, 0) > 0, true, 'what does not goes, but never the file that is written to')
+  journal.append({ type: 'after' })
+  journal.close()
+  t.match(verify(directory), { ok: true })
+  t.end()
+})
+
+t.test('what lies beside the chain cannot be changed, taken away or made up', (t) => {
+  const directory = dropped(t)
+  const [summary, links] = [
+    readFileSync(droppedPath(directory), 'utf8'),
+    readFileSync(linksPath(directory), 'utf8'),
+  ]
+  const put = (a: string, b: string) => {
+    writeFileSync(droppedPath(directory), a)
+    writeFileSync(linksPath(directory), b)
+    return verify(directory)
+  }
+  t.match(put(summary, links), { ok: true })
+  const { last, last_hash, ...rest } = JSON.parse(summary)
+  t.match(put(JSON.stringify({ ...rest, last: last - 1, last_hash }), links), { ok: false })
+  t.match(put(JSON.stringify({ ...rest, last, last_hash: 'ab'.repeat(32) }), links), { ok: false })
+  t.match(put(summary, ''), { ok: false, finding: { why: /No key is kept/ } })
+  const lines = links.split('\n').slice(0, -1)
+  for (const at of lines.keys()) {
+    t.match(put(summary, `${lines.toSpliced(at, 1).join('\n')}\n`), { ok: false }, `without key ${at}`)
+    const altered = (lines[at] ?? '').replace(/.("})"}$/, (end) =>
+      end.startsWith('0') ? `1${end.slice(1)}` : `0${end.slice(1)}`,
+    )
+    t.match(put(summary, `${lines.with(at, altered).join('\n')}\n`), { ok: false }, `key ${at} altered`)
+  }
+  t.match(put(summary, `${links}${lines.at(-1)}\n`), { ok: true }, 'a key that was kept twice is one')
+  rmSync(droppedPath(directory))
+  t.match(
+    verify(directory),
+    { ok: false, finding: { sequence: 1 } },
+    'without the summary it begins in the middle',
+  )
+  t.end()
+})
+
+t.test('whoever takes files away by hand is found out', (t) => {
+  const directory = join(t.testdir(), 'audit')
+  const journal = open(directory)
+  write(journal, 60)
+  drop(directory, journal, 8_000)
+  journal.close()
+  rmSync(chainPaths(directory)[0] ?? '')
+  t.match(verify(directory), { ok: false })
+  t.end()
+})
+
+t.test('a crash at any step of it leaves a chain that verifies, and the next time ends it', (t) => {
+  const directory = join(t.testdir(), 'audit')
+  const earlier = open(directory)
+  write(earlier, 60)
+  earlier.close()
+  // From here on the file that is written to stays the same one.
+  const journal = stagedJournal(directory)
+  const before = new Map(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))]))
+  t.ok(drop(directory, journal, 8_000) > 0)
+  journal.close()
+  const active = readFileSync(join(directory, 'audit.jsonl'))
+  const after = new Map(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))]))
+  /** The files of some step: all of before, with what was written by then. */
+  const step = (names: readonly string[]) => {
+    for (const name of readdirSync(directory)) rmSync(join(directory, name))
+    for (const [name, bytes] of before) writeFileSync(join(directory, name), bytes)
+    for (const name of names) writeFileSync(join(directory, name), after.get(name) ?? '')
+  }
+  for (const names of [
+    ['links.jsonl'],
+    ['links.jsonl', 'audit.jsonl'],
+    ['links.jsonl', 'audit.jsonl', 'dropped.json'],
+  ]) {
+    step(names)
+    t.match(verify(directory), { ok: true }, names.join(' '))
+  }
+  t.ok(active.length > 0)
+  t.end()
+})
+
+t.test('sealed facts go with the records that they belong to', (t) => {
+  const directory = join(t.testdir(), 'audit')
+  const journal = open(directory)
+  const facts = openSealedFacts({
+    directory,
+    nextSequence: () => journal.head.sequence + 1,
+    segmentBytes: 600,
+  })
+  for (let index = 0; index < 60; index++)
+    journal.append({ type: 'decision', facts: facts.seal('ab'.repeat(16), { index }) }, true)
+  const pairs = () => readdirSync(directory).filter((name) => name.endsWith('.sealed'))
+  const before = pairs().length
+  drop(directory, journal, 12_000)
+  const last = readDropped(directory)?.last ?? 0
+  const left = pairs()
+  t.ok(left.length < before && left.length > 0)
+  const firsts = left.map((name) => Number(/\d+/.exec(name)?.[0]))
+  t.ok((firsts[1] ?? 0) > last, 'all but the one that the first kept record may need')
+  t.equal(readdirSync(directory).filter((name) => name.endsWith('.keys')).length, left.length)
+  facts.close()
+  journal.close()
+  t.end()
+})
+
+t.test('files that were copied elsewhere verify there, with what lies beside them', (t) => {
+  const directory = dropped(t)
+  const copy = join(dirname(directory), 'copy')
+  mkdirSync(copy)
+  for (const name of readdirSync(directory)) copyFileSync(join(directory, name), join(copy, name))
+  t.match(verifyChain(chainPaths(copy), { isGenesis: pinned(directory), directory: copy }), { ok: true })
+  t.notOk(existsSync(join(copy, 'audit-000000000001.jsonl')))
+  t.end()
+})
