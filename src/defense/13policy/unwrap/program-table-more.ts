@@ -110,7 +110,7 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   // What is told to run something by an option.
   'agetty getty mgetty | -l:p --login-program:p -o: --login-options: -f:r --issue-file:r -a: -I: -H: -t: -r:r --chroot:r | -*',
   'telnetd in.telnetd rlogind inetd xinetd utelnetd | -L:p -l:p -f:r -p: -b: -i: -S: | r*',
-  'busctl dbus-daemon dbus-monitor gdbus dbus-send | --address:x --bus-path:m --config-file:r | -*',
+  'busctl dbus-daemon dbus-monitor gdbus dbus-send | --address:x --bus-path:m --config-file:r -H: --host: -M: --machine: | -*',
   'certbot acme.sh lego dehydrated | --pre-hook:s --post-hook:s --deploy-hook:s --renew-hook:s --manual-auth-hook:s --manual-cleanup-hook:s --reloadcmd:s --run-hook:s --renewcmd:s -d: -m: --email: --config-dir:w --work-dir:w --logs-dir:w --cert-path:w --key-path:w --fullchain-path:w -k:r | -*',
   'cdist | -s:p --shell:p --remote-exec:s --remote-copy:s -i:r --initial-manifest:r | - -*',
   'c89 c99 cc gcc g++ c++ clang clang++ tcc cpp gfortran gnat gccgo gdc | -o:w -I:r -L:r -l: -D: -U: -include:r -imacros:r -isystem:r -iquote:r -x: -wrapper:s -specs:r -fplugin:r -fuse-ld: -T:r -B:r -MF:w -MT: -MQ: -Xlinker: -Xclang: -Xassembler: -Xpreprocessor: -idirafter:r -dumpdir:w -dumpbase: -aux-info:w --sysroot:r -u: -z: -load:r -e: -std: | r* | words',
