@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { deviceFingerprint } from '../base/fingerprint.node.ts'
 import { userConfigDirectory } from '../base/user-directory.ts'
 import { type Client, type ConnectOptions, connect } from '../client/client.node.ts'
+import { fileHeads } from '../client/heads.node.ts'
 import { checkPin, loadPins, pinFile, pinMismatch, savePin } from '../client/pins.node.ts'
 import type { Config } from '../config.ts'
 import { CONFIG_FIELDS } from '../config-fields.ts'
@@ -144,19 +145,22 @@ async function mayTrust(context: CommandContext, address: string, fingerprint: s
  * Connects to the device that `word` names, or without one to the daemon of the nearest configuration.
  * @throws SassError with what to do
  */
-export function connectDevice(context: CommandContext, word: string | undefined): Promise<Client> {
+export async function connectDevice(context: CommandContext, word: string | undefined): Promise<Client> {
   if (word === undefined) return connectLocal(context)
   const target = targetOf(word, context.environment)
   const agent = optionValue(context.arguments.options, 'agent') ?? target.agent ?? 'agent'
   const address = targetAddress(target)
-  return connect({
+  const client = await connect({
     ...common(context),
     host: target.host,
     port: target.port,
     agent,
     privateKey: userKey(context, agent, target.key),
     pin: (fingerprint) => mayTrust(context, address, fingerprint),
+    heads: fileHeads(context.environment),
   })
+  if (client.recordProblem !== undefined) context.output.warn(client.recordProblem)
+  return client
 }
 
 /** As an operator: the admin socket of the nearest configuration, or a TARGET with an operator's key. */

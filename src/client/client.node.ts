@@ -37,11 +37,13 @@ import {
 } from './caller.ts'
 import type { ClientCertificate } from './client-certificate.ts'
 import { dialAdmin, dialTls } from './dial.node.ts'
+import { contradiction, type Head, type HeadStore } from './heads.node.ts'
 import { createOperatorClient, type OperatorClient } from './operator-client.ts'
 import type { OnWaiting } from './waiting.ts'
 
 export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
 export type { ClientCertificate } from './client-certificate.ts'
+export { fileHeads, type Head, type HeadStore } from './heads.node.ts'
 export type { OperatorClient } from './operator-client.ts'
 export type { OnWaiting, Waiting } from './waiting.ts'
 
@@ -72,6 +74,8 @@ export type ConnectOptions = (TlsTarget | AdminTarget) & {
   readonly timeoutMs?: number | undefined
   /** Shown to the operator of the device. */
   readonly clientVersion?: string | undefined
+  /** Remembers how far the record of each device went: see `Client.recordProblem`. */
+  readonly heads?: HeadStore | undefined
 }
 
 export type ExecuteOptions = {
@@ -110,7 +114,9 @@ export type Client = {
   /** Of the device's key; undefined on the admin socket. */
   readonly fingerprint: string | undefined
   /** The head of the device's audit chain as it was at Authenticate. */
-  readonly auditHead: { readonly sequence: number; readonly hash: string }
+  readonly auditHead: Head
+  /** One sentence where the record of the device contradicts what `heads` remembers of it; then that is kept. */
+  readonly recordProblem: string | undefined
   /** Runs to the end and returns at most 1 MiB of each stream. */
   execute(command: string, args?: readonly string[], options?: ExecuteOptions): Promise<UnaryResult>
   /** Runs with output as it comes. */
@@ -282,6 +288,9 @@ export async function connect(options: ConnectOptions): Promise<Client> {
   })
   socket.on('data', (bytes: Buffer) => caller.receive(bytes))
 
+  const { heads } = options
+  // Before it is asked: of two connections at once the earlier answer may come later.
+  const known = fingerprint === undefined ? undefined : heads?.load(fingerprint)
   const nonce = randomFillSync(new Uint8Array(AUTH_NONCE_BYTES))
   const { name, publicKey, signature } = authenticate(nonce)
   const welcome = await authenticated(caller, dialled, timeoutMs, {
@@ -293,7 +302,25 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     resume_session_id: options.resumeSessionId === undefined ? undefined : idBytes(options.resumeSessionId),
     client_version: options.clientVersion,
   })
-  return createClient(caller, socket, welcome, fingerprint, closed)
+  const recordProblem = compared({ heads, fingerprint, known }, welcome)
+  return createClient(caller, socket, welcome, fingerprint, closed, recordProblem)
+}
+
+/** What the head says beside the one that was known before it was asked for, which it replaces where it goes on. */
+function compared(
+  { heads, fingerprint, known }: Remembered,
+  { audit_seq: sequence, audit_hash }: m.AuthResponse,
+): string | undefined {
+  const seen = { sequence, hash: encodeHex(audit_hash) }
+  const problem = contradiction(known, seen)
+  if (problem === undefined && fingerprint !== undefined) heads?.save(fingerprint, seen)
+  return problem
+}
+
+type Remembered = {
+  readonly heads: HeadStore | undefined
+  readonly fingerprint: string | undefined
+  readonly known: Head | undefined
 }
 
 /** The challenge that the device lets us in under; undefined where it asks for no further proof. */
@@ -343,6 +370,7 @@ function createClient(
   welcome: m.AuthResponse,
   fingerprint: string | undefined,
   closed: Promise<void>,
+  recordProblem: string | undefined,
 ): Client {
   const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await caller.call(...args)) as T
   const nothing = m.empty.encode({})
@@ -362,6 +390,7 @@ function createClient(
     expiresAt: welcome.expires_at,
     fingerprint,
     auditHead: { sequence: welcome.audit_seq, hash: encodeHex(welcome.audit_hash) },
+    recordProblem,
     execute(command, args = [], options = {}) {
       const id = options.id === undefined ? drawId() : idBytes(options.id)
       return caller.execute(executeInput(command, args, id, options), options.onWaiting)

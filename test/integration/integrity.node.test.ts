@@ -107,3 +107,39 @@ t.test('rules that are not the pinned ones halt the start, and are not taken ove
   const again = await startDaemon(t, directory, ['--ack-incident', incident])
   t.equal((await again.cli(['exec', '--', 'true'])).code, 0)
 })
+
+t.test(
+  'a device that shows less of its record than before, or another one, is told on by whoever was there',
+  async (t) => {
+    const directory = await install(t)
+    const state = stateOf(directory)
+    const daemon = await startDaemon(t, directory)
+    const home = join(directory, 'elsewhere')
+    const key = join(directory, '.sass-edge/keys/agent.key')
+    const there = (port: number) => ['exec', `agent@127.0.0.1:${port}`, '--key', key, '--', 'true']
+    const options = { env: { XDG_CONFIG_HOME: home } }
+    await sassEdge(['trust', '--yes', `127.0.0.1:${daemon.port}`], { cwd: directory, ...options })
+    t.match(await sassEdge(there(daemon.port), { cwd: directory, ...options }), { code: 0, stderr: '' })
+    await daemon.stop()
+    const early = readFileSync(join(state, 'audit/audit.jsonl'))
+    const keys = readdirSync(state).filter((name) => name.startsWith('audit-'))
+    const kept = keys.map((name) => [name, readFileSync(join(state, name))] as const)
+    changeConfig(directory, { listen: { port: daemon.port } })
+    const second = await startDaemon(t, directory)
+    for (let index = 0; index < 3; index++)
+      t.match(await sassEdge(there(daemon.port), { cwd: directory, ...options }), { code: 0, stderr: '' })
+    await second.stop()
+    // Whoever has the disk puts yesterday's record back, keys and all: by itself it is whole.
+    for (const name of readdirSync(state)) if (/^audit-\d+\.key$/.test(name)) rmSync(join(state, name))
+    for (const [name, bytes] of kept) writeFileSync(join(state, name), bytes, { mode: 0o600 })
+    writeFileSync(join(state, 'audit/audit.jsonl'), early)
+    t.match(await verified(directory), { ok: true })
+    await startDaemon(t, directory)
+    const told = await sassEdge(there(daemon.port), { cwd: directory, ...options })
+    t.equal(told.code, 0)
+    t.match(told.stderr, /^sass-edge: The record of this device ends at \d+, and record \d+ was seen before/)
+    const head = /--head (\d+:[0-9a-f]{64})/.exec(told.stderr)?.[1] ?? ''
+    const checked = await sassEdge(['audit', 'verify', '--head', head, '--json'], { cwd: directory })
+    t.match(JSON.parse(checked.stdout.toString()), { ok: false, reason: /its end was cut off/ })
+  },
+)
