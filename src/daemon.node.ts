@@ -261,6 +261,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     viHolds: new Map(),
     screens: new Map(),
     responses: new Map(),
+    openWarrant: undefined,
     cycles: { next: 1 },
   }
   return rooms

@@ -9,9 +9,8 @@ import type { Finding, Layer, Note, Policy } from './layer.ts'
 import { LAYERS } from './layers.ts'
 import { toxicProperties } from './toxic.ts'
 import type { LayerName, Verdict } from './verdict.ts'
-import { Warrant } from './warrant.ts'
+import { NO_SESSION, Warrant } from './warrant.ts'
 
-const NO_SESSION = 'none'
 const NOTHING = Object.freeze([])
 
 function toVerdict(layer: LayerName, finding: Finding): Verdict {

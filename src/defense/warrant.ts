@@ -1,5 +1,5 @@
 /**
- * A warrant permits one action, once: it is minted by the adjudicator alone, bound to session, cycle and the
+ * A warrant permits one action, once, within its cycle: it is minted by the adjudicator alone, bound to session, cycle and the
  * SHA-256 of the exact action, and redeemed by whatever touches the world before it does. It cannot be forged or
  * copied: only objects that this file made carry its private field.
  * Rules: docs/responses.md, section 6.
@@ -20,6 +20,9 @@ export function actionDigest(action: Action, hash: Sha256 = sha256): string {
   return encodeHex(hash(encodeUtf8(canonicalize(action))))
 }
 
+/** The session of what happens before there is one. */
+export const NO_SESSION = 'none'
+
 function frozen(action: Action): Action {
   if (action.kind === 'execute') {
     Object.freeze(action.argv)
@@ -37,6 +40,7 @@ export class Warrant {
   readonly cycle: number
   readonly actionDigest: string
   #redeemed = false
+  #lapsed = false
   /** The frozen action itself, so that redeeming it need not digest it again. */
   readonly #action: Action
 
@@ -55,18 +59,27 @@ export class Warrant {
   }
 
   /**
-   * Spends the warrant for exactly this action. Throws INTERNAL when it is not one of ours, was spent before, or was
-   * minted for another action: nothing may then be done.
+   * Spends the warrant for exactly this action in this session. Throws INTERNAL when it is not one of ours, was spent
+   * before, has outlived its cycle, or was minted for something else: nothing may then be done.
    */
-  static redeem(warrant: Warrant, action: Action): void {
+  static redeem(warrant: Warrant, action: Action, sessionId: string): void {
     if (!(#redeemed in warrant))
       throw new SassError('INTERNAL', 'An action came without a warrant; nothing was done.')
     if (warrant.#redeemed) throw new SassError('INTERNAL', 'A warrant was used twice; nothing was done.')
+    if (warrant.#lapsed)
+      throw new SassError('INTERNAL', 'A warrant was used after its cycle had ended; nothing was done.')
+    if (warrant.sessionId !== sessionId)
+      throw new SassError('INTERNAL', 'A warrant was used in another session; nothing was done.')
     if (warrant.#action !== action && warrant.actionDigest !== actionDigest(action))
       throw new SassError(
         'INTERNAL',
         'A warrant was used for another action than it permits; nothing was done.',
       )
     warrant.#redeemed = true
+  }
+
+  /** Its cycle is over: the next one has begun. What was not redeemed by then permits nothing any more. */
+  lapse(): void {
+    this.#lapsed = true
   }
 }

@@ -35,6 +35,7 @@ export type Aim = {
   readonly weight?: number
   /** What a human judges by, beside the action. */
   readonly shown?: () => Json
+  /** Does it. Whatever touches the world redeems the warrant before it does. */
   readonly go: (warrant: Warrant) => void
 }
 

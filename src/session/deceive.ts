@@ -16,7 +16,7 @@ import { type Child, type ChildEvents, type OutputSource, STDERR, STDOUT } from 
 import type { ExecuteRequest } from '../wire/messages.ts'
 import { executeResponse, fileChunk, fileDownloadEnd, streamResponse } from '../wire/messages.ts'
 import { NO_CIRCUMSTANCES, requestFacts } from './attempt.ts'
-import type { Call, Peer, StreamUser } from './peer.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from './peer.ts'
 
 /** What is asked for, as a command; undefined where it is not plain enough to look at. */
 function argvOf(call: Call): readonly string[] | undefined {
@@ -45,7 +45,7 @@ export function deceive(peer: Peer, call: Call): void {
   const { rooms } = peer
   const stay = rooms.deceptions.enter(rooms.clock.monotonicMs())
   if (stay === undefined) return peer.transport.reset()
-  Warrant.redeem(verdict.warrant, action)
+  Warrant.redeem(verdict.warrant, action, sessionOf(peer))
   answer(peer, call, argv, stay)
 }
 

@@ -10,7 +10,7 @@ import { encodeHex } from '../base/hex.ts'
 import { encodeUtf8, utf8Length } from '../base/utf8.ts'
 import { commandLine } from '../defense/describe.ts'
 import type { Action, ExecuteAction, Look } from '../defense/facts.ts'
-import type { Warrant } from '../defense/warrant.ts'
+import { Warrant } from '../defense/warrant.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
 import { makePlan, type Planned } from '../sandbox/plan.ts'
 import type { ExecuteRequest } from '../wire/messages.ts'
@@ -20,7 +20,7 @@ import { type Aim, attempt, NOT_LOOKED } from './attempt.ts'
 import { executeAction, smallest } from './execute-action.ts'
 import type { Execution } from './executions.ts'
 import { joinedStream } from './joined-stream.ts'
-import type { Call, Peer } from './peer.ts'
+import { type Call, type Peer, sessionOf } from './peer.ts'
 import { lookUp } from './real-paths.ts'
 import { capabilityOf, type Rooms } from './rooms.ts'
 import { holdViScreen } from './vi-swap.ts'
@@ -214,7 +214,13 @@ function attachAction(executionId: string, request: ExecuteRequest): Extract<Act
 
 function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
   const action = attachAction(execution.id, request)
-  attempt(peer, call, { action, go: () => join(peer, call, request, execution) })
+  attempt(peer, call, {
+    action,
+    go(warrant) {
+      Warrant.redeem(warrant, action, sessionOf(peer))
+      join(peer, call, request, execution)
+    },
+  })
 }
 
 function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {

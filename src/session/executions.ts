@@ -73,6 +73,9 @@ export type StartRequest = {
   readonly action: Action
 }
 
+/** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
+export type Permit = { readonly warrant: Warrant; readonly action: Action; readonly sessionId: string }
+
 export type Executions = {
   start(request: StartRequest, watcher: Watcher): Execution
   find(owner: string, id: string): Execution | undefined
@@ -83,8 +86,8 @@ export type Executions = {
   leave(execution: Execution, watcher: Watcher): void
   /** Holds the source back, or lets it go on. */
   hold(execution: Execution, source: OutputSource, isHeld: boolean): void
-  signal(execution: Execution, number: number, warrant: Warrant, action: Action): boolean
-  cancel(execution: Execution, warrant: Warrant, action: Action): boolean
+  signal(execution: Execution, number: number, permit: Permit): boolean
+  cancel(execution: Execution, permit: Permit): boolean
   list(owner: string | undefined): Execution[]
   runningOf(owner: string): number
   /** What the owner takes up: executions that run, and ended ones whose output somebody has yet to take. */
@@ -209,7 +212,7 @@ export function createExecutions({
   function permit(request: StartRequest): RingPair {
     if (executions.has(keyOf(request.owner, request.id)))
       throw new SassError('INTERNAL', 'An execution was to start a second time; nothing was done.')
-    Warrant.redeem(request.warrant, request.action)
+    Warrant.redeem(request.warrant, request.action, request.sessionId)
     const pair = takeRings()
     if (pair === undefined)
       throw new SassError('INTERNAL', 'There is no place for the output of a command; nothing was done.')
@@ -314,12 +317,12 @@ export function createExecutions({
       if (!isRunning(execution)) freed?.()
     },
     hold: setHeld,
-    signal(execution, number, warrant, action) {
-      Warrant.redeem(warrant, action)
+    signal(execution, number, { warrant, action, sessionId }) {
+      Warrant.redeem(warrant, action, sessionId)
       return execution.child?.signal(number) ?? false
     },
-    cancel(execution, warrant, action) {
-      Warrant.redeem(warrant, action)
+    cancel(execution, { warrant, action, sessionId }) {
+      Warrant.redeem(warrant, action, sessionId)
       if (!isRunning(execution) || execution.child === undefined) return false
       execution.child.killTree()
       return true

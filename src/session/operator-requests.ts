@@ -8,14 +8,14 @@ import { decodeHex, encodeHex } from '../base/hex.ts'
 import { utf8Length } from '../base/utf8.ts'
 import type { Action } from '../defense/facts.ts'
 import { isLevel, LEVELS } from '../defense/level.ts'
-import type { Warrant } from '../defense/warrant.ts'
+import { Warrant } from '../defense/warrant.ts'
 import { LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
 import { attempt } from './attempt.ts'
 import type { Pending } from './confirmations.ts'
 import type { LevelScope } from './levels.ts'
-import type { Call, Peer } from './peer.ts'
+import { type Call, type Peer, sessionOf } from './peer.ts'
 
 type Handler = (peer: Peer, call: Call) => void
 
@@ -52,12 +52,7 @@ function reading(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Han
 function changing<T>(
   actionOf: (request: T) => Action,
   problemOf: (request: T) => string,
-  act: (
-    peer: Peer,
-    call: Call,
-    request: T,
-    warrant: Warrant,
-  ) => { success: boolean; message: string } | undefined,
+  act: (peer: Peer, call: Call, request: T) => { success: boolean; message: string } | undefined,
 ): Handler {
   return (peer, call) => {
     const request = call.message.ok ? (call.message.value as T) : undefined
@@ -66,7 +61,8 @@ function changing<T>(
       problem: request === undefined ? '' : problemOf(request),
       go(warrant) {
         if (request === undefined) return
-        const outcome = act(peer, call, request, warrant)
+        Warrant.redeem(warrant, actionOf(request), sessionOf(peer))
+        const outcome = act(peer, call, request)
         if (outcome !== undefined)
           peer.connection.end(
             call.streamId,

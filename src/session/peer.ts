@@ -8,6 +8,7 @@ import { isLoopback, parseIpAddress } from '../base/ip-address.ts'
 import type { Action, Identity, Look, RequestFacts, SessionFacts, Source } from '../defense/facts.ts'
 import type { Level } from '../defense/level.ts'
 import type { Verdict } from '../defense/verdict.ts'
+import { NO_SESSION } from '../defense/warrant.ts'
 import type { Transport, TransportEvents } from '../ports.ts'
 import type { Connection, ReadPayload } from '../wire/connection.ts'
 import type { ChallengeAnswer } from '../wire/messages.ts'
@@ -105,4 +106,9 @@ export function sourceOf(
     return { transport: 'admin', address: 'local', isLoopback: true, ...QUIET, isAllowed: true }
   const parsed = parseIpAddress(address)
   return { transport: 'tls', address, isLoopback: parsed !== undefined && isLoopback(parsed), ...past }
+}
+
+/** The session that a warrant of this connection is bound to. */
+export function sessionOf({ session }: Pick<Peer, 'session'>): string {
+  return session?.id ?? NO_SESSION
 }

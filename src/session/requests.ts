@@ -8,6 +8,7 @@ import { encodeHex } from '../base/hex.ts'
 import { ADMIN_NAME } from '../base/name.ts'
 import { capabilityHash } from '../defense/capability.ts'
 import type { Action } from '../defense/facts.ts'
+import { Warrant } from '../defense/warrant.ts'
 import { INITIAL_WINDOW_BYTES, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
 import type { AuthRequest } from '../wire/messages.ts'
 import * as m from '../wire/messages.ts'
@@ -19,7 +20,7 @@ import type { Execution } from './executions.ts'
 import { type Caller, checkProof, factsOf, type Proof } from './identities.ts'
 import { newInstance } from './instances.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
-import type { Call, Peer } from './peer.ts'
+import { type Call, type Peer, sessionOf } from './peer.ts'
 import { capabilityOf } from './rooms.ts'
 import type { Session } from './sessions.ts'
 import {
@@ -36,7 +37,14 @@ export type Handler = (peer: Peer, call: Call) => void
 
 /** Answers once the action is permitted, however long it has to wait for that. */
 function whenPermitted(peer: Peer, call: Call, action: Action, go: () => void, problem = ''): void {
-  attempt(peer, call, { action, problem, go })
+  attempt(peer, call, {
+    action,
+    problem,
+    go(warrant) {
+      Warrant.redeem(warrant, action, sessionOf(peer))
+      go()
+    },
+  })
 }
 
 /** The admin socket's peer is who the kernel says: root or the daemon's own user, or nobody. */
@@ -120,6 +128,8 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     peer.refuse(verdict, call)
     return peer.transport.end()
   }
+  if (verdict.kind === 'response' && verdict.response === 'EXECUTE')
+    Warrant.redeem(verdict.warrant, action, sessionOf(peer))
   const session =
     resumed === undefined
       ? createSession(peer, caller, instance, !isSuspect, now)
@@ -233,7 +243,7 @@ function signal(peer: Peer, call: Call): void {
       const done =
         execution !== undefined &&
         number !== undefined &&
-        peer.rooms.executions.signal(execution, number, warrant, action)
+        peer.rooms.executions.signal(execution, number, { warrant, action, sessionId: sessionOf(peer) })
       answerReach(peer, call, execution, done || isScreen(peer, id))
     },
   })
@@ -247,7 +257,9 @@ function cancel(peer: Peer, call: Call): void {
     action,
     go(warrant) {
       const execution = reachable(peer, id)
-      const done = execution !== undefined && peer.rooms.executions.cancel(execution, warrant, action)
+      const done =
+        execution !== undefined &&
+        peer.rooms.executions.cancel(execution, { warrant, action, sessionId: sessionOf(peer) })
       answerReach(peer, call, execution, done || isScreen(peer, id))
     },
   })

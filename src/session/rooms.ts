@@ -15,6 +15,7 @@ import type { Facts, Ledger } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import type { Penalties, PenaltyReason } from '../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
+import type { Warrant } from '../defense/warrant.ts'
 import { TASKS_PER_SESSION } from '../limits.ts'
 import type { AuditSink, Clock, FactsSink, Log, Random, Spawner } from '../ports.ts'
 import type { Planner } from '../sandbox/plan.ts'
@@ -109,6 +110,8 @@ export type Rooms = {
   readonly screens: Map<string, HeldScreen>
   /** How often each response was given, by number. */
   readonly responses: Map<number, number>
+  /** The warrant of the last decision, where it gave one. */
+  openWarrant: Warrant | undefined
   /** Counts the decisions. */
   readonly cycles: { next: number }
 }
@@ -260,8 +263,12 @@ function log(rooms: Rooms, facts: Facts, verdict: Verdict, sequence: number | un
  * The decision, recorded. Throws what the audit throws: then nothing may be done.
  */
 export function decide(rooms: Rooms, facts: Facts, session?: Session): Verdict {
+  // A warrant dies with its cycle, and this is the next one.
+  rooms.openWarrant?.lapse()
+  rooms.openWarrant = undefined
   const ledger = ledgerFor(rooms, facts, session)
   const verdict = adjudicate(facts, rooms.policy, ledger)
+  if (verdict.kind === 'response' && verdict.response === 'EXECUTE') rooms.openWarrant = verdict.warrant
   if (verdict.kind === 'response') {
     const number = RESPONSE_NUMBERS[verdict.response]
     rooms.responses.set(number, (rooms.responses.get(number) ?? 0) + 1)

@@ -56,7 +56,7 @@ t.test('what passes every layer is R1 with a warrant for exactly that action', (
     t.match(warrant.id, /^[0-9a-f]{64}$/)
     t.equal(warrant.sessionId, FACTS.session?.id)
     t.equal(warrant.cycle, FACTS.cycle)
-    t.doesNotThrow(() => Warrant.redeem(warrant, executing()))
+    t.doesNotThrow(() => Warrant.redeem(warrant, executing(), FACTS.session?.id ?? ''))
   }
   t.end()
 })

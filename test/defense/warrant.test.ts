@@ -12,7 +12,9 @@ import { anyAction, executing } from './staged-facts.ts'
 
 const root = join(import.meta.dirname, '../..')
 const ACTION = executing()
-const mint = (action: Action = ACTION) => Warrant.mint('ab'.repeat(16), 7, action)
+const SESSION = 'ab'.repeat(16)
+const mint = (action: Action = ACTION) => Warrant.mint(SESSION, 7, action)
+const redeem = (warrant: Warrant, action: Action) => Warrant.redeem(warrant, action, SESSION)
 
 /** The code of every file of src/, without its comments. */
 const sources = globSync('src/**/*.ts', { cwd: root })
@@ -28,9 +30,9 @@ const filesWith = (pattern: RegExp) =>
 
 t.test('a warrant is redeemed once', (t) => {
   const warrant = mint()
-  t.doesNotThrow(() => Warrant.redeem(warrant, executing()), 'an equal action is the same action')
-  t.throws(() => Warrant.redeem(warrant, ACTION), { code: 'INTERNAL', message: /used twice/ })
-  t.throws(() => Warrant.redeem(warrant, ACTION), { code: 'INTERNAL' })
+  t.doesNotThrow(() => redeem(warrant, executing()), 'an equal action is the same action')
+  t.throws(() => redeem(warrant, ACTION), { code: 'INTERNAL', message: /used twice/ })
+  t.throws(() => redeem(warrant, ACTION), { code: 'INTERNAL' })
   t.end()
 })
 
@@ -50,9 +52,20 @@ t.test('a warrant permits no other action, and a vain try does not spend it', (t
     { kind: 'cancel', executionId: 'cd'.repeat(16) },
   ]
   for (const other of others) {
-    t.throws(() => Warrant.redeem(warrant, other), { code: 'INTERNAL', message: /another action/ })
+    t.throws(() => redeem(warrant, other), { code: 'INTERNAL', message: /another action/ })
   }
-  t.doesNotThrow(() => Warrant.redeem(warrant, ACTION))
+  t.doesNotThrow(() => redeem(warrant, ACTION))
+  t.end()
+})
+
+t.test('a warrant is for its session, and dies with its cycle (RX-25)', (t) => {
+  const warrant = mint()
+  for (const other of ['', 'none', 'cd'.repeat(16)])
+    t.throws(() => Warrant.redeem(warrant, ACTION, other), { code: 'INTERNAL', message: /another session/ })
+  t.doesNotThrow(() => redeem(warrant, ACTION))
+  const late = mint()
+  late.lapse()
+  t.throws(() => redeem(late, ACTION), { code: 'INTERNAL', message: /after its cycle had ended/ })
   t.end()
 })
 
@@ -71,7 +84,7 @@ t.test('what was permitted cannot be changed afterwards, in any part', (t) => {
   const action = executing(['ls'])
   const warrant = mint(action)
   t.throws(() => (action as unknown as { argv: string[] }).argv.push('-a'), TypeError)
-  t.doesNotThrow(() => Warrant.redeem(warrant, action))
+  t.doesNotThrow(() => redeem(warrant, action))
   t.end()
 })
 
@@ -89,13 +102,13 @@ t.test('what only looks like a warrant is none', (t) => {
   ]
   for (const [index, lookalike] of lookalikes.entries()) {
     t.throws(
-      () => Warrant.redeem(lookalike as Warrant, ACTION),
+      () => redeem(lookalike as Warrant, ACTION),
       { code: 'INTERNAL', message: /without a warrant/ },
       `lookalike ${index}`,
     )
   }
-  for (const nothing of [undefined, null, 'x', 7]) t.throws(() => Warrant.redeem(nothing as never, ACTION))
-  t.doesNotThrow(() => Warrant.redeem(warrant, ACTION), 'none of them has spent it')
+  for (const nothing of [undefined, null, 'x', 7]) t.throws(() => redeem(nothing as never, ACTION))
+  t.doesNotThrow(() => redeem(warrant, ACTION), 'none of them has spent it')
   t.end()
 })
 
@@ -138,7 +151,13 @@ function sorted(action: Action): unknown {
 t.test('only the adjudicator mints, and only what runs commands redeems (JF-F01)', (t) => {
   t.strictSame(filesWith(/\bWarrant\.mint\b/), ['src/defense/adjudicator.ts'])
   t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
-  t.strictSame(filesWith(/\bWarrant\.redeem\b/), ['src/session/deceive.ts', 'src/session/executions.ts'])
+  t.strictSame(filesWith(/\bWarrant\.redeem\b/), [
+    'src/session/deceive.ts',
+    'src/session/execute.ts',
+    'src/session/executions.ts',
+    'src/session/operator-requests.ts',
+    'src/session/requests.ts',
+  ])
   t.strictSame(
     filesWith(/\badjudicate(By)?\(/),
     [
@@ -207,7 +226,10 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
   }
   const stranger = sources.find(({ path }) => path === 'src/session/deceive.ts')?.code ?? ''
   t.equal(stranger.split('answer(peer').length, 3, 'a stranger is answered in one place')
-  t.match(stranger, /Warrant\.redeem\(verdict\.warrant, action\)\s*answer\(peer, call, argv, stay\)/)
+  t.match(
+    stranger,
+    /Warrant\.redeem\(verdict\.warrant, action, sessionOf\(peer\)\)\s*answer\(peer, call, argv, stay\)/,
+  )
   t.end()
 })
 

@@ -12,6 +12,7 @@ import type { SpawnPlan } from '../../src/ports.ts'
 import {
   createExecutions,
   type Execution,
+  type Permit,
   type StartRequest,
   type Watcher,
 } from '../../src/session/executions.ts'
@@ -74,18 +75,19 @@ function stage(places = 2, ringBytes = 16) {
   return { clock, spawner, ended, executions, request, start }
 }
 
-function permitFor(action: Action): [Warrant, Action] {
-  return [Warrant.mint('s', 2, action), action]
+function permitFor(action: Action): Permit {
+  return { warrant: Warrant.mint('s', 2, action), action, sessionId: 's' }
 }
 
 t.test('the warrant is spent before anything starts, and a bad one starts nothing (RX-03)', (t) => {
   const { executions, spawner, request, clock } = stage(1)
   const spent = request('a')
-  Warrant.redeem(spent.warrant, spent.action)
+  Warrant.redeem(spent.warrant, spent.action, 's')
   const other = executing(['other'])
   for (const bad of [
     spent,
     request('a', { action: other }),
+    request('a', { sessionId: 'another' }),
     request('a', { warrant: { ...spent.warrant } as Warrant }),
     request('a', { warrant: structuredClone(spent.warrant) }),
   ]) {
@@ -99,7 +101,7 @@ t.test('the warrant is spent before anything starts, and a bad one starts nothin
   const good = request('a')
   const spawn = spawner.spawn
   spawner.spawn = (plan, events) => {
-    t.throws(() => Warrant.redeem(good.warrant, good.action), { message: /used twice/ }, 'spent by now')
+    t.throws(() => Warrant.redeem(good.warrant, good.action, 's'), { message: /used twice/ }, 'spent by now')
     return spawn(plan, events)
   }
   executions.start(good, watcher())
@@ -115,15 +117,15 @@ t.test('the warrant is spent before anything starts, and a bad one starts nothin
     const wrong: Action = { kind: 'cancel', executionId: 'b' }
     const run = (warrant: Warrant, what: Action) =>
       deed === 'signal'
-        ? executions.signal(execution, 2, warrant, what)
-        : executions.cancel(execution, warrant, what)
+        ? executions.signal(execution, 2, { warrant, action: what, sessionId: 's' })
+        : executions.cancel(execution, { warrant, action: what, sessionId: 's' })
     t.throws(() => run(forged, action))
     t.throws(() => run(Warrant.mint('s', 2, wrong), action))
     t.strictSame(
       spawner.children[0]?.deeds.filter((did) => did !== 'signal 2'),
       [],
     )
-    t.ok(run(...permitFor(action)))
+    t.ok(run(permitFor(action).warrant, action))
   }
   t.strictSame(spawner.children[0]?.deeds, ['signal 2', 'killTree'])
   t.end()
@@ -407,11 +409,11 @@ t.test('signals and cancelling tell whether there was anything to reach', (t) =>
   const { execution, child } = start('a')
   const signal: Action = { kind: 'signal', executionId: 'a', signal: 10 }
   const cancel: Action = { kind: 'cancel', executionId: 'a' }
-  t.equal(executions.signal(execution, 10, ...permitFor(signal)), true)
-  t.equal(executions.cancel(execution, ...permitFor(cancel)), true)
+  t.equal(executions.signal(execution, 10, permitFor(signal)), true)
+  t.equal(executions.cancel(execution, permitFor(cancel)), true)
   child.events.exited({ kind: 'signalled', signal: 9 })
-  t.equal(executions.signal(execution, 10, ...permitFor(signal)), false)
-  t.equal(executions.cancel(execution, ...permitFor(cancel)), false)
+  t.equal(executions.signal(execution, 10, permitFor(signal)), false)
+  t.equal(executions.cancel(execution, permitFor(cancel)), false)
   t.strictSame(child.deeds, ['signal 10', 'killTree'])
   t.end()
 })

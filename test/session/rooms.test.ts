@@ -5,6 +5,7 @@
 import t from 'tap'
 import { adviceFor } from '../../src/defense/describe.ts'
 import type { Facts } from '../../src/defense/facts.ts'
+import { Warrant } from '../../src/defense/warrant.ts'
 import { REFUSALS_PER_MINUTE, TASKS_PER_SESSION, VIOLATIONS_TO_CONTAIN } from '../../src/limits.ts'
 import { capabilityOf, decide, nextCycle } from '../../src/session/rooms.ts'
 import { AGENT, executing, FACTS, NOBODY, REQUEST } from '../defense/staged-facts.ts'
@@ -409,5 +410,17 @@ t.test('whatever fails in the decision denies, is recorded and logged, and expla
     t.match(logged.at(-1), { level: 'warn', fields: { layer, reason: /could not decide/ } })
     t.ok(adviceFor({ layer, rule: 'deny_on_error', response: 'R4' }) !== '', 'and what to do')
   }
+  t.end()
+})
+
+t.test('the warrant of a decision dies with the next one, whoever asks (RX-25)', (t) => {
+  const { rooms } = stageRooms()
+  const first = decide(rooms, allowed)
+  decide(rooms, denied)
+  if (first.kind !== 'response' || first.response !== 'EXECUTE' || allowed.action === undefined)
+    throw new Error('it was to be permitted')
+  const { warrant } = first
+  const { action, session } = allowed
+  t.throws(() => Warrant.redeem(warrant, action, session?.id ?? ''), { message: /after its cycle had ended/ })
   t.end()
 })

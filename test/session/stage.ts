@@ -240,23 +240,20 @@ export function stageAudit(): StagedAudit {
   return audit
 }
 
-/** What was sealed, as it was given. */
-export type StagedFacts = FactsSink & {
-  readonly sealed: { readonly session: string | undefined; readonly content: unknown }[]
-}
+/** Whose facts were sealed; nothing of them is kept, as in the daemon. */
+export type StagedFacts = FactsSink & { readonly sealed: (string | undefined)[] }
 
 export function stageFacts(): StagedFacts {
-  const sealed: { session: string | undefined; content: unknown }[] = []
+  const sealed: (string | undefined)[] = []
   return {
     sealed,
-    seal(session, content) {
-      sealed.push({ session, content })
+    seal(session) {
+      sealed.push(session)
       return 'fa'.repeat(32)
     },
     purge(session) {
       const before = sealed.length
-      for (let at = sealed.length - 1; at >= 0; at--)
-        if (sealed[at]?.session === session) sealed.splice(at, 1)
+      for (let at = sealed.length - 1; at >= 0; at--) if (sealed[at] === session) sealed.splice(at, 1)
       return before - sealed.length
     },
   }
@@ -553,6 +550,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     viHolds: new Map(),
     screens: new Map(),
     responses: new Map(),
+    openWarrant: undefined,
     cycles: { next: 1 },
   }
   const peers = createPeers(
