@@ -14,30 +14,27 @@
  */
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
+import { brotliCompressSync, constants } from 'node:zlib'
 import { canonicalize } from '../base/canonical-json.ts'
 import { createFile, readBounded } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
-import { type Json, parseStrictJson } from '../base/strict-json.ts'
-import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts'
+import type { Json } from '../base/strict-json.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
 import type { Config } from '../config.ts'
-import { joinRules } from '../defense/13policy/rules-file.ts'
 import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
-import { RULES_FILE_BYTES } from '../limits.ts'
-import { judgeOf, realPlace } from './judge.node.ts'
-import { checkedRules, rulesOfText } from './policy-file.node.ts'
+import { realPlace } from './real-place.node.ts'
 import { packedRules, readRulesText, rulesPaths, shippedRulesPath } from './rules-path.node.ts'
 import { programVersion } from './version.node.ts'
 
 /** `checked`: as a build has checked and packed them. `text`: as somebody has written them. */
-type RulesKind = 'checked' | 'text'
-type KeptRules = { readonly kind: RulesKind; readonly sha256: string }
+export type RulesKind = 'checked' | 'text'
+export type KeptRules = { readonly kind: RulesKind; readonly sha256: string }
 
-type PolicyData = Omit<Policy, 'rules' | 'effective' | 'hash'>
+export type PolicyData = Omit<Policy, 'rules' | 'effective' | 'hash'>
 
-type FrozenPolicy = {
+export type FrozenPolicy = {
   readonly form: 1
   /** The program that decided: another one may decide otherwise. */
   readonly program: string
@@ -47,14 +44,10 @@ type FrozenPolicy = {
   readonly workspace: string
 }
 
-/** A document has lists of patterns, each bounded by the configuration. */
-const DOCUMENT_BYTES = 4_194_304
-const DOCUMENT_DEPTH = 16
-
 /** Where the policies of a configuration are kept. */
 export const policiesPath = (config: Config): string => join(config.audit.directory, 'policies')
 
-function notWhatItWas(path: string): SassError {
+export function notWhatItWas(path: string): SassError {
   return new SassError(
     'INTEGRITY_RISK',
     `${path} is not what its name says: a policy that decisions were made under was changed, so look into who did it and put it back.`,
@@ -64,7 +57,7 @@ function notWhatItWas(path: string): SassError {
 
 const nameOf = (bytes: Uint8Array): string => encodeHex(hostSha256(bytes))
 
-function readKept(path: string, sha256: string, limitBytes: number): Uint8Array {
+export function readKept(path: string, sha256: string, limitBytes: number): Uint8Array {
   const read = readBounded(path, limitBytes, true)
   if (!read.ok || nameOf(read.bytes) !== sha256) throw notWhatItWas(path)
   return read.bytes
@@ -129,46 +122,4 @@ export function freezePolicy(
     workspace: realPlace(config.security.workspace_root),
   }
   return keep(place, 'json', encodeUtf8(canonicalize(document as unknown as Json)))
-}
-
-function readDocument(path: string, sha256: string): FrozenPolicy {
-  const text = decodeUtf8(readKept(path, sha256, DOCUMENT_BYTES))
-  const parsed =
-    text === undefined ? undefined : parseStrictJson(text, { size: DOCUMENT_BYTES, depth: DOCUMENT_DEPTH })
-  if (parsed?.ok !== true) throw notWhatItWas(path)
-  // Its hash is right, so it is what freezePolicy wrote.
-  return parsed.value as unknown as FrozenPolicy
-}
-
-function readRules(directory: string, { kind, sha256 }: KeptRules) {
-  const path = join(directory, `${sha256}.rules`)
-  const bytes = readKept(path, sha256, RULES_FILE_BYTES)
-  return kind === 'checked'
-    ? checkedRules(bytes, path)
-    : rulesOfText(brotliDecompressSync(bytes).toString(), path)
-}
-
-export type ThawedPolicy = { readonly policy: Policy; readonly program: string }
-
-/**
- * The policy that was kept under that name.
- * @throws SassError INTEGRITY_RISK, CONFIG_INVALID for rules that this program cannot read any more, or the system's
- *   error where it is not there
- */
-export function thawPolicy(directory: string, sha256: string): ThawedPolicy {
-  const frozen = readDocument(join(directory, `${sha256}.json`), sha256)
-  const joined = joinRules(frozen.rules.map((kept) => readRules(directory, kept)))
-  if (!joined.ok) throw notWhatItWas(directory)
-  const { quota, ...data } = frozen.policy
-  const judge = judgeOf({
-    set: joined.rules,
-    disabled: frozen.disabled_rules,
-    home: data.home,
-    workspace: frozen.workspace,
-  })
-  const sessionsPerCaller = quota.sessionsPerCaller ?? Number.POSITIVE_INFINITY
-  return {
-    program: frozen.program,
-    policy: { ...data, quota: { ...quota, sessionsPerCaller }, ...judge, hash: hostSha256 },
-  }
 }

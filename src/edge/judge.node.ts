@@ -4,7 +4,6 @@
  * Own rules are read at the start all the same, so that a mistake in them is told then.
  * @module
  */
-import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
@@ -15,6 +14,7 @@ import { effectiveCommands } from '../defense/13policy/unwrap.ts'
 import type { ExecuteAction } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import { readRuntimePolicy } from './policy-file.node.ts'
+import { realPlace } from './real-place.node.ts'
 
 export type Judge = Pick<Policy, 'rules' | 'effective'>
 
@@ -109,14 +109,6 @@ function placed(workspace: string): (effective: Effective) => Effective {
       paths: command.paths.map((used) => ({ ...used, path: move(used.path) })),
     })),
   })
-}
-
-export function realPlace(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
 }
 
 function matcherFor(rules: Matcher, workspace: string): Matcher {

@@ -5,7 +5,7 @@
  * @module
  */
 import { createHash, type Hash } from 'node:crypto'
-import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { errnoOf, errnoText } from '../base/files.node.ts'
@@ -17,6 +17,7 @@ import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
 import { UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import type { Judge } from './judge.node.ts'
+import { realPlace } from './real-place.node.ts'
 import { packedRules, rulesPaths, shippedRulesPath } from './rules-path.node.ts'
 
 /** Directories that are nobody's own, whoever keeps a file there. */
@@ -31,15 +32,6 @@ const SHARED: readonly string[] = Object.freeze([
   '/var/tmp',
   homedir(),
 ])
-
-/** A path with its symbolic links resolved, as far as it exists. */
-function real(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
 
 /** Allowed commands that look narrow and are not, one sentence each. */
 export async function broadPatterns(config: Config): Promise<readonly string[]> {
@@ -82,7 +74,7 @@ function refuseUnknown(disabled: readonly string[], ids: readonly string[]): voi
 /** A pin on a symbolic link would never hold: a program is known by where it really lies. */
 function refusePinnedLinks(config: Config): void {
   for (const { path } of config.security.executables) {
-    const target = real(path)
+    const target = realPlace(path)
     if (target === path) continue
     throw new SassError(
       'CONFIG_INVALID',
@@ -182,7 +174,7 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     const isApart = !security.workspace_root.startsWith(`${directory}/`) && !SHARED.includes(directory)
     if (isInstallation || isApart) own.push(directory)
   }
-  const workspace = real(security.workspace_root)
+  const workspace = realPlace(security.workspace_root)
   return {
     capabilities: config.capabilities,
     security: {
@@ -202,9 +194,11 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     home: homedir(),
     ownPaths: {
       // A workspace may lie among them, and is none of them; it is never one itself.
-      paths: [...new Set(own.flatMap((path) => [path, real(path)]))].filter((path) => path !== workspace),
+      paths: [...new Set(own.flatMap((path) => [path, realPlace(path)]))].filter(
+        (path) => path !== workspace,
+      ),
       except: [...new Set([security.workspace_root, workspace])].filter((path) =>
-        own.some((place) => path.startsWith(`${place}/`) || path.startsWith(`${real(place)}/`)),
+        own.some((place) => path.startsWith(`${place}/`) || path.startsWith(`${realPlace(place)}/`)),
       ),
     },
     quota: {

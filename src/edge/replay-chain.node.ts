@@ -13,7 +13,7 @@ import type { Policy } from '../defense/layer.ts'
 import { asSassError } from '../errors.ts'
 import type { AuditEvent } from '../ports.ts'
 import { type Outcome, replayDecision, type Sealed } from '../session/replay.ts'
-import { thawPolicy } from './frozen-policy.node.ts'
+import { thawPolicy } from './thawed-policy.node.ts'
 
 export type ReplayReport = {
   readonly decisions: number
