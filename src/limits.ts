@@ -163,7 +163,9 @@ export const OUTPUT_BUFFERS_PER_CONNECTION = 2
 export const TICK_MS = 1_000
 /** Lines of info and warn in one second; what is more is counted. */
 export const LOG_LINES_PER_SECOND = 50
-/** One record of the audit chain; ours are under 1 KiB. */
+/** RSA-0: characters of one line of a log. */
+export const AUDIT_RECORD_CHARS = 10_000
+/** One record of the audit chain when it is read; ours are under 1 KiB. */
 export const AUDIT_LINE_BYTES = 65_536
 /** responses.md 7: an epoch is over after so many records or seconds, and its key is erased. */
 export const AUDIT_EPOCH_RECORDS = 1_000

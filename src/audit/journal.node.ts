@@ -10,13 +10,14 @@ import { encodeBase64Url } from '../base/base64.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
-import { AUDIT_LINE_BYTES, AUDIT_SYNC_MS } from '../limits.ts'
+import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink } from '../ports.ts'
 import { type ChainRecord, chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal } from './chain.ts'
 import { type ChainFile, type Lock, openChainFile } from './chain-file.node.ts'
 import { firstSequenceOf, readTail, type Tail, tailOf } from './chain-tail.node.ts'
 import type { EpochKey, EpochKeys } from './epoch-keys.ts'
 import { activePath, segmentsOf } from './segments.node.ts'
+import { classified } from './taxonomy.ts'
 
 /** When written records are made to outlive a loss of power: at once, together after a moment, or as the system likes. */
 export type Durability = 'always' | 'interval' | 'never'
@@ -159,11 +160,11 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   /** Writes a record; nothing has changed where that throws. */
   function put(event: AuditEvent, isWhole: boolean): void {
     const timestamp = new Date(wallMs()).toISOString()
-    const next = { ...event, seq: sequence + 1 }
+    const next = { ...classified(event), seq: sequence + 1 }
     const previous = hash === undefined ? GENESIS : encodeHex(hash)
     const { hash: nextHash, json } = chainHash(previous, next, timestamp, hostSha256)
     const head = recordHead(json, timestamp, nextHash)
-    if (head.length > AUDIT_LINE_BYTES / 2) {
+    if (head.length > AUDIT_RECORD_CHARS) {
       throw new SassError(
         'INTERNAL',
         'A record of the audit chain was too long to be read back; nothing was done.',

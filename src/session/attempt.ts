@@ -115,7 +115,7 @@ const AWAITING = 'awaiting operator'
 
 /** Who asked what of whom, by digests: what was shown is not in the chain. */
 function record(
-  { rooms }: Peer,
+  { rooms, session }: Peer,
   what: 'asked' | 'withdrawn' | ConfirmationOutcome,
   pending: Pending | undefined,
   by: string,
@@ -126,6 +126,7 @@ function record(
     what,
     id: pending.id,
     agent: pending.agent,
+    instance: session?.instance ?? null,
     session: pending.sessionId,
     layer: pending.layer,
     rule: pending.rule,

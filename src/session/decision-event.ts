@@ -20,6 +20,14 @@ export function recordedResponse(verdict: Verdict): string {
   return verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS'
 }
 
+/** For whom a delegate acts, the nearest first; nothing where it acts for itself. */
+function actsFor(identity: Facts['identity']): { acts_for?: string } {
+  const chain = identity.kind === 'known' ? identity.delegation?.chain : undefined
+  return chain === undefined || chain.length === 0
+    ? {}
+    : { acts_for: chain.map(({ name }) => name).join(' ') }
+}
+
 /** Digests and names only: no argument, path or payload ever enters the chain. */
 export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
   const { identity, session, request, action } = facts
@@ -42,6 +50,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash
     code: verdict.code ?? null,
     severity: verdict.severity,
     warrant: warrant?.id ?? null,
+    ...actsFor(identity),
   }
   if (!verdict.enhancedAudit) return event
   // What is worth a second look: the circumstances, by what they are and not by what they hold.

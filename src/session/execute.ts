@@ -185,6 +185,7 @@ function start(
     id: action.executionId,
     idBytes,
     owner: caller.name,
+    instance: session.instance,
     sessionId: session.id,
     keepsHead: isUnary,
     acceptBytes: Math.min(headBytes, action.outputBytes ?? Number.POSITIVE_INFINITY),

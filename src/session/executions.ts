@@ -35,6 +35,7 @@ export type Execution = {
   readonly id: string
   readonly idBytes: Uint8Array
   readonly owner: string
+  readonly instance: string
   readonly sessionId: string
   /** The program's base name, bounded; never its arguments. */
   readonly command: string
@@ -63,6 +64,8 @@ export type StartRequest = {
   readonly id: string
   readonly idBytes: Uint8Array
   readonly owner: string
+  /** The owner's instance that asked for it. */
+  readonly instance: string
   readonly sessionId: string
   readonly keepsHead: boolean
   /** Most bytes that the execution may deliver of each stream; Infinity: no cap. */
@@ -228,6 +231,7 @@ export function createExecutions({
       idBytes: request.idBytes,
       owner: request.owner,
       sessionId: request.sessionId,
+      instance: request.instance,
       command: commandName(request.plan.argv[0] ?? ''),
       startedAtMs: clock.wallMs(),
       warrantId: request.warrant.id,

@@ -10,6 +10,7 @@ export function exitEvent(execution: Execution): Record<string, string | number 
   return {
     execution: execution.id,
     agent: execution.owner,
+    instance: execution.instance,
     session: execution.sessionId,
     warrant: execution.warrantId,
     state: execution.state,

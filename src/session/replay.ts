@@ -5,6 +5,7 @@
  * Rules: docs/responses.md, section 7 (replay).
  * @module
  */
+import { classified } from '../audit/taxonomy.ts'
 import { canonicalize } from '../base/canonical-json.ts'
 import { adjudicate } from '../defense/adjudicator.ts'
 import type { Facts, Ledger } from '../defense/facts.ts'
@@ -48,6 +49,10 @@ export function replayDecision(recorded: AuditEvent, sealed: Sealed, policy: Pol
   const { facts, ledger } = sealed.value
   const verdict = adjudicate(facts, policy, ledger)
   const { seq = null, facts: digest = null } = recorded
-  const fields = differences(recorded, { ...decisionEvent(facts, verdict, policy.hash), facts: digest, seq })
+  const fields = differences(recorded, {
+    ...classified(decisionEvent(facts, verdict, policy.hash)),
+    facts: digest,
+    seq,
+  })
   return fields.length === 0 ? { kind: 'same' } : { kind: 'different', fields }
 }

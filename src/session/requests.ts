@@ -303,6 +303,7 @@ function answerChallenge(peer: Peer, call: Call): void {
       type: 'challenge',
       what: outcome,
       agent: peer.caller?.name ?? null,
+      instance: peer.session?.instance ?? null,
       session: peer.session?.id ?? null,
     })
     const session_token = peer.session?.idBytes

@@ -1,0 +1,90 @@
+/**
+ * What kind of event a record is: the stream that it belongs to, its category, and how much it matters, by its type and
+ * a few of its fields. A table and nothing else, so that whoever has the event has the rest.
+ * Rules: docs/responses.md, section 7 (what is recorded).
+ * @module
+ */
+import type { AuditEvent } from '../ports.ts'
+
+/** Streams within the one chain: what was seen, what was proposed, what was admitted, what was chosen, what was done. */
+export type Stream = 'observations' | 'artifacts' | 'admission' | 'selection' | 'execution'
+export type Category =
+  | 'tool'
+  | 'gate'
+  | 'firewall'
+  | 'handoff'
+  | 'routing'
+  | 'lifecycle'
+  | 'configuration'
+  | 'human'
+export type EventSeverity = 'info' | 'warning' | 'critical'
+
+type Kind = { readonly stream: Stream; readonly category: Category; readonly severity: EventSeverity }
+
+const kind = (stream: Stream, category: Category, severity: EventSeverity = 'info'): Kind =>
+  Object.freeze({ stream, category, severity })
+
+/** Of what a permitted action is; everything that is refused is the gate's. */
+const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
+  execute: 'tool',
+  attach: 'tool',
+  signal: 'tool',
+  cancel: 'tool',
+  connect: 'lifecycle',
+  authenticate: 'lifecycle',
+  renew: 'lifecycle',
+  confirm: 'human',
+  purge: 'human',
+  set_level: 'configuration',
+  clear_penalties: 'configuration',
+  reload: 'configuration',
+})
+
+const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
+  execution_ended: kind('execution', 'tool'),
+  execution_not_started: kind('execution', 'tool', 'warning'),
+  session: kind('execution', 'lifecycle'),
+  challenge: kind('observations', 'gate'),
+  confirmation: kind('observations', 'human', 'warning'),
+  level: kind('execution', 'gate', 'warning'),
+  exit: kind('execution', 'gate', 'critical'),
+  refusals: kind('admission', 'gate', 'warning'),
+  daemon: kind('execution', 'configuration'),
+  purge: kind('execution', 'human', 'warning'),
+  dropped: kind('execution', 'lifecycle'),
+  recovered: kind('observations', 'lifecycle', 'warning'),
+  epoch: kind('execution', 'lifecycle'),
+})
+
+/** Fields whose value makes an event of that type matter more. */
+function raised({ type, to, what }: AuditEvent, severity: EventSeverity): EventSeverity {
+  if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
+  if (type === 'level' && to === 'NORMAL') return 'info'
+  if (type === 'challenge' && what !== 'passed') return 'warning'
+  if (type === 'daemon' && what === 'reload_failed') return 'warning'
+  return severity
+}
+
+function kindOf(event: AuditEvent): Kind | undefined {
+  const { type, action, response } = event
+  if (type !== 'decision') {
+    const known = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined
+    return known === undefined ? undefined : { ...known, severity: raised(event, known.severity) }
+  }
+  const category =
+    response === 'R1' && typeof action === 'string' && Object.hasOwn(ACTIONS, action)
+      ? ACTIONS[action]
+      : 'gate'
+  const { severity } = event
+  return kind(
+    'admission',
+    category ?? 'gate',
+    severity === 'warning' || severity === 'critical' ? severity : 'info',
+  )
+}
+
+/** The event with its stream, category and severity; one of a type that is not known stays as it is. */
+export function classified(event: AuditEvent): AuditEvent {
+  const found = kindOf(event)
+  return found === undefined ? event : { ...event, ...found }
+}
