@@ -18,7 +18,7 @@ t.test('the audit holds transitions and their reasons and never the text of a co
   await daemon.stop()
   const events = daemon.audit()
   const types = new Set(events.map(({ type }) => type))
-  t.strictSame([...types].sort(), ['daemon', 'decision', 'execution_ended', 'session'])
+  t.strictSame([...types].sort(), ['daemon', 'decision', 'epoch', 'execution_ended', 'session'])
   for (const event of events.filter(({ type }) => type === 'decision'))
     t.match(event, { response: /^(R[1-6]|STATUS)$/, layer: String, rule: String, severity: String })
   const written = readFileSync(join(directory, '.sass-edge/state/audit/audit.jsonl'), 'utf8')
