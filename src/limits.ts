@@ -178,6 +178,8 @@ export const FACTS_BYTES = 33_554_432
 export const SEALING_KEYS = 64
 /** What the record may take up, sealed facts included, before its oldest files go: some 200,000 commands. */
 export const AUDIT_KEEP_BYTES = 268_435_456
+/** Evidence of one session: its records, facts and the policies of its time. */
+export const EVIDENCE_BYTES = 268_435_456
 /** Room that is kept for the record: with less of it free, only what reads goes on. */
 export const AUDIT_RESERVE_BYTES = 1_048_576
 /** A file of the chain is closed at this size; some 10,000 records. */

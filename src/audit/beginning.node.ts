@@ -31,10 +31,10 @@ function readLink(text: string): { previous: string; line: string } | undefined 
   return typeof previous === 'string' && typeof line === 'string' ? { previous, line } : undefined
 }
 
-type Keys = { readonly epoch: number; readonly publicKey: Uint8Array; readonly genesis: Uint8Array }
+export type Keys = { readonly epoch: number; readonly publicKey: Uint8Array; readonly genesis: Uint8Array }
 
 /** Follows the keys through every link; a sentence where one does not hold. */
-function followKeys(
+export function followKeys(
   text: string,
   options: Pick<VerifierOptions, 'isGenesis'>,
   verifySignature: VerifySignature,

@@ -52,6 +52,7 @@ export function keysIn(path: string): ReadonlyMap<string, Uint8Array | null> {
 }
 
 export type FactsFrame = {
+  readonly body: Uint8Array
   /** SHA-256 of the body, hex: what the chain says. */
   readonly digest: string
   /** `purged`: its key was destroyed. `unreadable`: it has no key here, or was changed. */
@@ -89,6 +90,6 @@ export function* readFacts(directory: string): Generator<FactsFrame> {
     const paths = pairPaths(directory, first)
     const keys = keysIn(paths.keys)
     for (const body of framesIn(paths.frames))
-      yield { digest: encodeHex(hostSha256(body)), content: contentOf(body, keys) }
+      yield { digest: encodeHex(hostSha256(body)), content: contentOf(body, keys), body }
   }
 }

@@ -38,7 +38,7 @@ export type Verified =
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** Remembers the key that it was last asked about: a thousand records in a row have the same. */
-function signatureVerifier(): VerifySignature {
+export function signatureVerifier(): VerifySignature {
   let known: { readonly hex: string; readonly key: KeyObject } | undefined
   return (publicKey, message, signature) => {
     const hex = encodeHex(publicKey)
@@ -53,20 +53,25 @@ function signatureVerifier(): VerifySignature {
 export type ChainOptions = Omit<VerifierOptions, 'hash' | 'verifySignature' | 'beginning' | 'onRecord'> & {
   /** Where the summary of what was dropped and the keys of that time are, if anything was. */
   readonly directory?: string | undefined
+  /** A part of a chain: what stands for its beginning is not signed in it, since nothing was dropped. */
+  readonly isExcerpt?: boolean
 }
 
 /**
  * Verifies the files in that order, as one chain.
  * @throws the system's error where one cannot be read
  */
-export function verifyChain(paths: readonly string[], { directory, ...options }: ChainOptions): Verified {
+export function verifyChain(
+  paths: readonly string[],
+  { directory, isExcerpt = false, ...options }: ChainOptions,
+): Verified {
   const verifySignature = signatureVerifier()
   const begun = directory === undefined ? WHOLE : beginningOf(directory, options, verifySignature)
   const [first = ''] = paths
   if (begun.kind === 'broken')
     return { ok: false, finding: { sequence: 1, why: begun.why, path: first, line: 1 } }
   const dropped = begun.kind === 'dropped' ? begun.dropped : undefined
-  let isSigned = dropped === undefined
+  let isSigned = dropped === undefined || isExcerpt
   const verifier = createVerifier({
     ...options,
     hash: hostSha256,

@@ -4,23 +4,27 @@
  * @module
  */
 
-import { dirname } from 'node:path'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { type ChainRecord, readRecord } from '../audit/chain.ts'
 import { lastRecords } from '../audit/last-records.node.ts'
 import { chainPaths } from '../audit/retention.node.ts'
 import type { KnownHead } from '../audit/verify.ts'
 import { type Verified, verifyChain } from '../audit/verify-chain.node.ts'
 import { encodeBase64Url } from '../base/base64.ts'
-import { errnoOf, errnoText } from '../base/files.node.ts'
+import { createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
 import { decodeHex, encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { nearest } from '../base/suggest.ts'
 import { visible } from '../base/visible.ts'
 import { genesisPath } from '../edge/epoch-keys.node.ts'
+import type { Evidence } from '../edge/evidence.node.ts'
 import { readPublicKey } from '../edge/key-file.node.ts'
 import type { ReplayReport } from '../edge/replay-chain.node.ts'
 import { programVersion } from '../edge/version.node.ts'
 import { SassError } from '../errors.ts'
+import { EVIDENCE_BYTES } from '../limits.ts'
 import { optionValue, optionValues, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
@@ -114,6 +118,8 @@ function tellVerified(context: CommandContext, verified: Verified, isPinned: boo
 }
 
 const verify: Subcommand = async (context) => {
+  const evidence = optionValue(context.arguments.options, 'evidence')
+  if (evidence !== undefined) return verifyEvidence(context, evidence)
   const { paths, pin, directory } = chainOf(context)
   const heads = optionValues(context.arguments.options, 'head').map(headOf)
   const isGenesis = pin === undefined ? undefined : pinOf(pin)
@@ -163,6 +169,94 @@ const replay: Subcommand = async (context) => {
   return isOk ? EXIT.OK : EXIT_FAILED
 }
 
+/** Everything about one session as one file, that verifies alone. */
+const exportSession: Subcommand = async (context) => {
+  const [, session] = takeWords(context, 2)
+  if (session === undefined || !/^[0-9a-f]{32}$/.test(session))
+    throw new SassError('USAGE', 'audit export takes the id of a session: it is in sass-edge audit tail.')
+  const { directory } = localConfig(context).config.audit
+  const { gatherEvidence } = await import('../edge/evidence.node.ts')
+  const path = optionValue(context.arguments.options, 'out') ?? `${session}.evidence.json`
+  let evidence: Evidence
+  try {
+    evidence = gatherEvidence(directory, session)
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    throw unreadable(directory, cause)
+  }
+  try {
+    // Whoever has it can read what the session said and did.
+    createFile(path, Buffer.from(`${JSON.stringify(evidence)}\n`), 0o600)
+  } catch (cause) {
+    const errno = errnoOf(cause)
+    if (errno === undefined) throw cause
+    throw new SassError(
+      'FILE_IO',
+      `${path} cannot be written, since ${errnoText(errno)}: name another with --out.`,
+      { path, errno },
+      cause,
+    )
+  }
+  const { records, frames, keys } = evidence
+  context.output.result(
+    { file: path, session, records: records.length, facts: frames.length, keys: keys.length },
+    [
+      `${path} has ${records.length} records and the facts of ${frames.length} decisions; check it with sass-edge audit verify --evidence ${path} --key AUDIT.pub.`,
+      'It has the keys of its sealed facts: whoever has the file can read them.',
+    ],
+  )
+  return EXIT.OK
+}
+
+/** Evidence, wherever it is: its chain, and then its decisions. */
+async function verifyEvidence(context: CommandContext, path: string): Promise<number> {
+  takeWords(context, 1)
+  const { checkEvidence, parseEvidence } = await import('../edge/evidence.node.ts')
+  const pin = optionValue(context.arguments.options, 'key')
+  let read: ReturnType<typeof readBounded>
+  try {
+    read = readBounded(path, EVIDENCE_BYTES)
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+  if (!read.ok)
+    throw new SassError(
+      'FILE_IO',
+      `${path} is no file of at most ${EVIDENCE_BYTES} bytes, so it was not read.`,
+      { path },
+    )
+  const evidence = parseEvidence(read.bytes, path)
+  const place = mkdtempSync(join(tmpdir(), 'sass-edge-evidence-'))
+  try {
+    const isGenesis = pin === undefined ? undefined : pinOf(pin)
+    const { verified, replay } = checkEvidence(evidence, place, isGenesis, programVersion())
+    if (!verified.ok || replay === undefined) return tellVerified(context, verified, pin !== undefined)
+    const { counts } = replay
+    const isOk = counts.different === 0 && counts.no_policy === 0 && counts.missing === 0
+    const genesis = verified.report.genesis === undefined ? null : fingerprintOf(verified.report.genesis)
+    context.output.result(
+      {
+        ok: isOk,
+        session: evidence.session,
+        genesis,
+        pinned: pin !== undefined,
+        records: verified.report.records,
+        ...counts,
+      },
+      [
+        `The evidence of session ${evidence.session} is whole: ${verified.report.records} records, signed by the device with the key ${genesis}.`,
+        `Of its decisions ${counts.same} came out again as they were recorded, ${counts.different} otherwise, ${counts.purged} were purged, ${counts.missing + counts.no_policy} cannot be made again.`,
+        ...(pin === undefined
+          ? ['No key was pinned, so this may be of any device: name one with --key.']
+          : []),
+      ],
+    )
+    return isOk ? EXIT.OK : EXIT_FAILED
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
 /** One record as one line for people: what it is first, then its fields as they are. */
 function lineOf({ event, timestamp }: ChainRecord): string {
   const { type, seq, ...fields } = event
@@ -196,6 +290,7 @@ const tail: Subcommand = async (context) => {
 }
 
 const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  ['export', exportSession],
   ['replay', replay],
   ['tail', tail],
   ['verify', verify],
@@ -204,7 +299,13 @@ const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
 export const command: Command = {
   name: 'audit',
   summary: SUMMARIES.audit,
-  usage: ['audit verify [FILE...] [--key KEY] [--head SEQ:HASH]', 'audit replay', 'audit tail [-n COUNT]'],
+  usage: [
+    'audit verify [FILE...] [--key KEY] [--head SEQ:HASH]',
+    'audit replay',
+    'audit export SESSION [--out FILE]',
+    'audit verify --evidence FILE [--key KEY]',
+    'audit tail [-n COUNT]',
+  ],
   options: [
     {
       name: 'key',
@@ -218,6 +319,12 @@ export const command: Command = {
       repeat: true,
       description: 'verify: a record that was seen before and must still be there',
     },
+    {
+      name: 'evidence',
+      value: 'FILE',
+      description: 'verify: what audit export has written, with nothing else',
+    },
+    { name: 'out', value: 'FILE', description: 'export: where to write it; SESSION.evidence.json' },
     { name: 'lines', short: 'n', value: 'COUNT', description: 'tail: so many of the last records' },
   ],
   examples: [

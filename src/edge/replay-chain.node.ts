@@ -58,12 +58,23 @@ function sealedOf(frame: FactsFrame | undefined): Sealed {
   return { kind: 'content', value: JSON.parse(Buffer.from(frame.content).toString('utf8')) }
 }
 
+export type ReplayOptions = {
+  /** The name of the policy that held when the chain, or what is there of it, begins. */
+  readonly policy?: string | undefined
+  /** Only decisions of that session. */
+  readonly session?: string | undefined
+}
+
 /**
  * @param directory that of the audit
  * @param program the version of this program
  * @throws the system's error where the chain cannot be read
  */
-export function replayChain(directory: string, program: string): ReplayReport {
+export function replayChain(
+  directory: string,
+  program: string,
+  { policy: startPolicy, session: only }: ReplayOptions = {},
+): ReplayReport {
   const counts = { same: 0, purged: 0, missing: 0, no_policy: 0, different: 0 }
   const different: { sequence: number; fields: readonly string[] }[] = []
   const missing: number[] = []
@@ -92,6 +103,7 @@ export function replayChain(directory: string, program: string): ReplayReport {
     const { type, seq, frozen, facts } = event
     if (type === 'daemon' && typeof frozen === 'string') policy = policyNamed(frozen)
     if (type !== 'decision' || typeof facts !== 'string') return
+    if (only !== undefined && event['session'] !== only) return
     const outcome = replayDecision(event, sealedOf(find(facts)), policy)
     counts[outcome.kind]++
     const sequence = typeof seq === 'number' ? seq : 0
@@ -100,6 +112,7 @@ export function replayChain(directory: string, program: string): ReplayReport {
       different.push({ sequence, fields: outcome.fields })
   }
 
+  if (startPolicy !== undefined) policy = policyNamed(startPolicy)
   for (const { path } of segmentsOf(directory)) {
     const descriptor = openSegment(path)
     try {

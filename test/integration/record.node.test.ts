@@ -180,3 +180,67 @@ t.test('what is purged is found nowhere; the chain verifies, and replay says so 
   t.ok(Number(replayed['purged']) >= 4 && Number(replayed['same']) > 0)
   t.ok(records(directory).some(({ type, session: named }) => type === 'purge' && named === session))
 })
+
+t.test(
+  'the evidence of a session verifies and replays elsewhere, with the pinned key and nothing else',
+  async (t) => {
+    const directory = await install(t, {
+      audit: { epoch_records: 5, segment_bytes: 65_536, keep_bytes: 1_048_576 },
+    })
+    const daemon = await startDaemon(t, directory)
+    const [before, agent, other] = [await client(daemon), await client(daemon), await client(daemon)]
+    for (let index = 0; index < 8; index++) await before.execute('true')
+    for (let index = 0; index < 4; index++) {
+      await agent.execute('echo', [`of it ${index}`])
+      await other.execute('echo', [`of another ${index}`])
+    }
+    await daemon.stop()
+    const session = String(
+      records(directory).findLast(
+        ({ action, response, agent: who }) => action === 'execute' && response === 'R1' && who === 'agent',
+      )?.['session'],
+    )
+    const exported = await said(directory, 'audit', 'export', session, '--out', 'evidence.json')
+    t.match(exported, { code: 0, session })
+    t.equal(statSync(join(directory, 'evidence.json')).mode & 0o777, 0o600)
+    t.equal(
+      (await sassEdge(['audit', 'export', session, '--out', 'evidence.json'], { cwd: directory })).code,
+      255,
+      'nothing is overwritten',
+    )
+    const elsewhere = t.testdir({
+      'evidence.json': readFileSync(join(directory, 'evidence.json'), 'utf8'),
+      'audit.pub': readFileSync(join(directory, '.sass-edge/state/audit.pub')),
+    })
+    const check = (name = 'evidence.json') =>
+      said(elsewhere, 'audit', 'verify', '--evidence', name, '--key', 'audit.pub')
+    const checked = await check()
+    t.match(checked, { code: 0, ok: true, pinned: true, different: 0, missing: 0, no_policy: 0 })
+    t.ok(Number(checked['same']) >= 4, `${checked['same']}`)
+    const evidence = JSON.parse(readFileSync(join(elsewhere, 'evidence.json'), 'utf8'))
+    t.equal(evidence.keys.length, 1, 'the keys of nobody else')
+    const damage: Record<string, (copy: typeof evidence) => void> = {
+      'a record is altered': (copy) => {
+        copy.records[1] = copy.records[1].replace('"seq":', '"seq": ')
+      },
+      'a record is left out': (copy) => copy.records.splice(2, 1),
+      'a key is left out': (copy) => copy.links.splice(1, 1),
+      'facts are left out': (copy) => copy.frames.pop(),
+      'facts are altered': (copy) => {
+        copy.frames[0] = Buffer.from(copy.frames[0], 'base64').fill(1, 40, 44).toString('base64')
+      },
+      'the policies are left out': (copy) => {
+        copy.policies = {}
+      },
+    }
+    for (const [name, damaged] of Object.entries(damage)) {
+      const copy = structuredClone(evidence)
+      damaged(copy)
+      writeFileSync(join(elsewhere, 'damaged.json'), JSON.stringify(copy))
+      t.match(await check('damaged.json'), { ok: false, code: 1 }, name)
+    }
+    writeFileSync(join(elsewhere, 'damaged.json'), '{"form": 1}')
+    t.not((await sassEdge(['audit', 'verify', '--evidence', 'damaged.json'], { cwd: elsewhere })).code, 0)
+    t.not((await sassEdge(['audit', 'export', 'ab'.repeat(16)], { cwd: directory })).code, 0)
+  },
+)
