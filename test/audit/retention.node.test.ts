@@ -72,7 +72,7 @@ t.test('files are dropped until the rest fits, and the chain verifies from the p
   )
   t.ok(verified.ok && verified.report.genesis !== undefined && pinned(directory)(verified.report.genesis))
   const bytes = chainPaths(directory).reduce((sum, path) => sum + statSync(path).size, 0)
-  t.ok(bytes < 13_000, `${bytes}`)
+  t.ok(bytes < 16_000, `${bytes}`)
   t.match(summary, { from: /^2026-/, to: /^2026-/ })
   const journal = open(directory)
   t.equal(drop(directory, journal, 1e9), 0, 'what fits stays')
@@ -170,10 +170,10 @@ t.test('sealed facts go with the records that they belong to', (t) => {
     journal.append({ type: 'decision', facts: facts.seal('ab'.repeat(16), { index }) }, true)
   const pairs = () => readdirSync(directory).filter((name) => name.endsWith('.sealed'))
   const before = pairs().length
-  drop(directory, journal, 12_000)
+  drop(directory, journal, 20_000)
   const last = readDropped(directory)?.last ?? 0
   const left = pairs()
-  t.ok(left.length < before && left.length > 0)
+  t.ok(left.length < before && left.length > 1, `${left.length} of ${before}`)
   const firsts = left.map((name) => Number(/\d+/.exec(name)?.[0]))
   t.ok((firsts[1] ?? 0) > last, 'all but the one that the first kept record may need')
   t.equal(readdirSync(directory).filter((name) => name.endsWith('.keys')).length, left.length)
