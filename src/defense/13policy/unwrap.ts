@@ -49,6 +49,7 @@ import {
   LOOKS_SPARE,
   pay,
   type Run,
+  settingOf,
   stop,
 } from './unwrap/run.ts'
 import { innerOfScript, innerOfShell, isAllArguments, positionals } from './unwrap/shell-invocation.ts'
@@ -106,6 +107,12 @@ function operandText({ text, opaque, stands }: ShellWord): string {
     : text
 }
 
+/** What is known of a value: its beginning, and the whole of it with `<unknown>` for what is not. */
+function valueTexts({ text, opaque, stands }: ShellWord): readonly string[] {
+  if (opaque === undefined || stands === undefined || stands === text) return [text]
+  return [text, stands.replaceAll(/<(?:part|settings)>/g, UNKNOWN_MARK)]
+}
+
 function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   if (run.isOver) return
   if (frame.depth > DEPTH_MAX || run.drafts.length >= COMMANDS_MAX) {
@@ -142,7 +149,9 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     draft.options = parsed.options
     draft.operands = parsed.operands.map(operandText)
     if (parsed.values.length > 0)
-      draft.optionValues = parsed.values.map(({ option, word }) => ({ option, value: word.text }))
+      draft.optionValues = parsed.values.flatMap(({ option, word }) =>
+        valueTexts(word).map((value) => ({ option, value })),
+      )
     const place = { cwd: frame.cwd, home: run.surroundings.home }
     const paths = argumentPaths(draft.names, known, parsed, place)
     if (paths.length > 0) addPaths(draft, paths)
@@ -209,10 +218,7 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
   let fresh = assignments.length > frame.freshFrom ? assignments.slice(frame.freshFrom) : NO_ASSIGNMENTS
   if (names[0] === 'export' || names[0] === 'declare' || names[0] === 'typeset' || names[0] === 'local') {
     const set = call.parsed.operands.flatMap((word) => readAssignment(word) ?? [])
-    draft.assignments = [
-      ...draft.assignments,
-      ...set.map(({ name, value }) => ({ name, value: value.opaque === undefined ? value.text : undefined })),
-    ]
+    draft.assignments = [...draft.assignments, ...set.map(settingOf)]
     fresh = [...fresh, ...set]
   }
   for (const { name, value } of fresh) {

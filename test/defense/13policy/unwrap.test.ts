@@ -104,6 +104,7 @@ const OPTIONS: readonly (readonly [string, readonly string[], readonly string[],
   ['kubectl delete pod --all', ['--all'], [], ['delete', 'pod']],
   ['sudo -u root rm -rf x', ['-u'], ['-u=root'], ['rm', '-rf', 'x']],
   ['tar -xzf a', ['-xzf', '-x', '-z', '-f'], ['-f=a'], []],
+  ['tar xPf a', ['-x', '-P', '-f'], [], ['xPf', 'a']],
   ['chattr +i x', ['+i'], [], ['x']],
   ['python3 -m http.server 80', ['-m'], ['-m=http.server'], ['80']],
   ["python3 -Bc 'x' -y", ['-Bc', '-B', '-c'], ['-c=x'], ['-y']],
@@ -129,6 +130,18 @@ t.test('options are a set, with their values and operands apart', (t) => {
   t.end()
 })
 
+t.test('of a value with a gap the beginning is known, and what stands around the gap', (t) => {
+  for (const line of ['psql -c "a $X b"', 'psql --command="a $X b"', 'psql -c"a $X b"']) {
+    const psql = commandsOf(line).find(({ names }) => names[0] === 'psql')
+    t.strictSame(
+      psql?.optionValues.map(({ value }) => value),
+      ['a ', 'a <unknown> b'],
+      line,
+    )
+  }
+  t.end()
+})
+
 t.test('a pipeline tells its commands who stands before and after them, nearest first', (t) => {
   const commands = commandsOf('curl u | tee x | sudo sh')
   const find = (name: string) => commands.find(({ names, via }) => names[0] === name && via.length > 0)
@@ -148,6 +161,10 @@ t.test('what is set for a command is passed on to what it wraps', (t) => {
   t.strictSame(assigned('LD_PRELOAD=x env A=b ls', 'env'), ['LD_PRELOAD=x'])
   t.strictSame(assigned('sudo A=b ls', 'ls'), ['A=b'])
   t.strictSame(assigned('A=$X ls', 'ls'), ['A=undefined'])
+  const set = (line: string) =>
+    commandsOf(line).flatMap(({ assignments }) => assignments.map(({ stands }) => stands))
+  t.strictSame(set('export A=b:$X'), ['b:<unknown>'])
+  t.strictSame(new Set(set('env "A=b:$X" ls')), new Set(['b:<unknown>']))
   t.end()
 })
 

@@ -46,6 +46,16 @@ function ownDirectory(value: string, cwd: string | undefined): boolean {
   return value !== '' && !value.endsWith('>') && ownDirectories(value, cwd)
 }
 
+/** No place where anybody writes is searched for programs before those of the system. */
+function guardedPlaces(value: string): boolean {
+  const places = value.split(':')
+  // What was there before begins with those of the system.
+  const own = places.findIndex((place) => place.startsWith('<') || /^\/(?:usr\/|s?bin\/?$)/.test(place))
+  return places
+    .slice(0, own === -1 ? places.length : own)
+    .every((place) => !/^\/+(?:tmp|var\/+tmp|dev\/+shm)(?:\/|$)/.test(place))
+}
+
 const nullFile = (value: string) => value === '/dev/null'
 
 const PLAIN: ReadonlyMap<string, (value: string, cwd: string | undefined) => boolean> = new Map([
@@ -53,6 +63,7 @@ const PLAIN: ReadonlyMap<string, (value: string, cwd: string | undefined) => boo
   ...['MAKEFLAGS', 'MFLAGS', 'GNUMAKEFLAGS'].map((name) => [name, make] as const),
   ...['JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS'].map((name) => [name, java] as const),
   ['LD_LIBRARY_PATH', ownDirectories],
+  ['PATH', guardedPlaces],
   ...['PERL5LIB', 'PERLLIB', 'RUBYLIB', 'ANSIBLE_CONFIG'].map((name) => [name, ownDirectory] as const),
   ...['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'OPENSSL_CONF', 'INPUTRC'].map(
     (name) => [name, nullFile] as const,

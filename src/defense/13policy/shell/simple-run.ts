@@ -128,6 +128,9 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     if (own.some(({ fd, kind }) => fd === 0 && kind !== 'dup')) walk.output = undefined
     return { success: state, failure: simple.redirects.length > 0 ? state : undefined }
   }
+  if (program.text === 'eval' && state.aliases.size > 0) {
+    perhaps(walk, () => runEvaluated(runner, walk, words.slice(1), copied(walk, state), where))
+  }
   const alias = aliasOf(state, simple.words)
   if (alias !== undefined)
     perhaps(walk, () => runAlias(runner, walk, simple, alias, copied(walk, state), where))
@@ -236,7 +239,8 @@ function expandWords(walk: Walk, expander: Expander, words: readonly Word[]): re
     if (assignment !== undefined && isPlain) {
       // `export x=$y` is not split in bash.
       const value = expandSingle(expander, assignment.value as Word)
-      all.push({ ...value, text: `${assignment.name}=${value.text}` })
+      const stands = value.stands === undefined ? {} : { stands: `${assignment.name}=${value.stands}` }
+      all.push({ ...value, text: `${assignment.name}=${value.text}`, ...stands })
       continue
     }
     const plain = plainField(word)
@@ -420,6 +424,23 @@ function runAlias(
   // An alias is not expanded within itself.
   setAlias(state, name, undefined)
   runner.list(walk, withWords(list, simple.words.slice(1), simple.redirects), state, where)
+}
+
+/** In the text of `eval`, the aliases of the shell around it are expanded. */
+function runEvaluated(
+  runner: Runner,
+  walk: Walk,
+  words: readonly ShellWord[],
+  state: State,
+  where: Where,
+): void {
+  if (words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return
+  const text = words.map((word) => word.text).join(' ')
+  if (!charge(walk, text.length)) return
+  const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
+  charge(walk, steps)
+  // What cannot be read is told where the text of `eval` is judged.
+  if (failure === undefined) runner.list(walk, list, state, where)
 }
 
 function withWords(list: List, words: readonly Word[], redirects: readonly Redirect[]): List {

@@ -8,7 +8,7 @@ import type { PathUse, UsedPath } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { diskUse } from './disk-uses.ts'
 import { has } from './inner.ts'
-import type { ParsedArguments } from './options.ts'
+import { type ParsedArguments, partOf } from './options.ts'
 import type { OperandUse, OptionUse, ProgramForm } from './programs.ts'
 import { operandUse } from './programs.ts'
 import { looksLikePath, type Place, pathsOf } from './used-paths.ts'
@@ -16,7 +16,7 @@ import { looksLikePath, type Place, pathsOf } from './used-paths.ts'
 type Add = (word: ShellWord, use: PathUse) => void
 
 function part(word: ShellWord, from: number): ShellWord {
-  return { ...word, text: word.text.slice(from) }
+  return partOf(word, word.text.slice(from))
 }
 
 /** The paths among the arguments of a program that goes by `names`. */

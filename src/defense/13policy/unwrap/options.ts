@@ -19,9 +19,13 @@ export type ParsedArguments = {
   readonly firstOperand: number
 }
 
-/** A word that is part of another one; what is known of the whole is known of the part. */
+/** The end of a word, which is `text` as far as it is known; what is known of the whole is known of the end. */
 export function partOf(word: ShellWord, text: string): ShellWord {
-  return { text, isGlob: word.isGlob, opaque: word.opaque }
+  const { isGlob, opaque, stands } = word
+  const from = word.text.length - text.length
+  return stands?.startsWith(word.text) && from >= 0
+    ? { text, isGlob, opaque, stands: stands.slice(from) }
+    : { text, isGlob, opaque }
 }
 
 function isAlphanumeric(code: number): boolean {

@@ -124,15 +124,16 @@ export function draftOf(run: Run, words: readonly ShellWord[], frame: Frame): Dr
   }
 }
 
+export function settingOf({ name, value }: Assignment): Draft['assignments'][number] {
+  if (value.opaque === undefined) return { name, value: value.text }
+  return { name, value: undefined, ...(value.stands === undefined ? {} : { stands: value.stands }) }
+}
+
 /** Puts in what stands around the words: assignments and redirections. Gives the assignments that it passes on. */
 export function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly Assignment[] {
   const { assignments, redirects } = frame
   if (assignments.length > 0) {
-    draft.assignments = assignments.map(({ name, value }) => ({
-      name,
-      value: value.opaque === undefined ? value.text : undefined,
-      ...(value.opaque === undefined || value.stands === undefined ? {} : { stands: value.stands }),
-    }))
+    draft.assignments = assignments.map(settingOf)
     for (const { value } of assignments.slice(frame.freshFrom)) {
       if (value.opaque !== undefined) draft.opaqueSet.add(value.opaque)
     }

@@ -98,6 +98,13 @@ function ownWords(name: string, words: readonly ShellWord[]): readonly ShellWord
   return own
 }
 
+/** The first word of tar may be a cluster without its dash: `tar xPf FILE` is `tar -xPf FILE`. */
+function withOldCluster(first: ShellWord | undefined, parsed: ParsedArguments): ParsedArguments {
+  if (first === undefined || first.opaque !== undefined || !/^[A-Za-z]{1,32}$/.test(first.text)) return parsed
+  const letters = [...first.text].map((letter) => `-${letter}`)
+  return { ...parsed, options: [...new Set([...parsed.options, ...letters])] }
+}
+
 /** The arguments of the program `names`, by its form and by what is said above. */
 export function parseCall(
   names: readonly string[],
@@ -105,7 +112,10 @@ export function parseCall(
   known: ProgramForm,
 ): ParsedArguments {
   const name = names.find((one) => one === 'find' || one === 'fd' || one === 'git' || CONTAINERS.has(one))
-  if (name === undefined) return parseArguments(words, known)
+  if (name === undefined) {
+    const parsed = parseArguments(words, known)
+    return names.includes('tar') ? withOldCluster(words[1], parsed) : parsed
+  }
   if (name === 'find' || name === 'fd') return parseArguments(ownWords(name, words), known)
   const first = parseArguments(words, name === 'git' ? GIT_FORM : known)
   const subcommand = words[first.firstOperand]

@@ -7,7 +7,7 @@
 
 import type { ShellWord } from '../shell/shell.ts'
 import { argv, type Call, has, type Inner, joined, literal, optionValue, rest, type Unwrap } from './inner.ts'
-import { parseArguments } from './options.ts'
+import { parseArguments, partOf } from './options.ts'
 import { formOf } from './programs.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 import { find, parallel, xargs } from './wrappers-inputs.ts'
@@ -37,7 +37,7 @@ export function readAssignment(word: ShellWord): { name: string; value: ShellWor
     const isWord = letter === '_' || (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z')
     if (!isWord && !(at > 0 && letter >= '0' && letter <= '9')) return undefined
   }
-  return { name, value: { ...word, text: word.text.slice(equals + 1) } }
+  return { name, value: partOf(word, word.text.slice(equals + 1)) }
 }
 
 /** Leading assignments taken off: those and what follows. `env` takes any name, also one that no shell would. */
@@ -53,7 +53,7 @@ function splitAssignments(words: readonly ShellWord[]): {
     if (word === undefined || equals <= 0) break
     assignments.push({
       name: word.text.slice(0, equals),
-      value: { ...word, text: word.text.slice(equals + 1) },
+      value: partOf(word, word.text.slice(equals + 1)),
     })
   }
   return { assignments, rest: words.slice(index) }

@@ -18,6 +18,8 @@ const PLAIN = [
   ['OPENSSL_CONF', '/dev/null'],
   ['ENV', 'test'],
   ['PS4', '+ '],
+  ['PATH', '/srv/work/bin:/usr/bin'],
+  ['PATH', '/usr/bin:/tmp/bin'],
 ] as const
 
 const NOT_PLAIN = [
@@ -36,6 +38,8 @@ const NOT_PLAIN = [
   ['OPENSSL_CONF', './x'],
   ['ENV', './x'],
   ['PS4', '$(id)'],
+  ['PATH', '/tmp:/usr/bin'],
+  ['PATH', './bin:/dev/shm/x'],
   ['LD_PRELOAD', ''],
 ] as const
 
