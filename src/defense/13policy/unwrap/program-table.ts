@@ -104,7 +104,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'useradd adduser usermod | -s:r --shell:r -d:m --home:m --home-dir:m -g: -G: -u: -c: -p: -e: -f: -k:r -b:m -K: -R:w -P:w -l: -L:? | -*',
   'userdel deluser groupadd groupdel groupmod delgroup addgroup passwd chpasswd chage gpasswd chsh chfn visudo vipw | -s:r --shell:r -g: -R:w -f:w --file:w -a: -d: -M: -p: -E: -M: -h: | -*',
   'systemctl | -p: --property: -t: --type: -n: -o: -H: -M: --root:w -s: --signal: --kill-whom: --job-mode: --state: --what: | -*',
-  'service initctl telinit init shutdown reboot halt poweroff rc-service update-rc.d rc-update chkconfig journalctl loginctl hostnamectl timedatectl sysctl modprobe rmmod | -p:r -f:r -w: -n: -u: -t: -S: -U: --since: --until: --unit: -o: --vacuum-time: --vacuum-size: -d: -C:r --load:r | -*',
+  'service telinit init shutdown reboot halt poweroff rc-service update-rc.d chkconfig journalctl loginctl hostnamectl timedatectl sysctl modprobe rmmod | -p:r -f:r -w: -n: -u: -t: -S: -U: --since: --until: --unit: -o: --vacuum-time: --vacuum-size: -d: -C:r --load:r | -*',
   'insmod | | r -*',
   'dmesg logger | -f: -l: -t: -p: -n: -s: | -*',
   'apt apt-get aptitude apt-cache dnf yum apk pacman zypper snap flatpak opkg brew pkg emerge | --repository: --plus-repo: --plus-content: --repofrompath: --repo: --repoid: --enablerepo: --disablerepo: --releasever: --setopt: --keys-dir:r --repositories-file:r --arch: -o: --option: -c:r --config-file:r -t: --target-release: -a: -S:? -R:? --root:w -p:w --installroot:w -r: -X: | m*',

@@ -154,12 +154,17 @@ function listedFiles(stdin: Stdin): readonly Inner[] {
   )
 }
 
+/** A long option is also given by its beginning: `--exe` is `--exec`. */
+function isGiven(option: string, known: string): boolean {
+  return option === known || (option.length > 3 && option.startsWith('--') && known.startsWith(option))
+}
+
 function gitSubcommand(subcommand: string, words: readonly ShellWord[]): readonly Inner[] {
   const inner: Inner[] = []
   const parsed = parseArguments(words, gitForm(subcommand), 0)
   const texts = (...options: readonly string[]) => {
     for (const { option, word } of parsed.values)
-      if (options.includes(option)) inner.push(shell(word, `git ${subcommand}`))
+      if (options.some((known) => isGiven(option, known))) inner.push(shell(word, `git ${subcommand}`))
   }
   switch (subcommand) {
     case 'rebase':
@@ -261,6 +266,8 @@ function gitSubcommand(subcommand: string, words: readonly ShellWord[]): readonl
     }
     if (subcommand === 'apply' && option === '--directory') inner.push({ kind: 'path', word, use: 'write' })
     if (option === '-F' || option === '--file') inner.push({ kind: 'path', word, use: 'read' })
+    if (subcommand === 'commit' && (option === '-t' || isGiven(option, '--template')))
+      inner.push({ kind: 'path', word, use: 'read' })
   }
   return inner
 }
