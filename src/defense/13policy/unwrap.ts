@@ -393,6 +393,14 @@ function followShell(
 
 const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
 
+function viaOf(
+  via: readonly string[],
+  { isSubstitution, namesProcesses }: ShellScript['commands'][number],
+): readonly string[] {
+  if (!isSubstitution) return via
+  return namesProcesses ? [...via, 'kill $()', '$()'] : [...via, '$()']
+}
+
 function runScript(run: Run, script: ShellScript, base: Frame): void {
   const pipelines = new Map<number, Segment[]>()
   const isMade = base.isMade || makesText(script.commands, run.surroundings.stdin)
@@ -406,7 +414,7 @@ function runScript(run: Run, script: ShellScript, base: Frame): void {
     runCommand(run, command.words, {
       ...base,
       cwd: command.cwd,
-      via: command.isSubstitution ? [...base.via, '$()'] : base.via,
+      via: viaOf(base.via, command),
       assignments:
         command.assignments.length === 0 ? base.assignments : [...base.assignments, ...command.assignments],
       freshFrom: base.assignments.length,

@@ -152,6 +152,31 @@ t.test('a pipeline tells its commands who stands before and after them, nearest 
   t.end()
 })
 
+t.test('what is read from <( ) stands before the command that reads it', (t) => {
+  const from = (line: string, name: string) =>
+    commandsOf(line).find(({ names, via }) => names[0] === name && via.length > 0)?.pipedFrom
+  t.strictSame(from('psql < <(curl u)', 'psql'), ['curl'])
+  t.strictSame(from('a | psql < <(curl u | tee x) | b', 'b'), ['psql', 'tee', 'curl', 'a'])
+  const both = commandsOf('a < <(rm -rf x) < <(b)')
+  t.strictSame(
+    both.filter(({ via }) => via.includes('$()')).map(({ names }) => names[0]),
+    ['b', 'rm'],
+  )
+  t.end()
+})
+
+t.test('what names the processes for kill says so', (t) => {
+  const isFor = (line: string) =>
+    commandsOf(line)
+      .find(({ names }) => names[0] === 'seq')
+      ?.via.includes('kill $()')
+  t.ok(isFor('kill $(seq 3)'))
+  t.ok(isFor('sudo /bin/kill -9 `seq 3 | cat`'))
+  t.notOk(isFor('echo kill; echo $(seq 3)'))
+  t.notOk(isFor('x=$(seq 3); kill $x'))
+  t.end()
+})
+
 t.test('what is set for a command is passed on to what it wraps', (t) => {
   const assigned = (line: string, name: string) =>
     commandsOf(line)

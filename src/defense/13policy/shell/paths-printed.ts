@@ -1,16 +1,18 @@
 /**
- * The paths that `mktemp`, `pwd`, `dirname` and `basename` put out. Nobody has a name that `mktemp` makes, so it lies
- * where it is asked for and is nothing that is there; each place in a text has a name of its own.
- * Rules: mktemp(1) of coreutils and of BusyBox; POSIX.1-2024, pwd, dirname and basename.
+ * The paths that `mktemp`, `pwd`, `dirname`, `basename` and `python -m site` put out. Nobody has a name that `mktemp`
+ * makes, so it lies where it is asked for and is nothing that is there; each place in a text has a name of its own.
+ * Rules: mktemp(1) of coreutils and of BusyBox; POSIX.1-2024, pwd, dirname and basename; Python, site.
  * @module
  */
 import { type State, variableOf } from './state.ts'
 import type { ShellWord, Simple } from './syntax.ts'
 import type { Walk } from './walk.ts'
 
+const PYTHONS: readonly string[] = Object.freeze(['python3', 'python', '/usr/bin/python3'])
+
 /** Programs whose output is a path, as they are called; in another directory they may be any program. */
 export const NAMING: readonly string[] = Object.freeze([
-  ...['mktemp', '/bin/mktemp', '/usr/bin/mktemp', 'pwd', 'dirname', 'basename'],
+  ...['mktemp', '/bin/mktemp', '/usr/bin/mktemp', 'pwd', 'dirname', 'basename', ...PYTHONS],
 ])
 
 const TEMPLATE = 'tmp.XXXXXXXXXX'
@@ -27,6 +29,7 @@ export function pathPrinted(
   if (state.variables.has('PATH') || state.isForgetful) return undefined
   if (words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return undefined
   const [program, first, second, ...more] = words.map(({ text }) => text)
+  if (PYTHONS.includes(program ?? '')) return packagesOfPython(words, walk.home)
   if (program === 'pwd') return first === undefined ? workingDirectory(state) : undefined
   if (program === 'dirname' || program === 'basename') {
     if (first === undefined || first.startsWith('-') || more.length > 0) return undefined
@@ -49,6 +52,17 @@ export function pathPrinted(
   const place = directory ?? temporaryDirectory(state)
   return place === undefined ? undefined : `${place.endsWith('/') ? place : `${place}/`}${name}\n`
 }
+
+/** Where Python looks for packages, and for the files that it runs whenever it starts. */
+function packagesOfPython(words: readonly ShellWord[], home: string): string | undefined {
+  const [, option, text = '', user] = words.map((word) => word.text)
+  if (option === '-m' && text === 'site' && user === '--user-site') return `${home}${USER_PACKAGES}\n`
+  if (option !== '-c' || words.length !== 3 || text.length > 256) return undefined
+  if (/getusersitepackages\(\)|USER_SITE/.test(text)) return `${home}${USER_PACKAGES}\n`
+  return /getsitepackages\(\)\[/.test(text) ? '/usr/lib/python3/dist-packages\n' : undefined
+}
+
+const USER_PACKAGES = '/.local/lib/python3/site-packages'
 
 function workingDirectory({ directories }: State): string | undefined {
   const [directory] = directories

@@ -45,21 +45,8 @@ export function expanderFor(
   where: Where,
   pipeline: number,
 ): Expander {
-  const inner = (body: List, at: Pick<Where, 'pipeline' | 'place'>): string | undefined => {
-    if (walk.depth >= SHELL_DEPTH * 4) giveUp(walk)
-    if (walk.isOver) return undefined
-    const { output, jumped } = walk
-    walk.output = ''
-    walk.depth += 1
-    runner.list(walk, body, copied(walk, state), {
-      ...{ ...where, ...at, isSubstitution: true, last: { place: at.place } },
-    })
-    walk.depth -= 1
-    const result = walk.output
-    walk.output = output
-    walk.jumped = jumped
-    return result
-  }
+  const inner = (body: List, at: Pick<Where, 'pipeline' | 'place'>): string | undefined =>
+    runInside(runner, walk, body, state, { ...where, ...at, last: { place: at.place } })
   const expander: Expander = {
     state,
     home: walk.home,
@@ -80,6 +67,21 @@ export function expanderFor(
   return expander
 }
 
+/** Runs what stands in a substitution. Gives what it prints. */
+function runInside(runner: Runner, walk: Walk, body: List, state: State, where: Where): string | undefined {
+  if (walk.depth >= SHELL_DEPTH * 4) giveUp(walk)
+  if (walk.isOver) return undefined
+  const { output, jumped } = walk
+  walk.output = ''
+  walk.depth += 1
+  runner.list(walk, body, copied(walk, state), { ...where, isSubstitution: true })
+  walk.depth -= 1
+  const result = walk.output
+  walk.output = output
+  walk.jumped = jumped
+  return result
+}
+
 function withoutLastNewlines(text: string): string {
   let end = text.length
   while (text[end - 1] === '\n') end -= 1
@@ -94,10 +96,36 @@ export function expandRedirects(
   return redirects.map(({ fd, kind, target }) => ({ fd, kind, target: expander.single(target) }))
 }
 
-export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: State, where: Where): Outcome {
+/** `name < <(other)` is `other | name`: what is inside stands before it in its pipeline. */
+function runFed(runner: Runner, walk: Walk, simple: Simple, body: List, state: State, where: Where): Outcome {
   const pipeline = where.pipeline ?? walk.pipelines
   if (where.pipeline === undefined) walk.pipelines += 1
-  const expander = expanderFor(runner, walk, state, where, pipeline)
+  const last = { place: where.place }
+  runInside(runner, walk, body, state, { ...where, pipeline, last })
+  const place = last.place + 1
+  where.last.place = Math.max(where.last.place, place)
+  const redirects = simple.redirects.map((redirect) =>
+    feederOf(redirect) === body ? { ...redirect, target: FED } : redirect,
+  )
+  return runSimple(runner, walk, { ...simple, redirects }, state, { ...where, pipeline, place })
+}
+
+const FED: Word = Object.freeze([{ kind: 'process', isInput: true, body: [] } as const])
+
+/** The commands of `< <( )`. */
+function feederOf({ fd, kind, target }: Redirect): List | undefined {
+  const [part] = target
+  if (fd !== 0 || kind !== 'read' || target.length !== 1 || part?.kind !== 'process') return undefined
+  return part.isInput && part.body.length > 0 ? part.body : undefined
+}
+
+export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: State, where: Where): Outcome {
+  const feeder = simple.redirects.length === 0 ? undefined : simple.redirects.map(feederOf).findLast(Boolean)
+  if (feeder !== undefined) return runFed(runner, walk, simple, feeder, state, where)
+  const pipeline = where.pipeline ?? walk.pipelines
+  if (where.pipeline === undefined) walk.pipelines += 1
+  const inside = isKill(simple.words) ? { ...where, namesProcesses: true } : where
+  const expander = expanderFor(runner, walk, state, inside, pipeline)
   const words = expandWords(walk, expander, simple.words)
   const own = expandRedirects(expander, simple.redirects)
   const hasInput = where.inherited.length === 0 || own.some(({ fd }) => fd === 0)
@@ -114,8 +142,9 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
           value: assign(assigning, assignment),
         }))
   const record = () => {
-    const { place, isSubstitution } = where
-    const command = { words, assignments, redirects, pipeline, place, isSubstitution }
+    const { place, isSubstitution, namesProcesses = false } = where
+    const own = { words, assignments, redirects, pipeline, place, isSubstitution }
+    const command = namesProcesses ? { ...own, namesProcesses } : own
     if (words[0]?.text !== 'eval') emit(walk, state, command)
     else emit(walk, state, { ...command, environments: [environmentNow(state.variables)] })
   }
@@ -196,6 +225,19 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   if (program.text === 'trap') noteTrap(runner, walk, state, words, where)
   return outcome
 }
+
+/** `kill`, or `kill` behind a few plain words: `sudo kill -9`. */
+function isKill(words: readonly Word[]): boolean {
+  if (words.length < 2) return false
+  for (const word of words.slice(0, KILL_WORDS)) {
+    const text = plainField(word)?.text
+    if (text === undefined) return false
+    if (text === 'kill' || text.endsWith('/kill')) return true
+  }
+  return false
+}
+
+const KILL_WORDS = 4
 
 const JUMPS: readonly string[] = Object.freeze(['break', 'continue', 'return'])
 

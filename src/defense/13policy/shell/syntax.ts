@@ -38,6 +38,8 @@ export type ShellCommand = {
   readonly place: number
   /** It ran inside `$( )`, backticks, `<( )` or `>( )`. */
   readonly isSubstitution: boolean
+  /** It ran there for the operands of `kill`. */
+  readonly namesProcesses?: boolean
   /** Of `trap`: what is known of the variables whenever its text may run; each of them is one way. */
   readonly environments?: readonly NonNullable<ShellContext['environment']>[]
 }

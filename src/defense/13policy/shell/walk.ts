@@ -58,6 +58,8 @@ export type Where = {
   readonly pipeline: number | undefined
   readonly place: number
   readonly isSubstitution: boolean
+  /** What it prints is killed. */
+  readonly namesProcesses?: boolean
   /** Standard input as a compound command around it has it. */
   readonly inherited: readonly ShellRedirect[]
   /** In the background or in a pipeline since the last call of a function. */

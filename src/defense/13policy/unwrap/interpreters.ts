@@ -55,7 +55,7 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ...languages('lua', 'moon moonc luau'),
   ...languages(
     'other',
-    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell scala-cli clojure clj bb bsh iex escript ucode swift yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp',
+    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell groovysh groovyConsole scala-cli clojure clj bb bsh iex escript ucode swift yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp',
   ),
 ])
 

@@ -16,6 +16,7 @@ import {
   LINES_MAX,
   rest,
   shell,
+  tail,
   type Unwrap,
 } from './inner.ts'
 import { database, prompt } from './wrappers-editors.ts'
@@ -135,10 +136,12 @@ export function laterCode(call: Call): readonly Inner[] {
   })
 }
 
-/** `uwsgi --exec-as-user TEXT`, `--cron 'MINUTE HOUR DAY MONTH WEEKDAY TEXT'`. */
+/** `uwsgi --cron 'MINUTE HOUR DAY MONTH WEEKDAY TEXT'`, `--hook-asap exec:TEXT`. */
 export const applicationServer: Unwrap = (call) => {
   const inner: Inner[] = []
   for (const { option, word } of call.parsed.values) {
+    if (option.startsWith('--hook-') && /^exec(?:_safe)?:/.test(word.text))
+      inner.push(shell(tail(word, word.text.indexOf(':') + 1), `${call.name} ${option}`))
     if (!option.includes('cron')) continue
     const fields = word.text.trim().split(/[ \t]+/, LINES_MAX)
     const text = fields.slice(fields.findIndex((field) => !/^[-*0-9,/]+$/.test(field)))
