@@ -220,6 +220,26 @@ export const CONFIG_FIELDS = {
           default: { under: 'state_directory', name: 'audit' },
           doc: 'Where the chain is written; made with mode 0700.',
         },
+        anchor: {
+          kind: 'object',
+          doc: 'Time stamps by somebody else (RFC 3161), which sass-edge audit anchor asks for.',
+          fields: {
+            url: {
+              kind: 'text',
+              format: 'url',
+              maxBytes: 1_024,
+              default: null,
+              nullable: true,
+              doc: 'The authority; null: name one with --tsa.',
+            },
+            certificate: {
+              kind: 'path',
+              default: null,
+              nullable: true,
+              doc: 'PEM of the authority, or of who has signed its certificate; null: name one with --tsa-certificate.',
+            },
+          },
+        },
         epoch_records: {
           kind: 'integer',
           min: 1,

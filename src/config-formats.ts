@@ -118,6 +118,14 @@ function checkBlocked(text: string): Fault | undefined {
   return { problem: 'is empty, has blanks at an end or holds a control character', hint: 'write "rm -rf"' }
 }
 
+/** Without a user: secrets do not belong into a configuration that is shown. */
+const WEB_ADDRESS = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:\/[\x21-\x7e]*)?$/
+
+function checkUrl(text: string): Fault | undefined {
+  if (WEB_ADDRESS.test(text)) return undefined
+  return { problem: 'is not the address of a web service', hint: 'write it as https://tsa.example.org/tsr' }
+}
+
 function checkRule(text: string): Fault | undefined {
   if (RULE.test(text)) return undefined
   return {
@@ -137,6 +145,7 @@ export const TEXT_FORMATS = Object.freeze({
   tool: { check: checkTool },
   digest: { check: checkDigest, pattern: '^[0-9a-f]{64}$' },
   blocked: { check: checkBlocked, pattern: '^\\S(?:.*\\S)?$' },
+  url: { check: checkUrl, pattern: '^https?://\\S+$' },
   rule: { check: checkRule, pattern: '^[a-z0-9][a-z0-9.-]{0,126}[a-z0-9]$' },
   path: { check: checkPath },
 } as const satisfies Record<string, TextFormat>)

@@ -178,6 +178,9 @@ export const FACTS_BYTES = 33_554_432
 export const SEALING_KEYS = 64
 /** What the record may take up, sealed facts included, before its oldest files go: some 200,000 commands. */
 export const AUDIT_KEEP_BYTES = 268_435_456
+/** An answer of a time-stamping authority with its certificates is some 6 KB; how long it may take. */
+export const TIME_STAMP_BYTES = 65_536
+export const TIME_STAMP_MS = 15_000
 /** Evidence of one session: its records, facts and the policies of its time. */
 export const EVIDENCE_BYTES = 268_435_456
 /** Room that is kept for the record: with less of it free, only what reads goes on. */

@@ -18,6 +18,7 @@ import { decodeHex, encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { nearest } from '../base/suggest.ts'
 import { visible } from '../base/visible.ts'
+import type { Anchors } from '../edge/anchors.node.ts'
 import { genesisPath } from '../edge/epoch-keys.node.ts'
 import type { Evidence } from '../edge/evidence.node.ts'
 import { readPublicKey } from '../edge/key-file.node.ts'
@@ -90,7 +91,12 @@ function chainOf(context: CommandContext): {
   }
 }
 
-function tellVerified(context: CommandContext, verified: Verified, isPinned: boolean): number {
+function tellVerified(
+  context: CommandContext,
+  verified: Verified,
+  isPinned: boolean,
+  { last, problems }: Pick<Anchors, 'last' | 'problems'> = { last: undefined, problems: [] },
+): number {
   if (!verified.ok) {
     const { sequence, why, path, line } = verified.finding
     context.output.result({ ok: false, sequence, file: path, line, reason: why }, [
@@ -103,12 +109,15 @@ function tellVerified(context: CommandContext, verified: Verified, isPinned: boo
   const hash = encodeHex(report.hash)
   const { sequence, records, epoch, firstTime, lastTime, unfinished } = report
   const value = { ok: true, sequence, hash, records, epoch, genesis, pinned: isPinned, unfinished, dropped }
-  context.output.result({ ...value, first: firstTime, last: lastTime }, [
+  const anchored = last === undefined ? null : { sequence: last.sequence, time: last.time.toISOString() }
+  context.output.result({ ...value, first: firstTime, last: lastTime, anchored, anchor_problems: problems }, [
     records === 0
       ? 'The chain has no record yet.'
       : `The chain is whole: ${records} records from ${firstTime} to ${lastTime}, signed in ${epoch + 1} epochs.`,
     ...(dropped === 0 ? [] : [`Records 1 to ${dropped} were dropped, and the chain has signed it.`]),
     ...(records === 0 ? [] : [`head     ${sequence}:${hash}`, `key      ${genesis}`]),
+    ...(anchored === null ? [] : [`stamped  record ${anchored.sequence} was there at ${anchored.time}`]),
+    ...problems,
     ...(isPinned ? [] : ['No key was pinned, so this may be the chain of any device: name one with --key.']),
     ...(unfinished
       ? ['A last line without its end follows: it is being written, or a crash cut it off.']
@@ -117,11 +126,24 @@ function tellVerified(context: CommandContext, verified: Verified, isPinned: boo
   return EXIT.OK
 }
 
+/** What time stamps there are, where somebody says whose are trusted. */
+async function anchorsOf(context: CommandContext, directory: string): Promise<Anchors> {
+  const { options, positionals } = context.arguments
+  const place = optionValue(options, 'anchors') ?? join(directory, 'anchors')
+  const named = optionValue(options, 'tsa-certificate')
+  const certificate =
+    named ?? (positionals.length > 1 ? null : localConfig(context).config.audit.anchor.certificate)
+  if (certificate === null) return { heads: [], problems: [], last: undefined }
+  const { readAnchors, readAuthorities } = await import('../edge/anchors.node.ts')
+  return readAnchors(place, readAuthorities(certificate))
+}
+
 const verify: Subcommand = async (context) => {
   const evidence = optionValue(context.arguments.options, 'evidence')
   if (evidence !== undefined) return verifyEvidence(context, evidence)
   const { paths, pin, directory } = chainOf(context)
-  const heads = optionValues(context.arguments.options, 'head').map(headOf)
+  const anchors = await anchorsOf(context, directory)
+  const heads = [...optionValues(context.arguments.options, 'head').map(headOf), ...anchors.heads]
   const isGenesis = pin === undefined ? undefined : pinOf(pin)
   let verified: Verified
   try {
@@ -130,7 +152,7 @@ const verify: Subcommand = async (context) => {
     if (errnoOf(cause) === undefined) throw cause
     throw unreadable(paths.join(', '), cause)
   }
-  return tellVerified(context, verified, pin !== undefined)
+  return tellVerified(context, verified, pin !== undefined, anchors)
 }
 
 const replay: Subcommand = async (context) => {
@@ -167,6 +189,37 @@ const replay: Subcommand = async (context) => {
     ],
   )
   return isOk ? EXIT.OK : EXIT_FAILED
+}
+
+/** Has somebody else say when the last record was there. */
+const anchor: Subcommand = async (context) => {
+  takeWords(context, 1)
+  const { options } = context.arguments
+  const { config } = localConfig(context)
+  const { directory } = config.audit
+  const { askAuthority, lastHead, keepAnchor, readAuthorities } = await import('../edge/anchors.node.ts')
+  const { timeStampRequest } = await import('../edge/time-stamp.node.ts')
+  let head: ReturnType<typeof lastHead>
+  try {
+    head = lastHead(directory)
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    throw unreadable(directory, cause)
+  }
+  const url = optionValue(options, 'tsa') ?? config.audit.anchor.url
+  const certificate = optionValue(options, 'tsa-certificate') ?? config.audit.anchor.certificate
+  if (url === null || certificate === null)
+    throw new SassError(
+      'USAGE',
+      'audit anchor needs the authority and its certificate: set audit.anchor.url and audit.anchor.certificate, or give --tsa URL and --tsa-certificate FILE.',
+    )
+  const trusted = readAuthorities(certificate)
+  const anchored = keepAnchor(directory, head, await askAuthority(url, timeStampRequest(head.hash)), trusted)
+  const { sequence, time, by } = anchored
+  context.output.result({ sequence, hash: encodeHex(head.hash), time: time.toISOString(), by }, [
+    `Record ${sequence} was there at ${time.toISOString()}, says ${visible(by)}.`,
+  ])
+  return EXIT.OK
 }
 
 /** Everything about one session as one file, that verifies alone. */
@@ -290,6 +343,7 @@ const tail: Subcommand = async (context) => {
 }
 
 const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  ['anchor', anchor],
   ['export', exportSession],
   ['replay', replay],
   ['tail', tail],
@@ -301,6 +355,7 @@ export const command: Command = {
   summary: SUMMARIES.audit,
   usage: [
     'audit verify [FILE...] [--key KEY] [--head SEQ:HASH]',
+    'audit anchor [--tsa URL --tsa-certificate FILE]',
     'audit replay',
     'audit export SESSION [--out FILE]',
     'audit verify --evidence FILE [--key KEY]',
@@ -325,6 +380,22 @@ export const command: Command = {
       description: 'verify: what audit export has written, with nothing else',
     },
     { name: 'out', value: 'FILE', description: 'export: where to write it; SESSION.evidence.json' },
+    {
+      name: 'tsa',
+      value: 'URL',
+      description: 'anchor: the time-stamping authority (RFC 3161); default audit.anchor.url',
+    },
+    {
+      name: 'tsa-certificate',
+      value: 'FILE',
+      description:
+        'anchor, verify: PEM of the authority or of who has signed it; default audit.anchor.certificate',
+    },
+    {
+      name: 'anchors',
+      value: 'DIR',
+      description: 'verify: time stamps kept elsewhere; default those beside the chain',
+    },
     { name: 'lines', short: 'n', value: 'COUNT', description: 'tail: so many of the last records' },
   ],
   examples: [

@@ -60,7 +60,7 @@ t.test('a record that is no decision is shown as what it is, and steers no termi
   t.match(run, { code: 0, stderr: '' })
   t.match(
     run.stdout,
-    'Record 2 is no decision but: daemon, 2026-01-02T03:04:05.678Z\n  what  started\\x1b[2J\n',
+    /^Record 2 is no decision but: daemon, 2026-01-02T03:04:05.678Z\n(?: {2}[a-z]+ +[a-z]+\n){3} {2}what +started\\x1b\[2J\n$/,
   )
 })
 

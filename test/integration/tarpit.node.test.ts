@@ -97,6 +97,7 @@ t.test('who does not read the noise is let go when a write is not taken in time 
   const device = await startNew(t, { defense: { tarpit } })
   const held = async (): Promise<number> =>
     JSON.parse((await device.cli(['status', '--json'])).stdout.toString()).active_tarpits
+  await isServed(t, device)
   const idle = device.descriptors()
   const wire = await tls(device.port)
   wire.socket.pause()

@@ -5,7 +5,7 @@
 import { zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { encodeFrame } from '../../src/wire/frame.ts'
-import { known, tls } from '../integration/connections.node.ts'
+import { isServed, known, tls } from '../integration/connections.node.ts'
 import { startNew, until } from '../integration/daemon.node.ts'
 import { command, EXECUTE, isOver } from './streams.node.ts'
 
@@ -13,6 +13,8 @@ const PEERS = 6
 
 t.test('a peer that does not end its side after the daemon has ended is reset', async (t) => {
   const daemon = await startNew(t)
+  // What a first caller leaves open belongs to the daemon.
+  await isServed(t, daemon)
   const before = daemon.descriptors()
   const raw_payload = zstdCompressSync(Buffer.alloc(6 * 1_048_576)).toString('base64')
   for (let peer = 0; peer < PEERS; peer++) {
@@ -31,6 +33,8 @@ t.test('a peer that stays after the last of the noise is reset', async (t) => {
   const daemon = await startNew(t, {
     defense: { tarpit: { total_bytes: 65_536, delay_ms: 100, send_timeout_ms: 500 } },
   })
+  // What a first caller leaves open belongs to the daemon.
+  await isServed(t, daemon)
   const before = daemon.descriptors()
   for (let peer = 0; peer < PEERS; peer++) {
     const wire = await tls(daemon.port)

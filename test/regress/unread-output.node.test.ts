@@ -5,7 +5,7 @@
  */
 import t from 'tap'
 import { encodeFrame } from '../../src/wire/frame.ts'
-import { known } from '../integration/connections.node.ts'
+import { isServed, known } from '../integration/connections.node.ts'
 import { sleep, startNew, until } from '../integration/daemon.node.ts'
 import { command, EXECUTE_STREAM } from './streams.node.ts'
 
@@ -15,6 +15,8 @@ t.test(
   'who ends its side and does not read leaves nothing behind, and others get their output',
   async (t) => {
     const daemon = await startNew(t, { session: { max_sessions: PEERS + 2 } })
+    // What a first caller leaves open belongs to the daemon.
+    await isServed(t, daemon)
     const before = daemon.descriptors()
     for (let peer = 0; peer < PEERS; peer++) {
       const { socket } = await known(daemon)

@@ -63,7 +63,7 @@ function stage(places = 2, ringBytes = 16) {
       acceptBytes: Number.POSITIVE_INFINITY,
       timeoutMs: undefined,
       plan: PLAN,
-      warrant: Warrant.mint('s', 1, action),
+      warrant: Warrant.mint(change.sessionId ?? 's', 1, action),
       action,
       ...change,
     }
@@ -88,7 +88,7 @@ t.test('the warrant is spent before anything starts, and a bad one starts nothin
   for (const bad of [
     spent,
     request('a', { action: other }),
-    request('a', { sessionId: 'another' }),
+    { ...request('a'), sessionId: 'another' },
     request('a', { warrant: { ...spent.warrant } as Warrant }),
     request('a', { warrant: structuredClone(spent.warrant) }),
   ]) {

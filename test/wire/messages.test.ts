@@ -54,6 +54,7 @@ const TABLE: Readonly<Record<string, string>> = {
   PenaltyList: '1? entries, 2? total',
   PenaltyEntry: '1 source, 2 seconds_left, 3? is_active, 4? reason',
   PenaltyClear: '1? source',
+  PurgeRequest: '1 session_id',
   WhyRequest: '1 seq',
   Explanation:
     '1 seq, 2? asked, 3 response, 4 layer, 5 rule, 6 reason, 7? advice, 8? agent_name, 9? source, 10? at, 11? effective, 12? severity',
