@@ -77,7 +77,7 @@ function audit(directory: string): Line[] {
 const given = (lines: readonly Line[]) => lines.filter(({ event }) => event['type'] !== 'epoch')
 
 t.test(
-  'records are in the file when append returns, chained and numbered, and signed in the same turn',
+  'records are in the file when append returns, chained and numbered, and signed in the same turn (SS-50)',
   async (t) => {
     const directory = place(t)
     const journal = open(directory)

@@ -63,7 +63,7 @@ t.test('a whole chain is whole, with its length, its head and its epochs', (t) =
   t.end()
 })
 
-t.test('a change of any one byte of any record is named with the number of that record', (t) => {
+t.test('a change of any one byte of any record is named with the number of that record (JF-026)', (t) => {
   const chain = made(t)
   const whole = readFileSync(active(chain))
   let [sequence, wrong] = [1, 0]

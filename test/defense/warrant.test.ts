@@ -148,7 +148,7 @@ function sorted(action: Action): unknown {
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 }
 
-t.test('only the adjudicator mints, and only what runs commands redeems (JF-F01)', (t) => {
+t.test('only the adjudicator mints, and whatever does something redeems (RX-21, JF-F01)', (t) => {
   t.strictSame(filesWith(/\bWarrant\.mint\b/), ['src/defense/adjudicator.ts'])
   t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
   t.strictSame(filesWith(/\bWarrant\.redeem\b/), [

@@ -112,7 +112,7 @@ function elsewhere(directory: string): ReplayReport {
 }
 
 t.test(
-  'every decision comes out as it was recorded, with another clock, zone and language (RX-05, RX-24)',
+  'every decision comes out as it was recorded, with another clock, zone and language (RX-05, RX-24, RX-39)',
   async (t) => {
     const { directory, responses } = await written(t.testdir(), CYCLES)
     for (const response of ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'STATUS'])

@@ -114,7 +114,7 @@ async function said(
   return { ...JSON.parse(stdout.toString()), code, stderr }
 }
 
-t.test('a record is stamped, the stamp is kept, and a chain that lost it is found out', async (t) => {
+t.test('a record is stamped, the stamp is kept, and a chain that lost it is found out (SS-50)', async (t) => {
   const tsa = authority(t)
   if (tsa === undefined) return
   const service = await serve(t, tsa)

@@ -31,7 +31,7 @@ const verified = async (directory: string) =>
   JSON.parse((await sassEdge(['audit', 'verify', '--json'], { cwd: directory })).stdout.toString())
 
 t.test(
-  'a chain or key that was changed halts the start; with the incident named a new chain begins beside it',
+  'a chain or key that was changed halts the start; with the incident named a new chain begins beside it (RX-29)',
   async (t) => {
     const damage: Record<string, (state: string) => void> = {
       'the last record is altered': (state) => {

@@ -40,7 +40,7 @@ function records(directory: string): Json[] {
 }
 
 t.test(
-  'killed at any moment under load: the chain is whole, and nothing was done without its record',
+  'killed at any moment under load: the chain is whole, and nothing was done without its record (RX-43)',
   async (t) => {
     // Small epochs and files, so that their changes are among the moments.
     const directory = await install(t, {
