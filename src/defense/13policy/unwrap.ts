@@ -212,11 +212,13 @@ function runMade(
 
 const NO_ASSIGNMENTS: readonly Assignment[] = Object.freeze([])
 
+const DECLARERS: readonly string[] = Object.freeze(['export', 'declare', 'typeset', 'local', 'readonly'])
+
 /** Follows what the command runs in its turn. */
 function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: readonly Assignment[]): void {
   const { names } = call
   let fresh = assignments.length > frame.freshFrom ? assignments.slice(frame.freshFrom) : NO_ASSIGNMENTS
-  if (names[0] === 'export' || names[0] === 'declare' || names[0] === 'typeset' || names[0] === 'local') {
+  if (DECLARERS.includes(names[0] ?? '')) {
     const set = call.parsed.operands.flatMap((word) => readAssignment(word) ?? [])
     draft.assignments = [...draft.assignments, ...set.map(settingOf)]
     fresh = [...fresh, ...set]
