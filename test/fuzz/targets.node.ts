@@ -25,6 +25,7 @@ import { COMMAND_TARGETS } from './command-targets.ts'
 import { DECISION_TARGETS } from './decision-targets.ts'
 import type { FuzzTarget, Random } from './engine.ts'
 import { latin, must, text } from './inputs.ts'
+import { RECORD_TARGETS } from './record-targets.node.ts'
 
 const LIMITS = { depth: 8, items: 4_096 }
 
@@ -310,4 +311,5 @@ export const TARGETS: readonly FuzzTarget[] = Object.freeze([
   target,
   ...COMMAND_TARGETS,
   ...DECISION_TARGETS,
+  ...RECORD_TARGETS,
 ])
