@@ -100,6 +100,10 @@ const NO_ARGUMENTS: ParsedArguments = Object.freeze({
   firstOperand: 1,
 })
 
+/** They take an owner first, which is no place: `chown -R "$(id -u):$(id -g)" build`. */
+const OWNER_PROGRAMS: ReadonlySet<string> = new Set(['chown', 'chgrp'])
+const OWNER = /^<part>(?:[:.](?:<part>)?)?$/
+
 /** Of a word of which not even the beginning is known, what stands for it. */
 function operandText({ text, opaque, stands }: ShellWord): string {
   return opaque !== undefined && text === ''
@@ -147,7 +151,10 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     const known = made?.kind === 'program' ? formOf(draft.names) : form
     parsed = parseCall(draft.names, words, known)
     draft.options = parsed.options
-    draft.operands = parsed.operands.map(operandText)
+    const givesOwner = draft.names.some((name) => OWNER_PROGRAMS.has(name))
+    draft.operands = parsed.operands.map((word, index) =>
+      givesOwner && index === 0 && OWNER.test(word.stands ?? '') ? (word.stands ?? '') : operandText(word),
+    )
     if (parsed.values.length > 0)
       draft.optionValues = parsed.values.flatMap(({ option, word }) =>
         valueTexts(word).map((value) => ({ option, value })),

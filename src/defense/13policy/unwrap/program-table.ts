@@ -104,6 +104,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'useradd adduser usermod | -s:r --shell:r -d:m --home:m --home-dir:m -g: -G: -u: -c: -p: -e: -f: -k:r -b:m -K: -R:w -P:w -l: -L:? | -*',
   'userdel deluser groupadd groupdel groupmod delgroup addgroup passwd chpasswd chage gpasswd chsh chfn visudo vipw | -s:r --shell:r -g: -R:w -f:w --file:w -a: -d: -M: -p: -E: -M: -h: | -*',
   'systemctl | -p: --property: -t: --type: -n: -o: -H: -M: --root:w -s: --signal: --kill-whom: --job-mode: --state: --what: | -*',
+  'mbpoll modpoll | -m: -a: -r: -c: -t: -l: -o: -p:r -b: -d: -s: -P: | r -*',
   'service telinit init shutdown reboot halt poweroff rc-service update-rc.d chkconfig journalctl loginctl hostnamectl timedatectl sysctl modprobe rmmod | -p:r -f:r -w: -n: -u: -t: -S: -U: --since: --until: --unit: -o: --vacuum-time: --vacuum-size: -d: -C:r --load:r | -*',
   'insmod | | r -*',
   'dmesg logger | -f: -l: -t: -p: -n: -s: | -*',
