@@ -1,52 +1,29 @@
-/**
- * `sass-edge audit`: the record of what was decided, read from its files. It needs no daemon, and for `verify` neither
- * a configuration: files and a pinned key are enough, on any machine.
- * @module
- */
-
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { type ChainRecord, readRecord } from '../audit/chain.ts'
 import { lastRecords } from '../audit/last-records.node.ts'
 import { chainPaths } from '../audit/retention.node.ts'
 import type { KnownHead } from '../audit/verify.ts'
 import { type Verified, verifyChain } from '../audit/verify-chain.node.ts'
-import { encodeBase64Url } from '../base/base64.ts'
-import { createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
+import { errnoOf } from '../base/files.node.ts'
 import { decodeHex, encodeHex } from '../base/hex.ts'
-import { hostSha256 } from '../base/sha256.node.ts'
 import { nearest } from '../base/suggest.ts'
 import { visible } from '../base/visible.ts'
 import type { Anchors } from '../edge/anchors.node.ts'
 import { genesisPath } from '../edge/epoch-keys.node.ts'
-import type { Evidence } from '../edge/evidence.node.ts'
-import { readPublicKey } from '../edge/key-file.node.ts'
 import type { ReplayReport } from '../edge/replay-chain.node.ts'
 import { programVersion } from '../edge/version.node.ts'
 import { SassError } from '../errors.ts'
-import { EVIDENCE_BYTES } from '../limits.ts'
 import { optionValue, optionValues, wholeNumber } from './arguments.ts'
+import { anchor, anchorsOf } from './audit-anchor.node.ts'
+import { exportSession, verifyEvidence } from './audit-evidence.node.ts'
+import { EXIT_FAILED, fingerprintOf, pinOf, type Subcommand, unreadable } from './audit-words.node.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { localConfig, takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
-/** The chain is not whole; what is wrong with the call itself is EXIT.LOCAL. */
-const EXIT_FAILED = 1
 const SHOWN_RECORDS = 20
 const SHOWN_RECORDS_MAX = 10_000
-
-type Subcommand = (context: CommandContext) => Promise<number>
-
-const fingerprintOf = (key: Uint8Array): string => `sha256:${encodeBase64Url(hostSha256(key))}`
-
-/** What is pinned: a file with the key, or its fingerprint. */
-function pinOf(text: string): (publicKey: Uint8Array) => boolean {
-  if (text.startsWith('sha256:')) return (publicKey) => fingerprintOf(publicKey) === text
-  const pinned = encodeHex(readPublicKey(text))
-  return (publicKey) => encodeHex(publicKey) === pinned
-}
 
 /** `SEQ:HASH`, as `sass-edge status` shows it. */
 function headOf(text: string): KnownHead {
@@ -59,16 +36,6 @@ function headOf(text: string): KnownHead {
       `--head takes SEQ:HASH, the number of a record and its hash as 64 hexadecimal digits, and not ${JSON.stringify(text.slice(0, 80))}.`,
     )
   return { sequence, hash, from: '--head' }
-}
-
-function unreadable(path: string, cause: unknown): SassError {
-  const errno = errnoOf(cause)
-  return new SassError(
-    errno === 'ENOENT' ? 'FILE_NOT_FOUND' : 'FILE_IO',
-    `The audit chain in ${path} cannot be read, since ${errnoText(errno)}: run this as the user of the daemon, or name its configuration with --config.`,
-    { path, errno },
-    cause,
-  )
 }
 
 /** The files that were named, or those of this device with the key that lies beside them. */
@@ -126,21 +93,12 @@ function tellVerified(
   return EXIT.OK
 }
 
-/** What time stamps there are, where somebody says whose are trusted. */
-async function anchorsOf(context: CommandContext, directory: string): Promise<Anchors> {
-  const { options, positionals } = context.arguments
-  const place = optionValue(options, 'anchors') ?? join(directory, 'anchors')
-  const named = optionValue(options, 'tsa-certificate')
-  const certificate =
-    named ?? (positionals.length > 1 ? null : localConfig(context).config.audit.anchor.certificate)
-  if (certificate === null) return { heads: [], problems: [], last: undefined }
-  const { readAnchors, readAuthorities } = await import('../edge/anchors.node.ts')
-  return readAnchors(place, readAuthorities(certificate))
-}
-
 const verify: Subcommand = async (context) => {
   const evidence = optionValue(context.arguments.options, 'evidence')
-  if (evidence !== undefined) return verifyEvidence(context, evidence)
+  if (evidence !== undefined) {
+    const isPinned = optionValue(context.arguments.options, 'key') !== undefined
+    return verifyEvidence(context, evidence, (verified) => tellVerified(context, verified, isPinned))
+  }
   const { paths, pin, directory } = chainOf(context)
   const anchors = await anchorsOf(context, directory)
   const heads = [...optionValues(context.arguments.options, 'head').map(headOf), ...anchors.heads]
@@ -189,125 +147,6 @@ const replay: Subcommand = async (context) => {
     ],
   )
   return isOk ? EXIT.OK : EXIT_FAILED
-}
-
-/** Has somebody else say when the last record was there. */
-const anchor: Subcommand = async (context) => {
-  takeWords(context, 1)
-  const { options } = context.arguments
-  const { config } = localConfig(context)
-  const { directory } = config.audit
-  const { askAuthority, lastHead, keepAnchor, readAuthorities } = await import('../edge/anchors.node.ts')
-  const { timeStampRequest } = await import('../edge/time-stamp.node.ts')
-  let head: ReturnType<typeof lastHead>
-  try {
-    head = lastHead(directory)
-  } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
-    throw unreadable(directory, cause)
-  }
-  const url = optionValue(options, 'tsa') ?? config.audit.anchor.url
-  const certificate = optionValue(options, 'tsa-certificate') ?? config.audit.anchor.certificate
-  if (url === null || certificate === null)
-    throw new SassError(
-      'USAGE',
-      'audit anchor needs the authority and its certificate: set audit.anchor.url and audit.anchor.certificate, or give --tsa URL and --tsa-certificate FILE.',
-    )
-  const trusted = readAuthorities(certificate)
-  const anchored = keepAnchor(directory, head, await askAuthority(url, timeStampRequest(head.hash)), trusted)
-  const { sequence, time, by } = anchored
-  context.output.result({ sequence, hash: encodeHex(head.hash), time: time.toISOString(), by }, [
-    `Record ${sequence} was there at ${time.toISOString()}, says ${visible(by)}.`,
-  ])
-  return EXIT.OK
-}
-
-/** Everything about one session as one file, that verifies alone. */
-const exportSession: Subcommand = async (context) => {
-  const [, session] = takeWords(context, 2)
-  if (session === undefined || !/^[0-9a-f]{32}$/.test(session))
-    throw new SassError('USAGE', 'audit export takes the id of a session: it is in sass-edge audit tail.')
-  const { directory } = localConfig(context).config.audit
-  const { gatherEvidence } = await import('../edge/evidence.node.ts')
-  const path = optionValue(context.arguments.options, 'out') ?? `${session}.evidence.json`
-  let evidence: Evidence
-  try {
-    evidence = gatherEvidence(directory, session)
-  } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
-    throw unreadable(directory, cause)
-  }
-  try {
-    // Whoever has it can read what the session said and did.
-    createFile(path, Buffer.from(`${JSON.stringify(evidence)}\n`), 0o600)
-  } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    throw new SassError(
-      'FILE_IO',
-      `${path} cannot be written, since ${errnoText(errno)}: name another with --out.`,
-      { path, errno },
-      cause,
-    )
-  }
-  const { records, frames, keys } = evidence
-  context.output.result(
-    { file: path, session, records: records.length, facts: frames.length, keys: keys.length },
-    [
-      `${path} has ${records.length} records and the facts of ${frames.length} decisions; check it with sass-edge audit verify --evidence ${path} --key AUDIT.pub.`,
-      'It has the keys of its sealed facts: whoever has the file can read them.',
-    ],
-  )
-  return EXIT.OK
-}
-
-/** Evidence, wherever it is: its chain, and then its decisions. */
-async function verifyEvidence(context: CommandContext, path: string): Promise<number> {
-  takeWords(context, 1)
-  const { checkEvidence, parseEvidence } = await import('../edge/evidence.node.ts')
-  const pin = optionValue(context.arguments.options, 'key')
-  let read: ReturnType<typeof readBounded>
-  try {
-    read = readBounded(path, EVIDENCE_BYTES)
-  } catch (cause) {
-    throw unreadable(path, cause)
-  }
-  if (!read.ok)
-    throw new SassError(
-      'FILE_IO',
-      `${path} is no file of at most ${EVIDENCE_BYTES} bytes, so it was not read.`,
-      { path },
-    )
-  const evidence = parseEvidence(read.bytes, path)
-  const place = mkdtempSync(join(tmpdir(), 'sass-edge-evidence-'))
-  try {
-    const isGenesis = pin === undefined ? undefined : pinOf(pin)
-    const { verified, replay } = checkEvidence(evidence, place, isGenesis, programVersion())
-    if (!verified.ok || replay === undefined) return tellVerified(context, verified, pin !== undefined)
-    const { counts } = replay
-    const isOk = counts.different === 0 && counts.no_policy === 0 && counts.missing === 0
-    const genesis = verified.report.genesis === undefined ? null : fingerprintOf(verified.report.genesis)
-    context.output.result(
-      {
-        ok: isOk,
-        session: evidence.session,
-        genesis,
-        pinned: pin !== undefined,
-        records: verified.report.records,
-        ...counts,
-      },
-      [
-        `The evidence of session ${evidence.session} is whole: ${verified.report.records} records, signed by the device with the key ${genesis}.`,
-        `Of its decisions ${counts.same} came out again as they were recorded, ${counts.different} otherwise, ${counts.purged} were purged, ${counts.missing + counts.no_policy} cannot be made again.`,
-        ...(pin === undefined
-          ? ['No key was pinned, so this may be of any device: name one with --key.']
-          : []),
-      ],
-    )
-    return isOk ? EXIT.OK : EXIT_FAILED
-  } finally {
-    rmSync(place, { recursive: true, force: true })
-  }
 }
 
 /** One record as one line for people: what it is first, then its fields as they are. */

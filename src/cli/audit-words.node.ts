@@ -1,0 +1,36 @@
+/**
+ * What the subcommands of `sass-edge audit` share: pins, fingerprints and the sentence for a record that cannot be read.
+ * @module
+ */
+import { encodeBase64Url } from '../base/base64.ts'
+import { errnoOf, errnoText } from '../base/files.node.ts'
+import { encodeHex } from '../base/hex.ts'
+import { hostSha256 } from '../base/sha256.node.ts'
+import { readPublicKey } from '../edge/key-file.node.ts'
+import { SassError } from '../errors.ts'
+import type { CommandContext } from './command.ts'
+
+/** The record is not what it should be; what is wrong with the call itself is EXIT.LOCAL. */
+export const EXIT_FAILED = 1
+
+export type Subcommand = (context: CommandContext) => Promise<number>
+
+export const fingerprintOf = (key: Uint8Array): string => `sha256:${encodeBase64Url(hostSha256(key))}`
+
+/** What is pinned: a file with the key, or its fingerprint. */
+export function pinOf(text: string): (publicKey: Uint8Array) => boolean {
+  if (text.startsWith('sha256:')) return (publicKey) => fingerprintOf(publicKey) === text
+  const pinned = encodeHex(readPublicKey(text))
+  return (publicKey) => encodeHex(publicKey) === pinned
+}
+
+/** @param cause an error of the system */
+export function unreadable(path: string, cause: unknown): SassError {
+  const errno = errnoOf(cause)
+  return new SassError(
+    errno === 'ENOENT' ? 'FILE_NOT_FOUND' : 'FILE_IO',
+    `The audit chain in ${path} cannot be read, since ${errnoText(errno)}: run this as the user of the daemon, or name its configuration with --config.`,
+    { path, errno },
+    cause,
+  )
+}
