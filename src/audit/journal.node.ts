@@ -7,6 +7,7 @@
  * @module
  */
 import { encodeBase64Url } from '../base/base64.ts'
+import { errnoOf, errnoText } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
@@ -134,7 +135,14 @@ export function openJournal(options: JournalOptions): Journal {
     return continued(file, standingOf(file, options), options)
   } catch (cause) {
     file.close()
-    throw cause
+    const errno = errnoOf(cause)
+    if (errno === undefined) throw cause
+    throw new SassError(
+      'STATE_UNWRITABLE',
+      `The next key of the audit chain cannot be written, since ${errnoText(errno)}: nothing runs unrecorded, so make room, or give the daemon a state_directory that it may write.`,
+      { errno },
+      cause,
+    )
   }
 }
 

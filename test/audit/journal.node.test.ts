@@ -23,6 +23,7 @@ import type { JournalOptions } from '../../src/audit/journal.node.ts'
 import { canonicalize } from '../../src/base/canonical-json.ts'
 import { publicKeyOf, verifyWith } from '../../src/base/ed25519.node.ts'
 import type { Json } from '../../src/base/strict-json.ts'
+import { openEpochKeys } from '../../src/edge/epoch-keys.node.ts'
 import { AUDIT_LINE_BYTES } from '../../src/limits.ts'
 import { stagedJournal } from './staged-journal.node.ts'
 
@@ -483,3 +484,26 @@ t.test(
     t.end()
   },
 )
+
+t.test('where the next key cannot be written nothing starts, and the sentence says so', (t) => {
+  const directory = place(t)
+  open(directory).close()
+  const keys = {
+    found: () => openEpochKeys(`${directory}.keys`).found(),
+    genesis: () => openEpochKeys(`${directory}.keys`).genesis(),
+    create(): never {
+      throw Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' })
+    },
+    erase() {},
+    keepGenesis() {},
+  }
+  const before = readFileSync(fileOf(directory), 'utf8')
+  t.throws(() => open(directory, undefined, { keys }), {
+    code: 'STATE_UNWRITABLE',
+    message: /next key of the audit chain cannot be written, since .*make room/,
+  })
+  t.equal(readFileSync(fileOf(directory), 'utf8'), before)
+  open(directory).close()
+  audit(directory)
+  t.end()
+})
