@@ -507,3 +507,20 @@ t.test('where the next key cannot be written nothing starts, and the sentence sa
   audit(directory)
   t.end()
 })
+
+t.test('a record of more than 10,000 characters is not written (RX-31)', (t) => {
+  const directory = place(t)
+  const journal = open(directory)
+  t.doesNotThrow(() => journal.append({ type: 'a', text: 'x'.repeat(9_500) }))
+  t.throws(() => journal.append({ type: 'b', text: 'x'.repeat(10_000) }), {
+    code: 'INTERNAL',
+    message: /too long/,
+  })
+  journal.append({ type: 'c' })
+  journal.close()
+  t.same(
+    given(audit(directory)).map(({ event }) => event['type']),
+    ['a', 'c'],
+  )
+  t.end()
+})

@@ -96,6 +96,21 @@ t.test(
   },
 )
 
+t.test('a warrant has at most two records, and each is far below the bounds of a log (RX-31)', async (t) => {
+  const daemon = await startNew(t)
+  const agent = await client(daemon)
+  for (let index = 0; index < 20; index++) await agent.execute('true')
+  await agent.execute('no-such-program').catch(() => {})
+  await daemon.stop()
+  const lines = readFileSync(join(daemon.directory, '.sass-edge/state/audit/audit.jsonl'), 'utf8').split('\n')
+  const perWarrant = new Map<string, number>()
+  for (const { warrant } of records(daemon.directory))
+    if (typeof warrant === 'string') perWarrant.set(warrant, (perWarrant.get(warrant) ?? 0) + 1)
+  t.ok(perWarrant.size > 20)
+  t.ok(Math.max(...perWarrant.values()) <= 2)
+  t.ok(Math.max(...lines.map(({ length }) => length)) <= 1_024, 'a record is at most 1 KiB')
+})
+
 t.test('what is purged is found nowhere; the chain verifies, and replay says so (SS-52)', async (t) => {
   const daemon = await startNew(t, {
     defense: { tarpit: { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 } },
