@@ -262,6 +262,20 @@ function readName(reader: Reader, prefix = ''): void {
   push(reader, 'name', name)
 }
 
+/** Functions of Perl that make a value of values and do nothing else. */
+const VALUE_FUNCTIONS: ReadonlySet<string> = new Set(
+  'lc uc lcfirst ucfirst length sprintf int abs hex oct ord chr reverse join substr index x eq ne lt gt and or not sqrt'.split(
+    ' ',
+  ),
+)
+
+/** Whether code only reckons with what was found: `$1*2`, `sprintf("%02d", $1+1)`, `$names{$1}`. */
+function isReckoning(code: string): boolean {
+  const bare = code.replaceAll(/"[^"\\@{}$]*"|'[^'\\]*'|\$\w+\{\$\w+\}|\$\w+/g, ' 0 ')
+  if (!/^[\s\w+\-*/%.,()=?:|&!]*$/.test(bare)) return false
+  return (bare.match(/[A-Za-z_]\w*/g) ?? []).every((name) => VALUE_FUNCTIONS.has(name))
+}
+
 /** `s/a/b/e` of Perl: with `e` among the flags, what is put in is code. False where it is none. */
 function readSubstitution(reader: Reader): boolean {
   const { text } = reader
@@ -277,9 +291,11 @@ function readSubstitution(reader: Reader): boolean {
     return false
   }
   let at = end + 1
-  let isCode = false
+  let times = 0
   for (; at < text.length && 'msixpodualngcre'.includes(text.charAt(at)); at++)
-    if (text.charAt(at) === 'e') isCode = true
+    if (text.charAt(at) === 'e') times += 1
+  // Twice: what the code gives is code again.
+  const isCode = times > 1 || (times === 1 && !isReckoning(text.slice(from, end)))
   push(reader, 'number', '/')
   if (isCode) {
     push(reader, 'mark', ';')

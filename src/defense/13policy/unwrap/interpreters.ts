@@ -42,6 +42,7 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ['sbcl', 'other'],
   ['clisp', 'other'],
   ['octave', 'other'],
+  ['octave-cli', 'other'],
   ['emacs', 'other'],
   ['bpftrace', 'other'],
   ['stap', 'other'],
