@@ -159,7 +159,7 @@ const CMAKE_TOOLS: ReadonlySet<string> = new Set(['-E', '-P', '--install', '--op
 
 /** What projects call their parts and their sources. An installation makes nothing of such a name. */
 const PROJECT_PARTS =
-  /^(?:lib|libs|src|source|include|shared|common|core|docs?|tests?|examples?|assets|vendor|third_party|cmake|packages|(?:lib|wt)-[a-z0-9-]+|CMakeLists\.txt|Makefile|README\.md|package\.json|Cargo\.toml|go\.mod|[\w-]+\.(?:cmake|c|h|cc|cpp|hpp|pro|pri|dts|dtsi|patch|diff|deb|ipk|apk))$/
+  /^(?:lib|libs|src|source|include|shared|common|core|docs?|tests?|examples?|assets|vendor|third_party|cmake|packages|(?:lib|wt)-[a-z0-9-]+|CMakeLists\.txt|Makefile|README\.md|package\.json|Cargo\.toml|go\.mod|[\w-]+\.(?:cmake|c|h|cc|cpp|hpp|pro|pri|dts|dtsi|patch|diff)|[\w.+~-]+\.(?:deb|ipk|apk))$/
 
 /**
  * Beside a workspace that lies among the daemon's own files, a part of a project, which is read. Nothing is made or

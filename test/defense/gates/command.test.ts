@@ -172,6 +172,7 @@ t.test(
       'qmake /var/lib/edge',
       'cd /var/lib/edge/workspace && cmake -DCMAKE_TOOLCHAIN_FILE=../toolchain-arm.cmake ..',
       'cat /var/lib/edge/README.md',
+      'lintian --pedantic /var/lib/edge/agent_1.0-2_armhf.deb',
       'ln -s /var/lib/edge/shared/config.json config.json',
     ])
       t.equal(outcome(executing(['sh', '-c', line])), 'EXECUTE all_passed', line)
