@@ -149,33 +149,6 @@ const LOOKERS: ReadonlySet<string> = new Set([
   'df',
 ])
 
-/** Looks in a directory for the file that describes a project, and for nothing else there: `cmake ..`. */
-function looksForProject({ names, options }: EffectiveCommand): boolean {
-  return names[0] === 'qmake' || (names[0] === 'cmake' && !options.some((option) => CMAKE_TOOLS.has(option)))
-}
-
-/** With these, cmake is a tool that copies, shows or packs files, or runs a script. */
-const CMAKE_TOOLS: ReadonlySet<string> = new Set(['-E', '-P', '--install', '--open'])
-
-/** What projects call their parts and their sources. An installation makes nothing of such a name. */
-const PROJECT_PARTS =
-  /^(?:lib|libs|src|source|include|shared|common|core|docs?|tests?|examples?|assets|vendor|third_party|cmake|packages|(?:lib|wt)-[a-z0-9-]+|CMakeLists\.txt|Makefile|README\.md|package\.json|Cargo\.toml|go\.mod|[\w-]+\.(?:cmake|c|h|cc|cpp|hpp|pro|pri|dts|dtsi|patch|diff)|[\w.+~-]+\.(?:deb|ipk|apk))$/
-
-/**
- * Beside a workspace that lies among the daemon's own files, a part of a project, which is read. Nothing is made or
- * changed there: it would be a file of the daemon's directory then.
- */
-function isBeside({ path, use, isGlob, isOpaque }: UsedPath, { paths, except }: Policy['ownPaths']): boolean {
-  if (use === 'write' || isGlob || isOpaque) return false
-  return except.some((workspace) => {
-    const around = workspace.slice(0, workspace.lastIndexOf('/') + 1)
-    if (around === '/' || !path.startsWith(around)) return false
-    const part = path.slice(around.length).split('/', 1)[0] ?? ''
-    const place = around + part
-    return PROJECT_PARTS.test(part) && !paths.some((own) => isWithin(place, own))
-  })
-}
-
 function judgeOwnPaths(
   commands: readonly EffectiveCommand[],
   facts: Facts,
@@ -193,11 +166,9 @@ function judgeOwnPaths(
   const isOutside = ({ path, use, isGlob }: UsedPath) =>
     use !== 'write' && !isGlob && except.some((place) => isWithin(path, place))
   // From a workspace that lies among them, the way up may be looked at, and not walked through.
-  const isNamed = commands.some((command) => {
-    const isLook = command.names.some((name) => LOOKERS.has(name)) || looksForProject(command)
-    return command.paths.some(
-      (used) => mayBeOwn(used) && !(isLook && isOutside(used)) && !isBeside(used, policy.ownPaths),
-    )
+  const isNamed = commands.some(({ names, paths }) => {
+    const isLook = names.some((name) => LOOKERS.has(name))
+    return paths.some((used) => mayBeOwn(used) && !(isLook && isOutside(used)))
   })
   if (!isNamed && !facts.realPaths.some(({ real }) => isOwn(real))) return undefined
   return {
