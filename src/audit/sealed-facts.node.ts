@@ -86,8 +86,9 @@ function unwritable(path: string, cause: unknown): SassError {
 }
 
 function create(path: string): number {
-  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
-  return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+  // Append mode: what is taken back leaves no hole before what comes next.
+  const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants
+  return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0o600)
 }
 
 export function openSealedFacts({ directory, nextSequence, segmentBytes }: SealedFactsOptions): SealedFacts {

@@ -1,3 +1,8 @@
+/**
+ * `sass-edge audit`: the record of what was decided, read from its files. It needs no daemon, and for `verify` neither
+ * a configuration: files and a pinned key are enough, on any machine.
+ * @module
+ */
 import { dirname } from 'node:path'
 import { type ChainRecord, readRecord } from '../audit/chain.ts'
 import { lastRecords } from '../audit/last-records.node.ts'

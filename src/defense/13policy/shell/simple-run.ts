@@ -4,6 +4,7 @@
  * @module
  */
 
+import { aliasOf, runAlias, runEvaluated } from './aliases-run.ts'
 import { assign, declared } from './assign.ts'
 import { applyBuiltin, DECLARERS, type Outcome, SPECIAL_BUILTINS } from './builtins.ts'
 import { outputOf } from './output.ts'
@@ -11,7 +12,7 @@ import type { Expander } from './parameters.ts'
 import { parseExpansions, parseText } from './parser.ts'
 import { NAMING, pathPrinted } from './paths-printed.ts'
 import { SHELL_DEPTH } from './scan.ts'
-import { assignmentOf, literalOf } from './simple.ts'
+import { assignmentOf } from './simple.ts'
 import {
   deleteVariable,
   forgetAll,
@@ -19,7 +20,6 @@ import {
   replaceState,
   restartHistory,
   type State,
-  setAlias,
   setVariable,
   type Value,
   variablesNow,
@@ -439,65 +439,4 @@ function callFunction(
 function restore(state: State, name: string, value: Value | undefined): void {
   if (value === undefined) deleteVariable(state, name)
   else setVariable(state, name, value)
-}
-
-function aliasOf(state: State, words: readonly Word[]): string | undefined {
-  const [first] = words
-  if (first?.length !== 1 || state.aliases.size === 0) return undefined
-  const [part] = first
-  const name = part?.kind === 'text' && !part.isQuoted ? literalOf(first) : undefined
-  return name === undefined ? undefined : state.aliases.get(name)
-}
-
-/** The text of an alias with the other words after it. Whether the shell expands aliases is not known. */
-function runAlias(
-  runner: Runner,
-  walk: Walk,
-  simple: Simple,
-  text: string,
-  state: State,
-  where: Where,
-): void {
-  if (!charge(walk, text.length)) return
-  const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
-  charge(walk, steps)
-  if (failure !== undefined) walk.opaque.add(failure)
-  const name = literalOf(simple.words[0] ?? []) ?? ''
-  // An alias is not expanded within itself.
-  setAlias(state, name, undefined)
-  runner.list(walk, withWords(list, simple.words.slice(1), simple.redirects), state, where)
-}
-
-/** In the text of `eval`, the aliases of the shell around it are expanded. */
-function runEvaluated(
-  runner: Runner,
-  walk: Walk,
-  words: readonly ShellWord[],
-  state: State,
-  where: Where,
-): void {
-  if (words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return
-  const text = words.map((word) => word.text).join(' ')
-  if (!charge(walk, text.length)) return
-  const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
-  charge(walk, steps)
-  // What cannot be read is told where the text of `eval` is judged.
-  if (failure === undefined) runner.list(walk, list, state, where)
-}
-
-function withWords(list: List, words: readonly Word[], redirects: readonly Redirect[]): List {
-  const item = list[list.length - 1]
-  if (item === undefined) return list
-  const pipelines = [item.first, ...item.rest.map(({ pipeline }) => pipeline)]
-  const pipeline = pipelines[pipelines.length - 1]
-  const command = pipeline?.commands[pipeline.commands.length - 1]
-  if (pipeline === undefined || command?.kind !== 'simple') return list
-  const longer: Simple = {
-    ...{ ...command, words: [...command.words, ...words], redirects: [...command.redirects, ...redirects] },
-  }
-  const changed = { ...pipeline, commands: [...pipeline.commands.slice(0, -1), longer] }
-  const rest = item.rest.map((entry, index) =>
-    index === item.rest.length - 1 ? { ...entry, pipeline: changed } : entry,
-  )
-  return [...list.slice(0, -1), { ...item, first: item.rest.length === 0 ? changed : item.first, rest }]
 }
