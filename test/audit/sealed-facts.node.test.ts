@@ -84,25 +84,28 @@ t.test('on a full disk a frame is there whole or not at all, and with room it go
     t.comment('skipped: a small file system cannot be mounted here')
     return
   }
-  t.teardown(() => execFileSync('umount', ['-l', directory]))
-  const facts = open(directory)
-  const kept: number[] = []
-  const full = { code: 'STATE_UNWRITABLE', message: /ENOSPC\), so nothing was done; make room/ }
-  const seal = (index: number) => {
-    facts.seal(ONE, { index, text: 'y'.repeat(700) })
-    kept.push(index)
+  try {
+    const facts = open(directory)
+    const kept: number[] = []
+    const full = { code: 'STATE_UNWRITABLE', message: /ENOSPC\), so nothing was done; make room/ }
+    const seal = (index: number) => {
+      facts.seal(ONE, { index, text: 'y'.repeat(700) })
+      kept.push(index)
+    }
+    t.throws(() => {
+      for (let index = 0; index < 100; index++) seal(index)
+    }, full)
+    t.throws(() => seal(100), full)
+    execFileSync('mount', ['-o', 'remount,size=64k', directory])
+    for (let index = 200; index < 203; index++) seal(index)
+    facts.close()
+    t.ok(kept.length > 10, `${kept.length}`)
+    t.same(
+      contents(directory).map(({ index }) => index),
+      kept,
+    )
+    t.ok(readdirSync(directory).length === 2)
+  } finally {
+    execFileSync('umount', ['-l', directory])
   }
-  t.throws(() => {
-    for (let index = 0; index < 100; index++) seal(index)
-  }, full)
-  t.throws(() => seal(100), full)
-  execFileSync('mount', ['-o', 'remount,size=64k', directory])
-  for (let index = 200; index < 203; index++) seal(index)
-  facts.close()
-  t.ok(kept.length > 10, `${kept.length}`)
-  t.same(
-    contents(directory).map(({ index }) => index),
-    kept,
-  )
-  t.ok(readdirSync(directory).length === 2)
 })
