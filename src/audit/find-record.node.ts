@@ -43,8 +43,7 @@ function findIn(path: string, sequence: number): FoundRecord {
 /** The file that has the record, by the numbers in the names: the last one that does not begin after it. */
 function segmentWith(segments: readonly Segment[], sequence: number): readonly Segment[] {
   const closed = segments.filter(({ first }) => first !== undefined && first <= sequence)
-  const [active] = segments.slice(-1)
-  return [...closed.slice(-1), ...(active === undefined ? [] : [active])]
+  return [...closed.slice(-1), ...segments.filter(({ first }) => first === undefined)]
 }
 
 /**

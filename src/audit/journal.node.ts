@@ -71,7 +71,7 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => encodeHex(a) === en
 function endOf(file: ChainFile, directory: string): Tail {
   const path = activePath(directory)
   const tail = readTail(file.descriptor, path)
-  const closed = segmentsOf(directory).at(-2)
+  const closed = segmentsOf(directory).findLast(({ first }) => first !== undefined)
   if (tail.last !== undefined || closed === undefined) return tail
   const before = tailOf(closed.path)
   if (before.rest !== '' || before.last === undefined)

@@ -5,7 +5,7 @@
  * @module
  */
 import { isUtf8 } from 'node:buffer'
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
@@ -25,14 +25,16 @@ export const activePath = (directory: string): string => join(directory, ACTIVE)
 export const closedPath = (directory: string, first: number): string =>
   join(directory, `audit-${String(first).padStart(DIGITS, '0')}.jsonl`)
 
-/** In the order of their records, the one that is written to last; the files need not be there when they are read. */
+/** In the order of their records, the one that is written to last where there is one. */
 export function segmentsOf(directory: string): readonly Segment[] {
   const closed = readdirSync(directory)
     .flatMap((name) => CLOSED.exec(name)?.[1] ?? [])
     .map(Number)
     .sort((a, b) => a - b)
     .map((first): Segment => ({ path: closedPath(directory, first), first }))
-  return [...closed, { path: activePath(directory), first: undefined }]
+  const active: Segment = { path: activePath(directory), first: undefined }
+  // A crash between two files leaves none to be written to: the next start makes it.
+  return closed.length > 0 && !existsSync(active.path) ? closed : [...closed, active]
 }
 
 const PIECE_BYTES = 262_144

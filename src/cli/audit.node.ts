@@ -113,7 +113,7 @@ const verify: Subcommand = async (context) => {
     verified = verifyChain(paths, { isGenesis, heads, directory })
   } catch (cause) {
     if (errnoOf(cause) === undefined) throw cause
-    throw unreadable(paths.join(', '), cause)
+    throw unreadable(directory, cause)
   }
   return tellVerified(context, verified, pin !== undefined, anchors)
 }

@@ -19,7 +19,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { findRecord } from '../../src/audit/find-record.node.ts'
 import type { JournalOptions } from '../../src/audit/journal.node.ts'
+import { segmentsOf } from '../../src/audit/segments.node.ts'
+import { verifyChain } from '../../src/audit/verify-chain.node.ts'
 import { canonicalize } from '../../src/base/canonical-json.ts'
 import { publicKeyOf, verifyWith } from '../../src/base/ed25519.node.ts'
 import type { Json } from '../../src/base/strict-json.ts'
@@ -296,6 +299,9 @@ t.test('a crash between two files goes on with the next', (t) => {
   journal.append({ type: 'x' })
   journal.close()
   renameSync(fileOf(directory), join(directory, 'audit-000000000001.jsonl'))
+  const paths = segmentsOf(directory).map(({ path }) => path)
+  t.match(verifyChain(paths, {}), { ok: true, report: { sequence: 2 } }, 'it verifies as it is')
+  t.equal(findRecord(directory, 2).record?.event['type'], 'x')
   const again = open(directory)
   t.equal(again.head.sequence, 3)
   again.close()
