@@ -63,6 +63,10 @@ function chainOf(context: CommandContext): {
   }
 }
 
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
 function tellVerified(
   context: CommandContext,
   verified: Verified,
@@ -85,7 +89,7 @@ function tellVerified(
   context.output.result({ ...value, first: firstTime, last: lastTime, anchored, anchor_problems: problems }, [
     records === 0
       ? 'The chain has no record yet.'
-      : `The chain is whole: ${records} records from ${firstTime} to ${lastTime}, signed in ${epoch + 1} epochs.`,
+      : `The chain is whole: ${counted(records, 'record')} from ${firstTime} to ${lastTime}, signed in ${counted(epoch + 1, 'epoch')}.`,
     ...(dropped === 0 ? [] : [`Records 1 to ${dropped} were dropped, and the chain has signed it.`]),
     ...(records === 0 ? [] : [`head     ${sequence}:${hash}`, `key      ${genesis}`]),
     ...(anchored === null ? [] : [`stamped  record ${anchored.sequence} was there at ${anchored.time}`]),
@@ -142,7 +146,7 @@ const replay: Subcommand = async (context) => {
   context.output.result(
     { ok: isOk, decisions, ...counts, first_different: different, first_missing: missing, notes },
     [
-      `${decisions} decisions were made again: ${parts
+      `${counted(decisions, 'decision')} made again: ${parts
         .filter(([count], index) => index === 0 || count > 0)
         .map(([count, what]) => `${count} ${what}`)
         .join(', ')}.`,

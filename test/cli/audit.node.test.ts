@@ -87,5 +87,5 @@ t.test('a mistake in the call is one sentence and 125', async (t) => {
 t.test('a record without facts is said to have none, and nothing is made up', async (t) => {
   const directory = t.testdir()
   installation(directory)
-  t.match(await audit(directory, 'replay'), { code: 0, stdout: /^0 decisions were made again: 0 came out/ })
+  t.match(await audit(directory, 'replay'), { code: 0, stdout: /^0 decisions made again: 0 came out/ })
 })
