@@ -63,6 +63,12 @@ export function recordSeal(signature: Uint8Array): string {
 const HASH_NAME = '"chain_hash":"'
 const NO_SIGNATURE = new Uint8Array(64)
 
+/** The hash that a line names for itself, hex, without reading the rest of it. */
+export function hashIn(line: string): string {
+  const at = line.lastIndexOf(HASH_NAME) + HASH_NAME.length
+  return line.slice(at, at + HASH_CHARS)
+}
+
 export type Unsealed = {
   readonly event: AuditEvent
   readonly hash: Uint8Array

@@ -26,7 +26,7 @@ import { encodeHex } from '../base/hex.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts'
 import type { AuditEvent } from '../ports.ts'
-import { EPOCH, GENESIS, readRecord } from './chain.ts'
+import { EPOCH, GENESIS, hashIn, readRecord } from './chain.ts'
 import { tailOf } from './chain-tail.node.ts'
 import { factsPairs, pairPaths } from './facts-files.node.ts'
 import { activePath, eachLine, openSegment, type Segment, segmentsOf, textOfLine } from './segments.node.ts'
@@ -78,7 +78,6 @@ function contentsOf(path: string, previous: string): Contents {
   const links: Link[] = []
   const needle = Buffer.from(`"type":"${EPOCH}"`)
   let [before, firstTime] = [previous, '']
-  const hashName = '"chain_hash":"'
   const descriptor = openSegment(path)
   try {
     eachLine(descriptor, (bytes) => {
@@ -86,8 +85,7 @@ function contentsOf(path: string, previous: string): Contents {
       if (firstTime === '') firstTime = readRecord(line)?.timestamp ?? ''
       if (bytes.includes(needle) && readRecord(line)?.event.type === EPOCH)
         links.push({ previous: before, line })
-      const at = line.lastIndexOf(hashName) + hashName.length
-      before = line.slice(at, at + 64)
+      before = hashIn(line)
       return false
     })
   } finally {

@@ -94,7 +94,7 @@ function create(path: string): number {
 export function openSealedFacts({ directory, nextSequence, segmentBytes }: SealedFactsOptions): SealedFacts {
   let pair: Pair | undefined
   let path = directory
-  let [isDirty, isSyncing] = [false, false]
+  let [isDirty, isSyncing, isNew] = [false, false, false]
   /** By session; the one that was used last stands last. */
   const keys = new Map<string, SealingKey>()
 
@@ -113,6 +113,7 @@ export function openSealedFacts({ directory, nextSequence, segmentBytes }: Seale
       throw cause
     }
     keys.clear()
+    isNew = true
     return pair
   }
 
@@ -238,6 +239,13 @@ export function openSealedFacts({ directory, nextSequence, segmentBytes }: Seale
       isSyncing = true
       const { frames, keys: keyFile } = pair
       // What cannot be made to last is told by the chain's own file, which is on the same disk.
+      try {
+        // A file whose name is not on the disk yet is lost with its content.
+        if (isNew) syncDirectory(directory)
+        isNew = false
+      } catch {
+        isDirty = true
+      }
       fdatasync(keyFile, () => {
         fdatasync(frames, () => {
           isSyncing = false

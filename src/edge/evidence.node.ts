@@ -8,7 +8,7 @@
 import { closeSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { followKeys } from '../audit/beginning.node.ts'
-import { EPOCH, GENESIS, readRecord } from '../audit/chain.ts'
+import { EPOCH, GENESIS, hashIn, readRecord } from '../audit/chain.ts'
 import { factsPairs, pairPaths, readFacts } from '../audit/facts-files.node.ts'
 import { chainPaths, droppedPath, type Link, linksPath, readDropped } from '../audit/retention.node.ts'
 import { LENGTH_BYTES, SESSION_ID_BYTES, SLOT_BYTES } from '../audit/sealed-form.ts'
@@ -48,13 +48,6 @@ export type Checked = {
 }
 
 type Found = Pick<Evidence, 'links' | 'context' | 'previous' | 'records'>
-
-const HASH_NAME = '"chain_hash":"'
-
-function hashIn(line: string): string {
-  const at = line.lastIndexOf(HASH_NAME) + HASH_NAME.length
-  return line.slice(at, at + 64)
-}
 
 /** The records from the first of the session to its last, and what leads there. */
 function recordsOf(directory: string, session: string): Found | undefined {

@@ -121,8 +121,15 @@ function nextInput(corpus: readonly Uint8Array[], pieces: readonly Uint8Array[],
 
 /**
  * Feeds `target` for `seconds`, or until something does not hold. `nowMs` is a monotonic clock.
+ * @param leastInputs so many at least, however slow the machine is just now
  */
-export function fuzz(target: FuzzTarget, seconds: number, seed: number, nowMs: () => number): FuzzReport {
+export function fuzz(
+  target: FuzzTarget,
+  seconds: number,
+  seed: number,
+  nowMs: () => number,
+  leastInputs = 0,
+): FuzzReport {
   const random = createRandom(seed)
   const corpus = [...target.seeds]
   const outcomes = new Map<string, number>()
@@ -166,7 +173,7 @@ export function fuzz(target: FuzzTarget, seconds: number, seed: number, nowMs: (
     const problem = feed(input)
     if (problem !== undefined) return report({ input, problem })
   }
-  while (nowMs() < endMs) {
+  while (nowMs() < endMs || inputs < leastInputs) {
     const input = nextInput(corpus, target.pieces ?? [], random)
     inputs++
     bytes += input.length
