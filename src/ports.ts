@@ -24,6 +24,17 @@ export interface Log {
   write(level: LogLevel, event: string, fields?: Readonly<Record<string, string | number | boolean>>): void
 }
 
+/** Namespaces of a session, by descriptor; see docs/sandbox.md. */
+export interface SpawnNamespaces {
+  /** Never given twice, and not 0: descriptors are. */
+  readonly number: number
+  readonly mount: number
+  readonly pid: number
+  readonly ipc: number
+  /** -1: the host's network. */
+  readonly network: number
+}
+
 /** What it takes to start one program; everything is resolved, nothing is looked up any more. */
 export interface SpawnPlan {
   /** Absolute path of the executable. */
@@ -37,6 +48,14 @@ export interface SpawnPlan {
   /** `none` is /dev/null. Ignored with a terminal, which is always readable. */
   readonly stdin: 'none' | 'pipe'
   readonly terminal: { readonly rows: number; readonly columns: number } | undefined
+  /** Where it runs; absent: where the daemon does. Paths are those that are seen there. */
+  readonly namespaces?: SpawnNamespaces | undefined
+  /** O_PATH on `/` as it is seen there. */
+  readonly rootDescriptor?: number | undefined
+  /** Who runs it; absent: the daemon's user. */
+  readonly runAs?: { readonly userId: number; readonly groupId: number } | undefined
+  /** The file is a descriptor of the daemon's, as `/proc/self/fd/N`. */
+  readonly isDescriptor?: boolean | undefined
   /** What the file must still be when it is started; absent: whatever is there. */
   readonly pinned?:
     | {
@@ -87,6 +106,87 @@ export interface Child {
 
 export interface Spawner {
   spawn(plan: SpawnPlan, events: ChildEvents): Child
+}
+
+/** What a session sees of the device's files. */
+export interface SessionView {
+  /** An open directory, for looking up alone: the `/` of the session. */
+  readonly rootDescriptor: number
+  /** Absolute paths in it: the directories that the session may write in. */
+  readonly writable: readonly string[]
+}
+
+export type FileKind = 'file' | 'directory' | 'link'
+
+/** What is at the end of a path, without anything having been opened for it. */
+export type FileLook = {
+  /** Where it really lies, links followed; of what is not there, where its nearest directory lies and the rest. */
+  readonly real: string
+  /** `orphan`: not even its directory is there. `other`: a device, a FIFO, a socket, or a link that leads nowhere. */
+  readonly kind: 'file' | 'directory' | 'missing' | 'orphan' | 'other'
+  readonly size: number
+}
+
+/** One file that is to be written; paths are absolute, and the real one of a look. */
+export type ReceivePlan = {
+  readonly real: string
+  readonly size: number
+  /** Permission bits; undefined: those of the file that is replaced, or the usual ones. */
+  readonly mode: number | undefined
+  /** Lower-case hex. Undefined: whatever it turns out to be. */
+  readonly sha256: string | undefined
+  /** What was written of it before may be gone on with up to here; 0: from the beginning. */
+  readonly offset: number
+  /** Names what is written until it is whole: the same key finds it again. Lower-case hex. */
+  readonly key: string
+}
+
+/** A file that is being written beside its place. Every rejection is a SassError with a code of files. */
+export interface FileReceiver {
+  /** How much of it is there already, and the SHA-256 of that. */
+  readonly offset: number
+  readonly sha256: Uint8Array
+  /** Takes the bytes over; one at a time. */
+  write(bytes: Uint8Array): Promise<void>
+  /** Checks it, and puts it in its place in one step; resolves with the SHA-256 of the whole. */
+  finish(): Promise<Uint8Array>
+  /** Gives up: what is there stays for another time, or goes. After a write has settled; does nothing after `finish`. */
+  stop(keeps: boolean): Promise<void>
+}
+
+/** A file, or the list of a directory, that is being read. */
+export interface FileReader {
+  readonly kind: 'file' | 'directory'
+  readonly size: number
+  readonly mode: number
+  /** Where reading begins. */
+  readonly offset: number
+  /** Fills the beginning of `target`; resolves with how much, 0 at the end. */
+  read(target: Uint8Array): Promise<number>
+  /** At the end: the SHA-256 of the whole. Rejects where it is not what it was when reading began. */
+  finish(): Promise<Uint8Array>
+  close(): void
+}
+
+/** The daemon's own work on the files of a session. It decides nothing: who calls it has redeemed a warrant for it. */
+export interface FileWork {
+  /** Opens nothing, and throws only for what cannot be looked at at all. */
+  look(view: SessionView, path: string): FileLook
+  receive(view: SessionView, plan: ReceivePlan): Promise<FileReceiver>
+  /** Makes a directory, and those that it lies in; one that is there gets the mode. */
+  makeDirectory(view: SessionView, real: string, mode: number | undefined): Promise<void>
+  /** Makes a symbolic link in place of a file or link that may be there. */
+  makeLink(view: SessionView, real: string, target: string): Promise<void>
+  /**
+   * @param prefix SHA-256 of the `offset` bytes that are known already: where they are others, reading begins at 0
+   */
+  read(
+    view: SessionView,
+    real: string,
+    offset: number,
+    prefix: Uint8Array | undefined,
+    limitBytes: number,
+  ): Promise<FileReader>
 }
 
 /** What a handshake agreed; empty strings on the admin socket, which has none. */
@@ -165,10 +265,27 @@ export interface FactsSink {
   purge(session: string): number
 }
 
+/** How the disk does that the record is kept on. */
+export interface DiskHealth {
+  /** Milliseconds that it took the last time to keep what was written, or takes already where that is longer. */
+  readonly syncMs: number
+  /** True while it is being asked to. */
+  readonly isSyncing: boolean
+  /** Why nothing is recorded any more until a restart, as a sentence. */
+  readonly failure: string | undefined
+  /** Finds out anew how long it takes. */
+  probe(): void
+}
+
 /** The record of what was decided and done. A record that cannot be written throws, and nothing is done then. */
 export interface AuditSink {
   /** `isPast`: it has happened already, and nothing waits for its record. */
   append(event: AuditEvent, isPast?: boolean): void
+  /**
+   * Calls back, later, once what was recorded by now outlives a loss of power, or with why it does not: then nothing of
+   * it may be done. Absent where actions do not wait for that.
+   */
+  readonly whenKept?: (done: (problem?: Error) => void) => void
   readonly head: AuditHead
   readonly publicKey: Uint8Array
   /** `sha256:<base64url>` of the public key. */

@@ -15,7 +15,7 @@ export const CONTROL_BYTES = 64
 
 /** Requests that may wait; a power of two, so that the counters may wrap. Far above what may run at once. */
 export const LAUNCH_SLOTS = 256
-export const SLOT_BYTES = 64
+export const SLOT_BYTES = 128
 /** Addresses of NUL-terminated strings and of NULL-terminated lists of them, 64-bit words of a slot. */
 export const SLOT_FILE = 0
 export const SLOT_ARGV = 1
@@ -34,6 +34,19 @@ export const SLOT_PID = 13
 export const SLOT_ERRNO = 14
 /** The same number: the same working directory as before. */
 export const SLOT_CWD_NUMBER = 15
+/** Which namespaces, HOME for those of the daemon; and their descriptors, -1 for the daemon's own. */
+export const SLOT_NAMESPACES = 16
+export const SLOT_MOUNT_NAMESPACE = 17
+export const SLOT_PID_NAMESPACE = 18
+export const SLOT_IPC_NAMESPACE = 19
+export const SLOT_NETWORK_NAMESPACE = 20
+/** The user and group to become, -1 for who the daemon is. */
+export const SLOT_USER = 21
+export const SLOT_GROUP = 22
+/** 1: the file is a descriptor of this process, which must stay open until it is the program. */
+export const SLOT_KEEPS_DESCRIPTORS = 23
+/** What SLOT_NAMESPACES says for the daemon's own namespaces. */
+export const HOME_NAMESPACES = 0
 
 export const LAUNCH_MEMORY_BYTES = CONTROL_BYTES + LAUNCH_SLOTS * SLOT_BYTES
 

@@ -19,6 +19,7 @@ import {
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
   type Fence,
+  HOME_NAMESPACES,
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
@@ -29,14 +30,23 @@ import {
   SLOT_ENVIRONMENT,
   SLOT_ERRNO,
   SLOT_FILE,
+  SLOT_GROUP,
+  SLOT_IPC_NAMESPACE,
+  SLOT_KEEPS_DESCRIPTORS,
+  SLOT_MOUNT_NAMESPACE,
+  SLOT_NAMESPACES,
+  SLOT_NETWORK_NAMESPACE,
   SLOT_PID,
+  SLOT_PID_NAMESPACE,
   SLOT_STDERR,
   SLOT_STDIN,
   SLOT_STDOUT,
   SLOT_TERMINAL,
+  SLOT_USER,
 } from './launcher-memory.ts'
 import {
   CLOSE_RANGE_CLOEXEC,
+  ERRNO,
   LAST_DESCRIPTOR,
   loadSyscalls,
   O_CLOEXEC,
@@ -47,6 +57,9 @@ import {
 /** linux/sched.h: a current directory and umask of this thread's own. */
 const CLONE_FS = 0x200
 const CLONE_NEWNS = 0x20000
+const CLONE_NEWIPC = 0x8000000
+const CLONE_NEWPID = 0x20000000
+const CLONE_NEWNET = 0x40000000
 /** sys/mount.h: our covers stay ours, and what the host unmounts goes here too. */
 const MS_RDONLY = 0x1
 const MS_BIND = 0x1000
@@ -79,6 +92,11 @@ const SPAWN_FILE_ACTIONS_BYTES = 256
 const SIGNAL_SET_BYTES = 128
 /** Wakes that have piled up are taken at once. */
 const WAKE_BYTES = 64
+
+function openHome({ libc, checked }: Syscalls): Home {
+  const open = (name: string): number => checked(libc.open(`/proc/thread-self/ns/${name}`, O_CLOEXEC, 0))
+  return { mount: open('mnt'), pid: open('pid'), ipc: open('ipc'), network: open('net') }
+}
 
 /** Gives away for ever what commands must not have; the first step that fails is named. */
 function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undefined): LauncherReport {
@@ -188,9 +206,14 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
   const { libc, addCloseFrom } = syscalls
   const bytes = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
   let isBuilt = false
-  let [lastStdin, lastStdout, lastStderr, lastCwd] = [-1, -1, -1, -1]
+  let [lastStdin, lastStdout, lastStderr, lastCwd, lastKeeps] = [-1, -1, -1, -1, 0]
 
-  function build(terminal: bigint, stdin: number, stdout: number, stderr: number, cwd: bigint): number {
+  function build(
+    terminal: bigint,
+    [stdin, stdout, stderr]: readonly [number, number, number],
+    cwd: bigint,
+    keepsDescriptors: boolean,
+  ): number {
     let errno = libc.posix_spawn_file_actions_init(bytes)
     const step = (result: number): void => {
       if (errno === 0) errno = result
@@ -206,14 +229,15 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
       step(libc.posix_spawn_file_actions_adddup2(bytes, 0, 2))
     }
     step(libc.posix_spawn_file_actions_addchdir_np(bytes, cwd))
-    if (addCloseFrom !== undefined) step(addCloseFrom(bytes, 3))
+    if (addCloseFrom !== undefined && !keepsDescriptors) step(addCloseFrom(bytes, 3))
     return errno
   }
 
   return {
     bytes,
     prepare(words, base, terminal, cwd) {
-      if (addCloseFrom === undefined)
+      const keeps = words[base + SLOT_KEEPS_DESCRIPTORS] ?? 0
+      if (addCloseFrom === undefined || keeps !== 0)
         syscalls.byNumber('close_range', 3, LAST_DESCRIPTOR, CLOSE_RANGE_CLOEXEC)
       const stdin = words[base + SLOT_STDIN] ?? -1
       const stdout = words[base + SLOT_STDOUT] ?? -1
@@ -224,31 +248,102 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
         stdin === lastStdin &&
         stdout === lastStdout &&
         stderr === lastStderr &&
-        cwdNumber === lastCwd
+        cwdNumber === lastCwd &&
+        keeps === lastKeeps
       if (isBuilt && isSame) return 0
       if (isBuilt) libc.posix_spawn_file_actions_destroy(bytes)
-      const errno = build(terminal, stdin, stdout, stderr, cwd)
+      const errno = build(terminal, [stdin, stdout, stderr], cwd, keeps !== 0)
       isBuilt = errno === 0
       if (!isBuilt)
         libc.posix_spawn_file_actions_destroy(bytes)
         // A terminal has another path each time: nothing will be the same as this.
-      ;[lastStdin, lastStdout, lastStderr, lastCwd] = [
+      ;[lastStdin, lastStdout, lastStderr, lastCwd, lastKeeps] = [
         stdin,
         terminal === 0n ? stdout : -2,
         stderr,
         cwdNumber,
+        keeps,
       ]
       return errno
     },
   }
 }
 
+/** The daemon's own namespaces, by descriptor. */
+type Home = { readonly mount: number; readonly pid: number; readonly ipc: number; readonly network: number }
+
+type Places = {
+  /** Goes where the request at `base` is to run, if this thread is not there; 0 or the errno. */
+  enter(words: Int32Array, base: number): number
+  /** Goes home, so that nothing holds what was entered. */
+  leave(): void
+}
+
+/**
+ * Where this thread is. Commands one after the other mostly run in the same session, so it stays there until it is
+ * wanted elsewhere: it does nothing of its own. In a user namespace it cannot leave the host's processes and come back
+ * to them, and need not: every session has its own.
+ */
+function createPlaces({ byNumber }: Syscalls, home: Home): Places {
+  let here = HOME_NAMESPACES
+  let isNetworkHome = true
+
+  function move(mount: number, pid: number, ipc: number, network: number): number {
+    let result = byNumber('setns', mount, CLONE_NEWNS)
+    if (result === 0) result = byNumber('setns', pid, CLONE_NEWPID)
+    if (result === 0) result = byNumber('setns', ipc, CLONE_NEWIPC)
+    if (result === 0 && network >= 0) {
+      isNetworkHome = network === home.network
+      result = byNumber('setns', network, CLONE_NEWNET)
+    }
+    return -result
+  }
+  const goHome = (): number => move(home.mount, home.pid, home.ipc, isNetworkHome ? -1 : home.network)
+
+  return {
+    enter(words, base) {
+      const number = words[base + SLOT_NAMESPACES] ?? HOME_NAMESPACES
+      if (number === here) return 0
+      // Whatever fails on the way: this thread is nowhere that anybody has asked for.
+      here = -1
+      const network = words[base + SLOT_NETWORK_NAMESPACE] ?? -1
+      const errno =
+        number === HOME_NAMESPACES
+          ? goHome()
+          : move(
+              words[base + SLOT_MOUNT_NAMESPACE] ?? -1,
+              words[base + SLOT_PID_NAMESPACE] ?? -1,
+              words[base + SLOT_IPC_NAMESPACE] ?? -1,
+              network >= 0 || isNetworkHome ? network : home.network,
+            )
+      if (errno === 0) here = number
+      return errno
+    },
+    leave() {
+      here = goHome() === 0 ? HOME_NAMESPACES : -1
+    },
+  }
+}
+
+/** Becomes another user around a start. The saved id stays, so that this thread comes back; a program's exec drops it. */
+function become({ byNumber }: Syscalls, user: number, group: number): number {
+  let result = byNumber('setgroups', 0, 0)
+  if (result === 0) result = byNumber('setresgid', group, group, 0)
+  if (result === 0) result = byNumber('setresuid', user, user, 0)
+  return -result
+}
+
+function comeBack({ byNumber }: Syscalls): void {
+  byNumber('setresuid', 0, 0, 0)
+  byNumber('setresgid', 0, 0, 0)
+}
+
 /** Takes requests until it is told to close. Returns only then. */
 function serve(
   syscalls: Syscalls,
-  memory: SharedArrayBuffer,
-  wakeDescriptor: number,
+  { memory, wakeDescriptor }: LauncherStart,
   nullDescriptor: number,
+  places: Places,
   started: (pid: number) => void,
 ): void {
   const { libc } = syscalls
@@ -266,33 +361,46 @@ function serve(
   )
   libc.posix_spawnattr_setsigdefault(attributes, new Uint8Array(SIGNAL_SET_BYTES).fill(0xff))
   libc.posix_spawnattr_setsigmask(attributes, new Uint8Array(SIGNAL_SET_BYTES))
+
+  const spawn = (base: number): number =>
+    libc.posix_spawn(
+      // The C library writes the number straight into the answer, so that a program once started is never unknown.
+      words.subarray(base + SLOT_PID, base + SLOT_PID + 1),
+      addresses[base / 2 + SLOT_FILE] ?? 0n,
+      fileActions.bytes,
+      attributes,
+      addresses[base / 2 + SLOT_ARGV] ?? 0n,
+      addresses[base / 2 + SLOT_ENVIRONMENT] ?? 0n,
+    )
+  /** 0 with the pid written, or an errno. */
+  const launch = (base: number): number => {
+    const entered = places.enter(words, base)
+    if (entered !== 0) return entered
+    const prepared = prepare(
+      words,
+      base,
+      addresses[base / 2 + SLOT_TERMINAL] ?? 0n,
+      addresses[base / 2 + SLOT_CWD] ?? 0n,
+    )
+    if (prepared !== 0) return prepared
+    const user = words[base + SLOT_USER] ?? -1
+    if (user < 0) return spawn(base)
+    const became = become(syscalls, user, words[base + SLOT_GROUP] ?? user)
+    const result = became === 0 ? spawn(base) : became
+    comeBack(syscalls)
+    return result
+  }
+
   let done = 0
   for (;;) {
     while (Atomics.load(control, CONTROL_SUBMITTED) === done) {
       libc.read(wakeDescriptor, wakeBytes, BigInt(wakeBytes.length))
     }
     if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
-    const slot = done & (LAUNCH_SLOTS - 1)
-    const base = (CONTROL_BYTES + slot * SLOT_BYTES) / 4
-    const addressBase = base / 2
-    const errno = prepare(
-      words,
-      base,
-      addresses[addressBase + SLOT_TERMINAL] ?? 0n,
-      addresses[addressBase + SLOT_CWD] ?? 0n,
-    )
-    const result =
-      errno === 0
-        ? libc.posix_spawn(
-            // The C library writes the number straight into the answer, so that a program once started is never unknown.
-            words.subarray(base + SLOT_PID, base + SLOT_PID + 1),
-            addresses[addressBase + SLOT_FILE] ?? 0n,
-            fileActions.bytes,
-            attributes,
-            addresses[addressBase + SLOT_ARGV] ?? 0n,
-            addresses[addressBase + SLOT_ENVIRONMENT] ?? 0n,
-          )
-        : errno
+    const base = (CONTROL_BYTES + (done & (LAUNCH_SLOTS - 1)) * SLOT_BYTES) / 4
+    const isLaunch = (addresses[base / 2 + SLOT_FILE] ?? 0n) !== 0n
+    if (!isLaunch) places.leave()
+    const result = isLaunch ? launch(base) : ERRNO.ECANCELED
     if (result === 0) started(words[base + SLOT_PID] ?? -1)
     else words[base + SLOT_PID] = -1
     words[base + SLOT_ERRNO] = result
@@ -324,12 +432,13 @@ function main(start: LauncherStart): void {
     report({ kind: 'refused', step: 'open(/dev/null)', errno: -nullDescriptor })
     return
   }
+  const home = openHome(syscalls)
   const fenced = start.fence === undefined ? confined : putUpFence(syscalls, start.fence)
   report(fenced)
   if (fenced.kind !== 'ready') return
   const started = start.fence === undefined ? () => {} : limiter(syscalls, start.fence)
-  serve(syscalls, start.memory, start.wakeDescriptor, nullDescriptor, started)
-  syscalls.libc.close(nullDescriptor)
+  serve(syscalls, start, nullDescriptor, createPlaces(syscalls, home), started)
+  for (const descriptor of [nullDescriptor, ...Object.values(home)]) syscalls.libc.close(descriptor)
 }
 
 main(workerData as LauncherStart)

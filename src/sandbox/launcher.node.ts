@@ -19,6 +19,7 @@ import {
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
   type Fence,
+  HOME_NAMESPACES,
   LAUNCH_MEMORY_BYTES,
   LAUNCH_SLOTS,
   type LauncherReport,
@@ -31,11 +32,19 @@ import {
   SLOT_ENVIRONMENT,
   SLOT_ERRNO,
   SLOT_FILE,
+  SLOT_GROUP,
+  SLOT_IPC_NAMESPACE,
+  SLOT_KEEPS_DESCRIPTORS,
+  SLOT_MOUNT_NAMESPACE,
+  SLOT_NAMESPACES,
+  SLOT_NETWORK_NAMESPACE,
   SLOT_PID,
+  SLOT_PID_NAMESPACE,
   SLOT_STDERR,
   SLOT_STDIN,
   SLOT_STDOUT,
   SLOT_TERMINAL,
+  SLOT_USER,
 } from './launcher-memory.ts'
 import { openPipe } from './pipes.node.ts'
 import { ERRNO, type Syscalls } from './syscalls.node.ts'
@@ -61,6 +70,8 @@ export type LaunchStreams =
 export interface Launcher {
   /** Hands a request over. `answered` is called once, later, on this thread: errno 0 with the pid, or the errno. */
   launch(plan: SpawnPlan, streams: LaunchStreams, answered: (pid: number, errno: number) => void): void
+  /** Makes the thread come home, so that it holds no session's namespaces; called back when it has. */
+  leave(left: () => void): void
   /** Takes the answers that are there already; answers that come later are taken by themselves. */
   collect(): void
   /** While held, the process does not end by itself. */
@@ -69,7 +80,10 @@ export interface Launcher {
   close(): Promise<void>
 }
 
-type Pending = { readonly block: ArrayBuffer; readonly answered: (pid: number, errno: number) => void }
+type Pending = {
+  readonly block: ArrayBuffer | undefined
+  readonly answered: (pid: number, errno: number) => void
+}
 type ProgramBlock = { readonly block: ArrayBuffer; readonly offsets: readonly number[] }
 
 function refuseUnclean(text: string, field: string): void {
@@ -252,7 +266,23 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     answerPending()
   })
 
+  const submit = (pendingRequest: Pending): void => {
+    pending.set(submitted, pendingRequest)
+    submitted = (submitted + 1) | 0
+    Atomics.store(control, CONTROL_SUBMITTED, submitted)
+    wake()
+    queueMicrotask(watch)
+  }
+  const addressesOf = (request: number): BigInt64Array =>
+    new BigInt64Array(memory, CONTROL_BYTES + (request & (LAUNCH_SLOTS - 1)) * SLOT_BYTES, SLOT_ADDRESSES)
+
   return {
+    leave(left) {
+      // A thread that is gone holds nothing; one with a full ring goes elsewhere by itself.
+      if (ended || pending.size >= LAUNCH_SLOTS) return queueMicrotask(left)
+      addressesOf(submitted)[SLOT_FILE] = 0n
+      submit({ block: undefined, answered: left })
+    },
     launch(plan, streams, answered) {
       const program = programBlock(plan, streams.kind === 'terminal' ? streams.path : undefined, syscalls)
       if (program === undefined) {
@@ -263,8 +293,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
         queueMicrotask(() => answered(-1, ERRNO.EAGAIN))
         return
       }
-      const offset = CONTROL_BYTES + (submitted & (LAUNCH_SLOTS - 1)) * SLOT_BYTES
-      const addresses = new BigInt64Array(memory, offset, SLOT_ADDRESSES)
+      const addresses = addressesOf(submitted)
       const words = wordsOf(submitted)
       const base = syscalls.addressOf(program.block)
       for (const slot of [SLOT_FILE, SLOT_ARGV, SLOT_ENVIRONMENT, SLOT_CWD]) {
@@ -281,11 +310,16 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
         cwdNumber = (cwdNumber + 1) | 0
       }
       words[SLOT_CWD_NUMBER] = cwdNumber
-      pending.set(submitted, { block: program.block, answered })
-      submitted = (submitted + 1) | 0
-      Atomics.store(control, CONTROL_SUBMITTED, submitted)
-      wake()
-      queueMicrotask(watch)
+      const { namespaces, runAs } = plan
+      words[SLOT_NAMESPACES] = namespaces?.number ?? HOME_NAMESPACES
+      words[SLOT_MOUNT_NAMESPACE] = namespaces?.mount ?? -1
+      words[SLOT_PID_NAMESPACE] = namespaces?.pid ?? -1
+      words[SLOT_IPC_NAMESPACE] = namespaces?.ipc ?? -1
+      words[SLOT_NETWORK_NAMESPACE] = namespaces?.network ?? -1
+      words[SLOT_USER] = runAs?.userId ?? -1
+      words[SLOT_GROUP] = runAs?.groupId ?? -1
+      words[SLOT_KEEPS_DESCRIPTORS] = plan.isDescriptor === true ? 1 : 0
+      submit({ block: program.block, answered })
     },
     collect,
     hold(held) {

@@ -184,6 +184,7 @@ export const ERRNO = Object.freeze({
   ENOTEMPTY: 39,
   ELOOP: 40,
   ENODATA: 61,
+  ECANCELED: 125,
   EOPNOTSUPP: 95,
 })
 
