@@ -21,6 +21,7 @@ const SUBJECTS: readonly (keyof CommandMatch)[] = Object.freeze([
   'paths',
   'writes',
   'reads',
+  'takes',
   'calls',
   'opaque',
   'opaque_path',
@@ -68,7 +69,8 @@ function findingsOfMatch(match: CommandMatch, action: Rule['action']): readonly 
   if (options?.some((entry) => entry.split('|').some((option) => option === '-*' || option === '--*')))
     found.push(warn('has an option that any option fits'))
   if (not_paths?.includes('/**')) found.push(warn('exempts every path'))
-  const isLifted = match.not_operands !== undefined || match.not_options !== undefined
+  const { not_operands, not_options, not_subcommand } = match
+  const isLifted = (not_operands ?? not_options ?? not_subcommand) !== undefined
   if (action !== 'allow' && isLifted)
     found.push({ level: 'info', finding: 'is lifted by one operand or option, which a caller can add' })
   return found

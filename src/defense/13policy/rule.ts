@@ -19,6 +19,8 @@ export type CommandMatch = {
   readonly program?: readonly string[]
   /** The first operands, as words at spaces: `remote add`. */
   readonly subcommand?: readonly string[]
+  /** What the first operands are not; unlike `not_operands`, it is not met by a word further behind. */
+  readonly not_subcommand?: readonly string[]
   /**
    * Each entry is alternatives: `-r|-R|--recursive`. A long option also fits its beginnings (`--recur`), unless `*` is
    * in the pattern; a set is alternatives.
@@ -31,7 +33,7 @@ export type CommandMatch = {
   readonly operands?: readonly string[]
   readonly not_operands?: readonly string[]
   /**
-   * A used path (any use; only written ones; only read ones) lies in one of these path patterns: an absolute path for
+   * A used path (any use; only written ones; only read ones; all but those only written) lies in one of these path patterns: an absolute path for
    * that very path, with `*` within a part for any characters, with a last part `**` for itself and everything beneath.
    * `~` at the start is the home directory. A path that a shell would expand fits what it could expand to. One of which
    * only the beginning is known fits where everything beneath that beginning does.
@@ -39,8 +41,9 @@ export type CommandMatch = {
   readonly paths?: readonly string[]
   readonly writes?: readonly string[]
   readonly reads?: readonly string[]
+  readonly takes?: readonly string[]
   /**
-   * Used paths that lie in one of these do not count: beside `paths`, `writes` or `reads` another path must fit; alone,
+   * Used paths that lie in one of these do not count: beside `paths`, `writes`, `reads` or `takes` another path must fit; alone,
    * another path must be used, or none at all. So an innocent path does not exempt the one beside it.
    */
   readonly not_paths?: readonly string[]

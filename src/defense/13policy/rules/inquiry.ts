@@ -34,7 +34,16 @@ const OWN: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 
 /** Of a rule that says no more than which program, with which words: those words, one beginning each; else undefined. */
 export function inquirable(match: CommandMatch): readonly string[] | undefined {
-  const { program, subcommand = [], operands, not_operands, not_options, has_operands, ...rest } = match
+  const {
+    program,
+    subcommand = [],
+    not_subcommand,
+    operands,
+    not_operands,
+    not_options,
+    has_operands,
+    ...rest
+  } = match
   if (program === undefined || program.includes('*')) return undefined
   return Object.keys(rest).length === 0 ? subcommand : undefined
 }

@@ -242,25 +242,29 @@ function assignsOne(list: WordList): Condition {
 }
 
 function listsFor(facts: Facts, use: PathField): ReadonlySet<number> {
-  if (use === 'paths') return facts.used
+  if (use === 'paths' || use === 'takes') return facts.used
   return use === 'writes' ? facts.written : facts.read
 }
 
-const USES = Object.freeze({ paths: undefined, writes: 'write', reads: 'read' } as const)
-type PathField = keyof typeof USES
-const PATH_FIELDS: readonly PathField[] = Object.freeze(['paths', 'writes', 'reads'])
+type PathField = 'paths' | 'writes' | 'reads' | 'takes'
+const PATH_FIELDS: readonly PathField[] = Object.freeze(['paths', 'writes', 'reads', 'takes'])
+
+function hasUse({ use }: LocatedPath, field: PathField): boolean {
+  if (field === 'paths') return true
+  return field === 'takes' ? use !== 'write' : use === (field === 'writes' ? 'write' : 'read')
+}
 
 function liesIn(list: number, field: PathField): Condition {
-  return (facts) => listsFor(facts, field).has(list)
+  if (field !== 'takes') return (facts) => listsFor(facts, field).has(list)
+  return (facts) =>
+    facts.used.has(list) && facts.paths.some((path) => hasUse(path, field) && path.fits.includes(list))
 }
 
 function liesInWithout(list: number, field: PathField, exempt: number): Condition {
-  const use = USES[field]
   return (facts) =>
     listsFor(facts, field).has(list) &&
     facts.paths.some(
-      (path) =>
-        (use === undefined || path.use === use) && path.fits.includes(list) && !path.exempt.includes(exempt),
+      (path) => hasUse(path, field) && path.fits.includes(list) && !path.exempt.includes(exempt),
     )
 }
 
@@ -304,6 +308,7 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
   if (opaque !== undefined) conditions.push(isOpaque(opaque))
   if (opaque_path !== undefined) conditions.push(hasOpaquePath(opaque_path))
   if (subcommand !== undefined) conditions.push(beginsWith(subcommand))
+  if (match.not_subcommand !== undefined) conditions.push(not(beginsWith(match.not_subcommand)))
   for (const entry of match.options ?? []) conditions.push(givesOne(shared, entry))
   for (const entry of match.not_options ?? [])
     conditions.push(not(ofWords(wordsOf(shared, entry.split('|')), ({ options }) => options)))

@@ -22,6 +22,7 @@ type FieldKind = 'words' | 'programs' | 'options' | 'option_values' | 'paths' | 
 const FIELDS = Object.freeze({
   program: 'programs',
   subcommand: 'words',
+  not_subcommand: 'words',
   options: 'options',
   not_options: 'options',
   option_values: 'option_values',
@@ -30,6 +31,7 @@ const FIELDS = Object.freeze({
   paths: 'paths',
   writes: 'paths',
   reads: 'paths',
+  takes: 'paths',
   not_paths: 'paths',
   assigns: 'words',
   via: 'words',

@@ -82,7 +82,7 @@ function indexRule(index: GrowingIndex, rule: Rule, at: number, shared: Shared):
     indexWords(index.words[key], patterns, at)
     return
   }
-  const paths = argv?.writes ?? argv?.paths ?? argv?.reads
+  const paths = argv?.writes ?? argv?.paths ?? argv?.reads ?? argv?.takes
   if (paths !== undefined) append(index.paths, listNumber(shared.positive, paths), at)
   else if (argv?.opaque !== undefined) for (const reason of argv.opaque) append(index.opaque, reason, at)
   else index.always.push(at)
