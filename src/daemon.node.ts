@@ -378,6 +378,7 @@ export async function startDaemon(
     levels: rooms.levels,
     freeBytes: deviceRecord.freeBytes,
     reserveBytes: config.audit.reserve_bytes,
+    disk: audit.disk,
     append: (event) => audit.append(event, true),
   })
   const ticker = setInterval(() => {

@@ -185,6 +185,13 @@ export const TIME_STAMP_MS = 15_000
 export const EVIDENCE_BYTES = 268_435_456
 /** Room that is kept for the record: with less of it free, only what reads goes on. */
 export const AUDIT_RESERVE_BYTES = 1_048_576
+/**
+ * SD Physical Layer Specification, 4.6.2.2: no card may take longer than 500 ms for a write, and keeping a record takes
+ * at most ten (data, journal and its end, directory). A disk that needs more is failing, or has more to do than it can.
+ */
+export const AUDIT_SLOW_MS = 5_000
+/** Linux gives up a command to a disk after 30 s (SD_TIMEOUT of drivers/scsi/sd.h): what takes longer may never come. */
+export const AUDIT_STALLED_MS = 30_000
 /** A file of the chain is closed at this size; some 10,000 records. */
 export const AUDIT_SEGMENT_BYTES = 8_388_608
 /** How often a draining daemon looks whether everything has ended. */

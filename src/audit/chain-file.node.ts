@@ -1,7 +1,8 @@
 /**
  * The file that the chain is written to: whole pieces of text at its end or nothing, closed and followed by a new one
  * when it is large enough. What a full disk takes a part of is taken back, so that the chain can go on when there is
- * room; after a failed fsync(2) nothing can, since nobody knows what the disk has.
+ * room; after a failed fsync(2) nothing can, since nobody knows what the disk has. How long the disk takes to keep what
+ * is written is measured, and nobody is kept waiting for it.
  * Rules: docs/responses.md, section 7 (files, durability).
  * @module
  */
@@ -11,7 +12,9 @@ import {
   fdatasync,
   fdatasyncSync,
   fstatSync,
+  fsync,
   ftruncateSync,
+  futimesSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -37,11 +40,19 @@ export type ChainFile = {
   cutTo(sizeBytes: number): void
   /** Closes this file, whose first record has that number, and begins another. False: not now, it goes on as it is. */
   next(first: number): boolean
+  /** True while the disk is being asked to keep what was written. */
+  readonly isSyncing: boolean
+  /** Milliseconds that this took the last time, or takes already where that is longer. */
+  readonly syncMs: number
+  /** Why nothing can be written any more until the daemon is started again. */
+  readonly brokenBy: string | undefined
   /**
-   * Makes what was written outlive a loss of power; `done` hears that it does.
-   * Where it cannot, every later write throws.
+   * Makes what was written by now outlive a loss of power; `done` hears whether it does, at once where nothing was
+   * written since the last time. Where it does not, every later write throws. Not while `isSyncing`.
    */
-  sync(done: () => void): void
+  sync(done: (isKept: boolean) => void): void
+  /** Asks the disk to keep something, whether or not anything was written, so that it is known how long that takes. */
+  probe(): void
   /** The same, before it returns. False: it could not. */
   syncNow(): boolean
   close(): void
@@ -60,8 +71,11 @@ function openActive(path: string): number {
   throw Object.assign(new Error('not a regular file'), { code: 'EINVAL' })
 }
 
-/** @throws STATE_UNWRITABLE or ADDRESS_IN_USE */
-export function openChainFile(directory: string, lock: Lock): ChainFile {
+/**
+ * @param monotonicMs measures the disk
+ * @throws STATE_UNWRITABLE or ADDRESS_IN_USE
+ */
+export function openChainFile(directory: string, lock: Lock, monotonicMs: () => number): ChainFile {
   const path = activePath(directory)
   let descriptor: number
   let lockDescriptor: number
@@ -90,7 +104,9 @@ export function openChainFile(directory: string, lock: Lock): ChainFile {
   /** What keeps everything from being written until the daemon is started again. */
   let broken: string | undefined
   let isDirty = false
-  let isSyncing = false
+  /** Since when the disk is being asked; undefined: it is not. */
+  let askedAtMs: number | undefined
+  let lastSyncMs = 0
   let isClosed = false
 
   function fail(cause: unknown): never {
@@ -129,9 +145,31 @@ export function openChainFile(directory: string, lock: Lock): ChainFile {
     }
   }
 
+  /** Asks the disk by that call, which must not be made twice at once. */
+  function ask(call: typeof fdatasync, done: (isKept: boolean) => void): void {
+    const began = monotonicMs()
+    askedAtMs = began
+    call(descriptor, (error) => {
+      askedAtMs = undefined
+      lastSyncMs = monotonicMs() - began
+      // What the disk did not take may be gone: the next write says so, and nothing is done upon it.
+      if (error !== null && !isClosed) broken = codeOf(error)
+      done(error === null)
+    })
+  }
+
   return {
     get descriptor() {
       return descriptor
+    },
+    get isSyncing() {
+      return askedAtMs !== undefined
+    },
+    get syncMs() {
+      return Math.max(lastSyncMs, askedAtMs === undefined ? 0 : monotonicMs() - askedAtMs)
+    },
+    get brokenBy() {
+      return broken
     },
     get sizeBytes() {
       return sizeBytes
@@ -143,11 +181,11 @@ export function openChainFile(directory: string, lock: Lock): ChainFile {
     },
     next(first) {
       // A descriptor that is being synced must stay what it is.
-      if (isSyncing || broken !== undefined) return false
+      if (askedAtMs !== undefined || broken !== undefined) return false
       const closed = closedPath(directory, first)
       let opened: number
       try {
-        fdatasyncSync(descriptor)
+        if (isDirty) fdatasyncSync(descriptor)
         renameSync(path, closed)
       } catch (cause) {
         broken = codeOf(cause)
@@ -163,20 +201,25 @@ export function openChainFile(directory: string, lock: Lock): ChainFile {
       closeSync(descriptor)
       descriptor = opened
       sizeBytes = 0
+      isDirty = false
       syncDirectory(directory)
       return true
     },
     sync(done) {
-      if (broken !== undefined || isClosed || isSyncing) return
-      if (!isDirty) return done()
+      if (askedAtMs !== undefined || isClosed || broken !== undefined) return done(false)
+      if (!isDirty) return done(true)
       isDirty = false
-      isSyncing = true
-      fdatasync(descriptor, (error) => {
-        isSyncing = false
-        if (error === null) done()
-        // What the disk did not take may be gone: the next write says so, and nothing is done upon it.
-        else if (!isClosed) broken = codeOf(error)
-      })
+      ask(fdatasync, done)
+    },
+    probe() {
+      if (askedAtMs !== undefined || isClosed || broken !== undefined) return
+      const now = Date.now() / 1_000
+      try {
+        futimesSync(descriptor, now, now)
+      } catch {
+        // A disk that takes nothing is told by what is written next.
+      }
+      ask(fsync, () => {})
     },
     syncNow() {
       if (broken !== undefined) return false

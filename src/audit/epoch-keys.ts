@@ -19,8 +19,12 @@ export type EpochKeys = {
   found(): readonly EpochKey[]
   /** A fresh key, kept when this returns. */
   create(epoch: number): EpochKey
+  /** The same, without making anybody wait for the disk; undefined where it could not be kept. */
+  createSoon(epoch: number, done: (key: EpochKey | undefined) => void): void
   /** Gone for good; that there is none is no error. */
   erase(epoch: number): void
+  /** The same, without making anybody wait for the disk. What is still there after that goes at the next start. */
+  eraseSoon(epoch: number): void
   /** The public key of the first epoch, as it was kept once; undefined before that. */
   genesis(): Uint8Array | undefined
   keepGenesis(publicKey: Uint8Array): void

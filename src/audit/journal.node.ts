@@ -12,7 +12,7 @@ import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS } from '../limits.ts'
-import type { AuditEvent, AuditHead, AuditSink } from '../ports.ts'
+import type { AuditEvent, AuditHead, AuditSink, DiskHealth } from '../ports.ts'
 import { type ChainRecord, chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal } from './chain.ts'
 import { type ChainFile, type Lock, openChainFile } from './chain-file.node.ts'
 import { firstSequenceOf, readTail, type Tail, tailOf } from './chain-tail.node.ts'
@@ -20,7 +20,7 @@ import type { EpochKey, EpochKeys } from './epoch-keys.ts'
 import { activePath, segmentsOf } from './segments.node.ts'
 import { classified } from './taxonomy.ts'
 
-/** When written records are made to outlive a loss of power: at once, together after a moment, or as the system likes. */
+/** When records outlive a loss of power: before their action, together after a moment, or as the system likes. */
 export type Durability = 'always' | 'interval' | 'never'
 
 export type JournalOptions = {
@@ -48,6 +48,7 @@ export type Journal = AuditSink & {
   readonly closedFiles: number
   /** Makes what was written last before it returns. False: it could not. */
   syncNow(): boolean
+  readonly disk: DiskHealth
   close(): void
 }
 
@@ -64,6 +65,9 @@ type Standing = {
 function risk(sentence: string, path: string): SassError {
   return new SassError('INTEGRITY_RISK', sentence, { path })
 }
+
+/** How much of an epoch may pass before its successor's key is made. */
+const PREPARE_KEY_AT = 0.5
 
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => encodeHex(a) === encodeHex(b)
 
@@ -130,7 +134,7 @@ function isSignedBy(key: EpochKey, { hash, signature }: ChainRecord): boolean {
  *   INTEGRITY_RISK where chain and keys do not belong together or the end of the chain was changed
  */
 export function openJournal(options: JournalOptions): Journal {
-  const file = openChainFile(options.directory, options.lock)
+  const file = openChainFile(options.directory, options.lock, options.monotonicMs)
   try {
     return continued(file, standingOf(file, options), options)
   } catch (cause) {
@@ -199,10 +203,19 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     }
   }
 
+  let isPreparing = false
+  /** The next key is made while this one still signs, since the disk may take its time. */
+  function prepareKey(): void {
+    if (isPreparing || spare !== undefined) return
+    isPreparing = true
+    keys.createSoon(current.epoch + 1, (key) => {
+      isPreparing = false
+      spare = key
+    })
+  }
+
   /** From here on another key signs; the one before goes when this is there for good. */
-  function changeKey(): void {
-    spare ??= keys.create(current.epoch + 1)
-    const next = spare
+  function changeKey(next: EpochKey): void {
     put({ type: EPOCH, epoch: next.epoch, public_key: encodeBase64Url(next.publicKey) }, true)
     ended.push(current)
     current = next
@@ -212,18 +225,47 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   }
 
   function eraseEnded(): void {
-    for (let key = ended.shift(); key !== undefined; key = ended.shift()) keys.erase(key.epoch)
+    for (const { epoch } of ended.splice(0)) keys.erase(epoch)
   }
 
-  function isEpochOver(): boolean {
-    if (epochRecords >= options.epochRecords) return true
-    return epochRecords > 0 && monotonicMs() - epochSinceMs >= options.epochMs
+  function notKept(): SassError {
+    return new SassError(
+      'STATE_UNWRITABLE',
+      `The disk does not keep what is written to the audit chain (${file.brokenBy ?? 'it is closed'}), so nothing more is done; look at the disk and restart the daemon.`,
+    )
+  }
+
+  /** Who waits for what was recorded by now to be there for good. */
+  let waiting: ((problem?: SassError) => void)[] = []
+
+  /** One call of fdatasync(2) for all that was written by now; who comes meanwhile waits for the next one. */
+  function sync(): void {
+    if (isClosed || file.isSyncing) return
+    const these = waiting
+    waiting = []
+    // Those whose successor is not in what is kept now must stay.
+    const gone = ended.splice(0)
+    file.sync((isKept) => {
+      if (isKept) for (const { epoch } of gone) keys.eraseSoon(epoch)
+      else ended.unshift(...gone)
+      const problem = isKept ? undefined : notKept()
+      for (const done of these) done(problem)
+      if (waiting.length > 0) sync()
+    })
+  }
+
+  /** 1: it is over. */
+  function partOfEpoch(): number {
+    if (epochRecords === 0) return 0
+    return Math.max(epochRecords / options.epochRecords, (monotonicMs() - epochSinceMs) / options.epochMs)
   }
 
   /** A change of key or file that cannot be made now is made later: until then all goes on with the old one. */
   function changeWhatIsOver(): void {
     try {
-      if (isEpochOver()) changeKey()
+      const part = partOfEpoch()
+      if (part >= PREPARE_KEY_AT) prepareKey()
+      if (part >= 1 && spare !== undefined) changeKey(spare)
       if (file.sizeBytes >= options.segmentBytes && segmentFirst !== undefined) {
         seal()
         if (unsealed === undefined && file.next(segmentFirst)) {
@@ -275,7 +317,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     if (current.epoch === 0 && keys.genesis() === undefined) keys.keepGenesis(current.publicKey)
     if (isNew) return
     // Whoever had the device while the daemon was away may have its key: it signs no more than this.
-    changeKey()
+    changeKey(spare ?? keys.create(current.epoch + 1))
     if (file.syncNow()) eraseEnded()
   }
 
@@ -297,7 +339,30 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     seal()
     changeWhatIsOver()
     // Also where records may wait: the key of an epoch that is over must not lie there for long.
-    if (durability !== 'never' || ended.length > 0) file.sync(eraseEnded)
+    if (durability !== 'never' || ended.length > 0) sync()
+  }
+
+  function whenKept(done: (problem?: SassError) => void): void {
+    waiting.push(done)
+    // What is asked for in one turn is kept by one call, and nobody is called back before this returns.
+    queueMicrotask(isClosed ? refuseWaiting : sync)
+  }
+
+  function refuseWaiting(): void {
+    for (const done of waiting.splice(0)) done(notKept())
+  }
+
+  const disk: DiskHealth = {
+    get syncMs() {
+      return file.syncMs
+    },
+    get isSyncing() {
+      return file.isSyncing
+    },
+    get failure() {
+      return file.brokenBy === undefined ? undefined : notKept().message
+    },
+    probe: file.probe,
   }
 
   begin()
@@ -309,17 +374,12 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       changeWhatIsOver()
       // What has happened already waits for nobody: its line is whole at once.
       put(event, isPast || durability === 'always')
-      if (durability === 'always') {
-        if (!file.syncNow())
-          throw new SassError(
-            'STATE_UNWRITABLE',
-            'The last record of the audit chain was written and may not outlive a loss of power, so nothing was done; look at the disk and restart the daemon.',
-          )
-        eraseEnded()
-        return
-      }
-      if (!isPast) later(seal)
-      if (durability === 'interval') tickSoon()
+      if (unsealed !== undefined) later(seal)
+      if (durability !== 'never') tickSoon()
+    },
+    ...(durability === 'always' ? { whenKept } : {}),
+    get disk() {
+      return disk
     },
     get head(): AuditHead {
       return { sequence, hash: hash ?? new Uint8Array(32) }
@@ -346,6 +406,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       seal()
       if (file.syncNow()) eraseEnded()
       file.close()
+      refuseWaiting()
     },
   }
 }

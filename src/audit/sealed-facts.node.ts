@@ -19,7 +19,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { hchacha } from '@noble/ciphers/chacha.js'
-import { syncDirectory } from '../base/files.node.ts'
+import { syncDirectory, syncDirectorySoon } from '../base/files.node.ts'
 import { decodeHex, encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
@@ -237,19 +237,26 @@ export function openSealedFacts({ directory, nextSequence, segmentBytes }: Seale
       if (!isDirty || isSyncing || pair === undefined) return
       isDirty = false
       isSyncing = true
-      const { frames, keys: keyFile } = pair
+      const current = pair
       // What cannot be made to last is told by the chain's own file, which is on the same disk.
-      try {
-        // A file whose name is not on the disk yet is lost with its content.
-        if (isNew) syncDirectory(directory)
-        isNew = false
-      } catch {
-        isDirty = true
-      }
-      fdatasync(keyFile, () => {
-        fdatasync(frames, () => {
+      const keep = () => {
+        if (pair !== current) {
           isSyncing = false
+          return
+        }
+        fdatasync(current.keys, () => {
+          fdatasync(current.frames, () => {
+            isSyncing = false
+          })
         })
+      }
+      if (!isNew) return keep()
+      // A file whose name is not on the disk yet is lost with its content.
+      isNew = false
+      syncDirectorySoon(directory, (isKept) => {
+        isNew ||= !isKept
+        isDirty ||= !isKept
+        keep()
       })
     },
 

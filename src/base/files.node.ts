@@ -7,11 +7,14 @@
 import { randomBytes } from 'node:crypto'
 import {
   chownSync,
+  close,
   closeSync,
   constants,
   fstatSync,
+  fsync,
   fsyncSync,
   linkSync,
+  open,
   openSync,
   readSync,
   renameSync,
@@ -94,6 +97,14 @@ export function syncDirectory(directory: string): void {
   } finally {
     closeSync(fd)
   }
+}
+
+/** The same, without making anybody wait for it; `done` hears whether they do. */
+export function syncDirectorySoon(directory: string, done: (isKept: boolean) => void): void {
+  open(directory, constants.O_RDONLY | constants.O_DIRECTORY, (error, fd) => {
+    if (error !== null) return done(false)
+    fsync(fd, (failed) => close(fd, () => done(failed === null)))
+  })
 }
 
 function writeTemporary(path: string, bytes: Uint8Array, mode: number): string {

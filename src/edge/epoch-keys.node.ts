@@ -6,10 +6,11 @@
  */
 import { randomBytes, sign } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, unlinkSync, writeSync } from 'node:fs'
+import { link, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EpochKey, EpochKeys } from '../audit/epoch-keys.ts'
 import { privateKeyOf, publicKeyOf } from '../base/ed25519.node.ts'
-import { createFile, syncDirectory } from '../base/files.node.ts'
+import { createFile, syncDirectory, syncDirectorySoon } from '../base/files.node.ts'
 import { KEY_FILE_BYTES } from '../limits.ts'
 import { readPrivateKey, readPublicKey } from './key-file.node.ts'
 
@@ -18,6 +19,26 @@ const GENESIS_NAME = 'audit.pub'
 
 /** Where the public key of the first epoch is. */
 export const genesisPath = (directory: string): string => join(directory, GENESIS_NAME)
+
+async function writeNew(path: string, seed: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.write(seed)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function overwrite(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.write(randomBytes(KEY_FILE_BYTES), 0, KEY_FILE_BYTES, 0)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
 
 /** The keys in `directory`, which must exist. Errors of the system are thrown as they are. */
 export function openEpochKeys(directory: string): EpochKeys {
@@ -42,6 +63,40 @@ export function openEpochKeys(directory: string): EpochKeys {
       const seed = new Uint8Array(randomBytes(KEY_FILE_BYTES))
       createFile(pathOf(epoch), seed, 0o600)
       return keyOf(epoch, seed)
+    },
+
+    createSoon(epoch, done) {
+      const seed = new Uint8Array(randomBytes(KEY_FILE_BYTES))
+      const path = pathOf(epoch)
+      const temporary = join(directory, `.${randomBytes(8).toString('hex')}.tmp`)
+      const kept = async () => {
+        await writeNew(temporary, seed)
+        try {
+          await link(temporary, path)
+        } finally {
+          await unlink(temporary)
+        }
+      }
+      kept()
+        .then(() =>
+          syncDirectorySoon(directory, (isKept) => {
+            // Its name must be free when it is tried again.
+            if (isKept) done(keyOf(epoch, seed))
+            else unlink(path).finally(() => done(undefined))
+          }),
+        )
+        .catch(() => done(undefined))
+    },
+
+    eraseSoon(epoch) {
+      const path = pathOf(epoch)
+      const gone = async () => {
+        await overwrite(path)
+        await unlink(path)
+      }
+      gone()
+        .then(() => syncDirectorySoon(directory, () => {}))
+        .catch(() => {})
     },
 
     erase(epoch) {

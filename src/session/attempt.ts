@@ -2,7 +2,7 @@
  * A request on its way to an end: decided, and where the verdict is to wait (for a challenge, a turn, a human) parked
  * on its stream and decided again when what it waits for has come. What would be done is looked up anew each time: a
  * file, a link or a policy may have changed meanwhile. An answer counts only for exactly what it was given to; nothing
- * is done before a verdict permits it.
+ * is done before a verdict permits it, and where the configuration says so before its record is kept for good.
  * Rules: docs/responses.md, sections on R2, R3 and asking a human; docs/protocol.md, sections 5 and 8.
  * @module
  */
@@ -14,12 +14,13 @@ import type { Action, Approval, Identity, Look, RequestFacts } from '../defense/
 import type { Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { CODES } from '../errors.ts'
-import { PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from '../limits.ts'
+import { MAX_WINDOW_BYTES, PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from '../limits.ts'
 import { createStdinQueue } from '../sandbox/stdin-queue.ts'
 import { SYSTEM } from '../wire/frame.ts'
 import { type StdinChunk, streamResponse } from '../wire/messages.ts'
 import { describeProblems } from '../wire/schema.ts'
 import type { ConfirmationOutcome, Pending } from './confirmations.ts'
+import { mustBeKept, recordNotDone, waitUntilKept } from './kept-first.ts'
 import type { Call, Peer, StreamUser } from './peer.ts'
 
 export type Aim = {
@@ -75,9 +76,10 @@ type Parked = StreamUser & {
   replay(user: StreamUser): void
 }
 
-/** `overflowed`: more was typed than may be kept. */
-function park(streamId: number, left: () => void, overflowed: () => void): Parked {
+/** `mayKeep`: bytes that may be typed; `overflowed`: it was more. */
+function park(streamId: number, left: () => void, mayKeep: () => number, overflowed: () => void): Parked {
   let keptBytes = 0
+  let isFull = false
   const kept = createStdinQueue()
   /** Only the last size counts: they cost no credit, and a caller may send as many as it likes. */
   let resize: StdinChunk['resize']
@@ -89,9 +91,10 @@ function park(streamId: number, left: () => void, overflowed: () => void): Parke
       const chunk = value as StdinChunk
       resize = chunk.resize ?? resize
       // Borrowed bytes: they are gone when this returns.
-      if (chunk.data === undefined || keptBytes > PARKED_STDIN_BYTES) return
+      if (chunk.data === undefined || isFull) return
       keptBytes += chunk.data.length
-      if (keptBytes > PARKED_STDIN_BYTES) return overflowed()
+      isFull = keptBytes > mayKeep()
+      if (isFull) return overflowed()
       kept.push(chunk.data.slice())
     },
     ended() {
@@ -163,6 +166,8 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
   let parked: Parked | undefined
   /** Takes it out of what it waits in. */
   let withdraw = () => {}
+  /** What may be typed into it meanwhile. */
+  let parkedBytes = PARKED_STDIN_BYTES
 
   function holdStream(): void {
     bound = bindingOf(aim)
@@ -170,6 +175,7 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
     parked = park(
       call.streamId,
       () => withdraw(),
+      () => parkedBytes,
       () => {
         withdraw()
         refuseHeavy()
@@ -338,8 +344,25 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
     }
   }
 
+  /** Everything but a loss of power would find what is done next in the record: that must, too. */
+  function waitForRecord(action: Action, warrant: Warrant): void {
+    // It has a place already: what it may keep is bounded by its credit.
+    parkedBytes = MAX_WINDOW_BYTES
+    holdStream()
+    withdraw = waitUntilKept(peer, action, warrant, (problem, isAsItWas) => {
+      withdraw = () => {}
+      guarded(() => {
+        if (problem !== undefined) throw problem
+        if (isAsItWas && bindingOf(aimOf()) === bound) return go(warrant)
+        recordNotDone(rooms, action, warrant, 'things were different when its record was kept')
+        decideAgain()
+      })
+    })
+  }
+
   function decideAgain(): void {
     withdraw = () => {}
+    parkedBytes = PARKED_STDIN_BYTES
     if (parked !== undefined) {
       aim = aimOf()
       // It is another thing by now: whatever was answered was not about this.
@@ -363,7 +386,9 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
     if (waits && call.method.responseMore !== streamResponse) return refuseUntold(verdict)
     switch (verdict.response) {
       case 'EXECUTE':
-        return go(verdict.warrant)
+        return mustBeKept(rooms, aim.action)
+          ? waitForRecord(aim.action, verdict.warrant)
+          : go(verdict.warrant)
       case 'CHALLENGE':
         return isHeavy ? refuseHeavy() : waitForChallenge(verdict)
       case 'THROTTLE':

@@ -102,7 +102,7 @@ function answer(peer: Peer, call: Call, argv: readonly string[], stay: Stay): vo
   let child: Child | undefined
   let isOver = false
   let bytesLeft = UNARY_INLINE_BYTES
-  let cancel = clock.after(delayMs(random.bytes(DELAY_DRAW_BYTES)), begin)
+  let cancel = clock.after(delayMs(random.bytes(DELAY_DRAW_BYTES)), beginWhenKept)
   const cancelEnd = clock.after(Math.max(0, stay.endsAtMs - clock.monotonicMs()), () => finish(1))
 
   const user: StreamUser = {
@@ -140,8 +140,15 @@ function answer(peer: Peer, call: Call, argv: readonly string[], stay: Stay): vo
     if (allowed < bytes.length) finish(0)
   }
 
-  function begin(): void {
+  function beginWhenKept(): void {
     cancel = () => {}
+    const { whenKept } = rooms.audit
+    if (whenKept === undefined) return begin()
+    whenKept((problem) => (problem === undefined ? begin() : finish(1)))
+  }
+
+  function begin(): void {
+    if (isOver) return
     const figures = rooms.figures.answer(argv)
     if (figures !== undefined) {
       take(STDOUT, figures, (bytes) => bytes)

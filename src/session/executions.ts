@@ -81,6 +81,8 @@ export type Permit = { readonly warrant: Warrant; readonly action: Action; reado
 
 export type Executions = {
   start(request: StartRequest, watcher: Watcher): Execution
+  /** Keeps a place for a command of this owner that is permitted and may not start yet; gives it back, once. */
+  reserve(owner: string): () => void
   find(owner: string, id: string): Execution | undefined
   /** Operators look across owners. */
   findAnywhere(id: string): Execution | undefined
@@ -141,7 +143,8 @@ export function createExecutions({
   const withIdleRings = new Set<Execution>()
   const runningByOwner = new Map<string, number>()
   const cancelTimers = new Map<Execution, () => void>()
-  let running = 0
+  const reservedByOwner = new Map<string, number>()
+  let [running, reserved] = [0, 0]
 
   function takeRings(): RingPair | undefined {
     const free = freeRings.pop()
@@ -167,11 +170,12 @@ export function createExecutions({
     return execution.state === 'starting' || execution.state === 'running'
   }
 
-  function count(owner: string, change: 1 | -1): void {
-    running += change
-    const left = (runningByOwner.get(owner) ?? 0) + change
-    if (left > 0) runningByOwner.set(owner, left)
-    else runningByOwner.delete(owner)
+  function count(owner: string, change: 1 | -1, byOwner = runningByOwner): void {
+    if (byOwner === runningByOwner) running += change
+    else reserved += change
+    const left = (byOwner.get(owner) ?? 0) + change
+    if (left > 0) byOwner.set(owner, left)
+    else byOwner.delete(owner)
   }
 
   function end(execution: Execution, state: 'finished' | 'not_started'): void {
@@ -299,6 +303,14 @@ export function createExecutions({
 
   return {
     start,
+    reserve(owner) {
+      let isHeld = true
+      count(owner, 1, reservedByOwner)
+      return () => {
+        if (isHeld) count(owner, -1, reservedByOwner)
+        isHeld = false
+      }
+    },
     find: (owner, id) => executions.get(keyOf(owner, id)),
     findAnywhere(id) {
       for (const execution of executions.values()) if (execution.id === id) return execution
@@ -335,7 +347,7 @@ export function createExecutions({
       [...executions.values()].filter((execution) => owner === undefined || execution.owner === owner),
     runningOf: (owner) => runningByOwner.get(owner) ?? 0,
     slotsOf(owner) {
-      let slots = runningByOwner.get(owner) ?? 0
+      let slots = (runningByOwner.get(owner) ?? 0) + (reservedByOwner.get(owner) ?? 0)
       for (const execution of withIdleRings)
         if (execution.owner === owner && execution.watcher !== undefined) slots++
       return slots
@@ -344,7 +356,7 @@ export function createExecutions({
       return running
     },
     get free() {
-      let free = freeRings.length
+      let free = freeRings.length - reserved
       for (const execution of withIdleRings) if (execution.watcher === undefined) free++
       return free
     },

@@ -44,6 +44,8 @@ export type KeptLevels = { readonly entries: readonly LevelEntry[] }
 export type Levels = {
   /** The strictest that holds for a request. `actsFor`: whoever is above the agent; their containment is its own. */
   of(agent: string, sessionId: string, actsFor: readonly string[]): Level
+  /** The same without what the disk does, which is nobody's fault. */
+  byIncidents(agent: string, sessionId: string, actsFor: readonly string[]): Level
   readonly daemon: Level
   /** `what` names the violation: the same one counts as the same. */
   incident(incident: Incident, who: Offender, why: string, nowMs: number): void
@@ -129,12 +131,15 @@ export function createLevels(
       contain(agent, `${recent.length} violations within a day, the last one: ${why}`, nowMs)
   }
 
+  function byIncidents(agent: string, sessionId: string, actsFor: readonly string[]): Level {
+    let level = stricter(levelOf(DAEMON), levelOf(`agent/${agent}`))
+    for (const name of actsFor) level = stricter(level, levelOf(`agent/${name}`))
+    return stricter(level, levelOf(`session/${sessionId}`))
+  }
+
   return {
-    of(agent, sessionId, actsFor) {
-      let level = stricter(daemonLevel(), levelOf(`agent/${agent}`))
-      for (const name of actsFor) level = stricter(level, levelOf(`agent/${name}`))
-      return stricter(level, levelOf(`session/${sessionId}`))
-    },
+    of: (agent, sessionId, actsFor) => stricter(daemonLevel(), byIncidents(agent, sessionId, actsFor)),
+    byIncidents,
     get daemon() {
       return daemonLevel()
     },

@@ -129,10 +129,15 @@ export function slotsOf(rooms: Rooms, caller: string): number {
 /** Bytes of output count as tokens, four to one: nobody declares them. */
 const BYTES_PER_TOKEN = 4
 
+/** Whoever is above the caller. */
+function actsForOf(identity: Facts['identity']): readonly string[] {
+  return identity.kind === 'known' ? (identity.delegation?.chain.map(({ name }) => name) ?? []) : []
+}
+
 function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Ledger {
   const { identity, request } = facts
   const caller = identity.kind === 'known' ? identity.name : ''
-  const actsFor = identity.kind === 'known' ? (identity.delegation?.chain.map(({ name }) => name) ?? []) : []
+  const actsFor = actsForOf(identity)
   return {
     tarpitsFree: rooms.tarpits.free,
     executionsFree: rooms.executions.free,
@@ -218,6 +223,11 @@ const TOOL_CHARS = 64
 function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Session | undefined): void {
   const { identity } = facts
   if (verdict.incident === undefined || identity.kind !== 'known') return
+  // What it may do at any other time is no violation while the disk does not take more than reads.
+  const isOurs =
+    verdict.rule === 'level.restrict' &&
+    rooms.levels.byIncidents(identity.name, session?.id ?? '', actsForOf(identity)) === 'NORMAL'
+  if (isOurs) return
   const why = `${verdict.layer} ${verdict.rule}`
   const tool = facts.action?.kind === 'execute' ? baseName(facts.action.argv[0] ?? '') : facts.request?.method
   rooms.levels.incident(

@@ -28,7 +28,7 @@ import { publicKeyOf, verifyWith } from '../../src/base/ed25519.node.ts'
 import type { Json } from '../../src/base/strict-json.ts'
 import { openEpochKeys } from '../../src/edge/epoch-keys.node.ts'
 import { AUDIT_LINE_BYTES } from '../../src/limits.ts'
-import { stagedJournal } from './staged-journal.node.ts'
+import { promptKeys, stagedJournal } from './staged-journal.node.ts'
 
 const clock = () => {
   let now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
@@ -477,19 +477,76 @@ t.test('on a full disk nothing is recorded by halves, and with room the chain go
   t.end()
 })
 
-t.test(
-  'with fsync always a record lasts before append returns, and one that cannot is no permission',
-  (t) => {
-    const directory = place(t)
-    const journal = open(directory, undefined, { durability: 'always' })
-    journal.append({ type: 'a' })
-    t.equal(given(audit(directory)).length, 1, 'signed, too')
-    journal.close()
-    t.throws(() => journal.append({ type: 'b' }), { code: 'STATE_UNWRITABLE' })
-    t.equal(given(audit(directory)).length, 1)
-    t.end()
-  },
-)
+t.test('with fsync always it is told when records are kept: those of one turn together', async (t) => {
+  const directory = place(t)
+  const journal = open(directory, undefined, { durability: 'always' })
+  t.equal(open(`${directory}-other`).whenKept, undefined, 'under interval actions do not wait')
+  const told: string[] = []
+  const kept = (name: string) =>
+    new Promise<void>((resolve) =>
+      journal.whenKept?.((problem) => {
+        told.push(`${name} ${problem === undefined}`)
+        resolve()
+      }),
+    )
+  journal.append({ type: 'a' })
+  const first = kept('a')
+  journal.append({ type: 'b' })
+  const second = kept('b')
+  t.same(told, [], 'never before it returns')
+  t.equal(given(audit(directory)).length, 2, 'signed, too')
+  await Promise.resolve()
+  t.ok(journal.disk.isSyncing, 'one call for both')
+  journal.append({ type: 'c' })
+  const third = kept('c')
+  await first
+  await second
+  t.same(told, ['a true', 'b true'], 'who came later waits for the next')
+  await third
+  await kept('nothing new')
+  t.same(told, ['a true', 'b true', 'c true', 'nothing new true'])
+  journal.close()
+  await kept('closed')
+  t.equal(told.at(-1), 'closed false')
+  t.throws(() => journal.append({ type: 'd' }), { code: 'STATE_UNWRITABLE' })
+  t.equal(given(audit(directory)).length, 3)
+})
+
+t.test('a key goes when its successor is kept, and not with what was kept before that', async (t) => {
+  const directory = place(t)
+  const erased: number[] = []
+  const keys = { ...promptKeys(`${directory}.keys`), eraseSoon: (epoch: number) => void erased.push(epoch) }
+  const journal = open(directory, undefined, { durability: 'always', epochRecords: 4, keys })
+  const kept = () => new Promise<void>((resolve) => journal.whenKept?.(() => resolve()))
+  for (let index = 0; index < 3; index++) journal.append({ type: 'a' })
+  const before = kept()
+  await Promise.resolve()
+  t.ok(journal.disk.isSyncing)
+  while (journal.epoch === 0) journal.append({ type: 'while the disk works' })
+  await before
+  t.same(erased, [], 'its successor may still be lost')
+  await kept()
+  t.same(erased, [0])
+  journal.close()
+})
+
+t.test('the disk is measured, and asked when nothing is written', async (t) => {
+  let now = 0
+  const journal = open(place(t), undefined, { monotonicMs: () => now })
+  const { disk } = journal
+  t.match(disk, { syncMs: 0, isSyncing: false, failure: undefined })
+  disk.probe()
+  t.ok(disk.isSyncing)
+  now = 7_000
+  t.equal(disk.syncMs, 7_000, 'so far')
+  while (disk.isSyncing) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(disk.syncMs, 7_000)
+  disk.probe()
+  t.equal(disk.syncMs, 7_000, 'what it was the last time, until it is known to be less')
+  while (disk.isSyncing) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(disk.syncMs, 0)
+  journal.close()
+})
 
 t.test('where the next key cannot be written nothing starts, and the sentence says so', (t) => {
   const directory = place(t)
@@ -500,7 +557,9 @@ t.test('where the next key cannot be written nothing starts, and the sentence sa
     create(): never {
       throw Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' })
     },
+    createSoon() {},
     erase() {},
+    eraseSoon() {},
     keepGenesis() {},
   }
   const before = readFileSync(fileOf(directory), 'utf8')

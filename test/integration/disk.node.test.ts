@@ -4,7 +4,7 @@
  * @module
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { connect } from '../../src/client/client.node.ts'
@@ -20,6 +20,39 @@ function smallDisk(t: Test, directory: string): boolean {
   }
   t.teardown(() => execFileSync('umount', ['-l', directory]))
   return true
+}
+
+type LoopDisk = {
+  /** As Linux does it with a disk that gives errors (ext4, errors=remount-ro), at once and whoever writes there. */
+  becomesReadOnly(): void
+  /** Taken out and put in again; `how` are options of mount(8). */
+  mountAgain(how: string): void
+}
+
+/** A file system of its own in a file; undefined where none can be made. */
+function loopDisk(t: Test, directory: string): LoopDisk | undefined {
+  const image = `${directory}.ext4`
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(image, '')
+  truncateSync(image, 33_554_432)
+  const run = (command: string, ...args: readonly string[]) =>
+    execFileSync(command, args, { stdio: 'ignore' })
+  try {
+    run('mkfs.ext4', '-q', '-F', image)
+    run('mount', '-o', 'loop', image, directory)
+  } catch {
+    return undefined
+  }
+  t.teardown(() => spawnSync('umount', ['-l', directory]))
+  return {
+    becomesReadOnly: () => run('mount', '-o', 'remount,abort', directory),
+    mountAgain(how) {
+      run('umount', directory)
+      // It exits with 1 where it has put something in order.
+      spawnSync('e2fsck', ['-p', image])
+      run('mount', '-o', how, image, directory)
+    },
+  }
 }
 
 /** Leaves that much room. */
@@ -128,4 +161,41 @@ t.test('a file that can be written no further: HALT, and on from there when it c
   t.equal(await touches(daemon, 'after'), 'done')
   await daemon.stop()
   t.ok(await verified(daemon.directory))
+})
+
+t.test('a disk that becomes read-only: HALT, and on from there when it was put in order', async (t) => {
+  const directory = await install(t, { defense: { vi_swap: { hold_seconds: 1 } } })
+  const place = join(directory, 'disk')
+  const disk = loopDisk(t, place)
+  if (disk === undefined) {
+    t.comment('skipped: a file system in a file cannot be made or mounted here')
+    t.pass()
+    return
+  }
+  changeConfig(directory, { audit: { directory: join(place, 'audit'), fsync: 'always' } })
+  const daemon = await startDaemon(t, directory)
+  t.equal(await touches(daemon, 'before'), 'done')
+  disk.becomesReadOnly()
+  t.equal(await touches(daemon, 'read-only'), 'refused')
+  await until('HALT', async () => daemon.log().some((line) => /name=Storage .*to=HALT/.test(line)))
+  t.ok(
+    daemon.log().some((line) => /\(EROFS\), so nothing (more is|was) done/.test(line)),
+    'in plain words',
+  )
+  t.equal(await touches(daemon, 'halted'), 'refused')
+  t.match((await daemon.cli(['level', 'show'])).stdout.toString(), /HALT/, 'an operator may look')
+  await daemon.stop()
+  disk.mountAgain('loop,ro')
+  t.ok(await verified(directory), 'the chain is whole as far as it could be written')
+  const { code, stderr } = await daemon.cli(['run'])
+  t.equal(code, 125)
+  t.match(stderr, /EROFS|read-only/, 'it does not start there, and says why')
+  disk.mountAgain('loop')
+  const again = await startDaemon(t, directory)
+  t.equal(await touches(again, 'after'), 'done')
+  await again.stop()
+  t.ok(await verified(directory))
+  const text = readFileSync(join(place, 'audit/audit.jsonl'), 'utf8')
+  const permitted = text.match(/"action":"execute"[^\n]*"response":"R1"/g)?.length
+  t.equal(permitted, 2, 'what was done is there, and nothing else was permitted')
 })
