@@ -3,8 +3,8 @@
  *   dist/sass-edge.mjs   daemon, client and tools, one file
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
  *   dist/default-rules.json  the rules of the policy that ship, as they are
- * The launcher thread is bundled first and goes into dist/sass-edge.mjs as text: a worker that is started from text
- * needs no second file, also not in the single binary.
+ * The launcher and the keeper thread are bundled first and go into dist/sass-edge.mjs as text: a worker that is started
+ * from text needs no second file, also not in the single binary.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
  * `node build/bundle.node.ts [--force]`
  * @module
@@ -53,6 +53,7 @@ export interface Sources {
   readonly outDirectory: string
   readonly daemonEntry: string
   readonly launcherEntry: string
+  readonly keeperEntry: string
   readonly clientEntry: string
   /** Rules of the policy; the program finds them beside itself. */
   readonly rulesFile: string
@@ -64,6 +65,7 @@ export const SOURCES: Sources = {
   outDirectory: 'dist',
   daemonEntry: 'src/main.ts',
   launcherEntry: 'src/sandbox/launcher-thread.node.ts',
+  keeperEntry: 'src/sandbox/namespaces/keeper-thread.node.ts',
   clientEntry: 'src/client/client.node.ts',
   rulesFile: 'policy/default-rules.json',
 }
@@ -156,14 +158,18 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
     })
     return result as BuildResult & { metafile: Metafile }
   }
-  const launcher = await bundle({
-    entryPoints: [sources.launcherEntry],
-    format: 'cjs',
-    target: 'node26',
-    write: false,
-    define: { VERSION: JSON.stringify(version) },
-  })
-  const launcherText = launcher.outputFiles?.[0]?.text ?? ''
+  const threads = await Promise.all(
+    [sources.launcherEntry, sources.keeperEntry].map((entry) =>
+      bundle({
+        entryPoints: [entry],
+        format: 'cjs',
+        target: 'node26',
+        write: false,
+        define: { VERSION: JSON.stringify(version) },
+      }),
+    ),
+  )
+  const [launcherText = '', keeperText = ''] = threads.map(({ outputFiles }) => outputFiles?.[0]?.text ?? '')
   const daemon = await bundle({
     entryPoints: [sources.daemonEntry],
     format: 'esm',
@@ -173,6 +179,7 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
     define: {
       VERSION: JSON.stringify(version),
       LAUNCHER_SOURCE: JSON.stringify(launcherText),
+      KEEPER_SOURCE: JSON.stringify(keeperText),
       PACKED_RULES: JSON.stringify(packRules(join(sources.root, sources.rulesFile))),
     },
   })
@@ -191,7 +198,7 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
   const daemonBytes = readFileSync(join(staging, 'sass-edge.mjs'))
   const clientBytes = readFileSync(join(staging, 'client.mjs'))
   const problems = [
-    ...[launcher, daemon, client].flatMap(({ metafile }) => [
+    ...[...threads, daemon, client].flatMap(({ metafile }) => [
       ...unnamedPackages(metafile, named),
       ...foreignImports(metafile),
     ]),
@@ -199,14 +206,14 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
     ...evaluators(await probe(daemonBytes.toString())),
     ...evaluators(await probe(clientBytes.toString())),
     // CommonJS, so that a worker can be started from it: its only calls of require are the imports just checked.
-    ...evaluators(await probe(launcherText)).filter(
+    ...evaluators(await probe(launcherText + keeperText)).filter(
       (problem) => !problem.startsWith('The bundle uses require'),
     ),
     ...oversized('sass-edge.mjs', daemonBytes.length, DAEMON_BUDGET_BYTES),
     ...oversized('client.mjs', clientBytes.length, CLIENT_BUDGET_BYTES),
   ]
   if (problems.length > 0) throw new Error([...new Set(problems)].join('\n'))
-  const inputs = new Set([launcher, daemon, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)))
+  const inputs = new Set([...threads, daemon, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)))
   return [...inputs].filter((path) => path.includes('node_modules/')).sort()
 }
 

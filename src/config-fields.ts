@@ -9,6 +9,7 @@ import { AGENT, ALL_WORD, CAPABILITY, DEFAULT_CAPABILITY, WORKSPACE_WORD } from 
 import { DEFENSE, PENALTIES } from './config-defense-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
 import { CONFIRM, POLICY, QUOTA, SECURITY } from './config-policy-fields.ts'
+import { SANDBOX } from './config-sandbox-fields.ts'
 import {
   AUDIT_EPOCH_RECORDS,
   AUDIT_EPOCH_SECONDS,
@@ -210,6 +211,7 @@ export const CONFIG_FIELDS = {
         },
       },
     },
+    sandbox: SANDBOX,
     defense: DEFENSE,
     audit: {
       kind: 'object',

@@ -29,6 +29,7 @@ import { loadPolicy } from './edge/policy.node.ts'
 import { openWhole } from './edge/record.node.ts'
 import { createReload, type Reloadable, reloadableOf, warnAboutPatterns } from './edge/reload.node.ts'
 import { removeRunning, writeRunning } from './edge/running.node.ts'
+import { createSandbox, type Sandbox } from './edge/sandbox.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { SassError } from './errors.ts'
@@ -40,9 +41,8 @@ import {
   TICK_MS,
 } from './limits.ts'
 import type { AuditEvent, Clock, FactsSink, Log, Spawner, TransportAdapter } from './ports.ts'
-import { withPins } from './sandbox/pinned.node.ts'
+import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
-import { createSpawner } from './sandbox/spawner.node.ts'
 import { createChallengeRates } from './session/challenges.ts'
 import { createConfirmations } from './session/confirmations.ts'
 import { createExecutions, type RingPair } from './session/executions.ts'
@@ -57,6 +57,7 @@ import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from './session/
 import { createSessions } from './session/sessions.ts'
 import { createStorageGuard } from './session/storage-guard.ts'
 import { createTarpits } from './session/tarpits.ts'
+import { createTransfers } from './session/transfers.ts'
 
 declare const LAUNCHER_SOURCE: string | undefined
 
@@ -90,6 +91,7 @@ function record(audit: Journal, log: Log, event: AuditEvent): void {
   }
 }
 
+/** Files are moved inside a branch only; without one the daemon touches none. */
 type ConfinedSpawner = Spawner & { close(): Promise<void> }
 
 type Ground = {
@@ -99,7 +101,7 @@ type Ground = {
   readonly log: Log
   readonly audit: Journal
   readonly facts: FactsSink
-  readonly spawner: Spawner
+  readonly sandbox: Sandbox
   readonly spareTime: SpareTime
   readonly levelStore: LevelStore
   readonly launcherSource: string | undefined
@@ -107,7 +109,7 @@ type Ground = {
 
 /** Room of sessions and executions, which know each other by what ends them. */
 function createWork(
-  { config, clock, log, audit, spawner, spareTime }: Ground,
+  { config, clock, log, audit, sandbox, spareTime }: Ground,
   ended: { session(id: string): void; freed(): void },
 ): Pick<Rooms, 'sessions' | 'executions'> {
   const sessions = createSessions(
@@ -131,11 +133,12 @@ function createWork(
       }
       if (to !== 'DESTROYED') return
       executions.sessionEnded(session.id)
+      void sandbox.places.close(session.id)
       ended.session(session.id)
     },
   )
   const executions = createExecutions({
-    spawner: withPins(spawner),
+    spawner: sandbox.spawner,
     clock,
     // No smaller than what one read may bring: a client that is attached must lose nothing of it.
     rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
@@ -158,7 +161,7 @@ function createWork(
 }
 
 function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
-  const { config, clock, log, audit, facts, launcherSource, levelStore } = ground
+  const { config, clock, log, audit, facts, launcherSource, levelStore, sandbox } = ground
   const random = createRandom()
   // Enough for everybody: who does not read must not keep the others' output back.
   const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
@@ -193,6 +196,10 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
       session: (id) => rooms.levels.sessionEnded(id),
       freed: () => rooms.queue.pump(),
     }),
+    transfers: createTransfers(),
+    files: createFileWork(),
+    places: sandbox.places,
+    viewOf: ({ id, caller, wish }) => sandbox.places.open({ session: id, agent: caller.name, wish }),
     tarpits: createTarpits(
       {
         mode: tarpit.mode,
@@ -317,7 +324,10 @@ export async function startDaemon(
   )
   const { audit, facts } = deviceRecord
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
-  const spawner = await createSpawner({ launcherSource })
+  const sandbox = await createSandbox(
+    { config, clock, log, launcherSource },
+    () => reloadable.policy.ownPaths.paths,
+  )
   const ground = {
     config,
     configPath,
@@ -325,7 +335,7 @@ export async function startDaemon(
     log,
     audit,
     facts,
-    spawner,
+    sandbox,
     spareTime,
     levelStore,
     launcherSource,
@@ -362,7 +372,7 @@ export async function startDaemon(
     for (const adapter of adapters) addresses.push(await adapter.listen(peers))
   } catch (cause) {
     for (const adapter of adapters) await adapter.close()
-    await spawner.close()
+    await sandbox.close()
     audit.append({ type: 'daemon', what: 'not_listening' })
     deviceRecord.close()
     throw cause
@@ -393,6 +403,7 @@ export async function startDaemon(
     rooms.executions.forgetOld(clock.wallMs())
     deviceRecord.tick()
     storage.tick()
+    sandbox.branches.sweep()
   }, TICK_MS)
   ticker.unref()
   log.write('info', 'listening', {
@@ -406,7 +417,7 @@ export async function startDaemon(
     log.write('info', 'stopping', { running: rooms.executions.running })
     await drain(adapters, peers, rooms, config.execution.drain_seconds * 1_000)
     clearInterval(ticker)
-    await spawner.close()
+    await sandbox.close()
     await rooms.closeConfined()
     spareTime.spend()
     const refused = rooms.refusals.rest()

@@ -211,6 +211,12 @@ export const KILL_TREE_ROUNDS = 32
 /** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
 export const LAUNCHER_HEAP_MIB = 16
 export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
+/** The keeper thread makes a few hundred small strings for a session. */
+export const KEEPER_HEAP_MIB = 16
+/** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
+export const KEEPER_IDLE_MS = 30_000
+/** Branches that wait for a decision: whoever never decides must not fill the disk with directories. */
+export const BRANCHES_MAX = 256
 /** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
 export const TRIM_INTERVAL_MS = 5_000
 export const IDLE_GARBAGE_BYTES = 2_097_152
@@ -264,3 +270,20 @@ export const PROGRAM_ARGUMENTS_BYTES = 2_097_152
 export const QUESTIONS_PER_MINUTE = 30
 /** What may be typed into a command that has not begun: the credit that the command line starts with. */
 export const PARKED_STDIN_BYTES = 262_144
+/** NAME_MAX of Linux. */
+export const FILE_NAME_BYTES = 255
+/** Transfers of one caller at once, and of all: each holds one open file and at most its window. */
+export const TRANSFERS_PER_CALLER = 4
+export const TRANSFERS_MAX = 32
+/** A directory's list as one transfer. */
+export const LISTED_FILES = 65_536
+export const LISTING_BYTES = 8_388_608
+
+// ---- Branches: diff and merge -----------------------------------------------------------------------------
+
+/** A file is compared and copied in pieces of this size: two of them are kept, larger ones are no faster. */
+export const SURVEY_READ_BYTES = 262_144
+/** The digest of the old content is told too up to here; it is read for that alone. */
+export const SURVEY_BEFORE_BYTES = 1_048_576
+/** The record and the journal of the merges of one branch: some 200 bytes a path, so a million paths. */
+export const BRANCH_RECORD_BYTES = 268_435_456

@@ -41,6 +41,7 @@ const QUIET: Ledger = Object.freeze({
   tarpitsFree: 1,
   executionsFree: 1,
   executionsOfCaller: 0,
+  transfersFree: true,
   sessionsFree: true,
   sessionsOfCaller: 0,
   queueFree: true,
@@ -120,6 +121,7 @@ export async function explainCommand(
   }
   const planned = makePlan(
     planner,
+    undefined,
     request.value,
     question.argv,
     set?.allowed_env ?? [],

@@ -68,7 +68,7 @@ type Streams = {
 /** What one program is joined to us by, or `-errno`. @throws SassError PTY_UNAVAILABLE */
 function openStreams(plan: SpawnPlan, drained: () => void, syscalls: Syscalls): Streams | number {
   if (plan.terminal !== undefined) {
-    const terminal = openTerminal(plan.terminal, drained, syscalls)
+    const terminal = openTerminal(plan.terminal, drained, syscalls, plan.rootDescriptor)
     return {
       launch: { kind: 'terminal', path: terminal.slavePath },
       childEnds: [],

@@ -104,6 +104,15 @@ const GIT_HARMLESS: ReadonlySet<string> = new Set([
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
+/** Caches of tools lie in memory and end with the session, by the variable that each tool reads; beneath /tmp. */
+const CACHES: readonly (readonly [variable: string, directory: string])[] = [
+  ['npm_config_cache', '.cache/npm'],
+  ['YARN_CACHE_FOLDER', '.cache/yarn'],
+  ['CARGO_HOME', '.cache/cargo'],
+  ['PIP_CACHE_DIR', '.cache/pip'],
+]
+export const CACHE_DIRECTORIES: readonly string[] = CACHES.map(([, directory]) => directory)
+
 export type EnvironmentBase = {
   readonly home: string
   readonly user: string
@@ -131,13 +140,15 @@ function isName(name: string): boolean {
 }
 
 /**
- * The environment of one command, or what the request asks for in vain. `term` is TERM of a terminal.
+ * The environment of one command, or what the request asks for in vain. `term` is TERM of a terminal. In a branch the
+ * directories for temporary files and caches are the session's own; what a request sets goes before.
  */
 export function buildEnvironment(
   base: EnvironmentBase,
   requested: ReadonlyMap<string, string> | undefined,
   allowed: readonly string[],
   term: string | undefined,
+  isBranched = false,
 ): Environment {
   const variables = new Map<string, string>([
     ['PATH', DEFAULT_PATH],
@@ -147,6 +158,10 @@ export function buildEnvironment(
     ['SHELL', '/bin/sh'],
     ['LANG', 'C.UTF-8'],
   ])
+  if (isBranched) {
+    variables.set('TMPDIR', '/tmp')
+    for (const [variable, directory] of CACHES) variables.set(variable, `/tmp/${directory}`)
+  }
   if (term !== undefined) variables.set('TERM', term)
   for (const [name, value] of requested ?? []) {
     if (!isName(name))

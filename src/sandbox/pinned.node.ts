@@ -24,9 +24,11 @@ const READ_BYTES = 1_048_576
 /** Digests that are remembered; a device pins a few dozen programs. */
 const REMEMBERED = 256
 
-function openFile(path: string): number {
-  return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
-}
+/** Opens a file to be read, by its path where the program will run. @throws where it cannot be */
+export type OpenFile = (path: string) => number
+
+export const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
+const openFile: OpenFile = (path) => openSync(path, OPEN_FLAGS)
 
 function identify(descriptor: number): Identity | undefined {
   const status = fstatSync(descriptor, { bigint: true })
@@ -57,12 +59,12 @@ function digest(descriptor: number): string {
 /** The digest of the file at a path, remembered until the file changes; undefined where it cannot be read. */
 export type PinLook = (path: string) => PinnedFile | undefined
 
-export function createPinLook(): PinLook {
+export function createPinLook(open: OpenFile = openFile): PinLook {
   const remembered = new Map<string, PinnedFile>()
   return (path) => {
     let descriptor: number | undefined
     try {
-      descriptor = openFile(path)
+      descriptor = open(path)
       const before = identify(descriptor)
       if (before === undefined) return undefined
       const known = remembered.get(path)
@@ -97,12 +99,13 @@ function isScript(descriptor: number): boolean {
 }
 
 /** Runs pinned plans through the descriptor of the file that was looked at; every other one as it is. */
-export function withPins(spawner: Spawner): Spawner {
+export function withPins(spawner: Spawner, openIn: (rootDescriptor: number) => OpenFile): Spawner {
   return {
     spawn(plan: SpawnPlan, events) {
       const { pinned } = plan
       if (pinned === undefined) return spawner.spawn(plan, events)
-      const descriptor = openFile(plan.file)
+      const { rootDescriptor } = plan
+      const descriptor = (rootDescriptor === undefined ? openFile : openIn(rootDescriptor))(plan.file)
       let isOpen = true
       const close = () => {
         if (isOpen) closeSync(descriptor)
@@ -111,10 +114,9 @@ export function withPins(spawner: Spawner): Spawner {
       try {
         const now = identify(descriptor)
         if (now === undefined || !isSame(now, pinned)) throw changed(plan.file)
-        // By our own number and not as /proc/self: a new process has closed what it inherited before it becomes the program.
-        const file = isScript(descriptor) ? plan.file : `/proc/${process.pid}/fd/${descriptor}`
+        const isDescriptor = !isScript(descriptor)
         return spawner.spawn(
-          { ...plan, file },
+          { ...plan, isDescriptor, file: isDescriptor ? `/proc/self/fd/${descriptor}` : plan.file },
           {
             ...events,
             spawned(pid) {

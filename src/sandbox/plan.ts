@@ -8,6 +8,7 @@ import { resolvePath } from '../base/lexical-path.ts'
 import type { SpawnPlan } from '../ports.ts'
 import type { ExecuteRequest } from '../wire/messages.ts'
 import { buildEnvironment, DEFAULT_PATH, type EnvironmentBase } from './environment.ts'
+import type { Place } from './place.ts'
 
 export type FoundProgram = {
   readonly path: string
@@ -38,6 +39,7 @@ export interface ProgramFinder {
 }
 
 export type Planner = {
+  /** Looks at the device itself; a session's place has its own. */
   readonly finder: ProgramFinder
   /** Absolute, its symbolic links resolved. */
   readonly workspaceRoot: string
@@ -60,10 +62,11 @@ const TERM_PATTERN = /^[A-Za-z0-9._+-]{1,64}$/
 
 /**
  * `argv` is the request's, or what its payload held. `allowedEnv` is the caller's capability's. `pins`: real paths of
- * programs whose content is to be looked at.
+ * programs whose content is to be looked at. `place`: where it will run; undefined: as the daemon itself.
  */
 export function makePlan(
   planner: Planner,
+  place: Place | undefined,
   request: ExecuteRequest,
   argv: readonly string[],
   allowedEnv: readonly string[],
@@ -77,15 +80,22 @@ export function makePlan(
   const term = pty === undefined ? undefined : (pty.term ?? DEFAULT_TERM)
   if (term !== undefined && !TERM_PATTERN.test(term))
     return { ok: false, problem: 'pty.term is no name of a terminal' }
-  const environment = buildEnvironment(planner.base, request.env, allowedEnv, term)
+  const environment = buildEnvironment(
+    planner.base,
+    request.env,
+    allowedEnv,
+    term,
+    place?.namespaces !== undefined,
+  )
   if (!environment.ok) return environment
+  const finder = place?.finder ?? planner.finder
   const cwd =
     request.cwd === undefined
       ? planner.workspaceRoot
-      : planner.finder.realDirectory(resolvePath(planner.workspaceRoot, request.cwd))
-  const program = planner.finder.find(command, cwd, environment.variables.get('PATH') ?? DEFAULT_PATH)
+      : finder.realDirectory(resolvePath(planner.workspaceRoot, request.cwd))
+  const program = finder.find(command, cwd, environment.variables.get('PATH') ?? DEFAULT_PATH)
   const isPinned = program !== undefined && Object.hasOwn(pins, program.realPath)
-  const pin = isPinned ? planner.finder.pin(program.realPath) : undefined
+  const pin = isPinned ? finder.pin(program.realPath) : undefined
   return {
     ok: true,
     planned: {
@@ -100,6 +110,8 @@ export function makePlan(
         stdin: request.stdin ? 'pipe' : 'none',
         terminal: pty === undefined ? undefined : { rows: pty.rows, columns: pty.cols },
         pinned: pin,
+        namespaces: place?.namespaces,
+        rootDescriptor: place?.namespaces === undefined ? undefined : place.rootDescriptor,
       },
     },
   }

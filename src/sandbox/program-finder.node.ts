@@ -29,7 +29,9 @@ const LINKS_MOST = 40
 const PARTS_MOST = 4_096
 
 /** What a symbolic link holds; undefined where there is no link, `missing` where there is nothing that can be seen. */
-function readLink(path: string): { readonly target: string } | 'missing' | undefined {
+export type ReadLink = (path: string) => { readonly target: string } | 'missing' | undefined
+
+const readLink: ReadLink = (path) => {
   try {
     return { target: readlinkSync(path) }
   } catch (cause) {
@@ -41,7 +43,7 @@ function readLink(path: string): { readonly target: string } | 'missing' | undef
  * Where a path leads that does not exist whole: part by part as the kernel goes, up to the first part that is not
  * there, with the rest behind it. A link to what does not exist is followed as well: whoever writes there makes it.
  */
-function walk(path: string): string {
+export function walkLinks(path: string, read: ReadLink): string {
   let real = ''
   let left = path.split('/').reverse()
   let links = 0
@@ -52,7 +54,7 @@ function walk(path: string): string {
       real = real.slice(0, Math.max(0, real.lastIndexOf('/')))
       continue
     }
-    const link = readLink(`${real}/${part}`)
+    const link = read(`${real}/${part}`)
     if (link === 'missing' || (link !== undefined && ++links > LINKS_MOST)) {
       left.push(part)
       break
@@ -72,7 +74,7 @@ function realBeginning(path: string): string {
   try {
     return realpathSync.native(path)
   } catch {
-    return walk(path)
+    return walkLinks(path, readLink)
   }
 }
 

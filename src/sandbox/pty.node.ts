@@ -11,6 +11,7 @@
 import { ReadStream } from 'node:tty'
 import { SassError } from '../errors.ts'
 import { STDIN_QUEUE_BYTES, TERMINAL_WRITE_RETRY_MS } from '../limits.ts'
+import { createAt, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from './at.node.ts'
 import type { Input } from './pipes.node.ts'
 import { createStdinQueue } from './stdin-queue.ts'
 import {
@@ -25,12 +26,14 @@ import {
 
 /** asm-generic/ioctls.h, the same on both machines. */
 const TIOCSWINSZ = 0x5414n
+const TIOCGPTN = 0x80045430n
+const TIOCSPTLCK = 0x40045431n
 /** termios.h: input is UTF-8, so that erase takes whole characters. */
 const IUTF8 = 0x4000
 /** sizeof(struct termios) is 60 in glibc. */
 const TERMIOS_BYTES = 128
 const TCSANOW = 0
-const SLAVE_PATH_BYTES = 128
+const MASTER = Buffer.from('dev/pts/ptmx')
 /** ^D, the end of file of a fresh terminal. */
 const END_OF_TRANSMISSION = 0x04
 const LINE_ENDS: readonly number[] = [0x0a, 0x0d, END_OF_TRANSMISSION]
@@ -47,14 +50,22 @@ export interface Terminal extends Input {
   resize(rows: number, columns: number): void
 }
 
+/** The master of a new terminal: of those seen from `root`, or of the daemon's own. */
+function openMaster(syscalls: Syscalls, root: number | undefined): number {
+  const flags = O_RDWR | O_NOCTTY | O_NONBLOCK
+  if (root === undefined) return syscalls.checked(syscalls.libc.posix_openpt(flags | O_CLOEXEC))
+  return createAt(syscalls).openPath(root, MASTER, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+}
+
 /**
- * Opens a terminal of that size. `drained` is called when all that was written has been taken.
+ * Opens a terminal of that size; `rootDescriptor`: O_PATH on `/` where the program will run. `drained` is called when all that was written has been taken.
  * @throws SassError PTY_UNAVAILABLE with the errno.
  */
 export function openTerminal(
   size: { readonly rows: number; readonly columns: number },
   drained: () => void,
   syscalls: Syscalls,
+  rootDescriptor?: number,
 ): Terminal {
   const { libc } = syscalls
   const unavailable = (step: string, errno: number, opened: readonly number[]): SassError => {
@@ -65,15 +76,17 @@ export function openTerminal(
       { step, errno },
     )
   }
-  const master = syscalls.checked(libc.posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK))
-  if (master < 0) throw unavailable('posix_openpt', -master, [])
-  for (const step of ['grantpt', 'unlockpt'] as const) {
-    const result = syscalls.checked(libc[step](master))
+  const master = openMaster(syscalls, rootDescriptor)
+  if (master < 0) throw unavailable('ptmx', -master, [])
+  const number = new Int32Array(new ArrayBuffer(4))
+  // The file system of the terminals says who owns them: a grant is not needed.
+  for (const [step, request] of [
+    ['TIOCSPTLCK', TIOCSPTLCK],
+    ['TIOCGPTN', TIOCGPTN],
+  ] as const) {
+    const result = syscalls.checked(libc.ioctl(master, request, number))
     if (result < 0) throw unavailable(step, -result, [master])
   }
-  const name = Buffer.alloc(SLAVE_PATH_BYTES)
-  const named = libc.ptsname_r(master, name, BigInt(SLAVE_PATH_BYTES))
-  if (named !== 0) throw unavailable('ptsname_r', named, [master])
   // The reader closes the master on its own as soon as it sees the end: a second descriptor is ours for the rest.
   const descriptor = syscalls.checked(libc.fcntl(master, F_DUPFD_CLOEXEC, 3n))
   if (descriptor < 0) throw unavailable('fcntl', -descriptor, [master])
@@ -125,7 +138,7 @@ export function openTerminal(
 
   resize(size.rows, size.columns)
   return {
-    slavePath: name.toString('utf8', 0, name.indexOf(0)),
+    slavePath: `/dev/pts/${number[0]}`,
     descriptor,
     reader(buffer, output) {
       readerOpen = true

@@ -26,6 +26,15 @@ import {
 
 export type SpawnerOptions = Partial<LauncherOptions>
 
+export interface ProcessSpawner extends Spawner {
+  /** Makes the launcher come home: it holds no namespaces of a session then. */
+  leave(): Promise<void>
+  /** Kills what still runs and waits for it. Nothing more is started. */
+  endAll(): Promise<void>
+  /** `endAll`, and ends the launcher. */
+  close(): Promise<void>
+}
+
 /** Marks every descriptor above 2 close-on-exec, by hand on kernels before 5.11. */
 function inheritNothing(syscalls: Syscalls): void {
   if (syscalls.byNumber('close_range', 3, LAST_DESCRIPTOR, CLOSE_RANGE_CLOEXEC) === 0) return
@@ -46,9 +55,7 @@ function exitStatus(word: number): ExitStatus {
  * `close` kills what still runs, waits for it, and ends the launcher thread.
  * @throws SassError RUNTIME_UNSUITABLE (no FFI) or SANDBOX_UNAVAILABLE (the thread could not confine itself).
  */
-export async function createSpawner(
-  options: SpawnerOptions = {},
-): Promise<Spawner & { close(): Promise<void> }> {
+export async function createSpawner(options: SpawnerOptions = {}): Promise<ProcessSpawner> {
   const syscalls = loadSyscalls()
   inheritNothing(syscalls)
   const { launcherSource, keepCapabilities, fence } = options
@@ -57,6 +64,7 @@ export async function createSpawner(
   const byPid = new Map<number, RunningChild>()
   const statusWord = new Int32Array(new ArrayBuffer(64))
   let closing: Promise<void> | undefined
+  let isEnding = false
   let emptied: (() => void) | undefined
 
   const reap = (pid: number): void => {
@@ -92,16 +100,18 @@ export async function createSpawner(
       emptied?.()
     },
   }
+  const endAll = async (): Promise<void> => {
+    if (running.size === 0) return
+    await new Promise<void>((resolve) => {
+      emptied = resolve
+      for (const child of [...running]) {
+        child.killTree()
+        child.abandonOutput()
+      }
+    })
+  }
   const close = async (): Promise<void> => {
-    if (running.size > 0) {
-      await new Promise<void>((resolve) => {
-        emptied = resolve
-        for (const child of [...running]) {
-          child.killTree()
-          child.abandonOutput()
-        }
-      })
-    }
+    await endAll()
     process.off('SIGCHLD', onChildSignal)
     await launcher.close()
   }
@@ -109,7 +119,7 @@ export async function createSpawner(
   process.on('SIGCHLD', onChildSignal)
   return {
     spawn(plan, events) {
-      if (closing !== undefined) {
+      if (isEnding) {
         throw new SassError(
           'DAEMON_SHUTTING_DOWN',
           'The daemon is shutting down, so the command was not started; send it again later.',
@@ -117,7 +127,13 @@ export async function createSpawner(
       }
       return startChild(plan, events, nursery)
     },
+    leave: () => new Promise((resolve) => launcher.leave(() => resolve())),
+    endAll() {
+      isEnding = true
+      return endAll()
+    },
     close() {
+      isEnding = true
       closing ??= close()
       return closing
     },

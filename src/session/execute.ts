@@ -12,7 +12,8 @@ import { commandLine } from '../defense/describe.ts'
 import type { Action, ExecuteAction, Look } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
-import { makePlan, type Planned } from '../sandbox/plan.ts'
+import { noPlace, type Place } from '../sandbox/place.ts'
+import { makePlan, type Planned, type ProgramFinder } from '../sandbox/plan.ts'
 import type { ExecuteRequest } from '../wire/messages.ts'
 import { openPayload } from '../wire/payload-gate.ts'
 import { type AttachmentStart, createAttachment, DATA_LOSS, missingFrom } from './attachment.ts'
@@ -93,7 +94,20 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
     return mistake(peer, call, problem)
   }
   const idBytes = request.execution_id ?? peer.rooms.random.bytes(EXECUTION_ID_BYTES)
-  attempt(peer, call, () => aimOf(peer, call, request, args.argv, weight, idBytes))
+  inPlace(peer, call, (place) =>
+    attempt(peer, call, () => aimOf(peer, call, { request, argv: args.argv, weight, idBytes, place })),
+  )
+}
+
+/** Goes on where the session's commands run; at its first one that place is made. Strangers have none. */
+function inPlace(peer: Peer, call: Call, go: (place: Place | undefined) => void): void {
+  const { session, rooms } = peer
+  const place = session === undefined ? undefined : rooms.places.find(session.id)
+  if (session === undefined || place !== undefined) return go(place)
+  rooms.places
+    .open({ session: session.id, agent: session.caller.name, wish: session.wish })
+    .then(go)
+    .catch((cause: unknown) => peer.fail(call, noPlace(cause)))
 }
 
 function weightOf(argv: readonly string[], request: ExecuteRequest): number {
@@ -102,19 +116,20 @@ function weightOf(argv: readonly string[], request: ExecuteRequest): number {
   return weight
 }
 
+type Wish = {
+  readonly request: ExecuteRequest
+  readonly argv: readonly string[]
+  readonly weight: number
+  readonly idBytes: Uint8Array
+  readonly place: Place | undefined
+}
+
 /** What would run as things are now: the file, the directory, the variables and the limits. */
-function aimOf(
-  peer: Peer,
-  call: Call,
-  request: ExecuteRequest,
-  argv: readonly string[],
-  weight: number,
-  idBytes: Uint8Array,
-): Aim {
+function aimOf(peer: Peer, call: Call, { request, argv, weight, idBytes, place }: Wish): Aim {
   const { rooms, caller } = peer
   const { policy, planner, settings } = rooms
   const set = capabilityOf(rooms, caller?.capability ?? '')
-  const result = makePlan(planner, request, argv, set?.allowed_env ?? [], policy.security.pins)
+  const result = makePlan(planner, place, request, argv, set?.allowed_env ?? [], policy.security.pins)
   if (!result.ok) return { action: undefined, problem: result.problem, go() {} }
   const { planned } = result
   const timeout = smallest(request.timeout_seconds, set?.timeout_seconds, settings.toolTimeoutSeconds)
@@ -124,7 +139,7 @@ function aimOf(
   return {
     action,
     task: goal === undefined ? undefined : encodeHex(sha256(encodeUtf8(goal))),
-    look: lookAt(rooms, action),
+    look: lookAt(rooms, place?.finder ?? planner.finder, action),
     weight,
     shown: () => ({
       goal: goal ?? null,
@@ -132,14 +147,14 @@ function aimOf(
         .effective(action)
         .commands.map((command) => commandLine(command.argv, SHOWN_COMMAND_CHARS)),
     }),
-    go: (warrant) => start(peer, call, { request, idBytes, planned, timeout, action }, warrant),
+    go: (warrant) => start(peer, call, { request, idBytes, planned, place, timeout, action }, warrant),
   }
 }
 
 /** A command that cannot be taken apart is not judged here: the decision finds the same and denies. */
-function lookAt({ policy, planner }: Rooms, action: ExecuteAction): Look {
+function lookAt({ policy }: Rooms, finder: ProgramFinder, action: ExecuteAction): Look {
   try {
-    return lookUp(policy.effective(action), planner.finder, action.cwd, policy)
+    return lookUp(policy.effective(action), finder, action.cwd, policy)
   } catch {
     return NOT_LOOKED
   }
@@ -149,6 +164,7 @@ type Permitted = {
   readonly request: ExecuteRequest
   readonly idBytes: Uint8Array
   readonly planned: Planned
+  readonly place: Place | undefined
   readonly timeout: number | undefined
   readonly action: ExecuteAction
 }
@@ -156,7 +172,7 @@ type Permitted = {
 function start(
   peer: Peer,
   call: Call,
-  { request, idBytes, planned, timeout, action }: Permitted,
+  { request, idBytes, planned, place, timeout, action }: Permitted,
   warrant: Warrant,
 ): void {
   const { rooms, session, caller } = peer
@@ -166,6 +182,10 @@ function start(
   if (known !== undefined) {
     recordNotStarted(rooms, action.executionId, 'it runs already')
     return attach(peer, call, request, known)
+  }
+  if (rooms.places.find(session.id) !== place) {
+    recordNotStarted(rooms, action.executionId, 'its branch was given up meanwhile')
+    return peer.fail(call, noPlace(undefined))
   }
   const isUnary = call.method.name === 'Execute'
   const headBytes = isUnary

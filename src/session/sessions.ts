@@ -9,6 +9,7 @@
 import type { ToxicProperty } from '../defense/toxic.ts'
 import { SESSION_KEPT_EXPIRED_MS } from '../limits.ts'
 import type { AuditHead } from '../ports.ts'
+import type { BranchWish } from '../sandbox/place.ts'
 import type { Caller } from './identities.ts'
 
 export type SessionState = 'CREATED' | 'ACTIVE' | 'EXECUTING' | 'EXPIRED' | 'DESTROYED'
@@ -47,6 +48,8 @@ export type Session = {
   lastSeenMs: number
   /** Name of this instance of the agent: `NAME-TIMESTAMP-NONCE`, never used again. */
   readonly instance: string
+  /** The branch that its commands run in. */
+  readonly wish: BranchWish
   /** Decisions by task; the oldest task is forgotten. */
   readonly ticks: Map<string, number>
   /** The chain as its caller was told at the last Authenticate; undefined before. */
@@ -75,6 +78,8 @@ export type NewSession = {
   readonly idBytes: Uint8Array
   readonly id: string
   readonly instance: string
+  /** Absent: a branch of its own. */
+  readonly wish?: BranchWish | undefined
   /** False: a challenge must be met first. */
   readonly isProven: boolean
 }
@@ -143,7 +148,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
       for (const session of sessions.values()) if (session.caller.name === caller && !isIdle(session)) count++
       return count
     },
-    create({ idBytes, id, instance, isProven }, caller, address, nowMs) {
+    create({ idBytes, id, instance, wish, isProven }, caller, address, nowMs) {
       if (sessions.size >= limits.maxSessions) {
         const away = longestAway()
         if (away === undefined) return undefined
@@ -161,6 +166,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         dismissHolder: undefined,
         lastSeenMs: nowMs,
         instance,
+        wish: wish ?? { kind: 'new' },
         ticks: new Map(),
         head: undefined,
         deliveredBytes: 0,

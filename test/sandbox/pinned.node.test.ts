@@ -24,7 +24,9 @@ import { planFor, run, until } from './run-child.node.ts'
 
 const plain = await createSpawner()
 t.teardown(() => plain.close())
-const spawner = withPins(plain)
+const spawner = withPins(plain, () => {
+  throw new Error('everything runs where this process does')
+})
 
 const digestOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
 const descriptors = () => readdirSync('/proc/self/fd').length

@@ -40,7 +40,7 @@ function planned(
   env: string[] = [],
   pins: Readonly<Record<string, string>> = {},
 ) {
-  const result = makePlan(planner, request(change), argv, env, pins)
+  const result = makePlan(planner, undefined, request(change), argv, env, pins)
   if (!result.ok) throw new Error(result.problem)
   return result.planned
 }
@@ -49,7 +49,7 @@ const problemOf = (
   argv = ['ls'],
   env: string[] = [],
 ) => {
-  const result = makePlan(planner, request(change), argv, env, {})
+  const result = makePlan(planner, undefined, request(change), argv, env, {})
   return result.ok ? undefined : result.problem
 }
 

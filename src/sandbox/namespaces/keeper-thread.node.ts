@@ -23,6 +23,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort } from 'node:worker_threads'
+import { isWithin } from '../../base/lexical-path.ts'
 import { O_DIRECTORY, O_PATH } from '../at.node.ts'
 import { descendants } from '../process-tree.node.ts'
 import { ERRNO, loadSyscalls, O_CLOEXEC, O_RDWR, SIGKILL, type Syscalls, WNOHANG } from '../syscalls.node.ts'
@@ -397,6 +398,28 @@ function hide(kernel: Kernel, path: string): void {
   else kernel.mount(`cover ${path}`, '/dev/null', path, '', MS_BIND, '')
 }
 
+/** Covers what is the daemon's own. A branched directory may lie beneath: the way to it stays, and nothing beside. */
+function cover(kernel: Kernel, plan: NamespacePlan, rootDescriptors: readonly number[]): void {
+  for (const path of plan.covers) {
+    const within = plan.roots.flatMap((root, index) =>
+      isWithin(path, root.path) && root.path !== path
+        ? [{ path: root.path, descriptor: rootDescriptors[index] ?? -1 }]
+        : [],
+    )
+    if (within.length === 0) {
+      hide(kernel, path)
+      continue
+    }
+    kernel.mount(`cover ${path}`, 'tmpfs', path, 'tmpfs', MS_NOSUID | MS_NODEV, 'size=64k,mode=755')
+    for (const { path: root, descriptor } of within) {
+      makeTarget(root, true)
+      kernel.mount(`bind ${root}`, `/proc/thread-self/fd/${descriptor}`, root, '', MS_BIND, '')
+      kernel.setReadOnly(root, false, false)
+    }
+    kernel.setReadOnly(path, true, false)
+  }
+}
+
 function closeProc(kernel: Kernel): void {
   for (const path of PROC_READ_ONLY) {
     if (!existsSync(path)) continue
@@ -441,6 +464,7 @@ function build(
   mountScratch(kernel, plan, held)
   showRoots(kernel, plan.roots, roots)
   mountDevices(kernel, plan, held)
+  cover(kernel, plan, roots)
   makeVolatile(kernel, plan)
   const lifeline = startInit(kernel, plan, held, home)
   const ofInit = `/proc/${held.initPid}/ns`
@@ -450,7 +474,6 @@ function build(
   // From here on /proc is the session's, in which this thread is not.
   mountProc(kernel, held.initPid, nullDescriptor)
   closeProc(kernel)
-  for (const path of plan.covers) hide(kernel, path)
   const root = keep('/', O_PATH | O_DIRECTORY)
   return { mount, pid, ipc, network, root, lifeline, initPid: held.childPid }
 }

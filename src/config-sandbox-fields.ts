@@ -1,0 +1,69 @@
+/**
+ * The keys of `sandbox` in sass.edge.json: where commands run, what they can change there, what they see.
+ * Sources of the defaults: docs/sandbox.md, and limits.ts.
+ * @module
+ */
+import { WORKSPACE_WORD } from './config-caller-fields.ts'
+import type { ObjectField } from './config-field-kinds.ts'
+import { CONFIG_LIST_ITEMS } from './limits.ts'
+
+export const SANDBOX = {
+  kind: 'object',
+  doc: 'Where commands run (docs/sandbox.md): in a branch of the real files, which changes nothing until somebody merges it.',
+  fields: {
+    branch_roots: {
+      kind: 'list',
+      item: {
+        kind: 'path',
+        words: [WORKSPACE_WORD],
+        doc: 'A directory, or `$WORKSPACE` for security.workspace_root.',
+      },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [WORKSPACE_WORD],
+      doc: 'The directories that commands may change, in their branch. Everything else can only be read.',
+      absent: 'the workspace',
+      empty: 'nothing can be written but what lies in memory (/tmp)',
+      full: '`["/"]`: every directory of the device',
+    },
+    require: {
+      kind: 'choice',
+      choices: ['overlay', 'copy', 'none'],
+      default: 'overlay',
+      doc: 'The least that keeps the real files apart: `overlay`, a whole `copy` where the kernel has no overlay, or `none`, which runs commands on the real files. Where it cannot be had, nothing runs.',
+    },
+    volatile: {
+      kind: 'list',
+      item: { kind: 'path', doc: 'A directory beneath a branch root.' },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'Directories that lie in memory, are empty at first, and never reach a diff.',
+      absent: 'none but /tmp and its kin',
+      empty: 'none but /tmp and its kin',
+      full: 'there is no wildcard: name each',
+    },
+    memory_directory_bytes: {
+      kind: 'integer',
+      min: 65_536,
+      max: Number.MAX_SAFE_INTEGER,
+      default: null,
+      nullable: true,
+      doc: 'Most bytes of each directory in memory of a session, /tmp among them; null: a quarter of the memory of the device.',
+    },
+    devices: {
+      kind: 'list',
+      item: { kind: 'path', doc: 'A device file, or a directory of them.' },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'Devices that commands may use beside null, zero, full, random, urandom, tty and terminals.',
+      absent: 'none beside those',
+      empty: 'none beside those',
+      full: '`["/dev"]` is refused: name each',
+    },
+    network: {
+      kind: 'choice',
+      choices: ['host', 'none'],
+      default: 'host',
+      doc: 'The network of commands: that of the device, or one of their own with nothing in it.',
+    },
+  },
+} as const satisfies ObjectField

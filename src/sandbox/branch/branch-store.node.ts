@@ -1,0 +1,175 @@
+/**
+ * Branches on disk: `branches/SESSION/` below the state directory, with `branch.json` and a store for each root. What
+ * has a `branch.json` is whole and waits for somebody's decision, whichever daemon made it; what has none is from a
+ * start that did not come to its end, and is removed.
+ * Rules: docs/sandbox.md.
+ * @module
+ */
+
+import {
+  closeSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { replaceFile } from '../../base/files.node.ts'
+import { SassError } from '../../errors.ts'
+import { BRANCHES_MAX } from '../../limits.ts'
+import type { Syscalls } from '../syscalls.node.ts'
+import type { Branch, BranchLevel, BranchRoot, OverlayAttributes } from './branch.ts'
+import { upperOf } from './branch.ts'
+import { dropBranch, droppedBranches, removeDropped } from './drop.node.ts'
+import { makeUpper } from './upper.node.ts'
+
+const BRANCH_FILE = 'branch.json'
+const MODE = 0o600
+const DIRECTORY_MODE = 0o700
+const SESSION_NAME = /^[0-9a-f]{32}$/
+/** O_TMPFILE | O_RDWR: a file without a name, which leaves the times of its directory alone. */
+const O_TMPFILE = 0o20000000
+/** Entries removed at once while the daemon has nothing else to do. */
+const REMOVED_AT_ONCE = 256
+
+export interface BranchStore {
+  readonly directory: string
+  /** Makes a branch for that session, or finds the one that it has. @throws SassError SANDBOX_UNAVAILABLE when there are too many */
+  open(session: string, agent: string, level: BranchLevel, nowMs: number): Branch
+  find(session: string): Branch | undefined
+  list(): readonly Branch[]
+  /** Where a branch keeps its files. */
+  directoryOf(session: string): string
+  /** Removes a branch in which nothing was changed. False: something was. */
+  removeEmpty(session: string): boolean
+  drop(session: string): void
+  /** A slice of what dropped branches leave to be removed; true: nothing is left. */
+  sweep(): boolean
+}
+
+/** True for a user id that is the same outside: only there are the kernel's own attributes ours to write. */
+function isInitialUserNamespace(): boolean {
+  try {
+    return /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'latin1'))
+  } catch {
+    return true
+  }
+}
+
+export function overlayAttributes(): OverlayAttributes {
+  return process.geteuid?.() === 0 && isInitialUserNamespace() ? 'trusted' : 'user'
+}
+
+/** The time that the file system of a directory gives to a change made now. One less: a change in the same tick counts. */
+function timeOfChange(path: string, store: string): string {
+  const before = (changedNs: bigint): string => String(changedNs - 1n)
+  if (statSync(path).dev === statSync(store).dev) return before(statSync(store, { bigint: true }).ctimeNs)
+  try {
+    const probe = openSync(path, O_TMPFILE | 0o200000 | 2, MODE)
+    try {
+      return before(fstatSync(probe, { bigint: true }).ctimeNs)
+    } finally {
+      closeSync(probe)
+    }
+  } catch {
+    const name = join(path, `.sass-edge-probe-${process.pid}`)
+    closeSync(openSync(name, 'wx', MODE))
+    const { ctimeNs } = lstatSync(name, { bigint: true })
+    unlinkSync(name)
+    return before(ctimeNs)
+  }
+}
+
+export type BranchStoreOptions = {
+  readonly stateDirectory: string
+  /** Absolute. */
+  readonly roots: readonly string[]
+  readonly volatile: readonly string[]
+}
+
+/** Opens the store and clears away what was left half. */
+export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions): BranchStore {
+  const directory = join(options.stateDirectory, 'branches')
+  mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE })
+  const branches = new Map<string, Branch>()
+  const dropped = new Set<string>(droppedBranches(directory))
+  for (const name of readdirSync(directory)) {
+    if (!SESSION_NAME.test(name)) continue
+    const found = readBranch(join(directory, name))
+    if (found === undefined) rmSync(join(directory, name), { recursive: true, force: true })
+    else branches.set(name, found)
+  }
+
+  function makeRoot(session: string, path: string, index: number): BranchRoot {
+    const store = join(directory, session, String(index))
+    mkdirSync(store, { recursive: true, mode: DIRECTORY_MODE })
+    const root = { path: realpathSync(path), store, baseNs: timeOfChange(path, store) }
+    makeUpper(syscalls, root)
+    return root
+  }
+
+  const store: BranchStore = {
+    directory,
+    open(session, agent, level, nowMs) {
+      const known = branches.get(session)
+      if (known !== undefined) return known
+      if (branches.size >= BRANCHES_MAX) {
+        throw new SassError(
+          'SANDBOX_UNAVAILABLE',
+          `${branches.size} branches wait for a decision, and no more are made, so nothing was started; merge or drop some, see sass-edge branch list.`,
+          { branches: branches.size },
+        )
+      }
+      const branch: Branch = {
+        session,
+        agent,
+        level,
+        attributes: overlayAttributes(),
+        roots: options.roots.map((path, index) => makeRoot(session, path, index)),
+        volatile: options.volatile,
+        openedAtMs: nowMs,
+      }
+      replaceFile(join(directory, session, BRANCH_FILE), Buffer.from(`${JSON.stringify(branch)}\n`), MODE)
+      branches.set(session, branch)
+      return branch
+    },
+    find: (session) => branches.get(session),
+    list: () => [...branches.values()],
+    directoryOf: (session) => join(directory, session),
+    removeEmpty(session) {
+      const branch = branches.get(session)
+      if (branch === undefined) return true
+      if (branch.roots.some((root) => readdirSync(upperOf(root)).length > 0)) return false
+      store.drop(session)
+      return true
+    },
+    drop(session) {
+      if (!branches.delete(session)) return
+      dropped.add(dropBranch(syscalls, join(directory, session)))
+    },
+    sweep() {
+      for (const path of dropped) {
+        if (removeDropped(syscalls, path, REMOVED_AT_ONCE)) dropped.delete(path)
+        return dropped.size === 0
+      }
+      return true
+    },
+  }
+  return store
+}
+
+/** Undefined for what is none, or not whole. */
+function readBranch(path: string): Branch | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(path, BRANCH_FILE), 'utf8'))
+    return typeof value === 'object' && value !== null && 'roots' in value ? (value as Branch) : undefined
+  } catch {
+    return undefined
+  }
+}

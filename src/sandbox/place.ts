@@ -1,0 +1,58 @@
+/**
+ * Where a session's commands run, as the pure rooms know it: made by places.node.ts.
+ * Rules: docs/sandbox.md.
+ * @module
+ */
+
+import { SassError } from '../errors.ts'
+import type { SessionView, SpawnNamespaces } from '../ports.ts'
+import type { BranchLevel } from './branch/branch.ts'
+import type { ProgramFinder } from './plan.ts'
+
+/** Where a session's commands run. */
+export type Place = SessionView & {
+  /** The branch, by the id of the session that it was made for; empty at level none. */
+  readonly branch: string
+  readonly level: BranchLevel
+  /** Undefined at level none. */
+  readonly namespaces: SpawnNamespaces | undefined
+  readonly finder: ProgramFinder
+}
+
+/** Which branch a session works in: one of its own, its agent's latest that waits for a decision, or that of a name. */
+export type BranchWish =
+  | { readonly kind: 'new' }
+  | { readonly kind: 'latest' }
+  | { readonly kind: 'named'; readonly branch: string }
+
+/** Who asks for a place. */
+export type Tenant = { readonly session: string; readonly agent: string; readonly wish: BranchWish }
+
+export interface Places {
+  /** The session's place, made where there is none. @throws SassError SANDBOX_UNAVAILABLE */
+  open(tenant: Tenant): Promise<Place>
+  /** The place of a session that has one already. */
+  find(session: string): Place | undefined
+  /** The session has ended: with the last one of a branch its processes end, and an empty branch goes with them. */
+  close(session: string): Promise<void>
+  /**
+   * Ends every process in a branch and takes it out of use while `work` is done on it; sessions that want it meanwhile
+   * wait, and find it mounted anew.
+   */
+  without<Result>(branch: string, work: () => Promise<Result>): Promise<Result>
+  /** Sessions that work in a branch. */
+  sessionsIn(branch: string): readonly string[]
+  closeAll(): Promise<void>
+}
+
+/** What a session is told when it has no place. */
+export function noPlace(cause: unknown): SassError {
+  return cause instanceof SassError
+    ? cause
+    : new SassError(
+        'SANDBOX_UNAVAILABLE',
+        'The session has no branch to run in, so nothing was started; run sass-edge doctor on this device.',
+        {},
+        cause,
+      )
+}

@@ -1,0 +1,246 @@
+/**
+ * Where each session's commands run: made at its first command, kept while it lives, given up with it. A place is the
+ * session's namespaces with its branch in them, a way to look up programs and files as it sees them, and the level of
+ * isolation that this device could give. Without the level that is configured there is no place, and nothing runs.
+ * Rules: docs/sandbox.md.
+ * @module
+ */
+
+import { closeSync, existsSync, openSync, realpathSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { SassError } from '../errors.ts'
+import type { Log } from '../ports.ts'
+import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
+import { type Branch, type BranchLevel, copyOf, upperOf, workOf } from './branch/branch.ts'
+import type { BranchStore } from './branch/branch-store.node.ts'
+import { CACHE_DIRECTORIES } from './environment.ts'
+import type { Keeper } from './namespaces/keeper.node.ts'
+import type { NamespaceDescriptors, NamespacePlan, RootMount } from './namespaces/namespace-plan.ts'
+import { createViewFinder } from './namespaces/view-finder.node.ts'
+import type { Place, Places, Tenant } from './place.ts'
+import type { ProgramFinder } from './plan.ts'
+import { O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
+
+export type PlacesOptions = {
+  readonly require: BranchLevel
+  readonly network: 'host' | 'none'
+  readonly devices: readonly string[]
+  readonly memoryDirectoryBytes: number | null
+  readonly roots: readonly string[]
+  /** Absolute paths that no session may see. */
+  readonly covers: () => readonly string[]
+  readonly nowMs: () => number
+}
+
+type Ground = {
+  readonly syscalls: Syscalls
+  readonly keeper: Keeper
+  readonly store: BranchStore
+  readonly log: Log
+  /** Makes the launcher come home, so that it holds no namespace that is to go. */
+  readonly leave: () => Promise<void>
+  /** Finds programs on the device itself. */
+  readonly hostFinder: ProgramFinder
+}
+
+/** Directories that every program expects to write in, and what of them must stay: how names are resolved. */
+const SCRATCH: readonly string[] = ['/tmp', '/var/tmp', '/run', '/var/run']
+const RESOLVER = '/etc/resolv.conf'
+const MEMORY_SHARE = 4
+
+/** What /etc/resolv.conf leads to, where that lies in a directory that is empty for the session. */
+function keptFiles(): string[] {
+  try {
+    const real = realpathSync(RESOLVER)
+    return SCRATCH.some((path) => real.startsWith(`${path}/`)) ? [real] : []
+  } catch {
+    return []
+  }
+}
+
+function rootMounts(branch: Branch): RootMount[] {
+  // A directory that is renamed and a file with several names behave as outside; only the kernel's own marks can tell.
+  const options = branch.attributes === 'trusted' ? 'redirect_dir=on,index=on' : 'userxattr'
+  return branch.roots.map((root) =>
+    branch.level === 'copy'
+      ? { kind: 'bind', path: root.path, source: copyOf(root) }
+      : { kind: 'overlay', path: root.path, upper: upperOf(root), work: workOf(root), options },
+  )
+}
+
+type Held = {
+  readonly place: Place
+  readonly descriptors: NamespaceDescriptors | undefined
+  /** Sessions that work there. */
+  readonly tenants: Set<string>
+}
+
+export function createPlaces(ground: Ground, options: PlacesOptions): Places {
+  const { syscalls, keeper, store, log } = ground
+  const at = createAt(syscalls)
+  /** By branch. */
+  const held = new Map<string, Held>()
+  const opening = new Map<string, Promise<Held>>()
+  const busy = new Map<string, Promise<unknown>>()
+  const branchOf = new Map<string, string>()
+  let nextNumber = 1
+
+  function plan(branch: Branch): NamespacePlan {
+    return {
+      roots: rootMounts(branch),
+      scratch: SCRATCH,
+      scratchBytes: options.memoryDirectoryBytes ?? Math.floor(totalmem() / MEMORY_SHARE),
+      kept: keptFiles(),
+      volatile: branch.volatile,
+      covers: options.covers().filter(existsSync),
+      devices: options.devices,
+      network: options.network,
+      userId: process.getuid?.() ?? 0,
+      groupId: process.getgid?.() ?? 0,
+      caches: CACHE_DIRECTORIES,
+    }
+  }
+
+  /** The device itself: what the configuration asks for by `none`. */
+  function bare(): Held {
+    const rootDescriptor = openSync('/', O_PATH | O_DIRECTORY | O_CLOEXEC)
+    const place: Place = {
+      branch: '',
+      level: 'none',
+      namespaces: undefined,
+      rootDescriptor,
+      writable: options.roots,
+      finder: ground.hostFinder,
+    }
+    return { place, descriptors: undefined, tenants: new Set() }
+  }
+
+  async function make(name: string, agent: string): Promise<Held> {
+    if (options.require === 'none') return bare()
+    const branch = store.open(name, agent, 'overlay', options.nowMs())
+    const descriptors = await keeper.open(plan(branch))
+    const { mount, pid, ipc, network, root } = descriptors
+    const place: Place = {
+      branch: name,
+      level: branch.level,
+      namespaces: { number: nextNumber++, mount, pid, ipc, network },
+      rootDescriptor: root,
+      writable: branch.roots.map(({ path }) => path),
+      finder: createViewFinder(syscalls, at, root),
+    }
+    return { place, descriptors, tenants: new Set() }
+  }
+
+  /** @throws SassError SANDBOX_UNAVAILABLE for a branch that is not there, or another agent's */
+  function choose({ session, agent, wish }: Tenant): string {
+    if (options.require === 'none') return ''
+    if (wish.kind === 'new') return session
+    const own = store.list().filter((branch) => branch.agent === agent)
+    if (wish.kind === 'latest') {
+      const latest = own.reduce<Branch | undefined>(
+        (best, branch) => (best === undefined || branch.openedAtMs >= best.openedAtMs ? branch : best),
+        undefined,
+      )
+      return latest?.session ?? session
+    }
+    if (own.some((branch) => branch.session === wish.branch)) return wish.branch
+    throw new SassError(
+      'SANDBOX_UNAVAILABLE',
+      'The branch that this session asked for is not there any more, so nothing was started; begin another session.',
+    )
+  }
+
+  /** Only one at a time makes a place in a branch. */
+  function occupy(name: string, agent: string): Promise<Held> {
+    const there = held.get(name)
+    if (there !== undefined) return Promise.resolve(there)
+    const known = opening.get(name)
+    if (known !== undefined) return known
+    const promise = make(name, agent)
+      .then((made) => {
+        held.set(name, made)
+        return made
+      })
+      .finally(() => opening.delete(name))
+    opening.set(name, promise)
+    return promise
+  }
+
+  async function vacate(name: string): Promise<void> {
+    // Whoever is about to come is waited for: else it would come after the end.
+    await opening.get(name)?.catch(() => undefined)
+    const one = held.get(name)
+    if (one === undefined) return
+    held.delete(name)
+    for (const session of one.tenants) branchOf.delete(session)
+    const { descriptors, place } = one
+    if (descriptors === undefined) return closeSync(place.rootDescriptor)
+    await ground.leave()
+    const { mount, pid, ipc, network, root, lifeline, initPid } = descriptors
+    for (const descriptor of [lifeline, mount, pid, ipc, network, root])
+      if (descriptor >= 0) closeSync(descriptor)
+    if (!(await keeper.end(initPid)))
+      log.write('warn', 'session_lingers', { branch: name, reason: 'a process waits for a device' })
+  }
+
+  function removeEmpty(name: string): void {
+    try {
+      store.removeEmpty(name)
+    } catch (cause) {
+      log.write('warn', 'branch_kept', {
+        branch: name,
+        reason: cause instanceof Error ? cause.message : 'unknown',
+      })
+    }
+  }
+
+  const places: Places = {
+    async open(tenant) {
+      for (;;) {
+        const name = choose(tenant)
+        const work = busy.get(name)
+        if (work === undefined) {
+          const one = await occupy(name, tenant.agent)
+          // It may have been taken out of use while it was made.
+          if (held.get(name) !== one) continue
+          one.tenants.add(tenant.session)
+          branchOf.set(tenant.session, name)
+          return one.place
+        }
+        await work.catch(() => undefined)
+      }
+    },
+    find(session) {
+      const name = branchOf.get(session)
+      return name === undefined ? undefined : held.get(name)?.place
+    },
+    async close(session) {
+      const name = branchOf.get(session)
+      if (name === undefined) return
+      branchOf.delete(session)
+      const one = held.get(name)
+      one?.tenants.delete(session)
+      if (one === undefined || one.tenants.size > 0 || busy.has(name)) return
+      await places.without(name, () => Promise.resolve(removeEmpty(name)))
+    },
+    async without(name, work) {
+      for (let other = busy.get(name); other !== undefined; other = busy.get(name))
+        await other.catch(() => undefined)
+      const promise = vacate(name).then(work)
+      busy.set(name, promise)
+      try {
+        return await promise
+      } finally {
+        busy.delete(name)
+      }
+    },
+    sessionsIn: (name) => [...(held.get(name)?.tenants ?? [])],
+    async closeAll() {
+      await Promise.all(
+        [...held.keys()].map((name) => places.without(name, () => Promise.resolve(removeEmpty(name)))),
+      )
+      await keeper.close()
+    },
+  }
+  return places
+}
