@@ -28,6 +28,11 @@ import { targetAddress } from './target.ts'
 export const DEVICE_OPTIONS: readonly OptionSpec[] = Object.freeze([
   { name: 'agent', value: 'NAME', description: 'the name to authenticate as' },
   { name: 'key', value: 'FILE', description: 'its private key, 32 raw bytes of mode 0600' },
+  {
+    name: 'branch',
+    value: 'new|latest|ID',
+    description: 'where files are changed: in a branch of its own, or one that is there (latest)',
+  },
   { name: 'metered', description: 'save 2.3 KB of the handshake: X25519 without post-quantum protection' },
 ])
 
@@ -37,6 +42,19 @@ const ADMIN_SOCKET_NAME = 'admin.sock'
 type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups'> & {
   readonly clientVersion: string
   readonly window: number
+  readonly branch: string
+}
+
+const BRANCH_ID = /^[0-9a-f]{32}$/
+
+/** One command goes on where the last one was: to whoever types them they are one piece of work. */
+function branchOf(context: CommandContext): string {
+  const word = optionValue(context.arguments.options, 'branch') ?? 'latest'
+  if (word === 'new' || word === 'latest' || BRANCH_ID.test(word)) return word
+  throw new SassError(
+    'USAGE',
+    `${JSON.stringify(word.slice(0, 64))} is no branch: write new, latest or the 32 digits of sass-edge branch list.`,
+  )
 }
 
 /** Credit that every stream starts with; it follows the measured throughput from there. */
@@ -47,6 +65,7 @@ function common(context: CommandContext): Common {
     groups: context.arguments.options.has('metered') ? 'metered' : 'default',
     clientVersion: programVersion(),
     window: START_WINDOW_BYTES,
+    branch: branchOf(context),
   }
 }
 

@@ -70,6 +70,11 @@ export type ConnectOptions = (TlsTarget | AdminTarget) & {
   readonly window?: number | undefined
   /** Hex id of a session to take back, with its executions. */
   readonly resumeSessionId?: string | undefined
+  /**
+   * Where a new session's commands change files: `new` (default), a branch of its own; `latest`, the caller's latest one
+   * that nobody has merged or dropped; or the id of one.
+   */
+  readonly branch?: 'new' | 'latest' | (string & {}) | undefined
   /** Default 15,000. */
   readonly timeoutMs?: number | undefined
   /** Shown to the operator of the device. */
@@ -301,9 +306,16 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     window: options.window,
     resume_session_id: options.resumeSessionId === undefined ? undefined : idBytes(options.resumeSessionId),
     client_version: options.clientVersion,
+    branch: branchBytes(options.branch),
   })
   const recordProblem = compared({ heads, fingerprint, known }, welcome)
   return createClient(caller, socket, welcome, fingerprint, closed, recordProblem)
+}
+
+/** As Authenticate has it: absent for a new one, empty for the latest. */
+function branchBytes(branch: ConnectOptions['branch']): Uint8Array | undefined {
+  if (branch === undefined || branch === 'new') return undefined
+  return branch === 'latest' ? new Uint8Array(0) : idBytes(branch)
 }
 
 /** What the head says beside the one that was known before it was asked for, which it replaces where it goes on. */

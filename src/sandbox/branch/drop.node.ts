@@ -1,30 +1,72 @@
 /**
  * Removes branches: one rename, after which there is no branch any more, then its files in slices, so that whoever does
  * it can do other things in between, and whoever starts next goes on with it.
+ * The state directory is the daemon's alone, so names are safe here; what a session wrote is never followed.
  * @module
  */
 
-import { SassError } from '../../errors.ts'
+import { chmodSync, lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { errnoOf } from '../../base/files.node.ts'
 import type { Syscalls } from '../syscalls.node.ts'
+
+const DROPPED = 'dropped-'
+const OWN_MODE = 0o700
 
 /**
  * Renames a branch's directory to `dropped-…` beside it; where something is kept for taking back a merge beside the real
  * files, that goes too.
  * @returns the new name of the directory
  */
-export function dropBranch(syscalls: Syscalls, directory: string): string {
-  throw new SassError('INTERNAL', `Not built: ${[syscalls, directory].length}.`)
+export function dropBranch(_syscalls: Syscalls, directory: string): string {
+  const dropped = join(dirname(directory), `${DROPPED}${basename(directory)}`)
+  renameSync(directory, dropped)
+  return dropped
 }
 
 /** Directories beneath `parent` that a drop has left to be removed. */
 export function droppedBranches(parent: string): readonly string[] {
-  throw new SassError('INTERNAL', `Not built: ${parent}.`)
+  return readdirSync(parent)
+    .filter((name) => name.startsWith(DROPPED))
+    .map((name) => join(parent, name))
+}
+
+/** Names as bytes: a session may have given any. */
+function entriesOf(path: Buffer): Buffer[] {
+  try {
+    return readdirSync(path, { encoding: 'buffer' })
+  } catch (cause) {
+    if (errnoOf(cause) !== 'EACCES') throw cause
+    // The kernel's own directory of an overlay has mode 000.
+    chmodSync(path, OWN_MODE)
+    return readdirSync(path, { encoding: 'buffer' })
+  }
+}
+
+/** Removes up to `budget` entries beneath and with `path`; gives what is left of it, 0 where more remains. */
+function removeSome(path: Buffer, budget: number): number {
+  let left = budget
+  if (lstatSync(path).isDirectory()) {
+    for (const name of entriesOf(path)) {
+      left = removeSome(Buffer.concat([path, Buffer.from('/'), name]), left)
+      if (left === 0) return 0
+    }
+    rmdirSync(path)
+  } else unlinkSync(path)
+  return left - 1
 }
 
 /**
  * Removes up to `entries` files and directories of a dropped branch.
  * @returns true where nothing is left of it
  */
-export function removeDropped(syscalls: Syscalls, dropped: string, entries: number): boolean {
-  throw new SassError('INTERNAL', `Not built: ${[syscalls, dropped, entries].length}.`)
+export function removeDropped(_syscalls: Syscalls, dropped: string, entries: number): boolean {
+  try {
+    removeSome(Buffer.from(dropped), entries + 1)
+    lstatSync(dropped)
+    return false
+  } catch (cause) {
+    if (errnoOf(cause) === 'ENOENT') return true
+    throw cause
+  }
 }
