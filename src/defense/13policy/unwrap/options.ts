@@ -8,6 +8,7 @@
 
 import type { ShellWord } from '../shell/shell.ts'
 import type { OptionUse, ProgramForm } from './programs.ts'
+import { looksLikePath } from './used-paths.ts'
 
 export type OptionValue = { readonly option: string; readonly word: ShellWord; readonly use: OptionUse }
 
@@ -100,7 +101,9 @@ function readOption(
     }
     if (equals >= 0) {
       if (form.words && !text.startsWith('--')) options.add(text)
-      values.push({ option: name, word: partOf(word, text.slice(equals + 1)), use: use?.use ?? 'unknown' })
+      const value = partOf(word, text.slice(equals + 1))
+      const isOutput = OUTPUT.test(name) && looksLikePath(value.text)
+      values.push({ option: name, word: value, use: use?.use ?? (isOutput ? 'write' : 'unknown') })
       return ends ? { wants: undefined, use: 'text', ends } : undefined
     }
     if (use === undefined || use.isAttached) return ends ? { wants: undefined, use: 'text', ends } : undefined
@@ -113,6 +116,9 @@ function readOption(
     return whole.isAttached ? undefined : { wants: text, use: whole.use, ends: form.ends.has(text) }
   return readCluster(word, form, options, values)
 }
+
+/** Long names that say of a file or a directory that it is written, whatever the program. */
+const OUTPUT = /^--(?:out|output|log|report|junit|coverage)[-_]?(?:file|dir|directory|path|folder|xml)$/i
 
 /** A long name, or the one known name that it is the beginning of. */
 function findLong(name: string, form: ProgramForm): string {
