@@ -8,9 +8,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { decodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
-import { parseStrictJson } from '../base/strict-json.ts'
-import { AUDIT_LINE_BYTES } from '../limits.ts'
-import { type Dropped, linksPath, readDropped } from './retention.node.ts'
+import { type Dropped, linksPath, readDropped, readLink } from './retention.node.ts'
 import { type Beginning, createVerifier, type VerifierOptions, type VerifySignature } from './verify.ts'
 
 export type Begun =
@@ -24,32 +22,32 @@ export type Begun =
   /** What is beside the chain does not lead from the first key to where it begins. */
   | { readonly kind: 'broken'; readonly why: string }
 
-function readLink(text: string): { previous: string; line: string } | undefined {
-  const parsed = parseStrictJson(text, { size: 2 * AUDIT_LINE_BYTES, depth: 2 })
-  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined
-  const { previous, line } = parsed.value as Readonly<Record<string, unknown>>
-  return typeof previous === 'string' && typeof line === 'string' ? { previous, line } : undefined
-}
-
 export type Keys = { readonly epoch: number; readonly publicKey: Uint8Array; readonly genesis: Uint8Array }
 
-/** Follows the keys through every link; a sentence where one does not hold. */
+/**
+ * Follows the keys through every record that is kept, each signed by the key of its time; a sentence where one is not.
+ * @param text lines of links.jsonl
+ * @param last the number of the last record that is gone: what a crash has kept of later ones says nothing
+ */
 export function followKeys(
   text: string,
+  last: number,
   options: Pick<VerifierOptions, 'isGenesis'>,
   verifySignature: VerifySignature,
 ): Keys | string {
   let keys: Keys | undefined
+  let sequence = 0
   for (const [index, entry] of text.split('\n').slice(0, -1).entries()) {
-    const wrong = `Line ${index + 1} of the kept keys does not follow from the one before it.`
+    const wrong = `Line ${index + 1} of the kept records does not follow from the one before it.`
     const link = readLink(entry)
-    const event = link === undefined ? undefined : eventOf(link.line)
-    if (link === undefined || event === undefined) return wrong
+    const seq = link === undefined ? undefined : sequenceOf(link.line)
+    if (link === undefined || seq === undefined) return wrong
     // A crash while files were dropped writes some of them twice.
-    if (keys !== undefined && event.epoch === keys.epoch) continue
+    if (seq <= sequence || seq > last) continue
+    sequence = seq
     const hash = keys === undefined ? undefined : decodeHex(link.previous)
     const beginning =
-      hash === undefined || keys === undefined ? undefined : { ...keys, hash, sequence: event.seq - 1 }
+      hash === undefined || keys === undefined ? undefined : { ...keys, hash, sequence: seq - 1 }
     const verifier = createVerifier({ ...options, hash: hostSha256, verifySignature, beginning })
     const finding = verifier.push(link.line)
     const report = verifier.end('')
@@ -60,11 +58,10 @@ export function followKeys(
   return keys ?? 'No key is kept of the records that were dropped.'
 }
 
-function eventOf(line: string): { readonly epoch: number; readonly seq: number } | undefined {
+function sequenceOf(line: string): number | undefined {
   try {
-    const { event } = JSON.parse(line) as { event?: { epoch?: unknown; seq?: unknown } }
-    const { epoch, seq } = event ?? {}
-    return typeof epoch === 'number' && typeof seq === 'number' ? { epoch, seq } : undefined
+    const { event } = JSON.parse(line) as { event?: { seq?: unknown } }
+    return typeof event?.seq === 'number' ? event.seq : undefined
   } catch {
     return undefined
   }
@@ -79,7 +76,8 @@ export function beginningOf(
   const dropped = readDropped(directory)
   if (dropped === undefined) return { kind: 'whole' }
   const path = linksPath(directory)
-  const keys = followKeys(existsSync(path) ? readFileSync(path, 'utf8') : '', options, verifySignature)
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const keys = followKeys(text, dropped.last, options, verifySignature)
   const hash = decodeHex(dropped.last_hash)
   if (typeof keys === 'string') return { kind: 'broken', why: keys }
   if (hash?.length !== 32) return { kind: 'broken', why: 'The summary of what was dropped has no hash.' }

@@ -21,6 +21,11 @@ export const GENESIS = 'SASS_GENESIS_BLOCK'
 /** The type of the records that bring in keys: the first of the chain, and the last of each epoch. */
 export const EPOCH = 'epoch'
 
+/** The name under which the policy is kept that holds from this record on; undefined for a record of anything else. */
+export function policyNamed({ type, frozen }: AuditEvent): string | undefined {
+  return type === 'daemon' && typeof frozen === 'string' ? frozen : undefined
+}
+
 export type ChainRecord = {
   /** RFC 3339, UTC, milliseconds, `Z`. */
   readonly timestamp: string

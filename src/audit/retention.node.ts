@@ -1,12 +1,13 @@
 /**
  * The oldest files of a chain that has grown too large go, and the proof stays: a record in the chain itself, signed
  * like any other, says up to which record and which hash it was dropped, and the records that brought in keys are kept
- * for good, so that the way from the pinned key to today's has no gap.
+ * for good, so that the way from the pinned key to today's has no gap. So are those that say which policy held.
  *
  *     dropped.json    the last such summary; the chain has the same
- *     links.jsonl     {previous, line}: each record of an epoch that was dropped, with the hash before it
+ *     links.jsonl     {previous, line}: each such record that was dropped, with the hash before it
  *
- * A crash at any point leaves a file that is there and dropped as well: it goes the next time.
+ * A crash at any point leaves a file that is there and dropped as well: it goes the next time, and some lines of
+ * links.jsonl are there twice.
  * Rules: docs/responses.md, section 7 (retention).
  * @module
  */
@@ -17,6 +18,7 @@ import {
   existsSync,
   fsyncSync,
   openSync,
+  readFileSync,
   statSync,
   unlinkSync,
 } from 'node:fs'
@@ -25,8 +27,9 @@ import { readBounded, replaceFile, syncDirectory } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts'
+import { AUDIT_LINE_BYTES } from '../limits.ts'
 import type { AuditEvent } from '../ports.ts'
-import { EPOCH, GENESIS, hashIn, readRecord } from './chain.ts'
+import { EPOCH, GENESIS, hashIn, policyNamed, readRecord } from './chain.ts'
 import { tailOf } from './chain-tail.node.ts'
 import { factsPairs, pairPaths } from './facts-files.node.ts'
 import { activePath, eachLine, openSegment, type Segment, segmentsOf, textOfLine } from './segments.node.ts'
@@ -63,6 +66,39 @@ export function readDropped(directory: string): Dropped | undefined {
   return { last, last_hash, from, to }
 }
 
+/** A line of links.jsonl; undefined for anything else. */
+export function readLink(text: string): Link | undefined {
+  const parsed = parseStrictJson(text, { size: 2 * AUDIT_LINE_BYTES, depth: 2 })
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined
+  const { previous, line } = parsed.value as Readonly<Record<string, unknown>>
+  return typeof previous === 'string' && typeof line === 'string' ? { previous, line } : undefined
+}
+
+export type KeptLink = Link & { readonly event: AuditEvent; readonly sequence: number }
+
+/** What is kept of the records that are gone. One that is damaged is left out: verification names it. */
+export function linksOf(directory: string): readonly KeptLink[] {
+  const last = readDropped(directory)?.last ?? 0
+  const path = linksPath(directory)
+  const lines = last > 0 && existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []
+  return lines.flatMap((text) => {
+    const link = readLink(text)
+    const event = link === undefined ? undefined : readRecord(link.line)?.event
+    const sequence = Number(event?.['seq'])
+    // What a crash left behind may be of a file that is still there.
+    return link === undefined || event === undefined || !(sequence <= last)
+      ? []
+      : [{ ...link, event, sequence }]
+  })
+}
+
+/** The name of the policy that held when the last record was made that is gone. */
+export function policyOfDropped(directory: string): string | undefined {
+  return linksOf(directory)
+    .map(({ event }) => policyNamed(event))
+    .findLast((name) => name !== undefined)
+}
+
 /** The files that hold the chain now: one that is there and dropped as well, after a crash, is none of them. */
 export function chainPaths(directory: string): readonly string[] {
   const last = readDropped(directory)?.last ?? 0
@@ -76,14 +112,15 @@ type Contents = { readonly links: readonly Link[]; readonly firstTime: string }
 /** What of a file must be kept. `previous` is the hash before its first record. */
 function contentsOf(path: string, previous: string): Contents {
   const links: Link[] = []
-  const needle = Buffer.from(`"type":"${EPOCH}"`)
+  const needles = [Buffer.from(`"type":"${EPOCH}"`), Buffer.from('"frozen":')]
   let [before, firstTime] = [previous, '']
   const descriptor = openSegment(path)
   try {
     eachLine(descriptor, (bytes) => {
       const line = textOfLine(bytes) ?? ''
       if (firstTime === '') firstTime = readRecord(line)?.timestamp ?? ''
-      if (bytes.includes(needle) && readRecord(line)?.event.type === EPOCH)
+      const event = needles.some((needle) => bytes.includes(needle)) ? readRecord(line)?.event : undefined
+      if (event !== undefined && (event.type === EPOCH || policyNamed(event) !== undefined))
         links.push({ previous: before, line })
       before = hashIn(line)
       return false

@@ -8,9 +8,16 @@
 import { closeSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { followKeys } from '../audit/beginning.node.ts'
-import { EPOCH, GENESIS, hashIn, readRecord } from '../audit/chain.ts'
+import { EPOCH, GENESIS, hashIn, policyNamed, readRecord } from '../audit/chain.ts'
 import { factsPairs, pairPaths, readFacts } from '../audit/facts-files.node.ts'
-import { chainPaths, droppedPath, type Link, linksPath, readDropped } from '../audit/retention.node.ts'
+import {
+  chainPaths,
+  droppedPath,
+  type Link,
+  linksOf,
+  linksPath,
+  readDropped,
+} from '../audit/retention.node.ts'
 import { LENGTH_BYTES, SESSION_ID_BYTES, SLOT_BYTES } from '../audit/sealed-form.ts'
 import { activePath, eachLine, openSegment, textOfLine } from '../audit/segments.node.ts'
 import { createVerifier, isFinding } from '../audit/verify.ts'
@@ -52,14 +59,14 @@ type Found = Pick<Evidence, 'links' | 'context' | 'previous' | 'records'>
 /** The records from the first of the session to its last, and what leads there. */
 function recordsOf(directory: string, session: string): Found | undefined {
   const dropped = readDropped(directory)
-  const kept = dropped === undefined ? '' : readFileSync(linksPath(directory), 'utf8')
-  const links = kept
-    .split('\n')
-    .filter(Boolean)
-    .map((text) => JSON.parse(text) as Link)
+  const kept = linksOf(directory)
+  const links: Link[] = kept
+    .filter(({ event }) => event.type === EPOCH)
+    .map(({ previous: before, line }) => ({ previous: before, line }))
+  const said = kept.findLast(({ event }) => policyNamed(event) !== undefined)
   const needle = Buffer.from(`"session":"${session}"`)
   let [previous, before] = [dropped?.last_hash ?? GENESIS, '']
-  let context: Link | null = null
+  let context: Link | null = said === undefined ? null : { previous: said.previous, line: said.line }
   let pending: string[] = []
   const records: string[] = []
   for (const path of chainPaths(directory)) {
@@ -79,7 +86,7 @@ function recordsOf(directory: string, session: string): Found | undefined {
               ? readRecord(line)?.event
               : undefined
           if (event?.type === EPOCH) links.push({ previous, line })
-          if (typeof event?.['frozen'] === 'string') context = { previous, line }
+          if (event !== undefined && policyNamed(event) !== undefined) context = { previous, line }
         }
         previous = hashIn(line)
         return false
@@ -103,8 +110,8 @@ function digestsIn(records: readonly string[], session: string): ReadonlySet<str
 /** Names of the policies that held at any of these records. */
 function policiesIn(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line) => {
-    const frozen = line.includes('"frozen"') ? readRecord(line)?.event['frozen'] : undefined
-    return typeof frozen === 'string' ? [frozen] : []
+    const event = line.includes('"frozen"') ? readRecord(line)?.event : undefined
+    return (event === undefined ? undefined : policyNamed(event)) ?? []
   })
 }
 
@@ -204,6 +211,7 @@ function policyOfContext({ context, links }: Evidence, isGenesis: Pin): string |
   const before = links.filter(({ line }) => Number(readRecord(line)?.event['seq']) < sequence)
   const keys = followKeys(
     before.map((link) => `${JSON.stringify(link)}\n`).join(''),
+    sequence,
     { isGenesis },
     verifySignature,
   )
@@ -211,7 +219,7 @@ function policyOfContext({ context, links }: Evidence, isGenesis: Pin): string |
   const beginning = { ...keys, hash, sequence: sequence - 1 }
   const verifier = createVerifier({ hash: hostSha256, verifySignature, beginning })
   if (verifier.push(context.line) !== undefined || isFinding(verifier.end(''))) return undefined
-  return typeof event?.['frozen'] === 'string' ? event['frozen'] : undefined
+  return event === undefined ? undefined : policyNamed(event)
 }
 
 type Pin = ((publicKey: Uint8Array) => boolean) | undefined

@@ -19,8 +19,8 @@ import { canonicalize } from '../base/canonical-json.ts'
 import { createFile, readBounded } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
-import type { Json } from '../base/strict-json.ts'
-import { encodeUtf8 } from '../base/utf8.ts'
+import { type Json, parseStrictJson } from '../base/strict-json.ts'
+import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts'
 import type { Config } from '../config.ts'
 import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
@@ -61,6 +61,32 @@ export function readKept(path: string, sha256: string, limitBytes: number): Uint
   const read = readBounded(path, limitBytes, true)
   if (!read.ok || nameOf(read.bytes) !== sha256) throw notWhatItWas(path)
   return read.bytes
+}
+
+/** A document has lists of patterns, each bounded by the configuration. */
+const DOCUMENT_BYTES = 4_194_304
+const DOCUMENT_DEPTH = 16
+
+/**
+ * The document of that name.
+ * @throws SassError INTEGRITY_RISK, or the system's error where it is not there
+ */
+export function readFrozen(directory: string, sha256: string): FrozenPolicy {
+  const path = join(directory, `${sha256}.json`)
+  const text = decodeUtf8(readKept(path, sha256, DOCUMENT_BYTES))
+  const parsed =
+    text === undefined ? undefined : parseStrictJson(text, { size: DOCUMENT_BYTES, depth: DOCUMENT_DEPTH })
+  if (parsed?.ok !== true) throw notWhatItWas(path)
+  // Its hash is right, so it is what freezePolicy wrote.
+  return parsed.value as unknown as FrozenPolicy
+}
+
+/**
+ * Names (SHA-256, hex) of the files of rules that a kept policy has.
+ * @throws SassError INTEGRITY_RISK, or the system's error where it is not there
+ */
+export function rulesNamedIn(directory: string, sha256: string): readonly string[] {
+  return readFrozen(directory, sha256).rules.map((rules) => rules.sha256)
 }
 
 type Place = { readonly directory: string; readonly replacesAltered: boolean }

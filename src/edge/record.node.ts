@@ -16,6 +16,7 @@ import { createFileLock } from './file-lock.node.ts'
 import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
 import { checkRulesPin, haltAtStart, isIntegrityRisk, setAside } from './integrity.node.ts'
 import type { LevelStore } from './level-store.node.ts'
+import { createUnusedPolicies } from './unused-policies.node.ts'
 
 export type DeviceRecord = {
   /** What may still be written on the disk of the chain. */
@@ -65,6 +66,17 @@ function openRecord(
 
   /** After which closed file was looked how much there is; at the start as well. */
   let lookedAt = -1
+  const unused = createUnusedPolicies(directory, policiesPath(config))
+
+  function drop(): void {
+    if (keep_bytes === null || lookedAt === audit.closedFiles) return
+    const isFirst = lookedAt === -1
+    const dropped = dropOldest(directory, keep_bytes, appendForGood)
+    lookedAt = audit.closedFiles
+    // A run before this one may have ended between the files and the policies that they named.
+    if (dropped > 0 || isFirst) unused.look()
+  }
+
   return {
     audit,
     facts,
@@ -79,10 +91,9 @@ function openRecord(
     tick() {
       audit.tick()
       if (fsync !== 'never') facts.tick()
-      if (keep_bytes === null || lookedAt === audit.closedFiles) return
       try {
-        dropOldest(directory, keep_bytes, appendForGood)
-        lookedAt = audit.closedFiles
+        drop()
+        unused.tick()
       } catch {
         // Nothing is lost: it is tried again, and a disk that does not take records is told by the next one.
       }

@@ -166,14 +166,16 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     checkRulesPin(config)
     const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs)
     const { ringBytes } = rooms().settings
+    const policy = await loadPolicy(made.policy, config)
     return {
       config,
+      // Last, and in one turn with the record that names it: what no record names may be removed.
       frozen: freezePolicy(policiesPath(config), config, made.policy),
       made: {
         ...made,
         // The rings are made once: how long they are is not what the file says, but what they are.
         settings: { ...made.settings, ringBytes },
-        policy: await loadPolicy(made.policy, config),
+        policy,
       },
     }
   }

@@ -6,9 +6,10 @@
  */
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
-import { readRecord } from '../audit/chain.ts'
+import { policyNamed, readRecord } from '../audit/chain.ts'
 import { type FactsFrame, readFacts } from '../audit/facts-files.node.ts'
-import { eachLine, openSegment, segmentsOf } from '../audit/segments.node.ts'
+import { chainPaths, policyOfDropped } from '../audit/retention.node.ts'
+import { eachLine, openSegment } from '../audit/segments.node.ts'
 import type { Policy } from '../defense/layer.ts'
 import { asSassError } from '../errors.ts'
 import type { AuditEvent } from '../ports.ts'
@@ -59,7 +60,7 @@ function sealedOf(frame: FactsFrame | undefined): Sealed {
 }
 
 export type ReplayOptions = {
-  /** The name of the policy that held when the chain, or what is there of it, begins. */
+  /** The name of the policy that held when what is there of the chain begins; absent: as it says beside the chain. */
   readonly policy?: string | undefined
   /** Only decisions of that session. */
   readonly session?: string | undefined
@@ -73,7 +74,7 @@ export type ReplayOptions = {
 export function replayChain(
   directory: string,
   program: string,
-  { policy: startPolicy, session: only }: ReplayOptions = {},
+  { policy: startPolicy = policyOfDropped(directory), session: only }: ReplayOptions = {},
 ): ReplayReport {
   const counts = { same: 0, purged: 0, missing: 0, no_policy: 0, different: 0 }
   const different: { sequence: number; fields: readonly string[] }[] = []
@@ -83,7 +84,7 @@ export function replayChain(
   const thawed = new Map<string, Policy | undefined>()
   let policy: Policy | undefined
 
-  function policyNamed(name: string): Policy | undefined {
+  function thawedAs(name: string): Policy | undefined {
     if (thawed.has(name)) return thawed.get(name)
     let found: Policy | undefined
     try {
@@ -100,8 +101,9 @@ export function replayChain(
   }
 
   function take(event: AuditEvent): void {
-    const { type, seq, frozen, facts } = event
-    if (type === 'daemon' && typeof frozen === 'string') policy = policyNamed(frozen)
+    const { type, seq, facts } = event
+    const named = policyNamed(event)
+    if (named !== undefined) policy = thawedAs(named)
     if (type !== 'decision' || typeof facts !== 'string') return
     if (only !== undefined && event['session'] !== only) return
     const outcome = replayDecision(event, sealedOf(find(facts)), policy)
@@ -112,8 +114,8 @@ export function replayChain(
       different.push({ sequence, fields: outcome.fields })
   }
 
-  if (startPolicy !== undefined) policy = policyNamed(startPolicy)
-  for (const { path } of segmentsOf(directory)) {
+  if (startPolicy !== undefined) policy = thawedAs(startPolicy)
+  for (const path of chainPaths(directory)) {
     const descriptor = openSegment(path)
     try {
       eachLine(descriptor, (line) => {

@@ -7,27 +7,12 @@
 import { join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
 import { hostSha256 } from '../base/sha256.node.ts'
-import { parseStrictJson } from '../base/strict-json.ts'
-import { decodeUtf8 } from '../base/utf8.ts'
 import { joinRules } from '../defense/13policy/rules-file.ts'
 import type { Policy } from '../defense/layer.ts'
 import { RULES_FILE_BYTES } from '../limits.ts'
-import { type FrozenPolicy, type KeptRules, notWhatItWas, readKept } from './frozen-policy.node.ts'
+import { type KeptRules, notWhatItWas, readFrozen, readKept } from './frozen-policy.node.ts'
 import { judgeOf } from './judge.node.ts'
 import { checkedRules, rulesOfText } from './policy-file.node.ts'
-
-/** A document has lists of patterns, each bounded by the configuration. */
-const DOCUMENT_BYTES = 4_194_304
-const DOCUMENT_DEPTH = 16
-
-function readDocument(path: string, sha256: string): FrozenPolicy {
-  const text = decodeUtf8(readKept(path, sha256, DOCUMENT_BYTES))
-  const parsed =
-    text === undefined ? undefined : parseStrictJson(text, { size: DOCUMENT_BYTES, depth: DOCUMENT_DEPTH })
-  if (parsed?.ok !== true) throw notWhatItWas(path)
-  // Its hash is right, so it is what freezePolicy wrote.
-  return parsed.value as unknown as FrozenPolicy
-}
 
 function readRules(directory: string, { kind, sha256 }: KeptRules) {
   const path = join(directory, `${sha256}.rules`)
@@ -45,7 +30,7 @@ export type ThawedPolicy = { readonly policy: Policy; readonly program: string }
  *   error where it is not there
  */
 export function thawPolicy(directory: string, sha256: string): ThawedPolicy {
-  const frozen = readDocument(join(directory, `${sha256}.json`), sha256)
+  const frozen = readFrozen(directory, sha256)
   const joined = joinRules(frozen.rules.map((kept) => readRules(directory, kept)))
   if (!joined.ok) throw notWhatItWas(directory)
   const { quota, ...data } = frozen.policy

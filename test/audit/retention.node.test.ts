@@ -19,7 +19,9 @@ import {
   chainPaths,
   dropOldest,
   droppedPath,
+  linksOf,
   linksPath,
+  policyOfDropped,
   readDropped,
 } from '../../src/audit/retention.node.ts'
 import { openSealedFacts } from '../../src/audit/sealed-facts.node.ts'
@@ -44,6 +46,9 @@ const pinned = (directory: string) => {
 }
 const verify = (directory: string) =>
   verifyChain(chainPaths(directory), { isGenesis: pinned(directory), directory })
+
+const totalOf = (directory: string) =>
+  chainPaths(directory).reduce((sum, path) => sum + statSync(path).size, 0)
 
 /** A chain of which the first files were dropped, twice, with a restart between. */
 function dropped(t: Test): string {
@@ -71,7 +76,7 @@ t.test('files are dropped until the rest fits, and the chain verifies from the p
     verified.ok && verified.report.records,
   )
   t.ok(verified.ok && verified.report.genesis !== undefined && pinned(directory)(verified.report.genesis))
-  const bytes = chainPaths(directory).reduce((sum, path) => sum + statSync(path).size, 0)
+  const bytes = totalOf(directory)
   t.ok(bytes < 16_000, `${bytes}`)
   t.match(summary, { from: /^2026-/, to: /^2026-/ })
   const journal = open(directory)
@@ -155,6 +160,63 @@ t.test('a crash at any step of it leaves a chain that verifies, and the next tim
     t.match(verify(directory), { ok: true }, names.join(' '))
   }
   t.ok(active.length > 0)
+  t.end()
+})
+
+t.test('what a crash has kept of files that are still there says nothing, and twice is once', (t) => {
+  const directory = dropped(t)
+  const links = readFileSync(linksPath(directory), 'utf8')
+  const lines = links.split('\n').slice(0, -1)
+  t.ok(lines.length > 4)
+  writeFileSync(linksPath(directory), `${links}${lines.slice(-4).join('\n')}\n`)
+  t.match(verify(directory), { ok: true }, 'several keys of one file, twice')
+  writeFileSync(linksPath(directory), links)
+  // The next file is dropped, and the power goes before the summary says so.
+  const summary = readFileSync(droppedPath(directory))
+  const [next = ''] = chainPaths(directory)
+  const kept = readFileSync(next)
+  const journal = stagedJournal(directory)
+  const bytes = totalOf(directory)
+  t.equal(drop(directory, journal, bytes - 1), 1)
+  journal.close()
+  t.ok(readFileSync(linksPath(directory), 'utf8').length > links.length, 'it had keys')
+  writeFileSync(droppedPath(directory), summary)
+  writeFileSync(next, kept)
+  t.match(verify(directory), { ok: true })
+  const again = stagedJournal(directory)
+  t.equal(drop(directory, again, bytes - 1), 1, 'and then once more')
+  again.close()
+  t.match(verify(directory), { ok: true })
+  t.end()
+})
+
+t.test('which policy held is known when the record that says so is gone, and is signed', (t) => {
+  const directory = join(t.testdir(), 'audit')
+  const journal = open(directory)
+  for (const name of ['a', 'b', 'c']) {
+    journal.append({ type: 'daemon', what: 'reloaded', frozen: name.repeat(64) }, true)
+    write(journal, 12)
+  }
+  t.equal(policyOfDropped(directory), undefined)
+  const seen = new Set<string>()
+  while (drop(directory, journal, totalOf(directory) - 1) > 0) {
+    const last = readDropped(directory)?.last ?? 0
+    const held = policyOfDropped(directory)
+    // Epochs come in between: the records of one policy are not twelve numbers.
+    t.equal(
+      held,
+      linksOf(directory).findLast(({ sequence, event }) => sequence <= last && 'frozen' in event)?.event[
+        'frozen'
+      ],
+    )
+    seen.add(held?.[0] ?? '')
+    t.match(verify(directory), { ok: true })
+  }
+  t.same([...seen], ['a', 'b', 'c'])
+  journal.close()
+  const links = readFileSync(linksPath(directory), 'utf8')
+  writeFileSync(linksPath(directory), links.replace('c'.repeat(64), 'a'.repeat(64)))
+  t.match(verify(directory), { ok: false, finding: { why: /does not follow/ } })
   t.end()
 })
 

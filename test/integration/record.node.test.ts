@@ -8,7 +8,16 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import t from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
-import { type Daemon, install, type Json, sassEdge, startDaemon, startNew, until } from './daemon.node.ts'
+import {
+  changeConfig,
+  type Daemon,
+  install,
+  type Json,
+  sassEdge,
+  startDaemon,
+  startNew,
+  until,
+} from './daemon.node.ts'
 
 const KILLS = Number(process.env['RECORD_KILLS'] ?? 6)
 
@@ -257,5 +266,28 @@ t.test(
     writeFileSync(join(elsewhere, 'damaged.json'), '{"form": 1}')
     t.not((await sassEdge(['audit', 'verify', '--evidence', 'damaged.json'], { cwd: elsewhere })).code, 0)
     t.not((await sassEdge(['audit', 'export', 'ab'.repeat(16)], { cwd: directory })).code, 0)
+  },
+)
+
+t.test(
+  'what is dropped takes its policies along, and all that is left is replayed and verified',
+  async (t) => {
+    const directory = await install(t, { audit: { segment_bytes: 65_536, keep_bytes: 1_048_576 } })
+    const daemon = await startDaemon(t, directory)
+    const policies = () => readdirSync(join(directory, '.sass-edge/state/audit/policies'))
+    const documents = () => policies().filter((name) => name.endsWith('.json'))
+    const agent = await client(daemon)
+    await agent.execute('true')
+    const [first = ''] = documents()
+    changeConfig(directory, { session: { max_per_agent: 4 } })
+    t.equal((await daemon.cli(['reload'])).code, 0)
+    t.equal(documents().length, 2)
+    for (let round = 0; documents().includes(first) && round < 100; round++)
+      await Promise.all(Array.from({ length: 20 }, () => agent.execute('true')))
+    await until('the first policy to go', () => !documents().includes(first))
+    t.equal(documents().length, 1)
+    await daemon.stop()
+    t.match(await said(directory, 'audit', 'verify'), { code: 0, ok: true })
+    t.match(await said(directory, 'audit', 'replay'), { code: 0, no_policy: 0, different: 0, missing: 0 })
   },
 )
