@@ -55,6 +55,7 @@ import {
 import { innerOfScript, innerOfShell, isAllArguments, positionals } from './unwrap/shell-invocation.ts'
 import { knownOutput } from './unwrap/stream.ts'
 import { parseCall } from './unwrap/subcommands.ts'
+import { unknownStarts } from './unwrap/unknown-starts.ts'
 import { pathsOf } from './unwrap/used-paths.ts'
 import { innerOfWrapper, isWrapper, readAssignment } from './unwrap/wrappers.ts'
 
@@ -250,7 +251,7 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
       follow(run, draft, inner, later, assignments)
   }
   if (wrapper === undefined && interpreter === undefined && formOf(names) === UNKNOWN_FORM)
-    for (const inner of innerBehindDashes(call)) follow(run, draft, inner, frame, assignments)
+    for (const inner of unknownStarts(call)) follow(run, draft, inner, frame, assignments)
   for (const { option, word, use } of call.parsed.values) {
     // A file with commands that is the output of one.
     const isHidden = use === 'read' && word.opaque === 'substitution' && isCommandFile(option)
@@ -262,16 +263,6 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
       follow(run, draft, { kind: 'argv', words: [word], via: `${names[0]} ${option}` }, frame, assignments)
     }
   }
-}
-
-/** A program that nothing is known of, and behind `--` the name of one that is known: it may well start that. */
-function innerBehindDashes({ names, words }: Call): readonly Inner[] {
-  const at = words.findIndex(({ text }) => text === '--')
-  const program = at < 1 ? undefined : words[at + 1]
-  if (program === undefined || program.opaque !== undefined) return []
-  const started = namesOf(program.text, undefined)
-  const isKnown = formOf(started) !== UNKNOWN_FORM || isShell(started) || started.some(isWrapper)
-  return isKnown ? [{ kind: 'argv', words: words.slice(at + 1), via: names[0] ?? '--' }] : []
 }
 
 function follow(

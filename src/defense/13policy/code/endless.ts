@@ -10,12 +10,16 @@ const ENDLESS =
 
 /** What grows: a list or a text that is added to, or memory that is asked for. */
 const GROWS =
-  /\.(?:append|extend|push|unshift|concat|add)\(|\+=|<<|\.=|\bbytearray\(|\bBuffer\.alloc|\bmalloc\(|\bnew\s+(?:Array|byte)\b|\.\.\s{0,8}\w/
+  /\.(?:append|extend|push|unshift|concat|add)\(|\bpush\s{0,8}\(?\s{0,8}@|\[\]\s{0,8}=|\[\w{1,16}\+\+\]\s{0,8}=|\[#\w{1,16}\s{0,8}\+|\+=|<<|\.=|\bbytearray\(|\bBuffer\.alloc|\bmalloc\(|\bnew\s+(?:Array|byte)\b|\.\.\s{0,8}\w/
 
 /** What leaves a loop, or waits in it. */
 const LEAVES =
   /\b(?:break|last|return|exit|quit|raise|throw|die|yield|await|sleep|usleep|wait|input|read|readline|recv|accept|poll|select|next|get|until|take|islice|setTimeout|delay)\b/
 
+/** Text or a list of ten thousand million pieces or more, made at once. */
+const HUGE =
+  /["'\])]\s{0,4}(?:\*|x)\s{0,4}(?:10\s{0,4}\*\*\s{0,4}(?:9|[1-9]\d)(?!\d)|\d{10,}|\d{1,3}e(?:9|[1-9]\d))/
+
 export function growsWithoutEnd(text: string): boolean {
-  return ENDLESS.test(text) && GROWS.test(text) && !LEAVES.test(text)
+  return (ENDLESS.test(text) && GROWS.test(text) && !LEAVES.test(text)) || HUGE.test(text)
 }

@@ -13,8 +13,34 @@ const PASSIVE: readonly string[] = Object.freeze([
   ...[':', 'true', 'false', 'echo', 'printf', 'let', 'shift', 'continue', 'set', 'export', 'local', 'disown'],
 ])
 
+/** Commands that each make a file or a directory and are done at once. */
+const MAKING: readonly string[] = Object.freeze([
+  'mkdir',
+  'touch',
+  'mktemp',
+  'cd',
+  'mkfifo',
+  'ln',
+  'fallocate',
+])
+
+/** A loop without an end that starts processes, or that fills the disk, and waits for nothing. */
 export function startsWithoutEnd(condition: List, body: List): boolean {
-  return isConstant(condition) && startsSome(body) && isPassive(body)
+  if (!isConstant(condition)) return false
+  return (startsSome(body) && isPassive(body)) || (fillsSome(body) && isPassive(body, MAKING))
+}
+
+/** Something is added to a file, or made. */
+function fillsSome(list: List): boolean {
+  return list.some((item) =>
+    commandsOf(item).some((command) => {
+      if (command.kind === 'compound') return (listsOf(command.compound) ?? []).some(fillsSome)
+      const isWritten = command.redirects.some(
+        ({ kind, target }) => kind === 'write' && literalOf(target)?.startsWith('/dev/') !== true,
+      )
+      return isWritten || MAKING.includes(literalOf(command.words[0] ?? []) ?? '')
+    }),
+  )
 }
 
 /** Whether the condition is always the same, so that the loop has no end, or does not begin. */
@@ -68,14 +94,16 @@ function startsSome(list: List): boolean {
   )
 }
 
-function isPassive(list: List): boolean {
+function isPassive(list: List, others: readonly string[] = []): boolean {
   return list.every(
     (item) =>
       item.isBackground ||
       commandsOf(item).every((command) => {
-        if (command.kind === 'compound') return listsOf(command.compound)?.every(isPassive) ?? false
+        if (command.kind === 'compound')
+          return listsOf(command.compound)?.every((inner) => isPassive(inner, others)) ?? false
         const [word] = command.words
-        return word === undefined || PASSIVE.includes(literalOf(word) ?? '')
+        const name = word === undefined ? ':' : (literalOf(word) ?? '')
+        return PASSIVE.includes(name) || others.includes(name)
       }),
   )
 }

@@ -257,8 +257,41 @@ const awk: Extra = (parsed, add) => {
   for (const word of parsed.operands) if (looksLikePath(word.text)) add(word, 'write')
 }
 
+/** `docker cp FILE CONTAINER:FILE`: the side without a colon is of this machine, and the last one is written. */
+const container: Extra = (parsed, add) => {
+  const [subcommand, second, ...others] = parsed.operands
+  const isGrouped = subcommand?.text === 'container' && second?.text === 'cp'
+  const isCopied = subcommand?.text === 'cp' || subcommand?.text === 'copy'
+  if (subcommand === undefined || second === undefined || !(isGrouped || isCopied)) return
+  const words = isGrouped ? others : [second, ...others]
+  words.forEach((word, index) => {
+    if (word.text === '-' || isRemote(word.text)) return
+    add(word, index === words.length - 1 ? 'write' : 'read')
+  })
+}
+
+/** `jar xf FILE`: into the working directory, where no other is given. */
+const jar: Extra = (parsed, add) => {
+  const mode = parsed.operands[0]?.text ?? ''
+  if (/^[a-z0]*x[a-z0]*$/.test(mode) || has(parsed, '-x', '--extract'))
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
+/** `ar x FILE`, without `--output`. */
+const ar: Extra = (parsed, add) => {
+  const mode = parsed.operands[0]?.text ?? ''
+  if (/^-?[a-zA-Z]*x/.test(mode) && !has(parsed, '--output'))
+    add({ text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
 const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['dd', dd],
+  ['docker', container],
+  ['podman', container],
+  ['kubectl', container],
+  ['oc', container],
+  ['jar', jar],
+  ['ar', ar],
   ['sysctl', kernelKeys],
   ['awk', awk],
   ['sed', sed],

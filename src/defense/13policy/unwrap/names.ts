@@ -18,6 +18,10 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'awk gawk mawk nawk original-awk bwk',
     'vim vi nvim gvim rvim rview view ex vimdiff elvis vile',
     'nc netcat ncat',
+    'cpio bsdcpio',
+    'jar fastjar',
+    'mpirun mpiexec orterun prun mpiexec.hydra mpiexec.mpich mpirun.openmpi',
+    'sbatch qsub',
     'tar gtar bsdtar star',
     'sed gsed ssed',
     'make gmake bmake remake',
@@ -44,14 +48,16 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'ruby jruby rbx truffleruby',
     'ssh slogin dbclient',
     'rm Remove-Item ri',
-    'cp Copy-Item',
-    'mv Move-Item Rename-Item',
+    'cp Copy-Item cpi',
+    'mv Move-Item Rename-Item rni',
     'tee Set-Content Add-Content Clear-Content Out-File Tee-Object New-Item',
     'kill Stop-Process',
     'poweroff Stop-Computer',
     'reboot Restart-Computer',
     'eval Invoke-Expression',
     'Start-Process saps',
+    'Start-Job Start-ThreadJob Invoke-Command icm ForEach-Object Where-Object Measure-Command %',
+    'Invoke-WebRequest iwr Invoke-RestMethod',
     'env cross-env env-cmd',
     'watch viddy hwatch',
     'tini tini-static',
@@ -65,7 +71,7 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
 
 /** Orders of PowerShell, which does not tell small letters from large ones, as their reference spells them. */
 const CMDLETS: ReadonlyMap<string, string> = new Map(
-  [...FAMILIES.keys(), 'Start-Process']
+  [...FAMILIES.keys(), 'Start-Process', 'Start-Job', 'Invoke-WebRequest']
     .filter((name) => /^[A-Z]/.test(name))
     .map((name) => [name.toLowerCase(), name]),
 )
@@ -136,8 +142,10 @@ const MULTIPLE: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils',
  */
 export function namesOf(called: string, resolved: string | undefined): readonly string[] {
   const names: string[] = []
-  // `=rm` is zsh's for where `rm` is.
-  if (called.startsWith('=') && called.length > 1) addNames(names, called.slice(1))
+  // `=rm` is zsh's for where `rm` is, `^rm` what nu takes for a program, and `e:rm` elvish.
+  if ((called.startsWith('=') || called.startsWith('^')) && called.length > 1)
+    addNames(names, called.slice(1))
+  if (called.startsWith('e:') && called.length > 2) addNames(names, called.slice(2))
   const found = resolved === undefined ? undefined : baseName(resolved)
   // One file, and what it does is told by the name alone: as `pidof` it kills nobody.
   const file = found === 'killall5' && baseName(called) === 'pidof' ? 'pidof' : found

@@ -71,7 +71,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   '7z 7za 7zr | -o:?w -p:? | - w r*',
   'unrar rar | -p:? | - r w*',
   'gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 compress uncompress pigz | -S: --suffix: -o:w -T: -b: -p: -D:r -M: | w*',
-  'ar | | - w r*',
+  'ar | --output:w --plugin:r --target: | - w r*',
   'cpio | -F:m --file:m -I:r -O:w -D:w --directory:w -H: --format: -C: -R: -E:r -M: --rsh-command:s | -*',
   'dpkg | -i:? --root:w --admindir:w --instdir:w -D: | ?* |',
   // The network.

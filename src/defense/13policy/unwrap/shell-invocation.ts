@@ -9,6 +9,13 @@ import type { ShellWord } from '../shell/shell.ts'
 import { type Call, has, type Inner, joined, type Language, type Stdin } from './inner.ts'
 import { looksLikePath } from './used-paths.ts'
 
+/** Options of nu that take a file or a name beside the text. */
+const NU_VALUES: ReadonlySet<string> = new Set(
+  '--config --env-config --plugin-config --plugins --log-level --log-target --log-include --log-exclude --include-path --table-mode --error-style --threads --testbin --ide-goto-def --ide-hover --ide-complete --ide-check -I -m -t'.split(
+    ' ',
+  ),
+)
+
 const LONG_WITH_VALUE: ReadonlySet<string> = new Set([
   '--rcfile',
   '--init-file',
@@ -41,7 +48,7 @@ type Invocation = {
 }
 
 /** Reads the arguments of a shell. Unlike other programs, `-c` takes the first operand, wherever it stands. */
-function readInvocation(words: readonly ShellWord[]): Invocation {
+function readInvocation(words: readonly ShellWord[], isNu: boolean): Invocation {
   const files: ShellWord[] = []
   const texts: ShellWord[] = []
   let hasText = false
@@ -59,18 +66,34 @@ function readInvocation(words: readonly ShellWord[]): Invocation {
       const equals = text.indexOf('=')
       const name = equals < 0 ? text : text.slice(0, equals)
       const next = words[index + 1]
-      if (name === '--command' && equals < 0) hasText = true
-      else if ((name === '--command' || name === '--init-command') && word !== undefined) {
+      const isText = name === '--command' || name === '--commands'
+      const isFirst = name === '--init-command' || (isNu && name === '--execute')
+      if (isText && equals < 0) hasText = true
+      else if ((isText || isFirst) && word !== undefined) {
         const value = equals < 0 ? next : { ...word, text: text.slice(equals + 1) }
         if (value !== undefined) texts.push(value)
-      } else if (name === '--rcfile' || name === '--init-file') {
+      } else if (
+        name === '--rcfile' ||
+        name === '--init-file' ||
+        (isNu && (name === '--config' || name === '--env-config'))
+      ) {
         const value = equals < 0 ? next : word && { ...word, text: text.slice(equals + 1) }
         if (value !== undefined) files.push(value)
       }
-      if (equals < 0 && LONG_WITH_VALUE.has(name)) index += 1
+      if (equals < 0 && (LONG_WITH_VALUE.has(name) || (isNu && (isFirst || NU_VALUES.has(name))))) index += 1
       continue
     }
     const isOn = text.startsWith('-')
+    if (isNu && text === '-e') {
+      const next = words[index + 1]
+      if (next !== undefined) texts.push(next)
+      index += 1
+      continue
+    }
+    if (isNu && NU_VALUES.has(text)) {
+      index += 1
+      continue
+    }
     for (const letter of text.slice(1, 64)) {
       if (letter === 'c' && isOn) hasText = true
       else if (letter === 's' && isOn) readsInput = true
@@ -102,7 +125,7 @@ function readPowerShell(words: readonly ShellWord[]): Invocation {
     const name = word?.text.replace(/^--?/, '').toLowerCase() ?? ''
     if (word === undefined || !word.text.startsWith('-') || word.text === '-')
       return { ...nothing, script: word, rest: words.slice(index + 1) }
-    const isText = name !== '' && (name === 'cwa' || 'command'.startsWith(name))
+    const isText = name !== '' && (name === 'cwa' || 'commandwithargs'.startsWith(name))
     // What it reads is the program.
     if (isText && words[index + 1]?.text === '-') return { ...nothing, readsInput: true }
     if (isText) return { ...nothing, text: joined(words.slice(index + 1)) }
@@ -147,7 +170,7 @@ export function innerOfShell(call: Call): readonly Inner[] {
   const isPowerShell = call.names.includes('pwsh')
   const { text, script, rest, files, texts, readsInput } = isPowerShell
     ? readPowerShell(call.words)
-    : readInvocation(call.words)
+    : readInvocation(call.words, call.names.includes('nu'))
   // A file that is run before anything else: also one that is the output of a command.
   const inner: Inner[] = files.flatMap((word) => innerOfScript(word, 'sh'))
   for (const word of texts) inner.push({ kind: 'shell', word, via: 'sh -c' })

@@ -110,7 +110,11 @@ const behindSubcommand: Unwrap = (call) => {
   if (isScript) return inner
   const command = commandOf(words.slice(at + 1 + (OWN_OPERANDS.get(call.name) ?? 0)))
   const isShell = command.length === 0 && ['shell', 'unshare', 'ssh', 'console'].includes(subcommand)
-  inner.push(...argv(isShell ? [literal('sh')] : command, `${call.name} ${subcommand}`))
+  const via = `${call.name} ${subcommand}`
+  const [only] = command
+  // One text is what a shell there is given.
+  if (command.length === 1 && only?.text.includes(' ')) inner.push(shell(only, via))
+  else inner.push(...argv(isShell ? [literal('sh')] : command, via))
   return inner
 }
 

@@ -6,17 +6,19 @@
 
 import type { ShellWord } from '../shell/shell.ts'
 import {
+  argv,
   type Call,
   eachLine,
   has,
   type Inner,
+  joined,
   literal,
   optionValue,
   shell,
   tail,
   type Unwrap,
 } from './inner.ts'
-import { fromStdin, isStandardInput } from './shell-invocation.ts'
+import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 
 /** `$(shell cmd)` in a text for make, the first that there is. */
 function shellFunction(word: ShellWord): readonly Inner[] {
@@ -108,6 +110,21 @@ export const later: Unwrap = (call) => {
   const stdin = fromStdin(call.stdin, call.name, undefined)
   if (call.name !== 'crontab') return stdin
   return stdin.flatMap((inner) => (inner.kind === 'shell' ? crontabLines(inner.word) : [inner]))
+}
+
+/** Jobs for a cluster: a script, the standard input, or the words behind `-b y`. */
+export const scriptLater: Unwrap = (call) => {
+  const words = call.words.slice(call.parsed.firstOperand)
+  if (optionValue(call.parsed, '-b')?.text.startsWith('y')) return argv(words, call.name)
+  if (optionValue(call.parsed, '--wrap') !== undefined) return []
+  const [file] = words
+  return file === undefined ? fromStdin(call.stdin, call.name, undefined) : innerOfScript(file, call.name)
+}
+
+/** A job that is one text, or the words behind the options. */
+export const jobText: Unwrap = (call) => {
+  const words = call.words.slice(call.parsed.firstOperand)
+  return words.length === 0 ? fromStdin(call.stdin, call.name, undefined) : [shell(joined(words), call.name)]
 }
 
 /** The fields before the command of a line of a crontab. */

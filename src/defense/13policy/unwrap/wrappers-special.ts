@@ -49,7 +49,7 @@ import {
   yamlExpression,
 } from './wrappers-expressions.ts'
 import { git } from './wrappers-git.ts'
-import { later, make, ninja } from './wrappers-jobs.ts'
+import { jobText, later, make, ninja, scriptLater } from './wrappers-jobs.ts'
 
 const tar: Unwrap = (call) => {
   const inner: Inner[] = []
@@ -365,6 +365,8 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['crontab', later],
   ['at', later],
   ['batch', later],
+  ['sbatch', scriptLater],
+  ...['bsub', 'condor_run'].map((name) => [name, jobText] as const),
   ['socat', socat],
   ['start-stop-daemon', daemon],
   ['perf', perf],

@@ -10,13 +10,14 @@ import { argv, type Call, has, type Inner, joined, literal, optionValue, rest, t
 import { parseArguments, partOf } from './options.ts'
 import { formOf } from './programs.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
+import { CMDLET_WRAPPERS } from './wrappers-cmdlets.ts'
 import { find, parallel, xargs } from './wrappers-inputs.ts'
 import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
 
 /** Programs whose first operands are their own and whose command follows: the number of these. */
 const PREFIXES: ReadonlyMap<string, number> = new Map(
   [
-    '0 Start-Process foot qemu-user box64 box86 FEXInterpreter blink retry gpg-agent with-contenv systemd-socket-activate optirun primusrun prime-run gamemoderun mangohud vglrun nocache cachestats timelimit ledit rlfe socksify fakeroot-ng newpid xinit cage gamescope operf memusage sotruss latrace runlim cronic runcron libtool gnome-session-inhibit s6-notifyoncheck',
+    '0 srun salloc mpirun foot qemu-user box64 box86 FEXInterpreter blink retry gpg-agent with-contenv systemd-socket-activate optirun primusrun prime-run gamemoderun mangohud vglrun nocache cachestats timelimit ledit rlfe socksify fakeroot-ng newpid xinit cage gamescope operf memusage sotruss latrace runlim cronic runcron libtool gnome-session-inhibit s6-notifyoncheck',
     '0 websocketd zrun',
     '2 s6-tcpserver s6-tcpserver4 s6-tcpserver6 s6-tcpclient tcpserver tcpclient tcpsvd udpsvd',
     '0 wsl xe aoss padsp apulse artsdsp esddsp jack-run msgfilter msgexec grc ssh-agent nsjail minijail0 nq tsp ts setuser fghack pgrphack s6-fghack s6-setsid s6-sudo watchexec nodemon reflex onchange ifne openvt softlimit chpst s6-applyuidgid s6-softlimit daemon abduco chronic multitime catatonit trickle run-one pipexec distcc ccache systemd-nspawn lxc-attach sshpass entr nice ionice nohup setsid stdbuf time cpulimit dbus-run-session dbus-launch unshare nsenter setpriv prlimit choom systemd-cat systemd-inhibit systemd-run run0 numactl aa-exec dumb-init tini fakeroot catchsegv unbuffer rlwrap proxychains proxychains4 torsocks tsocks torify eatmydata strace ltrace valgrind pkexec doas builtin bwrap proot firejail command exec xvfb-run ld.so caffeinate heaptrack rr uftrace sem pexec dtach',
@@ -341,6 +342,7 @@ const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['uftrace', recorder],
   ['bind', bind],
   ['runcon', runcon],
+  ...CMDLET_WRAPPERS,
   ...SPECIAL_WRAPPERS,
 ])
 

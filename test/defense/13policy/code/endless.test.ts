@@ -14,6 +14,11 @@ t.test('a loop without an end in which something grows', (t) => {
     'a=[];loop{a<<"x"*10**8}',
     '[bytearray(10**9) for _ in iter(int,1)]',
     'for i in itertools.count(): x.extend(y)',
+    'BEGIN{while(1)a[i++]=i}',
+    'local t={} while true do t[#t+1]=("x"):rep(1e6) end',
+    'while(1) $a[]=str_repeat("x",1000000);',
+    'while(1){push @a,"x"x1e6}',
+    'a="x"*10**12',
   ])
     t.ok(growsWithoutEnd(text), text)
   t.end()
@@ -28,6 +33,9 @@ t.test('a loop that ends, waits or takes nothing more', (t) => {
     'while x < 5: x += 1',
     'for(const x of [1,2])i+=x',
     'while True: pass',
+    'a="x"*10**3',
+    'print("-"*80)',
+    'n=[0]*4096',
   ])
     t.notOk(growsWithoutEnd(text), text)
   t.end()

@@ -1,0 +1,117 @@
+/**
+ * What a program that nothing is known of may well start: its words say so by their form alone. Launchers of clusters,
+ * queues and clouds are without number, and all of them take a command in one of these places.
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import { argv, type Call, has, type Inner, shell, tail } from './inner.ts'
+import { LANGUAGES } from './interpreters.ts'
+import { isShell, namesOf } from './names.ts'
+import { formOf, UNKNOWN_FORM } from './programs.ts'
+import { isWrapper } from './wrappers.ts'
+
+/** Programs that no other one has as a word for something of its own, where a path stands behind. */
+const STARTED: ReadonlySet<string> = new Set(
+  'rm rmdir unlink shred dd wipefs blkdiscard mkfs cat cp mv ln chmod chown chgrp chattr setcap tee truncate tar curl wget nc socat insmod crontab useradd usermod iptables'.split(
+    ' ',
+  ),
+)
+/** Those that start another program; what stands behind must be one that is known. */
+const STARTERS: ReadonlySet<string> = new Set(
+  'sudo doas env nohup setsid nice ionice timeout stdbuf busybox toybox xargs exec'.split(' '),
+)
+/** Options of which the value is, whatever the program, text for a shell. */
+const TEXT_OPTIONS: ReadonlySet<string> = new Set(
+  '-c -C -e --command --cmd --commands --exec --execute --exec-command --remote-command --wrap --script --scripts --run --shell --shell-command'.split(
+    ' ',
+  ),
+)
+/** Words behind which one text is a command line. */
+const TEXT_WORDS: ReadonlySet<string> = new Set(
+  'run exec add submit spawn start shell ssh sh bash cmd command console execute invoke job queue'.split(' '),
+)
+/** Words of one command that are looked at; those of a launcher come first. */
+const WORDS_MAX = 64
+
+/** Longer than the place of any of these programs. */
+const NAME_MAX = 64
+
+/** A path, or a value that is one: `/etc`, `~/x`, `of=/dev/sda`, `scheme://host`. */
+function reaches(text: string): boolean {
+  const first = text.charAt(0)
+  return first === '/' || first === '~' || text.includes('=/') || text.includes('://')
+}
+
+function isKnown(names: readonly string[]): boolean {
+  return formOf(names) !== UNKNOWN_FORM || isShell(names) || names.some(isWrapper)
+}
+
+/** Whether a command begins at `words[at]`. */
+function begins(words: readonly ShellWord[], at: number): boolean {
+  const program = words[at]
+  if (program === undefined || program.opaque !== undefined || program.isGlob) return false
+  const { text } = program
+  if (text.length > NAME_MAX) return false
+  const first = text.charCodeAt(0)
+  // Small letters, or a place of programs.
+  if (!(first >= 97 && first <= 122) && !text.includes('/bin/') && !text.includes('/sbin/')) return false
+  const names = namesOf(text, undefined)
+  const isPlace = text.includes('/')
+  const next = words[at + 1]
+  if (next === undefined || next.opaque !== undefined) return false
+  if (isShell(names)) return /^-[a-z]{0,4}c$/.test(next.text)
+  if (names.some((name) => LANGUAGES.has(name))) return next.text === '-c' || next.text === '-e'
+  if (isPlace) return false
+  if (names.some((name) => STARTERS.has(name)))
+    return words.slice(at + 1, at + 6).some(({ text }) => STARTED.has(text) || isShell([text]))
+  if (!names.some((name) => STARTED.has(name))) return false
+  return words.slice(at + 1, at + WORDS_MAX).some(({ text }) => reaches(text))
+}
+
+/** Whether a text reads as a command line: the name of a known program, and more. */
+function readsAsCommand({ text, opaque }: ShellWord): boolean {
+  if (opaque !== undefined) return false
+  const start = text.trimStart()
+  const blank = start.indexOf(' ')
+  return blank > 0 && blank < 64 && isKnown(namesOf(start.slice(0, blank), undefined))
+}
+
+/** What stands behind `--`, where it is a program that is known. */
+function behindDashes(words: readonly ShellWord[], via: string): readonly Inner[] {
+  const at = words.findIndex(({ text }) => text === '--')
+  const program = at < 1 ? undefined : words[at + 1]
+  if (program === undefined || program.opaque !== undefined) return []
+  return isKnown(namesOf(program.text, undefined)) ? argv(words.slice(at + 1), via) : []
+}
+
+/** The texts that options and words announce as commands. */
+function announced(words: readonly ShellWord[], via: string): readonly Inner[] {
+  const inner: Inner[] = []
+  const end = Math.min(words.length, WORDS_MAX)
+  for (let index = 1; index < end; index++) {
+    const word = words[index]
+    const before = words[index - 1]
+    if (word === undefined || before === undefined) break
+    const equals = word.text.startsWith('--') ? word.text.indexOf('=') : -1
+    if (equals > 0 && TEXT_OPTIONS.has(word.text.slice(0, equals))) {
+      const value = tail(word, equals + 1)
+      if (readsAsCommand(value)) inner.push(shell(value, via))
+    } else if (index > 1 && (TEXT_OPTIONS.has(before.text) || TEXT_WORDS.has(before.text))) {
+      if (readsAsCommand(word)) inner.push(shell(word, via))
+    }
+  }
+  return inner
+}
+
+/** What the program of `call`, of which nothing is known, starts by the form of its words. */
+export function unknownStarts(call: Call): readonly Inner[] {
+  const { names, words } = call
+  const via = names[0] ?? '--'
+  const behind = behindDashes(words, via)
+  if (behind.length > 0) return behind
+  if (words.length < 2 || has(call.parsed, '--help', '--version')) return []
+  const end = Math.min(words.length - 1, WORDS_MAX)
+  for (let index = 1; index < end; index++) if (begins(words, index)) return argv(words.slice(index), via)
+  return announced(words, via)
+}

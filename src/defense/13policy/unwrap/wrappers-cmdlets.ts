@@ -1,0 +1,68 @@
+/**
+ * Orders of PowerShell that start something: a program with a list of arguments, and a block in braces.
+ * From the reference of Start-Process, Start-Job, Invoke-Command and ForEach-Object.
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import { argv, literal, shell, type Unwrap } from './inner.ts'
+
+/** Parameters of Start-Process that take nothing. */
+const SWITCHES: readonly string[] = [
+  '-wait',
+  '-passthru',
+  '-nonewwindow',
+  '-loaduserprofile',
+  '-usenewenvironment',
+]
+
+/** Arguments between commas, which the marks around each have been taken from; or one text, which is cut at blanks. */
+function listed({ text, opaque }: ShellWord): readonly ShellWord[] {
+  const parts = text.includes(',') ? text.split(',', 256) : text.split(/\s+/, 256)
+  return parts
+    .map((part) => part.trim().replace(/^["'@(]+|["')]+$/g, ''))
+    .filter((part) => part !== '')
+    .map((part) => (opaque === undefined ? literal(part) : { text: part, isGlob: false, opaque }))
+}
+
+/** `Start-Process [-FilePath] PROGRAM [[-ArgumentList] LIST]`. */
+const startProcess: Unwrap = (call) => {
+  const given: ShellWord[] = []
+  let list: ShellWord | undefined
+  let program: ShellWord | undefined
+  for (let index = 1; index < call.words.length; index++) {
+    const word = call.words[index]
+    if (word === undefined) break
+    const name = word.text.toLowerCase()
+    if (!name.startsWith('-') || program !== undefined) {
+      if (name === '-argumentlist' || name === '-args') continue
+      if (program === undefined) program = word
+      else if (!SWITCHES.includes(name)) given.push(word)
+    } else if (!SWITCHES.includes(name)) {
+      const next = call.words[index + 1]
+      index += 1
+      if (name.startsWith('-f')) program = next
+      else if (name.startsWith('-a')) list = next
+    }
+  }
+  if (program === undefined) return []
+  return argv([program, ...(list === undefined ? given : [list, ...given]).flatMap(listed)], call.name)
+}
+
+/** `Start-Job { TEXT }`, `| ForEach-Object { TEXT }`: what stands between the first brace and the last. */
+const block: Unwrap = (call) => {
+  const from = call.words.findIndex(({ text }, index) => index > 0 && text.startsWith('{'))
+  if (from < 0) return []
+  const words = call.words.slice(from)
+  const text = words
+    .map((word) => (word.opaque === undefined ? word.text : word.text === '' ? '$_' : `${word.text}$_`))
+    .join(' ')
+    .slice(1)
+  const inside = text.endsWith('}') ? text.slice(0, -1) : text
+  return inside.trim() === '' ? [] : [shell(literal(inside.trim()), call.name)]
+}
+
+export const CMDLET_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
+  ['Start-Process', startProcess],
+  ['Start-Job', block],
+]

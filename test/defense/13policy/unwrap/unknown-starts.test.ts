@@ -1,0 +1,85 @@
+/**
+ * What an unknown program, a queue of jobs, nu and PowerShell start; and what is only a word to them.
+ * @module
+ */
+import t from 'tap'
+import { commandsOf, lineOf, pathsOf } from '../unwrap-staged.ts'
+
+const REACHED: readonly (readonly [string, string])[] = [
+  ['launcher -n 4 rm -rf /srv/x', 'launcher: rm -rf /srv/x'],
+  ['launcher dd if=/dev/zero of=/srv/x', 'launcher: dd if=/dev/zero of=/srv/x'],
+  ["launcher node7 sh -c 'rm x'", 'launcher > sh -c: rm x'],
+  ["launcher node7 python3 -c 'print(1)'", 'launcher: python3 -c print(1)'],
+  ['launcher sudo rm x', 'launcher > sudo: rm x'],
+  ["launcher --wrap='rm x'", 'launcher: rm x'],
+  ["launcher --cluster c --exec-command 'rm x'", 'launcher: rm x'],
+  ["launcher add 'rm x'", 'launcher: rm x'],
+  ["newsh -c 'rm x'", 'newsh: rm x'],
+  ['launcher -- rm x', 'launcher: rm x'],
+  ['srun -n 2 rm x', 'srun: rm x'],
+  ['mpiexec -np 4 rm x', 'mpirun: rm x'],
+  ["sbatch --wrap 'rm x'", 'sbatch --wrap: rm x'],
+  ["echo 'rm x' | qsub", 'sh -c > sbatch: rm x'],
+  ['qsub -b y rm x', 'sbatch: rm x'],
+  ["bsub -q short 'rm x'", 'bsub: rm x'],
+  ["heroku run 'rm x'", 'heroku run: rm x'],
+  ["nu --commands 'rm x'", 'sh -c: rm x'],
+  ["nu -n -e 'rm x'", 'sh -c: rm x'],
+  ["nu --execute='rm x'", 'sh -c: rm x'],
+  ["nu -c '^rm x'", 'sh -c: ^rm x'],
+  ["pwsh -CommandWithArgs 'rm x'", 'sh -c: rm x'],
+  ["pwsh -c \"Start-Process rm -ArgumentList '-r','x'\"", 'sh -c > Start-Process: rm -r x'],
+  ['pwsh -c "saps -FilePath rm -ArgumentList \'-r x\' -Wait"', 'sh -c > Start-Process: rm -r x'],
+  ['pwsh -c "Start-Job { rm x }"', 'sh -c > Start-Job: rm x'],
+  ['pwsh -c "Invoke-Command -ScriptBlock {rm x}"', 'sh -c > Start-Job: rm x'],
+  ['pwsh -c "ls | % { rm x }"', 'sh -c > Start-Job: rm x'],
+]
+
+t.test('what is started is found by the form of the words', (t) => {
+  for (const [line, expected] of REACHED) {
+    const lines = commandsOf(line).map(lineOf)
+    t.ok(lines.includes(expected), `${line}: ${lines.join(' | ')}`)
+  }
+  t.end()
+})
+
+t.test('a word, a title and a text that reads otherwise start nothing', (t) => {
+  for (const line of [
+    'tracker rm item-7',
+    "tracker create --title 'rm -rf / is refused'",
+    "tracker create --body 'sh -c x'",
+    "tracker -e 'to be done'",
+    "tracker query 'SELECT count(*) FROM x'",
+    'tracker describe sh',
+    'tracker cp remote:x local',
+    'tracker /bin/rm /srv/x',
+    'tracker --help rm /srv/x',
+    'tracker run build',
+  ])
+    t.equal(commandsOf(line).length, 1, line)
+  t.end()
+})
+
+t.test('the side of this machine is read or written when a container is copied to or from', (t) => {
+  t.ok(pathsOf(commandsOf('docker cp /etc/shadow web:/tmp')).includes('read /etc/shadow'))
+  t.ok(pathsOf(commandsOf('docker container cp web:/x /srv/y')).includes('write /srv/y'))
+  t.notOk(pathsOf(commandsOf('docker cp web:/etc/shadow x')).includes('read /etc/shadow'))
+  t.ok(pathsOf(commandsOf('jar xf a.jar -C /srv/y')).includes('write /srv/y'))
+  t.ok(pathsOf(commandsOf('cd /srv/z && jar xf a.jar')).includes('write /srv/z'))
+  t.ok(pathsOf(commandsOf('ar x a.a --output=/srv/y')).includes('write /srv/y'))
+  t.end()
+})
+
+t.test('a loop that only adds to a file, or only makes directories, has no end', (t) => {
+  const isStopped = (line: string) => commandsOf(line).some(({ opaque }) => opaque.includes('limit'))
+  for (const line of ['while :; do echo x >> f; done', 'for ((;;)); do mkdir d; cd d; done'])
+    t.ok(isStopped(line), line)
+  for (const line of [
+    'while :; do echo x >> f; sleep 1; done',
+    'for i in 1 2 3; do echo $i >> f; done',
+    'while true; do date >> f; sleep 60; done',
+    'while :; do echo x > /dev/null; break; done',
+  ])
+    t.notOk(isStopped(line), line)
+  t.end()
+})
