@@ -30,6 +30,8 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   attach: 'tool',
   signal: 'tool',
   cancel: 'tool',
+  upload: 'tool',
+  download: 'tool',
   connect: 'lifecycle',
   authenticate: 'lifecycle',
   renew: 'lifecycle',

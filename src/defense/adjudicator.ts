@@ -5,6 +5,7 @@
  * @module
  */
 import type { Facts, Ledger } from './facts.ts'
+import { judgedCommand } from './file-action.ts'
 import type { Finding, Layer, Note, Policy } from './layer.ts'
 import { LAYERS } from './layers.ts'
 import { toxicProperties } from './toxic.ts'
@@ -51,6 +52,7 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
   // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.
   const { action } = facts
   if (action === undefined) return denyOnError('completeness', facts)
+  const command = judgedCommand(action)
   const said =
     noted === undefined
       ? PLAIN
@@ -63,9 +65,9 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
     incident: undefined,
     enhancedAudit: noted !== undefined,
     toxic:
-      action.kind === 'execute'
-        ? toxicProperties(policy.effective(action), policy.home, facts.realPaths)
-        : NOTHING,
+      command === undefined
+        ? NOTHING
+        : toxicProperties(policy.effective(command), policy.home, facts.realPaths),
     warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, action, policy.hash),
   }
 }

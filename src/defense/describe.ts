@@ -140,6 +140,9 @@ function askedFor({ action, request }: Facts): string {
       return commandLine(action.argv, EXPLAINED_CHARS)
     case 'deceive':
       return `(a stranger) ${commandLine(action.argv, EXPLAINED_CHARS)}`
+    case 'upload':
+    case 'download':
+      return commandLine([action.kind, action.path], EXPLAINED_CHARS)
     case 'read':
       return visible(action.method)
     default:

@@ -89,6 +89,28 @@ export type Action =
       readonly timeoutSeconds: number | null
       readonly outputBytes: number | null
     }
+  /** Paths are absolute; the real one is where the host found that it leads. */
+  | {
+      readonly kind: 'upload'
+      readonly path: string
+      readonly real: string
+      readonly what: 'file' | 'directory' | 'link'
+      /** Of a link: what it would hold. */
+      readonly target: string | null
+      readonly size: number
+      /** The bits that it would get; null: those of what is there, or the usual ones. */
+      readonly mode: number | null
+      readonly sha256: string | null
+      readonly offset: number
+    }
+  /** `size` as it was looked at; null: there is nothing, or it is no file. */
+  | {
+      readonly kind: 'download'
+      readonly path: string
+      readonly real: string
+      readonly size: number | null
+      readonly offset: number
+    }
   /** A stranger's read, answered with what is not true. */
   | { readonly kind: 'deceive'; readonly argv: readonly string[] }
   /** `stdin`: to feed it as well, and not only to see what it prints. */
@@ -104,6 +126,7 @@ export type Action =
   | { readonly kind: 'purge'; readonly session: string }
 
 export type ExecuteAction = Extract<Action, { kind: 'execute' }>
+export type FileAction = Extract<Action, { kind: 'upload' | 'download' }>
 
 /** What a human said to one question about this very action. */
 export type Approval = {
@@ -151,6 +174,8 @@ export type Ledger = {
   readonly tarpitsFree: number
   readonly executionsFree: number
   readonly executionsOfCaller: number
+  /** Whether the caller may begin one more transfer of a file. */
+  readonly transfersFree: boolean
   /** Whether one more session finds a place. */
   readonly sessionsFree: boolean
   readonly sessionsOfCaller: number

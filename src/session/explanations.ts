@@ -29,6 +29,8 @@ const SMALL_CHARS = 1_024
 function charsOf({ action, realPaths }: Facts): number {
   let chars = 0
   for (const { real } of realPaths) chars += real.length
+  if (action?.kind === 'upload' || action?.kind === 'download')
+    return chars + action.path.length + action.real.length
   if (action?.kind !== 'execute') return chars
   for (const word of action.argv) chars += word.length
   for (const entry of action.environment) chars += entry.length

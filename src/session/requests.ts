@@ -32,6 +32,8 @@ import {
   ping,
   securityStatus,
 } from './telling.ts'
+import { download } from './transfers-download.ts'
+import { upload } from './transfers-upload.ts'
 
 export type Handler = (peer: Peer, call: Call) => void
 
@@ -283,14 +285,6 @@ function answerReach(peer: Peer, call: Call, execution: Execution | undefined, d
   peer.connection.fail(call.streamId, 'PROCESS_NOT_FOUND', text)
 }
 
-/** Files are moved inside a branch only; without one the daemon touches none. */
-const withoutBranch: Handler = (peer, call) =>
-  whenPermitted(peer, call, { kind: 'read', method: call.method.name }, () => {
-    const text =
-      'This device has no branch to move files in; pipe them through a command instead, such as tar.'
-    peer.connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', text)
-  })
-
 /** One answer to one challenge. Whatever is not right is decided like any other attempt to be somebody else. */
 function answerChallenge(peer: Peer, call: Call): void {
   const action: Action = { kind: 'read', method: call.method.name }
@@ -319,9 +313,9 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   ExecuteStream: execute,
   Cancel: cancel,
   Signal: signal,
-  FileUpload: withoutBranch,
-  FileDownload: withoutBranch,
-  RawFileTransfer: withoutBranch,
+  FileUpload: upload,
+  FileDownload: download,
+  RawFileTransfer: upload,
   Authenticate: authenticate,
   CognitiveChallenge: answerChallenge,
   SecurityStatus: telling(securityStatus),

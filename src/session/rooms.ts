@@ -17,7 +17,8 @@ import type { Penalties, PenaltyReason } from '../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { TASKS_PER_SESSION } from '../limits.ts'
-import type { AuditSink, Clock, FactsSink, Log, Random, Spawner } from '../ports.ts'
+import type { AuditSink, Clock, FactsSink, FileWork, Log, Random, SessionView, Spawner } from '../ports.ts'
+import type { Places } from '../sandbox/place.ts'
 import type { Planner } from '../sandbox/plan.ts'
 import type { ChallengeRates } from './challenges.ts'
 import type { Confirmations } from './confirmations.ts'
@@ -30,6 +31,7 @@ import type { Queue } from './queue.ts'
 import type { Refusals } from './refusals.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Tarpits } from './tarpits.ts'
+import type { Transfers } from './transfers.ts'
 
 export type Settings = {
   readonly version: string
@@ -81,6 +83,12 @@ export type Rooms = {
   readonly verify: VerifySignature
   readonly sessions: Sessions
   readonly executions: Executions
+  /** Where each session's commands run. */
+  readonly places: Places
+  readonly transfers: Transfers
+  readonly files: FileWork
+  /** What that session sees of the files; rejects with SANDBOX_UNAVAILABLE where it has no branch to see them in. */
+  readonly viewOf: (session: Session) => Promise<SessionView>
   readonly tarpits: Tarpits
   readonly buffers: BufferPool
   readonly planner: Planner
@@ -142,6 +150,7 @@ function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Le
     tarpitsFree: rooms.tarpits.free,
     executionsFree: rooms.executions.free,
     executionsOfCaller: slotsOf(rooms, caller),
+    transfersFree: rooms.transfers.isFree(caller),
     sessionsFree: rooms.sessions.hasRoom(),
     sessionsOfCaller: rooms.sessions.countOf(caller),
     queueFree: rooms.queue.isFree(caller),

@@ -88,6 +88,8 @@ export function holdViScreen(peer: Peer, call: Call): void {
       const { resize } = value as StdinChunk
       if (isShown && hasTerminal && resize !== undefined) resized = resize
       redraw()
+      // A file stalls as on a slow disk: what goes nowhere gets no more credit.
+      if (!isCommand) return
       swallowed += dataBytes
       const stream = connection.stream(streamId)
       // A client with a small window must be able to go on typing, as into any editor.

@@ -16,7 +16,15 @@ import {
   UNAUTHENTICATED_TOTAL_BYTES,
 } from '../limits.ts'
 import { createDeframer } from './deframer.ts'
-import { asUnsigned, type CopyOut, encodeFrame, encodeOutputFrame, type Frame, readFrame } from './frame.ts'
+import {
+  asUnsigned,
+  type CopyOut,
+  encodeFileFrame,
+  encodeFrame,
+  encodeOutputFrame,
+  type Frame,
+  readFrame,
+} from './frame.ts'
 import { type Status, status } from './messages.ts'
 import { type Method, methodByNumber } from './methods.ts'
 import { PHASES, type Phase, type Role } from './phases.ts'
@@ -96,6 +104,8 @@ export type Connection = {
     dataBytes: number,
     copyOut: CopyOut,
   ): number
+  /** The same for a piece of a file (see encodeFileFrame). */
+  filePiece(target: Uint8Array, id: number, dataBytes: number, copyOut: CopyOut): number
   ping(): void
   /** Sends GOAWAY; streams already open may finish. */
   goAway(code: Code, text: string): void
@@ -351,6 +361,11 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
       const stream = streams.get(id)
       if (stream !== undefined) stream.sentBytes += dataBytes
       return encodeOutputFrame(target, id, source, offset, dataBytes, copyOut)
+    },
+    filePiece(target, id, dataBytes, copyOut) {
+      const stream = streams.get(id)
+      if (stream !== undefined) stream.sentBytes += dataBytes
+      return encodeFileFrame(target, id, dataBytes, copyOut)
     },
     ping() {
       if (pingInFlight || phase === 'silent') return

@@ -155,3 +155,25 @@ export function encodeOutputFrame(
   at = writeHead(target, at + dataBytes, 0, 6)
   return writeHead(target, at, 0, offset)
 }
+
+/**
+ * Writes MSG [stream, 1, FileChunk {2: data}] into `target` and returns its length: the frame of a download, made as the
+ * one above and for the same reason.
+ */
+export function encodeFileFrame(
+  target: Uint8Array,
+  stream: number,
+  dataBytes: number,
+  copyOut: CopyOut,
+): number {
+  const bodyBytes = 1 + headBytes(stream) + 1 + 1 + 1 + headBytes(dataBytes) + dataBytes
+  let at = writeHead(target, 0, 2, bodyBytes)
+  at = writeHead(target, at, 4, 3)
+  at = writeHead(target, at, 0, stream)
+  at = writeHead(target, at, 0, KIND.MSG)
+  at = writeHead(target, at, 5, 1)
+  at = writeHead(target, at, 0, 2)
+  at = writeHead(target, at, 2, dataBytes)
+  copyOut(target.subarray(at, at + dataBytes))
+  return at + dataBytes
+}

@@ -111,6 +111,7 @@ export const streamResponse = message('StreamResponse', {
   findings: optional(16, listOf(finding, 64)),
   encoding: defaulted(17, unsigned(1), 0, '1: data is zstd'),
   code: optional(18, unsigned(UINT16), 'of section 7'),
+  sha256: optional(19, digest, 'of an upload: of what is there before offset'),
 })
 
 export const stdinChunk = message('StdinChunk', {
@@ -135,7 +136,9 @@ export const fileMetadata = message('FileMetadata', {
   total_size: defaulted(2, unsigned(), 0),
   offset: defaulted(3, unsigned(), 0),
   mode: optional(12, unsigned(0o7777)),
-  sha256: optional(13, digest),
+  sha256: optional(13, digest, 'of the whole file'),
+  kind: defaulted(14, unsigned(2), 0, '0 file, 1 directory, 2 symbolic link'),
+  target: optional(15, path, 'what a symbolic link holds'),
 })
 
 export const fileChunk = message('FileChunk', {
@@ -153,6 +156,7 @@ export const fileOutcome = message('FileOutcome', {
 export const fileDownloadRequest = message('FileDownloadRequest', {
   remote_path: required(1, path),
   offset: defaulted(2, unsigned(), 0),
+  sha256: optional(12, digest, 'of the offset bytes that the client has'),
 })
 
 export const fileDownloadEnd = message('FileDownloadEnd', {
@@ -168,6 +172,11 @@ export const authRequest = message('AuthRequest', {
   window: optional(12, unsigned(), 'credit of every stream and direction, bytes'),
   resume_session_id: optional(13, uuid),
   client_version: optional(14, text(64)),
+  branch: optional(
+    15,
+    bytes(0, 16),
+    'empty: the caller’s latest branch; 16 bytes: that one; absent: one of its own',
+  ),
 })
 
 export const authResponse = message('AuthResponse', {
@@ -273,6 +282,11 @@ export type Explanation = MessageValue<typeof explanation>
 export type ExplanationInput = MessageInput<typeof explanation>
 export type ChallengeAnswer = MessageValue<typeof challengeAnswer>
 export type StdinChunk = MessageValue<typeof stdinChunk>
+export type FileChunk = MessageValue<typeof fileChunk>
+export type FileMetadata = MessageValue<typeof fileMetadata>
+export type FileOutcome = MessageValue<typeof fileOutcome>
+export type FileDownloadRequest = MessageValue<typeof fileDownloadRequest>
+export type FileDownloadEnd = MessageValue<typeof fileDownloadEnd>
 export type AuthRequest = MessageValue<typeof authRequest>
 export type AuthResponse = MessageValue<typeof authResponse>
 export type PingResponse = MessageValue<typeof pingResponse>

@@ -157,6 +157,9 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
     'src/session/executions.ts',
     'src/session/operator-requests.ts',
     'src/session/requests.ts',
+    'src/session/transfers-download.ts',
+    'src/session/transfers-start.ts',
+    'src/session/transfers-upload.ts',
   ])
   t.strictSame(
     filesWith(/\badjudicate(By)?\(/),
@@ -230,6 +233,30 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
     stranger,
     /Warrant\.redeem\(verdict\.warrant, action, sessionOf\(peer\)\)\s*answer\(peer, call, argv, stay\)/,
   )
+  t.end()
+})
+
+t.test('there is one way to a session’s files, and it is behind a warrant (RX-03, JF-F01)', (t) => {
+  t.strictSame(
+    filesWith(/\bcreateFileWork\(/),
+    ['src/daemon.node.ts', 'src/sandbox/files/file-work.node.ts'],
+    'made by the daemon, for one room',
+  )
+  t.strictSame(
+    filesWith(/\b(receiveFile|readFile)\(guard\b|\bcreatePathGuard\(/).filter(
+      (path) => !path.startsWith('src/sandbox/files/'),
+    ),
+    [],
+  )
+  const deeds = /\bfiles\.(receive|read|makeDirectory|makeLink)\(/
+  t.strictSame(filesWith(deeds), ['src/session/transfers-download.ts', 'src/session/transfers-upload.ts'])
+  for (const path of filesWith(deeds)) {
+    const code = sources.find((source) => source.path === path)?.code ?? ''
+    const body = code.slice(code.indexOf('function begin('))
+    const redeemed = body.indexOf('Warrant.redeem(')
+    t.ok(code.search(deeds) > code.indexOf('function begin('), `${path} does nothing before it has begun`)
+    t.ok(redeemed > 0 && redeemed < body.search(deeds), `${path} redeems before it opens anything`)
+  }
   t.end()
 })
 

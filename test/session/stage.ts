@@ -19,6 +19,7 @@ import { createDeceptionBudget, type DeceptionLimits } from '../../src/defense/d
 import { createFigures } from '../../src/defense/deception/figures.ts'
 import type { Policy } from '../../src/defense/layer.ts'
 import { createPenalties, PENALTY_SECONDS, type PenaltySettings } from '../../src/defense/penalties.ts'
+import { SassError } from '../../src/errors.ts'
 import {
   CHALLENGE_EKM_BYTES,
   CHALLENGE_LABEL,
@@ -35,13 +36,16 @@ import type {
   ChildEvents,
   Clock,
   FactsSink,
+  FileWork,
   Log,
   Random,
+  SessionView,
   Spawner,
   SpawnPlan,
   Transport,
   TransportEvents,
 } from '../../src/ports.ts'
+import type { Place, Places } from '../../src/sandbox/place.ts'
 import type { ProgramFinder } from '../../src/sandbox/plan.ts'
 import { createChallengeRates } from '../../src/session/challenges.ts'
 import { createConfirmations } from '../../src/session/confirmations.ts'
@@ -56,6 +60,7 @@ import { createRefusals } from '../../src/session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from '../../src/session/rooms.ts'
 import { createSessions, type SessionChange } from '../../src/session/sessions.ts'
 import { createTarpits } from '../../src/session/tarpits.ts'
+import { createTransfers } from '../../src/session/transfers.ts'
 import { authSigningInput } from '../../src/wire/auth-input.ts'
 import { answerChallenge, type Challenge } from '../../src/wire/challenge.ts'
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
@@ -292,6 +297,18 @@ export type StageOptions = {
   /** False: nothing is loaded yet that judges commands, until `stage.load()`. */
   readonly isReady?: boolean
   readonly reload?: () => Promise<ReloadResult>
+  /** The host's work on files; by default there is no branch to do it in. */
+  readonly files?: Partial<FileWork>
+  readonly view?: SessionView
+}
+
+const unstaged = () => Promise.reject(new Error('this work on files is not staged'))
+const NO_FILES: FileWork = {
+  look: (_view, path) => ({ real: path, kind: 'missing', size: 0 }),
+  receive: unstaged,
+  read: unstaged,
+  makeDirectory: unstaged,
+  makeLink: unstaged,
 }
 
 export type StagedAgent = Partial<Parameters<typeof createIdentities>[0][number]> & { readonly seed?: number }
@@ -370,6 +387,28 @@ export type Stage = {
 }
 
 /** Agents `bot` (seed 1) and `other` (seed 2), operator `boss` (seed 3), and who is named in `options.agents`. */
+/** Every session is where the daemon is: what runs is staged itself. */
+function stagePlaces(finder: () => ProgramFinder): Places {
+  const place: Place = {
+    branch: '',
+    level: 'none',
+    namespaces: undefined,
+    rootDescriptor: -1,
+    writable: [],
+    get finder() {
+      return finder()
+    },
+  }
+  return {
+    find: () => place,
+    open: () => Promise.resolve(place),
+    close: () => Promise.resolve(),
+    without: (_branch, work) => work(),
+    sessionsIn: () => [],
+    closeAll: () => Promise.resolve(),
+  }
+}
+
 export function stageRooms(options: StageOptions = {}): Stage {
   const clock = stageClock()
   const spawner = stageSpawner()
@@ -472,6 +511,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     verify: verifyEd25519,
     sessions,
     executions,
+    places: stagePlaces(() => rooms.planner.finder),
     tarpits: createTarpits(
       {
         mode: 'drip',
@@ -552,6 +592,12 @@ export function stageRooms(options: StageOptions = {}): Stage {
     responses: new Map(),
     openWarrant: undefined,
     cycles: { next: 1 },
+    transfers: createTransfers(),
+    files: { ...NO_FILES, ...options.files },
+    viewOf: async () => {
+      if (options.view !== undefined) return options.view
+      throw new SassError('SANDBOX_UNAVAILABLE', 'This device has no branch to move files in.')
+    },
   }
   const peers = createPeers(
     rooms,

@@ -64,6 +64,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       findings: [],
       encoding: 1,
       code: 101,
+      sha256: digest,
     },
   ],
   [messages.stdinChunk, { data: Uint8Array.of(1), resize: { rows: 1, cols: 65_535 } }],
@@ -72,10 +73,21 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   [messages.outcome, { success: true, message: 'done' }],
   [
     messages.fileChunk,
-    { metadata: { remote_path: '/a', total_size: 5, offset: 1, mode: 0o644, sha256: digest }, data: id },
+    {
+      metadata: {
+        remote_path: '/a',
+        total_size: 5,
+        offset: 1,
+        mode: 0o644,
+        sha256: digest,
+        kind: 2,
+        target: 'b',
+      },
+      data: id,
+    },
   ],
   [messages.fileOutcome, { success: true, message: 'm', bytes_written: 5, sha256: digest }],
-  [messages.fileDownloadRequest, { remote_path: '/a', offset: 2 }],
+  [messages.fileDownloadRequest, { remote_path: '/a', offset: 2, sha256: digest }],
   [messages.fileDownloadEnd, { sha256: digest, total_size: 0 }],
   [
     messages.authRequest,
@@ -87,6 +99,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       window: 65_536,
       resume_session_id: id,
       client_version: '1',
+      branch: id,
     },
   ],
   [

@@ -13,7 +13,7 @@ const TABLE: Readonly<Record<string, string>> = {
   ExecuteResponse:
     '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings',
   StreamResponse:
-    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code',
+    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code, 19? sha256',
   StdinChunk: '1? data, 2? resize',
   TerminalSize: '1 rows, 2 cols',
   Pty: '1 rows, 2 cols, 3? term',
@@ -22,13 +22,13 @@ const TABLE: Readonly<Record<string, string>> = {
   ExecutionReference: '1 execution_id',
   SignalRequest: '1 execution_id, 2 signal',
   Outcome: '1? success, 2? message',
-  FileMetadata: '1 remote_path, 2? total_size, 3? offset, 12? mode, 13? sha256',
+  FileMetadata: '1 remote_path, 2? total_size, 3? offset, 12? mode, 13? sha256, 14? kind, 15? target',
   FileChunk: '1? metadata, 2? data',
   FileOutcome: '1? success, 2? message, 3? bytes_written, 12? sha256',
-  FileDownloadRequest: '1 remote_path, 2? offset',
+  FileDownloadRequest: '1 remote_path, 2? offset, 12? sha256',
   FileDownloadEnd: '12 sha256, 13 total_size',
   AuthRequest:
-    '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version',
+    '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version, 15? branch',
   AuthResponse:
     '1? success, 2 session_id, 3 capability_hash, 4? challenge_nonce, 5? challenge_ciphertext, 6? message, 12 window, 13 expires_at, 14 daemon_version, 15? challenge_id, 16 audit_seq, 17 audit_hash',
   ChallengeAnswer: '1 decrypted_plaintext, 2 client_ekm_hmac, 12 challenge_id',

@@ -9,6 +9,7 @@ import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
 import type { RuleHead } from '../13policy/rule-set.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
+import { judgedCommand } from '../file-action.ts'
 import { isSmallNumber, namesInternalHost } from '../internal-address.ts'
 import {
   askHuman,
@@ -273,12 +274,13 @@ function judgeToxic(
 }
 
 export const specifics: Check = (facts, policy, ledger) => {
-  const { identity: who, action } = facts
-  if (who.kind !== 'known' || action?.kind !== 'execute') return undefined
+  const action = judgedCommand(facts.action)
+  if (facts.identity.kind !== 'known' || action === undefined) return undefined
   const { commands } = policy.effective(action)
   const { security } = policy
   const findings: (Finding | Note | undefined)[] = [
-    judgePins(action, facts, policy),
+    // What a transfer is like is not started: no program of it is pinned.
+    action === facts.action ? judgePins(action, facts, policy) : undefined,
     judgeOwnPaths(commands, facts, policy),
     judgeHidden(action.argv),
   ]
@@ -319,8 +321,9 @@ function withoutIncident(finding: Finding | Note | undefined): Finding | Note | 
 const ruleReason = ({ description, why }: RuleHead): string => `${description} ${why}`
 
 const rules: Check = (facts, policy, ledger) => {
-  const { identity: who, action, request } = facts
-  if (action?.kind !== 'execute') return undefined
+  const { identity: who, request } = facts
+  const action = judgedCommand(facts.action)
+  if (action === undefined) return undefined
   const match = policy.rules.strictest(policy.effective(action))
   if (match === undefined || match.rule.action === 'allow') return undefined
   const { id, severity, action: measure } = match.rule
@@ -343,7 +346,7 @@ const rules: Check = (facts, policy, ledger) => {
 
 export const policy13: Check = (facts, policy, ledger) => {
   const finding = rules(facts, policy, ledger)
-  if (facts.action?.kind !== 'execute' || (finding !== undefined && finding.outcome !== 'note'))
-    return finding
-  return judgeAround(policy.effective(facts.action).commands, policy) ?? finding
+  const action = judgedCommand(facts.action)
+  if (action === undefined || (finding !== undefined && finding.outcome !== 'note')) return finding
+  return judgeAround(policy.effective(action).commands, policy) ?? finding
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Facts, Ledger } from '../facts.ts'
+import { isFileAction } from '../file-action.ts'
 import { askHuman, type Check, type Finding, type Policy } from '../layer.ts'
 
 function judgeSessions({ action }: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
@@ -45,10 +46,26 @@ function judgeBudgets(facts: Facts, policy: Policy, ledger: Ledger): Finding | u
   )
 }
 
+function judgeTransfers(facts: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
+  if (facts.action?.kind === 'download') {
+    const budget = judgeBudgets(facts, policy, ledger)
+    if (budget !== undefined) return budget
+  }
+  if (ledger.transfersFree === true) return undefined
+  return {
+    outcome: 'THROTTLE',
+    code: 'RESPONSE_THROTTLED',
+    rule: 'transfers',
+    reason: 'As many files as may be are being transferred already; ask again when one is done.',
+    severity: 'info',
+  }
+}
+
 export const quota: Check = (facts, policy, ledger) => {
   const sessions = judgeSessions(facts, policy, ledger)
   if (sessions !== undefined) return sessions
   const { action, identity: who } = facts
+  if (who.kind === 'known' && isFileAction(action)) return judgeTransfers(facts, policy, ledger)
   if (action?.kind !== 'execute' || who.kind !== 'known') return undefined
   const budget = judgeBudgets(facts, policy, ledger)
   if (budget !== undefined) return budget

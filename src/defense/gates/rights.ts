@@ -14,7 +14,8 @@ import {
   permitsEffective,
   permitsPath,
 } from '../capability.ts'
-import type { ExecuteAction, Facts, Identity, Ledger } from '../facts.ts'
+import type { ExecuteAction, Facts, FileAction, Identity, Ledger } from '../facts.ts'
+import { isFileAction } from '../file-action.ts'
 import { askHuman, type Check, type Finding, type Policy, strictestOf, violation } from '../layer.ts'
 import { intersectTools, type Tool, toolOfMethod, toolsNeeded } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
@@ -189,6 +190,32 @@ function judgeSet(
   ]
 }
 
+/** By where it says that it is and by where it really is: each must be allowed, and neither denied. */
+function judgeTransfer(policy: Policy, name: string, action: FileAction): Finding | undefined {
+  const set = setNamed(policy, name)
+  if (set === undefined)
+    return violation('CAPABILITY_DENIED', 'capability.missing', `There is no capability set ${name}.`)
+  for (const path of [action.path, action.real]) {
+    const permission = permitsPath(set, path)
+    if (permission === 'allowed') continue
+    const isDenied = permission === 'denied'
+    return violation(
+      'CAPABILITY_PATH_DENIED',
+      `${name}.${isDenied ? 'denied_paths' : 'allowed_paths'}`,
+      `The path of the transfer ${isDenied ? 'is denied' : 'is not allowed'} by capability ${name}.`,
+    )
+  }
+  const most = set.max_file_size_bytes
+  if (action.size === null || action.size <= most) return undefined
+  return {
+    outcome: 'mistake',
+    code: 'FILE_TOO_LARGE',
+    rule: `${name}.max_file_size_bytes`,
+    reason: `The file has ${action.size} bytes, and ${most} may be transferred.`,
+    severity: 'warning',
+  }
+}
+
 /** The caller's own set, and the sets of all for whom it acts. */
 function setsOf(who: Known): readonly string[] {
   return [who.capability, ...(who.delegation?.chain.map(({ capability: name }) => name) ?? [])]
@@ -196,7 +223,9 @@ function setsOf(who: Known): readonly string[] {
 
 export const capability: Check = (facts, policy, ledger) => {
   const { identity: who, action } = facts
-  if (who.kind !== 'known' || action?.kind !== 'execute') return undefined
+  if (who.kind !== 'known') return undefined
+  if (isFileAction(action)) return strictestOf(setsOf(who).map((name) => judgeTransfer(policy, name, action)))
+  if (action?.kind !== 'execute') return undefined
   // Nobody is asked about what is denied anyway.
   return strictestOf(setsOf(who).flatMap((name) => judgeSet(facts, policy, ledger, name, action)))
 }

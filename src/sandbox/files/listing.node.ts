@@ -1,0 +1,73 @@
+/**
+ * What is in an open directory, as one CBOR array of entries: [name, kind, mode, size] and for a link its target. Names
+ * are text where they are UTF-8 and bytes where they are not, so that the other side can say which ones cannot cross.
+ * Refuses a list that is longer than a transfer of one may be.
+ * Rules: docs/protocol.md, section 3 (files).
+ * @module
+ */
+import type { Stats } from 'node:fs'
+import { lstat, readdir, readlink } from 'node:fs/promises'
+import { type CborValue, encodeCbor } from '../../base/cbor.ts'
+import { decodeUtf8 } from '../../base/utf8.ts'
+import { SassError } from '../../errors.ts'
+import { LISTED_FILES } from '../../limits.ts'
+import { descriptorPath } from '../at.node.ts'
+
+/** 0 file, 1 directory, 2 link, 3 anything else. */
+const OTHER = 3
+const PERMISSIONS = 0o777
+/** Looked at together. */
+const BATCH = 256
+
+function kindOf(stats: Stats): number {
+  if (stats.isFile()) return 0
+  if (stats.isDirectory()) return 1
+  return stats.isSymbolicLink() ? 2 : OTHER
+}
+
+function textOf(bytes: Uint8Array): string | Uint8Array {
+  return decodeUtf8(bytes) ?? bytes
+}
+
+/** Undefined where it has gone meanwhile. */
+async function entryOf(directory: number, name: Buffer): Promise<CborValue | undefined> {
+  try {
+    // By the descriptor: whatever becomes of the directory's own path, this is a name in it.
+    const path = descriptorPath(directory, name)
+    const stats = await lstat(path)
+    const kind = kindOf(stats)
+    const entry: CborValue[] = [textOf(name), kind, stats.mode & PERMISSIONS, stats.size]
+    if (kind === 2) entry.push(textOf(await readlink(path, 'buffer')))
+    return entry
+  } catch {
+    return undefined
+  }
+}
+
+/** `hides` names what is ours alone and not to be shown. */
+export async function listDirectory(
+  directory: number,
+  limitBytes: number,
+  hides: (name: Buffer) => boolean,
+): Promise<Uint8Array> {
+  const names = (await readdir(`/proc/self/fd/${directory}`, { encoding: 'buffer' })).filter(
+    (name) => !hides(name),
+  )
+  if (names.length > LISTED_FILES)
+    throw new SassError(
+      'FILE_TOO_LARGE',
+      `The directory holds ${names.length} names, and ${LISTED_FILES} can be listed.`,
+    )
+  names.sort(Buffer.compare)
+  const entries: CborValue[] = []
+  for (let at = 0; at < names.length; at += BATCH) {
+    const looked = await Promise.all(names.slice(at, at + BATCH).map((name) => entryOf(directory, name)))
+    for (const entry of looked) if (entry !== undefined) entries.push(entry)
+  }
+  const bytes = encodeCbor(entries)
+  if (bytes.length <= limitBytes) return bytes
+  throw new SassError(
+    'FILE_TOO_LARGE',
+    `The list of the directory has ${bytes.length} bytes, and ${limitBytes} may be sent.`,
+  )
+}

@@ -1,0 +1,161 @@
+/**
+ * FileDownload: a file, or the list of a directory, from where the client goes on. It is decided before anything is
+ * opened; what cannot be sent now is not read.
+ * Rules: docs/protocol.md, section 3 (files).
+ * @module
+ */
+import { encodeHex } from '../base/hex.ts'
+import type { FileAction } from '../defense/facts.ts'
+import { Warrant } from '../defense/warrant.ts'
+import { CHUNK_BYTES } from '../limits.ts'
+import type { FileReader, SessionView } from '../ports.ts'
+import { readRemotePath } from '../sandbox/files/remote-path.ts'
+import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../wire/messages.ts'
+import { type Aim, attempt, NOT_LOOKED } from './attempt.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from './peer.ts'
+import { capabilityOf } from './rooms.ts'
+import {
+  createWaker,
+  failTransfer,
+  mistake,
+  recordEnd,
+  type TransferEnd,
+  withView,
+} from './transfers-start.ts'
+
+type DownloadAction = Extract<FileAction, { kind: 'download' }>
+
+export function download(peer: Peer, call: Call): void {
+  if (!call.message.ok) return mistake(peer, call, '')
+  const request = call.message.value as FileDownloadRequest
+  const remote = readRemotePath(peer.rooms.planner.workspaceRoot, request.remote_path)
+  if (!remote.ok) return mistake(peer, call, `remote_path ${remote.problem}`)
+  const nothing = () => {}
+  const waiting: StreamUser = {
+    waits: true,
+    message: nothing,
+    ended: nothing,
+    credit: nothing,
+    stdinDrained: nothing,
+    leave: nothing,
+  }
+  withView(peer, call, waiting, (view) =>
+    attempt(peer, call, () => aimOf(peer, call, view, remote.path, request)),
+  )
+}
+
+function aimOf(peer: Peer, call: Call, view: SessionView, path: string, request: FileDownloadRequest): Aim {
+  const { real, kind, size } = peer.rooms.files.look(view, path)
+  const { offset } = request
+  const action: DownloadAction = { kind: 'download', path, real, size: kind === 'file' ? size : null, offset }
+  return { action, look: NOT_LOOKED, go: (warrant) => begin(peer, call, view, request, action, warrant) }
+}
+
+function begin(
+  peer: Peer,
+  call: Call,
+  view: SessionView,
+  request: FileDownloadRequest,
+  action: DownloadAction,
+  warrant: Warrant,
+): void {
+  const { rooms, connection, caller, session } = peer
+  const { streamId } = call
+  if (caller === undefined || session === undefined) return
+  Warrant.redeem(warrant, action, sessionOf(peer))
+  const limitBytes = capabilityOf(rooms, caller.capability)?.max_file_size_bytes ?? 0
+  const place = rooms.transfers.begin(caller.name, undefined, () => {})
+  const waker = createWaker()
+  let isLeft = false
+  let sent = 0
+
+  const user: StreamUser = {
+    message() {},
+    ended() {},
+    credit: waker.wake,
+    stdinDrained() {},
+    leave() {
+      isLeft = true
+      waker.wake()
+    },
+    tick: waker.wake,
+  }
+  peer.join(streamId, user)
+
+  /** Under a level of alarm that stops even what reads. */
+  function isBarred(): boolean {
+    return peer.level !== 'NORMAL' && peer.level !== 'RESTRICT'
+  }
+
+  /** Waits for credit, and gives how much of it one message may take; 0 where nobody is there any more. */
+  async function room(): Promise<number> {
+    for (; !isLeft; await waker.wait()) {
+      const credit = isBarred() ? 0 : connection.credit(streamId)
+      if (credit > 0) return Math.min(credit, CHUNK_BYTES)
+    }
+    return 0
+  }
+
+  async function send(piece: Uint8Array): Promise<void> {
+    for (; !isLeft; await waker.wait()) {
+      const buffer = peer.takeBuffer(waker.wake)
+      if (buffer === undefined) continue
+      const length = connection.filePiece(buffer, streamId, piece.length, (target) => target.set(piece))
+      sent += piece.length
+      if (session !== undefined) session.deliveredBytes += piece.length
+      return peer.sendBuffer(buffer, length)
+    }
+  }
+
+  async function sendAll(reader: FileReader): Promise<Uint8Array | undefined> {
+    const { size, offset, mode, kind } = reader
+    const metadata = {
+      remote_path: request.remote_path,
+      total_size: size,
+      offset,
+      mode,
+      kind: kind === 'directory' ? 1 : 0,
+    }
+    connection.message(streamId, fileChunk.encode({ metadata }))
+    const buffer = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(1, size - offset)))
+    for (let left = size - offset; left > 0; ) {
+      const length = await room()
+      if (length === 0) return undefined
+      const count = await reader.read(buffer.subarray(0, Math.min(length, left)))
+      await send(buffer.subarray(0, count))
+      left -= count
+    }
+    return isLeft ? undefined : reader.finish()
+  }
+
+  async function work(): Promise<TransferEnd> {
+    let reader: FileReader | undefined
+    try {
+      reader = await rooms.files.read(view, action.real, action.offset, request.sha256, limitBytes)
+      const { size } = reader
+      const digest = isLeft ? undefined : await sendAll(reader)
+      if (digest === undefined || isLeft) return { outcome: 'left', bytes: sent, sha256: null }
+      connection.end(streamId, fileDownloadEnd.encode({ sha256: digest, total_size: size }))
+      peer.streamDone(streamId)
+      return { outcome: 'done', bytes: sent, sha256: encodeHex(digest) }
+    } catch (cause) {
+      if (isLeft) return { outcome: 'left', bytes: sent, sha256: null }
+      const outcome = failTransfer(peer, streamId, cause)
+      peer.streamDone(streamId)
+      return { outcome, bytes: sent, sha256: null }
+    } finally {
+      reader?.close()
+    }
+  }
+
+  work().then(
+    (end) => {
+      place.end()
+      recordEnd(peer, action, warrant, end)
+    },
+    (cause: unknown) => {
+      place.end()
+      peer.fail(call, cause)
+    },
+  )
+}
