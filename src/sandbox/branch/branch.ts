@@ -22,6 +22,11 @@ export type BranchRoot = {
    * write: what has a later one has been changed by somebody else since.
    */
   readonly baseNs: string
+  /**
+   * Of a copy: change time in ns (decimal) of a probe file that was made in `store` when the copy was complete. What has
+   * no later one in the copy has not been touched in it.
+   */
+  readonly copiedNs?: string
 }
 
 export type Branch = {

@@ -7,76 +7,135 @@
  */
 
 import { SassError } from '../../errors.ts'
-import type { Syscalls } from '../syscalls.node.ts'
+import { ERRNO, type Syscalls } from '../syscalls.node.ts'
 import type { Branch } from './branch.ts'
-import type { Change } from './changes.ts'
+import { type Change, sortChanges } from './changes.ts'
+import { createFiles, type Files, must, nameBytes, statName } from './files.node.ts'
+import type { Finding } from './finding.ts'
+import {
+  type Journal,
+  type JournalAttributes,
+  type JournalStep,
+  type RootJournal,
+  readJournal,
+  removeJournal,
+  writeJournal,
+} from './journal.node.ts'
+import {
+  applyBackward,
+  applyForward,
+  applyUpper,
+  type BeforeStep,
+  identities,
+  recordTouched,
+  removeStages,
+  restoreUpper,
+  rootOf,
+} from './merge-apply.node.ts'
+import { type Choice, chooseFindings, conflictsOf } from './merge-choice.ts'
+import { planRoot, type RootPlan } from './merge-plan.ts'
+import type {
+  ChosenPath,
+  MergeCounts,
+  MergeRequest,
+  MergeResult,
+  ResumeResult,
+  UndoResult,
+} from './merge-result.ts'
+import {
+  buildStage,
+  closeRoot,
+  type OpenRoot,
+  openStage,
+  placeOfStage,
+  type StagePlace,
+} from './merge-stage.node.ts'
+import { type BytePath, bytePath } from './paths.ts'
+import { attributesNow, StepFailure } from './steps.node.ts'
+import { type FullSurvey, surveyFully } from './survey.node.ts'
+import { planUpper } from './upper-plan.ts'
 
-/** A path that a human named, in a root of the branch. */
-export type ChosenPath = { readonly root: number; readonly path: Uint8Array }
+export type { BeforeStep } from './merge-apply.node.ts'
+export type {
+  ChosenPath,
+  MergeCounts,
+  MergeRequest,
+  MergeResult,
+  ResumeResult,
+  UndoResult,
+} from './merge-result.ts'
 
-export type MergeRequest = {
-  /** `Survey.digest` of the list that the human has seen. */
-  readonly digest: string
-  /** Each with all that is beneath it and what it cannot be without; absent: everything. */
-  readonly paths?: readonly ChosenPath[]
-  /** These are merged although the real file was changed since; each with all that is beneath it. */
-  readonly force?: readonly ChosenPath[]
-  /** Merge what `isHeldBack` leaves out; otherwise only where one of `paths` is exactly it. */
-  readonly allowHeldBack?: boolean
-  /** 32 hex digits, new for each merge. */
-  readonly id: string
+/** What is merged of one root. */
+type Part = { readonly root: number; readonly choice: Choice; readonly plan: RootPlan }
+
+const NOTHING: BeforeStep = () => {}
+
+function pathsIn(paths: readonly ChosenPath[] | undefined, root: number): BytePath[] | undefined {
+  return paths?.filter((path) => path.root === root).map(({ path }) => bytePath(path))
 }
 
-export type MergeCounts = {
-  readonly added: number
-  readonly modified: number
-  readonly deleted: number
-  readonly renamed: number
-  readonly metadata: number
-  /** Content that was written. */
-  readonly sizeBytes: number
+function changesOf(findings: readonly Finding[]): Change[] {
+  return sortChanges(findings.map(({ change }) => change))
 }
 
-export type MergeResult =
-  | {
-      readonly kind: 'merged'
-      readonly counts: MergeCounts
-      /** Chosen, but held back (`isHeldBack`). */
-      readonly leftOut: readonly Change[]
-      /** Not chosen, but what was chosen cannot be without. */
-      readonly brought: readonly Change[]
-    }
-  /** Nothing was written: the real files were changed since, each to be forced by name. */
-  | { readonly kind: 'conflicts'; readonly conflicts: readonly Change[] }
-  /** Nothing was written: the list is another one than the human has seen. */
-  | { readonly kind: 'other_digest'; readonly digest: string }
-  /** Everything is as it was: a step failed, or somebody changed a file at that moment. */
-  | { readonly kind: 'rolled_back'; readonly reason: string; readonly path?: Uint8Array }
-  /** There is nothing (left) of what was chosen. */
-  | { readonly kind: 'nothing'; readonly leftOut: readonly Change[] }
+function countsOf(findings: readonly Finding[], sizeBytes: number): MergeCounts {
+  const of = (...kinds: Change['kind'][]): number =>
+    findings.filter(({ change }) => kinds.includes(change.kind)).length
+  return {
+    added: of('added'),
+    modified: of('modified', 'retyped', 'replaced'),
+    deleted: of('deleted'),
+    renamed: of('renamed'),
+    metadata: of('metadata'),
+    sizeBytes,
+  }
+}
 
-/** What the start after a crash found and did. */
-export type ResumeResult =
-  | { readonly kind: 'none' }
-  /** The crash came before the first change: what was prepared is removed. */
-  | { readonly kind: 'rolled_back'; readonly id: string; readonly reason: string }
-  | { readonly kind: 'finished'; readonly id: string; readonly what: 'merge' | 'undo' }
-
-export type UndoResult =
-  /** No merge that can be taken back. */
-  | { readonly kind: 'none' }
-  | {
-      readonly kind: 'undone'
-      readonly id: string
-      readonly paths: number
-      /** Changed in the branch since, so they stay as they are there. */
-      readonly notInBranch: readonly ChosenPath[]
-    }
-  /** Nothing was done: these were changed since the merge. */
-  | { readonly kind: 'conflicts'; readonly id: string; readonly paths: readonly ChosenPath[] }
-
-/** Called before each step with its name: tests end the process there. */
-export type BeforeStep = (name: string) => void
+/** Looks up what the steps have to find, and what attributes have to become again. */
+function journalOf(
+  files: Files,
+  open: OpenRoot,
+  part: Part,
+  survey: FullSurvey,
+  stage: StagePlace,
+  isComplete: boolean,
+): RootJournal {
+  const { plan, choice } = part
+  const inodes = new Map<string, bigint>()
+  for (const step of plan.steps) if (step.op === 'take') inodes.set(step.place, step.old.inode)
+  const staged = (place: string): bigint => statName(open.stage, place)?.ino ?? inodes.get(place) ?? 0n
+  const steps = plan.steps.map((step): JournalStep => {
+    const { path, place } = step
+    if (step.op === 'put') return { op: 'put', path, place, inode: staged(place) }
+    const { inode, changedNs } = step.old
+    const old = { inode, ...(changedNs === undefined ? {} : { changedNs }) }
+    if (step.op === 'take') return { op: 'take', path, place, ...old }
+    return { op: 'exchange', path, place, ...old, newInode: staged(place) }
+  })
+  const attributes: JournalAttributes[] = []
+  for (const { path, base, after } of plan.attributes) {
+    const before = base === undefined ? undefined : attributesNow(files, open.real, base, after ?? {})
+    const wanted = after ?? before
+    if (wanted === undefined) continue
+    const known = base === undefined || before === undefined ? {} : { base, before }
+    attributes.push({ path, after: wanted, ...known })
+  }
+  const root = survey.roots[part.root]
+  return {
+    root: part.root,
+    stage,
+    steps,
+    attributes,
+    upper: root === undefined || root.isCopy ? [] : planUpper(root, choice.chosen, isComplete),
+    merged: choice.chosen.map(({ path, base, movedFrom, change }) => ({
+      path,
+      base: movedFrom ?? base,
+      isConflict: change.conflict !== undefined,
+      isGone: change.kind === 'deleted',
+      isWatched: change.after?.type !== 'directory' || change.kind === 'added' || change.kind === 'retyped',
+    })),
+  }
+}
 
 /**
  * Merges what was asked for.
@@ -88,19 +147,203 @@ export function mergeBranch(
   directory: string,
   branch: Branch,
   request: MergeRequest,
-  beforeStep?: BeforeStep,
+  beforeStep: BeforeStep = NOTHING,
 ): MergeResult {
-  throw new SassError('INTERNAL', `Not built: ${[syscalls, directory, branch, request, beforeStep].length}.`)
+  const files = createFiles(syscalls)
+  const last = readJournal(directory)
+  if (last !== undefined && last.state !== 'done') {
+    throw new SassError(
+      'INTERNAL',
+      `Merge ${last.id} of this branch was ended by a crash and has to be resumed before another one.`,
+    )
+  }
+  const survey = surveyFully(files, directory, branch)
+  if (survey.survey.digest !== request.digest) return { kind: 'other_digest', digest: survey.survey.digest }
+  const parts = survey.roots.map((root, index): Part => {
+    const paths = pathsIn(request.paths, index)
+    const choice = chooseFindings(root.findings, paths, request.allowHeldBack ?? false)
+    return { root: index, choice, plan: planRoot(choice.chosen, root) }
+  })
+  const conflicts = parts.flatMap(({ root, choice }) =>
+    conflictsOf(choice.chosen, pathsIn(request.force, root) ?? []),
+  )
+  if (conflicts.length > 0) return { kind: 'conflicts', conflicts: changesOf(conflicts) }
+  const leftOut = changesOf(parts.flatMap(({ choice }) => choice.leftOut))
+  const used = parts.filter(({ choice }) => choice.chosen.length > 0)
+  if (used.length === 0) return { kind: 'nothing', leftOut }
+  if (last !== undefined) forget(files, directory, branch, last)
+  const isComplete = request.paths === undefined
+  const places = used.map(({ root }) => placeOfStage(rootOf(branch, { root } as RootJournal)))
+  for (const isSecond of [false, true]) {
+    const stages = isSecond ? used.map((): StagePlace => 'root') : places
+    const result = attempt(files, directory, branch, request.id, survey, used, stages, isComplete, beforeStep)
+    if (result.kind === 'done') {
+      const chosen = used.flatMap(({ choice }) => choice.chosen)
+      const brought = changesOf(used.flatMap(({ choice }) => choice.brought))
+      return { kind: 'merged', counts: countsOf(chosen, result.sizeBytes), leftOut, brought }
+    }
+    // Quotas by project keep a file from leaving a directory, though it is one file system.
+    const isElsewhere = result.errno === -ERRNO.EXDEV && stages.includes('store')
+    if (isSecond || !isElsewhere) {
+      const path = result.path === undefined ? {} : { path: nameBytes(result.path) }
+      return { kind: 'rolled_back', reason: result.reason, ...path }
+    }
+  }
+  throw new SassError('INTERNAL', 'A merge has neither ended nor failed.')
 }
 
-/** To be called at start for each branch, before anything else is done with it: ends what a crash has ended in the middle. */
+type Attempt =
+  | { readonly kind: 'done'; readonly sizeBytes: number }
+  | {
+      readonly kind: 'failed'
+      readonly reason: string
+      readonly path?: BytePath
+      readonly errno?: number | undefined
+    }
+
+function attempt(
+  files: Files,
+  directory: string,
+  branch: Branch,
+  id: string,
+  survey: FullSurvey,
+  parts: readonly Part[],
+  stages: readonly StagePlace[],
+  isComplete: boolean,
+  beforeStep: BeforeStep,
+): Attempt {
+  const empty = parts.map(({ root }, index): RootJournal => {
+    const stage = stages[index] ?? 'root'
+    return { root, stage, steps: [], attributes: [], upper: [], merged: [] }
+  })
+  let journal: Journal = { id, session: branch.session, state: 'staging', roots: empty, left: [] }
+  let sizeBytes = 0
+  beforeStep('journal staging')
+  writeJournal(directory, journal)
+  try {
+    const roots = parts.map((part, index) => {
+      const stage = stages[index] ?? 'root'
+      const root = rootOf(branch, empty[index] ?? ({ root: -1 } as RootJournal))
+      beforeStep(`stage ${part.root}`)
+      const open = openStage(files, root, id, stage, true)
+      try {
+        sizeBytes += buildStage(files, open, part.plan.builds, beforeStep)
+        beforeStep(`sync stage ${part.root}`)
+        must(files.at.syncAll(open.real), 'synced', '')
+        return journalOf(files, open, part, survey, stage, isComplete)
+      } finally {
+        closeRoot(open)
+      }
+    })
+    journal = { ...journal, state: 'committed', roots }
+    beforeStep('journal committed')
+    writeJournal(directory, journal)
+  } catch (error) {
+    removeStages(files, undefined, branch, { ...journal, roots: empty })
+    removeJournal(directory)
+    if (error instanceof StepFailure) return { kind: 'failed', reason: error.message, path: error.path }
+    throw error
+  }
+  try {
+    applyForward(files, branch, journal, beforeStep)
+  } catch (error) {
+    return takeBack(files, directory, branch, journal, error, beforeStep)
+  }
+  finish(files, directory, branch, journal, beforeStep)
+  return { kind: 'done', sizeBytes }
+}
+
+/** After a step that failed: everything as it was. */
+function takeBack(
+  files: Files,
+  directory: string,
+  branch: Branch,
+  journal: Journal,
+  cause: unknown,
+  beforeStep: BeforeStep,
+): Extract<Attempt, { kind: 'failed' }> {
+  applyBackward(files, branch, journal, beforeStep)
+  recordTouched(files, directory, branch, journal, true)
+  removeStages(files, directory, branch, journal)
+  removeJournal(directory)
+  if (cause instanceof StepFailure)
+    return { kind: 'failed', reason: cause.message, path: cause.path, errno: cause.errno }
+  return { kind: 'failed', reason: cause instanceof Error ? cause.message : String(cause) }
+}
+
+/** After all steps: what the branch itself has to forget. */
+function finish(
+  files: Files,
+  directory: string,
+  branch: Branch,
+  journal: Journal,
+  beforeStep: BeforeStep,
+): void {
+  beforeStep('record')
+  recordTouched(files, directory, branch, journal, false)
+  const left = journal.roots.map((part) => {
+    const watched = part.merged.filter(({ isWatched }) => isWatched).map(({ path }) => path)
+    return identities(files, rootOf(branch, part), watched).map(
+      ([path, inode, changedNs]) => [path, inode, changedNs] as const,
+    )
+  })
+  const applied: Journal = { ...journal, state: 'applied', left }
+  beforeStep('journal applied')
+  writeJournal(directory, applied)
+  finishUpper(files, directory, branch, applied, beforeStep)
+}
+
+function finishUpper(
+  files: Files,
+  directory: string,
+  branch: Branch,
+  journal: Journal,
+  beforeStep: BeforeStep,
+): void {
+  applyUpper(files, branch, journal, beforeStep)
+  beforeStep('journal done')
+  writeJournal(directory, { ...journal, state: 'done' })
+}
+
+/**
+ * To be called at start for each branch, before anything else is done with it: ends what a crash has ended in the middle.
+ * @throws SassError FILE_IO or StepFailure where it can neither be finished nor taken back; the journal stays then
+ */
 export function resumeMerge(
   syscalls: Syscalls,
   directory: string,
   branch: Branch,
-  beforeStep?: BeforeStep,
+  beforeStep: BeforeStep = NOTHING,
 ): ResumeResult {
-  throw new SassError('INTERNAL', `Not built: ${[syscalls, directory, branch, beforeStep].length}.`)
+  const files = createFiles(syscalls)
+  const journal = readJournal(directory)
+  if (journal === undefined) return { kind: 'none' }
+  const { id } = journal
+  switch (journal.state) {
+    case 'done':
+      return { kind: 'none' }
+    case 'staging':
+      beforeStep('remove stages')
+      removeStages(files, directory, branch, journal)
+      beforeStep('remove journal')
+      removeJournal(directory)
+      return { kind: 'rolled_back', id, reason: 'it had not begun to change anything' }
+    case 'committed':
+      try {
+        applyForward(files, branch, journal, beforeStep)
+      } catch (error) {
+        const { reason } = takeBack(files, directory, branch, journal, error, beforeStep)
+        return { kind: 'rolled_back', id, reason }
+      }
+      finish(files, directory, branch, journal, beforeStep)
+      return { kind: 'finished', id, what: 'merge' }
+    case 'applied':
+      finishUpper(files, directory, branch, journal, beforeStep)
+      return { kind: 'finished', id, what: 'merge' }
+    case 'undoing':
+      finishUndo(files, directory, branch, journal, beforeStep)
+      return { kind: 'finished', id, what: 'undo' }
+  }
 }
 
 /** Takes back the last merge of the branch: real files as they were, the changes in the branch again. */
@@ -108,12 +351,76 @@ export function undoMerge(
   syscalls: Syscalls,
   directory: string,
   branch: Branch,
-  beforeStep?: BeforeStep,
+  beforeStep: BeforeStep = NOTHING,
 ): UndoResult {
-  throw new SassError('INTERNAL', `Not built: ${[syscalls, directory, branch, beforeStep].length}.`)
+  const files = createFiles(syscalls)
+  const journal = readJournal(directory)
+  if (journal === undefined) return { kind: 'none' }
+  if (journal.state !== 'done') {
+    throw new SassError(
+      'INTERNAL',
+      `Merge ${journal.id} of this branch was ended by a crash and has to be resumed.`,
+    )
+  }
+  const paths: ChosenPath[] = []
+  for (const [index, part] of journal.roots.entries()) {
+    const expected = journal.left[index] ?? []
+    const now = identities(
+      files,
+      rootOf(branch, part),
+      expected.map(([path]) => path),
+    )
+    for (const [at, [path, inode, changedNs]] of expected.entries())
+      if (now[at]?.[1] !== inode || now[at]?.[2] !== changedNs)
+        paths.push({ root: part.root, path: nameBytes(path) })
+    paths.push(...missingParents(files, branch, part))
+  }
+  if (paths.length > 0) return { kind: 'conflicts', id: journal.id, paths }
+  beforeStep('journal undoing')
+  writeJournal(directory, { ...journal, state: 'undoing' })
+  const notInBranch = finishUndo(files, directory, branch, journal, beforeStep)
+  const count = journal.roots.reduce((sum, part) => sum + part.merged.length, 0)
+  return { kind: 'undone', id: journal.id, paths: count, notInBranch }
+}
+
+/** Moved directories that are no longer where the merge has put them. */
+function missingParents(files: Files, branch: Branch, part: RootJournal): ChosenPath[] {
+  const moved = part.steps.filter((step) => step.op === 'put')
+  const now = identities(
+    files,
+    rootOf(branch, part),
+    moved.map(({ path }) => path),
+  )
+  return moved
+    .filter((step, index) => now[index]?.[1] !== step.inode)
+    .map(({ path }) => ({ root: part.root, path: nameBytes(path) }))
+}
+
+function finishUndo(
+  files: Files,
+  directory: string,
+  branch: Branch,
+  journal: Journal,
+  beforeStep: BeforeStep,
+): ChosenPath[] {
+  applyBackward(files, branch, journal, beforeStep)
+  beforeStep('record')
+  recordTouched(files, directory, branch, journal, true)
+  const missing = restoreUpper(files, branch, journal, beforeStep)
+  beforeStep('remove stages')
+  removeStages(files, directory, branch, journal)
+  beforeStep('remove journal')
+  removeJournal(directory)
+  return missing.map(({ root, path }) => ({ root, path: nameBytes(path) }))
+}
+
+function forget(files: Files, directory: string, branch: Branch, journal: Journal): void {
+  removeStages(files, directory, branch, journal)
+  removeJournal(directory)
 }
 
 /** Removes what is kept for taking back the last merge; the next merge and a drop do so too. */
 export function forgetMerge(syscalls: Syscalls, directory: string, branch: Branch): void {
-  throw new SassError('INTERNAL', `Not built: ${[syscalls, directory, branch].length}.`)
+  const journal = readJournal(directory)
+  if (journal?.state === 'done') forget(createFiles(syscalls), directory, branch, journal)
 }

@@ -7,10 +7,162 @@
  * @module
  */
 
-import { SassError } from '../../errors.ts'
+import { canonicalize } from '../../base/canonical-json.ts'
+import { encodeHex } from '../../base/hex.ts'
+import { hostSha256 } from '../../base/sha256.node.ts'
 import type { Syscalls } from '../syscalls.node.ts'
-import type { Branch } from './branch.ts'
-import type { Survey } from './changes.ts'
+import type { Branch, BranchRoot } from './branch.ts'
+import { type Change, changesJson, type Survey, sortChanges } from './changes.ts'
+import { createFiles, type Files, nameBytes, openRoot, statName, withDirectory } from './files.node.ts'
+import type { LinkedName, RootSurvey } from './finding.ts'
+import { createReader, nodeOf, readAttributes } from './inspect.node.ts'
+import { stageNames } from './journal.node.ts'
+import { findAliases, groupLinks } from './links.node.ts'
+import { type BytePath, namePath, parentPath } from './paths.ts'
+import { type MergedRecord, readRecord } from './record.node.ts'
+import { explained, withoutImpliedTimes, withRenames } from './sense.ts'
+import { walkRoot } from './walk.node.ts'
+
+/** A survey with what only a merge needs to know. */
+export type FullSurvey = {
+  readonly survey: Survey
+  readonly roots: readonly RootSurvey[]
+  readonly record: MergedRecord
+}
+
+/** Volatile directories of one root, beneath it. */
+function volatileOf(branch: Branch, root: BranchRoot): Set<BytePath> {
+  const found = new Set<BytePath>()
+  const prefix = root.path === '/' ? '/' : `${root.path}/`
+  for (const path of branch.volatile)
+    if (path.startsWith(prefix)) found.add(Buffer.from(path.slice(prefix.length)).toString('latin1'))
+  return found
+}
+
+/** Adds the names that show a file of the overlay's index and have nothing above them. */
+function withAliases(
+  files: Files,
+  realRoot: number,
+  store: number,
+  input: RootSurvey,
+  index: number,
+): RootSurvey {
+  const aliases = findAliases(files, realRoot, store, input)
+  if (aliases.length === 0) return input
+  const reader = createReader(files)
+  const findings = [...input.findings]
+  const names = new Map<bigint, LinkedName[]>(
+    [...input.names].map(([inode, members]) => [inode, [...members]]),
+  )
+  for (const { base, path, entry } of aliases) {
+    withDirectory(files, store, 'work/index', (above) =>
+      withDirectory(files, realRoot, parentPath(base), (real) => {
+        const stats = statName(above, entry)
+        const old = statName(real, namePath(base))
+        if (stats === undefined || old === undefined) return
+        // Marks of the overlay are only ever trusted where there is an index.
+        const shown = readAttributes(files, above, entry, path, 'trusted').shown
+        const after = nodeOf(above, entry, path, stats, shown)
+        const oldShown = readAttributes(files, real, namePath(base), base, undefined).shown
+        const before = nodeOf(real, namePath(base), base, old, oldShown)
+        const member: LinkedName = { path, base, before, after }
+        const known = names.get(after.inode)
+        if (known === undefined) names.set(after.inode, [member])
+        else known.push(member)
+        const sibling = input.findings.find((finding) => finding.after?.inode === after.inode)
+        const isSame =
+          before.sizeBytes === after.sizeBytes &&
+          reader.compare([real, namePath(base)], [above, entry], path).isSame
+        if (isSame) return
+        const sha256 = reader.digest(above, entry, path)
+        const { type, mode, uid, gid, sizeBytes, modifiedNs } = after
+        const change: Change = {
+          root: index,
+          path: nameBytes(path),
+          kind: 'modified',
+          before: {
+            ...{ type: before.type, mode: before.mode, uid: before.uid, gid: before.gid },
+            ...{ sizeBytes: before.sizeBytes, modifiedNs: before.modifiedNs },
+          },
+          after: { type, mode, uid, gid, sizeBytes, modifiedNs, sha256 },
+          flags: sibling?.change.flags ?? [],
+          ...(sibling?.change.conflict === undefined ? {} : { conflict: sibling.change.conflict }),
+        }
+        findings.push({ path, base, change, before, after, source: `work/index/${entry}` })
+      }),
+    )
+  }
+  return { ...input, findings, names }
+}
+
+function surveyRoot(
+  files: Files,
+  branch: Branch,
+  index: number,
+  root: BranchRoot,
+  record: MergedRecord,
+  hidden: ReadonlySet<BytePath>,
+): RootSurvey {
+  const isCopy = branch.level === 'copy'
+  const realRoot = openRoot(root.path)
+  try {
+    const store = openRoot(root.store)
+    try {
+      const upperRoot = openRoot(`${root.store}/${isCopy ? 'copy' : 'upper'}`)
+      try {
+        const merged = record[index] ?? new Map()
+        const baseNs = BigInt(root.baseNs)
+        const found = walkRoot(files, {
+          rootIndex: index,
+          rootPath: Buffer.from(root.path).toString('latin1'),
+          upperRoot,
+          realRoot,
+          overlay: isCopy ? undefined : branch.attributes,
+          volatile: volatileOf(branch, root),
+          hidden,
+          baseNs,
+          copiedNs: root.copiedNs === undefined ? undefined : BigInt(root.copiedNs),
+          merged,
+        })
+        const isParentChanged = (path: BytePath): boolean => {
+          const before = found.directories.get(parentPath(path))?.before
+          if (before === undefined || before.changedNs <= baseNs) return false
+          return merged.get(before.inode) !== before.changedNs
+        }
+        const all = isCopy ? found : withAliases(files, realRoot, store, found, index)
+        return {
+          ...all,
+          findings: withoutImpliedTimes(withRenames(explained(all.findings, isParentChanged))),
+        }
+      } finally {
+        files.at.close(upperRoot)
+      }
+    } finally {
+      files.at.close(store)
+    }
+  } finally {
+    files.at.close(realRoot)
+  }
+}
+
+/** @throws SassError FILE_IO */
+export function surveyFully(files: Files, directory: string, branch: Branch): FullSurvey {
+  const record = readRecord(directory, branch.roots.length)
+  const hidden = stageNames(directory)
+  const roots: RootSurvey[] = []
+  let link = 1
+  for (const [index, root] of branch.roots.entries()) {
+    const found = surveyRoot(files, branch, index, root, record, hidden)
+    const findings = groupLinks({ findings: found.findings, names: found.names, rootIndex: index }, link)
+    link += found.names.size
+    roots.push({ ...found, findings })
+  }
+  const changes = sortChanges(roots.flatMap(({ findings }) => findings.map(({ change }) => change)))
+  const paths = branch.roots.map(({ path }) => path)
+  const json = canonicalize(changesJson(branch.session, paths, changes))
+  const digest = encodeHex(hostSha256(Buffer.from(json)))
+  return { survey: { session: branch.session, changes, digest }, roots, record }
+}
 
 /**
  * What the branch would change, complete.
@@ -18,5 +170,5 @@ import type { Survey } from './changes.ts'
  * @throws SassError FILE_IO where a part of the branch or of the real files cannot be read, or is not understood
  */
 export function surveyBranch(syscalls: Syscalls, directory: string, branch: Branch): Survey {
-  throw new SassError('INTERNAL', `Not built: ${typeof syscalls} ${directory} ${branch.session}.`)
+  return surveyFully(createFiles(syscalls), directory, branch).survey
 }

@@ -1,0 +1,147 @@
+/**
+ * Files of a branch and of the real tree by descriptor, for one thread. A directory is opened by its path beneath a root,
+ * no part of it a link or another mount; what lies in it is then reached by that descriptor and one name.
+ * A directory is open only while it is looked at, so that a deep tree costs no more descriptors than a flat one.
+ * What fails is a SassError FILE_IO with the path and the reason.
+ * @module
+ */
+
+import { type BigIntStats, constants, lstatSync, openSync, readdirSync } from 'node:fs'
+import { getSystemErrorName } from 'node:util'
+import { errnoOf, errnoText } from '../../base/files.node.ts'
+import { visible } from '../../base/visible.ts'
+import { SassError } from '../../errors.ts'
+import {
+  type At,
+  createAt,
+  descriptorPath,
+  O_DIRECTORY,
+  O_PATH,
+  RESOLVE_BENEATH,
+  RESOLVE_NO_MAGICLINKS,
+  RESOLVE_NO_SYMLINKS,
+  RESOLVE_NO_XDEV,
+} from '../at.node.ts'
+import { ERRNO, type Syscalls } from '../syscalls.node.ts'
+import type { BytePath } from './paths.ts'
+
+const RESOLVE = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV
+
+export type Files = {
+  readonly syscalls: Syscalls
+  readonly at: At
+  /** Errno of a call that is not there on this file system is remembered: it is not asked again. */
+  canClone: boolean
+}
+
+export function createFiles(syscalls: Syscalls): Files {
+  return { syscalls, at: createAt(syscalls), canClone: true }
+}
+
+export function nameBytes(name: BytePath): Buffer {
+  return Buffer.from(name, 'latin1')
+}
+
+/** What cannot be done with which file, and why. `errno` is a negative result, or the error of node:fs. */
+export function fileError(action: string, path: BytePath, errno: unknown): SassError {
+  const name = typeof errno === 'number' ? getSystemErrorName(errno) : errnoOf(errno)
+  const shown = visible(nameBytes(path).toString('utf8')) || '.'
+  return new SassError(
+    'FILE_IO',
+    `${shown} cannot be ${action} since ${errnoText(name)}.`,
+    { path: shown, errno: name },
+    typeof errno === 'number' ? undefined : errno,
+  )
+}
+
+/** A result of a system call that must not fail. */
+export function must(result: number, action: string, path: BytePath): number {
+  if (result < 0) throw fileError(action, path, result)
+  return result
+}
+
+/** Opens a directory that the daemon itself has named. */
+export function openRoot(path: string): number {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  } catch (error) {
+    throw fileError('opened', Buffer.from(path).toString('latin1'), error)
+  }
+}
+
+/** A directory beneath a root, or `-errno`. */
+export function openDirectory(files: Files, root: number, path: BytePath): number {
+  return files.at.openPath(root, nameBytes(path === '' ? '.' : path), O_PATH | O_DIRECTORY, RESOLVE)
+}
+
+/** True for what openDirectory answers where there is no such directory: nothing, another file, a link on the way. */
+export function isNoDirectory(errno: number): boolean {
+  return errno === -ERRNO.ENOENT || errno === -ERRNO.ENOTDIR || errno === -ERRNO.ELOOP
+}
+
+/** With a directory beneath a root; undefined where there is none. */
+export function withDirectory<Result>(
+  files: Files,
+  root: number,
+  path: BytePath,
+  use: (directory: number) => Result,
+): Result | undefined {
+  const directory = openDirectory(files, root, path)
+  if (directory < 0) {
+    if (isNoDirectory(directory)) return undefined
+    throw fileError('opened', path, directory)
+  }
+  try {
+    return use(directory)
+  } finally {
+    files.at.close(directory)
+  }
+}
+
+/** Of the name itself; undefined where there is none. */
+export function statName(directory: number, name: BytePath): BigIntStats | undefined {
+  try {
+    return lstatSync(descriptorPath(directory, nameBytes(name)), { bigint: true, throwIfNoEntry: false })
+  } catch (error) {
+    throw fileError('looked at', name, error)
+  }
+}
+
+/** Of the open directory itself. */
+export function statDirectory(directory: number): BigIntStats {
+  return lstatSync(descriptorPath(directory, nameBytes('.')), { bigint: true })
+}
+
+/** Names in an open directory, sorted by their bytes. */
+export function namesIn(directory: number, path: BytePath): BytePath[] {
+  try {
+    return readdirSync(descriptorPath(directory, nameBytes('.')), { encoding: 'buffer' })
+      .map((name) => name.toString('latin1'))
+      .sort()
+  } catch (error) {
+    throw fileError('listed', path, error)
+  }
+}
+
+/** Extended attributes of a name, values as bytes. */
+export function attributesOf(
+  files: Files,
+  directory: number,
+  name: BytePath,
+  path: BytePath,
+): Map<string, Uint8Array> {
+  const found = new Map<string, Uint8Array>()
+  const place = descriptorPath(directory, nameBytes(name === '' ? '.' : name))
+  const names = files.at.listAttributes(place)
+  if (typeof names === 'number') {
+    if (names === -ERRNO.EOPNOTSUPP) return found
+    throw fileError('read for its attributes', path, names)
+  }
+  for (const attribute of names) {
+    const value = files.at.getAttribute(place, attribute)
+    const text = Buffer.from(attribute).toString('latin1')
+    if (typeof value !== 'number') found.set(text, value)
+    else if (value !== -ERRNO.ENODATA) throw fileError(`read for its attribute ${text}`, path, value)
+  }
+  return found
+}

@@ -1,0 +1,89 @@
+/**
+ * Which changes a merge takes when a human names paths: what is beneath each, and what none of it can be without, such as
+ * the new directory that a file lies in, or the move of a directory out of the place where another one comes.
+ * @module
+ */
+
+import { isHeldBack } from './changes.ts'
+import type { Finding } from './finding.ts'
+import { type BytePath, isBeneath, parentPath } from './paths.ts'
+
+export type Choice = {
+  readonly chosen: readonly Finding[]
+  readonly leftOut: readonly Finding[]
+  readonly brought: readonly Finding[]
+}
+
+/** Changes that make a directory where none was, or another one. */
+function makesDirectory({ change, after }: Finding): boolean {
+  return after?.type === 'directory' && change.kind !== 'metadata' && change.kind !== 'replaced'
+}
+
+/**
+ * @param paths undefined: everything
+ * @param allowHeldBack takes what is only merged by name otherwise
+ */
+export function chooseFindings(
+  findings: readonly Finding[],
+  paths: readonly BytePath[] | undefined,
+  allowHeldBack: boolean,
+): Choice {
+  const byPath = new Map(findings.map((finding) => [finding.path, finding]))
+  const named = new Set(paths ?? [])
+  const isWanted = (path: BytePath): boolean => {
+    if (paths === undefined || named.has('')) return true
+    for (let at = path; at !== ''; at = parentPath(at)) if (named.has(at)) return true
+    return false
+  }
+  const leftOut: Finding[] = []
+  const chosen = new Set<Finding>()
+  for (const finding of findings) {
+    const isNamedFrom = finding.movedFrom !== undefined && isWanted(finding.movedFrom)
+    if (!isWanted(finding.path) && !isNamedFrom) continue
+    if (isHeldBack(finding.change) && !allowHeldBack && !named.has(finding.path)) leftOut.push(finding)
+    else chosen.add(finding)
+  }
+  const asked = new Set(chosen)
+  const moves = findings.filter(({ movedFrom }) => movedFrom !== undefined)
+  const needs = (finding: Finding): Finding[] => {
+    const needed: Finding[] = []
+    for (let at = parentPath(finding.path); at !== ''; at = parentPath(at)) {
+      const parent = byPath.get(at)
+      if (parent !== undefined && (makesDirectory(parent) || parent.movedFrom !== undefined))
+        needed.push(parent)
+    }
+    for (const move of moves) {
+      const source = move.movedFrom ?? ''
+      // Where something moves away from, nothing else can come before; and what is taken away must not go with it.
+      const isInTheWay = isBeneath(source, finding.base) && finding.change.kind !== 'deleted'
+      const isWithin =
+        (finding.change.kind === 'deleted' ||
+          finding.change.kind === 'retyped' ||
+          finding.over !== undefined) &&
+        isBeneath(finding.base, source)
+      const isWithinMoved = finding.movedFrom !== undefined && isBeneath(finding.movedFrom, source)
+      if (isInTheWay || isWithin || isWithinMoved) needed.push(move)
+    }
+    return needed
+  }
+  const waiting = [...chosen]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
+    for (const needed of needs(next)) {
+      if (chosen.has(needed)) continue
+      chosen.add(needed)
+      waiting.push(needed)
+    }
+  return {
+    chosen: findings.filter((finding) => chosen.has(finding)),
+    leftOut,
+    brought: findings.filter((finding) => chosen.has(finding) && !asked.has(finding)),
+  }
+}
+
+/** Those that stand against a merge: the real file was changed since, and nobody said that it does not matter. */
+export function conflictsOf(chosen: readonly Finding[], forced: readonly BytePath[]): Finding[] {
+  return chosen.filter(
+    ({ change, path }) =>
+      change.conflict !== undefined && !forced.some((directory) => isBeneath(directory, path)),
+  )
+}

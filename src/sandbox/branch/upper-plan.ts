@@ -1,0 +1,87 @@
+/**
+ * What has to leave the upper directory after a merge, so that the branch shows the real files where it has none of its
+ * own any more. What is wholly merged goes in one piece. Within a directory that hides what is beneath nothing goes alone:
+ * it would be hidden.
+ * @module
+ */
+
+import type { Finding, RootSurvey, UpperEntry } from './finding.ts'
+import { type BytePath, parentPath } from './paths.ts'
+
+export type UpperStep =
+  /** Out of the upper directory, into a place of its own. */
+  | { readonly op: 'remove'; readonly path: BytePath; readonly place: string }
+  /** A moved directory that has come to its new place beneath too: `after` absent, it is an ordinary one now. */
+  | { readonly op: 'redirect'; readonly path: BytePath; readonly before: BytePath; readonly after?: BytePath }
+  | { readonly op: 'time'; readonly path: BytePath; readonly modifiedNs: bigint }
+
+/**
+ * @param isComplete everything was asked for, so that what is no change may go too
+ */
+export function planUpper(
+  survey: RootSurvey,
+  chosen: readonly Finding[],
+  isComplete: boolean,
+): readonly UpperStep[] {
+  const merged = new Set(chosen.map(({ path }) => path))
+  const movedFrom = new Set(chosen.map((finding) => finding.movedFrom))
+  const findings = new Map(survey.findings.map((finding) => [finding.path, finding]))
+  const children = new Map<BytePath, UpperEntry[]>()
+  for (const entry of survey.upper) {
+    const parent = parentPath(entry.path)
+    const known = children.get(parent)
+    if (known === undefined) children.set(parent, [entry])
+    else known.push(entry)
+  }
+  /** Changes that are not merged, by each directory above them. */
+  const keepers = new Set<BytePath>()
+  for (const { path } of survey.findings) {
+    if (merged.has(path)) continue
+    for (let at = path; ; at = parentPath(at)) {
+      keepers.add(at)
+      if (at === '') break
+    }
+  }
+  /** Entries that can go with all beneath them. */
+  const free = new Set<BytePath>()
+  for (let at = survey.upper.length - 1; at >= 0; at--) {
+    const entry = survey.upper[at]
+    if (entry !== undefined && isFree(entry)) free.add(entry.path)
+  }
+  function isFree({ path, kind, redirect }: UpperEntry): boolean {
+    if (keepers.has(path)) return false
+    const inner = children.get(path) ?? []
+    if (kind === 'file' || kind === 'whiteout')
+      return isComplete || merged.has(path) || (redirect !== undefined && movedFrom.has(redirect))
+    if (kind === 'redirected' && !merged.has(path)) return false
+    // A directory that only holds what it shows is there for what was in it.
+    const isOwn = isComplete || merged.has(path) || inner.length > 0
+    return isOwn && inner.every((entry) => free.has(entry.path))
+  }
+
+  const steps: UpperStep[] = []
+  const times: UpperStep[] = []
+  let number = 0
+  function descend(directory: BytePath, isHiding: boolean): void {
+    let hasChanged = false
+    for (const { path, kind, redirect } of children.get(directory) ?? []) {
+      if (!isHiding && free.has(path)) {
+        steps.push({ op: 'remove', path, place: `u${number++}` })
+        hasChanged = true
+        continue
+      }
+      if (kind === 'file' || kind === 'whiteout') continue
+      if (kind === 'redirected') {
+        if (!merged.has(path)) continue
+        const after = isHiding ? { after: `/${path}` } : {}
+        steps.push({ op: 'redirect', path, before: redirect ?? '', ...after })
+        descend(path, false)
+      } else descend(path, kind === 'opaque')
+    }
+    const modifiedNs =
+      survey.directories.get(directory)?.after.modifiedNs ?? findings.get(directory)?.after?.modifiedNs
+    if (hasChanged && modifiedNs !== undefined) times.push({ op: 'time', path: directory, modifiedNs })
+  }
+  descend('', false)
+  return [...steps, ...times]
+}
