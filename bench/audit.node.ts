@@ -1,122 +1,126 @@
 /**
- * What the record costs: an append with its signature, the sealed facts of a command, and the verification and replay of
- * what was written. Real files in a temporary directory, no fsync(2) in what is timed.
- *
- *     node bench/audit.node.ts [RECORDS]
+ * What the record costs: an append with its signature, what of that comes before the action, the sealed facts of a
+ * command, and the verification of what was written. Real files in a temporary directory; fsync(2), which depends on
+ * the disk alone, is in none of the times.
  * @module
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openJournal } from '../src/audit/journal.node.ts'
+import { chainPaths } from '../src/audit/retention.node.ts'
 import { openSealedFacts } from '../src/audit/sealed-facts.node.ts'
 import { verifyChain } from '../src/audit/verify-chain.node.ts'
 import { hostSha256 } from '../src/base/sha256.node.ts'
 import { adjudicate } from '../src/defense/adjudicator.ts'
 import { openEpochKeys } from '../src/edge/epoch-keys.node.ts'
+import { AUDIT_EPOCH_RECORDS, AUDIT_EPOCH_SECONDS, AUDIT_SEGMENT_BYTES } from '../src/limits.ts'
 import { decisionEvent } from '../src/session/decision-event.ts'
 import { executing, FACTS, LEDGER, POLICY } from '../test/defense/staged-facts.ts'
 
-const count = Number(process.argv[2] ?? 20_000)
-const directory = mkdtempSync(join(tmpdir(), 'sass-edge-bench-audit-'))
+/** Microseconds of single calls. */
+export type Times = { readonly median: number; readonly p99: number }
 
-function percentile(sorted: readonly number[], part: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
+export type RecordCost = {
+  readonly append: Times
+  /** The part of it that an action waits for. */
+  readonly beforeAction: Times
+  readonly seal: Times
+  /** By a second of the processor's time, whoever else has work for it. */
+  readonly verifiedPerSecond: number
+  readonly records: number
+  readonly mebibytes: number
 }
 
-function told(name: string, microseconds: number[]): void {
-  const sorted = microseconds.sort((a, b) => a - b)
-  const [median, high] = [percentile(sorted, 0.5), percentile(sorted, 0.99)]
-  console.log(`${name.padEnd(34)} median ${median.toFixed(0)} us, p99 ${high.toFixed(0)} us`)
-}
-
-/** Every call timed by itself. */
-function timed(rounds: number, deed: (round: number) => void): number[] {
+/** `after` is not in the times. */
+function timed(rounds: number, deed: (round: number) => void, after = () => {}): Times {
   const times: number[] = []
   for (let round = 0; round < rounds; round++) {
-    const begin = process.hrtime.bigint()
+    const began = process.hrtime.bigint()
     deed(round)
-    times.push(Number(process.hrtime.bigint() - begin) / 1_000)
+    times.push(Number(process.hrtime.bigint() - began) / 1_000)
+    after()
   }
-  return times
+  times.sort((a, b) => a - b)
+  const at = (part: number) => times[Math.floor(times.length * part)] ?? Number.NaN
+  return { median: at(0.5), p99: at(0.99) }
 }
 
-try {
+const SESSION = 'ab'.repeat(16)
+const WARM_UP = 2_000
+
+function measureIn(directory: string, count: number): RecordCost {
+  const audit = join(directory, 'audit')
   mkdirSync(join(directory, 'keys'))
   const waiting: (() => void)[] = []
   const journal = openJournal({
-    directory: join(directory, 'audit'),
+    directory: audit,
     keys: openEpochKeys(join(directory, 'keys')),
     wallMs: Date.now,
     monotonicMs: () => performance.now(),
     lock: () => true,
     later: (work) => void waiting.push(work),
     after: () => {},
-    epochRecords: 1_000,
-    epochMs: 3_600_000,
-    segmentBytes: 8_388_608,
+    epochRecords: AUDIT_EPOCH_RECORDS,
+    epochMs: AUDIT_EPOCH_SECONDS * 1_000,
+    segmentBytes: AUDIT_SEGMENT_BYTES,
     durability: 'never',
   })
   const facts = openSealedFacts({
-    directory: join(directory, 'audit'),
+    directory: audit,
     nextSequence: () => journal.head.sequence + 1,
-    segmentBytes: 8_388_608,
+    segmentBytes: AUDIT_SEGMENT_BYTES,
   })
-  const session = 'ab'.repeat(16)
-  const policy = { ...POLICY, hash: hostSha256 }
   const given = (cycle: number) => ({
     ...FACTS,
     cycle,
-    session: { id: session, state: 'live' as const },
+    session: { id: SESSION, state: 'live' as const },
     action: executing(['true'], '/usr/bin/true'),
   })
-  const verdict = adjudicate(given(1), policy, LEDGER)
+  const verdict = adjudicate(given(1), { ...POLICY, hash: hostSha256 }, LEDGER)
   const event = decisionEvent(given(1), verdict, hostSha256)
-  const seal = () => {
+  const sealFacts = (round: number) => facts.seal(SESSION, { facts: given(round), ledger: LEDGER })
+  const sign = () => {
     for (let work = waiting.shift(); work !== undefined; work = waiting.shift()) work()
   }
 
-  for (let round = 0; round < 2_000; round++) {
-    journal.append({ ...event, facts: facts.seal(session, { facts: given(round), ledger: LEDGER }) })
-    seal()
+  for (let round = 0; round < WARM_UP; round++) {
+    journal.append({ ...event, facts: sealFacts(round) })
+    sign()
   }
-  told(
-    'append with signature',
-    timed(count, () => {
-      journal.append(event)
-      seal()
-    }),
-  )
-  told(
-    'append before the action',
-    timed(count, () => journal.append(event)),
-  )
-  seal()
-  told(
-    'seal the facts of a command',
-    timed(count, (round) => facts.seal(session, { facts: given(round), ledger: LEDGER })),
-  )
-  const before = journal.head.sequence
-  journal.append({ ...event, facts: facts.seal(session, { facts: given(1), ledger: LEDGER }) }, true)
+  const append = timed(count, () => {
+    journal.append(event)
+    sign()
+  })
+  // The signature comes while the action is under way: nobody waits for it.
+  const beforeAction = timed(count, () => journal.append(event), sign)
+  const seal = timed(count, sealFacts)
   facts.close()
   journal.close()
 
-  const paths = (await import('../src/audit/retention.node.ts')).chainPaths(join(directory, 'audit'))
-  const last =
-    readFileSync(paths.at(-1) ?? '', 'utf8')
-      .trimEnd()
-      .split('\n')
-      .at(-1) ?? ''
-  console.log(`${'a record of exec true'.padEnd(34)} ${last.length} bytes (record ${before + 1})`)
+  const paths = chainPaths(audit)
   const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
-  const begin = performance.now()
-  const verified = verifyChain(paths, { directory: join(directory, 'audit') })
-  const seconds = (performance.now() - begin) / 1_000
+  const began = process.cpuUsage()
+  const verified = verifyChain(paths, { directory: audit })
+  const { user, system } = process.cpuUsage(began)
+  const seconds = (user + system) / 1_000_000
   if (!verified.ok) throw new Error(verified.finding.why)
-  const { records, epoch } = verified.report
-  console.log(
-    `${'verify'.padEnd(34)} ${Math.round(records / seconds)} records a second (${records} in ${epoch + 1} epochs, ${(bytes / 1_048_576).toFixed(1)} MiB)`,
-  )
-} finally {
-  rmSync(directory, { recursive: true })
+  const { records } = verified.report
+  return {
+    append,
+    beforeAction,
+    seal,
+    records,
+    verifiedPerSecond: records / seconds,
+    mebibytes: bytes / 1_048_576,
+  }
+}
+
+export function measureRecord(count: number): RecordCost {
+  const directory = mkdtempSync(join(tmpdir(), 'sass-edge-bench-audit-'))
+  try {
+    return measureIn(directory, count)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
 }

@@ -1,13 +1,16 @@
 /**
  * The measurements that the project is held to, each beside a peer or the floor, in one run and interleaved, so that
  * a machine that drifts drifts for both. Figures are medians and their ratios; a bound that is not held is said and
- * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory, tarpit.
+ * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory, tarpit, record.
  * @module
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Client, connect } from '../src/client/client.node.ts'
 import { TARPIT_CONCURRENT } from '../src/limits.ts'
+import { measureRecord, type Times } from './audit.node.ts'
 import { type Device, startDevice } from './device.node.ts'
 import { measureFloor } from './floor.node.ts'
 import { holdAll, type Intruder, intrude } from './intruders.node.ts'
@@ -318,6 +321,46 @@ async function execBesideTarpits(device: Device, client: Client): Promise<void> 
   )
 }
 
+const RECORDS = 20_000
+
+/** What the chain costs: of the daemon's time, of the disk, and of whoever proves it. */
+async function recordOfWork(device: Device): Promise<void> {
+  const told = ({ median: middle, p99 }: Times) => `${middle.toFixed(0)} us, p99 ${p99.toFixed(0)} us`
+  const { append, beforeAction, seal, verifiedPerSecond, records, mebibytes } = measureRecord(RECORDS)
+  record(
+    'a record with its signature, median',
+    append.median,
+    ' us',
+    120,
+    true,
+    `p99 ${append.p99.toFixed(0)} us; before the action ${told(beforeAction)}; sealed facts ${told(seal)}`,
+  )
+  record(
+    'records verified',
+    verifiedPerSecond,
+    ' a second',
+    10_000,
+    false,
+    `of the processor; ${records} of them, ${mebibytes.toFixed(1)} MiB, in one pass`,
+  )
+  const client = await connectTo(device)
+  await client.execute('true')
+  await client.close()
+  // The record of its end follows when there is time.
+  await pause(500)
+  const lines = readFileSync(join(device.directory, '.sass-edge/state/audit/audit.jsonl'), 'utf8').split('\n')
+  const permitted = lines.findLast((line) => line.includes('"action":"execute"')) ?? ''
+  const ended = lines.findLast((line) => line.includes('"type":"execution_ended"')) ?? ''
+  record(
+    'the record of exec true',
+    Math.max(permitted.length, ended.length) + 1,
+    ' B',
+    1_024,
+    true,
+    `${permitted.length + 1} B when it is permitted, ${ended.length + 1} B when it has ended`,
+  )
+}
+
 async function main(names: readonly string[]): Promise<void> {
   const wants = (name: string) => names.length === 0 || names.includes(name)
   const device = await startDevice()
@@ -338,6 +381,7 @@ async function main(names: readonly string[]): Promise<void> {
     if (wants('exec')) await warmExec(device, ssh)
     if (wants('cold')) await coldExec(device, ssh)
     if (wants('tarpit')) await tarpit()
+    if (wants('record')) await recordOfWork(device)
   } finally {
     await ssh?.stop()
     await device.stop()
