@@ -5,27 +5,37 @@
  * @module
  */
 
+import { brotliDecompressSync } from 'node:zlib'
 import type { Config } from '../config.ts'
 import type { Clock, Log, Spawner } from '../ports.ts'
 import { createAt } from '../sandbox/at.node.ts'
-import { type BranchStore, openBranchStore } from '../sandbox/branch/branch-store.node.ts'
+import { openBranchStore } from '../sandbox/branch/branch-store.node.ts'
+import type { BranchWork } from '../sandbox/branch/branch-work.ts'
+import { createBranchWorker } from '../sandbox/branch/branch-worker.node.ts'
 import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
 import { createOpenIn } from '../sandbox/namespaces/view-finder.node.ts'
 import { withPins } from '../sandbox/pinned.node.ts'
 import type { Places } from '../sandbox/place.ts'
 import { createPlaces } from '../sandbox/places.node.ts'
 import { createProgramFinder } from '../sandbox/program-finder.node.ts'
+import { makeShield } from '../sandbox/shield.node.ts'
 import { createSpawner } from '../sandbox/spawner.node.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
 
 declare const KEEPER_SOURCE: string | undefined
+declare const BRANCH_SOURCE: string | undefined
 
 export type Sandbox = {
   /** Starts pinned programs as what they were seen to be. */
   readonly spawner: Spawner
   readonly places: Places
-  readonly branches: BranchStore
+  readonly branches: BranchWork
   close(): Promise<void>
+}
+
+/** The text of a thread, as the bundler has packed it. */
+function unpack(packed: string): string {
+  return brotliDecompressSync(Buffer.from(packed, 'base64')).toString()
 }
 
 /** A command may keep no right of the daemon's; on the real files it has all of them, as was asked for. */
@@ -46,19 +56,25 @@ export async function createSandbox(
 ): Promise<Sandbox> {
   const syscalls = loadSyscalls()
   const { sandbox, state_directory } = config
-  const branches = openBranchStore(syscalls, {
+  const store = openBranchStore(syscalls, {
     stateDirectory: state_directory,
     roots: sandbox.branch_roots,
     volatile: sandbox.volatile,
   })
-  const keepCapabilities = sandbox.require === 'none' ? undefined : NO_CAPABILITIES
-  const spawner = await createSpawner({ launcherSource, keepCapabilities })
+  const isBare = sandbox.require === 'none'
+  const fence = isBare ? undefined : makeShield(syscalls)
+  const keepCapabilities = isBare ? undefined : NO_CAPABILITIES
+  const spawner = await createSpawner({ launcherSource, keepCapabilities, fence }).finally(() => {
+    if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
+  })
+  const packed = typeof BRANCH_SOURCE === 'string' ? BRANCH_SOURCE : undefined
+  const branches = createBranchWorker(store, packed === undefined ? undefined : () => unpack(packed))
   const keeper = createKeeper(typeof KEEPER_SOURCE === 'string' ? KEEPER_SOURCE : undefined)
   const places = createPlaces(
     {
       syscalls,
       keeper,
-      store: branches,
+      store,
       log,
       leave: spawner.leave,
       hostFinder: createProgramFinder(),
@@ -79,6 +95,7 @@ export async function createSandbox(
     branches,
     async close() {
       await spawner.endAll()
+      await branches.close()
       await places.closeAll()
       await spawner.close()
     },

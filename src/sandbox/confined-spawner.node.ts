@@ -135,7 +135,7 @@ function makeRuleset(grants: readonly Grant[], syscalls: Syscalls): number {
 }
 
 /** What the thread has to put up on this machine. */
-function planFence(hidden: readonly string[], syscalls: Syscalls): Fence {
+function planFence(hidden: readonly string[], syscalls: Syscalls): Fence & { rulesetDescriptor: number } {
   const machine = process.arch
   if (machine !== 'x64' && machine !== 'arm64') throw unavailable(`No filter is known for ${machine}`)
   const isRoot = process.geteuid?.() === 0

@@ -153,3 +153,59 @@ export const FORBIDDEN_CALLS = Object.freeze({
   nfsservctl: [180, 42],
   personality: [135, 92],
 } as const satisfies Record<string, readonly [number | undefined, number | undefined]>)
+
+/**
+ * What a command in a branch gets EPERM for. Most of it needs rights that it does not have; this holds also where those
+ * rights are found by mistake of somebody else.
+ */
+const CLOSED_TO_COMMANDS = [
+  'mount',
+  'umount2',
+  'pivot_root',
+  'chroot',
+  'open_tree',
+  'move_mount',
+  'fsopen',
+  'fsconfig',
+  'fsmount',
+  'fspick',
+  'mount_setattr',
+  'open_by_handle_at',
+  'quotactl',
+  'quotactl_fd',
+  'acct',
+  'fanotify_init',
+  'add_key',
+  'request_key',
+  'keyctl',
+  'bpf',
+  'perf_event_open',
+  'userfaultfd',
+  'io_uring_setup',
+  'io_uring_enter',
+  'io_uring_register',
+  'kexec_load',
+  'kexec_file_load',
+  'init_module',
+  'finit_module',
+  'delete_module',
+  'reboot',
+  'swapon',
+  'swapoff',
+  'sethostname',
+  'setdomainname',
+  'settimeofday',
+  'clock_settime',
+  'adjtimex',
+  'clock_adjtime',
+  'syslog',
+  'vhangup',
+  'iopl',
+  'ioperm',
+  'lookup_dcookie',
+  'nfsservctl',
+] as const satisfies readonly (keyof typeof FORBIDDEN_CALLS)[]
+
+export const FORBIDDEN_TO_COMMANDS: Readonly<
+  Record<string, readonly [number | undefined, number | undefined]>
+> = Object.freeze(Object.fromEntries(CLOSED_TO_COMMANDS.map((name) => [name, FORBIDDEN_CALLS[name]])))

@@ -50,10 +50,13 @@ export const HOME_NAMESPACES = 0
 
 export const LAUNCH_MEMORY_BYTES = CONTROL_BYTES + LAUNCH_SLOTS * SLOT_BYTES
 
-/** What a thread that starts confined programs gives away beside the rest; made by confined-spawner.node.ts. */
+/**
+ * What a thread gives away beside the rest: much for confined programs (confined-spawner.node.ts), little for commands
+ * that have a branch around them (shield.node.ts).
+ */
 export interface Fence {
-  /** A Landlock ruleset. */
-  readonly rulesetDescriptor: number
+  /** A Landlock ruleset; undefined: this kernel has none that would be of use. */
+  readonly rulesetDescriptor: number | undefined
   /** An array of `struct sock_filter`. */
   readonly filter: Uint8Array
   /** What a mount namespace of the thread's own covers up; undefined makes no namespace. */

@@ -165,7 +165,8 @@ function putUpFence(syscalls: Syscalls, fence: Fence): LauncherReport {
     steps.push(['setresuid', () => byNumber('setresuid', userId, userId, userId)])
   }
   steps.push(['prctl(PR_SET_DUMPABLE)', () => checked(libc.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n))])
-  steps.push(['landlock_restrict_self', () => byNumber('landlock_restrict_self', rulesetDescriptor, 0)])
+  if (rulesetDescriptor !== undefined)
+    steps.push(['landlock_restrict_self', () => byNumber('landlock_restrict_self', rulesetDescriptor, 0)])
   steps.push([
     'prctl(PR_SET_SECCOMP)',
     () => checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, syscalls.addressOf(program), 0n, 0n)),

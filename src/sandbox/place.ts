@@ -29,6 +29,8 @@ export type BranchWish =
 export type Tenant = { readonly session: string; readonly agent: string; readonly wish: BranchWish }
 
 export interface Places {
+  /** Somebody has come who may want a place soon. */
+  prepare(): void
   /** The session's place, made where there is none. @throws SassError SANDBOX_UNAVAILABLE */
   open(tenant: Tenant): Promise<Place>
   /** The place of a session that has one already. */

@@ -195,6 +195,9 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
   }
 
   const places: Places = {
+    prepare() {
+      if (options.require !== 'none') keeper.prepare()
+    },
     async open(tenant) {
       for (;;) {
         const name = choose(tenant)

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { FORBIDDEN_CALLS } from './forbidden-calls.ts'
+import { FORBIDDEN_CALLS, FORBIDDEN_TO_COMMANDS } from './forbidden-calls.ts'
 
 /** linux/bpf_common.h and linux/filter.h: load a word of the call's data, compare, jump, return. */
 const LOAD_WORD = 0x20
@@ -44,12 +44,32 @@ const MACHINES = Object.freeze({
   x64: {
     architecture: 0xc000_003e,
     column: 0,
-    calls: { open: 2, openat: 257, openat2: 437, clone: 56, clone3: 435, prlimit64: 302, fcntl: 72 },
+    calls: {
+      open: 2,
+      openat: 257,
+      openat2: 437,
+      clone: 56,
+      clone3: 435,
+      prlimit64: 302,
+      fcntl: 72,
+      unshare: 272,
+      ioctl: 16,
+    },
   },
   arm64: {
     architecture: 0xc000_00b7,
     column: 1,
-    calls: { open: undefined, openat: 56, openat2: 437, clone: 220, clone3: 435, prlimit64: 261, fcntl: 25 },
+    calls: {
+      open: undefined,
+      openat: 56,
+      openat2: 437,
+      clone: 220,
+      clone3: 435,
+      prlimit64: 261,
+      fcntl: 25,
+      unshare: 97,
+      ioctl: 29,
+    },
   },
 } as const)
 
@@ -120,6 +140,42 @@ export function seccompFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): U
     jump(JUMP_GREATER, LAST_KNOWN_CALL, 'unknown', 'next'),
     jump(JUMP_EQUAL, calls.clone3, 'unknown', 'next'),
     jump(JUMP_EQUAL, calls.openat2, 'unknown', 'next'),
+    ...forbidden.map((number) => jump(JUMP_EQUAL, number, 'forbid', 'next')),
+  ]
+  return assemble(head, judged)
+}
+
+/** terminal ioctls that put words into somebody else's mouth: TIOCSTI, and TIOCLINUX of the console. */
+const TYPING_IOCTLS: readonly number[] = [0x5412, 0x541c]
+
+/**
+ * The filter of a command in a branch: everything works but what is closed to a program without rights anyway and has
+ * been the way out before. Its launcher is under it as well, and needs to enter namespaces: no command has the right to.
+ */
+export function commandFilter(machine: 'x64' | 'arm64'): Uint8Array {
+  const { architecture, column, calls } = MACHINES[machine]
+  const forbidden = Object.values(FORBIDDEN_TO_COMMANDS).flatMap((numbers) => numbers[column] ?? [])
+  const namespaces = jump(JUMP_ANY_BIT, NEW_NAMESPACES, 'forbid', 'allow')
+  const judged: Judged[] = [
+    { number: calls.clone, checks: [argument(0), namespaces] },
+    { number: calls.unshare, checks: [argument(0), namespaces] },
+    {
+      number: calls.ioctl,
+      checks: [
+        argument(1),
+        ...TYPING_IOCTLS.map((request) => jump(JUMP_EQUAL, request, 'forbid', 'next')),
+        jump(JUMP_EQUAL, 0, 'allow', 'allow'),
+      ],
+    },
+  ]
+  const head: Instruction[] = [
+    load(ARCHITECTURE_AT),
+    jump(JUMP_EQUAL, architecture, 'next', 'forbid'),
+    load(NUMBER_AT),
+    // Calls of x32 have a bit of their own in their numbers.
+    jump(JUMP_GREATER, LAST_KNOWN_CALL, 'unknown', 'next'),
+    // Its flags lie in memory: the C library then makes the older call, whose flags can be seen.
+    jump(JUMP_EQUAL, calls.clone3, 'unknown', 'next'),
     ...forbidden.map((number) => jump(JUMP_EQUAL, number, 'forbid', 'next')),
   ]
   return assemble(head, judged)

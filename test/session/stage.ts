@@ -400,6 +400,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     },
   }
   return {
+    prepare: () => {},
     find: () => place,
     open: () => Promise.resolve(place),
     close: () => Promise.resolve(),

@@ -13,6 +13,8 @@ const THREAD_LIMITS = { maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
 const THREAD_LIMITS_FROM_SOURCE = { maxYoungGenerationSizeMb: 4, stackSizeMb: 4 }
 
 export interface Keeper {
+  /** Starts the thread, so that the first session does not wait for it. */
+  prepare(): void
   /** @throws SassError SANDBOX_UNAVAILABLE with the step that the kernel refused */
   open(plan: NamespacePlan): Promise<NamespaceDescriptors>
   /** Kills what is left of a session. False: something of it waits for a device and ends when it wakes. */
@@ -108,6 +110,10 @@ export function createKeeper(source: string | undefined): Keeper {
   }
 
   return {
+    prepare() {
+      worker ??= start()
+      rest()
+    },
     async open(plan) {
       const answer = await ask((id) => ({ kind: 'open', id, plan }))
       if (answer.kind === 'opened') return answer.descriptors
