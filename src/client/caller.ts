@@ -8,7 +8,7 @@
  */
 import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/hex.ts'
-import { asSassError, CODES, codeName, SassError } from '../errors.ts'
+import { asSassError, CODES, SassError } from '../errors.ts'
 import { UNARY_OUTPUT_BYTES } from '../limits.ts'
 import type { Challenge } from '../wire/challenge.ts'
 import {
@@ -18,10 +18,11 @@ import {
   type ReadPayload,
 } from '../wire/connection.ts'
 import { SYSTEM } from '../wire/frame.ts'
-import type { ExecuteResponse, Status, StreamResponse } from '../wire/messages.ts'
-import { executeRequest } from '../wire/messages.ts'
+import type { ExecuteResponse, StreamResponse } from '../wire/messages.ts'
+import { executeRequest, streamResponse } from '../wire/messages.ts'
 import { type MethodName, methodNamed } from '../wire/methods.ts'
 import { describeProblems, type MessageInput } from '../wire/schema.ts'
+import { errorOfStatus, lostError } from './caller-errors.ts'
 import { type ChallengeKeys, meetChallenge } from './challenger.ts'
 import { createStdinWriter } from './stdin-writer.ts'
 import { type OnWaiting, waitingOf } from './waiting.ts'
@@ -68,9 +69,36 @@ export type Caller = {
   stream(request: ExecuteRequestInput, output: OutputSink, onWaiting?: OnWaiting): StreamedExecution
   /** Unary: resolves with the exit and all output that the device kept. */
   execute(request: ExecuteRequestInput, onWaiting?: OnWaiting): Promise<UnaryResult>
+  /** A stream of any method, for whoever knows its messages. `more`: the caller's side stays open. */
+  open(
+    method: MethodName,
+    request: Parameters<Connection['open']>[1],
+    more: boolean,
+    events: StreamEvents,
+  ): OpenStream
   /** The transport is gone. */
   lost(cause: unknown): void
   readonly isLost: boolean
+}
+
+/** What becomes of an open stream; values are borrowed. After `ended` or `failed` nothing more. */
+export type StreamEvents = {
+  message(value: unknown, dataBytes: number): void
+  ended(value: unknown): void
+  failed(error: SassError): void
+  credit(): void
+  readonly onWaiting?: OnWaiting | undefined
+}
+
+export type OpenStream = {
+  /** Bytes of data that may be sent now. */
+  credit(): number
+  message(payload: Parameters<Connection['message']>[1], dataBytes: number): void
+  end(): void
+  /** So many bytes of data have been taken: the device may send as many more, or as the link can carry. */
+  consumed(dataBytes: number): void
+  /** Leaves the stream; nothing more is told. */
+  reset(): void
 }
 
 export type UnaryResult = {
@@ -87,34 +115,6 @@ type StreamHandler = {
   ended(message: ReadPayload | undefined, dataBytes: number): void
   failed(error: SassError): void
   credit(): void
-}
-
-/** A STATUS as an error of the same code; a code that we do not know keeps its number in the details. */
-export function errorOfStatus({ code, text, details }: Status): SassError {
-  const name = codeName(code) ?? 'INTERNAL'
-  const errno = name === 'SPAWN_FAILED' ? details?.get(1) : undefined
-  return new SassError(name, text === '' ? `The device ended the request with code ${code}.` : text, {
-    ...(details === undefined ? {} : { details: Object.fromEntries(details) }),
-    ...(errno === undefined ? {} : { errno: errno === 2 ? 'ENOENT' : String(errno) }),
-    number: code,
-  })
-}
-
-function lostError(cause: unknown, mayHaveBegun: boolean): SassError {
-  const why = cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
-  return mayHaveBegun
-    ? new SassError(
-        'CONNECTION_LOST',
-        `The connection was lost${why} and the outcome is unknown; ask for it again with the same id.`,
-        {},
-        cause,
-      )
-    : new SassError(
-        'CONNECT_FAILED',
-        `The connection was lost${why} before the request was sent; nothing was started.`,
-        {},
-        cause,
-      )
 }
 
 function concat(parts: readonly Uint8Array[]): Uint8Array {
@@ -376,7 +376,39 @@ export function createCaller(
     }
   }
 
+  function open(...[method, request, more, events]: Parameters<Caller['open']>): OpenStream {
+    refuseIfLost()
+    const window = createWindow(windowBytes, nowMs())
+    const type = methodNamed(method)
+    const id = connection.open(type, request, more)
+    const mayWait = type.responseMore === streamResponse
+    handlers.set(id, {
+      message(message, dataBytes) {
+        if (!message.ok) return abandon(id, bad(message))
+        if (mayWait && waits(id, message.value as StreamResponse, events.onWaiting)) return
+        events.message(message.value, dataBytes)
+      },
+      ended(message) {
+        if (message?.ok !== true) return events.failed(bad(message ?? { ok: false, problems: [] }))
+        events.ended(message.value)
+      },
+      failed: events.failed,
+      credit: events.credit,
+    })
+    return {
+      credit: () => connection.credit(id),
+      message: (payload, dataBytes) => connection.message(id, payload, dataBytes),
+      end: () => connection.end(id),
+      consumed: (dataBytes) => connection.grant(id, window.consumed(dataBytes, nowMs())),
+      reset() {
+        handlers.delete(id)
+        connection.reset(id)
+      },
+    }
+  }
+
   return {
+    open,
     authenticated(bytes, keys) {
       windowBytes = bytes
       challengeKeys = keys

@@ -12,7 +12,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { publicKeyOf, signWith } from '../base/ed25519.node.ts'
-import { decodeHex, encodeHex } from '../base/hex.ts'
+import { encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import {
   AUTH_NONCE_BYTES,
@@ -22,7 +22,6 @@ import {
   CHANNEL_BINDING_LABEL,
   CONNECT_TIMEOUT_MS,
   DEFAULT_PORT,
-  EXECUTION_ID_BYTES,
 } from '../limits.ts'
 import { authSigningInput } from '../wire/auth-input.ts'
 import type { Challenge } from '../wire/challenge.ts'
@@ -37,12 +36,23 @@ import {
 } from './caller.ts'
 import type { ClientCertificate } from './client-certificate.ts'
 import { dialAdmin, dialTls } from './dial.node.ts'
+import { createFileClient, type FileClient } from './files.node.ts'
 import { contradiction, type Head, type HeadStore } from './heads.node.ts'
+import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
 import { createOperatorClient, type OperatorClient } from './operator-client.ts'
 import type { OnWaiting } from './waiting.ts'
 
 export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
 export type { ClientCertificate } from './client-certificate.ts'
+export type {
+  DownloadOptions,
+  FileClient,
+  OnProgress,
+  RemoteEntry,
+  RemoteListing,
+  Transferred,
+  UploadOptions,
+} from './files.node.ts'
 export { fileHeads, type Head, type HeadStore } from './heads.node.ts'
 export type { OperatorClient } from './operator-client.ts'
 export type { OnWaiting, Waiting } from './waiting.ts'
@@ -111,7 +121,7 @@ export type AttachOptions = {
   readonly tail?: number | undefined
 }
 
-export type Client = {
+export type Client = FileClient & {
   readonly sessionId: string
   readonly daemonVersion: string
   /** Unix seconds. */
@@ -146,36 +156,6 @@ export type Client = {
 
 export type RunningExecution = StreamedExecution & { readonly id: string }
 
-/** Ids from the system's CSPRNG, drawn a page at a time: one call for each would cost as much as encoding a request. */
-function createIdSource(): () => Uint8Array {
-  const page = new Uint8Array(ID_PAGE_BYTES)
-  let at = page.length
-  return () => {
-    if (at === page.length) {
-      randomFillSync(page)
-      at = 0
-    }
-    at += EXECUTION_ID_BYTES
-    return page.slice(at - EXECUTION_ID_BYTES, at)
-  }
-}
-
-function idBytes(id: string): Uint8Array {
-  const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
-  if (bytes !== undefined) return bytes
-  throw new SassError(
-    'USAGE',
-    'An id is 32 lower-case hexadecimal digits; copy it from where it was printed.',
-  )
-}
-
-/** 16 + the POSIX number, docs/protocol.md, section 3. */
-function wireSignal(signal: number): number {
-  if (!Number.isInteger(signal) || signal < 1 || signal > 64)
-    throw new SassError('USAGE', `${signal} is no signal; use a number from 1 to 64.`)
-  return 16 + signal
-}
-
 function executeInput(
   command: string,
   args: readonly string[],
@@ -192,9 +172,6 @@ function executeInput(
     timeout_seconds: timeoutSeconds,
   }
 }
-
-/** 64 ids. */
-const ID_PAGE_BYTES = 1_024
 
 type Dialled = {
   readonly socket: Socket
@@ -446,6 +423,7 @@ function createClient(
       const { expires_at } = await ask<{ expires_at: number }>('RenewSession', nothing)
       return expires_at
     },
+    ...createFileClient(caller),
     operator: createOperatorClient(caller.call),
     closed,
     async close() {

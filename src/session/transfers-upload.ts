@@ -173,7 +173,9 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   let consumed = 0
 
   const key = keyOf(caller.name, action)
-  const place = rooms.transfers.begin(caller.name, `${session.id}/${key}`, () => {
+  // Sessions may work in one branch: what they write meets there.
+  const branch = rooms.places.find(session.id)?.branch ?? ''
+  const place = rooms.transfers.begin(caller.name, `${branch === '' ? session.id : branch}/${key}`, () => {
     if (left !== undefined) return
     left = 'replaced'
     connection.reset(streamId)

@@ -1,0 +1,333 @@
+/**
+ * Files of this machine to a device and back. What is sent is digested first, so that the device can prove that it got
+ * just that; what is received is written beside its place and moved there in one step once its digest is right. Either
+ * goes on where it was cut off, after both sides have compared what is there.
+ * Rules: docs/protocol.md, section 3 (files).
+ * @module
+ */
+import { createHash } from 'node:crypto'
+import { constants, createReadStream } from 'node:fs'
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { zstdCompressSync } from 'node:zlib'
+import { openCbor } from '../base/cbor.ts'
+import { errnoOf, errnoText, syncDirectory } from '../base/files.node.ts'
+import { encodeHex } from '../base/hex.ts'
+import { SassError } from '../errors.ts'
+import { CHUNK_BYTES, LISTED_FILES, LISTING_BYTES } from '../limits.ts'
+import type { Caller } from './caller.ts'
+import {
+  type FileSource,
+  type FileTarget,
+  type Incoming,
+  type MetadataInput,
+  type OnProgress,
+  receiveFile,
+  sendFile,
+  type Transfer,
+} from './transfers.ts'
+import type { OnWaiting } from './waiting.ts'
+
+export type { OnProgress } from './transfers.ts'
+
+type Common = {
+  readonly onProgress?: OnProgress | undefined
+  /** Ends it; what was sent so far goes, what was received so far stays to go on with. */
+  readonly signal?: AbortSignal | undefined
+  /** False: begin anew even where something of it is there already. Default true. */
+  readonly resume?: boolean | undefined
+}
+export type UploadOptions = Common & {
+  /** Permission bits; default: those of the local file, and what the device gives for bytes. */
+  readonly mode?: number | undefined
+  /** Compress on the way: RawFileTransfer. */
+  readonly compress?: boolean | undefined
+  readonly onWaiting?: OnWaiting | undefined
+}
+export type DownloadOptions = Common & {
+  /** Permission bits of the local file; default: those of the remote one. */
+  readonly mode?: number | undefined
+}
+
+/** `startedAt`: bytes that were there already. */
+export type Transferred = { readonly size: number; readonly sha256: string; readonly startedAt: number }
+
+export type RemoteEntry = {
+  /** Bytes where it is not UTF-8: such a name cannot be asked for. */
+  readonly name: string | Uint8Array
+  readonly kind: 'file' | 'directory' | 'link' | 'other'
+  readonly mode: number
+  readonly size: number
+  /** What a link holds. */
+  readonly target: string | Uint8Array | undefined
+}
+
+export type RemoteListing = { readonly mode: number; readonly entries: readonly RemoteEntry[] }
+
+export type FileClient = {
+  /** Sends a local file, or bytes. */
+  upload(source: string | Uint8Array, remotePath: string, options?: UploadOptions): Promise<Transferred>
+  /** Receives a file, whole or not at all. */
+  download(remotePath: string, localPath: string, options?: DownloadOptions): Promise<Transferred>
+  /** What a remote directory holds; undefined: it is a file. */
+  list(remotePath: string): Promise<RemoteListing | undefined>
+  /** Makes a directory and those that it lies in; one that is there gets the mode. */
+  makeDirectory(remotePath: string, mode?: number): Promise<void>
+  /** Makes a symbolic link, in place of a file or link of that name. */
+  makeLink(remotePath: string, target: string): Promise<void>
+}
+
+/** Not worth a round trip to ask how much of it is there. */
+const RESUMED_BYTES = 65_536
+const PERMISSIONS = 0o777
+const KINDS = ['file', 'directory', 'link', 'other'] as const
+const ZEROS = Buffer.alloc(CHUNK_BYTES)
+
+/** An error of this machine about a file that somebody named. */
+function localError(path: string, what: string, cause: unknown): unknown {
+  const errno = errnoOf(cause)
+  if (errno === undefined) return cause
+  return new SassError('USAGE', `${path} cannot be ${what}, since ${errnoText(errno)}.`, { path }, cause)
+}
+
+async function digestFile(path: string, bytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  const hash = createHash('sha256')
+  if (bytes > 0)
+    for await (const part of createReadStream(path, { end: bytes - 1 })) hash.update(part as Buffer)
+  return hash.digest()
+}
+
+function bytesSource(bytes: Uint8Array): FileSource {
+  return {
+    size: bytes.length,
+    async read(position, target) {
+      const part = bytes.subarray(position, position + target.length)
+      target.set(part)
+      return part.length
+    },
+    prefix: async (length) => createHash('sha256').update(bytes.subarray(0, length)).digest(),
+  }
+}
+
+type Opened = {
+  readonly source: FileSource
+  readonly sha256: Buffer
+  readonly mode: number | undefined
+  close(): Promise<void>
+}
+
+async function openLocal(path: string): Promise<Opened> {
+  let handle: FileHandle | undefined
+  try {
+    // A FIFO would wait here for ever.
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const stats = await handle.stat()
+    if (!stats.isFile())
+      throw new SassError('USAGE', `${path} is no regular file, so it cannot be sent.`, { path })
+    const file = handle
+    return {
+      source: {
+        size: stats.size,
+        read: async (position, target) => (await file.read(target, 0, target.length, position)).bytesRead,
+        prefix: (bytes) => digestFile(path, bytes),
+      },
+      sha256: await digestFile(path),
+      mode: stats.mode & PERMISSIONS,
+      close: () => file.close(),
+    }
+  } catch (cause) {
+    await handle?.close()
+    throw localError(path, 'read', cause)
+  }
+}
+
+/** Ends the transfer with the signal. */
+async function withSignal<Result>(
+  { done, cancel }: Transfer<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  const abort = () =>
+    cancel(new SassError('CONNECTION_LOST', 'The transfer was given up before its end.', {}, signal?.reason))
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    return await done
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** Base64 of one Zstandard frame that says its size. */
+function pack(piece: Uint8Array): Uint8Array {
+  return Buffer.from(zstdCompressSync(piece).toString('base64'), 'latin1')
+}
+
+/** Its hidden name until it is whole. */
+function partialOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.sass-edge.part`)
+}
+
+/** What of the file is here already, opened to be gone on with. */
+async function openPartial(path: string, resumes: boolean): Promise<FileHandle> {
+  const { O_RDWR, O_CREAT, O_NOFOLLOW, O_TRUNC } = constants
+  return open(path, O_RDWR | O_CREAT | O_NOFOLLOW | (resumes ? 0 : O_TRUNC), 0o600)
+}
+
+function fileTarget(
+  handle: FileHandle,
+  total: (what: Incoming) => void,
+  onProgress: OnProgress | undefined,
+): FileTarget {
+  let position = 0
+  let size = 0
+  return {
+    async begin(what) {
+      if (what.isDirectory)
+        throw new SassError('USAGE', 'The path on the device is a directory; copy it with -r.')
+      position = what.offset
+      size = what.size
+      total(what)
+      await handle.truncate(position)
+      onProgress?.(position, size)
+    },
+    async write(bytes) {
+      if (position + bytes.length > size)
+        throw new SassError(
+          'FRAME_MALFORMED',
+          'The device sent more than it had announced, so nothing was kept.',
+        )
+      // A hole stays one.
+      if (ZEROS.compare(bytes, 0, bytes.length, 0, bytes.length) !== 0) {
+        for (let done = 0; done < bytes.length; )
+          done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten
+      }
+      position += bytes.length
+      onProgress?.(position, size)
+    },
+  }
+}
+
+function entryOf(value: unknown): RemoteEntry {
+  const [name, kind, mode, size, target] = value as [
+    string | Uint8Array,
+    number,
+    number,
+    number,
+    string | Uint8Array,
+  ]
+  return { name, kind: KINDS[kind] ?? 'other', mode, size: Number(size), target }
+}
+
+/** The files of the device behind that connection. */
+export function createFileClient(caller: Caller): FileClient {
+  async function download(
+    remotePath: string,
+    localPath: string,
+    options: DownloadOptions = {},
+  ): Promise<Transferred> {
+    const { onProgress, signal, mode, resume = true } = options
+    const partial = partialOf(localPath)
+    const handle = await openPartial(partial, resume).catch((cause: unknown) => {
+      throw localError(localPath, 'written', cause)
+    })
+    let what: Incoming | undefined
+    try {
+      const { size: here } = await handle.stat()
+      const known = here === 0 ? undefined : await digestFile(partial)
+      const target = fileTarget(
+        handle,
+        (incoming) => {
+          what = incoming
+        },
+        onProgress,
+      )
+      const transfer = receiveFile(caller, target, { path: remotePath, offset: here, sha256: known })
+      const { sha256, size } = await withSignal(transfer, signal)
+      await handle.truncate(size)
+      // From the disk: what is there is what was meant, whoever else wrote to it.
+      if (!(await digestFile(partial)).equals(sha256)) {
+        await handle.truncate(0)
+        const sentence = `${localPath} would not be what the device has, so it was not written; ask for it again.`
+        throw new SassError('FILE_DIGEST_MISMATCH', sentence, { path: localPath })
+      }
+      await handle.chmod(mode ?? (what?.mode ?? 0o600) & PERMISSIONS)
+      await handle.sync()
+      await rename(partial, localPath)
+      syncDirectory(dirname(localPath))
+      return { size, sha256: encodeHex(sha256), startedAt: what?.offset ?? 0 }
+    } catch (cause) {
+      // What nothing has come into is nothing to go on with.
+      if ((await handle.stat()).size === 0) await unlink(partial).catch(() => {})
+      throw localError(localPath, 'written', cause)
+    } finally {
+      await handle.close()
+    }
+  }
+
+  async function list(remotePath: string): Promise<RemoteListing | undefined> {
+    const parts: Uint8Array[] = []
+    let what: Incoming | undefined
+    const isFile = new SassError('USAGE', 'It is a file.')
+    const transfer = receiveFile(
+      caller,
+      {
+        async begin(incoming) {
+          what = incoming
+          if (!incoming.isDirectory) throw isFile
+        },
+        async write(bytes) {
+          parts.push(bytes)
+        },
+      },
+      { path: remotePath },
+    )
+    try {
+      await transfer.done
+    } catch (cause) {
+      if (cause === isFile) return undefined
+      throw cause
+    }
+    const bytes = Buffer.concat(parts)
+    const opened = openCbor(bytes, { depth: 3, items: LISTED_FILES * 6 })
+    if (bytes.length > LISTING_BYTES || !opened.ok || !Array.isArray(opened.value))
+      throw new SassError('FRAME_MALFORMED', 'The device sent a list of a directory that cannot be read.')
+    return { mode: what?.mode ?? 0, entries: opened.value.map(entryOf) }
+  }
+
+  async function make(metadata: MetadataInput): Promise<void> {
+    const nothing = bytesSource(new Uint8Array(0))
+    await sendFile(caller, nothing, { metadata, resumes: false }).done
+  }
+
+  return {
+    async upload(from, remotePath, options = {}) {
+      const { onProgress, onWaiting, signal, mode, compress = false, resume = true } = options
+      const opened: Opened =
+        typeof from === 'string'
+          ? await openLocal(from)
+          : {
+              source: bytesSource(from),
+              sha256: createHash('sha256').update(from).digest(),
+              mode: undefined,
+              close: async () => {},
+            }
+      try {
+        const { source, sha256 } = opened
+        const transfer = sendFile(caller, source, {
+          metadata: { remote_path: remotePath, total_size: source.size, mode: mode ?? opened.mode, sha256 },
+          resumes: resume && source.size > RESUMED_BYTES,
+          pack: compress ? pack : undefined,
+          onProgress,
+          onWaiting,
+        })
+        const { startedAt } = await withSignal(transfer, signal)
+        return { size: source.size, sha256: sha256.toString('hex'), startedAt }
+      } finally {
+        await opened.close()
+      }
+    },
+    download,
+    list,
+    makeDirectory: (remotePath, mode) => make({ remote_path: remotePath, mode, kind: 1 }),
+    makeLink: (remotePath, target) => make({ remote_path: remotePath, target, kind: 2 }),
+  }
+}
