@@ -1,5 +1,5 @@
 /**
- * The paths that `mktemp`, `pwd`, `dirname`, `basename` and `python -m site` put out. Nobody has a name that `mktemp`
+ * The paths that `mktemp`, `pwd`, `dirname`, `basename`, `which` and `python -m site` put out. Nobody has a name that `mktemp`
  * makes, so it lies where it is asked for and is nothing that is there; each place in a text has a name of its own.
  * Rules: mktemp(1) of coreutils and of BusyBox; POSIX.1-2024, pwd, dirname and basename; Python, site.
  * @module
@@ -13,6 +13,7 @@ const PYTHONS: readonly string[] = Object.freeze(['python3', 'python', '/usr/bin
 /** Programs whose output is a path, as they are called; in another directory they may be any program. */
 export const NAMING: readonly string[] = Object.freeze([
   ...['mktemp', '/bin/mktemp', '/usr/bin/mktemp', 'pwd', 'dirname', 'basename', ...PYTHONS],
+  ...['which', 'command', 'type'],
 ])
 
 const TEMPLATE = 'tmp.XXXXXXXXXX'
@@ -30,6 +31,8 @@ export function pathPrinted(
   if (words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return undefined
   const [program, first, second, ...more] = words.map(({ text }) => text)
   if (PYTHONS.includes(program ?? '')) return packagesOfPython(words, walk.home)
+  if (program === 'which' || program === 'command' || program === 'type')
+    return placeOfProgram(program, words, state)
   if (program === 'pwd') return first === undefined ? workingDirectory(state) : undefined
   if (program === 'dirname' || program === 'basename') {
     if (first === undefined || first.startsWith('-') || more.length > 0) return undefined
@@ -51,6 +54,19 @@ export function pathPrinted(
   if (!inDirectory) return `${name}\n`
   const place = directory ?? temporaryDirectory(state)
   return place === undefined ? undefined : `${place.endsWith('/') ? place : `${place}/`}${name}\n`
+}
+
+/** Programs are found where those of the system are; a program of that name is what runs, wherever it is found. */
+function placeOfProgram(program: string, words: readonly ShellWord[], state: State): string | undefined {
+  const texts = words.slice(1).map(({ text }) => text)
+  if (program !== 'which') {
+    const option = texts.shift()
+    if (option !== (program === 'command' ? '-v' : '-P')) return undefined
+  }
+  const [name = ''] = texts
+  const isName = texts.length === 1 && /^[A-Za-z0-9][\w.+-]*$/.test(name)
+  if (!isName || state.functions.has(name) || state.aliases.has(name)) return undefined
+  return `/usr/bin/${name}\n`
 }
 
 /** Where Python looks for packages, and for the files that it runs whenever it starts. */

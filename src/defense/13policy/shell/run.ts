@@ -10,7 +10,17 @@ import { SHELL_DEPTH } from './scan.ts'
 import { literalOf } from './simple.ts'
 import { expanderFor, expandRedirects, type Runner, runIndexes, runSimple } from './simple-run.ts'
 import { deleteVariable, forgetAll, type State, setFunction, setVariable, UNKNOWN } from './state.ts'
-import type { AndOr, Command, Compound, List, Pipeline, ShellWord, Word } from './syntax.ts'
+import type {
+  AndOr,
+  Command,
+  Compound,
+  List,
+  Pipeline,
+  Redirect,
+  ShellRedirect,
+  ShellWord,
+  Word,
+} from './syntax.ts'
 import {
   charge,
   copied,
@@ -23,7 +33,7 @@ import {
   type Walk,
   type Where,
 } from './walk.ts'
-import { expandArithmetic, expandWord } from './words.ts'
+import { expandArithmetic, expandWord, plainField } from './words.ts'
 
 /** Values of a loop variable that are followed one by one. */
 const LOOP_WORDS = 64
@@ -117,10 +127,28 @@ export function runCommand(walk: Walk, command: Command, state: State, where: Wh
   const redirects = expandRedirects(expanderFor(RUNNER, walk, state, where, pipeline), command.redirects)
   const { place, isSubstitution } = where
   emit(walk, state, { words: [], assignments: [], redirects, pipeline, place, isSubstitution })
-  const inputs = redirects.filter(({ fd }) => fd === 0)
+  const inputs = redirects
+    .map((redirect, index) => asInput(redirect, command.redirects[index]))
+    .filter(({ fd }) => fd === 0)
   const inherited = inputs.length > 0 ? inputs : where.inherited
   const run = () => runCompound(walk, command.compound, state, { ...where, inherited })
   return inputs.length === redirects.length ? run() : perhaps(walk, run)
+}
+
+/** What only lists files puts nothing else into the commands within, which read it. */
+function asInput(redirect: ShellRedirect, given: Redirect | undefined): ShellRedirect {
+  const [part] = given?.target ?? []
+  if (part?.kind !== 'process' || !listsFiles(part.body)) return redirect
+  return { ...redirect, target: { ...redirect.target, opaque: 'expansion' } }
+}
+
+function listsFiles([only, ...others]: List): boolean {
+  const [command, ...more] = only?.first.commands ?? []
+  if (command?.kind !== 'simple' || others.length + more.length + (only?.rest.length ?? 0) > 0) return false
+  const [program, word] = command.words.map((each) => plainField(each)?.text)
+  return (
+    program === 'find' || program === 'ls' || program === 'fd' || (program === 'git' && word === 'ls-files')
+  )
 }
 
 function merged(walk: Walk, outcome: Outcome): State | undefined {

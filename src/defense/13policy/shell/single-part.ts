@@ -13,10 +13,18 @@ const NAMING: readonly RegExp[] = Object.freeze([
   // `-a`, `-o` and `-v` also print slashes.
   /^uname(?: -[imnprs])?$/,
   /^hostname(?: (?:-[sf]|--short|--fqdn))?$/,
-  /^nproc(?: --all)?$/,
-  /^arch$/,
   /^whoami$/,
   /^id -(?:u|g|un|nu|gn|ng)$/,
+  // Numbers.
+  /^git rev-list --count [\w.^~-]+$/,
+  /^stat (?:-c ?|--format=|--printf=)%[sYXZibh] [\w./-]+$/,
+  /^wc -[lcmw]$/,
+])
+
+/** Of these the output is a single name too, and tells nobody anything of the machine. */
+const TELLING_NOTHING: readonly RegExp[] = Object.freeze([
+  /^nproc(?: --all)?$/,
+  /^arch$/,
   // A format of one's own could spell any name, so letters stand only behind a percent sign. `%D` and `%x` print slashes.
   /^date(?: -u)? \+(?:%[YmdHMSjsFyeIkVuNaAbBT]|[-_:T0-9])+$/,
   /^dpkg --print-architecture$/,
@@ -41,11 +49,18 @@ const SETTING: readonly RegExp[] = Object.freeze([
   /^dircolors(?: -b)?$/,
   /^luarocks path(?: --bin)?$/,
   /^(?:lesspipe|resize)$/,
+  /^dbus-launch --(?:sh-syntax|auto-syntax)$/,
+  /^minikube(?: -p [\w-]+)? docker-env$/,
+  /^conda shell\.(?:bash|zsh|posix) (?:hook|activate(?: [\w.-]+)?)$/,
   /^register-python-argcomplete [\w-]+$/,
 ])
 
 export function printsOnePart(body: List, state: State): boolean {
-  return isCommand(body, state, NAMING)
+  return isCommand(body, state, NAMING) || printsNothingTold(body, state)
+}
+
+export function printsNothingTold(body: List, state: State): boolean {
+  return isCommand(body, state, TELLING_NOTHING)
 }
 
 export function printsSettings(body: List, state: State): boolean {
@@ -61,9 +76,13 @@ function isCommand(
   if (variables.has('PATH') || isForgetful) return false
   const [only] = body
   if (only === undefined || body.length > 1 || only.rest.length > 0 || only.isBackground) return false
-  const [command] = only.first.commands
-  if (command === undefined || only.first.commands.length > 1 || command.kind !== 'simple') return false
-  if (command.assignments.length > 0 || command.redirects.some(({ fd }) => fd !== 2)) return false
+  // What `wc` is given, it counts.
+  const command = only.first.commands.at(-1)
+  if (command === undefined || command.kind !== 'simple') return false
+  const counts = command.words[0] !== undefined && plainText(command.words[0]) === 'wc'
+  if (!counts && only.first.commands.length > 1) return false
+  const isOwn = command.redirects.every(({ fd, kind }) => fd === 2 || (counts && fd === 0 && kind === 'read'))
+  if (command.assignments.length > 0 || !isOwn) return false
   const words = command.words.map(plainText)
   const [program] = words
   // What is called so may be something else here.

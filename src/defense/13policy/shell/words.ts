@@ -7,7 +7,7 @@
 import { assignedNames, evaluate } from './arithmetic.ts'
 import { expandBraces } from './braces.ts'
 import { type Expander, expandParameter } from './parameters.ts'
-import { printsOnePart, printsSettings } from './single-part.ts'
+import { printsNothingTold, printsOnePart, printsSettings } from './single-part.ts'
 import { DEFAULT_IFS, deleteVariable, forgetAll, known, separatorsOf, UNKNOWN, variableOf } from './state.ts'
 import type { List, ShellWord, Word, WordPart } from './syntax.ts'
 
@@ -268,6 +268,7 @@ export const SETTINGS_MARK = '<settings>'
 
 function unknownOutput({ state }: Expander, body: List): ShellWord {
   const word = { text: '', isGlob: false, opaque: 'substitution' } as const
+  if (printsNothingTold(body, state)) return { ...word, opaque: 'expansion', stands: PART_MARK }
   if (printsOnePart(body, state)) return { ...word, stands: PART_MARK }
   return printsSettings(body, state) ? { ...word, stands: SETTINGS_MARK } : word
 }

@@ -18,6 +18,10 @@ t.test('one name without a slash stands for one part of a path', async (t) => {
     'id -un',
     'date +%Y-%m-%d',
     'git rev-parse HEAD',
+    'git rev-list --count HEAD',
+    'stat -c %s fw.bin',
+    'wc -l < x',
+    'cat x | grep y | wc -l',
   ])
     t.equal(standsFor(`ls a/$(${inner})/b`), 'a/<part>/b', inner)
   t.equal(standsFor('ls "x$((N + 1))"'), 'x<part>')
@@ -32,6 +36,11 @@ t.test('what may print more, or anything, does not', async (t) => {
     'cat x',
     'uname; cat x',
     'uname | cat',
+    'stat -c %n x',
+    'wc -l x',
+    'wc -l < x > y',
+    'wc -l | cat',
+    'uname < x',
   ])
     t.equal(standsFor(`ls a/$(${inner})/b`), 'a/<unknown>/b', inner)
   t.equal(standsFor('uname() { cat x; }; ls a/$(uname -r)'), 'a/<unknown>')
@@ -43,4 +52,12 @@ t.test('programs that print settings for a shell are known by their arguments', 
     t.equal(standsFor(`eval "$(${inner})"`), '<settings>', inner)
   for (const inner of ['ssh-agent sh', './opam env', 'opam exec x', 'direnv exec . x', 'brew install x'])
     t.equal(standsFor(`eval "$(${inner})"`), '<unknown>', inner)
+})
+
+t.test('what comes out of a clock or a count of processors tells nothing', async (t) => {
+  const opaque = (line: string) =>
+    parseShell(line, { cwd: '/srv/work', home: '/home/agent' }).commands.at(-1)?.words.at(-1)?.opaque
+  for (const inner of ['date +%F', 'nproc', 'arch']) t.equal(opaque(`ls $(${inner})`), 'expansion', inner)
+  for (const inner of ['hostname', 'id -u', 'whoami', 'wc -l < x'])
+    t.equal(opaque(`ls $(${inner})`), 'substitution', inner)
 })

@@ -17,6 +17,8 @@ t.test('a name that mktemp makes lies where it is asked for, and parts of paths 
     ['d=$(mktemp -d); rm -rf "$d"', '/tmp/tmp.XXXXXXXXXX'],
     ['d=$(mktemp -d) || exit 1; rm -rf "$d"', '/tmp/tmp.XXXXXXXXXX'],
     ['rm "$(mktemp)"/x', '/tmp/tmp.XXXXXXXXXX/x'],
+    ['rm $(which x)', '/usr/bin/x'],
+    ['rm "$(command -v x)"', '/usr/bin/x'],
     ['rm `mktemp -p build`', 'build/tmp.XXXXXXXXXX'],
     ['rm `mktemp -dp build`', 'build/tmp.XXXXXXXXXX'],
     ['rm `mktemp --tmpdir=/a x.XXX`', '/a/x.XXX'],
