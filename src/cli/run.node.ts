@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import { startDaemon } from '../daemon.node.ts'
 import { findConfig, LOCAL_DIRECTORY, loadConfig } from '../edge/config-file.node.ts'
+import { enterOwnNamespaces } from '../edge/own-namespaces.node.ts'
 import { makeInstallation } from '../edge/setup.node.ts'
 import { optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
@@ -55,6 +56,7 @@ export const command: Command = {
   async run(context) {
     const { path, isNew } = configPath(context)
     const { config, path: loaded } = loadConfig(path)
+    const problem = enterOwnNamespaces(config, process.env)
     const stop = askedToStop()
     let reload = () => {}
     // To read the configuration again; a terminal that goes away must not end the device's daemon.
@@ -64,6 +66,7 @@ export const command: Command = {
       configPath: loaded,
       ...(ackIncident === undefined ? {} : { ackIncident }),
     })
+    if (problem !== undefined) context.output.warn(problem)
     reload = () =>
       void daemon.reload().catch((error: unknown) => {
         context.output.warn(error instanceof Error ? error.message : String(error))

@@ -11,7 +11,7 @@ import { answerChallenge, type Challenge } from '../../src/wire/challenge.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { challengeAnswer, executeRequest } from '../../src/wire/messages.ts'
 import { authenticateFrame, framesIn, known, tls, type Wire } from './connections.node.ts'
-import { type Daemon, install, sleep, startDaemon, startNew, until } from './daemon.node.ts'
+import { type Daemon, install, ON_REAL_FILES, sleep, startDaemon, startNew, until } from './daemon.node.ts'
 
 const RULE = {
   id: 'own.prove-touch',
@@ -26,6 +26,7 @@ const TARPIT = { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 }
 
 async function start(t: Test, change: object = {}): Promise<Daemon> {
   const directory = await install(t, {
+    ...ON_REAL_FILES,
     policy: { rules_file: 'rules.json' },
     defense: { tarpit: TARPIT, ...change },
   })
@@ -202,7 +203,7 @@ t.test('an answer holds for one command: the second one is challenged again', as
 })
 
 t.test('an expired session is renewed by an answer, and its command runs', async (t) => {
-  const daemon = await startNew(t, { session: { max_duration_seconds: 1 } })
+  const daemon = await startNew(t, { ...ON_REAL_FILES, session: { max_duration_seconds: 1 } })
   const agent = await client(daemon)
   await until('its end', () => daemon.audit().some(({ to }) => to === 'EXPIRED'), 5_000)
   const heard: string[] = []
@@ -214,6 +215,7 @@ t.test('an expired session is renewed by an answer, and its command runs', async
 
 t.test('whose address has failed lately is let in and still has to prove itself', async (t) => {
   const daemon = await startNew(t, {
+    ...ON_REAL_FILES,
     acl: { penalties: { exempt: [] } },
     defense: { tarpit: TARPIT },
   })

@@ -111,6 +111,9 @@ export function changeConfig(directory: string, change: Json): void {
   writeFileSync(path, JSON.stringify(merge(JSON.parse(readFileSync(path, 'utf8')), change)))
 }
 
+/** Commands change the real files: for tests that look at what a command has left there, or at its processes. */
+export const ON_REAL_FILES: Json = { sandbox: { require: 'none' } }
+
 /** A new directory with an installation in its .sass-edge, as `sass-edge init` makes it, on any free port. */
 export async function install(t: Test, change: Json = {}): Promise<string> {
   const directory = temporary(t)

@@ -9,7 +9,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
-import { type Daemon, install, type Json, sassEdge, sleep, startDaemon, until } from './daemon.node.ts'
+import {
+  type Daemon,
+  install,
+  type Json,
+  ON_REAL_FILES,
+  sassEdge,
+  sleep,
+  startDaemon,
+  until,
+} from './daemon.node.ts'
 
 const SECONDS = 3
 const CALLS = 'fsync,fdatasync'
@@ -48,6 +57,7 @@ const MAX_CONCURRENT = 8
 /** An agent that has done something, and whose disk is ill from here on; undefined where it cannot be made so. */
 async function staged(t: Test, how: string, audit: Json) {
   const directory = await install(t, {
+    ...ON_REAL_FILES,
     audit,
     session: { keepalive_seconds: 1 },
     defense: { vi_swap: { hold_seconds: 1 } },

@@ -12,6 +12,7 @@ import {
   collect,
   environment,
   isAlive,
+  ON_REAL_FILES,
   PROGRAM,
   type Result,
   runProgram,
@@ -25,7 +26,7 @@ const MIB = 1_048_576
 const GROWTH_KIB = 8 * KIB
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-const daemon = await startNew(t)
+const daemon = await startNew(t, ON_REAL_FILES)
 const { directory, workspace } = daemon
 
 /** `sass-edge exec -- sh -c SCRIPT`. */

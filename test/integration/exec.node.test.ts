@@ -7,9 +7,19 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { collect, environment, isAlive, PROGRAM, type Result, sleep, startNew, until } from './daemon.node.ts'
+import {
+  collect,
+  environment,
+  isAlive,
+  ON_REAL_FILES,
+  PROGRAM,
+  type Result,
+  sleep,
+  startNew,
+  until,
+} from './daemon.node.ts'
 
-const daemon = await startNew(t)
+const daemon = await startNew(t, ON_REAL_FILES)
 const { directory, workspace } = daemon
 
 /** `sass-edge exec -- sh -c SCRIPT`. */
@@ -234,7 +244,7 @@ t.test('the audit holds every execution and never a word of a command (SS-51)', 
 })
 
 t.test('254 where the daemon is lost in the middle, 255 where there is none', async (t) => {
-  const lost = await startNew(t)
+  const lost = await startNew(t, ON_REAL_FILES)
   const child = spawn(PROGRAM, ['exec', '--json', '--', 'sh', '-c', 'echo up; sleep 3'], {
     cwd: lost.directory,
     env: environment(lost.directory),

@@ -11,7 +11,7 @@ import { type CborValue, encodeCbor, writeHead } from '../../src/base/cbor.ts'
 import { encodeFrame, type Frame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { framesIn, isServed, known, refusals, type Wire } from './connections.node.ts'
-import { ROOT, sleep, startNew, until } from './daemon.node.ts'
+import { ON_REAL_FILES, ROOT, sleep, startNew, until } from './daemon.node.ts'
 
 const EXECUTE = 1
 const EXECUTE_STREAM = 2
@@ -23,7 +23,7 @@ const GROWTH_KIB = 8 * 1_024
 const CEILING_KIB = 96 * 1_024
 
 // As many at once as one connection may have streams.
-const daemon = await startNew(t, { capabilities: { default: { max_concurrent: 32 } } })
+const daemon = await startNew(t, { ...ON_REAL_FILES, capabilities: { default: { max_concurrent: 32 } } })
 const empty: CborValue = new Map()
 
 function framed(body: Uint8Array): Uint8Array {

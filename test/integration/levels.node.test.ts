@@ -11,7 +11,7 @@ import { viScreen } from '../../src/defense/vi-screen.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { authenticateFrame, framesIn, isServed, known, tls, type Wire } from './connections.node.ts'
-import { type Daemon, install, isAlive, sassEdge, startDaemon, until } from './daemon.node.ts'
+import { type Daemon, install, isAlive, ON_REAL_FILES, sassEdge, startDaemon, until } from './daemon.node.ts'
 
 const rule = (name: string, more: object) => ({
   id: `own.${name}`,
@@ -35,7 +35,7 @@ const CHANGE = {
 }
 
 async function start(t: Test): Promise<Daemon> {
-  const directory = await install(t, CHANGE)
+  const directory = await install(t, { ...ON_REAL_FILES, ...CHANGE })
   writeFileSync(join(directory, '.sass-edge/rules.json'), RULES)
   return startDaemon(t, directory)
 }

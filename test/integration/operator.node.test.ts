@@ -15,6 +15,7 @@ import {
   configPath,
   type Daemon,
   install,
+  ON_REAL_FILES,
   sleep,
   startDaemon,
   startNew,
@@ -93,7 +94,7 @@ t.test('who leaves while a human is asked takes the question along', async (t) =
 
 t.test('with one place callers wait in line, hear where they stand, and none is passed over', async (t) => {
   const names = ['second', 'third']
-  const directory = await install(t, { execution: { max_concurrent: 1 } })
+  const directory = await install(t, { ...ON_REAL_FILES, execution: { max_concurrent: 1 } })
   const seeds = new Map(names.map((name, index) => [name, new Uint8Array(32).fill(index + 1)]))
   const { agents } = JSON.parse(readFileSync(configPath(directory), 'utf8'))
   const listed = [...seeds].map(([name, seed]) => ({ name, public_key: encodeBase64Url(publicKeyOf(seed)) }))

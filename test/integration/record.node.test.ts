@@ -13,6 +13,7 @@ import {
   type Daemon,
   install,
   type Json,
+  ON_REAL_FILES,
   sassEdge,
   startDaemon,
   startNew,
@@ -53,6 +54,7 @@ t.test(
   async (t) => {
     // Small epochs and files, so that their changes are among the moments.
     const directory = await install(t, {
+      ...ON_REAL_FILES,
       audit: { epoch_records: 7, segment_bytes: 65_536 },
       session: { max_sessions: 64 },
       log: { level: 'error' },
@@ -209,6 +211,7 @@ t.test(
   'the evidence of a session verifies and replays elsewhere, with the pinned key and nothing else',
   async (t) => {
     const directory = await install(t, {
+      ...ON_REAL_FILES,
       audit: { epoch_records: 5, segment_bytes: 65_536, keep_bytes: 1_048_576 },
     })
     const daemon = await startDaemon(t, directory)
@@ -272,7 +275,10 @@ t.test(
 t.test(
   'what is dropped takes its policies along, and all that is left is replayed and verified',
   async (t) => {
-    const directory = await install(t, { audit: { segment_bytes: 65_536, keep_bytes: 1_048_576 } })
+    const directory = await install(t, {
+      ...ON_REAL_FILES,
+      audit: { segment_bytes: 65_536, keep_bytes: 1_048_576 },
+    })
     const daemon = await startDaemon(t, directory)
     const policies = () => readdirSync(join(directory, '.sass-edge/state/audit/policies'))
     const documents = () => policies().filter((name) => name.endsWith('.json'))

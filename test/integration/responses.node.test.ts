@@ -16,7 +16,15 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
 import { authenticateFrame, framesIn, isServed, tls } from './connections.node.ts'
-import { changeConfig, type Daemon, install, startDaemon, startNew, until } from './daemon.node.ts'
+import {
+  changeConfig,
+  type Daemon,
+  install,
+  ON_REAL_FILES,
+  startDaemon,
+  startNew,
+  until,
+} from './daemon.node.ts'
 
 const RULE = {
   id: 'own.prove-uname',
@@ -36,6 +44,7 @@ t.test(
   'each of the six responses, as whoever gets it sees it and as the record names it (SS-36)',
   async (t) => {
     const directory = await install(t, {
+      ...ON_REAL_FILES,
       acl: { allow: ['127.0.0.1'] },
       policy: { rules_file: 'rules.json' },
       quota: { queue: 0 },
@@ -94,7 +103,9 @@ t.test(
 )
 
 t.test('a pinned program runs only with its content, from whatever path it is called', async (t) => {
-  const directory = realpathSync(await install(t, { defense: { vi_swap: { hold_seconds: 1 } } }))
+  const directory = realpathSync(
+    await install(t, { ...ON_REAL_FILES, defense: { vi_swap: { hold_seconds: 1 } } }),
+  )
   const tool = join(directory, 'tool')
   const put = (from: string) => {
     copyFileSync(from, `${tool}.new`)
@@ -136,6 +147,7 @@ t.test('with pinned_only nothing else runs', async (t) => {
   const real = realpathSync('/bin/echo')
   const sha256 = createHash('sha256').update(readFileSync(real)).digest('hex')
   const daemon = await startNew(t, {
+    ...ON_REAL_FILES,
     security: { executables: [{ path: real, sha256 }], pinned_only: true },
     defense: { vi_swap: { hold_seconds: 1 } },
   })
@@ -147,7 +159,9 @@ t.test('with pinned_only nothing else runs', async (t) => {
 })
 
 t.test('a pinned program that was altered is not run by another one either', async (t) => {
-  const directory = realpathSync(await install(t, { defense: { vi_swap: { hold_seconds: 1 } } }))
+  const directory = realpathSync(
+    await install(t, { ...ON_REAL_FILES, defense: { vi_swap: { hold_seconds: 1 } } }),
+  )
   const tool = join(directory, 'tool')
   copyFileSync('/bin/echo', tool)
   chmodSync(tool, 0o755)

@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createSpawner } from '../../src/sandbox/spawner.node.ts'
 import { planFor, start, until } from '../sandbox/run-child.node.ts'
-import { type Daemon, environment, PROGRAM, sleep, startNew } from './daemon.node.ts'
+import { type Daemon, environment, ON_REAL_FILES, PROGRAM, sleep, startNew } from './daemon.node.ts'
 
 const ROWS = 30
 const COLUMNS = 100
 /** Its terminals stand for the one that a person sits at. */
 const spawner = await createSpawner()
 t.teardown(() => spawner.close())
-const daemon = await startNew(t)
+const daemon = await startNew(t, ON_REAL_FILES)
 
 /** Runs a program of this machine on a terminal, in the daemon's directory. */
 function onTerminal(argv: readonly string[], at: Daemon = daemon) {
@@ -127,7 +127,7 @@ t.test('the terminal is as it was, whatever the end', async (t) => {
   const failed = onTerminal(['/bin/sh', '-c', AROUND('"$SASS_EDGE" shell -- no-such-program')])
   await failed.outcome
   t.match(failed.text(), /sass-edge: [^\n]*\nrc=127\r\nas before\r\n/)
-  const other = await startNew(t)
+  const other = await startNew(t, ON_REAL_FILES)
   const lost = onTerminal(['/bin/sh', '-c', AROUND('"$SASS_EDGE" shell -- sh -c "echo up; sleep 2"')], other)
   await lost.shows(/up\r\n/)
   other.signal('SIGKILL')

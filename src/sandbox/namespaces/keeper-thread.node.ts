@@ -393,7 +393,7 @@ function hide(kernel: Kernel, path: string): void {
       path,
       'tmpfs',
       MS_RDONLY | MS_NOSUID | MS_NODEV,
-      'size=4k,mode=000',
+      'size=4k,mode=555',
     )
   else kernel.mount(`cover ${path}`, '/dev/null', path, '', MS_BIND, '')
 }

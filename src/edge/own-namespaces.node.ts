@@ -1,0 +1,66 @@
+/**
+ * A daemon that is not root becomes root enough: it starts itself anew, once, in a user namespace with mounts of its
+ * own, where it may make namespaces for sessions. Its user, files and number stay the same.
+ * Where that is refused it goes on without: then sessions have no branch, and say so.
+ * Sources: user_namespaces(7), unshare(1) of util-linux 2.35 and later.
+ * @module
+ */
+
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { DEFAULT_PATH } from '../sandbox/environment.ts'
+import { loadSyscalls } from '../sandbox/syscalls.node.ts'
+
+/** Set in the daemon that has started itself anew: it does so once, whatever came of it. */
+const MARK = 'SASS_EDGE_NAMESPACES'
+const UNSHARE = 'unshare'
+const OPTIONS: readonly string[] = ['--user', '--mount', '--map-current-user', '--keep-caps', '--']
+/** linux/capability.h */
+const CAP_SYS_ADMIN = 21
+const CAPABILITY_VERSION_3 = 0x2008_0522
+const PROBE_MS = 5_000
+
+function mayMakeNamespaces(): boolean {
+  const data = new Uint32Array(6)
+  loadSyscalls().byNumber('capget', Uint32Array.of(CAPABILITY_VERSION_3, 0), data)
+  return ((data[0] ?? 0) & (1 << CAP_SYS_ADMIN)) !== 0
+}
+
+/**
+ * Replaces this process by one in its own namespaces where that is needed and possible; then it does not return.
+ * @returns why it goes on as it is, where it would have needed them; undefined where it needs none
+ */
+export function enterOwnNamespaces(config: Config, environment: NodeJS.ProcessEnv): string | undefined {
+  if (config.sandbox.require === 'none' || mayMakeNamespaces()) return undefined
+  const what = 'so commands have no branch to run in and none is started'
+  if (environment[MARK] !== undefined)
+    return `The user namespace gave no right to mount, ${what}; run sass-edge doctor on this device.`
+  // Asked of a program that does nothing: after the change there is nobody left to say what went wrong.
+  const probe = spawnSync(UNSHARE, [...OPTIONS, 'true'], {
+    encoding: 'utf8',
+    timeout: PROBE_MS,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  if (probe.error !== undefined)
+    return `unshare (util-linux 2.35 or later) cannot be run (${probe.error.message}), ${what}; install it, or run the daemon as root.`
+  if (probe.status !== 0) {
+    const reason = probe.stderr.trim().split('\n')[0] ?? ''
+    return `This device lets no user make namespaces (${reason.slice(0, 200)}), ${what}; allow it (kernel.apparmor_restrict_unprivileged_userns=0, kernel.unprivileged_userns_clone=1), or run the daemon as root.`
+  }
+  const program = findProgram(UNSHARE, environment.PATH ?? DEFAULT_PATH)
+  if (program === undefined) return `unshare (util-linux 2.35 or later) was not found, ${what}; install it.`
+  const argv = [UNSHARE, ...OPTIONS, process.execPath, ...process.execArgv, ...process.argv.slice(1)]
+  process.execve?.(program, argv, { ...environment, [MARK]: '1' })
+  return undefined
+}
+
+/** Absolute, as execve wants it. */
+function findProgram(name: string, searchPath: string): string | undefined {
+  return searchPath
+    .split(':')
+    .filter((directory) => directory.startsWith('/'))
+    .map((directory) => join(directory, name))
+    .find((path) => existsSync(path))
+}
