@@ -287,3 +287,7 @@ export const SURVEY_READ_BYTES = 262_144
 export const SURVEY_BEFORE_BYTES = 1_048_576
 /** The record and the journal of the merges of one branch: some 200 bytes a path, so a million paths. */
 export const BRANCH_RECORD_BYTES = 268_435_456
+/** How long a copy goes on trying to come back to a device that has become unreachable, and the pauses between. */
+export const COPY_RETRY_MS = 120_000
+export const COPY_PAUSE_MS = 500
+export const COPY_PAUSE_MAX_MS = 10_000

@@ -116,11 +116,12 @@ function localPin(path: string): string {
   }
 }
 
-function connectLocal(context: CommandContext): Promise<Client> {
+function connectLocal(context: CommandContext, resumeSessionId: string | undefined): Promise<Client> {
   const { path, config } = localConfig(context)
   const { agent, keyPath } = localAgent(context, config, dirname(path))
   return connect({
     ...common(context),
+    resumeSessionId,
     host: localHost(config.listen.address),
     port: localPort(config),
     agent,
@@ -162,15 +163,21 @@ async function mayTrust(context: CommandContext, address: string, fingerprint: s
 
 /**
  * Connects to the device that `word` names, or without one to the daemon of the nearest configuration.
+ * @param resumeSessionId a session of before, to go on with it
  * @throws SassError with what to do
  */
-export async function connectDevice(context: CommandContext, word: string | undefined): Promise<Client> {
-  if (word === undefined) return connectLocal(context)
+export async function connectDevice(
+  context: CommandContext,
+  word: string | undefined,
+  resumeSessionId?: string,
+): Promise<Client> {
+  if (word === undefined) return connectLocal(context, resumeSessionId)
   const target = targetOf(word, context.environment)
   const agent = optionValue(context.arguments.options, 'agent') ?? target.agent ?? 'agent'
   const address = targetAddress(target)
   const client = await connect({
     ...common(context),
+    resumeSessionId,
     host: target.host,
     port: target.port,
     agent,

@@ -103,7 +103,8 @@ export function failTransfer(peer: Peer, streamId: number, cause: unknown): Code
     })
   const text =
     known !== undefined && code === known.code ? known.message : 'The device could not transfer the file.'
-  peer.connection.fail(streamId, code, text)
+  const errno = known?.details['errno']
+  peer.connection.fail(streamId, code, text, typeof errno === 'number' ? new Map([[1, errno]]) : undefined)
   return code
 }
 

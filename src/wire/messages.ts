@@ -375,6 +375,10 @@ export const explanation = message('Explanation', {
 export const status = message('Status', {
   code: required(1, unsigned(UINT16)),
   text: defaulted(2, sentence, ''),
-  details: optional(3, countMap(8), '105: 1 oldest stdout offset, 2 oldest stderr offset; 11: 1 errno'),
+  details: optional(
+    3,
+    countMap(8),
+    '105: 1 oldest stdout offset, 2 oldest stderr offset; 11, 20 to 25: 1 errno',
+  ),
 })
 export type Status = MessageValue<typeof status>

@@ -10,7 +10,7 @@
  */
 import { type BigIntStats, fstatSync, openSync, readlinkSync } from 'node:fs'
 import { baseName, isWithin } from '../../base/lexical-path.ts'
-import { SassError } from '../../errors.ts'
+import { type Code, SassError } from '../../errors.ts'
 import type { FileLook, SessionView } from '../../ports.ts'
 import {
   type At,
@@ -52,27 +52,32 @@ const NO_LINKS = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS
 const DIRECTORY_MODE = 0o755
 
 /** What an errno means for the one path that was asked for: a sentence for whoever asked. */
-export function fileError(errno: number, what: string): SassError {
-  const error = Math.abs(errno)
-  switch (error) {
+function sentenceOf(errno: number, what: string): readonly [Code, string] {
+  switch (errno) {
     case ERRNO.ENOENT:
-      return new SassError('FILE_NOT_FOUND', 'There is no such file on the device.')
+      return ['FILE_NOT_FOUND', 'There is no such file on the device.']
     case ERRNO.ELOOP:
     case ERRNO.EXDEV:
-      return new SassError('FILE_PATH_DENIED', 'The path leads through a symbolic link that is not followed.')
+      return ['FILE_PATH_DENIED', 'The path leads through a symbolic link that is not followed.']
     case ERRNO.ENOTDIR:
-      return new SassError('FILE_NOT_FOUND', 'A part of the path is a file and not a directory.')
+      return ['FILE_NOT_FOUND', 'A part of the path is a file and not a directory.']
     case ERRNO.EISDIR:
-      return new SassError('FILE_IO', 'The path names a directory.')
+      return ['FILE_IO', 'The path names a directory.']
     case ERRNO.EROFS:
     case ERRNO.EACCES:
     case ERRNO.EPERM:
-      return new SassError('FILE_PATH_DENIED', `The device does not let this file be ${what}.`)
+      return ['FILE_PATH_DENIED', `The device does not let this file be ${what}.`]
     case ERRNO.ENOSPC:
-      return new SassError('FILE_IO', 'The disk of the device is full.')
+      return ['FILE_IO', 'The disk of the device is full.']
     default:
-      return new SassError('FILE_IO', `The file could not be ${what}: errno ${error}.`, { errno: error })
+      return ['FILE_IO', `The file could not be ${what}: errno ${errno}.`]
   }
+}
+
+/** `errno` of either sign. */
+export function fileError(errno: number, what: string): SassError {
+  const [code, sentence] = sentenceOf(Math.abs(errno), what)
+  return new SassError(code, sentence, { errno: Math.abs(errno) })
 }
 
 function bytesOf(text: string): Buffer {
