@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { startDaemon } from '../daemon.node.ts'
 import { findConfig, LOCAL_DIRECTORY, loadConfig } from '../edge/config-file.node.ts'
-import { enterOwnNamespaces } from '../edge/own-namespaces.node.ts'
+import { enterOwnNamespaces, wordOfFirst } from '../edge/own-namespaces.node.ts'
 import { makeInstallation } from '../edge/setup.node.ts'
 import { optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
@@ -15,6 +15,8 @@ import { emphasis, writeAll } from './output.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
 const STDERR_FD = 2
+/** Of a configuration that was made by this start. */
+const NEW = 'new'
 
 /** The configuration to run, made first where there is none. */
 function configPath(context: CommandContext): { readonly path: string; readonly isNew: boolean } {
@@ -54,9 +56,10 @@ export const command: Command = {
     { line: 'sass-edge --config /etc/sass-edge/sass.edge.json', does: 'as a service file writes it' },
   ],
   async run(context) {
-    const { path, isNew } = configPath(context)
+    const { path, isNew: isMade } = configPath(context)
+    const isNew = isMade || wordOfFirst(process.env) === NEW
     const { config, path: loaded } = loadConfig(path)
-    const problem = enterOwnNamespaces(config, process.env)
+    const problem = enterOwnNamespaces(config, process.env, isNew ? NEW : 'known')
     const stop = askedToStop()
     let reload = () => {}
     // To read the configuration again; a terminal that goes away must not end the device's daemon.

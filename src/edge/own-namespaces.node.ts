@@ -7,38 +7,60 @@
  */
 
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { DEFAULT_PATH } from '../sandbox/environment.ts'
-import { loadSyscalls } from '../sandbox/syscalls.node.ts'
+import { loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
 
-/** Set in the daemon that has started itself anew: it does so once, whatever came of it. */
+/** Set in the daemon that has started itself anew: it does so once, whatever came of it. Holds a word of the first one. */
 const MARK = 'SASS_EDGE_NAMESPACES'
 const UNSHARE = 'unshare'
-const OPTIONS: readonly string[] = ['--user', '--mount', '--map-current-user', '--keep-caps', '--']
+const NEW_USER_NAMESPACE: readonly string[] = ['--user', '--map-current-user', '--keep-caps']
+/** linux/nsfs.h: the user namespace that another namespace belongs to. */
+const NS_GET_USERNS = 0xb701n
 /** linux/capability.h */
 const CAP_SYS_ADMIN = 21
 const CAPABILITY_VERSION_3 = 0x2008_0522
 const PROBE_MS = 5_000
 
-function mayMakeNamespaces(): boolean {
+function mayMakeNamespaces(syscalls: Syscalls): boolean {
   const data = new Uint32Array(6)
-  loadSyscalls().byNumber('capget', Uint32Array.of(CAPABILITY_VERSION_3, 0), data)
+  syscalls.byNumber('capget', Uint32Array.of(CAPABILITY_VERSION_3, 0), data)
   return ((data[0] ?? 0) & (1 << CAP_SYS_ADMIN)) !== 0
+}
+
+/** Whether whoever leaves these mounts may come back to them. */
+function areMountsOurs({ libc, checked }: Syscalls): boolean {
+  const mounts = openSync('/proc/self/ns/mnt', 'r')
+  const owner = checked(libc.ioctl(mounts, NS_GET_USERNS, new Uint8Array(8)))
+  closeSync(mounts)
+  if (owner < 0) return false
+  const isOurs = fstatSync(owner).ino === statSync('/proc/self/ns/user').ino
+  closeSync(owner)
+  return isOurs
 }
 
 /**
  * Replaces this process by one in its own namespaces where that is needed and possible; then it does not return.
+ * @param word what the new one is to know: `wordOfFirst` gives it
  * @returns why it goes on as it is, where it would have needed them; undefined where it needs none
  */
-export function enterOwnNamespaces(config: Config, environment: NodeJS.ProcessEnv): string | undefined {
-  if (config.sandbox.require === 'none' || mayMakeNamespaces()) return undefined
+export function enterOwnNamespaces(
+  config: Config,
+  environment: NodeJS.ProcessEnv,
+  word: string,
+): string | undefined {
+  if (config.sandbox.require === 'none') return undefined
+  const syscalls = loadSyscalls()
+  const hasRights = mayMakeNamespaces(syscalls)
+  if (hasRights && areMountsOurs(syscalls)) return undefined
+  const options = [...(hasRights ? [] : NEW_USER_NAMESPACE), '--mount', '--']
   const what = 'so commands have no branch to run in and none is started'
   if (environment[MARK] !== undefined)
     return `The user namespace gave no right to mount, ${what}; run sass-edge doctor on this device.`
   // Asked of a program that does nothing: after the change there is nobody left to say what went wrong.
-  const probe = spawnSync(UNSHARE, [...OPTIONS, 'true'], {
+  const probe = spawnSync(UNSHARE, [...options, 'true'], {
     encoding: 'utf8',
     timeout: PROBE_MS,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -51,8 +73,8 @@ export function enterOwnNamespaces(config: Config, environment: NodeJS.ProcessEn
   }
   const program = findProgram(UNSHARE, environment.PATH ?? DEFAULT_PATH)
   if (program === undefined) return `unshare (util-linux 2.35 or later) was not found, ${what}; install it.`
-  const argv = [UNSHARE, ...OPTIONS, process.execPath, ...process.execArgv, ...process.argv.slice(1)]
-  process.execve?.(program, argv, { ...environment, [MARK]: '1' })
+  const argv = [UNSHARE, ...options, process.execPath, ...process.execArgv, ...process.argv.slice(1)]
+  process.execve?.(program, argv, { ...environment, [MARK]: word })
   return undefined
 }
 
@@ -63,4 +85,9 @@ function findProgram(name: string, searchPath: string): string | undefined {
     .filter((directory) => directory.startsWith('/'))
     .map((directory) => join(directory, name))
     .find((path) => existsSync(path))
+}
+
+/** What the daemon that started this one had to tell; undefined where nobody did. */
+export function wordOfFirst(environment: NodeJS.ProcessEnv): string | undefined {
+  return environment[MARK]
 }

@@ -127,7 +127,12 @@ export async function createSpawner(options: SpawnerOptions = {}): Promise<Proce
       }
       return startChild(plan, events, nursery)
     },
-    leave: () => new Promise((resolve) => launcher.leave(() => resolve())),
+    leave() {
+      launcher.hold(true)
+      return new Promise<void>((resolve) => launcher.leave(() => resolve())).finally(() => {
+        if (running.size === 0) launcher.hold(false)
+      })
+    },
     endAll() {
       isEnding = true
       return endAll()

@@ -86,6 +86,8 @@ export function createKeeper(source: string | undefined): Keeper {
     const gone = new Promise<void>((resolve) => {
       old.once('exit', () => resolve())
     })
+    // Whoever waits for its end must not be the only one left.
+    old.ref()
     old.postMessage({ kind: 'close' } satisfies KeeperRequest)
     return gone
   }
