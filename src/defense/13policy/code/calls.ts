@@ -80,7 +80,7 @@ const INTROSPECTION: ReadonlySet<string> = set(
 )
 /** A function that PHP is given by its name. */
 const PHP_CALLBACKS: ReadonlySet<string> = set(
-  'call_user_func call_user_func_array array_map array_filter array_walk usort uasort uksort register_shutdown_function iterator_apply ob_start forward_static_call forward_static_call_array preg_replace_callback',
+  'call_user_func call_user_func_array array_map array_filter array_walk usort uasort uksort register_shutdown_function iterator_apply ob_start ReflectionFunction Closure.fromCallable Closure::fromCallable forward_static_call forward_static_call_array preg_replace_callback',
 )
 const SENDERS: ReadonlySet<string> = set('send __send__ public_send method instance_method')
 

@@ -64,6 +64,7 @@ export function call(reading: Reading, given: string, open: number): void {
     SPAWN_CALLS.has(name) ||
     isEvaluator(name, language) ||
     OPENERS.has(name) ||
+    REWRITERS.has(name) ||
     COPIES.has(name)
   if (!isKnown) {
     if (soundsLikeWriting(name, language)) writeNamed(reading, open)
@@ -119,6 +120,14 @@ export function call(reading: Reading, given: string, open: number): void {
   else if (COPIES.has(name)) {
     if (first !== undefined) addPath(reading, first, 'read')
     if (second !== undefined) addPath(reading, second, 'write')
+  } else if (REWRITERS.has(name)) {
+    const writes = list.some(({ keyword }) => keyword === 'inplace')
+    for (const item of first?.kind === 'list' ? first.items : first === undefined ? [] : [first])
+      addPath(reading, item, writes ? 'write' : 'read')
+  } else if (name === 'sysopen' && language === 'perl') {
+    const isRead = values[2]?.kind === 'text' && values[2].text === '0'
+    addCall(reading, isRead ? 'open:r' : 'open:w')
+    if (second !== undefined) addPath(reading, second, isRead ? 'read' : 'write')
   } else if (OPENERS.has(name)) openFile(reading, list, open, close)
   else if (use !== undefined) {
     for (const value of values.length === 0 ? [UNKNOWN] : values) {
@@ -259,6 +268,9 @@ function evaluate(reading: Reading, name: string, value: Value | undefined, open
     addInner(reading, { kind: 'code', language: reading.language, word: wordOf(value), via: reading.via })
   } else if (value !== undefined || name !== 'eval') reading.opaque.add('eval')
 }
+
+/** They read the lines of files, or take the files' place with what is printed. */
+const REWRITERS: ReadonlySet<string> = new Set(['fileinput.input', 'fileinput.FileInput'])
 
 const WRITING_FLAGS: readonly string[] = ['O_WRONLY', 'O_RDWR', 'O_CREAT', 'O_TRUNC', 'O_APPEND']
 

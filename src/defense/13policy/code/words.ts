@@ -27,6 +27,7 @@ import {
 import { call, callNamed, readRedirection, runText } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { tokensOf } from './lexer.ts'
+import { builtTexts, namedTexts } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
 import {
@@ -74,6 +75,11 @@ export function readCode(text: string, language: Language, via: string): CodeRea
       addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'mention')
   }
   if (isCut || growsWithoutEnd(text)) reading.opaque.add('limit')
+  if (language === 'other') {
+    const isFound = reading.inner.some(({ kind }) => kind !== 'path')
+    for (const named of [...(isFound ? [] : namedTexts(text)), ...builtTexts(text)])
+      runText(reading, { kind: 'text', text: named, isOpaque: false })
+  }
   // A pattern of Perl may hold code.
   if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
   const isDecoded = [...reading.calls].some(isDecoder)

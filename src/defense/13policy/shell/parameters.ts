@@ -217,6 +217,8 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
     const { text } = expander.single(argument)
     if (text === 'U') return known(item.text.toUpperCase())
     if (text === 'L') return known(item.text.toLowerCase())
+    // What is in it runs, as in a prompt.
+    if (text === 'P' && /[$`]/.test(item.text)) return { ...UNKNOWN, opaque: 'eval' }
     if (text === 'u') return known(item.text.slice(0, 1).toUpperCase() + item.text.slice(1))
     return UNKNOWN
   }

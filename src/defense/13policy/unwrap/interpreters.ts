@@ -56,7 +56,7 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ...languages('lua', 'moon moonc luau'),
   ...languages(
     'other',
-    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell groovysh groovyConsole scala-cli clojure clj bb bsh iex escript ucode swift yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp',
+    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell groovysh groovyConsole scala-cli clojure clj bb bsh iex escript ucode swift yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp scilab scilab-cli scilab-adv-cli matlab wolframscript root cling gdl yorick rust-script evcxr giac',
   ),
 ])
 
@@ -66,7 +66,7 @@ function languages(language: Language, names: string): readonly (readonly [strin
 
 /** Those that do something else without an operand than read a program, or of which the operand is none. */
 const NO_PROGRAM: ReadonlySet<string> = new Set(
-  'emacs pylint mongo ghc stap bpftrace exiftool latexmk rake thor cap nim nimble v zig dotnet mono maxima gp kotlinc kotlinc-jvm'.split(
+  'emacs pylint mongo ghc stap bpftrace exiftool latexmk rake thor cap nim nimble v zig dotnet mono maxima gp kotlinc kotlinc-jvm scilab scilab-cli scilab-adv-cli matlab wolframscript root gdl yorick'.split(
     ' ',
   ),
 )

@@ -217,11 +217,61 @@ const sources: Unwrap = (call) =>
     return [{ kind: 'script', word, language: 'other', via: call.name, read }]
   })
 
+/** What `cmake -E` does by itself, as the programs that do the same. */
+const CMAKE_TOOLS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['rm', ['rm']],
+  ['remove', ['rm']],
+  ['remove_directory', ['rm', '-r']],
+  ['copy', ['cp']],
+  ['copy_if_different', ['cp']],
+  ['copy_directory', ['cp', '-r']],
+  ['copy_directory_if_different', ['cp', '-r']],
+  ['rename', ['mv']],
+  ['create_symlink', ['ln', '-s']],
+  ['create_hardlink', ['ln']],
+  ['make_directory', ['mkdir', '-p']],
+  ['touch', ['touch']],
+  ['cat', ['cat']],
+  ['tar', ['tar']],
+])
+
+const cmake: Unwrap = (call) => {
+  const tool = call.words[1]?.text === '-E' ? CMAKE_TOOLS.get(call.words[2]?.text ?? '') : undefined
+  if (tool === undefined) return behindOption(call)
+  return argv([...tool.map(literal), ...call.words.slice(3)], 'cmake -E')
+}
+
+/** `tox -x testenv.commands=TEXT`. */
+const tox: Unwrap = (call) =>
+  call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
+    const equals = word.text.indexOf('=')
+    const isCommands = /commands(?:_pre|_post)?\+?$/.test(word.text.slice(0, Math.max(0, equals)))
+    if ((option !== '-x' && option !== '--override') || equals < 0 || !isCommands) return []
+    return [shell({ ...word, text: word.text.slice(equals + 1) }, call.name)]
+  })
+
+/** Files that a configuration language reads: `importstr "/x"`, `/x as Text`. */
+const imports: Unwrap = (call) => {
+  const given = call.stdin.kind === 'text' ? [call.stdin.word] : []
+  return [...call.parsed.operands, ...given].flatMap((word): readonly Inner[] =>
+    [...word.text.slice(0, IMPORTS_CHARACTERS).matchAll(/(?:^|["'\s(])((?:\/|~\/)[\w./-]{1,1024})/g)].map(
+      ([, text = '']): Inner => ({ kind: 'path', word: { ...word, text }, use: 'read' }),
+    ),
+  )
+}
+/** A text in which they are looked for; what is longer is a file. */
+const IMPORTS_CHARACTERS = 65_536
+
 /** All of these programs, with what takes their words apart. */
 export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
   ...[...BEHIND_OPTION.keys()].map((name) => [name, behindOption] as const),
   ...[...BEHIND_SUBCOMMAND.keys()].map((name) => [name, behindSubcommand] as const),
   ['csvtool', behindSubcommand],
+  ['cmake', cmake],
+  ['tox', tox],
+  ...['jsonnet', 'jrsonnet', 'dhall', 'dhall-to-json', 'dhall-to-yaml', 'nickel', 'cue'].map(
+    (name) => [name, imports] as const,
+  ),
   ...['npx', 'bunx', 'uvx', 'pipx'].map((name) => [name, packageRunner] as const),
   ...['hg', 'svn', 'jj'].map((name) => [name, versionControl] as const),
   ...[...COMPILERS].map((name) => [name, compiler] as const),

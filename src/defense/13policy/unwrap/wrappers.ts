@@ -227,7 +227,9 @@ const command: Unwrap = (call) => (has(call.parsed, '-v', '-V') ? [] : argv(rest
 
 const source: Unwrap = (call) => {
   const file = call.parsed.operands[0]
-  if (file === undefined) return []
+  // fish reads its input where no file is named.
+  const isFed = call.stdin.kind === 'pipe' || call.stdin.kind === 'text'
+  if (file === undefined) return isFed ? fromStdin(call.stdin, 'source', undefined) : []
   if (isStandardInput(file.text)) return fromStdin(call.stdin, 'source', undefined)
   return innerOfScript(file, 'source', undefined, call.parsed.operands.slice(1))
 }

@@ -60,6 +60,28 @@ t.test('a word, a title and a text that reads otherwise start nothing', (t) => {
   t.end()
 })
 
+t.test('what a tool does for itself is what the program of that name would do', (t) => {
+  for (const [line, expected] of [
+    ['cmake -E remove_directory x', 'cmake -E: rm -r x'],
+    ['cmake -E rename a b', 'cmake -E: mv a b'],
+    ["tox -x 'testenv.commands=rm x'", 'tox: rm x'],
+    ["fish -c 'echo rm x | source'", 'sh -c > source: rm x'],
+    ['regina <<< \'ADDRESS SYSTEM "rm x"\'', 'sh -c > regina: rm x'],
+    ['gdl -e \'spawn, "rm x"\'', 'gdl -e: rm x'],
+    ['wolframscript -code \'Run["rm x"]\'', 'wolframscript -code: rm x'],
+    ['rust-script -e \'Command::new("rm").arg("x").status()\'', 'rust-script -e: rm x'],
+  ] as const) {
+    const lines = commandsOf(line).map(lineOf)
+    t.ok(lines.includes(expected), `${line}: ${lines.join(' | ')}`)
+  }
+  t.ok(pathsOf(commandsOf('jsonnet -e \'importstr "/srv/x"\'')).includes('read /srv/x'))
+  const fileinput = 'import fileinput; fileinput.input("/srv/x",inplace=True)'
+  t.ok(pathsOf(commandsOf(['python3', '-c', fileinput])).includes('write /srv/x'))
+  t.ok(pathsOf(commandsOf(['perl', '-e', 'sysopen(F,"/srv/x",1)'])).includes('write /srv/x'))
+  t.ok(commandsOf('x=\'$(rm y)\'; echo "${x@P}"').some(({ opaque }) => opaque.includes('eval')))
+  t.end()
+})
+
 t.test('the side of this machine is read or written when a container is copied to or from', (t) => {
   t.ok(pathsOf(commandsOf('docker cp /etc/shadow web:/tmp')).includes('read /etc/shadow'))
   t.ok(pathsOf(commandsOf('docker container cp web:/x /srv/y')).includes('write /srv/y'))

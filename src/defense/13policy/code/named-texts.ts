@@ -1,0 +1,44 @@
+/**
+ * Texts for a shell in a language that is not told apart: what stands in quotes right behind a name that runs it
+ * (`spawn, "x y"`, `Run["x y"]`, `ADDRESS SYSTEM 'x y'`).
+ * From the references of IDL, Yorick, Rexx, Wolfram, MATLAB and Scilab.
+ * @module
+ */
+
+const NAMED =
+  /\b(?:system|spawn|run|runprocess|exec|unix|host|dos|shell|address\s{1,4}\w{1,12})\s{0,4}[,([]?\s{0,4}(["'`])/gi
+/** What people write has one. */
+const TEXTS_MAX = 64
+const STATEMENT_MAX = 4_096
+/** A command and more, so that the name of a file or of a table is none. */
+const COMMAND = /^\s{0,8}[a-z./][\w./+-]{0,64}\s/
+
+export function namedTexts(text: string): readonly string[] {
+  const texts: string[] = []
+  let count = 0
+  for (const found of text.matchAll(NAMED)) {
+    count += 1
+    if (count > TEXTS_MAX) break
+    const from = found.index + found[0].length
+    const end = text.indexOf(found[1] ?? '"', from)
+    const inside = text.slice(from, end < 0 ? undefined : end)
+    if (COMMAND.test(inside)) texts.push(inside)
+  }
+  return texts
+}
+
+const BUILDER = 'Command::new('
+
+/** `Command::new("x").arg("y")` of Rust: all that stands in quotes up to the end of the statement. */
+export function builtTexts(text: string): readonly string[] {
+  const texts: string[] = []
+  let at = text.indexOf(BUILDER)
+  for (let count = 0; at >= 0 && count < TEXTS_MAX; count++) {
+    const end = text.indexOf(';', at)
+    const parts = text.slice(at, Math.min(end < 0 ? text.length : end, at + STATEMENT_MAX)).split('"')
+    const given = parts.filter((_, index) => index % 2 === 1).join(' ')
+    if (given.includes(' ')) texts.push(given)
+    at = text.indexOf(BUILDER, at + 1)
+  }
+  return texts
+}
