@@ -215,6 +215,8 @@ export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
 export const KEEPER_HEAP_MIB = 16
 /** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
 export const KEEPER_IDLE_MS = 30_000
+/** One command after the other finds the place of the last one; what it was asked to leave running keeps it. */
+export const PLACE_LINGER_MS = 30_000
 /** Branches that wait for a decision: whoever never decides must not fill the disk with directories. */
 export const BRANCHES_MAX = 256
 /** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
@@ -285,8 +287,36 @@ export const LISTING_BYTES = 8_388_608
 export const SURVEY_READ_BYTES = 262_144
 /** The digest of the old content is told too up to here; it is read for that alone. */
 export const SURVEY_BEFORE_BYTES = 1_048_576
+/** Edits of the shortest script between two texts: memory and time grow with its square, 2,000 take 16 MB and 50 ms. */
+export const DIFF_EDITS = 2_000
+/** A file is compared line by line up to here, and is a part of a patch up to there, as it is held in memory. */
+export const DIFF_TEXT_BYTES = 8_388_608
+export const DIFF_BINARY_BYTES = 67_108_864
+/** Old files with other names that are held open while a merge is forgotten: the names of more count as changed. */
+export const MERGE_LINKS_FOLLOWED = 256
+/** The facts of a checkpoint: its label and some numbers. */
+export const CHECKPOINT_FILE_BYTES = 65_536
 /** The record and the journal of the merges of one branch: some 200 bytes a path, so a million paths. */
 export const BRANCH_RECORD_BYTES = 268_435_456
+/** The thread that works on branches: the list of a million changes is some 400 MB. */
+export const BRANCH_HEAP_MIB = 768
+/** It starts in some 30 ms: it stays while somebody reviews. */
+export const BRANCH_IDLE_MS = 30_000
+/** Files of a dropped branch that are removed before the thread looks whether there is something else to do: some 10 ms. */
+export const BRANCH_REMOVED_AT_ONCE = 1_024
+/** The longest text of a diff, on the disk of the state directory while somebody reads it. */
+export const BRANCH_TEXT_BYTES = 1_073_741_824
+/** Paths in each of the two lists of an answer about a merge, which together fill half a frame. */
+export const TOLD_PATHS = 256
+export const TOLD_PATHS_BYTES = 16_384
+/** Paths that one request may name: they fit a frame. */
+export const NAMED_PATHS = 1_024
+/** Bytes of the name that somebody gives a checkpoint. */
+export const CHECKPOINT_LABEL_BYTES = 256
+/** Checkpoints of one branch, each a copy of what was changed in it. */
+export const LISTED_CHECKPOINTS = 128
+/** How long a branch that is merged completely is kept, so that its merge can be taken back. */
+export const MERGED_KEPT_MS = 24 * 3_600_000
 /** How long a copy goes on trying to come back to a device that has become unreachable, and the pauses between. */
 export const COPY_RETRY_MS = 120_000
 export const COPY_PAUSE_MS = 500

@@ -54,6 +54,8 @@ export interface SpawnPlan {
   readonly rootDescriptor?: number | undefined
   /** Who runs it; absent: the daemon's user. */
   readonly runAs?: { readonly userId: number; readonly groupId: number } | undefined
+  /** What it leaves running at its end stays, in its session; absent: it ends with it. */
+  readonly keepsBackground?: boolean | undefined
   /** The file is a descriptor of the daemon's, as `/proc/self/fd/N`. */
   readonly isDescriptor?: boolean | undefined
   /** What the file must still be when it is started; absent: whatever is there. */

@@ -57,6 +57,7 @@ export const command: Command = {
     },
     { name: 'pty', description: 'give the command a terminal' },
     { name: 'timeout', value: 'SECONDS', description: 'end it after this time' },
+    { name: 'keep-background', description: 'what it leaves running stays when it ends' },
     { name: 'detach', description: 'print the id as soon as it runs, and leave it running' },
     { name: 'id', value: 'HEX', description: '32 hexadecimal digits; the same id never starts twice' },
     ...DEVICE_OPTIONS,
@@ -85,6 +86,7 @@ export const command: Command = {
       cwd: optionValue(options, 'cwd'),
       environment: environmentOf(context),
       timeoutSeconds: timeoutOf(context),
+      keepBackground: context.arguments.options.has('keep-background'),
       id: optionValue(options, 'id'),
       terminal: hasTerminal ? terminalOf(context) : undefined,
     })

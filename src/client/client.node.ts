@@ -26,6 +26,7 @@ import {
 import { authSigningInput } from '../wire/auth-input.ts'
 import type { Challenge } from '../wire/challenge.ts'
 import * as m from '../wire/messages.ts'
+import { type BranchClient, createBranchClient } from './branch-client.ts'
 import {
   type Caller,
   createCaller,
@@ -42,6 +43,7 @@ import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
 import { createOperatorClient, type OperatorClient } from './operator-client.ts'
 import type { OnWaiting } from './waiting.ts'
 
+export type { BranchClient } from './branch-client.ts'
 export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
 export type { ClientCertificate } from './client-certificate.ts'
 export type {
@@ -97,6 +99,8 @@ export type ExecuteOptions = {
   readonly cwd?: string | undefined
   readonly environment?: Readonly<Record<string, string>> | undefined
   readonly timeoutSeconds?: number | undefined
+  /** What the command leaves running when it ends stays in its session; default: it ends with it. */
+  readonly keepBackground?: boolean | undefined
   /** Hex of 16 bytes; drawn at random where absent. The same id never starts twice. */
   readonly id?: string | undefined
   /** Hears what the command waits for before it begins, at every change. */
@@ -149,6 +153,8 @@ export type Client = FileClient & {
   renewSession(): Promise<number>
   /** What only operators may ask. */
   readonly operator: OperatorClient
+  /** What agents have changed, for operators. */
+  readonly branches: BranchClient
   /** Resolves when the connection is gone, whoever ended it. */
   readonly closed: Promise<void>
   close(): Promise<void>
@@ -162,7 +168,7 @@ function executeInput(
   id: Uint8Array,
   options: ExecuteOptions,
 ): ExecuteRequestInput {
-  const { cwd, environment, timeoutSeconds } = options
+  const { cwd, environment, timeoutSeconds, keepBackground } = options
   return {
     command,
     args,
@@ -170,6 +176,7 @@ function executeInput(
     cwd,
     env: environment === undefined ? undefined : new Map(Object.entries(environment)),
     timeout_seconds: timeoutSeconds,
+    keep_background: keepBackground ?? false,
   }
 }
 
@@ -425,6 +432,7 @@ function createClient(
     },
     ...createFileClient(caller),
     operator: createOperatorClient(caller.call),
+    branches: createBranchClient(caller),
     closed,
     async close() {
       socket.end()

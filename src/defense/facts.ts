@@ -88,6 +88,13 @@ export type Action =
       readonly stdin: boolean
       readonly timeoutSeconds: number | null
       readonly outputBytes: number | null
+      /** Where it runs; absent where that is not known yet. */
+      readonly place?: {
+        readonly branch: string
+        readonly level: 'overlay' | 'copy' | 'none'
+        /** What it leaves running stays in its session. */
+        readonly keepsBackground: boolean
+      }
     }
   /** Paths are absolute; the real one is where the host found that it leads. */
   | {
@@ -124,6 +131,31 @@ export type Action =
   | { readonly kind: 'clear_penalties'; readonly source: string | null }
   | { readonly kind: 'reload' }
   | { readonly kind: 'purge'; readonly session: string }
+  | BranchAction
+
+/** A branch has the name of the session that it was made for; digests are of what a human was shown. */
+export type BranchAction =
+  | {
+      readonly kind: 'merge'
+      readonly branch: string
+      readonly digest: string
+      /** Empty: everything. */
+      readonly paths: readonly string[]
+      /** Merged although the real file was changed since. */
+      readonly force: readonly string[]
+      /** With what is merged only by name otherwise. */
+      readonly heldBack: boolean
+    }
+  | { readonly kind: 'undo_merge'; readonly branch: string }
+  | { readonly kind: 'drop_branch'; readonly branch: string }
+  | {
+      readonly kind: 'checkpoint'
+      readonly branch: string
+      readonly what: 'make' | 'restore' | 'remove'
+      /** make: 0. */
+      readonly number: number
+      readonly label: string
+    }
 
 export type ExecuteAction = Extract<Action, { kind: 'execute' }>
 export type FileAction = Extract<Action, { kind: 'upload' | 'download' }>

@@ -25,9 +25,9 @@ import {
   STDERR,
   STDOUT,
 } from '../ports.ts'
+import type { Crowd } from './crowd.node.ts'
 import type { Launcher, LaunchStreams } from './launcher.node.ts'
 import { type Input, openPipes, pipeInput } from './pipes.node.ts'
-import { killTree } from './process-tree.node.ts'
 import { openTerminal, type Terminal } from './pty.node.ts'
 import { POLLHUP, POLLIN, type Syscalls } from './syscalls.node.ts'
 
@@ -39,6 +39,7 @@ export interface Nursery {
   readonly syscalls: Syscalls
   readonly launcher: Launcher
   readonly readBuffer: Uint8Array
+  readonly crowd: Crowd
   started(child: RunningChild): void
   /** The child has a number, and may have ended already. */
   named(pid: number, child: RunningChild): void
@@ -253,7 +254,8 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     }
     events.spawned(pid)
     for (const number of early) libc.kill(-pid, number)
-    if (killEarly) killTree(syscalls, pid, true)
+    nursery.crowd.began(plan)
+    if (killEarly) nursery.crowd.kill(plan, pid, true)
     nursery.named(pid, child)
     if (phase === 'running') readersDue = setTimeout(openReaders, READERS_DELAY_MS)
   }
@@ -300,10 +302,11 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     killTree() {
       isKilled = true
       if (phase === 'starting') killEarly = true
-      else if (pid > 0) killTree(syscalls, pid, status === undefined)
+      else if (pid > 0) nursery.crowd.kill(plan, pid, status === undefined)
     },
     reaped(how) {
       status = how
+      nursery.crowd.ended(plan, pid)
       if (phase === 'running') readOut()
       finish()
       if (phase === 'running') silence = setTimeout(onSilence, OUTPUT_SILENCE_MS)

@@ -9,10 +9,12 @@
 import { closeSync, existsSync, openSync, realpathSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { SassError } from '../errors.ts'
+import { PLACE_LINGER_MS } from '../limits.ts'
 import type { Log } from '../ports.ts'
 import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
 import { type Branch, type BranchLevel, copyOf, upperOf, workOf } from './branch/branch.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
+import { isInhabited } from './crowd.node.ts'
 import { CACHE_DIRECTORIES } from './environment.ts'
 import type { Keeper } from './namespaces/keeper.node.ts'
 import type { NamespaceDescriptors, NamespacePlan, RootMount } from './namespaces/namespace-plan.ts'
@@ -73,6 +75,9 @@ type Held = {
   readonly descriptors: NamespaceDescriptors | undefined
   /** Sessions that work there. */
   readonly tenants: Set<string>
+  /** Somebody may come back to it: it stays for a while when nobody is there. */
+  lingers: boolean
+  lingering: NodeJS.Timeout | undefined
 }
 
 export function createPlaces(ground: Ground, options: PlacesOptions): Places {
@@ -112,7 +117,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       writable: options.roots,
       finder: ground.hostFinder,
     }
-    return { place, descriptors: undefined, tenants: new Set() }
+    return { place, descriptors: undefined, tenants: new Set(), lingers: false, lingering: undefined }
   }
 
   async function make(name: string, agent: string): Promise<Held> {
@@ -128,7 +133,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       writable: branch.roots.map(({ path }) => path),
       finder: createViewFinder(syscalls, at, root),
     }
-    return { place, descriptors, tenants: new Set() }
+    return { place, descriptors, tenants: new Set(), lingers: false, lingering: undefined }
   }
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a branch that is not there, or another agent's */
@@ -172,6 +177,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     const one = held.get(name)
     if (one === undefined) return
     held.delete(name)
+    clearTimeout(one.lingering)
     for (const session of one.tenants) branchOf.delete(session)
     const { descriptors, place } = one
     if (descriptors === undefined) return closeSync(place.rootDescriptor)
@@ -194,6 +200,28 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     }
   }
 
+  const giveUp = (name: string): Promise<void> =>
+    places.without(name, () => Promise.resolve(removeEmpty(name)))
+
+  /** True where processes run that were asked to stay. */
+  function isLivedIn({ descriptors }: Held): boolean {
+    try {
+      return descriptors !== undefined && isInhabited(descriptors.root)
+    } catch {
+      return false
+    }
+  }
+
+  function linger(name: string, one: Held): void {
+    clearTimeout(one.lingering)
+    one.lingering = setTimeout(() => {
+      if (held.get(name) !== one || one.tenants.size > 0) return
+      if (isLivedIn(one)) linger(name, one)
+      else void giveUp(name)
+    }, PLACE_LINGER_MS)
+    one.lingering.unref()
+  }
+
   const places: Places = {
     prepare() {
       if (options.require !== 'none') keeper.prepare()
@@ -207,6 +235,8 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
           // It may have been taken out of use while it was made.
           if (held.get(name) !== one) continue
           one.tenants.add(tenant.session)
+          one.lingers ||= tenant.wish.kind !== 'new'
+          clearTimeout(one.lingering)
           branchOf.set(tenant.session, name)
           return one.place
         }
@@ -224,7 +254,8 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       const one = held.get(name)
       one?.tenants.delete(session)
       if (one === undefined || one.tenants.size > 0 || busy.has(name)) return
-      await places.without(name, () => Promise.resolve(removeEmpty(name)))
+      if (one.lingers || isLivedIn(one)) linger(name, one)
+      else await giveUp(name)
     },
     async without(name, work) {
       for (let other = busy.get(name); other !== undefined; other = busy.get(name))
@@ -239,9 +270,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     },
     sessionsIn: (name) => [...(held.get(name)?.tenants ?? [])],
     async closeAll() {
-      await Promise.all(
-        [...held.keys()].map((name) => places.without(name, () => Promise.resolve(removeEmpty(name)))),
-      )
+      await Promise.all([...held.keys()].map(giveUp))
       await keeper.close()
     },
   }

@@ -110,6 +110,7 @@ export function makePlan(
         stdin: request.stdin ? 'pipe' : 'none',
         terminal: pty === undefined ? undefined : { rows: pty.rows, columns: pty.cols },
         pinned: pin,
+        keepsBackground: request.keep_background,
         namespaces: place?.namespaces,
         rootDescriptor: place?.namespaces === undefined ? undefined : place.rootDescriptor,
       },

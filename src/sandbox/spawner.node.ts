@@ -12,6 +12,7 @@ import { SassError } from '../errors.ts'
 import { PIPE_READ_BYTES } from '../limits.ts'
 import type { ExitStatus, Spawner } from '../ports.ts'
 import { type Nursery, type RunningChild, startChild } from './child.node.ts'
+import { createCrowd } from './crowd.node.ts'
 import { type LauncherOptions, startLauncher } from './launcher.node.ts'
 import {
   CLOSE_RANGE_CLOEXEC,
@@ -83,6 +84,7 @@ export async function createSpawner(options: SpawnerOptions = {}): Promise<Proce
   const nursery: Nursery = {
     syscalls,
     launcher,
+    crowd: createCrowd(syscalls),
     readBuffer: new Uint8Array(new ArrayBuffer(PIPE_READ_BYTES)),
     started(child) {
       running.add(child)

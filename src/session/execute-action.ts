@@ -5,6 +5,7 @@
  * @module
  */
 import type { ExecuteAction } from '../defense/facts.ts'
+import type { Place } from '../sandbox/place.ts'
 import type { Planned } from '../sandbox/plan.ts'
 import type { ExecuteRequest } from '../wire/messages.ts'
 
@@ -16,13 +17,14 @@ export function smallest(...limits: readonly (number | null | undefined)[]): num
   return least
 }
 
-/** `id` is hexadecimal. Limits are what holds after all bounds; undefined: none. */
+/** `id` is hexadecimal. Limits are what holds after all bounds; undefined: none. `place`: where it would run. */
 export function executeAction(
   { program, pin, plan }: Planned,
   request: Pick<ExecuteRequest, 'env'>,
   id: string,
   timeout: number | undefined,
   outputBytes: number | undefined,
+  place?: Pick<Place, 'branch' | 'level'>,
 ): ExecuteAction {
   return {
     kind: 'execute',
@@ -43,5 +45,14 @@ export function executeAction(
     stdin: plan.stdin === 'pipe',
     timeoutSeconds: timeout ?? null,
     outputBytes: outputBytes ?? null,
+    ...(place === undefined
+      ? {}
+      : {
+          place: {
+            branch: place.branch,
+            level: place.level,
+            keepsBackground: plan.keepsBackground === true,
+          },
+        }),
   }
 }

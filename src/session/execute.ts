@@ -134,7 +134,7 @@ function aimOf(peer: Peer, call: Call, { request, argv, weight, idBytes, place }
   const { planned } = result
   const timeout = smallest(request.timeout_seconds, set?.timeout_seconds, settings.toolTimeoutSeconds)
   const outputBytes = smallest(set?.output_bytes, settings.outputBytes)
-  const action = executeAction(planned, request, encodeHex(idBytes), timeout, outputBytes)
+  const action = executeAction(planned, request, encodeHex(idBytes), timeout, outputBytes, place)
   const goal = request.declared_goal
   return {
     action,

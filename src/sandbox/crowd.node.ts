@@ -1,0 +1,105 @@
+/**
+ * All processes of a session's namespace, and the end of those that nobody has asked to stay. What a command leaves
+ * behind when it ends, daemonised or in another session or process group, has the init for its parent and no sign of who
+ * started it: it goes when no other command of the session runs, or at once where it can be told. Whoever wants it to
+ * live on says so with the command.
+ * What is found is stopped before anything is killed: a stopped process does not fork, so the set closes.
+ * Sources: proc(5), pid_namespaces(7).
+ * @module
+ */
+
+import { fstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { KILL_TREE_ROUNDS } from '../limits.ts'
+import type { SpawnNamespaces, SpawnPlan } from '../ports.ts'
+import { killTree } from './process-tree.node.ts'
+import { SIGKILL, SIGSTOP, type Syscalls } from './syscalls.node.ts'
+
+export interface Crowd {
+  /** A command has begun there. */
+  began(plan: SpawnPlan): void
+  /** It has ended; what it left goes, unless it was asked to stay. */
+  ended(plan: SpawnPlan, pid: number): void
+  /** Kills a command with all that is its own. `isOurs`: nobody has waited for `pid` yet. */
+  kill(plan: SpawnPlan, pid: number, isOurs: boolean): void
+}
+
+const PID_NAME = /^[0-9]+$/
+
+/** True where more than the init is there: a look at the session's own /proc, which holds nobody else. */
+export function isInhabited(rootDescriptor: number): boolean {
+  let count = 0
+  for (const name of readdirSync(`/proc/self/fd/${rootDescriptor}/proc`)) {
+    if (PID_NAME.test(name) && ++count > 1) return true
+  }
+  return false
+}
+
+/** Numbers here of the processes there, the init not among them. Those that end meanwhile are left out. */
+function inhabitants({ pid }: SpawnNamespaces): number[] {
+  const wanted = `pid:[${fstatSync(pid).ino}]`
+  return readdirSync('/proc')
+    .filter((name) => PID_NAME.test(name))
+    .filter((name) => {
+      try {
+        if (readlinkSync(`/proc/${name}/ns/pid`) !== wanted) return false
+        return !/^NSpid:.*\s1$/m.test(readFileSync(`/proc/${name}/status`, 'latin1'))
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+export function createCrowd(syscalls: Syscalls): Crowd {
+  const { kill } = syscalls.libc
+  /** By number of the namespaces: commands that run there, and processes that may stay when they end. */
+  const running = new Map<number, number>()
+  const staying = new Map<number, Set<number>>()
+
+  function endAll(namespaces: SpawnNamespaces): void {
+    const spared = staying.get(namespaces.number)
+    const stopped = new Set<number>()
+    for (let round = 0; round < KILL_TREE_ROUNDS; round++) {
+      const fresh = inhabitants(namespaces).filter((pid) => !stopped.has(pid) && spared?.has(pid) !== true)
+      if (fresh.length === 0) break
+      for (const pid of fresh) {
+        stopped.add(pid)
+        kill(pid, SIGSTOP)
+      }
+    }
+    for (const pid of stopped) kill(pid, SIGKILL)
+  }
+
+  return {
+    began({ namespaces }) {
+      if (namespaces !== undefined) running.set(namespaces.number, (running.get(namespaces.number) ?? 0) + 1)
+    },
+    ended(plan, pid) {
+      const { namespaces, rootDescriptor } = plan
+      if (namespaces === undefined || rootDescriptor === undefined) return
+      const left = (running.get(namespaces.number) ?? 1) - 1
+      if (left > 0) running.set(namespaces.number, left)
+      else running.delete(namespaces.number)
+      try {
+        if (!isInhabited(rootDescriptor)) {
+          staying.delete(namespaces.number)
+          return
+        }
+      } catch {
+        // The session is being given up, and everything in it ends with its init.
+        return
+      }
+      if (plan.keepsBackground === true) {
+        const spared = staying.get(namespaces.number) ?? new Set()
+        for (const one of inhabitants(namespaces)) spared.add(one)
+        staying.set(namespaces.number, spared)
+      } else if (left === 0) endAll(namespaces)
+      else killTree(syscalls, pid, false)
+    },
+    kill(plan, pid, isOurs) {
+      killTree(syscalls, pid, isOurs)
+      const { namespaces } = plan
+      if (namespaces !== undefined && running.get(namespaces.number) === 1) endAll(namespaces)
+    },
+  }
+}
