@@ -273,7 +273,23 @@ function unknownOutput({ state }: Expander, body: List): ShellWord {
   return printsSettings(body, state) ? { ...word, stands: SETTINGS_MARK } : word
 }
 
+/** Whether a path leads out of where its known beginning does: `x/<unknown>/../../y`. */
+function climbs(rest: string): boolean {
+  if (!rest.includes('..')) return false
+  let depth = 0
+  for (const part of rest.split('/')) {
+    if (part === '..') depth -= 1
+    else if (part !== '' && part !== '.') depth += 1
+    if (depth < 0) return true
+  }
+  return false
+}
+
 function finish(builder: Builder): void {
+  if (builder.opaque !== undefined && climbs(builder.stands?.slice(builder.text.length) ?? '')) {
+    builder.text = ''
+    builder.stands = undefined
+  }
   if (builder.isStarted)
     builder.fields.push(
       builder.stands === undefined

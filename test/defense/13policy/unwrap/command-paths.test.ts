@@ -17,6 +17,8 @@ const PATHS: readonly (readonly [string, readonly string[]])[] = [
   ['rm -rf /etc/*', ['write /etc/* *']],
   ['rm -rf /var/$X', ['write /var ...']],
   ['rm -rf $X', ['write / ...']],
+  ['rm -rf build/$X/../../../etc', ['write / ...']],
+  ['rm -rf build/$X/../y', ['write /srv/work/build ...']],
   ['cd /etc && rm passwd', ['write /etc/passwd', 'mention /etc'].sort()],
   ['rmdir a', ['write /srv/work/a']],
   ['unlink a', ['write /srv/work/a']],
