@@ -29,6 +29,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       declared_goal: 'look',
       tail: 100,
       timeout_seconds: 31_536_000,
+      keep_background: true,
     },
   ],
   [

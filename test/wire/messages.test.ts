@@ -9,7 +9,7 @@ import { EXAMPLES } from './message-examples.ts'
 /** Keys and presence as docs/protocol.md, section 3, has them, written from that page: `?` may be absent. */
 const TABLE: Readonly<Record<string, string>> = {
   ExecuteRequest:
-    '1? command, 2? args, 3? cwd, 4? env, 5? execution_id, 6? session_id, 7? is_reattach, 8? resume_offset, 12? raw_payload, 13? stdin, 14? pty, 15? resume_offset_stderr, 16? accept, 17? declared_goal, 18? tail, 19? timeout_seconds',
+    '1? command, 2? args, 3? cwd, 4? env, 5? execution_id, 6? session_id, 7? is_reattach, 8? resume_offset, 12? raw_payload, 13? stdin, 14? pty, 15? resume_offset_stderr, 16? accept, 17? declared_goal, 18? tail, 19? timeout_seconds, 20? keep_background',
   ExecuteResponse:
     '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings',
   StreamResponse:
