@@ -43,6 +43,7 @@ import {
 import type { AuditEvent, Clock, FactsSink, Log, Spawner, TransportAdapter } from './ports.ts'
 import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
+import { createBranches } from './session/branch-room.ts'
 import { createChallengeRates } from './session/challenges.ts'
 import { createConfirmations } from './session/confirmations.ts'
 import { createExecutions, type RingPair } from './session/executions.ts'
@@ -199,6 +200,11 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     transfers: createTransfers(),
     files: createFileWork(),
     places: sandbox.places,
+    branches: createBranches({
+      ...{ clock, random, log, ...sandbox },
+      executions: () => rooms.executions,
+      record: (event) => record(audit, log, event),
+    }),
     viewOf: ({ id, caller, wish }) => sandbox.places.open({ session: id, agent: caller.name, wish }),
     tarpits: createTarpits(
       {
@@ -367,6 +373,7 @@ export async function startDaemon(
     frozen,
     fingerprint,
   })
+  await rooms.branches.resume()
   const addresses: string[] = []
   try {
     for (const adapter of adapters) addresses.push(await adapter.listen(peers))
@@ -403,7 +410,7 @@ export async function startDaemon(
     rooms.executions.forgetOld(clock.wallMs())
     deviceRecord.tick()
     storage.tick()
-    sandbox.branches.sweep()
+    rooms.branches.tick()
   }, TICK_MS)
   ticker.unref()
   log.write('info', 'listening', {

@@ -81,6 +81,7 @@ export const CODES = Object.freeze({
   CONNECTION_LOST: { number: 1009, audience: 'local' },
   INTERNAL: { number: 1010, audience: 'local' },
   INTEGRITY_RISK: { number: 1011, audience: 'local' },
+  BRANCH_REFUSED: { number: 1012, audience: 'local' },
 } as const satisfies Record<string, CodeEntry>)
 
 export type Code = keyof typeof CODES

@@ -31,6 +31,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Co
   cp: () => import('./cli/cp.node.ts'),
   jobs: () => import('./cli/jobs.node.ts'),
   kill: () => import('./cli/kill.node.ts'),
+  branch: () => import('./cli/branch.node.ts'),
   confirm: () => import('./cli/confirm.node.ts'),
   level: () => import('./cli/level.node.ts'),
   penalties: () => import('./cli/penalties.node.ts'),

@@ -37,6 +37,10 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   renew: 'lifecycle',
   confirm: 'human',
   purge: 'human',
+  merge: 'human',
+  undo_merge: 'human',
+  drop_branch: 'human',
+  checkpoint: 'human',
   set_level: 'configuration',
   clear_penalties: 'configuration',
   reload: 'configuration',
@@ -55,6 +59,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   refusals: kind('admission', 'gate', 'warning'),
   daemon: kind('execution', 'configuration'),
   purge: kind('execution', 'human', 'warning'),
+  branch: kind('execution', 'human'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
   epoch: kind('execution', 'lifecycle'),
@@ -66,6 +71,7 @@ function raised({ type, to, what }: AuditEvent, severity: EventSeverity): EventS
   if (type === 'level' && to === 'NORMAL') return 'info'
   if (type === 'challenge' && what !== 'passed') return 'warning'
   if (type === 'daemon' && what === 'reload_failed') return 'warning'
+  if (type === 'branch' && what !== 'checkpoint') return 'warning'
   return severity
 }
 

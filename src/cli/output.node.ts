@@ -18,9 +18,9 @@ const RETRY_MS = 2
 /** Any value but the empty one adds the stack of an unexpected error. */
 const TRACE_VARIABLE = 'SASS_EDGE_TRACE'
 
-/** Writes all of `text`; waits where the other side is slow, gives up where it has gone. */
-export function writeAll(fd: number, text: string): void {
-  const bytes = Buffer.from(text)
+/** Writes all of it; waits where the other side is slow, gives up where it has gone. */
+export function writeAll(fd: number, text: string | Uint8Array): void {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text
   for (let written = 0; written < bytes.length; ) {
     try {
       written += writeSync(fd, bytes, written)

@@ -18,6 +18,7 @@ export const SUMMARIES = Object.freeze({
   cp: 'copy files to a device or from it',
   jobs: 'list what runs on a device',
   kill: 'send a signal to a running command',
+  branch: 'review what agents have changed, merge it or drop it',
   confirm: 'list the questions that wait for a human, and answer them',
   level: 'show and set the levels of alarm',
   penalties: 'list who is kept out, and let them in again',

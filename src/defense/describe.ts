@@ -145,6 +145,12 @@ function askedFor({ action, request }: Facts): string {
       return commandLine([action.kind, action.path], EXPLAINED_CHARS)
     case 'read':
       return visible(action.method)
+    case 'merge':
+      return commandLine([action.kind, action.branch, ...action.paths], EXPLAINED_CHARS)
+    case 'undo_merge':
+    case 'drop_branch':
+    case 'checkpoint':
+      return `${action.kind} ${visible(action.branch)}`
     default:
       return 'executionId' in action ? `${action.kind} ${visible(action.executionId)}` : action.kind
   }

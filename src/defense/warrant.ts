@@ -30,6 +30,10 @@ function frozen(action: Action): Action {
     Object.freeze(action.executable)
   }
   if (action.kind === 'deceive') Object.freeze(action.argv)
+  if (action.kind === 'merge') {
+    Object.freeze(action.paths)
+    Object.freeze(action.force)
+  }
   return Object.freeze(action)
 }
 

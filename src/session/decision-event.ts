@@ -28,6 +28,12 @@ function actsFor(identity: Facts['identity']): { acts_for?: string } {
     : { acts_for: chain.map(({ name }) => name).join(' ') }
 }
 
+/** Which branch a human decides about, and the digest of what was shown; nothing of other actions. */
+function branchFields(action: Facts['action']): { branch?: string; shown?: string } {
+  if (action === undefined || !('branch' in action)) return {}
+  return { branch: action.branch, ...('digest' in action ? { shown: action.digest } : {}) }
+}
+
 /** Digests and names only: no argument, path or payload ever enters the chain. */
 export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
   const { identity, session, request, action } = facts
@@ -51,6 +57,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash
     severity: verdict.severity,
     warrant: warrant?.id ?? null,
     ...actsFor(identity),
+    ...branchFields(action),
   }
   if (!verdict.enhancedAudit) return event
   // What is worth a second look: the circumstances, by what they are and not by what they hold.

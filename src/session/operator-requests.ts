@@ -5,7 +5,6 @@
  * @module
  */
 import { decodeHex, encodeHex } from '../base/hex.ts'
-import { utf8Length } from '../base/utf8.ts'
 import type { Action } from '../defense/facts.ts'
 import { isLevel, LEVELS } from '../defense/level.ts'
 import { Warrant } from '../defense/warrant.ts'
@@ -16,29 +15,15 @@ import { attempt } from './attempt.ts'
 import type { Pending } from './confirmations.ts'
 import type { LevelScope } from './levels.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
+import { sentence } from './sentence.ts'
 
 type Handler = (peer: Peer, call: Call) => void
+type Answer = { readonly success: boolean; readonly message: string }
 
-/** A little less than what a sentence of a message holds. */
-const TEXT_BYTES = 1_000
 /** So many of them fit one frame with the rest of their entries. */
 const LEVEL_WHY_BYTES = 256
 const EFFECTIVE_BYTES = 240
-const ELLIPSIS = '…'
 const SCOPES: readonly string[] = Object.freeze(['daemon', 'agent', 'session'])
-
-/** Cut to the bytes of UTF-8 that a message holds, at the end of a character. */
-function sentence(text: string, limitBytes = TEXT_BYTES): string {
-  if (utf8Length(text) <= limitBytes) return text
-  let bytes = utf8Length(ELLIPSIS)
-  let end = 0
-  for (const character of text) {
-    bytes += utf8Length(character)
-    if (bytes > limitBytes) break
-    end += character.length
-  }
-  return `${text.slice(0, end)}${ELLIPSIS}`
-}
 
 function reading(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
   return (peer, call) =>
@@ -52,7 +37,7 @@ function reading(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Han
 function changing<T>(
   actionOf: (request: T) => Action,
   problemOf: (request: T) => string,
-  act: (peer: Peer, call: Call, request: T) => { success: boolean; message: string } | undefined,
+  act: (peer: Peer, call: Call, request: T) => Answer | undefined,
 ): Handler {
   return (peer, call) => {
     const request = call.message.ok ? (call.message.value as T) : undefined
@@ -290,7 +275,7 @@ function endSession({ rooms }: Peer, id: string): void {
 const purge = changing<m.PurgeRequest>(
   ({ session_id }) => ({ kind: 'purge', session: encodeHex(session_id) }),
   () => '',
-  (peer, _call, { session_id }) => {
+  (peer, call, { session_id }) => {
     const { rooms, caller } = peer
     const id = encodeHex(session_id)
     if (!rooms.executions.purge(id))
@@ -298,19 +283,38 @@ const purge = changing<m.PurgeRequest>(
         success: false,
         message: 'Commands of this session still run: end them first, see sass-edge jobs and kill.',
       }
+    const hadBranch = rooms.branches.find(id) !== undefined
     endSession(peer, id)
     const keys = rooms.facts.purge(id)
     rooms.explanations.purge(id)
-    rooms.audit.append({ type: 'purge', session: id, keys, by: caller?.name ?? '' }, true)
-    return {
-      success: keys > 0,
-      message:
-        keys > 0
-          ? `What session ${id} said and did is erased; its records stay, and the chain verifies.`
-          : 'There is nothing of a session with that id: it was erased before, or there was none.',
+    const end = (problem: string | undefined): void => {
+      const branch = !hadBranch ? 'none' : problem === undefined ? 'erased' : 'kept'
+      rooms.audit.append({ type: 'purge', session: id, keys, branch, by: caller?.name ?? '' }, true)
+      const outcome = purged(id, keys > 0 || hadBranch, problem)
+      peer.connection.end(call.streamId, m.outcome.encode({ ...outcome, message: sentence(outcome.message) }))
     }
+    rooms.branches
+      .erase(id)
+      .catch((cause: unknown) => (cause instanceof Error ? cause.message : 'its files could not be removed.'))
+      .then(end)
+      .catch((cause: unknown) => peer.fail(call, cause))
+    return undefined
   },
 )
+
+function purged(id: string, wasThere: boolean, problem: string | undefined): Answer {
+  if (problem !== undefined)
+    return {
+      success: false,
+      message: `The words of session ${id} are erased, and its branch is not: ${problem}`,
+    }
+  return {
+    success: wasThere,
+    message: wasThere
+      ? `What session ${id} said and did is erased, its branch too; its records stay, and the chain verifies.`
+      : 'There is nothing of a session with that id: it was erased before, or there was none.',
+  }
+}
 
 export const OPERATOR_HANDLERS: Readonly<
   Record<

@@ -10,10 +10,12 @@ import { capabilityHash } from '../defense/capability.ts'
 import type { Action } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
 import { INITIAL_WINDOW_BYTES, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
+import type { BranchWish } from '../sandbox/place.ts'
 import type { AuthRequest } from '../wire/messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
 import { attempt, NO_CIRCUMSTANCES, requestFacts } from './attempt.ts'
+import { BRANCH_HANDLERS } from './branches.ts'
 import { deceive } from './deceive.ts'
 import { execute } from './execute.ts'
 import type { Execution } from './executions.ts'
@@ -22,7 +24,7 @@ import { newInstance } from './instances.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
 import { capabilityOf } from './rooms.ts'
-import type { Session } from './sessions.ts'
+import type { NewSession, Session } from './sessions.ts'
 import {
   auditFields,
   auditPublicKey,
@@ -134,7 +136,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     Warrant.redeem(verdict.warrant, action, sessionOf(peer))
   const session =
     resumed === undefined
-      ? createSession(peer, caller, instance, !isSuspect, now)
+      ? createSession(peer, caller, { instance, wish: wishOf(request.branch), isProven: !isSuspect }, now)
       : takeBack(peer, resumed, !isSuspect, now)
   if (session === undefined) return peer.transport.reset()
   const window = Math.min(
@@ -142,6 +144,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     MAX_WINDOW_BYTES,
   )
   session.head = rooms.audit.head
+  if (caller.role === 'agent') rooms.places.prepare()
   peer.becomeKnown(caller, session, window, !isSuspect)
   const challenge = isSuspect ? peer.challenge(() => {}) : undefined
   // Undefined for a suspect: this transport cannot be challenged, and nothing else would prove it.
@@ -168,15 +171,19 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
 function createSession(
   peer: Peer,
   caller: Caller,
-  instance: string,
-  isProven: boolean,
+  made: Pick<NewSession, 'instance' | 'wish' | 'isProven'>,
   now: number,
 ): Session | undefined {
   const idBytes = peer.rooms.random.bytes(16)
   idBytes[6] = ((idBytes[6] ?? 0) & 0x0f) | 0x40
   idBytes[8] = ((idBytes[8] ?? 0) & 0x3f) | 0x80
-  const made = { idBytes, id: encodeHex(idBytes), instance, isProven }
-  return peer.rooms.sessions.create(made, caller, peer.source.address, now)
+  const session = { ...made, idBytes, id: encodeHex(idBytes) }
+  return peer.rooms.sessions.create(session, caller, peer.source.address, now)
+}
+
+function wishOf(branch: Uint8Array | undefined): BranchWish {
+  if (branch === undefined) return { kind: 'new' }
+  return branch.length === 0 ? { kind: 'latest' } : { kind: 'named', branch: encodeHex(branch) }
 }
 
 function takeBack(peer: Peer, session: Session, isProven: boolean, now: number): Session {
@@ -325,6 +332,7 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   GetAuditPublicKey: telling(auditPublicKey),
   ListExecutions: telling(listExecutions),
   ...OPERATOR_HANDLERS,
+  ...BRANCH_HANDLERS,
 })
 
 function refuseOperators(peer: Peer, call: Call): void {

@@ -20,6 +20,7 @@ import { TASKS_PER_SESSION } from '../limits.ts'
 import type { AuditSink, Clock, FactsSink, FileWork, Log, Random, SessionView, Spawner } from '../ports.ts'
 import type { Places } from '../sandbox/place.ts'
 import type { Planner } from '../sandbox/plan.ts'
+import type { Branches } from './branch-room.ts'
 import type { ChallengeRates } from './challenges.ts'
 import type { Confirmations } from './confirmations.ts'
 import { decisionEvent, recordedResponse } from './decision-event.ts'
@@ -85,6 +86,7 @@ export type Rooms = {
   readonly executions: Executions
   /** Where each session's commands run. */
   readonly places: Places
+  readonly branches: Branches
   readonly transfers: Transfers
   readonly files: FileWork
   /** What that session sees of the files; rejects with SANDBOX_UNAVAILABLE where it has no branch to see them in. */

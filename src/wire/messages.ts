@@ -8,15 +8,19 @@ import {
   ARGUMENT_BYTES,
   ARGUMENTS_MAX,
   AUTH_NONCE_BYTES,
+  CHECKPOINT_LABEL_BYTES,
   CHUNK_BYTES,
   ENVIRONMENT_MAX,
   EXECUTION_ID_BYTES,
   FRAME_BYTES,
+  LISTED_CHECKPOINTS,
   LISTED_CONFIRMATIONS,
   LISTED_ENTRIES,
+  NAMED_PATHS,
   PATH_BYTES,
   SHOWN_BYTES,
   TIMEOUT_MAX_SECONDS,
+  TOLD_PATHS,
   UNARY_OUTPUT_BYTES,
 } from '../limits.ts'
 import {
@@ -79,6 +83,7 @@ export const executeRequest = message('ExecuteRequest', {
   declared_goal: optional(17, sentence),
   tail: optional(18, unsigned(), 'start at most this many bytes before the end of each stream'),
   timeout_seconds: optional(19, unsigned(TIMEOUT_MAX_SECONDS)),
+  keep_background: defaulted(20, bool, false, 'what the command leaves running stays in its session'),
 })
 
 export const finding = message('Finding', {
@@ -278,6 +283,15 @@ export type LevelList = MessageValue<typeof levelList>
 export type PenaltyList = MessageValue<typeof penaltyList>
 export type PenaltyClear = MessageValue<typeof penaltyClear>
 export type PurgeRequest = MessageValue<typeof purgeRequest>
+export type BranchReference = MessageValue<typeof branchReference>
+export type BranchList = MessageValue<typeof branchList>
+export type BranchDiffRequest = MessageValue<typeof branchDiffRequest>
+export type BranchDiffEnd = MessageValue<typeof branchDiffEnd>
+export type BranchMergeRequest = MessageValue<typeof branchMergeRequest>
+export type BranchOutcome = MessageValue<typeof branchOutcome>
+export type BranchOutcomeInput = MessageInput<typeof branchOutcome>
+export type BranchCheckpoint = MessageValue<typeof branchCheckpoint>
+export type CheckpointList = MessageValue<typeof checkpointList>
 export type Explanation = MessageValue<typeof explanation>
 export type ExplanationInput = MessageInput<typeof explanation>
 export type ChallengeAnswer = MessageValue<typeof challengeAnswer>
@@ -353,6 +367,79 @@ export const penaltyClear = message('PenaltyClear', {
 
 export const purgeRequest = message('PurgeRequest', {
   session_id: required(1, uuid, 'whose content is erased'),
+})
+
+/** Names of files need not be text: bytes, absolute, or from the first root of the branch. */
+const filePath = bytes(1, PATH_BYTES)
+
+export const branchReference = message('BranchReference', {
+  session_id: required(1, uuid, 'that the branch was made for'),
+})
+export const branchEntry = message('BranchEntry', {
+  session_id: required(1, uuid, 'names the branch'),
+  agent_name: required(2, text(AGENT_NAME_BYTES)),
+  level: required(3, text(16), 'overlay or copy'),
+  opened_at: required(4, unsigned(), 'Unix seconds'),
+  sessions: defaulted(5, unsigned(), 0, 'that work in it now'),
+  running: defaulted(6, unsigned(), 0, 'commands that run in it'),
+  is_empty: defaulted(7, bool, false, 'nothing was changed, or all of it is merged'),
+  can_undo: defaulted(8, bool, false, 'its last merge can be taken back'),
+})
+export const branchList = message('BranchList', {
+  branches: defaulted(1, listOf(branchEntry, LISTED_ENTRIES), []),
+  total: defaulted(2, unsigned(), 0),
+})
+export const branchDiffRequest = message('BranchDiffRequest', {
+  session_id: required(1, uuid),
+  form: defaulted(2, unsigned(3), 0, '0 text, 1 stat, 2 JSON, 3 patch'),
+  paths: defaulted(3, listOf(filePath, NAMED_PATHS), [], 'with all that is beneath; none: everything'),
+})
+export const branchDiffEnd = message('BranchDiffEnd', {
+  digest: required(1, digest, 'of the whole list of changes'),
+  changes: defaulted(2, unsigned(), 0),
+  conflicts: defaulted(3, unsigned(), 0, 'of them: the real file was changed since'),
+  held_back: defaulted(4, unsigned(), 0, 'of them: merged only by name'),
+  shown: defaulted(5, unsigned(), 0, 'changes that the text is about'),
+  is_preview: defaulted(6, bool, false, 'commands run in the branch'),
+})
+export const branchMergeRequest = message('BranchMergeRequest', {
+  session_id: required(1, uuid),
+  digest: required(2, digest, 'of the list that was looked at'),
+  paths: defaulted(3, listOf(filePath, NAMED_PATHS), [], 'with all that is beneath; none: everything'),
+  force: defaulted(4, listOf(filePath, NAMED_PATHS), [], 'merged in spite of a conflict'),
+  held_back: defaulted(5, bool, false, 'with what is merged only by name'),
+})
+export const branchPath = message('BranchPath', {
+  path: required(1, filePath),
+  what: defaulted(2, text(256), ''),
+})
+export const branchOutcome = message('BranchOutcome', {
+  success: defaulted(1, bool, false),
+  message: defaulted(2, sentence, ''),
+  merged: defaulted(3, unsigned(), 0, 'changes that were merged or taken back'),
+  bytes: defaulted(4, unsigned(), 0, 'content that was written'),
+  conflicts: defaulted(5, listOf(branchPath, TOLD_PATHS), [], 'the first of them'),
+  conflicts_total: defaulted(6, unsigned(), 0),
+  left_out: defaulted(7, listOf(branchPath, TOLD_PATHS), [], 'the first of them'),
+  left_out_total: defaulted(8, unsigned(), 0),
+  digest: optional(9, digest, 'of the branch as it is, where another one was named'),
+})
+export const branchCheckpoint = message('BranchCheckpoint', {
+  session_id: required(1, uuid),
+  label: defaulted(2, text(CHECKPOINT_LABEL_BYTES), ''),
+  restore: optional(3, unsigned(), 'back to that one, in place of making one'),
+  remove: optional(4, unsigned(), 'removes that one'),
+})
+export const checkpoint = message('Checkpoint', {
+  number: required(1, unsigned()),
+  label: defaulted(2, text(CHECKPOINT_LABEL_BYTES), ''),
+  made_at: required(3, unsigned(), 'Unix seconds'),
+  files: defaulted(4, unsigned(), 0),
+  bytes: defaulted(5, unsigned(), 0),
+})
+export const checkpointList = message('CheckpointList', {
+  checkpoints: defaulted(1, listOf(checkpoint, LISTED_CHECKPOINTS), []),
+  total: defaulted(2, unsigned(), 0),
 })
 
 export const whyRequest = message('WhyRequest', { seq: required(1, unsigned()) })

@@ -32,6 +32,13 @@ export type MethodName =
   | 'Purge'
   | 'Explain'
   | 'Reload'
+  | 'ListBranches'
+  | 'DiffBranch'
+  | 'MergeBranch'
+  | 'UndoMerge'
+  | 'DropBranch'
+  | 'CheckpointBranch'
+  | 'ListCheckpoints'
 
 export type Method = {
   readonly number: number
@@ -135,6 +142,14 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 38, name: 'Explain', request: m.whyRequest, response: m.explanation },
       { number: 39, name: 'Reload', request: m.empty, response: m.outcome },
       { number: 40, name: 'Purge', request: m.purgeRequest, response: m.outcome },
+      { number: 41, name: 'ListBranches', request: m.empty, response: m.branchList },
+      // The text comes ahead of END in StreamResponse messages, and counts against credit.
+      { number: 42, name: 'DiffBranch', request: m.branchDiffRequest, response: m.branchDiffEnd },
+      { number: 43, name: 'MergeBranch', request: m.branchMergeRequest, response: m.branchOutcome },
+      { number: 44, name: 'UndoMerge', request: m.branchReference, response: m.branchOutcome },
+      { number: 45, name: 'DropBranch', request: m.branchReference, response: m.outcome },
+      { number: 46, name: 'CheckpointBranch', request: m.branchCheckpoint, response: m.outcome },
+      { number: 47, name: 'ListCheckpoints', request: m.branchReference, response: m.checkpointList },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
 ])

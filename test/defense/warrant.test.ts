@@ -152,6 +152,7 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
   t.strictSame(filesWith(/\bWarrant\.mint\b/), ['src/defense/adjudicator.ts'])
   t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
   t.strictSame(filesWith(/\bWarrant\.redeem\b/), [
+    'src/session/branch-room.ts',
     'src/session/deceive.ts',
     'src/session/execute.ts',
     'src/session/executions.ts',
@@ -256,6 +257,42 @@ t.test('there is one way to a session’s files, and it is behind a warrant (RX-
     const redeemed = body.indexOf('Warrant.redeem(')
     t.ok(code.search(deeds) > code.indexOf('function begin('), `${path} does nothing before it has begun`)
     t.ok(redeemed > 0 && redeemed < body.search(deeds), `${path} redeems before it opens anything`)
+  }
+  t.end()
+})
+
+t.test('there is one way from a branch into the real files, and a human’s warrant stands before it', (t) => {
+  const work =
+    /\b(merge|undo)(Branch|Merge)\(syscalls|\b(makeCheckpoint|restoreCheckpoint|dropBranch)\(syscalls/
+  t.strictSame(
+    filesWith(work).filter((path) => !/branch\/(merge|checkpoint|drop)[^/]*\.node\.ts$/.test(path)),
+    ['src/sandbox/branch/branch-store.node.ts', 'src/sandbox/branch/branch-thread.node.ts'],
+  )
+  t.strictSame(filesWith(/\bcreateBranchWorker\(/), [
+    'src/edge/sandbox.node.ts',
+    'src/sandbox/branch/branch-worker.node.ts',
+  ])
+  const deeds = /\bwork\.(merge|undo|checkpoint|restore|removeCheckpoint|drop)\(/
+  t.strictSame(filesWith(deeds), ['src/session/branch-room.ts'])
+  const room = sources.find(({ path }) => path === 'src/session/branch-room.ts')?.code ?? ''
+  const door = room.slice(room.indexOf('async function decided'), room.indexOf('function forgetMerged'))
+  t.match(
+    door,
+    /Promise<BranchOutcome> \{\s*const \{ warrant, action, sessionId \} = permit\s*Warrant\.redeem\(/,
+  )
+  t.ok(door.indexOf('Warrant.redeem(') < door.indexOf('places.without('))
+  for (const [name, kind] of [
+    ['merge', 'merge'],
+    ['undo', 'undo_merge'],
+    ['drop', 'drop_branch'],
+    ['checkpoint', 'checkpoint'],
+  ] as const) {
+    const at = room.search(new RegExp(`\\bwork\\.${name}\\(`))
+    t.match(room.slice(0, at), new RegExp(`decided\\(permit, '${kind}'`), `${name} is behind the door`)
+    t.notOk(
+      room.slice(room.lastIndexOf(`decided(permit, '${kind}'`), at).includes('\n    },\n    '),
+      `${name} is within it`,
+    )
   }
   t.end()
 })

@@ -45,8 +45,10 @@ import type {
   Transport,
   TransportEvents,
 } from '../../src/ports.ts'
+import type { BranchWork } from '../../src/sandbox/branch/branch-work.ts'
 import type { Place, Places } from '../../src/sandbox/place.ts'
 import type { ProgramFinder } from '../../src/sandbox/plan.ts'
+import { createBranches } from '../../src/session/branch-room.ts'
 import { createChallengeRates } from '../../src/session/challenges.ts'
 import { createConfirmations } from '../../src/session/confirmations.ts'
 import { createExecutions, type Execution } from '../../src/session/executions.ts'
@@ -265,6 +267,8 @@ export function stageFacts(): StagedFacts {
 }
 
 export type StageOptions = {
+  readonly branchWork?: BranchWork
+  readonly places?: Places
   readonly capability?: Partial<CapabilitySet>
   readonly settings?: Partial<Rooms['settings']>
   readonly maxSessions?: number
@@ -410,6 +414,25 @@ function stagePlaces(finder: () => ProgramFinder): Places {
   }
 }
 
+/** There are none, and none can be made. */
+const NO_BRANCHES: BranchWork = {
+  list: () => [],
+  find: () => undefined,
+  isEmpty: () => true,
+  mergedAtMs: () => undefined,
+  resume: async () => [],
+  review: () => Promise.reject(new Error('not staged')),
+  merge: () => Promise.reject(new Error('not staged')),
+  undo: () => Promise.reject(new Error('not staged')),
+  checkpoint: () => Promise.reject(new Error('not staged')),
+  checkpoints: async () => [],
+  restore: () => Promise.reject(new Error('not staged')),
+  removeCheckpoint: () => Promise.reject(new Error('not staged')),
+  drop: () => Promise.reject(new Error('not staged')),
+  erase: async () => {},
+  forget: async () => {},
+}
+
 export function stageRooms(options: StageOptions = {}): Stage {
   const clock = stageClock()
   const spawner = stageSpawner()
@@ -479,6 +502,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       sessions.executionEnded(execution.sessionId, clock.monotonicMs())
     },
   })
+  const places = options.places ?? stagePlaces(() => rooms.planner.finder)
   const rooms: Rooms = {
     settings: {
       version: '0.0.0',
@@ -512,7 +536,13 @@ export function stageRooms(options: StageOptions = {}): Stage {
     verify: verifyEd25519,
     sessions,
     executions,
-    places: stagePlaces(() => rooms.planner.finder),
+    places,
+    branches: createBranches({
+      branches: options.branchWork ?? NO_BRANCHES,
+      ...{ places, clock, random, log },
+      executions: () => rooms.executions,
+      record: (event) => audit.append(event),
+    }),
     tarpits: createTarpits(
       {
         mode: 'drip',

@@ -216,6 +216,59 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   ],
   [messages.penaltyClear, { source: '192.0.2.7' }],
   [messages.purgeRequest, { session_id: new Uint8Array(16).fill(7) }],
+  [messages.branchReference, { session_id: id }],
+  [
+    messages.branchList,
+    {
+      branches: [
+        {
+          session_id: id,
+          agent_name: 'ci',
+          level: 'overlay',
+          opened_at: 1_800_000_000,
+          sessions: 1,
+          running: 2,
+          is_empty: true,
+          can_undo: true,
+        },
+      ],
+      total: 1,
+    },
+  ],
+  [messages.branchDiffRequest, { session_id: id, form: 3, paths: [Uint8Array.of(0x61, 0xff)] }],
+  [messages.branchDiffEnd, { digest, changes: 3, conflicts: 1, held_back: 1, shown: 2, is_preview: true }],
+  [
+    messages.branchMergeRequest,
+    {
+      session_id: id,
+      digest,
+      paths: [Uint8Array.of(0x61)],
+      force: [Uint8Array.of(0xff)],
+      held_back: true,
+    },
+  ],
+  [
+    messages.branchOutcome,
+    {
+      success: true,
+      message: 'Merged.',
+      merged: 3,
+      bytes: 2 ** 40,
+      conflicts: [{ path: Uint8Array.of(0x61), what: 'changed' }],
+      conflicts_total: 1,
+      left_out: [{ path: Uint8Array.of(0x62), what: 'setuid' }],
+      left_out_total: 1,
+      digest,
+    },
+  ],
+  [messages.branchCheckpoint, { session_id: id, label: 'builds', restore: 1, remove: 2 }],
+  [
+    messages.checkpointList,
+    {
+      checkpoints: [{ number: 1, label: 'builds', made_at: 1_800_000_000, files: 3, bytes: 4 }],
+      total: 1,
+    },
+  ],
   [messages.whyRequest, { seq: 7 }],
   [
     messages.explanation,

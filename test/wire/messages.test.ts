@@ -55,6 +55,19 @@ const TABLE: Readonly<Record<string, string>> = {
   PenaltyEntry: '1 source, 2 seconds_left, 3? is_active, 4? reason',
   PenaltyClear: '1? source',
   PurgeRequest: '1 session_id',
+  BranchReference: '1 session_id',
+  BranchEntry:
+    '1 session_id, 2 agent_name, 3 level, 4 opened_at, 5? sessions, 6? running, 7? is_empty, 8? can_undo',
+  BranchList: '1? branches, 2? total',
+  BranchDiffRequest: '1 session_id, 2? form, 3? paths',
+  BranchDiffEnd: '1 digest, 2? changes, 3? conflicts, 4? held_back, 5? shown, 6? is_preview',
+  BranchMergeRequest: '1 session_id, 2 digest, 3? paths, 4? force, 5? held_back',
+  BranchPath: '1 path, 2? what',
+  BranchOutcome:
+    '1? success, 2? message, 3? merged, 4? bytes, 5? conflicts, 6? conflicts_total, 7? left_out, 8? left_out_total, 9? digest',
+  BranchCheckpoint: '1 session_id, 2? label, 3? restore, 4? remove',
+  Checkpoint: '1 number, 2? label, 3 made_at, 4? files, 5? bytes',
+  CheckpointList: '1? checkpoints, 2? total',
   WhyRequest: '1 seq',
   Explanation:
     '1 seq, 2? asked, 3 response, 4 layer, 5 rule, 6 reason, 7? advice, 8? agent_name, 9? source, 10? at, 11? effective, 12? severity',

@@ -27,6 +27,13 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [38, 'Explain', 'WhyRequest', '', 'StreamResponse', 'Explanation'],
   [39, 'Reload', 'Empty', '', 'StreamResponse', 'Outcome'],
   [40, 'Purge', 'PurgeRequest', '', 'StreamResponse', 'Outcome'],
+  [41, 'ListBranches', 'Empty', '', 'StreamResponse', 'BranchList'],
+  [42, 'DiffBranch', 'BranchDiffRequest', '', 'StreamResponse', 'BranchDiffEnd'],
+  [43, 'MergeBranch', 'BranchMergeRequest', '', 'StreamResponse', 'BranchOutcome'],
+  [44, 'UndoMerge', 'BranchReference', '', 'StreamResponse', 'BranchOutcome'],
+  [45, 'DropBranch', 'BranchReference', '', 'StreamResponse', 'Outcome'],
+  [46, 'CheckpointBranch', 'BranchCheckpoint', '', 'StreamResponse', 'Outcome'],
+  [47, 'ListCheckpoints', 'BranchReference', '', 'StreamResponse', 'CheckpointList'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {
@@ -45,7 +52,7 @@ t.test('the methods are those of the protocol page', async (t) => {
     t.equal(methodNamed(name).number, number)
     t.equal(methodByNumber(number)?.name, name)
   }
-  for (const number of [-1, 0, 15, 17, 31, 41, 64, 1.5]) t.equal(methodByNumber(number), undefined)
+  for (const number of [-1, 0, 15, 17, 31, 48, 64, 1.5]) t.equal(methodByNumber(number), undefined)
   t.throws(() => methodNamed('Shell' as MethodName), RangeError)
 })
 

@@ -26,7 +26,7 @@ import { BRANCHES_MAX } from '../../limits.ts'
 import type { Syscalls } from '../syscalls.node.ts'
 import type { Branch, BranchLevel, BranchRoot, OverlayAttributes } from './branch.ts'
 import { upperOf } from './branch.ts'
-import { dropBranch, droppedBranches, removeDropped } from './drop.node.ts'
+import { dropBranch, droppedBranches } from './drop.node.ts'
 import { makeUpper } from './upper.node.ts'
 
 const BRANCH_FILE = 'branch.json'
@@ -35,8 +35,8 @@ const DIRECTORY_MODE = 0o700
 const SESSION_NAME = /^[0-9a-f]{32}$/
 /** O_TMPFILE | O_RDWR: a file without a name, which leaves the times of its directory alone. */
 const O_TMPFILE = 0o20000000
-/** Entries removed at once while the daemon has nothing else to do. */
-const REMOVED_AT_ONCE = 256
+/** What a merge can be taken back by; journal.node.ts writes it. */
+const JOURNAL_FILE = 'merge.json'
 
 export interface BranchStore {
   readonly directory: string
@@ -46,11 +46,18 @@ export interface BranchStore {
   list(): readonly Branch[]
   /** Where a branch keeps its files. */
   directoryOf(session: string): string
-  /** Removes a branch in which nothing was changed. False: something was. */
+  /** True where nothing was changed in it, or nothing is left after a merge. */
+  isEmpty(session: string): boolean
+  /** When its last merge was, while that can be taken back from what is kept in its directory. */
+  mergedAtMs(session: string): number | undefined
+  /** Removes a branch in which nothing was changed. False: something was, or a merge of it can be taken back. */
   removeEmpty(session: string): boolean
   drop(session: string): void
-  /** A slice of what dropped branches leave to be removed; true: nothing is left. */
-  sweep(): boolean
+  /** Nobody works in it until somebody has looked after it; undefined: again. */
+  suspend(session: string, reason: string | undefined): void
+  /** Directories that dropped branches have left; `removed` says that one is gone. */
+  dropped(): readonly string[]
+  removed(directory: string): void
 }
 
 /** True for a user id that is the same outside: only there are the kernel's own attributes ours to write. */
@@ -99,6 +106,8 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE })
   const branches = new Map<string, Branch>()
   const dropped = new Set<string>(droppedBranches(directory))
+  /** Branches that nobody may work in, with why. */
+  const suspended = new Map<string, string>()
   for (const name of readdirSync(directory)) {
     if (!SESSION_NAME.test(name)) continue
     const found = readBranch(join(directory, name))
@@ -118,6 +127,12 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     directory,
     open(session, agent, level, nowMs) {
       const known = branches.get(session)
+      const reason = suspended.get(session)
+      if (reason !== undefined)
+        throw new SassError(
+          'SANDBOX_UNAVAILABLE',
+          `A merge of this branch could not be brought to its end, so nothing was started: ${reason}`,
+        )
       if (known !== undefined) return known
       if (branches.size >= BRANCHES_MAX) {
         throw new SassError(
@@ -142,24 +157,31 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     find: (session) => branches.get(session),
     list: () => [...branches.values()],
     directoryOf: (session) => join(directory, session),
-    removeEmpty(session) {
+    isEmpty(session) {
       const branch = branches.get(session)
-      if (branch === undefined) return true
-      if (branch.roots.some((root) => readdirSync(upperOf(root)).length > 0)) return false
+      return branch?.roots.every((root) => readdirSync(upperOf(root)).length === 0) ?? true
+    },
+    mergedAtMs: (session) =>
+      branches.has(session)
+        ? statSync(join(directory, session, JOURNAL_FILE), { throwIfNoEntry: false })?.mtimeMs
+        : undefined,
+    removeEmpty(session) {
+      if (!branches.has(session)) return true
+      if (!store.isEmpty(session) || store.mergedAtMs(session) !== undefined) return false
       store.drop(session)
       return true
     },
     drop(session) {
+      suspended.delete(session)
       if (!branches.delete(session)) return
       dropped.add(dropBranch(syscalls, join(directory, session)))
     },
-    sweep() {
-      for (const path of dropped) {
-        if (removeDropped(syscalls, path, REMOVED_AT_ONCE)) dropped.delete(path)
-        return dropped.size === 0
-      }
-      return true
+    suspend(session, reason) {
+      if (reason === undefined) suspended.delete(session)
+      else suspended.set(session, reason)
     },
+    dropped: () => [...dropped],
+    removed: (path) => void dropped.delete(path),
   }
   return store
 }

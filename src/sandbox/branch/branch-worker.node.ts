@@ -1,0 +1,313 @@
+/**
+ * The main thread's side of the thread that works on branches: started with the first order, ended when there was none
+ * for a while. One order after the other for each branch. Where the thread ends in the middle of a merge, the branch is
+ * brought to an end of it before anything else is done there, as after a crash of the whole daemon.
+ * @module
+ */
+
+import { close, read } from 'node:fs'
+import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import { CODES, type Code, SassError } from '../../errors.ts'
+import {
+  BRANCH_HEAP_MIB,
+  BRANCH_IDLE_MS,
+  BRANCH_REMOVED_AT_ONCE,
+  LAUNCHER_HEAP_FROM_SOURCE_MIB,
+} from '../../limits.ts'
+import type { Branch } from './branch.ts'
+import type { BranchStore } from './branch-store.node.ts'
+import type {
+  BranchAnswer,
+  BranchCall,
+  BranchOrder,
+  BranchResults,
+  BranchWork,
+  ResumeReport,
+  ReviewText,
+} from './branch-work.ts'
+
+const readAsync = promisify(read)
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
+
+export interface BranchWorker extends BranchWork {
+  /** Waits for what is being done, and ends the thread. */
+  close(): Promise<void>
+}
+
+type Waiting = { readonly resolve: (answer: BranchAnswer) => void; readonly reject: (cause: unknown) => void }
+
+function threadLost(cause: unknown): SassError {
+  const why = cause instanceof Error ? ` (${cause.message})` : ''
+  return new SassError(
+    'FILE_IO',
+    `The thread that works on branches has ended${why}; what it had begun is brought to an end before anything else is done in that branch, so look at the branch again.`,
+    {},
+    cause,
+  )
+}
+
+function noBranch(session: string): SassError {
+  return new SassError(
+    'FILE_NOT_FOUND',
+    `There is no branch ${session} any more: it was merged, dropped or purged; see sass-edge branch list.`,
+  )
+}
+
+function createText(descriptor: number, sizeBytes: number): ReviewText {
+  let at = 0
+  let isClosed = false
+  return {
+    sizeBytes,
+    async read(target) {
+      if (isClosed || at >= sizeBytes) return 0
+      const { bytesRead } = await readAsync(
+        descriptor,
+        target,
+        0,
+        Math.min(target.length, sizeBytes - at),
+        at,
+      )
+      at += bytesRead
+      return bytesRead
+    },
+    close() {
+      if (isClosed) return
+      isClosed = true
+      close(descriptor)
+    },
+  }
+}
+
+/** `source` gives the CommonJS text of the bundled thread; undefined starts it from its file. */
+export function createBranchWorker(store: BranchStore, source: (() => string) | undefined): BranchWorker {
+  const waiting = new Map<number, Waiting>()
+  /** By branch: what is done there last. */
+  const turns = new Map<string, Promise<unknown>>()
+  /** Branches whose last merge or undo may have been ended in the middle. */
+  const unsure = new Set<string>()
+  let removing: Promise<void> | undefined
+  let worker: Worker | undefined
+  let idle: NodeJS.Timeout | undefined
+  let next = 1
+  let isClosing = false
+
+  function start(): Worker {
+    const shared = { execArgv: ['--no-warnings'], env: {}, name: 'branches', trackUnmanagedFds: false }
+    const resourceLimits = { ...THREAD_LIMITS, maxOldGenerationSizeMb: BRANCH_HEAP_MIB }
+    const made =
+      source === undefined
+        ? new Worker(new URL('./branch-thread.node.ts', import.meta.url), {
+            ...shared,
+            resourceLimits: {
+              ...resourceLimits,
+              maxOldGenerationSizeMb: BRANCH_HEAP_MIB + LAUNCHER_HEAP_FROM_SOURCE_MIB,
+            },
+          })
+        : new Worker(source(), { ...shared, eval: true, resourceLimits })
+    made.on('message', (answer: BranchAnswer) => {
+      const one = waiting.get(answer.id)
+      waiting.delete(answer.id)
+      one?.resolve(answer)
+      rest()
+    })
+    made.on('error', (cause) => lost(made, cause))
+    made.on('exit', () => lost(made, undefined))
+    return made
+  }
+
+  function lost(which: Worker, cause: unknown): void {
+    if (worker !== which) return
+    worker = undefined
+    const all = [...waiting.values()]
+    waiting.clear()
+    for (const { reject } of all) reject(threadLost(cause))
+  }
+
+  function retire(): Promise<void> {
+    clearTimeout(idle)
+    const old = worker
+    worker = undefined
+    if (old === undefined) return Promise.resolve()
+    const gone = new Promise<void>((resolve) => {
+      old.once('exit', () => resolve())
+    })
+    old.postMessage({ kind: 'close' } satisfies BranchCall)
+    return gone
+  }
+
+  function rest(): void {
+    clearTimeout(idle)
+    if (waiting.size > 0) return
+    worker?.unref()
+    idle = setTimeout(() => void retire(), BRANCH_IDLE_MS)
+    idle.unref()
+  }
+
+  async function ask<Kind extends BranchOrder['kind']>(
+    order: Extract<BranchOrder, { kind: Kind }>,
+  ): Promise<BranchResults[Kind]> {
+    clearTimeout(idle)
+    worker ??= start()
+    worker.ref()
+    const id = next++
+    const answer = await new Promise<BranchAnswer>((resolve, reject) => {
+      waiting.set(id, { resolve, reject })
+      worker?.postMessage({ kind: 'order', id, order } satisfies BranchCall)
+    })
+    if (answer.kind === 'done') return answer.value as BranchResults[Kind]
+    const code: Code = Object.hasOwn(CODES, answer.code) ? (answer.code as Code) : 'FILE_IO'
+    throw new SassError(code, answer.message, answer.details)
+  }
+
+  /** After everything that was asked of that branch before. */
+  function inTurn<Result>(session: string, work: () => Promise<Result>): Promise<Result> {
+    const before = turns.get(session) ?? Promise.resolve()
+    const own = before.catch(() => undefined).then(work)
+    turns.set(session, own)
+    const over = (): void => {
+      if (turns.get(session) === own) turns.delete(session)
+    }
+    own.then(over, over)
+    return own
+  }
+
+  function found(session: string): Branch {
+    const branch = store.find(session)
+    if (branch === undefined) throw noBranch(session)
+    return branch
+  }
+
+  async function end(branch: Branch): Promise<Omit<ResumeReport, 'session'>> {
+    const { session } = branch
+    const result = await ask<'resume'>({ kind: 'resume', directory: store.directoryOf(session), branch })
+    unsure.delete(session)
+    store.suspend(session, undefined)
+    return result
+  }
+
+  /** In the turn of its branch, which is whole by then. */
+  function on<Result>(
+    session: string,
+    work: (branch: Branch, directory: string) => Promise<Result>,
+  ): Promise<Result> {
+    return inTurn(session, async () => {
+      const branch = found(session)
+      if (unsure.has(session)) await end(branch)
+      return work(branch, store.directoryOf(session))
+    })
+  }
+
+  /** What must be brought to an end where it was not. */
+  function changing<Result>(
+    session: string,
+    work: (branch: Branch, directory: string) => Promise<Result>,
+  ): Promise<Result> {
+    return on(session, async (branch, directory) => {
+      unsure.add(session)
+      try {
+        const result = await work(branch, directory)
+        unsure.delete(session)
+        return result
+      } catch (cause) {
+        await end(branch).catch((failure: unknown) => suspend(session, failure))
+        throw cause
+      }
+    })
+  }
+
+  /** Nobody works in a branch whose merge is half done. */
+  function suspend(session: string, cause: unknown): string {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    store.suspend(session, reason)
+    return reason
+  }
+
+  async function removeAll(): Promise<void> {
+    for (const directory of store.dropped()) {
+      for (;;) {
+        if (isClosing) return
+        const isGone = await ask<'remove'>({ kind: 'remove', directory, entries: BRANCH_REMOVED_AT_ONCE })
+        if (isGone) break
+      }
+      store.removed(directory)
+    }
+  }
+
+  /** Whatever keeps it from being removed now is tried again with the next drop, and at the next start. */
+  function remove(): Promise<void> {
+    removing = (removing ?? Promise.resolve()).catch(() => undefined).then(removeAll)
+    return removing
+  }
+
+  return {
+    list: store.list,
+    find: store.find,
+    isEmpty: store.isEmpty,
+    mergedAtMs: store.mergedAtMs,
+    async resume() {
+      const reports: ResumeReport[] = []
+      for (const branch of store.list()) {
+        const { session } = branch
+        // Without a journal nothing can have been ended in the middle.
+        if (store.mergedAtMs(session) === undefined) continue
+        unsure.add(session)
+        try {
+          reports.push({ session, ...(await inTurn(session, () => end(branch))) })
+        } catch (cause) {
+          reports.push({ session, outcome: 'failed', reason: suspend(session, cause) })
+        }
+      }
+      if (store.dropped().length > 0) remove().catch(() => undefined)
+      return reports
+    },
+    review: (session, form, paths) =>
+      on(session, async (branch, directory) => {
+        const { descriptor, sizeBytes, ...facts } = await ask<'review'>({
+          ...{ kind: 'review', directory, branch, form, paths },
+        })
+        return { ...facts, text: createText(descriptor, sizeBytes) }
+      }),
+    merge: (session, wish) =>
+      changing(session, (branch, directory) => ask<'merge'>({ kind: 'merge', directory, branch, wish })),
+    undo: (session) =>
+      changing(session, (branch, directory) => ask<'undo'>({ kind: 'undo', directory, branch })),
+    checkpoint: (session, label, nowMs) =>
+      on(session, (branch, directory) =>
+        ask<'checkpoint'>({ kind: 'checkpoint', directory, branch, label, nowMs }),
+      ),
+    checkpoints: (session) =>
+      on(session, (_branch, directory) => ask<'checkpoints'>({ kind: 'checkpoints', directory })),
+    restore: (session, number) =>
+      on(session, (branch, directory) => ask<'restore'>({ kind: 'restore', directory, branch, number })),
+    removeCheckpoint: (session, number) =>
+      on(session, (branch, directory) =>
+        ask<'remove_checkpoint'>({ kind: 'remove_checkpoint', directory, branch, number }),
+      ),
+    drop: (session) =>
+      on(session, async () => {
+        store.drop(session)
+        remove().catch(() => undefined)
+      }),
+    erase: (session) =>
+      inTurn(session, async () => {
+        const branch = store.find(session)
+        if (branch !== undefined && unsure.has(session)) await end(branch).catch(() => undefined)
+        store.drop(session)
+        await remove()
+      }),
+    forget: (session) =>
+      on(session, async (branch, directory) => {
+        if (!store.isEmpty(session)) return
+        await ask<'forget'>({ kind: 'forget', directory, branch })
+        store.drop(session)
+        remove().catch(() => undefined)
+      }),
+    async close() {
+      isClosing = true
+      while (turns.size > 0) await Promise.allSettled(turns.values())
+      await removing?.catch(() => undefined)
+      await retire()
+    },
+  }
+}

@@ -1,0 +1,433 @@
+/**
+ * What humans decide about branches: each deed redeems its warrant, is done while nothing runs in the branch and nobody
+ * uses it, and leaves a record of what came of it, by digests and counts. Other branches over the same real files see
+ * what was merged as soon as nothing runs in them.
+ * Rules: docs/sandbox.md (review and merge); docs/responses.md, sections 6 and 7.
+ * @module
+ */
+import { encodeHex } from '../base/hex.ts'
+import { isWithin } from '../base/lexical-path.ts'
+import type { Action, BranchAction } from '../defense/facts.ts'
+import { Warrant } from '../defense/warrant.ts'
+import { BRANCHES_MAX, EXECUTION_ID_BYTES, MERGED_KEPT_MS } from '../limits.ts'
+import type { AuditEvent, AuditValue, Clock, Log, Random } from '../ports.ts'
+import type { Branch } from '../sandbox/branch/branch.ts'
+import type {
+  BranchWork,
+  CheckpointFacts,
+  DiffForm,
+  MergeReport,
+  NamedPath,
+  Review,
+  ToldPaths,
+  UndoReport,
+} from '../sandbox/branch/branch-work.ts'
+import { NO_PATHS } from '../sandbox/branch/branch-work.ts'
+import type { Places } from '../sandbox/place.ts'
+import type { Executions, Permit } from './executions.ts'
+
+export type ListedBranch = {
+  readonly branch: Branch
+  readonly sessions: number
+  readonly running: number
+  readonly isEmpty: boolean
+  readonly canUndo: boolean
+}
+
+/** What came of a deed. `success` false: nothing was changed. */
+export type BranchOutcome = {
+  readonly success: boolean
+  readonly message: string
+  readonly merged: number
+  readonly bytes: number
+  readonly conflicts: ToldPaths
+  readonly leftOut: ToldPaths
+  /** Hex; of the branch as it is, where another one was named. */
+  readonly digest?: string | undefined
+}
+
+/** A permit for a deed on a branch, and who does it. */
+export type BranchPermit = Permit & { readonly by: string }
+
+export type Branches = {
+  /** The latest first. */
+  list(): readonly ListedBranch[]
+  find(session: string): Branch | undefined
+  review(
+    session: string,
+    form: DiffForm,
+    paths: readonly NamedPath[],
+  ): Promise<Review & { isPreview: boolean }>
+  merge(
+    permit: BranchPermit,
+    wish: { readonly paths: readonly NamedPath[]; readonly force: readonly NamedPath[] },
+  ): Promise<BranchOutcome>
+  undo(permit: BranchPermit): Promise<BranchOutcome>
+  drop(permit: BranchPermit): Promise<BranchOutcome>
+  checkpoint(permit: BranchPermit): Promise<BranchOutcome>
+  checkpoints(session: string): Promise<readonly CheckpointFacts[]>
+  /** For a purge, which has redeemed its own: undefined, or why nothing was erased. */
+  erase(session: string): Promise<string | undefined>
+  /** At the start, before anybody is let in: brings to an end what a crash has ended in the middle. */
+  resume(): Promise<void>
+  /** Time passes: what waited for commands to end, or is kept for long enough. */
+  tick(): void
+}
+
+export type BranchesGround = {
+  readonly branches: BranchWork
+  readonly places: Places
+  readonly executions: () => Executions
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** Of what has happened already. */
+  readonly record: (event: AuditEvent) => void
+}
+
+/** Executions that are named where they stand in the way. */
+const NAMED_EXECUTIONS = 3
+const FORGET_EVERY_MS = 60_000
+
+function refused(message: string): BranchOutcome {
+  return { success: false, message, merged: 0, bytes: 0, conflicts: NO_PATHS, leftOut: NO_PATHS }
+}
+
+function count(number: number, one: string, several = `${one}s`): string {
+  return `${number} ${number === 1 ? one : several}`
+}
+
+function mergedSentence({ counts, leftOut, brought }: MergeReport): string {
+  const { added, modified, deleted, renamed, metadata, sizeBytes } = counts
+  const parts = [
+    [added, 'added'],
+    [modified, 'modified'],
+    [deleted, 'deleted'],
+    [renamed, 'renamed'],
+    [metadata, 'changed in mode, owner or time'],
+  ] as const
+  const done = parts.flatMap(([number, what]) => (number > 0 ? [`${number} ${what}`] : [])).join(', ')
+  const also = brought > 0 ? ` ${count(brought, 'change')} came along that these cannot be without.` : ''
+  const held =
+    leftOut.total > 0
+      ? ` ${count(leftOut.total, 'special file was', 'special files were')} left out: name each, or add --with-special.`
+      : ''
+  return `Merged: ${done === '' ? 'nothing that differed' : done}; ${count(sizeBytes, 'byte')} written.${also}${held} sass-edge branch undo takes it back.`
+}
+
+function mergeOutcome(report: MergeReport): BranchOutcome {
+  const { counts, conflicts, leftOut } = report
+  switch (report.outcome) {
+    case 'merged': {
+      const { added, modified, deleted, renamed, metadata, sizeBytes } = counts
+      const merged = added + modified + deleted + renamed + metadata
+      return { ...refused(mergedSentence(report)), success: true, merged, bytes: sizeBytes, leftOut }
+    }
+    case 'conflicts':
+      return {
+        ...refused(
+          `Nothing was merged: ${count(conflicts.total, 'real file was', 'real files were')} changed since the branch was made. Look at each, and merge it with --force PATH or leave it out.`,
+        ),
+        conflicts,
+      }
+    case 'other_digest':
+      return {
+        ...refused(
+          'Nothing was merged: the branch would not change what you have looked at any more. Look at it again, and merge that.',
+        ),
+        digest: report.digest,
+      }
+    case 'rolled_back':
+      return refused(`Nothing was merged and everything is as it was: ${report.reason ?? 'a step failed'}.`)
+    case 'nothing':
+      return leftOut.total > 0
+        ? {
+            ...refused(
+              `Nothing was merged: ${count(leftOut.total, 'special file is', 'special files are')} merged only by name, or with --with-special.`,
+            ),
+            leftOut,
+          }
+        : refused('There is nothing to merge.')
+  }
+}
+
+function undoOutcome(report: UndoReport): BranchOutcome {
+  switch (report.outcome) {
+    case 'none':
+      return refused('There is no merge of this branch that could be taken back.')
+    case 'conflicts':
+      return {
+        ...refused(
+          `Nothing was taken back: ${count(report.conflicts.total, 'file was', 'files were')} changed since the merge.`,
+        ),
+        conflicts: report.conflicts,
+      }
+    case 'undone': {
+      const { paths, notInBranch } = report
+      const kept =
+        notInBranch.total > 0
+          ? ` ${count(notInBranch.total, 'path')} stayed in the branch as it was changed there since.`
+          : ''
+      return {
+        ...refused(
+          `The last merge was taken back: ${count(paths, 'path is', 'paths are')} as before, and changed in the branch again.${kept}`,
+        ),
+        success: true,
+        merged: paths,
+        leftOut: notInBranch,
+      }
+    }
+  }
+}
+
+export function createBranches({
+  branches: work,
+  places,
+  executions,
+  clock,
+  random,
+  log,
+  record,
+}: BranchesGround): Branches {
+  /** Branches that something is decided about at this moment. */
+  const busy = new Set<string>()
+  /** Mounted over real files that were changed since, while commands run in them. */
+  const stale = new Set<string>()
+  let lookedAtMs = 0
+
+  function runningIn(session: string): readonly string[] {
+    const sessions = new Set(places.sessionsIn(session))
+    if (sessions.size === 0) return []
+    return executions()
+      .list(undefined)
+      .filter(
+        ({ state, sessionId }) => sessions.has(sessionId) && (state === 'starting' || state === 'running'),
+      )
+      .map(({ id }) => id)
+  }
+
+  function obstacle(session: string): string | undefined {
+    if (work.find(session) === undefined)
+      return `There is no branch ${session}: it was merged, dropped or purged, or never made.`
+    if (busy.has(session))
+      return 'Something else is being done with this branch; wait for it, and look at the branch again.'
+    const running = runningIn(session)
+    if (running.length === 0) return undefined
+    const named = running.slice(0, NAMED_EXECUTIONS).join(', ')
+    const more = running.length > NAMED_EXECUTIONS ? ` and ${running.length - NAMED_EXECUTIONS} more` : ''
+    return `Commands run in this branch: ${named}${more}. End them first, see sass-edge jobs and kill.`
+  }
+
+  function note(permit: BranchPermit, what: string, more: Readonly<Record<string, AuditValue>> = {}): void {
+    const { action, warrant, by } = permit
+    const branch = 'branch' in action ? action.branch : null
+    record({ type: 'branch', what, branch, by, warrant: warrant.id, ...more })
+    log.write(what.endsWith('failed') ? 'error' : 'info', 'branch', { what, branch: branch ?? '-', by })
+  }
+
+  async function remount(session: string): Promise<void> {
+    stale.delete(session)
+    try {
+      await places.without(session, () => Promise.resolve())
+    } catch (cause) {
+      log.write('warn', 'branch_stale', {
+        branch: session,
+        reason: cause instanceof Error ? cause.message : 'unknown',
+      })
+    }
+  }
+
+  /** What is beneath the other branches was changed: the kernel promises nothing of them before they are mounted anew. */
+  async function remountOthers({ session, roots }: Branch): Promise<void> {
+    const isShared = (other: Branch) =>
+      other.roots.some(({ path }) =>
+        roots.some((root) => isWithin(root.path, path) || isWithin(path, root.path)),
+      )
+    const others = work.list().filter((other) => other.session !== session && isShared(other))
+    const inUse = others.filter((other) => places.sessionsIn(other.session).length > 0)
+    for (const other of inUse) stale.add(other.session)
+    await Promise.all(
+      inUse.filter((other) => runningIn(other.session).length === 0).map((other) => remount(other.session)),
+    )
+  }
+
+  /** Redeems, and does `deed` while the branch is out of use; says why where it is not done. */
+  async function decided<Kind extends BranchAction['kind']>(
+    permit: BranchPermit,
+    kind: Kind,
+    deed: (action: Extract<BranchAction, { kind: Kind }>, branch: Branch) => Promise<BranchOutcome>,
+  ): Promise<BranchOutcome> {
+    const { warrant, action, sessionId } = permit
+    Warrant.redeem(warrant, action, sessionId)
+    if (!isOfKind(action, kind)) throw new TypeError(`A permit for ${action.kind} is none for ${kind}.`)
+    const { branch: session } = action
+    const problem = obstacle(session)
+    const branch = work.find(session)
+    if (problem !== undefined || branch === undefined) {
+      record({ type: 'not_done', action: kind, warrant: warrant.id, reason: 'the branch is not free' })
+      return refused(problem ?? '')
+    }
+    busy.add(session)
+    try {
+      return await places.without(session, () => deed(action, branch))
+    } catch (cause) {
+      note(permit, `${kind}_failed`, { reason: cause instanceof Error ? cause.name : 'unknown' })
+      throw cause
+    } finally {
+      busy.delete(session)
+    }
+  }
+
+  /** One that is merged completely is kept until nobody can want to take that back. */
+  function forgetMerged(now: number): void {
+    if (now - lookedAtMs < FORGET_EVERY_MS) return
+    lookedAtMs = now
+    const merged = work
+      .list()
+      .filter(({ session }) => !busy.has(session) && places.sessionsIn(session).length === 0)
+      .flatMap(({ session }) => {
+        const mergedAtMs = work.mergedAtMs(session)
+        return mergedAtMs === undefined || !work.isEmpty(session) ? [] : [{ session, mergedAtMs }]
+      })
+      .sort((a, b) => a.mergedAtMs - b.mergedAtMs)
+    let tooMany = work.list().length - BRANCHES_MAX / 2
+    for (const { session, mergedAtMs } of merged) {
+      if (clock.wallMs() - mergedAtMs < MERGED_KEPT_MS && tooMany-- <= 0) break
+      busy.add(session)
+      places
+        .without(session, () => work.forget(session))
+        .then(
+          () => record({ type: 'branch', what: 'forgotten', branch: session, by: null }),
+          (cause: unknown) =>
+            log.write('warn', 'branch_kept', {
+              branch: session,
+              reason: cause instanceof Error ? cause.message : 'unknown',
+            }),
+        )
+        .finally(() => busy.delete(session))
+    }
+  }
+
+  return {
+    list: () =>
+      work
+        .list()
+        .toSorted((a, b) => b.openedAtMs - a.openedAtMs)
+        .map((branch) => ({
+          branch,
+          sessions: places.sessionsIn(branch.session).length,
+          running: runningIn(branch.session).length,
+          isEmpty: work.isEmpty(branch.session),
+          canUndo: work.mergedAtMs(branch.session) !== undefined,
+        })),
+    find: work.find,
+    async review(session, form, paths) {
+      const isPreview = runningIn(session).length > 0
+      return { ...(await work.review(session, form, paths)), isPreview }
+    },
+    async merge(permit, { paths, force }) {
+      let changed: Branch | undefined
+      const outcome = await decided(permit, 'merge', async ({ digest, heldBack }, branch) => {
+        const id = encodeHex(random.bytes(EXECUTION_ID_BYTES))
+        const wish = { digest, paths, force, allowHeldBack: heldBack, id }
+        const report = await work.merge(branch.session, wish)
+        const { outcome: what, counts, conflicts, leftOut } = report
+        note(permit, what === 'merged' ? what : `merge_${what}`, {
+          digest,
+          merge: id,
+          counts,
+          forced: force.length,
+          held_back: heldBack,
+          conflicts: conflicts.total,
+          left_out: leftOut.total,
+        })
+        if (what === 'merged') changed = branch
+        return mergeOutcome(report)
+      })
+      if (changed !== undefined) await remountOthers(changed)
+      return outcome
+    },
+    async undo(permit) {
+      let changed: Branch | undefined
+      const outcome = await decided(permit, 'undo_merge', async (_action, branch) => {
+        const report = await work.undo(branch.session)
+        note(permit, report.outcome === 'undone' ? 'undone' : `undo_${report.outcome}`, {
+          ...(report.outcome === 'none' ? {} : { merge: report.id }),
+          ...(report.outcome === 'undone' ? { paths: report.paths } : {}),
+        })
+        if (report.outcome === 'undone') changed = branch
+        return undoOutcome(report)
+      })
+      if (changed !== undefined) await remountOthers(changed)
+      return outcome
+    },
+    drop: (permit) =>
+      decided(permit, 'drop_branch', async (_action, { session }) => {
+        await work.drop(session)
+        note(permit, 'dropped')
+        return {
+          ...refused(`The branch of session ${session} is dropped; no real file was touched.`),
+          success: true,
+        }
+      }),
+    checkpoint: (permit) =>
+      decided(permit, 'checkpoint', async ({ what, number, label }, { session }) => {
+        const done = (message: string): BranchOutcome => ({ ...refused(message), success: true })
+        switch (what) {
+          case 'make': {
+            const made = await work.checkpoint(session, label, clock.wallMs())
+            note(permit, 'checkpoint', { number: made.number, files: made.files, bytes: made.sizeBytes })
+            return done(
+              `Checkpoint ${made.number} is made: ${count(made.files, 'file')}, ${count(made.sizeBytes, 'byte')}.`,
+            )
+          }
+          case 'restore':
+            await work.restore(session, number)
+            note(permit, 'restored', { number })
+            return done(`The branch is as it was at checkpoint ${number}.`)
+          case 'remove':
+            await work.removeCheckpoint(session, number)
+            note(permit, 'checkpoint_removed', { number })
+            return done(`Checkpoint ${number} is removed.`)
+        }
+      }),
+    checkpoints: (session) => work.checkpoints(session),
+    async erase(session) {
+      const problem = work.find(session) === undefined ? undefined : obstacle(session)
+      if (problem !== undefined) return problem
+      busy.add(session)
+      try {
+        await places.without(session, () => work.erase(session))
+        return undefined
+      } finally {
+        busy.delete(session)
+      }
+    },
+    async resume() {
+      for (const { session, outcome, id, reason } of await work.resume()) {
+        if (outcome === 'none') continue
+        record({ type: 'branch', what: `resume_${outcome}`, branch: session, by: null, merge: id ?? null })
+        log.write(outcome === 'failed' ? 'error' : 'warn', 'merge_resumed', {
+          branch: session,
+          outcome,
+          ...(id === undefined ? {} : { merge: id }),
+          ...(reason === undefined ? {} : { reason }),
+        })
+      }
+    },
+    tick() {
+      for (const session of stale) {
+        if (places.sessionsIn(session).length === 0) stale.delete(session)
+        else if (!busy.has(session) && runningIn(session).length === 0) void remount(session)
+      }
+      forgetMerged(clock.monotonicMs())
+    },
+  }
+}
+
+function isOfKind<Kind extends BranchAction['kind']>(
+  action: Action,
+  kind: Kind,
+): action is Extract<BranchAction, { kind: Kind }> {
+  return action.kind === kind
+}
