@@ -5,7 +5,7 @@
  */
 import { WORKSPACE_WORD } from './config-caller-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
-import { CONFIG_LIST_ITEMS } from './limits.ts'
+import { CONFIG_LIST_ITEMS, SESSION_PROCESSES, TIMEOUT_MAX_SECONDS } from './limits.ts'
 
 export const SANDBOX = {
   kind: 'object',
@@ -58,6 +58,51 @@ export const SANDBOX = {
       absent: 'none beside those',
       empty: 'none beside those',
       full: '`["/dev"]` is refused: name each',
+    },
+    limits: {
+      kind: 'object',
+      doc: 'Bounds of the commands of one session together, where the kernel lets the daemon count (control groups), and of each.',
+      fields: {
+        memory_bytes: {
+          kind: 'integer',
+          min: 1_048_576,
+          max: Number.MAX_SAFE_INTEGER,
+          default: null,
+          nullable: true,
+          doc: 'Memory of a session; what takes more is killed. null: three quarters of that of the device.',
+        },
+        processes: {
+          kind: 'integer',
+          min: 1,
+          max: 4_194_304,
+          default: SESSION_PROCESSES,
+          doc: 'Processes and threads of a session; one more cannot be started.',
+        },
+        open_files: {
+          kind: 'integer',
+          min: 16,
+          max: 1_048_576,
+          default: null,
+          nullable: true,
+          doc: 'Descriptors that each process may have open (RLIMIT_NOFILE); null: as many as the daemon.',
+        },
+        file_bytes: {
+          kind: 'integer',
+          min: 0,
+          max: Number.MAX_SAFE_INTEGER,
+          default: null,
+          nullable: true,
+          doc: 'The largest file that a process may write (RLIMIT_FSIZE); null: as large as there is room for.',
+        },
+        silence_seconds: {
+          kind: 'integer',
+          min: 1,
+          max: TIMEOUT_MAX_SECONDS,
+          default: null,
+          nullable: true,
+          doc: 'How long a command may say nothing before all of its processes are killed; null: as long as it likes.',
+        },
+      },
     },
     network: {
       kind: 'choice',

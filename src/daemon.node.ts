@@ -408,6 +408,7 @@ export async function startDaemon(
     const refused = rooms.refusals.tick(now)
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.forgetOld(clock.wallMs())
+    rooms.executions.endSilent(config.sandbox.limits.silence_seconds)
     deviceRecord.tick()
     storage.tick()
     rooms.branches.tick()

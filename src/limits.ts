@@ -215,6 +215,8 @@ export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
 export const KEEPER_HEAP_MIB = 16
 /** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
 export const KEEPER_IDLE_MS = 30_000
+/** A build on eight cores has some hundred; a fork bomb stops here. */
+export const SESSION_PROCESSES = 2_048
 /** One command after the other finds the place of the last one; what it was asked to leave running keeps it. */
 export const PLACE_LINGER_MS = 30_000
 /** Branches that wait for a decision: whoever never decides must not fill the disk with directories. */

@@ -24,6 +24,14 @@ export interface Log {
   write(level: LogLevel, event: string, fields?: Readonly<Record<string, string | number | boolean>>): void
 }
 
+/** What bounds a session's processes. */
+export interface SpawnGroup {
+  /** Write ends of lists of processes; at most SPAWN_GROUPS_MAX are used. */
+  readonly descriptors: readonly number[]
+  /** True where the kernel killed something for want of memory since this was asked last. */
+  tookMemoryKill(): boolean
+}
+
 /** Namespaces of a session, by descriptor; see docs/sandbox.md. */
 export interface SpawnNamespaces {
   /** Never given twice, and not 0: descriptors are. */
@@ -50,6 +58,7 @@ export interface SpawnPlan {
   readonly terminal: { readonly rows: number; readonly columns: number } | undefined
   /** Where it runs; absent: where the daemon does. Paths are those that are seen there. */
   readonly namespaces?: SpawnNamespaces | undefined
+  readonly group?: SpawnGroup | undefined
   /** O_PATH on `/` as it is seen there. */
   readonly rootDescriptor?: number | undefined
   /** Who runs it; absent: the daemon's user. */
@@ -74,9 +83,11 @@ export const STDERR = 1
 /** Which of a process's two outputs; a terminal has STDOUT only. */
 export type OutputSource = typeof STDOUT | typeof STDERR
 
-export type ExitStatus =
+/** `tookMemoryKill`: something of the session was killed for want of memory while it ran. */
+export type ExitStatus = (
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'signalled'; readonly signal: number }
+) & { readonly tookMemoryKill?: boolean }
 
 /** What a child tells; calls come on the main thread, never from inside `spawn` itself, exit last and once. */
 export interface ChildEvents {

@@ -5,6 +5,7 @@
  */
 import { constants } from 'node:os'
 import { encodeHex } from '../base/hex.ts'
+import { visible } from '../base/visible.ts'
 import type { Client, OnWaiting, OutputSink, RunningExecution, Waiting } from '../client/client.node.ts'
 import { asSassError, SassError } from '../errors.ts'
 import { TERM_TO_KILL_MS } from '../limits.ts'
@@ -122,6 +123,7 @@ export function createRemoteSession(output: Output): RemoteSession {
       if (stdout.isBroken || stderr.isBroken) return BROKEN_PIPE
       if (ended.truncated)
         output.warn('The output went over the limit of the device; what came after it was dropped.')
+      if (ended.why !== undefined) output.warn(visible(ended.why))
       if (ended.timedOut)
         throw new SassError(
           'EXECUTION_TIMEOUT',
@@ -135,6 +137,7 @@ export function createRemoteSession(output: Output): RemoteSession {
             id: execution.id,
             exit_code: exitCode ?? null,
             signal: signal === undefined ? null : signalName(signal),
+            ...(ended.why === undefined ? {} : { why: ended.why }),
             stdout_bytes: stdoutBytes,
             stderr_bytes: stderrBytes,
           },

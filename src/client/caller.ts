@@ -36,6 +36,8 @@ export type RemoteExit = {
   readonly signal: number | undefined
   readonly truncated: boolean
   readonly timedOut: boolean
+  /** Why the device ended it, where it did: its words. Never write them to a terminal as they are. */
+  readonly why: string | undefined
 }
 
 /** Where output goes. A promise holds the next credit back until it is settled. `bytes` are borrowed: copy to keep. */
@@ -351,6 +353,7 @@ export function createCaller(
           signal: value.signal,
           truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
           timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
+          why: value.why,
         })
       },
       failed(error) {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { totalmem } from 'node:os'
 import { brotliDecompressSync } from 'node:zlib'
 import type { Config } from '../config.ts'
 import type { Clock, Log, Spawner } from '../ports.ts'
@@ -12,6 +13,7 @@ import { createAt } from '../sandbox/at.node.ts'
 import { openBranchStore } from '../sandbox/branch/branch-store.node.ts'
 import type { BranchWork } from '../sandbox/branch/branch-work.ts'
 import { createBranchWorker } from '../sandbox/branch/branch-worker.node.ts'
+import { openControlGroups } from '../sandbox/control-groups.node.ts'
 import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
 import { createOpenIn } from '../sandbox/namespaces/view-finder.node.ts'
 import { withPins } from '../sandbox/pinned.node.ts'
@@ -38,6 +40,21 @@ function unpack(packed: string): string {
   return brotliDecompressSync(Buffer.from(packed, 'base64')).toString()
 }
 
+/** asm-generic/resource.h */
+const RLIMIT_FSIZE = 1
+const RLIMIT_CORE = 4
+const RLIMIT_NPROC = 6
+const RLIMIT_NOFILE = 7
+
+/** Bounds of each process; the number of processes where the user is nobody else's and not root, whom it does not bind. */
+function processLimits({ sandbox: { limits } }: Config): [resource: number, value: number][] {
+  const pairs: [number, number][] = [[RLIMIT_CORE, 0]]
+  if (limits.open_files !== null) pairs.push([RLIMIT_NOFILE, limits.open_files])
+  if (limits.file_bytes !== null) pairs.push([RLIMIT_FSIZE, limits.file_bytes])
+  if (process.geteuid?.() !== 0) pairs.push([RLIMIT_NPROC, limits.processes])
+  return pairs
+}
+
 /** A command may keep no right of the daemon's; on the real files it has all of them, as was asked for. */
 const NO_CAPABILITIES: readonly number[] = []
 
@@ -62,7 +79,7 @@ export async function createSandbox(
     volatile: sandbox.volatile,
   })
   const isBare = sandbox.require === 'none'
-  const fence = isBare ? undefined : makeShield(syscalls)
+  const fence = isBare ? undefined : makeShield(syscalls, processLimits(config))
   const keepCapabilities = isBare ? undefined : NO_CAPABILITIES
   const spawner = await createSpawner({ launcherSource, keepCapabilities, fence }).finally(() => {
     if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
@@ -74,6 +91,7 @@ export async function createSandbox(
     {
       syscalls,
       keeper,
+      groups: openControlGroups(),
       store,
       log,
       leave: spawner.leave,
@@ -86,6 +104,10 @@ export async function createSandbox(
       memoryDirectoryBytes: sandbox.memory_directory_bytes,
       roots: sandbox.branch_roots,
       covers,
+      limits: {
+        memoryBytes: sandbox.limits.memory_bytes ?? Math.floor((totalmem() * 3) / 4),
+        processes: sandbox.limits.processes,
+      },
       nowMs: clock.wallMs,
     },
   )

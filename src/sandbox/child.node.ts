@@ -305,7 +305,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       else if (pid > 0) nursery.crowd.kill(plan, pid, status === undefined)
     },
     reaped(how) {
-      status = how
+      status = plan.group?.tookMemoryKill() === true ? { ...how, tookMemoryKill: true } : how
       nursery.crowd.ended(plan, pid)
       if (phase === 'running') readOut()
       finish()

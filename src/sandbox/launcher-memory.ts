@@ -45,6 +45,8 @@ export const SLOT_USER = 21
 export const SLOT_GROUP = 22
 /** 1: the file is a descriptor of this process, which must stay open until it is the program. */
 export const SLOT_KEEPS_DESCRIPTORS = 23
+/** Descriptors of lists that the number of the program is written to, -1 for none. */
+export const SLOT_GROUPS: readonly number[] = [24, 25, 26]
 /** What SLOT_NAMESPACES says for the daemon's own namespaces. */
 export const HOME_NAMESPACES = 0
 

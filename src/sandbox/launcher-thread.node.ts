@@ -31,19 +31,23 @@ import {
   SLOT_ERRNO,
   SLOT_FILE,
   SLOT_GROUP,
-  SLOT_IPC_NAMESPACE,
+  SLOT_GROUPS,
   SLOT_KEEPS_DESCRIPTORS,
-  SLOT_MOUNT_NAMESPACE,
   SLOT_NAMESPACES,
-  SLOT_NETWORK_NAMESPACE,
   SLOT_PID,
-  SLOT_PID_NAMESPACE,
   SLOT_STDERR,
   SLOT_STDIN,
   SLOT_STDOUT,
   SLOT_TERMINAL,
   SLOT_USER,
 } from './launcher-memory.ts'
+import {
+  become,
+  comeBack,
+  createLauncherPlaces,
+  type LauncherPlaces,
+  openHome,
+} from './launcher-places.node.ts'
 import {
   CLOSE_RANGE_CLOEXEC,
   ERRNO,
@@ -57,9 +61,6 @@ import {
 /** linux/sched.h: a current directory and umask of this thread's own. */
 const CLONE_FS = 0x200
 const CLONE_NEWNS = 0x20000
-const CLONE_NEWIPC = 0x8000000
-const CLONE_NEWPID = 0x20000000
-const CLONE_NEWNET = 0x40000000
 /** sys/mount.h: our covers stay ours, and what the host unmounts goes here too. */
 const MS_RDONLY = 0x1
 const MS_BIND = 0x1000
@@ -90,13 +91,9 @@ const POSIX_SPAWN_SETSID = 0x80
 const SPAWN_ATTRIBUTES_BYTES = 512
 const SPAWN_FILE_ACTIONS_BYTES = 256
 const SIGNAL_SET_BYTES = 128
+const NULL_PATH = Buffer.from('/dev/null\0')
 /** Wakes that have piled up are taken at once. */
 const WAKE_BYTES = 64
-
-function openHome({ libc, checked }: Syscalls): Home {
-  const open = (name: string): number => checked(libc.open(`/proc/thread-self/ns/${name}`, O_CLOEXEC, 0))
-  return { mount: open('mnt'), pid: open('pid'), ipc: open('ipc'), network: open('net') }
-}
 
 /** Gives away for ever what commands must not have; the first step that fails is named. */
 function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undefined): LauncherReport {
@@ -208,19 +205,24 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
   const bytes = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
   let isBuilt = false
   let [lastStdin, lastStdout, lastStderr, lastCwd, lastKeeps] = [-1, -1, -1, -1, 0]
+  let wasHome = true
 
   function build(
     terminal: bigint,
     [stdin, stdout, stderr]: readonly [number, number, number],
     cwd: bigint,
     keepsDescriptors: boolean,
+    isHome: boolean,
   ): number {
     let errno = libc.posix_spawn_file_actions_init(bytes)
     const step = (result: number): void => {
       if (errno === 0) errno = result
     }
     if (terminal === 0n) {
-      step(libc.posix_spawn_file_actions_adddup2(bytes, stdin < 0 ? nullDescriptor : stdin, 0))
+      // In a session it is the session's, which cannot be changed: a descriptor of the device's own could be.
+      if (stdin < 0 && !isHome)
+        step(libc.posix_spawn_file_actions_addopen(bytes, 0, syscalls.addressOf(NULL_PATH), O_RDWR, 0))
+      else step(libc.posix_spawn_file_actions_adddup2(bytes, stdin < 0 ? nullDescriptor : stdin, 0))
       step(libc.posix_spawn_file_actions_adddup2(bytes, stdout, 1))
       step(libc.posix_spawn_file_actions_adddup2(bytes, stderr, 2))
     } else {
@@ -244,8 +246,10 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
       const stdout = words[base + SLOT_STDOUT] ?? -1
       const stderr = words[base + SLOT_STDERR] ?? -1
       const cwdNumber = words[base + SLOT_CWD_NUMBER] ?? -1
+      const isHome = (words[base + SLOT_NAMESPACES] ?? HOME_NAMESPACES) === HOME_NAMESPACES
       const isSame =
         terminal === 0n &&
+        isHome === wasHome &&
         stdin === lastStdin &&
         stdout === lastStdout &&
         stderr === lastStderr &&
@@ -253,7 +257,8 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
         keeps === lastKeeps
       if (isBuilt && isSame) return 0
       if (isBuilt) libc.posix_spawn_file_actions_destroy(bytes)
-      const errno = build(terminal, [stdin, stdout, stderr], cwd, keeps !== 0)
+      const errno = build(terminal, [stdin, stdout, stderr], cwd, keeps !== 0, isHome)
+      wasHome = isHome
       isBuilt = errno === 0
       if (!isBuilt)
         libc.posix_spawn_file_actions_destroy(bytes)
@@ -270,73 +275,14 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
   }
 }
 
-/** The daemon's own namespaces, by descriptor. */
-type Home = { readonly mount: number; readonly pid: number; readonly ipc: number; readonly network: number }
-
-type Places = {
-  /** Goes where the request at `base` is to run, if this thread is not there; 0 or the errno. */
-  enter(words: Int32Array, base: number): number
-  /** Goes home, so that nothing holds what was entered. */
-  leave(): void
-}
-
-/**
- * Where this thread is. Commands one after the other mostly run in the same session, so it stays there until it is
- * wanted elsewhere: it does nothing of its own. In a user namespace it cannot leave the host's processes and come back
- * to them, and need not: every session has its own.
- */
-function createPlaces({ byNumber }: Syscalls, home: Home): Places {
-  let here = HOME_NAMESPACES
-  let isNetworkHome = true
-
-  function move(mount: number, pid: number, ipc: number, network: number): number {
-    let result = byNumber('setns', mount, CLONE_NEWNS)
-    if (result === 0) result = byNumber('setns', pid, CLONE_NEWPID)
-    if (result === 0) result = byNumber('setns', ipc, CLONE_NEWIPC)
-    if (result === 0 && network >= 0) {
-      isNetworkHome = network === home.network
-      result = byNumber('setns', network, CLONE_NEWNET)
-    }
-    return -result
+/** Puts a program where its memory and its processes are counted. It has only begun, and has had no time to fork. */
+function joinGroups({ libc }: Syscalls, words: Int32Array, base: number, pid: number): void {
+  for (const slot of SLOT_GROUPS) {
+    const descriptor = words[base + slot] ?? -1
+    if (descriptor < 0) return
+    const text = Buffer.from(String(pid))
+    libc.write(descriptor, text, BigInt(text.length))
   }
-  const goHome = (): number => move(home.mount, home.pid, home.ipc, isNetworkHome ? -1 : home.network)
-
-  return {
-    enter(words, base) {
-      const number = words[base + SLOT_NAMESPACES] ?? HOME_NAMESPACES
-      if (number === here) return 0
-      // Whatever fails on the way: this thread is nowhere that anybody has asked for.
-      here = -1
-      const network = words[base + SLOT_NETWORK_NAMESPACE] ?? -1
-      const errno =
-        number === HOME_NAMESPACES
-          ? goHome()
-          : move(
-              words[base + SLOT_MOUNT_NAMESPACE] ?? -1,
-              words[base + SLOT_PID_NAMESPACE] ?? -1,
-              words[base + SLOT_IPC_NAMESPACE] ?? -1,
-              network >= 0 || isNetworkHome ? network : home.network,
-            )
-      if (errno === 0) here = number
-      return errno
-    },
-    leave() {
-      here = goHome() === 0 ? HOME_NAMESPACES : -1
-    },
-  }
-}
-
-/** Becomes another user around a start. The saved id stays, so that this thread comes back; a program's exec drops it. */
-function become({ byNumber }: Syscalls, user: number, group: number): number {
-  let result = byNumber('setgroups', 0, 0)
-  if (result === 0) result = byNumber('setresgid', group, group, 0)
-  if (result === 0) result = byNumber('setresuid', user, user, 0)
-  return -result
-}
-
-function comeBack({ byNumber }: Syscalls): void {
-  byNumber('setresuid', 0, 0, 0)
-  byNumber('setresgid', 0, 0, 0)
 }
 
 /** Takes requests until it is told to close. Returns only then. */
@@ -344,7 +290,7 @@ function serve(
   syscalls: Syscalls,
   { memory, wakeDescriptor }: LauncherStart,
   nullDescriptor: number,
-  places: Places,
+  places: LauncherPlaces,
   started: (pid: number) => void,
 ): void {
   const { libc } = syscalls
@@ -402,8 +348,12 @@ function serve(
     const isLaunch = (addresses[base / 2 + SLOT_FILE] ?? 0n) !== 0n
     if (!isLaunch) places.leave()
     const result = isLaunch ? launch(base) : ERRNO.ECANCELED
-    if (result === 0) started(words[base + SLOT_PID] ?? -1)
-    else words[base + SLOT_PID] = -1
+    if (result === 0) {
+      const pid = words[base + SLOT_PID] ?? -1
+      joinGroups(syscalls, words, base, pid)
+      started(pid)
+    }
+    if (result !== 0) words[base + SLOT_PID] = -1
     words[base + SLOT_ERRNO] = result
     done = (done + 1) | 0
     Atomics.store(control, CONTROL_COMPLETED, done)
@@ -438,7 +388,7 @@ function main(start: LauncherStart): void {
   report(fenced)
   if (fenced.kind !== 'ready') return
   const started = start.fence === undefined ? () => {} : limiter(syscalls, start.fence)
-  serve(syscalls, start, nullDescriptor, createPlaces(syscalls, home), started)
+  serve(syscalls, start, nullDescriptor, createLauncherPlaces(syscalls, home), started)
   for (const descriptor of [nullDescriptor, ...Object.values(home)]) syscalls.libc.close(descriptor)
 }
 

@@ -33,6 +33,7 @@ import {
   SLOT_ERRNO,
   SLOT_FILE,
   SLOT_GROUP,
+  SLOT_GROUPS,
   SLOT_IPC_NAMESPACE,
   SLOT_KEEPS_DESCRIPTORS,
   SLOT_MOUNT_NAMESPACE,
@@ -318,6 +319,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       words[SLOT_NETWORK_NAMESPACE] = namespaces?.network ?? -1
       words[SLOT_USER] = runAs?.userId ?? -1
       words[SLOT_GROUP] = runAs?.groupId ?? -1
+      for (const [index, slot] of SLOT_GROUPS.entries()) words[slot] = plan.group?.descriptors[index] ?? -1
       words[SLOT_KEEPS_DESCRIPTORS] = plan.isDescriptor === true ? 1 : 0
       submit({ block: program.block, answered })
     },

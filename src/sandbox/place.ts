@@ -5,7 +5,7 @@
  */
 
 import { SassError } from '../errors.ts'
-import type { SessionView, SpawnNamespaces } from '../ports.ts'
+import type { SessionView, SpawnGroup, SpawnNamespaces } from '../ports.ts'
 import type { BranchLevel } from './branch/branch.ts'
 import type { ProgramFinder } from './plan.ts'
 
@@ -16,6 +16,8 @@ export type Place = SessionView & {
   readonly level: BranchLevel
   /** Undefined at level none. */
   readonly namespaces: SpawnNamespaces | undefined
+  /** What bounds its processes; undefined where this device lets nobody bound them. */
+  readonly group: SpawnGroup | undefined
   readonly finder: ProgramFinder
 }
 

@@ -14,6 +14,7 @@ import type { Log } from '../ports.ts'
 import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
 import { type Branch, type BranchLevel, copyOf, upperOf, workOf } from './branch/branch.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
+import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
 import { isInhabited } from './crowd.node.ts'
 import { CACHE_DIRECTORIES } from './environment.ts'
 import type { Keeper } from './namespaces/keeper.node.ts'
@@ -31,12 +32,14 @@ export type PlacesOptions = {
   readonly roots: readonly string[]
   /** Absolute paths that no session may see. */
   readonly covers: () => readonly string[]
+  readonly limits: GroupLimits
   readonly nowMs: () => number
 }
 
 type Ground = {
   readonly syscalls: Syscalls
   readonly keeper: Keeper
+  readonly groups: ControlGroups
   readonly store: BranchStore
   readonly log: Log
   /** Makes the launcher come home, so that it holds no namespace that is to go. */
@@ -73,6 +76,7 @@ function rootMounts(branch: Branch): RootMount[] {
 type Held = {
   readonly place: Place
   readonly descriptors: NamespaceDescriptors | undefined
+  readonly group: SessionGroup | undefined
   /** Sessions that work there. */
   readonly tenants: Set<string>
   /** Somebody may come back to it: it stays for a while when nobody is there. */
@@ -113,11 +117,19 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       branch: '',
       level: 'none',
       namespaces: undefined,
+      group: undefined,
       rootDescriptor,
       writable: options.roots,
       finder: ground.hostFinder,
     }
-    return { place, descriptors: undefined, tenants: new Set(), lingers: false, lingering: undefined }
+    return {
+      place,
+      descriptors: undefined,
+      group: undefined,
+      tenants: new Set(),
+      lingers: false,
+      lingering: undefined,
+    }
   }
 
   async function make(name: string, agent: string): Promise<Held> {
@@ -125,15 +137,17 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     const branch = store.open(name, agent, 'overlay', options.nowMs())
     const descriptors = await keeper.open(plan(branch))
     const { mount, pid, ipc, network, root } = descriptors
+    const group = ground.groups.open(name, options.limits)
     const place: Place = {
       branch: name,
       level: branch.level,
       namespaces: { number: nextNumber++, mount, pid, ipc, network },
+      group,
       rootDescriptor: root,
       writable: branch.roots.map(({ path }) => path),
       finder: createViewFinder(syscalls, at, root),
     }
-    return { place, descriptors, tenants: new Set(), lingers: false, lingering: undefined }
+    return { place, descriptors, group, tenants: new Set(), lingers: false, lingering: undefined }
   }
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a branch that is not there, or another agent's */
@@ -185,7 +199,9 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     const { mount, pid, ipc, network, root, lifeline, initPid } = descriptors
     for (const descriptor of [lifeline, mount, pid, ipc, network, root])
       if (descriptor >= 0) closeSync(descriptor)
-    if (!(await keeper.end(initPid)))
+    const isGone = await keeper.end(initPid)
+    one.group?.close()
+    if (!isGone)
       log.write('warn', 'session_lingers', { branch: name, reason: 'a process waits for a device' })
   }
 

@@ -112,6 +112,7 @@ export function makePlan(
         pinned: pin,
         keepsBackground: request.keep_background,
         namespaces: place?.namespaces,
+        group: place?.group,
         rootDescriptor: place?.namespaces === undefined ? undefined : place.rootDescriptor,
       },
     },

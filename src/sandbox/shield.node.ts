@@ -22,8 +22,11 @@ export function landlockVersion(syscalls: Syscalls): number {
   return Math.max(0, syscalls.byNumber('landlock_create_ruleset', 0, 0, LANDLOCK_CREATE_RULESET_VERSION))
 }
 
-/** The caller closes the ruleset when the launcher has it. Undefined on a machine that no filter is known for. */
-export function makeShield(syscalls: Syscalls): Fence | undefined {
+/**
+ * `limits`: what each program gets right after its start.
+ * The caller closes the ruleset when the launcher has it. Undefined on a machine that no filter is known for.
+ */
+export function makeShield(syscalls: Syscalls, limits: Fence['limits']): Fence | undefined {
   const machine = process.arch
   if (machine !== 'x64' && machine !== 'arm64') return undefined
   const version = landlockVersion(syscalls)
@@ -39,7 +42,7 @@ export function makeShield(syscalls: Syscalls): Fence | undefined {
     filter: commandFilter(machine),
     covers: undefined,
     userId: undefined,
-    limits: [],
+    limits,
     limitsSecret: 0n,
   }
 }

@@ -135,10 +135,12 @@ export function createAttachment(
     } else if (stdoutDone && stderrDone) finish()
   }
 
-  function exitFields(): { exit_code?: number; signal?: number } {
-    const exit = getExecution()?.exit
+  function exitFields(): { exit_code?: number; signal?: number; why?: string } {
+    const execution = getExecution()
+    const exit = execution?.exit
     if (exit === undefined) return {}
-    return exit.kind === 'exited' ? { exit_code: exit.code } : { signal: exit.signal }
+    const why = execution?.why === undefined ? {} : { why: execution.why }
+    return exit.kind === 'exited' ? { exit_code: exit.code, ...why } : { signal: exit.signal, ...why }
   }
 
   function finish(): void {

@@ -15,6 +15,10 @@ import type { Child, ChildEvents, Clock, ExitStatus, OutputSource, Spawner, Spaw
 import { STDERR, STDOUT } from '../ports.ts'
 import { commandName } from './command-name.ts'
 
+/** The limit is of the session: another command of it may have taken the memory. */
+const MEMORY_KILL =
+  'The kernel killed a process of the session, whose memory was over its limit (sandbox.limits.memory_bytes).'
+
 export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started'
 
 export type RingPair = { readonly stdout: Ring; readonly stderr: Ring }
@@ -52,6 +56,9 @@ export type Execution = {
   errno: number
   endedAtMs: number
   timedOut: boolean
+  /** Why the device ended it, in a sentence for its caller; undefined where it did not. */
+  why: string | undefined
+  lastOutputAtMs: number
   /** Output bytes still taken into the rings; what comes after is counted and dropped. */
   acceptBytes: [number, number]
   discardedBytes: number
@@ -107,6 +114,8 @@ export type Executions = {
   sessionEnded(sessionId: string): void
   /** Forgets everything that a session started; false where something of it still runs. */
   purge(sessionId: string): boolean
+  /** Kills what has not written a byte for that long; null: nothing. */
+  endSilent(seconds: number | null): void
   forgetOld(nowMs: number): void
 }
 
@@ -198,6 +207,7 @@ export function createExecutions({
     const room = execution.acceptBytes[source]
     const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
     execution.discardedBytes += bytes.length - taken.length
+    execution.lastOutputAtMs = clock.monotonicMs()
     if (taken.length === 0) return
     execution.acceptBytes[source] = room - taken.length
     execution.outputBytes[source] += taken.length
@@ -248,6 +258,8 @@ export function createExecutions({
       errno: 0,
       endedAtMs: 0,
       timedOut: false,
+      why: undefined,
+      lastOutputAtMs: clock.monotonicMs(),
       acceptBytes: [request.acceptBytes, request.acceptBytes],
       discardedBytes: 0,
       outputBytes: [0, 0],
@@ -289,6 +301,7 @@ export function createExecutions({
       stdinDrained: () => execution.watcher?.stdinDrained(),
       exited(status) {
         execution.exit = status
+        if (status.tookMemoryKill === true) execution.why = MEMORY_KILL
         end(execution, 'finished')
       },
     }
@@ -385,6 +398,17 @@ export function createExecutions({
         executions.delete(key)
       }
       return true
+    },
+    endSilent(seconds) {
+      if (seconds === null) return
+      const since = clock.monotonicMs() - seconds * 1_000
+      for (const execution of executions.values()) {
+        if (execution.state !== 'running' || execution.lastOutputAtMs > since) continue
+        // Who is held back by a slow reader has something to say, and cannot.
+        if (execution.paused[STDOUT] || execution.paused[STDERR] || execution.why !== undefined) continue
+        execution.why = `It said nothing for ${seconds} seconds (sandbox.limits.silence_seconds), and was killed.`
+        execution.child?.killTree()
+      }
     },
     forgetOld(nowMs) {
       const kept = new Map<string, number>()

@@ -18,6 +18,7 @@ export function exitEvent(execution: Execution): Record<string, string | number 
     signal: exit?.kind === 'signalled' ? exit.signal : null,
     errno: execution.errno,
     timed_out: execution.timedOut,
+    killed: execution.why ?? null,
     stdout_bytes: execution.outputBytes[0],
     stderr_bytes: execution.outputBytes[1],
     discarded_bytes: execution.discardedBytes,

@@ -42,6 +42,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       signal: 9,
       truncated: true,
       findings: [{ kind: 'email', offset: 3, length: 4 }],
+      why: 'w',
     },
   ],
   [
@@ -66,6 +67,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       encoding: 1,
       code: 101,
       sha256: digest,
+      why: 'w',
     },
   ],
   [messages.stdinChunk, { data: Uint8Array.of(1), resize: { rows: 1, cols: 65_535 } }],
