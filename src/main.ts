@@ -39,6 +39,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Co
   purge: () => import('./cli/purge.node.ts'),
   why: () => import('./cli/why.node.ts'),
   reload: () => import('./cli/reload.node.ts'),
+  doctor: () => import('./cli/doctor.node.ts'),
   ping: () => import('./cli/ping.node.ts'),
   status: () => import('./cli/status.node.ts'),
   version: () => import('./cli/version.node.ts'),

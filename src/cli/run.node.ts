@@ -59,7 +59,7 @@ export const command: Command = {
     const { path, isNew: isMade } = configPath(context)
     const isNew = isMade || wordOfFirst(process.env) === NEW
     const { config, path: loaded } = loadConfig(path)
-    const problem = enterOwnNamespaces(config, process.env, isNew ? NEW : 'known')
+    const problem = enterOwnNamespaces(config.sandbox.require, process.env, isNew ? NEW : 'known')
     const stop = askedToStop()
     let reload = () => {}
     // To read the configuration again; a terminal that goes away must not end the device's daemon.

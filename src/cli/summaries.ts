@@ -26,6 +26,7 @@ export const SUMMARIES = Object.freeze({
   purge: 'erase what a session said and did, and keep the proof',
   why: 'explain a decision, by the number of its record',
   reload: 'have the daemon read its configuration again',
+  doctor: 'see what this device offers to keep commands apart, and what is missing',
   ping: 'see whether a device answers',
   status: 'see what a daemon is doing',
   version: 'show the version',

@@ -9,7 +9,7 @@
 import { spawnSync } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { BranchLevel } from '../sandbox/branch/branch.ts'
 import { DEFAULT_PATH } from '../sandbox/environment.ts'
 import { loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
 
@@ -43,15 +43,16 @@ function areMountsOurs({ libc, checked }: Syscalls): boolean {
 
 /**
  * Replaces this process by one in its own namespaces where that is needed and possible; then it does not return.
+ * @param level what the configuration requires
  * @param word what the new one is to know: `wordOfFirst` gives it
  * @returns why it goes on as it is, where it would have needed them; undefined where it needs none
  */
 export function enterOwnNamespaces(
-  config: Config,
+  level: BranchLevel,
   environment: NodeJS.ProcessEnv,
   word: string,
 ): string | undefined {
-  if (config.sandbox.require === 'none') return undefined
+  if (level === 'none') return undefined
   const syscalls = loadSyscalls()
   const hasRights = mayMakeNamespaces(syscalls)
   if (hasRights && areMountsOurs(syscalls)) return undefined

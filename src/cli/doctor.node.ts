@@ -1,0 +1,88 @@
+/**
+ * `sass-edge doctor [TARGET]`: what this device offers, which level of isolation results, and what to change; of another
+ * device, how it is reached.
+ * @module
+ */
+
+import { loadConfig } from '../edge/config-file.node.ts'
+import { examine, type Finding } from '../edge/doctor.node.ts'
+import { enterOwnNamespaces } from '../edge/own-namespaces.node.ts'
+import type { Command, CommandContext } from './command.ts'
+import { connectDevice, DEVICE_OPTIONS } from './device.node.ts'
+import { EXIT } from './exit-codes.ts'
+import { alignColumns } from './listing.ts'
+import { localConfigPath, takeWords } from './local-config.node.ts'
+import { SUMMARIES } from './summaries.ts'
+
+const SIGNS: Readonly<Record<Finding['state'], string>> = Object.freeze({
+  ok: 'ok',
+  missing: 'missing',
+  failed: 'FAILED',
+})
+const ROUND_TRIPS = 5
+
+function installation(context: CommandContext): ReturnType<typeof loadConfig>['config'] | undefined {
+  try {
+    return loadConfig(localConfigPath(context)).config
+  } catch {
+    // No installation here, or a broken one, which check is for.
+    return undefined
+  }
+}
+
+async function here(context: CommandContext): Promise<number> {
+  const config = installation(context)
+  enterOwnNamespaces(config?.sandbox.require ?? 'overlay', process.env, 'doctor')
+  const findings = await examine(config)
+  const isFailed = findings.some(({ state }) => state === 'failed')
+  context.output.result({ findings, ok: !isFailed }, [
+    ...alignColumns(findings.map(({ name, state, text }) => [SIGNS[state], name, text])),
+  ])
+  return isFailed ? EXIT.LOCAL : EXIT.OK
+}
+
+async function there(context: CommandContext, word: string): Promise<number> {
+  const began = performance.now()
+  const client = await connectDevice(context, word)
+  const connectMs = performance.now() - began
+  const times: number[] = []
+  let answer = await client.ping()
+  for (let index = 0; index < ROUND_TRIPS; index++) {
+    const asked = performance.now()
+    answer = await client.ping()
+    times.push(performance.now() - asked)
+  }
+  await client.close()
+  const [fastest = 0] = [...times].sort((a, b) => a - b)
+  const slowest = Math.max(...times)
+  context.output.result(
+    {
+      connect_ms: Math.round(connectMs),
+      fastest_ms: Math.round(fastest * 100) / 100,
+      slowest_ms: Math.round(slowest * 100) / 100,
+      version: answer.daemon_version,
+      os: answer.os,
+    },
+    [
+      `The device answers: sass-edge ${answer.daemon_version} on ${answer.os}.`,
+      `Connecting and authenticating took ${connectMs.toFixed(0)} ms, an answer ${fastest.toFixed(1)} to ${slowest.toFixed(1)} ms.`,
+      'What it offers to keep commands apart, sass-edge doctor says on the device itself.',
+    ],
+  )
+  return EXIT.OK
+}
+
+export const command: Command = {
+  name: 'doctor',
+  summary: SUMMARIES.doctor,
+  usage: ['doctor', 'doctor TARGET'],
+  options: [...DEVICE_OPTIONS],
+  examples: [
+    { line: 'sass-edge doctor', does: 'on the device: tries a branch, names what is missing and the remedy' },
+    { line: 'sass-edge doctor ci@edge7', does: 'how that device is reached' },
+  ],
+  run(context) {
+    const [word] = takeWords(context, 1)
+    return word === undefined ? here(context) : there(context, word)
+  },
+}

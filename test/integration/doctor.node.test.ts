@@ -1,0 +1,66 @@
+/**
+ * `sass-edge doctor`: what it says of this machine is what a daemon then finds here, and it leaves nothing behind.
+ * @module
+ */
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { sassEdge, startNew, temporary } from './daemon.node.ts'
+
+type Findings = {
+  readonly ok: boolean
+  readonly findings: readonly { readonly name: string; readonly state: string; readonly text: string }[]
+}
+
+const leftovers = (directory: string): string[] =>
+  readdirSync(directory).filter((name) => name.startsWith('.sass-edge-doctor-'))
+
+t.test('its word on branches is what happens to a command', async (t) => {
+  const daemon = await startNew(t)
+  const said = await daemon.cli(['doctor', '--json'])
+  const { ok, findings } = JSON.parse(said.stdout.toString()) as Findings
+  const stateOf = (name: string) => findings.find((finding) => finding.name === name)?.state
+  t.equal(said.code, ok ? 0 : 125)
+  t.equal(ok, stateOf('branch') === 'ok')
+  const ran = await daemon.cli(['exec', '--', 'sh', '-c', 'echo changed > file; cat file'])
+  if (ok) t.match(ran, { code: 0, stdout: Buffer.from('changed\n') })
+  else t.match(ran, { code: 255, stdout: Buffer.alloc(0) })
+  t.same(readdirSync(daemon.workspace), [], 'the real directory is as it was')
+  t.same(leftovers(join(daemon.directory, '.sass-edge/state')), [])
+})
+
+t.test('without an installation it tells of the device itself, each finding with a sentence', async (t) => {
+  const cwd = temporary(t)
+  const before = leftovers(tmpdir())
+  const said = await sassEdge(['doctor', '--json'], { cwd })
+  const { findings } = JSON.parse(said.stdout.toString()) as Findings
+  t.same(
+    findings.map(({ name }) => name),
+    ['user', 'branch', 'landlock', 'openat2', 'memory', 'processes', 'disk', 'clock'],
+  )
+  for (const { name, state, text } of findings) {
+    t.match(state, /^(ok|missing|failed)$/, name)
+    t.match(text, /^.{20,}\.$/s, name)
+  }
+  t.same(leftovers(tmpdir()), before)
+  t.same(readdirSync(cwd), [])
+})
+
+t.test('where commands run on the real files it says so', async (t) => {
+  const daemon = await startNew(t, { sandbox: { require: 'none' } })
+  const said = await daemon.cli(['doctor', '--json'])
+  const { findings } = JSON.parse(said.stdout.toString()) as Findings
+  t.match(
+    findings.find(({ name }) => name === 'branch'),
+    { state: 'missing', text: /real files/ },
+  )
+})
+
+t.test('of another device it says how it is reached', async (t) => {
+  const daemon = await startNew(t)
+  const key = join(daemon.directory, '.sass-edge/keys/agent.key')
+  const said = await daemon.cli(['doctor', `agent@127.0.0.1:${daemon.port}`, '--key', key, '--yes', '--json'])
+  t.equal(said.code, 0, said.stderr)
+  t.match(JSON.parse(said.stdout.toString()), { version: /^\d/, os: /^Linux/ })
+})
