@@ -316,6 +316,12 @@ function follow(
       return
     case 'code': {
       const { word } = inner
+      if (inner.isGuess === true) {
+        if (word.opaque !== undefined || !pay(run, word.text.length)) return
+        for (const next of readCode(word.text, inner.language, inner.via).inner)
+          if (next.kind !== 'path' || next.use !== 'mention') follow(run, draft, next, frame, assignments)
+        return
+      }
       // What is text, a pattern or a number of a script is no program.
       const script = frame.isMade || frame.isDecoded ? undefined : gapped(word)
       const isKept = script !== undefined && staysInPlace(script, inner.language)

@@ -6,7 +6,7 @@
  */
 
 const NAMED =
-  /\b(?:system|spawn|run|runprocess|exec|unix|host|dos|shell|address\s{1,4}\w{1,12})\s{0,4}[,([]?\s{0,4}(["'`])/gi
+  /\b(?:system|spawn|run|runprocess|process|exec|execsync|unix|unixcmd|host|dos|shell|address\s{1,4}\w{1,12})\s{0,4}[,([]?\s{0,4}(["'`])/gi
 /** What people write has one. */
 const TEXTS_MAX = 64
 const STATEMENT_MAX = 4_096
@@ -41,4 +41,18 @@ export function builtTexts(text: string): readonly string[] {
     at = text.indexOf(BUILDER, at + 1)
   }
   return texts
+}
+
+const BRACKETED =
+  /\b(?:Delete|Remove|Rename|Copy|Put|Export|Write|Truncate)\w{0,24}\[\s{0,4}"((?:\/|~\/)[^"]{0,1024})"/g
+
+/** `DeleteFile["/x"]`: the files that a call in brackets writes or removes. */
+export function bracketedWrites(text: string): readonly string[] {
+  if (!text.includes('["')) return []
+  const files: string[] = []
+  for (const [, file = ''] of text.matchAll(BRACKETED)) {
+    files.push(file)
+    if (files.length >= TEXTS_MAX) break
+  }
+  return files
 }

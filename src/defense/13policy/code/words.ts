@@ -27,7 +27,7 @@ import {
 import { call, callNamed, readRedirection, runText } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { tokensOf } from './lexer.ts'
-import { builtTexts, namedTexts } from './named-texts.ts'
+import { bracketedWrites, builtTexts, namedTexts } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
 import {
@@ -79,6 +79,8 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     const isFound = reading.inner.some(({ kind }) => kind !== 'path')
     for (const named of [...(isFound ? [] : namedTexts(text)), ...builtTexts(text)])
       runText(reading, { kind: 'text', text: named, isOpaque: false })
+    for (const file of bracketedWrites(text))
+      addPath(reading, { kind: 'text', text: file, isOpaque: false }, 'write')
   }
   // A pattern of Perl may hold code.
   if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')

@@ -41,7 +41,14 @@ export type Inner =
       readonly positional?: readonly ShellWord[]
       readonly stdin?: Stdin
     }
-  | { readonly kind: 'code'; readonly language: Language; readonly word: ShellWord; readonly via: string }
+  | {
+      readonly kind: 'code'
+      readonly language: Language
+      readonly word: ShellWord
+      readonly via: string
+      /** It may be code, by its form: what it clearly does counts, and what is not known of it does not. */
+      readonly isGuess?: boolean
+    }
   | { readonly kind: 'opaque'; readonly opaque: Opaque }
   | { readonly kind: 'path'; readonly word: ShellWord; readonly use: PathUse }
   | {

@@ -48,15 +48,15 @@ export const LANGUAGES: ReadonlyMap<string, Language> = new Map<string, Language
   ['stap', 'other'],
   ...languages(
     'javascript',
-    'gjs seed qjs qjsc mujs duk njs js d8 jsc txiki tjs jjs jrunscript nashorn graaljs bb-js',
+    'gjs seed qjs qjsc mujs duk njs js d8 jsc txiki tjs jjs jrunscript nashorn graaljs bb-js electron nw zx',
   ),
   ...languages('perl', 'raku rakudo perl6 exiftool latexmk cpan'),
   ...languages('ruby', 'crystal rake thor pry byebug cap'),
-  ...languages('python', 'sage pdb pylint ipython ipython3 bpython ptpython xonsh-python hy'),
-  ...languages('lua', 'moon moonc luau'),
+  ...languages('python', 'sage pdb pylint ipython ipython3 bpython ptpython xonsh-python hy pyspark'),
+  ...languages('lua', 'moon moonc luau tarantool'),
   ...languages(
     'other',
-    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell groovysh groovyConsole scala-cli clojure clj bb bsh iex escript ucode swift yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp scilab scilab-cli scilab-adv-cli matlab wolframscript root cling gdl yorick rust-script evcxr giac',
+    'runghc runhaskell ghci gforth pforth kotlin kotlinc kotlinc-jvm csharp csi fsi jshell groovysh groovyConsole scala-cli clojure clj bb bsh iex escript ucode swift yap gprolog ecl ccl abcl chez scheme gsi gosh chibi-scheme mit-scheme guile3 kawa janet fennel nim nimble v zig pike io factor newlisp picolisp rexx regina dotnet mono maxima gp scilab scilab-cli scilab-adv-cli matlab wolframscript root gdl yorick rust-script evcxr giac sml poly gap gst haxe sclang spark-shell amm ammonite coffee lsc',
   ),
 ])
 

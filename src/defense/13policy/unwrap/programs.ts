@@ -59,7 +59,7 @@ const OPERAND_USES: ReadonlyMap<string, OperandUse> = new Map([
 
 /** Options that name a file to write, whatever the program. */
 const OUTPUTS: ProgramForm['options'] = new Map(
-  '-o --output --output-file --outfile --out-file --out --logfile --log-file'
+  '-o --output --output-file --outfile --out-file --out --logfile --log-file --output-dir --outdir --out-dir --outputpath --output-path --result-file --export-dir'
     .split(' ')
     .map((name) => [name, { use: 'write', isAttached: false }]),
 )

@@ -5,6 +5,7 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
+import { readEscapes } from './escapes.ts'
 import { argv, type Call, has, type Inner, shell, tail } from './inner.ts'
 import { LANGUAGES } from './interpreters.ts'
 import { isShell, namesOf } from './names.ts'
@@ -71,7 +72,7 @@ function begins(words: readonly ShellWord[], at: number): boolean {
 
 /** Whether a text reads as a command line: the name of a known program, and more. */
 function readsAsCommand({ text, opaque }: ShellWord): boolean {
-  if (opaque !== undefined) return false
+  if (opaque !== undefined || PROMPT_LINE.test(text)) return false
   const start = text.trimStart()
   const blank = start.indexOf(' ')
   return blank > 0 && blank < 64 && isKnown(namesOf(start.slice(0, blank), undefined))
@@ -89,18 +90,57 @@ function behindDashes(words: readonly ShellWord[], via: string): readonly Inner[
 function announced(words: readonly ShellWord[], via: string): readonly Inner[] {
   const inner: Inner[] = []
   const end = Math.min(words.length, WORDS_MAX)
+  let isStarting = false
   for (let index = 1; index < end; index++) {
     const word = words[index]
     const before = words[index - 1]
     if (word === undefined || before === undefined) break
+    if (index > 1 && TEXT_WORDS.has(before.text)) isStarting = true
+    const isGiven = TEXT_OPTIONS.has(before.text) || (isStarting && !before.text.startsWith('-'))
     const equals = word.text.startsWith('--') ? word.text.indexOf('=') : -1
     if (equals > 0 && TEXT_OPTIONS.has(word.text.slice(0, equals))) {
       const value = tail(word, equals + 1)
       if (readsAsCommand(value)) inner.push(shell(value, via))
-    } else if (index > 1 && (TEXT_OPTIONS.has(before.text) || TEXT_WORDS.has(before.text))) {
-      if (readsAsCommand(word)) inner.push(shell(word, via))
-    }
+    } else if (index > 1 && isGiven && readsAsCommand(word)) inner.push(shell(word, via))
   }
+  return inner
+}
+
+/** Options of which the value is, whatever the program, code of a language of its own. */
+const CODE_OPTIONS: ReadonlySet<string> = new Set(
+  '-e -E -c -x -r -s -b -batch -code --code --eval -eval --exec --execute --expr --expression -js --js --javascript.execute-string -X -p -run --run'.split(
+    ' ',
+  ),
+)
+/** Words behind which it stands, or by which a program reads it from its input. */
+const CODE_WORDS: ReadonlySet<string> = new Set('eval exec run shell console repl runner'.split(' '))
+/** A call, or a name that runs a text, and a quote. */
+const CALLS_QUOTED =
+  /[\w!?]\s?[([]\s?["'`]|\b(?:system|exec|spawn|shell|sh|run|unix|cmd|command)\w{0,16}\s?,?\s?["'`]/i
+const PROMPT_LINE = /^(?:!|\\!|sh |shell |\.shell |system |\.system )\s{0,4}\w/
+const CODE_CHARACTERS = 16_384
+
+/** Texts that read as code of a language that nothing is known of. */
+function guessedCode({ words, stdin }: Call, via: string): readonly Inner[] {
+  const inner: Inner[] = []
+  const add = (word: ShellWord) => {
+    // `! cmd`, `shell cmd`: a line for a prompt of its own.
+    if (word.opaque === undefined && PROMPT_LINE.test(word.text))
+      inner.push(...readEscapes({ ...word, text: word.text.replace(/^!\s{0,4}sh\s+(?!-)/, '!') }, via))
+    else if (word.opaque === undefined && word.text.length <= CODE_CHARACTERS && CALLS_QUOTED.test(word.text))
+      inner.push({ kind: 'code', language: 'other', word, via, isGuess: true })
+  }
+  const end = Math.min(words.length, WORDS_MAX)
+  for (let index = 1; index < end; index++) {
+    const word = words[index]
+    const before = words[index - 1]?.text ?? ''
+    if (word === undefined) break
+    const equals = word.text.startsWith('-') ? word.text.indexOf('=') : -1
+    if (equals > 0 && CODE_OPTIONS.has(word.text.slice(0, equals))) add(tail(word, equals + 1))
+    else if (index === 1 || CODE_OPTIONS.has(before) || CODE_WORDS.has(before)) add(word)
+  }
+  const isConsole = words.length === 1 || words.slice(1, 4).some(({ text }) => CODE_WORDS.has(text))
+  if (isConsole && stdin.kind === 'text') add(stdin.word)
   return inner
 }
 
@@ -110,8 +150,9 @@ export function unknownStarts(call: Call): readonly Inner[] {
   const via = names[0] ?? '--'
   const behind = behindDashes(words, via)
   if (behind.length > 0) return behind
-  if (words.length < 2 || has(call.parsed, '--help', '--version')) return []
+  if (has(call.parsed, '--help', '--version')) return []
   const end = Math.min(words.length - 1, WORDS_MAX)
   for (let index = 1; index < end; index++) if (begins(words, index)) return argv(words.slice(index), via)
-  return announced(words, via)
+  const texts = announced(words, via)
+  return texts.length > 0 ? texts : guessedCode(call, via)
 }

@@ -7,7 +7,7 @@
 
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes, readQuery } from './escapes.ts'
-import { argv, type Call, eachLine, has, type Inner, shell, tail, type Unwrap } from './inner.ts'
+import { argv, type Call, eachLine, has, type Inner, literal, shell, tail, type Unwrap } from './inner.ts'
 
 /** What a program is given on its standard input, where that is known. */
 function inputOf(call: Call): ShellWord | undefined {
@@ -88,6 +88,27 @@ export const gdb: Unwrap = (call) => {
   return inner
 }
 
+/** The option by which a client is given what it would also read from its input. */
+const GIVEN_BY: ReadonlyMap<string, string> = new Map([
+  ['psql', '-c'],
+  ['mysql', '-e'],
+  ['usql', '-c'],
+  ['mycli', '-e'],
+  ['clickhouse-client', '-q'],
+  ['duckdb', '-c'],
+  ['cypher-shell', '-e'],
+  ['hbase', '-e'],
+  ['surreal', '-e'],
+  ['tarantoolctl', '-e'],
+  ['taos', '-s'],
+  ['cqlsh', '-e'],
+])
+
+function given({ words, name }: Call, option: string, text: ShellWord): readonly Inner[] {
+  const stdin = { kind: 'closed' } as const
+  return [{ kind: 'argv', words: [...words, literal(option), text], via: `${name} <`, stdin }]
+}
+
 /** `sqlite3 FILE '.shell cmd'`, `psql -c '\! cmd'`, `mysql -e 'system cmd'`, `COPY ... FROM PROGRAM 'cmd'`. */
 export const database: Unwrap = (call) => {
   const input = inputOf(call)
@@ -96,9 +117,11 @@ export const database: Unwrap = (call) => {
     ...call.parsed.operands,
     ...(input === undefined ? [] : [input]),
   ]
+  const option = GIVEN_BY.get(call.name)
   return [
     ...fromFiles(call),
     ...fromNetwork(call),
+    ...(input === undefined || option === undefined ? [] : given(call, option, input)),
     ...texts.flatMap((word) => [...readEscapes(word, call.name), ...readQuery(word, call.name)]),
   ]
 }

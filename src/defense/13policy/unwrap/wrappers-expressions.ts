@@ -19,6 +19,7 @@ import {
   tail,
   type Unwrap,
 } from './inner.ts'
+import { fromStdin } from './shell-invocation.ts'
 import { database, prompt } from './wrappers-editors.ts'
 
 /** What stands in quotes behind `from`, up to the end of the text or to one of `stops`. */
@@ -231,6 +232,12 @@ const SITE_CODE: ReadonlyMap<string, readonly [Language, readonly string[]]> = n
   ['wp', ['php', ['eval']]],
   ['php', ['php', ['--execute']]],
   ['rails', ['ruby', ['runner', 'r']]],
+  ['flask', ['python', []]],
+  ['mix', ['other', ['-e', '--eval', 'eval']]],
+  ['odoo', ['python', []]],
+  ['odoo-bin', ['python', []]],
+  ['scrapy', ['python', ['-c']]],
+  ['meteor', ['javascript', []]],
   ['django-admin', ['python', ['-c', '--command']]],
   ['python', ['python', ['-c', '--command']]],
 ])
@@ -247,8 +254,13 @@ export const siteCode: Unwrap = (call) => {
       word.text === mark ? call.words[index + 1] : { ...word, text: word.text.slice(mark.length + 1) }
     return code === undefined ? [] : [{ kind: 'code', language, word: code, via: call.name }]
   }
-  return []
+  // A console reads code from its input.
+  const isFed = call.stdin.kind === 'text' || call.stdin.kind === 'pipe'
+  const isConsole = call.words.slice(1, 4).some(({ text }) => CONSOLES.has(text))
+  return isFed && isConsole ? fromStdin(call.stdin, call.name, language) : []
 }
+
+const CONSOLES: ReadonlySet<string> = new Set(['shell', 'console', 'c', 'tinker', 'repl'])
 
 /** The same behind the script of an application that an interpreter is given. */
 export function scriptCode(call: Call): readonly Inner[] {

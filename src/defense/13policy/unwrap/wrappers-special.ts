@@ -384,6 +384,7 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
     'clickhouse-client',
     'clickhouse-local',
     'clickhouse',
+    ...['cypher-shell', 'hbase', 'surreal', 'tarantoolctl', 'taos', 'cqlsh'],
   ].map((name) => [name, database] as const),
   ...PROMPTS.split(' ').map((name) => [name, prompt] as const),
   ...['lf', 'ranger', 'nnn', 'vifm'].map((name) => [name, fileManager] as const),
@@ -393,7 +394,9 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['ubus', busCall],
   ['drush', siteCode],
   ['wp', siteCode],
-  ['rails', siteCode],
+  ...['rails', 'flask', 'odoo', 'odoo-bin', 'scrapy', 'meteor', 'mix'].map(
+    (name) => [name, siteCode] as const,
+  ),
   ['django-admin', siteCode],
   ['websocat', webSocketAddress],
   ['cross-env-shell', textBehindAssignments],

@@ -60,6 +60,37 @@ t.test('a word, a title and a text that reads otherwise start nothing', (t) => {
   t.end()
 })
 
+t.test('code of a language that nothing is known of counts by what it clearly does', (t) => {
+  for (const [line, expected] of [
+    ['newlang -e \'system("rm x")\'', 'newlang: rm x'],
+    ['newlang --eval \'Sys.run "rm x"\'', 'newlang: rm x'],
+    ['newlang eval \'spawn("rm x")\'', 'newlang: rm x'],
+    ["newlang -e '!rm x'", 'newlang: rm x'],
+    ["newlang -e '!sh rm x'", 'newlang: rm x'],
+    ["newlang -b 'shell rm x'", 'newlang: rm x'],
+    ['newlang shell <<< \'exec("rm x")\'', 'sh -c > newlang: rm x'],
+    ["newqueue run -n 1 'rm x'", 'newqueue: rm x'],
+    ['flask shell <<< \'import os; os.system("rm x")\'', 'sh -c > flask: rm x'],
+    ["psql db <<< 'SELECT 1'", 'sh -c > psql <: psql db -c SELECT 1\n'],
+  ] as const) {
+    const lines = commandsOf(line).map(lineOf)
+    t.ok(lines.includes(expected), `${line}: ${lines.join(' | ')}`)
+  }
+  const written = pathsOf(commandsOf('newlang -e \'DeleteFile["/srv/x"]; File.rm("/srv/y")\''))
+  t.ok(written.includes('write /srv/x') && written.includes('write /srv/y'), written.join(' | '))
+  for (const line of [
+    'tracker create --title \'system("rm x")\'',
+    "newlang -e 'f(x)'",
+    "newlang -e 'exec(code)'",
+    'newlang -e \'print("/etc/x")\'',
+  ]) {
+    const commands = commandsOf(line)
+    t.equal(commands.length, 1, line)
+    t.same(commands[0]?.opaque, [], line)
+  }
+  t.end()
+})
+
 t.test('what a tool does for itself is what the program of that name would do', (t) => {
   for (const [line, expected] of [
     ['cmake -E remove_directory x', 'cmake -E: rm -r x'],
