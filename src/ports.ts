@@ -161,8 +161,11 @@ export interface FileReceiver {
   readonly sha256: Uint8Array
   /** Takes the bytes over; one at a time. */
   write(bytes: Uint8Array): Promise<void>
-  /** Checks it, and puts it in its place in one step; resolves with the SHA-256 of the whole. */
-  finish(): Promise<Uint8Array>
+  /**
+   * Checks it, and puts it in its place in one step; resolves with the SHA-256 of the whole.
+   * @param view as it is now: another one where the branch was mounted anew meanwhile, and then the place has moved
+   */
+  finish(view: SessionView): Promise<Uint8Array>
   /** Gives up: what is there stays for another time, or goes. After a write has settled; does nothing after `finish`. */
   stop(keeps: boolean): Promise<void>
 }

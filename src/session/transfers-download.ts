@@ -14,10 +14,13 @@ import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../wire/me
 import { type Aim, attempt, NOT_LOOKED } from './attempt.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from './peer.ts'
 import { capabilityOf } from './rooms.ts'
+import type { WhyEnded } from './transfers.ts'
 import {
   createWaker,
+  endStream,
   failTransfer,
   mistake,
+  movedMeanwhile,
   recordEnd,
   type TransferEnd,
   withView,
@@ -48,13 +51,12 @@ function aimOf(peer: Peer, call: Call, view: SessionView, path: string, request:
   const { real, kind, size } = peer.rooms.files.look(view, path)
   const { offset } = request
   const action: DownloadAction = { kind: 'download', path, real, size: kind === 'file' ? size : null, offset }
-  return { action, look: NOT_LOOKED, go: (warrant) => begin(peer, call, view, request, action, warrant) }
+  return { action, look: NOT_LOOKED, go: (warrant) => begin(peer, call, request, action, warrant) }
 }
 
 function begin(
   peer: Peer,
   call: Call,
-  view: SessionView,
   request: FileDownloadRequest,
   action: DownloadAction,
   warrant: Warrant,
@@ -64,10 +66,19 @@ function begin(
   if (caller === undefined || session === undefined) return
   Warrant.redeem(warrant, action, sessionOf(peer))
   const limitBytes = capabilityOf(rooms, caller.capability)?.max_file_size_bytes ?? 0
-  const place = rooms.transfers.begin(caller.name, undefined, () => {})
+  const currentView = () => rooms.viewOf(session)
   const waker = createWaker()
   let isLeft = false
   let sent = 0
+
+  const branch = rooms.places.find(session.id)?.branch || session.id
+  const stop = (why: WhyEnded) => {
+    if (isLeft) return
+    isLeft = true
+    endStream(peer, streamId, why)
+    waker.wake()
+  }
+  const place = rooms.transfers.begin({ owner: caller.name, branch, key: undefined, stop })
 
   const user: StreamUser = {
     message() {},
@@ -131,6 +142,10 @@ function begin(
   async function work(): Promise<TransferEnd> {
     let reader: FileReader | undefined
     try {
+      // It may have waited, and the branch may have been mounted anew: what was decided upon must still be so.
+      const view = await currentView()
+      if (isLeft) return { outcome: 'left', bytes: sent, sha256: null }
+      if (rooms.files.look(view, action.path).real !== action.real) throw movedMeanwhile()
       reader = await rooms.files.read(view, action.real, action.offset, request.sha256, limitBytes)
       const { size } = reader
       const digest = isLeft ? undefined : await sendAll(reader)

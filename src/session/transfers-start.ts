@@ -9,10 +9,11 @@ import { encodeHex } from '../base/hex.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import type { Action, FileAction } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
-import { asSassError, type Code, mayTellAgent } from '../errors.ts'
+import { asSassError, type Code, mayTellAgent, SassError } from '../errors.ts'
 import type { SessionView } from '../ports.ts'
 import { attempt } from './attempt.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from './peer.ts'
+import type { WhyEnded } from './transfers.ts'
 
 /** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
 export function mistake(peer: Peer, call: Call, problem: string): void {
@@ -106,6 +107,23 @@ export function failTransfer(peer: Peer, streamId: number, cause: unknown): Code
   const errno = known?.details['errno']
   peer.connection.fail(streamId, code, text, typeof errno === 'number' ? new Map([[1, errno]]) : undefined)
   return code
+}
+
+/** The decision was about another place. */
+export function movedMeanwhile(): SassError {
+  return new SassError('FILE_IO', 'The path leads elsewhere by now than when it was decided upon; ask again.')
+}
+
+/** Another one writes the same file, or somebody decides about the branch just now. */
+export function endStream(peer: Peer, streamId: number, why: WhyEnded): void {
+  if (why === 'replaced') peer.connection.reset(streamId)
+  else
+    peer.connection.fail(
+      streamId,
+      'RESPONSE_THROTTLED',
+      'Somebody decides about the branch of this session just now; ask again in a moment.',
+    )
+  peer.streamDone(streamId)
 }
 
 /** What waits until somebody says that there is something to do. */

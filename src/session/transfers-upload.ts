@@ -21,11 +21,14 @@ import { type FileChunk, type FileMetadata, fileOutcome, streamResponse } from '
 import { decompressZstd } from '../wire/zstd-gate.ts'
 import { type Aim, attempt, NOT_LOOKED, requestFacts } from './attempt.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from './peer.ts'
+import type { WhyEnded } from './transfers.ts'
 import {
   createWaker,
+  endStream,
   failPermitted,
   failTransfer,
   mistake,
+  movedMeanwhile,
   recordEnd,
   type TransferEnd,
   withView,
@@ -161,27 +164,28 @@ function keyOf(caller: string, { real, size, sha256: digest }: UploadAction): st
 function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warrant: Warrant): void {
   const { rooms, connection, session, caller } = peer
   const { streamId } = call
-  const { incoming, view } = asked
+  const { incoming } = asked
   if (session === undefined || caller === undefined) return
   Warrant.redeem(warrant, action, sessionOf(peer))
   const { files } = rooms
+  const currentView = () => rooms.viewOf(session)
   const isRaw = call.method.name === 'RawFileTransfer'
   const waker = createWaker()
-  /** Why nobody waits for it any more: the stream was given up, the link is gone, or another one writes it. */
-  let left: 'reset' | 'lost' | 'replaced' | undefined
+  /** Why nobody waits for it any more: the stream was given up, the link is gone, or it may not go on. */
+  let left: 'reset' | 'lost' | WhyEnded | undefined
   let written = 0
   let consumed = 0
 
   const key = keyOf(caller.name, action)
   // Sessions may work in one branch: what they write meets there.
-  const branch = rooms.places.find(session.id)?.branch ?? ''
-  const place = rooms.transfers.begin(caller.name, `${branch === '' ? session.id : branch}/${key}`, () => {
+  const branch = rooms.places.find(session.id)?.branch || session.id
+  const stop = (why: WhyEnded) => {
     if (left !== undefined) return
-    left = 'replaced'
-    connection.reset(streamId)
-    peer.streamDone(streamId)
+    left = why
+    endStream(peer, streamId, why)
     waker.wake()
-  })
+  }
+  const place = rooms.transfers.begin({ owner: caller.name, branch, key, stop })
 
   const user: StreamUser = {
     message(value) {
@@ -233,7 +237,7 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
         throw new SassError('FRAME_MALFORMED', 'Metadata came a second time; a stream carries one file.')
       const piece = isBarred ? undefined : incoming.shift()
       if (piece === undefined) {
-        if (!isBarred && incoming.hasEnded) return receiver.finish()
+        if (!isBarred && incoming.hasEnded) return receiver.finish(await currentView())
         await waker.wait()
         continue
       }
@@ -247,7 +251,7 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   }
 
   /** A file; undefined where it was left. */
-  async function receive(): Promise<Uint8Array | undefined> {
+  async function receive(view: SessionView): Promise<Uint8Array | undefined> {
     const receiver = await files.receive(view, {
       real: action.real,
       size: action.size,
@@ -270,7 +274,11 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   }
 
   async function make(): Promise<Uint8Array | undefined> {
-    if (action.what === 'file') return receive()
+    // It may have waited, and the branch may have been mounted anew: what was decided upon must still be so.
+    const view = await currentView()
+    if (left !== undefined) return undefined
+    if (realOf(peer, view, action.path, action.what) !== action.real) throw movedMeanwhile()
+    if (action.what === 'file') return receive(view)
     if (action.what === 'directory') await files.makeDirectory(view, action.real, action.mode ?? undefined)
     else await files.makeLink(view, action.real, action.target ?? '')
     return new Uint8Array(0)

@@ -400,10 +400,10 @@ t.test('a download begins where the client goes on, and a directory is a list', 
 t.test('whoever comes third waits for both before', async (t) => {
   const transfers = createTransfers()
   const told: string[] = []
-  const one = transfers.begin('a', 'k', () => told.push('one'))
-  const two = transfers.begin('a', 'k', () => told.push('two'))
-  const three = transfers.begin('a', 'k', () => told.push('three'))
-  t.strictSame(told, ['one', 'two'])
+  const begin = (name: string, key: string | undefined = 'k', owner = 'a') =>
+    transfers.begin({ owner, branch: 'b', key, stop: (why) => told.push(`${name} ${why}`) })
+  const [one, two, three] = [begin('one'), begin('two'), begin('three')]
+  t.strictSame(told, ['one replaced', 'two replaced'])
   let isReady = false
   three.ready.then(() => {
     isReady = true
@@ -415,10 +415,54 @@ t.test('whoever comes third waits for both before', async (t) => {
   one.end()
   await settle()
   t.ok(isReady)
+  let isEmpty = false
+  const emptied = transfers.endIn('b').then(() => {
+    isEmpty = true
+  })
+  t.equal(told.at(-1), 'three withdrawn')
+  await transfers.endIn('other')
+  t.notOk(isEmpty)
   three.end()
+  await emptied
   t.equal(transfers.countOf('a'), 0)
-  const many = Array.from({ length: 32 }, (_, index) => transfers.begin(`c${index}`, undefined, () => {}))
+  const many = Array.from({ length: 32 }, (_, index) => begin('', undefined, `c${index}`))
   t.notOk(transfers.isFree('a'), 'and all together have a bound')
   for (const place of many) place.end()
   t.ok(transfers.isFree('a'))
+})
+
+t.test('a branch that is worked on gets its transfers to end, and nothing of them is lost', async (t) => {
+  const { stage, work } = ground(t)
+  const client = enter(stage)
+  const bytes = randomBytes(10_000)
+  const stream = begin(client, metadataOf('/work/f', bytes))
+  send(client, stream, bytes.subarray(0, 5_000))
+  await until('a partial', () => readdirSync(work).length === 1)
+  await settle()
+  await stage.rooms.transfers.endIn(encodeHex(client.sessionId))
+  t.match(client.on(stream).at(-1), { kind: 'status', code: 101 })
+  t.equal(readdirSync(work).length, 1)
+  const again = begin(client, metadataOf('/work/f', bytes, { offset: 10_000 }))
+  t.equal((await heard(client, again, told))[0]?.value?.['offset'], 5_000)
+  client.connection.reset(again)
+  await until('nothing', () => readdirSync(work).length === 0)
+})
+
+t.test('what was decided about another place is not done', async (t) => {
+  const { view } = stageView(t)
+  let real = '/work/f'
+  const files: Partial<FileWork> = {
+    look: () => {
+      const found = { real, kind: 'missing', size: 0 } as const
+      real = '/work/elsewhere'
+      return found
+    },
+  }
+  const stage = stageRooms({ files, view, capability: CAPABILITY })
+  const client = enter(stage)
+  const x = Buffer.from('x')
+  t.match(await upload(client, metadataOf('/work/f', x), x), { kind: 'status', code: 22 })
+  real = '/work/f'
+  const stream = client.open('FileDownload', fileDownloadRequest.encode({ remote_path: '/work/f' }))
+  t.match((await heard(client, stream, over)).at(-1), { kind: 'status', code: 22 })
 })

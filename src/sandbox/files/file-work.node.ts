@@ -11,19 +11,15 @@ import type { FileWork } from '../../ports.ts'
 import { type At, createAt, O_DIRECTORY } from '../at.node.ts'
 import { ERRNO, loadSyscalls } from '../syscalls.node.ts'
 import { listDirectory } from './listing.node.ts'
+import { isPartialName, partialName } from './partial-name.ts'
 import { createPathGuard, fileError } from './path-guard.node.ts'
 import { readFile } from './reader.node.ts'
-import { asFileError, partialName, receiveFile } from './receiver.node.ts'
+import { asFileError, receiveFile } from './receiver.node.ts'
 
 const modeAsync = promisify(fchmod)
 const GIVEN_BITS = 0o777
-const [PARTIAL_HEAD = '', PARTIAL_TAIL = ''] = partialName('*').toString().split('*')
-
-/** What is not whole yet is nobody's to copy. */
-function isPartial(name: Buffer): boolean {
-  const text = name.toString('latin1')
-  return text.startsWith(PARTIAL_HEAD) && text.endsWith(PARTIAL_TAIL)
-}
+/** No transfer has it: those have longer ones. */
+const LINK_KEY = '00'
 
 /** For the thread that calls it. */
 export function createFileWork(at: At = createAt(loadSyscalls())): FileWork {
@@ -34,7 +30,10 @@ export function createFileWork(at: At = createAt(loadSyscalls())): FileWork {
     read: (view, real, offset, prefix, limitBytes) =>
       readFile(
         guard,
-        (descriptor) => listDirectory(descriptor, Math.min(limitBytes, LISTING_BYTES), isPartial),
+        (descriptor) =>
+          listDirectory(descriptor, Math.min(limitBytes, LISTING_BYTES), (name) =>
+            isPartialName(name.toString('latin1')),
+          ),
         { view, real, offset, prefix, limitBytes },
       ),
     async makeDirectory(view, real, mode) {
@@ -63,7 +62,7 @@ export function createFileWork(at: At = createAt(loadSyscalls())): FileWork {
         const there = guard.entry(place.directory, place.name)
         if (there !== undefined) at.close(there.descriptor)
         if (there?.stats.isDirectory() === true) throw fileError(ERRNO.EISDIR, 'made')
-        const hidden = partialName('link')
+        const hidden = Buffer.from(partialName(LINK_KEY))
         at.unlink(place.directory, hidden)
         const made = at.symlink(Buffer.from(target), place.directory, hidden)
         if (made < 0) throw fileError(made, 'made')

@@ -16,6 +16,7 @@ import { CHUNK_BYTES } from '../../limits.ts'
 import type { FileReceiver, ReceivePlan, SessionView } from '../../ports.ts'
 import { type At, O_CREAT, O_EXCL } from '../at.node.ts'
 import { ERRNO, O_RDWR } from '../syscalls.node.ts'
+import { partialName } from './partial-name.ts'
 import { fileError, type PathGuard, type Place, reopened } from './path-guard.node.ts'
 
 const readAsync = promisify(read)
@@ -32,11 +33,6 @@ const USUAL_MODE = 0o644
 /** Set-user-ID, set-group-ID and sticky are never given by a transfer. */
 const GIVEN_BITS = 0o777
 const ZEROS = Buffer.alloc(CHUNK_BYTES)
-
-/** The hidden name of what is not whole yet. `key` is hex. */
-export function partialName(key: string): Buffer {
-  return Buffer.from(`.sass-edge-${key}.part`)
-}
 
 /** What went wrong with a file, as an error of the protocol. */
 export function asFileError(cause: unknown, what: string): SassError {
@@ -119,21 +115,15 @@ export async function receiveFile(
 ): Promise<FileReceiver> {
   const place = guard.placeOf(view, plan.real)
   try {
-    return await begin(guard, at, view, plan, place)
+    return await begin(guard, at, plan, place)
   } catch (cause) {
     place.close()
     throw asFileError(cause, 'written')
   }
 }
 
-async function begin(
-  guard: PathGuard,
-  at: At,
-  view: SessionView,
-  plan: ReceivePlan,
-  place: Place,
-): Promise<FileReceiver> {
-  const partial: Place = { ...place, name: partialName(plan.key) }
+async function begin(guard: PathGuard, at: At, plan: ReceivePlan, place: Place): Promise<FileReceiver> {
+  const partial: Place = { ...place, name: Buffer.from(partialName(plan.key)) }
   replaced(guard, at, place)
   const kept = openPartial(guard, at, partial)
   const descriptor = kept ?? makePartial(at, partial)
@@ -170,9 +160,9 @@ async function begin(
   }
 
   /** Whether the directory is still the one that the decision was about. */
-  function hasMoved(): boolean {
+  function hasMoved(current: SessionView): boolean {
     try {
-      const now = guard.placeOf(view, plan.real)
+      const now = guard.placeOf(current, plan.real)
       try {
         const [a, b] = [place, now].map(({ directory }) => fstatSync(directory, { bigint: true }))
         return a?.ino !== b?.ino || a?.dev !== b?.dev
@@ -184,7 +174,7 @@ async function begin(
     }
   }
 
-  async function finish(): Promise<Uint8Array> {
+  async function finish(current: SessionView): Promise<Uint8Array> {
     if (position !== plan.size) {
       const sentence = `Only ${position} of ${plan.size} bytes came; what is there is kept to go on with.`
       throw new SassError('FILE_IO', sentence)
@@ -204,7 +194,7 @@ async function begin(
     await syncAsync(descriptor)
     // Looked at again last: the session's own commands run beside us.
     replaced(guard, at, place)
-    if (hasMoved())
+    if (hasMoved(current))
       throw new SassError(
         'FILE_IO',
         'The directory of the file was moved meanwhile, so nothing was written there.',
@@ -238,7 +228,7 @@ async function begin(
         }
         position += bytes.length
       }),
-    finish: () => guarded('written', finish),
+    finish: (current) => guarded('written', () => finish(current)),
     async stop(keeps) {
       if (isOver) return
       isOver = true

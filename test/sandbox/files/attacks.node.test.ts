@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { asSassError } from '../../../src/errors.ts'
 import { createAt } from '../../../src/sandbox/at.node.ts'
 import { createFileWork } from '../../../src/sandbox/files/file-work.node.ts'
-import { partialName } from '../../../src/sandbox/files/receiver.node.ts'
+import { partialName } from '../../../src/sandbox/files/partial-name.ts'
 import { ERRNO, loadSyscalls, type Syscalls } from '../../../src/sandbox/syscalls.node.ts'
 import { stageView } from './view.node.ts'
 
@@ -76,7 +76,7 @@ t.test(
           const receiver = await work.receive(view, plan)
           try {
             if (receiver.offset === 0) await receiver.write(bytes.slice())
-            await receiver.finish()
+            await receiver.finish(view)
             written++
           } finally {
             await receiver.stop(true)
@@ -150,7 +150,7 @@ t.test('a kernel without openat2 gives the same, or less', async (t) => {
     const plan = { real, size: 1, mode: undefined, sha256: digest(bytes), offset: 0, key: 'ab' }
     const receiver = await files.receive(view, plan)
     await receiver.write(bytes.slice())
-    await receiver.finish()
+    await receiver.finish(view)
   }
   await put('/work/d/f')
   t.equal(readFileSync(join(staged.work, 'd/f'), 'utf8'), 'x')

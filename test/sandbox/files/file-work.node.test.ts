@@ -20,7 +20,7 @@ import { openCbor } from '../../../src/base/cbor.ts'
 import { SassError } from '../../../src/errors.ts'
 import type { FileWork, ReceivePlan } from '../../../src/ports.ts'
 import { createFileWork } from '../../../src/sandbox/files/file-work.node.ts'
-import { partialName } from '../../../src/sandbox/files/receiver.node.ts'
+import { isPartialName, partialName } from '../../../src/sandbox/files/partial-name.ts'
 import { type StagedView, stageView } from './view.node.ts'
 
 const KEY = 'ab'.repeat(16)
@@ -39,7 +39,7 @@ async function put(staged: StagedView, real: string, bytes: Uint8Array, change: 
   try {
     for (let at = receiver.offset; at < bytes.length; at += 65_536)
       await receiver.write(bytes.slice(at, at + 65_536))
-    return await receiver.finish()
+    return await receiver.finish(staged.view)
   } finally {
     await receiver.stop(true)
   }
@@ -66,6 +66,19 @@ t.test('a file is in its place with its mode, and nothing is left beside it', as
   t.ok(readFileSync(join(staged.work, 'f')).equals(bytes))
   t.equal(statSync(join(staged.work, 'f')).mode & 0o7777, 0o640)
   t.strictSame(names(staged.work), ['f'])
+})
+
+t.test('hidden names are ours alone where they have our form', (t) => {
+  t.ok(isPartialName(partialName(KEY)))
+  for (const name of [
+    '.sass-edge-.part',
+    '.sass-edge-zz.part',
+    'a.part',
+    `${partialName(KEY)}x`,
+    '.sass-edge-',
+  ])
+    t.notOk(isPartialName(name), name)
+  t.end()
 })
 
 t.test('empty, sparse and zero-ended files arrive as they are', async (t) => {
@@ -95,7 +108,7 @@ t.test('what was cut off is gone on with, after it has been digested again', asy
   const first = await work.receive(staged.view, planOf('/work/f', bytes))
   await first.write(bytes.slice(0, 100_000))
   await first.stop(true)
-  t.strictSame(names(staged.work), [partialName(KEY).toString()])
+  t.strictSame(names(staged.work), [partialName(KEY)])
   const second = await work.receive(staged.view, planOf('/work/f', bytes, { offset: bytes.length }))
   t.equal(second.offset, 100_000)
   t.equal(Buffer.from(second.sha256).toString('hex'), digest(bytes.subarray(0, 100_000)))
@@ -145,7 +158,7 @@ t.test('what would be replaced must be a file, and its other names keep what the
 
 t.test('what was put under the hidden name is not written through', async (t) => {
   const staged = stageView(t)
-  const hidden = join(staged.work, partialName(KEY).toString())
+  const hidden = join(staged.work, partialName(KEY))
   const victim = join(staged.outside, 'secret')
   const bytes = Buffer.from('new')
   symlinkSync(victim, hidden)
@@ -258,7 +271,7 @@ t.test('directories and links are made, and a directory is read as its list', as
   await refused(t, work.makeDirectory(view, '/work/out/x', undefined), 'FILE_NOT_FOUND', 'through a link')
   t.notOk(existsSync(join(staged.outside, 'x')))
   writeFileSync(Buffer.concat([Buffer.from(`${staged.work}/a/`), Buffer.from([0xff, 0x61])]), 'x')
-  writeFileSync(join(staged.work, 'a', partialName(KEY).toString()), 'x')
+  writeFileSync(join(staged.work, 'a', partialName(KEY)), 'x')
   const reader = await work.read(view, '/work/a', 0, undefined, 1e6)
   const bytes = Buffer.alloc(reader.size)
   await reader.read(bytes)
