@@ -202,7 +202,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     places: sandbox.places,
     branches: createBranches({
       ...{ clock, random, log, ...sandbox },
-      executions: () => rooms.executions,
+      rooms: () => rooms,
       record: (event) => record(audit, log, event),
     }),
     viewOf: ({ id, caller, wish }) => sandbox.places.open({ session: id, agent: caller.name, wish }),

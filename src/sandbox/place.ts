@@ -46,6 +46,8 @@ export interface Places {
   without<Result>(branch: string, work: () => Promise<Result>): Promise<Result>
   /** Sessions that work in a branch. */
   sessionsIn(branch: string): readonly string[]
+  /** Whether it is mounted, and whether processes run in it, also such as were asked to stay. */
+  useOf(branch: string): 'none' | 'idle' | 'lived_in'
   closeAll(): Promise<void>
 }
 

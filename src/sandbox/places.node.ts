@@ -285,6 +285,11 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       }
     },
     sessionsIn: (name) => [...(held.get(name)?.tenants ?? [])],
+    useOf(name) {
+      const one = held.get(name)
+      if (one === undefined) return 'none'
+      return isLivedIn(one) ? 'lived_in' : 'idle'
+    },
     async closeAll() {
       await Promise.all([...held.keys()].map(giveUp))
       await keeper.close()

@@ -25,6 +25,7 @@ import type {
 import { NO_PATHS } from '../sandbox/branch/branch-work.ts'
 import type { Places } from '../sandbox/place.ts'
 import type { Executions, Permit } from './executions.ts'
+import type { Transfers } from './transfers.ts'
 
 export type ListedBranch = {
   readonly branch: Branch
@@ -77,7 +78,7 @@ export type Branches = {
 export type BranchesGround = {
   readonly branches: BranchWork
   readonly places: Places
-  readonly executions: () => Executions
+  readonly rooms: () => { readonly executions: Executions; readonly transfers: Transfers }
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -183,7 +184,7 @@ function undoOutcome(report: UndoReport): BranchOutcome {
 export function createBranches({
   branches: work,
   places,
-  executions,
+  rooms,
   clock,
   random,
   log,
@@ -198,8 +199,8 @@ export function createBranches({
   function runningIn(session: string): readonly string[] {
     const sessions = new Set(places.sessionsIn(session))
     if (sessions.size === 0) return []
-    return executions()
-      .list(undefined)
+    return rooms()
+      .executions.list(undefined)
       .filter(
         ({ state, sessionId }) => sessions.has(sessionId) && (state === 'starting' || state === 'running'),
       )
@@ -244,11 +245,24 @@ export function createBranches({
         roots.some((root) => isWithin(root.path, path) || isWithin(path, root.path)),
       )
     const others = work.list().filter((other) => other.session !== session && isShared(other))
-    const inUse = others.filter((other) => places.sessionsIn(other.session).length > 0)
-    for (const other of inUse) stale.add(other.session)
-    await Promise.all(
-      inUse.filter((other) => runningIn(other.session).length === 0).map((other) => remount(other.session)),
+    for (const other of others) if (places.useOf(other.session) !== 'none') stale.add(other.session)
+    await remountIdle()
+  }
+
+  async function remountIdle(): Promise<void> {
+    for (const session of stale) if (places.useOf(session) === 'none') stale.delete(session)
+    const idle = [...stale].filter(
+      (session) => !busy.has(session) && runningIn(session).length === 0 && places.useOf(session) === 'idle',
     )
+    await Promise.all(idle.map(remount))
+  }
+
+  /** Takes it out of use; what is being moved into it or out of it ends first, and keeps what came. */
+  function outOfUse<Result>(session: string, work: () => Promise<Result>): Promise<Result> {
+    return places.without(session, async () => {
+      await rooms().transfers.endIn(session)
+      return work()
+    })
   }
 
   /** Redeems, and does `deed` while the branch is out of use; says why where it is not done. */
@@ -269,7 +283,7 @@ export function createBranches({
     }
     busy.add(session)
     try {
-      return await places.without(session, () => deed(action, branch))
+      return await outOfUse(session, () => deed(action, branch))
     } catch (cause) {
       note(permit, `${kind}_failed`, { reason: cause instanceof Error ? cause.name : 'unknown' })
       throw cause
@@ -284,7 +298,7 @@ export function createBranches({
     lookedAtMs = now
     const merged = work
       .list()
-      .filter(({ session }) => !busy.has(session) && places.sessionsIn(session).length === 0)
+      .filter(({ session }) => !busy.has(session) && places.useOf(session) === 'none')
       .flatMap(({ session }) => {
         const mergedAtMs = work.mergedAtMs(session)
         return mergedAtMs === undefined || !work.isEmpty(session) ? [] : [{ session, mergedAtMs }]
@@ -294,8 +308,7 @@ export function createBranches({
     for (const { session, mergedAtMs } of merged) {
       if (clock.wallMs() - mergedAtMs < MERGED_KEPT_MS && tooMany-- <= 0) break
       busy.add(session)
-      places
-        .without(session, () => work.forget(session))
+      outOfUse(session, () => work.forget(session))
         .then(
           () => record({ type: 'branch', what: 'forgotten', branch: session, by: null }),
           (cause: unknown) =>
@@ -331,11 +344,13 @@ export function createBranches({
         const id = encodeHex(random.bytes(EXECUTION_ID_BYTES))
         const wish = { digest, paths, force, allowHeldBack: heldBack, id }
         const report = await work.merge(branch.session, wish)
-        const { outcome: what, counts, conflicts, leftOut } = report
+        const { outcome: what, conflicts, leftOut } = report
+        const { sizeBytes, ...counts } = report.counts
         note(permit, what === 'merged' ? what : `merge_${what}`, {
           digest,
           merge: id,
-          counts,
+          ...counts,
+          bytes: sizeBytes,
           forced: force.length,
           held_back: heldBack,
           conflicts: conflicts.total,
@@ -397,7 +412,7 @@ export function createBranches({
       if (problem !== undefined) return problem
       busy.add(session)
       try {
-        await places.without(session, () => work.erase(session))
+        await outOfUse(session, () => work.erase(session))
         return undefined
       } finally {
         busy.delete(session)
@@ -416,10 +431,7 @@ export function createBranches({
       }
     },
     tick() {
-      for (const session of stale) {
-        if (places.sessionsIn(session).length === 0) stale.delete(session)
-        else if (!busy.has(session) && runningIn(session).length === 0) void remount(session)
-      }
+      if (stale.size > 0) void remountIdle()
       forgetMerged(clock.monotonicMs())
     },
   }

@@ -280,7 +280,7 @@ t.test('there is one way from a branch into the real files, and a human’s warr
     door,
     /Promise<BranchOutcome> \{\s*const \{ warrant, action, sessionId \} = permit\s*Warrant\.redeem\(/,
   )
-  t.ok(door.indexOf('Warrant.redeem(') < door.indexOf('places.without('))
+  t.ok(door.indexOf('Warrant.redeem(') < door.indexOf('outOfUse('))
   for (const [name, kind] of [
     ['merge', 'merge'],
     ['undo', 'undo_merge'],

@@ -411,6 +411,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     close: () => Promise.resolve(),
     without: (_branch, work) => work(),
     sessionsIn: () => [],
+    useOf: () => 'none',
     closeAll: () => Promise.resolve(),
   }
 }
@@ -541,7 +542,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     branches: createBranches({
       branches: options.branchWork ?? NO_BRANCHES,
       ...{ places, clock, random, log },
-      executions: () => rooms.executions,
+      rooms: () => rooms,
       record: (event) => audit.append(event),
     }),
     tarpits: createTarpits(
