@@ -54,7 +54,8 @@ export function run(text: string) { new Worker(text, { eval: true }).on('message
     'src/client/client.node.ts',
     "import { type Code, SampleError } from '../errors.ts'\nexport function connect(code: Code): SampleError { return new SampleError(code) }\n",
   )
-  return { ...SOURCES, root: directory, launcherEntry: 'src/sandbox/launcher.node.ts' }
+  const thread = 'src/sandbox/launcher.node.ts'
+  return { ...SOURCES, root: directory, launcherEntry: thread, keeperEntry: thread, branchEntry: thread }
 }
 
 function digests(directory: string): Record<string, string> {

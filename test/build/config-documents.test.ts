@@ -38,6 +38,8 @@ t.test(
   },
 )
 
+const FOLLOWS_WORKSPACE = ['capabilities.default.allowed_paths', 'sandbox.branch_roots']
+
 t.test('the file that ships says every default, key by key', async (t) => {
   const context = { configDirectory: SYSTEM_CONFIG_DIRECTORY }
   const { $schema: _, ...shipped } = JSON.parse(read('sass.edge.json'))
@@ -48,11 +50,11 @@ t.test('the file that ships says every default, key by key', async (t) => {
   t.same(new Map(leavesOf(fromFile.config)), defaults)
   const written = new Map<string, unknown>(leavesOf(shipped))
   for (const [path, value] of defaults) {
-    const said =
-      path === 'capabilities.default.allowed_paths' ? ['/var/lib/sass-edge/workspace'] : written.get(path)
+    const said = FOLLOWS_WORKSPACE.includes(path) ? ['/var/lib/sass-edge/workspace'] : written.get(path)
     t.same(said, value, path)
   }
   t.same(shipped.capabilities.default.allowed_paths, ['$WORKSPACE'])
+  t.same(shipped.sandbox.branch_roots, ['$WORKSPACE'])
   t.same([...written.keys()], [...defaults.keys()], 'no key more, none less, in the order of the table')
 })
 
