@@ -12,10 +12,11 @@ import { LAYER_NAMES, type Verdict } from '../../src/defense/verdict.ts'
 import { CALLER_CELLS } from './cells/caller.ts'
 import { before } from './cells/cell.ts'
 import { COMMAND_CELLS } from './cells/command.ts'
+import { FILE_CELLS } from './cells/files.ts'
 import { RIGHTS_CELLS } from './cells/rights.ts'
 import { AGENT, executing, FACTS, LEDGER, OPEN_SET, POLICY, policyWith, RULES } from './staged-facts.ts'
 
-const CELLS = [...CALLER_CELLS, ...RIGHTS_CELLS, ...COMMAND_CELLS]
+const CELLS = [...CALLER_CELLS, ...RIGHTS_CELLS, ...COMMAND_CELLS, ...FILE_CELLS]
 
 function shapeOf(verdict: Verdict): readonly (string | undefined)[] {
   return [

@@ -265,6 +265,10 @@ export const anyExecute: fc.Arbitrary<ExecuteAction> = fc.record({
   outputBytes: fc.option(fc.nat()),
 })
 
+const anyPlace = fc.constantFrom(
+  ...['/srv/work/x', '/srv/work/secret/y', '/etc/shadow', '/var/lib/edge/x', '/tmp/a b', '/', '/srv/id_rsa'],
+)
+
 export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   { arbitrary: anyExecute, weight: 4 },
   fc.record({ kind: fc.constant('connect' as const), address: fc.string() }),
@@ -275,6 +279,24 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('cancel' as const), executionId: fc.string() }),
   fc.record({ kind: fc.constant('read' as const), method: fc.string() }),
   fc.record({ kind: fc.constant('renew' as const) }),
+  fc.record({
+    kind: fc.constant('upload' as const),
+    path: anyPlace,
+    real: anyPlace,
+    what: fc.constantFrom('file' as const, 'directory' as const, 'link' as const),
+    target: fc.option(anyPlace),
+    size: fc.nat(100),
+    mode: fc.option(fc.nat(0o777)),
+    sha256: fc.option(fc.string()),
+    offset: fc.nat(100),
+  }),
+  fc.record({
+    kind: fc.constant('download' as const),
+    path: anyPlace,
+    real: anyPlace,
+    size: fc.option(fc.nat(100)),
+    offset: fc.nat(100),
+  }),
   fc.record({
     kind: fc.constant('confirm' as const),
     id: fc.string(),

@@ -237,7 +237,7 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
   t.end()
 })
 
-t.test('there is one way to a session’s files, and it is behind a warrant (RX-03, JF-F01)', (t) => {
+t.test('there is one way to a session’s files, and it is behind a warrant (RX-03, JF-F01, OS-01)', (t) => {
   t.strictSame(
     filesWith(/\bcreateFileWork\(/),
     ['src/daemon.node.ts', 'src/sandbox/files/file-work.node.ts'],

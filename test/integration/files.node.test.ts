@@ -46,27 +46,30 @@ function partials(one: Daemon): string[] {
   )
 }
 
-t.test('what is uploaded is there for the commands of the session, and for nobody else', async (t) => {
-  const device = await open()
-  const bytes = randomBytes(3 * MIB + 7)
-  const shown: number[] = []
-  const done = await device.upload(bytes, 'big', { mode: 0o640, onProgress: (at) => shown.push(at) })
-  t.match(done, { size: bytes.length, sha256: digest(bytes), startedAt: 0 })
-  t.equal(shown.at(-1), bytes.length)
-  t.match(await stdoutOf(device, 'sha256sum big; stat -c %a big'), `${digest(bytes)}  big\n640\n`)
-  t.notOk(existsSync(join(daemon.workspace, 'big')), 'the device has it when it is merged')
+t.test(
+  'what is uploaded is there for the commands of the session, and for nobody else (SS-30)',
+  async (t) => {
+    const device = await open()
+    const bytes = randomBytes(3 * MIB + 7)
+    const shown: number[] = []
+    const done = await device.upload(bytes, 'big', { mode: 0o640, onProgress: (at) => shown.push(at) })
+    t.match(done, { size: bytes.length, sha256: digest(bytes), startedAt: 0 })
+    t.equal(shown.at(-1), bytes.length)
+    t.match(await stdoutOf(device, 'sha256sum big; stat -c %a big'), `${digest(bytes)}  big\n640\n`)
+    t.notOk(existsSync(join(daemon.workspace, 'big')), 'the device has it when it is merged')
 
-  await stdoutOf(device, 'tr a b <big >other; chmod 604 other')
-  const directory = temporary(t)
-  const local = join(directory, 'other')
-  await device.download('other', local)
-  t.equal(digest(readFileSync(local)), (await stdoutOf(device, 'sha256sum other')).slice(0, 64))
-  t.equal(statSync(local).mode & 0o777, 0o604)
-  t.strictSame(readdirSync(directory), ['other'])
-  await device.close()
-})
+    await stdoutOf(device, 'tr a b <big >other; chmod 604 other')
+    const directory = temporary(t)
+    const local = join(directory, 'other')
+    await device.download('other', local)
+    t.equal(digest(readFileSync(local)), (await stdoutOf(device, 'sha256sum other')).slice(0, 64))
+    t.equal(statSync(local).mode & 0o777, 0o604)
+    t.strictSame(readdirSync(directory), ['other'])
+    await device.close()
+  },
+)
 
-t.test('empty, sparse and packed files, directories and links', async (t) => {
+t.test('empty, sparse and packed files, directories and links (SS-30)', async (t) => {
   const device = await open()
   await device.upload(new Uint8Array(0), 'empty')
   const sparse = Buffer.alloc(8 * MIB)

@@ -36,7 +36,7 @@ async function swapping(t: Test, pairs: readonly (readonly [string, string])[], 
 }
 
 t.test(
-  'a directory that is swapped for a link while files are written never leads out',
+  'a directory that is swapped for a link while files are written never leads out (SS-20)',
   { timeout: 110_000 },
   async (t) => {
     const staged = stageView(t)

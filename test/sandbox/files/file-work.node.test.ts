@@ -171,7 +171,7 @@ t.test('what was put under the hidden name is not written through', async (t) =>
   t.strictSame(names(staged.work), ['a', 'b', 'c'])
 })
 
-t.test('nothing is written outside of what may be', async (t) => {
+t.test('nothing is written outside of what may be (SS-20, SA-56)', async (t) => {
   const staged = stageView(t)
   symlinkSync(staged.outside, join(staged.work, 'out'))
   symlinkSync('../etc', join(staged.work, 'etc'))
@@ -183,7 +183,7 @@ t.test('nothing is written outside of what may be', async (t) => {
   t.strictSame(names(join(staged.root, 'etc')), ['motd'])
 })
 
-t.test('a look says where it leads, as the session sees it', (t) => {
+t.test('a look says where it leads, as the session sees it (SA-56)', (t) => {
   const staged = stageView(t)
   const { view } = staged
   mkdirSync(join(staged.work, 'd'))
