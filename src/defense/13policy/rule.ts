@@ -50,6 +50,7 @@ export type CommandMatch = {
   /** Names of environment variables set for it. */
   readonly assigns?: readonly string[]
   readonly via?: readonly string[]
+  readonly not_via?: readonly string[]
   readonly piped_from?: readonly string[]
   readonly piped_to?: readonly string[]
   /** Calls in the code of an interpreter. */

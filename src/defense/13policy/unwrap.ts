@@ -401,9 +401,11 @@ const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
 
 function viaOf(
   via: readonly string[],
-  { isSubstitution, namesProcesses }: ShellScript['commands'][number],
+  { isSubstitution, namesProcesses, isShown }: ShellScript['commands'][number],
 ): readonly string[] {
   if (!isSubstitution) return via
+  // Of a text within another, what it shows may go on.
+  if (isShown && via.length === 1) return [...via, 'shown $()', '$()']
   return namesProcesses ? [...via, 'kill $()', '$()'] : [...via, '$()']
 }
 

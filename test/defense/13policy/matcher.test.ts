@@ -78,6 +78,13 @@ t.test('values of options, subcommands and operands', async (t) => {
   t.ok(matches(not, git('remote')))
   t.ok(matches(not, git('push', 'status')), 'a word further behind exempts nothing')
   t.ok(matches(not, git()))
+  t.ok(matches({ program: ['rm'], via: ['$()'], not_via: ['shown $()'] }, { via: ['sh -c', '$()'] }))
+  t.notOk(
+    matches(
+      { program: ['rm'], via: ['$()'], not_via: ['shown $()'] },
+      { via: ['sh -c', 'shown $()', '$()'] },
+    ),
+  )
   t.ok(matches({ program: ['rm'], has_operands: false }, {}))
   t.notOk(matches({ program: ['rm'], has_operands: true }, {}))
 })

@@ -319,6 +319,8 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
     const patterns = match[field]
     if (patterns !== undefined) conditions.push(ofWords(wordsOf(shared, patterns), WORD_FIELDS[field]))
   }
+  if (match.not_via !== undefined)
+    conditions.push(not(ofWords(wordsOf(shared, match.not_via), WORD_FIELDS.via)))
   if (not_operands !== undefined)
     conditions.push(not(ofWords(wordsOf(shared, not_operands), WORD_FIELDS.operands)))
   return conditions

@@ -35,6 +35,7 @@ const FIELDS = Object.freeze({
   not_paths: 'paths',
   assigns: 'words',
   via: 'words',
+  not_via: 'words',
   piped_from: 'programs',
   piped_to: 'programs',
   calls: 'words',

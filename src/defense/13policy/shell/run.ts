@@ -7,6 +7,7 @@
 import type { Outcome } from './builtins.ts'
 import { startsWithoutEnd } from './endless.ts'
 import { SHELL_DEPTH } from './scan.ts'
+import { onlyShows } from './shown.ts'
 import { literalOf } from './simple.ts'
 import { expanderFor, expandRedirects, type Runner, runIndexes, runSimple } from './simple-run.ts'
 import { deleteVariable, forgetAll, type State, setFunction, setVariable, UNKNOWN } from './state.ts'
@@ -81,9 +82,11 @@ function runAndOr(walk: Walk, { first, rest }: AndOr, state: State, where: Where
   return left
 }
 
-function runPipeline(walk: Walk, { commands, isNegated }: Pipeline, state: State, where: Where): Outcome {
+function runPipeline(walk: Walk, { commands, isNegated }: Pipeline, state: State, around: Where): Outcome {
   const [only] = commands
   if (only === undefined) return { success: state, failure: state }
+  const isTop = around.isTop === true && around.pipeline === undefined
+  const where = { ...around, shows: onlyShows(commands, state, isTop) }
   if (commands.length === 1) {
     const { success, failure } = runCommand(walk, only, state, where)
     return isNegated ? { success: failure, failure: success } : { success, failure }
@@ -121,7 +124,8 @@ export function runCommand(walk: Walk, command: Command, state: State, where: Wh
   if (!charge(walk, 1)) return { success: state, failure: state }
   where.last.place = Math.max(where.last.place, where.place)
   if (command.kind === 'simple') return runSimple(RUNNER, walk, command, state, where)
-  if (command.redirects.length === 0) return runCompound(walk, command.compound, state, where)
+  if (command.redirects.length === 0)
+    return runCompound(walk, command.compound, state, { ...where, isTop: false })
   const pipeline = where.pipeline ?? walk.pipelines
   if (where.pipeline === undefined) walk.pipelines += 1
   const redirects = expandRedirects(expanderFor(RUNNER, walk, state, where, pipeline), command.redirects)
@@ -131,7 +135,7 @@ export function runCommand(walk: Walk, command: Command, state: State, where: Wh
     .map((redirect, index) => asInput(redirect, command.redirects[index]))
     .filter(({ fd }) => fd === 0)
   const inherited = inputs.length > 0 ? inputs : where.inherited
-  const run = () => runCompound(walk, command.compound, state, { ...where, inherited })
+  const run = () => runCompound(walk, command.compound, state, { ...where, inherited, isTop: false })
   return inputs.length === redirects.length ? run() : perhaps(walk, run)
 }
 

@@ -31,6 +31,7 @@ export function countShell(
     pipeline: undefined,
     place: 0,
     isSubstitution: false,
+    isTop: true,
     inherited: [],
     isForked: false,
     last: { place: 0 },

@@ -74,7 +74,10 @@ function runInside(runner: Runner, walk: Walk, body: List, state: State, where: 
   const { output, jumped } = walk
   walk.output = ''
   walk.depth += 1
-  runner.list(walk, body, copied(walk, state), { ...where, isSubstitution: true })
+  runner.list(walk, body, copied(walk, state), {
+    ...where,
+    ...{ isSubstitution: true, isTop: false, isShown: where.shows === true },
+  })
   walk.depth -= 1
   const result = walk.output
   walk.output = output
@@ -125,6 +128,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   const pipeline = where.pipeline ?? walk.pipelines
   if (where.pipeline === undefined) walk.pipelines += 1
   const inside = isKill(simple.words) ? { ...where, namesProcesses: true } : where
+  const inner = { ...where, isTop: false }
   const expander = expanderFor(runner, walk, state, inside, pipeline)
   const words = expandWords(walk, expander, simple.words)
   const own = expandRedirects(expander, simple.redirects)
@@ -142,9 +146,9 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
           value: assign(assigning, assignment),
         }))
   const record = () => {
-    const { place, isSubstitution, namesProcesses = false } = where
+    const { place, isSubstitution, namesProcesses = false, isShown = false } = where
     const own = { words, assignments, redirects, pipeline, place, isSubstitution }
-    const command = namesProcesses ? { ...own, namesProcesses } : own
+    const command = namesProcesses ? { ...own, namesProcesses } : isShown ? { ...own, isShown } : own
     if (words[0]?.text !== 'eval') emit(walk, state, command)
     else emit(walk, state, { ...command, environments: [environmentNow(state.variables)] })
   }
@@ -158,11 +162,11 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     return { success: state, failure: simple.redirects.length > 0 ? state : undefined }
   }
   if (program.text === 'eval' && state.aliases.size > 0) {
-    perhaps(walk, () => runEvaluated(runner, walk, words.slice(1), copied(walk, state), where))
+    perhaps(walk, () => runEvaluated(runner, walk, words.slice(1), copied(walk, state), inner))
   }
   const alias = aliasOf(state, simple.words)
   if (alias !== undefined)
-    perhaps(walk, () => runAlias(runner, walk, simple, alias, copied(walk, state), where))
+    perhaps(walk, () => runAlias(runner, walk, simple, alias, copied(walk, state), inner))
   if (walk.isTrapping) functionsOf(walk).trapNames.add(program.text)
   const called = program.opaque === undefined ? state.functions.get(program.text) : undefined
   if (called !== undefined) {
@@ -173,6 +177,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     const outcome = callFunction(runner, walk, called.bodies, words.slice(1), state, {
       ...where,
       inherited: redirects.filter(({ fd }) => fd === 0),
+      isTop: false,
     })
     if (own.some(({ fd }) => fd !== 0)) {
       // What a function writes to goes where its call says.

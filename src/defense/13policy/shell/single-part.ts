@@ -19,6 +19,8 @@ const NAMING: readonly RegExp[] = Object.freeze([
   /^git rev-list --count [\w.^~-]+$/,
   /^stat (?:-c ?|--format=|--printf=)%[sYXZibh] [\w./-]+$/,
   /^wc -[lcmw]$/,
+  /^pidof(?: -s)? [\w.-]+$/,
+  /^pgrep(?: -[fxno]+)* [\w./-]+$/,
 ])
 
 /** Of these the output is a single name too, and tells nobody anything of the machine. */

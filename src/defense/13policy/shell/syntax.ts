@@ -40,6 +40,8 @@ export type ShellCommand = {
   readonly isSubstitution: boolean
   /** It ran there for the operands of `kill`. */
   readonly namesProcesses?: boolean
+  /** It ran there for a command that only shows or tests what it is given. */
+  readonly isShown?: boolean
   /** Of `trap`: what is known of the variables whenever its text may run; each of them is one way. */
   readonly environments?: readonly NonNullable<ShellContext['environment']>[]
 }

@@ -60,6 +60,12 @@ export type Where = {
   readonly isSubstitution: boolean
   /** What it prints is killed. */
   readonly namesProcesses?: boolean
+  /** The pipeline only shows or tests what it is given. */
+  readonly shows?: boolean
+  /** What it prints is given to such a pipeline. */
+  readonly isShown?: boolean
+  /** Nothing stands around it: no compound command, function or substitution. */
+  readonly isTop?: boolean
   /** Standard input as a compound command around it has it. */
   readonly inherited: readonly ShellRedirect[]
   /** In the background or in a pipeline since the last call of a function. */

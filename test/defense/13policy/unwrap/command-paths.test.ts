@@ -37,7 +37,7 @@ const PATHS: readonly (readonly [string, readonly string[]])[] = [
   ['scp -i /k h:/a /b', ['read /k', 'write /b']],
   ['tee -a /b', ['write /b']],
   ['x --outputFile=/b --output-dir=/c --log-file=/d', ['write /b', 'write /c', 'write /d']],
-  ['x --log-dir=warn --output-format=/b --outer=/c', ['read /b', 'read /c']],
+  ['x --output-format=/b --outer=/c', ['read /b', 'read /c']],
   ['udevadm info -n /dev/video0', ['mention /dev/video0']],
   ['sv status /etc/service/x', ['mention /etc/service/x']],
   ['dd if=/a of=/b bs=1M', ['read /a', 'write /b']],
