@@ -47,7 +47,7 @@ export const SANDBOX = {
       max: Number.MAX_SAFE_INTEGER,
       default: null,
       nullable: true,
-      doc: 'Most bytes of each directory in memory of a session, /tmp among them; null: a quarter of the memory of the device.',
+      doc: 'Most bytes of all directories in memory of a session together, /tmp among them; null: a quarter of the memory of the device.',
     },
     devices: {
       kind: 'list',

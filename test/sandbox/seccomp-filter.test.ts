@@ -3,8 +3,8 @@
  * @module
  */
 import t from 'tap'
-import { FORBIDDEN_CALLS } from '../../src/sandbox/forbidden-calls.ts'
-import { seccompFilter } from '../../src/sandbox/seccomp-filter.ts'
+import { FORBIDDEN_CALLS, FORBIDDEN_TO_COMMANDS } from '../../src/sandbox/forbidden-calls.ts'
+import { commandFilter, seccompFilter } from '../../src/sandbox/seccomp-filter.ts'
 
 const SECRET = -0x1234_5678_9abc_def0n
 const ARCHITECTURES = { x64: 0xc000_003e, arm64: 0xc000_00b7 } as const
@@ -127,4 +127,42 @@ for (const machine of ['x64', 'arm64'] as const) {
       t.end()
     },
   )
+}
+
+for (const machine of ['x64', 'arm64'] as const) {
+  const filter = commandFilter(machine)
+  const ask = (number: number, ...args: (number | bigint)[]): string =>
+    run(filter, ARCHITECTURES[machine], number, args.map(BigInt))
+  const of = (x64: number, arm64: number): number => (machine === 'x64' ? x64 : arm64)
+
+  t.test(`on ${machine} a command in a branch does everything but what is closed to it`, (t) => {
+    for (const [name, numbers] of Object.entries(FORBIDDEN_TO_COMMANDS)) {
+      const number = numbers[machine === 'x64' ? 0 : 1]
+      if (number !== undefined) t.equal(ask(number, 0, 0, 0), 'errno 1', name)
+    }
+    for (const [name, numbers] of Object.entries(FORBIDDEN_CALLS)) {
+      const number = numbers[machine === 'x64' ? 0 : 1]
+      if (number !== undefined && !(name in FORBIDDEN_TO_COMMANDS)) t.equal(ask(number, 0, 0, 0), ALLOW, name)
+    }
+    t.end()
+  })
+
+  t.test(`on ${machine} no namespaces, nothing typed into terminals, no other instruction set`, (t) => {
+    for (const flag of [
+      0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000,
+    ]) {
+      t.equal(ask(of(56, 220), flag | 0x11), 'errno 1')
+      t.equal(ask(of(272, 97), flag), 'errno 1')
+    }
+    t.equal(ask(of(56, 220), 0x4111), ALLOW)
+    t.equal(ask(of(272, 97), 0x200), ALLOW, 'CLONE_FS')
+    t.equal(ask(435), 'errno 38', 'clone3 does not exist')
+    for (const request of [0x5412n, 0x541cn, 0x1_0000_5412n])
+      t.equal(ask(of(16, 29), 0, request), 'errno 1', 'also with bits that the kernel does not look at')
+    t.equal(ask(of(16, 29), 0, 0x5413), ALLOW)
+    for (const number of [463, 0x4000_0001]) t.equal(ask(number), 'errno 38')
+    for (const architecture of [0x4000_0003, 0x4000_0028])
+      t.equal(run(filter, architecture, 0, []), 'errno 1')
+    t.end()
+  })
 }

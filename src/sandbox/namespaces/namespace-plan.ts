@@ -21,7 +21,7 @@ export type NamespacePlan = {
   readonly roots: readonly RootMount[]
   /** Directories that are empty at first and lie in memory; what does not exist is left out. */
   readonly scratch: readonly string[]
-  /** Most bytes of each of them. */
+  /** Most bytes of them and the volatile ones together. */
   readonly scratchBytes: number
   /** Files and directories beneath those that stay as they are, to be read. */
   readonly kept: readonly string[]

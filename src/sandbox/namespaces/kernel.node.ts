@@ -1,0 +1,127 @@
+/**
+ * What the keeper asks of the kernel: mounts, their attributes, and starting the few programs of its own. Every step has
+ * a name, which a refusal tells.
+ * Sources: mount(2), mount_setattr(2), posix_spawn(3).
+ * @module
+ */
+
+import { openSync } from 'node:fs'
+import { O_PATH } from '../at.node.ts'
+import { O_CLOEXEC, type Syscalls } from '../syscalls.node.ts'
+
+/** sys/mount.h */
+export const MS_RDONLY = 0x1
+export const MS_NOSUID = 0x2
+export const MS_NODEV = 0x4
+export const MS_NOEXEC = 0x8
+export const MS_BIND = 0x1000
+export const MS_REC = 0x4000
+export const MS_PRIVATE = 0x40000
+/** linux/mount.h: struct mount_attr is attr_set, attr_clr, propagation, userns_fd. */
+export const MOUNT_ATTR_RDONLY = 0x1n
+export const MOUNT_ATTR_NOSUID = 0x2n
+export const MOUNT_ATTR_NODEV = 0x4n
+const MOUNT_ATTR_BYTES = 32
+const AT_FDCWD = -100
+const AT_RECURSIVE = 0x8000
+/** spawn.h of glibc */
+const POSIX_SPAWN_SETSIGDEF = 0x04
+const POSIX_SPAWN_SETSIGMASK = 0x08
+const POSIX_SPAWN_SETSID = 0x80
+const SPAWN_ATTRIBUTES_BYTES = 512
+const SPAWN_FILE_ACTIONS_BYTES = 256
+const SIGNAL_SET_BYTES = 128
+
+export class Refused extends Error {
+  readonly step: string
+  readonly errno: number
+  constructor(step: string, errno: number) {
+    super(`${step}: errno ${errno}`)
+    this.step = step
+    this.errno = errno
+  }
+}
+
+const text = (value: string): Uint8Array => Buffer.from(`${value}\0`)
+
+export type Kernel = {
+  readonly syscalls: Syscalls
+  /** Gives the result, or throws what the step was and its errno. */
+  must(step: string, result: number): number
+  mount(step: string, source: string, target: string, type: string, flags: number, options: string): void
+  /** Sets attributes of a mount and clears others; of all beneath it as well where `isRecursive`. */
+  change(target: string, set: bigint, clear: bigint, isRecursive?: boolean): void
+  /** Runs a program here and gives its pid. `stdin`: a descriptor. */
+  spawn(file: string, argv: readonly string[], stdin: number): number
+}
+
+export function createKernel(syscalls: Syscalls, nullDescriptor: number): Kernel {
+  const { libc, byNumber } = syscalls
+  const must = (step: string, result: number): number => {
+    if (result < 0) throw new Refused(step, -result)
+    return result
+  }
+  const list = (words: readonly string[]): { block: BigUint64Array; kept: Uint8Array[] } => {
+    const kept = words.map(text)
+    const block = new BigUint64Array(new ArrayBuffer((words.length + 1) * 8))
+    for (const [index, bytes] of kept.entries()) block[index] = syscalls.addressOf(bytes)
+    return { block, kept }
+  }
+  return {
+    syscalls,
+    must,
+    mount(step, source, target, type, flags, options) {
+      must(step, byNumber('mount', text(source), text(target), text(type), flags, text(options)))
+    },
+    change(target, set, clear, isRecursive = false) {
+      const attributes = new BigUint64Array(new ArrayBuffer(MOUNT_ATTR_BYTES))
+      attributes[0] = set
+      attributes[1] = clear
+      must(
+        `mount_setattr(${target})`,
+        byNumber(
+          'mount_setattr',
+          AT_FDCWD,
+          text(target),
+          isRecursive ? AT_RECURSIVE : 0,
+          attributes,
+          MOUNT_ATTR_BYTES,
+        ),
+      )
+    },
+    spawn(file, argv, stdin) {
+      const actions = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
+      const attributes = new Uint8Array(new ArrayBuffer(SPAWN_ATTRIBUTES_BYTES))
+      const pid = new Int32Array(new ArrayBuffer(4))
+      libc.posix_spawn_file_actions_init(actions)
+      libc.posix_spawn_file_actions_adddup2(actions, stdin, 0)
+      libc.posix_spawn_file_actions_adddup2(actions, nullDescriptor, 1)
+      libc.posix_spawn_file_actions_adddup2(actions, nullDescriptor, 2)
+      syscalls.addCloseFrom?.(actions, 3)
+      libc.posix_spawnattr_init(attributes)
+      libc.posix_spawnattr_setflags(
+        attributes,
+        POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK,
+      )
+      libc.posix_spawnattr_setsigdefault(attributes, new Uint8Array(SIGNAL_SET_BYTES).fill(0xff))
+      libc.posix_spawnattr_setsigmask(attributes, new Uint8Array(SIGNAL_SET_BYTES))
+      const [path, words, environment] = [text(file), list(argv), list(['PATH=/usr/bin:/bin', 'LANG=C'])]
+      const result = libc.posix_spawn(
+        pid,
+        syscalls.addressOf(path),
+        actions,
+        attributes,
+        syscalls.addressOf(words.block),
+        syscalls.addressOf(environment.block),
+      )
+      libc.posix_spawn_file_actions_destroy(actions)
+      must(`posix_spawn(${file})`, -result)
+      // Used here so that nothing of it is collected before the call.
+      return words.kept.length > 0 && environment.kept.length > 0 ? (pid[0] ?? -1) : -1
+    },
+  }
+}
+
+export function openPath(path: string): number {
+  return openSync(path, O_PATH | O_CLOEXEC)
+}

@@ -1,0 +1,202 @@
+/**
+ * A real daemon whose commands run in branches, as root or as an ordinary user, in a directory that no session sees as
+ * an empty one in memory; and sessions with it that run scripts.
+ * @module
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import {
+  chownSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Client, connect } from '../../src/client/client.node.ts'
+import { changeConfig, collect, type Ended, environment, type Json, PROGRAM, until } from './daemon.node.ts'
+
+/** Attacks need raw system calls, which no shell makes. */
+export const PYTHON: string | undefined = ['/usr/bin/python3', '/usr/local/bin/python3'].find(existsSync)
+const ORDINARY = 1_000
+const START_MS = 30_000
+
+export type Who = { readonly name: 'root' | 'user'; readonly uid: number }
+
+/** Who a daemon can be on this machine; says why somebody is left out. */
+export function everyone(t: Test): Who[] {
+  const uid = process.geteuid?.() ?? ORDINARY
+  const ordinary = uid === 0 ? ORDINARY : uid
+  const probe = spawnSync(
+    'unshare',
+    ['--user', '--mount', '--map-current-user', '--keep-caps', '--', 'true'],
+    uid === 0 ? { uid: ORDINARY, gid: ORDINARY } : {},
+  )
+  if (uid !== 0) t.comment('skipped as root: this test is run by an ordinary user')
+  if (probe.status !== 0) t.comment('skipped as an ordinary user: this machine lets none make namespaces')
+  return [
+    ...(uid === 0 ? [{ name: 'root', uid } as const] : []),
+    ...(probe.status === 0 ? [{ name: 'user', uid: ordinary } as const] : []),
+  ]
+}
+
+/** A directory of that user, not beneath /tmp, where a session has one of its own. */
+export function homeFor(t: Test, who: Who): string {
+  const place = process.geteuid?.() === 0 ? '/var/lib' : homedir()
+  const directory = mkdtempSync(join(place, 'sass-edge-it-'))
+  chownSync(directory, who.uid, who.uid)
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** Gives a tree to that user. */
+export function give(path: string, who: Who): void {
+  lchownSync(path, who.uid, who.uid)
+  if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) give(join(path, name), who)
+}
+
+export type Branched = {
+  readonly who: Who
+  readonly directory: string
+  readonly workspace: string
+  readonly state: string
+  readonly adminSocket: string
+  readonly port: number
+  pid(): number
+  log(): string
+  descriptors(): number
+  put(name: string, text: string | Buffer, mode?: number): void
+  open(branch?: 'new' | 'latest'): Promise<Client>
+  /** Runs a script of Python in a session of its own, with what it printed; throws where it failed. */
+  python(script: string, ...args: readonly string[]): Promise<string>
+  sh(script: string): Promise<string>
+  signal(name: NodeJS.Signals): void
+  ended(): Promise<Ended>
+  start(): Promise<void>
+  stop(): Promise<Ended>
+}
+
+/** Runs a program in a session and gives what it printed; throws where it failed. */
+export async function run(client: Client, command: string, args: readonly string[]): Promise<string> {
+  const result = await client.execute(command, args, { timeoutSeconds: 100 })
+  const [stdout, stderr] = [Buffer.from(result.stdout).toString(), Buffer.from(result.stderr).toString()]
+  if (result.exitCode !== 0)
+    throw new Error(
+      `${command} ${args.join(' ')}: ${result.exitCode} ${result.signal} ${stdout.slice(-1_000)} ${stderr.slice(-2_000)}`,
+    )
+  return stdout
+}
+
+/** An installation and its daemon. What stops an attack here is to be the kernel, not the reading of its words. */
+export async function startBranched(t: Test, who: Who, change: Json = {}): Promise<Branched> {
+  // Nothing of a path may mean anything to a mount.
+  const home = join(homeFor(t, who), 'a b:c,d')
+  mkdirSync(home)
+  chownSync(home, who.uid, who.uid)
+  const as = process.geteuid?.() === 0 && who.uid !== 0 ? { uid: who.uid, gid: who.uid } : {}
+  const options = { cwd: home, env: environment(home), ...as }
+  const made = await collect(spawn(PROGRAM, ['init', '--port', '0'], { ...options, stdio: 'pipe' }))
+  if (made.code !== 0) throw new Error(made.stderr)
+  changeConfig(home, { policy: { default_rules: false }, session: { max_sessions: 64 }, ...change })
+  const workspace = join(home, '.sass-edge/workspace')
+  let [log, said, ended]: [string, string, Promise<Ended> | undefined] = ['', '', undefined]
+  let child: ChildProcess = spawn('true')
+  let fingerprint = ''
+  let port = 0
+  let adminSocket = ''
+  let scripts = 0
+
+  const daemon: Branched = {
+    who,
+    directory: home,
+    workspace,
+    state: join(home, '.sass-edge/state'),
+    get adminSocket() {
+      return adminSocket
+    },
+    get port() {
+      return port
+    },
+    pid: () => child.pid ?? 0,
+    log: () => log,
+    descriptors: () => readdirSync(`/proc/${child.pid}/fd`).length,
+    put(name, text, mode = 0o755) {
+      writeFileSync(join(workspace, name), text, { mode })
+      chownSync(join(workspace, name), who.uid, who.uid)
+    },
+    open: (branch) =>
+      connect({
+        branch,
+        host: '127.0.0.1',
+        port,
+        agent: 'agent',
+        privateKey: new Uint8Array(readFileSync(join(home, '.sass-edge/keys/agent.key'))),
+        pin: fingerprint,
+      }),
+    async python(script, ...args) {
+      const name = `script${scripts++}.py`
+      // Not on the command line, where the daemon reads what is named.
+      daemon.put(name, `import sys\nsys.argv[1:] = ${JSON.stringify(args)}\n${script}`)
+      return inSession(daemon, (client) => run(client, PYTHON ?? 'python3', [`./${name}`]))
+    },
+    async sh(script) {
+      const name = `script${scripts++}.sh`
+      daemon.put(name, script)
+      return inSession(daemon, (client) => run(client, 'sh', [`./${name}`]))
+    },
+    signal: (name) => child.kill(name),
+    ended: () => ended ?? Promise.resolve({ code: 0, signal: null }),
+    async start() {
+      said = ''
+      child = spawn(PROGRAM, ['run', '--json'], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        log += text
+      })
+      child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+      })
+      let hasEnded = false
+      ended = new Promise((resolve) => {
+        child.once('exit', (code, signal) => {
+          hasEnded = true
+          resolve({ code, signal })
+        })
+      })
+      await until('a daemon that listens', () => said.endsWith('\n') || hasEnded, START_MS)
+      if (hasEnded) throw new Error(`The daemon ended: ${log}`)
+      if (!said.includes('fingerprint')) throw new Error(`${said}${log}`)
+      const started = JSON.parse(said) as { address: string; fingerprint: string; admin_socket: string }
+      port = Number(started.address.split(':').at(-1))
+      ;({ fingerprint, admin_socket: adminSocket } = started)
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      const hard = setTimeout(() => child.kill('SIGKILL'), 12_000)
+      const how = await daemon.ended()
+      clearTimeout(hard)
+      return how
+    },
+  }
+  t.teardown(() => daemon.stop())
+  await daemon.start()
+  return daemon
+}
+
+/** A session that ends with its work. */
+export async function inSession<Result>(
+  daemon: Branched,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = await daemon.open()
+  try {
+    return await work(client)
+  } finally {
+    await client.close()
+  }
+}
