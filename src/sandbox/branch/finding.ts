@@ -35,6 +35,8 @@ export type Finding = {
   readonly over?: Node
   /** Real path of a file that stays, and that this is another name of. */
   readonly linkTo?: BytePath
+  /** metadata: the file has other names, which keep what they have; it becomes a file of its own. */
+  readonly isSeparated?: boolean
   /** The overlay's mark on what came from beneath; empty in a user namespace. */
   readonly origin?: Uint8Array | undefined
 }
@@ -66,17 +68,23 @@ export type UpperEntry = {
     /** Hides what is beneath. */
     | 'opaque'
     | 'redirected'
+  /** file */
+  readonly inode?: bigint
   /** redirected: the mark; whiteout: where a moved directory was taken from. */
   readonly redirect?: BytePath
 }
 
 export type RootSurvey = {
   readonly isCopy: boolean
+  /** The real root itself. */
+  readonly top: Node
   readonly findings: readonly Finding[]
   readonly directories: ReadonlyMap<BytePath, SharedDirectory>
   readonly upper: readonly UpperEntry[]
   /** By inode above: all names there of files that have several. */
   readonly names: ReadonlyMap<bigint, readonly LinkedName[]>
+  /** The overlay's index: names of its entries by inode above. */
+  readonly index: ReadonlyMap<bigint, BytePath>
   /** Real directories that the branch has at another path. */
   readonly moved: ReadonlyMap<BytePath, BytePath>
 }

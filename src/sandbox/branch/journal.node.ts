@@ -51,10 +51,16 @@ export type RootJournal = {
   readonly steps: readonly JournalStep[]
   readonly attributes: readonly JournalAttributes[]
   readonly upper: readonly UpperStep[]
+  /**
+   * What a merge touches besides, and nobody else has changed: files that get another name, before and after, and the
+   * root that a stage lies in.
+   */
+  readonly besides: readonly { readonly base: BytePath; readonly path: BytePath }[]
   /** Paths of changes that were merged, with whether they were a conflict. */
   readonly merged: readonly {
     readonly path: BytePath
     readonly base: BytePath
+    readonly movedFrom?: BytePath
     readonly isConflict: boolean
     readonly isGone: boolean
     /** Whether a later change of it keeps the merge from being taken back. */

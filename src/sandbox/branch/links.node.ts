@@ -24,15 +24,19 @@ const HANDLE_BYTES = 128
 /** Real names of files that show what the index has, where the branch has them, and the name in the index. */
 export type Alias = { readonly base: BytePath; readonly path: BytePath; readonly entry: BytePath }
 
-/** The names in the index, by type and bytes of the handle of the file beneath. */
-function readIndex(files: Files, work: number): Map<string, BytePath> {
-  const found = new Map<string, BytePath>()
+/** What is in the index: names by type and bytes of the handle of the file beneath, and by inode. */
+type Index = { readonly byHandle: Map<string, BytePath>; readonly byInode: Map<bigint, BytePath> }
+
+function readIndex(files: Files, work: number): Index {
+  const found: Index = { byHandle: new Map(), byInode: new Map() }
   withDirectory(files, work, INDEX, (directory) => {
     for (const name of namesIn(directory, INDEX)) {
       const bytes = /^(?:[0-9a-f]{2})+$/.test(name) ? Buffer.from(name, 'hex') : Buffer.alloc(0)
       if (bytes.length <= HANDLE_AT || bytes[MAGIC_AT] !== MAGIC) continue
-      if (statName(directory, name)?.isFile())
-        found.set(`${bytes[TYPE_AT]}:${bytes.subarray(HANDLE_AT).toString('hex')}`, name)
+      const stats = statName(directory, name)
+      if (!stats?.isFile()) continue
+      found.byHandle.set(`${bytes[TYPE_AT]}:${bytes.subarray(HANDLE_AT).toString('hex')}`, name)
+      found.byInode.set(stats.ino, name)
     }
   })
   return found
@@ -70,22 +74,26 @@ export function findAliases(
   realRoot: number,
   store: number,
   survey: RootSurvey,
-): readonly Alias[] {
+  hidden: ReadonlySet<BytePath>,
+): { readonly aliases: readonly Alias[]; readonly index: ReadonlyMap<bigint, BytePath> } {
   const work = openDirectory(files, store, 'work')
-  if (work < 0) return []
-  let index: Map<string, BytePath>
+  if (work < 0) return { aliases: [], index: new Map() }
+  let index: Index
   try {
     index = readIndex(files, work)
   } finally {
     files.at.close(work)
   }
-  if (index.size === 0) return []
+  if (index.byInode.size === 0) return { aliases: [], index: index.byInode }
   const above = new Map(survey.upper.map((entry) => [entry.path, entry.kind]))
-  const isHidden = (path: BytePath): boolean => {
+  const sources = new Map([...survey.moved].map(([source, target]) => [target, source]))
+  const isHidden = (path: BytePath, base: BytePath): boolean => {
     if (above.has(path)) return true
     for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
-      const kind = above.get(path.slice(0, slash))
-      if (kind === 'redirected') return false
+      const directory = path.slice(0, slash)
+      const kind = above.get(directory)
+      // A moved directory shows what it was moved with, and not what is beneath its new place.
+      if (kind === 'redirected') return !isBeneath(sources.get(directory) ?? directory, base)
       if (kind !== undefined && kind !== 'merged') return true
     }
     return false
@@ -97,17 +105,19 @@ export function findAliases(
     withDirectory(files, realRoot, path, (directory) => {
       for (const name of namesIn(directory, path)) {
         const base = joinPath(path, name)
+        if (hidden.has(base)) continue
         const stats = statName(directory, name)
         if (stats?.isDirectory()) waiting.push(base)
-        if (!stats?.isFile() || stats.nlink < 2n) continue
+        // It may have one name only by now, by a merge of the others.
+        if (!stats?.isFile()) continue
         const key = handleOf(files, directory, name)
-        const entry = key === undefined ? undefined : index.get(key)
+        const entry = key === undefined ? undefined : index.byHandle.get(key)
         const shown = shownAt(base, survey.moved)
-        if (entry !== undefined && !isHidden(shown)) found.push({ base, path: shown, entry })
+        if (entry !== undefined && !isHidden(shown, base)) found.push({ base, path: shown, entry })
       }
     })
   }
-  return found
+  return { aliases: found, index: index.byInode }
 }
 
 export type LinkInput = {
@@ -128,15 +138,16 @@ export function groupLinks(input: LinkInput, first: number): Finding[] {
     if (members.length < 2) continue
     const changed = members.some(({ path }) => byPath.has(path))
     const anchor = members.find(({ path, before, after }) => {
-      const kind = byPath.get(path)?.change.kind
-      return before?.type === after.type && (kind === undefined || kind === 'metadata')
+      const finding = byPath.get(path)
+      if (before?.type !== after.type || finding?.isSeparated) return false
+      return finding === undefined || finding.change.kind === 'metadata'
     })
     if (!changed && members.every(({ before }) => before?.inode === anchor?.before?.inode)) continue
     for (const { path, base, before, after } of members) {
       const finding = byPath.get(path)
       if (anchor !== undefined && path === anchor.path) {
         if (finding !== undefined) byPath.set(path, withLink(finding, number, undefined))
-      } else if (finding !== undefined && finding.change.kind !== 'metadata') {
+      } else if (finding !== undefined && (finding.isSeparated || finding.change.kind !== 'metadata')) {
         byPath.set(path, withLink(finding, number, anchor?.base))
       } else if (anchor !== undefined && before !== undefined && before.inode !== anchor.before?.inode) {
         // Two files before, with the same content, and one now.

@@ -5,6 +5,7 @@
  */
 
 import { closeSync, fstatSync } from 'node:fs'
+import { MERGE_LINKS_FOLLOWED } from '../../limits.ts'
 import { descriptorPath, O_PATH, RENAME_NOREPLACE } from '../at.node.ts'
 import { ERRNO } from '../syscalls.node.ts'
 import type { Branch, BranchRoot } from './branch.ts'
@@ -22,8 +23,12 @@ import {
 import { type Journal, keptName, type RootJournal, stageName } from './journal.node.ts'
 import { closeRoot, openStage, removeTree } from './merge-stage.node.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
-import { type MergedRecord, readRecord, writeRecord } from './record.node.ts'
+import { readRecord, writeRecord } from './record.node.ts'
 import { createSteps } from './steps.node.ts'
+import type { UpperStep } from './upper-plan.ts'
+
+/** S_IFCHR with device 0: a whiteout. */
+const CHARACTER_DEVICE = 0o020000
 
 export type BeforeStep = (name: string) => void
 
@@ -120,18 +125,25 @@ export function recordTouched(
   for (const part of journal.roots) {
     const entries = record[part.root]
     if (entries === undefined) continue
-    const paths = new Set<BytePath>()
+    const paths = new Set<BytePath>(part.besides.map((entry) => (isBackward ? entry.base : entry.path)))
     // What was in conflict when it was merged is so again when it is there again.
-    for (const { path, base, isConflict } of part.merged)
-      if (!isBackward || !isConflict) paths.add(isBackward ? base : path)
+    for (const { path, base, movedFrom, isConflict } of part.merged) {
+      if (!isBackward) paths.add(path)
+      else if (!isConflict) {
+        paths.add(base)
+        if (movedFrom !== undefined) paths.add(movedFrom)
+      }
+    }
     for (const { path, base } of part.attributes) {
       const at = isBackward ? base : path
       if (at !== undefined) paths.add(at)
     }
-    const conflicts = new Set(part.merged.filter((entry) => entry.isConflict).map(({ base }) => base))
+    const conflicts = new Set(
+      part.merged.flatMap(({ base, movedFrom, isConflict }) => (isConflict ? [base, movedFrom ?? base] : [])),
+    )
     for (const [path, inode, changedNs] of identities(files, rootOf(branch, part), [...paths].sort()))
       if (inode !== 0n && !(isBackward && conflicts.has(path))) entries.set(inode, changedNs)
-    if (isBackward) continue
+    if (isBackward || conflicts.size > 0) continue
     const open = openStage(files, rootOf(branch, part), journal.id, part.stage, false)
     try {
       // The other names of what was replaced have a new change time too.
@@ -150,9 +162,10 @@ export function recordTouched(
 /** Takes out of the upper directories what has been merged. */
 export function applyUpper(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {
   for (const part of journal.roots) {
-    if (part.upper.length === 0) continue
     const store = openRoot(rootOf(branch, part).store)
     try {
+      if (part.stage === 'root') hideStage(files, store, stageName(journal.id))
+      if (part.upper.length === 0) continue
       const kept = keptName(journal.id)
       const made = files.at.makeDirectory(store, nameBytes(kept), 0o700)
       if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('made', kept, made)
@@ -160,7 +173,11 @@ export function applyUpper(files: Files, branch: Branch, journal: Journal, befor
         withDirectory(files, store, 'upper', (upper) => {
           for (const [index, step] of part.upper.entries()) {
             beforeStep(`upper ${part.root} ${index}`)
-            upperForward(files, upper, keep, step, branch)
+            if (step.op === 'index') {
+              const result = moveIndex(files, store, keep, step.path, step.place, false)
+              if (result < 0 && result !== -ERRNO.ENOENT && result !== -ERRNO.EEXIST)
+                throw fileError('taken out of the index', step.path, result)
+            } else upperForward(files, upper, keep, step, branch)
           }
         }),
       )
@@ -171,13 +188,48 @@ export function applyUpper(files: Files, branch: Branch, journal: Journal, befor
   }
 }
 
-function upperForward(
+type DirectoryStep = Exclude<UpperStep, { op: 'index' }>
+
+/** Out of the overlay's index, or back. */
+function moveIndex(
   files: Files,
-  upper: number,
+  store: number,
   keep: number,
-  step: RootJournal['upper'][number],
-  branch: Branch,
-): void {
+  name: BytePath,
+  place: string,
+  isBackward: boolean,
+): number {
+  const { at } = files
+  return (
+    withDirectory(files, store, 'work/index', (index) =>
+      isBackward
+        ? at.rename(keep, nameBytes(place), index, nameBytes(name), RENAME_NOREPLACE)
+        : at.rename(index, nameBytes(name), keep, nameBytes(place), RENAME_NOREPLACE),
+    ) ?? -ERRNO.ENOENT
+  )
+}
+
+/** What is kept at the top of the real root is not for the branch to see. */
+function hideStage(files: Files, store: number, name: BytePath): void {
+  withDirectory(files, store, 'upper', (upper) => {
+    const times = statName(upper, '.')
+    const made = files.at.makeNode(upper, nameBytes(name), CHARACTER_DEVICE, 0)
+    if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('hidden from the branch', name, made)
+    if (times !== undefined)
+      files.at.setTimes(upper, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
+  })
+}
+
+function showStage(files: Files, store: number, name: BytePath): void {
+  withDirectory(files, store, 'upper', (upper) => {
+    const times = statName(upper, '.')
+    const removed = files.at.unlink(upper, nameBytes(name))
+    if (removed >= 0 && times !== undefined)
+      files.at.setTimes(upper, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
+  })
+}
+
+function upperForward(files: Files, upper: number, keep: number, step: DirectoryStep, branch: Branch): void {
   withDirectory(files, upper, parentPath(step.path), (directory) => {
     const name = nameBytes(namePath(step.path) === '' ? '.' : namePath(step.path))
     const place = descriptorPath(directory, name)
@@ -223,7 +275,8 @@ export function restoreUpper(
           ]
           for (const [index, step] of [...others, ...times].entries()) {
             beforeStep(`back upper ${part.root} ${index}`)
-            if (!upperBackward(files, upper, keep, step, branch))
+            if (step.op === 'index') moveIndex(files, store, keep, step.path, step.place, true)
+            else if (!upperBackward(files, upper, keep, step, branch))
               missing.push({ root: part.root, path: step.path })
           }
         }),
@@ -240,7 +293,7 @@ function upperBackward(
   files: Files,
   upper: number,
   keep: number,
-  step: RootJournal['upper'][number],
+  step: DirectoryStep,
   branch: Branch,
 ): boolean {
   const done = withDirectory(files, upper, parentPath(step.path), (directory) => {
@@ -262,51 +315,101 @@ function upperBackward(
   return done ?? false
 }
 
-/** Removes the stages of a merge, and what was kept of the upper directories. */
-export function removeStages(
-  files: Files,
-  directory: string | undefined,
-  branch: Branch,
-  journal: Journal,
-): void {
-  const touched: [root: number, inode: bigint, changedNs: bigint][] = []
+/** Paths whose files are touched when a name of them in a stage goes, or the stage itself. */
+function pathsAtRisk(part: RootJournal): BytePath[] {
+  const paths = new Set<BytePath>()
+  for (const { path, base } of [...part.besides, ...part.merged]) {
+    paths.add(path)
+    paths.add(base)
+  }
+  return [...paths].sort()
+}
+
+/**
+ * Removes the stages of a merge, and what was kept of the upper directories. That changes the time of files which have
+ * other names there; what was known as ours before is so afterwards.
+ */
+export function removeStages(files: Files, directory: string, branch: Branch, journal: Journal): void {
+  const old = readRecord(directory, branch.roots.length)
+  const record = old.map((entries) => new Map(entries))
+  let hasChanged = false
   for (const part of journal.roots) {
     const root = rootOf(branch, part)
-    const store = openRoot(root.store)
-    const real = openRoot(root.path)
-    try {
-      const home = part.stage === 'store' ? store : real
-      const name = stageName(journal.id)
-      const times = statName(home, '.')
-      const linked: number[] = []
-      withDirectory(files, home, name, (stage) => {
-        for (const place of namesIn(stage, name)) {
-          const stats = statName(stage, place)
-          if (stats === undefined || stats.isDirectory() || stats.nlink < 2n || linked.length >= 256) continue
-          const descriptor = files.at.open(stage, nameBytes(place), O_PATH)
-          if (descriptor >= 0) linked.push(descriptor)
-        }
-      })
-      removeTree(files, home, name)
-      if (part.stage === 'root' && times !== undefined)
-        files.at.setTimes(home, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-      removeTree(files, store, keptName(journal.id))
-      for (const descriptor of linked) {
-        const stats = fstatSync(descriptor, { bigint: true })
-        if (stats.nlink > 0n) touched.push([part.root, stats.ino, stats.ctimeNs])
-        closeSync(descriptor)
-      }
-    } finally {
-      closeSync(store)
-      closeSync(real)
+    const baseNs = BigInt(root.baseNs)
+    const entries = record[part.root] ?? new Map<bigint, bigint>()
+    const atRisk = pathsAtRisk(part)
+    const ours = identities(files, root, atRisk).filter(
+      ([, inode, changedNs]) => inode !== 0n && (changedNs <= baseNs || entries.get(inode) === changedNs),
+    )
+    const linked = linkedIn(files, root, part, journal.id, (inode, changedNs) => {
+      return changedNs <= baseNs || entries.get(inode) === changedNs
+    })
+    removeStage(files, root, part, journal.id)
+    for (const descriptor of linked) {
+      const { nlink, ino, ctimeNs } = fstatSync(descriptor, { bigint: true })
+      closeSync(descriptor)
+      if (nlink === 0n) continue
+      entries.set(ino, ctimeNs)
+      hasChanged = true
+    }
+    const known = new Map(ours.map(([path, inode, changedNs]) => [path, { inode, changedNs }]))
+    for (const [path, inode, changedNs] of identities(files, root, [...known.keys()])) {
+      if (known.get(path)?.inode !== inode || known.get(path)?.changedNs === changedNs) continue
+      entries.set(inode, changedNs)
+      hasChanged = true
     }
   }
-  if (directory === undefined || touched.length === 0) return
-  const record: MergedRecord = readRecord(directory, branch.roots.length)
-  const entries = record.map((map) => new Map(map))
-  for (const [root, inode, changedNs] of touched) {
-    // Only what was ours before is ours now.
-    if (entries[root]?.has(inode)) entries[root]?.set(inode, changedNs)
+  if (hasChanged) writeRecord(directory, record)
+}
+
+/** Opens the files in a stage that have other names, of which the most are elsewhere. */
+function linkedIn(
+  files: Files,
+  root: BranchRoot,
+  part: RootJournal,
+  id: string,
+  isOurs: (inode: bigint, changedNs: bigint) => boolean,
+): number[] {
+  const found: number[] = []
+  const home = openRoot(part.stage === 'store' ? root.store : root.path)
+  try {
+    const waiting: BytePath[] = [stageName(id)]
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const path = next
+      withDirectory(files, home, path, (directory) => {
+        for (const name of namesIn(directory, path)) {
+          const stats = statName(directory, name)
+          if (stats?.isDirectory()) waiting.push(`${path}/${name}`)
+          else if (stats !== undefined && stats.nlink > 1n && found.length < MERGE_LINKS_FOLLOWED) {
+            if (!isOurs(stats.ino, stats.ctimeNs)) continue
+            const descriptor = files.at.open(directory, nameBytes(name), O_PATH)
+            if (descriptor >= 0) found.push(descriptor)
+          }
+        }
+      })
+    }
+    return found
+  } finally {
+    closeSync(home)
   }
-  writeRecord(directory, entries)
+}
+
+function removeStage(files: Files, root: BranchRoot, part: RootJournal, id: string): void {
+  const store = openRoot(root.store)
+  const real = openRoot(root.path)
+  try {
+    const home = part.stage === 'store' ? store : real
+    const name = stageName(id)
+    const times = statName(home, '.')
+    removeTree(files, home, name)
+    if (part.stage === 'root') {
+      if (times !== undefined)
+        files.at.setTimes(home, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
+      showStage(files, store, name)
+    }
+    removeTree(files, store, keptName(id))
+  } finally {
+    closeSync(store)
+    closeSync(real)
+  }
 }

@@ -45,8 +45,13 @@ export function chooseFindings(
   }
   const asked = new Set(chosen)
   const moves = findings.filter(({ movedFrom }) => movedFrom !== undefined)
+  const byLink = Map.groupBy(
+    findings.filter(({ change }) => change.link !== undefined),
+    ({ change }) => change.link,
+  )
   const needs = (finding: Finding): Finding[] => {
-    const needed: Finding[] = []
+    // All names of one file, or they would be several files.
+    const needed = finding.change.link === undefined ? [] : [...(byLink.get(finding.change.link) ?? [])]
     for (let at = parentPath(finding.path); at !== ''; at = parentPath(at)) {
       const parent = byPath.get(at)
       if (parent !== undefined && (makesDirectory(parent) || parent.movedFrom !== undefined))

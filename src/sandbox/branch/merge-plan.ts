@@ -122,7 +122,7 @@ export function planRoot(chosen: readonly Finding[], survey: RootSurvey): RootPl
         base: finding.movedFrom,
         after: set ?? { modifiedNs: after.modifiedNs },
       })
-    } else if (change.kind === 'metadata' || change.kind === 'replaced') {
+    } else if ((change.kind === 'metadata' && !finding.isSeparated) || change.kind === 'replaced') {
       if (set !== undefined) attributes.set(path, { path, base, after: set })
     } else if (change.kind === 'added') {
       const parent = built.get(parentPath(path))

@@ -10,17 +10,10 @@ import { SassError } from '../../errors.ts'
 import { ERRNO, type Syscalls } from '../syscalls.node.ts'
 import type { Branch } from './branch.ts'
 import { type Change, sortChanges } from './changes.ts'
-import { createFiles, type Files, must, nameBytes, statName } from './files.node.ts'
+import { outdateCheckpoints, resumeRestore } from './checkpoint.node.ts'
+import { createFiles, type Files, must, nameBytes } from './files.node.ts'
 import type { Finding } from './finding.ts'
-import {
-  type Journal,
-  type JournalAttributes,
-  type JournalStep,
-  type RootJournal,
-  readJournal,
-  removeJournal,
-  writeJournal,
-} from './journal.node.ts'
+import { type Journal, type RootJournal, readJournal, removeJournal, writeJournal } from './journal.node.ts'
 import {
   applyBackward,
   applyForward,
@@ -32,8 +25,9 @@ import {
   restoreUpper,
   rootOf,
 } from './merge-apply.node.ts'
-import { type Choice, chooseFindings, conflictsOf } from './merge-choice.ts'
-import { planRoot, type RootPlan } from './merge-plan.ts'
+import { chooseFindings, conflictsOf } from './merge-choice.ts'
+import { besidesOf, journalOf, type Part } from './merge-journal.node.ts'
+import { planRoot } from './merge-plan.ts'
 import type {
   ChosenPath,
   MergeCounts,
@@ -42,18 +36,10 @@ import type {
   ResumeResult,
   UndoResult,
 } from './merge-result.ts'
-import {
-  buildStage,
-  closeRoot,
-  type OpenRoot,
-  openStage,
-  placeOfStage,
-  type StagePlace,
-} from './merge-stage.node.ts'
+import { buildStage, closeRoot, openStage, placeOfStage, type StagePlace } from './merge-stage.node.ts'
 import { type BytePath, bytePath } from './paths.ts'
-import { attributesNow, StepFailure } from './steps.node.ts'
+import { StepFailure } from './steps.node.ts'
 import { type FullSurvey, surveyFully } from './survey.node.ts'
-import { planUpper } from './upper-plan.ts'
 
 export type { BeforeStep } from './merge-apply.node.ts'
 export type {
@@ -64,9 +50,6 @@ export type {
   ResumeResult,
   UndoResult,
 } from './merge-result.ts'
-
-/** What is merged of one root. */
-type Part = { readonly root: number; readonly choice: Choice; readonly plan: RootPlan }
 
 const NOTHING: BeforeStep = () => {}
 
@@ -88,52 +71,6 @@ function countsOf(findings: readonly Finding[], sizeBytes: number): MergeCounts 
     renamed: of('renamed'),
     metadata: of('metadata'),
     sizeBytes,
-  }
-}
-
-/** Looks up what the steps have to find, and what attributes have to become again. */
-function journalOf(
-  files: Files,
-  open: OpenRoot,
-  part: Part,
-  survey: FullSurvey,
-  stage: StagePlace,
-  isComplete: boolean,
-): RootJournal {
-  const { plan, choice } = part
-  const inodes = new Map<string, bigint>()
-  for (const step of plan.steps) if (step.op === 'take') inodes.set(step.place, step.old.inode)
-  const staged = (place: string): bigint => statName(open.stage, place)?.ino ?? inodes.get(place) ?? 0n
-  const steps = plan.steps.map((step): JournalStep => {
-    const { path, place } = step
-    if (step.op === 'put') return { op: 'put', path, place, inode: staged(place) }
-    const { inode, changedNs } = step.old
-    const old = { inode, ...(changedNs === undefined ? {} : { changedNs }) }
-    if (step.op === 'take') return { op: 'take', path, place, ...old }
-    return { op: 'exchange', path, place, ...old, newInode: staged(place) }
-  })
-  const attributes: JournalAttributes[] = []
-  for (const { path, base, after } of plan.attributes) {
-    const before = base === undefined ? undefined : attributesNow(files, open.real, base, after ?? {})
-    const wanted = after ?? before
-    if (wanted === undefined) continue
-    const known = base === undefined || before === undefined ? {} : { base, before }
-    attributes.push({ path, after: wanted, ...known })
-  }
-  const root = survey.roots[part.root]
-  return {
-    root: part.root,
-    stage,
-    steps,
-    attributes,
-    upper: root === undefined || root.isCopy ? [] : planUpper(root, choice.chosen, isComplete),
-    merged: choice.chosen.map(({ path, base, movedFrom, change }) => ({
-      path,
-      base: movedFrom ?? base,
-      isConflict: change.conflict !== undefined,
-      isGone: change.kind === 'deleted',
-      isWatched: change.after?.type !== 'directory' || change.kind === 'added' || change.kind === 'retyped',
-    })),
   }
 }
 
@@ -214,7 +151,8 @@ function attempt(
 ): Attempt {
   const empty = parts.map(({ root }, index): RootJournal => {
     const stage = stages[index] ?? 'root'
-    return { root, stage, steps: [], attributes: [], upper: [], merged: [] }
+    const besides = besidesOf(branch, survey, root, stage)
+    return { root, stage, steps: [], attributes: [], upper: [], besides, merged: [] }
   })
   let journal: Journal = { id, session: branch.session, state: 'staging', roots: empty, left: [] }
   let sizeBytes = 0
@@ -230,7 +168,7 @@ function attempt(
         sizeBytes += buildStage(files, open, part.plan.builds, beforeStep)
         beforeStep(`sync stage ${part.root}`)
         must(files.at.syncAll(open.real), 'synced', '')
-        return journalOf(files, open, part, survey, stage, isComplete)
+        return journalOf(files, open, part, survey, stage, isComplete, empty[index]?.besides ?? [])
       } finally {
         closeRoot(open)
       }
@@ -239,7 +177,7 @@ function attempt(
     beforeStep('journal committed')
     writeJournal(directory, journal)
   } catch (error) {
-    removeStages(files, undefined, branch, { ...journal, roots: empty })
+    removeStages(files, directory, branch, { ...journal, roots: empty })
     removeJournal(directory)
     if (error instanceof StepFailure) return { kind: 'failed', reason: error.message, path: error.path }
     throw error
@@ -301,6 +239,8 @@ function finishUpper(
   beforeStep: BeforeStep,
 ): void {
   applyUpper(files, branch, journal, beforeStep)
+  const hasMoved = journal.roots.some(({ steps }) => steps.some(({ place }) => place.startsWith('m')))
+  if (hasMoved) outdateCheckpoints(directory)
   beforeStep('journal done')
   writeJournal(directory, { ...journal, state: 'done' })
 }
@@ -315,6 +255,7 @@ export function resumeMerge(
   branch: Branch,
   beforeStep: BeforeStep = NOTHING,
 ): ResumeResult {
+  resumeRestore(syscalls, directory, branch)
   const files = createFiles(syscalls)
   const journal = readJournal(directory)
   if (journal === undefined) return { kind: 'none' }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Finding } from './finding.ts'
+import type { Finding, LinkedName, Node } from './finding.ts'
 import { type BytePath, parentPath, pathBytes } from './paths.ts'
 
 /** Where an overlay's mark of origin has the inode, for the usual kind of file handle (struct ovl_fb, FILEID_INO32_GEN). */
@@ -65,17 +65,49 @@ export function withRenames(findings: readonly Finding[]): Finding[] {
   })
 }
 
+/**
+ * Where only metadata of a file differs, but it has names of which the branch does not show the same, those have to keep
+ * what they have: the file is separated from them, as the overlay did when it copied it up.
+ */
+export function withSeparated(
+  findings: readonly Finding[],
+  names: ReadonlyMap<bigint, readonly LinkedName[]>,
+): Finding[] {
+  /** By old inode, its paths: the file that each shows, or that it goes. */
+  const shown = new Map<bigint, Map<BytePath, bigint | 'goes'>>()
+  const tell = (path: BytePath, before: Node | undefined, shows: bigint | 'goes'): void => {
+    if (before === undefined || before.links < 2 || before.type === 'directory') return
+    const paths = shown.get(before.inode)
+    if (paths === undefined) shown.set(before.inode, new Map([[path, shows]]))
+    else paths.set(path, shows)
+  }
+  for (const members of names.values())
+    for (const { path, before, after } of members) tell(path, before, after.inode)
+  for (const { path, before, after, change } of findings)
+    tell(path, before, change.kind === 'metadata' && after !== undefined ? after.inode : 'goes')
+  return findings.map((finding) => {
+    const { change, before, after } = finding
+    if (change.kind !== 'metadata' || before === undefined || before.type === 'directory') return finding
+    if (before.links < 2) return finding
+    let same = 0
+    for (const shows of shown.get(before.inode)?.values() ?? [])
+      if (shows === 'goes' || shows === after?.inode) same++
+    if (same >= before.links) return finding
+    return { ...finding, isSeparated: true, change: { ...change, flags: [...change.flags, 'breaks_link'] } }
+  })
+}
+
 /** Without directories whose time alone differs, where something was changed in them; that follows from it. */
 export function withoutImpliedTimes(findings: readonly Finding[]): Finding[] {
   const changedIn = new Set<BytePath>()
   for (const { change, path, movedFrom } of findings) {
-    if (change.kind === 'modified' || change.kind === 'metadata' || path === '') continue
+    if (change.kind === 'replaced' || change.kind === 'metadata') continue
     changedIn.add(parentPath(path))
     if (movedFrom !== undefined) changedIn.add(parentPath(movedFrom))
   }
   return findings.filter(({ change, path, before }) => {
     if (change.kind !== 'metadata' || before?.type !== 'directory') return true
     if (change.metadata?.some((kind) => kind !== 'time')) return true
-    return path !== '' && !changedIn.has(path)
+    return !changedIn.has(path)
   })
 }

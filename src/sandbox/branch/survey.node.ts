@@ -13,6 +13,7 @@ import { hostSha256 } from '../../base/sha256.node.ts'
 import type { Syscalls } from '../syscalls.node.ts'
 import type { Branch, BranchRoot } from './branch.ts'
 import { type Change, changesJson, type Survey, sortChanges } from './changes.ts'
+import { factsOf, metadataOf } from './compare.node.ts'
 import { createFiles, type Files, nameBytes, openRoot, statName, withDirectory } from './files.node.ts'
 import type { LinkedName, RootSurvey } from './finding.ts'
 import { createReader, nodeOf, readAttributes } from './inspect.node.ts'
@@ -20,7 +21,7 @@ import { stageNames } from './journal.node.ts'
 import { findAliases, groupLinks } from './links.node.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
 import { type MergedRecord, readRecord } from './record.node.ts'
-import { explained, withoutImpliedTimes, withRenames } from './sense.ts'
+import { explained, withoutImpliedTimes, withRenames, withSeparated } from './sense.ts'
 import { walkRoot } from './walk.node.ts'
 
 /** A survey with what only a merge needs to know. */
@@ -46,9 +47,10 @@ function withAliases(
   store: number,
   input: RootSurvey,
   index: number,
+  hidden: ReadonlySet<BytePath>,
 ): RootSurvey {
-  const aliases = findAliases(files, realRoot, store, input)
-  if (aliases.length === 0) return input
+  const { aliases, index: entries } = findAliases(files, realRoot, store, input, hidden)
+  if (aliases.length === 0) return { ...input, index: entries }
   const reader = createReader(files)
   const findings = [...input.findings]
   const names = new Map<bigint, LinkedName[]>(
@@ -73,18 +75,16 @@ function withAliases(
         const isSame =
           before.sizeBytes === after.sizeBytes &&
           reader.compare([real, namePath(base)], [above, entry], path).isSame
-        if (isSame) return
-        const sha256 = reader.digest(above, entry, path)
-        const { type, mode, uid, gid, sizeBytes, modifiedNs } = after
+        const { kinds, attributes } = metadataOf(before, after)
+        if (isSame && kinds.length === 0) return
         const change: Change = {
           root: index,
           path: nameBytes(path),
-          kind: 'modified',
-          before: {
-            ...{ type: before.type, mode: before.mode, uid: before.uid, gid: before.gid },
-            ...{ sizeBytes: before.sizeBytes, modifiedNs: before.modifiedNs },
-          },
-          after: { type, mode, uid, gid, sizeBytes, modifiedNs, sha256 },
+          kind: isSame ? 'metadata' : 'modified',
+          before: factsOf(before),
+          after: factsOf(after, reader.digest(above, entry, path)),
+          ...(kinds.length > 0 ? { metadata: kinds } : {}),
+          ...(attributes.length > 0 ? { attributes } : {}),
           flags: sibling?.change.flags ?? [],
           ...(sibling?.change.conflict === undefined ? {} : { conflict: sibling.change.conflict }),
         }
@@ -92,7 +92,7 @@ function withAliases(
       }),
     )
   }
-  return { ...input, findings, names }
+  return { ...input, findings, names, index: entries }
 }
 
 function surveyRoot(
@@ -112,13 +112,14 @@ function surveyRoot(
       try {
         const merged = record[index] ?? new Map()
         const baseNs = BigInt(root.baseNs)
+        const volatile = volatileOf(branch, root)
         const found = walkRoot(files, {
           rootIndex: index,
           rootPath: Buffer.from(root.path).toString('latin1'),
           upperRoot,
           realRoot,
           overlay: isCopy ? undefined : branch.attributes,
-          volatile: volatileOf(branch, root),
+          volatile,
           hidden,
           baseNs,
           copiedNs: root.copiedNs === undefined ? undefined : BigInt(root.copiedNs),
@@ -129,10 +130,15 @@ function surveyRoot(
           if (before === undefined || before.changedNs <= baseNs) return false
           return merged.get(before.inode) !== before.changedNs
         }
-        const all = isCopy ? found : withAliases(files, realRoot, store, found, index)
+        const all = isCopy
+          ? found
+          : withAliases(files, realRoot, store, found, index, new Set([...hidden, ...volatile]))
         return {
           ...all,
-          findings: withoutImpliedTimes(withRenames(explained(all.findings, isParentChanged))),
+          findings: withSeparated(
+            withoutImpliedTimes(withRenames(explained(all.findings, isParentChanged))),
+            all.names,
+          ),
         }
       } finally {
         files.at.close(upperRoot)

@@ -13,6 +13,8 @@ export type UpperStep =
   | { readonly op: 'remove'; readonly path: BytePath; readonly place: string }
   /** A moved directory that has come to its new place beneath too: `after` absent, it is an ordinary one now. */
   | { readonly op: 'redirect'; readonly path: BytePath; readonly before: BytePath; readonly after?: BytePath }
+  /** Out of the overlay's index: the other names of that file show what is beneath again. */
+  | { readonly op: 'index'; readonly path: BytePath; readonly place: string }
   | { readonly op: 'time'; readonly path: BytePath; readonly modifiedNs: bigint }
 
 /**
@@ -42,17 +44,26 @@ export function planUpper(
       if (at === '') break
     }
   }
+  /** A name that shows what is beneath unchanged goes with the new names of that file. */
+  const linked = new Set(
+    chosen.map(({ change, after }) => (change.link === undefined ? undefined : after?.inode)),
+  )
   /** Entries that can go with all beneath them. */
   const free = new Set<BytePath>()
   for (let at = survey.upper.length - 1; at >= 0; at--) {
     const entry = survey.upper[at]
     if (entry !== undefined && isFree(entry)) free.add(entry.path)
   }
-  function isFree({ path, kind, redirect }: UpperEntry): boolean {
+  function isFree({ path, kind, redirect, inode }: UpperEntry): boolean {
     if (keepers.has(path)) return false
     const inner = children.get(path) ?? []
     if (kind === 'file' || kind === 'whiteout')
-      return isComplete || merged.has(path) || (redirect !== undefined && movedFrom.has(redirect))
+      return (
+        isComplete ||
+        merged.has(path) ||
+        (redirect !== undefined && movedFrom.has(redirect)) ||
+        (inode !== undefined && linked.has(inode))
+      )
     if (kind === 'redirected' && !merged.has(path)) return false
     // A directory that only holds what it shows is there for what was in it.
     const isOwn = isComplete || merged.has(path) || inner.length > 0
@@ -83,5 +94,21 @@ export function planUpper(
     if (hasChanged && modifiedNs !== undefined) times.push({ op: 'time', path: directory, modifiedNs })
   }
   descend('', false)
+  const removedPaths = new Set(steps.filter(({ op }) => op === 'remove').map(({ path }) => path))
+  const isRemoved = (path: BytePath): boolean => {
+    for (let at = path; at !== ''; at = parentPath(at)) if (removedPaths.has(at)) return true
+    return false
+  }
+  if (survey.index.size > 0) {
+    /** Files of the index that are still needed. */
+    const needed = new Set<bigint>()
+    for (const { path, inode } of survey.upper) if (inode !== undefined && !isRemoved(path)) needed.add(inode)
+    for (const { path, after } of survey.findings)
+      if (after !== undefined && !merged.has(path)) needed.add(after.inode)
+    const done = new Set(chosen.map(({ after }) => after?.inode))
+    for (const [inode, name] of survey.index)
+      if (!needed.has(inode) && (isComplete || done.has(inode)))
+        steps.push({ op: 'index', path: name, place: `u${number++}` })
+  }
   return [...steps, ...times]
 }

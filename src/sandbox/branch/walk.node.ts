@@ -11,7 +11,7 @@ import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
 import { type BaselineInput, createBaseline } from './baseline.node.ts'
 import type { OverlayAttributes } from './branch.ts'
 import type { Change, ConflictKind } from './changes.ts'
-import { factsOf, isSameSpecial, metadataOf } from './compare.node.ts'
+import { contents, factsOf, metadataOf } from './compare.node.ts'
 import {
   type Files,
   fileError,
@@ -31,7 +31,6 @@ export type WalkInput = BaselineInput & {
   readonly rootIndex: number
   /** Absolute, as bytes. */
   readonly rootPath: BytePath
-  readonly upperRoot: number
   /** Of an overlay; undefined: a whole copy. */
   readonly overlay: OverlayAttributes | undefined
   readonly volatile: ReadonlySet<BytePath>
@@ -47,12 +46,11 @@ type Directory = {
   readonly isWhole: boolean
   /** Marks whiteouts by an attribute. */
   readonly hasMarkedWhiteouts: boolean
+  /** In a copy: neither it nor what it lies in was touched, so that nothing in it came, went or was moved. */
+  readonly isStill: boolean
 }
 
-/** What an overlay stands for by this: a deletion. */
-function isWhiteout(stats: BigIntStats): boolean {
-  return stats.isCharacterDevice() && stats.rdev === 0n
-}
+const isWhiteout = (stats: BigIntStats): boolean => stats.isCharacterDevice() && stats.rdev === 0n
 
 /** @throws SassError FILE_IO */
 export function walkRoot(files: Files, input: WalkInput): RootSurvey {
@@ -70,17 +68,19 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     return readAttributes(files, directory, name, path, isAbove ? overlay : undefined)
   }
 
-  function node(
+  const node = (
     directory: number,
     name: BytePath,
     path: BytePath,
     stats: BigIntStats,
-    shown: ReadAttributes,
-  ) {
-    return nodeOf(directory, name, path, stats, shown.shown)
-  }
+    read: ReadAttributes,
+  ) => nodeOf(directory, name, path, stats, read.shown)
 
-  const { isChanged, isNodeChanged, subtree, isUntouched } = createBaseline(files, input, moved)
+  const { isChanged, isNodeChanged, subtree, isUntouched, isUntouchedBeneath } = createBaseline(
+    files,
+    input,
+    moved,
+  )
 
   function report(
     path: BytePath,
@@ -151,7 +151,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
         const next = entry(here, path, name, above, stats, real)
         if (next !== undefined) inner.push(next)
       }
-      if (here.isWhole && real !== undefined && here.base !== undefined) missing(here, names, above, real)
+      if (here.isWhole && real !== undefined && here.base !== undefined) missing(here, names, real)
     }
     withDirectory(files, upperRoot, here.path, (above) => {
       if (here.base === undefined) return look(above, undefined)
@@ -165,7 +165,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   }
 
   /** What a directory that hides the real one does not have: deleted. */
-  function missing(here: Directory, names: readonly BytePath[], above: number, real: number): void {
+  function missing(here: Directory, names: readonly BytePath[], real: number): void {
     const base = here.base ?? ''
     const shown = new Set(names)
     for (const name of namesIn(real, base)) {
@@ -177,7 +177,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       if (stats === undefined) continue
       // In a copy nobody has deleted what came into being after it was made.
       const isNew = stats.birthtimeNs > input.baseNs && isChanged(stats)
-      if (overlay === undefined && (isNew || isUntouched(statDirectory(above)))) continue
+      if (overlay === undefined && (isNew || here.isStill)) continue
       reportDeleted(path, inner, real, name, stats)
     }
   }
@@ -213,15 +213,16 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
         ? undefined
         : node(real, name, base, beneath, attributes(real, name, base, false))
     if (after.type === 'directory') return directory(here, path, base, after, before, read, stats)
-    upper.push({ path, kind: 'file' })
-    if (isUntouched(stats)) return undefined
+    upper.push({ path, kind: 'file', inode: after.inode })
     if (after.links > 1) {
       const known = names.get(after.inode)
       const member = { path, base, after, ...(before === undefined ? {} : { before }) }
       if (known === undefined) names.set(after.inode, [member])
       else known.push(member)
     }
-    other(path, base, [above, name], after, before, real, read.marks.get('origin'))
+    if (here.isStill && isUntouched(stats)) return undefined
+    const isLost = overlay === undefined && isUntouched(stats) && isParentChanged(here)
+    other(path, base, [above, name], after, before, real, read.marks.get('origin'), isLost)
     return undefined
   }
 
@@ -242,23 +243,26 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     if (source !== undefined && moved.get(source) === path) {
       upper.push({ path, kind: 'redirected', redirect: Buffer.from(mark ?? []).toString('latin1') })
       reportMoved(path, base, source, after, before)
-      return { path, base: source, isWhole: here.isWhole && overlay === undefined, hasMarkedWhiteouts }
+      return { path, base: source, isWhole: false, hasMarkedWhiteouts, isStill: false }
     }
     if (source === path && before?.type === 'directory') {
       // Moved by the branch once, and merged since.
       upper.push({ path, kind: 'merged' })
       shared(path, path, before, after, false)
-      return { path, base: path, isWhole: false, hasMarkedWhiteouts }
+      return { path, base: path, isWhole: false, hasMarkedWhiteouts, isStill: false }
     }
     upper.push({ path, kind: isOpaque || here.isWhole || mark !== undefined ? 'opaque' : 'merged' })
     if (before?.type === 'directory') {
       const isWhole = here.isWhole || isOpaque || mark !== undefined
-      if (!isUntouched(stats)) shared(path, base, before, after, isWhole && !here.isWhole)
-      return { path, base, isWhole, hasMarkedWhiteouts }
+      const isStill = here.isStill && isUntouched(stats)
+      if (!isStill) shared(path, base, before, after, isWhole && !here.isWhole)
+      return { path, base, isWhole, hasMarkedWhiteouts, isStill }
     }
-    if (isUntouched(stats)) return undefined
-    const wasCopied = read.marks.has('origin') && !isOpaque
-    const isGone = before === undefined && (mark !== undefined || wasCopied)
+    // Somebody else has removed it, with nothing in it that the branch has touched.
+    if (here.isStill && isUntouched(stats) && isUntouchedBeneath(path)) return undefined
+    const wasCopied = read.marks.has('origin') && !isOpaque && !here.isWhole
+    const isLost = overlay === undefined && isUntouched(stats) && (here.isStill || isParentChanged(here))
+    const isGone = before === undefined && (mark !== undefined || wasCopied || isLost)
     const conflict: ConflictKind | undefined = isGone
       ? 'gone'
       : before !== undefined && isNodeChanged(before)
@@ -275,7 +279,14 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       },
       { ...(before === undefined ? {} : { before }), after, source: joinPath(aboveName, path) },
     )
-    return { path, base: undefined, isWhole: true, hasMarkedWhiteouts }
+    return { path, base: undefined, isWhole: true, hasMarkedWhiteouts, isStill: false }
+  }
+
+  /** Whether somebody else has changed the real directory beneath this one. */
+  function isParentChanged({ path, base }: Directory): boolean {
+    if (base === undefined) return false
+    const before = directories.get(path)?.before
+    return before === undefined ? true : isNodeChanged(before)
   }
 
   /** A directory in both. Its time is no change of its own: it follows from what is in it. */
@@ -347,13 +358,14 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     before: Node | undefined,
     real: number | undefined,
     origin: Uint8Array | undefined,
+    isLost: boolean,
   ): void {
     if (before === undefined || real === undefined) {
       const sha256 = after.type === 'file' ? reader.digest(above[0], above[1], path) : undefined
       report(
         path,
         base,
-        { kind: 'added', after: factsOf(after, sha256) },
+        { kind: 'added', after: factsOf(after, sha256), ...(isLost ? { conflict: 'gone' as const } : {}) },
         { after, source: joinPath(aboveName, path), origin },
       )
       return
@@ -382,16 +394,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       ...(kinds.length > 0 ? { metadata: kinds } : {}),
       ...(differing.length > 0 ? { attributes: differing } : {}),
     }
-    let isSame = before.type !== 'file' && isSameSpecial(before, after)
-    let digests: readonly [string | undefined, string | undefined] = [undefined, undefined]
-    if (before.type === 'file' && before.sizeBytes === after.sizeBytes) {
-      const compared = reader.compare([real, above[1]], above, path)
-      isSame = compared.isSame
-      digests = compared.digests
-    } else if (before.type === 'file') {
-      const old = before.sizeBytes <= SURVEY_BEFORE_BYTES ? reader.digest(real, above[1], base) : undefined
-      digests = [old, reader.digest(above[0], above[1], path)]
-    }
+    const { isSame, digests } = contents(reader, [real, above[1]], before, above, after, path)
     if (isSame && kinds.length === 0) return
     const change = {
       before: factsOf(before, digests[0]),
@@ -415,15 +418,16 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       )
   }
 
+  const realTop = withDirectory(files, realRoot, '', (real) =>
+    node(real, '', '', statDirectory(real), attributes(real, '', '', false)),
+  )
+  if (realTop === undefined) throw fileError('opened', input.rootPath, -2)
   const top = withDirectory(files, upperRoot, '', (above) => {
     const stats = statDirectory(above)
     const after = node(above, '', '', stats, attributes(above, '', '', true))
-    const before = withDirectory(files, realRoot, '', (real) =>
-      node(real, '', '', statDirectory(real), attributes(real, '', '', false)),
-    )
-    if (before === undefined) throw fileError('opened', input.rootPath, -2)
-    if (!isUntouched(stats)) shared('', '', before, after, false)
-    return { path: '', base: '', isWhole: overlay === undefined, hasMarkedWhiteouts: false }
+    const isStill = overlay === undefined && isUntouched(stats)
+    if (!isStill) shared('', '', realTop, after, false)
+    return { path: '', base: '', isWhole: overlay === undefined, hasMarkedWhiteouts: false, isStill }
   })
   const waiting: Directory[] = top === undefined ? [] : [top]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -433,5 +437,14 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       if (directoryAt !== undefined) waiting.push(directoryAt)
     }
   }
-  return { isCopy: overlay === undefined, findings, directories, upper, names, moved }
+  return {
+    isCopy: overlay === undefined,
+    top: realTop,
+    findings,
+    directories,
+    upper,
+    names,
+    moved,
+    index: new Map(),
+  }
 }

@@ -4,9 +4,9 @@
  * @module
  */
 
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
-  cpSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -62,6 +62,11 @@ export type Making = {
   readonly stateParent?: string
 }
 
+/** With links, owners, times and attributes. */
+export function copyLike(from: string, to: string): void {
+  execFileSync('cp', ['-a', from, to])
+}
+
 /** Waits until the file systems of both give later change times than `ns`. */
 export function afterTick(directory: string): void {
   const probe = join(directory, '.tick')
@@ -99,7 +104,7 @@ export function makeBranch(fill: (real: string) => void, making: Making = {}): M
   afterTick(home)
   let root: Branch['roots'][number] = { path: real, store, baseNs }
   if (level === 'copy') {
-    cpSync(real, join(store, 'copy'), { recursive: true, preserveTimestamps: true, verbatimSymlinks: true })
+    copyLike(real, join(store, 'copy'))
     const copied = join(store, 'probe')
     writeFileSync(copied, '')
     root = { ...root, copiedNs: String(lstatSync(copied, { bigint: true }).ctimeNs) }
@@ -202,11 +207,14 @@ export function treeOf(top: string, withDirectoryTimes = true): Record<string, E
       link,
     }
     if (!stats.isDirectory()) return
-    for (const inner of readdirSync(path, { encoding: 'buffer' }).sort(Buffer.compare))
+    for (const inner of readdirSync(path, { encoding: 'buffer' }).sort(Buffer.compare)) {
+      // What a merge keeps for taking it back, at the top of a root on another file system than the state directory.
+      if (name === '.' && inner.toString('latin1').startsWith('.sass-edge-merge-')) continue
       visit(
         Buffer.concat([path, Buffer.from('/'), inner]),
         name === '.' ? inner.toString('latin1') : `${name}/${inner.toString('latin1')}`,
       )
+    }
   }
   visit(Buffer.from(top), '.')
   return tree
