@@ -149,6 +149,20 @@ export const CAPABILITY = {
       default: GIB,
       doc: 'The largest file that may be transferred; 0: none but empty ones.',
     },
+    run_as: {
+      kind: 'text',
+      format: 'name',
+      maxBytes: AGENT_NAME_BYTES,
+      default: null,
+      nullable: true,
+      doc: 'The user of the device that commands run as, which only a daemon that is root can give. null: the user of the daemon, without any of its rights.',
+    },
+    network: {
+      kind: 'choice',
+      choices: ['default', 'host', 'none'],
+      default: 'default',
+      doc: 'The network of commands: that of the device, none, or by `default` what sandbox.network says.',
+    },
     allowed_env: {
       kind: 'list',
       item: {

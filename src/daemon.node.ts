@@ -54,7 +54,7 @@ import { createLevels } from './session/levels.ts'
 import { createPeers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
-import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from './session/rooms.ts'
+import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from './session/rooms.ts'
 import { createSessions } from './session/sessions.ts'
 import { createStorageGuard } from './session/storage-guard.ts'
 import { createTarpits } from './session/tarpits.ts'
@@ -205,7 +205,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
       rooms: () => rooms,
       record: (event) => record(audit, log, event),
     }),
-    viewOf: ({ id, caller, wish }) => sandbox.places.open({ session: id, agent: caller.name, wish }),
+    viewOf: (session) => sandbox.places.open(tenantOf(rooms, session)),
     tarpits: createTarpits(
       {
         mode: tarpit.mode,

@@ -24,6 +24,9 @@ export type CapabilitySet = {
   readonly max_file_size_bytes: number
   readonly allowed_env: readonly string[]
   readonly output_bytes: number | null
+  /** Null: the user of the daemon. */
+  readonly run_as?: string | null
+  readonly network?: 'default' | 'host' | 'none'
 }
 
 /** SHA-256 of the RFC 8785 JSON of the set, 32 bytes: what AuthResponse carries. */

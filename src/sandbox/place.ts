@@ -19,6 +19,15 @@ export type Place = SessionView & {
   /** What bounds its processes; undefined where this device lets nobody bound them. */
   readonly group: SpawnGroup | undefined
   readonly finder: ProgramFinder
+  /** Who runs its commands; undefined: the daemon's user. */
+  readonly user: PlaceUser | undefined
+}
+
+export type PlaceUser = {
+  readonly name: string
+  readonly userId: number
+  readonly groupId: number
+  readonly home: string
 }
 
 /** Which branch a session works in: one of its own, its agent's latest that waits for a decision, or that of a name. */
@@ -28,7 +37,14 @@ export type BranchWish =
   | { readonly kind: 'named'; readonly branch: string }
 
 /** Who asks for a place. */
-export type Tenant = { readonly session: string; readonly agent: string; readonly wish: BranchWish }
+export type Tenant = {
+  readonly session: string
+  readonly agent: string
+  readonly wish: BranchWish
+  /** The user that its commands run as; null: the daemon's. */
+  readonly runAs: string | null
+  readonly network: 'default' | 'host' | 'none'
+}
 
 export interface Places {
   /** Somebody has come who may want a place soon. */

@@ -20,9 +20,10 @@ import { CACHE_DIRECTORIES } from './environment.ts'
 import type { Keeper } from './namespaces/keeper.node.ts'
 import type { NamespaceDescriptors, NamespacePlan, RootMount } from './namespaces/namespace-plan.ts'
 import { createViewFinder } from './namespaces/view-finder.node.ts'
-import type { Place, Places, Tenant } from './place.ts'
+import type { Place, Places, PlaceUser, Tenant } from './place.ts'
 import type { ProgramFinder } from './plan.ts'
 import { O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
+import { findUser } from './users.node.ts'
 
 export type PlacesOptions = {
   readonly require: BranchLevel
@@ -94,7 +95,22 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
   const branchOf = new Map<string, string>()
   let nextNumber = 1
 
-  function plan(branch: Branch): NamespacePlan {
+  /** @throws SassError SANDBOX_UNAVAILABLE for a user or a network that this daemon cannot give */
+  function terms({ runAs, network }: Tenant): { user: PlaceUser | undefined; network: 'host' | 'none' } {
+    const wanted = network === 'default' ? options.network : network
+    const isRoot = process.geteuid?.() === 0
+    // Whoever cannot come back to the device's network cannot serve both kinds of session.
+    const what = runAs !== null ? 'run_as' : 'network'
+    if (!isRoot && (runAs !== null || wanted !== options.network)) {
+      throw new SassError(
+        'SANDBOX_UNAVAILABLE',
+        `The daemon is not root and cannot give a session a ${what} of its own, so nothing was started; leave ${what} of the capability set away, or run the daemon as root.`,
+      )
+    }
+    return { user: runAs === null ? undefined : findUser(runAs), network: wanted }
+  }
+
+  function plan(branch: Branch, user: PlaceUser | undefined, network: 'host' | 'none'): NamespacePlan {
     return {
       roots: rootMounts(branch),
       scratch: SCRATCH,
@@ -103,15 +119,15 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       volatile: branch.volatile,
       covers: options.covers().filter(existsSync),
       devices: options.devices,
-      network: options.network,
-      userId: process.getuid?.() ?? 0,
-      groupId: process.getgid?.() ?? 0,
+      network,
+      userId: user?.userId ?? process.getuid?.() ?? 0,
+      groupId: user?.groupId ?? process.getgid?.() ?? 0,
       caches: CACHE_DIRECTORIES,
     }
   }
 
   /** The device itself: what the configuration asks for by `none`. */
-  function bare(): Held {
+  function bare(user: PlaceUser | undefined): Held {
     const rootDescriptor = openSync('/', O_PATH | O_DIRECTORY | O_CLOEXEC)
     const place: Place = {
       branch: '',
@@ -121,6 +137,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       rootDescriptor,
       writable: options.roots,
       finder: ground.hostFinder,
+      user,
     }
     return {
       place,
@@ -132,10 +149,11 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     }
   }
 
-  async function make(name: string, agent: string): Promise<Held> {
-    if (options.require === 'none') return bare()
-    const branch = store.open(name, agent, 'overlay', options.nowMs())
-    const descriptors = await keeper.open(plan(branch))
+  async function make(name: string, tenant: Tenant): Promise<Held> {
+    const { user, network: kind } = terms(tenant)
+    if (options.require === 'none') return bare(user)
+    const branch = store.open(name, tenant.agent, 'overlay', options.nowMs())
+    const descriptors = await keeper.open(plan(branch, user, kind))
     const { mount, pid, ipc, network, root } = descriptors
     const group = ground.groups.open(name, options.limits)
     const place: Place = {
@@ -146,6 +164,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       rootDescriptor: root,
       writable: branch.roots.map(({ path }) => path),
       finder: createViewFinder(syscalls, at, root),
+      user,
     }
     return { place, descriptors, group, tenants: new Set(), lingers: false, lingering: undefined }
   }
@@ -170,12 +189,12 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
   }
 
   /** Only one at a time makes a place in a branch. */
-  function occupy(name: string, agent: string): Promise<Held> {
+  function occupy(name: string, tenant: Tenant): Promise<Held> {
     const there = held.get(name)
     if (there !== undefined) return Promise.resolve(there)
     const known = opening.get(name)
     if (known !== undefined) return known
-    const promise = make(name, agent)
+    const promise = make(name, tenant)
       .then((made) => {
         held.set(name, made)
         return made
@@ -247,7 +266,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
         const name = choose(tenant)
         const work = busy.get(name)
         if (work === undefined) {
-          const one = await occupy(name, tenant.agent)
+          const one = await occupy(name, tenant)
           // It may have been taken out of use while it was made.
           if (held.get(name) !== one) continue
           one.tenants.add(tenant.session)

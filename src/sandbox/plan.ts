@@ -80,8 +80,9 @@ export function makePlan(
   const term = pty === undefined ? undefined : (pty.term ?? DEFAULT_TERM)
   if (term !== undefined && !TERM_PATTERN.test(term))
     return { ok: false, problem: 'pty.term is no name of a terminal' }
+  const user = place?.user
   const environment = buildEnvironment(
-    planner.base,
+    user === undefined ? planner.base : { home: user.home, user: user.name },
     request.env,
     allowedEnv,
     term,
@@ -113,6 +114,7 @@ export function makePlan(
         keepsBackground: request.keep_background,
         namespaces: place?.namespaces,
         group: place?.group,
+        runAs: place?.user,
         rootDescriptor: place?.namespaces === undefined ? undefined : place.rootDescriptor,
       },
     },

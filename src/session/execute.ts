@@ -23,7 +23,7 @@ import type { Execution } from './executions.ts'
 import { joinedStream } from './joined-stream.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
 import { lookUp } from './real-paths.ts'
-import { capabilityOf, type Rooms } from './rooms.ts'
+import { capabilityOf, type Rooms, tenantOf } from './rooms.ts'
 import { holdViScreen } from './vi-swap.ts'
 
 /** One effective command, as a human is shown it. */
@@ -105,7 +105,7 @@ function inPlace(peer: Peer, call: Call, go: (place: Place | undefined) => void)
   const place = session === undefined ? undefined : rooms.places.find(session.id)
   if (session === undefined || place !== undefined) return go(place)
   rooms.places
-    .open({ session: session.id, agent: session.caller.name, wish: session.wish })
+    .open(tenantOf(rooms, session))
     .then(go)
     .catch((cause: unknown) => peer.fail(call, noPlace(cause)))
 }

@@ -18,7 +18,7 @@ import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { TASKS_PER_SESSION } from '../limits.ts'
 import type { AuditSink, Clock, FactsSink, FileWork, Log, Random, SessionView, Spawner } from '../ports.ts'
-import type { Places } from '../sandbox/place.ts'
+import type { Places, Tenant } from '../sandbox/place.ts'
 import type { Planner } from '../sandbox/plan.ts'
 import type { Branches } from './branch-room.ts'
 import type { ChallengeRates } from './challenges.ts'
@@ -129,6 +129,18 @@ export type Rooms = {
 /** The set of that name; undefined where there is none, which allows nothing. */
 export function capabilityOf(rooms: Rooms, name: string): CapabilitySet | undefined {
   return Object.hasOwn(rooms.policy.capabilities, name) ? rooms.policy.capabilities[name] : undefined
+}
+
+/** On what terms that session's commands run. */
+export function tenantOf(rooms: Rooms, { id, caller, wish }: Session): Tenant {
+  const set = capabilityOf(rooms, caller.capability)
+  return {
+    session: id,
+    agent: caller.name,
+    wish,
+    runAs: set?.run_as ?? null,
+    network: set?.network ?? 'default',
+  }
 }
 
 /** Slots that a caller takes up, held screens included. */

@@ -397,6 +397,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     branch: '',
     level: 'none',
     namespaces: undefined,
+    user: undefined,
     group: undefined,
     rootDescriptor: -1,
     writable: [],
