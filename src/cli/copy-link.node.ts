@@ -5,7 +5,7 @@
  */
 import type { Client } from '../client/client.node.ts'
 import { asSassError } from '../errors.ts'
-import { COPY_PAUSE_MAX_MS, COPY_PAUSE_MS, COPY_RETRY_MS } from '../limits.ts'
+import { COPY_PAUSE_MAX_MS, COPY_PAUSE_MS, COPY_RETRY_MS, MAX_WINDOW_BYTES } from '../limits.ts'
 import type { CommandContext } from './command.ts'
 import { connectDevice } from './device.node.ts'
 
@@ -16,7 +16,9 @@ export type CopyLink = {
 }
 
 export async function openLink(context: CommandContext, target: string | undefined): Promise<CopyLink> {
-  let client = await connectDevice(context, target)
+  // Bulk alone goes through it: nobody waits for a key to be echoed.
+  const window = MAX_WINDOW_BYTES
+  let client = await connectDevice(context, target, { window })
   let hasClosed = watch(client)
   let isTold = false
   /** One comes back for all that is under way. */
@@ -38,7 +40,7 @@ export async function openLink(context: CommandContext, target: string | undefin
     for (let pause = COPY_PAUSE_MS; ; pause = Math.min(2 * pause, COPY_PAUSE_MAX_MS)) {
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
       try {
-        client = await connectDevice(context, target, client.sessionId)
+        client = await connectDevice(context, target, { window, resumeSessionId: client.sessionId })
         hasClosed = watch(client)
         return
       } catch (error) {

@@ -45,6 +45,9 @@ type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups'> & {
   readonly branch: string
 }
 
+/** What some commands want otherwise: a session of before, another credit to start with. */
+export type Connecting = { readonly resumeSessionId?: string; readonly window?: number }
+
 const BRANCH_ID = /^[0-9a-f]{32}$/
 
 /** One command goes on where the last one was: to whoever types them they are one piece of work. */
@@ -116,12 +119,12 @@ function localPin(path: string): string {
   }
 }
 
-function connectLocal(context: CommandContext, resumeSessionId: string | undefined): Promise<Client> {
+function connectLocal(context: CommandContext, more: Connecting): Promise<Client> {
   const { path, config } = localConfig(context)
   const { agent, keyPath } = localAgent(context, config, dirname(path))
   return connect({
     ...common(context),
-    resumeSessionId,
+    ...more,
     host: localHost(config.listen.address),
     port: localPort(config),
     agent,
@@ -163,21 +166,20 @@ async function mayTrust(context: CommandContext, address: string, fingerprint: s
 
 /**
  * Connects to the device that `word` names, or without one to the daemon of the nearest configuration.
- * @param resumeSessionId a session of before, to go on with it
  * @throws SassError with what to do
  */
 export async function connectDevice(
   context: CommandContext,
   word: string | undefined,
-  resumeSessionId?: string,
+  more: Connecting = {},
 ): Promise<Client> {
-  if (word === undefined) return connectLocal(context, resumeSessionId)
+  if (word === undefined) return connectLocal(context, more)
   const target = targetOf(word, context.environment)
   const agent = optionValue(context.arguments.options, 'agent') ?? target.agent ?? 'agent'
   const address = targetAddress(target)
   const client = await connect({
     ...common(context),
-    resumeSessionId,
+    ...more,
     host: target.host,
     port: target.port,
     agent,

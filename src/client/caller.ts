@@ -164,7 +164,7 @@ export function createCaller(
         const handler = handlers.get(event.stream.id)
         handlers.delete(event.stream.id)
         return handler?.failed(
-          new SassError('CONNECTION_LOST', 'Another client took the execution over; it goes on there.'),
+          new SassError('CONNECTION_LOST', 'Another client took this over; it goes on there.'),
         )
       }
       case 'credit':

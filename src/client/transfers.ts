@@ -130,7 +130,7 @@ function attemptSend(caller: Caller, source: FileSource, options: SendOptions, o
       position += count
       options.onProgress?.(position, source.size)
     }
-    stream.end()
+    if (!isOver) stream.end()
   }
 
   return { begun: begun.promise, outcome: outcome.promise, stream, sendFrom, fail }
@@ -235,7 +235,7 @@ export function receiveFile(caller: Caller, target: FileTarget, options: Receive
         next(() => target.begin({ size, offset, mode, isDirectory: kind === 1 }))
       }
       if (data === undefined) return
-      const own = data.slice()
+      const own = new Uint8Array(data)
       next(
         () => target.write(own),
         () => stream.consumed(dataBytes),
@@ -243,7 +243,7 @@ export function receiveFile(caller: Caller, target: FileTarget, options: Receive
     },
     ended(value) {
       const { sha256, total_size: size } = value as FileDownloadEnd
-      const own = sha256.slice()
+      const own = new Uint8Array(sha256)
       next(async () => result.resolve({ sha256: own, size }))
     },
     failed(error) {

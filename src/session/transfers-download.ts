@@ -6,6 +6,7 @@
  */
 import { encodeHex } from '../base/hex.ts'
 import type { FileAction } from '../defense/facts.ts'
+import { stricter } from '../defense/level.ts'
 import { Warrant } from '../defense/warrant.ts'
 import { CHUNK_BYTES } from '../limits.ts'
 import type { FileReader, SessionView } from '../ports.ts'
@@ -93,10 +94,9 @@ function begin(
   }
   peer.join(streamId, user)
 
-  /** Under a level of alarm that stops even what reads. */
-  function isBarred(): boolean {
-    return peer.level !== 'NORMAL' && peer.level !== 'RESTRICT'
-  }
+  // What a human has allowed at that level goes on at that level; what only reads, at RESTRICT too.
+  const permittedAt = stricter(peer.level, 'RESTRICT')
+  const isBarred = () => stricter(peer.level, permittedAt) !== permittedAt
 
   /** Waits for credit, and gives how much of it one message may take; 0 where nobody is there any more. */
   async function room(): Promise<number> {

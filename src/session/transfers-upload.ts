@@ -11,6 +11,7 @@ import { encodeHex } from '../base/hex.ts'
 import { baseName } from '../base/lexical-path.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import type { FileAction } from '../defense/facts.ts'
+import { stricter } from '../defense/level.ts'
 import { Warrant } from '../defense/warrant.ts'
 import { asSassError, SassError } from '../errors.ts'
 import { CHUNK_BYTES, INITIAL_WINDOW_BYTES, PAYLOAD_HEADER_MS, PAYLOAD_PLAIN_BYTES } from '../limits.ts'
@@ -133,7 +134,7 @@ function createIncoming(): Incoming {
   let isOdd = false
   const push = (data: Uint8Array) => {
     // Borrowed bytes: they are gone when this returns.
-    if (data.length > 0) pieces.push(data.slice())
+    if (data.length > 0) pieces.push(new Uint8Array(data))
   }
   return {
     take(value) {
@@ -171,6 +172,8 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   const currentView = () => rooms.viewOf(session)
   const isRaw = call.method.name === 'RawFileTransfer'
   const waker = createWaker()
+  // What a human has allowed at that level goes on at that level.
+  const permittedAt = peer.level
   /** Why nobody waits for it any more: the stream was given up, the link is gone, or it may not go on. */
   let left: 'reset' | 'lost' | WhyEnded | undefined
   let written = 0
@@ -231,8 +234,8 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
 
   async function takeAll(receiver: FileReceiver): Promise<Uint8Array | undefined> {
     while (left === undefined) {
-      // While a level of alarm stands nothing is written, and no credit is given.
-      const isBarred = peer.level !== 'NORMAL'
+      // While a stricter level of alarm stands nothing is written, and no credit is given.
+      const isBarred = stricter(peer.level, permittedAt) !== permittedAt
       if (incoming.isOdd)
         throw new SassError('FRAME_MALFORMED', 'Metadata came a second time; a stream carries one file.')
       const piece = isBarred ? undefined : incoming.shift()

@@ -300,6 +300,34 @@ t.test('under a level of alarm an upload holds still, and goes on when it is ove
   t.match((await heard(client, stream, over)).at(-1), { kind: 'ended' })
 })
 
+t.test('what a human allows at a checkpoint is written, with what was sent meanwhile', async (t) => {
+  const { stage, work } = ground(t)
+  const client = enter(stage)
+  const bytes = randomBytes(1_000)
+  stage.rooms.levels.set('agent', 'bot', 'CHECKPOINT', 'test', 'test')
+  const stream = begin(client, metadataOf('/work/f', bytes))
+  send(client, stream, bytes)
+  client.connection.end(stream)
+  await heard(client, stream, (last) => last?.value?.['is_queued'] === true)
+  const [pending] = stage.rooms.confirmations.list()
+  t.match(pending?.shownText, '"path":"/work/f"')
+  stage.rooms.confirmations.answer(
+    pending?.id ?? '',
+    encodeHex(pending?.digest ?? new Uint8Array(0)),
+    true,
+    'boss',
+  )
+  t.match((await heard(client, stream, over)).at(-1), { kind: 'ended', value: { bytes_written: 1_000 } })
+  t.ok(readFileSync(join(work, 'f')).equals(bytes))
+
+  const down = client.open('FileDownload', fileDownloadRequest.encode({ remote_path: '/work/f' }))
+  t.match(
+    (await heard(client, down, over)).at(-1),
+    { kind: 'status', code: 101 },
+    'a download cannot tell that it waits',
+  )
+})
+
 /** Work that does what it is told, when it is told. */
 function stagedReceiver() {
   const writes: { readonly bytes: number; done(): void }[] = []
