@@ -8,6 +8,7 @@
 
 import {
   closeSync,
+  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -37,6 +38,8 @@ const SESSION_NAME = /^[0-9a-f]{32}$/
 const O_TMPFILE = 0o20000000
 /** What a merge can be taken back by; journal.node.ts writes it. */
 const JOURNAL_FILE = 'merge.json'
+/** How far the way back to a checkpoint is; checkpoint.node.ts writes it. */
+const RESTORE_FILE = 'restore.json'
 
 export interface BranchStore {
   readonly directory: string
@@ -50,6 +53,8 @@ export interface BranchStore {
   isEmpty(session: string): boolean
   /** When its last merge was, while that can be taken back from what is kept in its directory. */
   mergedAtMs(session: string): number | undefined
+  /** True where something may have been ended in the middle: there is a journal of it. */
+  hasJournal(session: string): boolean
   /** Removes a branch in which nothing was changed. False: something was, or a merge of it can be taken back. */
   removeEmpty(session: string): boolean
   drop(session: string): void
@@ -165,6 +170,8 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
       branches.has(session)
         ? statSync(join(directory, session, JOURNAL_FILE), { throwIfNoEntry: false })?.mtimeMs
         : undefined,
+    hasJournal: (session) =>
+      [JOURNAL_FILE, RESTORE_FILE].some((name) => existsSync(join(directory, session, name))),
     removeEmpty(session) {
       if (!branches.has(session)) return true
       if (!store.isEmpty(session) || store.mergedAtMs(session) !== undefined) return false

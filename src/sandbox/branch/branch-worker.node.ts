@@ -132,6 +132,7 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
     const gone = new Promise<void>((resolve) => {
       old.once('exit', () => resolve())
     })
+    old.ref()
     old.postMessage({ kind: 'close' } satisfies BranchCall)
     return gone
   }
@@ -250,7 +251,7 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
       for (const branch of store.list()) {
         const { session } = branch
         // Without a journal nothing can have been ended in the middle.
-        if (store.mergedAtMs(session) === undefined) continue
+        if (!store.hasJournal(session)) continue
         unsure.add(session)
         try {
           reports.push({ session, ...(await inTurn(session, () => end(branch))) })
@@ -279,7 +280,9 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
     checkpoints: (session) =>
       on(session, (_branch, directory) => ask<'checkpoints'>({ kind: 'checkpoints', directory })),
     restore: (session, number) =>
-      on(session, (branch, directory) => ask<'restore'>({ kind: 'restore', directory, branch, number })),
+      changing(session, (branch, directory) =>
+        ask<'restore'>({ kind: 'restore', directory, branch, number }),
+      ),
     removeCheckpoint: (session, number) =>
       on(session, (branch, directory) =>
         ask<'remove_checkpoint'>({ kind: 'remove_checkpoint', directory, branch, number }),
