@@ -22,6 +22,7 @@ import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
 import { drain } from './edge/drain.node.ts'
+import { endingOnRecord, type Opened } from './edge/integrity.node.ts'
 import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
@@ -111,7 +112,7 @@ type Ground = {
 /** Room of sessions and executions, which know each other by what ends them. */
 function createWork(
   { config, clock, log, audit, sandbox, spareTime }: Ground,
-  ended: { session(id: string): void; freed(): void },
+  ended: { session(id: string, instance: string): void; freed(): void },
 ): Pick<Rooms, 'sessions' | 'executions'> {
   const sessions = createSessions(
     {
@@ -135,7 +136,7 @@ function createWork(
       if (to !== 'DESTROYED') return
       executions.sessionEnded(session.id)
       void sandbox.places.close(session.id)
-      ended.session(session.id)
+      ended.session(session.id, session.instance)
     },
   )
   const executions = createExecutions({
@@ -194,7 +195,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     refusals: createRefusals(clock.monotonicMs()),
     verify: verifyWith,
     ...createWork(ground, {
-      session: (id) => rooms.levels.sessionEnded(id),
+      session: (id, instance) => rooms.levels.sessionEnded(id, instance),
       freed: () => rooms.queue.pump(),
     }),
     transfers: createTransfers(),
@@ -304,13 +305,23 @@ export type StartOptions = {
  * Starts the daemon of this process.
  * @throws SassError with one sentence and a remedy for whatever keeps it from starting
  */
-export async function startDaemon(
+export function startDaemon(
   config: Config,
   writeLog: (line: string) => void,
-  { configPath, ackIncident }: StartOptions = {},
+  options: StartOptions = {},
+): Promise<RunningDaemon> {
+  const clock = createClock()
+  return endingOnRecord({ config, clock }, (opened) => start(config, clock, writeLog, options, opened))
+}
+
+async function start(
+  config: Config,
+  clock: Clock,
+  writeLog: (line: string) => void,
+  { configPath, ackIncident }: StartOptions,
+  opened: Opened,
 ): Promise<RunningDaemon> {
   keepSmall()
-  const clock = createClock()
   const log = createLog(config.log.format, config.log.level, clock, writeLog)
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
@@ -328,24 +339,15 @@ export async function startDaemon(
     spareTime.later,
     isAcknowledged ? ackIncident : undefined,
   )
+  opened.record = deviceRecord
   const { audit, facts } = deviceRecord
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const sandbox = await createSandbox(
     { config, clock, log, launcherSource },
     () => reloadable.policy.ownPaths.paths,
   )
-  const ground = {
-    config,
-    configPath,
-    clock,
-    log,
-    audit,
-    facts,
-    sandbox,
-    spareTime,
-    levelStore,
-    launcherSource,
-  }
+  const given = { config, configPath, clock, log, launcherSource }
+  const ground = { ...given, audit, facts, sandbox, spareTime, levelStore }
   const rooms = createRooms(ground, reloadable)
   const peers = createPeers(
     rooms,
@@ -380,8 +382,6 @@ export async function startDaemon(
   } catch (cause) {
     for (const adapter of adapters) await adapter.close()
     await sandbox.close()
-    audit.append({ type: 'daemon', what: 'not_listening' })
-    deviceRecord.close()
     throw cause
   }
   writeRunning(config.state_directory, tls.port)

@@ -160,6 +160,8 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   /** The hash of a record whose line has no signature yet. */
   let unsealed: Uint8Array | undefined
   let epochRecords = 0
+  /** Of this epoch by their streams; undefined for one that another run of the daemon began. */
+  let byStream: Record<string, number> | undefined
   let epochSinceMs = monotonicMs()
   /** Keys that go as soon as the record of their successor is there for good. */
   const ended: EpochKey[] = [...standing.old]
@@ -172,7 +174,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   /** Writes a record; nothing has changed where that throws. */
   function put(event: AuditEvent, isWhole: boolean): void {
     const timestamp = new Date(wallMs()).toISOString()
-    const next = { ...classified(event), seq: sequence + 1 }
+    const next: AuditEvent = { ...classified(event), seq: sequence + 1 }
     const previous = hash === undefined ? GENESIS : encodeHex(hash)
     const { hash: nextHash, json } = chainHash(previous, next, timestamp, hostSha256)
     const head = recordHead(json, timestamp, nextHash)
@@ -190,6 +192,8 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     sequence++
     hash = nextHash
     epochRecords++
+    if (byStream !== undefined && typeof next['stream'] === 'string')
+      byStream[next['stream']] = (byStream[next['stream']] ?? 0) + 1
   }
 
   /** Signs the last record and ends its line; nothing to do where that has happened. */
@@ -216,11 +220,14 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
 
   /** From here on another key signs; the one before goes when this is there for good. */
   function changeKey(next: EpochKey): void {
-    put({ type: EPOCH, epoch: next.epoch, public_key: encodeBase64Url(next.publicKey) }, true)
+    const event = { type: EPOCH, epoch: next.epoch, public_key: encodeBase64Url(next.publicKey) }
+    // That records were written is no event of its own: this sums them up.
+    put(byStream === undefined ? event : { ...event, records: byStream }, true)
     ended.push(current)
     current = next
     spare = undefined
     epochRecords = 0
+    byStream = {}
     epochSinceMs = monotonicMs()
   }
 
@@ -312,6 +319,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       const first = { type: EPOCH, epoch: 0, public_key: encodeBase64Url(current.publicKey) }
       put(follows === undefined ? first : { ...first, follows }, true)
       epochRecords = 0
+      byStream = {}
     }
     file.syncNow()
     if (current.epoch === 0 && keys.genesis() === undefined) keys.keepGenesis(current.publicKey)

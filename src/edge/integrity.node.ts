@@ -1,6 +1,7 @@
 /**
- * What becomes of a start that finds its record, its keys or its policies changed: an exit record, and HALT until an
- * operator names it. Whoever does has the broken record set aside, whole, and a new chain begins that names it.
+ * What becomes of a start that fails: an exit record says why. One that finds its record, its keys or its policies
+ * changed is HALT as well, until an operator names it: then the broken record is set aside, whole, and a new chain
+ * begins that names it.
  * Rules: docs/responses.md, sections 7 (integrity) and 8.
  * @module
  */
@@ -12,18 +13,25 @@ import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import type { Config } from '../config.ts'
-import { SassError } from '../errors.ts'
+import { asSassError, SassError } from '../errors.ts'
 import type { AuditEvent, AuditSink, Clock } from '../ports.ts'
 import type { LevelStore } from './level-store.node.ts'
 import { readRulesText } from './rules-path.node.ts'
 
 type Ground = { readonly config: Config; readonly clock: Clock; readonly levelStore: LevelStore }
 
-/** Where the exit record is when the chain cannot take it. */
-const EXIT_RECORD = 'exit-record.json'
+/** Where the exit record of an incident is when the chain cannot take it; it stays until there is another one. */
+const INCIDENT = 'exit-record.json'
+/** And that of the last start that failed otherwise, before there was a chain. */
+const FAILED_START = 'failed-start.json'
 
 /** The hash of the exit record: in the chain where that is whole, else in a file of its own. */
-function recordExit({ config, clock }: Ground, event: AuditEvent, audit: AuditSink | undefined): string {
+function recordExit(
+  { config, clock }: Omit<Ground, 'levelStore'>,
+  event: AuditEvent,
+  audit: AuditSink | undefined,
+  name: string,
+): string {
   if (audit !== undefined) {
     audit.append(event, true)
     return encodeHex(audit.head.hash)
@@ -31,7 +39,7 @@ function recordExit({ config, clock }: Ground, event: AuditEvent, audit: AuditSi
   const timestamp = new Date(clock.wallMs()).toISOString()
   const { hash, json } = chainHash(GENESIS, event, timestamp, hostSha256)
   replaceFile(
-    join(config.state_directory, EXIT_RECORD),
+    join(config.state_directory, name),
     encodeUtf8(`${recordHead(json, timestamp, hash)}}\n`),
     0o600,
   )
@@ -45,7 +53,8 @@ function recordExit({ config, clock }: Ground, event: AuditEvent, audit: AuditSi
  */
 export function haltAtStart(ground: Ground, cause: SassError, audit?: AuditSink): SassError {
   const why = cause.message
-  const incident = recordExit(ground, { type: 'exit', reason: 'INTEGRITY_RISK', why, by: 'start' }, audit)
+  const event = { type: 'exit', reason: 'INTEGRITY_RISK', why, by: 'start', instance: null }
+  const incident = recordExit(ground, event, audit, INCIDENT)
   const { entries } = ground.levelStore.state
   const halted = { scope: 'daemon', name: '', level: 'HALT', why, sinceMs: ground.clock.wallMs() } as const
   ground.levelStore.save({
@@ -58,6 +67,41 @@ export function haltAtStart(ground: Ground, cause: SassError, audit?: AuditSink)
     { ...cause.details, incident },
     cause,
   )
+}
+
+/** What a start has opened by now. */
+export type Opened = { record?: { readonly audit: AuditSink; close(): void } }
+
+/**
+ * Starts by `start`, and leaves an exit record behind where that fails: in the chain, or in the state directory as long
+ * as there is no chain.
+ * @throws what `start` throws
+ */
+export async function endingOnRecord<T>(
+  ground: Omit<Ground, 'levelStore'>,
+  start: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const opened: Opened = {}
+  try {
+    return await start(opened)
+  } catch (cause) {
+    const { code, message, details } = asSassError(cause) ?? {
+      code: 'INTERNAL',
+      message: cause instanceof Error ? cause.message : 'unknown',
+      details: {},
+    }
+    // An incident has its record already.
+    if (!('incident' in details)) {
+      const event = { type: 'exit', reason: code, why: message, by: 'start', instance: null }
+      try {
+        recordExit(ground, event, opened.record?.audit, FAILED_START)
+      } catch {
+        // What keeps it from starting may keep it from writing, too; it is said in any case.
+      }
+    }
+    opened.record?.close()
+    throw cause
+  }
 }
 
 /** True for what haltAtStart is for. */

@@ -354,7 +354,7 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
       guarded(() => {
         if (problem !== undefined) throw problem
         if (isAsItWas && bindingOf(aimOf()) === bound) return go(warrant)
-        recordNotDone(rooms, action, warrant, 'things were different when its record was kept')
+        recordNotDone(peer, action, warrant, 'things were different when its record was kept')
         decideAgain()
       })
     })

@@ -48,7 +48,7 @@ export type BranchOutcome = {
 }
 
 /** A permit for a deed on a branch, and who does it. */
-export type BranchPermit = Permit & { readonly by: string }
+export type BranchPermit = Permit & { readonly by: string; readonly instance?: string | undefined }
 
 export type Branches = {
   /** The latest first. */
@@ -220,9 +220,9 @@ export function createBranches({
   }
 
   function note(permit: BranchPermit, what: string, more: Readonly<Record<string, AuditValue>> = {}): void {
-    const { action, warrant, by } = permit
+    const { action, warrant, by, instance = null } = permit
     const branch = 'branch' in action ? action.branch : null
-    record({ type: 'branch', what, branch, by, warrant: warrant.id, ...more })
+    record({ type: 'branch', what, branch, by, instance, warrant: warrant.id, ...more })
     log.write(what.endsWith('failed') ? 'error' : 'info', 'branch', { what, branch: branch ?? '-', by })
   }
 

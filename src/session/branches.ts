@@ -222,7 +222,8 @@ function deciding(
     problem,
     go(warrant) {
       if (action === undefined) return
-      const permit = { warrant, action, sessionId: sessionOf(peer), by: peer.caller?.name ?? '' }
+      const by = peer.caller?.name ?? ''
+      const permit = { warrant, action, sessionId: sessionOf(peer), by, instance: peer.session?.instance }
       answerWith(peer, call, deed(permit))
     },
   })

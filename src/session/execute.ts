@@ -180,11 +180,11 @@ function start(
   // Two requests with one id may both have waited: the second one finds what the first has started.
   const known = rooms.executions.find(caller.name, action.executionId)
   if (known !== undefined) {
-    recordNotStarted(rooms, action.executionId, 'it runs already')
+    recordNotStarted(peer, action.executionId, 'it runs already')
     return attach(peer, call, request, known)
   }
   if (rooms.places.find(session.id) !== place) {
-    recordNotStarted(rooms, action.executionId, 'its branch was given up meanwhile')
+    recordNotStarted(peer, action.executionId, 'its branch was given up meanwhile')
     return peer.fail(call, noPlace(undefined))
   }
   const isUnary = call.method.name === 'Execute'
@@ -218,14 +218,15 @@ function start(
     execution = rooms.executions.start(started, attachment)
   } catch (cause) {
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
-    recordNotStarted(rooms, action.executionId, cause instanceof Error ? cause.message : 'unknown')
+    recordNotStarted(peer, action.executionId, cause instanceof Error ? cause.message : 'unknown')
     throw cause
   }
 }
 
 /** The chain says that it was permitted: it must also say that nothing came of it. */
-function recordNotStarted(rooms: Rooms, execution: string, reason: string): void {
-  rooms.audit.append({ type: 'execution_not_started', execution, reason })
+function recordNotStarted({ rooms, session }: Peer, execution: string, reason: string): void {
+  const instance = session?.instance ?? null
+  rooms.audit.append({ type: 'execution_not_started', execution, instance, reason })
 }
 
 /** Whoever may only read may look at what runs, and not tell it what to do. */

@@ -16,11 +16,18 @@ export function mustBeKept(rooms: Rooms, action: Action | undefined): action is 
 }
 
 /** The chain says that it was permitted: it must also say that nothing came of it. */
-export function recordNotDone({ audit, log }: Rooms, action: Action, warrant: Warrant, reason: string): void {
+export function recordNotDone(
+  { rooms, session }: Peer,
+  action: Action,
+  warrant: Warrant,
+  reason: string,
+): void {
+  const { audit, log } = rooms
+  const instance = session?.instance ?? null
   try {
     if (action.kind === 'execute')
-      audit.append({ type: 'execution_not_started', execution: action.executionId, reason }, true)
-    else audit.append({ type: 'not_done', action: action.kind, warrant: warrant.id, reason }, true)
+      audit.append({ type: 'execution_not_started', execution: action.executionId, instance, reason }, true)
+    else audit.append({ type: 'not_done', action: action.kind, warrant: warrant.id, instance, reason }, true)
   } catch (cause) {
     log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
   }
@@ -65,7 +72,7 @@ export function waitUntilKept(
     isOver = true
     giveBack()
     warrant.lapse()
-    recordNotDone(rooms, action, warrant, 'its stream ended before its record was kept')
+    recordNotDone(peer, action, warrant, 'its stream ended before its record was kept')
     rooms.queue.pump()
   }
 }

@@ -49,9 +49,9 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
     executions.endWhere(({ owner }) => owner === name || identities.find(owner)?.delegatedBy === name)
   }
 
-  function halt({ why, by }: LevelStep): void {
+  function halt({ why, by, instance }: LevelStep): void {
     const { audit, log, clock } = ground.rooms()
-    record({ type: 'exit', reason: 'INTEGRITY_RISK', why, by })
+    record({ type: 'exit', reason: 'INTEGRITY_RISK', why, by, instance })
     incident = encodeHex(audit.head.hash)
     log.write('error', 'halted', { incident, why })
     clock.after(LAST_ANSWER_MS, endConnections)
@@ -61,7 +61,8 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
     took(step) {
       const { levels, log, clock } = ground.rooms()
       record({ type: 'level', ...step })
-      log.write(step.to === 'NORMAL' ? 'info' : 'warn', 'level', { ...step })
+      const { instance: _instance, ...told } = step
+      log.write(step.to === 'NORMAL' ? 'info' : 'warn', 'level', told)
       if (step.to === 'CONTAIN' || step.to === 'HALT') endCommands(step)
       if (step.name === STORAGE) {
         if (step.to === 'HALT') clock.after(LAST_ANSWER_MS, endConnections)

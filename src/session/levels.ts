@@ -34,10 +34,17 @@ export type LevelStep = {
   readonly why: string
   /** The operator who did it; empty where an incident did. */
   readonly by: string
+  /** The instance of the agent whose incident it was, or of that operator; null where it was neither. */
+  readonly instance: string | null
 }
 
 /** `what` is what was tried: layer, rule and program. */
-export type Offender = { readonly agent: string; readonly sessionId: string; readonly what: string }
+export type Offender = {
+  readonly agent: string
+  readonly instance: string | null
+  readonly sessionId: string
+  readonly what: string
+}
 
 export type KeptLevels = { readonly entries: readonly LevelEntry[] }
 
@@ -54,8 +61,9 @@ export type Levels = {
    * operators set, and does not outlive a restart.
    */
   storage(to: 'NORMAL' | 'RESTRICT' | 'HALT', why: string): void
-  set(scope: LevelScope, name: string, level: Level, why: string, by: string): void
-  sessionEnded(sessionId: string): void
+  set(scope: LevelScope, name: string, level: Level, why: string, by: string, instance?: string): void
+  /** `instance`: whose session it was. */
+  sessionEnded(sessionId: string, instance?: string): void
   list(): readonly LevelEntry[]
   /** What must outlive a restart. */
   kept(): KeptLevels
@@ -94,41 +102,49 @@ export function createLevels(
     return stricter(levelOf(DAEMON), levelOf(`${DAEMON}${STORAGE}`))
   }
 
-  function put(scope: LevelScope, name: string, to: Level, why: string, by: string): void {
+  function put(
+    scope: LevelScope,
+    name: string,
+    to: Level,
+    why: string,
+    by = '',
+    instance: string | null = null,
+  ): void {
     const key = `${scope}/${name}`
     const from = levelOf(key)
     if (from === to) return
     if (to === 'NORMAL') entries.delete(key)
     else entries.set(key, { scope, name, level: to, why, sinceMs: wallMs() })
-    stepped({ scope, name, from, to, why, by })
+    stepped({ scope, name, from, to, why, by, instance })
   }
 
-  function raise(scope: LevelScope, name: string, to: Level, why: string): void {
-    put(scope, name, stricter(levelOf(`${scope}/${name}`), to), why, '')
+  function raise(scope: LevelScope, name: string, to: Level, why: string, instance: string | null): void {
+    put(scope, name, stricter(levelOf(`${scope}/${name}`), to), why, '', instance)
   }
 
-  function contain(agent: string, why: string, nowMs: number): void {
+  function contain({ agent, instance }: Offender, why: string, nowMs: number): void {
     if (levelOf(`agent/${agent}`) === 'CONTAIN') return
-    raise('agent', agent, 'CONTAIN', why)
+    raise('agent', agent, 'CONTAIN', why, instance)
     containedAt = containedAt.filter(
       (entry) => entry.agent !== agent && nowMs - entry.atMs < VIOLATIONS_KEPT_MS,
     )
     containedAt.push({ agent, atMs: nowMs })
     // Different agents: one alone must not be able to stop the device for everybody.
     if (containedAt.length >= CONTAINED_TO_HALT)
-      raise('daemon', '', 'HALT', `${containedAt.length} agents had to be contained within a day.`)
+      raise('daemon', '', 'HALT', `${containedAt.length} agents had to be contained within a day.`, instance)
   }
 
   /** The same one three times, or whatever ten times: both are no mistake any more. */
-  function countViolation(agent: string, what: string, why: string, nowMs: number): void {
+  function countViolation(offender: Offender, why: string, nowMs: number): void {
+    const { agent, what } = offender
     const recent = (violations.get(agent) ?? []).filter(({ atMs }) => nowMs - atMs < VIOLATIONS_KEPT_MS)
     recent.push({ what, atMs: nowMs })
     violations.set(agent, recent.slice(-ANY_VIOLATIONS_TO_CONTAIN))
     const same = recent.filter((violation) => violation.what === what).length
     if (same >= VIOLATIONS_TO_CONTAIN)
-      contain(agent, `The same violation ${same} times within a day: ${why}`, nowMs)
+      contain(offender, `The same violation ${same} times within a day: ${why}`, nowMs)
     else if (recent.length >= ANY_VIOLATIONS_TO_CONTAIN)
-      contain(agent, `${recent.length} violations within a day, the last one: ${why}`, nowMs)
+      contain(offender, `${recent.length} violations within a day, the last one: ${why}`, nowMs)
   }
 
   function byIncidents(agent: string, sessionId: string, actsFor: readonly string[]): Level {
@@ -143,25 +159,26 @@ export function createLevels(
     get daemon() {
       return daemonLevel()
     },
-    incident(incident, { agent, sessionId, what }, why, nowMs) {
+    incident(incident, offender, why, nowMs) {
       if (!isAutomatic) return
       if (incident !== 'violation') {
         const { scope, level } = RAISES[incident]
-        if (level === 'CONTAIN') contain(agent, why, nowMs)
-        else raise(scope, sessionId, level, why)
+        if (level === 'CONTAIN') contain(offender, why, nowMs)
+        else raise(scope, offender.sessionId, level, why, offender.instance)
       }
-      countViolation(agent, what, why, nowMs)
+      countViolation(offender, why, nowMs)
     },
-    storage: (to, why) => put('daemon', STORAGE, to, why, ''),
-    set(scope, name, level, why, by) {
+    storage: (to, why) => put('daemon', STORAGE, to, why),
+    set(scope, name, level, why, by, instance) {
       if (scope === 'agent' && level !== 'CONTAIN') {
         violations.delete(name)
         containedAt = containedAt.filter((entry) => entry.agent !== name)
       }
       if (scope === 'daemon' && level !== 'HALT') containedAt = []
-      put(scope, name, level, why, by)
+      put(scope, name, level, why, by, instance)
     },
-    sessionEnded: (sessionId) => put('session', sessionId, 'NORMAL', 'The session has ended.', ''),
+    sessionEnded: (sessionId, instance) =>
+      put('session', sessionId, 'NORMAL', 'The session has ended.', '', instance),
     list: () => [...entries.values()],
     kept: () => ({
       entries: [...entries.values()].filter(({ scope, name }) => scope !== 'session' && name !== STORAGE),

@@ -162,7 +162,7 @@ const setLevel = changing<m.LevelChange>(
     return (scope === 'daemon') === (name === '') ? '' : 'name is for an agent or a session, and needed there'
   },
   (peer, _call, { scope, name, level, why, incident }) => {
-    const { rooms, caller } = peer
+    const { rooms, caller, session } = peer
     if (!isLevel(level)) return { success: false, message: 'There is no such level.' }
     if (!isThere(peer, scope, name)) return { success: false, message: `There is no ${scope} of that name.` }
     const isHalted = rooms.levels.daemon === 'HALT'
@@ -178,7 +178,7 @@ const setLevel = changing<m.LevelChange>(
         message: `The daemon has halted: name the incident that you have looked into, with --ack-incident ${rooms.incident() ?? 'HASH'}.`,
       }
     const text = why === '' ? 'An operator set it.' : why
-    rooms.levels.set(scope as LevelScope, name, level, text, caller?.name ?? '')
+    rooms.levels.set(scope as LevelScope, name, level, text, caller?.name ?? '', session?.instance)
     return { success: true, message: `The level of ${name === '' ? 'the daemon' : name} is ${level}.` }
   },
 )
@@ -277,6 +277,7 @@ const purge = changing<m.PurgeRequest>(
   () => '',
   (peer, call, { session_id }) => {
     const { rooms, caller } = peer
+    const instance = peer.session?.instance ?? null
     const id = encodeHex(session_id)
     if (!rooms.executions.purge(id))
       return {
@@ -289,7 +290,8 @@ const purge = changing<m.PurgeRequest>(
     rooms.explanations.purge(id)
     const end = (problem: string | undefined): void => {
       const branch = !hadBranch ? 'none' : problem === undefined ? 'erased' : 'kept'
-      rooms.audit.append({ type: 'purge', session: id, keys, branch, by: caller?.name ?? '' }, true)
+      const by = caller?.name ?? ''
+      rooms.audit.append({ type: 'purge', session: id, keys, branch, by, instance }, true)
       const outcome = purged(id, keys > 0 || hadBranch, problem)
       peer.connection.end(call.streamId, m.outcome.encode({ ...outcome, message: sentence(outcome.message) }))
     }

@@ -257,6 +257,7 @@ function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Sessi
     verdict.incident,
     {
       agent: identity.name,
+      instance: identity.instance ?? null,
       sessionId: session?.id ?? '',
       what: `${why} ${(tool ?? '').slice(0, TOOL_CHARS)}`,
     },

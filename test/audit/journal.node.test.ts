@@ -530,6 +530,35 @@ t.test('a key goes when its successor is kept, and not with what was kept before
   journal.close()
 })
 
+t.test('that something was recorded is no record: each epoch sums up what it has signed (RX-32)', (t) => {
+  const directory = place(t)
+  const journal = open(directory, undefined, { epochRecords: 10 })
+  for (let index = 0; index < 31; index++)
+    journal.append(index % 3 === 0 ? { type: 'recovered', what: 'x' } : { type: 'execution_ended' }, true)
+  journal.close()
+  const lines = audit(directory)
+  t.equal(given(lines).length, 31, 'as many as were given')
+  let [sums, counted]: [object[], Record<string, number>] = [[], {}]
+  for (const { event } of lines) {
+    const { type, stream, records } = event
+    if (type === 'epoch' && event['epoch'] !== 0) {
+      t.equal(stream, 'execution')
+      t.same(records, counted)
+      sums = [...sums, records as object]
+      counted = {}
+    } else if (type !== 'epoch') counted[String(stream)] = (counted[String(stream)] ?? 0) + 1
+  }
+  t.same(sums, [
+    { observations: 4, execution: 6 },
+    { observations: 3, execution: 7 },
+    { observations: 3, execution: 7 },
+  ])
+  open(directory).close()
+  const restarted = audit(directory).findLast(({ event }) => event['type'] === 'epoch')
+  t.notOk('records' in (restarted?.event ?? {}), 'a start does not know what the run before it has signed')
+  t.end()
+})
+
 t.test('the disk is measured, and asked when nothing is written', async (t) => {
   let now = 0
   const journal = open(place(t), undefined, { monotonicMs: () => now })

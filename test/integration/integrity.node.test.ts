@@ -4,10 +4,13 @@
  * @module
  */
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { changeConfig, install, sassEdge, startDaemon } from './daemon.node.ts'
+import { canonicalize } from '../../src/base/canonical-json.ts'
+import { auditEvents, changeConfig, install, sassEdge, startDaemon } from './daemon.node.ts'
 
 const stateOf = (directory: string) => join(directory, '.sass-edge/state')
 
@@ -143,3 +146,59 @@ t.test(
     t.match(JSON.parse(checked.stdout.toString()), { ok: false, reason: /its end was cut off/ })
   },
 )
+
+t.test('a start that fails leaves an exit record behind, whatever it failed of (RX-35)', async (t) => {
+  const exits = (directory: string) => auditEvents(directory).filter(({ type }) => type === 'exit')
+  const fileOf = (directory: string) => join(stateOf(directory), 'failed-start.json')
+  const start = async (directory: string) => {
+    const { code, stderr } = await sassEdge(['run'], { cwd: directory })
+    t.equal(code, 125)
+    return stderr
+  }
+  // Behind the chain: another program has the port.
+  const busy = await worked(t)
+  const server = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  changeConfig(busy, { listen: { port: (server.address() as AddressInfo).port } })
+  const said = await start(busy)
+  const [exit, ...more] = exits(busy)
+  t.match(exit, {
+    reason: 'ADDRESS_IN_USE',
+    by: 'start',
+    instance: null,
+    severity: 'critical',
+    stream: 'execution',
+  })
+  t.ok(said.includes(String(exit?.['why'])), 'with the sentence that was said')
+  t.same(more, [])
+  t.match(await verified(busy), { ok: true })
+  t.notOk(existsSync(fileOf(busy)))
+
+  // Before there is one.
+  const damage: Record<string, (state: string, directory: string) => void> = {
+    'a key that is none': (state) => writeFileSync(join(state, 'tls.key'), 'no key'),
+    'levels that cannot be read': (state) => writeFileSync(join(state, 'levels.json'), '{'),
+    'own rules that are wrong': (_state, directory) => {
+      writeFileSync(join(directory, 'rules.json'), '{"rules": 7}')
+      changeConfig(directory, { policy: { rules_file: join(directory, 'rules.json') } })
+    },
+  }
+  for (const [name, damaged] of Object.entries(damage)) {
+    const directory = await worked(t)
+    const before = readFileSync(join(stateOf(directory), 'audit/audit.jsonl'), 'utf8')
+    damaged(stateOf(directory), directory)
+    const sentence = await start(directory)
+    const record = JSON.parse(readFileSync(fileOf(directory), 'utf8'))
+    const { event, timestamp, chain_hash } = record
+    t.match(event, { type: 'exit', reason: /^[A-Z_]+$/, by: 'start' }, name)
+    t.ok(sentence.includes(event.why), `${name}: ${event.why}`)
+    t.equal(
+      createHash('sha256')
+        .update(`SASS_GENESIS_BLOCK${canonicalize(event)}${timestamp}`)
+        .digest('hex'),
+      chain_hash,
+    )
+    t.equal(readFileSync(join(stateOf(directory), 'audit/audit.jsonl'), 'utf8'), before)
+  }
+})

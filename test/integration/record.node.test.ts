@@ -215,8 +215,10 @@ t.test(
       audit: { epoch_records: 5, segment_bytes: 65_536, keep_bytes: 1_048_576 },
     })
     const daemon = await startDaemon(t, directory)
-    const [before, agent, other] = [await client(daemon), await client(daemon), await client(daemon)]
-    for (let index = 0; index < 8; index++) await before.execute('true')
+    const before = await client(daemon)
+    const epochs = () => records(directory).filter(({ type }) => type === 'epoch').length
+    while (epochs() < 4) await before.execute('true')
+    const [agent, other] = [await client(daemon), await client(daemon)]
     for (let index = 0; index < 4; index++) {
       await agent.execute('echo', [`of it ${index}`])
       await other.execute('echo', [`of another ${index}`])

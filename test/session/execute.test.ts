@@ -73,8 +73,9 @@ t.test('a permitted start that the device refused is in the chain as one that wa
     const at = staged.audit.events.findIndex(
       (event) => event['execution'] === execution && event['response'] === 'R1',
     )
+    const instance = staged.audit.events[at]?.['instance']
     t.strictSame(notStarted(staged), [
-      { type: 'execution_not_started', execution, reason: 'no more processes' },
+      { type: 'execution_not_started', execution, instance, reason: 'no more processes' },
     ])
     t.equal(staged.audit.events[at + 1], notStarted(staged)[0], 'right behind the decision')
     t.match(client.on(stream).at(-1), { kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number })

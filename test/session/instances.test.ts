@@ -56,7 +56,7 @@ t.test('a name is NAME-TIMESTAMP-NONCE, and two of the same second differ (JF-05
   t.end()
 })
 
-t.test('a session has one for as long as it lives, and every record of its caller names it', (t) => {
+t.test('a session has one for as long as it lives, and every record of its caller names it (JF-R01)', (t) => {
   const stage = stageRooms()
   const client = enter(stage)
   client.open('RenewSession', new Map())
@@ -97,7 +97,7 @@ t.test(
   },
 )
 
-t.test('a name that was given is not given again, and randomness that repeats is refused', (t) => {
+t.test('a name that was given is not given again, and randomness that repeats is refused (JF-R01)', (t) => {
   const nonces = [1, 1, 2]
   const random = { bytes: (count: number) => new Uint8Array(count).fill(nonces.shift() ?? 2) }
   const given = new Set<string>()

@@ -64,7 +64,16 @@ function stage(incident?: string, failing = false): Staged {
 }
 
 function step(change: Partial<LevelStep>): LevelStep {
-  return { scope: 'agent', name: 'ci', from: 'NORMAL', to: 'CONTAIN', why: 'w', by: '', ...change }
+  return {
+    scope: 'agent',
+    name: 'ci',
+    from: 'NORMAL',
+    to: 'CONTAIN',
+    why: 'w',
+    by: '',
+    instance: null,
+    ...change,
+  }
 }
 
 t.test(

@@ -27,7 +27,7 @@ function stage(kept: KeptLevels = { entries: [] }, isAutomatic = true) {
     isAutomatic,
   )
   const happens = (incident: Incident, agent = 'bot', sessionId = 's1', what = 'layer rule tool') =>
-    levels.incident(incident, { agent, sessionId, what }, 'layer rule', now)
+    levels.incident(incident, { agent, instance: `${agent}-1`, sessionId, what }, 'layer rule', now)
   const pass = (ms: number) => {
     now += ms
   }
@@ -242,8 +242,16 @@ t.test('an operator raises and lowers each of them, and who it was is told with 
   levels.set('agent', 'bot', 'CONTAIN', 'again', 'boss')
   levels.set('agent', 'bot', 'NORMAL', 'looked at it', 'boss')
   t.strictSame(steps, [
-    { scope: 'agent', name: 'bot', from: 'NORMAL', to: 'CONTAIN', why: 'odd', by: 'boss' },
-    { scope: 'agent', name: 'bot', from: 'CONTAIN', to: 'NORMAL', why: 'looked at it', by: 'boss' },
+    { scope: 'agent', name: 'bot', from: 'NORMAL', to: 'CONTAIN', why: 'odd', by: 'boss', instance: null },
+    {
+      scope: 'agent',
+      name: 'bot',
+      from: 'CONTAIN',
+      to: 'NORMAL',
+      why: 'looked at it',
+      by: 'boss',
+      instance: null,
+    },
   ])
   t.strictSame(levels.list(), [])
   t.end()

@@ -489,7 +489,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       changes.push(change)
       if (change.to !== 'DESTROYED') return
       executions.sessionEnded(change.session.id)
-      rooms.levels.sessionEnded(change.session.id)
+      rooms.levels.sessionEnded(change.session.id, change.session.instance)
     },
   )
   const executions = createExecutions({
