@@ -205,7 +205,12 @@ export function createAttachment(
     hasAnnounced = true
     peer.connection.message(
       streamId,
-      streamResponse.encode({ source: SYSTEM, execution_id: execution.idBytes }),
+      streamResponse.encode({
+        source: SYSTEM,
+        execution_id: execution.idBytes,
+        // An agent need not know that it is in one.
+        isolation: peer.caller?.role === 'operator' ? execution.isolation : undefined,
+      }),
     )
   }
 

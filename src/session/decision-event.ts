@@ -34,6 +34,11 @@ function branchFields(action: Facts['action']): { branch?: string; shown?: strin
   return { branch: action.branch, ...('digest' in action ? { shown: action.digest } : {}) }
 }
 
+/** How far what a command changes is kept apart from the real files. */
+function isolationOf(action: Facts['action']): { isolation?: string } {
+  return action?.kind === 'execute' && action.place !== undefined ? { isolation: action.place.level } : {}
+}
+
 /** Digests and names only: no argument, path or payload ever enters the chain. */
 export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
   const { identity, session, request, action } = facts
@@ -58,6 +63,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash
     warrant: warrant?.id ?? null,
     ...actsFor(identity),
     ...branchFields(action),
+    ...isolationOf(action),
   }
   if (!verdict.enhancedAudit) return event
   // What is worth a second look: the circumstances, by what they are and not by what they hold.

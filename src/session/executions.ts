@@ -45,6 +45,8 @@ export type Execution = {
   readonly command: string
   readonly startedAtMs: number
   readonly warrantId: string
+  /** How what it changes is kept apart from the real files; undefined where nobody said. */
+  readonly isolation: string | undefined
   /** Unary: the head of the output is kept and what follows is counted, whoever watches. */
   readonly keepsHead: boolean
   state: ExecutionState
@@ -249,6 +251,7 @@ export function createExecutions({
       command: commandName(request.plan.argv[0] ?? ''),
       startedAtMs: clock.wallMs(),
       warrantId: request.warrant.id,
+      isolation: request.action.kind === 'execute' ? request.action.place?.level : undefined,
       keepsHead: request.keepsHead,
       state: 'starting',
       child: undefined,

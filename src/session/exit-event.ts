@@ -17,6 +17,7 @@ export function exitEvent(execution: Execution): Record<string, string | number 
     exit_code: exit?.kind === 'exited' ? exit.code : null,
     signal: exit?.kind === 'signalled' ? exit.signal : null,
     errno: execution.errno,
+    isolation: execution.isolation ?? null,
     timed_out: execution.timedOut,
     killed: execution.why ?? null,
     stdout_bytes: execution.outputBytes[0],

@@ -119,6 +119,7 @@ export const streamResponse = message('StreamResponse', {
   code: optional(18, unsigned(UINT16), 'of section 7'),
   sha256: optional(19, digest, 'of an upload: of what is there before offset'),
   why: optional(20, sentence, 'why the device ended it; last message only'),
+  isolation: optional(21, text(16), 'to operators, first message only: overlay, copy or none'),
 })
 
 export const stdinChunk = message('StdinChunk', {

@@ -68,6 +68,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       code: 101,
       sha256: digest,
       why: 'w',
+      isolation: 'overlay',
     },
   ],
   [messages.stdinChunk, { data: Uint8Array.of(1), resize: { rows: 1, cols: 65_535 } }],

@@ -13,7 +13,7 @@ const TABLE: Readonly<Record<string, string>> = {
   ExecuteResponse:
     '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings, 15? why',
   StreamResponse:
-    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code, 19? sha256, 20? why',
+    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code, 19? sha256, 20? why, 21? isolation',
   StdinChunk: '1? data, 2? resize',
   TerminalSize: '1 rows, 2 cols',
   Pty: '1 rows, 2 cols, 3? term',
