@@ -7,6 +7,7 @@
  */
 import { parseText } from './parser.ts'
 import { runCommand, runList } from './run.ts'
+import { shownThroughout } from './shown.ts'
 import { copyState, startState } from './state.ts'
 import type { ShellContext, ShellScript } from './syntax.ts'
 import { closeTraps, trapStates } from './traps.ts'
@@ -48,5 +49,6 @@ export function countShell(
   }
   if (walk.traps.length > 0) closeTraps(walk, end)
   const opaque = walk.opaque.size === 0 ? [] : [...walk.opaque]
-  return { script: { commands: walk.commands, opaque }, steps: steps + walk.steps }
+  const commands = opaque.length > 0 ? walk.commands : shownThroughout(walk.commands)
+  return { script: { commands, opaque }, steps: steps + walk.steps }
 }
