@@ -4,6 +4,7 @@
  * Rules: docs/protocol.md, section 3 (files).
  * @module
  */
+import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/hex.ts'
 import type { FileAction } from '../defense/facts.ts'
 import { stricter } from '../defense/level.ts'
@@ -67,7 +68,9 @@ function begin(
   if (caller === undefined || session === undefined) return
   Warrant.redeem(warrant, action, sessionOf(peer))
   const limitBytes = capabilityOf(rooms, caller.capability)?.max_file_size_bytes ?? 0
-  const currentView = () => rooms.viewOf(session)
+  const gone = defer<undefined>()
+  // Whoever works on the branch waits for us, and would give no view before: it is not waited for once we must end.
+  const currentView = () => Promise.race([rooms.viewOf(session), gone.promise])
   const waker = createWaker()
   let isLeft = false
   let sent = 0
@@ -77,6 +80,7 @@ function begin(
     if (isLeft) return
     isLeft = true
     endStream(peer, streamId, why)
+    gone.resolve(undefined)
     waker.wake()
   }
   const place = rooms.transfers.begin({ owner: caller.name, branch, key: undefined, stop })
@@ -88,6 +92,7 @@ function begin(
     stdinDrained() {},
     leave() {
       isLeft = true
+      gone.resolve(undefined)
       waker.wake()
     },
     tick: waker.wake,
@@ -144,7 +149,7 @@ function begin(
     try {
       // It may have waited, and the branch may have been mounted anew: what was decided upon must still be so.
       const view = await currentView()
-      if (isLeft) return { outcome: 'left', bytes: sent, sha256: null }
+      if (isLeft || view === undefined) return { outcome: 'left', bytes: sent, sha256: null }
       if (rooms.files.look(view, action.path).real !== action.real) throw movedMeanwhile()
       reader = await rooms.files.read(view, action.real, action.offset, request.sha256, limitBytes)
       const { size } = reader

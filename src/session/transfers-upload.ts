@@ -6,6 +6,7 @@
  * @module
  */
 import { decodeBase64 } from '../base/base64.ts'
+import { defer } from '../base/deferred.ts'
 import { sha256 } from '../base/hash.ts'
 import { encodeHex } from '../base/hex.ts'
 import { baseName } from '../base/lexical-path.ts'
@@ -169,7 +170,9 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   if (session === undefined || caller === undefined) return
   Warrant.redeem(warrant, action, sessionOf(peer))
   const { files } = rooms
-  const currentView = () => rooms.viewOf(session)
+  const gone = defer<undefined>()
+  // Whoever works on the branch waits for us, and would give no view before: it is not waited for once we must end.
+  const currentView = () => Promise.race([rooms.viewOf(session), gone.promise])
   const isRaw = call.method.name === 'RawFileTransfer'
   const waker = createWaker()
   // What a human has allowed at that level goes on at that level.
@@ -186,6 +189,7 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
     if (left !== undefined) return
     left = why
     endStream(peer, streamId, why)
+    gone.resolve(undefined)
     waker.wake()
   }
   const place = rooms.transfers.begin({ owner: caller.name, branch, key, stop })
@@ -203,6 +207,7 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
     stdinDrained() {},
     leave() {
       left ??= connection.phase === 'dead' ? 'lost' : 'reset'
+      gone.resolve(undefined)
       waker.wake()
     },
     tick: waker.wake,
@@ -240,7 +245,10 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
         throw new SassError('FRAME_MALFORMED', 'Metadata came a second time; a stream carries one file.')
       const piece = isBarred ? undefined : incoming.shift()
       if (piece === undefined) {
-        if (!isBarred && incoming.hasEnded) return receiver.finish(await currentView())
+        if (!isBarred && incoming.hasEnded) {
+          const view = await currentView()
+          return view === undefined ? undefined : receiver.finish(view)
+        }
         await waker.wait()
         continue
       }
@@ -279,7 +287,7 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   async function make(): Promise<Uint8Array | undefined> {
     // It may have waited, and the branch may have been mounted anew: what was decided upon must still be so.
     const view = await currentView()
-    if (left !== undefined) return undefined
+    if (left !== undefined || view === undefined) return undefined
     if (realOf(peer, view, action.path, action.what) !== action.real) throw movedMeanwhile()
     if (action.what === 'file') return receive(view)
     if (action.what === 'directory') await files.makeDirectory(view, action.real, action.mode ?? undefined)

@@ -476,6 +476,28 @@ t.test('a branch that is worked on gets its transfers to end, and nothing of the
   await until('nothing', () => readdirSync(work).length === 0)
 })
 
+t.test('whoever takes a branch out of use never waits for one that waits for the branch', async (t) => {
+  const { stage, work } = ground(t)
+  const { viewOf } = stage.rooms
+  let isOut = false
+  const rooms = stage.rooms as { viewOf: typeof viewOf }
+  rooms.viewOf = (session) => (isOut ? new Promise(() => {}) : viewOf(session))
+  const client = enter(stage)
+  const bytes = randomBytes(1_000)
+  const stream = begin(client, metadataOf('/work/f', bytes))
+  await heard(client, stream, told)
+  isOut = true
+  send(client, stream, bytes)
+  client.connection.end(stream)
+  await settle()
+  await stage.rooms.transfers.endIn(encodeHex(client.sessionId))
+  t.match(client.on(stream).at(-1), { kind: 'status', code: 101 })
+  t.strictSame(
+    readdirSync(work).filter((name) => name === 'f'),
+    [],
+  )
+})
+
 t.test('what was decided about another place is not done', async (t) => {
   const { view } = stageView(t)
   let real = '/work/f'
