@@ -9,7 +9,7 @@ import { gapped, staysInPlace, UNKNOWN_PART } from './code/script-parts.ts'
 import { readCode } from './code/words.ts'
 import type { CommandSurroundings, Effective } from './effective.ts'
 import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
-import { SETTINGS_MARK, UNKNOWN_MARK } from './shell/words.ts'
+import { SETTINGS_MARK } from './shell/words.ts'
 import { argumentPaths } from './unwrap/command-paths.ts'
 import { environmentText } from './unwrap/environment-commands.ts'
 import {
@@ -57,6 +57,7 @@ import { knownOutput } from './unwrap/stream.ts'
 import { parseCall } from './unwrap/subcommands.ts'
 import { unknownStarts } from './unwrap/unknown-starts.ts'
 import { pathsOf } from './unwrap/used-paths.ts'
+import { operandText, partlyKnown, valueTexts } from './unwrap/word-texts.ts'
 import { innerOfWrapper, isWrapper, readAssignment } from './unwrap/wrappers.ts'
 
 export { COMMANDS_MAX, DEPTH_MAX } from './unwrap/run.ts'
@@ -105,19 +106,6 @@ const NO_ARGUMENTS: ParsedArguments = Object.freeze({
 const OWNER_PROGRAMS: ReadonlySet<string> = new Set(['chown', 'chgrp'])
 const OWNER = /^<part>(?:[:.](?:<part>)?)?$/
 
-/** Of a word of which not even the beginning is known, what stands for it. */
-function operandText({ text, opaque, stands }: ShellWord): string {
-  return opaque !== undefined && text === ''
-    ? (stands ?? UNKNOWN_MARK).replaceAll(/<(?:part|settings)>/g, UNKNOWN_MARK)
-    : text
-}
-
-/** What is known of a value: its beginning, and the whole of it with `<unknown>` for what is not. */
-function valueTexts({ text, opaque, stands }: ShellWord): readonly string[] {
-  if (opaque === undefined || stands === undefined || stands === text) return [text]
-  return [text, stands.replaceAll(/<(?:part|settings)>/g, UNKNOWN_MARK)]
-}
-
 function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   if (run.isOver) return
   if (frame.depth > DEPTH_MAX || run.drafts.length >= COMMANDS_MAX) {
@@ -156,6 +144,8 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     draft.operands = parsed.operands.map((word, index) =>
       givesOwner && index === 0 && OWNER.test(word.stands ?? '') ? (word.stands ?? '') : operandText(word),
     )
+    const parts = parsed.operands.flatMap(partlyKnown)
+    if (parts.length > 0) draft.operands = [...draft.operands, ...parts]
     if (parsed.values.length > 0)
       draft.optionValues = parsed.values.flatMap(({ option, word }) =>
         valueTexts(word).map((value) => ({ option, value })),

@@ -63,7 +63,8 @@ function begins(words: readonly ShellWord[], at: number): boolean {
   if (next === undefined || next.opaque !== undefined) return false
   if (isShell(names)) return /^-[a-z]{0,4}c$/.test(next.text)
   if (names.some((name) => LANGUAGES.has(name))) return next.text === '-c' || next.text === '-e'
-  if (isPlace) return false
+  // The place of a program may also be a file that is looked at: with options behind it, it is started.
+  if (isPlace && !next.text.startsWith('-')) return false
   if (names.some((name) => STARTERS.has(name)))
     return words.slice(at + 1, at + 6).some(({ text }) => STARTED.has(text) || isShell([text]))
   if (!names.some((name) => STARTED.has(name))) return false

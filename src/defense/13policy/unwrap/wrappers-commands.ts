@@ -8,6 +8,7 @@
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes } from './escapes.ts'
 import { argv, type Inner, literal, shell, type Unwrap } from './inner.ts'
+import { packageFile, pythonProject, pythonTests } from './wrappers-projects.ts'
 
 function table(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
   return new Map(
@@ -83,8 +84,10 @@ function commandOf(words: readonly ShellWord[]): readonly ShellWord[] {
   return words.slice(index)
 }
 
+const PACKAGE_TOOLS: readonly string[] = ['npm', 'pnpm', 'yarn']
+
 const behindSubcommand: Unwrap = (call) => {
-  const inner: Inner[] = []
+  const inner: Inner[] = PACKAGE_TOOLS.includes(call.name) ? [...packageFile(call)] : []
   const texts = TEXT_BEHIND_SUBCOMMAND.get(call.name) ?? []
   const words = call.words.slice(1)
   for (const [index, word] of words.entries()) {
@@ -267,6 +270,9 @@ export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
   ...[...BEHIND_OPTION.keys()].map((name) => [name, behindOption] as const),
   ...[...BEHIND_SUBCOMMAND.keys()].map((name) => [name, behindSubcommand] as const),
   ['csvtool', behindSubcommand],
+  ['pip', pythonProject],
+  ['pytest', pythonTests],
+  ['py.test', pythonTests],
   ['cmake', cmake],
   ['tox', tox],
   ...['jsonnet', 'jrsonnet', 'dhall', 'dhall-to-json', 'dhall-to-yaml', 'nickel', 'cue'].map(

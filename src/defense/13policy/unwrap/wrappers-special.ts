@@ -50,6 +50,7 @@ import {
 } from './wrappers-expressions.ts'
 import { git } from './wrappers-git.ts'
 import { jobText, later, make, ninja, scriptLater } from './wrappers-jobs.ts'
+import { composeFile } from './wrappers-projects.ts'
 
 const tar: Unwrap = (call) => {
   const inner: Inner[] = []
@@ -354,8 +355,10 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['ninja', ninja],
   ['samu', ninja],
   ...['docker', 'podman', 'buildah', 'lxc', 'kubectl', 'oc', 'crictl', 'ctr'].map(
-    (name) => [name, container] as const,
+    (name) => [name, (call: Call) => [...container(call), ...composeFile(call)]] as const,
   ),
+  ['docker-compose', composeFile],
+  ['podman-compose', composeFile],
   ...['vim', 'vi', 'less', 'more', 'nano', 'ed', 'most', 'emacsclient'].map(
     (name) => [name, editor] as const,
   ),
