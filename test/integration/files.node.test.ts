@@ -180,6 +180,28 @@ t.test('a download goes on where the link was cut, unless the file is another on
   await device.close()
 })
 
+t.test('what is not whole yet is no change of the branch', async (t) => {
+  const device = await open()
+  await device.upload(Buffer.from('x'), 'whole')
+  const link = await cutLink(t, daemon.port, [{ way: 'up', bytes: 300_000 }])
+  const cut = await open(link.port, { branch: device.sessionId })
+  await t.rejects(cut.upload(randomBytes(MIB), 'cut'), { code: 'CONNECTION_LOST' })
+  t.match(await stdoutOf(device, 'ls -A'), /^\.sass-edge-[0-9a-f]{32}\.part$/m)
+  const diff = await daemon.cli(['branch', 'diff', device.sessionId, '--json'])
+  t.equal(diff.code, 0, diff.stderr)
+  t.match(diff.stdout.toString(), '/whole"')
+  t.notMatch(diff.stdout.toString(), '.part')
+  await device.close()
+  await cut.closed
+  const merged = await daemon.cli(['branch', 'merge', device.sessionId, '--yes', '--json'])
+  t.equal(merged.code, 0, `${merged.stdout}${merged.stderr}`)
+  t.equal(readFileSync(join(daemon.workspace, 'whole'), 'utf8'), 'x')
+  t.strictSame(
+    readdirSync(daemon.workspace).filter((name) => name.endsWith('.part')),
+    [],
+  )
+})
+
 t.test('what is taken back leaves nothing', async (t) => {
   const device = await open()
   const before = partials(daemon).length

@@ -8,6 +8,7 @@
 
 import type { BigIntStats } from 'node:fs'
 import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
+import { isPartialName } from '../files/partial-name.ts'
 import { type BaselineInput, createBaseline } from './baseline.node.ts'
 import type { OverlayAttributes } from './branch.ts'
 import type { Change, ConflictKind } from './changes.ts'
@@ -144,6 +145,8 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       const names = namesIn(above, here.path)
       for (const name of names) {
         if (here.path === '' && input.hidden.has(name)) continue
+        // A file that is being uploaded, or was cut off: it is the daemon's own until it is whole.
+        if (isPartialName(name)) continue
         const path = joinPath(here.path, name)
         if (input.volatile.has(path)) continue
         const stats = statName(above, name)
