@@ -8,6 +8,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { decodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
+import { readRecord, sequenceOf } from './chain.ts'
 import { type Dropped, linksPath, readDropped, readLink } from './retention.node.ts'
 import { type Beginning, createVerifier, type VerifierOptions, type VerifySignature } from './verify.ts'
 
@@ -40,7 +41,7 @@ export function followKeys(
   for (const [index, entry] of text.split('\n').slice(0, -1).entries()) {
     const wrong = `Line ${index + 1} of the kept records does not follow from the one before it.`
     const link = readLink(entry)
-    const seq = link === undefined ? undefined : sequenceOf(link.line)
+    const seq = link === undefined ? undefined : sequenceOf(readRecord(link.line))
     if (link === undefined || seq === undefined) return wrong
     // A crash while files were dropped writes some of them twice.
     if (seq <= sequence || seq > last) continue
@@ -56,15 +57,6 @@ export function followKeys(
     keys = { epoch: report.epoch, publicKey: report.publicKey, genesis: keys?.genesis ?? report.genesis }
   }
   return keys ?? 'No key is kept of the records that were dropped.'
-}
-
-function sequenceOf(line: string): number | undefined {
-  try {
-    const { event } = JSON.parse(line) as { event?: { seq?: unknown } }
-    return typeof event?.seq === 'number' ? event.seq : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** @throws the system's error where a file cannot be read */

@@ -8,7 +8,7 @@ import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
-import { type ChainRecord, chainHash, readRecord } from './chain.ts'
+import { type ChainRecord, chainHash, readRecord, sequenceOf } from './chain.ts'
 import { openSegment, textOfLine } from './segments.node.ts'
 
 export type Tail = {
@@ -37,11 +37,6 @@ function withoutZeros(bytes: Buffer): Buffer {
   let end = bytes.length
   while (end > 0 && bytes[end - 1] === 0) end--
   return bytes.subarray(0, end)
-}
-
-function sequenceOf(record: ChainRecord | undefined): number | undefined {
-  const sequence = record?.event['seq']
-  return Number.isSafeInteger(sequence) ? (sequence as number) : undefined
 }
 
 /** @throws INTEGRITY_RISK where the end is not what a journal leaves */

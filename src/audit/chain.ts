@@ -36,8 +36,21 @@ export type ChainRecord = {
   readonly signature: Uint8Array
 }
 
+// The parts of a line that are always the same, in their order: recordHead writes the first three, recordSeal the rest.
+export const TIME_PART = '{"timestamp":"'
+export const EVENT_PART = '","event":'
+export const HASH_PART = ',"chain_hash":"'
+export const SEAL_PART = ',"signature":"'
+export const END_PART = '"}'
+
+/** The number of a record; undefined for anything else. */
+export function sequenceOf(record: Pick<ChainRecord, 'event'> | undefined): number | undefined {
+  const sequence = record?.event['seq']
+  return Number.isSafeInteger(sequence) ? (sequence as number) : undefined
+}
+
 /** A hash in hex. */
-const HASH_CHARS = 64
+export const HASH_CHARS = 64
 
 export type Hash = (bytes: Uint8Array) => Uint8Array
 
@@ -57,20 +70,19 @@ export function chainHash(
  * the rest of its line follows.
  */
 export function recordHead(json: string, timestamp: string, hash: Uint8Array): string {
-  return `{"timestamp":"${timestamp}","event":${json},${HASH_NAME}${encodeHex(hash)}"`
+  return `${TIME_PART}${timestamp}${EVENT_PART}${json}${HASH_PART}${encodeHex(hash)}"`
 }
 
 /** What ends the line, newline included. */
 export function recordSeal(signature: Uint8Array): string {
-  return `,"signature":"${encodeHex(signature)}"}\n`
+  return `${SEAL_PART}${encodeHex(signature)}${END_PART}\n`
 }
 
-const HASH_NAME = '"chain_hash":"'
 const NO_SIGNATURE = new Uint8Array(64)
 
 /** The hash that a line names for itself, hex, without reading the rest of it. */
 export function hashIn(line: string): string {
-  const at = line.lastIndexOf(HASH_NAME) + HASH_NAME.length
+  const at = line.lastIndexOf(HASH_PART) + HASH_PART.length
   return line.slice(at, at + HASH_CHARS)
 }
 
@@ -86,7 +98,7 @@ export type Unsealed = {
  * torn earlier: its action was never taken.
  */
 export function readUnsealed(line: string, previous: string, hash: Hash): Unsealed | undefined {
-  const headLength = line.lastIndexOf(HASH_NAME) + HASH_NAME.length + HASH_CHARS + 1
+  const headLength = line.lastIndexOf(HASH_PART) + HASH_PART.length + HASH_CHARS + 1
   if (headLength > line.length) return undefined
   const record = readRecord(`${line.slice(0, headLength)}${recordSeal(NO_SIGNATURE).trimEnd()}`)
   if (record === undefined) return undefined

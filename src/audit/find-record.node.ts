@@ -7,16 +7,11 @@ import { closeSync } from 'node:fs'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
-import { type ChainRecord, readRecord } from './chain.ts'
+import { type ChainRecord, readRecord, sequenceOf } from './chain.ts'
 import { eachLine, openSegment, type Segment, segmentsOf } from './segments.node.ts'
 
 /** `lastSequence`: the number of the last record that was looked at, 0 where there is none. */
 export type FoundRecord = { readonly record: ChainRecord | undefined; readonly lastSequence: number }
-
-function sequenceOf(record: ChainRecord | undefined): number | undefined {
-  const sequence = record?.event['seq']
-  return typeof sequence === 'number' ? sequence : undefined
-}
 
 /** Looks for the record in one file. */
 function findIn(path: string, sequence: number): FoundRecord {

@@ -15,9 +15,9 @@ import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink, DiskHealth } from '../ports.ts'
 import { type ChainRecord, chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal } from './chain.ts'
 import { type ChainFile, type Lock, openChainFile } from './chain-file.node.ts'
-import { firstSequenceOf, readTail, type Tail, tailOf } from './chain-tail.node.ts'
+import { firstSequenceOf } from './chain-tail.node.ts'
 import type { EpochKey, EpochKeys } from './epoch-keys.ts'
-import { activePath, segmentsOf } from './segments.node.ts'
+import { keyNamed, type Standing, standingOf } from './standing.node.ts'
 import { classified } from './taxonomy.ts'
 
 /** When records outlive a loss of power: before their action, together after a moment, or as the system likes. */
@@ -52,81 +52,8 @@ export type Journal = AuditSink & {
   close(): void
 }
 
-/** What the end of the chain and the keys beside it say together. */
-type Standing = {
-  readonly tail: Tail
-  readonly current: EpochKey
-  /** A key that was made for the next epoch and has signed nothing. */
-  readonly spare: EpochKey | undefined
-  /** Keys whose time is over. */
-  readonly old: readonly EpochKey[]
-}
-
-function risk(sentence: string, path: string): SassError {
-  return new SassError('INTEGRITY_RISK', sentence, { path })
-}
-
 /** How much of an epoch may pass before its successor's key is made. */
 const PREPARE_KEY_AT = 0.5
-
-const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => encodeHex(a) === encodeHex(b)
-
-/** The end of the chain: of the file that is written to, or of the one before where that has no record yet. */
-function endOf(file: ChainFile, directory: string): Tail {
-  const path = activePath(directory)
-  const tail = readTail(file.descriptor, path)
-  const closed = segmentsOf(directory).findLast(({ first }) => first !== undefined)
-  if (tail.last !== undefined || closed === undefined) return tail
-  const before = tailOf(closed.path)
-  if (before.rest !== '' || before.last === undefined)
-    throw risk(
-      `The audit chain is not whole at the end of ${closed.path}, so it cannot be continued: look with sass-edge audit verify and keep it as evidence.`,
-      closed.path,
-    )
-  return { ...before, endBytes: tail.endBytes, rest: tail.rest }
-}
-
-/** The key that a record of an epoch brings in. */
-function keyNamed(event: AuditEvent, keys: readonly EpochKey[]): EpochKey | undefined {
-  return keys.find(
-    ({ epoch, publicKey }) => epoch === event['epoch'] && encodeBase64Url(publicKey) === event['public_key'],
-  )
-}
-
-/** Opens or continues the chain in `directory`. */
-function standingOf(file: ChainFile, { directory, keys }: JournalOptions): Standing {
-  const tail = endOf(file, directory)
-  const found = keys.found()
-  const genesis = keys.genesis()
-  const { last } = tail
-  const path = activePath(directory)
-  if (last === undefined) {
-    if (genesis !== undefined || found.some(({ epoch }) => epoch > 0))
-      throw risk(
-        `The audit chain in ${directory} is gone: its keys are here, and its records are not. Put them back, or look into who removed them.`,
-        path,
-      )
-    return { tail, current: found[0] ?? keys.create(0), spare: undefined, old: [] }
-  }
-  const current =
-    last.event.type === EPOCH ? keyNamed(last.event, found) : found.find((key) => isSignedBy(key, last))
-  if (current === undefined)
-    throw risk(
-      `The last record of ${path} was not signed by a key of this device, so the chain cannot be continued: it or the keys beside it were changed; look with sass-edge audit verify and keep it as evidence.`,
-      path,
-    )
-  return {
-    tail,
-    current,
-    spare: found.find(({ epoch }) => epoch === current.epoch + 1),
-    old: found.filter(({ epoch }) => epoch < current.epoch),
-  }
-}
-
-/** Ed25519 signatures are a function of key and message: who holds the key can compare. */
-function isSignedBy(key: EpochKey, { hash, signature }: ChainRecord): boolean {
-  return sameBytes(key.sign(hash), signature)
-}
 
 /**
  * Opens or continues the chain in the directory.
@@ -136,7 +63,7 @@ function isSignedBy(key: EpochKey, { hash, signature }: ChainRecord): boolean {
 export function openJournal(options: JournalOptions): Journal {
   const file = openChainFile(options.directory, options.lock, options.monotonicMs)
   try {
-    return continued(file, standingOf(file, options), options)
+    return continued(file, standingOf(file, options.directory, options.keys), options)
   } catch (cause) {
     file.close()
     const errno = errnoOf(cause)

@@ -29,7 +29,7 @@ import { parseStrictJson } from '../base/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import type { AuditEvent } from '../ports.ts'
-import { EPOCH, GENESIS, hashIn, policyNamed, readRecord } from './chain.ts'
+import { EPOCH, GENESIS, hashIn, policyNamed, readRecord, sequenceOf } from './chain.ts'
 import { tailOf } from './chain-tail.node.ts'
 import { factsPairs, pairPaths } from './facts-files.node.ts'
 import { activePath, eachLine, openSegment, type Segment, segmentsOf, textOfLine } from './segments.node.ts'
@@ -83,12 +83,11 @@ export function linksOf(directory: string): readonly KeptLink[] {
   const lines = last > 0 && existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []
   return lines.flatMap((text) => {
     const link = readLink(text)
-    const event = link === undefined ? undefined : readRecord(link.line)?.event
-    const sequence = Number(event?.['seq'])
+    const record = link === undefined ? undefined : readRecord(link.line)
+    const sequence = sequenceOf(record)
+    if (link === undefined || record === undefined || sequence === undefined) return []
     // What a crash left behind may be of a file that is still there.
-    return link === undefined || event === undefined || !(sequence <= last)
-      ? []
-      : [{ ...link, event, sequence }]
+    return sequence > last ? [] : [{ ...link, event: record.event, sequence }]
   })
 }
 

@@ -11,7 +11,17 @@ import { decodeBase64Url } from '../base/base64.ts'
 import { decodeHex, encodeHex } from '../base/hex.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import { AUDIT_LINE_BYTES, KEY_FILE_BYTES } from '../limits.ts'
-import { EPOCH, GENESIS, type Hash } from './chain.ts'
+import {
+  END_PART,
+  EPOCH,
+  EVENT_PART,
+  GENESIS,
+  HASH_CHARS,
+  HASH_PART,
+  type Hash,
+  SEAL_PART,
+  TIME_PART,
+} from './chain.ts'
 
 export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
 
@@ -69,17 +79,11 @@ export type VerifierOptions = {
 
 export const isFinding = (value: Finding | Report): value is Finding => 'why' in value
 
-// The fixed parts of a line, as chain.ts writes it; between the second and the third stands the event.
-const HEAD = '{"timestamp":"'
 const TIME_CHARS = 24
-const EVENT = '","event":'
-const HASH = ',"chain_hash":"'
-const SIGNATURE = '","signature":"'
-const END = '"}'
-const HASH_CHARS = 64
+const SIGNATURE = `"${SEAL_PART}`
 const SIGNATURE_CHARS = 128
-const TAIL_CHARS = HASH.length + HASH_CHARS + SIGNATURE.length + SIGNATURE_CHARS + END.length
-const EVENT_AT = HEAD.length + TIME_CHARS + EVENT.length
+const TAIL_CHARS = HASH_PART.length + HASH_CHARS + SIGNATURE.length + SIGNATURE_CHARS + END_PART.length
+const EVENT_AT = TIME_PART.length + TIME_CHARS + EVENT_PART.length
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const LOWER_HEX = /^[0-9a-f]+$/
 
@@ -94,17 +98,17 @@ type Line = {
 function cut(line: string): Line | undefined {
   const eventEnd = line.length - TAIL_CHARS
   if (eventEnd <= EVENT_AT || line.length > AUDIT_LINE_BYTES) return undefined
-  const hashAt = eventEnd + HASH.length
+  const hashAt = eventEnd + HASH_PART.length
   const signatureAt = hashAt + HASH_CHARS + SIGNATURE.length
-  const time = line.slice(HEAD.length, HEAD.length + TIME_CHARS)
+  const time = line.slice(TIME_PART.length, TIME_PART.length + TIME_CHARS)
   const hashHex = line.slice(hashAt, hashAt + HASH_CHARS)
   const signatureHex = line.slice(signatureAt, signatureAt + SIGNATURE_CHARS)
   const isWhole =
-    line.startsWith(HEAD) &&
-    line.startsWith(EVENT, HEAD.length + TIME_CHARS) &&
-    line.startsWith(HASH, eventEnd) &&
+    line.startsWith(TIME_PART) &&
+    line.startsWith(EVENT_PART, TIME_PART.length + TIME_CHARS) &&
+    line.startsWith(HASH_PART, eventEnd) &&
     line.startsWith(SIGNATURE, hashAt + HASH_CHARS) &&
-    line.endsWith(END) &&
+    line.endsWith(END_PART) &&
     TIME.test(time) &&
     LOWER_HEX.test(hashHex) &&
     LOWER_HEX.test(signatureHex)
@@ -227,20 +231,20 @@ export function createVerifier(options: VerifierOptions): Verifier {
  * where that is whole. The rest of one that was torn before its hash stands for nothing: its action was never taken.
  */
 function isBegun(rest: string, previous: string, digest: Hash): boolean {
-  if (rest.length <= HEAD.length) return HEAD.startsWith(rest)
-  if (!rest.startsWith(HEAD) || rest.length > AUDIT_LINE_BYTES) return false
-  const eventEnd = rest.lastIndexOf(HASH)
-  const sealAt = eventEnd + HASH.length + HASH_CHARS
+  if (rest.length <= TIME_PART.length) return TIME_PART.startsWith(rest)
+  if (!rest.startsWith(TIME_PART) || rest.length > AUDIT_LINE_BYTES) return false
+  const eventEnd = rest.lastIndexOf(HASH_PART)
+  const sealAt = eventEnd + HASH_PART.length + HASH_CHARS
   if (eventEnd < EVENT_AT || rest.length < sealAt) return true
-  const time = rest.slice(HEAD.length, HEAD.length + TIME_CHARS)
+  const time = rest.slice(TIME_PART.length, TIME_PART.length + TIME_CHARS)
   const hash = digest(encodeUtf8(`${previous}${rest.slice(EVENT_AT, eventEnd)}${time}`))
-  if (rest.slice(eventEnd + HASH.length, sealAt) !== encodeHex(hash)) return false
+  if (rest.slice(eventEnd + HASH_PART.length, sealAt) !== encodeHex(hash)) return false
   const seal = rest.slice(sealAt)
   const signature = seal.slice(SIGNATURE.length, SIGNATURE.length + SIGNATURE_CHARS)
   const end = seal.slice(SIGNATURE.length + SIGNATURE_CHARS)
   return (
     SIGNATURE.startsWith(seal.slice(0, SIGNATURE.length)) &&
     (signature === '' || LOWER_HEX.test(signature)) &&
-    END.startsWith(end)
+    END_PART.startsWith(end)
   )
 }
