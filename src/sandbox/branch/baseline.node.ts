@@ -13,6 +13,7 @@ import { type BytePath, joinPath } from './paths.ts'
 
 export type BaselineInput = {
   readonly realRoot: number
+  readonly upperRoot: number
   /** What has a later change time was changed by somebody else. */
   readonly baseNs: bigint
   /** Of a copy: what has no later change time has not been touched in it. */
@@ -31,6 +32,8 @@ export type Baseline = {
   subtree(top: BytePath): Subtree
   /** Of a file in a copy. */
   isUntouched(stats: BigIntStats): boolean
+  /** Of all in a directory of a copy. */
+  isUntouchedBeneath(top: BytePath): boolean
 }
 
 /** @param moved real directories that the branch has elsewhere: they do not count to where they were */
@@ -39,14 +42,31 @@ export function createBaseline(
   input: BaselineInput,
   moved: ReadonlyMap<BytePath, BytePath>,
 ): Baseline {
-  const { baseNs, copiedNs, merged, realRoot } = input
+  const { baseNs, copiedNs, merged, realRoot, upperRoot } = input
   const isChanged: Baseline['isChanged'] = ({ ctimeNs, ino }) =>
     ctimeNs > baseNs && merged.get(ino) !== ctimeNs
 
+  const isUntouched: Baseline['isUntouched'] = ({ ctimeNs }) => copiedNs !== undefined && ctimeNs <= copiedNs
+
   return {
     isChanged,
+    isUntouched,
     isNodeChanged: ({ changedNs, inode }) => isChanged({ ctimeNs: changedNs, ino: inode }),
-    isUntouched: ({ ctimeNs }) => copiedNs !== undefined && ctimeNs <= copiedNs,
+    isUntouchedBeneath(top) {
+      const waiting = [top]
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        const path = next
+        const isStill = withDirectory(files, upperRoot, path, (above) =>
+          namesIn(above, path).every((name) => {
+            const stats = statName(above, name)
+            if (stats?.isDirectory()) waiting.push(joinPath(path, name))
+            return stats !== undefined && isUntouched(stats)
+          }),
+        )
+        if (isStill === false) return false
+      }
+      return true
+    },
     subtree(top) {
       const removed = { files: 0, directories: 0, sizeBytes: 0 }
       let changed = false

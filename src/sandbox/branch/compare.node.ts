@@ -3,9 +3,11 @@
  * @module
  */
 
+import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
 import type { FileFacts, MetadataKind } from './changes.ts'
 import type { Node } from './finding.ts'
-import { differingAttributes } from './inspect.node.ts'
+import { differingAttributes, type Reader } from './inspect.node.ts'
+import type { BytePath } from './paths.ts'
 
 export function metadataOf(before: Node, after: Node): { kinds: MetadataKind[]; attributes: string[] } {
   const kinds: MetadataKind[] = []
@@ -32,8 +34,23 @@ export function factsOf(node: Node, sha256?: string): FileFacts {
   }
 }
 
-export function isSameSpecial(before: Node, after: Node): boolean {
+function isSameSpecial(before: Node, after: Node): boolean {
   if (before.type === 'symlink')
     return Buffer.compare(before.target ?? Buffer.of(), after.target ?? Buffer.of()) === 0
   return String(before.device) === String(after.device)
+}
+
+/** Whether two of the same type have the same content, and the digests of what was read for it. */
+export function contents(
+  reader: Reader,
+  real: readonly [directory: number, name: BytePath],
+  before: Node,
+  above: readonly [directory: number, name: BytePath],
+  after: Node,
+  path: BytePath,
+): { isSame: boolean; digests: readonly [before: string | undefined, after: string | undefined] } {
+  if (before.type !== 'file') return { isSame: isSameSpecial(before, after), digests: [undefined, undefined] }
+  if (before.sizeBytes === after.sizeBytes) return reader.compare(real, above, path)
+  const old = before.sizeBytes <= SURVEY_BEFORE_BYTES ? reader.digest(real[0], real[1], path) : undefined
+  return { isSame: false, digests: [old, reader.digest(above[0], above[1], path)] }
 }

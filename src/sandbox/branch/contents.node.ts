@@ -179,12 +179,7 @@ function* pairsOf(
   const gone = function* (top: BytePath): Generator<Pair> {
     const moves = all.filter(({ movedFrom }) => movedFrom !== undefined)
     for (const place of filesBeneath(files, real, top)) {
-      if (
-        moves.some(
-          ({ movedFrom }) => movedFrom !== undefined && movedFrom !== top && isBeneath(movedFrom, place),
-        )
-      )
-        continue
+      if (isMovedAway(moves, top, place)) continue
       const before = sideAt(files, real, place, place)
       if (before !== undefined) yield { before, after: undefined, isRename: false }
     }
@@ -208,20 +203,16 @@ function* pairsOf(
     case 'renamed': {
       if (finding.over !== undefined) yield* gone(base)
       const from = finding.movedFrom ?? ''
+      // What has a change of its own is told with that.
       const others = new Set(all.filter((other) => other !== finding).map((other) => other.base))
-      const moves = all.filter((other) => other !== finding && other.movedFrom !== undefined)
+      const whole = new Set(
+        all
+          .filter(({ change: { kind } }) => kind === 'deleted' || kind === 'retyped')
+          .map((other) => other.base),
+      )
+      const moves = all.filter((other) => other !== finding)
       for (const place of filesBeneath(files, real, from)) {
-        if (others.has(place) || isUnder(others, place, from)) continue
-        if (
-          moves.some(
-            ({ movedFrom }) =>
-              movedFrom !== undefined &&
-              movedFrom !== from &&
-              isBeneath(movedFrom, place) &&
-              isBeneath(from, movedFrom),
-          )
-        )
-          continue
+        if (others.has(place) || isUnder(whole, place, from) || isMovedAway(moves, from, place)) continue
         const before = sideAt(files, real, place, place)
         const after = sideAt(files, real, place, `${path}${place.slice(from.length)}`)
         if (before !== undefined && after !== undefined) yield { before, after, isRename: true }
@@ -241,6 +232,17 @@ function* pairsOf(
       yield { before, after, isRename: base !== path }
     }
   }
+}
+
+/** True where a directory between was moved elsewhere with what is in it. */
+function isMovedAway(moves: readonly Finding[], top: BytePath, place: BytePath): boolean {
+  return moves.some(
+    ({ movedFrom }) =>
+      movedFrom !== undefined &&
+      movedFrom !== top &&
+      isBeneath(top, movedFrom) &&
+      isBeneath(movedFrom, place),
+  )
 }
 
 /** True where a directory between has a change of its own that tells of all in it. */

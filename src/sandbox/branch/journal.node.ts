@@ -2,7 +2,7 @@
  * The journal of a merge: one file in the branch's directory, replaced as a whole at each turn and synced, so that after
  * a crash it says what was going on. `staging`: nothing real was touched. `committed`: every step may have been done,
  * none has to be. `applied`: the real files are finished, the branch's own directory may not be. `done`: it is what the
- * merge can be taken back by. `undoing`: it is being taken back.
+ * merge can be taken back by. `undoing`: it is being taken back. `clearing`: it is over, and what it needed goes.
  * @module
  */
 
@@ -15,7 +15,7 @@ import type { Attributes } from './merge-plan.ts'
 import type { BytePath } from './paths.ts'
 import type { UpperStep } from './upper-plan.ts'
 
-export type JournalState = 'staging' | 'committed' | 'applied' | 'undoing' | 'done'
+export type JournalState = 'staging' | 'committed' | 'applied' | 'undoing' | 'done' | 'clearing'
 
 export type JournalStep =
   | {
@@ -41,6 +41,8 @@ export type JournalAttributes = {
   readonly base?: BytePath
   readonly before?: Attributes
   readonly after: Attributes
+  /** It is gone by the merge, and only has to be as before when that is taken back. */
+  readonly isGone?: true
 }
 
 export type RootJournal = {
@@ -72,6 +74,8 @@ export type Journal = {
   readonly id: string
   readonly session: string
   readonly state: JournalState
+  /** clearing: what has come to its end; absent: what is kept for taking a merge back is no longer wanted. */
+  readonly ended?: 'rolled_back' | 'undone'
   readonly roots: readonly RootJournal[]
   /** done: what each merged path was when the merge had ended, by root; to see what was changed since. */
   readonly left: readonly (readonly [path: BytePath, inode: bigint, changedNs: bigint])[][]

@@ -53,6 +53,8 @@ export type AttributeStep = {
   readonly base: BytePath | undefined
   /** Undefined: times as they were before the merge. */
   readonly after: Attributes | undefined
+  /** It is gone by the merge, and only has to be as before when that is taken back. */
+  readonly isGone?: true
 }
 
 export type RootPlan = {
@@ -162,13 +164,15 @@ export function planRoot(chosen: readonly Finding[], survey: RootSurvey): RootPl
       after: node === undefined ? undefined : { modifiedNs: node.modifiedNs },
     })
   }
+  const gone: AttributeStep[] = []
   const taken = new Set(takes.map(({ path }) => parentPath(path)))
   for (const directory of taken) {
     const path = finalPath(directory)
     if (path !== undefined) touch(path, directory)
+    else gone.push({ path: directory, base: directory, after: undefined, isGone: true })
   }
   for (const { path } of puts) touch(parentPath(path), parentPath(path))
-  const ordered = [...attributes.values()].sort(
+  const ordered = [...attributes.values(), ...gone].sort(
     (a, b) => depthOf(b.path) - depthOf(a.path) || comparePaths(a.path, b.path),
   )
   return { builds, steps: [...takes, ...puts], attributes: ordered }

@@ -108,7 +108,7 @@ export function mergeBranch(
   const leftOut = changesOf(parts.flatMap(({ choice }) => choice.leftOut))
   const used = parts.filter(({ choice }) => choice.chosen.length > 0)
   if (used.length === 0) return { kind: 'nothing', leftOut }
-  if (last !== undefined) forget(files, directory, branch, last)
+  if (last !== undefined) clear(files, directory, branch, last, beforeStep)
   const isComplete = request.paths === undefined
   const places = used.map(({ root }) => placeOfStage(rootOf(branch, { root } as RootJournal)))
   for (const isSecond of [false, true]) {
@@ -202,8 +202,7 @@ function takeBack(
 ): Extract<Attempt, { kind: 'failed' }> {
   applyBackward(files, branch, journal, beforeStep)
   recordTouched(files, directory, branch, journal, true)
-  removeStages(files, directory, branch, journal)
-  removeJournal(directory)
+  clear(files, directory, branch, { ...journal, ended: 'rolled_back' }, beforeStep)
   if (cause instanceof StepFailure)
     return { kind: 'failed', reason: cause.message, path: cause.path, errno: cause.errno }
   return { kind: 'failed', reason: cause instanceof Error ? cause.message : String(cause) }
@@ -263,11 +262,13 @@ export function resumeMerge(
   switch (journal.state) {
     case 'done':
       return { kind: 'none' }
+    case 'clearing':
+      clear(files, directory, branch, journal, beforeStep)
+      if (journal.ended === 'undone') return { kind: 'finished', id, what: 'undo' }
+      if (journal.ended === undefined) return { kind: 'none' }
+      return { kind: 'rolled_back', id, reason: 'a step could not be done' }
     case 'staging':
-      beforeStep('remove stages')
-      removeStages(files, directory, branch, journal)
-      beforeStep('remove journal')
-      removeJournal(directory)
+      clear(files, directory, branch, { ...journal, ended: 'rolled_back' }, beforeStep)
       return { kind: 'rolled_back', id, reason: 'it had not begun to change anything' }
     case 'committed':
       try {
@@ -348,20 +349,28 @@ function finishUndo(
   beforeStep('record')
   recordTouched(files, directory, branch, journal, true)
   const missing = restoreUpper(files, branch, journal, beforeStep)
-  beforeStep('remove stages')
-  removeStages(files, directory, branch, journal)
-  beforeStep('remove journal')
-  removeJournal(directory)
+  clear(files, directory, branch, { ...journal, ended: 'undone' }, beforeStep)
   return missing.map(({ root, path }) => ({ root, path: nameBytes(path) }))
 }
 
-function forget(files: Files, directory: string, branch: Branch, journal: Journal): void {
+/** Removes what a merge needed: in parts, so that it is of no use from now on, whatever comes. */
+function clear(
+  files: Files,
+  directory: string,
+  branch: Branch,
+  journal: Journal,
+  beforeStep: BeforeStep,
+): void {
+  beforeStep('journal clearing')
+  writeJournal(directory, { ...journal, state: 'clearing', left: [] })
+  beforeStep('remove stages')
   removeStages(files, directory, branch, journal)
+  beforeStep('remove journal')
   removeJournal(directory)
 }
 
 /** Removes what is kept for taking back the last merge; the next merge and a drop do so too. */
 export function forgetMerge(syscalls: Syscalls, directory: string, branch: Branch): void {
   const journal = readJournal(directory)
-  if (journal?.state === 'done') forget(createFiles(syscalls), directory, branch, journal)
+  if (journal?.state === 'done') clear(createFiles(syscalls), directory, branch, journal, NOTHING)
 }

@@ -213,7 +213,7 @@ export function createSteps(files: Files, place: Place, journal: RootJournal): S
       }
     },
     setForward(step) {
-      set(step, step.path, step.after)
+      if (!step.isGone) set(step, step.path, step.after)
     },
     setBackward(step) {
       if (step.base === undefined || step.before === undefined) return
