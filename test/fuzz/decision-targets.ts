@@ -62,6 +62,18 @@ function chooseAction(choose: Chooser, argv: readonly string[]): Action | undefi
     { kind: 'attach', executionId: id, stdin: true },
     { kind: 'signal', executionId: id, signal: 9 },
     { kind: 'set_level', scope: 'daemon', name: '', level: 'HALT' },
+    {
+      kind: 'upload',
+      path: `/${argv[0] ?? ''}`,
+      real: `/${argv[1] ?? ''}`,
+      what: choose.of(['file', 'directory', 'link'] as const),
+      target: argv[2] ?? null,
+      size: 1,
+      mode: null,
+      sha256: null,
+      offset: 0,
+    },
+    { kind: 'download', path: `/${argv[0] ?? ''}`, real: `/${argv[1] ?? ''}`, size: null, offset: 0 },
     { kind: 'reload' },
   ])
 }

@@ -6,7 +6,7 @@
  * @module
  */
 import type { Stats } from 'node:fs'
-import { lstat, readdir, readlink } from 'node:fs/promises'
+import { lstat, opendir, readlink } from 'node:fs/promises'
 import { type CborValue, encodeCbor } from '../../base/cbor.ts'
 import { decodeUtf8 } from '../../base/utf8.ts'
 import { SassError } from '../../errors.ts'
@@ -16,6 +16,8 @@ import { descriptorPath } from '../at.node.ts'
 /** 0 file, 1 directory, 2 link, 3 anything else. */
 const OTHER = 3
 const PERMISSIONS = 0o777
+/** Names in one read of the directory. */
+const READ_AT_ONCE = 1_024
 /** Looked at together. */
 const BATCH = 256
 
@@ -44,21 +46,31 @@ async function entryOf(directory: number, name: Buffer): Promise<CborValue | und
   }
 }
 
+/** Their names as they are; no more of them are read than can be listed. */
+async function namesIn(directory: number, hides: (name: Buffer) => boolean): Promise<Buffer[]> {
+  const names: Buffer[] = []
+  // The types know names as text alone; with this encoding they are bytes.
+  const options = { encoding: 'buffer' as BufferEncoding, bufferSize: READ_AT_ONCE }
+  for await (const entry of await opendir(`/proc/self/fd/${directory}`, options)) {
+    const name = entry.name as unknown as Buffer
+    if (hides(name)) continue
+    names.push(name)
+    if (names.length > LISTED_FILES)
+      throw new SassError(
+        'FILE_TOO_LARGE',
+        `The directory holds more than the ${LISTED_FILES} names that can be listed.`,
+      )
+  }
+  return names.sort(Buffer.compare)
+}
+
 /** `hides` names what is ours alone and not to be shown. */
 export async function listDirectory(
   directory: number,
   limitBytes: number,
   hides: (name: Buffer) => boolean,
 ): Promise<Uint8Array> {
-  const names = (await readdir(`/proc/self/fd/${directory}`, { encoding: 'buffer' })).filter(
-    (name) => !hides(name),
-  )
-  if (names.length > LISTED_FILES)
-    throw new SassError(
-      'FILE_TOO_LARGE',
-      `The directory holds ${names.length} names, and ${LISTED_FILES} can be listed.`,
-    )
-  names.sort(Buffer.compare)
+  const names = await namesIn(directory, hides)
   const entries: CborValue[] = []
   for (let at = 0; at < names.length; at += BATCH) {
     const looked = await Promise.all(names.slice(at, at + BATCH).map((name) => entryOf(directory, name)))

@@ -283,3 +283,15 @@ t.test('directories and links are made, and a directory is read as its list', as
     [Buffer.from([0xff, 0x61]), 0, 0o644, 1],
   ])
 })
+
+t.test('a list of hundreds is whole, and one that is too long is refused', async (t) => {
+  const staged = stageView(t)
+  for (let file = 0; file < 300; file++) writeFileSync(join(staged.work, `f${file}`), '')
+  const reader = await work.read(staged.view, '/work', 0, undefined, 1e6)
+  const bytes = Buffer.alloc(reader.size)
+  await reader.read(bytes)
+  reader.close()
+  const opened = openCbor(bytes, { depth: 3, items: 10_000 })
+  t.equal(opened.ok && (opened.value as unknown[]).length, 300)
+  await refused(t, work.read(staged.view, '/work', 0, undefined, 1_000), 'FILE_TOO_LARGE', 'too long a list')
+})
