@@ -278,7 +278,14 @@ export function createBranches({
     const problem = obstacle(session)
     const branch = work.find(session)
     if (problem !== undefined || branch === undefined) {
-      record({ type: 'not_done', action: kind, warrant: warrant.id, reason: 'the branch is not free' })
+      const { instance = null } = permit
+      record({
+        type: 'not_done',
+        action: kind,
+        warrant: warrant.id,
+        instance,
+        reason: 'the branch is not free',
+      })
       return refused(problem ?? '')
     }
     busy.add(session)

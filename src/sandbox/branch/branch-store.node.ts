@@ -164,7 +164,11 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     directoryOf: (session) => join(directory, session),
     isEmpty(session) {
       const branch = branches.get(session)
-      return branch?.roots.every((root) => readdirSync(upperOf(root)).length === 0) ?? true
+      if (branch === undefined) return true
+      // Whether a copy was changed only a survey can tell.
+      return (
+        branch.level === 'overlay' && branch.roots.every((root) => readdirSync(upperOf(root)).length === 0)
+      )
     },
     mergedAtMs: (session) =>
       branches.has(session)
