@@ -3,6 +3,8 @@
  * Pure: the text only; cddl.node.ts writes it.
  * @module
  */
+
+import * as fileMessages from '../src/wire/file-messages.ts'
 import { KIND } from '../src/wire/frame.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
@@ -18,7 +20,9 @@ type FieldFacts = {
 
 /** Every message of the protocol, in the order of their names. */
 export function allMessages(): readonly AnyMessage[] {
-  return (Object.values(messages) as AnyMessage[]).sort((a, b) => (a.name < b.name ? -1 : 1))
+  return ([...Object.values(messages), ...Object.values(fileMessages)] as AnyMessage[]).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
 }
 
 /** The fields of a message in the order of their keys. */

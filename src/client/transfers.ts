@@ -8,7 +8,6 @@
 import { defer } from '../base/deferred.ts'
 import { SassError } from '../errors.ts'
 import { CHUNK_BYTES } from '../limits.ts'
-import { SYSTEM } from '../wire/frame.ts'
 import {
   type FileChunk,
   type FileDownloadEnd,
@@ -16,8 +15,9 @@ import {
   fileChunk,
   fileDownloadRequest,
   type fileMetadata,
-  type StreamResponse,
-} from '../wire/messages.ts'
+} from '../wire/file-messages.ts'
+import { SYSTEM } from '../wire/frame.ts'
+import type { StreamResponse } from '../wire/messages.ts'
 import type { MessageInput } from '../wire/schema.ts'
 import type { Caller, OpenStream } from './caller.ts'
 import type { OnWaiting } from './waiting.ts'

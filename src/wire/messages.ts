@@ -139,39 +139,6 @@ export const outcome = message('Outcome', {
   message: defaulted(2, sentence, ''),
 })
 
-export const fileMetadata = message('FileMetadata', {
-  remote_path: required(1, path),
-  total_size: defaulted(2, unsigned(), 0),
-  offset: defaulted(3, unsigned(), 0),
-  mode: optional(12, unsigned(0o7777)),
-  sha256: optional(13, digest, 'of the whole file'),
-  kind: defaulted(14, unsigned(2), 0, '0 file, 1 directory, 2 symbolic link'),
-  target: optional(15, path, 'what a symbolic link holds'),
-})
-
-export const fileChunk = message('FileChunk', {
-  metadata: optional(1, fileMetadata, 'in the first chunk, alone'),
-  data: optional(2, borrowedBytes(CHUNK_BYTES)),
-})
-
-export const fileOutcome = message('FileOutcome', {
-  success: defaulted(1, bool, false),
-  message: defaulted(2, sentence, ''),
-  bytes_written: defaulted(3, unsigned(), 0),
-  sha256: optional(12, digest),
-})
-
-export const fileDownloadRequest = message('FileDownloadRequest', {
-  remote_path: required(1, path),
-  offset: defaulted(2, unsigned(), 0),
-  sha256: optional(12, digest, 'of the offset bytes that the client has'),
-})
-
-export const fileDownloadEnd = message('FileDownloadEnd', {
-  sha256: required(12, digest),
-  total_size: required(13, unsigned()),
-})
-
 export const authRequest = message('AuthRequest', {
   agent_name: required(1, text(AGENT_NAME_BYTES)),
   public_key: required(2, bytes(0, 32), '32 bytes; empty on the admin socket'),
@@ -299,11 +266,6 @@ export type Explanation = MessageValue<typeof explanation>
 export type ExplanationInput = MessageInput<typeof explanation>
 export type ChallengeAnswer = MessageValue<typeof challengeAnswer>
 export type StdinChunk = MessageValue<typeof stdinChunk>
-export type FileChunk = MessageValue<typeof fileChunk>
-export type FileMetadata = MessageValue<typeof fileMetadata>
-export type FileOutcome = MessageValue<typeof fileOutcome>
-export type FileDownloadRequest = MessageValue<typeof fileDownloadRequest>
-export type FileDownloadEnd = MessageValue<typeof fileDownloadEnd>
 export type AuthRequest = MessageValue<typeof authRequest>
 export type AuthResponse = MessageValue<typeof authResponse>
 export type PingResponse = MessageValue<typeof pingResponse>

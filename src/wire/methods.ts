@@ -4,6 +4,7 @@
  * operator's, 64 to 95 signed intent's. docs/protocol.md, section 3.
  * @module
  */
+import * as f from './file-messages.ts'
 import * as m from './messages.ts'
 import type { AnyMessage } from './schema.ts'
 
@@ -83,11 +84,11 @@ function unary({ number, name, request, response, audience }: Unary): Method {
 
 const upload = {
   audience: 'anyone',
-  request: m.fileChunk,
-  requestMore: m.fileChunk,
+  request: f.fileChunk,
+  requestMore: f.fileChunk,
   moreKey: undefined,
   responseMore: m.streamResponse,
-  response: m.fileOutcome,
+  response: f.fileOutcome,
   requestDataKey: 2,
   responseDataKey: 2,
 } as const
@@ -116,10 +117,10 @@ export const METHODS: readonly Method[] = Object.freeze([
     ...unary({
       number: 6,
       name: 'FileDownload',
-      request: m.fileDownloadRequest,
-      response: m.fileDownloadEnd,
+      request: f.fileDownloadRequest,
+      response: f.fileDownloadEnd,
     }),
-    responseMore: m.fileChunk,
+    responseMore: f.fileChunk,
     responseDataKey: 2,
   }),
   Object.freeze({ number: 7, name: 'RawFileTransfer', ...upload } as const),

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Caller, OpenStream, StreamEvents } from '../../src/client/caller.ts'
 import { type FileSource, type FileTarget, receiveFile, sendFile } from '../../src/client/transfers.ts'
 import { SassError } from '../../src/errors.ts'
-import { type FileChunk, fileChunk, fileDownloadRequest } from '../../src/wire/messages.ts'
+import { type FileChunk, fileChunk, fileDownloadRequest } from '../../src/wire/file-messages.ts'
 import { readMessage } from '../../src/wire/schema.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()

@@ -3,7 +3,8 @@
  * @module
  */
 import t from 'tap'
-import { executeRequest, fileDownloadRequest } from '../../src/wire/messages.ts'
+import { fileDownloadRequest } from '../../src/wire/file-messages.ts'
+import { executeRequest } from '../../src/wire/messages.ts'
 import { type Client, connect, type Stage, type StagedChild, type StageOptions, stageRooms } from './stage.ts'
 
 const LOCAL = { remoteAddress: '127.0.0.1' } as const

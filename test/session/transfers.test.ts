@@ -7,7 +7,7 @@ import { encodeHex } from '../../src/base/hex.ts'
 import type { FileReader, FileReceiver, FileWork } from '../../src/ports.ts'
 import { createFileWork } from '../../src/sandbox/files/file-work.node.ts'
 import { createTransfers } from '../../src/session/transfers.ts'
-import { fileChunk, fileDownloadRequest } from '../../src/wire/messages.ts'
+import { fileChunk, fileDownloadRequest } from '../../src/wire/file-messages.ts'
 import { stageView } from '../sandbox/files/view.node.ts'
 import { type Client, enter, type Heard, type Stage, type StageOptions, stageRooms } from './stage.ts'
 

@@ -5,7 +5,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
-import { executeRequest, fileChunk, stdinChunk, streamResponse } from '../../src/wire/messages.ts'
+import { fileChunk } from '../../src/wire/file-messages.ts'
+import { executeRequest, stdinChunk, streamResponse } from '../../src/wire/messages.ts'
 import { methodNamed } from '../../src/wire/methods.ts'
 import type { Role } from '../../src/wire/phases.ts'
 

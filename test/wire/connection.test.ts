@@ -8,8 +8,9 @@ import {
   UNAUTHENTICATED_TOTAL_BYTES,
 } from '../../src/limits.ts'
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
+import { fileChunk } from '../../src/wire/file-messages.ts'
 import { encodeFrame, KIND, type KindName } from '../../src/wire/frame.ts'
-import { executeRequest, fileChunk, status, stdinChunk, streamResponse } from '../../src/wire/messages.ts'
+import { executeRequest, status, stdinChunk, streamResponse } from '../../src/wire/messages.ts'
 import { methodNamed } from '../../src/wire/methods.ts'
 import { PHASES, type Role } from '../../src/wire/phases.ts'
 import { fromHex } from '../base/cbor-values.ts'

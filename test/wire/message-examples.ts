@@ -2,6 +2,7 @@
  * A full example of every message, for tests of the messages and of the grammar that describes them.
  * @module
  */
+import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import type { AnyMessage } from '../../src/wire/schema.ts'
 
@@ -76,7 +77,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   [messages.signalRequest, { execution_id: id, signal: 80 }],
   [messages.outcome, { success: true, message: 'done' }],
   [
-    messages.fileChunk,
+    fileMessages.fileChunk,
     {
       metadata: {
         remote_path: '/a',
@@ -90,9 +91,9 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       data: id,
     },
   ],
-  [messages.fileOutcome, { success: true, message: 'm', bytes_written: 5, sha256: digest }],
-  [messages.fileDownloadRequest, { remote_path: '/a', offset: 2, sha256: digest }],
-  [messages.fileDownloadEnd, { sha256: digest, total_size: 0 }],
+  [fileMessages.fileOutcome, { success: true, message: 'm', bytes_written: 5, sha256: digest }],
+  [fileMessages.fileDownloadRequest, { remote_path: '/a', offset: 2, sha256: digest }],
+  [fileMessages.fileDownloadEnd, { sha256: digest, total_size: 0 }],
   [
     messages.authRequest,
     {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { encodeCbor, openCbor } from '../../src/base/cbor.ts'
 import { encodeHex } from '../../src/base/hex.ts'
+import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import { type AnyMessage, readMessage } from '../../src/wire/schema.ts'
 import { EXAMPLES } from './message-examples.ts'
@@ -76,7 +77,7 @@ const TABLE: Readonly<Record<string, string>> = {
 
 type FieldFacts = Readonly<Record<string, { readonly key: number; readonly presence: string }>>
 const fieldsOf = (type: AnyMessage) => Object.entries(type.fields as FieldFacts)
-const ALL = Object.values(messages) as AnyMessage[]
+const ALL = [...Object.values(messages), ...Object.values(fileMessages)] as AnyMessage[]
 
 t.test('every message has the keys of the protocol page, no more and no fewer', async (t) => {
   t.strictSame(ALL.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'each message is in the table')
@@ -110,7 +111,10 @@ t.test('each message comes back through bytes as it was written, field by field'
   }
   const shown = new Set(EXAMPLES.map(([{ name }]) => name))
   const inside = [
+    'BranchEntry',
+    'BranchPath',
     'Challenge',
+    'Checkpoint',
     'Confirmation',
     'Execution',
     'FileMetadata',

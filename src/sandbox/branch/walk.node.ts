@@ -76,7 +76,6 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     stats: BigIntStats,
     read: ReadAttributes,
   ) => nodeOf(directory, name, path, stats, read.shown)
-
   const { isChanged, isNodeChanged, subtree, isUntouched, isUntouchedBeneath } = createBaseline(
     files,
     input,
@@ -144,9 +143,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const look = (above: number, real: number | undefined) => {
       const names = namesIn(above, here.path)
       for (const name of names) {
-        if (here.path === '' && input.hidden.has(name)) continue
-        // A file that is being uploaded, or was cut off: it is the daemon's own until it is whole.
-        if (isPartialName(name)) continue
+        if (isPartialName(name) || (here.path === '' && input.hidden.has(name))) continue
         const path = joinPath(here.path, name)
         if (input.volatile.has(path)) continue
         const stats = statName(above, name)
