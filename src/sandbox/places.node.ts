@@ -53,6 +53,8 @@ type Ground = {
 const SCRATCH: readonly string[] = ['/tmp', '/var/tmp', '/run', '/var/run']
 const RESOLVER = '/etc/resolv.conf'
 const MEMORY_SHARE = 4
+/** How long killed processes may take to be gone. */
+const SETTLE_MS = 100
 
 /** What /etc/resolv.conf leads to, where that lies in a directory that is empty for the session. */
 function keptFiles(): string[] {
@@ -247,13 +249,13 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     }
   }
 
-  function linger(name: string, one: Held): void {
+  function linger(name: string, one: Held, ms = PLACE_LINGER_MS): void {
     clearTimeout(one.lingering)
     one.lingering = setTimeout(() => {
       if (held.get(name) !== one || one.tenants.size > 0) return
       if (isLivedIn(one)) linger(name, one)
       else void giveUp(name)
-    }, PLACE_LINGER_MS)
+    }, ms)
     one.lingering.unref()
   }
 
@@ -289,7 +291,9 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       const one = held.get(name)
       one?.tenants.delete(session)
       if (one === undefined || one.tenants.size > 0 || busy.has(name)) return
-      if (one.lingers || isLivedIn(one)) linger(name, one)
+      if (one.lingers) linger(name, one)
+      // What the last command left behind is on its way out: it is looked at again before it counts.
+      else if (isLivedIn(one)) linger(name, one, SETTLE_MS)
       else await giveUp(name)
     },
     async without(name, work) {

@@ -1,0 +1,125 @@
+/**
+ * The keeper by itself: a place for a plan, in how many milliseconds, what the kernel refuses, and that nothing is left.
+ * @module
+ */
+import { closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createKeeper } from '../../../src/sandbox/namespaces/keeper.node.ts'
+import type { NamespaceDescriptors, NamespacePlan } from '../../../src/sandbox/namespaces/namespace-plan.ts'
+import { isAlive } from '../../integration/daemon.node.ts'
+
+const MANY = 40
+const isRoot = process.geteuid?.() === 0
+
+function planFor(directory: string, change: Partial<NamespacePlan> = {}): NamespacePlan {
+  for (const name of ['real', 'upper', 'work']) mkdirSync(join(directory, name), { recursive: true })
+  return {
+    roots: [
+      {
+        kind: 'overlay',
+        path: join(directory, 'real'),
+        upper: join(directory, 'upper'),
+        work: join(directory, 'work'),
+        options: 'redirect_dir=on,index=on',
+      },
+    ],
+    scratch: ['/tmp', '/var/tmp', '/run', '/var/run'],
+    scratchBytes: 8_388_608,
+    kept: [],
+    volatile: [],
+    covers: [],
+    devices: [],
+    network: 'host',
+    userId: 0,
+    groupId: 0,
+    caches: ['.cache/x'],
+    ...change,
+  }
+}
+
+const descriptors = (): number => readdirSync('/proc/self/fd').length
+
+function close({ mount, pid, ipc, network, root, lifeline }: NamespaceDescriptors): void {
+  for (const descriptor of [lifeline, mount, pid, ipc, network, root])
+    if (descriptor >= 0) closeSync(descriptor)
+}
+
+t.test('places are made, seen from outside, and end', { skip: !isRoot && 'needs root' }, async (t) => {
+  const directory = mkdtempSync('/var/lib/sass-edge-it-')
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const keeper = createKeeper(undefined)
+  const times: number[] = []
+  let before = 0
+  for (let turn = 0; turn <= MANY; turn++) {
+    const begin = performance.now()
+    const made = await keeper.open(planFor(directory))
+    times.push(performance.now() - begin)
+    t.ok(isAlive(made.initPid))
+    if (turn === 0) {
+      const seen = (path: string): string[] => readdirSync(`/proc/self/fd/${made.root}${path}`).sort()
+      t.strictSame(seen('/tmp'), ['.cache'])
+      t.strictSame(seen('/dev/pts'), ['ptmx'])
+      t.strictSame(
+        seen('/proc').filter((name) => /^\d+$/.test(name)),
+        ['1'],
+      )
+      t.match(readFileSync(`/proc/${made.initPid}/cmdline`, 'latin1'), /^cat/)
+    }
+    close(made)
+    t.equal(await keeper.end(made.initPid), true)
+    t.notOk(isAlive(made.initPid))
+    if (turn === 0) before = descriptors()
+  }
+  t.equal(descriptors(), before)
+  const sorted = times.slice(1).sort((a, b) => a - b)
+  t.comment(`made in ${sorted[0]?.toFixed(1)} ms at best, ${sorted[MANY / 2]?.toFixed(1)} ms in the middle`)
+  await keeper.close()
+})
+
+t.test(
+  'what the kernel refuses is named, and leaves nothing',
+  { skip: !isRoot && 'needs root' },
+  async (t) => {
+    const directory = mkdtempSync('/var/lib/sass-edge-it-')
+    t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+    const keeper = createKeeper(undefined)
+    const first = await keeper.open(planFor(directory))
+    close(first)
+    await keeper.end(first.initPid)
+    const before = descriptors()
+    const good = planFor(directory)
+    const root = good.roots[0]
+    if (root?.kind !== 'overlay') throw new Error('no overlay')
+    for (const [change, step] of [
+      [{ roots: [{ ...root, upper: '/proc' }] }, /overlay/],
+      [{ roots: [{ ...root, options: 'no_such_option=1' }] }, /overlay/],
+      [{ roots: [{ ...root, path: join(directory, 'nowhere') }] }, /nowhere/],
+      [{ roots: [{ kind: 'bind', path: root.path, source: join(directory, 'nowhere') }] }, /bind/],
+    ] as const) {
+      const refused = keeper.open({ ...good, ...change } as NamespacePlan)
+      await t.rejects(refused, { code: 'SANDBOX_UNAVAILABLE', message: step })
+      t.equal(descriptors(), before)
+    }
+    const again = await keeper.open(good)
+    t.ok(isAlive(again.initPid), 'the next one is made as ever')
+    close(again)
+    t.equal(await keeper.end(again.initPid), true)
+    await keeper.close()
+  },
+)
+
+t.test('an init ends with the pipe that it reads', { skip: !isRoot && 'needs root' }, async (t) => {
+  const directory = mkdtempSync('/var/lib/sass-edge-it-')
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const keeper = createKeeper(undefined)
+  const made = await keeper.open(planFor(directory, { network: 'none' }))
+  t.ok(made.network >= 0)
+  closeSync(made.lifeline)
+  for (let waited = 0; waited < 200 && isAlive(made.initPid); waited++)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  t.notOk(isAlive(made.initPid))
+  close({ ...made, lifeline: -1 })
+  await keeper.end(made.initPid)
+  await keeper.close()
+})
