@@ -305,7 +305,9 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       else if (pid > 0) nursery.crowd.kill(plan, pid, status === undefined)
     },
     reaped(how) {
-      status = plan.group?.tookMemoryKill() === true ? { ...how, tookMemoryKill: true } : how
+      // Whoever ended well has lost nothing that it missed.
+      const isWell = how.kind === 'exited' && how.code === 0
+      status = !isWell && plan.group?.tookMemoryKill() === true ? { ...how, tookMemoryKill: true } : how
       nursery.crowd.ended(plan, pid)
       if (phase === 'running') readOut()
       finish()

@@ -13,6 +13,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { createLauncherBounds, type LauncherBounds } from './launcher-bounds.node.ts'
 import {
   CONTROL_BYTES,
   CONTROL_CLOSING,
@@ -31,7 +32,6 @@ import {
   SLOT_ERRNO,
   SLOT_FILE,
   SLOT_GROUP,
-  SLOT_GROUPS,
   SLOT_KEEPS_DESCRIPTORS,
   SLOT_NAMESPACES,
   SLOT_PID,
@@ -175,21 +175,6 @@ function putUpFence(syscalls: Syscalls, fence: Fence): LauncherReport {
   return { kind: 'ready' }
 }
 
-/**
- * Sets a program's limits as soon as it runs: they belong to a process, and the daemon's own are not these. Nobody
- * has waited for it yet, so the number is still its own. Who has asked for it looks whether it has them.
- */
-function limiter(syscalls: Syscalls, { limits, limitsSecret }: Fence): (pid: number) => void {
-  const pairs = limits.map(([resource, value]) => ({
-    resource,
-    pair: BigUint64Array.of(BigInt(value), BigInt(value)),
-  }))
-  return (pid) => {
-    for (const { resource, pair } of pairs)
-      syscalls.byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
-  }
-}
-
 type FileActions = {
   readonly bytes: Uint8Array
   /** Makes them fit the request at `base`; 0 or the errno. */
@@ -275,23 +260,13 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
   }
 }
 
-/** Puts a program where its memory and its processes are counted. It has only begun, and has had no time to fork. */
-function joinGroups({ libc }: Syscalls, words: Int32Array, base: number, pid: number): void {
-  for (const slot of SLOT_GROUPS) {
-    const descriptor = words[base + slot] ?? -1
-    if (descriptor < 0) return
-    const text = Buffer.from(String(pid))
-    libc.write(descriptor, text, BigInt(text.length))
-  }
-}
-
 /** Takes requests until it is told to close. Returns only then. */
 function serve(
   syscalls: Syscalls,
   { memory, wakeDescriptor }: LauncherStart,
   nullDescriptor: number,
   places: LauncherPlaces,
-  started: (pid: number) => void,
+  bounds: LauncherBounds,
 ): void {
   const { libc } = syscalls
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
@@ -350,8 +325,7 @@ function serve(
     const result = isLaunch ? launch(base) : ERRNO.ECANCELED
     if (result === 0) {
       const pid = words[base + SLOT_PID] ?? -1
-      joinGroups(syscalls, words, base, pid)
-      started(pid)
+      bounds.apply(words, base, pid)
     }
     if (result !== 0) words[base + SLOT_PID] = -1
     words[base + SLOT_ERRNO] = result
@@ -387,8 +361,8 @@ function main(start: LauncherStart): void {
   const fenced = start.fence === undefined ? confined : putUpFence(syscalls, start.fence)
   report(fenced)
   if (fenced.kind !== 'ready') return
-  const started = start.fence === undefined ? () => {} : limiter(syscalls, start.fence)
-  serve(syscalls, start, nullDescriptor, createLauncherPlaces(syscalls, home), started)
+  const bounds = createLauncherBounds(syscalls, start.fence)
+  serve(syscalls, start, nullDescriptor, createLauncherPlaces(syscalls, home), bounds)
   for (const descriptor of [nullDescriptor, ...Object.values(home)]) syscalls.libc.close(descriptor)
 }
 

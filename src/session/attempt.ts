@@ -15,13 +15,13 @@ import type { Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { CODES } from '../errors.ts'
 import { MAX_WINDOW_BYTES, PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from '../limits.ts'
-import { createStdinQueue } from '../sandbox/stdin-queue.ts'
 import { SYSTEM } from '../wire/frame.ts'
-import { type StdinChunk, streamResponse } from '../wire/messages.ts'
+import { streamResponse } from '../wire/messages.ts'
 import { describeProblems } from '../wire/schema.ts'
 import type { ConfirmationOutcome, Pending } from './confirmations.ts'
 import { mustBeKept, recordNotDone, waitUntilKept } from './kept-first.ts'
-import type { Call, Peer, StreamUser } from './peer.ts'
+import { type Parked, park } from './parking.ts'
+import type { Call, Peer } from './peer.ts'
 
 export type Aim = {
   readonly action: Action | undefined
@@ -67,50 +67,6 @@ export function requestFacts(
     challenge,
     approvals,
     task: aim.task,
-  }
-}
-
-/** A stream that waits: what the caller types is kept within its credit, and given to whoever takes the stream over. */
-type Parked = StreamUser & {
-  readonly streamId: number
-  replay(user: StreamUser): void
-}
-
-/** `mayKeep`: bytes that may be typed; `overflowed`: it was more. */
-function park(streamId: number, left: () => void, mayKeep: () => number, overflowed: () => void): Parked {
-  let keptBytes = 0
-  let isFull = false
-  const kept = createStdinQueue()
-  /** Only the last size counts: they cost no credit, and a caller may send as many as it likes. */
-  let resize: StdinChunk['resize']
-  let hasEnded = false
-  return {
-    streamId,
-    waits: true,
-    message(value) {
-      const chunk = value as StdinChunk
-      resize = chunk.resize ?? resize
-      // Borrowed bytes: they are gone when this returns.
-      if (chunk.data === undefined || isFull) return
-      keptBytes += chunk.data.length
-      isFull = keptBytes > mayKeep()
-      if (isFull) return overflowed()
-      kept.push(chunk.data.slice())
-    },
-    ended() {
-      hasEnded = true
-    },
-    credit() {},
-    stdinDrained() {},
-    leave: left,
-    replay(user) {
-      if (resize !== undefined) user.message({ resize }, 0)
-      for (let data = kept.peek(); data !== undefined; data = kept.peek()) {
-        user.message({ data }, data.length)
-        kept.consume(data.length)
-      }
-      if (hasEnded) user.ended()
-    },
   }
 }
 

@@ -11,6 +11,7 @@ import { encodeUtf8, utf8Length } from '../base/utf8.ts'
 import { commandLine } from '../defense/describe.ts'
 import type { Action, ExecuteAction, Look } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
+import type { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
 import { noPlace, type Place } from '../sandbox/place.ts'
 import { makePlan, type Planned, type ProgramFinder } from '../sandbox/plan.ts'
@@ -21,9 +22,11 @@ import { type Aim, attempt, NOT_LOOKED } from './attempt.ts'
 import { executeAction, smallest } from './execute-action.ts'
 import type { Execution } from './executions.ts'
 import { joinedStream } from './joined-stream.ts'
+import { park } from './parking.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
 import { lookUp } from './real-paths.ts'
 import { capabilityOf, type Rooms, tenantOf } from './rooms.ts'
+import { failPermitted } from './transfers-start.ts'
 import { holdViScreen } from './vi-swap.ts'
 
 /** One effective command, as a human is shown it. */
@@ -104,10 +107,34 @@ function inPlace(peer: Peer, call: Call, go: (place: Place | undefined) => void)
   const { session, rooms } = peer
   const place = session === undefined ? undefined : rooms.places.find(session.id)
   if (session === undefined || place !== undefined) return go(place)
-  rooms.places
-    .open(tenantOf(rooms, session))
-    .then(go)
-    .catch((cause: unknown) => peer.fail(call, noPlace(cause)))
+  let isLeft = false
+  const left = () => {
+    isLeft = true
+  }
+  // What is typed meanwhile is bounded by the credit that the stream was given.
+  const parked = park(call.streamId, left, () => Number.POSITIVE_INFINITY, left)
+  peer.join(call.streamId, parked)
+  const next = (step: () => void) => {
+    if (isLeft || peer.user(call.streamId) !== parked) return
+    peer.streamDone(call.streamId)
+    try {
+      step()
+      const user = peer.user(call.streamId)
+      if (user !== undefined) parked.replay(user)
+    } catch (cause) {
+      peer.fail(call, cause)
+    }
+  }
+  rooms.places.open(tenantOf(rooms, session)).then(
+    (made) => next(() => go(made)),
+    (cause: unknown) => next(() => withoutPlace(peer, call, noPlace(cause))),
+  )
+}
+
+/** Whoever may run commands here hears why none can; whoever is responsible does in any case. */
+function withoutPlace(peer: Peer, call: Call, { code, message }: SassError): void {
+  peer.rooms.log.write('warn', 'no_place', { session: peer.session?.id ?? '', reason: message })
+  failPermitted(peer, call, code, message)
 }
 
 function weightOf(argv: readonly string[], request: ExecuteRequest): number {
@@ -185,7 +212,7 @@ function start(
   }
   if (rooms.places.find(session.id) !== place) {
     recordNotStarted(peer, action.executionId, 'its branch was given up meanwhile')
-    return peer.fail(call, noPlace(undefined))
+    return peer.connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', noPlace(undefined).message)
   }
   const isUnary = call.method.name === 'Execute'
   const headBytes = isUnary
