@@ -4,7 +4,16 @@
  * @module
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { connect } from '../../src/client/client.node.ts'
@@ -31,7 +40,7 @@ type LoopDisk = {
 
 /** A file system of its own in a file; undefined where none can be made. */
 function loopDisk(t: Test, directory: string): LoopDisk | undefined {
-  const image = `${directory}.ext4`
+  let [image, count] = [`${directory}.ext4`, 0]
   mkdirSync(directory, { recursive: true })
   writeFileSync(image, '')
   truncateSync(image, 33_554_432)
@@ -48,6 +57,10 @@ function loopDisk(t: Test, directory: string): LoopDisk | undefined {
     becomesReadOnly: () => run('mount', '-o', 'remount,abort', directory),
     mountAgain(how) {
       run('umount', directory)
+      // What the disk has, in another one: the first may still be mounted in the namespaces of other programs.
+      const before = image
+      image = `${directory}.${++count}.ext4`
+      copyFileSync(before, image)
       // It exits with 1 where it has put something in order.
       spawnSync('e2fsck', ['-p', image])
       run('mount', '-o', how, image, directory)
