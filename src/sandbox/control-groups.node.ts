@@ -17,6 +17,7 @@ import {
   readFileSync,
   rmdirSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 
@@ -28,6 +29,8 @@ const MODE = 0o755
 export type GroupLimits = { readonly memoryBytes: number | null; readonly processes: number | null }
 
 export interface SessionGroup {
+  /** The session's first process: while it is there, nobody takes the group for one that was left. */
+  admit(pid: number): void
   /** Write ends: a process whose number is written there belongs to the session from then on. */
   readonly descriptors: readonly number[]
   /** True where a process was killed for want of memory since this was asked last. */
@@ -172,7 +175,7 @@ export function openControlGroups(): ControlGroups {
       const groups = controllers.flatMap((controller) => {
         const group = join(controller.directory, `${SESSION_PREFIX}${name}`)
         try {
-          mkdirSync(group, { recursive: true, mode: MODE })
+          if (!existsSync(group)) mkdirSync(group, { mode: MODE })
           bound(controller, group, limits)
           return [
             { controller, group, descriptor: openSync(join(group, 'cgroup.procs'), constants.O_WRONLY) },
@@ -185,6 +188,9 @@ export function openControlGroups(): ControlGroups {
       let kills = memory === undefined ? 0 : memoryKills(memory.controller, memory.group)
       return {
         descriptors: groups.map(({ descriptor }) => descriptor),
+        admit(pid) {
+          for (const { descriptor } of groups) writeSync(descriptor, String(pid))
+        },
         tookMemoryKill() {
           if (memory === undefined) return false
           const now = memoryKills(memory.controller, memory.group)

@@ -158,6 +158,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     const descriptors = await keeper.open(plan(branch, user, kind))
     const { mount, pid, ipc, network, root } = descriptors
     const group = ground.groups.open(name, options.limits)
+    group.admit(descriptors.initPid)
     const place: Place = {
       branch: name,
       level: branch.level,

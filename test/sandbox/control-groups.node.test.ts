@@ -1,0 +1,38 @@
+/**
+ * Control groups of sessions, on this machine's own: what is put there is bounded, and goes with its session.
+ * @module
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeSync } from 'node:fs'
+import t from 'tap'
+import { openControlGroups } from '../../src/sandbox/control-groups.node.ts'
+
+const NAME = `${process.pid}`.padStart(32, 'f')
+
+t.test('a process that is put there is in it, and the group goes when it has gone', async (t) => {
+  const groups = openControlGroups()
+  if (!groups.bounds.memory && !groups.bounds.processes)
+    return void t.comment('skipped: this machine lets nobody make control groups')
+  const group = groups.open(NAME, { memoryBytes: 64 * 1_048_576, processes: 16 })
+  t.ok(group.descriptors.length > 0)
+  const child = spawn('sleep', ['60'])
+  await once(child, 'spawn')
+  for (const descriptor of group.descriptors) writeSync(descriptor, String(child.pid))
+  t.match(readFileSync(`/proc/${child.pid}/cgroup`, 'utf8'), `sass-edge-${NAME}`)
+  t.equal(group.tookMemoryKill(), false)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  group.close()
+  const again = openControlGroups().open(NAME, { memoryBytes: null, processes: null })
+  t.equal(again.descriptors.length, group.descriptors.length, 'the name is free')
+  again.close()
+})
+
+t.test('without limits a group still counts, and what cannot be made is left out', (t) => {
+  const groups = openControlGroups()
+  const group = groups.open(`${NAME}/not/there`, { memoryBytes: null, processes: null })
+  group.close()
+  t.equal(group.tookMemoryKill(), false)
+  t.end()
+})
