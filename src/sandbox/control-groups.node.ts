@@ -189,7 +189,13 @@ export function openControlGroups(): ControlGroups {
       return {
         descriptors: groups.map(({ descriptor }) => descriptor),
         admit(pid) {
-          for (const { descriptor } of groups) writeSync(descriptor, String(pid))
+          for (const { descriptor } of groups) {
+            try {
+              writeSync(descriptor, String(pid))
+            } catch {
+              // It has ended by now, and its session with it.
+            }
+          }
         },
         tookMemoryKill() {
           if (memory === undefined) return false
