@@ -125,6 +125,7 @@ type Incoming = {
   push(data: Uint8Array): void
   end(): void
   shift(): Uint8Array | undefined
+  readonly isEmpty: boolean
   readonly hasEnded: boolean
   /** Something came that is no piece of a file. */
   readonly isOdd: boolean
@@ -149,6 +150,9 @@ function createIncoming(): Incoming {
       hasEnded = true
     },
     shift: () => pieces.shift(),
+    get isEmpty() {
+      return pieces.length === 0
+    },
     get hasEnded() {
       return hasEnded
     },
@@ -239,13 +243,15 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   }
 
   async function takeAll(receiver: FileReceiver): Promise<Uint8Array | undefined> {
-    while (left === undefined) {
+    // What came before the link was lost is not asked for again.
+    while (left === undefined || (left === 'lost' && !incoming.isEmpty)) {
       // While a stricter level of alarm stands nothing is written, and no credit is given.
       const isBarred = stricter(peer.level, permittedAt) !== permittedAt
       if (incoming.isOdd)
         throw new SassError('FRAME_MALFORMED', 'Metadata came a second time; a stream carries one file.')
       const piece = isBarred ? undefined : incoming.shift()
       if (piece === undefined) {
+        if (left !== undefined) return undefined
         if (!isBarred && incoming.hasEnded) {
           const view = await currentView()
           return view === undefined ? undefined : receiver.finish(view)

@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
 import { cutLink } from './cutting.node.ts'
-import { type Daemon, sassEdge, startNew, temporary } from './daemon.node.ts'
+import { type Daemon, install, sassEdge, startDaemon, startNew, temporary } from './daemon.node.ts'
 
 const MIB = 1_048_576
 const daemon = await startNew(t, {
@@ -116,6 +116,8 @@ t.test('what is refused: too large, missing, no file, denied', async (t) => {
   setTimeout(() => abort.abort(), 200)
   const stalled = device.download('/etc/hostname', local, { signal: abort.signal })
   await t.rejects(stalled, { code: 'CONNECTION_LOST' }, 'a denied path stalls until somebody gives up')
+  const why = daemon.audit().findLast(({ action, response }) => action === 'download' && response === 'R4')
+  t.match((await daemon.cli(['why', String(why?.['seq'])])).stdout.toString(), 'download /etc/hostname')
   await device.close()
 })
 
@@ -149,6 +151,70 @@ t.test('an upload goes on where the link was cut, wherever that was', { timeout:
     [],
     'nothing is left',
   )
+})
+
+t.test('wherever a link is cut, what arrives is whole', { timeout: 90_000 }, async (t) => {
+  const bytes = randomBytes(300_000)
+  const here = temporary(t)
+  const local = join(here, 'f')
+  const back = join(here, 'back')
+  writeFileSync(local, bytes)
+  // The same places in every run: some in the handshake, most in the file, some behind it.
+  let state = 20
+  const draw = () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state % 330_000
+  }
+  const cuts = Array.from({ length: 40 }, (_, index) => ({
+    way: index % 3 === 0 ? ('down' as const) : ('up' as const),
+    bytes: draw(),
+  }))
+  const link = await cutLink(t, daemon.port, cuts)
+  let branch: string | undefined
+  let sent = 0
+  let received = 0
+  while (link.links <= cuts.length) {
+    try {
+      const device = await open(link.port, { branch: branch ?? 'new' })
+      branch ??= device.sessionId
+      t.match(await device.upload(local, `any${sent % 3}`), { sha256: digest(bytes) })
+      sent++
+      await device.download(`any${(sent - 1) % 3}`, back)
+      received++
+      if (!readFileSync(back).equals(bytes)) t.fail('another file')
+      await device.close()
+    } catch (cause) {
+      // No link, or no session yet: that one will not be found again.
+      if (!/^CONNECT/.test((cause as { code: string }).code)) throw cause
+    }
+    if (existsSync(back) && !readFileSync(back).equals(bytes)) t.fail('another file')
+  }
+  t.ok(sent > 5 && received > 0, `${sent} sent and ${received} received over ${link.links} links`)
+})
+
+t.test('a daemon that is killed finds what it had', { timeout: 60_000 }, async (t) => {
+  const directory = await install(t)
+  const here = temporary(t)
+  const bytes = randomBytes(40 * MIB)
+  writeFileSync(join(here, 'f'), bytes)
+  const first = await startDaemon(t, directory)
+  const device = await connect({
+    host: '127.0.0.1',
+    port: first.port,
+    agent: 'agent',
+    privateKey: first.seed(),
+    pin: first.fingerprint,
+  })
+  const sending = device.upload(join(here, 'f'), 'killed', {
+    onProgress: (at) => at > 10 * MIB && first.signal('SIGKILL'),
+  })
+  await t.rejects(sending, { code: 'CONNECTION_LOST' })
+  await first.ended
+  const second = await startDaemon(t, directory)
+  const again = await second.cli(['cp', '--json', join(here, 'f'), ':killed'])
+  t.equal(again.code, 0, again.stderr)
+  t.ok(JSON.parse(again.stdout.toString()).resumed_bytes > MIB, again.stdout.toString())
+  t.match((await second.cli(['exec', '--', 'sha256sum', 'killed'])).stdout.toString(), digest(bytes))
 })
 
 t.test('a download goes on where the link was cut, unless the file is another one by then', async (t) => {
@@ -244,6 +310,12 @@ t.test('cp: a file each way, into a directory, and what it says', async (t) => {
   t.match(JSON.parse(got.stdout.toString()), { files: 1, bytes: 100_000, sha256: digest(bytes), skipped: [] })
   t.equal(got.stderr, '')
   t.ok(readFileSync(join(here, 'back')).equals(bytes))
+  const same = await cp('--json', join(here, 'f'), ':cp/f')
+  t.match(
+    JSON.parse(same.stdout.toString()),
+    { bytes: 100_000, resumed_bytes: 100_000 },
+    'it is there already',
+  )
   t.equal((await cp(':cp/f', `${here}/`)).code, 0)
   const quiet = await cp(':cp/f', join(here, 'again'))
   t.match(quiet.stderr, /^1 file, 100 kB in \d+:\d\d\n$/, 'no progress in a pipe')
@@ -320,6 +392,4 @@ t.test('every transfer is in the record, without a name, and is decided again th
   }
   const replayed = await daemon.cli(['audit', 'replay', '--json'])
   t.equal(replayed.code, 0, replayed.stderr)
-  const why = daemon.audit().findLast(({ action, response }) => action === 'download' && response === 'R4')
-  t.match((await daemon.cli(['why', String(why?.['seq'])])).stdout.toString(), 'download /etc/hostname')
 })

@@ -14,8 +14,8 @@ import { decodeHex } from '../../base/hex.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { CHUNK_BYTES } from '../../limits.ts'
 import type { FileReceiver, ReceivePlan, SessionView } from '../../ports.ts'
-import { type At, O_CREAT, O_EXCL } from '../at.node.ts'
-import { ERRNO, O_RDWR } from '../syscalls.node.ts'
+import { type At, O_CREAT, O_EXCL, O_RDONLY } from '../at.node.ts'
+import { ERRNO, O_NONBLOCK, O_RDWR } from '../syscalls.node.ts'
 import { partialName } from './partial-name.ts'
 import { fileError, type PathGuard, type Place, reopened } from './path-guard.node.ts'
 
@@ -32,6 +32,7 @@ const PARTIAL_MODE = 0o600
 const USUAL_MODE = 0o644
 /** Set-user-ID, set-group-ID and sticky are never given by a transfer. */
 const GIVEN_BITS = 0o777
+const ALL_BITS = 0o7777
 const ZEROS = Buffer.alloc(CHUNK_BYTES)
 
 /** What went wrong with a file, as an error of the protocol. */
@@ -122,10 +123,74 @@ export async function receiveFile(
   }
 }
 
+/**
+ * What is in its place is what would be sent: nothing has to be. So it is where only the last answer was lost, and where
+ * somebody copies the same once more. Undefined: it is another file, or nobody can tell.
+ */
+async function sameFile(
+  at: At,
+  place: Place,
+  plan: ReceivePlan,
+  there: BigIntStats | undefined,
+): Promise<FileReceiver | undefined> {
+  if (there === undefined || plan.sha256 === undefined || plan.size === 0) return undefined
+  if (plan.offset < plan.size || there.size !== BigInt(plan.size)) return undefined
+  const descriptor = at.open(place.directory, place.name, O_RDONLY | O_NONBLOCK)
+  if (descriptor < 0) return undefined
+  try {
+    const own = fstatSync(descriptor, { bigint: true })
+    const hash = createHash('sha256')
+    const isThere = own.ino === there.ino && own.dev === there.dev
+    if (isThere && (await digestPrefix(descriptor, plan.size, hash)) === plan.size) {
+      const digest = hash.digest()
+      if (digest.toString('hex') === plan.sha256) return sameReceiver(descriptor, place, plan, own, digest)
+    }
+  } catch (cause) {
+    await closeAsync(descriptor)
+    throw cause
+  }
+  await closeAsync(descriptor)
+  return undefined
+}
+
+function sameReceiver(
+  descriptor: number,
+  place: Place,
+  { size, mode }: ReceivePlan,
+  own: BigIntStats,
+  sha256: Uint8Array,
+): FileReceiver {
+  let isOver = false
+  async function release(): Promise<void> {
+    if (isOver) return
+    isOver = true
+    place.close()
+    await closeAsync(descriptor)
+  }
+  return {
+    offset: size,
+    sha256,
+    async write() {
+      throw new SassError('FILE_IO', `More came than the ${size} bytes that were announced.`)
+    },
+    finish: () =>
+      guarded('written', async () => {
+        if (mode !== undefined && (Number(own.mode) & ALL_BITS) !== mode)
+          await modeAsync(descriptor, mode & GIVEN_BITS)
+        await syncAsync(descriptor)
+        await release()
+        return sha256
+      }),
+    stop: release,
+  }
+}
+
 async function begin(guard: PathGuard, at: At, plan: ReceivePlan, place: Place): Promise<FileReceiver> {
   const partial: Place = { ...place, name: Buffer.from(partialName(plan.key)) }
-  replaced(guard, at, place)
+  const there = replaced(guard, at, place)
   const kept = openPartial(guard, at, partial)
+  const same = kept === undefined ? await sameFile(at, place, plan, there) : undefined
+  if (same !== undefined) return same
   const descriptor = kept ?? makePartial(at, partial)
   const hash = createHash('sha256')
   let position: number

@@ -295,3 +295,24 @@ t.test('a list of hundreds is whole, and one that is too long is refused', async
   t.equal(opened.ok && (opened.value as unknown[]).length, 300)
   await refused(t, work.read(staged.view, '/work', 0, undefined, 1_000), 'FILE_TOO_LARGE', 'too long a list')
 })
+
+t.test('what is in its place already need not be sent', async (t) => {
+  const staged = stageView(t)
+  const bytes = randomBytes(5_000)
+  await put(staged, '/work/f', bytes)
+  const { ino } = statSync(join(staged.work, 'f'))
+  const again = await work.receive(staged.view, planOf('/work/f', bytes, { offset: 5_000, mode: 0o600 }))
+  t.equal(again.offset, 5_000)
+  t.equal(Buffer.from(again.sha256).toString('hex'), digest(bytes))
+  await refused(t, again.write(Buffer.from('x')), 'FILE_IO', 'nothing more')
+  await again.finish(staged.view)
+  await again.stop(true)
+  t.match(statSync(join(staged.work, 'f')), { ino, mode: 0o100600 })
+  for (const change of [{ sha256: '00'.repeat(32) }, { offset: 0 }, { offset: 4_999 }, { size: 4_999 }]) {
+    const plan = planOf('/work/f', bytes, { offset: 5_000, ...change })
+    const other = await work.receive(staged.view, plan)
+    t.equal(other.offset, 0, JSON.stringify(change))
+    await other.stop(false)
+  }
+  t.strictSame(names(staged.work), ['f'])
+})
