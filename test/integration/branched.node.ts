@@ -20,7 +20,16 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
-import { changeConfig, collect, type Ended, environment, type Json, PROGRAM, until } from './daemon.node.ts'
+import {
+  changeConfig,
+  collect,
+  type Ended,
+  environment,
+  type Json,
+  PROGRAM,
+  type Result,
+  until,
+} from './daemon.node.ts'
 
 /** Attacks need raw system calls, which no shell makes. */
 export const PYTHON: string | undefined = ['/usr/bin/python3', '/usr/local/bin/python3'].find(existsSync)
@@ -76,6 +85,8 @@ export type Branched = {
   /** Runs a script of Python in a session of its own, with what it printed; throws where it failed. */
   python(script: string, ...args: readonly string[]): Promise<string>
   sh(script: string): Promise<string>
+  /** `sass-edge ARGS` as the daemon's user. */
+  cli(args: readonly string[]): Promise<Result>
   signal(name: NodeJS.Signals): void
   ended(): Promise<Ended>
   start(): Promise<void>
@@ -150,6 +161,7 @@ export async function startBranched(t: Test, who: Who, change: Json = {}): Promi
       daemon.put(name, script)
       return inSession(daemon, (client) => run(client, 'sh', [`./${name}`]))
     },
+    cli: (args) => collect(spawn(PROGRAM, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })),
     signal: (name) => child.kill(name),
     ended: () => ended ?? Promise.resolve({ code: 0, signal: null }),
     async start() {
