@@ -211,6 +211,25 @@ t.test('what the host changed meanwhile is a conflict: named, and only merged by
   await device.close()
 })
 
+t.test('a branch that is merged completely goes on from the files as they are then', async (t) => {
+  const daemon = await startNew(t, HOLD)
+  const file = join(daemon.workspace, 'file')
+  writeFileSync(file, 'one\n')
+  const device = await agent(daemon)
+  const boss = await admin(daemon)
+  const merge = async () => boss.branches.merge(device.sessionId, await digestOf(boss, device.sessionId))
+  await run(device, 'echo two >> file')
+  t.match(await merge(), { success: true })
+  writeFileSync(file, 'of the host\n')
+  await boss.branches.checkpoints(device.sessionId)
+  t.match(await boss.branches.undo(device.sessionId), { success: false, conflictsTotal: 1 })
+  t.equal(await run(device, 'cat file; echo three >> file'), 'of the host\n')
+  t.match(await boss.branches.diff(device.sessionId, 'stat', () => {}), { changes: 1, conflicts: 0 })
+  writeFileSync(file, 'and again\n')
+  t.match(await boss.branches.diff(device.sessionId, 'stat', () => {}), { changes: 1, conflicts: 1 })
+  await Promise.all([device.close(), boss.close()])
+})
+
 t.test('nothing is merged while a command runs, and the branch is named that it runs in', async (t) => {
   const daemon = await startNew(t, HOLD)
   const device = await agent(daemon)

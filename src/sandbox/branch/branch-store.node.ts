@@ -7,6 +7,7 @@
  */
 
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fstatSync,
@@ -40,6 +41,7 @@ const O_TMPFILE = 0o20000000
 const JOURNAL_FILE = 'merge.json'
 /** How far the way back to a checkpoint is; checkpoint.node.ts writes it. */
 const RESTORE_FILE = 'restore.json'
+const CHECKPOINTS = 'checkpoints'
 
 export interface BranchStore {
   readonly directory: string
@@ -128,6 +130,27 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     return root
   }
 
+  function keep(branch: Branch): Branch {
+    const path = join(directory, branch.session, BRANCH_FILE)
+    replaceFile(path, Buffer.from(`${JSON.stringify(branch)}\n`), MODE)
+    branches.set(branch.session, branch)
+    return branch
+  }
+
+  /**
+   * A branch in which nothing is changed, before it is used again: what others have changed by now is what it begins
+   * with, and no conflict. Where one can go back to a state from before, it is older than that.
+   */
+  function renewed(branch: Branch): Branch {
+    if (!store.isEmpty(branch.session)) return branch
+    if (existsSync(join(directory, branch.session, CHECKPOINTS))) return branch
+    const roots = branch.roots.map((root) => {
+      chmodSync(root.store, DIRECTORY_MODE)
+      return { ...root, baseNs: timeOfChange(root.path, root.store) }
+    })
+    return keep({ ...branch, roots })
+  }
+
   const store: BranchStore = {
     directory,
     open(session, agent, level, nowMs) {
@@ -138,7 +161,7 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
           'SANDBOX_UNAVAILABLE',
           `A merge of this branch could not be brought to its end, so nothing was started: ${reason}`,
         )
-      if (known !== undefined) return known
+      if (known !== undefined) return renewed(known)
       if (branches.size >= BRANCHES_MAX) {
         throw new SassError(
           'SANDBOX_UNAVAILABLE',
@@ -155,9 +178,7 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
         volatile: options.volatile,
         openedAtMs: nowMs,
       }
-      replaceFile(join(directory, session, BRANCH_FILE), Buffer.from(`${JSON.stringify(branch)}\n`), MODE)
-      branches.set(session, branch)
-      return branch
+      return keep(branch)
     },
     find: (session) => branches.get(session),
     list: () => [...branches.values()],
