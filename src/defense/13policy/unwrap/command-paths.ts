@@ -37,8 +37,11 @@ export function argumentPaths(
   const looks = name === 'ssh-keygen' && has(parsed, '-l', '-y', '-e', '-B', '-L', '-F')
   for (const { option, word, use } of parsed.values)
     addValue(name, option, word, looks && option === '-f' ? 'read' : use, add)
-  if (form.operands !== undefined) addKnown(name, form, form.operands, parsed, add)
-  else if (!form.stops) {
+  if (form.operands !== undefined) {
+    addKnown(name, form, form.operands, parsed, add)
+    if (parsed.operands.length === 0 && form.given.length === 0) addTaken(form.operands, parsed, add)
+  }
+  if (form.operands === undefined && !form.stops) {
     // A program that is not known is taken to read what it is given.
     for (const word of parsed.operands) {
       if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'read')
@@ -169,6 +172,19 @@ function addKnown(
     if (word.text === '-' && word.opaque === undefined) return
     add(word, use)
   })
+}
+
+/**
+ * Without an operand, an option may have been taken to have the value that is one: its letter is a switch to this
+ * program or to a version of it (`wc -c /etc/x`).
+ */
+function addTaken(operands: NonNullable<ProgramForm['operands']>, parsed: ParsedArguments, add: Add): void {
+  const use = operandUse(operands, 0, 1)
+  if (use === 'text' || use === 'unknown') return
+  for (const { option, word, use: given } of parsed.values) {
+    const isLetter = option.length === 2 && given === 'text'
+    if (isLetter && /^(?:\/|~\/)[\w.@%+/-]*$/.test(word.text) && word.text.length > 1) add(word, use)
+  }
 }
 
 function isRemote(text: string): boolean {

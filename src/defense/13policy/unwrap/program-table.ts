@@ -44,7 +44,10 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   // Files: read.
   'cat tac nl less more zless most pg zcat bzcat xzcat zmore bat | -P: -b: -h: -j: -k:r -o:w -O:w -p: -t: -T: -x: -y: -z: -l: --language: | r* | plus',
   'head tail | -n: --lines: -c: --bytes: --pid: -s: --sleep-interval: --max-unchanged-stats: | r*',
-  'wc file md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings hexdump od base32 base64 | -n: -l: -s: -c: -f: -m: -t: -w: -A: -j: -N: -S: -e: -o: --wrap: --files0-from:r | r*',
+  'wc | --files0-from:r --total: | r*',
+  'md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum | -l: --length: -a: --algorithm: | r*',
+  'file | -m:r --magic-file:r -f:r --files-from:r -F: --separator: -e: --exclude: -P: --parameter: | r*',
+  'strings | -n: --bytes: -t: --radix: -e: --encoding: -s: --output-separator: -T: --target: -U: | r*',
   'cut paste column fold fmt expand unexpand pr rev join comm nl | -d: -f: -c: -b: -w: -s: -t: -n: -l: -h: -o: -1: -2: -j: -e: -a: -v: --delimiter: --fields: --characters: | r*',
   'tr | | -*',
   'uniq | -f: -s: -w: | r w',

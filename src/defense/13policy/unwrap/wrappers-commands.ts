@@ -33,6 +33,7 @@ const BEHIND_OPTION: ReadonlyMap<string, readonly string[]> = table([
   'gdb-add-index: --',
   'dpkg-architecture: -c --command',
   'strigger: --program',
+  'pidstat: -e',
 ])
 
 /** The command is every word behind the subcommand, and behind a `--` that follows. */
@@ -275,9 +276,21 @@ export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
   ['py.test', pythonTests],
   ['cmake', cmake],
   ['tox', tox],
-  ...['jsonnet', 'jrsonnet', 'dhall', 'dhall-to-json', 'dhall-to-yaml', 'nickel', 'cue'].map(
-    (name) => [name, imports] as const,
-  ),
+  ...[
+    'q',
+    'textql',
+    'csvq',
+    'octosql',
+    'dsq',
+    'trdsql',
+    'jsonnet',
+    'jrsonnet',
+    'dhall',
+    'dhall-to-json',
+    'dhall-to-yaml',
+    'nickel',
+    'cue',
+  ].map((name) => [name, imports] as const),
   ...['npx', 'bunx', 'uvx', 'pipx'].map((name) => [name, packageRunner] as const),
   ...['hg', 'svn', 'jj'].map((name) => [name, versionControl] as const),
   ...[...COMPILERS].map((name) => [name, compiler] as const),

@@ -136,6 +136,10 @@ export const git: Unwrap = (call) => {
   }
   const [subcommand, ...words] = call.words.slice(parsed.firstOperand)
   if (subcommand === undefined) return inner
+  const contents = words.findIndex(({ text }) => text === '--contents' || text === '--no-index')
+  if (contents >= 0)
+    for (const word of words.slice(contents + 1))
+      if (word.text.includes('/')) inner.push({ kind: 'path', word, use: 'read' })
   if (subcommand.text === 'hash-object' && words.some(({ text }) => text === '--stdin-paths'))
     inner.push(...listedFiles(call.stdin))
   const directory = parsed.values.find(({ option }) => option === '-C')?.word

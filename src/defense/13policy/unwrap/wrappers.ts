@@ -220,6 +220,10 @@ const busybox: Unwrap = (call) => {
   const words = rest(call)
   const options = call.words.slice(1, call.parsed.firstOperand)
   if (options.some(({ text }) => text === '--list' || text === '--help')) return []
+  // `coreutils --coreutils-prog=cat FILE`
+  const named = options.find(({ text }) => text.startsWith('--coreutils-prog'))
+  if (named !== undefined)
+    return argv([literal(named.text.slice(named.text.indexOf('=') + 1)), ...words], 'coreutils')
   return argv(words, call.names[0] ?? 'busybox')
 }
 
@@ -330,6 +334,7 @@ const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['script', script],
   ['busybox', busybox],
   ['toybox', busybox],
+  ['coreutils', busybox],
   ['command', command],
   ['.', source],
   ['source', source],

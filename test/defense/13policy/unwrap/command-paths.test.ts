@@ -167,3 +167,29 @@ t.test('what is longer than any path is none', (t) => {
   t.strictSame(pathsOf(commandsOf(['rm', `/${'a/'.repeat(10_000)}`])), [])
   t.end()
 })
+
+t.test('a switch takes no operand with it', (t) => {
+  for (const line of [
+    'cat -t /srv/a b',
+    'wc -c /srv/a',
+    'wc -l /srv/a b',
+    'comm -1 /srv/a b',
+    'comm -23 b /srv/a',
+    'diff -n /srv/a b',
+    'diff -U 3 /srv/a b',
+    'cut -s -f 2 /srv/a',
+    'column -t /srv/a',
+    'paste -s /srv/a b',
+    'fold -s /srv/a',
+    'od -c /srv/a',
+    'hexdump -c /srv/a',
+    'zcat -k /srv/a',
+    'sha256sum -c /srv/a',
+    'file -s /srv/a',
+    'strings -n /srv/a',
+    'coreutils --coreutils-prog=cat /srv/a',
+    'git blame --contents /srv/a b',
+  ])
+    t.ok(pathsOf(commandsOf(line)).includes('read /srv/a'), line)
+  t.end()
+})
