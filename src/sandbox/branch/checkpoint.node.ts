@@ -200,14 +200,15 @@ export function restoreCheckpoint(
     ])
     syncAt(files, root.store)
   }
-  writeState(directory, 'clearing')
-  finishRestore(files, directory, branch, 'clearing')
+  const restore: Restore = { state: 'clearing', number }
+  writeState(directory, restore)
+  finishRestore(files, directory, branch, restore)
 }
 
-type RestoreState = 'clearing' | 'filling'
+type Restore = { readonly state: 'clearing' | 'filling'; readonly number: number }
 
-function writeState(directory: string, state: RestoreState): void {
-  replaceFile(join(directory, RESTORE), Buffer.from(`${JSON.stringify({ state })}\n`), MODE)
+function writeState(directory: string, restore: Restore): void {
+  replaceFile(join(directory, RESTORE), Buffer.from(`${JSON.stringify(restore)}\n`), MODE)
 }
 
 /** Ends what a crash has ended in the middle. False: there was nothing. */
@@ -215,26 +216,25 @@ export function resumeRestore(syscalls: Syscalls, directory: string, branch: Bra
   const path = join(directory, RESTORE)
   if (!existsSync(path)) return false
   const read = readBounded(path, CHECKPOINT_FILE_BYTES, true)
-  const state = read.ok
-    ? (JSON.parse(read.bytes.toString('utf8')) as { state: RestoreState }).state
-    : 'clearing'
-  finishRestore(createFiles(syscalls), directory, branch, state)
+  if (!read.ok) throw fileError('read', Buffer.from(path).toString('latin1'), undefined)
+  finishRestore(createFiles(syscalls), directory, branch, JSON.parse(read.bytes.toString('utf8')) as Restore)
   return true
 }
 
 /** The directories themselves stay: the overlay's index knows the upper one by its inode. */
-function finishRestore(files: Files, directory: string, branch: Branch, state: RestoreState): void {
-  if (state === 'clearing') {
+function finishRestore(files: Files, directory: string, branch: Branch, restore: Restore): void {
+  if (restore.state === 'clearing') {
     for (const root of branch.roots) {
       mkdirSync(join(root.store, OLD), { recursive: true, mode: OWN_MODE })
       for (const [place, name] of treesOf(branch)) moveAll(files, root, place, `${OLD}/${name}`)
     }
-    writeState(directory, 'filling')
+    writeState(directory, { ...restore, state: 'filling' })
   }
-  for (const root of branch.roots) {
+  for (const [index, root] of branch.roots.entries()) {
+    const saved = join(folderOf(directory, restore.number), String(index))
     for (const [place, name] of treesOf(branch)) {
       moveAll(files, root, `${NEW}/${name}`, place)
-      likeBefore(files, root, `${NEW}/${name}`, place)
+      likeBefore(files, root, join(saved, name), place)
     }
     syncAt(files, root.store)
   }
@@ -262,12 +262,12 @@ function moveAll(files: Files, root: BranchRoot, from: string, to: string): void
   }
 }
 
-/** Gives the directory that stays what the copied one has. */
+/** Gives the directory that stays what the saved one has. */
 function likeBefore(files: Files, root: BranchRoot, from: string, to: string): void {
+  if (!existsSync(from)) return
   const store = openRoot(root.store)
   try {
-    const source = openDirectory(files, store, from)
-    if (source < 0) return
+    const source = openRoot(from)
     const target = must(openDirectory(files, store, to), 'opened', to)
     try {
       const { shown } = readAttributes(files, source, '.', from, undefined)

@@ -5,10 +5,23 @@
  * @module
  */
 
-import { chmodSync, lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../../base/files.node.ts'
 import type { Syscalls } from '../syscalls.node.ts'
+import type { Branch } from './branch.ts'
+import { createFiles } from './files.node.ts'
+import { readJournal, removeJournal } from './journal.node.ts'
+import { removeStagesBesides } from './merge-apply.node.ts'
 
 const DROPPED = 'dropped-'
 const OWN_MODE = 0o700
@@ -56,12 +69,24 @@ function removeSome(path: Buffer, budget: number): number {
   return left - 1
 }
 
+/** What a merge keeps for taking it back beside the real files; what a crash has left in the middle is not touched. */
+function removeKept(syscalls: Syscalls, dropped: string): void {
+  const facts = join(dropped, 'branch.json')
+  if (!existsSync(facts)) return
+  const journal = readJournal(dropped)
+  if (journal === undefined || !['staging', 'done', 'clearing'].includes(journal.state)) return
+  const branch = JSON.parse(readFileSync(facts, 'utf8')) as Branch
+  removeStagesBesides(createFiles(syscalls), branch, journal)
+  removeJournal(dropped)
+}
+
 /**
  * Removes up to `entries` files and directories of a dropped branch.
  * @returns true where nothing is left of it
  */
-export function removeDropped(_syscalls: Syscalls, dropped: string, entries: number): boolean {
+export function removeDropped(syscalls: Syscalls, dropped: string, entries: number): boolean {
   try {
+    removeKept(syscalls, dropped)
     removeSome(Buffer.from(dropped), entries + 1)
     lstatSync(dropped)
     return false

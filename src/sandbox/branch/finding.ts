@@ -74,6 +74,14 @@ export type UpperEntry = {
   readonly redirect?: BytePath
 }
 
+export type IndexEntry = {
+  readonly name: BytePath
+  /** How many names show it that are not above. */
+  readonly aliases: number
+  /** All real names of the old file. With one left, the overlay takes the entry for an orphan. */
+  readonly bases: readonly BytePath[]
+}
+
 export type RootSurvey = {
   readonly isCopy: boolean
   /** The real root itself. */
@@ -83,8 +91,8 @@ export type RootSurvey = {
   readonly upper: readonly UpperEntry[]
   /** By inode above: all names there of files that have several. */
   readonly names: ReadonlyMap<bigint, readonly LinkedName[]>
-  /** The overlay's index: names of its entries by inode above. */
-  readonly index: ReadonlyMap<bigint, BytePath>
+  /** The overlay's index by inode above. */
+  readonly index: ReadonlyMap<bigint, IndexEntry>
   /** Real directories that the branch has at another path. */
   readonly moved: ReadonlyMap<BytePath, BytePath>
 }

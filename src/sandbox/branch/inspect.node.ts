@@ -54,7 +54,7 @@ export type ReadAttributes = {
   readonly marks: Map<string, Uint8Array>
 }
 
-const NO_ATTRIBUTES: ReadAttributes = { shown: new Map(), marks: new Map() }
+export const NO_ATTRIBUTES: ReadAttributes = { shown: new Map(), marks: new Map() }
 
 /** @param overlay whose marks these are; undefined: of no overlay, all of them are the file's own */
 export function readAttributes(

@@ -75,7 +75,7 @@ export function findAliases(
   store: number,
   survey: RootSurvey,
   hidden: ReadonlySet<BytePath>,
-): { readonly aliases: readonly Alias[]; readonly index: ReadonlyMap<bigint, BytePath> } {
+): { readonly aliases: readonly Alias[]; readonly index: RootSurvey['index'] } {
   const work = openDirectory(files, store, 'work')
   if (work < 0) return { aliases: [], index: new Map() }
   let index: Index
@@ -84,7 +84,7 @@ export function findAliases(
   } finally {
     files.at.close(work)
   }
-  if (index.byInode.size === 0) return { aliases: [], index: index.byInode }
+  if (index.byInode.size === 0) return { aliases: [], index: new Map() }
   const above = new Map(survey.upper.map((entry) => [entry.path, entry.kind]))
   const sources = new Map([...survey.moved].map(([source, target]) => [target, source]))
   const isHidden = (path: BytePath, base: BytePath): boolean => {
@@ -99,6 +99,7 @@ export function findAliases(
     return false
   }
   const found: Alias[] = []
+  const bases = new Map<BytePath, BytePath[]>()
   const waiting: BytePath[] = ['']
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const path = next
@@ -113,11 +114,25 @@ export function findAliases(
         const key = handleOf(files, directory, name)
         const entry = key === undefined ? undefined : index.byHandle.get(key)
         const shown = shownAt(base, survey.moved)
-        if (entry !== undefined && !isHidden(shown, base)) found.push({ base, path: shown, entry })
+        if (entry === undefined) continue
+        const known = bases.get(entry)
+        if (known === undefined) bases.set(entry, [base])
+        else known.push(base)
+        if (!isHidden(shown, base)) found.push({ base, path: shown, entry })
       }
     })
   }
-  return { aliases: found, index: index.byInode }
+  const counts = new Map<BytePath, number>()
+  for (const { entry } of found) counts.set(entry, (counts.get(entry) ?? 0) + 1)
+  return {
+    aliases: found,
+    index: new Map(
+      [...index.byInode].map(([inode, name]) => [
+        inode,
+        { name, aliases: counts.get(name) ?? 0, bases: bases.get(name) ?? [] },
+      ]),
+    ),
+  }
 }
 
 export type LinkInput = {

@@ -6,12 +6,10 @@
 
 import { closeSync, fstatSync } from 'node:fs'
 import { MERGE_LINKS_FOLLOWED } from '../../limits.ts'
-import { descriptorPath, O_PATH, RENAME_NOREPLACE } from '../at.node.ts'
-import { ERRNO } from '../syscalls.node.ts'
+import { O_PATH } from '../at.node.ts'
 import type { Branch, BranchRoot } from './branch.ts'
 import {
   type Files,
-  fileError,
   must,
   nameBytes,
   namesIn,
@@ -21,22 +19,13 @@ import {
   withDirectory,
 } from './files.node.ts'
 import { type Journal, keptName, type RootJournal, stageName } from './journal.node.ts'
-import { closeRoot, openStage, removeTree } from './merge-stage.node.ts'
+import { closeRoot, openStage, removeTree, rootOf } from './merge-stage.node.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
 import { readRecord, writeRecord } from './record.node.ts'
 import { createSteps } from './steps.node.ts'
-import type { UpperStep } from './upper-plan.ts'
-
-/** S_IFCHR with device 0: a whiteout. */
-const CHARACTER_DEVICE = 0o020000
+import { showStage } from './upper-apply.node.ts'
 
 export type BeforeStep = (name: string) => void
-
-export function rootOf(branch: Branch, journal: RootJournal): BranchRoot {
-  const root = branch.roots[journal.root]
-  if (root === undefined) throw fileError('merged', `root ${journal.root}`, -ERRNO.ENOENT)
-  return root
-}
 
 /** Does all steps that have not been done. @throws StepFailure where one cannot be */
 export function applyForward(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {
@@ -61,15 +50,24 @@ export function applyForward(files: Files, branch: Branch, journal: Journal, bef
   }
 }
 
+/** Old files that are back where they were, by root and inode. */
+export type TakenBack = readonly ReadonlySet<bigint>[]
+
 /** Takes back all steps that have been done. @throws StepFailure where one cannot be */
-export function applyBackward(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {
+export function applyBackward(
+  files: Files,
+  branch: Branch,
+  journal: Journal,
+  beforeStep: BeforeStep,
+): TakenBack {
+  const takenBack = branch.roots.map(() => new Set<bigint>())
   for (const part of journal.roots.toReversed()) {
     const open = openStage(files, rootOf(branch, part), journal.id, part.stage, false)
     const steps = createSteps(files, open, part)
     try {
       for (const step of part.steps.toReversed()) {
         beforeStep(`back ${step.op} ${part.root} ${step.place}`)
-        steps.backward(step)
+        if (steps.backward(step) && step.op !== 'put') takenBack[part.root]?.add(step.inode)
       }
       for (const [index, step] of part.attributes.entries()) {
         beforeStep(`back attributes ${part.root} ${index}`)
@@ -82,6 +80,7 @@ export function applyBackward(files: Files, branch: Branch, journal: Journal, be
       closeRoot(open)
     }
   }
+  return takenBack
 }
 
 /** Inode and change time of what lies at each path; 0 and 0 where nothing does. */
@@ -110,16 +109,16 @@ export function identities(
 }
 
 /**
- * Records what the merge, or taking it back, has touched: what lies now at these paths of each root, and for each root
- * what lies in its stage.
+ * Records what the merge, or taking it back, has touched: what lies now at its paths, and what lies in its stages.
  */
 export function recordTouched(
   files: Files,
   directory: string,
   branch: Branch,
   journal: Journal,
-  isBackward: boolean,
+  takenBack: TakenBack | undefined,
 ): void {
+  const isBackward = takenBack !== undefined
   const old = readRecord(directory, branch.roots.length)
   const record = old.map((entries) => new Map(entries))
   for (const part of journal.roots) {
@@ -141,8 +140,15 @@ export function recordTouched(
     const conflicts = new Set(
       part.merged.flatMap(({ base, movedFrom, isConflict }) => (isConflict ? [base, movedFrom ?? base] : [])),
     )
+    const besides = new Set<BytePath | undefined>(
+      [...part.besides, ...part.attributes].map(({ base }) => base),
+    )
+    /** What no step has been done with was changed by somebody else, or not at all. */
+    const isTouched = (path: BytePath, inode: bigint): boolean =>
+      !isBackward ||
+      (!conflicts.has(path) && (besides.has(path) || takenBack[part.root]?.has(inode) === true))
     for (const [path, inode, changedNs] of identities(files, rootOf(branch, part), [...paths].sort()))
-      if (inode !== 0n && !(isBackward && conflicts.has(path))) entries.set(inode, changedNs)
+      if (inode !== 0n && isTouched(path, inode)) entries.set(inode, changedNs)
     if (isBackward || conflicts.size > 0) continue
     const open = openStage(files, rootOf(branch, part), journal.id, part.stage, false)
     try {
@@ -157,162 +163,6 @@ export function recordTouched(
     }
   }
   writeRecord(directory, record)
-}
-
-/** Takes out of the upper directories what has been merged. */
-export function applyUpper(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {
-  for (const part of journal.roots) {
-    const store = openRoot(rootOf(branch, part).store)
-    try {
-      if (part.stage === 'root') hideStage(files, store, stageName(journal.id))
-      if (part.upper.length === 0) continue
-      const kept = keptName(journal.id)
-      const made = files.at.makeDirectory(store, nameBytes(kept), 0o700)
-      if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('made', kept, made)
-      withDirectory(files, store, kept, (keep) =>
-        withDirectory(files, store, 'upper', (upper) => {
-          for (const [index, step] of part.upper.entries()) {
-            beforeStep(`upper ${part.root} ${index}`)
-            if (step.op === 'index') {
-              const result = moveIndex(files, store, keep, step.path, step.place, false)
-              if (result < 0 && result !== -ERRNO.ENOENT && result !== -ERRNO.EEXIST)
-                throw fileError('taken out of the index', step.path, result)
-            } else upperForward(files, upper, keep, step, branch)
-          }
-        }),
-      )
-      must(files.at.syncAll(store), 'synced', kept)
-    } finally {
-      closeSync(store)
-    }
-  }
-}
-
-type DirectoryStep = Exclude<UpperStep, { op: 'index' }>
-
-/** Out of the overlay's index, or back. */
-function moveIndex(
-  files: Files,
-  store: number,
-  keep: number,
-  name: BytePath,
-  place: string,
-  isBackward: boolean,
-): number {
-  const { at } = files
-  return (
-    withDirectory(files, store, 'work/index', (index) =>
-      isBackward
-        ? at.rename(keep, nameBytes(place), index, nameBytes(name), RENAME_NOREPLACE)
-        : at.rename(index, nameBytes(name), keep, nameBytes(place), RENAME_NOREPLACE),
-    ) ?? -ERRNO.ENOENT
-  )
-}
-
-/** What is kept at the top of the real root is not for the branch to see. */
-function hideStage(files: Files, store: number, name: BytePath): void {
-  withDirectory(files, store, 'upper', (upper) => {
-    const times = statName(upper, '.')
-    const made = files.at.makeNode(upper, nameBytes(name), CHARACTER_DEVICE, 0)
-    if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('hidden from the branch', name, made)
-    if (times !== undefined)
-      files.at.setTimes(upper, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-  })
-}
-
-function showStage(files: Files, store: number, name: BytePath): void {
-  withDirectory(files, store, 'upper', (upper) => {
-    const times = statName(upper, '.')
-    const removed = files.at.unlink(upper, nameBytes(name))
-    if (removed >= 0 && times !== undefined)
-      files.at.setTimes(upper, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-  })
-}
-
-function upperForward(files: Files, upper: number, keep: number, step: DirectoryStep, branch: Branch): void {
-  withDirectory(files, upper, parentPath(step.path), (directory) => {
-    const name = nameBytes(namePath(step.path) === '' ? '.' : namePath(step.path))
-    const place = descriptorPath(directory, name)
-    const mark = nameBytes(`${branch.attributes}.overlay.redirect`)
-    switch (step.op) {
-      case 'remove': {
-        const result = files.at.rename(directory, name, keep, nameBytes(step.place), RENAME_NOREPLACE)
-        if (result < 0 && result !== -ERRNO.ENOENT && result !== -ERRNO.EEXIST)
-          throw fileError('taken out of the branch', step.path, result)
-        return
-      }
-      case 'redirect': {
-        const result =
-          step.after === undefined
-            ? files.at.removeAttribute(place, mark)
-            : files.at.setAttribute(place, mark, nameBytes(step.after))
-        if (result < 0 && result !== -ERRNO.ENODATA && result !== -ERRNO.ENOENT)
-          throw fileError('taken out of the branch', step.path, result)
-        return
-      }
-      case 'time':
-        files.at.setTimes(directory, name, { accessedNs: undefined, modifiedNs: step.modifiedNs })
-    }
-  })
-}
-
-/** Brings back into the upper directories what was taken out. @returns paths where the branch has something else now */
-export function restoreUpper(
-  files: Files,
-  branch: Branch,
-  journal: Journal,
-  beforeStep: BeforeStep,
-): { root: number; path: BytePath }[] {
-  const missing: { root: number; path: BytePath }[] = []
-  for (const part of journal.roots) {
-    const store = openRoot(rootOf(branch, part).store)
-    try {
-      withDirectory(files, store, keptName(journal.id), (keep) =>
-        withDirectory(files, store, 'upper', (upper) => {
-          const [times, others] = [
-            part.upper.filter(({ op }) => op === 'time'),
-            part.upper.filter(({ op }) => op !== 'time').toReversed(),
-          ]
-          for (const [index, step] of [...others, ...times].entries()) {
-            beforeStep(`back upper ${part.root} ${index}`)
-            if (step.op === 'index') moveIndex(files, store, keep, step.path, step.place, true)
-            else if (!upperBackward(files, upper, keep, step, branch))
-              missing.push({ root: part.root, path: step.path })
-          }
-        }),
-      )
-      must(files.at.syncAll(store), 'synced', '')
-    } finally {
-      closeSync(store)
-    }
-  }
-  return missing
-}
-
-function upperBackward(
-  files: Files,
-  upper: number,
-  keep: number,
-  step: DirectoryStep,
-  branch: Branch,
-): boolean {
-  const done = withDirectory(files, upper, parentPath(step.path), (directory) => {
-    const name = nameBytes(namePath(step.path) === '' ? '.' : namePath(step.path))
-    switch (step.op) {
-      case 'remove': {
-        if (statName(keep, step.place) === undefined) return true
-        return files.at.rename(keep, nameBytes(step.place), directory, name, RENAME_NOREPLACE) === 0
-      }
-      case 'redirect': {
-        const mark = nameBytes(`${branch.attributes}.overlay.redirect`)
-        return files.at.setAttribute(descriptorPath(directory, name), mark, nameBytes(step.before)) === 0
-      }
-      case 'time':
-        files.at.setTimes(directory, name, { accessedNs: undefined, modifiedNs: step.modifiedNs })
-        return true
-    }
-  })
-  return done ?? false
 }
 
 /** Paths whose files are touched when a name of them in a stage goes, or the stage itself. */
@@ -411,5 +261,21 @@ function removeStage(files: Files, root: BranchRoot, part: RootJournal, id: stri
   } finally {
     closeSync(store)
     closeSync(real)
+  }
+}
+
+/** Of a branch that is no more: only what lies in the real roots. */
+export function removeStagesBesides(files: Files, branch: Branch, journal: Journal): void {
+  for (const part of journal.roots) {
+    if (part.stage !== 'root') continue
+    const real = openRoot(rootOf(branch, part).path)
+    try {
+      const times = statName(real, '.')
+      removeTree(files, real, stageName(journal.id))
+      if (times !== undefined)
+        files.at.setTimes(real, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
+    } finally {
+      closeSync(real)
+    }
   }
 }

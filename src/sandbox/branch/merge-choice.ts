@@ -5,7 +5,7 @@
  */
 
 import { isHeldBack } from './changes.ts'
-import type { Finding } from './finding.ts'
+import type { Finding, RootSurvey } from './finding.ts'
 import { type BytePath, isBeneath, parentPath } from './paths.ts'
 
 export type Choice = {
@@ -19,6 +19,20 @@ function makesDirectory({ change, after }: Finding): boolean {
   return after?.type === 'directory' && change.kind !== 'metadata' && change.kind !== 'replaced'
 }
 
+/** The files of the index whose old names go by a change. */
+function takenAway(
+  { base, before, change, isSeparated, over }: Finding,
+  oldNames: ReadonlyMap<BytePath, bigint>,
+): bigint[] {
+  if (oldNames.size === 0) return []
+  const isWhole = change.kind === 'deleted' || change.kind === 'retyped' || over !== undefined
+  if (isWhole && (over ?? before)?.type === 'directory')
+    return [...oldNames].flatMap(([name, inode]) => (isBeneath(base, name) ? [inode] : []))
+  const inode = oldNames.get(base)
+  const isGoing = isWhole || change.kind === 'modified' || isSeparated === true
+  return inode !== undefined && isGoing ? [inode] : []
+}
+
 /**
  * @param paths undefined: everything
  * @param allowHeldBack takes what is only merged by name otherwise
@@ -27,6 +41,7 @@ export function chooseFindings(
   findings: readonly Finding[],
   paths: readonly BytePath[] | undefined,
   allowHeldBack: boolean,
+  index: RootSurvey['index'],
 ): Choice {
   const byPath = new Map(findings.map((finding) => [finding.path, finding]))
   const named = new Set(paths ?? [])
@@ -35,23 +50,22 @@ export function chooseFindings(
     for (let at = path; at !== ''; at = parentPath(at)) if (named.has(at)) return true
     return false
   }
-  const leftOut: Finding[] = []
-  const chosen = new Set<Finding>()
-  for (const finding of findings) {
-    const isNamedFrom = finding.movedFrom !== undefined && isWanted(finding.movedFrom)
-    if (!isWanted(finding.path) && !isNamedFrom) continue
-    if (isHeldBack(finding.change) && !allowHeldBack && !named.has(finding.path)) leftOut.push(finding)
-    else chosen.add(finding)
-  }
-  const asked = new Set(chosen)
   const moves = findings.filter(({ movedFrom }) => movedFrom !== undefined)
   const byLink = Map.groupBy(
     findings.filter(({ change }) => change.link !== undefined),
     ({ change }) => change.link,
   )
+  const shownBy = Map.groupBy(
+    findings.filter(({ after, source }) => after?.type === 'file' && source !== undefined),
+    ({ after }) => after?.inode,
+  )
+  const oldNames = new Map<BytePath, bigint>()
+  for (const [inode, { bases }] of index) for (const base of bases) oldNames.set(base, inode)
   const needs = (finding: Finding): Finding[] => {
     // All names of one file, or they would be several files.
     const needed = finding.change.link === undefined ? [] : [...(byLink.get(finding.change.link) ?? [])]
+    // A file of the overlay's index is gone when its old one loses its names: it is merged before.
+    for (const inode of takenAway(finding, oldNames)) needed.push(...(shownBy.get(inode) ?? []))
     for (let at = parentPath(finding.path); at !== ''; at = parentPath(at)) {
       const parent = byPath.get(at)
       if (parent !== undefined && (makesDirectory(parent) || parent.movedFrom !== undefined))
@@ -71,6 +85,24 @@ export function chooseFindings(
     }
     return needed
   }
+  /** What is not merged without being named, and what cannot be without that. */
+  const barred = new Set(
+    allowHeldBack ? [] : findings.filter(({ change, path }) => isHeldBack(change) && !named.has(path)),
+  )
+  for (let before = -1; barred.size > 0 && barred.size !== before; ) {
+    before = barred.size
+    for (const finding of findings)
+      if (!barred.has(finding) && needs(finding).some((needed) => barred.has(needed))) barred.add(finding)
+  }
+  const leftOut: Finding[] = []
+  const asked = new Set<Finding>()
+  for (const finding of findings) {
+    const isNamedFrom = finding.movedFrom !== undefined && isWanted(finding.movedFrom)
+    if (!isWanted(finding.path) && !isNamedFrom) continue
+    if (barred.has(finding)) leftOut.push(finding)
+    else asked.add(finding)
+  }
+  const chosen = new Set(asked)
   const waiting = [...chosen]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
     for (const needed of needs(next)) {

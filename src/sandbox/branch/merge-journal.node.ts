@@ -46,7 +46,6 @@ export function journalOf(
   part: Part,
   survey: FullSurvey,
   stage: StagePlace,
-  isComplete: boolean,
   besides: RootJournal['besides'],
 ): RootJournal {
   const { plan, choice } = part
@@ -76,7 +75,7 @@ export function journalOf(
     steps,
     attributes,
     besides,
-    upper: root === undefined || root.isCopy ? [] : planUpper(root, choice.chosen, isComplete),
+    upper: root === undefined || root.isCopy ? [] : planUpper(root, choice.chosen),
     merged: choice.chosen.map(({ path, base, movedFrom, change }) => ({
       path,
       base,

@@ -7,7 +7,7 @@
 import { closeSync, readFileSync } from 'node:fs'
 import { descriptorPath } from '../at.node.ts'
 import { ERRNO } from '../syscalls.node.ts'
-import type { BranchRoot } from './branch.ts'
+import type { Branch, BranchRoot } from './branch.ts'
 import {
   type Files,
   fileError,
@@ -19,7 +19,7 @@ import {
   statDirectory,
   statName,
 } from './files.node.ts'
-import { stageName } from './journal.node.ts'
+import { type RootJournal, stageName } from './journal.node.ts'
 import type { Build } from './merge-plan.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
 import { applyAttributes, attributesOfNode, copyFile, makeSpecial } from './stage.node.ts'
@@ -135,8 +135,19 @@ export function buildStage(
       if (node.type === 'file') {
         const source = finding.source ?? ''
         from = opened(from, open.store, parentPath(source))
-        copyFile(files, [from.descriptor, namePath(source)], [to.descriptor, name], node, finding.path)
+        const isReady = copyFile(
+          files,
+          [from.descriptor, namePath(source)],
+          [to.descriptor, name],
+          node,
+          finding.path,
+        )
         sizeBytes += node.sizeBytes
+        if (isReady) {
+          const { modifiedNs } = node
+          applyAttributes(files, to.descriptor, name, { modifiedNs }, false, finding.path, true)
+          continue
+        }
       } else makeSpecial(files, to.descriptor, name, node, finding.path)
       const isSymlink = node.type === 'symlink'
       applyAttributes(files, to.descriptor, name, attributesOfNode(node), isSymlink, finding.path, true)
@@ -200,4 +211,10 @@ export function removeTree(files: Files, root: number, path: BytePath): void {
       closeSync(parent)
     }
   }
+}
+
+export function rootOf(branch: Branch, journal: Pick<RootJournal, 'root'>): BranchRoot {
+  const root = branch.roots[journal.root]
+  if (root === undefined) throw fileError('merged', `root ${journal.root}`, -ERRNO.ENOENT)
+  return root
 }

@@ -17,13 +17,10 @@ import { type Journal, type RootJournal, readJournal, removeJournal, writeJourna
 import {
   applyBackward,
   applyForward,
-  applyUpper,
   type BeforeStep,
   identities,
   recordTouched,
   removeStages,
-  restoreUpper,
-  rootOf,
 } from './merge-apply.node.ts'
 import { chooseFindings, conflictsOf } from './merge-choice.ts'
 import { besidesOf, journalOf, type Part } from './merge-journal.node.ts'
@@ -36,10 +33,18 @@ import type {
   ResumeResult,
   UndoResult,
 } from './merge-result.ts'
-import { buildStage, closeRoot, openStage, placeOfStage, type StagePlace } from './merge-stage.node.ts'
+import {
+  buildStage,
+  closeRoot,
+  openStage,
+  placeOfStage,
+  rootOf,
+  type StagePlace,
+} from './merge-stage.node.ts'
 import { type BytePath, bytePath } from './paths.ts'
 import { StepFailure } from './steps.node.ts'
 import { type FullSurvey, surveyFully } from './survey.node.ts'
+import { applyUpper, restoreUpper } from './upper-apply.node.ts'
 
 export type { BeforeStep } from './merge-apply.node.ts'
 export type {
@@ -98,7 +103,7 @@ export function mergeBranch(
   if (survey.survey.digest !== request.digest) return { kind: 'other_digest', digest: survey.survey.digest }
   const parts = survey.roots.map((root, index): Part => {
     const paths = pathsIn(request.paths, index)
-    const choice = chooseFindings(root.findings, paths, request.allowHeldBack ?? false)
+    const choice = chooseFindings(root.findings, paths, request.allowHeldBack ?? false, root.index)
     return { root: index, choice, plan: planRoot(choice.chosen, root) }
   })
   const conflicts = parts.flatMap(({ root, choice }) =>
@@ -109,11 +114,10 @@ export function mergeBranch(
   const used = parts.filter(({ choice }) => choice.chosen.length > 0)
   if (used.length === 0) return { kind: 'nothing', leftOut }
   if (last !== undefined) clear(files, directory, branch, last, beforeStep)
-  const isComplete = request.paths === undefined
-  const places = used.map(({ root }) => placeOfStage(rootOf(branch, { root } as RootJournal)))
+  const places = used.map(({ root }) => placeOfStage(rootOf(branch, { root })))
   for (const isSecond of [false, true]) {
     const stages = isSecond ? used.map((): StagePlace => 'root') : places
-    const result = attempt(files, directory, branch, request.id, survey, used, stages, isComplete, beforeStep)
+    const result = attempt(files, directory, branch, request.id, survey, used, stages, beforeStep)
     if (result.kind === 'done') {
       const chosen = used.flatMap(({ choice }) => choice.chosen)
       const brought = changesOf(used.flatMap(({ choice }) => choice.brought))
@@ -146,7 +150,6 @@ function attempt(
   survey: FullSurvey,
   parts: readonly Part[],
   stages: readonly StagePlace[],
-  isComplete: boolean,
   beforeStep: BeforeStep,
 ): Attempt {
   const empty = parts.map(({ root }, index): RootJournal => {
@@ -161,14 +164,14 @@ function attempt(
   try {
     const roots = parts.map((part, index) => {
       const stage = stages[index] ?? 'root'
-      const root = rootOf(branch, empty[index] ?? ({ root: -1 } as RootJournal))
+      const root = rootOf(branch, part)
       beforeStep(`stage ${part.root}`)
       const open = openStage(files, root, id, stage, true)
       try {
         sizeBytes += buildStage(files, open, part.plan.builds, beforeStep)
         beforeStep(`sync stage ${part.root}`)
         must(files.at.syncAll(open.real), 'synced', '')
-        return journalOf(files, open, part, survey, stage, isComplete, empty[index]?.besides ?? [])
+        return journalOf(files, open, part, survey, stage, empty[index]?.besides ?? [])
       } finally {
         closeRoot(open)
       }
@@ -200,8 +203,8 @@ function takeBack(
   cause: unknown,
   beforeStep: BeforeStep,
 ): Extract<Attempt, { kind: 'failed' }> {
-  applyBackward(files, branch, journal, beforeStep)
-  recordTouched(files, directory, branch, journal, true)
+  const takenBack = applyBackward(files, branch, journal, beforeStep)
+  recordTouched(files, directory, branch, journal, takenBack)
   clear(files, directory, branch, { ...journal, ended: 'rolled_back' }, beforeStep)
   if (cause instanceof StepFailure)
     return { kind: 'failed', reason: cause.message, path: cause.path, errno: cause.errno }
@@ -217,7 +220,7 @@ function finish(
   beforeStep: BeforeStep,
 ): void {
   beforeStep('record')
-  recordTouched(files, directory, branch, journal, false)
+  recordTouched(files, directory, branch, journal, undefined)
   const left = journal.roots.map((part) => {
     const watched = part.merged.filter(({ isWatched }) => isWatched).map(({ path }) => path)
     return identities(files, rootOf(branch, part), watched).map(
@@ -345,9 +348,9 @@ function finishUndo(
   journal: Journal,
   beforeStep: BeforeStep,
 ): ChosenPath[] {
-  applyBackward(files, branch, journal, beforeStep)
+  const takenBack = applyBackward(files, branch, journal, beforeStep)
   beforeStep('record')
-  recordTouched(files, directory, branch, journal, true)
+  recordTouched(files, directory, branch, journal, takenBack)
   const missing = restoreUpper(files, branch, journal, beforeStep)
   clear(files, directory, branch, { ...journal, ended: 'undone' }, beforeStep)
   return missing.map(({ root, path }) => ({ root, path: nameBytes(path) }))

@@ -97,6 +97,21 @@ export function withSeparated(
   })
 }
 
+/** Without directories that were made anew just as they were: the kernel marks some of them so. */
+export function withoutIdle(findings: readonly Finding[]): Finding[] {
+  const losing = new Set<BytePath>()
+  for (const { change, path } of findings) {
+    if (change.kind !== 'deleted') continue
+    for (let at = parentPath(path); ; at = parentPath(at)) {
+      losing.add(at)
+      if (at === '') break
+    }
+  }
+  return findings.filter(
+    ({ change, path }) => change.kind !== 'replaced' || change.metadata !== undefined || losing.has(path),
+  )
+}
+
 /** Without directories whose time alone differs, where something was changed in them; that follows from it. */
 export function withoutImpliedTimes(findings: readonly Finding[]): Finding[] {
   const changedIn = new Set<BytePath>()

@@ -150,14 +150,17 @@ export function applyAttributes(
     )
 }
 
-/** A new file with the content of another. */
+/**
+ * A new file with the content of another. True: with its mode and owner too, where it has no attributes and is the
+ * daemon's own, as most are.
+ */
 export function copyFile(
   files: Files,
   from: readonly [directory: number, name: BytePath],
   to: readonly [directory: number, name: BytePath],
   node: Node,
   path: BytePath,
-): void {
+): boolean {
   const { at } = files
   const source = must(at.open(from[0], nameBytes(from[1]), O_RDONLY | O_NONBLOCK), 'read', path)
   try {
@@ -165,6 +168,10 @@ export function copyFile(
     const target = must(at.open(to[0], nameBytes(to[1]), flags, 0o600), 'made', path)
     try {
       copyContent(files, source, target, node, path)
+      const isOwn = node.uid === process.geteuid?.() && node.gid === process.getegid?.()
+      if (!isOwn || node.attributes.size > 0) return false
+      must(at.setMode(target, node.mode), 'given its mode', path)
+      return true
     } finally {
       at.close(target)
     }

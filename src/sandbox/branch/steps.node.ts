@@ -28,7 +28,8 @@ export type Place = { readonly real: number; readonly stage: number }
 
 export type Steps = {
   forward(step: JournalStep): void
-  backward(step: JournalStep): void
+  /** False: there was nothing to take back. */
+  backward(step: JournalStep): boolean
   setForward(step: JournalAttributes): void
   setBackward(step: JournalAttributes): void
   close(): void
@@ -198,18 +199,19 @@ export function createSteps(files: Files, place: Place, journal: RootJournal): S
       }
     },
     backward(step) {
-      if (!isDone(step)) return
+      if (!isDone(step)) return false
       switch (step.op) {
         case 'take':
           moveIn(step.place, step.path)
-          return
+          return true
         case 'put':
           expect(step.path, step.inode, undefined)
           moveOut(step.path, step.place)
-          return
+          return true
         case 'exchange':
           expect(step.path, step.newInode, undefined)
           exchange(step.path, step.place)
+          return true
       }
     },
     setForward(step) {

@@ -21,7 +21,7 @@ import { stageNames } from './journal.node.ts'
 import { findAliases, groupLinks } from './links.node.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
 import { type MergedRecord, readRecord } from './record.node.ts'
-import { explained, withoutImpliedTimes, withRenames, withSeparated } from './sense.ts'
+import { explained, withoutIdle, withoutImpliedTimes, withRenames, withSeparated } from './sense.ts'
 import { walkRoot } from './walk.node.ts'
 
 /** A survey with what only a merge needs to know. */
@@ -136,7 +136,7 @@ function surveyRoot(
         return {
           ...all,
           findings: withSeparated(
-            withoutImpliedTimes(withRenames(explained(all.findings, isParentChanged))),
+            withoutIdle(withoutImpliedTimes(withRenames(explained(all.findings, isParentChanged)))),
             all.names,
           ),
         }

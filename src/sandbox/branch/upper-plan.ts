@@ -15,16 +15,15 @@ export type UpperStep =
   | { readonly op: 'redirect'; readonly path: BytePath; readonly before: BytePath; readonly after?: BytePath }
   /** Out of the overlay's index: the other names of that file show what is beneath again. */
   | { readonly op: 'index'; readonly path: BytePath; readonly place: string }
+  /**
+   * How many names more than above a file of the index has in the branch. The overlay may have counted from what is
+   * beneath, where names go by a merge; with none left it throws the file away.
+   */
+  | { readonly op: 'links'; readonly path: BytePath; readonly more: number }
   | { readonly op: 'time'; readonly path: BytePath; readonly modifiedNs: bigint }
 
-/**
- * @param isComplete everything was asked for, so that what is no change may go too
- */
-export function planUpper(
-  survey: RootSurvey,
-  chosen: readonly Finding[],
-  isComplete: boolean,
-): readonly UpperStep[] {
+/** What is merged goes, and what is no change: the branch shows the same without it. */
+export function planUpper(survey: RootSurvey, chosen: readonly Finding[]): readonly UpperStep[] {
   const merged = new Set(chosen.map(({ path }) => path))
   const movedFrom = new Set(chosen.map((finding) => finding.movedFrom))
   const findings = new Map(survey.findings.map((finding) => [finding.path, finding]))
@@ -44,10 +43,10 @@ export function planUpper(
       if (at === '') break
     }
   }
-  /** A name that shows what is beneath unchanged goes with the new names of that file. */
-  const linked = new Set(
-    chosen.map(({ change, after }) => (change.link === undefined ? undefined : after?.inode)),
-  )
+  /** Files of changes that are not merged: their other names stay with them. */
+  const kept = new Set<bigint>()
+  for (const { path, after } of survey.findings)
+    if (after !== undefined && !merged.has(path)) kept.add(after.inode)
   /** Entries that can go with all beneath them. */
   const free = new Set<BytePath>()
   for (let at = survey.upper.length - 1; at >= 0; at--) {
@@ -57,17 +56,10 @@ export function planUpper(
   function isFree({ path, kind, redirect, inode }: UpperEntry): boolean {
     if (keepers.has(path)) return false
     const inner = children.get(path) ?? []
-    if (kind === 'file' || kind === 'whiteout')
-      return (
-        isComplete ||
-        merged.has(path) ||
-        (redirect !== undefined && movedFrom.has(redirect)) ||
-        (inode !== undefined && linked.has(inode))
-      )
+    if (kind === 'file') return inode === undefined || !kept.has(inode)
+    if (kind === 'whiteout') return redirect === undefined || movedFrom.has(redirect)
     if (kind === 'redirected' && !merged.has(path)) return false
-    // A directory that only holds what it shows is there for what was in it.
-    const isOwn = isComplete || merged.has(path) || inner.length > 0
-    return isOwn && inner.every((entry) => free.has(entry.path))
+    return inner.every((entry) => free.has(entry.path))
   }
 
   const steps: UpperStep[] = []
@@ -101,14 +93,12 @@ export function planUpper(
   }
   if (survey.index.size > 0) {
     /** Files of the index that are still needed. */
-    const needed = new Set<bigint>()
+    const needed = new Set(kept)
     for (const { path, inode } of survey.upper) if (inode !== undefined && !isRemoved(path)) needed.add(inode)
-    for (const { path, after } of survey.findings)
-      if (after !== undefined && !merged.has(path)) needed.add(after.inode)
-    const done = new Set(chosen.map(({ after }) => after?.inode))
-    for (const [inode, name] of survey.index)
-      if (!needed.has(inode) && (isComplete || done.has(inode)))
-        steps.push({ op: 'index', path: name, place: `u${number++}` })
+    for (const [inode, { name, aliases }] of survey.index) {
+      if (!needed.has(inode)) steps.push({ op: 'index', path: name, place: `u${number++}` })
+      else steps.push({ op: 'links', path: name, more: aliases - 1 })
+    }
   }
   return [...steps, ...times]
 }

@@ -24,7 +24,7 @@ import {
 } from './files.node.ts'
 import type { Finding, LinkedName, Node, RootSurvey, SharedDirectory, UpperEntry } from './finding.ts'
 import { flagsOf } from './flags.ts'
-import { createReader, nodeOf, type ReadAttributes, readAttributes } from './inspect.node.ts'
+import { createReader, NO_ATTRIBUTES, nodeOf, type ReadAttributes, readAttributes } from './inspect.node.ts'
 import { findMoved, redirectedPath } from './moved.node.ts'
 import { type BytePath, joinPath, parentPath } from './paths.ts'
 
@@ -49,7 +49,11 @@ type Directory = {
   readonly hasMarkedWhiteouts: boolean
   /** In a copy: neither it nor what it lies in was touched, so that nothing in it came, went or was moved. */
   readonly isStill: boolean
+  /** In a copy: it is where it was. Moving what it lies in would not show in the times of what is in it. */
+  readonly isFixed: boolean
 }
+
+const ELSEWHERE = { isStill: false, isFixed: false } as const
 
 const isWhiteout = (stats: BigIntStats): boolean => stats.isCharacterDevice() && stats.rdev === 0n
 
@@ -194,14 +198,11 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const base = joinPath(here.base ?? here.path, name)
     const isMoved = here.base !== undefined && moved.has(base)
     const beneath = real === undefined || isMoved ? undefined : statName(real, name)
-    if (overlay !== undefined && isWhiteout(stats)) {
+    const isGone = overlay !== undefined && isWhiteout(stats)
+    const read = isGone ? NO_ATTRIBUTES : attributes(above, name, path, true)
+    const isMarked = here.hasMarkedWhiteouts && stats.isFile() && stats.size === 0n
+    if (isGone || (isMarked && read.marks.has('whiteout'))) {
       upper.push({ path, kind: 'whiteout', ...(isMoved ? { redirect: base } : {}) })
-      if (beneath !== undefined && real !== undefined) reportDeleted(path, base, real, name, beneath)
-      return undefined
-    }
-    const read = attributes(above, name, path, true)
-    if (here.hasMarkedWhiteouts && stats.isFile() && stats.size === 0n && read.marks.has('whiteout')) {
-      upper.push({ path, kind: 'whiteout' })
       if (beneath !== undefined && real !== undefined) reportDeleted(path, base, real, name, beneath)
       return undefined
     }
@@ -220,7 +221,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       if (known === undefined) names.set(after.inode, [member])
       else known.push(member)
     }
-    if (here.isStill && isUntouched(stats)) return undefined
+    if (here.isFixed && isUntouched(stats)) return undefined
     const isLost = overlay === undefined && isUntouched(stats) && isParentChanged(here)
     other(path, base, [above, name], after, before, real, read.marks.get('origin'), isLost)
     return undefined
@@ -243,25 +244,25 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     if (source !== undefined && moved.get(source) === path) {
       upper.push({ path, kind: 'redirected', redirect: Buffer.from(mark ?? []).toString('latin1') })
       reportMoved(path, base, source, after, before)
-      return { path, base: source, isWhole: false, hasMarkedWhiteouts, isStill: false }
+      return { path, base: source, isWhole: false, hasMarkedWhiteouts, ...ELSEWHERE }
     }
     if (source === path && before?.type === 'directory') {
       // Moved by the branch once, and merged since.
       upper.push({ path, kind: 'merged' })
       shared(path, path, before, after, false)
-      return { path, base: path, isWhole: false, hasMarkedWhiteouts, isStill: false }
+      return { path, base: path, isWhole: false, hasMarkedWhiteouts, ...ELSEWHERE }
     }
     upper.push({ path, kind: isOpaque || here.isWhole || mark !== undefined ? 'opaque' : 'merged' })
     if (before?.type === 'directory') {
       const isWhole = here.isWhole || isOpaque || mark !== undefined
-      const isStill = here.isStill && isUntouched(stats)
+      const isStill = here.isFixed && isUntouched(stats)
       if (!isStill) shared(path, base, before, after, isWhole && !here.isWhole)
-      return { path, base, isWhole, hasMarkedWhiteouts, isStill }
+      return { path, base, isWhole, hasMarkedWhiteouts, isStill, isFixed: isStill }
     }
     // Somebody else has removed it, with nothing in it that the branch has touched.
-    if (here.isStill && isUntouched(stats) && isUntouchedBeneath(path)) return undefined
+    if (here.isFixed && isUntouched(stats) && isUntouchedBeneath(path)) return undefined
     const wasCopied = read.marks.has('origin') && !isOpaque && !here.isWhole
-    const isLost = overlay === undefined && isUntouched(stats) && (here.isStill || isParentChanged(here))
+    const isLost = overlay === undefined && isUntouched(stats) && (here.isFixed || isParentChanged(here))
     const isGone = before === undefined && (mark !== undefined || wasCopied || isLost)
     const conflict: ConflictKind | undefined = isGone
       ? 'gone'
@@ -279,7 +280,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       },
       { ...(before === undefined ? {} : { before }), after, source: joinPath(aboveName, path) },
     )
-    return { path, base: undefined, isWhole: true, hasMarkedWhiteouts, isStill: false }
+    return { path, base: undefined, isWhole: true, hasMarkedWhiteouts, ...ELSEWHERE }
   }
 
   /** Whether somebody else has changed the real directory beneath this one. */
@@ -427,7 +428,8 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const after = node(above, '', '', stats, attributes(above, '', '', true))
     const isStill = overlay === undefined && isUntouched(stats)
     if (!isStill) shared('', '', realTop, after, false)
-    return { path: '', base: '', isWhole: overlay === undefined, hasMarkedWhiteouts: false, isStill }
+    const isFixed = overlay === undefined
+    return { path: '', base: '', isWhole: isFixed, hasMarkedWhiteouts: false, isStill, isFixed }
   })
   const waiting: Directory[] = top === undefined ? [] : [top]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -437,14 +439,6 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       if (directoryAt !== undefined) waiting.push(directoryAt)
     }
   }
-  return {
-    isCopy: overlay === undefined,
-    top: realTop,
-    findings,
-    directories,
-    upper,
-    names,
-    moved,
-    index: new Map(),
-  }
+  const isCopy = overlay === undefined
+  return { isCopy, top: realTop, findings, directories, upper, names, moved, index: new Map() }
 }
