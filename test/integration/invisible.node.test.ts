@@ -1,0 +1,117 @@
+/**
+ * A branch is not to be noticed: the same work of every day is done in one and beside it, on a plain copy, and says the
+ * same and leaves the same. Where a user's branch differs, because the kernel gives it no more, this says so.
+ * @module
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { DEFAULT_PATH } from '../../src/sandbox/environment.ts'
+import { at, treeOf } from '../sandbox/branch/made-branch.node.ts'
+import { everyone, give, homeFor, inSession, PYTHON, run, startBranched, type Who } from './branched.node.ts'
+import { runProgram } from './daemon.node.ts'
+
+const DIRECTORY = join(import.meta.dirname, 'attacks')
+const WORK = ['everyday', 'manifest']
+  .map((name) => readFileSync(join(DIRECTORY, `${name}.py`), 'utf8'))
+  .join('\n')
+
+/** What is there before, all of it beneath the branch. */
+const SEED = `set -e
+mkdir repository; cd repository; git init -q -b main; git config user.name a; git config user.email a@b
+mkdir dir; echo inner > dir/inner; echo file > file; echo gone > gone
+GIT_AUTHOR_DATE=2024-01-01T00:00:00Z GIT_COMMITTER_DATE=2024-01-01T00:00:00Z sh -c 'git add -A; git commit -qm first'; cd ..
+mkdir -p c project/packages/linked project/packages/packed target/old tree/there/deep linked watched
+printf '#include "part.h"\\n#include <stdio.h>\\nint main(void) { printf("%%d\\\\n", part()); return 0; }\\n' > c/main.c
+echo 'int part(void);' > c/part.h; printf '#include "part.h"\\nint part(void) { return 42; }\\n' > c/part.c
+printf 'program: main.o libpart.a\\n\\t$(CC) -o $@ main.o libpart.a\\nlibpart.a: part.o\\n\\t$(AR) rcsD $@ part.o\\nclean-objects:\\n\\trm -f *.o\\n' > c/Makefile
+echo '{ "name": "project", "version": "1.0.0" }' > project/package.json
+for name in linked packed; do
+  echo "{ \\"name\\": \\"$name\\", \\"version\\": \\"1.0.0\\" }" > project/packages/$name/package.json
+  echo "module.exports = '$name'" > project/packages/$name/index.js
+done
+for number in 1 2 3 4 5 6; do echo $number > target/old/old-$number; done
+for name in plain saved single untouched attributed lock mapped; do seq 500 > tree/$name; done
+touch -d '2001-02-03 04:05:06.789012345' tree/untouched tree/plain
+for name in 1 2 3; do echo $name > tree/there/$name; echo $name > tree/there/deep/$name; done
+truncate -s 8M tree/hole; echo a > linked/a; ln linked/a linked/b; echo old > watched/old
+`
+
+type Outcome = { readonly steps: Record<string, unknown>; readonly tree: readonly string[] }
+
+function outcome(said: string): Outcome {
+  const [first = '{}', ...tree] = said.trimEnd().split('\n')
+  return { steps: JSON.parse(first) as Record<string, unknown>, tree }
+}
+
+async function everyday(t: Test, who: Who): Promise<void> {
+  const daemon = await startBranched(t, who)
+  const { workspace } = daemon
+  execFileSync('sh', ['-c', SEED], { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] })
+  for (const name of ['user.old', 'user.kept'])
+    at.setAttribute(Buffer.from(join(workspace, 'tree/attributed')), Buffer.from(name), Buffer.from(name))
+  const copy = join(homeFor(t, who), 'copy')
+  const script = (here: string): string =>
+    `import sys\nsys.argv[1:] = ${JSON.stringify([realpathSync(process.execPath), here])}\n${WORK}`
+  daemon.put('everyday.py', script(workspace))
+  give(workspace, who)
+  execFileSync('cp', ['-a', workspace, copy])
+  writeFileSync(join(copy, 'everyday.py'), script(copy))
+  give(copy, who)
+  const before = treeOf(workspace)
+
+  const inside = outcome(await inSession(daemon, (client) => run(client, PYTHON ?? '', ['./everyday.py'])))
+  t.strictSame(treeOf(workspace), before, 'nothing of it is in the real files')
+  const argv = [
+    '--reuid',
+    String(who.uid),
+    '--regid',
+    String(who.uid),
+    '--clear-groups',
+    PYTHON ?? '',
+    'everyday.py',
+  ]
+  const plain =
+    process.geteuid?.() === 0
+      ? await runProgram('setpriv', argv, { cwd: copy, env: { PATH: DEFAULT_PATH }, timeoutMs: 100_000 })
+      : await runProgram(PYTHON ?? '', ['everyday.py'], {
+          cwd: copy,
+          env: { PATH: DEFAULT_PATH },
+          timeoutMs: 100_000,
+        })
+  t.equal(plain.code, 0, plain.stderr)
+  const outside = outcome(plain.stdout.toString())
+
+  const differs: Record<string, unknown> =
+    who.uid === 0
+      ? {}
+      : {
+          // The kernel redirects no directory in a user namespace, and keeps no index of links.
+          'rename of a directory': 'EXDEV',
+          'links that were there': inside.steps['links that were there'],
+        }
+  for (const [name, found] of Object.entries(inside.steps))
+    t.strictSame(found, name in differs ? differs[name] : outside.steps[name], name)
+  t.strictSame(Object.keys(inside.steps), Object.keys(outside.steps))
+  // Nor does it give both names of a file that was linked there the same number, so that tools see two files.
+  const shared = ({ tree }: Outcome): string[] =>
+    who.uid === 0
+      ? [...tree]
+      : tree
+          .filter((line) => !/^linked\/[ab] /.test(line))
+          .map((line) => (line.startsWith('tree/single-2 ') ? line.replace(/is .*$/, '') : line))
+  t.strictSame(shared(inside), shared(outside), 'the same tree')
+  t.ok(inside.tree.length > 500, `${inside.tree.length} files`)
+  for (const [name, found] of Object.entries(outside.steps))
+    if (Array.isArray(found) && typeof found[0] === 'number' && ['git', 'make', 'npm', 'tar'].includes(name))
+      t.equal(found[0], 0, `${name}: ${JSON.stringify(found)}`)
+}
+
+for (const who of everyone(t)) {
+  if (PYTHON === undefined) {
+    t.comment('skipped: the work of every day needs python3')
+    break
+  }
+  await t.test(`a daemon of ${who.name}`, { timeout: 200_000 }, (t) => everyday(t, who))
+}
