@@ -127,6 +127,8 @@ export interface SessionView {
   readonly rootDescriptor: number
   /** Absolute paths in it: the directories that the session may write in. */
   readonly writable: readonly string[]
+  /** Whose rights hold in it; undefined: the daemon's user, without what its capabilities add. */
+  readonly user?: { readonly userId: number; readonly groupId: number } | undefined
 }
 
 export type FileKind = 'file' | 'directory' | 'link'

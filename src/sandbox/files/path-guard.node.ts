@@ -23,6 +23,7 @@ import {
   RESOLVE_NO_SYMLINKS,
 } from '../at.node.ts'
 import { ERRNO } from '../syscalls.node.ts'
+import type { Rights } from './rights.node.ts'
 
 /** A directory that may be written in, held open, and a name in it. */
 export type Place = {
@@ -43,6 +44,8 @@ export type PathGuard = {
     directory: number,
     name: Uint8Array,
   ): { readonly descriptor: number; readonly stats: BigIntStats } | undefined
+  /** Whatever else is done in a place is done with these. */
+  readonly rights: Rights
   /** Makes what is missing of a directory, beneath one that may be written in. */
   makeDirectories(view: SessionView, real: string): void
 }
@@ -120,7 +123,7 @@ function kindOf(stats: BigIntStats): FileLook['kind'] {
   return stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : 'other'
 }
 
-export function createPathGuard(at: At): PathGuard {
+export function createPathGuard(at: At, rights: Rights): PathGuard {
   /** Where it really lies and what it is; undefined where it is not there. */
   function resolved(view: SessionView, path: string): FileLook | undefined {
     const descriptor = at.openPath(view.rootDescriptor, fromRoot(path), O_PATH, LOOKING_UP)
@@ -229,7 +232,14 @@ export function createPathGuard(at: At): PathGuard {
     }
   }
 
-  return { look, placeOf, openToRead, entry, makeDirectories }
+  return {
+    look: (view, path) => rights.within(view, () => look(view, path)),
+    placeOf: (view, real) => rights.within(view, () => placeOf(view, real)),
+    openToRead: (view, real) => rights.within(view, () => openToRead(view, real)),
+    makeDirectories: (view, real) => rights.within(view, () => makeDirectories(view, real)),
+    entry,
+    rights,
+  }
 }
 
 /** Opens for reading what an O_PATH descriptor holds, by its own link in /proc. */

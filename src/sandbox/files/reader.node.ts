@@ -35,13 +35,21 @@ export async function readFile(
   list: (descriptor: number) => Promise<Uint8Array>,
   { view, real, offset, prefix, limitBytes }: ReadPlan,
 ): Promise<FileReader> {
-  const { descriptor, stats } = guard.openToRead(view, real)
+  const { descriptor, stats } = opened(guard, view, real)
   try {
     if (stats.isDirectory())
       return listReader(await list(descriptor), Number(stats.mode & PERMISSIONS), descriptor)
     return await fileReader(descriptor, offset, prefix, limitBytes)
   } catch (cause) {
     closeSync(descriptor)
+    throw asFileError(cause, 'read')
+  }
+}
+
+function opened(guard: PathGuard, view: SessionView, real: string): ReturnType<PathGuard['openToRead']> {
+  try {
+    return guard.openToRead(view, real)
+  } catch (cause) {
     throw asFileError(cause, 'read')
   }
 }

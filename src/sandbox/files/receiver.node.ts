@@ -7,7 +7,7 @@
  * @module
  */
 import { createHash, type Hash } from 'node:crypto'
-import { type BigIntStats, close, fchmod, fchown, fstatSync, fsync, ftruncate, read, write } from 'node:fs'
+import { type BigIntStats, close, fstatSync, fsync, ftruncate, read, write } from 'node:fs'
 import { promisify } from 'node:util'
 import { errnoOf } from '../../base/files.node.ts'
 import { decodeHex } from '../../base/hex.ts'
@@ -24,8 +24,6 @@ const writeAsync = promisify(write)
 const syncAsync = promisify(fsync)
 const truncateAsync = promisify(ftruncate)
 const closeAsync = promisify(close)
-const modeAsync = promisify(fchmod)
-const ownerAsync = promisify(fchown)
 
 /** Nobody else's while it is not whole. */
 const PARTIAL_MODE = 0o600
@@ -40,6 +38,7 @@ export function asFileError(cause: unknown, what: string): SassError {
   const known = asSassError(cause)
   if (known !== undefined) return known
   const errno = errnoOf(cause)
+  if (errno === 'EACCES' || errno === 'EPERM') return fileError(ERRNO.EACCES, what)
   if (errno === 'ENOSPC' || errno === 'EDQUOT')
     return new SassError('FILE_IO', 'The disk of the device is full.', {}, cause)
   return new SassError(
@@ -72,15 +71,16 @@ export async function digestPrefix(descriptor: number, bytes: number, hash: Hash
 }
 
 /** What is under the hidden name, opened to go on with it; undefined: nothing of ours. */
-function openPartial(guard: PathGuard, at: At, { directory, name }: Place): number | undefined {
+function openPartial(
+  guard: PathGuard,
+  at: At,
+  userId: number,
+  { directory, name }: Place,
+): number | undefined {
   const found = guard.entry(directory, name)
   if (found === undefined) return undefined
   try {
-    if (
-      found.stats.isFile() &&
-      found.stats.nlink === 1n &&
-      found.stats.uid === BigInt(process.geteuid?.() ?? 0)
-    )
+    if (found.stats.isFile() && found.stats.nlink === 1n && found.stats.uid === BigInt(userId))
       return reopened(found.descriptor, 'r+')
   } finally {
     at.close(found.descriptor)
@@ -116,7 +116,7 @@ export async function receiveFile(
 ): Promise<FileReceiver> {
   const place = guard.placeOf(view, plan.real)
   try {
-    return await begin(guard, at, plan, place)
+    return await begin(guard, at, view, plan, place)
   } catch (cause) {
     place.close()
     throw asFileError(cause, 'written')
@@ -129,13 +129,14 @@ export async function receiveFile(
  */
 async function sameFile(
   at: At,
+  within: <Result>(work: () => Result) => Result,
   place: Place,
   plan: ReceivePlan,
   there: BigIntStats | undefined,
 ): Promise<FileReceiver | undefined> {
   if (there === undefined || plan.sha256 === undefined || plan.size === 0) return undefined
   if (plan.offset < plan.size || there.size !== BigInt(plan.size)) return undefined
-  const descriptor = at.open(place.directory, place.name, O_RDONLY | O_NONBLOCK)
+  const descriptor = within(() => at.open(place.directory, place.name, O_RDONLY | O_NONBLOCK))
   if (descriptor < 0) return undefined
   try {
     const own = fstatSync(descriptor, { bigint: true })
@@ -143,7 +144,10 @@ async function sameFile(
     const isThere = own.ino === there.ino && own.dev === there.dev
     if (isThere && (await digestPrefix(descriptor, plan.size, hash)) === plan.size) {
       const digest = hash.digest()
-      if (digest.toString('hex') === plan.sha256) return sameReceiver(descriptor, place, plan, own, digest)
+      if (digest.toString('hex') === plan.sha256) {
+        const setMode = (mode: number) => within(() => at.setMode(descriptor, mode))
+        return sameReceiver(descriptor, place, plan, own, digest, setMode)
+      }
     }
   } catch (cause) {
     await closeAsync(descriptor)
@@ -159,6 +163,7 @@ function sameReceiver(
   { size, mode }: ReceivePlan,
   own: BigIntStats,
   sha256: Uint8Array,
+  setMode: (mode: number) => number,
 ): FileReceiver {
   let isOver = false
   async function release(): Promise<void> {
@@ -175,8 +180,9 @@ function sameReceiver(
     },
     finish: () =>
       guarded('written', async () => {
-        if (mode !== undefined && (Number(own.mode) & ALL_BITS) !== mode)
-          await modeAsync(descriptor, mode & GIVEN_BITS)
+        const isOther = mode !== undefined && (Number(own.mode) & ALL_BITS) !== mode
+        const result = isOther ? setMode(mode & GIVEN_BITS) : 0
+        if (result < 0) throw fileError(result, 'given its mode')
         await syncAsync(descriptor)
         await release()
         return sha256
@@ -185,13 +191,22 @@ function sameReceiver(
   }
 }
 
-async function begin(guard: PathGuard, at: At, plan: ReceivePlan, place: Place): Promise<FileReceiver> {
+async function begin(
+  guard: PathGuard,
+  at: At,
+  view: SessionView,
+  plan: ReceivePlan,
+  place: Place,
+): Promise<FileReceiver> {
+  const { rights } = guard
+  const within = <Result>(work: () => Result) => rights.within(view, work)
+  const inPlace = () => within(() => replaced(guard, at, place))
   const partial: Place = { ...place, name: Buffer.from(partialName(plan.key)) }
-  const there = replaced(guard, at, place)
-  const kept = openPartial(guard, at, partial)
-  const same = kept === undefined ? await sameFile(at, place, plan, there) : undefined
+  const there = inPlace()
+  const kept = within(() => openPartial(guard, at, rights.userOf(view), partial))
+  const same = kept === undefined ? await sameFile(at, within, place, plan, there) : undefined
   if (same !== undefined) return same
-  const descriptor = kept ?? makePartial(at, partial)
+  const descriptor = kept ?? within(() => makePartial(at, partial))
   const hash = createHash('sha256')
   let position: number
   try {
@@ -204,13 +219,24 @@ async function begin(guard: PathGuard, at: At, plan: ReceivePlan, place: Place):
   }
   let isOver = false
 
-  async function give(stats: BigIntStats | undefined): Promise<void> {
+  function give(stats: BigIntStats | undefined): void {
     // As the file that it replaces, where nothing else is asked for.
     const mode = plan.mode ?? (stats === undefined ? USUAL_MODE : Number(stats.mode))
+    const result = within(() => at.setMode(descriptor, mode & GIVEN_BITS))
+    if (result < 0) throw fileError(result, 'given its mode')
+  }
+
+  /** Nothing else was put under the hidden name, or in the place just now. */
+  function isOurs({ directory, name }: Place): boolean {
+    const found = within(() => guard.entry(directory, name))
+    if (found === undefined) return false
+    at.close(found.descriptor)
     const own = fstatSync(descriptor, { bigint: true })
-    if (stats !== undefined && (stats.uid !== own.uid || stats.gid !== own.gid))
-      await ownerAsync(descriptor, Number(stats.uid), Number(stats.gid)).catch(() => {})
-    await modeAsync(descriptor, mode & GIVEN_BITS)
+    return found.stats.ino === own.ino && found.stats.dev === own.dev
+  }
+
+  function remove(): void {
+    if (isOurs(partial)) within(() => at.unlink(partial.directory, partial.name))
   }
 
   async function release(): Promise<void> {
@@ -220,7 +246,7 @@ async function begin(guard: PathGuard, at: At, plan: ReceivePlan, place: Place):
   }
 
   async function discard(): Promise<void> {
-    at.unlink(partial.directory, partial.name)
+    remove()
     await release()
   }
 
@@ -255,17 +281,22 @@ async function begin(guard: PathGuard, at: At, plan: ReceivePlan, place: Place):
     }
     // A hole at the end has no byte that was written.
     await truncateAsync(descriptor, position)
-    await give(replaced(guard, at, place))
+    give(inPlace())
     await syncAsync(descriptor)
     // Looked at again last: the session's own commands run beside us.
-    replaced(guard, at, place)
+    inPlace()
     if (hasMoved(current))
       throw new SassError(
         'FILE_IO',
         'The directory of the file was moved meanwhile, so nothing was written there.',
       )
-    const renamed = at.rename(partial.directory, partial.name, place.directory, place.name)
+    const renamed = within(() => at.rename(partial.directory, partial.name, place.directory, place.name))
     if (renamed < 0) throw fileError(renamed, 'written')
+    if (!isOurs(place))
+      throw new SassError(
+        'FILE_IO',
+        'Another file was put in its place meanwhile, so it is not there; send it again.',
+      )
     await syncAsync(place.directory)
     await release()
     return digest
@@ -298,7 +329,7 @@ async function begin(guard: PathGuard, at: At, plan: ReceivePlan, place: Place):
       if (isOver) return
       isOver = true
       try {
-        if (!keeps || position === 0) at.unlink(partial.directory, partial.name)
+        if (!keeps || position === 0) remove()
         // So that its length says how much is there, a hole at its end included.
         else await truncateAsync(descriptor, position)
       } finally {

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { asSassError } from '../../../src/errors.ts'
-import { createAt } from '../../../src/sandbox/at.node.ts'
 import { createFileWork } from '../../../src/sandbox/files/file-work.node.ts'
 import { partialName } from '../../../src/sandbox/files/partial-name.ts'
 import { ERRNO, loadSyscalls, type Syscalls } from '../../../src/sandbox/syscalls.node.ts'
@@ -138,7 +137,7 @@ t.test('a kernel without openat2 gives the same, or less', async (t) => {
     ...syscalls,
     byNumber: (name, ...args) => (name === 'openat2' ? -ERRNO.ENOSYS : syscalls.byNumber(name, ...args)),
   }
-  const files = createFileWork(createAt(old))
+  const files = createFileWork(old)
   const staged = stageView(t)
   const { view } = staged
   mkdirSync(join(staged.work, 'd'))
