@@ -71,6 +71,7 @@ async function tryBranch(syscalls: Syscalls, parent: string): Promise<Finding> {
     const options = attributes === 'trusted' ? 'redirect_dir=on,index=on' : 'userxattr'
     const made = await keeper.open({
       roots: [{ kind: 'overlay', path: workspace, upper: upperOf(root), work: workOf(root), options }],
+      shown: [],
       scratch: ['/tmp'],
       scratchBytes: MIB,
       kept: [],

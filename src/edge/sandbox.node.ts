@@ -73,9 +73,13 @@ export async function createSandbox(
 ): Promise<Sandbox> {
   const syscalls = loadSyscalls()
   const { sandbox, state_directory } = config
+  // The whole device, wherever its workspace lies: places in memory are none of it.
+  const roots = sandbox.branch_roots.includes('/')
+    ? [...new Set([...sandbox.branch_roots, config.security.workspace_root])]
+    : sandbox.branch_roots
   const store = openBranchStore(syscalls, {
     stateDirectory: state_directory,
-    roots: sandbox.branch_roots,
+    roots,
     volatile: sandbox.volatile,
   })
   const isBare = sandbox.require === 'none'
@@ -102,7 +106,7 @@ export async function createSandbox(
       network: sandbox.network,
       devices: sandbox.devices,
       memoryDirectoryBytes: sandbox.memory_directory_bytes,
-      roots: sandbox.branch_roots,
+      roots,
       covers,
       limits: {
         memoryBytes: sandbox.limits.memory_bytes ?? Math.floor((totalmem() * 3) / 4),

@@ -115,6 +115,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
   function plan(branch: Branch, user: PlaceUser | undefined, network: 'host' | 'none'): NamespacePlan {
     return {
       roots: rootMounts(branch),
+      shown: branch.shown ?? [],
       scratch: SCRATCH,
       scratchBytes: options.memoryDirectoryBytes ?? Math.floor(totalmem() / MEMORY_SHARE),
       kept: keptFiles(),

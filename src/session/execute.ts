@@ -132,8 +132,9 @@ function inPlace(peer: Peer, call: Call, go: (place: Place | undefined) => void)
 }
 
 /** Whoever may run commands here hears why none can; whoever is responsible does in any case. */
-function withoutPlace(peer: Peer, call: Call, { code, message }: SassError): void {
-  peer.rooms.log.write('warn', 'no_place', { session: peer.session?.id ?? '', reason: message })
+function withoutPlace(peer: Peer, call: Call, { code, message, cause }: SassError): void {
+  const reason = cause instanceof Error ? cause.message : message
+  peer.rooms.log.write('warn', 'no_place', { session: peer.session?.id ?? '', reason })
   failPermitted(peer, call, code, message)
 }
 

@@ -186,8 +186,8 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
   )
   t.strictSame(
     filesWith(/\bcreateSpawner\(/),
-    ['src/daemon.node.ts', 'src/sandbox/confined-spawner.node.ts', 'src/sandbox/spawner.node.ts'],
-    'one spawner for each, made by the daemon',
+    ['src/edge/sandbox.node.ts', 'src/sandbox/confined-spawner.node.ts', 'src/sandbox/spawner.node.ts'],
+    'one spawner for each, made with the sandbox of the daemon',
   )
   t.strictSame(
     filesWith(/\bcreateExecutions\(/),
@@ -209,7 +209,8 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
     filesWith(/child_process|node:cluster|process\.(dlopen|binding|execve)\b/).filter(
       (path) => !path.startsWith(JUDGED),
     ),
-    [],
+    ['src/edge/own-namespaces.node.ts'],
+    'the daemon itself, before anybody can ask it for anything',
   )
   t.strictSame(filesWith(/'node:(ffi|vm)'/), ['src/sandbox/syscalls.node.ts'])
 

@@ -11,7 +11,6 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -19,21 +18,24 @@ import {
   realpathSync,
   rmSync,
   statSync,
-  unlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
-import { BRANCHES_MAX } from '../../limits.ts'
+import { BRANCH_ROOTS_MAX, BRANCHES_MAX } from '../../limits.ts'
 import type { Syscalls } from '../syscalls.node.ts'
 import type { Branch, BranchLevel, BranchRoot, OverlayAttributes } from './branch.ts'
 import { upperOf } from './branch.ts'
 import { dropBranch, droppedBranches } from './drop.node.ts'
+import { mountPoints, topDirectories } from './mount-points.node.ts'
+import { branchedDirectories } from './roots.ts'
 import { makeUpper } from './upper.node.ts'
 
 const BRANCH_FILE = 'branch.json'
 const MODE = 0o600
 const DIRECTORY_MODE = 0o700
+/** More than a tick of any kernel (CONFIG_HZ from 100 on). */
+const CLOCK_TICKS_MS = 20
 const SESSION_NAME = /^[0-9a-f]{32}$/
 /** O_TMPFILE | O_RDWR: a file without a name, which leaves the times of its directory alone. */
 const O_TMPFILE = 0o20000000
@@ -67,6 +69,14 @@ export interface BranchStore {
   removed(directory: string): void
 }
 
+function tooManyRoots(count: number): SassError {
+  return new SassError(
+    'SANDBOX_UNAVAILABLE',
+    `${count} directories and file systems would have to be branched, more than ${BRANCH_ROOTS_MAX}, so nothing was started; name fewer in sandbox.branch_roots.`,
+    { roots: count },
+  )
+}
+
 /** True for a user id that is the same outside: only there are the kernel's own attributes ours to write. */
 function isInitialUserNamespace(): boolean {
   try {
@@ -92,11 +102,8 @@ function timeOfChange(path: string, store: string): string {
       closeSync(probe)
     }
   } catch {
-    const name = join(path, `.sass-edge-probe-${process.pid}`)
-    closeSync(openSync(name, 'wx', MODE))
-    const { ctimeNs } = lstatSync(name, { bigint: true })
-    unlinkSync(name)
-    return before(ctimeNs)
+    // Not ours to write in, or nobody's: the clock of the device, which its file systems are a tick behind.
+    return String(BigInt(Date.now() - CLOCK_TICKS_MS) * 1_000_000n)
   }
 }
 
@@ -125,7 +132,7 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
   function makeRoot(session: string, path: string, index: number): BranchRoot {
     const store = join(directory, session, String(index))
     mkdirSync(store, { recursive: true, mode: DIRECTORY_MODE })
-    const root = { path: realpathSync(path), store, baseNs: timeOfChange(path, store) }
+    const root = { path, store, baseNs: timeOfChange(path, store) }
     makeUpper(syscalls, root)
     return root
   }
@@ -169,12 +176,19 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
           { branches: branches.size },
         )
       }
+      const { roots, shown } = branchedDirectories(
+        options.roots.map((path) => realpathSync(path)),
+        mountPoints(),
+        topDirectories(),
+      )
+      if (roots.length > BRANCH_ROOTS_MAX) throw tooManyRoots(roots.length)
       const branch: Branch = {
         session,
         agent,
         level,
         attributes: overlayAttributes(),
-        roots: options.roots.map((path, index) => makeRoot(session, path, index)),
+        roots: roots.map((path, index) => makeRoot(session, path, index)),
+        shown,
         volatile: options.volatile,
         openedAtMs: nowMs,
       }

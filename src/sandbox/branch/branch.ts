@@ -36,6 +36,8 @@ export type Branch = {
   readonly level: BranchLevel
   readonly attributes: OverlayAttributes
   readonly roots: readonly BranchRoot[]
+  /** Mount points beneath roots that are shown as they are, to be read. */
+  readonly shown?: readonly string[]
   /** Absolute paths beneath roots that lie in memory and are no part of it. */
   readonly volatile: readonly string[]
   /** Unix time. */

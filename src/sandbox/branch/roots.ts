@@ -56,7 +56,11 @@ export function branchedDirectories(
   for (const { path, type, isDirectory } of mounts) {
     const around = asked.find((root) => root !== path && isWithin(root, path))
     // A root that was named lies where it lies; of a whole device the session's own places are none.
-    if (around === undefined || (isLeftOut(path) && !isLeftOut(around))) continue
+    if (
+      around === undefined ||
+      (isLeftOut(path) && !asked.some((root) => isLeftOut(root) && isWithin(root, path)))
+    )
+      continue
     if (isDirectory && BRANCHABLE.has(type)) roots.add(path)
     else shown.add(path)
   }

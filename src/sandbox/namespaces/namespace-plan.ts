@@ -19,6 +19,8 @@ export type RootMount =
 
 export type NamespacePlan = {
   readonly roots: readonly RootMount[]
+  /** Mount points beneath roots that are seen as they are, to be read. */
+  readonly shown: readonly string[]
   /** Directories that are empty at first and lie in memory; what does not exist is left out. */
   readonly scratch: readonly string[]
   /** Most bytes of them and the volatile ones together. */

@@ -102,6 +102,16 @@ function mountRoots(kernel: Kernel, roots: readonly RootMount[], held: Held): nu
   })
 }
 
+/** The roots, and over them what is mounted beneath them and cannot be branched. */
+function mountAll(kernel: Kernel, plan: NamespacePlan, held: Held): number[] {
+  const shown = plan.shown.filter(existsSync).map((path) => ({ path, descriptor: openPath(path) }))
+  held.passing.push(...shown.map(({ descriptor }) => descriptor))
+  const roots = mountRoots(kernel, plan.roots, held)
+  for (const { path, descriptor } of shown)
+    kernel.mount(`bind ${path}`, `/proc/thread-self/fd/${descriptor}`, path, '', MS_BIND | MS_REC, '')
+  return roots
+}
+
 /** What is there already as a mount point, or is made as one in memory; the kind is that of `like`. */
 function makeTarget(path: string, isDirectory: boolean): void {
   if (existsSync(path)) return
@@ -277,7 +287,7 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held): void
   const sockets = socketsByPath()
   // What the host mounts from now on must not appear here, where it could be written.
   kernel.mount('make private', 'none', '/', '', MS_REC | MS_PRIVATE, '')
-  const roots = mountRoots(kernel, plan.roots, held)
+  const roots = mountAll(kernel, plan, held)
   // A node of a device that lies somewhere is none to a session, whoever may write to it.
   kernel.change('/', MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0n, true)
   const devices = openDevices(plan, held)

@@ -1,0 +1,30 @@
+/**
+ * A branch of the whole device: what a command writes in system directories is in the branch, listed, and nowhere else.
+ * @module
+ */
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { startNew } from './daemon.node.ts'
+
+t.test('system directories can be written in a branch of everything, and stay as they are', async (t) => {
+  if (process.geteuid?.() !== 0) return void t.comment('skipped: only root may write in system directories')
+  const daemon = await startNew(t, { sandbox: { branch_roots: ['/'] } })
+  const name = `sass-edge-test-${process.pid}`
+  const before = readdirSync('/usr/share').length
+  // The rules know what is dangerous about writing there: a program of its own does it.
+  const code = `const fs = require('fs'); for (const d of ['/etc', '/usr/share', '/opt', '.']) { fs.mkdirSync(d + '/${name}', { recursive: true }); fs.writeFileSync(d + '/${name}/file', d) } console.log(fs.readdirSync('/usr/share').length)`
+  writeFileSync(`${daemon.workspace}/write.cjs`, code)
+  const ran = await daemon.cli(['exec', '--', process.execPath, './write.cjs'])
+  t.equal(ran.code, 0, ran.stderr)
+  t.equal(Number(ran.stdout.toString()), before + 1)
+  for (const directory of ['/etc', '/usr/share', '/opt', daemon.workspace])
+    t.notOk(existsSync(`${directory}/${name}`), directory)
+  t.equal(readdirSync('/usr/share').length, before)
+  const diff = await daemon.cli(['branch', 'diff', '--json'])
+  for (const directory of ['/etc', '/usr/share', '/opt'])
+    t.match(diff.stdout.toString(), `${directory}/${name}/file`)
+  const dropped = await daemon.cli(['branch', 'drop', '--yes'])
+  t.equal(dropped.code, 0, dropped.stderr)
+  for (const directory of ['/etc', '/usr/share', '/opt'])
+    t.notOk(existsSync(`${directory}/${name}`), directory)
+})
