@@ -66,7 +66,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'ag ack | -A: -B: -C: -g: -G: -m: --ignore: --pager:s --hostname-bin:s | - r* | given=-g',
   'sed | -e:x --expression:x -f:r --file:r -l: --line-length: -i:? --in-place:? -E -n | -* | given=-e,-f,--expression,--file',
   'jq yq | -f:r --from-file:r -L:r --indent: | - r* | given=-f,--from-file',
-  'strace ltrace | -e: -o:w --output:w -p: -s: -S: -u: -E: -P: -a: -b: -I: -O: -X: -x: -n: -l: -A: -D:? --trace: --attach: --env: --user: | | stops',
+  'strace ltrace | -U: --columns: -e: -o:w --output:w -p: -s: -S: -u: -E: -P: -a: -b: -I: -O: -X: -x: -n: -l: -A: -D:? --trace: --attach: --env: --user: | | stops',
   // Archives.
   'tar bsdtar | --list:? -f:m --file:m -C:w --directory:w -I:s --use-compress-program:s --to-command:s --info-script:s --new-volume-script:s -F:s --rsh-command:s --rmt-command:s --checkpoint-action: --checkpoint:? -T:r --files-from:r -X:r --exclude-from:r --exclude: -b: -N: -g:w --listed-incremental:w -K: -L: -V: -H: --format: --owner: --group: --mode: --mtime: --transform: --xform: --strip-components: --suffix: --warning: --one-top-level:?w --index-file:w --add-file:r --level: --sort: --newer: --occurrence:? --no-overwrite-dir | -*',
   'zip | -T -b:w -t: -tt: -TT:s --unzip-command:s -n: -P: -O:w --out:w -i: -x: -s: | w r*',
