@@ -268,6 +268,33 @@ t.test('what is not whole yet is no change of the branch', async (t) => {
   )
 })
 
+t.test('transfers leave no descriptor open, however they end', async (t) => {
+  const device = await open()
+  const directory = temporary(t)
+  await device.upload(randomBytes(MIB), 'kept')
+  await device.download('kept', join(directory, 'x'))
+  const before = daemon.descriptors()
+  for (let turn = 0; turn < 10; turn++) {
+    await device.upload(randomBytes(100_000), `kept${turn}`)
+    await device.download('kept', join(directory, `x${turn}`))
+    await device.list('.')
+    await device.makeDirectory('kept.d/e')
+    await device.makeLink('kept.l', 'kept')
+    await t.rejects(device.upload(Buffer.from('x'), 'kept.d'), { code: 'FILE_IO' })
+    await t.rejects(device.upload(Buffer.from('x'), 'no/x'), { code: 'FILE_CREATE_DIR_FAILED' })
+    await t.rejects(device.download('no', join(directory, 'no')), { code: 'FILE_NOT_FOUND' })
+    const abort = new AbortController()
+    const taken = device.upload(randomBytes(MIB), 'taken', {
+      signal: abort.signal,
+      onProgress: (at) => at > 0 && abort.abort(),
+    })
+    await t.rejects(taken, { code: 'CONNECTION_LOST' })
+  }
+  for (let turn = 0; turn < 100 && daemon.descriptors() > before; turn++) await device.ping()
+  t.ok(daemon.descriptors() <= before, `${daemon.descriptors()} open, ${before} before`)
+  await device.close()
+})
+
 t.test('what is taken back leaves nothing', async (t) => {
   const device = await open()
   const before = partials(daemon).length
