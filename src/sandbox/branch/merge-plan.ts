@@ -90,6 +90,8 @@ export function planRoot(chosen: readonly Finding[], survey: RootSurvey): RootPl
   /** Directories that are built, by the path that they are for. */
   const built = new Map<BytePath, { place: BytePath; node: Node }>()
   const links = new Map<number, BytePath>()
+  /** Real paths of what changes places with something new. */
+  const replaced = new Set<BytePath>()
   const moves = new Map<BytePath, BytePath>()
   let number = 0
 
@@ -138,6 +140,7 @@ export function planRoot(chosen: readonly Finding[], survey: RootSurvey): RootPl
     } else if (before !== undefined) {
       const place = `n${number++}`
       build(finding, after, place)
+      replaced.add(base)
       puts.push({ op: 'exchange', path, place, old: identityOf(before) })
     }
   }
@@ -147,6 +150,7 @@ export function planRoot(chosen: readonly Finding[], survey: RootSurvey): RootPl
   /** Where a real path is when everything has been put; undefined: it is gone. */
   const finalPath = (path: BytePath): BytePath | undefined => {
     for (let at = path; at !== ''; at = parentPath(at)) {
+      if (replaced.has(at)) return undefined
       if (!takenAt.has(at)) continue
       const target = moves.get(at)
       return target === undefined ? undefined : `${target}${path.slice(at.length)}`
