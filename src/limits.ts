@@ -225,6 +225,8 @@ export const BRANCH_ROOTS_MAX = 64
 export const BRANCHES_MAX = 256
 /** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
 export const TRIM_INTERVAL_MS = 5_000
+/** A start takes some 150 ms; a caller who was waiting for it has come by then. */
+export const FIRST_TRIM_MS = 1_500
 export const IDLE_GARBAGE_BYTES = 2_097_152
 /** A TLS record: what is written at once from here on gains nothing from waiting for more. */
 export const BULK_WRITE_BYTES = 16_384

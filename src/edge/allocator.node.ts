@@ -3,7 +3,7 @@
  * made, and memory given back when nothing runs. Other C libraries are left as they are.
  * @module
  */
-import { IDLE_GARBAGE_BYTES, TRIM_INTERVAL_MS } from '../limits.ts'
+import { FIRST_TRIM_MS, IDLE_GARBAGE_BYTES, TRIM_INTERVAL_MS } from '../limits.ts'
 import { optionalFunction } from '../sandbox/syscalls.node.ts'
 
 /** malloc.h */
@@ -43,11 +43,12 @@ export function createTrimmer(): Trimmer {
   const trim = optionalFunction('malloc_trim', ['u64'])
   let smallestBytes = 0
   let isSmallest = false
-  let lastMs = 0
+  // What a start leaves behind goes as soon as it is over, not an interval later.
+  let dueMs = FIRST_TRIM_MS
   return {
     tick(isQuiet, isAlone, nowMs) {
-      if (!isQuiet || collect === undefined || nowMs - lastMs < TRIM_INTERVAL_MS) return
-      lastMs = nowMs
+      if (!isQuiet || collect === undefined || nowMs < dueMs) return
+      dueMs = nowMs + TRIM_INTERVAL_MS
       const isDue = process.memoryUsage().heapUsed >= smallestBytes + IDLE_GARBAGE_BYTES
       if (!isDue && (isSmallest || !isAlone)) return
       collect(isAlone ? SMALLEST : REGULAR)
