@@ -1,7 +1,7 @@
 /**
  * The measurements that the project is held to, each beside a peer or the floor, in one run and interleaved, so that
  * a machine that drifts drifts for both. Figures are medians and their ratios; a bound that is not held is said and
- * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory, tarpit, record.
+ * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory, tarpit, record, branch.
  * @module
  */
 import { spawn } from 'node:child_process'
@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { type Client, connect } from '../src/client/client.node.ts'
 import { TARPIT_CONCURRENT } from '../src/limits.ts'
 import { measureRecord, type Times } from './audit.node.ts'
+import { measureBranch } from './branch.node.ts'
 import { type Device, startDevice } from './device.node.ts'
 import { measureFloor } from './floor.node.ts'
 import { holdAll, type Intruder, intrude } from './intruders.node.ts'
@@ -361,6 +362,42 @@ async function recordOfWork(device: Device): Promise<void> {
   )
 }
 
+async function branches(device: Device): Promise<void> {
+  const bare = await startDevice({ sandbox: { require: 'none' } })
+  try {
+    const cost = await measureBranch(device, bare, (one) => connectTo(one))
+    const ratio = median(cost.ratios)
+    record(
+      'exec in a branch / without',
+      ratio,
+      'x',
+      1.3,
+      true,
+      `${(cost.branchedMs * 1_000).toFixed(0)} us in a branch`,
+    )
+    record('the place of a session', cost.placeMs, ' ms', 25, true, 'its first command over a warm one')
+    record(
+      'review of many files',
+      cost.diffMs,
+      ' ms',
+      2_000,
+      true,
+      `${cost.files} files, as JSON, command line included`,
+    )
+    record(
+      'merge of many files',
+      cost.mergeMs,
+      ' ms',
+      4_000,
+      true,
+      `${cost.files} files, synced, command line included`,
+    )
+    record('drop', cost.dropMs, ' ms', 1_000, true, 'command line included')
+  } finally {
+    await bare.stop()
+  }
+}
+
 async function main(names: readonly string[]): Promise<void> {
   const wants = (name: string) => names.length === 0 || names.includes(name)
   const device = await startDevice()
@@ -382,6 +419,7 @@ async function main(names: readonly string[]): Promise<void> {
     if (wants('cold')) await coldExec(device, ssh)
     if (wants('tarpit')) await tarpit()
     if (wants('record')) await recordOfWork(device)
+    if (wants('branch')) await branches(device)
   } finally {
     await ssh?.stop()
     await device.stop()

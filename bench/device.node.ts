@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -39,9 +39,13 @@ async function listening(child: ChildProcess): Promise<{ address: string; finger
   throw new Error('The daemon ended before it listened.')
 }
 
-export async function startDevice(): Promise<Device> {
+/** `change`: keys of the configuration that replace what `init` writes. */
+export async function startDevice(change: Readonly<Record<string, unknown>> = {}): Promise<Device> {
   const directory = mkdtempSync(join(tmpdir(), 'sass-edge-bench-'))
   await runToEnd(['init', '--port', '0'], directory)
+  const configPath = join(directory, '.sass-edge/sass.edge.json')
+  const config = JSON.parse(readFileSync(configPath, 'utf8'))
+  writeFileSync(configPath, JSON.stringify({ ...config, ...change }))
   const child = spawn(PROGRAM, ['run', '--json'], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', (chunk: Buffer) => {
