@@ -171,7 +171,7 @@ async function show(
   id: string,
   paths: readonly string[],
 ): Promise<string> {
-  if (context.output.json) return (await client.branches.diff(id, 'stat', () => {}, paths)).digest
+  if (context.output.json) return (await client.branches.diff(id, 'text', () => {}, paths)).digest
   const lines = createLines((line) => writeAll(STDERR_FD, `${line}\n`))
   const result = await client.branches.diff(id, 'text', lines.take, paths)
   lines.end()
