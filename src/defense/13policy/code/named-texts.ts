@@ -10,11 +10,31 @@ const NAMED =
 /** What people write has one. */
 const TEXTS_MAX = 64
 const STATEMENT_MAX = 4_096
+/** Longer texts are programs in files. */
+const CHARACTERS_MAX = 32_768
 /** A command and more, so that the name of a file or of a table is none. */
 const COMMAND = /^\s{0,8}[a-z./][\w./+-]{0,64}\s/
 
-export function namedTexts(text: string): readonly string[] {
+/** What stands in backticks, or in the round brackets of `%x`. */
+const TICKED = /`([^`]{3,256})`|%x\(([^)]{3,256})\)/g
+/** `["x", "y"]`: words of a command, as a list. */
+const LISTED = /\[\s{0,4}"([a-z]{1,16})"((?:\s{0,4},\s{0,4}"[^"]{0,256}"){1,32})\s{0,4}\]/g
+
+export function namedTexts(whole: string): readonly string[] {
+  const text = whole.slice(0, CHARACTERS_MAX)
   const texts: string[] = []
+  for (const [, ticked, bracketed] of text.includes('`') || text.includes('%x(')
+    ? text.matchAll(TICKED)
+    : []) {
+    const inside = ticked ?? bracketed ?? ''
+    if (COMMAND.test(inside)) texts.push(inside)
+    if (texts.length >= TEXTS_MAX) break
+  }
+  if (/(?:run|call|exec|spawn|system)\w{0,16}\s?\(/i.test(text))
+    for (const [, name = '', others = ''] of text.matchAll(LISTED)) {
+      texts.push(`${name} ${others.replaceAll(/[",]/g, ' ')}`)
+      if (texts.length >= TEXTS_MAX) break
+    }
   let count = 0
   for (const found of text.matchAll(NAMED)) {
     count += 1

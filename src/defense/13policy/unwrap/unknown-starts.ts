@@ -6,7 +6,7 @@
 
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes } from './escapes.ts'
-import { argv, type Call, has, type Inner, shell, tail } from './inner.ts'
+import { argv, type Call, has, type Inner, literal, shell, tail } from './inner.ts'
 import { LANGUAGES } from './interpreters.ts'
 import { isShell, namesOf } from './names.ts'
 import { formOf, UNKNOWN_FORM } from './programs.ts'
@@ -14,7 +14,7 @@ import { isWrapper } from './wrappers.ts'
 
 /** Programs that no other one has as a word for something of its own, where a path stands behind. */
 const STARTED: ReadonlySet<string> = new Set(
-  'rm rmdir unlink shred dd wipefs blkdiscard mkfs cat cp mv ln chmod chown chgrp chattr setcap tee truncate tar curl wget nc socat insmod crontab useradd usermod iptables'.split(
+  'rm rmdir unlink shred dd wipefs blkdiscard mkfs cat cp mv ln chmod chown chgrp chattr setcap tee truncate tar curl wget nc socat insmod crontab useradd usermod iptables sed find'.split(
     ' ',
   ),
 )
@@ -22,12 +22,19 @@ const STARTED: ReadonlySet<string> = new Set(
 const STARTERS: ReadonlySet<string> = new Set(
   'sudo doas env nohup setsid nice ionice timeout stdbuf busybox toybox xargs exec'.split(' '),
 )
+/** Programs of the system whose name alone says it, whatever stands behind. */
+const ORDERS: ReadonlySet<string> = new Set(
+  'systemctl iptables ip6tables nft modprobe insmod userdel'.split(' '),
+)
 /** Options of which the value is, whatever the program, text for a shell. */
 const TEXT_OPTIONS: ReadonlySet<string> = new Set(
   '-c -C -e --command --cmd --commands --exec --execute --exec-command --remote-command --wrap --script --scripts --run --shell --shell-command'.split(
     ' ',
   ),
 )
+/** Names that options for hooks and helpers have: `--pre-hook`, `--post-cmd`, `--on-success`, `--editor`. */
+const HOOK =
+  /^--(?:[a-z]{1,16}-){0,3}(?:cmd|command|hook|exec|script|editor|pager|rsh|shell-cmd)$|^--(?:on|pre|post|before|after)-[a-z-]{1,24}$/
 /** Words behind which one text is a command line. */
 const TEXT_WORDS: ReadonlySet<string> = new Set(
   'run exec add submit spawn start shell ssh sh bash cmd command console execute invoke job queue'.split(' '),
@@ -61,8 +68,10 @@ function begins(words: readonly ShellWord[], at: number): boolean {
   const isPlace = text.includes('/')
   const next = words[at + 1]
   if (next === undefined || next.opaque !== undefined) return false
+  if (!isPlace && ORDERS.has(text)) return true
   if (isShell(names)) return /^-[a-z]{0,4}c$/.test(next.text)
-  if (names.some((name) => LANGUAGES.has(name))) return next.text === '-c' || next.text === '-e'
+  if (!STARTED.has(text) && names.some((name) => LANGUAGES.has(name)))
+    return next.text === '-c' || next.text === '-e'
   // The place of a program may also be a file that is looked at: with options behind it, it is started.
   if (isPlace && !next.text.startsWith('-')) return false
   if (names.some((name) => STARTERS.has(name)))
@@ -87,6 +96,19 @@ function behindDashes(words: readonly ShellWord[], via: string): readonly Inner[
   return isKnown(namesOf(program.text, undefined)) ? argv(words.slice(at + 1), via) : []
 }
 
+function givesText(option: string): boolean {
+  return TEXT_OPTIONS.has(option) || (option.length <= 64 && HOOK.test(option))
+}
+
+/** Options that give a program to what comes over a connection, or a terminal. */
+const SHELL_OPTIONS: ReadonlySet<string> = new Set(['-e', '-c', '--exec', '--sh-exec', '--command'])
+
+function isShellPlace({ text, opaque }: ShellWord): boolean {
+  return (
+    opaque === undefined && /^\/(?:usr\/)?bin\/[a-z]{2,6}$/.test(text) && isShell(namesOf(text, undefined))
+  )
+}
+
 /** The texts that options and words announce as commands. */
 function announced(words: readonly ShellWord[], via: string): readonly Inner[] {
   const inner: Inner[] = []
@@ -97,19 +119,20 @@ function announced(words: readonly ShellWord[], via: string): readonly Inner[] {
     const before = words[index - 1]
     if (word === undefined || before === undefined) break
     if (index > 1 && TEXT_WORDS.has(before.text)) isStarting = true
-    const isGiven = TEXT_OPTIONS.has(before.text) || (isStarting && !before.text.startsWith('-'))
+    const isGiven = givesText(before.text) || (isStarting && !before.text.startsWith('-'))
     const equals = word.text.startsWith('--') ? word.text.indexOf('=') : -1
-    if (equals > 0 && TEXT_OPTIONS.has(word.text.slice(0, equals))) {
+    if (equals > 0 && givesText(word.text.slice(0, equals))) {
       const value = tail(word, equals + 1)
       if (readsAsCommand(value)) inner.push(shell(value, via))
     } else if (index > 1 && isGiven && readsAsCommand(word)) inner.push(shell(word, via))
+    else if (SHELL_OPTIONS.has(before.text) && isShellPlace(word)) inner.push(...argv([word], via))
   }
   return inner
 }
 
 /** Options of which the value is, whatever the program, code of a language of its own. */
 const CODE_OPTIONS: ReadonlySet<string> = new Set(
-  '-e -E -c -x -r -s -b -batch -code --code --eval -eval --exec --execute --expr --expression -js --js --javascript.execute-string -X -p -run --run'.split(
+  '-e -E -c -x -r -s -b -batch -code --code --eval -eval --exec --execute --expr --expression -js --js -script --javascript.execute-string -X -p -run --run'.split(
     ' ',
   ),
 )
@@ -117,9 +140,26 @@ const CODE_OPTIONS: ReadonlySet<string> = new Set(
 const CODE_WORDS: ReadonlySet<string> = new Set('eval exec run shell console repl runner'.split(' '))
 /** A call, or a name that runs a text, and a quote. */
 const CALLS_QUOTED =
-  /[\w!?]\s?[([]\s?["'`]|\b(?:system|exec|spawn|shell|sh|run|unix|cmd|command)\w{0,16}\s?,?\s?["'`]/i
+  /[\w!?]\s?[([]{1,2}\s?["'`]|[`(]\s?(?:rm|dd|sh|bash|cat|mkfs|curl|wget|chmod|shred)\s|\b(?:system|exec|spawn|shell|sh|run|unix|cmd|command)\w{0,16}\s?,?\s?["'`]/i
 const PROMPT_LINE = /^(?:!|\\!|sh |shell |\.shell |system |\.system )\s{0,4}\w/
 const CODE_CHARACTERS = 16_384
+
+/** Names of the standard input. */
+const INPUT: ReadonlySet<string> = new Set(['-', '-s', '/dev/stdin'])
+/** Files of one command that may be its program. */
+const FILES_MAX = 4
+
+function readInput(stdin: Call['stdin']): ShellWord | undefined {
+  if (stdin.kind === 'text') return stdin.word
+  if (stdin.kind !== 'pipe' || stdin.isDecoded || stdin.output === undefined) return undefined
+  return literal(stdin.output)
+}
+
+function guessed(word: ShellWord, via: string): readonly Inner[] {
+  const isCode =
+    word.opaque === undefined && word.text.length <= CODE_CHARACTERS && CALLS_QUOTED.test(word.text)
+  return isCode ? [{ kind: 'code', language: 'other', word, via, isGuess: true }] : []
+}
 
 /** Texts that read as code of a language that nothing is known of. */
 function guessedCode({ words, stdin }: Call, via: string): readonly Inner[] {
@@ -128,8 +168,7 @@ function guessedCode({ words, stdin }: Call, via: string): readonly Inner[] {
     // `! cmd`, `shell cmd`: a line for a prompt of its own.
     if (word.opaque === undefined && PROMPT_LINE.test(word.text))
       inner.push(...readEscapes({ ...word, text: word.text.replace(/^!\s{0,4}sh\s+(?!-)/, '!') }, via))
-    else if (word.opaque === undefined && word.text.length <= CODE_CHARACTERS && CALLS_QUOTED.test(word.text))
-      inner.push({ kind: 'code', language: 'other', word, via, isGuess: true })
+    else inner.push(...guessed(word, via))
   }
   const end = Math.min(words.length, WORDS_MAX)
   for (let index = 1; index < end; index++) {
@@ -140,8 +179,17 @@ function guessedCode({ words, stdin }: Call, via: string): readonly Inner[] {
     if (equals > 0 && CODE_OPTIONS.has(word.text.slice(0, equals))) add(tail(word, equals + 1))
     else if (index === 1 || CODE_OPTIONS.has(before) || CODE_WORDS.has(before)) add(word)
   }
-  const isConsole = words.length === 1 || words.slice(1, 4).some(({ text }) => CODE_WORDS.has(text))
-  if (isConsole && stdin.kind === 'text') add(stdin.word)
+  const given = readInput(stdin)
+  const isConsole =
+    words.length === 1 || words.slice(1, 4).some(({ text }) => CODE_WORDS.has(text) || INPUT.has(text))
+  if (given !== undefined && isConsole) {
+    add(given)
+    // What is called a shell takes commands.
+    if (/^[a-z]{1,6}sh$/.test(via) && readsAsCommand(given)) inner.push(shell(given, via))
+  }
+  for (const word of words.slice(1, FILES_MAX))
+    if (word.opaque === undefined && /^[\w./-]{1,255}\.\w{1,8}$/.test(word.text))
+      inner.push({ kind: 'script', word, language: undefined, via, read: (text) => guessed(text, via) })
   return inner
 }
 
