@@ -191,7 +191,7 @@ export const command: Command = {
     { line: 'sass-edge branch diff 65b58159 --patch src > p', does: 'as a patch, of one directory' },
     { line: 'sass-edge branch merge 65b58159', does: 'shows it once more, asks, and merges it' },
     {
-      line: 'sass-edge branch merge 65b58159 etc/motd',
+      line: 'sass-edge branch merge 65b58159 src/main.c',
       does: 'merges one file; the rest stays in the branch',
     },
     { line: 'sass-edge branch undo', does: 'takes the last merge back' },

@@ -1,6 +1,6 @@
 /**
  * What an operator asks of a device about branches: which there are, what they would change, and what becomes of them.
- * Ids and digests are hex. Paths are absolute, or from the first root of the branch; names of files need not be text, so
+ * Ids and digests are hex. Paths are absolute, or from the workspace; names of files need not be text, so
  * they may be given as bytes, and come as bytes. What the device did not do is an outcome with a sentence, not an error.
  * Rules: docs/protocol.md, section 3 (41 to 47).
  * @module

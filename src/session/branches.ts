@@ -93,7 +93,8 @@ type Named =
 /** Where they lie; of a branch that is not there they are nowhere, and the deed says so. */
 function namedIn(peer: Peer, session: string, paths: readonly Uint8Array[]): Named {
   const branch = peer.rooms.branches.find(session)
-  return branch === undefined ? { ok: true, paths: [] } : choosePaths(branch.roots, paths)
+  if (branch === undefined) return { ok: true, paths: [] }
+  return choosePaths(peer.rooms.planner.workspaceRoot, branch.roots, paths)
 }
 
 /** Sends a text under credit, and then its end. */

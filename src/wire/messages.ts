@@ -334,7 +334,7 @@ export const purgeRequest = message('PurgeRequest', {
   session_id: required(1, uuid, 'whose content is erased'),
 })
 
-/** Names of files need not be text: bytes, absolute, or from the first root of the branch. */
+/** Names of files need not be text: bytes, absolute, or from the workspace. */
 const filePath = bytes(1, PATH_BYTES)
 
 export const branchReference = message('BranchReference', {

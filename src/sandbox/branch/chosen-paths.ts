@@ -1,6 +1,6 @@
 /**
- * Paths as a human names them, made paths of a branch: absolute, or from its first root. One above roots means all that
- * is beneath; one outside of all of them means nothing, and is refused.
+ * Paths as a human names them, made paths of a branch: absolute, or from the workspace, as those of commands and copies
+ * are. One above roots means all that is beneath; one outside of all of them means nothing, and is refused.
  * @module
  */
 
@@ -29,14 +29,17 @@ export function shownPath(path: Uint8Array): string {
   ).join('')
 }
 
-function choose(roots: readonly BranchRoot[], named: Uint8Array): readonly NamedPath[] | undefined {
+function choose(
+  base: string,
+  roots: readonly BranchRoot[],
+  named: Uint8Array,
+): readonly NamedPath[] | undefined {
   const text = bytePath(named)
-  const first = roots[0]
-  if (first === undefined) return undefined
+  const plainBase = plain(bytePath(encodeUtf8(base))) ?? ''
   const plainRoots = roots.map((root) => plain(bytePath(encodeUtf8(root.path))) ?? '')
   const relative = plain(text)
   if (relative === undefined) return undefined
-  const whole = text.startsWith('/') ? relative : [plainRoots[0] ?? '', relative].filter(Boolean).join('/')
+  const whole = text.startsWith('/') ? relative : [plainBase, relative].filter(Boolean).join('/')
   const within = plainRoots
     .map((root, index) => ({ root, index }))
     .filter(({ root }) => isBeneath(root, whole))
@@ -51,11 +54,18 @@ function choose(roots: readonly BranchRoot[], named: Uint8Array): readonly Named
   return above.length === 0 ? undefined : above
 }
 
-/** Where those paths lie in a branch with these roots. */
-export function choosePaths(roots: readonly BranchRoot[], named: readonly Uint8Array[]): ChosenPaths {
+/**
+ * Where those paths lie in a branch with these roots.
+ * @param base what relative ones are from
+ */
+export function choosePaths(
+  base: string,
+  roots: readonly BranchRoot[],
+  named: readonly Uint8Array[],
+): ChosenPaths {
   const paths: NamedPath[] = []
   for (const one of named) {
-    const found = choose(roots, one)
+    const found = choose(base, roots, one)
     if (found === undefined)
       return {
         ok: false,
