@@ -175,7 +175,16 @@ export function planRoot(chosen: readonly Finding[], survey: RootSurvey): RootPl
     if (path !== undefined) touch(path, directory)
     else gone.push({ path: directory, base: directory, after: undefined, isGone: true })
   }
-  for (const { path } of puts) touch(parentPath(path), parentPath(path))
+  const targets = new Map([...moves].map(([source, target]) => [target, source]))
+  /** Where a path is before anything has moved. */
+  const firstPath = (path: BytePath): BytePath => {
+    for (let at = path; at !== ''; at = parentPath(at)) {
+      const source = targets.get(at)
+      if (source !== undefined) return `${source}${path.slice(at.length)}`
+    }
+    return path
+  }
+  for (const { path } of puts) touch(parentPath(path), firstPath(parentPath(path)))
   const ordered = [...attributes.values(), ...gone].sort(
     (a, b) => depthOf(b.path) - depthOf(a.path) || comparePaths(a.path, b.path),
   )

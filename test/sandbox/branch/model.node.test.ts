@@ -22,7 +22,7 @@ import {
 } from './made-branch.node.ts'
 import { createRandom, fill, type Random, work } from './random-work.node.ts'
 
-const SEQUENCES = Number(process.env['SASS_BRANCH_SEQUENCES'] ?? 40)
+const SEQUENCES = Number(process.env['SASS_BRANCH_SEQUENCES'] ?? 15)
 const FIRST = Number(process.env['SASS_BRANCH_SEED'] ?? 1)
 const canMount = enterMountNamespace()
 
