@@ -5,7 +5,7 @@
  */
 import { WORKSPACE_WORD } from './config-caller-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
-import { CONFIG_LIST_ITEMS, SESSION_PROCESSES, TIMEOUT_MAX_SECONDS } from './limits.ts'
+import { CONFIG_LIST_ITEMS, COPY_BYTES, SESSION_PROCESSES, TIMEOUT_MAX_SECONDS } from './limits.ts'
 
 export const SANDBOX = {
   kind: 'object',
@@ -30,6 +30,13 @@ export const SANDBOX = {
       choices: ['overlay', 'copy', 'none'],
       default: 'overlay',
       doc: 'The least that keeps the real files apart: `overlay`, a whole `copy` where the kernel has no overlay, or `none`, which runs commands on the real files. Where it cannot be had, nothing runs.',
+    },
+    copy_bytes: {
+      kind: 'integer',
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+      default: COPY_BYTES,
+      doc: 'Most bytes of the branched directories where they have to be copied (`require`: `copy`).',
     },
     volatile: {
       kind: 'list',

@@ -219,6 +219,8 @@ export const KEEPER_IDLE_MS = 30_000
 export const SESSION_PROCESSES = 2_048
 /** One command after the other finds the place of the last one; what it was asked to leave running keeps it. */
 export const PLACE_LINGER_MS = 30_000
+/** A workspace that is copied for each session: some seconds on the flash of a board. */
+export const COPY_BYTES = 268_435_456
 /** Directories and file systems in one branch: each is a mount of its own, made in some 100 us. */
 export const BRANCH_ROOTS_MAX = 64
 /** Branches that wait for a decision: whoever never decides must not fill the disk with directories. */

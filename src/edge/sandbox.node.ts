@@ -99,6 +99,7 @@ export async function createSandbox(
       store,
       log,
       leave: spawner.leave,
+      fill: (branch) => branches.fill(branch, sandbox.copy_bytes),
       hostFinder: createProgramFinder(),
     },
     {

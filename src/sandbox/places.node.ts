@@ -8,7 +8,7 @@
 
 import { closeSync, existsSync, openSync, realpathSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { SassError } from '../errors.ts'
+import { asSassError, SassError } from '../errors.ts'
 import { PLACE_LINGER_MS } from '../limits.ts'
 import type { Log } from '../ports.ts'
 import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
@@ -45,6 +45,8 @@ type Ground = {
   readonly log: Log
   /** Makes the launcher come home, so that it holds no namespace that is to go. */
   readonly leave: () => Promise<void>
+  /** Copies the real directories into a branch of level copy. */
+  readonly fill: (branch: string) => Promise<void>
   /** Finds programs on the device itself. */
   readonly hostFinder: ProgramFinder
 }
@@ -64,6 +66,11 @@ function keptFiles(): string[] {
   } catch {
     return []
   }
+}
+
+/** The kernel takes no overlay of these file systems; everything else that it refuses a copy would not mend. */
+function isOverlayRefused(cause: unknown): boolean {
+  return /^overlay /.test(String(asSassError(cause)?.details['step'] ?? ''))
 }
 
 function rootMounts(branch: Branch): RootMount[] {
@@ -152,11 +159,32 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     }
   }
 
+  /** The same branch as a whole copy: the file system of the state directory takes no overlay. */
+  async function copied(name: string, agent: string): Promise<Branch> {
+    store.drop(name)
+    store.open(name, agent, 'copy', options.nowMs())
+    try {
+      await ground.fill(name)
+    } catch (cause) {
+      store.drop(name)
+      throw cause
+    }
+    log.write('warn', 'branch_copied', { branch: name, level: 'copy' })
+    return store.open(name, agent, 'copy', options.nowMs())
+  }
+
   async function make(name: string, tenant: Tenant): Promise<Held> {
     const { user, network: kind } = terms(tenant)
     if (options.require === 'none') return bare(user)
-    const branch = store.open(name, tenant.agent, 'overlay', options.nowMs())
-    const descriptors = await keeper.open(plan(branch, user, kind))
+    let branch = store.open(name, tenant.agent, 'overlay', options.nowMs())
+    let descriptors: NamespaceDescriptors
+    try {
+      descriptors = await keeper.open(plan(branch, user, kind))
+    } catch (cause) {
+      if (options.require !== 'copy' || branch.level !== 'overlay' || !isOverlayRefused(cause)) throw cause
+      branch = await copied(name, tenant.agent)
+      descriptors = await keeper.open(plan(branch, user, kind))
+    }
     const { mount, pid, ipc, network, root } = descriptors
     const group = ground.groups.open(name, options.limits)
     group.admit(descriptors.initPid)

@@ -59,6 +59,8 @@ export interface BranchStore {
   mergedAtMs(session: string): number | undefined
   /** True where something may have been ended in the middle: there is a journal of it. */
   hasJournal(session: string): boolean
+  /** Its copies are complete: until then it is none, for whoever starts next. */
+  filled(session: string, copiedNs: readonly string[]): void
   /** Removes a branch in which nothing was changed. False: something was, or a merge of it can be taken back. */
   removeEmpty(session: string): boolean
   drop(session: string): void
@@ -129,11 +131,11 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     else branches.set(name, found)
   }
 
-  function makeRoot(session: string, path: string, index: number): BranchRoot {
+  function makeRoot(session: string, path: string, index: number, level: BranchLevel): BranchRoot {
     const store = join(directory, session, String(index))
     mkdirSync(store, { recursive: true, mode: DIRECTORY_MODE })
     const root = { path, store, baseNs: timeOfChange(path, store) }
-    makeUpper(syscalls, root)
+    if (level === 'overlay') makeUpper(syscalls, root)
     return root
   }
 
@@ -187,7 +189,7 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
         agent,
         level,
         attributes: overlayAttributes(),
-        roots: roots.map((path, index) => makeRoot(session, path, index)),
+        roots: roots.map((path, index) => makeRoot(session, path, index, level)),
         shown,
         volatile: options.volatile,
         openedAtMs: nowMs,
@@ -222,6 +224,12 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
       if (!branches.delete(session)) return
       dropped.add(dropBranch(syscalls, join(directory, session)))
     },
+    filled(session, copiedNs) {
+      const branch = branches.get(session)
+      if (branch === undefined) return
+      const roots = branch.roots.map((root, index) => ({ ...root, copiedNs: copiedNs[index] ?? '0' }))
+      keep({ ...branch, roots })
+    },
     suspend(session, reason) {
       if (reason === undefined) suspended.delete(session)
       else suspended.set(session, reason)
@@ -236,7 +244,10 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
 function readBranch(path: string): Branch | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(path, BRANCH_FILE), 'utf8'))
-    return typeof value === 'object' && value !== null && 'roots' in value ? (value as Branch) : undefined
+    if (typeof value !== 'object' || value === null || !('roots' in value)) return undefined
+    const branch = value as Branch
+    const isHalf = branch.level === 'copy' && branch.roots.some(({ copiedNs }) => copiedNs === undefined)
+    return isHalf ? undefined : branch
   } catch {
     return undefined
   }

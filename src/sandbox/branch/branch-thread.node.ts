@@ -32,6 +32,7 @@ import { absolutePath, type Change, changesJson, isHeldBack } from './changes.ts
 import { listCheckpoints, makeCheckpoint, removeCheckpoint, restoreCheckpoint } from './checkpoint.node.ts'
 import { diffBranch } from './contents.node.ts'
 import { removeDropped } from './drop.node.ts'
+import { fillCopies } from './fill.node.ts'
 import { forgetMerge, mergeBranch, resumeMerge, undoMerge } from './merge.node.ts'
 import { bytePath, isBeneath } from './paths.ts'
 import { surveyBranch } from './survey.node.ts'
@@ -270,6 +271,8 @@ function carryOut(syscalls: Syscalls, order: BranchOrder): BranchResults[keyof B
     case 'forget':
       forgetMerge(syscalls, directory, order.branch)
       return undefined
+    case 'fill':
+      return fillCopies(syscalls, order.branch, order.limitBytes)
     case 'checkpoint':
       return makeCheckpoint(syscalls, directory, order.branch, order.label, order.nowMs)
     case 'checkpoints':

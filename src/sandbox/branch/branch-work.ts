@@ -142,6 +142,7 @@ export type BranchOrder = {
   | (OnBranch<'review'> & { readonly form: DiffForm; readonly paths: readonly NamedPath[] })
   | (OnBranch<'merge'> & { readonly wish: MergeWish })
   | OnBranch<'undo' | 'resume' | 'forget'>
+  | (OnBranch<'fill'> & { readonly limitBytes: number })
   | (OnBranch<'checkpoint'> & { readonly label: string; readonly nowMs: number })
   | OfNumber<'restore'>
   | OfNumber<'remove_checkpoint'>
@@ -157,6 +158,8 @@ export type BranchResults = {
   readonly undo: UndoReport
   readonly resume: Omit<ResumeReport, 'session'>
   readonly forget: undefined
+  /** `copiedNs` of each root. */
+  readonly fill: readonly string[]
   readonly checkpoint: CheckpointFacts
   readonly checkpoints: readonly CheckpointFacts[]
   readonly restore: undefined

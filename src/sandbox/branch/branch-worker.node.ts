@@ -31,6 +31,8 @@ const readAsync = promisify(read)
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
 
 export interface BranchWorker extends BranchWork {
+  /** Copies the real directories into a branch of level copy, which nobody works in yet. */
+  fill(session: string, limitBytes: number): Promise<void>
   /** Waits for what is being done, and ends the thread. */
   close(): Promise<void>
 }
@@ -262,6 +264,10 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
       if (store.dropped().length > 0) remove().catch(() => undefined)
       return reports
     },
+    fill: (session, limitBytes) =>
+      on(session, async (branch, directory) => {
+        store.filled(session, await ask<'fill'>({ kind: 'fill', directory, branch, limitBytes }))
+      }),
     review: (session, form, paths) =>
       on(session, async (branch, directory) => {
         const { descriptor, sizeBytes, ...facts } = await ask<'review'>({

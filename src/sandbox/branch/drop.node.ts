@@ -32,7 +32,10 @@ const OWN_MODE = 0o700
  * @returns the new name of the directory
  */
 export function dropBranch(_syscalls: Syscalls, directory: string): string {
-  const dropped = join(dirname(directory), `${DROPPED}${basename(directory)}`)
+  const name = join(dirname(directory), `${DROPPED}${basename(directory)}`)
+  let dropped = name
+  // One of that name may have been dropped before, and not be gone yet.
+  for (let count = 2; existsSync(dropped); count++) dropped = `${name}-${count}`
   renameSync(directory, dropped)
   return dropped
 }

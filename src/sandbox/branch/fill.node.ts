@@ -1,0 +1,70 @@
+/**
+ * A whole copy in the place of an overlay, for file systems that can hold none: measured first, then copied, as reflinks
+ * where the file system can.
+ * @module
+ */
+
+import { closeSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { isWithin } from '../../base/lexical-path.ts'
+import { SassError } from '../../errors.ts'
+import type { Syscalls } from '../syscalls.node.ts'
+import { type Branch, type BranchRoot, copyOf } from './branch.ts'
+import { copyTree } from './copy-tree.node.ts'
+import { createFiles, openRoot } from './files.node.ts'
+
+const MODE = 0o700
+
+function refusal(problem: string): SassError {
+  return new SassError(
+    'SANDBOX_UNAVAILABLE',
+    `${problem}, so the session has no branch and nothing was started; run sass-edge doctor on this device.`,
+  )
+}
+
+/** Bytes of the files beneath, up to just over `limitBytes`. */
+function measure(path: Buffer, limitBytes: number): number {
+  let bytes = 0
+  const waiting = [path]
+  for (let next = waiting.pop(); next !== undefined && bytes <= limitBytes; next = waiting.pop()) {
+    for (const name of readdirSync(next, { encoding: 'buffer' })) {
+      const inner = Buffer.concat([next, Buffer.from('/'), name])
+      const status = lstatSync(inner, { throwIfNoEntry: false })
+      if (status?.isDirectory()) waiting.push(inner)
+      else bytes += status?.size ?? 0
+    }
+  }
+  return bytes
+}
+
+function fillRoot(syscalls: Syscalls, root: BranchRoot): string {
+  const copy = copyOf(root)
+  mkdirSync(copy, { mode: MODE })
+  const [from, to] = [openRoot(root.path), openRoot(copy)]
+  try {
+    copyTree(createFiles(syscalls), from, to, new Map())
+  } finally {
+    closeSync(from)
+    closeSync(to)
+  }
+  const probe = join(root.store, 'copied')
+  mkdirSync(probe, { mode: MODE })
+  return String(statSync(probe, { bigint: true }).ctimeNs)
+}
+
+/**
+ * Copies every root of a branch.
+ * @returns for each root, the time when its copy was complete (`copiedNs`)
+ * @throws SassError SANDBOX_UNAVAILABLE where they are larger than `limitBytes`, or hold their own copy
+ */
+export function fillCopies(syscalls: Syscalls, branch: Branch, limitBytes: number): readonly string[] {
+  let bytes = 0
+  for (const { path, store } of branch.roots) {
+    if (isWithin(path, store))
+      throw refusal(`${path} holds the state directory and cannot be copied into itself`)
+    bytes += measure(Buffer.from(path), limitBytes - bytes)
+    if (bytes > limitBytes)
+      throw refusal(`The branched directories hold more than the ${limitBytes} bytes of sandbox.copy_bytes`)
+  }
+  return branch.roots.map((root) => fillRoot(syscalls, root))
+}
