@@ -68,6 +68,8 @@ export type UpperEntry = {
     /** Hides what is beneath. */
     | 'opaque'
     | 'redirected'
+    /** Was moved once, and lies at its new place beneath too since a merge: shows that, whatever it lies in. */
+    | 'settled'
   /** file */
   readonly inode?: bigint
   /** redirected: the mark; whiteout: where a moved directory was taken from. */

@@ -93,7 +93,8 @@ export function findAliases(
       const directory = path.slice(0, slash)
       const kind = above.get(directory)
       // A moved directory shows what it was moved with, and not what is beneath its new place.
-      if (kind === 'redirected') return !isBeneath(sources.get(directory) ?? directory, base)
+      if (kind === 'redirected' || kind === 'settled')
+        return !isBeneath(sources.get(directory) ?? directory, base)
       if (kind !== undefined && kind !== 'merged') return true
     }
     return false

@@ -248,7 +248,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     }
     if (source === path && before?.type === 'directory') {
       // Moved by the branch once, and merged since.
-      upper.push({ path, kind: 'merged' })
+      upper.push({ path, kind: 'settled' })
       shared(path, path, before, after, false)
       return { path, base: path, isWhole: false, hasMarkedWhiteouts, ...ELSEWHERE }
     }
