@@ -45,7 +45,7 @@ t.test('where overlay is required nothing runs, and doctor says why', async (t) 
   t.match(said.stdout.toString(), /FAILED\s+branch.*volume of its own/)
 })
 
-t.test('a copy keeps the real files apart, and is merged', async (t) => {
+t.test('a copy keeps the real files apart, is recorded as one, and is merged (SS-48)', async (t) => {
   const daemon = await start(t, { require: 'copy' })
   if (daemon === undefined) return
   const { workspace } = daemon

@@ -4,7 +4,12 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { buildEnvironment, DEFAULT_PATH, isDangerousVariable } from '../../src/sandbox/environment.ts'
+import {
+  buildEnvironment,
+  CACHE_DIRECTORIES,
+  DEFAULT_PATH,
+  isDangerousVariable,
+} from '../../src/sandbox/environment.ts'
 
 const BASE = { home: '/home/u', user: 'u' }
 const build = (requested: Record<string, string>, allowed: readonly string[] = ['*'], term?: string) =>
@@ -122,6 +127,25 @@ t.test(
       { numRuns: 500 },
     )
     t.pass('for every one of them')
+    t.end()
+  },
+)
+
+t.test(
+  'in a branch temporary files and caches of tools lie in memory, unless the request says where (SS-47)',
+  (t) => {
+    const plain = buildEnvironment(BASE, undefined, ['*'], undefined)
+    const branched = buildEnvironment(BASE, undefined, ['*'], undefined, true)
+    const asked = buildEnvironment(BASE, new Map([['TMPDIR', '/srv/tmp']]), ['*'], undefined, true)
+    if (!plain.ok || !branched.ok || !asked.ok) throw new Error('all of them can be had')
+    t.notOk(plain.variables.has('TMPDIR'))
+    t.equal(branched.variables.get('TMPDIR'), '/tmp')
+    for (const name of ['npm_config_cache', 'YARN_CACHE_FOLDER', 'CARGO_HOME', 'PIP_CACHE_DIR']) {
+      const value = branched.variables.get(name) ?? ''
+      t.match(value, /^\/tmp\/.+/, name)
+      t.ok(CACHE_DIRECTORIES.includes(value.slice('/tmp/'.length)), 'it is made with the session')
+    }
+    t.equal(asked.variables.get('TMPDIR'), '/srv/tmp')
     t.end()
   },
 )
