@@ -148,6 +148,9 @@ export function seccompFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): U
 /** terminal ioctls that put words into somebody else's mouth: TIOCSTI, and TIOCLINUX of the console. */
 const TYPING_IOCTLS: readonly number[] = [0x5412, 0x541c]
 
+/** fcntl(2): with a lease, somebody who only reads a file makes everybody wait who wants to write it. F_SETLEASE, F_SETDELEG. */
+const LEASES: readonly number[] = [1024, 1040]
+
 /**
  * The filter of a command in a branch: everything works but what is closed to a program without rights anyway and has
  * been the way out before. Its launcher is under it as well, and needs to enter namespaces: no command has the right to.
@@ -164,6 +167,14 @@ export function commandFilter(machine: 'x64' | 'arm64'): Uint8Array {
       checks: [
         argument(1),
         ...TYPING_IOCTLS.map((request) => jump(JUMP_EQUAL, request, 'forbid', 'next')),
+        jump(JUMP_EQUAL, 0, 'allow', 'allow'),
+      ],
+    },
+    {
+      number: calls.fcntl,
+      checks: [
+        argument(1),
+        ...LEASES.map((command) => jump(JUMP_EQUAL, command, 'forbid', 'next')),
         jump(JUMP_EQUAL, 0, 'allow', 'allow'),
       ],
     },

@@ -105,7 +105,11 @@ export async function run(client: Client, command: string, args: readonly string
 }
 
 /** An installation and its daemon. What stops an attack here is to be the kernel, not the reading of its words. */
-export async function startBranched(t: Test, who: Who, change: Json = {}): Promise<Branched> {
+export async function startBranched(
+  t: Test,
+  who: Who,
+  change: Json | ((home: string) => Json) = {},
+): Promise<Branched> {
   // Nothing of a path may mean anything to a mount.
   const home = join(homeFor(t, who), 'a b:c,d')
   mkdirSync(home)
@@ -114,7 +118,11 @@ export async function startBranched(t: Test, who: Who, change: Json = {}): Promi
   const options = { cwd: home, env: environment(home), ...as }
   const made = await collect(spawn(PROGRAM, ['init', '--port', '0'], { ...options, stdio: 'pipe' }))
   if (made.code !== 0) throw new Error(made.stderr)
-  changeConfig(home, { policy: { default_rules: false }, session: { max_sessions: 64 }, ...change })
+  changeConfig(home, {
+    policy: { default_rules: false },
+    session: { max_sessions: 64 },
+    ...(typeof change === 'function' ? change(home) : change),
+  })
   const workspace = join(home, '.sass-edge/workspace')
   let [log, said, ended]: [string, string, Promise<Ended> | undefined] = ['', '', undefined]
   let child: ChildProcess = spawn('true')

@@ -160,6 +160,8 @@ for (const machine of ['x64', 'arm64'] as const) {
     for (const request of [0x5412n, 0x541cn, 0x1_0000_5412n])
       t.equal(ask(of(16, 29), 0, request), 'errno 1', 'also with bits that the kernel does not look at')
     t.equal(ask(of(16, 29), 0, 0x5413), ALLOW)
+    for (const command of [1024, 1040]) t.equal(ask(of(72, 25), 3, command), 'errno 1', 'no leases')
+    for (const command of [0, 1, 4, 6, 8, 1030]) t.equal(ask(of(72, 25), 3, command), ALLOW)
     for (const number of [463, 0x4000_0001]) t.equal(ask(number), 'errno 38')
     for (const architecture of [0x4000_0003, 0x4000_0028])
       t.equal(run(filter, architecture, 0, []), 'errno 1')

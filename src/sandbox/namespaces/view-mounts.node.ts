@@ -82,17 +82,24 @@ export type Held = {
 
 /**
  * Mounts the branches first, while the files beneath and above are all within reach; what is mounted later may hide
- * them, and then they are put back from the descriptors that are taken here.
+ * them, and then they are put back from the descriptors that are taken here. Whatever makes up a branch is opened before
+ * the first one is mounted: the state directory may lie beneath one.
  */
 function mountRoots(kernel: Kernel, roots: readonly RootMount[], held: Held): number[] {
-  return roots.map((root) => {
+  const open = (path: string): string => {
+    const descriptor = openPath(path)
+    held.passing.push(descriptor)
+    return `/proc/thread-self/fd/${descriptor}`
+  }
+  // By descriptor: no character of a path means anything, and no path is too long for the options.
+  const layers = roots.map((root) =>
+    root.kind === 'bind' ? [open(root.source)] : [root.path, root.upper, root.work].map(open),
+  )
+  return roots.map((root, index) => {
+    const [lower = '', upper = '', work = ''] = layers[index] ?? []
     if (root.kind === 'bind') {
-      kernel.mount(`bind ${root.path}`, root.source, root.path, '', MS_BIND, '')
+      kernel.mount(`bind ${root.path}`, lower, root.path, '', MS_BIND, '')
     } else {
-      // By descriptor: no character of a path means anything, and no path is too long for the options.
-      const layers = [root.path, root.upper, root.work].map(openPath)
-      held.passing.push(...layers)
-      const [lower, upper, work] = layers.map((descriptor) => `/proc/thread-self/fd/${descriptor}`)
       const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}${root.options === '' ? '' : `,${root.options}`}`
       kernel.mount(`overlay ${root.path}`, 'overlay', root.path, 'overlay', MS_NOSUID | MS_NODEV, options)
     }
@@ -159,15 +166,36 @@ function mountScratch(kernel: Kernel, plan: NamespacePlan, memory: number, held:
   }
 }
 
+/**
+ * Directories of a branch on the way to what is mounted beneath, covers above all. Renamed, they would take a cover with
+ * them, and the next session of the branch would find uncovered what lies under the new name: as mount points of their
+ * own they cannot be renamed or removed.
+ */
+function waysIn(root: RootMount, plan: NamespacePlan): string[] {
+  const inner = plan.roots.filter(({ path }) => path !== root.path && isWithin(root.path, path))
+  const targets = [...plan.covers, ...plan.volatile, ...plan.shown, ...inner.map(({ path }) => path)]
+  const ways = new Set<string>()
+  for (const target of targets) {
+    const isElsewhere = inner.some(({ path }) => path !== target && isWithin(path, target))
+    if (target === root.path || !isWithin(root.path, target) || isElsewhere) continue
+    for (let way = dirname(target); way !== root.path && way !== '/'; way = dirname(way)) ways.add(way)
+  }
+  return [...ways]
+    .sort((a, b) => a.length - b.length)
+    .filter((way) => lstatSync(way, { throwIfNoEntry: false })?.isDirectory() === true)
+}
+
 /** A root that lies beneath a memory directory is not to be seen any more: it is put back there. */
-function showRoots(kernel: Kernel, roots: readonly RootMount[], descriptors: readonly number[]): void {
-  for (const [index, { path }] of roots.entries()) {
+function showRoots(kernel: Kernel, plan: NamespacePlan, descriptors: readonly number[]): void {
+  for (const [index, root] of plan.roots.entries()) {
+    const { path } = root
     const isHidden = !existsSync(path) || !isSame(path, descriptors[index] ?? -1)
     if (isHidden) {
       makeTarget(path, true)
       kernel.mount(`bind ${path}`, `/proc/thread-self/fd/${descriptors[index]}`, path, '', MS_BIND, '')
     }
     kernel.change(path, 0n, MOUNT_ATTR_RDONLY)
+    for (const way of waysIn(root, plan)) kernel.mount(`bind ${way}`, way, way, '', MS_BIND | MS_REC, '')
   }
 }
 
@@ -241,7 +269,8 @@ function hideSocket(kernel: Kernel, path: string): void {
 
 /** Covers what is the daemon's own. A branched directory may lie beneath: the way to it stays, and nothing beside. */
 function cover(kernel: Kernel, plan: NamespacePlan, rootDescriptors: readonly number[]): void {
-  for (const path of plan.covers) {
+  // From the outside inwards: what is covered already is not there any more, unless a branch shows it again.
+  for (const path of plan.covers.toSorted((a, b) => a.length - b.length)) {
     const within = plan.roots.flatMap((root, index) =>
       isWithin(path, root.path) && root.path !== path
         ? [{ path: root.path, descriptor: rootDescriptors[index] ?? -1 }]
@@ -293,7 +322,7 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held): void
   const devices = openDevices(plan, held)
   const memory = mountMemory(kernel, plan, held)
   mountScratch(kernel, plan, memory, held)
-  showRoots(kernel, plan.roots, roots)
+  showRoots(kernel, plan, roots)
   mountDevices(kernel, plan, devices, memory)
   cover(kernel, plan, roots)
   for (const path of sockets)
