@@ -441,6 +441,9 @@ const FILES = 2_000
 const oldText = (index: number) => `old ${index}\n`.repeat(20)
 const newText = (index: number) => `new ${index}\n`.repeat(20)
 
+/** Makes all of them new in a branch. */
+const newFiles = `i=0; while [ $i -lt ${FILES} ]; do l="new $i\n"; printf "$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l" > f$i; i=$((i+1)); done`
+
 /** How many of the files are new; every one must be old or new as a whole. */
 function countNew(t: Test, directory: string): number {
   let count = 0
@@ -453,6 +456,28 @@ function countNew(t: Test, directory: string): number {
   t.strictSame(odd, [], 'every file is old or new')
   return count
 }
+
+t.test('a daemon that is told to stop brings a merge to its end first', async (t) => {
+  const directory = await install(t, HOLD)
+  const workspace = join(directory, '.sass-edge/workspace')
+  for (let index = 0; index < FILES; index++) writeFileSync(join(workspace, `f${index}`), oldText(index))
+  const daemon = await startDaemon(t, directory)
+  const device = await agent(daemon)
+  await run(device, newFiles)
+  const boss = await admin(daemon)
+  const digest = await digestOf(boss, device.sessionId)
+  const merged = boss.branches.merge(device.sessionId, digest).catch(({ code }) => code)
+  await until('the merge to begin', () =>
+    existsSync(join(directory, '.sass-edge/state/branches', device.sessionId, 'merge.json')),
+  )
+  daemon.signal('SIGTERM')
+  t.match(await daemon.ended, { code: 0 })
+  t.comment(JSON.stringify(await merged))
+  t.equal(countNew(t, workspace), FILES)
+  t.match(branchEvents(daemon).at(-1), { what: 'merged' })
+  const again = await startDaemon(t, directory)
+  t.match(branchEvents(again).at(-1), { what: 'merged' }, 'nothing had to be resumed')
+})
 
 t.test(
   'a daemon that is killed in the middle of a merge brings it to an end at its next start',
@@ -482,10 +507,7 @@ t.test(
       }
       const daemon = await startDaemon(t, directory)
       const device = await agent(daemon)
-      await run(
-        device,
-        `i=0; while [ $i -lt ${FILES} ]; do l="new $i\n"; printf "$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l$l" > f$i; i=$((i+1)); done`,
-      )
+      await run(device, newFiles)
       const boss = await admin(daemon)
       const digest = await digestOf(boss, device.sessionId)
       boss.branches.merge(device.sessionId, digest).catch(() => {})
