@@ -83,7 +83,13 @@ t.test('output goes to its sink with its offset, and the exit comes last (SS-25)
   send(daemon, 1, Uint8Array.of(3), 1, 0)
   send(daemon, 1, Uint8Array.of(4), 0, 2)
   daemon.end(1, streamResponse.encode({ exit_code: 0 }))
-  t.strictSame(await running.exit, { exitCode: 0, signal: undefined, truncated: false, timedOut: false })
+  t.strictSame(await running.exit, {
+    exitCode: 0,
+    signal: undefined,
+    truncated: false,
+    timedOut: false,
+    why: undefined,
+  })
   t.strictSame(seen, [
     ['stdout', [1, 2], 0],
     ['stderr', [3], 0],
@@ -93,14 +99,14 @@ t.test('output goes to its sink with its offset, and the exit comes last (SS-25)
 
 t.test('a signal, a cut output and a time that was over are told as what they are', async (t) => {
   for (const [fields, exit] of [
-    [{ signal: 9 }, { exitCode: undefined, signal: 9, truncated: false, timedOut: false }],
+    [{ signal: 9 }, { exitCode: undefined, signal: 9, truncated: false, timedOut: false, why: undefined }],
     [
       { exit_code: 1, code: 15 },
-      { exitCode: 1, signal: undefined, truncated: true, timedOut: false },
+      { exitCode: 1, signal: undefined, truncated: true, timedOut: false, why: undefined },
     ],
     [
       { signal: 9, code: 12 },
-      { exitCode: undefined, signal: 9, truncated: false, timedOut: true },
+      { exitCode: undefined, signal: 9, truncated: false, timedOut: true, why: undefined },
     ],
   ] as const) {
     const { caller, daemon } = pair()
