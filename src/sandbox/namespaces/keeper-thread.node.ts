@@ -186,8 +186,8 @@ function open(
     }
   }
   for (const descriptor of held.passing) closeSync(descriptor)
-  // A thread that cannot come home would build the next session inside this one.
-  if (syscalls.byNumber('setns', home.mount, CLONE_NEWNS) < 0) process.exit(1)
+  // A thread that cannot come home would build the next session inside this one: it ends.
+  kernel.must('setns(mnt)', syscalls.byNumber('setns', home.mount, CLONE_NEWNS))
   return answer
 }
 
