@@ -42,7 +42,9 @@ for here, directories, files in os.walk(sys.argv[1]):
                 print(path, len(open(path, "rb").read()))`
 
 async function hidden(t: Test, who: Who): Promise<void> {
-  const daemon = await startBranched(t, who, (home) => ({ sandbox: { branch_roots: [dirname(home), '$WORKSPACE'] } }))
+  const daemon = await startBranched(t, who, (home) => ({
+    sandbox: { branch_roots: [dirname(home), '$WORKSPACE'] },
+  }))
   const top = dirname(daemon.directory)
   const keys = join(daemon.directory, '.sass-edge/keys/operator.key')
   const before = readFileSync(keys)
