@@ -5,7 +5,6 @@
  */
 import { realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { userInfo } from 'node:os'
 import type { Journal } from './audit/journal.node.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { verifyWith } from './base/ed25519.node.ts'
@@ -21,6 +20,7 @@ import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
+import { currentUser } from './edge/current-user.node.ts'
 import { drain } from './edge/drain.node.ts'
 import { endingOnRecord, type Opened } from './edge/integrity.node.ts'
 import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
@@ -167,7 +167,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
   const random = createRandom()
   // Enough for everybody: who does not read must not keep the others' output back.
   const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
-  const user = userInfo()
+  const user = currentUser()
   const { tarpit, localhost } = config.defense
   let preparing: Promise<void> | undefined
   let confined: Promise<ConfinedSpawner | undefined> | undefined
@@ -224,7 +224,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     planner: {
       finder: createProgramFinder(),
       workspaceRoot: realpathSync(config.security.workspace_root),
-      base: { home: user.homedir, user: user.username },
+      base: { home: user.home, user: user.name },
     },
     queue: createQueue(config.quota.queue, (caller) => {
       const set = capabilityOf(rooms, rooms.identities.find(caller)?.capability ?? '')

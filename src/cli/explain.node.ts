@@ -5,7 +5,6 @@
  * @module
  */
 import { realpathSync } from 'node:fs'
-import { homedir, userInfo } from 'node:os'
 import { nearest } from '../base/suggest.ts'
 import type { Config } from '../config.ts'
 import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
@@ -14,6 +13,7 @@ import { type Described, describeDecision } from '../defense/describe.ts'
 import type { Facts, Identity, Ledger } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import type { Verdict } from '../defense/verdict.ts'
+import { currentUser } from '../edge/current-user.node.ts'
 import { loadPolicy, makePolicy } from '../edge/policy.node.ts'
 import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS } from '../limits.ts'
@@ -114,10 +114,11 @@ export async function explainCommand(
       `This is no command that could be sent: ${request.problems[0]?.problem ?? ''}.`,
     )
   const finder = createProgramFinder()
+  const user = currentUser()
   const planner = {
     finder,
     workspaceRoot: real(config.security.workspace_root),
-    base: { home: homedir(), user: userInfo().username },
+    base: { home: user.home, user: user.name },
   }
   const planned = makePlan(
     planner,

@@ -4,7 +4,6 @@
  * Own rules are read at the start all the same, so that a mistake in them is told then.
  * @module
  */
-import { homedir } from 'node:os'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand } from '../defense/13policy/effective.ts'
@@ -13,6 +12,7 @@ import type { RuleSet } from '../defense/13policy/rule-set.ts'
 import { effectiveCommands } from '../defense/13policy/unwrap.ts'
 import type { ExecuteAction } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
+import { currentUser } from './current-user.node.ts'
 import { readRuntimePolicy } from './policy-file.node.ts'
 import { realPlace } from './real-place.node.ts'
 
@@ -149,5 +149,10 @@ export function judgeOf({ set, disabled, home, workspace }: JudgeGround): Judge 
 export function makeJudge(config: Config): Judge {
   const { default_rules: defaultRules, rules_file: rulesFile, disabled_rules: disabled } = config.policy
   const set = readRuntimePolicy({ defaultRules, rulesFile })
-  return judgeOf({ set, disabled, home: homedir(), workspace: realPlace(config.security.workspace_root) })
+  return judgeOf({
+    set,
+    disabled,
+    home: currentUser().home,
+    workspace: realPlace(config.security.workspace_root),
+  })
 }

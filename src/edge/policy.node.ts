@@ -6,7 +6,6 @@
  */
 import { createHash, type Hash } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import { parseIpRange } from '../base/ip-address.ts'
@@ -16,6 +15,7 @@ import type { Config } from '../config.ts'
 import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
 import { UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
+import { currentUser } from './current-user.node.ts'
 import type { Judge } from './judge.node.ts'
 import { realPlace } from './real-place.node.ts'
 import { packedRules, rulesPaths, shippedRulesPath } from './rules-path.node.ts'
@@ -30,7 +30,7 @@ const SHARED: readonly string[] = Object.freeze([
   '/opt',
   '/tmp',
   '/var/tmp',
-  homedir(),
+  currentUser().home,
 ])
 
 /** Allowed commands that look narrow and are not, one sentence each. */
@@ -191,7 +191,7 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     },
     ...UNLOADED,
     rulesDigest: digestRules(config),
-    home: homedir(),
+    home: currentUser().home,
     ownPaths: {
       // A workspace may lie among them, and is none of them; it is never one itself.
       paths: [...new Set(own.flatMap((path) => [path, realPlace(path)]))].filter(

@@ -7,6 +7,7 @@
 
 import { totalmem } from 'node:os'
 import { brotliDecompressSync } from 'node:zlib'
+import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
 import type { Clock, Log, Spawner } from '../ports.ts'
 import { createAt } from '../sandbox/at.node.ts'
@@ -38,6 +39,18 @@ export type Sandbox = {
 /** The text of a thread, as the bundler has packed it. */
 function unpack(packed: string): string {
   return brotliDecompressSync(Buffer.from(packed, 'base64')).toString()
+}
+
+/**
+ * What is branched. A workspace within it is a branch root of its own where something else would hide it: a place in
+ * memory, as of the whole device, or the daemon's own directory.
+ */
+function branchRoots({ sandbox, security }: Config, covers: readonly string[]): readonly string[] {
+  const workspace = security.workspace_root
+  const { branch_roots } = sandbox
+  const isWithinOne = branch_roots.some((root) => root !== workspace && isWithin(root, workspace))
+  const isHidden = branch_roots.includes('/') || covers.some((place) => isWithin(place, workspace))
+  return isWithinOne && isHidden ? [...new Set([...branch_roots, workspace])] : branch_roots
 }
 
 /** asm-generic/resource.h */
@@ -73,10 +86,7 @@ export async function createSandbox(
 ): Promise<Sandbox> {
   const syscalls = loadSyscalls()
   const { sandbox, state_directory } = config
-  // The whole device, wherever its workspace lies: places in memory are none of it.
-  const roots = sandbox.branch_roots.includes('/')
-    ? [...new Set([...sandbox.branch_roots, config.security.workspace_root])]
-    : sandbox.branch_roots
+  const roots = branchRoots(config, covers())
   const store = openBranchStore(syscalls, {
     stateDirectory: state_directory,
     roots,

@@ -16,9 +16,12 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
@@ -26,7 +29,7 @@ import { BRANCH_ROOTS_MAX, BRANCHES_MAX } from '../../limits.ts'
 import type { Syscalls } from '../syscalls.node.ts'
 import type { Branch, BranchLevel, BranchRoot, OverlayAttributes } from './branch.ts'
 import { upperOf } from './branch.ts'
-import { dropBranch, droppedBranches } from './drop.node.ts'
+import { dropBranch, droppedBranches, removeDropped } from './drop.node.ts'
 import { mountPoints, topDirectories } from './mount-points.node.ts'
 import { branchedDirectories } from './roots.ts'
 import { makeUpper } from './upper.node.ts'
@@ -44,6 +47,8 @@ const JOURNAL_FILE = 'merge.json'
 /** How far the way back to a checkpoint is; checkpoint.node.ts writes it. */
 const RESTORE_FILE = 'restore.json'
 const CHECKPOINTS = 'checkpoints'
+/** What an empty branch has of files and directories, and some more. */
+const EMPTY_ENTRIES = 64
 
 export interface BranchStore {
   readonly directory: string
@@ -63,7 +68,8 @@ export interface BranchStore {
   filled(session: string, copiedNs: readonly string[]): void
   /** Removes a branch in which nothing was changed. False: something was, or a merge of it can be taken back. */
   removeEmpty(session: string): boolean
-  drop(session: string): void
+  /** The branch is gone; its files are where this says, until somebody removes them. */
+  drop(session: string): string | undefined
   /** Nobody works in it until somebody has looked after it; undefined: again. */
   suspend(session: string, reason: string | undefined): void
   /** Directories that dropped branches have left; `removed` says that one is gone. */
@@ -140,9 +146,22 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
   }
 
   function keep(branch: Branch): Branch {
-    const path = join(directory, branch.session, BRANCH_FILE)
-    replaceFile(path, Buffer.from(`${JSON.stringify(branch)}\n`), MODE)
+    replaceFile(join(directory, branch.session, BRANCH_FILE), bytesOf(branch), MODE)
     branches.set(branch.session, branch)
+    return branch
+  }
+
+  /**
+   * As `keep`, for a new branch, without waiting for the disk: before anything is in it, nothing of it can be lost. It is
+   * whole or not there, and on the disk as soon as that takes it.
+   */
+  function keepNew(branch: Branch): Branch {
+    const path = join(directory, branch.session, BRANCH_FILE)
+    const temporary = `${path}.new`
+    writeFileSync(temporary, bytesOf(branch), { flag: 'wx', mode: MODE })
+    renameSync(temporary, path)
+    branches.set(branch.session, branch)
+    void syncSoon([path, join(directory, branch.session), directory])
     return branch
   }
 
@@ -194,7 +213,7 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
         volatile: options.volatile,
         openedAtMs: nowMs,
       }
-      return keep(branch)
+      return keepNew(branch)
     },
     find: (session) => branches.get(session),
     list: () => [...branches.values()],
@@ -216,13 +235,17 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     removeEmpty(session) {
       if (!branches.has(session)) return true
       if (!store.isEmpty(session) || store.mergedAtMs(session) !== undefined) return false
-      store.drop(session)
+      const path = store.drop(session)
+      // A few directories: no thread need be started for them.
+      if (path !== undefined && removeDropped(syscalls, path, EMPTY_ENTRIES)) dropped.delete(path)
       return true
     },
     drop(session) {
       suspended.delete(session)
-      if (!branches.delete(session)) return
-      dropped.add(dropBranch(syscalls, join(directory, session)))
+      if (!branches.delete(session)) return undefined
+      const path = dropBranch(syscalls, join(directory, session))
+      dropped.add(path)
+      return path
     },
     filled(session, copiedNs) {
       const branch = branches.get(session)
@@ -238,6 +261,22 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     removed: (path) => void dropped.delete(path),
   }
   return store
+}
+
+function bytesOf(branch: Branch): Buffer {
+  return Buffer.from(`${JSON.stringify(branch)}\n`)
+}
+
+/** What cannot be synced now is by the next change of it, or the branch is dropped by then. */
+async function syncSoon(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    try {
+      const file = await open(path)
+      await file.sync().finally(() => file.close())
+    } catch {
+      return
+    }
+  }
 }
 
 /** Undefined for what is none, or not whole. */
