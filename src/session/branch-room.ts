@@ -197,6 +197,7 @@ export function createBranches({
   function forgetMerged(now: number): void {
     if (now - lookedAtMs < FORGET_EVERY_MS) return
     lookedAtMs = now
+    work.sweep()
     const merged = work
       .list()
       .filter(({ session }) => !busy.has(session) && places.useOf(session) === 'none')

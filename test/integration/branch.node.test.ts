@@ -294,6 +294,7 @@ t.test('a drop leaves the base as it was, at once, and its files go', async (t) 
     readdirSync(branches).every((name) => !name.startsWith('dropped-')),
   )
   await device.close()
+  await until('the empty one to be gone', () => readdirSync(branches).length === 0)
 })
 
 t.test('checkpoints: a state that one can go back to', async (t) => {

@@ -118,6 +118,7 @@ function stage(
       did(`erase ${session.slice(0, 2)}`)
       there.delete(session)
     },
+    sweep: () => {},
     async forget(session) {
       did(`forget ${session.slice(0, 2)}`)
       there.delete(session)

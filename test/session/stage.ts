@@ -434,6 +434,7 @@ const NO_BRANCHES: BranchWork = {
   drop: () => Promise.reject(new Error('not staged')),
   erase: async () => {},
   forget: async () => {},
+  sweep: () => {},
 }
 
 export function stageRooms(options: StageOptions = {}): Stage {

@@ -126,6 +126,8 @@ export interface BranchWork {
   drop(session: string): Promise<void>
   /** The branch and all of its files are gone when this resolves. */
   erase(session: string): Promise<void>
+  /** Goes on with what dropped branches have left, where there is any. */
+  sweep(): void
   /** Removes a branch in which nothing is left, and with it what its last merge could be taken back by. */
   forget(session: string): Promise<void>
 }

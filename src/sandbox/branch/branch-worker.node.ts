@@ -89,6 +89,7 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
   /** Branches whose last merge or undo may have been ended in the middle. */
   const unsure = new Set<string>()
   let removing: Promise<void> | undefined
+  let isRemoving = false
   let worker: Worker | undefined
   let idle: NodeJS.Timeout | undefined
   let next = 1
@@ -237,10 +238,17 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
     }
   }
 
-  /** Whatever keeps it from being removed now is tried again with the next drop, and at the next start. */
+  /** Whatever keeps it from being removed now is tried again by and by, and at the next start. */
   function remove(): Promise<void> {
-    removing = (removing ?? Promise.resolve()).catch(() => undefined).then(removeAll)
-    return removing
+    isRemoving = true
+    const own = (removing ?? Promise.resolve())
+      .catch(() => undefined)
+      .then(removeAll)
+      .finally(() => {
+        if (removing === own) isRemoving = false
+      })
+    removing = own
+    return own
   }
 
   return {
@@ -304,6 +312,11 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
         if (branch !== undefined && unsure.has(session)) await end(branch).catch(() => undefined)
         store.drop(session)
         await remove()
+        if (isClosing && store.dropped().length > 0)
+          throw new SassError(
+            'DAEMON_SHUTTING_DOWN',
+            'The device is going down; purge it again when it is up.',
+          )
       }),
     forget: (session) =>
       on(session, async (branch, directory) => {
@@ -312,6 +325,9 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
         store.drop(session)
         remove().catch(() => undefined)
       }),
+    sweep() {
+      if (store.dropped().length > 0 && !isRemoving) remove().catch(() => undefined)
+    },
     async close() {
       isClosing = true
       while (turns.size > 0) await Promise.allSettled(turns.values())

@@ -113,6 +113,28 @@ t.test('of what goes on in one branch each waits for the one before', async (t) 
   t.strictSame(order, ['merged', 'undone', 'dropped', 'FILE_NOT_FOUND'])
 })
 
+t.test(
+  'a branch in which nothing was changed goes without a thread; what is left of others goes by and by',
+  async (t) => {
+    const { store, worker } = make(t, () => {
+      throw new Error('no thread is needed')
+    })
+    t.equal(store.removeEmpty(ID), true)
+    t.strictSame([readdirSync(store.directory), store.dropped()], [[], []])
+    worker.sweep()
+
+    const other = make(t)
+    writeFileSync(join(other.upper, 'x'), 'x')
+    t.equal(other.store.removeEmpty(ID), false)
+    other.store.drop(ID)
+    t.equal(readdirSync(other.store.directory).length, 1)
+    other.worker.sweep()
+    other.worker.sweep()
+    await other.worker.erase(ID)
+    t.strictSame([readdirSync(other.store.directory), other.store.dropped()], [[], []])
+  },
+)
+
 /** A thread that ends when it is asked to merge, and tells in a file what it was asked. */
 const STAGED = (log: string, resume: string) => () =>
   `
