@@ -30,10 +30,17 @@ import type { OnWaiting } from './waiting.ts'
 
 export type { OnProgress } from './transfers.ts'
 
+/** What is used of an `AbortSignal`, whose name programs without the types of Node or of a browser do not know. */
+export type TransferSignal = {
+  readonly reason: unknown
+  addEventListener(type: 'abort', listener: () => void, options: { readonly once: boolean }): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
 type Common = {
   readonly onProgress?: OnProgress | undefined
   /** Ends it; what was sent so far goes, what was received so far stays to go on with. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: TransferSignal | undefined
   /** False: begin anew even where something of it is there already. Default true. */
   readonly resume?: boolean | undefined
 }
@@ -144,7 +151,7 @@ async function openLocal(path: string): Promise<Opened> {
 /** Ends the transfer with the signal. */
 async function withSignal<Result>(
   { done, cancel }: Transfer<Result>,
-  signal: AbortSignal | undefined,
+  signal: TransferSignal | undefined,
 ): Promise<Result> {
   const abort = () =>
     cancel(new SassError('CONNECTION_LOST', 'The transfer was given up before its end.', {}, signal?.reason))
