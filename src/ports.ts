@@ -30,6 +30,8 @@ export interface SpawnGroup {
   readonly descriptors: readonly number[]
   /** True where the kernel killed something for want of memory since this was asked last. */
   tookMemoryKill(): boolean
+  /** While forbidden, nothing of the session can start a process. */
+  forbidForks(areForbidden: boolean): void
 }
 
 /** Namespaces of a session, by descriptor; see docs/sandbox.md. */

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { zstdCompressSync } from 'node:zlib'
+import * as zlib from 'node:zlib'
 import { openCbor } from '../base/cbor.ts'
 import { errnoOf, errnoText, syncDirectory } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
@@ -163,9 +163,17 @@ async function withSignal<Result>(
   }
 }
 
-/** Base64 of one Zstandard frame that says its size. */
+/**
+ * Base64 of one Zstandard frame that says its size.
+ * @throws SassError RUNTIME_UNSUITABLE on a Node.js that has no Zstandard
+ */
 function pack(piece: Uint8Array): Uint8Array {
-  return Buffer.from(zstdCompressSync(piece).toString('base64'), 'latin1')
+  if (typeof zlib.zstdCompressSync !== 'function')
+    throw new SassError(
+      'RUNTIME_UNSUITABLE',
+      `Node.js ${process.version} cannot compress by Zstandard, so nothing was sent; send the file as it is, or use Node.js 22.15 or later.`,
+    )
+  return Buffer.from(zlib.zstdCompressSync(piece).toString('base64'), 'latin1')
 }
 
 /** Its hidden name until it is whole. */

@@ -35,6 +35,7 @@ export interface SessionGroup {
   readonly descriptors: readonly number[]
   /** True where a process was killed for want of memory since this was asked last. */
   tookMemoryKill(): boolean
+  forbidForks(areForbidden: boolean): void
   close(): void
 }
 
@@ -194,6 +195,16 @@ export function openControlGroups(): ControlGroups {
               writeSync(descriptor, String(pid))
             } catch {
               // It has ended by now, and its session with it.
+            }
+          }
+        },
+        forbidForks(areForbidden) {
+          for (const { controller, group } of groups) {
+            if (!controller.processes) continue
+            try {
+              writeFileSync(join(group, 'pids.max'), areForbidden ? '0' : String(limits.processes ?? 'max'))
+            } catch {
+              // The group is gone, and with it everything that could fork.
             }
           }
         },

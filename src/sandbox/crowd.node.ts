@@ -23,6 +23,8 @@ export interface Crowd {
   kill(plan: SpawnPlan, pid: number, isOurs: boolean): void
 }
 
+/** Looks at all processes before those of a session are given up as endless: some seconds of them. */
+const END_ROUNDS = 256
 const PID_NAME = /^[0-9]+$/
 
 /** True where more than the init is there: a look at the session's own /proc, which holds nobody else. */
@@ -56,18 +58,22 @@ export function createCrowd(syscalls: Syscalls): Crowd {
   const running = new Map<number, number>()
   const staying = new Map<number, Set<number>>()
 
-  function endAll(namespaces: SpawnNamespaces): void {
+  /** Everything that was not asked to stay. What forks faster than it is found is found again, and killed at once. */
+  function endAll({ namespaces, group }: SpawnPlan): void {
+    if (namespaces === undefined) return
     const spared = staying.get(namespaces.number)
     const stopped = new Set<number>()
-    for (let round = 0; round < KILL_TREE_ROUNDS; round++) {
+    group?.forbidForks(true)
+    for (let round = 0; round < END_ROUNDS; round++) {
       const fresh = inhabitants(namespaces).filter((pid) => !stopped.has(pid) && spared?.has(pid) !== true)
       if (fresh.length === 0) break
       for (const pid of fresh) {
         stopped.add(pid)
-        kill(pid, SIGSTOP)
+        kill(pid, round < KILL_TREE_ROUNDS ? SIGSTOP : SIGKILL)
       }
     }
     for (const pid of stopped) kill(pid, SIGKILL)
+    group?.forbidForks(false)
   }
 
   return {
@@ -93,13 +99,13 @@ export function createCrowd(syscalls: Syscalls): Crowd {
         const spared = staying.get(namespaces.number) ?? new Set()
         for (const one of inhabitants(namespaces)) spared.add(one)
         staying.set(namespaces.number, spared)
-      } else if (left === 0) endAll(namespaces)
+      } else if (left === 0) endAll(plan)
       else killTree(syscalls, pid, false)
     },
     kill(plan, pid, isOurs) {
       killTree(syscalls, pid, isOurs)
       const { namespaces } = plan
-      if (namespaces !== undefined && running.get(namespaces.number) === 1) endAll(namespaces)
+      if (namespaces !== undefined && running.get(namespaces.number) === 1) endAll(plan)
     },
   }
 }

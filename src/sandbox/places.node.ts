@@ -321,6 +321,8 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       const one = held.get(name)
       one?.tenants.delete(session)
       if (one === undefined || one.tenants.size > 0 || busy.has(name)) return
+      // The device itself is there for the next one too.
+      if (one.descriptors === undefined) return
       if (one.lingers) linger(name, one)
       // What the last command left behind is on its way out: it is looked at again before it counts.
       else if (isLivedIn(one)) linger(name, one, SETTLE_MS)

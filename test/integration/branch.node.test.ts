@@ -14,7 +14,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { encodeBase64Url } from '../../src/base/base64.ts'
 import { publicKeyOf } from '../../src/base/ed25519.node.ts'
@@ -330,7 +330,9 @@ t.test('a patch is what git apply takes', async (t) => {
   )
   const { stdout, code } = await daemon.cli(['branch', 'diff', '--patch'])
   t.equal(code, 0)
-  execFileSync('git', ['apply', '--binary', '-'], { cwd: copy, input: stdout })
+  // Not as a part of whatever repository these tests lie in.
+  const env = { ...process.env, GIT_CEILING_DIRECTORIES: dirname(copy) }
+  execFileSync('git', ['apply', '--binary', '-'], { cwd: copy, input: stdout, env })
   t.equal((await daemon.cli(['branch', 'merge', '--yes'])).code, 0)
   for (const name of ['text', 'd/blob'])
     t.strictSame(readFileSync(join(copy, name)), readFileSync(join(daemon.workspace, name)), name)

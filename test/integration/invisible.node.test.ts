@@ -4,7 +4,7 @@
  * @module
  */
 import { execFileSync } from 'node:child_process'
-import { readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { copyFileSync, linkSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { DEFAULT_PATH } from '../../src/sandbox/environment.ts'
@@ -45,6 +45,17 @@ function outcome(said: string): Outcome {
   return { steps: JSON.parse(first) as Record<string, unknown>, tree }
 }
 
+/** This Node.js at a place that a session sees too: what lies in /tmp, as a checkout may, is not there for it. */
+function nodeFor(t: Test, who: Who): string {
+  const path = join(homeFor(t, who), 'node')
+  try {
+    linkSync(realpathSync(process.execPath), path)
+  } catch {
+    copyFileSync(process.execPath, path)
+  }
+  return path
+}
+
 async function everyday(t: Test, who: Who): Promise<void> {
   const daemon = await startBranched(t, who)
   const { workspace } = daemon
@@ -52,8 +63,9 @@ async function everyday(t: Test, who: Who): Promise<void> {
   for (const name of ['user.old', 'user.kept'])
     at.setAttribute(Buffer.from(join(workspace, 'tree/attributed')), Buffer.from(name), Buffer.from(name))
   const copy = join(homeFor(t, who), 'copy')
+  const node = nodeFor(t, who)
   const script = (here: string): string =>
-    `import sys\nsys.argv[1:] = ${JSON.stringify([realpathSync(process.execPath), here])}\n${WORK}`
+    `import sys\nsys.argv[1:] = ${JSON.stringify([node, here])}\n${WORK}`
   daemon.put('everyday.py', script(workspace))
   give(workspace, who)
   execFileSync('cp', ['-a', workspace, copy])
