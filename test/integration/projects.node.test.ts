@@ -5,9 +5,9 @@
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ROOT, startNew } from './daemon.node.ts'
+import { ON_REAL_FILES, ROOT, startNew } from './daemon.node.ts'
 
-const daemon = await startNew(t)
+const daemon = await startNew(t, ON_REAL_FILES)
 const { workspace } = daemon
 
 t.test('a project is built by the device: make and a compiler', async (t) => {

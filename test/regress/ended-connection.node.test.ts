@@ -6,13 +6,13 @@ import { zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { isServed, known, tls } from '../integration/connections.node.ts'
-import { startNew, until } from '../integration/daemon.node.ts'
+import { ON_REAL_FILES, startNew, until } from '../integration/daemon.node.ts'
 import { command, EXECUTE, isOver } from './streams.node.ts'
 
 const PEERS = 6
 
 t.test('a peer that does not end its side after the daemon has ended is reset', async (t) => {
-  const daemon = await startNew(t)
+  const daemon = await startNew(t, ON_REAL_FILES)
   // What a first caller leaves open belongs to the daemon.
   await isServed(t, daemon)
   const before = daemon.descriptors()
@@ -31,6 +31,7 @@ t.test('a peer that does not end its side after the daemon has ended is reset', 
 
 t.test('a peer that stays after the last of the noise is reset', async (t) => {
   const daemon = await startNew(t, {
+    ...ON_REAL_FILES,
     defense: { tarpit: { total_bytes: 65_536, delay_ms: 100, send_timeout_ms: 500 } },
   })
   // What a first caller leaves open belongs to the daemon.

@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSyn
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { known } from '../integration/connections.node.ts'
-import { changeConfig, type Daemon, startNew, until } from '../integration/daemon.node.ts'
+import { changeConfig, type Daemon, ON_REAL_FILES, startNew, until } from '../integration/daemon.node.ts'
 import { command, EXECUTE, field, isOver, on } from './streams.node.ts'
 
 type Swap = {
@@ -68,7 +68,11 @@ const SWAPS: readonly Swap[] = [
 
 const SET = { allowed_commands: ['ls'], allowed_paths: ['$WORKSPACE'], allowed_env: ['*'] }
 const start = (test: Test) =>
-  startNew(test, { capabilities: { default: SET }, security: { confirm_dangerous_actions: true } })
+  startNew(test, {
+    ...ON_REAL_FILES,
+    capabilities: { default: SET },
+    security: { confirm_dangerous_actions: true },
+  })
 
 async function question(daemon: Daemon, not?: string): Promise<string> {
   let id: string | undefined

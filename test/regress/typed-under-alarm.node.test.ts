@@ -9,13 +9,13 @@ import { encodeHex } from '../../src/base/hex.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { stdinChunk } from '../../src/wire/messages.ts'
 import { known } from '../integration/connections.node.ts'
-import { auditEvents, sleep, startNew, until } from '../integration/daemon.node.ts'
+import { auditEvents, ON_REAL_FILES, sleep, startNew, until } from '../integration/daemon.node.ts'
 import { command, EXECUTE_STREAM, field, on } from './streams.node.ts'
 
 t.test(
   'what is typed while a level of alarm stands arrives when it is lowered, and not before',
   async (t) => {
-    const daemon = await startNew(t)
+    const daemon = await startNew(t, ON_REAL_FILES)
     const wire = await known(daemon)
     const session = encodeHex(field(on(wire, 1).at(-1), 2) as Uint8Array)
     const set = async (level: string) =>

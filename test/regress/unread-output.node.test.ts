@@ -6,7 +6,7 @@
 import t from 'tap'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { isServed, known } from '../integration/connections.node.ts'
-import { sleep, startNew, until } from '../integration/daemon.node.ts'
+import { ON_REAL_FILES, sleep, startNew, until } from '../integration/daemon.node.ts'
 import { command, EXECUTE_STREAM } from './streams.node.ts'
 
 const PEERS = 20
@@ -14,7 +14,7 @@ const PEERS = 20
 t.test(
   'who ends its side and does not read leaves nothing behind, and others get their output',
   async (t) => {
-    const daemon = await startNew(t, { session: { max_sessions: PEERS + 2 } })
+    const daemon = await startNew(t, { ...ON_REAL_FILES, session: { max_sessions: PEERS + 2 } })
     // What a first caller leaves open belongs to the daemon.
     await isServed(t, daemon)
     const before = daemon.descriptors()
