@@ -236,6 +236,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     closeDescriptors(streams.childEnds)
     if (errno !== 0) {
       phase = 'over'
+      nursery.crowd.failed(plan)
       closeDescriptors(streams.outputEnds)
       streams.input?.close()
       nursery.finished(child)
@@ -254,7 +255,6 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     }
     events.spawned(pid)
     for (const number of early) libc.kill(-pid, number)
-    nursery.crowd.began(plan)
     if (killEarly) nursery.crowd.kill(plan, pid, true)
     nursery.named(pid, child)
     if (phase === 'running') readersDue = setTimeout(openReaders, READERS_DELAY_MS)
@@ -325,10 +325,13 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     queueMicrotask(() => events.failed(-streams))
     return child
   }
+  // From now on it may be there: nobody may take it for what another command has left.
+  nursery.crowd.began(plan)
   try {
     launcher.launch(plan, streams.launch, answered)
   } catch (error) {
     phase = 'over'
+    nursery.crowd.failed(plan)
     closeDescriptors([...streams.childEnds, ...streams.outputEnds])
     streams.input?.close()
     throw error

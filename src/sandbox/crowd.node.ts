@@ -15,8 +15,10 @@ import { killTree } from './process-tree.node.ts'
 import { SIGKILL, SIGSTOP, type Syscalls } from './syscalls.node.ts'
 
 export interface Crowd {
-  /** A command has begun there. */
+  /** A command is about to begin there. */
   began(plan: SpawnPlan): void
+  /** It has not begun. */
+  failed(plan: SpawnPlan): void
   /** It has ended; what it left goes, unless it was asked to stay. */
   ended(plan: SpawnPlan, pid: number): void
   /** Kills a command with all that is its own. `isOurs`: nobody has waited for `pid` yet. */
@@ -76,16 +78,24 @@ export function createCrowd(syscalls: Syscalls): Crowd {
     group?.forbidForks(false)
   }
 
+  /** One command less; how many are left there. */
+  function leave(namespaces: SpawnNamespaces | undefined): number {
+    if (namespaces === undefined) return 0
+    const left = (running.get(namespaces.number) ?? 1) - 1
+    if (left > 0) running.set(namespaces.number, left)
+    else running.delete(namespaces.number)
+    return left
+  }
+
   return {
     began({ namespaces }) {
       if (namespaces !== undefined) running.set(namespaces.number, (running.get(namespaces.number) ?? 0) + 1)
     },
+    failed: ({ namespaces }) => void leave(namespaces),
     ended(plan, pid) {
       const { namespaces, rootDescriptor } = plan
+      const left = leave(namespaces)
       if (namespaces === undefined || rootDescriptor === undefined) return
-      const left = (running.get(namespaces.number) ?? 1) - 1
-      if (left > 0) running.set(namespaces.number, left)
-      else running.delete(namespaces.number)
       try {
         if (!isInhabited(rootDescriptor)) {
           staying.delete(namespaces.number)
