@@ -23,12 +23,15 @@ export const exportSession: Subcommand = async (context) => {
   const [, session] = takeWords(context, 2)
   if (session === undefined || !/^[0-9a-f]{32}$/.test(session))
     throw new SassError('USAGE', 'audit export takes the id of a session: it is in sass-edge audit tail.')
-  const { directory } = localConfig(context).config.audit
+  const { audit, state_directory: stateDirectory } = localConfig(context).config
+  const { directory } = audit
   const { gatherEvidence } = await import('../edge/evidence.node.ts')
+  const { branchEvidence } = await import('../edge/branch-evidence.node.ts')
   const path = optionValue(context.arguments.options, 'out') ?? `${session}.evidence.json`
   let evidence: Evidence
   try {
-    evidence = gatherEvidence(directory, session)
+    const list = branchEvidence(stateDirectory, session)
+    evidence = { ...gatherEvidence(directory, session), ...(list === undefined ? {} : { branch: list }) }
   } catch (cause) {
     if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
@@ -65,6 +68,7 @@ export async function verifyEvidence(
 ): Promise<number> {
   takeWords(context, 1)
   const { checkEvidence, parseEvidence } = await import('../edge/evidence.node.ts')
+  const { branchDigest } = await import('../edge/branch-evidence.node.ts')
   const pin = optionValue(context.arguments.options, 'key')
   let read: ReturnType<typeof readBounded>
   try {
@@ -79,6 +83,11 @@ export async function verifyEvidence(
       { path },
     )
   const evidence = parseEvidence(read.bytes, path)
+  const digest = evidence.branch === undefined ? undefined : branchDigest(evidence.branch)
+  const branch =
+    digest === undefined
+      ? undefined
+      : { digest, isRecorded: evidence.records.some((line) => line.includes(`"${digest}"`)) }
   const place = mkdtempSync(join(tmpdir(), 'sass-edge-evidence-'))
   try {
     const isGenesis = pin === undefined ? undefined : pinOf(pin)
@@ -93,12 +102,19 @@ export async function verifyEvidence(
         session: evidence.session,
         genesis,
         pinned: pin !== undefined,
+        branch_digest: branch?.digest ?? null,
+        branch_recorded: branch?.isRecorded ?? null,
         records: verified.report.records,
         ...counts,
       },
       [
         `The evidence of session ${evidence.session} is whole: ${verified.report.records} records, signed by the device with the key ${genesis}.`,
         `Of its decisions ${counts.same} came out again as they were recorded, ${counts.different} otherwise, ${counts.purged} were purged, ${counts.missing + counts.no_policy} cannot be made again.`,
+        ...(branch === undefined
+          ? []
+          : [
+              `Its branch would change what the list with the digest ${branch.digest} says${branch.isRecorded ? ', which the record names' : '; the record names another one or none'}.`,
+            ]),
         ...(pin === undefined
           ? ['No key was pinned, so this may be of any device: name one with --key.']
           : []),

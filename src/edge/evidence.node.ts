@@ -47,6 +47,8 @@ export type Evidence = {
   readonly keys: readonly string[]
   /** Files of `policies/` by their name, base64. */
   readonly policies: Readonly<Record<string, string>>
+  /** What its branch would change, as RFC 8785 JSON; absent where it has none. */
+  readonly branch?: string
 }
 
 export type Checked = {
@@ -163,7 +165,8 @@ export function parseEvidence(bytes: Uint8Array, path: string): Evidence {
     !/^[0-9a-f]{32}$/.test(String(value.session)) ||
     !/^([0-9a-f]{64}|SASS_GENESIS_BLOCK)$/.test(String(value.previous)) ||
     ![value.links, value.records, value.frames, value.keys].every(isList) ||
-    typeof value.policies !== 'object'
+    typeof value.policies !== 'object' ||
+    !['string', 'undefined'].includes(typeof value.branch)
   )
     throw new SassError(
       'FILE_IO',

@@ -279,8 +279,8 @@ async function syncSoon(paths: readonly string[]): Promise<void> {
   }
 }
 
-/** Undefined for what is none, or not whole. */
-function readBranch(path: string): Branch | undefined {
+/** The branch in a directory; undefined for what is none, or not whole. */
+export function readBranch(path: string): Branch | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(path, BRANCH_FILE), 'utf8'))
     if (typeof value !== 'object' || value === null || !('roots' in value)) return undefined
