@@ -7,7 +7,6 @@
 
 import { close, read } from 'node:fs'
 import { promisify } from 'node:util'
-import { Worker } from 'node:worker_threads'
 import { CODES, type Code, SassError } from '../../errors.ts'
 import {
   BRANCH_HEAP_MIB,
@@ -15,6 +14,7 @@ import {
   BRANCH_REMOVED_AT_ONCE,
   LAUNCHER_HEAP_FROM_SOURCE_MIB,
 } from '../../limits.ts'
+import { createIdleThread } from '../idle-thread.node.ts'
 import type { Branch } from './branch.ts'
 import type { BranchStore } from './branch-store.node.ts'
 import type {
@@ -28,7 +28,15 @@ import type {
 } from './branch-work.ts'
 
 const readAsync = promisify(read)
-const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
+const THREAD_LIMITS = {
+  maxYoungGenerationSizeMb: 16,
+  maxOldGenerationSizeMb: BRANCH_HEAP_MIB,
+  stackSizeMb: 4,
+}
+const THREAD_LIMITS_FROM_SOURCE = {
+  ...THREAD_LIMITS,
+  maxOldGenerationSizeMb: BRANCH_HEAP_MIB + LAUNCHER_HEAP_FROM_SOURCE_MIB,
+}
 
 export interface BranchWorker extends BranchWork {
   /** Copies the real directories into a branch of level copy, which nobody works in yet. */
@@ -36,8 +44,6 @@ export interface BranchWorker extends BranchWork {
   /** Waits for what is being done, and ends the thread. */
   close(): Promise<void>
 }
-
-type Waiting = { readonly resolve: (answer: BranchAnswer) => void; readonly reject: (cause: unknown) => void }
 
 function threadLost(cause: unknown): SassError {
   const why = cause instanceof Error ? ` (${cause.message})` : ''
@@ -83,82 +89,27 @@ function createText(descriptor: number, sizeBytes: number): ReviewText {
 
 /** `source` gives the CommonJS text of the bundled thread; undefined starts it from its file. */
 export function createBranchWorker(store: BranchStore, source: (() => string) | undefined): BranchWorker {
-  const waiting = new Map<number, Waiting>()
+  const thread = createIdleThread<BranchCall, BranchAnswer>({
+    name: 'branches',
+    file: new URL('./branch-thread.node.ts', import.meta.url),
+    limitsFromSource: THREAD_LIMITS_FROM_SOURCE,
+    text: source,
+    limits: THREAD_LIMITS,
+    idleMs: BRANCH_IDLE_MS,
+    lost: threadLost,
+  })
   /** By branch: what is done there last. */
   const turns = new Map<string, Promise<unknown>>()
   /** Branches whose last merge or undo may have been ended in the middle. */
   const unsure = new Set<string>()
   let removing: Promise<void> | undefined
   let isRemoving = false
-  let worker: Worker | undefined
-  let idle: NodeJS.Timeout | undefined
-  let next = 1
   let isClosing = false
-
-  function start(): Worker {
-    const shared = { execArgv: ['--no-warnings'], env: {}, name: 'branches', trackUnmanagedFds: false }
-    const resourceLimits = { ...THREAD_LIMITS, maxOldGenerationSizeMb: BRANCH_HEAP_MIB }
-    const made =
-      source === undefined
-        ? new Worker(new URL('./branch-thread.node.ts', import.meta.url), {
-            ...shared,
-            resourceLimits: {
-              ...resourceLimits,
-              maxOldGenerationSizeMb: BRANCH_HEAP_MIB + LAUNCHER_HEAP_FROM_SOURCE_MIB,
-            },
-          })
-        : new Worker(source(), { ...shared, eval: true, resourceLimits })
-    made.on('message', (answer: BranchAnswer) => {
-      const one = waiting.get(answer.id)
-      waiting.delete(answer.id)
-      one?.resolve(answer)
-      rest()
-    })
-    made.on('error', (cause) => lost(made, cause))
-    made.on('exit', () => lost(made, undefined))
-    return made
-  }
-
-  function lost(which: Worker, cause: unknown): void {
-    if (worker !== which) return
-    worker = undefined
-    const all = [...waiting.values()]
-    waiting.clear()
-    for (const { reject } of all) reject(threadLost(cause))
-  }
-
-  function retire(): Promise<void> {
-    clearTimeout(idle)
-    const old = worker
-    worker = undefined
-    if (old === undefined) return Promise.resolve()
-    const gone = new Promise<void>((resolve) => {
-      old.once('exit', () => resolve())
-    })
-    old.ref()
-    old.postMessage({ kind: 'close' } satisfies BranchCall)
-    return gone
-  }
-
-  function rest(): void {
-    clearTimeout(idle)
-    if (waiting.size > 0) return
-    worker?.unref()
-    idle = setTimeout(() => void retire(), BRANCH_IDLE_MS)
-    idle.unref()
-  }
 
   async function ask<Kind extends BranchOrder['kind']>(
     order: Extract<BranchOrder, { kind: Kind }>,
   ): Promise<BranchResults[Kind]> {
-    clearTimeout(idle)
-    worker ??= start()
-    worker.ref()
-    const id = next++
-    const answer = await new Promise<BranchAnswer>((resolve, reject) => {
-      waiting.set(id, { resolve, reject })
-      worker?.postMessage({ kind: 'order', id, order } satisfies BranchCall)
-    })
+    const answer = await thread.ask((id) => ({ kind: 'order', id, order }))
     if (answer.kind === 'done') return answer.value as BranchResults[Kind]
     const code: Code = Object.hasOwn(CODES, answer.code) ? (answer.code as Code) : 'FILE_IO'
     throw new SassError(code, answer.message, answer.details)
@@ -332,7 +283,7 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
       isClosing = true
       while (turns.size > 0) await Promise.allSettled(turns.values())
       await removing?.catch(() => undefined)
-      await retire()
+      await thread.retire()
     },
   }
 }
