@@ -68,7 +68,7 @@ async function digestOf(client: Client, id: string): Promise<string> {
 }
 
 t.test(
-  'what a command changes is in its branch, is shown, and reaches the host when it is merged',
+  'what a command changes is in its branch, is shown, and reaches the host when it is merged (SS-46)',
   async (t) => {
     const daemon = await startNew(t, HOLD)
     const host = daemon.workspace
