@@ -4,9 +4,10 @@
  * @module
  */
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, linkSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { copyFileSync, linkSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { Client } from '../../src/client/client.node.ts'
 import { DEFAULT_PATH } from '../../src/sandbox/environment.ts'
 import { at, treeOf } from '../sandbox/branch/made-branch.node.ts'
 import { everyone, give, homeFor, inSession, PYTHON, run, startBranched, type Who } from './branched.node.ts'
@@ -45,6 +46,24 @@ function outcome(said: string): Outcome {
   return { steps: JSON.parse(first) as Record<string, unknown>, tree }
 }
 
+/** The tree as the session sees it, through one of its processes. */
+async function viewOf(client: Client, path: string): Promise<ReturnType<typeof treeOf>> {
+  const seconds = `600.${process.pid}`
+  const sleeping = client.stream('sleep', [seconds], { output() {} })
+  await sleeping.started
+  const pid = readdirSync('/proc').find((name) => {
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'latin1') === `sleep\0${seconds}\0`
+    } catch {
+      return false
+    }
+  })
+  const tree = treeOf(`/proc/${pid}/root${path}`)
+  await client.cancel(sleeping.id)
+  await sleeping.exit
+  return tree
+}
+
 /** This Node.js at a place that a session sees too: what lies in /tmp, as a checkout may, is not there for it. */
 function nodeFor(t: Test, who: Who): string {
   const path = join(homeFor(t, who), 'node')
@@ -73,7 +92,10 @@ async function everyday(t: Test, who: Who): Promise<void> {
   give(copy, who)
   const before = treeOf(workspace)
 
-  const inside = outcome(await inSession(daemon, (client) => run(client, PYTHON ?? '', ['./everyday.py'])))
+  const { inside, view } = await inSession(daemon, async (client) => {
+    const inside = outcome(await run(client, PYTHON ?? '', ['./everyday.py']))
+    return { inside, view: await viewOf(client, workspace) }
+  })
   t.strictSame(treeOf(workspace), before, 'nothing of it is in the real files')
   const argv = [
     '--reuid',
@@ -115,6 +137,15 @@ async function everyday(t: Test, who: Who): Promise<void> {
           .map((line) => (line.startsWith('tree/single-2 ') ? line.replace(/is .*$/, '') : line))
   t.strictSame(shared(inside), shared(outside), 'the same tree')
   t.ok(inside.tree.length > 500, `${inside.tree.length} files`)
+  const merged = await daemon.cli(['branch', 'merge', '--yes', '--with-special'])
+  t.equal(merged.code, 0, merged.stderr)
+  const linked = view['tree/single-2']
+  // In a user namespace the kernel shows two numbers for one file; what is merged is one file again.
+  const expected =
+    who.uid === 0 || linked === undefined
+      ? view
+      : { ...view, 'tree/single-2': { ...linked, link: 'tree/single' } }
+  t.strictSame(treeOf(workspace), expected, 'and after the merge the real files are what the session saw')
   for (const [name, found] of Object.entries(outside.steps))
     if (Array.isArray(found) && typeof found[0] === 'number' && ['git', 'make', 'npm', 'tar'].includes(name))
       t.equal(found[0], 0, `${name}: ${JSON.stringify(found)}`)
