@@ -21,6 +21,8 @@ export type Place = SessionView & {
   readonly finder: ProgramFinder
   /** Who runs its commands; undefined: the daemon's user. */
   readonly user: PlaceUser | undefined
+  /** The terms that it was made on. */
+  readonly terms: Terms
 }
 
 export type PlaceUser = {
@@ -37,13 +39,22 @@ export type BranchWish =
   | { readonly kind: 'named'; readonly branch: string }
 
 /** Who asks for a place. */
-export type Tenant = {
+export type Tenant = Terms & {
   readonly session: string
   readonly agent: string
   readonly wish: BranchWish
+}
+
+/** What a capability set says of where commands run. */
+export type Terms = {
   /** The user that its commands run as; null: the daemon's. */
   readonly runAs: string | null
   readonly network: 'default' | 'host' | 'none'
+}
+
+/** False where the terms have changed since the place was made: nothing more may run there on the old ones. */
+export function isOnTerms({ terms }: Place, { runAs, network }: Terms): boolean {
+  return terms.runAs === runAs && terms.network === network
 }
 
 export interface Places {

@@ -20,7 +20,7 @@ import { CACHE_DIRECTORIES } from './environment.ts'
 import type { Keeper } from './namespaces/keeper.node.ts'
 import type { NamespaceDescriptors, NamespacePlan, RootMount } from './namespaces/namespace-plan.ts'
 import { createViewFinder } from './namespaces/view-finder.node.ts'
-import type { Place, Places, PlaceUser, Tenant } from './place.ts'
+import { isOnTerms, type Place, type Places, type PlaceUser, type Tenant, type Terms } from './place.ts'
 import type { ProgramFinder } from './plan.ts'
 import { O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
 import { findUser } from './users.node.ts'
@@ -66,6 +66,16 @@ function keptFiles(): string[] {
   } catch {
     return []
   }
+}
+
+/** Places on the real files, by terms: no branch has such a name. */
+const BARE = 'real files '
+
+function termsChanged(): SassError {
+  return new SassError(
+    'SANDBOX_UNAVAILABLE',
+    'The user or the network of this agent has changed while its commands run, so nothing more was started beside them; end them first, see sass-edge jobs.',
+  )
 }
 
 /** The kernel takes no overlay of these file systems; everything else that it refuses a copy would not mend. */
@@ -137,7 +147,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
   }
 
   /** The device itself: what the configuration asks for by `none`. */
-  function bare(user: PlaceUser | undefined): Held {
+  function bare(user: PlaceUser | undefined, terms: Terms): Held {
     const rootDescriptor = openSync('/', O_PATH | O_DIRECTORY | O_CLOEXEC)
     const place: Place = {
       branch: '',
@@ -148,6 +158,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       writable: options.roots,
       finder: ground.hostFinder,
       user,
+      terms,
     }
     return {
       place,
@@ -175,7 +186,8 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
 
   async function make(name: string, tenant: Tenant): Promise<Held> {
     const { user, network: kind } = terms(tenant)
-    if (options.require === 'none') return bare(user)
+    const { runAs, network } = tenant
+    if (options.require === 'none') return bare(user, { runAs, network })
     let branch = store.open(name, tenant.agent, 'overlay', options.nowMs())
     let descriptors: NamespaceDescriptors
     try {
@@ -185,25 +197,27 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
       branch = await copied(name, tenant.agent)
       descriptors = await keeper.open(plan(branch, user, kind))
     }
-    const { mount, pid, ipc, network, root } = descriptors
+    const { mount, pid, ipc, root } = descriptors
     const group = ground.groups.open(name, options.limits)
     group.admit(descriptors.initPid)
     const place: Place = {
       branch: name,
       level: branch.level,
-      namespaces: { number: nextNumber++, mount, pid, ipc, network },
+      namespaces: { number: nextNumber++, mount, pid, ipc, network: descriptors.network },
       group,
       rootDescriptor: root,
       writable: branch.roots.map(({ path }) => path),
       finder: createViewFinder(syscalls, at, root),
       user,
+      terms: { runAs, network },
     }
     return { place, descriptors, group, tenants: new Set(), lingers: false, lingering: undefined }
   }
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a branch that is not there, or another agent's */
-  function choose({ session, agent, wish }: Tenant): string {
-    if (options.require === 'none') return ''
+  function choose({ session, agent, wish, runAs, network }: Tenant): string {
+    // On the real files there is nothing to share but who one is.
+    if (options.require === 'none') return `${BARE}${network} ${runAs ?? ''}`
     if (wish.kind === 'new') return session
     const own = store.list().filter((branch) => branch.agent === agent)
     if (wish.kind === 'latest') {
@@ -301,6 +315,11 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
           const one = await occupy(name, tenant)
           // It may have been taken out of use while it was made.
           if (held.get(name) !== one) continue
+          if (!isOnTerms(one.place, tenant)) {
+            if (isLivedIn(one)) throw termsChanged()
+            await giveUp(name)
+            continue
+          }
           one.tenants.add(tenant.session)
           one.lingers ||= tenant.wish.kind !== 'new'
           clearTimeout(one.lingering)

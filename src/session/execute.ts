@@ -13,7 +13,7 @@ import type { Action, ExecuteAction, Look } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
 import type { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
-import { noPlace, type Place } from '../sandbox/place.ts'
+import { isOnTerms, noPlace, type Place } from '../sandbox/place.ts'
 import { makePlan, type Planned, type ProgramFinder } from '../sandbox/plan.ts'
 import type { ExecuteRequest } from '../wire/messages.ts'
 import { openPayload } from '../wire/payload-gate.ts'
@@ -105,8 +105,9 @@ function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
 /** Goes on where the session's commands run; at its first one that place is made. Strangers have none. */
 function inPlace(peer: Peer, call: Call, go: (place: Place | undefined) => void): void {
   const { session, rooms } = peer
-  const place = session === undefined ? undefined : rooms.places.find(session.id)
-  if (session === undefined || place !== undefined) return go(place)
+  if (session === undefined) return go(undefined)
+  const place = rooms.places.find(session.id)
+  if (place !== undefined && isOnTerms(place, tenantOf(rooms, session))) return go(place)
   let isLeft = false
   const left = () => {
     isLeft = true
@@ -211,7 +212,11 @@ function start(
     recordNotStarted(peer, action.executionId, 'it runs already')
     return attach(peer, call, request, known)
   }
-  if (rooms.places.find(session.id) !== place) {
+  // It was given up while the request waited, or is one on other terms than hold now.
+  if (
+    rooms.places.find(session.id) !== place ||
+    (place !== undefined && !isOnTerms(place, tenantOf(rooms, session)))
+  ) {
     recordNotStarted(peer, action.executionId, 'its branch was given up meanwhile')
     return peer.connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', noPlace(undefined).message)
   }

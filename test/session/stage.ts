@@ -398,6 +398,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     level: 'none',
     namespaces: undefined,
     user: undefined,
+    terms: { runAs: null, network: 'default' },
     group: undefined,
     rootDescriptor: -1,
     writable: [],
