@@ -10,6 +10,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BranchLevel } from '../sandbox/branch/branch.ts'
+import { CAP_SYS_ADMIN, effectiveCapabilities } from '../sandbox/capabilities.node.ts'
 import { DEFAULT_PATH } from '../sandbox/environment.ts'
 import { loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
 
@@ -19,16 +20,7 @@ const UNSHARE = 'unshare'
 const NEW_USER_NAMESPACE: readonly string[] = ['--user', '--map-current-user', '--keep-caps']
 /** linux/nsfs.h: the user namespace that another namespace belongs to. */
 const NS_GET_USERNS = 0xb701n
-/** linux/capability.h */
-const CAP_SYS_ADMIN = 21
-const CAPABILITY_VERSION_3 = 0x2008_0522
 const PROBE_MS = 5_000
-
-function mayMakeNamespaces(syscalls: Syscalls): boolean {
-  const data = new Uint32Array(6)
-  syscalls.byNumber('capget', Uint32Array.of(CAPABILITY_VERSION_3, 0), data)
-  return ((data[0] ?? 0) & (1 << CAP_SYS_ADMIN)) !== 0
-}
 
 /** Whether whoever leaves these mounts may come back to them. */
 function areMountsOurs({ libc, checked }: Syscalls): boolean {
@@ -54,7 +46,7 @@ export function enterOwnNamespaces(
 ): string | undefined {
   if (level === 'none') return undefined
   const syscalls = loadSyscalls()
-  const hasRights = mayMakeNamespaces(syscalls)
+  const hasRights = effectiveCapabilities(syscalls)(CAP_SYS_ADMIN)
   if (hasRights && areMountsOurs(syscalls)) return undefined
   const options = [...(hasRights ? [] : NEW_USER_NAMESPACE), '--mount', '--']
   const what = 'so commands have no branch to run in and none is started'

@@ -23,6 +23,7 @@ import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, r
 import { isWithin } from '../base/lexical-path.ts'
 import { SassError } from '../errors.ts'
 import type { Child, Spawner } from '../ports.ts'
+import { CAP_KILL, CAP_SYS_ADMIN, effectiveCapabilities } from './capabilities.node.ts'
 import { type Grant, grantsAround, namesHidden, readingRule, rulesetAttributes } from './fence.ts'
 import type { Fence } from './launcher-memory.ts'
 import { seccompFilter } from './seccomp-filter.ts'
@@ -34,10 +35,6 @@ const CONFINED_USER = 65_529
 /** linux/landlock.h */
 const LANDLOCK_CREATE_RULESET_VERSION = 1
 const LANDLOCK_RULE_PATH_BENEATH = 1
-/** linux/capability.h: to end programs of another user, and to cover. */
-const CAP_KILL = 5
-const CAP_SYS_ADMIN = 21
-const CAPABILITY_VERSION_3 = 0x2008_0522
 /** asm-generic/fcntl.h: names a file without opening it. */
 const O_PATH = 0o10000000
 /** asm-generic/resource.h */
@@ -78,12 +75,6 @@ function unavailable(problem: string, details: Readonly<Record<string, unknown>>
     `${problem}, so no program can be confined and none is started; run sass-edge doctor on this device.`,
     details,
   )
-}
-
-function effectiveCapabilities(syscalls: Syscalls): (capability: number) => boolean {
-  const data = new Uint32Array(6)
-  syscalls.byNumber('capget', Uint32Array.of(CAPABILITY_VERSION_3, 0), data)
-  return (capability) => ((data[0] ?? 0) & (1 << capability)) !== 0
 }
 
 /** The real paths of what is there. @throws SassError SANDBOX_UNAVAILABLE for the root itself. */

@@ -13,6 +13,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { CAPABILITY_DATA_WORDS, CAPABILITY_VERSION_3 } from './capabilities.node.ts'
 import { createLauncherBounds, type LauncherBounds } from './launcher-bounds.node.ts'
 import {
   CONTROL_BYTES,
@@ -48,6 +49,7 @@ import {
   type LauncherPlaces,
   openHome,
 } from './launcher-places.node.ts'
+import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from './spawn-attributes.node.ts'
 import {
   CLOSE_RANGE_CLOEXEC,
   ERRNO,
@@ -79,18 +81,8 @@ const PR_SET_NO_NEW_PRIVS = 38
 const PR_CAP_AMBIENT = 47
 const PR_CAP_AMBIENT_CLEAR_ALL = 4n
 /** linux/capability.h: version 3, two halves of (effective, permitted, inheritable). */
-const CAPABILITY_VERSION_3 = 0x2008_0522
 const CAPABILITY_HEADER_BYTES = 8
-const CAPABILITY_DATA_WORDS = 6
 const CAPABILITIES_MAX = 64
-/** spawn.h of glibc */
-const POSIX_SPAWN_SETSIGDEF = 0x04
-const POSIX_SPAWN_SETSIGMASK = 0x08
-const POSIX_SPAWN_SETSID = 0x80
-/** sizeof is 336, 80 and 128 in glibc on both machines; more, because other C libraries may differ. */
-const SPAWN_ATTRIBUTES_BYTES = 512
-const SPAWN_FILE_ACTIONS_BYTES = 256
-const SIGNAL_SET_BYTES = 128
 const NULL_PATH = Buffer.from('/dev/null\0')
 /** Wakes that have piled up are taken at once. */
 const WAKE_BYTES = 64
@@ -275,14 +267,7 @@ function serve(
   const addresses = new BigInt64Array(memory)
   const fileActions = createFileActions(syscalls, nullDescriptor)
   const { prepare } = fileActions
-  const attributes = new Uint8Array(new ArrayBuffer(SPAWN_ATTRIBUTES_BYTES))
-  libc.posix_spawnattr_init(attributes)
-  libc.posix_spawnattr_setflags(
-    attributes,
-    POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK,
-  )
-  libc.posix_spawnattr_setsigdefault(attributes, new Uint8Array(SIGNAL_SET_BYTES).fill(0xff))
-  libc.posix_spawnattr_setsigmask(attributes, new Uint8Array(SIGNAL_SET_BYTES))
+  const attributes = spawnAttributes(syscalls)
 
   const spawn = (base: number): number =>
     libc.posix_spawn(

@@ -16,6 +16,8 @@ const SOURCE = join(import.meta.dirname, '../../src')
 const FILES: readonly string[] = [
   'sandbox/syscalls.node.ts',
   'sandbox/launcher-thread.node.ts',
+  'sandbox/spawn-attributes.node.ts',
+  'sandbox/capabilities.node.ts',
   'sandbox/confined-spawner.node.ts',
   'sandbox/fence.ts',
   'sandbox/seccomp-filter.ts',

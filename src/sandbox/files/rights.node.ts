@@ -5,8 +5,10 @@
  * Sources: credentials(7), capabilities(7), setfsuid(2), capset(2).
  * @module
  */
+
 import { SassError } from '../../errors.ts'
 import type { SessionView } from '../../ports.ts'
+import { CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
 import type { Syscalls } from '../syscalls.node.ts'
 
 export type Rights = {
@@ -17,7 +19,6 @@ export type Rights = {
 }
 
 /** linux/capability.h, version 3: the header is a version and a thread, the data two words for each of three sets. */
-const CAPABILITY_VERSION_3 = 0x20080522
 const HEADER_WORDS = 2
 const DATA_WORDS = 6
 /** CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID, LINUX_IMMUTABLE, MKNOD. */

@@ -13,6 +13,7 @@
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { O_DIRECTORY, O_PATH } from '../at.node.ts'
+import { CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
 import { descendants } from '../process-tree.node.ts'
 import { ERRNO, loadSyscalls, O_CLOEXEC, O_RDWR, SIGKILL, WNOHANG } from '../syscalls.node.ts'
 import { createKernel, type Kernel, Refused } from './kernel.node.ts'
@@ -25,11 +26,9 @@ const CLONE_NEWNS = 0x20000
 const CLONE_NEWIPC = 0x8000000
 const CLONE_NEWPID = 0x20000000
 const CLONE_NEWNET = 0x40000000
-/** linux/prctl.h, linux/capability.h */
+/** linux/prctl.h */
 const PR_CAP_AMBIENT = 47
 const PR_CAP_AMBIENT_RAISE = 2n
-const CAP_SYS_ADMIN = 21
-const CAPABILITY_VERSION_3 = 0x2008_0522
 /** How long the end of a process namespace may take: processes that wait for a device end when they wake. */
 const END_WAIT_MS = 2_000
 const END_POLL_MS = 2

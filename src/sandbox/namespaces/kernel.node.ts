@@ -7,6 +7,7 @@
 
 import { openSync } from 'node:fs'
 import { O_PATH } from '../at.node.ts'
+import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from '../spawn-attributes.node.ts'
 import { O_CLOEXEC, type Syscalls } from '../syscalls.node.ts'
 
 /** sys/mount.h */
@@ -24,13 +25,6 @@ export const MOUNT_ATTR_NODEV = 0x4n
 const MOUNT_ATTR_BYTES = 32
 const AT_FDCWD = -100
 const AT_RECURSIVE = 0x8000
-/** spawn.h of glibc */
-const POSIX_SPAWN_SETSIGDEF = 0x04
-const POSIX_SPAWN_SETSIGMASK = 0x08
-const POSIX_SPAWN_SETSID = 0x80
-const SPAWN_ATTRIBUTES_BYTES = 512
-const SPAWN_FILE_ACTIONS_BYTES = 256
-const SIGNAL_SET_BYTES = 128
 
 export class Refused extends Error {
   readonly step: string
@@ -91,20 +85,13 @@ export function createKernel(syscalls: Syscalls, nullDescriptor: number): Kernel
     },
     spawn(file, argv, stdin) {
       const actions = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
-      const attributes = new Uint8Array(new ArrayBuffer(SPAWN_ATTRIBUTES_BYTES))
+      const attributes = spawnAttributes(syscalls)
       const pid = new Int32Array(new ArrayBuffer(4))
       libc.posix_spawn_file_actions_init(actions)
       libc.posix_spawn_file_actions_adddup2(actions, stdin, 0)
       libc.posix_spawn_file_actions_adddup2(actions, nullDescriptor, 1)
       libc.posix_spawn_file_actions_adddup2(actions, nullDescriptor, 2)
       syscalls.addCloseFrom?.(actions, 3)
-      libc.posix_spawnattr_init(attributes)
-      libc.posix_spawnattr_setflags(
-        attributes,
-        POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK,
-      )
-      libc.posix_spawnattr_setsigdefault(attributes, new Uint8Array(SIGNAL_SET_BYTES).fill(0xff))
-      libc.posix_spawnattr_setsigmask(attributes, new Uint8Array(SIGNAL_SET_BYTES))
       const [path, words, environment] = [text(file), list(argv), list(['PATH=/usr/bin:/bin', 'LANG=C'])]
       const result = libc.posix_spawn(
         pid,
