@@ -18,7 +18,7 @@ import {
   tls,
   type Wire,
 } from './connections.node.ts'
-import { startNew, until } from './daemon.node.ts'
+import { ON_REAL_FILES, startNew, until } from './daemon.node.ts'
 
 /**
  * 128 places at the gate with a handshake begun in each, and a thousand sockets that the collector finds later. What
@@ -27,7 +27,8 @@ import { startNew, until } from './daemon.node.ts'
 const CROWD_KIB = 32 * 1_024
 const GRACE_MS = 10_000
 
-const daemon = await startNew(t)
+// Descriptors are counted: those of connections, not those of where commands run.
+const daemon = await startNew(t, ON_REAL_FILES)
 const { port } = daemon
 
 /** The first bytes of an honest client. */
