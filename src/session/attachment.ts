@@ -12,7 +12,8 @@ import { CHUNK_BYTES, UNARY_INLINE_BYTES } from '../limits.ts'
 import { type OutputSource, STDERR, STDOUT } from '../ports.ts'
 import { SYSTEM } from '../wire/frame.ts'
 import { executeResponse, streamResponse } from '../wire/messages.ts'
-import type { Execution, Executions, Watcher } from './executions.ts'
+import type { Execution, Watcher } from './execution.ts'
+import type { Executions } from './executions.ts'
 import type { Peer } from './peer.ts'
 
 export type Attachment = Watcher & {

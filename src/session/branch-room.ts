@@ -21,7 +21,8 @@ import type {
 } from '../sandbox/branch/branch-work.ts'
 import type { Places } from '../sandbox/place.ts'
 import { type BranchOutcome, count, mergeOutcome, refused, undoOutcome } from './branch-words.ts'
-import type { Executions, Permit } from './executions.ts'
+import type { Permit } from './execution.ts'
+import type { Executions } from './executions.ts'
 import type { Transfers } from './transfers.ts'
 
 export type ListedBranch = {

@@ -6,87 +6,17 @@
  * Rules: docs/protocol.md, sections 3 and 6; docs/responses.md, section 6.
  * @module
  */
-import type { Ring } from '../base/ring.ts'
-import type { Action } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
 import { SassError } from '../errors.ts'
 import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS } from '../limits.ts'
-import type { Child, ChildEvents, Clock, ExitStatus, OutputSource, Spawner, SpawnPlan } from '../ports.ts'
+import type { ChildEvents, Clock, OutputSource, Spawner } from '../ports.ts'
 import { STDERR, STDOUT } from '../ports.ts'
 import { commandName } from './command-name.ts'
+import type { Execution, Permit, RingPair, StartRequest, Watcher } from './execution.ts'
 
 /** The limit is of the session: another command of it may have taken the memory. */
 const MEMORY_KILL =
   'The kernel killed a process of the session, whose memory was over its limit (sandbox.limits.memory_bytes).'
-
-export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started'
-
-export type RingPair = { readonly stdout: Ring; readonly stderr: Ring }
-
-/** Whoever watches an execution: at most one. */
-export type Watcher = {
-  started(): void
-  /** New bytes are in the ring of that source. */
-  output(source: OutputSource): void
-  stdinDrained(): void
-  finished(): void
-  notStarted(): void
-  /** Another watcher took its place. */
-  replaced(): void
-}
-
-export type Execution = {
-  readonly id: string
-  readonly idBytes: Uint8Array
-  readonly owner: string
-  readonly instance: string
-  readonly sessionId: string
-  /** The program's base name, bounded; never its arguments. */
-  readonly command: string
-  readonly startedAtMs: number
-  readonly warrantId: string
-  /** How what it changes is kept apart from the real files; undefined where nobody said. */
-  readonly isolation: string | undefined
-  /** Unary: the head of the output is kept and what follows is counted, whoever watches. */
-  readonly keepsHead: boolean
-  state: ExecutionState
-  child: Child | undefined
-  /** Undefined once they were needed elsewhere. */
-  rings: RingPair | undefined
-  watcher: Watcher | undefined
-  exit: ExitStatus | undefined
-  errno: number
-  endedAtMs: number
-  timedOut: boolean
-  /** Why the device ended it, in a sentence for its caller; undefined where it did not. */
-  why: string | undefined
-  lastOutputAtMs: number
-  /** Output bytes still taken into the rings; what comes after is counted and dropped. */
-  acceptBytes: [number, number]
-  discardedBytes: number
-  /** Sizes of both streams, also when the rings are gone. */
-  outputBytes: [number, number]
-  paused: [boolean, boolean]
-}
-
-export type StartRequest = {
-  readonly id: string
-  readonly idBytes: Uint8Array
-  readonly owner: string
-  /** The owner's instance that asked for it. */
-  readonly instance: string
-  readonly sessionId: string
-  readonly keepsHead: boolean
-  /** Most bytes that the execution may deliver of each stream; Infinity: no cap. */
-  readonly acceptBytes: number
-  readonly timeoutMs: number | undefined
-  readonly plan: SpawnPlan
-  readonly warrant: Warrant
-  readonly action: Action
-}
-
-/** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
-export type Permit = { readonly warrant: Warrant; readonly action: Action; readonly sessionId: string }
 
 export type Executions = {
   start(request: StartRequest, watcher: Watcher): Execution

@@ -3,7 +3,7 @@
  * Rules: docs/responses.md (what is recorded).
  * @module
  */
-import type { Execution } from './executions.ts'
+import type { Execution } from './execution.ts'
 
 export function exitEvent(execution: Execution): Record<string, string | number | boolean | null> {
   const { exit } = execution

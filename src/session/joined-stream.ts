@@ -8,7 +8,7 @@ import { INITIAL_WINDOW_BYTES } from '../limits.ts'
 import { createStdinQueue } from '../sandbox/stdin-queue.ts'
 import type { StdinChunk } from '../wire/messages.ts'
 import type { Attachment } from './attachment.ts'
-import type { Execution } from './executions.ts'
+import type { Execution } from './execution.ts'
 import type { Peer, StreamUser } from './peer.ts'
 
 export function joinedStream(

@@ -7,7 +7,7 @@
 import { viScreen } from '../defense/vi-screen.ts'
 import { LISTED_EXECUTIONS } from '../limits.ts'
 import * as m from '../wire/messages.ts'
-import type { Execution } from './executions.ts'
+import type { Execution } from './execution.ts'
 import type { Peer } from './peer.ts'
 import { capabilityOf, type HeldScreen } from './rooms.ts'
 

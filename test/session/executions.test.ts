@@ -9,13 +9,8 @@ import type { Action } from '../../src/defense/facts.ts'
 import { Warrant } from '../../src/defense/warrant.ts'
 import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS } from '../../src/limits.ts'
 import type { SpawnPlan } from '../../src/ports.ts'
-import {
-  createExecutions,
-  type Execution,
-  type Permit,
-  type StartRequest,
-  type Watcher,
-} from '../../src/session/executions.ts'
+import type { Execution, Permit, StartRequest, Watcher } from '../../src/session/execution.ts'
+import { createExecutions } from '../../src/session/executions.ts'
 import { executing } from '../defense/staged-facts.ts'
 import { type StagedChild, stageClock, stageSpawner } from './stage.ts'
 

@@ -1,0 +1,78 @@
+/**
+ * One execution as the rooms know it, whoever watches it, and what it takes to start one.
+ * Rules: docs/protocol.md, sections 3 and 6.
+ * @module
+ */
+import type { Ring } from '../base/ring.ts'
+import type { Action } from '../defense/facts.ts'
+import type { Warrant } from '../defense/warrant.ts'
+import type { Child, ExitStatus, OutputSource, SpawnPlan } from '../ports.ts'
+
+export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started'
+
+export type RingPair = { readonly stdout: Ring; readonly stderr: Ring }
+
+/** Whoever watches an execution: at most one. */
+export type Watcher = {
+  started(): void
+  /** New bytes are in the ring of that source. */
+  output(source: OutputSource): void
+  stdinDrained(): void
+  finished(): void
+  notStarted(): void
+  /** Another watcher took its place. */
+  replaced(): void
+}
+
+export type Execution = {
+  readonly id: string
+  readonly idBytes: Uint8Array
+  readonly owner: string
+  readonly instance: string
+  readonly sessionId: string
+  /** The program's base name, bounded; never its arguments. */
+  readonly command: string
+  readonly startedAtMs: number
+  readonly warrantId: string
+  /** How what it changes is kept apart from the real files; undefined where nobody said. */
+  readonly isolation: string | undefined
+  /** Unary: the head of the output is kept and what follows is counted, whoever watches. */
+  readonly keepsHead: boolean
+  state: ExecutionState
+  child: Child | undefined
+  /** Undefined once they were needed elsewhere. */
+  rings: RingPair | undefined
+  watcher: Watcher | undefined
+  exit: ExitStatus | undefined
+  errno: number
+  endedAtMs: number
+  timedOut: boolean
+  /** Why the device ended it, in a sentence for its caller; undefined where it did not. */
+  why: string | undefined
+  lastOutputAtMs: number
+  /** Output bytes still taken into the rings; what comes after is counted and dropped. */
+  acceptBytes: [number, number]
+  discardedBytes: number
+  /** Sizes of both streams, also when the rings are gone. */
+  outputBytes: [number, number]
+  paused: [boolean, boolean]
+}
+
+export type StartRequest = {
+  readonly id: string
+  readonly idBytes: Uint8Array
+  readonly owner: string
+  /** The owner's instance that asked for it. */
+  readonly instance: string
+  readonly sessionId: string
+  readonly keepsHead: boolean
+  /** Most bytes that the execution may deliver of each stream; Infinity: no cap. */
+  readonly acceptBytes: number
+  readonly timeoutMs: number | undefined
+  readonly plan: SpawnPlan
+  readonly warrant: Warrant
+  readonly action: Action
+}
+
+/** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
+export type Permit = { readonly warrant: Warrant; readonly action: Action; readonly sessionId: string }
