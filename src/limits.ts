@@ -128,6 +128,26 @@ export const STDIN_QUEUE_BYTES = 1_048_576
 export const PIPE_READ_BYTES = 65_536
 /** Bytes handed to a socket and not yet taken by the kernel; above it, sources are paused. */
 export const SOCKET_HIGH_WATER_BYTES = 262_144
+/**
+ * The Zstd frame of one attached output. With these tables and this window one costs 260 KiB where chunks are small and
+ * 400 KiB where they are large, and ratios are within 3 % of the library's own tables, which cost 1 MiB.
+ */
+export const OUTPUT_ZSTD_LEVEL = 3
+export const OUTPUT_ZSTD_WINDOW_LOG = 16
+export const OUTPUT_ZSTD_TABLE_LOG = 14
+/** Such frames in the making at once: under 2 MiB on slow links. Whoever comes then has its output as it is. */
+export const OUTPUT_CODERS = 6
+/** What a piece may grow by when nothing of it can be compressed: ZSTD_compressBound, heads of frame and blocks with it. */
+export const ZSTD_GROWTH_SHIFT = 8
+export const ZSTD_GROWTH_BYTES = 64
+/** Less than this goes as it is: a keystroke's echo would only grow. */
+export const CODED_MIN_BYTES = 64
+/** Whether a piece compresses is judged from so much on, and what does not is followed by so much that is not tried. */
+export const CODED_JUDGED_BYTES = 1_024
+export const CODED_SKIP_BYTES = 65_536
+export const CODED_SKIP_MAX_BYTES = 4_194_304
+/** A client reads no frame with a larger window: memory on its side. */
+export const DECODED_WINDOW_LOG = 17
 /** Drain at SIGTERM: executions that are still running after it are ended. */
 export const DRAIN_MS = 5_000
 /** sass.edge.json: 1,024 agents take some 200 KB. */
@@ -165,6 +185,10 @@ export const TICK_MS = 1_000
 export const LOG_LINES_PER_SECOND = 50
 /** RSA-0: characters of one line of a log. */
 export const AUDIT_RECORD_CHARS = 10_000
+/** Levels of alarm in one record: names of 64 characters, so that 64 of them are well below AUDIT_RECORD_CHARS. */
+export const LEVELS_TOLD = 64
+/** What has happened while the disk took no records: ends of commands and sessions, about 0.5 KB each. */
+export const HELD_RECORDS = 1_024
 /** One record of the audit chain when it is read; ours are under 1 KiB. */
 export const AUDIT_LINE_BYTES = 65_536
 /** responses.md 7: an epoch is over after so many records or seconds, and its key is erased. */
@@ -211,6 +235,8 @@ export const KILL_TREE_ROUNDS = 32
 /** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
 export const LAUNCHER_HEAP_MIB = 16
 export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
+/** The launcher starts in some 30 ms and takes 6 MiB: it stays while callers come one after the other. */
+export const SPAWNER_IDLE_MS = 10_000
 /** The keeper thread makes a few hundred small strings for a session. */
 export const KEEPER_HEAP_MIB = 16
 /** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */

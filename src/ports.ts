@@ -119,6 +119,23 @@ export interface Child {
   killTree(): void
 }
 
+/** A Zstandard frame in the making. Every piece of it is flushed: what was put in can be read as soon as it is there. */
+export interface OutputCoder {
+  /**
+   * Puts in the next piece; one at a time. `plain` is borrowed until `done` is called, once and never from inside.
+   * Undefined: it could not be coded, and nothing can any more.
+   */
+  code(plain: Uint8Array, done: (coded: Uint8Array | undefined) => void): void
+  /** Gives back what it holds; `done` is not called any more. */
+  close(): void
+}
+
+/** Who makes them, so many at once as there is memory for. */
+export interface OutputCoders {
+  /** Undefined: as many as there may be are at work. */
+  open(): OutputCoder | undefined
+}
+
 export interface Spawner {
   spawn(plan: SpawnPlan, events: ChildEvents): Child
 }
