@@ -33,6 +33,7 @@ import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSandbox, type Sandbox } from './edge/sandbox.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
+import { createOutputCoders } from './edge/zstd.node.ts'
 import { SassError } from './errors.ts'
 import {
   FRAME_BYTES,
@@ -52,7 +53,7 @@ import { createExecutions } from './session/executions.ts'
 import { exitEvent } from './session/exit-event.ts'
 import { createExplanations } from './session/explanations.ts'
 import { createLevelSteps } from './session/level-steps.ts'
-import { createLevels } from './session/levels.ts'
+import { createLevels, levelsTold } from './session/levels.ts'
 import { createPeers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
@@ -85,18 +86,16 @@ function makeRings(count: number, ringBytes: number): RingPair[] {
   }))
 }
 
-/** What has happened has happened whatever can be written; the next decision finds a broken chain and refuses. */
+/** What has happened has happened whatever can be written; until that is, the next decision is refused. */
 function record(audit: Journal, log: Log, event: AuditEvent): void {
   try {
-    audit.append(event, true)
+    audit.past(event)
   } catch (cause) {
     log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
   }
 }
 
-/** Files are moved inside a branch only; without one the daemon touches none. */
 type ConfinedSpawner = Spawner & { close(): Promise<void> }
-
 type Ground = {
   readonly config: Config
   readonly configPath: string | undefined
@@ -222,6 +221,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
       random,
     ),
     buffers: createBufferPool(new Uint8Array(outputBuffers * FRAME_BYTES), FRAME_BYTES),
+    coders: createOutputCoders(),
     planner: {
       finder: createProgramFinder(),
       workspaceRoot: realpathSync(config.security.workspace_root),
@@ -343,11 +343,8 @@ async function start(
   opened.record = deviceRecord
   const { audit, facts } = deviceRecord
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
-  const sandbox = await createSandbox(
-    { config, clock, log, launcherSource },
-    () => reloadable.policy.ownPaths.paths,
-  )
   const given = { config, configPath, clock, log, launcherSource }
+  const sandbox = await createSandbox(given, () => reloadable.policy.ownPaths.paths)
   const ground = { ...given, audit, facts, sandbox, spareTime, levelStore }
   const rooms = createRooms(ground, reloadable)
   const peers = createPeers(
@@ -375,6 +372,7 @@ async function start(
     policy: rooms.settings.policyVersion,
     frozen,
     fingerprint,
+    levels: levelsTold(rooms.levels.list()),
   })
   await rooms.branches.resume()
   const addresses: string[] = []
@@ -401,7 +399,9 @@ async function start(
   })
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
-    trimmer.tick(rooms.executions.running === 0 && !peers.openStreams, peers.count === 0, now)
+    const isIdle = rooms.executions.running === 0 && !peers.openStreams
+    sandbox.tick(isIdle && peers.count === 0, now)
+    trimmer.tick(isIdle, peers.count === 0, now)
     peers.tick()
     rooms.sessions.tick(now)
     rooms.challengeRates.tick(now)

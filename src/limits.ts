@@ -56,6 +56,10 @@ export const EXECUTION_ID_BYTES = 16
 export const UNARY_OUTPUT_BYTES = 1_048_576
 export const KEPT_RESULTS_PER_KEY = 1_000
 export const KEPT_RESULT_MS = 24 * 3_600_000
+/** Some 200 bytes a result: twenty callers with a thousand each, and as many again. The oldest go first. */
+export const KEPT_RESULTS_BYTES = 8_388_608
+/** What is no longer wanted in their file before it is written anew, beyond as much as is wanted. */
+export const KEPT_RESULTS_SLACK_BYTES = 262_144
 /** Draft 6.2 and 6.3: the payload gate. */
 export const PAYLOAD_PLAIN_BYTES = 5_242_880
 export const PAYLOAD_HEADER_MS = 50
@@ -142,6 +146,8 @@ export const ZSTD_GROWTH_SHIFT = 8
 export const ZSTD_GROWTH_BYTES = 64
 /** Less than this goes as it is: a keystroke's echo would only grow. */
 export const CODED_MIN_BYTES = 64
+/** A unary answer with more output than this is worth a message of its own, compressed, ahead of its END. */
+export const CODED_UNARY_BYTES = 512
 /** Whether a piece compresses is judged from so much on, and what does not is followed by so much that is not tried. */
 export const CODED_JUDGED_BYTES = 1_024
 export const CODED_SKIP_BYTES = 65_536
@@ -355,3 +361,31 @@ export const MERGED_KEPT_MS = 24 * 3_600_000
 export const COPY_RETRY_MS = 120_000
 export const COPY_PAUSE_MS = 500
 export const COPY_PAUSE_MAX_MS = 10_000
+/** A client whose connection broke comes back after a pause of chance up to this, doubled at each failure up to that. */
+export const RECONNECT_PAUSE_MS = 250
+export const RECONNECT_PAUSE_MAX_MS = 10_000
+/** How long a client goes on trying where nobody said otherwise: a router that starts anew takes a minute or two. */
+export const RECONNECT_GIVE_UP_MS = 120_000
+/**
+ * A device that lets us in no more does not say so, and looks like a link that breaks after the handshake. So it is asked
+ * this often and over this long, and then no more: each time is a failed proof in its record.
+ */
+export const REFUSED_TRIES = 5
+export const REFUSED_MS = 30_000
+/** All places of the caller are taken: the longest that the device takes to notice that our own lost connections are. */
+export const PLACE_TAKEN_MS = 300_000
+/**
+ * A client that waits for something looks whether the link is there after such a silence: later than the daemon's first
+ * PING, so that on a link that works one of the two asks, and with saving later than the daemon's longest silence.
+ */
+export const PULSE_SILENCE_MS = 90_000
+export const PULSE_SILENCE_METERED_MS = 330_000
+/** Somebody typed or pressed ^C, and not a byte came back for so long: is the link there? */
+export const PROBE_AFTER_MS = 3_000
+/** A PING is answered in this time over any link that can be worked on: a satellite takes 0.6 s, a stalled modem some. */
+export const PROBE_ANSWER_MS = 10_000
+/** While more than that of ours is under way, the PING stands behind it: 32 KiB between two CREDITs take 27 s at 9.6 kbit/s. */
+export const PROBE_BEHIND_BYTES = 4_096
+export const PROBE_ANSWER_BEHIND_MS = 60_000
+/** Signals of one execution that are not delivered a second time: what a client could not hear of before its link broke. */
+export const SIGNALS_REMEMBERED = 16

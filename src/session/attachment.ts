@@ -8,12 +8,13 @@
 import type { CborValue } from '../base/cbor.ts'
 import type { Ring } from '../base/ring.ts'
 import { CODES } from '../errors.ts'
-import { CHUNK_BYTES, UNARY_INLINE_BYTES } from '../limits.ts'
+import { CHUNK_BYTES, CODED_UNARY_BYTES, UNARY_INLINE_BYTES } from '../limits.ts'
 import { type OutputSource, STDERR, STDOUT } from '../ports.ts'
 import { SYSTEM } from '../wire/frame.ts'
 import { executeResponse, streamResponse } from '../wire/messages.ts'
 import type { Execution, Watcher } from './execution.ts'
 import type { Executions } from './executions.ts'
+import { createOutputPacker, type PackedPiece } from './output-packer.ts'
 import type { Peer } from './peer.ts'
 
 export type Attachment = Watcher & {
@@ -23,7 +24,12 @@ export type Attachment = Watcher & {
   leave(): void
 }
 
-export type AttachmentStart = { readonly stdoutOffset: number; readonly stderrOffset: number }
+export type AttachmentStart = {
+  readonly stdoutOffset: number
+  readonly stderrOffset: number
+  /** The client reads compressed data. */
+  readonly mayCompress?: boolean
+}
 
 export const DATA_LOSS = 'That output is no longer here; details give the oldest offsets that are.'
 
@@ -72,8 +78,11 @@ export function createAttachment(
   start: AttachmentStart,
 ): Attachment {
   const sent: [number, number] = [start.stdoutOffset, start.stderrOffset]
+  // Before anything that comes on this stream: its stdin goes on from there.
+  const stdinBytes = getExecution()?.stdinBytes ?? 0
   let isGone = false
   let hasAnnounced = false
+  const packer = start.mayCompress === true ? createOutputPacker(peer.rooms.coders, pump) : undefined
 
   function ringOf(source: OutputSource): Ring | undefined {
     const rings = getExecution()?.rings
@@ -85,6 +94,24 @@ export function createAttachment(
     return ring === undefined ? 0 : ring.totalBytes - sent[source]
   }
 
+  /** Sends the piece that was compressed, if there is one; false while something of it has yet to leave. */
+  function sendPacked(): boolean {
+    const piece = packer?.ready
+    if (piece === undefined) return packer?.isIdle !== false
+    const buffer = peer.takeBuffer(pump)
+    if (buffer === undefined) return false
+    sendPiece(buffer, piece)
+    packer?.sent()
+    return true
+  }
+
+  function sendPiece(buffer: Uint8Array, { source, offset, plainBytes, data, encoding }: PackedPiece): void {
+    const copyOut = (target: Uint8Array) => target.set(data)
+    const length = peer.connection.output(buffer, streamId, source, offset, data.length, copyOut, encoding)
+    if (peer.session !== undefined) peer.session.deliveredBytes += plainBytes
+    peer.sendBuffer(buffer, length)
+  }
+
   /** Sends what credit and buffers allow of one source; true when nothing of it is left. */
   function pumpSource(source: OutputSource): boolean {
     const ring = ringOf(source)
@@ -92,7 +119,14 @@ export function createAttachment(
     for (;;) {
       const left = ring.totalBytes - sent[source]
       if (left === 0) return true
-      const bytes = Math.min(left, peer.connection.credit(streamId), CHUNK_BYTES)
+      if (!sendPacked()) return false
+      const credit = peer.connection.credit(streamId)
+      const packed = packer?.take(source, sent[source], left, credit, ring.copyOut) ?? 0
+      if (packed > 0) {
+        sent[source] += packed
+        continue
+      }
+      const bytes = Math.min(left, credit, CHUNK_BYTES)
       if (bytes <= 0) return false
       const buffer = peer.takeBuffer(pump)
       if (buffer === undefined) return false
@@ -101,6 +135,7 @@ export function createAttachment(
         ring.copyOut(offset, target),
       )
       sent[source] = offset + bytes
+      packer?.passed(bytes)
       if (peer.session !== undefined) peer.session.deliveredBytes += bytes
       peer.sendBuffer(buffer, length)
     }
@@ -113,7 +148,7 @@ export function createAttachment(
   function hasLostData(execution: Execution): boolean {
     const missing = missingFrom(execution, { stdoutOffset: sent[STDOUT], stderrOffset: sent[STDERR] })
     if (missing === undefined || execution.rings === undefined) return false
-    isGone = true
+    go()
     const details = new Map([
       [1, missing.stdout],
       [2, missing.stderr],
@@ -128,12 +163,19 @@ export function createAttachment(
     const execution = getExecution()
     if (isGone || execution === undefined || (isUnary && execution.exit === undefined)) return
     if (hasLostData(execution)) return
+    const isSent = sendPacked()
     const stdoutDone = pumpSource(STDOUT)
     const stderrDone = pumpSource(STDERR)
     if (execution.exit === undefined) {
       executions.hold(execution, STDOUT, !stdoutDone)
       executions.hold(execution, STDERR, !stderrDone)
-    } else if (stdoutDone && stderrDone) finish()
+    } else if (isSent && stdoutDone && stderrDone && packer?.isIdle !== false) finish()
+  }
+
+  /** Nothing more is sent by this. */
+  function go(): void {
+    isGone = true
+    packer?.close()
   }
 
   function exitFields(): { exit_code?: number; signal?: number; why?: string } {
@@ -147,7 +189,7 @@ export function createAttachment(
   function finish(): void {
     const execution = getExecution()
     if (isGone || execution === undefined) return
-    isGone = true
+    go()
     const truncated = execution.discardedBytes > 0
     if (isUnary) {
       if (execution.timedOut) {
@@ -179,12 +221,13 @@ export function createAttachment(
     if (!isUnary || execution.timedOut) return false
     const stdoutBytes = unsent(STDOUT)
     const stderrBytes = unsent(STDERR)
-    if (stdoutBytes + stderrBytes > UNARY_INLINE_BYTES) return false
+    const mostBytes = packer === undefined ? UNARY_INLINE_BYTES : CODED_UNARY_BYTES
+    if (stdoutBytes + stderrBytes > mostBytes) return false
     const stdout = new Uint8Array(stdoutBytes)
     const stderr = new Uint8Array(stderrBytes)
     ringOf(STDOUT)?.copyOut(sent[STDOUT], stdout)
     ringOf(STDERR)?.copyOut(sent[STDERR], stderr)
-    isGone = true
+    go()
     if (peer.session !== undefined) peer.session.deliveredBytes += stdoutBytes + stderrBytes
     const truncated = execution.discardedBytes > 0
     const response: ReadonlyMap<number, CborValue> = executeResponse.encode({
@@ -209,6 +252,7 @@ export function createAttachment(
       streamResponse.encode({
         source: SYSTEM,
         execution_id: execution.idBytes,
+        offset: stdinBytes === 0 ? undefined : stdinBytes,
         // An agent need not know that it is in one.
         isolation: peer.caller?.role === 'operator' ? execution.isolation : undefined,
       }),
@@ -235,7 +279,7 @@ export function createAttachment(
     notStarted() {
       const execution = getExecution()
       if (isGone || execution === undefined) return
-      isGone = true
+      go()
       const text = `The command was not started: ${spawnProblem(execution.errno)}.`
       peer.connection.fail(streamId, 'SPAWN_FAILED', text, new Map([[1, execution.errno]]))
       executions.leave(execution, self)
@@ -243,14 +287,14 @@ export function createAttachment(
     },
     replaced() {
       if (isGone) return
-      isGone = true
+      go()
       peer.connection.reset(streamId)
       peer.streamDone(streamId)
     },
     pump,
     leave() {
       if (isGone) return
-      isGone = true
+      go()
       const execution = getExecution()
       if (execution !== undefined) executions.leave(execution, self)
     },

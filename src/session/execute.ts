@@ -15,6 +15,7 @@ import type { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
 import { isOnTerms, noPlace, type Place } from '../sandbox/place.ts'
 import { makePlan, type Planned, type ProgramFinder } from '../sandbox/plan.ts'
+import { ACCEPT } from '../wire/accept.ts'
 import type { ExecuteRequest } from '../wire/messages.ts'
 import { openPayload } from '../wire/payload-gate.ts'
 import { type AttachmentStart, createAttachment, DATA_LOSS, missingFrom } from './attachment.ts'
@@ -228,6 +229,7 @@ function start(
   const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, {
     stdoutOffset: 0,
     stderrOffset: 0,
+    mayCompress: readsZstd(request),
   })
   rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
   peer.join(
@@ -317,12 +319,22 @@ function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execut
   attachment.pump()
 }
 
+function readsZstd({ accept }: ExecuteRequest): boolean {
+  return (accept & ACCEPT.zstd) !== 0
+}
+
 function startOf(request: ExecuteRequest, execution: Execution): AttachmentStart {
+  const mayCompress = readsZstd(request)
   if (request.tail === undefined)
-    return { stdoutOffset: request.resume_offset, stderrOffset: request.resume_offset_stderr }
+    return {
+      stdoutOffset: request.resume_offset,
+      stderrOffset: request.resume_offset_stderr,
+      mayCompress,
+    }
   const { rings, outputBytes } = execution
   return {
     stdoutOffset: Math.max(outputBytes[0] - request.tail, rings?.stdout.oldestOffset ?? outputBytes[0]),
     stderrOffset: Math.max(outputBytes[1] - request.tail, rings?.stderr.oldestOffset ?? outputBytes[1]),
+    mayCompress,
   }
 }

@@ -16,8 +16,17 @@ import type { Policy } from '../defense/layer.ts'
 import type { Penalties, PenaltyReason } from '../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
-import { TASKS_PER_SESSION } from '../limits.ts'
-import type { AuditSink, Clock, FactsSink, FileWork, Log, Random, SessionView, Spawner } from '../ports.ts'
+import type {
+  AuditSink,
+  Clock,
+  FactsSink,
+  FileWork,
+  Log,
+  OutputCoders,
+  Random,
+  SessionView,
+  Spawner,
+} from '../ports.ts'
 import type { Places, Tenant } from '../sandbox/place.ts'
 import type { Planner } from '../sandbox/plan.ts'
 import type { Branches } from './branch-room.ts'
@@ -30,6 +39,7 @@ import type { Identities, VerifySignature } from './identities.ts'
 import type { Levels } from './levels.ts'
 import type { Queue } from './queue.ts'
 import type { Refusals } from './refusals.ts'
+import { isAllowed, recalled, remember } from './session-memory.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Tarpits } from './tarpits.ts'
 import type { Transfers } from './transfers.ts'
@@ -93,6 +103,8 @@ export type Rooms = {
   readonly viewOf: (session: Session) => Promise<SessionView>
   readonly tarpits: Tarpits
   readonly buffers: BufferPool
+  /** Who compresses output, for clients that read it so. */
+  readonly coders: OutputCoders
   readonly planner: Planner
   readonly queue: Queue
   readonly confirmations: Confirmations
@@ -172,9 +184,8 @@ function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Le
     confirmationsFree: session !== undefined && rooms.confirmations.isFree(session.id),
     deceptionsFree: rooms.deceptions.free > 0,
     level: rooms.levels.of(caller, session?.id ?? '', actsFor),
-    ticks: request?.task === undefined ? 0 : (session?.ticks.get(request.task) ?? 0),
     tokens: Math.floor((session?.deliveredBytes ?? 0) / BYTES_PER_TOKEN),
-    toxic: session === undefined ? [] : [...session.toxic],
+    ...recalled(session, request),
   }
 }
 
@@ -266,18 +277,11 @@ function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Sessi
   )
 }
 
-/** What a permitted action leaves behind in its session; what a human allowed once more begins to count anew. */
+/** What a permitted action leaves behind in its session; tokens that a human allowed once more count anew. */
 function account({ request }: Facts, verdict: Verdict, session: Session | undefined): void {
   if (session === undefined || verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return
-  for (const property of verdict.toxic) session.toxic.add(property)
-  const isAllowed = (rule: string) => request?.approvals.some((approval) => approval.rule === rule) === true
-  if (isAllowed('quota.tokens_per_session')) session.deliveredBytes = 0
-  if (request?.task === undefined) return
-  const before = isAllowed('quota.ticks_per_task') ? 0 : (session.ticks.get(request.task) ?? 0)
-  session.ticks.delete(request.task)
-  session.ticks.set(request.task, before + 1)
-  const [oldest] = session.ticks.keys()
-  if (session.ticks.size > TASKS_PER_SESSION && oldest !== undefined) session.ticks.delete(oldest)
+  if (isAllowed(request, 'quota.tokens_per_session')) session.deliveredBytes = 0
+  remember(session, request, verdict)
 }
 
 function log(rooms: Rooms, facts: Facts, verdict: Verdict, sequence: number | undefined): void {

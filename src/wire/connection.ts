@@ -103,6 +103,7 @@ export type Connection = {
     offset: number,
     dataBytes: number,
     copyOut: CopyOut,
+    encoding?: 0 | 1,
   ): number
   /** The same for a piece of a file (see encodeFileFrame). */
   filePiece(target: Uint8Array, id: number, dataBytes: number, copyOut: CopyOut): number
@@ -357,10 +358,10 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
       stream.receiveLimitBytes += bytes
       transmit(encodeFrame(id, 'CREDIT', stream.receiveLimitBytes))
     },
-    output(target, id, source, offset, dataBytes, copyOut) {
+    output(target, id, source, offset, dataBytes, copyOut, encoding) {
       const stream = streams.get(id)
       if (stream !== undefined) stream.sentBytes += dataBytes
-      return encodeOutputFrame(target, id, source, offset, dataBytes, copyOut)
+      return encodeOutputFrame(target, id, source, offset, dataBytes, copyOut, encoding)
     },
     filePiece(target, id, dataBytes, copyOut) {
       const stream = streams.get(id)

@@ -110,14 +110,14 @@ export function encodeFrame(
 /** The `source` of a StreamResponse that carries no output; 0 and 1 are STDOUT and STDERR of ports.ts. */
 export const SYSTEM = 2
 
-/** What an output frame takes around its data: frame head, body, map, source, data head and offset at their largest. */
-export const OUTPUT_FRAME_HEAD_BYTES = 5 + 1 + 9 + 1 + 1 + 2 + 1 + 5 + 1 + 9
+/** What an output frame takes around its data: all heads, the offset and the encoding at their largest. */
+export const OUTPUT_FRAME_HEAD_BYTES = 5 + 1 + 9 + 1 + 1 + 2 + 1 + 5 + 1 + 9 + 2
 
 /** What `encodeOutputFrame` asks of the place that the data comes from: copy `target.length` bytes of it. */
 export type CopyOut = (target: Uint8Array) => void
 
 /**
- * Writes MSG [stream, 1, StreamResponse {? 1: 1, 2: data, 6: offset}] into `target` and returns its length.
+ * Writes MSG [stream, 1, StreamResponse {? 1: 1, 2: data, 6: offset, ? 17: 1}] into `target` and returns its length.
  * The one frame of the hot path: the data is copied once, from its ring to where the socket takes it, and nothing
  * is allocated but views. Byte for byte what `encodeFrame` gives for the same message.
  */
@@ -128,6 +128,7 @@ export function encodeOutputFrame(
   offset: number,
   dataBytes: number,
   copyOut: CopyOut,
+  encoding: 0 | 1 = 0,
 ): number {
   const bodyBytes =
     1 +
@@ -135,6 +136,7 @@ export function encodeOutputFrame(
     1 +
     1 +
     (source === 0 ? 0 : 2) +
+    2 * encoding +
     1 +
     headBytes(dataBytes) +
     dataBytes +
@@ -144,7 +146,7 @@ export function encodeOutputFrame(
   at = writeHead(target, at, 4, 3)
   at = writeHead(target, at, 0, stream)
   at = writeHead(target, at, 0, KIND.MSG)
-  at = writeHead(target, at, 5, source === 0 ? 2 : 3)
+  at = writeHead(target, at, 5, (source === 0 ? 2 : 3) + encoding)
   if (source !== 0) {
     at = writeHead(target, at, 0, 1)
     at = writeHead(target, at, 0, source)
@@ -153,7 +155,10 @@ export function encodeOutputFrame(
   at = writeHead(target, at, 2, dataBytes)
   copyOut(target.subarray(at, at + dataBytes))
   at = writeHead(target, at + dataBytes, 0, 6)
-  return writeHead(target, at, 0, offset)
+  at = writeHead(target, at, 0, offset)
+  if (encoding === 0) return at
+  at = writeHead(target, at, 0, 17)
+  return writeHead(target, at, 0, encoding)
 }
 
 /**

@@ -38,6 +38,7 @@ import type {
   FactsSink,
   FileWork,
   Log,
+  OutputCoders,
   Random,
   SessionView,
   Spawner,
@@ -268,6 +269,7 @@ export function stageFacts(): StagedFacts {
 }
 
 export type StageOptions = {
+  readonly coders?: OutputCoders
   readonly branchWork?: BranchWork
   readonly places?: Places
   readonly capability?: Partial<CapabilitySet>
@@ -563,6 +565,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       random,
     ),
     buffers: createBufferPool(new Uint8Array(OUTPUT_BUFFERS * FRAME_BYTES), FRAME_BYTES),
+    coders: options.coders ?? { open: () => undefined },
     planner: {
       finder: {
         find: (program) => ({

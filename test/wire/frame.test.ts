@@ -131,11 +131,13 @@ t.test('the frame of the hot path is byte for byte what the general encoder writ
       fc.constantFrom(0, 1),
       counts,
       fc.oneof(fc.constantFrom(0, 1, 23, 24, 255, 256, 4_096), fc.nat({ max: 700 })),
-      (stream, source, offset, bytes) => {
+      fc.constantFrom<0 | 1>(0, 1),
+      (stream, source, offset, bytes, encoding) => {
         const data = new Uint8Array(bytes).map((_, index) => index * 7)
         const target = new Uint8Array(bytes + OUTPUT_FRAME_HEAD_BYTES)
-        const length = encodeOutputFrame(target, stream, source, offset, bytes, (place) => place.set(data))
-        const general = encodeFrame(stream, 'MSG', streamResponse.encode({ source, data, offset }))
+        const copyOut = (place: Uint8Array) => place.set(data)
+        const length = encodeOutputFrame(target, stream, source, offset, bytes, copyOut, encoding)
+        const general = encodeFrame(stream, 'MSG', streamResponse.encode({ source, data, offset, encoding }))
         return encodeHex(target.subarray(0, length)) === encodeHex(general)
       },
     ),
@@ -147,9 +149,8 @@ t.test('the frame of the hot path is byte for byte what the general encoder writ
 t.test('a full chunk with the largest ids and offsets fits its buffer and the frame limit', async (t) => {
   const target = new Uint8Array(CHUNK_BYTES + OUTPUT_FRAME_HEAD_BYTES)
   const largest = Number.MAX_SAFE_INTEGER
-  const length = encodeOutputFrame(target, largest, 1, largest, CHUNK_BYTES, (place) =>
-    t.equal(place.length, CHUNK_BYTES),
-  )
+  const copyOut = (place: Uint8Array) => t.equal(place.length, CHUNK_BYTES)
+  const length = encodeOutputFrame(target, largest, 1, largest, CHUNK_BYTES, copyOut, 1)
   t.ok(length <= target.length)
   t.ok(length <= FRAME_BYTES)
 })
