@@ -56,6 +56,11 @@ export type Execution = {
   /** Sizes of both streams, also when the rings are gone. */
   outputBytes: [number, number]
   paused: [boolean, boolean]
+  /** Bytes that its stdin has been given: whoever comes back goes on from there. */
+  stdinBytes: number
+  /** Signals that were delivered lately, by the number that their sender drew. */
+  readonly signalIds: number[]
+  readonly isTerminal: boolean
 }
 
 export type StartRequest = {

@@ -197,6 +197,9 @@ export function createExecutions({
       discardedBytes: 0,
       outputBytes: [0, 0],
       paused: [false, false],
+      stdinBytes: 0,
+      signalIds: [],
+      isTerminal: request.plan.terminal !== undefined,
     }
     executions.set(keyOf(request.owner, request.id), execution)
     count(request.owner, 1)

@@ -44,7 +44,9 @@ export function joinedStream(
   /** `data` is taken over. */
   function write(data: Uint8Array): void {
     consumed += data.length
-    const child = execution()?.child
+    const running = execution()
+    if (running !== undefined) running.stdinBytes += data.length
+    const child = running?.child
     // Written to a process that is gone: swallowed, as a pipe without a reader would refuse it.
     const isTaken = child === undefined || !hasStdin || child.writeStdin(data)
     if (isTaken) grant()

@@ -9,7 +9,7 @@ import { ADMIN_NAME } from '../base/name.ts'
 import { capabilityHash } from '../defense/capability.ts'
 import type { Action } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
-import { INITIAL_WINDOW_BYTES, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from '../limits.ts'
+import { INITIAL_WINDOW_BYTES, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES, SIGNALS_REMEMBERED } from '../limits.ts'
 import type { BranchWish } from '../sandbox/place.ts'
 import type { AuthRequest } from '../wire/messages.ts'
 import * as m from '../wire/messages.ts'
@@ -239,7 +239,7 @@ function posixSignal(wire: number): number | undefined {
 
 function signal(peer: Peer, call: Call): void {
   const request = call.message.ok
-    ? (call.message.value as { execution_id: Uint8Array; signal: number })
+    ? (call.message.value as { execution_id: Uint8Array; signal: number; signal_id?: number })
     : undefined
   const number = request === undefined ? undefined : posixSignal(request.signal)
   const id = request === undefined ? '' : encodeHex(request.execution_id)
@@ -252,10 +252,22 @@ function signal(peer: Peer, call: Call): void {
       const done =
         execution !== undefined &&
         number !== undefined &&
-        peer.rooms.executions.signal(execution, number, { warrant, action, sessionId: sessionOf(peer) })
+        once(execution, request?.signal_id, () =>
+          peer.rooms.executions.signal(execution, number, { warrant, action, sessionId: sessionOf(peer) }),
+        )
       answerReach(peer, call, execution, done || isScreen(peer, id))
     },
   })
+}
+
+/** Whoever did not hear that it was delivered asks again with the same number: it is answered, and not done twice. */
+function once(execution: Execution, signalId: number | undefined, deliver: () => boolean): boolean {
+  const { signalIds } = execution
+  if (signalId !== undefined && signalIds.includes(signalId)) return true
+  const done = deliver()
+  if (done && signalId !== undefined) signalIds.push(signalId)
+  if (signalIds.length > SIGNALS_REMEMBERED) signalIds.shift()
+  return done
 }
 
 function cancel(peer: Peer, call: Call): void {

@@ -46,6 +46,7 @@ function summary(execution: Execution): m.ExecutionSummaryInput {
     stderr_bytes: execution.outputBytes[1],
     is_attached: execution.watcher !== undefined,
     agent_name: execution.owner,
+    is_terminal: execution.isTerminal,
   }
 }
 

@@ -109,7 +109,7 @@ export const streamResponse = message('StreamResponse', {
   exit_code: optional(3, unsigned(255), 'last message only'),
   is_queued: defaulted(4, bool, false),
   queue_position: optional(5, unsigned()),
-  offset: optional(6, unsigned(), 'of the first byte of data in its source'),
+  offset: optional(6, unsigned(), 'of the first byte of data in its source; first message: of stdin'),
   signal: optional(12, unsigned(127), 'last message only, POSIX number'),
   execution_id: optional(13, uuid, 'first message only'),
   challenge: optional(14, challenge),
@@ -132,6 +132,7 @@ export const executionReference = message('ExecutionReference', { execution_id: 
 export const signalRequest = message('SignalRequest', {
   execution_id: required(1, uuid),
   signal: required(2, unsigned(16 + 64), '0 INT, 1 TERM, 2 KILL, 3 HUP, from 16 on 16 + the POSIX number'),
+  signal_id: optional(12, unsigned(), 'drawn at random; the same one is not delivered twice'),
 })
 
 export const outcome = message('Outcome', {
@@ -235,6 +236,7 @@ export const execution = message('Execution', {
   stderr_bytes: defaulted(9, unsigned(), 0),
   is_attached: defaulted(10, bool, false),
   agent_name: defaulted(11, text(AGENT_NAME_BYTES), ''),
+  is_terminal: defaulted(12, bool, false, 'it runs on a terminal'),
 })
 
 export const executionList = message('ExecutionList', {

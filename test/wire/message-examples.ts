@@ -74,7 +74,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   ],
   [messages.stdinChunk, { data: Uint8Array.of(1), resize: { rows: 1, cols: 65_535 } }],
   [messages.executionReference, { execution_id: id }],
-  [messages.signalRequest, { execution_id: id, signal: 80 }],
+  [messages.signalRequest, { execution_id: id, signal: 80, signal_id: 7 }],
   [messages.outcome, { success: true, message: 'done' }],
   [
     fileMessages.fileChunk,
@@ -177,6 +177,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
           stderr_bytes: 4,
           is_attached: true,
           agent_name: 'ci',
+          is_terminal: true,
         },
       ],
       total: 1,

@@ -21,7 +21,7 @@ const TABLE: Readonly<Record<string, string>> = {
   Challenge: '1 challenge_id, 2 nonce, 3 ciphertext, 4 expires_at',
   Finding: '1 kind, 2? offset, 3? length',
   ExecutionReference: '1 execution_id',
-  SignalRequest: '1 execution_id, 2 signal',
+  SignalRequest: '1 execution_id, 2 signal, 12? signal_id',
   Outcome: '1? success, 2? message',
   FileMetadata: '1 remote_path, 2? total_size, 3? offset, 12? mode, 13? sha256, 14? kind, 15? target',
   FileChunk: '1? metadata, 2? data',
@@ -43,7 +43,7 @@ const TABLE: Readonly<Record<string, string>> = {
     '1? allowed_commands, 2? denied_commands, 3? allowed_paths, 4? denied_paths, 5? max_concurrent, 6? timeout_seconds, 7? max_file_size_bytes',
   AuditPublicKey: '1 public_key, 2 key_fingerprint, 12? epoch',
   Execution:
-    '1 execution_id, 2 state, 3 command, 4? started_at, 5? ended_at, 6? exit_code, 7? signal, 8? stdout_bytes, 9? stderr_bytes, 10? is_attached, 11? agent_name',
+    '1 execution_id, 2 state, 3 command, 4? started_at, 5? ended_at, 6? exit_code, 7? signal, 8? stdout_bytes, 9? stderr_bytes, 10? is_attached, 11? agent_name, 12? is_terminal',
   ExecutionList: '1? executions, 2? total',
   ConfirmationList: '1? confirmations, 2? total',
   Confirmation:
