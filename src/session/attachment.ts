@@ -80,8 +80,6 @@ export function createAttachment(
   const sent: [number, number] = [start.stdoutOffset, start.stderrOffset]
   // Before anything that comes on this stream: its stdin goes on from there.
   const stdinBytes = getExecution()?.stdinBytes ?? 0
-  // Before anything that comes on this stream: its stdin goes on from there.
-  const stdinBytes = getExecution()?.stdinBytes ?? 0
   let isGone = false
   let hasAnnounced = false
   const packer = start.mayCompress === true ? createOutputPacker(peer.rooms.coders, pump) : undefined
