@@ -60,6 +60,8 @@ export const KEPT_RESULT_MS = 24 * 3_600_000
 export const KEPT_RESULTS_BYTES = 8_388_608
 /** What is no longer wanted in their file before it is written anew, beyond as much as is wanted. */
 export const KEPT_RESULTS_SLACK_BYTES = 262_144
+/** More than that file ever has; of a longer one only the end is read. */
+export const KEPT_FILE_BYTES = 33_554_432
 /** Draft 6.2 and 6.3: the payload gate. */
 export const PAYLOAD_PLAIN_BYTES = 5_242_880
 export const PAYLOAD_HEADER_MS = 50
@@ -146,6 +148,8 @@ export const ZSTD_GROWTH_SHIFT = 8
 export const ZSTD_GROWTH_BYTES = 64
 /** Less than this goes as it is: a keystroke's echo would only grow. */
 export const CODED_MIN_BYTES = 64
+/** A link below this rate, bytes a second, has output compressed by itself: a board compresses 20 MB and more in a second. */
+export const SLOW_LINK_BYTES = 1_000_000
 /** A unary answer with more output than this is worth a message of its own, compressed, ahead of its END. */
 export const CODED_UNARY_BYTES = 512
 /** Whether a piece compresses is judged from so much on, and what does not is followed by so much that is not tried. */

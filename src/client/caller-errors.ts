@@ -5,6 +5,7 @@
  * @module
  */
 import { codeName, SassError } from '../errors.ts'
+import { UNARY_OUTPUT_BYTES } from '../limits.ts'
 import type { Status } from '../wire/messages.ts'
 
 /** A STATUS as an error of the same code; a code that we do not know keeps its number in the details. */
@@ -33,4 +34,11 @@ export function lostError(cause: unknown, mayHaveBegun: boolean): SassError {
         {},
         cause,
       )
+}
+
+export function overlongError(): SassError {
+  return new SassError(
+    'FRAME_MALFORMED',
+    `The device sent more than the ${UNARY_OUTPUT_BYTES} bytes of one output that an answer may have, so it was not read on.`,
+  )
 }

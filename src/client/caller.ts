@@ -9,7 +9,8 @@
 import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/hex.ts'
 import { asSassError, CODES, SassError } from '../errors.ts'
-import { UNARY_OUTPUT_BYTES } from '../limits.ts'
+import { STDERR, STDOUT } from '../ports.ts'
+import { ACCEPT } from '../wire/accept.ts'
 import type { Challenge } from '../wire/challenge.ts'
 import {
   type Connection,
@@ -22,9 +23,11 @@ import type { ExecuteResponse, StreamResponse } from '../wire/messages.ts'
 import { executeRequest, streamResponse } from '../wire/messages.ts'
 import { type MethodName, methodNamed } from '../wire/methods.ts'
 import { describeProblems, type MessageInput } from '../wire/schema.ts'
-import { errorOfStatus, lostError } from './caller-errors.ts'
+import { errorOfStatus, lostError, overlongError } from './caller-errors.ts'
 import { type ChallengeKeys, meetChallenge } from './challenger.ts'
+import { createOutputDecoder, type FrameReader } from './output-decoder.ts'
 import { createStdinWriter } from './stdin-writer.ts'
+import { createUnaryOutput } from './unary-output.ts'
 import { type OnWaiting, waitingOf } from './waiting.ts'
 import { createWindow } from './window.ts'
 
@@ -119,26 +122,15 @@ type StreamHandler = {
   credit(): void
 }
 
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const only = parts[0]
-  if (parts.length === 1 && only !== undefined) return only
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
-}
-
 /**
  * `send` takes whole frames in order; `nowMs` is a monotonic clock. `fatal` hears of a device that breaks the protocol:
- * the transport must be closed.
+ * the transport must be closed. `frames` reads compressed output, where requests accept it.
  */
 export function createCaller(
   send: (frame: Uint8Array) => void,
   nowMs: () => number,
   fatal: (error: SassError) => void,
+  frames?: () => FrameReader,
 ): Caller {
   const handlers = new Map<number, StreamHandler>()
   let windowBytes: number | undefined
@@ -199,19 +191,21 @@ export function createCaller(
     return new SassError('FRAME_MALFORMED', `The device sent an answer that cannot be read: ${problems}.`)
   }
 
-  function overlong(): SassError {
-    return new SassError(
-      'FRAME_MALFORMED',
-      `The device sent more than the ${UNARY_OUTPUT_BYTES} bytes of one output that an answer may have, so it was not read on.`,
-    )
-  }
-
   /** Leaves a stream whose messages cannot be used: what is missing of its output must not pass for all of it. */
   function abandon(id: number, error: SassError): void {
     const handler = handlers.get(id)
     handlers.delete(id)
     connection.reset(id)
     handler?.failed(error)
+  }
+
+  /** Reads the output of one stream, in its order; where it cannot be read the stream ends, whatever came since. */
+  function decoderOf(id: number, { accept = 0 }: ExecuteRequestInput, giveUp: (error: SassError) => void) {
+    return createOutputDecoder((accept & ACCEPT.zstd) === 0 ? undefined : frames, (error) => {
+      handlers.delete(id)
+      connection.reset(id)
+      giveUp(error)
+    })
   }
 
   function refuseIfLost(): void {
@@ -263,37 +257,46 @@ export function createCaller(
   function execute(request: ExecuteRequestInput, onWaiting?: OnWaiting): Promise<UnaryResult> {
     refuseIfLost()
     const { promise, resolve, reject } = defer<UnaryResult>()
-    const parts: [Uint8Array[], Uint8Array[]] = [[], []]
-    const partBytes: [number, number] = [0, 0]
+    const output = createUnaryOutput()
     const window = createWindow(windowBytes, nowMs())
     const id = connection.open(methodNamed('Execute'), executeRequest.encode(request), false)
+    const decoder = decoderOf(id, request, reject)
     const giveUp = (error: SassError) => abandon(id, error)
+
+    function keep(value: StreamResponse, dataBytes: number): void {
+      const { source, data } = value
+      if (data !== undefined && source !== SYSTEM && !output.add(source === STDOUT ? STDOUT : STDERR, data))
+        return giveUp(overlongError())
+      connection.grant(id, window.consumed(dataBytes, nowMs()))
+    }
+
     handlers.set(id, {
       message(message, dataBytes) {
         if (!message.ok) return giveUp(bad(message))
         const value = message.value as StreamResponse
         waits(id, value, onWaiting)
-        if (value.data !== undefined && value.source !== SYSTEM) {
-          const source = value.source === 0 ? 0 : 1
-          partBytes[source] += value.data.length
-          if (partBytes[source] > UNARY_OUTPUT_BYTES) return giveUp(overlong())
-          parts[source].push(value.data.slice())
-        }
-        connection.grant(id, window.consumed(dataBytes, nowMs()))
+        decoder.push(value, (plain) => keep(plain, dataBytes))
       },
       ended(message) {
         if (message?.ok !== true) return reject(bad(message ?? { ok: false, problems: [] }))
         const value = message.value as ExecuteResponse
-        resolve({
-          id: encodeHex(value.execution_id),
-          exitCode: value.exit_code,
-          signal: value.signal,
-          stdout: concat([...parts[0], value.stdout.slice()]),
-          stderr: concat([...parts[1], value.stderr.slice()]),
-          truncated: value.truncated,
+        const last = { ...value, stdout: value.stdout.slice(), stderr: value.stderr.slice() }
+        decoder.after(() => {
+          decoder.close()
+          resolve({
+            id: encodeHex(last.execution_id),
+            exitCode: last.exit_code,
+            signal: last.signal,
+            stdout: output.whole(STDOUT, last.stdout),
+            stderr: output.whole(STDERR, last.stderr),
+            truncated: last.truncated,
+          })
         })
       },
-      failed: reject,
+      failed(error) {
+        decoder.close()
+        reject(error)
+      },
       credit() {},
     })
     return promise
@@ -319,10 +322,18 @@ export function createCaller(
     )
 
     const stdin = createStdinWriter(connection, id)
+    const decoder = decoderOf(id, request, giveUp)
 
     function over(): void {
       isOver = true
       stdin.stop()
+    }
+
+    function giveUp(error: SassError): void {
+      over()
+      decoder.close()
+      started.reject(error)
+      exit.reject(error)
     }
 
     function deliver(value: StreamResponse, dataBytes: number): void {
@@ -341,25 +352,27 @@ export function createCaller(
         if (!message.ok) return abandon(id, bad(message))
         const value = message.value as StreamResponse
         waits(id, value, onWaiting)
-        deliver(value, dataBytes)
+        decoder.push(value, (plain) => deliver(plain, dataBytes))
       },
       ended(message, dataBytes) {
         over()
-        if (message?.ok !== true) return exit.reject(bad(message ?? { ok: false, problems: [] }))
-        const value = message.value as StreamResponse
-        deliver(value, dataBytes)
-        exit.resolve({
-          exitCode: value.exit_code,
-          signal: value.signal,
-          truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
-          timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
-          why: value.why,
+        if (message?.ok !== true) return giveUp(bad(message ?? { ok: false, problems: [] }))
+        decoder.push(message.value as StreamResponse, (value) => {
+          deliver(value, dataBytes)
+          decoder.close()
+          exit.resolve({
+            exitCode: value.exit_code,
+            signal: value.signal,
+            truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
+            timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
+            why: value.why,
+          })
         })
       },
       failed(error) {
         over()
-        started.reject(error)
-        exit.reject(error)
+        // What came before it has arrived, and is given.
+        decoder.after(() => giveUp(error))
       },
       credit: stdin.flush,
     })
@@ -373,6 +386,7 @@ export function createCaller(
       resize: stdin.resize,
       detach() {
         over()
+        decoder.close()
         handlers.delete(id)
         connection.reset(id)
       },

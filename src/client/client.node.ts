@@ -36,16 +36,19 @@ import {
   type UnaryResult,
 } from './caller.ts'
 import type { ClientCertificate } from './client-certificate.ts'
+import { acceptedForms, type Compression } from './compression.node.ts'
 import { dialAdmin, dialTls } from './dial.node.ts'
 import { createFileClient, type FileClient } from './files.node.ts'
 import { contradiction, type Head, type HeadStore } from './heads.node.ts'
 import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
 import { createOperatorClient, type OperatorClient } from './operator-client.ts'
 import type { OnWaiting } from './waiting.ts'
+import { zstdFrames } from './zstd-frames.node.ts'
 
 export type { BranchClient } from './branch-client.ts'
 export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
 export type { ClientCertificate } from './client-certificate.ts'
+export type { Compression } from './compression.node.ts'
 export type {
   DownloadOptions,
   FileClient,
@@ -91,6 +94,11 @@ export type ConnectOptions = (TlsTarget | AdminTarget) & {
   readonly timeoutMs?: number | undefined
   /** Shown to the operator of the device. */
   readonly clientVersion?: string | undefined
+  /**
+   * Whether output is asked for compressed: `auto` (default) where the link was slow when it was made. Needs Node 22.15;
+   * with an earlier one it never is.
+   */
+  readonly compression?: Compression | undefined
   /** Remembers how far the record of each device went: see `Client.recordProblem`. */
   readonly heads?: HeadStore | undefined
 }
@@ -264,6 +272,7 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     },
     () => performance.now(),
     () => socket.destroy(),
+    zstdFrames(),
   )
   let failure: Error | undefined
   const closed = new Promise<void>((resolve) => {
@@ -293,7 +302,8 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     branch: branchBytes(options.branch),
   })
   const recordProblem = compared({ heads, fingerprint, known }, welcome)
-  return createClient(caller, socket, welcome, fingerprint, closed, recordProblem)
+  const accept = acceptedForms(options.compression, undefined)
+  return createClient(caller, { socket, welcome, fingerprint, closed, recordProblem, accept })
 }
 
 /** As Authenticate has it: absent for a new one, empty for the latest. */
@@ -360,13 +370,19 @@ async function authenticated(
   }
 }
 
+type Connected = {
+  readonly socket: Socket
+  readonly welcome: m.AuthResponse
+  readonly fingerprint: string | undefined
+  readonly closed: Promise<void>
+  readonly recordProblem: string | undefined
+  /** Forms of output that requests accept. */
+  readonly accept: number
+}
+
 function createClient(
   caller: Caller,
-  socket: Socket,
-  welcome: m.AuthResponse,
-  fingerprint: string | undefined,
-  closed: Promise<void>,
-  recordProblem: string | undefined,
+  { socket, welcome, fingerprint, closed, recordProblem, accept }: Connected,
 ): Client {
   const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await caller.call(...args)) as T
   const nothing = m.empty.encode({})
@@ -389,7 +405,7 @@ function createClient(
     recordProblem,
     execute(command, args = [], options = {}) {
       const id = options.id === undefined ? drawId() : idBytes(options.id)
-      return caller.execute(executeInput(command, args, id, options), options.onWaiting)
+      return caller.execute({ ...executeInput(command, args, id, options), accept }, options.onWaiting)
     },
     stream(command, args, options) {
       const id = options.id === undefined ? drawId() : idBytes(options.id)
@@ -398,7 +414,8 @@ function createClient(
         terminal === undefined
           ? undefined
           : { rows: terminal.rows, cols: terminal.columns, term: terminal.term }
-      return running(id, { ...executeInput(command, args, id, options), stdin: options.stdin, pty }, options)
+      const input = executeInput(command, args, id, options)
+      return running(id, { ...input, stdin: options.stdin, pty, accept }, options)
     },
     attach(id, options) {
       const bytes = idBytes(id)
@@ -409,6 +426,7 @@ function createClient(
         resume_offset: options.stdoutOffset,
         resume_offset_stderr: options.stderrOffset,
         tail: options.tail,
+        accept,
       }
       return running(bytes, request, options)
     },

@@ -18,6 +18,8 @@ export type FrameReader = {
 export type OutputDecoder = {
   /** Gives the message with plain data to `take`, at once where nothing is compressed and nothing waits. */
   push(message: StreamResponse, take: (plain: StreamResponse) => void): void
+  /** Calls back once everything before it was given: at once where nothing waits. Not called after a failure. */
+  after(callback: () => void): void
   /** Nothing more is given to anybody. */
   close(): void
 }
@@ -57,25 +59,34 @@ export function createOutputDecoder(
 
   async function next(message: StreamResponse, take: (plain: StreamResponse) => void): Promise<void> {
     if (isClosed) return
-    try {
-      const plain = await plainOf(message)
-      waiting--
-      if (!isClosed) take(plain)
-    } catch (cause) {
-      if (isClosed) return
-      close()
-      failed(unreadable(cause))
-    }
+    const read = await plainOf(message).catch((cause: unknown) => unreadable(cause))
+    waiting--
+    if (isClosed) return
+    if (!(read instanceof SassError)) return take(read)
+    close()
+    failed(read)
+  }
+
+  function later(step: () => Promise<void> | void): void {
+    waiting++
+    last = last.then(step)
   }
 
   return {
     push(message, take) {
       if (isClosed) return
       if (message.encoding === 0 && waiting === 0) return take(message)
-      waiting++
       // The bytes of a message are lent for the time of this call.
       const kept = message.data === undefined ? message : { ...message, data: new Uint8Array(message.data) }
-      last = last.then(() => next(kept, take))
+      later(() => next(kept, take))
+    },
+    after(callback) {
+      if (isClosed) return
+      if (waiting === 0) return callback()
+      later(() => {
+        waiting--
+        if (!isClosed) callback()
+      })
     },
     close,
   }
