@@ -11,7 +11,7 @@ import { errnoOf, errnoText } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
-import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS } from '../limits.ts'
+import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS, HELD_RECORDS } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink, DiskHealth } from '../ports.ts'
 import { chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal } from './chain.ts'
 import { type ChainFile, type Lock, openChainFile } from './chain-file.node.ts'
@@ -42,6 +42,12 @@ export type JournalOptions = {
 }
 
 export type Journal = AuditSink & {
+  /**
+   * Records what has happened already. Where that cannot be written it is kept, and written before anything else is;
+   * only what is more than HELD_RECORDS is lost, and the chain says how many.
+   * @throws as append, where it is not in the chain yet
+   */
+  past(event: AuditEvent): void
   /** Signs, makes what was written survive a loss of power, changes the key where its time is over. */
   tick(): void
   /** How many files were closed since it was opened. */
@@ -50,6 +56,11 @@ export type Journal = AuditSink & {
   syncNow(): boolean
   readonly disk: DiskHealth
   close(): void
+}
+
+/** False for what no disk could take, which must not stand before what it can. */
+function isDisks(cause: unknown): boolean {
+  return cause instanceof SassError && cause.code === 'STATE_UNWRITABLE'
 }
 
 /** How much of an epoch may pass before its successor's key is made. */
@@ -268,6 +279,36 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     })
   }
 
+  /** What has happened while nothing could be written, and how much more that was than is kept. */
+  const held: AuditEvent[] = []
+  let lost = 0
+
+  function putHeld(): void {
+    for (let event = held[0]; event !== undefined; event = held[0]) {
+      try {
+        put(event, true)
+      } catch (cause) {
+        if (isDisks(cause)) throw cause
+        lost++
+      }
+      held.shift()
+    }
+    if (lost === 0) return
+    put({ type: 'recovered', what: 'records_lost', count: lost }, true)
+    lost = 0
+  }
+
+  function append(event: AuditEvent, isPast = false): void {
+    if (event.type === EPOCH)
+      throw new SassError('INTERNAL', 'Only the journal itself brings in keys; nothing was recorded.')
+    changeWhatIsOver()
+    putHeld()
+    // What has happened already waits for nobody: its line is whole at once.
+    put(event, isPast || durability === 'always')
+    if (unsealed !== undefined) later(seal)
+    if (durability !== 'never') tickSoon()
+  }
+
   let isClosed = false
   function tick(): void {
     if (isClosed) return
@@ -303,14 +344,15 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   begin()
 
   return {
-    append(event, isPast = false) {
-      if (event.type === EPOCH)
-        throw new SassError('INTERNAL', 'Only the journal itself brings in keys; nothing was recorded.')
-      changeWhatIsOver()
-      // What has happened already waits for nobody: its line is whole at once.
-      put(event, isPast || durability === 'always')
-      if (unsealed !== undefined) later(seal)
-      if (durability !== 'never') tickSoon()
+    append,
+    past(event) {
+      try {
+        append(event, true)
+      } catch (cause) {
+        if (isDisks(cause) && held.length < HELD_RECORDS) held.push(event)
+        else lost++
+        throw cause
+      }
     },
     ...(durability === 'always' ? { whenKept } : {}),
     get disk() {

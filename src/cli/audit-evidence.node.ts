@@ -13,7 +13,14 @@ import { programVersion } from '../edge/version.node.ts'
 import { SassError } from '../errors.ts'
 import { EVIDENCE_BYTES } from '../limits.ts'
 import { optionValue } from './arguments.ts'
-import { EXIT_FAILED, fingerprintOf, pinOf, type Subcommand, unreadable } from './audit-words.node.ts'
+import {
+  brokenLine,
+  EXIT_FAILED,
+  fingerprintOf,
+  pinOf,
+  type Subcommand,
+  unreadable,
+} from './audit-words.node.ts'
 import type { CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { localConfig, takeWords } from './local-config.node.ts'
@@ -93,8 +100,9 @@ export async function verifyEvidence(
     const isGenesis = pin === undefined ? undefined : pinOf(pin)
     const { verified, replay } = checkEvidence(evidence, place, isGenesis, programVersion())
     if (!verified.ok || replay === undefined) return tellBroken(verified)
-    const { counts } = replay
-    const isOk = counts.different === 0 && counts.no_policy === 0 && counts.missing === 0
+    const { counts, state } = replay
+    const isSame = counts.different === 0 && counts.no_policy === 0 && counts.missing === 0
+    const isOk = isSame && state.broken.length === 0
     const genesis = verified.report.genesis === undefined ? null : fingerprintOf(verified.report.genesis)
     context.output.result(
       {
@@ -106,10 +114,12 @@ export async function verifyEvidence(
         branch_recorded: branch?.isRecorded ?? null,
         records: verified.report.records,
         ...counts,
+        state,
       },
       [
         `The evidence of session ${evidence.session} is whole: ${verified.report.records} records, signed by the device with the key ${genesis}.`,
         `Of its decisions ${counts.same} came out again as they were recorded, ${counts.different} otherwise, ${counts.purged} were purged, ${counts.missing + counts.no_policy} cannot be made again.`,
+        ...state.broken.map(brokenLine),
         ...(branch === undefined
           ? []
           : [

@@ -7,6 +7,7 @@ import { errnoOf, errnoText } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { readPublicKey } from '../edge/key-file.node.ts'
+import type { ReplayReport } from '../edge/replay-chain.node.ts'
 import { SassError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
 
@@ -33,4 +34,14 @@ export function unreadable(path: string, cause: unknown): SassError {
     { path, errno },
     cause,
   )
+}
+
+/** What replay says of a record that does not follow from those before it. */
+export function brokenLine({
+  sequence,
+  what,
+  recorded,
+  rebuilt,
+}: ReplayReport['state']['broken'][number]): string {
+  return `Record ${sequence} has ${what} ${recorded}, and the records before it lead to ${rebuilt}.`
 }

@@ -21,7 +21,14 @@ import { SassError } from '../errors.ts'
 import { optionValue, optionValues, wholeNumber } from './arguments.ts'
 import { anchor, anchorsOf } from './audit-anchor.node.ts'
 import { exportSession, verifyEvidence } from './audit-evidence.node.ts'
-import { EXIT_FAILED, fingerprintOf, pinOf, type Subcommand, unreadable } from './audit-words.node.ts'
+import {
+  brokenLine,
+  EXIT_FAILED,
+  fingerprintOf,
+  pinOf,
+  type Subcommand,
+  unreadable,
+} from './audit-words.node.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { localConfig, takeWords } from './local-config.node.ts'
@@ -134,8 +141,9 @@ const replay: Subcommand = async (context) => {
     if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
-  const { decisions, counts, different, missing, notes } = report
-  const isOk = counts.different === 0 && counts.missing === 0 && counts.no_policy === 0
+  const { decisions, counts, different, missing, state, notes } = report
+  const isSame = counts.different === 0 && counts.missing === 0 && counts.no_policy === 0
+  const isOk = isSame && state.broken.length === 0
   const parts: readonly (readonly [number, string])[] = [
     [counts.same, 'came out as they were recorded'],
     [counts.different, 'came out otherwise'],
@@ -144,12 +152,14 @@ const replay: Subcommand = async (context) => {
     [counts.no_policy, 'have no policy any more'],
   ]
   context.output.result(
-    { ok: isOk, decisions, ...counts, first_different: different, first_missing: missing, notes },
+    { ok: isOk, decisions, ...counts, first_different: different, first_missing: missing, state, notes },
     [
       `${counted(decisions, 'decision')} made again: ${parts
         .filter(([count], index) => index === 0 || count > 0)
         .map(([count, what]) => `${count} ${what}`)
         .join(', ')}.`,
+      `${counted(state.followed, 'decision')} had the state that the records before led to${state.untold === 0 ? '' : `; of ${state.untold} too little is left to tell`}.`,
+      ...state.broken.map(brokenLine),
       ...different.map(({ sequence, fields }) => `Record ${sequence} differs in ${fields.join(', ')}.`),
       ...(missing.length === 0 ? [] : [`Without facts: record ${missing.join(', ')}.`]),
       ...notes.map((note) => `Note: ${note}.`),

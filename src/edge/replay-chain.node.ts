@@ -1,6 +1,6 @@
 /**
  * The replay of a whole chain from its files: each decision with its sealed facts, under the policy that the chain says
- * held then. The chain is read once; frames that no record names (a crash came in between) are passed over.
+ * held then, and the state of the daemon from record to record. The chain is read once; frames that no record names (a crash came in between) are passed over.
  * Rules: docs/responses.md, section 7 (replay).
  * @module
  */
@@ -13,6 +13,7 @@ import { eachLine, openSegment } from '../audit/segments.node.ts'
 import type { Policy } from '../defense/layer.ts'
 import { asSassError } from '../errors.ts'
 import type { AuditEvent } from '../ports.ts'
+import { createRebuiltState, type Departure } from '../session/rebuilt-state.ts'
 import { type Outcome, replayDecision, type Sealed } from '../session/replay.ts'
 import { thawPolicy } from './thawed-policy.node.ts'
 
@@ -23,6 +24,14 @@ export type ReplayReport = {
   readonly different: readonly { readonly sequence: number; readonly fields: readonly string[] }[]
   /** Numbers of the first whose facts are not there. */
   readonly missing: readonly number[]
+  /** Of the daemon's own state, rebuilt from the records before each. */
+  readonly state: {
+    /** Decisions whose state came out as they had it, and those of which too little is there to tell. */
+    readonly followed: number
+    readonly untold: number
+    /** Records that do not follow from those before them, the first of them, at most SHOWN. */
+    readonly broken: readonly ({ readonly sequence: number } & Departure)[]
+  }
   /** Programs of other versions that decided, and policies that could not be read. */
   readonly notes: readonly string[]
 }
@@ -100,18 +109,33 @@ export function replayChain(
     return found
   }
 
-  function take(event: AuditEvent): void {
-    const { type, seq, facts } = event
-    const named = policyNamed(event)
-    if (named !== undefined) policy = thawedAs(named)
-    if (type !== 'decision' || typeof facts !== 'string') return
-    if (only !== undefined && event['session'] !== only) return
+  const rebuilt = createRebuiltState()
+  const state = { followed: 0, untold: 0, broken: [] as ({ sequence: number } & Departure)[] }
+
+  function decideAgain(event: AuditEvent, sequence: number): Outcome | undefined {
+    const { type, facts } = event
+    if (type !== 'decision' || typeof facts !== 'string') return undefined
+    if (only !== undefined && event['session'] !== only) return undefined
     const outcome = replayDecision(event, sealedOf(find(facts)), policy)
     counts[outcome.kind]++
-    const sequence = typeof seq === 'number' ? seq : 0
     if (outcome.kind === 'missing' && missing.length < SHOWN) missing.push(sequence)
     if (outcome.kind === 'different' && different.length < SHOWN)
       different.push({ sequence, fields: outcome.fields })
+    return outcome
+  }
+
+  function take(event: AuditEvent): void {
+    const named = policyNamed(event)
+    if (named !== undefined) policy = thawedAs(named)
+    const sequence = typeof event['seq'] === 'number' ? event['seq'] : 0
+    const outcome = decideAgain(event, sequence)
+    const decided = outcome !== undefined && 'decided' in outcome ? outcome.decided : undefined
+    const { isTold, departures } = rebuilt.take(event, decided)
+    for (const departure of departures)
+      if (state.broken.length < SHOWN) state.broken.push({ sequence, ...departure })
+    if (outcome === undefined || departures.length > 0) return
+    if (isTold) state.followed++
+    else state.untold++
   }
 
   if (startPolicy !== undefined) policy = thawedAs(startPolicy)
@@ -128,5 +152,5 @@ export function replayChain(
     }
   }
   const decisions = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  return { decisions, counts, different, missing, notes: [...notes] }
+  return { decisions, counts, different, missing, state, notes: [...notes] }
 }

@@ -10,6 +10,7 @@ import type { Incident } from '../defense/verdict.ts'
 import {
   ANY_VIOLATIONS_TO_CONTAIN,
   CONTAINED_TO_HALT,
+  LEVELS_TOLD,
   VIOLATIONS_KEPT_MS,
   VIOLATIONS_TO_CONTAIN,
 } from '../limits.ts'
@@ -79,7 +80,12 @@ const RAISES: Readonly<Record<Exclude<Incident, 'violation'>, { scope: LevelScop
 
 /** The name of the daemon's level that the disk sets. No agent and no session has it: it has a capital. */
 export const STORAGE = 'Storage'
-const DAEMON = 'daemon/'
+
+/** How the level of one is called: `daemon/`, `agent/NAME`, `session/ID`. */
+export function levelKey(scope: LevelScope, name: string): string {
+  return `${scope}/${name}`
+}
+const DAEMON = levelKey('daemon', '')
 
 export function createLevels(
   kept: KeptLevels,
@@ -88,7 +94,7 @@ export function createLevels(
   isAutomatic = true,
 ): Levels {
   const entries = new Map<string, LevelEntry>(
-    kept.entries.map((entry) => [`${entry.scope}/${entry.name}`, entry]),
+    kept.entries.map((entry) => [levelKey(entry.scope, entry.name), entry]),
   )
   /** What each agent violated and when, monotonic; at most as many as lead to containment. */
   const violations = new Map<string, { readonly what: string; readonly atMs: number }[]>()
@@ -110,7 +116,7 @@ export function createLevels(
     by = '',
     instance: string | null = null,
   ): void {
-    const key = `${scope}/${name}`
+    const key = levelKey(scope, name)
     const from = levelOf(key)
     if (from === to) return
     if (to === 'NORMAL') entries.delete(key)
@@ -184,4 +190,10 @@ export function createLevels(
       entries: [...entries.values()].filter(({ scope, name }) => scope !== 'session' && name !== STORAGE),
     }),
   }
+}
+
+/** The levels that a run begins with, for its first record; null where they are more than one record can say. */
+export function levelsTold(entries: readonly LevelEntry[]): Readonly<Record<string, Level>> | null {
+  if (entries.length > LEVELS_TOLD) return null
+  return Object.fromEntries(entries.map(({ scope, name, level }) => [levelKey(scope, name), level]))
 }

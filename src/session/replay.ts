@@ -12,6 +12,7 @@ import type { Facts, Ledger } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import type { AuditEvent } from '../ports.ts'
 import { decisionEvent } from './decision-event.ts'
+import type { Decided } from './rebuilt-state.ts'
 
 /** What is there of the facts of one decision. */
 export type Sealed =
@@ -22,10 +23,11 @@ export type Sealed =
   | { readonly kind: 'missing' }
 
 export type Outcome =
-  | { readonly kind: 'same' | 'purged' | 'missing' }
+  | { readonly kind: 'same'; readonly decided: Decided }
+  | { readonly kind: 'purged' | 'missing' }
   /** No policy is known that held then. */
   | { readonly kind: 'no_policy' }
-  | { readonly kind: 'different'; readonly fields: readonly string[] }
+  | { readonly kind: 'different'; readonly fields: readonly string[]; readonly decided: Decided }
 
 type Content = { readonly facts: Facts; readonly ledger: Ledger }
 
@@ -54,5 +56,6 @@ export function replayDecision(recorded: AuditEvent, sealed: Sealed, policy: Pol
     facts: digest,
     seq,
   })
-  return fields.length === 0 ? { kind: 'same' } : { kind: 'different', fields }
+  const decided = { facts, ledger, verdict }
+  return fields.length === 0 ? { kind: 'same', decided } : { kind: 'different', fields, decided }
 }

@@ -6,11 +6,11 @@
  * Rules: docs/protocol.md, section 4; draft 5.2.
  * @module
  */
-import type { ToxicProperty } from '../defense/toxic.ts'
 import { SESSION_KEPT_EXPIRED_MS } from '../limits.ts'
 import type { AuditHead } from '../ports.ts'
 import type { BranchWish } from '../sandbox/place.ts'
 import type { Caller } from './identities.ts'
+import { newMemory, type SessionMemory } from './session-memory.ts'
 
 export type SessionState = 'CREATED' | 'ACTIVE' | 'EXECUTING' | 'EXPIRED' | 'DESTROYED'
 export type SessionEvent = 'authenticated' | 'started' | 'all_ended' | 'time_out' | 'renewed' | 'destroyed'
@@ -32,7 +32,7 @@ export const SESSION_TABLE: Readonly<
   DESTROYED: {},
 })
 
-export type Session = {
+export type Session = SessionMemory & {
   /** Hex of the 16 bytes. */
   readonly id: string
   readonly idBytes: Uint8Array
@@ -50,14 +50,10 @@ export type Session = {
   readonly instance: string
   /** The branch that its commands run in. */
   readonly wish: BranchWish
-  /** Decisions by task; the oldest task is forgotten. */
-  readonly ticks: Map<string, number>
   /** The chain as its caller was told at the last Authenticate; undefined before. */
   head: AuditHead | undefined
   /** Output that has left for the caller. */
   deliveredBytes: number
-  /** What the session has done so far. */
-  readonly toxic: Set<ToxicProperty>
 }
 
 export type SessionChange = {
@@ -167,10 +163,9 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         lastSeenMs: nowMs,
         instance,
         wish: wish ?? { kind: 'new' },
-        ticks: new Map(),
         head: undefined,
         deliveredBytes: 0,
-        toxic: new Set(),
+        ...newMemory(),
       }
       sessions.set(id, session)
       instances.add(instance)

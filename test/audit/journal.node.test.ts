@@ -27,7 +27,7 @@ import { canonicalize } from '../../src/base/canonical-json.ts'
 import { publicKeyOf, verifyWith } from '../../src/base/ed25519.node.ts'
 import type { Json } from '../../src/base/strict-json.ts'
 import { openEpochKeys } from '../../src/edge/epoch-keys.node.ts'
-import { AUDIT_LINE_BYTES } from '../../src/limits.ts'
+import { AUDIT_LINE_BYTES, AUDIT_RECORD_CHARS } from '../../src/limits.ts'
 import { promptKeys, stagedJournal } from './staged-journal.node.ts'
 
 const clock = () => {
@@ -476,6 +476,42 @@ t.test('on a full disk nothing is recorded by halves, and with room the chain go
   if (!ran) t.comment('skipped: a small file system cannot be mounted here')
   t.end()
 })
+
+t.test(
+  'what happened while the disk was full is written first when it is not, and what is gone is counted',
+  (t) => {
+    const directory = join(t.testdir(), 'small')
+    const ran = onSmallDisk(directory, (grow) => {
+      const journal = open(directory)
+      const happened = (index: number) => ({ type: 'execution_ended', index, text: 'y'.repeat(4_000) })
+      const full = { code: 'STATE_UNWRITABLE' }
+      t.throws(() => {
+        for (;;) journal.append({ type: 'x', text: 'y'.repeat(4_000) })
+      }, full)
+      for (let index = 0; index < 3; index++) t.throws(() => journal.past(happened(index)), full)
+      const long = { type: 'execution_ended', text: 'y'.repeat(AUDIT_RECORD_CHARS) }
+      t.throws(() => journal.past(long), full, 'what no disk could take')
+      t.throws(() => journal.append({ type: 'x', text: 'y'.repeat(4_000) }), full)
+      grow()
+      journal.append({ type: 'x', index: 'next' })
+      journal.past(happened(9))
+      journal.close()
+      t.same(
+        given(audit(directory))
+          .slice(-6)
+          .map(({ event }) => [event['type'], event['index'] ?? event['count']]),
+        [
+          ...[0, 1, 2].map((index) => ['execution_ended', index]),
+          ['recovered', 1],
+          ['x', 'next'],
+          ['execution_ended', 9],
+        ],
+      )
+    })
+    if (!ran) t.comment('skipped: a small file system cannot be mounted here')
+    t.end()
+  },
+)
 
 t.test('with fsync always it is told when records are kept: those of one turn together', async (t) => {
   const directory = place(t)

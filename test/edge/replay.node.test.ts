@@ -123,6 +123,8 @@ t.test(
       counts: { same: CYCLES, purged: 0, missing: 0, no_policy: 0, different: 0 },
       different: [],
       missing: [],
+      // What was drawn by lot follows from nothing.
+      state: { followed: 0, untold: CYCLES, broken: [] },
       notes: [],
     })
   },
