@@ -3,7 +3,8 @@
  * A file that cannot be read is CONFIG_LOAD_FAILED.
  * @module
  */
-import { fileURLToPath } from 'node:url'
+import { isSea } from 'node:sea'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { errnoOf, errnoText, readBounded } from '../base/files.node.ts'
 import { decodeUtf8 } from '../base/utf8.ts'
 import { SassError } from '../errors.ts'
@@ -33,7 +34,9 @@ export function packedRules(): string | undefined {
 /** The rules that ship: beside the program where it is a bundle, in the repository where it is not. */
 export function shippedRulesPath(): string {
   const place = typeof VERSION === 'string' ? `./${SHIPPED_NAME}` : `../../policy/${SHIPPED_NAME}`
-  return fileURLToPath(new URL(place, import.meta.url))
+  // A single executable is no file of a module: what ships with it lies beside itself.
+  const program = isSea() ? pathToFileURL(process.execPath) : import.meta.url
+  return fileURLToPath(new URL(place, program))
 }
 
 function loadFailed(path: string, since: string, errno: string | undefined, cause?: unknown): SassError {

@@ -9,6 +9,7 @@ import { totalmem } from 'node:os'
 import { brotliDecompressSync } from 'node:zlib'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
+import { SPAWNER_IDLE_MS } from '../limits.ts'
 import type { Clock, Log, Spawner } from '../ports.ts'
 import { createAt } from '../sandbox/at.node.ts'
 import { openBranchStore } from '../sandbox/branch/branch-store.node.ts'
@@ -22,7 +23,8 @@ import type { Places } from '../sandbox/place.ts'
 import { createPlaces } from '../sandbox/places.node.ts'
 import { createProgramFinder } from '../sandbox/program-finder.node.ts'
 import { makeShield } from '../sandbox/shield.node.ts'
-import { createSpawner } from '../sandbox/spawner.node.ts'
+import { createSleepingSpawner } from '../sandbox/sleeping-spawner.node.ts'
+import { createSpawner, type ProcessSpawner } from '../sandbox/spawner.node.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
 
 declare const KEEPER_SOURCE: string | undefined
@@ -33,6 +35,8 @@ export type Sandbox = {
   readonly spawner: Spawner
   readonly places: Places
   readonly branches: BranchWork
+  /** To be called every now and then: gives up what only a caller needs, when none has been there for a while. */
+  tick(isAlone: boolean, nowMs: number): void
   close(): Promise<void>
 }
 
@@ -93,11 +97,14 @@ export async function createSandbox(
     volatile: sandbox.volatile,
   })
   const isBare = sandbox.require === 'none'
-  const fence = isBare ? undefined : makeShield(syscalls, processLimits(config))
   const keepCapabilities = isBare ? undefined : NO_CAPABILITIES
-  const spawner = await createSpawner({ launcherSource, keepCapabilities, fence }).finally(() => {
-    if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
-  })
+  function startSpawner(): Promise<ProcessSpawner> {
+    const fence = isBare ? undefined : makeShield(syscalls, processLimits(config))
+    return createSpawner({ launcherSource, keepCapabilities, fence }).finally(() => {
+      if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
+    })
+  }
+  const spawner = await createSleepingSpawner(startSpawner)
   const packed = typeof BRANCH_SOURCE === 'string' ? BRANCH_SOURCE : undefined
   const branches = createBranchWorker(store, packed === undefined ? undefined : () => unpack(packed))
   const keeper = createKeeper(typeof KEEPER_SOURCE === 'string' ? KEEPER_SOURCE : undefined)
@@ -109,6 +116,7 @@ export async function createSandbox(
       store,
       log,
       leave: spawner.leave,
+      awake: spawner.wake,
       fill: (branch) => branches.fill(branch, sandbox.copy_bytes),
       hostFinder: createProgramFinder(),
     },
@@ -126,7 +134,14 @@ export async function createSandbox(
       nowMs: clock.wallMs,
     },
   )
+  /** Since when nobody is there; undefined while somebody is. */
+  let aloneSinceMs: number | undefined
   return {
+    tick(isAlone, nowMs) {
+      if (!isAlone || !places.isEmpty) aloneSinceMs = undefined
+      else aloneSinceMs ??= nowMs
+      if (aloneSinceMs !== undefined && nowMs - aloneSinceMs >= SPAWNER_IDLE_MS) spawner.sleep()
+    },
     spawner: withPins(spawner, createOpenIn(createAt(syscalls))),
     places,
     branches,

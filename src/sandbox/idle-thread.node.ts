@@ -16,8 +16,8 @@ export type ThreadLimits = {
 
 export type IdleThreadOptions = {
   readonly name: string
-  /** Its source file, from where it is started without `text`. */
-  readonly file: URL
+  /** Its source file, from where it is started without `text`; a single executable has no such place to name. */
+  readonly file: () => URL
   readonly limitsFromSource: ThreadLimits
   /** CommonJS text of the bundled thread, made when it is started; undefined: there is none. */
   readonly text: (() => string) | undefined
@@ -56,7 +56,7 @@ export function createIdleThread<Request, Answer extends object>(
     const shared = { execArgv: ['--no-warnings'], env: {}, name, trackUnmanagedFds: false }
     const made =
       text === undefined
-        ? new Worker(file, { ...shared, resourceLimits: limitsFromSource })
+        ? new Worker(file(), { ...shared, resourceLimits: limitsFromSource })
         : new Worker(text(), { ...shared, eval: true, resourceLimits: limits })
     made.on('message', (said: Answer & { readonly id: number }) => {
       if (unasked(said)) return

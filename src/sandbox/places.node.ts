@@ -45,6 +45,8 @@ type Ground = {
   readonly log: Log
   /** Makes the launcher come home, so that it holds no namespace that is to go. */
   readonly leave: () => Promise<void>
+  /** Resolves when programs can be started: no place is made before. */
+  readonly awake: () => Promise<void>
   /** Copies the real directories into a branch of level copy. */
   readonly fill: (branch: string) => Promise<void>
   /** Finds programs on the device itself. */
@@ -104,7 +106,12 @@ type Held = {
   lingering: NodeJS.Timeout | undefined
 }
 
-export function createPlaces(ground: Ground, options: PlacesOptions): Places {
+export type HeldPlaces = Places & {
+  /** No session has a place, and none is being made or given up. */
+  readonly isEmpty: boolean
+}
+
+export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces {
   const { syscalls, keeper, store, log } = ground
   const at = createAt(syscalls)
   /** By branch. */
@@ -185,6 +192,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
   }
 
   async function make(name: string, tenant: Tenant): Promise<Held> {
+    await ground.awake()
     const { user, network: kind } = terms(tenant)
     const { runAs, network } = tenant
     if (options.require === 'none') return bare(user, { runAs, network })
@@ -303,9 +311,14 @@ export function createPlaces(ground: Ground, options: PlacesOptions): Places {
     one.lingering.unref()
   }
 
-  const places: Places = {
+  const places: HeldPlaces = {
     prepare() {
+      // Whoever opens a place waits for it, and hears what is wrong.
+      ground.awake().catch(() => undefined)
       if (options.require !== 'none') keeper.prepare()
+    },
+    get isEmpty() {
+      return held.size + opening.size + busy.size === 0
     },
     async open(tenant) {
       for (;;) {

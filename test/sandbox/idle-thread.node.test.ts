@@ -25,7 +25,7 @@ function make(idleMs: number, said: unknown[] = []): IdleThread<Question, Answer
   return createIdleThread<Question, Answer>(
     {
       name: 'test',
-      file: new URL('file:///nowhere'),
+      file: () => new URL('file:///nowhere'),
       limitsFromSource: LIMITS,
       text: () => TEXT,
       limits: LIMITS,

@@ -91,7 +91,7 @@ function createText(descriptor: number, sizeBytes: number): ReviewText {
 export function createBranchWorker(store: BranchStore, source: (() => string) | undefined): BranchWorker {
   const thread = createIdleThread<BranchCall, BranchAnswer>({
     name: 'branches',
-    file: new URL('./branch-thread.node.ts', import.meta.url),
+    file: () => new URL('./branch-thread.node.ts', import.meta.url),
     limitsFromSource: THREAD_LIMITS_FROM_SOURCE,
     text: source,
     limits: THREAD_LIMITS,

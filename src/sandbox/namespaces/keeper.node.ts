@@ -43,7 +43,7 @@ export function createKeeper(source: string | undefined): Keeper {
   const thread = createIdleThread<KeeperRequest, KeeperAnswer>(
     {
       name: 'keeper',
-      file: new URL('./keeper-thread.node.ts', import.meta.url),
+      file: () => new URL('./keeper-thread.node.ts', import.meta.url),
       limitsFromSource: THREAD_LIMITS_FROM_SOURCE,
       text: source === undefined ? undefined : () => source,
       limits: THREAD_LIMITS,
