@@ -181,8 +181,13 @@ const JUDGED = 'src/defense/13policy/'
 t.test('there is one way to start a program, and it is behind a warrant (RX-03, JF-F01, JF-F02)', (t) => {
   t.strictSame(
     filesWith(/\bspawner\.spawn\(/),
-    ['src/sandbox/pinned.node.ts', 'src/session/deceive.ts', 'src/session/executions.ts'],
-    'the commands of callers, the masked reads of strangers, and the spawner around the spawner',
+    [
+      'src/sandbox/pinned.node.ts',
+      'src/sandbox/sleeping-spawner.node.ts',
+      'src/session/deceive.ts',
+      'src/session/executions.ts',
+    ],
+    'the commands of callers, the masked reads of strangers, and the spawners around the spawner',
   )
   t.strictSame(
     filesWith(/\bcreateSpawner\(/),
