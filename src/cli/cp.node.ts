@@ -41,7 +41,8 @@ function createCopier(
 ): Copier & { readonly clear: () => void } {
   const progress = createProgress(context.output)
   const waiting = createWaitingLine(context.output)
-  const compress = isGiven(context.arguments.options, 'compress')
+  const { options } = context.arguments
+  const compress = isGiven(options, 'compress') || isGiven(options, 'metered')
   const count: Counts = { files: 0, directories: 0, links: 0, bytes: 0, resumed: 0 }
 
   async function counted(work: (client: Client) => Promise<Transferred>): Promise<Transferred> {

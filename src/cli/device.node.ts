@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deviceFingerprint } from '../base/fingerprint.node.ts'
 import { userConfigDirectory } from '../base/user-directory.ts'
-import { type Client, type ConnectOptions, connect } from '../client/client.node.ts'
+import { type Client, type Compression, type ConnectOptions, connect } from '../client/client.node.ts'
 import { fileHeads } from '../client/heads.node.ts'
 import { checkPin, loadPins, pinFile, pinMismatch, savePin } from '../client/pins.node.ts'
 import type { Config } from '../config.ts'
@@ -33,13 +33,27 @@ export const DEVICE_OPTIONS: readonly OptionSpec[] = Object.freeze([
     value: 'new|latest|ID',
     description: 'where files are changed: in a branch of its own, or one that is there (latest)',
   },
-  { name: 'metered', description: 'save 2.3 KB of the handshake: X25519 without post-quantum protection' },
+  {
+    name: 'metered',
+    description:
+      'for a link that is paid by the byte: output compressed, X25519 without post-quantum protection',
+  },
+])
+
+/** Options of the commands that show output as it comes. */
+export const OUTPUT_OPTIONS: readonly OptionSpec[] = Object.freeze([
+  {
+    name: 'compress',
+    short: 'z',
+    description: 'have the output compressed on its way; on a slow link it is by itself',
+  },
+  { name: 'no-compress', description: 'never have it compressed' },
 ])
 
 /** Where `init` puts it. */
 const ADMIN_SOCKET_NAME = 'admin.sock'
 
-type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups'> & {
+type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups' | 'compression'> & {
   readonly clientVersion: string
   readonly window: number
   readonly branch: string
@@ -63,9 +77,18 @@ function branchOf(context: CommandContext): string {
 /** Credit that every stream starts with; it follows the measured throughput from there. */
 const START_WINDOW_BYTES = 262_144
 
-function common(context: CommandContext): Common {
+function compressionOf({ arguments: { options } }: CommandContext, isMetered: boolean): Compression {
+  if (options.has('compress') && options.has('no-compress'))
+    throw new SassError('USAGE', '-z and --no-compress contradict each other; leave one of them out.')
+  if (options.has('no-compress')) return 'never'
+  return isMetered || options.has('compress') ? 'always' : 'auto'
+}
+
+function common(context: CommandContext, isMeteredHost = false): Common {
+  const isMetered = isMeteredHost || context.arguments.options.has('metered')
   return {
-    groups: context.arguments.options.has('metered') ? 'metered' : 'default',
+    groups: isMetered ? 'metered' : 'default',
+    compression: compressionOf(context, isMetered),
     clientVersion: programVersion(),
     window: START_WINDOW_BYTES,
     branch: branchOf(context),
@@ -178,7 +201,7 @@ export async function connectDevice(
   const agent = optionValue(context.arguments.options, 'agent') ?? target.agent ?? 'agent'
   const address = targetAddress(target)
   const client = await connect({
-    ...common(context),
+    ...common(context, target.metered),
     ...more,
     host: target.host,
     port: target.port,

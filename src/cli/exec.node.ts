@@ -7,7 +7,7 @@ import { asSassError, SassError } from '../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../limits.ts'
 import { isGiven, optionValue, optionValues, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
-import { connectDevice, DEVICE_OPTIONS } from './device.node.ts'
+import { connectDevice, DEVICE_OPTIONS, OUTPUT_OPTIONS } from './device.node.ts'
 import { EXIT } from './exit-codes.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 import { hasNoInput } from './stdio.node.ts'
@@ -60,6 +60,7 @@ export const command: Command = {
     { name: 'keep-background', description: 'what it leaves running stays when it ends' },
     { name: 'detach', description: 'print the id as soon as it runs, and leave it running' },
     { name: 'id', value: 'HEX', description: '32 hexadecimal digits; the same id never starts twice' },
+    ...OUTPUT_OPTIONS,
     ...DEVICE_OPTIONS,
   ],
   examples: [

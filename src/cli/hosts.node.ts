@@ -38,9 +38,9 @@ export function loadHosts(environment: Environment): Hosts {
     const result = parseHosts(json.value)
     if (!result.ok) throw refusal(path, result.problem)
     return Object.fromEntries(
-      Object.entries(result.hosts).map(([name, { target, key }]) => [
+      Object.entries(result.hosts).map(([name, host]) => [
         name,
-        key === undefined ? { target } : { target, key: resolve(dirname(path), key) },
+        host.key === undefined ? host : { ...host, key: resolve(dirname(path), host.key) },
       ]),
     )
   } catch (error) {

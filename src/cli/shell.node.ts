@@ -6,7 +6,7 @@ import { isatty } from 'node:tty'
 import type { Client } from '../client/client.node.ts'
 import { asSassError, SassError } from '../errors.ts'
 import type { Command, CommandContext } from './command.ts'
-import { connectDevice, DEVICE_OPTIONS } from './device.node.ts'
+import { connectDevice, DEVICE_OPTIONS, OUTPUT_OPTIONS } from './device.node.ts'
 import { terminalOf } from './exec.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 import { SUMMARIES } from './summaries.ts'
@@ -35,7 +35,7 @@ export const command: Command = {
   name: 'shell',
   summary: SUMMARIES.shell,
   usage: ['shell [TARGET] [-- CMD [ARGS...]]'],
-  options: DEVICE_OPTIONS,
+  options: [...OUTPUT_OPTIONS, ...DEVICE_OPTIONS],
   examples: [
     { line: 'sass-edge shell', does: 'bash or sh of the nearest device' },
     { line: 'sass-edge shell edge7 -- htop', does: 'any program that wants a terminal' },

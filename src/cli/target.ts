@@ -15,13 +15,17 @@ export type Target = {
   readonly host: string
   readonly port: number
   readonly key?: string
+  /** Its link is paid by the byte. */
+  readonly metered?: boolean
 }
 export type TargetResult =
   | { readonly ok: true; readonly target: Target }
   | { readonly ok: false; readonly problem: string; readonly hint: string }
 
 /** A user's names for devices: the target that a name stands for, and the key file for it. */
-export type Hosts = Readonly<Record<string, { readonly target: string; readonly key?: string }>>
+export type Hosts = Readonly<
+  Record<string, { readonly target: string; readonly key?: string; readonly metered?: boolean }>
+>
 export type HostsResult =
   | { readonly ok: true; readonly hosts: Hosts }
   | { readonly ok: false; readonly problem: string }
@@ -77,11 +81,13 @@ export function targetAddress(target: Pick<Target, 'host' | 'port'>): string {
   return host.includes(':') ? `[${host}]:${target.port}` : `${host}:${target.port}`
 }
 
-/** Reads the value of hosts.json: `{"NAME": "TARGET"}` or `{"NAME": {"target": "TARGET", "key": "FILE"}}`. */
+const HOST_KEYS: readonly string[] = ['target', 'key', 'metered']
+
+/** Reads the value of hosts.json: `{"NAME": "TARGET"}` or `{"NAME": {"target": "TARGET", "key": "FILE", "metered": true}}`. */
 export function parseHosts(value: unknown): HostsResult {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { ok: false, problem: 'it must be an object' }
-  const hosts: Record<string, { target: string; key?: string }> = {}
+  const hosts: Record<string, { target: string; key?: string; metered?: boolean }> = {}
   for (const [name, entry] of Object.entries(value as Record<string, unknown>)) {
     const where = JSON.stringify(name.slice(0, 64))
     if (name === '__proto__' || !isName(name)) return { ok: false, problem: `${where} is not a valid name` }
@@ -92,17 +98,24 @@ export function parseHosts(value: unknown): HostsResult {
       !('target' in given) ||
       typeof given.target !== 'string'
     ) {
-      return { ok: false, problem: `${where} must be a target or {"target", "key"}` }
+      return { ok: false, problem: `${where} must be a target or {"target", "key", "metered"}` }
     }
     const key: unknown = 'key' in given ? given.key : undefined
-    const extra = Object.keys(given).find((member) => member !== 'target' && member !== 'key')
+    const extra = Object.keys(given).find((member) => !HOST_KEYS.includes(member))
     if (extra !== undefined)
       return { ok: false, problem: `${where} has the unknown key ${JSON.stringify(extra.slice(0, 64))}` }
     if (key !== undefined && (typeof key !== 'string' || key === ''))
       return { ok: false, problem: `the key of ${where} must be a path` }
+    const metered: unknown = 'metered' in given ? given.metered : false
+    if (typeof metered !== 'boolean')
+      return { ok: false, problem: `metered of ${where} must be true or false` }
     const parsed = parseTarget(given.target)
     if (!parsed.ok) return { ok: false, problem: `the target of ${where} cannot be read: ${parsed.problem}` }
-    hosts[name] = key === undefined ? { target: given.target } : { target: given.target, key }
+    hosts[name] = {
+      target: given.target,
+      ...(key === undefined ? {} : { key }),
+      ...(metered ? { metered } : {}),
+    }
   }
   return { ok: true, hosts }
 }
@@ -127,8 +140,6 @@ export function resolveTarget(text: string, hosts: Hosts): TargetResult {
   if (agent !== undefined && !isName(agent)) {
     return { ok: false, problem: 'the name before @ is not a valid agent name', hint: FORM }
   }
-  return {
-    ok: true,
-    target: { ...parsed.target, agent, ...(known.key === undefined ? {} : { key: known.key }) },
-  }
+  const { target: _, ...more } = known
+  return { ok: true, target: { ...parsed.target, agent, ...more } }
 }

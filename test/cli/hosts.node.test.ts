@@ -4,7 +4,7 @@ import { loadHosts, targetOf } from '../../src/cli/hosts.node.ts'
 
 t.test('reads the names of the user and makes key paths absolute', async (t) => {
   const directory = t.testdir({
-    'sass-edge': { 'hosts.json': '{"gate": {"target": "ci@10.0.0.7", "key": "gate.key"}}' },
+    'sass-edge': { 'hosts.json': '{"gate": {"target": "ci@10.0.0.7", "key": "gate.key", "metered": true}}' },
   })
   const environment = { XDG_CONFIG_HOME: directory }
   t.same(targetOf('gate', environment), {
@@ -12,6 +12,7 @@ t.test('reads the names of the user and makes key paths absolute', async (t) => 
     host: '10.0.0.7',
     port: 19284,
     key: join(directory, 'sass-edge/gate.key'),
+    metered: true,
   })
   t.throws(() => targetOf('gat/', environment), { code: 'USAGE', message: /did you mean gate\?$/ })
 })

@@ -71,6 +71,8 @@ t.test('a name of hosts.json stands for its target, and an agent on the command 
   const parsed = parseHosts({
     pump: 'ci@edge7.example:22',
     gate: { target: '192.0.2.7', key: '/k/gate.key' },
+    buoy: { target: 'buoy.example', metered: true },
+    pier: { target: 'pier.example', metered: false },
   })
   if (!parsed.ok) throw new Error(parsed.problem)
   t.same(resolveTarget('pump', parsed.hosts), {
@@ -81,6 +83,8 @@ t.test('a name of hosts.json stands for its target, and an agent on the command 
     ok: true,
     target: { agent: 'ops', host: '192.0.2.7', port: 19284, key: '/k/gate.key' },
   })
+  t.match(resolveTarget('buoy', parsed.hosts), { target: { host: 'buoy.example', metered: true } })
+  t.match(resolveTarget('pier', parsed.hosts), { target: { host: 'pier.example', metered: undefined } })
   t.same(resolveTarget('other:1', parsed.hosts), {
     ok: true,
     target: { agent: undefined, host: 'other', port: 1 },
@@ -99,6 +103,7 @@ t.test('hosts.json is refused for unknown keys, bad names and targets that are n
     { a: { key: 'k' } },
     { a: { target: 'h', port: 1 } },
     { a: 'h:0' },
+    { a: { target: 'h', metered: 'yes' } },
   ]) {
     t.equal(parseHosts(value).ok, false, JSON.stringify(value))
   }
