@@ -4,10 +4,13 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
+import { encodeFrame } from '../../src/wire/frame.ts'
+import { executeRequest } from '../../src/wire/messages.ts'
+import { known } from './connections.node.ts'
 import {
   changeConfig,
   type Daemon,
@@ -121,6 +124,63 @@ t.test('a warrant has at most two records, and each is far below the bounds of a
   t.ok(Math.max(...perWarrant.values()) <= 2)
   t.ok(Math.max(...lines.map(({ length }) => length)) <= 1_024, 'a record is at most 1 KiB')
 })
+
+t.test(
+  'what the daemon knew at each decision, and every record of one, comes out of the records before it (RX-36)',
+  async (t) => {
+    const directory = await install(t, {
+      ...ON_REAL_FILES,
+      defense: { vi_swap: { hold_seconds: 1 } },
+      quota: { ticks_per_task: 2 },
+      capabilities: { default: { denied_commands: ['chmod'] } },
+    })
+    const levels = join(directory, '.sass-edge/state/levels.json')
+    const replayed = async () => {
+      const { decisions, same, state, ...rest } = await said(directory, 'audit', 'replay')
+      return { ...rest, decisions, same, state: state as { followed: number; broken: Json[] } }
+    }
+    const first = await startDaemon(t, directory)
+    const agent = await client(first)
+    const wire = await known(first)
+    const asked = (stream: number) =>
+      executeRequest.encode({ command: 'echo', args: [`${stream}`], declared_goal: 'g' })
+    for (const stream of [3, 5]) wire.socket.write(encodeFrame(stream, 'OPEN', asked(stream), 2))
+    await until(
+      'both',
+      () => records(directory).filter(({ type }) => type === 'execution_ended').length === 2,
+    )
+    wire.socket.destroy()
+    await agent.execute('curl', ['--version']).catch(() => {})
+    await Promise.allSettled([1, 2, 3].map(() => agent.execute('chmod', ['1', 'x'])))
+    await first.cli(['level', 'set', 'agent', 'other', 'CONTAIN'])
+    await first.stop()
+    const kept = readFileSync(levels, 'utf8')
+    const second = await startDaemon(t, directory)
+    await client(second).catch(() => {})
+    await second.stop()
+    const whole = await replayed()
+    t.match(whole, { code: 0, ok: true, state: { untold: 0, broken: [] } })
+    t.ok(whole.decisions === whole.same && whole.decisions === whole.state.followed, JSON.stringify(whole))
+    t.match(kept, /CONTAIN/)
+
+    rmSync(levels)
+    await (await startDaemon(t, directory)).stop()
+    const forgot = await replayed()
+    const start = records(directory).findLast(({ what }) => what === 'started')
+    t.match(forgot, { code: 1, ok: false, different: 0, missing: 0 })
+    t.match(forgot.state.broken[0], {
+      sequence: start?.['seq'],
+      what: 'level of agent/agent',
+      recorded: '"NORMAL"',
+      rebuilt: '"CONTAIN"',
+    })
+    const told = await sassEdge(['audit', 'replay'], { cwd: directory })
+    t.match(
+      told.stdout.toString(),
+      /Record \d+ has level of agent\/agent "NORMAL", and the records before it/,
+    )
+  },
+)
 
 t.test('what is purged is found nowhere; the chain verifies, and replay says so (SS-52)', async (t) => {
   const daemon = await startNew(t, {
