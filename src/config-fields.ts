@@ -55,6 +55,12 @@ export const CONFIG_FIELDS = {
           default: DEFAULT_PORT,
           doc: 'The TCP port; 0 takes any free one and says which.',
         },
+        profile: {
+          kind: 'choice',
+          choices: ['default', 'metered'],
+          default: 'default',
+          doc: '`metered`, for a link that is paid by the byte: where these keys have their defaults, session.keepalive_seconds is 300, defense.tarpit.mode is `hold` and tls.groups is `metered`; and clients are told, so that they ask for compressed output.',
+        },
         admin_socket: {
           kind: 'path',
           default: '/run/sass-edge/admin.sock',

@@ -13,6 +13,7 @@ import { findConflicts } from './config-conflicts.ts'
 import type { Field, ListField, MapField, ObjectField, PathField, ValueOf } from './config-field-kinds.ts'
 import { CONFIG_FIELDS } from './config-fields.ts'
 import { TEXT_FORMATS } from './config-formats.ts'
+import { withProfile } from './config-profile.ts'
 import { CONFIG_PROBLEMS, PATH_BYTES } from './limits.ts'
 
 /** The configuration with every default filled in, frozen in depth; key names are those of the file. */
@@ -250,5 +251,6 @@ export function parseConfig(value: unknown, context: { readonly configDirectory:
   for (const conflict of findConflicts(config, acl['allow'] !== undefined)) {
     if (!faulty.has(conflict.path)) report(walk, conflict.path, conflict.problem, conflict.hint)
   }
-  return walk.problems.length === 0 ? { ok: true, config } : { ok: false, problems: walk.problems }
+  if (walk.problems.length > 0) return { ok: false, problems: walk.problems }
+  return { ok: true, config: withProfile(config) }
 }

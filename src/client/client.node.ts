@@ -302,7 +302,7 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     branch: branchBytes(options.branch),
   })
   const recordProblem = compared({ heads, fingerprint, known }, welcome)
-  const accept = acceptedForms(options.compression, undefined)
+  const accept = acceptedForms(options.compression, { linkRate: undefined, isMetered: welcome.metered })
   return createClient(caller, { socket, welcome, fingerprint, closed, recordProblem, accept })
 }
 

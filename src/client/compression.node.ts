@@ -1,5 +1,5 @@
 /**
- * Whether a connection asks for compressed output: as its user says, or where the link was found slow.
+ * Whether a connection asks for compressed output: as its user says, or where the link is slow or paid for.
  * Rules: docs/protocol.md, section 3 (accept).
  * @module
  */
@@ -9,9 +9,19 @@ import { zstdFrames } from './zstd-frames.node.ts'
 
 export type Compression = 'auto' | 'always' | 'never'
 
-/** The value of `accept` in requests. `linkRate`: what the link was found to carry, bytes a second; undefined: unknown. */
-export function acceptedForms(compression: Compression = 'auto', linkRate: number | undefined): number {
+/** What is known of the link. */
+export type Link = {
+  /** What it was found to carry, bytes a second; undefined: unknown. */
+  readonly linkRate: number | undefined
+  /** The device says that it is paid by the byte. */
+  readonly isMetered: boolean
+}
+
+/** The value of `accept` in requests. */
+export function acceptedForms(
+  compression: Compression = 'auto',
+  { linkRate = Number.POSITIVE_INFINITY, isMetered }: Link,
+): number {
   if (compression === 'never' || zstdFrames() === undefined) return 0
-  const isSlow = linkRate !== undefined && linkRate < SLOW_LINK_BYTES
-  return compression === 'always' || isSlow ? ACCEPT.zstd : 0
+  return compression === 'always' || isMetered || linkRate < SLOW_LINK_BYTES ? ACCEPT.zstd : 0
 }

@@ -87,6 +87,7 @@ export async function reloadableOf(
       os: `Linux ${release()} ${process.arch}`,
       startedAtMs,
       keepaliveMs: session.keepalive_seconds * 1_000,
+      isMetered: config.listen.profile === 'metered',
       viHoldMs: defense.vi_swap.hold_seconds * 1_000,
       challengeTtlMs: defense.challenge.ttl_seconds * 1_000,
       confirmTimeoutMs: confirm.timeout_seconds * 1_000,

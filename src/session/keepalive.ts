@@ -4,7 +4,7 @@
  * Rules: docs/protocol.md, section 2.
  * @module
  */
-import { KEEPALIVE_MAX_MS, KEEPALIVE_UNANSWERED } from '../limits.ts'
+import { KEEPALIVE_MAX_MS, KEEPALIVE_MS, KEEPALIVE_UNANSWERED } from '../limits.ts'
 
 export type Keepalive = {
   received(nowMs: number): void
@@ -13,11 +13,15 @@ export type Keepalive = {
   tick(nowMs: number): 'nothing' | 'ping' | 'dead'
 }
 
-/** `stepMs`: the shortest silence, and by how much it grows. */
-export function createKeepalive(stepMs: number, nowMs: number): Keepalive {
+/**
+ * `firstMs`: the silence before the first PING. It grows by steps of at most KEEPALIVE_MS, which is also how long an
+ * answer may take: whoever is asked seldom is not waited for longer.
+ */
+export function createKeepalive(firstMs: number, nowMs: number): Keepalive {
+  const stepMs = Math.min(firstMs, KEEPALIVE_MS)
   let lastReceivedMs = nowMs
   let unanswered = 0
-  let idleMs = stepMs
+  let idleMs = firstMs
   return {
     received(now) {
       lastReceivedMs = now

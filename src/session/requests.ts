@@ -19,7 +19,7 @@ import { BRANCH_HANDLERS } from './branches.ts'
 import { deceive } from './deceive.ts'
 import { execute } from './execute.ts'
 import type { Execution } from './execution.ts'
-import { type Caller, checkProof, factsOf, type Proof } from './identities.ts'
+import { type Caller, checkProof, factsOf, type Proof, scopeOf } from './identities.ts'
 import { newInstance } from './instances.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
@@ -159,6 +159,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
       window,
       expires_at: expiryOf(peer, session),
       daemon_version: rooms.settings.version,
+      metered: rooms.settings.isMetered,
       challenge_id: challenge?.challenge_id,
       challenge_nonce: challenge?.nonce,
       challenge_ciphertext: challenge?.ciphertext,
@@ -224,7 +225,7 @@ function telling(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Han
 function reachable(peer: Peer, id: string): Execution | undefined {
   const { executions } = peer.rooms
   return (
-    executions.find(peer.caller?.name ?? '', id) ??
+    executions.find(scopeOf(peer.caller), id) ??
     (peer.caller?.role === 'operator' ? executions.findAnywhere(id) : undefined)
   )
 }

@@ -50,6 +50,8 @@ export type Settings = {
   readonly os: string
   readonly startedAtMs: number
   readonly keepaliveMs: number
+  /** The device's link is paid by the byte: clients are told. */
+  readonly isMetered: boolean
   readonly viHoldMs: number
   readonly challengeTtlMs: number
   readonly confirmTimeoutMs: number

@@ -168,6 +168,7 @@ export const authResponse = message('AuthResponse', {
   challenge_id: optional(15, uuid),
   audit_seq: required(16, unsigned()),
   audit_hash: required(17, digest),
+  metered: defaulted(18, bool, false, 'the link of the device is paid by the byte'),
 })
 
 export const challengeAnswer = message('ChallengeAnswer', {

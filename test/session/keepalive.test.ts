@@ -57,11 +57,26 @@ t.test('an answer that came only after the second question makes the silence sho
   t.end()
 })
 
-t.test('a step that is longer than the longest silence is never shortened by an answer', (t) => {
-  const step = KEEPALIVE_MAX_MS * 2
-  const keepalive = createKeepalive(step, 0)
+t.test('a first silence that is longer than the longest is never shortened by an answer', (t) => {
+  const first = KEEPALIVE_MAX_MS * 2
+  const keepalive = createKeepalive(first, 0)
   keepalive.answered()
-  t.strictSame([keepalive.tick(step - 1), keepalive.tick(step)], ['nothing', 'ping'])
+  t.strictSame([keepalive.tick(first - 1), keepalive.tick(first)], ['nothing', 'ping'])
+  t.end()
+})
+
+t.test('whoever is asked seldom is given up as soon after the question as anybody', (t) => {
+  const first = KEEPALIVE_MAX_MS
+  const keepalive = createKeepalive(first, 0)
+  t.strictSame([keepalive.tick(first - 1), keepalive.tick(first)], ['nothing', 'ping'])
+  t.strictSame([keepalive.tick(first + STEP - 1), keepalive.tick(first + STEP)], ['nothing', 'ping'])
+  t.strictSame([keepalive.tick(first + 2 * STEP - 1), keepalive.tick(first + 2 * STEP)], ['nothing', 'dead'])
+  t.end()
+})
+
+t.test('a short step stays short', (t) => {
+  const keepalive = createKeepalive(5_000, 0)
+  t.strictSame([5_000, 10_000, 15_000].map(keepalive.tick), ['ping', 'ping', 'dead'])
   t.end()
 })
 

@@ -54,6 +54,7 @@ import { createChallengeRates } from '../../src/session/challenges.ts'
 import { createConfirmations } from '../../src/session/confirmations.ts'
 import type { Execution } from '../../src/session/execution.ts'
 import { createExecutions } from '../../src/session/executions.ts'
+import { createKeptResults } from '../../src/session/kept-results.ts'
 import { createExplanations } from '../../src/session/explanations.ts'
 import { type Caller, createIdentities } from '../../src/session/identities.ts'
 import { createLevelSteps } from '../../src/session/level-steps.ts'
@@ -86,6 +87,42 @@ export const CAPABILITY: CapabilitySet = {
 export type StagedClock = Clock & { pass(ms: number): void; readonly timers: number }
 
 /** Time that passes when it is told to; timers run in their order, each at its own moment. */
+export type StagedLineFile = LineFile & {
+  /** What is in it, places and all. */
+  lines: string[]
+  /** While set, nothing can be written. */
+  isFull: boolean
+}
+
+/** A line stands at its number; `lines` given: what an earlier daemon has left. */
+export function stageLineFile(lines: readonly string[] = []): StagedLineFile {
+  const full = () => new SassError('STATE_UNWRITABLE', 'The disk is full, so nothing was done.')
+  const file: StagedLineFile = {
+    lines: [...lines],
+    isFull: false,
+    read(take) {
+      for (const [at, line] of file.lines.entries()) take(line, { at, bytes: line.length })
+      return 0
+    },
+    append(line) {
+      if (file.isFull) throw full()
+      return { at: file.lines.push(line) - 1, bytes: line.length }
+    },
+    line: ({ at }) => file.lines[at] ?? '',
+    get sizeBytes() {
+      return file.lines.reduce((sum, line) => sum + line.length, 0)
+    },
+    keepOnly(places) {
+      if (file.isFull) throw full()
+      const wanted = [...places()].sort((a, b) => a.at - b.at)
+      file.lines = wanted.map(({ at }) => file.lines[at] ?? '')
+      for (const [at, place] of wanted.entries()) place.at = at
+    },
+    keepOnlySoon: (places) => file.keepOnly(places),
+  }
+  return file
+}
+
 export function stageClock(): StagedClock {
   let now = 1_000
   let timers: { at: number; callback: () => void }[] = []
@@ -343,6 +380,8 @@ export function stagePolicy(options: StageOptions = {}): Policy {
       sensitiveFiles: 'ask',
       toxicCombinations: 'ask',
       internalAddresses: 'deny',
+      unknownPrograms: 'ask',
+      knownPrograms: [],
       reachable: [],
       pins: {},
       pinnedOnly: false,
@@ -497,9 +536,11 @@ export function stageRooms(options: StageOptions = {}): Stage {
       rooms.levels.sessionEnded(change.session.id, change.session.instance)
     },
   )
+  const kept = stageLineFile()
   const executions = createExecutions({
     spawner,
     clock,
+    results: createKeptResults({ file: kept, clock, lost: () => {}, damaged: () => {} }),
     rings: Array.from({ length: options.executions ?? 4 }, () => ({
       stdout: createRing(new Uint8Array(ringBytes)),
       stderr: createRing(new Uint8Array(ringBytes)),
@@ -517,6 +558,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       os: 'Linux test',
       startedAtMs: 0,
       keepaliveMs: 60_000,
+      isMetered: false,
       viHoldMs: 3_600_000,
       challengeTtlMs: 60_000,
       confirmTimeoutMs: 60_000,

@@ -1,0 +1,55 @@
+/**
+ * What a link that is paid by the byte changes of a configuration, and what it leaves.
+ * @module
+ */
+import t from 'tap'
+import { parseConfig } from '../src/config.ts'
+
+function parsed(value: Record<string, unknown>) {
+  const result = parseConfig(value, { configDirectory: '/c' })
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  return result.config
+}
+
+function told({ session, defense, tls, listen }: ReturnType<typeof parsed>) {
+  return [listen.profile, session.keepalive_seconds, defense.tarpit.mode, tls.groups]
+}
+
+t.test('by default nothing', (t) => {
+  t.strictSame(told(parsed({})), ['default', 60, 'drip', 'default'])
+  t.strictSame(told(parsed({ listen: { profile: 'default' }, session: { keepalive_seconds: 300 } })), [
+    'default',
+    300,
+    'drip',
+    'default',
+  ])
+  t.end()
+})
+
+t.test('where it is paid by the byte, what has its default, written or not', (t) => {
+  const listen = { profile: 'metered' }
+  const wanted = ['metered', 300, 'hold', 'metered']
+  const config = parsed({ listen })
+  t.strictSame(told(config), wanted)
+  const written = {
+    session: { keepalive_seconds: 60 },
+    defense: { tarpit: { mode: 'drip' } },
+    tls: { groups: 'default' },
+  }
+  t.strictSame(told(parsed({ listen, ...written })), wanted)
+  t.ok(Object.isFrozen(config.session) && Object.isFrozen(config.defense.tarpit) && Object.isFrozen(config))
+  t.equal(config.defense.tarpit.chunk_bytes, parsed({}).defense.tarpit.chunk_bytes, 'the rest stays')
+  t.end()
+})
+
+t.test('what somebody chose stays', (t) => {
+  const config = parsed({ listen: { profile: 'metered' }, session: { keepalive_seconds: 120 } })
+  t.strictSame(told(config), ['metered', 120, 'hold', 'metered'])
+  t.end()
+})
+
+t.test('there are two profiles', (t) => {
+  const result = parseConfig({ listen: { profile: 'meterd' } }, { configDirectory: '/c' })
+  t.match(result, { ok: false, problems: [{ path: 'listen.profile', hint: 'did you mean "metered"?' }] })
+  t.end()
+})
