@@ -99,6 +99,27 @@ export const SECURITY = {
       default: 'deny',
       doc: 'What happens when a network program is given an address inside (loopback, private, link-local, and their other spellings).',
     },
+    unknown_programs: {
+      kind: 'choice',
+      choices: MEASURES,
+      default: 'ask',
+      doc: 'What happens to a program that no table and no rule knows, and that is no file of the workspace (docs/policy.md): nobody has thought about what it does. One that a pattern in allowed_commands names, other than a lone `*`, is known.',
+    },
+    known_programs: {
+      kind: 'list',
+      item: {
+        kind: 'text',
+        format: 'command',
+        maxBytes: PATH_BYTES,
+        doc: 'A program by its name or its absolute path, and words behind it that must be there, as in allowed_commands.',
+      },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'Programs of this device that are known beside those that the daemon knows.',
+      absent: 'none beside them',
+      empty: 'none beside them',
+      full: '`["*"]` names none: set unknown_programs to allow instead',
+    },
     reachable_addresses: {
       kind: 'list',
       item: { kind: 'text', format: 'range', maxBytes: 49, doc: 'A CIDR range or a single address.' },

@@ -71,6 +71,11 @@ const ADVICE: readonly (readonly [LayerName | 'any', string, string])[] = Object
   ],
   [
     'specifics',
+    'unknown_program',
+    'Answer with `sass-edge confirm`; if the program is meant to run here, add it to security.known_programs, or to the allowed_commands of the capability set.',
+  ],
+  [
+    'specifics',
     'executables.',
     'Look at the file on the device; if it is right, pin its new SHA-256 in security.executables.',
   ],

@@ -29,6 +29,10 @@ export type Policy = {
     readonly sensitiveFiles: Measure
     readonly toxicCombinations: Measure
     readonly internalAddresses: Measure
+    /** What happens to a program that nothing is known of. */
+    readonly unknownPrograms: Measure
+    /** Names of programs that the operator knows. */
+    readonly knownPrograms: readonly string[]
     /** Internal addresses that may be reached all the same. */
     readonly reachable: InternalAddresses
     /** SHA-256, hex, of the file at that real path. */

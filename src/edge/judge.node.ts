@@ -111,7 +111,7 @@ function placed(workspace: string): (effective: Effective) => Effective {
   })
 }
 
-function matcherFor(rules: Matcher, workspace: string): Matcher {
+function matcherFor(rules: Matcher, workspace: string, silenced: ReadonlySet<string>): Matcher {
   const place = placed(workspace)
   /** What is remembered of a small command is asked about each time that it comes again. */
   const found = new WeakMap<Effective, { readonly match: Match | undefined }>()
@@ -125,6 +125,11 @@ function matcherFor(rules: Matcher, workspace: string): Matcher {
       return match
     },
     everyMatch: (effective) => rules.everyMatch(place(effective)),
+    // What lies in the workspace is the caller's own work, and its being seen is for the rules.
+    knows: (command) =>
+      (command.path !== undefined && isWithin(workspace, command.path)) ||
+      rules.knows(command) ||
+      command.names.some((name) => silenced.has(name)),
   }
 }
 
@@ -142,7 +147,11 @@ export type JudgeGround = {
 export function judgeOf({ set, disabled, home, workspace }: JudgeGround): Judge {
   const rules = disabled.length === 0 ? set.rules : set.rules.filter(({ id }) => !disabled.includes(id))
   const matcher = createMatcher({ ...set, rules }, home)
-  return { rules: matcherFor(matcher, workspace), effective: effectiveOf(home) }
+  // Who took a rule out has thought about its programs.
+  const silenced = set.rules
+    .filter(({ id }) => disabled.includes(id))
+    .flatMap(({ argv }) => argv?.program ?? [])
+  return { rules: matcherFor(matcher, workspace, new Set(silenced)), effective: effectiveOf(home) }
 }
 
 /** @throws SassError CONFIG_INVALID or CONFIG_LOAD_FAILED */

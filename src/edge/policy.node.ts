@@ -90,6 +90,7 @@ const UNLOADED: Judge = Object.freeze({
     count: 0,
     strictest: () => notLoaded(),
     everyMatch: () => notLoaded(),
+    knows: () => notLoaded(),
   },
   effective: () => notLoaded(),
 })
@@ -185,6 +186,8 @@ export async function makePolicy(config: Config, configPath: string | undefined)
       sensitiveFiles: security.sensitive_files,
       toxicCombinations: security.toxic_combinations,
       internalAddresses: security.internal_addresses,
+      unknownPrograms: security.unknown_programs,
+      knownPrograms: security.known_programs,
       reachable: ranges,
       pins: Object.fromEntries(security.executables.map(({ path, sha256 }) => [path, sha256])),
       pinnedOnly: security.pinned_only,

@@ -24,6 +24,9 @@ function readRules(directory: string, { kind, sha256 }: KeptRules) {
 
 export type ThawedPolicy = { readonly policy: Policy; readonly program: string }
 
+/** A policy that was kept before there was a question about programs that nobody knows asked none. */
+const BEFORE_UNKNOWN_PROGRAMS = Object.freeze({ unknownPrograms: 'allow', knownPrograms: [] } as const)
+
 /**
  * The policy that was kept under that name.
  * @throws SassError INTEGRITY_RISK, CONFIG_INVALID for rules that this program cannot read any more, or the system's
@@ -33,7 +36,7 @@ export function thawPolicy(directory: string, sha256: string): ThawedPolicy {
   const frozen = readFrozen(directory, sha256)
   const joined = joinRules(frozen.rules.map((kept) => readRules(directory, kept)))
   if (!joined.ok) throw notWhatItWas(directory)
-  const { quota, ...data } = frozen.policy
+  const { quota, security, ...data } = frozen.policy
   const judge = judgeOf({
     set: joined.rules,
     disabled: frozen.disabled_rules,
@@ -43,6 +46,12 @@ export function thawPolicy(directory: string, sha256: string): ThawedPolicy {
   const sessionsPerCaller = quota.sessionsPerCaller ?? Number.POSITIVE_INFINITY
   return {
     program: frozen.program,
-    policy: { ...data, quota: { ...quota, sessionsPerCaller }, ...judge, hash: hostSha256 },
+    policy: {
+      ...data,
+      security: { ...BEFORE_UNKNOWN_PROGRAMS, ...security },
+      quota: { ...quota, sessionsPerCaller },
+      ...judge,
+      hash: hostSha256,
+    },
   }
 }

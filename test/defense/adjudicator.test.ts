@@ -211,7 +211,14 @@ const CURL = {
   action: executing(['curl', 'http://10.0.0.1/', '-o', '.env']),
 }
 const COUNTED = {
-  ...policyWith({}, { internalAddresses: 'allow', sensitiveFiles: 'allow', toxicCombinations: 'allow' }),
+  ...policyWith(
+    {},
+    {
+      internalAddresses: 'allow',
+      sensitiveFiles: 'allow',
+      toxicCombinations: 'allow',
+    },
+  ),
   quota: { ticksPerTask: 9, tokensPerSession: 9, sessionsPerCaller: 9 },
 }
 

@@ -81,17 +81,17 @@ t.test('exactly the layers that can deny do: each has a cell, and so has each of
 
 t.test('denied wins over allowed with R4, and what no pattern matches is denied (SS-19)', (t) => {
   const response = (argv: readonly string[], cwd: string, set: Partial<CapabilitySet>) => {
-    const action = executing(argv, '/usr/bin/x', cwd)
+    const action = executing(argv, '/usr/bin/ls', cwd)
     const [outcome, , , rule] = shapeOf(adjudicate({ ...FACTS, action }, policyWith(set), LEDGER))
     return `${outcome} ${rule}`
   }
-  t.equal(response(['x'], '/srv', {}), 'EXECUTE all_passed')
-  t.equal(response(['x'], '/srv', { denied_commands: ['x'] }), 'VI_SWAP default.denied_commands')
-  t.equal(response(['x'], '/srv', { denied_paths: ['/srv'] }), 'VI_SWAP default.denied_paths')
-  t.equal(response(['x'], '/srv', { allowed_commands: ['y'] }), 'VI_SWAP default.allowed_commands')
-  t.equal(response(['x'], '/srv', { allowed_commands: [] }), 'VI_SWAP default.allowed_commands')
-  t.equal(response(['x'], '/srv', { allowed_paths: ['/etc'] }), 'VI_SWAP default.allowed_paths')
-  t.equal(response(['x'], '/srv', { allowed_paths: [] }), 'VI_SWAP default.allowed_paths')
+  t.equal(response(['ls'], '/srv', {}), 'EXECUTE all_passed')
+  t.equal(response(['ls'], '/srv', { denied_commands: ['ls'] }), 'VI_SWAP default.denied_commands')
+  t.equal(response(['ls'], '/srv', { denied_paths: ['/srv'] }), 'VI_SWAP default.denied_paths')
+  t.equal(response(['ls'], '/srv', { allowed_commands: ['y'] }), 'VI_SWAP default.allowed_commands')
+  t.equal(response(['ls'], '/srv', { allowed_commands: [] }), 'VI_SWAP default.allowed_commands')
+  t.equal(response(['ls'], '/srv', { allowed_paths: ['/etc'] }), 'VI_SWAP default.allowed_paths')
+  t.equal(response(['ls'], '/srv', { allowed_paths: [] }), 'VI_SWAP default.allowed_paths')
   t.end()
 })
 

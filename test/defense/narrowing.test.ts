@@ -35,7 +35,12 @@ function isPermitted(facts: Facts, policy: Policy, ledger: Ledger): boolean {
 /** Lets everything through that it can. */
 const LENIENT = policyWith(
   {},
-  { sensitiveFiles: 'allow', internalAddresses: 'allow', toxicCombinations: 'allow' },
+  {
+    sensitiveFiles: 'allow',
+    internalAddresses: 'allow',
+    toxicCombinations: 'allow',
+    unknownPrograms: 'allow',
+  },
 )
 
 /** Whatever is done to the policy, the facts or the ledger by `narrow`, no refusal becomes a permission. */
@@ -109,7 +114,7 @@ t.test('each way to narrow a right refuses more and permits nothing more', (t) =
       ledger,
     ]),
     'stricter measures': neverWidens(
-      fc.constantFrom('sensitiveFiles', 'internalAddresses', 'toxicCombinations'),
+      fc.constantFrom('sensitiveFiles', 'internalAddresses', 'toxicCombinations', 'unknownPrograms'),
       (name, facts, policy, ledger) => [
         facts,
         { ...policy, security: { ...policy.security, [name]: 'deny' } },

@@ -3,8 +3,13 @@ import { parseConfig } from '../../src/config.ts'
 import type { ExecuteAction } from '../../src/defense/facts.ts'
 import { makeJudge } from '../../src/edge/judge.node.ts'
 
+const WORKSPACE = '/srv/plant'
+
 function judge(policy: object = {}): ReturnType<typeof makeJudge> {
-  const result = parseConfig({ policy }, { configDirectory: t.testdirName })
+  const result = parseConfig(
+    { policy, security: { workspace_root: WORKSPACE } },
+    { configDirectory: t.testdirName },
+  )
   if (!result.ok) throw new Error(JSON.stringify(result.problems))
   return makeJudge(result.config)
 }
@@ -40,6 +45,25 @@ t.test('the rules that ship judge what would really run, unless they are not wan
   t.not(without.rules.strictest(without.effective(attack))?.rule.id, id)
   t.equal(judge({ default_rules: false }).rules.count, 0)
 })
+
+t.test(
+  'what a rule is about is known, also where the rule is disabled, and so is a file of the workspace',
+  async (t) => {
+    const { rules, effective } = judge()
+    const isKnown = (from: typeof rules, ...argv: string[]) =>
+      effective(action(...argv)).commands.every((command) => from.knows(command))
+    t.ok(isKnown(rules, 'ls', '/'))
+    t.notOk(isKnown(rules, 'plantctl', 'stop'))
+    t.ok(isKnown(rules, 'fail2ban-client', 'status'), 'a rule is about another use of it')
+    const without = judge({ default_rules: false }).rules
+    t.notOk(isKnown(without, 'fail2ban-client', 'status'))
+    const disabled = rules.everyMatch(effective(action('fail2ban-client', 'stop'))).map(({ rule }) => rule.id)
+    t.ok(disabled.length > 0)
+    t.ok(isKnown(judge({ disabled_rules: disabled }).rules, 'fail2ban-client', 'status'))
+    t.ok(isKnown(rules, `${WORKSPACE}/tools/plantctl`, 'stop'))
+    t.notOk(isKnown(rules, '/opt/tools/plantctl', 'stop'))
+  },
+)
 
 t.test('an action is taken apart once, however many layers ask', async (t) => {
   const { effective } = judge({ default_rules: false })

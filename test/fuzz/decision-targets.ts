@@ -151,6 +151,7 @@ function chooseWorld(choose: Chooser): { readonly policy: Policy; readonly ledge
       sensitiveFiles: choose.of(measure),
       toxicCombinations: choose.of(measure),
       internalAddresses: choose.of(measure),
+      unknownPrograms: choose.of(measure),
       blockedCommands: choose.mostly<readonly string[]>([], [['rm -rf']]),
       pinnedOnly: choose.mostly(false, [true]),
     },

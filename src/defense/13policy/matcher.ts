@@ -5,7 +5,8 @@
  * Rules: docs/responses.md, section 2; docs/policy.md.
  * @module
  */
-import type { Effective } from './effective.ts'
+import type { Effective, EffectiveCommand } from './effective.ts'
+import { isKnownProgram } from './known-programs.ts'
 import type { Rule } from './rule.ts'
 import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
 import {
@@ -17,7 +18,7 @@ import {
   indexPaths,
   type PathIndexes,
 } from './rules/rule-conditions.ts'
-import { candidates, indexRules, type RuleIndex } from './rules/rule-index.ts'
+import { candidates, indexRules, namesProgram, type RuleIndex } from './rules/rule-index.ts'
 
 export type Match = {
   readonly rule: RuleHead
@@ -31,6 +32,8 @@ export type Matcher = {
   strictest(effective: Effective): Match | undefined
   /** Every rule with every command that it matches, the strictest first. */
   everyMatch(effective: Effective): readonly Match[]
+  /** Whether anybody has thought about what its program does: it stands in a table, or a rule names it. */
+  knows(command: EffectiveCommand): boolean
 }
 
 type Compiled = {
@@ -122,5 +125,6 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
         .toSorted((a, b) => a.place - b.place || a.match.commandIndex - b.match.commandIndex)
         .map(({ match }) => match)
     },
+    knows: (command) => isKnownProgram(command) || command.names.some((name) => namesProgram(index, name)),
   }
 }

@@ -8,6 +8,8 @@ import { isWithin } from '../../base/lexical-path.ts'
 import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
 import type { RuleHead } from '../13policy/rule-set.ts'
+import { matchesCommand } from '../capability.ts'
+import { quoteWord } from '../describe.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
 import { judgedCommand } from '../file-action.ts'
 import { isSmallNumber, namesInternalHost } from '../internal-address.ts'
@@ -249,6 +251,41 @@ function reachesInside({ names, operands, optionValues }: EffectiveCommand, poli
   )
 }
 
+/** Long enough to know a program by, and short in a sentence. */
+const NAME_CHARS = 64
+
+/** Nobody has thought about what the program does, so no rule would stop it. */
+function judgeUnknown(
+  commands: readonly EffectiveCommand[],
+  facts: Facts,
+  policy: Policy,
+  ledger: Ledger,
+): Finding | Note | undefined {
+  const { unknownPrograms } = policy.security
+  if (unknownPrograms === 'allow') return undefined
+  const unknown = commands.find(
+    (command) => !policy.rules.knows(command) && !isMeant(command, facts.identity, policy),
+  )
+  if (unknown === undefined) return undefined
+  const name = quoteWord((unknown.argv[0] ?? '').slice(0, NAME_CHARS))
+  return withoutIncident(
+    measured(unknownPrograms, facts, ledger, {
+      code: 'CAPABILITY_CMD_DENIED',
+      rule: 'unknown_program',
+      reason: `No rule knows what ${name} does.`,
+    }),
+  )
+}
+
+/** The operator has named the program, in a pattern that is not for all. */
+function isMeant({ argv, path }: EffectiveCommand, who: Facts['identity'], policy: Policy): boolean {
+  const { knownPrograms, allowedCommands } = policy.security
+  const set = who.kind === 'known' ? policy.capabilities[who.capability] : undefined
+  return [...knownPrograms, ...allowedCommands, ...(set?.allowed_commands ?? [])].some(
+    (pattern) => !pattern.startsWith('*') && matchesCommand(pattern, argv, path),
+  )
+}
+
 function judgeSecrets(commands: readonly EffectiveCommand[], facts: Facts, policy: Policy): boolean {
   return (
     commands.some((command) => usesSecret(command, policy.home)) ||
@@ -306,6 +343,7 @@ export const specifics: Check = (facts, policy, ledger) => {
       ),
     )
   }
+  findings.push(judgeUnknown(commands, facts, policy, ledger))
   findings.push(judgeToxic(commands, facts, policy, ledger))
   return strictestOf(findings)
 }

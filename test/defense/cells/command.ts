@@ -146,6 +146,37 @@ export const COMMAND_CELLS: readonly Cell[] = [
     policy: policyWith({}, { internalAddresses: 'allow' }),
     gives: PASSED,
   },
+  ...questions(
+    'specifics: a program that nothing is known of',
+    'CAPABILITY_CMD_DENIED',
+    'specifics',
+    'unknown_program',
+    { facts: runs(['plantctl', 'stop']), policy: OPEN },
+  ),
+  {
+    name: 'specifics: a program that nothing is known of, refused',
+    facts: runs(['plantctl', 'stop']),
+    policy: policyWith({}, { unknownPrograms: 'deny' }),
+    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'unknown_program', 'warning'],
+  },
+  {
+    name: 'specifics: a program that nothing is known of, audited',
+    facts: runs(['plantctl', 'stop']),
+    policy: policyWith({}, { unknownPrograms: 'audit' }),
+    gives: noted('specifics', 'unknown_program'),
+  },
+  {
+    name: 'specifics: a program that the operator knows, with these words, passes',
+    facts: runs(['plantctl', 'status']),
+    policy: policyWith({}, { knownPrograms: ['plantctl status'] }),
+    gives: PASSED,
+  },
+  {
+    name: 'specifics: a program that the set of the caller names passes',
+    facts: runs(['plantctl', 'stop']),
+    policy: policyWith({ allowed_commands: ['plantctl', '*'] }, {}),
+    gives: PASSED,
+  },
   {
     name: 'specifics: an address outside passes',
     facts: runs(['curl', 'https://example.com/']),

@@ -138,6 +138,11 @@ function lookUp(index: WordIndex, word: string, into: (readonly number[])[]): vo
   for (const pattern of index.patterns) if (fitsWord(pattern.word, word)) into.push(pattern.rules)
 }
 
+/** Whether a rule is about this very program, by its name as it is. */
+export function namesProgram({ words }: RuleIndex, name: string): boolean {
+  return findValue(words.program.literals, name) !== undefined
+}
+
 /** Lists of rules that could match, each in the order of strictness; a rule can be in several. */
 export function candidates(index: RuleIndex, facts: Facts): readonly (readonly number[])[] {
   const { command } = facts

@@ -150,7 +150,7 @@ function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
         flush()
         scan.at += 2
         const body = readBody(scan, ')')
-        parts.push({ kind: 'process', isInput: character === '<', body })
+        parts.push({ kind: 'substituted', isInput: character === '<', body })
         previous = ')'
         continue
       }

@@ -17,7 +17,7 @@ export type Expander = {
   readonly charge: (steps: number) => boolean
   /** Runs a substitution; its output where it is known. */
   readonly substitute: (body: List) => string | undefined
-  readonly process: (body: List, isInput: boolean) => void
+  readonly substituted: (body: List, isInput: boolean) => void
   /** Expands without splitting. */
   readonly single: (word: Word) => ShellWord
   /** The parts of a pattern, expanded; undefined where one is not known. */

@@ -142,7 +142,7 @@ export function runCommand(walk: Walk, command: Command, state: State, where: Wh
 /** What only lists files puts nothing else into the commands within, which read it. */
 function asInput(redirect: ShellRedirect, given: Redirect | undefined): ShellRedirect {
   const [part] = given?.target ?? []
-  if (part?.kind !== 'process' || !listsFiles(part.body)) return redirect
+  if (part?.kind !== 'substituted' || !listsFiles(part.body)) return redirect
   return { ...redirect, target: { ...redirect.target, opaque: 'expansion' } }
 }
 

@@ -57,7 +57,7 @@ export function expanderFor(
       const text = inner(body, { pipeline: isPiped ? pipeline : undefined, place: isPiped ? where.place : 0 })
       return text === undefined ? undefined : withoutLastNewlines(text)
     },
-    process: (body, isInput) => {
+    substituted: (body, isInput) => {
       if (isInput) inner(body, { pipeline: undefined, place: 0 })
       else inner(body, { pipeline, place: where.place + 1 })
     },
@@ -113,12 +113,12 @@ function runFed(runner: Runner, walk: Walk, simple: Simple, body: List, state: S
   return runSimple(runner, walk, { ...simple, redirects }, state, { ...where, pipeline, place })
 }
 
-const FED: Word = Object.freeze([{ kind: 'process', isInput: true, body: [] } as const])
+const FED: Word = Object.freeze([{ kind: 'substituted', isInput: true, body: [] } as const])
 
 /** The commands of `< <( )`. */
 function feederOf({ fd, kind, target }: Redirect): List | undefined {
   const [part] = target
-  if (fd !== 0 || kind !== 'read' || target.length !== 1 || part?.kind !== 'process') return undefined
+  if (fd !== 0 || kind !== 'read' || target.length !== 1 || part?.kind !== 'substituted') return undefined
   return part.isInput && part.body.length > 0 ? part.body : undefined
 }
 

@@ -65,7 +65,7 @@ export type WordPart =
   | { readonly kind: 'text'; readonly text: string; readonly isQuoted: boolean }
   | { readonly kind: 'parameter'; readonly parameter: Parameter; readonly isQuoted: boolean }
   | { readonly kind: 'substitution'; readonly body: List; readonly isQuoted: boolean }
-  | { readonly kind: 'process'; readonly isInput: boolean; readonly body: List }
+  | { readonly kind: 'substituted'; readonly isInput: boolean; readonly body: List }
   | { readonly kind: 'arithmetic'; readonly expression: Word; readonly isQuoted: boolean }
 
 export type Word = readonly WordPart[]

@@ -76,7 +76,7 @@ export function patternSegments(
     segments.push({
       text,
       isQuoted:
-        part.kind !== 'process' && part.kind !== 'text'
+        part.kind !== 'substituted' && part.kind !== 'text'
           ? part.isQuoted
           : part.kind === 'text' && part.isQuoted,
     })
@@ -133,8 +133,8 @@ function addPart(expander: Expander, builder: Builder, part: WordPart): void {
     case 'text':
       addText(expander, builder, part.text, part.isQuoted)
       return
-    case 'process':
-      expander.process(part.body, part.isInput)
+    case 'substituted':
+      expander.substituted(part.body, part.isInput)
       addItem(expander, builder, { text: '', isGlob: false, opaque: 'substitution' }, true)
       return
     case 'substitution': {
@@ -161,7 +161,7 @@ function addPart(expander: Expander, builder: Builder, part: WordPart): void {
 
 /** In `"${x:-word}"` the word is quoted. Without quotes, its plain text is split as a value would be. */
 function spliced(part: WordPart, isQuoted: boolean): WordPart {
-  if (part.kind === 'process') return part
+  if (part.kind === 'substituted') return part
   if (isQuoted) return { ...part, isQuoted }
   if (part.kind !== 'text' || part.isQuoted) return part
   const parameter = {

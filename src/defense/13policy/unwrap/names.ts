@@ -99,7 +99,7 @@ function isVersionMark(code: number): boolean {
 }
 
 /** `name` without the version at its end, or itself. */
-function withoutVersion(name: string): string {
+export function withoutVersion(name: string): string {
   let end = name.length
   while (end > 0 && isVersionMark(name.charCodeAt(end - 1))) end -= 1
   return name.slice(0, end)

@@ -23,10 +23,11 @@ export const GIT_FORM = form(
   '-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env',
 )
 /** Options of git's subcommands that take the next word, so that the operands are told from them. */
-const GIT_SUBCOMMAND_FORM = form(
-  '-O? --commit? --index? -x --exec -m -F -b -o --origin --depth -u --upload-pack --receive-pack --template --reference -j -c --config -e --branch --tool -t -X -s -S --author --date --grep --message --file --format --output --remote --prefix --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --setup --extcmd --open-files-in-pager',
-  false,
-)
+const GIT_SUBCOMMAND_OPTIONS =
+  '-O? --commit? --index? -x --exec -m -F -b -o --origin --depth --upload-pack --receive-pack --template --reference -j -c --config -e --branch --tool -t -X -s -S --author --date --grep --message --file --format --output --remote --prefix --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --setup --extcmd --open-files-in-pager'
+const GIT_SUBCOMMAND_FORM = form(GIT_SUBCOMMAND_OPTIONS, false)
+/** Where it is the program at the other end; to `git push` and others it takes nothing. */
+const GIT_CLONE_FORM = form(`-u ${GIT_SUBCOMMAND_OPTIONS}`, false)
 
 /** Of `git clean`, where `-x` takes nothing. */
 const GIT_CLEAN_FORM = form('-e --exclude', false)
@@ -36,6 +37,7 @@ const GIT_CONFIG_FORM = form('-f --file --blob --type --default --value --commen
 
 export function gitForm(subcommand: string): ProgramForm {
   if (subcommand === 'config') return GIT_CONFIG_FORM
+  if (subcommand === 'clone' || subcommand === 'ls-remote') return GIT_CLONE_FORM
   return subcommand === 'clean' ? GIT_CLEAN_FORM : GIT_SUBCOMMAND_FORM
 }
 

@@ -51,7 +51,8 @@ function reaches(text: string): boolean {
   return first === '/' || first === '~' || text.includes('=/') || text.includes('://')
 }
 
-function isKnown(names: readonly string[]): boolean {
+/** Whether the tables of how programs are read have one of `names`. */
+export function isTabled(names: readonly string[]): boolean {
   return formOf(names) !== UNKNOWN_FORM || isShell(names) || names.some(isWrapper)
 }
 
@@ -85,7 +86,7 @@ function readsAsCommand({ text, opaque }: ShellWord): boolean {
   if (opaque !== undefined || PROMPT_LINE.test(text)) return false
   const start = text.trimStart()
   const blank = start.indexOf(' ')
-  return blank > 0 && blank < 64 && isKnown(namesOf(start.slice(0, blank), undefined))
+  return blank > 0 && blank < 64 && isTabled(namesOf(start.slice(0, blank), undefined))
 }
 
 /** What stands behind `--`, where it is a program that is known. */
@@ -93,7 +94,7 @@ function behindDashes(words: readonly ShellWord[], via: string): readonly Inner[
   const at = words.findIndex(({ text }) => text === '--')
   const program = at < 1 ? undefined : words[at + 1]
   if (program === undefined || program.opaque !== undefined) return []
-  return isKnown(namesOf(program.text, undefined)) ? argv(words.slice(at + 1), via) : []
+  return isTabled(namesOf(program.text, undefined)) ? argv(words.slice(at + 1), via) : []
 }
 
 function givesText(option: string): boolean {

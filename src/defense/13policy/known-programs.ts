@@ -1,0 +1,56 @@
+/**
+ * Which programs are known: those of the tables by which arguments are read and wrappers looked through, and those of
+ * known-names.ts. Of any other nobody has thought about what it does, and so no rule would stop it.
+ * Rules: docs/policy.md, "Programs that nothing is known of".
+ * @module
+ */
+import type { EffectiveCommand } from './effective.ts'
+import { KNOWN_NAMES } from './known-names.ts'
+import { asksOnly } from './rules/inquiry.ts'
+import { compileWords, fitsOneOf } from './rules/word-pattern.ts'
+import { LANGUAGES } from './unwrap/interpreters.ts'
+import { withoutVersion } from './unwrap/names.ts'
+import { isTabled } from './unwrap/unknown-starts.ts'
+
+const NAMES = compileWords(KNOWN_NAMES.flatMap((line) => line.split(' ')))
+
+/** Of a tool chain, behind the machine that it builds for: `aarch64-linux-gnu-gcc`. */
+const CROSS_TOOLS: ReadonlySet<string> = new Set(
+  'gcc g++ cpp c++ cc clang clang++ gfortran ld as ar nm ranlib objcopy objdump readelf size strip strings addr2line c++filt elfedit gcov gcov-tool gdb pkg-config config'.split(
+    ' ',
+  ),
+)
+
+/** Whether `name` is a tool behind a machine of at least two parts. */
+function isCrossTool(name: string): boolean {
+  const end = name.lastIndexOf('-')
+  return end > 0 && name.lastIndexOf('-', end - 1) > 0 && CROSS_TOOLS.has(name.slice(end + 1))
+}
+
+function isListed(name: string): boolean {
+  const bare = withoutVersion(name)
+  return fitsOneOf(NAMES, name) || fitsOneOf(NAMES, bare) || isCrossTool(bare)
+}
+
+/** What runs in a container of its own: not a program of this host. Who starts one is judged as such. */
+const CONTAINERS: ReadonlySet<string> = new Set(
+  'docker podman nerdctl buildah kubectl oc crictl ctr lxc compose docker-compose podman-compose'.split(' '),
+)
+
+function isContained(way: string): boolean {
+  const blank = way.indexOf(' ')
+  return blank > 0 && CONTAINERS.has(way.slice(0, blank))
+}
+
+/**
+ * Whether something is known of the program, or its command is a question to it, or it runs in a container. What is
+ * not known by its name at all is opaque, which other rules decide on.
+ */
+export function isKnownProgram(command: EffectiveCommand): boolean {
+  const { names, via } = command
+  if (names.length === 0 || isTabled(names)) return true
+  if (names.some((name) => LANGUAGES.has(name) || isListed(name))) return true
+  return asksOnly(command, NO_WORDS) || via.some(isContained)
+}
+
+const NO_WORDS: readonly string[] = Object.freeze([])

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { KNOWN_NAMES } from '../../../src/defense/13policy/known-names.ts'
+import { isKnownProgram } from '../../../src/defense/13policy/known-programs.ts'
+import { createMatcher } from '../../../src/defense/13policy/matcher.ts'
+import { readRules } from '../../../src/defense/13policy/rules-file.ts'
+import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
+
+const SURROUNDINGS = {
+  cwd: '/srv/work',
+  home: '/home/agent',
+  resolved: undefined,
+  terminal: false,
+  stdin: false,
+}
+
+/** The names of programs in `argv` that nothing is known of. */
+function unknown(...argv: readonly string[]): readonly string[] {
+  const { commands } = effectiveCommands(argv, SURROUNDINGS)
+  return commands.filter((command) => !isKnownProgram(command)).map(({ names }) => names[0] ?? '')
+}
+
+t.test(
+  'a program is known by a table, a version or a machine in its name, a question, or its container',
+  (t) => {
+    for (const argv of [
+      ['ls', '/'],
+      ['python3.11', 'x.py'],
+      ['clang-format-15', '-i', 'x.c'],
+      ['aarch64-linux-gnu-gcc-12', 'x.c'],
+      ['arm-none-eabi-objcopy', 'a', 'b'],
+      ['plantctl', '--version'],
+      ['docker', 'run', '--rm', 'image', 'plantctl', 'x'],
+      ['pwsh', '-c', 'Get-ChildItem .'],
+      ['sh', '-c', 'plantctl() { ls; }; plantctl'],
+    ])
+      t.strictSame(unknown(...argv), [], argv.join(' '))
+    t.end()
+  },
+)
+
+t.test('whatever it is reached through and given, any other program is not', (t) => {
+  for (const argv of [
+    ['plantctl'],
+    ['plantctl', 'stop', '--version'],
+    ['sudo', 'env', 'A=b', 'plantctl', 'x'],
+    ['sh', '-c', 'ls | xargs plantctl'],
+    ['find', '.', '-exec', 'plantctl', '{}', ';'],
+    ['/opt/plant/bin/plantctl'],
+    // A machine has more than one part.
+    ['x-gcc', 'x.c'],
+  ])
+    t.equal(unknown(...argv).length, 1, argv.join(' '))
+  t.end()
+})
+
+t.test('no name is listed twice, and none that a rule refuses whatever it is given', (t) => {
+  const names = KNOWN_NAMES.flatMap((line) => line.split(' '))
+  t.strictSame(
+    names.filter((name, index) => names.indexOf(name) !== index),
+    [],
+  )
+  const text = readFileSync(new URL('../../../policy/default-rules.json', import.meta.url), 'utf8')
+  const read = readRules(text, 'default-rules.json')
+  if (!read.ok) throw new Error('The rules that ship cannot be read.')
+  const refused = new Set(
+    read.rules.rules
+      .filter(({ argv }) => argv !== undefined && Object.keys(argv).join() === 'program')
+      .flatMap(({ argv }) => argv?.program ?? []),
+  )
+  t.ok(refused.size > 100, 'there are such rules')
+  t.strictSame(
+    names.filter((name) => refused.has(name)),
+    [],
+  )
+  t.end()
+})
+
+t.test('a program that a rule is about is known to the rules, and none by a pattern of names', (t) => {
+  const listed = (program: string, id: string) => ({
+    ...{ id, action: 'allow', severity: 'low', description: 'It is expected.', why: 'It is of this device.' },
+    ...{ argv: { program: [program] }, examples: { match: [program.replace('*', 'x')], pass: ['ls'] } },
+  })
+  const rules = [listed('plantctl', 'plant.control'), listed('valve*', 'plant.valves')]
+  const read = readRules(JSON.stringify({ sets: {}, rules }), 'own')
+  if (!read.ok) throw new Error(JSON.stringify(read.problems))
+  const matcher = createMatcher(read.rules, '/home/agent')
+  const knows = (name: string) =>
+    effectiveCommands([name, 'x'], SURROUNDINGS).commands.every((command) => matcher.knows(command))
+  t.ok(knows('plantctl'))
+  t.notOk(knows('valved'))
+  t.notOk(knows('pumpctl'))
+  t.end()
+})
