@@ -42,7 +42,7 @@ import {
   PIPE_READ_BYTES,
   TICK_MS,
 } from './limits.ts'
-import type { AuditEvent, Clock, FactsSink, Log, Spawner, TransportAdapter } from './ports.ts'
+import type { AuditEvent, Clock, FactsSink, LineFile, Log, Spawner, TransportAdapter } from './ports.ts'
 import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createBranches } from './session/branch-room.ts'
@@ -50,8 +50,9 @@ import { createChallengeRates } from './session/challenges.ts'
 import { createConfirmations } from './session/confirmations.ts'
 import type { RingPair } from './session/execution.ts'
 import { createExecutions } from './session/executions.ts'
-import { exitEvent } from './session/exit-event.ts'
+import { exitEvent, lostEvent } from './session/exit-event.ts'
 import { createExplanations } from './session/explanations.ts'
+import { createKeptResults } from './session/kept-results.ts'
 import { createLevelSteps } from './session/level-steps.ts'
 import { createLevels, levelsTold } from './session/levels.ts'
 import { createPeers } from './session/peers.ts'
@@ -106,12 +107,13 @@ type Ground = {
   readonly sandbox: Sandbox
   readonly spareTime: SpareTime
   readonly levelStore: LevelStore
+  readonly kept: LineFile
   readonly launcherSource: string | undefined
 }
 
 /** Room of sessions and executions, which know each other by what ends them. */
 function createWork(
-  { config, clock, log, audit, sandbox, spareTime }: Ground,
+  { config, clock, log, audit, sandbox, spareTime, kept }: Ground,
   ended: { session(id: string, instance: string): void; freed(): void },
 ): Pick<Rooms, 'sessions' | 'executions'> {
   const sessions = createSessions(
@@ -139,9 +141,19 @@ function createWork(
       ended.session(session.id, session.instance)
     },
   )
+  const results = createKeptResults({
+    file: kept,
+    clock,
+    lost: (start) => record(audit, log, lostEvent(start)),
+    damaged(lines) {
+      log.write('warn', 'executions_damaged', { lines })
+      record(audit, log, { type: 'recovered', what: 'executions', lines })
+    },
+  })
   const executions = createExecutions({
     spawner: sandbox.spawner,
     clock,
+    results,
     // No smaller than what one read may bring: a client that is attached must lose nothing of it.
     rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
     // While a new command runs there is time: its client waits for it and not for us.
@@ -345,7 +357,7 @@ async function start(
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const given = { config, configPath, clock, log, launcherSource }
   const sandbox = await createSandbox(given, () => reloadable.policy.ownPaths.paths)
-  const ground = { ...given, audit, facts, sandbox, spareTime, levelStore }
+  const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept: deviceRecord.executions }
   const rooms = createRooms(ground, reloadable)
   const peers = createPeers(
     rooms,
@@ -394,8 +406,11 @@ async function start(
     levels: rooms.levels,
     freeBytes: deviceRecord.freeBytes,
     reserveBytes: config.audit.reserve_bytes,
-    disk: audit.disk,
-    append: (event) => audit.append(event, true),
+    disk: deviceRecord.disk,
+    append(event) {
+      deviceRecord.executions.tryIt()
+      audit.append(event, true)
+    },
   })
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
@@ -408,7 +423,7 @@ async function start(
     rooms.penalties.tick(now)
     const refused = rooms.refusals.tick(now)
     if (refused !== undefined) record(audit, log, refused)
-    rooms.executions.forgetOld(clock.wallMs())
+    rooms.executions.tick()
     rooms.executions.endSilent(config.sandbox.limits.silence_seconds)
     deviceRecord.tick()
     storage.tick()

@@ -302,6 +302,36 @@ export interface FactsSink {
   purge(session: string): number
 }
 
+/** Where a line stands in a LineFile, and how long it is there. Whoever writes the file anew moves it. */
+export type LinePlace = { at: number; readonly bytes: number }
+
+/** A file of lines: appended to, and now and then written anew with those that are still wanted. */
+export interface LineFile {
+  /**
+   * Gives every line that is whole with its place, oldest first; once, before everything else. What a crash has left of
+   * a last line is cut off. Returns how many lines were not what was once written.
+   */
+  read(take: (line: string, place: LinePlace) => void): number
+  /**
+   * In the kernel when this returns.
+   * @throws STATE_UNWRITABLE; nothing of it is in the file then
+   */
+  append(line: string): LinePlace
+  /** @throws STATE_UNWRITABLE where it cannot be read */
+  line(place: LinePlace): string
+  readonly sizeBytes: number
+  /**
+   * Writes the file anew with the lines at these places alone, and moves the places; what a crash leaves is the old file
+   * or the new one. Nothing else is in it, and will be found on the disk, when this returns.
+   * @throws STATE_UNWRITABLE; the file is as it was then
+   */
+  keepOnly(places: () => Iterable<LinePlace>): void
+  /** The same, a little later and without making anybody wait; what is appended meanwhile is kept. */
+  keepOnlySoon(places: () => Iterable<LinePlace>): void
+  /** As in AuditSink: absent where nothing waits for what was written to outlive a loss of power. */
+  readonly whenKept?: (done: (problem?: Error) => void) => void
+}
+
 /** How the disk does that the record is kept on. */
 export interface DiskHealth {
   /** Milliseconds that it took the last time to keep what was written, or takes already where that is longer. */

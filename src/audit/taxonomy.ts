@@ -49,6 +49,7 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
 const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   execution_ended: kind('execution', 'tool'),
   execution_not_started: kind('execution', 'tool', 'warning'),
+  execution_lost: kind('execution', 'tool', 'warning'),
   transfer_ended: kind('execution', 'tool'),
   not_done: kind('execution', 'gate', 'warning'),
   session: kind('execution', 'lifecycle'),

@@ -1,28 +1,34 @@
 /**
- * The record of one device: the chain with its keys, and the sealed facts beside it, opened from a configuration.
+ * The record of one device: the chain with its keys, the sealed facts beside it, and what was started and how it ended,
+ * opened from a configuration.
  * Rules: docs/responses.md, section 7.
  * @module
  */
 import { statfsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Journal, openJournal } from '../audit/journal.node.ts'
 import { dropOldest } from '../audit/retention.node.ts'
 import { openSealedFacts, type SealedFacts } from '../audit/sealed-facts.node.ts'
 import type { Config } from '../config.ts'
 import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
-import type { AuditEvent, Clock } from '../ports.ts'
+import type { AuditEvent, Clock, DiskHealth } from '../ports.ts'
 import { openEpochKeys } from './epoch-keys.node.ts'
 import { createFileLock } from './file-lock.node.ts'
 import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
 import { checkRulesPin, haltAtStart, isIntegrityRisk, setAside } from './integrity.node.ts'
+import { type KeptFile, openKeptFile } from './kept-results.node.ts'
 import type { LevelStore } from './level-store.node.ts'
 import { createUnusedPolicies } from './unused-policies.node.ts'
 
 export type DeviceRecord = {
-  /** What may still be written on the disk of the chain. */
+  /** What may still be written on the disk that has the least room. */
   freeBytes(): number | undefined
+  /** How the slowest disk does. */
+  readonly disk: DiskHealth
   readonly audit: Journal
   readonly facts: SealedFacts
+  readonly executions: KeptFile
   tick(): void
   close(): void
 }
@@ -38,8 +44,23 @@ function openRecord(
   later: (work: () => void) => void,
   follows?: string,
 ): DeviceRecord {
-  const { directory, epoch_records, epoch_seconds, segment_bytes, keep_bytes, fsync } = config.audit
-  const audit = openJournal({
+  const audit = openAudit(config, clock, later, follows)
+  try {
+    return withAudit(config, clock, audit)
+  } catch (cause) {
+    audit.close()
+    throw cause
+  }
+}
+
+function openAudit(
+  config: Config,
+  clock: Clock,
+  later: (work: () => void) => void,
+  follows: string | undefined,
+): Journal {
+  const { directory, epoch_records, epoch_seconds, segment_bytes, fsync } = config.audit
+  return openJournal({
     directory,
     keys: openEpochKeys(config.state_directory),
     wallMs: clock.wallMs,
@@ -52,6 +73,23 @@ function openRecord(
     segmentBytes: segment_bytes,
     durability: fsync,
     follows,
+  })
+}
+
+function bytesLeft(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory)
+  return bavail * bsize
+}
+
+function withAudit(config: Config, clock: Clock, audit: Journal): DeviceRecord {
+  const { directory, segment_bytes, keep_bytes, fsync } = config.audit
+  const executionsDirectory = join(config.state_directory, 'executions')
+  const executions = openKeptFile({
+    directory: executionsDirectory,
+    lock: createFileLock(),
+    durability: fsync,
+    monotonicMs: clock.monotonicMs,
+    after: clock.after,
   })
   const facts = openSealedFacts({
     directory,
@@ -80,10 +118,11 @@ function openRecord(
   return {
     audit,
     facts,
+    executions,
+    disk: slowest([audit.disk, executions.disk]),
     freeBytes() {
       try {
-        const { bavail, bsize } = statfsSync(directory)
-        return bavail * bsize
+        return Math.min(bytesLeft(directory), bytesLeft(executionsDirectory))
       } catch {
         return undefined
       }
@@ -99,8 +138,26 @@ function openRecord(
       }
     },
     close() {
+      executions.close()
       facts.close()
       audit.close()
+    },
+  }
+}
+
+function slowest(disks: readonly DiskHealth[]): DiskHealth {
+  return {
+    get syncMs() {
+      return Math.max(...disks.map(({ syncMs }) => syncMs))
+    },
+    get isSyncing() {
+      return disks.some(({ isSyncing }) => isSyncing)
+    },
+    get failure() {
+      return disks.find(({ failure }) => failure !== undefined)?.failure
+    },
+    probe() {
+      for (const disk of disks) disk.probe()
     },
   }
 }

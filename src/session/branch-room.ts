@@ -21,7 +21,7 @@ import type {
 } from '../sandbox/branch/branch-work.ts'
 import type { Places } from '../sandbox/place.ts'
 import { type BranchOutcome, count, mergeOutcome, refused, undoOutcome } from './branch-words.ts'
-import type { Permit } from './execution.ts'
+import { isRunning, type Permit } from './execution.ts'
 import type { Executions } from './executions.ts'
 import type { Transfers } from './transfers.ts'
 
@@ -95,10 +95,8 @@ export function createBranches({
     const sessions = new Set(places.sessionsIn(session))
     if (sessions.size === 0) return []
     return rooms()
-      .executions.list(undefined)
-      .filter(
-        ({ state, sessionId }) => sessions.has(sessionId) && (state === 'starting' || state === 'running'),
-      )
+      .executions.present()
+      .filter((execution) => sessions.has(execution.sessionId) && isRunning(execution))
       .map(({ id }) => id)
   }
 

@@ -9,23 +9,25 @@ import { sha256 } from '../base/hash.ts'
 import { encodeHex } from '../base/hex.ts'
 import { encodeUtf8, utf8Length } from '../base/utf8.ts'
 import { commandLine } from '../defense/describe.ts'
-import type { Action, ExecuteAction, Look } from '../defense/facts.ts'
-import { Warrant } from '../defense/warrant.ts'
+import type { ExecuteAction, Look } from '../defense/facts.ts'
+import type { Warrant } from '../defense/warrant.ts'
 import type { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../limits.ts'
 import { isOnTerms, noPlace, type Place } from '../sandbox/place.ts'
 import { makePlan, type Planned, type ProgramFinder } from '../sandbox/plan.ts'
-import { ACCEPT } from '../wire/accept.ts'
 import type { ExecuteRequest } from '../wire/messages.ts'
 import { openPayload } from '../wire/payload-gate.ts'
-import { type AttachmentStart, createAttachment, DATA_LOSS, missingFrom } from './attachment.ts'
+import { createAttachment } from './attachment.ts'
 import { type Aim, attempt, NOT_LOOKED } from './attempt.ts'
 import { executeAction, smallest } from './execute-action.ts'
 import type { Execution } from './execution.ts'
+import { scopeOf } from './identities.ts'
 import { joinedStream } from './joined-stream.ts'
+import { haltWithoutRoom } from './kept-first.ts'
 import { park } from './parking.ts'
-import { type Call, type Peer, sessionOf } from './peer.ts'
+import type { Call, Peer } from './peer.ts'
 import { lookUp } from './real-paths.ts'
+import { attach, attachAction, readsZstd } from './reattach.ts'
 import { capabilityOf, type Rooms, tenantOf } from './rooms.ts'
 import { failPermitted } from './transfers-start.ts'
 import { holdViScreen } from './vi-swap.ts'
@@ -67,8 +69,9 @@ export function execute(peer: Peer, call: Call): void {
   const known =
     request.execution_id === undefined
       ? undefined
-      : peer.rooms.executions.find(peer.caller?.name ?? '', encodeHex(request.execution_id))
-  if (known !== undefined) return attach(peer, call, request, known)
+      : peer.rooms.executions.find(scopeOf(peer.caller), encodeHex(request.execution_id))
+  if (known !== undefined && (request.is_reattach || !mayStartAgain(known)))
+    return attach(peer, call, request, known)
   if (request.is_reattach) {
     if (request.execution_id === undefined) return mistake(peer, call, 'execution_id is missing')
     const action = attachAction(encodeHex(request.execution_id), request)
@@ -87,6 +90,11 @@ export function execute(peer: Peer, call: Call): void {
     })
   }
   begin(peer, call, request)
+}
+
+/** It is proven that nothing ran: whoever asks for it again, and not for what became of it, has it tried again. */
+function mayStartAgain({ state }: Execution): boolean {
+  return state === 'not_started'
 }
 
 function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
@@ -208,8 +216,8 @@ function start(
   const { rooms, session, caller } = peer
   if (session === undefined || caller === undefined) return
   // Two requests with one id may both have waited: the second one finds what the first has started.
-  const known = rooms.executions.find(caller.name, action.executionId)
-  if (known !== undefined) {
+  const known = rooms.executions.find(scopeOf(caller), action.executionId)
+  if (known !== undefined && !mayStartAgain(known)) {
     recordNotStarted(peer, action.executionId, 'it runs already')
     return attach(peer, call, request, known)
   }
@@ -240,6 +248,7 @@ function start(
     id: action.executionId,
     idBytes,
     owner: caller.name,
+    scope: scopeOf(caller),
     instance: session.instance,
     sessionId: session.id,
     keepsHead: isUnary,
@@ -253,6 +262,7 @@ function start(
     execution = rooms.executions.start(started, attachment)
   } catch (cause) {
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
+    haltWithoutRoom(rooms, cause)
     recordNotStarted(peer, action.executionId, cause instanceof Error ? cause.message : 'unknown')
     throw cause
   }
@@ -262,79 +272,4 @@ function start(
 function recordNotStarted({ rooms, session }: Peer, execution: string, reason: string): void {
   const instance = session?.instance ?? null
   rooms.audit.append({ type: 'execution_not_started', execution, instance, reason })
-}
-
-/** Whoever may only read may look at what runs, and not tell it what to do. */
-function attachAction(executionId: string, request: ExecuteRequest): Extract<Action, { kind: 'attach' }> {
-  return { kind: 'attach', executionId, stdin: request.stdin }
-}
-
-function attach(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
-  const action = attachAction(execution.id, request)
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      join(peer, call, request, execution)
-    },
-  })
-}
-
-function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
-  const { connection, rooms } = peer
-  if (execution.state === 'not_started') {
-    return connection.fail(
-      call.streamId,
-      'SPAWN_FAILED',
-      'The command was not started.',
-      new Map([[1, execution.errno]]),
-    )
-  }
-  const start = startOf(request, execution)
-  const missing = missingFrom(execution, start)
-  if (missing !== undefined) {
-    const details = new Map([
-      [1, missing.stdout],
-      [2, missing.stderr],
-    ])
-    return connection.fail(call.streamId, 'RING_BUFFER_DATA_LOSS', DATA_LOSS, details)
-  }
-  if (start.stdoutOffset > execution.outputBytes[0] || start.stderrOffset > execution.outputBytes[1]) {
-    return connection.fail(
-      call.streamId,
-      'FRAME_MALFORMED',
-      'A resume offset lies beyond the end of the output.',
-    )
-  }
-  const isUnary = call.method.name === 'Execute'
-  const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, start)
-  peer.join(
-    call.streamId,
-    joinedStream(peer, call.streamId, attachment, () => execution, request.stdin),
-  )
-  rooms.executions.watch(execution, attachment)
-  if (execution.state === 'starting') return
-  if (execution.exit !== undefined) return attachment.finished()
-  attachment.started()
-  attachment.pump()
-}
-
-function readsZstd({ accept }: ExecuteRequest): boolean {
-  return (accept & ACCEPT.zstd) !== 0
-}
-
-function startOf(request: ExecuteRequest, execution: Execution): AttachmentStart {
-  const mayCompress = readsZstd(request)
-  if (request.tail === undefined)
-    return {
-      stdoutOffset: request.resume_offset,
-      stderrOffset: request.resume_offset_stderr,
-      mayCompress,
-    }
-  const { rings, outputBytes } = execution
-  return {
-    stdoutOffset: Math.max(outputBytes[0] - request.tail, rings?.stdout.oldestOffset ?? outputBytes[0]),
-    stderrOffset: Math.max(outputBytes[1] - request.tail, rings?.stderr.oldestOffset ?? outputBytes[1]),
-    mayCompress,
-  }
 }

@@ -8,7 +8,8 @@ import type { Action } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import type { Child, ExitStatus, OutputSource, SpawnPlan } from '../ports.ts'
 
-export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started'
+/** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
+export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started' | 'unknown'
 
 export type RingPair = { readonly stdout: Ring; readonly stderr: Ring }
 
@@ -28,6 +29,8 @@ export type Execution = {
   readonly id: string
   readonly idBytes: Uint8Array
   readonly owner: string
+  /** Of the owner's key, since ids are: who gets the name later has nothing of it. */
+  readonly scope: string
   readonly instance: string
   readonly sessionId: string
   /** The program's base name, bounded; never its arguments. */
@@ -47,7 +50,7 @@ export type Execution = {
   errno: number
   endedAtMs: number
   timedOut: boolean
-  /** Why the device ended it, in a sentence for its caller; undefined where it did not. */
+  /** Why the device ended it, or how it ended is not known, in a sentence for its caller; undefined otherwise. */
   why: string | undefined
   lastOutputAtMs: number
   /** Output bytes still taken into the rings; what comes after is counted and dropped. */
@@ -67,6 +70,7 @@ export type StartRequest = {
   readonly id: string
   readonly idBytes: Uint8Array
   readonly owner: string
+  readonly scope: string
   /** The owner's instance that asked for it. */
   readonly instance: string
   readonly sessionId: string
@@ -81,3 +85,7 @@ export type StartRequest = {
 
 /** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
 export type Permit = { readonly warrant: Warrant; readonly action: Action; readonly sessionId: string }
+
+export function isRunning({ state }: Pick<Execution, 'state'>): boolean {
+  return state === 'starting' || state === 'running'
+}

@@ -1,18 +1,29 @@
 /**
- * What runs and what ran: every execution of the daemon by owner and id. An id starts at most once; asking for it
- * again finds the running execution or its kept result. Output goes into two rings from a pool made at start, and
- * from there to whoever watches; without a watcher the oldest output is dropped, with one the process is held back.
+ * What runs and what ran: every execution of the daemon by its caller's key and its id. An id starts at most once;
+ * asking for it again finds the running execution or its kept result, which stays when rings, session and daemon go.
+ * Output goes into two rings from a pool made at start, and from there to whoever watches; without a watcher the oldest
+ * output is dropped, with one the process is held back.
  * Touches the world only through the Spawner, and only with a warrant that it redeems first.
  * Rules: docs/protocol.md, sections 3 and 6; docs/responses.md, section 6.
  * @module
  */
 import { Warrant } from '../defense/warrant.ts'
 import { SassError } from '../errors.ts'
-import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS } from '../limits.ts'
-import type { ChildEvents, Clock, OutputSource, Spawner } from '../ports.ts'
+import { TERM_TO_KILL_MS } from '../limits.ts'
+import type { ChildEvents, Clock, LineFile, OutputSource, Spawner } from '../ports.ts'
 import { STDERR, STDOUT } from '../ports.ts'
 import { commandName } from './command-name.ts'
-import type { Execution, Permit, RingPair, StartRequest, Watcher } from './execution.ts'
+import {
+  type Execution,
+  isRunning,
+  type Permit,
+  type RingPair,
+  type StartRequest,
+  type Watcher,
+} from './execution.ts'
+import type { StartRecord } from './kept-record.ts'
+import type { KeptResults } from './kept-results.ts'
+import { createRingPool } from './ring-pool.ts'
 
 /** The limit is of the session: another command of it may have taken the memory. */
 const MEMORY_KILL =
@@ -20,10 +31,13 @@ const MEMORY_KILL =
 
 export type Executions = {
   start(request: StartRequest, watcher: Watcher): Execution
-  /** Keeps a place for a command of this owner that is permitted and may not start yet; gives it back, once. */
-  reserve(owner: string): () => void
-  find(owner: string, id: string): Execution | undefined
-  /** Operators look across owners. */
+  /**
+   * Keeps a place for a command that is permitted and may not start yet, and writes its id down.
+   * @throws STATE_UNWRITABLE
+   */
+  reserve(start: StartRecord): Reservation
+  find(scope: string, id: string): Execution | undefined
+  /** Operators look across callers. */
   findAnywhere(id: string): Execution | undefined
   watch(execution: Execution, watcher: Watcher): void
   /** Only the watcher that is there can leave; the execution goes on. */
@@ -32,7 +46,10 @@ export type Executions = {
   hold(execution: Execution, source: OutputSource, isHeld: boolean): void
   signal(execution: Execution, number: number, permit: Permit): boolean
   cancel(execution: Execution, permit: Permit): boolean
-  list(owner: string | undefined): Execution[]
+  /** What runs or can still be read from the beginning. */
+  present(): Execution[]
+  /** What runs and what ended last; `total` counts all that is known. Undefined: everybody's. */
+  recent(scope: string | undefined, most: number): { readonly found: Execution[]; readonly total: number }
   runningOf(owner: string): number
   /** What the owner takes up: executions that run, and ended ones whose output somebody has yet to take. */
   slotsOf(owner: string): number
@@ -44,17 +61,30 @@ export type Executions = {
   endAll(how: 'term' | 'kill'): void
   /** Releases the rings of a session's finished executions; their results are kept. */
   sessionEnded(sessionId: string): void
-  /** Forgets everything that a session started; false where something of it still runs. */
-  purge(sessionId: string): boolean
+  /**
+   * Erases what is known of what a session has run, of which nothing may run any more; how many that were.
+   * @throws STATE_UNWRITABLE
+   */
+  purge(sessionId: string): number
   /** Kills what has not written a byte for that long; null: nothing. */
   endSilent(seconds: number | null): void
-  forgetOld(nowMs: number): void
+  tick(): void
+}
+
+export type Reservation = {
+  /** The place is free, once. */
+  giveBack(): void
+  /** If it has not started by now, it never will. */
+  over(): void
+  /** As in AuditSink, for its id. */
+  readonly whenKept: LineFile['whenKept']
 }
 
 export type ExecutionsOptions = {
   readonly spawner: Spawner
   readonly clock: Clock
   readonly rings: readonly RingPair[]
+  readonly results: KeptResults
   /** Called once an execution, after its last output: for the audit and the session. */
   readonly ended: (execution: Execution) => void
   /** Called when a command runs. */
@@ -65,50 +95,52 @@ export type ExecutionsOptions = {
 
 const SIGTERM = 15
 
-function keyOf(owner: string, id: string): string {
-  return `${owner}/${id}`
+function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
+  return `${scope}/${id}`
+}
+
+/** What is written down of a command before it starts. */
+export function startRecord(
+  request: Pick<StartRequest, 'id' | 'owner' | 'scope' | 'instance' | 'sessionId' | 'warrant' | 'action'>,
+  startedAtMs: number,
+): StartRecord {
+  const { id, owner, scope, instance, sessionId, warrant, action } = request
+  const { argv, place } = action.kind === 'execute' ? action : { argv: [], place: undefined }
+  const command = commandName(argv[0] ?? '')
+  return {
+    ...{ id, owner, scope, instance, sessionId, command, startedAtMs },
+    ...{ warrantId: warrant.id, isolation: place?.level },
+  }
 }
 
 export function createExecutions({
   spawner,
   clock,
   rings,
+  results,
   ended,
   begun,
   freed,
 }: ExecutionsOptions): Executions {
-  /** In the order of their start: the oldest finished one gives up its rings first. */
+  /** What runs, and what has rings, a watcher, or a result that could not be written yet. */
   const executions = new Map<string, Execution>()
-  const freeRings = [...rings]
-  /** Finished ones that still have rings, oldest first. */
-  const withIdleRings = new Set<Execution>()
+  const pool = createRingPool(rings, settle)
+  const unwritten = new Set<Execution>()
   const runningByOwner = new Map<string, number>()
   const cancelTimers = new Map<Execution, () => void>()
   const reservedByOwner = new Map<string, number>()
   let [running, reserved] = [0, 0]
 
-  function takeRings(): RingPair | undefined {
-    const free = freeRings.pop()
-    if (free !== undefined) return free
-    for (const execution of withIdleRings) {
-      // Whoever still watches a finished execution is reading from its rings.
-      if (execution.watcher !== undefined) continue
-      const pair = execution.rings
-      execution.rings = undefined
-      withIdleRings.delete(execution)
-      return pair
-    }
-    return undefined
+  /** What nobody needs here any more is known from its result alone. */
+  function settle(execution: Execution): void {
+    if (isRunning(execution) || execution.rings !== undefined || execution.watcher !== undefined) return
+    if (unwritten.has(execution) || executions.get(keyOf(execution)) !== execution) return
+    executions.delete(keyOf(execution))
   }
 
   function releaseRings(execution: Execution): void {
-    if (execution.rings !== undefined) freeRings.push(execution.rings)
-    execution.rings = undefined
-    withIdleRings.delete(execution)
-  }
-
-  function isRunning(execution: Execution): boolean {
-    return execution.state === 'starting' || execution.state === 'running'
+    pool.release(execution)
+    settle(execution)
   }
 
   function count(owner: string, change: 1 | -1, byOwner = runningByOwner): void {
@@ -126,11 +158,14 @@ export function createExecutions({
     cancelTimers.get(execution)?.()
     cancelTimers.delete(execution)
     count(execution.owner, -1)
-    if (execution.rings !== undefined) withIdleRings.add(execution)
+    // Before anybody hears of it.
+    if (!results.end(execution)) unwritten.add(execution)
+    pool.ended(execution)
     if (state === 'not_started') {
-      releaseRings(execution)
+      pool.release(execution)
       execution.watcher?.notStarted()
     } else execution.watcher?.finished()
+    settle(execution)
     ended(execution)
     freed?.()
   }
@@ -157,31 +192,32 @@ export function createExecutions({
     )
   }
 
+  function isKnown(scope: string, id: string): boolean {
+    const known = find(scope, id)
+    return known !== undefined && known.state !== 'not_started'
+  }
+
+  function find(scope: string, id: string): Execution | undefined {
+    return executions.get(keyOf({ scope, id })) ?? results.find({ scope, id })
+  }
+
   /** Spends the warrant and takes the rings. Throws INTERNAL where it cannot; then nothing is started. */
   function permit(request: StartRequest): RingPair {
-    if (executions.has(keyOf(request.owner, request.id)))
+    if (isKnown(request.scope, request.id))
       throw new SassError('INTERNAL', 'An execution was to start a second time; nothing was done.')
     Warrant.redeem(request.warrant, request.action, request.sessionId)
-    const pair = takeRings()
+    const pair = pool.take()
     if (pair === undefined)
       throw new SassError('INTERNAL', 'There is no place for the output of a command; nothing was done.')
-    pair.stdout.reset()
-    pair.stderr.reset()
     return pair
   }
 
   function start(request: StartRequest, watcher: Watcher): Execution {
     const pair = permit(request)
+    const record = startRecord(request, clock.wallMs())
     const execution: Execution = {
-      id: request.id,
+      ...record,
       idBytes: request.idBytes,
-      owner: request.owner,
-      sessionId: request.sessionId,
-      instance: request.instance,
-      command: commandName(request.plan.argv[0] ?? ''),
-      startedAtMs: clock.wallMs(),
-      warrantId: request.warrant.id,
-      isolation: request.action.kind === 'execute' ? request.action.place?.level : undefined,
       keepsHead: request.keepsHead,
       state: 'starting',
       child: undefined,
@@ -201,7 +237,10 @@ export function createExecutions({
       signalIds: [],
       isTerminal: request.plan.terminal !== undefined,
     }
-    executions.set(keyOf(request.owner, request.id), execution)
+    // One that did not start, and whose result is not written yet, has none any more.
+    const before = executions.get(keyOf(execution))
+    if (before !== undefined) unwritten.delete(before)
+    executions.set(keyOf(execution), execution)
     count(request.owner, 1)
     if (request.timeoutMs !== undefined)
       cancelTimers.set(
@@ -209,14 +248,16 @@ export function createExecutions({
         clock.after(request.timeoutMs, () => timeOut(execution)),
       )
     try {
+      results.begin(record)
       execution.child = spawner.spawn(request.plan, eventsOf(execution))
     } catch (cause) {
       // Nothing runs, and the id may be used again.
-      executions.delete(keyOf(request.owner, request.id))
+      results.undo(execution)
+      executions.delete(keyOf(execution))
       cancelTimers.get(execution)?.()
       cancelTimers.delete(execution)
       count(request.owner, -1)
-      releaseRings(execution)
+      pool.release(execution)
       throw cause
     }
     return execution
@@ -252,18 +293,24 @@ export function createExecutions({
 
   return {
     start,
-    reserve(owner) {
+    reserve(record) {
+      const { owner } = record
+      const over = results.announce(record)
       let isHeld = true
       count(owner, 1, reservedByOwner)
-      return () => {
-        if (isHeld) count(owner, -1, reservedByOwner)
-        isHeld = false
+      return {
+        giveBack() {
+          if (isHeld) count(owner, -1, reservedByOwner)
+          isHeld = false
+        },
+        over,
+        whenKept: results.whenKept,
       }
     },
-    find: (owner, id) => executions.get(keyOf(owner, id)),
+    find,
     findAnywhere(id) {
       for (const execution of executions.values()) if (execution.id === id) return execution
-      return undefined
+      return results.findAnywhere(id)
     },
     watch(execution, watcher) {
       const previous = execution.watcher
@@ -279,7 +326,9 @@ export function createExecutions({
       execution.watcher = undefined
       setHeld(execution, STDOUT, false)
       setHeld(execution, STDERR, false)
-      if (!isRunning(execution)) freed?.()
+      if (isRunning(execution)) return
+      settle(execution)
+      freed?.()
     },
     hold: setHeld,
     signal(execution, number, { warrant, action, sessionId }) {
@@ -292,22 +341,26 @@ export function createExecutions({
       execution.child.killTree()
       return true
     },
-    list: (owner) =>
-      [...executions.values()].filter((execution) => owner === undefined || execution.owner === owner),
+    present: () => [...executions.values()],
+    recent(scope, most) {
+      const own = (execution: Execution) => scope === undefined || execution.scope === scope
+      const here = [...executions.values()].filter(own)
+      const gone = results.newest(scope, most).filter((execution) => !executions.has(keyOf(execution)))
+      const kept = here.filter((execution) => results.has(execution)).length
+      return {
+        found: [...here, ...gone].sort((a, b) => b.startedAtMs - a.startedAtMs).slice(0, most),
+        total: here.length - kept + results.countOf(scope),
+      }
+    },
     runningOf: (owner) => runningByOwner.get(owner) ?? 0,
     slotsOf(owner) {
-      let slots = (runningByOwner.get(owner) ?? 0) + (reservedByOwner.get(owner) ?? 0)
-      for (const execution of withIdleRings)
-        if (execution.owner === owner && execution.watcher !== undefined) slots++
-      return slots
+      return (runningByOwner.get(owner) ?? 0) + (reservedByOwner.get(owner) ?? 0) + pool.readBy(owner)
     },
     get running() {
       return running
     },
     get free() {
-      let free = freeRings.length - reserved
-      for (const execution of withIdleRings) if (execution.watcher === undefined) free++
-      return free
+      return pool.free - reserved
     },
     endWhere(fits) {
       for (const execution of executions.values())
@@ -327,13 +380,13 @@ export function createExecutions({
       }
     },
     purge(sessionId) {
-      const own = [...executions].filter(([, execution]) => execution.sessionId === sessionId)
-      if (own.some(([, execution]) => isRunning(execution))) return false
-      for (const [key, execution] of own) {
-        releaseRings(execution)
-        executions.delete(key)
+      for (const execution of executions.values()) {
+        if (execution.sessionId !== sessionId || isRunning(execution)) continue
+        if (unwritten.has(execution) && results.end(execution)) unwritten.delete(execution)
+        pool.release(execution)
+        if (!unwritten.has(execution)) executions.delete(keyOf(execution))
       }
-      return true
+      return results.purge(sessionId)
     },
     endSilent(seconds) {
       if (seconds === null) return
@@ -346,15 +399,14 @@ export function createExecutions({
         execution.child?.killTree()
       }
     },
-    forgetOld(nowMs) {
-      const kept = new Map<string, number>()
-      for (const [key, execution] of [...executions].reverse()) {
-        if (isRunning(execution) || execution.watcher !== undefined) continue
-        const place = (kept.get(execution.owner) ?? 0) + 1
-        kept.set(execution.owner, place)
-        if (place <= KEPT_RESULTS_PER_KEY && nowMs - execution.endedAtMs < KEPT_RESULT_MS) continue
-        releaseRings(execution)
-        executions.delete(key)
+    tick() {
+      results.tick()
+      for (const execution of unwritten) if (results.end(execution)) unwritten.delete(execution)
+      for (const execution of executions.values()) {
+        if (isRunning(execution) || execution.watcher !== undefined || unwritten.has(execution)) continue
+        // What its result has survived is not kept for its output.
+        if (results.has(execution)) settle(execution)
+        else releaseRings(execution)
       }
     },
   }

@@ -4,7 +4,7 @@
  * Rules: docs/protocol.md, section 4.
  * @module
  */
-import { decodeBase64Url } from '../base/base64.ts'
+import { decodeBase64Url, encodeBase64Url } from '../base/base64.ts'
 import { equalConstantTime } from '../base/hash.ts'
 import { ALL_TOOLS, grantedTools, isTool } from '../base/tool-name.ts'
 import type { Delegation, Identity } from '../defense/facts.ts'
@@ -23,6 +23,11 @@ export type Caller = {
   /** Whom it acts for. */
   readonly delegatedBy: string | undefined
   readonly publicKey: Uint8Array
+}
+
+/** Whose executions are whose: of the key, since a name may be another one's tomorrow. Empty on the admin socket. */
+export function scopeOf(caller: Pick<Caller, 'publicKey'> | undefined): string {
+  return caller === undefined ? '' : encodeBase64Url(caller.publicKey)
 }
 
 export type Identities = { find(name: string): Caller | undefined }

@@ -7,6 +7,9 @@
  */
 import type { Action } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
+import { SassError } from '../errors.ts'
+import { type Reservation, startRecord } from './executions.ts'
+import { scopeOf } from './identities.ts'
 import { type Peer, SESSION_FACTS } from './peer.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -33,10 +36,50 @@ export function recordNotDone(
   }
 }
 
+/** What cannot be written down is not started, and nothing else is until it can be. */
+export function haltWithoutRoom({ levels }: Rooms, cause: unknown): void {
+  if (cause instanceof SassError && cause.code === 'STATE_UNWRITABLE') levels.storage('HALT', cause.message)
+}
+
 /** What the decision was made upon and the adjudicator is not asked about again; equal texts: nothing has changed. */
 function standing({ rooms, caller, session, level }: Peer): string {
   const state = session === undefined ? '' : SESSION_FACTS[session.state]
   return `${session?.id} ${state} ${level} ${rooms.levels.of(caller?.name ?? '', session?.id ?? '', [])}`
+}
+
+/**
+ * The place of a command, and its id written down beside the record: the disk is to keep both before it starts.
+ * @throws STATE_UNWRITABLE
+ */
+function reserved(
+  { rooms, caller, session }: Peer,
+  action: Action,
+  warrant: Warrant,
+): Reservation | undefined {
+  if (action.kind !== 'execute' || caller === undefined || session === undefined) return undefined
+  const { name: owner } = caller
+  const { id: sessionId, instance } = session
+  const who = { id: action.executionId, owner, scope: scopeOf(caller), instance, sessionId }
+  try {
+    return rooms.executions.reserve(startRecord({ ...who, warrant, action }, rooms.clock.wallMs()))
+  } catch (cause) {
+    haltWithoutRoom(rooms, cause)
+    throw cause
+  }
+}
+
+type WhenKept = (done: (problem?: Error) => void) => void
+
+/** Calls back when the last of them does, with the first problem. */
+function whenAllKept(all: readonly WhenKept[], done: (problem: Error | undefined) => void): void {
+  let left = all.length
+  let found: Error | undefined
+  for (const whenKept of all)
+    whenKept((problem) => {
+      found ??= problem
+      left--
+      if (left === 0) done(found)
+    })
 }
 
 /**
@@ -54,15 +97,17 @@ export function waitUntilKept(
   const before = standing(peer)
   // Its cycle goes on until it is done: decisions that come meanwhile do not end it.
   rooms.openWarrant = undefined
-  const giveBack = action.kind === 'execute' ? rooms.executions.reserve(peer.caller?.name ?? '') : () => {}
+  const place = reserved(peer, action, warrant)
   let isOver = false
 
-  rooms.audit.whenKept?.((problem) => {
+  const files = [rooms.audit.whenKept, place?.whenKept].filter((one) => one !== undefined)
+  whenAllKept(files, (problem) => {
     if (isOver) return
     isOver = true
-    giveBack()
+    place?.giveBack()
     if (problem !== undefined) rooms.levels.storage('HALT', problem.message)
     next(problem, standing(peer) === before && rooms.policy === policy && rooms.identities === identities)
+    place?.over()
     warrant.lapse()
     rooms.queue.pump()
   })
@@ -70,7 +115,8 @@ export function waitUntilKept(
   return () => {
     if (isOver) return
     isOver = true
-    giveBack()
+    place?.giveBack()
+    place?.over()
     warrant.lapse()
     recordNotDone(peer, action, warrant, 'its stream ended before its record was kept')
     rooms.queue.pump()

@@ -13,6 +13,7 @@ import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
 import { attempt } from './attempt.ts'
 import type { Pending } from './confirmations.ts'
+import { isRunning } from './execution.ts'
 import type { LevelScope } from './levels.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
 import { sentence } from './sentence.ts'
@@ -279,20 +280,21 @@ const purge = changing<m.PurgeRequest>(
     const { rooms, caller } = peer
     const instance = peer.session?.instance ?? null
     const id = encodeHex(session_id)
-    if (!rooms.executions.purge(id))
+    if (rooms.executions.present().some((one) => one.sessionId === id && isRunning(one)))
       return {
         success: false,
         message: 'Commands of this session still run: end them first, see sass-edge jobs and kill.',
       }
     const hadBranch = rooms.branches.find(id) !== undefined
     endSession(peer, id)
+    const executions = rooms.executions.purge(id)
     const keys = rooms.facts.purge(id)
     rooms.explanations.purge(id)
     const end = (problem: string | undefined): void => {
       const branch = !hadBranch ? 'none' : problem === undefined ? 'erased' : 'kept'
       const by = caller?.name ?? ''
       rooms.audit.append({ type: 'purge', session: id, keys, branch, by, instance }, true)
-      const outcome = purged(id, keys > 0 || hadBranch, problem)
+      const outcome = purged(id, keys + executions > 0 || hadBranch, problem)
       peer.connection.end(call.streamId, m.outcome.encode({ ...outcome, message: sentence(outcome.message) }))
     }
     rooms.branches

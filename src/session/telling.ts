@@ -8,6 +8,7 @@ import { viScreen } from '../defense/vi-screen.ts'
 import { LISTED_EXECUTIONS } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { Execution } from './execution.ts'
+import { scopeOf } from './identities.ts'
 import type { Peer } from './peer.ts'
 import { capabilityOf, type HeldScreen } from './rooms.ts'
 
@@ -30,7 +31,7 @@ export const NO_CAPABILITY = Object.freeze({
   output_bytes: null,
 })
 
-const STATES = Object.freeze({ starting: 0, running: 1, finished: 2, not_started: 3 } as const)
+const STATES = Object.freeze({ starting: 0, running: 1, finished: 2, not_started: 3, unknown: 4 } as const)
 
 function summary(execution: Execution): m.ExecutionSummaryInput {
   const { exit } = execution
@@ -66,14 +67,16 @@ function screenSummary({ owner, idBytes, command, startedAtMs }: HeldScreen): m.
 export function listExecutions(peer: Peer): ReturnType<typeof m.executionList.encode> {
   const name = peer.caller?.name ?? ''
   const isOperator = peer.caller?.role === 'operator'
-  const all = peer.rooms.executions.list(isOperator ? undefined : name).map(summary)
+  const scope = isOperator ? undefined : scopeOf(peer.caller)
+  const { found, total } = peer.rooms.executions.recent(scope, LISTED_EXECUTIONS)
+  const all = found.map(summary)
   if (!isOperator)
     for (const screen of peer.rooms.screens.values())
       if (screen.owner === name) all.push(screenSummary(screen))
   all.sort((a, b) => (a.started_at ?? 0) - (b.started_at ?? 0))
   return m.executionList.encode({
     executions: all.reverse().slice(0, LISTED_EXECUTIONS) as readonly m.ExecutionSummary[],
-    total: all.length,
+    total: total + all.length - found.length,
   })
 }
 

@@ -227,7 +227,7 @@ export const auditPublicKey = message('AuditPublicKey', {
 
 export const execution = message('Execution', {
   execution_id: required(1, uuid),
-  state: required(2, unsigned(3), '0 starting, 1 running, 2 finished, 3 not started'),
+  state: required(2, unsigned(4), '0 starting, 1 running, 2 finished, 3 not started, 4 unknown'),
   command: required(3, text(256), 'the program alone, never its arguments'),
   started_at: defaulted(4, unsigned(), 0, 'Unix seconds'),
   ended_at: optional(5, unsigned()),

@@ -135,11 +135,11 @@ t.test('the exit waits until all output is out', (t) => {
   child.events.output(0, bytes(text(9_000)))
   child.events.exited({ kind: 'exited', code: 4 })
   t.notOk(heard().some(({ kind }) => kind === 'ended'))
-  t.ok(rooms.executions.find('bot', '05'.repeat(16))?.watcher, 'it is still read from')
+  t.ok(rooms.executions.findAnywhere('05'.repeat(16))?.watcher, 'it is still read from')
   client.connection.grant(stream, 9_000)
   t.equal(assemble(heard(), 0), text(9_000))
   t.match(heard().at(-1), { kind: 'ended', value: { exit_code: 4 } })
-  t.equal(rooms.executions.find('bot', '05'.repeat(16))?.watcher, undefined)
+  t.equal(rooms.executions.findAnywhere('05'.repeat(16))?.watcher, undefined)
   t.end()
 })
 
@@ -267,11 +267,15 @@ t.test('a command that does not start is told with its errno', (t) => {
     [20, /not a directory/],
     [99, /errno 99/],
   ] as const) {
-    const { child, heard, ask, client } = run()
+    const { child, heard, ask, client, spawner } = run()
     child.events.failed(errno)
     t.match(heard(), [{ kind: 'status', code: CODES.SPAWN_FAILED.number, text: says }])
     t.equal(heard()[0]?.details?.get(1), errno)
-    t.match(client.on(ask()), [{ kind: 'status', code: CODES.SPAWN_FAILED.number }], 'again')
+    const what = client.on(ask({ is_reattach: true }))
+    t.match(what, [{ kind: 'status', code: CODES.SPAWN_FAILED.number }], 'whoever asks what became of it')
+    t.equal(what[0]?.details?.get(1), errno)
+    ask()
+    t.equal(spawner.children.length, 2, 'whoever asks for it again has it tried again')
   }
   t.end()
 })
@@ -290,7 +294,7 @@ t.test('the same id again attaches and starts nothing; the stream before it ends
   t.equal(assemble(client.on(stream), 0), 'abc')
   t.match(client.on(ask()).at(-1), { kind: 'ended', value: { exit_code: 0 } }, 'and after its end')
   t.equal(spawner.children.length, 1)
-  t.equal(rooms.executions.list('bot').length, 1)
+  t.equal(rooms.executions.present().length, 1)
   t.end()
 })
 
@@ -373,7 +377,7 @@ t.test('whoever waits for the exit of a command that writes more than is kept is
       [2, 0],
     ],
   )
-  t.match(rooms.executions.find('bot', '05'.repeat(16)), { state: 'finished', watcher: undefined })
+  t.match(rooms.executions.findAnywhere('05'.repeat(16)), { state: 'finished', watcher: undefined })
   t.end()
 })
 
@@ -395,7 +399,7 @@ t.test('a client that abandons its stream leaves the command running', (t) => {
   t.strictSame(child.deeds, ['pause 0'])
   client.connection.reset(stream)
   t.strictSame(child.deeds, ['pause 0', 'resume 0'])
-  const execution = rooms.executions.find('bot', '05'.repeat(16))
+  const execution = rooms.executions.findAnywhere('05'.repeat(16))
   t.match(execution, { watcher: undefined, state: 'starting' })
   child.events.exited({ kind: 'exited', code: 0 })
   t.equal(execution?.state, 'finished')

@@ -609,7 +609,7 @@ t.test('a withdrawal that cannot be recorded harms nothing else', (t) => {
   t.doesNotThrow(() => staged.client.events.closed())
   t.match(staged.logged.at(-1), { level: 'error', event: 'audit_failed' })
   t.strictSame(
-    staged.rooms.executions.list('bot').map(({ watcher }) => watcher),
+    staged.rooms.executions.present().map(({ watcher }) => watcher),
     [undefined],
   )
   t.equal(staged.peers.size, 0)

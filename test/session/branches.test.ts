@@ -350,11 +350,11 @@ t.test('nothing is decided about a branch in which commands run', async (t) => {
   const { boss, deeds, audit, rooms } = staged
   const bot = enter(staged)
   sessions[ONE] = [encodeHex(bot.sessionId)]
-  rooms.executions.list = () =>
+  rooms.executions.present = () =>
     [
       { id: '12'.repeat(16), sessionId: encodeHex(bot.sessionId), state: 'running' },
       { id: '34'.repeat(16), sessionId: encodeHex(bot.sessionId), state: 'finished' },
-    ] as unknown as ReturnType<typeof rooms.executions.list>
+    ] as unknown as ReturnType<typeof rooms.executions.present>
   const checkpoint = m.branchCheckpoint.encode({ session_id: idOf(ONE) })
   for (const [method, request] of [
     ['MergeBranch', merging()],

@@ -11,8 +11,9 @@ import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS } from '../../src
 import type { SpawnPlan } from '../../src/ports.ts'
 import type { Execution, Permit, StartRequest, Watcher } from '../../src/session/execution.ts'
 import { createExecutions } from '../../src/session/executions.ts'
+import { createKeptResults } from '../../src/session/kept-results.ts'
 import { executing } from '../defense/staged-facts.ts'
-import { type StagedChild, stageClock, stageSpawner } from './stage.ts'
+import { type StagedChild, stageClock, stageLineFile, stageSpawner } from './stage.ts'
 
 const PLAN: SpawnPlan = {
   file: '/bin/echo',
@@ -45,13 +46,16 @@ function stage(places = 2, ringBytes = 16) {
     stdout: createRing(new Uint8Array(ringBytes)),
     stderr: createRing(new Uint8Array(ringBytes)),
   }))
-  const executions = createExecutions({ spawner, clock, rings, ended: (one) => ended.push(one) })
+  const file = stageLineFile()
+  const results = createKeptResults({ file, clock, lost: () => {}, damaged: () => {} })
+  const executions = createExecutions({ spawner, clock, rings, results, ended: (one) => ended.push(one) })
   const request = (id: string, change: Partial<StartRequest> = {}): StartRequest => {
     const action: Action = executing([id])
     return {
       id,
       idBytes: new Uint8Array(16),
       owner: 'bot',
+      scope: change.owner ?? 'bot',
       instance: 'bot-1',
       sessionId: 's',
       keepsHead: false,
@@ -68,7 +72,7 @@ function stage(places = 2, ringBytes = 16) {
     const child = spawner.children.at(-1) as StagedChild
     return { execution, child }
   }
-  return { clock, spawner, ended, executions, request, start }
+  return { clock, spawner, ended, executions, results, file, request, start }
 }
 
 function permitFor(action: Action): Permit {
@@ -142,7 +146,8 @@ t.test('an id starts at most once for its owner; another owner may use it too', 
   t.equal(executions.find('bot', 'a'), execution)
   t.ok(executions.findAnywhere('a'))
   t.equal(executions.findAnywhere('b'), undefined)
-  t.strictSame([executions.list('other'), executions.list(undefined).length], [[theirs], 2])
+  t.strictSame(executions.recent('other', 8), { found: [theirs], total: 1 })
+  t.equal(executions.recent(undefined, 8).total, 2)
   t.end()
 })
 
@@ -152,7 +157,7 @@ t.test('it goes from starting to running to finished, and tells once that it has
   const { execution, child } = start('a', {}, who)
   t.strictSame(
     [execution.state, execution.command, executions.running, executions.free],
-    ['starting', 'echo', 1, 1],
+    ['starting', 'a', 1, 1],
   )
   child.events.spawned(7)
   t.equal(execution.state, 'running')
@@ -358,15 +363,18 @@ t.test('results are kept for a day, at most a thousand an owner, newest first', 
   }
   finish('theirs', 'other')
   for (let index = 0; index < KEPT_RESULTS_PER_KEY + 3; index++) finish(`${index}`, 'bot')
-  executions.forgetOld(clock.wallMs())
-  t.equal(executions.list('bot').length, KEPT_RESULTS_PER_KEY)
+  executions.tick()
+  t.equal(executions.recent('bot', 5_000).found.length, KEPT_RESULTS_PER_KEY)
   t.equal(executions.find('bot', '2'), undefined)
   t.ok(executions.find('bot', '3'))
   t.ok(executions.find('other', 'theirs'), 'nobody is pushed out by another')
-  executions.forgetOld(clock.wallMs() + KEPT_RESULT_MS - 1)
-  t.equal(executions.list('bot').length, KEPT_RESULTS_PER_KEY)
-  executions.forgetOld(clock.wallMs() + KEPT_RESULT_MS)
-  t.equal(executions.list(undefined).length, 0)
+  clock.pass(KEPT_RESULT_MS - 1)
+  executions.tick()
+  t.equal(executions.recent('bot', 0).total, KEPT_RESULTS_PER_KEY)
+  clock.pass(1)
+  executions.tick()
+  t.strictSame(executions.recent(undefined, 8), { found: [], total: 0 })
+  t.equal(executions.present().length, 0)
   t.equal(executions.free, 1)
   t.end()
 })
@@ -376,8 +384,9 @@ t.test('what runs or is watched is never forgotten', (t) => {
   const watched = start('watched')
   watched.child.events.exited({ kind: 'exited', code: 0 })
   start('running')
-  executions.forgetOld(clock.wallMs() + 10 * KEPT_RESULT_MS)
-  t.equal(executions.list('bot').length, 2)
+  clock.pass(10 * KEPT_RESULT_MS)
+  executions.tick()
+  t.equal(executions.recent('bot', 8).found.length, 2)
   t.end()
 })
 
@@ -485,9 +494,11 @@ t.test('whoever waits for a place hears of it when a command has ended, and when
   const clock = stageClock()
   const spawner = stageSpawner()
   const heard: string[] = []
+  const results = createKeptResults({ file: stageLineFile(), clock, lost: () => {}, damaged: () => {} })
   const executions = createExecutions({
     spawner,
     clock,
+    results,
     rings: [{ stdout: createRing(new Uint8Array(16)), stderr: createRing(new Uint8Array(16)) }],
     ended: () => heard.push(`ended, ${executions.free} free`),
     freed: () => heard.push(`freed, ${executions.free} free`),
@@ -500,6 +511,7 @@ t.test('whoever waits for a place hears of it when a command has ended, and when
         id,
         idBytes: new Uint8Array(16),
         owner: 'bot',
+        scope: 'bot',
         instance: 'bot-1',
         sessionId: 's',
         keepsHead: false,

@@ -199,8 +199,7 @@ function play(list: readonly Step[]): string | undefined {
   if (rooms.buffers.free !== OUTPUT_BUFFERS) return `${rooms.buffers.free} buffers are free`
   if (rooms.viHolds.size !== 0) return 'a screen holds a slot'
   if (stage.peers.size !== 0 || stage.peers.waiting !== 0) return 'a connection is left'
-  if (rooms.executions.list(undefined).some(({ watcher }) => watcher !== undefined))
-    return 'a watcher is left'
+  if (rooms.executions.present().some(({ watcher }) => watcher !== undefined)) return 'a watcher is left'
   for (const session of rooms.sessions.all())
     if (session.running !== 0) return `a session counts ${session.running} running`
   if (stage.logged.some(({ level }) => level === 'error')) return JSON.stringify(stage.logged.at(-1))

@@ -141,7 +141,7 @@ t.test('a malformed frame detaches what runs, it does not kill it', (t) => {
   client.events.data(Buffer.from([0xff]))
   t.strictSame(client.transport.deeds, ['reset'])
   t.strictSame(stage.spawner.children[0]?.deeds, [])
-  t.match(stage.rooms.executions.list('bot'), [{ watcher: undefined, state: 'starting' }])
+  t.match(stage.rooms.executions.present(), [{ watcher: undefined, state: 'starting' }])
   t.end()
 })
 

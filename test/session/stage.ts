@@ -37,6 +37,7 @@ import type {
   Clock,
   FactsSink,
   FileWork,
+  LineFile,
   Log,
   OutputCoders,
   Random,
@@ -54,9 +55,9 @@ import { createChallengeRates } from '../../src/session/challenges.ts'
 import { createConfirmations } from '../../src/session/confirmations.ts'
 import type { Execution } from '../../src/session/execution.ts'
 import { createExecutions } from '../../src/session/executions.ts'
-import { createKeptResults } from '../../src/session/kept-results.ts'
 import { createExplanations } from '../../src/session/explanations.ts'
 import { type Caller, createIdentities } from '../../src/session/identities.ts'
+import { createKeptResults } from '../../src/session/kept-results.ts'
 import { createLevelSteps } from '../../src/session/level-steps.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
 import { createPeers, type Peers } from '../../src/session/peers.ts'
