@@ -100,8 +100,11 @@ export function unnamedPackages(metafile: Metafile, named: readonly string[]): s
 /** How an import of Node's own appears among the inputs where it was made lazy (build/bundle.node.ts). */
 export const BUILTIN_NAMESPACE = 'builtin'
 
-/** What the bundle asks of the machine at run time that is not Node's own, or is a builtin that loads code. */
-export function foreignImports(metafile: Metafile): string[] {
+/**
+ * What the bundle asks of the machine at run time that is not Node's own, or is a builtin that loads code.
+ * `mayUse`: one of these that is looked at elsewhere.
+ */
+export function foreignImports(metafile: Metafile, mayUse?: typeof CONTEXTS): string[] {
   const external = Object.values(metafile.outputs).flatMap(({ imports }) =>
     imports.filter((entry) => entry.external === true).map(({ path }) => path),
   )
@@ -114,23 +117,37 @@ export function foreignImports(metafile: Metafile): string[] {
         `The bundle imports ${path} at run time, which is not there on a device: bundle it, or import it as node:${path}.`,
       ]
     }
-    return isLoader(path)
+    return isLoader(path) && path !== mayUse
       ? [`The bundle imports ${path}, which can load or evaluate code: do without it.`]
       : []
   })
 }
 
+/** Evaluates text; the name of V8's collector is the one text that it may be given: see `contextUses`. */
+export const CONTEXTS = 'node:vm'
+
 function isLoader(path: string): boolean {
   return LOADERS.has(path.slice('node:'.length))
 }
 
+/** Uses of node:vm in a bundle beside `runInNewContext("gc")`, which reads a name and evaluates nothing else. */
+export function contextUses(bundle: string): string[] {
+  const uses = [...bundle.matchAll(/\bimport_node_vm\d*(?![\d=,;])(.{0,40})/g)].map(([, use = '']) => use)
+  return [...new Set(uses)]
+    .filter((use) => !use.startsWith('.runInNewContext)("gc")'))
+    .map(
+      (use) =>
+        `The bundle uses node:vm in ${JSON.stringify(use)}, which evaluates more than the name of the collector.`,
+    )
+}
+
 /** Uses of process.getBuiltinModule in a minified bundle that are not of one named, harmless module. */
-export function hiddenLookups(bundle: string): string[] {
+export function hiddenLookups(bundle: string, mayUse?: typeof CONTEXTS): string[] {
   const uses = [...bundle.matchAll(/getBuiltinModule(?:\?\.)?\(([^)]{0,60})/g)].map((match) => match[1] ?? '')
   return [...new Set(uses)]
     .filter((argument) => {
-      const name = /^"(node:[a-z_/]+)"$/.exec(argument)?.[1]
-      return name === undefined || isLoader(name)
+      const name = /^"(node:[a-z0-9_/]+)"$/.exec(argument)?.[1]
+      return name === undefined || (isLoader(name) && name !== mayUse)
     })
     .map(
       (argument) =>

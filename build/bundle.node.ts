@@ -30,6 +30,8 @@ import type { BuildOptions, BuildResult, Plugin } from 'esbuild'
 import { readRules, rulesProblemText } from '../src/defense/13policy/rules-file.ts'
 import {
   BUILTIN_NAMESPACE,
+  CONTEXTS,
+  contextUses,
   EVALUATOR_PROBES,
   evaluators,
   foreignImports,
@@ -206,11 +208,11 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
   const daemonBytes = readFileSync(join(staging, 'sass-edge.mjs'))
   const clientBytes = readFileSync(join(staging, 'client.mjs'))
   const problems = [
-    ...[...threads, daemon, client].flatMap(({ metafile }) => [
-      ...unnamedPackages(metafile, named),
-      ...foreignImports(metafile),
-    ]),
-    ...hiddenLookups(daemonBytes.toString()),
+    ...[...threads, daemon, client].flatMap(({ metafile }) => unnamedPackages(metafile, named)),
+    ...[...threads, client].flatMap(({ metafile }) => foreignImports(metafile)),
+    ...foreignImports(daemon.metafile, CONTEXTS),
+    ...hiddenLookups(daemonBytes.toString(), CONTEXTS),
+    ...contextUses(daemonBytes.toString()),
     ...evaluators(await probe(daemonBytes.toString())),
     ...evaluators(await probe(clientBytes.toString())),
     // CommonJS, so that a worker can be started from it: its only calls of require are the imports just checked.

@@ -1,5 +1,6 @@
 import t from 'tap'
 import {
+  contextUses,
   dependencyRows,
   evaluators,
   foreignImports,
@@ -89,6 +90,23 @@ t.test('modules of Node that are loaded late are held to the same', (t) => {
     'getBuiltinModule(`node:vm`)',
   ]) {
     t.equal(hiddenLookups(`process.${bad}`).length, 1, bad)
+  }
+  t.end()
+})
+
+t.test('a context may be made to read the name of the collector, and for nothing else', (t) => {
+  const loaded = 'var import_node_vm=__toESM(require_node_vm());'
+  t.strictSame(contextUses(`${loaded}collect=(0,import_node_vm.runInNewContext)("gc")`), [])
+  t.strictSame(foreignImports(metafile(['builtin:node:vm']), 'node:vm'), [])
+  t.strictSame(hiddenLookups('process.getBuiltinModule("node:vm")', 'node:vm'), [])
+  for (const bad of [
+    '(0,import_node_vm.runInNewContext)("gc()")',
+    '(0,import_node_vm.runInNewContext)(text)',
+    '(0,import_node_vm2.runInThisContext)("gc")',
+    'new import_node_vm.Script("gc")',
+    'other(import_node_vm)',
+  ]) {
+    t.equal(contextUses(`${loaded}${bad}`).length, 1, bad)
   }
   t.end()
 })
