@@ -9,6 +9,7 @@ import { KIND } from '../src/wire/frame.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
 import type { AnyMessage } from '../src/wire/schema.ts'
+import * as statusMessages from '../src/wire/status-messages.ts'
 
 type FieldFacts = {
   readonly key: number
@@ -20,9 +21,8 @@ type FieldFacts = {
 
 /** Every message of the protocol, in the order of their names. */
 export function allMessages(): readonly AnyMessage[] {
-  return ([...Object.values(messages), ...Object.values(fileMessages)] as AnyMessage[]).sort((a, b) =>
-    a.name < b.name ? -1 : 1,
-  )
+  const all = [messages, fileMessages, statusMessages].flatMap((room) => Object.values(room))
+  return (all as AnyMessage[]).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** The fields of a message in the order of their keys. */

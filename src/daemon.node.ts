@@ -33,6 +33,7 @@ import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSandbox, type Sandbox } from './edge/sandbox.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
+import { createTrafficStore, loadTraffic } from './edge/traffic-store.node.ts'
 import { createOutputCoders } from './edge/zstd.node.ts'
 import { SassError } from './errors.ts'
 import {
@@ -62,6 +63,7 @@ import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from '
 import { createSessions } from './session/sessions.ts'
 import { createStorageGuard } from './session/storage-guard.ts'
 import { createTarpits } from './session/tarpits.ts'
+import { createTraffic } from './session/traffic.ts'
 import { createTransfers } from './session/transfers.ts'
 
 declare const LAUNCHER_SOURCE: string | undefined
@@ -234,6 +236,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     ),
     buffers: createBufferPool(new Uint8Array(outputBuffers * FRAME_BYTES), FRAME_BYTES),
     coders: createOutputCoders(),
+    traffic: createTraffic(clock, loadTraffic(config.state_directory)),
     planner: {
       finder: createProgramFinder(),
       workspaceRoot: realpathSync(config.security.workspace_root),
@@ -372,6 +375,7 @@ async function start(
     certificatePem: certificate.certificatePem,
     clientCaPem: config.tls.client_ca === null ? undefined : readClientCa(config.tls.client_ca),
     groups: config.tls.groups,
+    meters: rooms.traffic,
   })
   const admin = createAdminSocket(config.listen.admin_socket, createPeerUser())
   const adapters: readonly TransportAdapter[] = [tls, admin]
@@ -402,6 +406,7 @@ async function start(
   if (config.policy.rules_file !== null) await rooms.prepare()
   await warnAboutPatterns(config, log)
   const trimmer = createTrimmer()
+  const trafficStore = createTrafficStore(config.state_directory, rooms.traffic, clock)
   const storage = createStorageGuard({
     levels: rooms.levels,
     freeBytes: deviceRecord.freeBytes,
@@ -428,6 +433,8 @@ async function start(
     deviceRecord.tick()
     storage.tick()
     rooms.branches.tick()
+    rooms.traffic.settle()
+    trafficStore.tick()
   }, TICK_MS)
   ticker.unref()
   log.write('info', 'listening', {
@@ -441,6 +448,7 @@ async function start(
     log.write('info', 'stopping', { running: rooms.executions.running })
     await drain(adapters, peers, rooms, config.execution.drain_seconds * 1_000)
     clearInterval(ticker)
+    trafficStore.save()
     await sandbox.close()
     await rooms.closeConfined()
     spareTime.spend()

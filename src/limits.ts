@@ -148,6 +148,9 @@ export const ZSTD_GROWTH_SHIFT = 8
 export const ZSTD_GROWTH_BYTES = 64
 /** Less than this goes as it is: a keystroke's echo would only grow. */
 export const CODED_MIN_BYTES = 64
+/** What the link has carried is written down this often while something passes: 24 small writes a day at most. */
+export const TRAFFIC_SAVE_MS = 3_600_000
+export const TRAFFIC_FILE_BYTES = 1_024
 /** A link below this rate, bytes a second, has output compressed by itself: a board compresses 20 MB and more in a second. */
 export const SLOW_LINK_BYTES = 1_000_000
 /** A unary answer with more output than this is worth a message of its own, compressed, ahead of its END. */

@@ -229,6 +229,22 @@ export interface FileWork {
 /** What a handshake agreed; empty strings on the admin socket, which has none. */
 export type TransportAgreement = { readonly version: string; readonly suite: string; readonly alpn: string }
 
+/** Bytes of TCP payload: TLS records and handshakes, without the heads of TCP and IP. */
+export type WireBytes = { received: number; sent: number }
+
+/** Counts what one connection carries. */
+export interface WireMeter {
+  /** Whose it is, once; what it has carried so far is theirs too. */
+  charge(account: WireBytes): void
+  /** It carries nothing more. */
+  close(): void
+}
+
+/** Who has connections counted. `read` tells what one has carried so far, also when it is closed. */
+export interface WireMeters {
+  open(read: () => WireBytes): WireMeter
+}
+
 /** One connection that is past its handshake. Bytes are decrypted ones. */
 export interface Transport {
   readonly kind: 'tls' | 'admin'
@@ -241,6 +257,8 @@ export interface Transport {
   readonly peerUserId: number | undefined
   /** The CN of the verified client certificate; undefined where none was asked for. */
   readonly clientName?: string | undefined
+  /** Counts what it carries; undefined where that is no link. */
+  readonly meter?: Pick<WireMeter, 'charge'> | undefined
   /** Sends in order; what is written in one turn travels together. `taken` is called when `bytes` may be reused. */
   write(bytes: Uint8Array, taken?: () => void): void
   /** Written and not yet taken by the kernel. */

@@ -14,6 +14,7 @@ export type SocketTransportOptions = {
   readonly peerUserId: number | undefined
   readonly clientName?: string | undefined
   readonly exportKeyingMaterial: Transport['exportKeyingMaterial']
+  readonly meter?: Transport['meter']
   readonly reset: () => void
 }
 

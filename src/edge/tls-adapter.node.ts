@@ -10,7 +10,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import { formatIpAddress, parseIpAddress } from '../base/ip-address.ts'
 import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS, TLS_GROUPS, TLS_GROUPS_METERED } from '../limits.ts'
-import type { Acceptor, Admission, TransportAdapter } from '../ports.ts'
+import type { Acceptor, Admission, TransportAdapter, WireMeter, WireMeters } from '../ports.ts'
 import { createSocketTransport, tellEvents } from './socket-transport.node.ts'
 
 export type TlsAdapterOptions = {
@@ -21,7 +21,12 @@ export type TlsAdapterOptions = {
   /** PEM; with it, clients must show a certificate that it signed, and its CN is told as the client's name. */
   readonly clientCaPem: string | undefined
   readonly groups: 'default' | 'metered'
+  /** Who counts what connections carry. */
+  readonly meters?: WireMeters
 }
+
+/** One connection as it came. */
+type Arrival = { readonly address: string; readonly meter: WireMeter | undefined }
 
 /** RFC 8446 5.1: content type of a handshake record. */
 const HANDSHAKE_RECORD = 0x16
@@ -57,7 +62,7 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
   })
   let server: Server | undefined
 
-  function startTls(raw: Socket, first: Buffer, admission: Admission, address: string): void {
+  function startTls(raw: Socket, first: Buffer, admission: Admission, { address, meter }: Arrival): void {
     raw.unshift(first)
     const socket = new TLSSocket(raw, {
       isServer: true,
@@ -92,6 +97,7 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
         },
         peerUserId: undefined,
         clientName,
+        meter,
         exportKeyingMaterial: (bytes, label, exporterContext) =>
           socket.exportKeyingMaterial(bytes, label, Buffer.from(exporterContext)),
         reset: () => resetQuietly(raw),
@@ -108,6 +114,8 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
       address === undefined ? undefined : acceptor.admit('tls', address, () => resetQuietly(raw))
     if (address === undefined || admission === undefined) return resetQuietly(raw)
     raw.setNoDelay(true)
+    const meter = options.meters?.open(() => ({ received: raw.bytesRead, sent: raw.bytesWritten }))
+    if (meter !== undefined) raw.once('close', meter.close)
     const onError = () => {}
     const onClose = () => admission.gone()
     raw.on('error', onError)
@@ -115,7 +123,7 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
     raw.once('data', (first: Buffer) => {
       raw.pause()
       raw.off('close', onClose)
-      if (first[0] === HANDSHAKE_RECORD) return startTls(raw, first, admission, address)
+      if (first[0] === HANDSHAKE_RECORD) return startTls(raw, first, admission, { address, meter })
       admission.failed('a first byte that is not TLS')
       resetQuietly(raw)
     })

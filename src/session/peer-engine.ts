@@ -370,6 +370,7 @@ export function createPeer(
     becomeKnown(who, held, windowBytes, isProven) {
       caller = who
       hold.take(held, isProven)
+      transport.meter?.charge(held.wire)
       place.leave()
       connection.becomeOpen(windowBytes)
     },

@@ -42,6 +42,7 @@ import type { Refusals } from './refusals.ts'
 import { isAllowed, recalled, remember } from './session-memory.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Tarpits } from './tarpits.ts'
+import type { Traffic } from './traffic.ts'
 import type { Transfers } from './transfers.ts'
 
 export type Settings = {
@@ -107,6 +108,7 @@ export type Rooms = {
   readonly buffers: BufferPool
   /** Who compresses output, for clients that read it so. */
   readonly coders: OutputCoders
+  readonly traffic: Traffic
   readonly planner: Planner
   readonly queue: Queue
   readonly confirmations: Confirmations

@@ -7,7 +7,7 @@
  * @module
  */
 import { SESSION_KEPT_EXPIRED_MS } from '../limits.ts'
-import type { AuditHead } from '../ports.ts'
+import type { AuditHead, WireBytes } from '../ports.ts'
 import type { BranchWish } from '../sandbox/place.ts'
 import type { Caller } from './identities.ts'
 import { newMemory, type SessionMemory } from './session-memory.ts'
@@ -54,6 +54,8 @@ export type Session = SessionMemory & {
   head: AuditHead | undefined
   /** Output that has left for the caller. */
   deliveredBytes: number
+  /** What its connections have carried, handshakes included. */
+  readonly wire: WireBytes
 }
 
 export type SessionChange = {
@@ -165,6 +167,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         wish: wish ?? { kind: 'new' },
         head: undefined,
         deliveredBytes: 0,
+        wire: { received: 0, sent: 0 },
         ...newMemory(),
       }
       sessions.set(id, session)

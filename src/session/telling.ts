@@ -5,12 +5,14 @@
  * @module
  */
 import { viScreen } from '../defense/vi-screen.ts'
-import { LISTED_EXECUTIONS } from '../limits.ts'
+import { LISTED_ENTRIES, LISTED_EXECUTIONS } from '../limits.ts'
 import * as m from '../wire/messages.ts'
+import * as s from '../wire/status-messages.ts'
 import type { Execution } from './execution.ts'
 import { scopeOf } from './identities.ts'
 import type { Peer } from './peer.ts'
 import { capabilityOf, type HeldScreen } from './rooms.ts'
+import type { DayBytes } from './traffic.ts'
 
 /** Sequence and hash of the chain are part of several answers: every client keeps the head it last saw. */
 export function auditFields(peer: Peer): { audit_seq: number; audit_hash: Uint8Array } {
@@ -94,13 +96,38 @@ export function ping(peer: Peer): ReturnType<typeof m.pingResponse.encode> {
   })
 }
 
+type LinkFields = Pick<s.SecurityStatusInput, 'session' | 'today' | 'yesterday' | 'sessions'>
+
+function dayBytes({ received, sent, sinceMs }: DayBytes): LinkFields['today'] {
+  return { received, sent, since: Math.floor(sinceMs / 1_000) }
+}
+
+/** What the link has carried: for an agent its own session, for an operator all of it. */
+function linkFields({ rooms: { traffic, sessions }, caller, session, transport }: Peer): LinkFields {
+  traffic.settle()
+  const own = transport.kind === 'tls' && session !== undefined ? { session: { ...session.wire } } : {}
+  if (caller?.role !== 'operator') return own
+  const { today, yesterday } = traffic.days
+  const all = Array.from(sessions.all(), ({ idBytes, caller: owner, wire }) => ({
+    session_id: idBytes,
+    agent_name: owner.name,
+    ...wire,
+  }))
+  return {
+    ...own,
+    today: dayBytes(today),
+    yesterday: yesterday && dayBytes(yesterday),
+    sessions: all.slice(0, LISTED_ENTRIES),
+  }
+}
+
 /** An agent sees that the daemon is there and what it has been given; what is done to the refused is not its business. */
-export function securityStatus(peer: Peer): ReturnType<typeof m.securityStatus.encode> {
+export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.encode> {
   const { tarpits, sessions, settings, responses, penalties, levels, clock } = peer.rooms
   const isOperator = peer.caller?.role === 'operator'
   const shown = isOperator ? [1, 2, 3, 4, 5, 6] : [1, 2, 3]
   const head = isOperator ? undefined : peer.session?.head
-  return m.securityStatus.encode({
+  return s.securityStatus.encode({
     active_tarpits: isOperator ? tarpits.held : 0,
     active_sessions: sessions.size,
     blocked_ips: isOperator ? penalties.active(clock.monotonicMs()) : 0,
@@ -109,6 +136,7 @@ export function securityStatus(peer: Peer): ReturnType<typeof m.securityStatus.e
     responses: new Map(
       [1, 2, 3, 4, 5, 6].map((number) => [number, shown.includes(number) ? (responses.get(number) ?? 0) : 0]),
     ),
+    ...linkFields(peer),
     ...(head === undefined ? auditFields(peer) : { audit_seq: head.sequence, audit_hash: head.hash }),
   })
 }

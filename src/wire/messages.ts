@@ -185,17 +185,6 @@ export const challengeResult = message('ChallengeResult', {
 
 export const empty = message('Empty', {})
 
-export const securityStatus = message('SecurityStatus', {
-  active_tarpits: defaulted(1, unsigned(), 0),
-  active_sessions: defaulted(2, unsigned(), 0),
-  blocked_ips: defaulted(3, unsigned(), 0),
-  policy_version: defaulted(4, text(64), ''),
-  responses: required(12, countMap(6), 'how often each of R1 to R6 was given'),
-  level: defaulted(13, text(16), ''),
-  audit_seq: required(14, unsigned()),
-  audit_hash: required(15, digest),
-})
-
 export const pingResponse = message('PingResponse', {
   daemon_version: required(1, text(64)),
   uptime_seconds: defaulted(2, unsigned(), 0),
@@ -273,7 +262,6 @@ export type AuthRequest = MessageValue<typeof authRequest>
 export type AuthResponse = MessageValue<typeof authResponse>
 export type PingResponse = MessageValue<typeof pingResponse>
 export type Capabilities = MessageValue<typeof capabilities>
-export type SecurityStatus = MessageValue<typeof securityStatus>
 export type ExecutionSummary = MessageValue<typeof execution>
 export type ExecutionSummaryInput = MessageInput<typeof execution>
 

@@ -7,6 +7,7 @@
 import * as f from './file-messages.ts'
 import * as m from './messages.ts'
 import type { AnyMessage } from './schema.ts'
+import * as s from './status-messages.ts'
 
 export type MethodName =
   | 'Execute'
@@ -126,7 +127,7 @@ export const METHODS: readonly Method[] = Object.freeze([
   Object.freeze({ number: 7, name: 'RawFileTransfer', ...upload } as const),
   unary({ number: 8, name: 'Authenticate', request: m.authRequest, response: m.authResponse }),
   unary({ number: 9, name: 'CognitiveChallenge', request: m.challengeAnswer, response: m.challengeResult }),
-  unary({ number: 10, name: 'SecurityStatus', request: m.empty, response: m.securityStatus }),
+  unary({ number: 10, name: 'SecurityStatus', request: m.empty, response: s.securityStatus }),
   unary({ number: 11, name: 'Ping', request: m.empty, response: m.pingResponse }),
   unary({ number: 12, name: 'RenewSession', request: m.empty, response: m.renewal }),
   unary({ number: 13, name: 'GetCapabilities', request: m.empty, response: m.capabilities }),

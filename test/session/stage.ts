@@ -66,6 +66,7 @@ import { createRefusals } from '../../src/session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from '../../src/session/rooms.ts'
 import { createSessions, type SessionChange } from '../../src/session/sessions.ts'
 import { createTarpits } from '../../src/session/tarpits.ts'
+import { createTraffic } from '../../src/session/traffic.ts'
 import { createTransfers } from '../../src/session/transfers.ts'
 import { authSigningInput } from '../../src/wire/auth-input.ts'
 import { answerChallenge, type Challenge } from '../../src/wire/challenge.ts'
@@ -608,6 +609,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       random,
     ),
     buffers: createBufferPool(new Uint8Array(OUTPUT_BUFFERS * FRAME_BYTES), FRAME_BYTES),
+    traffic: createTraffic(clock),
     coders: options.coders ?? { open: () => undefined },
     planner: {
       finder: {

@@ -5,6 +5,7 @@
 import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import type { AnyMessage } from '../../src/wire/schema.ts'
+import * as statusMessages from '../../src/wire/status-messages.ts'
 
 const id = new Uint8Array(16).fill(7)
 const digest = new Uint8Array(32).fill(9)
@@ -122,6 +123,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       challenge_id: id,
       audit_seq: 0,
       audit_hash: digest,
+      metered: true,
     },
   ],
   [
@@ -131,7 +133,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   [messages.challengeResult, { passed: true, session_token: id, message: 'm' }],
   [messages.empty, {}],
   [
-    messages.securityStatus,
+    statusMessages.securityStatus,
     {
       active_tarpits: 1,
       active_sessions: 2,
@@ -144,8 +146,14 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       level: 'NORMAL',
       audit_seq: 1,
       audit_hash: digest,
+      session: { received: 1, sent: 2, since: undefined },
+      today: { received: 3, sent: 2 ** 33, since: 1 },
+      yesterday: { received: 0, sent: 0, since: 0 },
+      sessions: [{ session_id: id, agent_name: 'a', received: 5, sent: 6 }],
     },
   ],
+  [statusMessages.wireBytes, { received: 1, sent: 2, since: 3 }],
+  [statusMessages.sessionBytes, { session_id: id, agent_name: 'a', received: 1, sent: 2 }],
   [messages.pingResponse, { daemon_version: '1', uptime_seconds: 1, os: 'linux', active_processes: 2 }],
   [messages.renewal, { success: true, expires_at: 1 }],
   [

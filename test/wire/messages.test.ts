@@ -5,6 +5,7 @@ import { encodeHex } from '../../src/base/hex.ts'
 import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import { type AnyMessage, readMessage } from '../../src/wire/schema.ts'
+import * as statusMessages from '../../src/wire/status-messages.ts'
 import { EXAMPLES } from './message-examples.ts'
 
 /** Keys and presence as docs/protocol.md, section 3, has them, written from that page: `?` may be absent. */
@@ -36,7 +37,9 @@ const TABLE: Readonly<Record<string, string>> = {
   ChallengeResult: '1? passed, 2? session_token, 3? message',
   Empty: '',
   SecurityStatus:
-    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash',
+    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions',
+  WireBytes: '1? received, 2? sent, 3? since',
+  SessionBytes: '1 session_id, 2 agent_name, 3? received, 4? sent',
   PingResponse: '1 daemon_version, 2? uptime_seconds, 5 os, 6? active_processes',
   Renewal: '1? success, 2 expires_at',
   Capabilities:
@@ -77,7 +80,7 @@ const TABLE: Readonly<Record<string, string>> = {
 
 type FieldFacts = Readonly<Record<string, { readonly key: number; readonly presence: string }>>
 const fieldsOf = (type: AnyMessage) => Object.entries(type.fields as FieldFacts)
-const ALL = [...Object.values(messages), ...Object.values(fileMessages)] as AnyMessage[]
+const ALL = [messages, fileMessages, statusMessages].flatMap((room) => Object.values(room)) as AnyMessage[]
 
 t.test('every message has the keys of the protocol page, no more and no fewer', async (t) => {
   t.strictSame(ALL.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'each message is in the table')
