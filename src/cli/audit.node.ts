@@ -4,15 +4,12 @@
  * @module
  */
 import { dirname } from 'node:path'
-import { type ChainRecord, readRecord } from '../audit/chain.ts'
-import { lastRecords } from '../audit/last-records.node.ts'
 import { chainPaths } from '../audit/retention.node.ts'
 import type { KnownHead } from '../audit/verify.ts'
 import { type Verified, verifyChain } from '../audit/verify-chain.node.ts'
 import { errnoOf } from '../base/files.node.ts'
 import { decodeHex, encodeHex } from '../base/hex.ts'
 import { nearest } from '../base/suggest.ts'
-import { visible } from '../base/visible.ts'
 import type { Anchors } from '../edge/anchors.node.ts'
 import { genesisPath } from '../edge/epoch-keys.node.ts'
 import type { ReplayReport } from '../edge/replay-chain.node.ts'
@@ -21,6 +18,7 @@ import { SassError } from '../errors.ts'
 import { optionValue, optionValues, wholeNumber } from './arguments.ts'
 import { anchor, anchorsOf } from './audit-anchor.node.ts'
 import { exportSession, verifyEvidence } from './audit-evidence.node.ts'
+import { tail, tailOptions } from './audit-tail.node.ts'
 import {
   brokenLine,
   EXIT_FAILED,
@@ -33,9 +31,6 @@ import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { localConfig, takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
-
-const SHOWN_RECORDS = 20
-const SHOWN_RECORDS_MAX = 10_000
 
 /** `SEQ:HASH`, as `sass-edge status` shows it. */
 function headOf(text: string): KnownHead {
@@ -168,38 +163,6 @@ const replay: Subcommand = async (context) => {
   return isOk ? EXIT.OK : EXIT_FAILED
 }
 
-/** One record as one line for people: what it is first, then its fields as they are. */
-function lineOf({ event, timestamp }: ChainRecord): string {
-  const { type, seq, ...fields } = event
-  const told = Object.entries(fields)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-  return visible([`${seq}`, timestamp, type, ...told].join(' '))
-}
-
-const tail: Subcommand = async (context) => {
-  takeWords(context, 1)
-  const text = optionValue(context.arguments.options, 'lines')
-  const count = text === undefined ? SHOWN_RECORDS : wholeNumber(text, 1, SHOWN_RECORDS_MAX)
-  if (count === undefined)
-    throw new SassError('USAGE', `--lines takes a number from 1 to ${SHOWN_RECORDS_MAX}.`)
-  const { directory } = localConfig(context).config.audit
-  let records: readonly ChainRecord[]
-  try {
-    records = lastRecords(directory, count).flatMap((line) => readRecord(line) ?? [])
-  } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
-    throw unreadable(directory, cause)
-  }
-  const value = records.map(({ timestamp, event, hash }) => ({
-    timestamp,
-    event,
-    chain_hash: encodeHex(hash),
-  }))
-  context.output.result({ records: value }, records.map(lineOf))
-  return EXIT.OK
-}
-
 const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
   ['anchor', anchor],
   ['export', exportSession],
@@ -217,7 +180,7 @@ export const command: Command = {
     'audit replay',
     'audit export SESSION [--out FILE]',
     'audit verify --evidence FILE [--key KEY]',
-    'audit tail [-n COUNT]',
+    'audit tail [-n COUNT] [--session ID] [--agent NAME] [--for NAME] [--tool TOOL] [--since TIME] [--until TIME]',
   ],
   options: [
     {
@@ -254,7 +217,7 @@ export const command: Command = {
       value: 'DIR',
       description: 'verify: time stamps kept elsewhere; default those beside the chain',
     },
-    { name: 'lines', short: 'n', value: 'COUNT', description: 'tail: so many of the last records' },
+    ...tailOptions,
   ],
   examples: [
     { line: 'sass-edge audit verify', does: 'is the record of this device whole?' },
@@ -267,6 +230,10 @@ export const command: Command = {
       does: 'decide everything once more, under the rules of its day, and compare',
     },
     { line: 'sass-edge audit tail -n 5', does: 'what was decided last' },
+    {
+      line: 'sass-edge audit tail --for planner --tool Bash --since 2026-03-01',
+      does: 'what agents ran on behalf of planner since then',
+    },
   ],
   async run(context) {
     const names = [...SUBCOMMANDS.keys()]

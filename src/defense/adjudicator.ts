@@ -8,6 +8,7 @@ import type { Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
 import type { Finding, Layer, Note, Policy } from './layer.ts'
 import { LAYERS } from './layers.ts'
+import { toolsAsked } from './tools.ts'
 import { toxicProperties } from './toxic.ts'
 import type { LayerName, Verdict } from './verdict.ts'
 import { NO_SESSION, Warrant } from './warrant.ts'
@@ -64,6 +65,7 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
     severity: noted === undefined ? 'info' : 'warning',
     incident: undefined,
     enhancedAudit: noted !== undefined,
+    tools: [...toolsAsked(facts, policy.effective)],
     toxic:
       command === undefined
         ? NOTHING

@@ -9,6 +9,7 @@ import { isWithin } from '../base/lexical-path.ts'
 import { ALL_TOOLS, TIERS, type Tier, type Tool } from '../base/tool-name.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
 import { isShell } from './13policy/unwrap/names.ts'
+import type { ExecuteAction, Facts } from './facts.ts'
 
 export type { Tier, Tool } from '../base/tool-name.ts'
 
@@ -139,4 +140,14 @@ const METHOD_TOOLS: Readonly<Record<string, Tool>> = Object.freeze({
 /** The tool that a method needs apart from what it runs; undefined: none. */
 export function toolOfMethod(method: string): Tool | undefined {
   return Object.hasOwn(METHOD_TOOLS, method) ? METHOD_TOOLS[method] : undefined
+}
+
+/** Every tool that the request needs, by what it would run, else by its method. */
+export function toolsAsked(
+  { action, request }: Pick<Facts, 'action' | 'request'>,
+  effective: (action: ExecuteAction) => Effective,
+): ReadonlySet<Tool> {
+  if (action?.kind === 'execute') return toolsNeeded(effective(action))
+  const method = toolOfMethod(request?.method ?? '')
+  return new Set(method === undefined ? [] : [method])
 }

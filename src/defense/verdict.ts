@@ -4,6 +4,7 @@
  * @module
  */
 import type { Code } from '../errors.ts'
+import type { Tool } from './tools.ts'
 import type { ToxicProperty } from './toxic.ts'
 import type { Warrant } from './warrant.ts'
 
@@ -78,6 +79,8 @@ export type Verdict =
       readonly kind: 'response'
       readonly response: 'EXECUTE'
       readonly warrant: Warrant
+      /** The tools that it is permitted to use; none where it uses none. */
+      readonly tools: readonly Tool[]
       /** What the permitted action adds to what its session has done. */
       readonly toxic: readonly ToxicProperty[]
     } & Decided)

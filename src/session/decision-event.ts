@@ -42,7 +42,8 @@ function isolationOf(action: Facts['action']): { isolation?: string } {
 /** Digests and names only: no argument, path or payload ever enters the chain. */
 export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
   const { identity, session, request, action } = facts
-  const warrant = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict.warrant : undefined
+  const permitted = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict : undefined
+  const warrant = permitted?.warrant
   const event = {
     type: 'decision',
     cycle: facts.cycle,
@@ -61,6 +62,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash
     code: verdict.code ?? null,
     severity: verdict.severity,
     warrant: warrant?.id ?? null,
+    ...(permitted === undefined || permitted.tools.length === 0 ? {} : { tool: permitted.tools.join(' ') }),
     ...actsFor(identity),
     ...branchFields(action),
     ...isolationOf(action),

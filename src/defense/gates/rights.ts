@@ -17,7 +17,7 @@ import {
 import type { ExecuteAction, Facts, FileAction, Identity, Ledger } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
 import { askHuman, type Check, type Finding, type Policy, strictestOf, violation } from '../layer.ts'
-import { intersectTools, type Tool, toolOfMethod, toolsNeeded } from '../tools.ts'
+import { intersectTools, toolsAsked } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
 
 type Known = Extract<Identity, { kind: 'known' }>
@@ -26,19 +26,12 @@ type Known = Extract<Identity, { kind: 'known' }>
 const DELEGATION_DEPTH = 1
 const DELEGATION_HOPS = 3
 
-/** What the request needs, by its method and by what it would run. */
-function toolsOf({ action, request }: Facts, policy: Policy): ReadonlySet<Tool> {
-  if (action?.kind === 'execute') return toolsNeeded(policy.effective(action))
-  const method = toolOfMethod(request?.method ?? '')
-  return new Set(method === undefined ? [] : [method])
-}
-
 export const toolAccess: Check = (facts, policy) => {
   const { identity: who, request } = facts
   if (who.kind !== 'known' || request === undefined) return undefined
   if (request.audience === 'operator' && who.role !== 'operator')
     return violation('CAPABILITY_DENIED', 'method.operator', `${request.method} is an operator's method.`)
-  const needed = toolsOf(facts, policy)
+  const needed = toolsAsked(facts, policy.effective)
   const granted = intersectTools(who.tier, [who.tools])
   const missing = [...needed].filter((tool) => !granted.has(tool))
   if (missing.length === 0) return undefined
@@ -62,7 +55,7 @@ export const delegation: Check = (facts, policy) => {
   if (hops >= DELEGATION_HOPS)
     return violation('CAPABILITY_DENIED', 'delegation.hops', `The work has been handed on ${hops} times.`)
   const granted = intersectTools(who.tier, [who.tools, ...chain.map(({ tools }) => tools)])
-  if ([...toolsOf(facts, policy)].every((tool) => granted.has(tool))) return undefined
+  if ([...toolsAsked(facts, policy.effective)].every((tool) => granted.has(tool))) return undefined
   return violation(
     'CAPABILITY_DENIED',
     'delegation.rights',

@@ -6,7 +6,7 @@
  */
 import type { Facts, Ledger } from '../facts.ts'
 import { askHuman, type Check, type Finding, impossible, type Policy, tarpit, violation } from '../layer.ts'
-import { intersectTools, type Tool, toolOfMethod, toolsNeeded } from '../tools.ts'
+import { intersectTools, toolOfMethod, toolsAsked } from '../tools.ts'
 
 /** R2, or R3 where the caller has been challenged too often lately. */
 export function challenge(ledger: Ledger, finding: Pick<Finding, 'code' | 'rule' | 'reason'>): Finding {
@@ -93,15 +93,9 @@ function feeds(action: Facts['action']): boolean {
 
 /** Under RESTRICT: what only looks, or ends what the caller itself began. */
 function isReadOnly(facts: Facts, policy: Policy): boolean {
-  const { action, request } = facts
-  if (feeds(action)) return false
-  const methodTool = toolOfMethod(request?.method ?? '')
-  const needed: ReadonlySet<Tool> =
-    action?.kind === 'execute'
-      ? toolsNeeded(policy.effective(action))
-      : new Set(methodTool === undefined ? [] : [methodTool])
+  if (feeds(facts.action)) return false
   const readers = intersectTools('T1', [])
-  return [...needed].every((tool) => readers.has(tool))
+  return [...toolsAsked(facts, policy.effective)].every((tool) => readers.has(tool))
 }
 
 /** What changes or moves something, and so waits for a human at a checkpoint. */
