@@ -62,6 +62,8 @@ export function createOutputPacker(coders: OutputCoders, ready: () => void): Out
   let isUsable = true
   let isIdle = true
   let piece: PackedPiece | undefined
+  // One place for what is being compressed, as large as the credit has ever asked for.
+  let place = new Uint8Array(0)
   let skipBytes = 0
   let nextSkipBytes = CODED_SKIP_BYTES
 
@@ -95,7 +97,8 @@ export function createOutputPacker(coders: OutputCoders, ready: () => void): Out
       if (plainBytes < CODED_MIN_BYTES || skipBytes > 0) return 0
       const frame = opened()
       if (frame === undefined) return 0
-      const plain = new Uint8Array(plainBytes)
+      if (place.length < plainBytes) place = new Uint8Array(plainBytes)
+      const plain = place.subarray(0, plainBytes)
       copyOut(offset, plain)
       isIdle = false
       frame.code(plain, (coded) => {

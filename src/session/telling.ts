@@ -112,7 +112,7 @@ function linkFields({ rooms: { traffic, sessions }, caller, session, transport }
     session_id: idBytes,
     agent_name: owner.name,
     ...wire,
-  }))
+  })).filter(({ received }) => received > 0)
   return {
     ...own,
     today: dayBytes(today),
