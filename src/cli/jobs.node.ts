@@ -1,5 +1,5 @@
 /**
- * `sass-edge jobs [TARGET]`: what runs on a device and what ran there lately.
+ * `sass-edge jobs [TARGET]`: what runs on a device and what ran there lately, also before its daemon was started.
  * @module
  */
 import { encodeHex } from '../base/hex.ts'
@@ -12,7 +12,7 @@ import { alignColumns, shortDuration } from './listing.ts'
 import { takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
-const STATES = ['starting', 'running', 'finished', 'not started'] as const
+const STATES = ['starting', 'running', 'finished', 'not started', 'outcome unknown'] as const
 
 function endOf(job: ExecutionSummary): string {
   if (job.signal !== undefined) return `signal ${job.signal}`
@@ -36,7 +36,7 @@ function toObject(job: ExecutionSummary): object {
 }
 
 function table(jobs: readonly ExecutionSummary[], nowSeconds: number): string[] {
-  if (jobs.length === 0) return ['Nothing has run on this device since its daemon was started.']
+  if (jobs.length === 0) return ['Nothing runs on this device, and nothing has in the last day.']
   const rows = jobs.map((job) => [
     encodeHex(job.execution_id),
     visible(job.agent_name),
@@ -52,7 +52,7 @@ export const command: Command = {
   name: 'jobs',
   summary: SUMMARIES.jobs,
   usage: ['jobs [TARGET]'],
-  options: [{ name: 'all', description: 'also those that have ended' }, ...DEVICE_OPTIONS],
+  options: [{ name: 'all', description: 'also those that have ended, for a day' }, ...DEVICE_OPTIONS],
   examples: [
     { line: 'sass-edge jobs', does: 'what runs now' },
     { line: 'sass-edge jobs --all edge7', does: 'and what has ended, newest first' },
