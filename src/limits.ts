@@ -14,6 +14,14 @@ export const ALPN_PROTOCOL = 'x-sakirpc-v5'
 export const TLS_CIPHERS = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256'
 /** protocol.md 1: key exchange groups; the hybrid first, as OpenSSH does today. */
 export const TLS_GROUPS = 'X25519MLKEM768:X25519'
+/**
+ * What a client offers: keys for both groups at once (OpenSSL's asterisk), so that a device that takes X25519 alone need
+ * not ask again, which would cost a round trip.
+ */
+export const TLS_GROUPS_OFFERED = '*X25519MLKEM768:*X25519'
+/** What a client reads of certificates and handshakes; the list of OpenSSL has twice as many, and is sent whole. */
+export const TLS_SIGNATURES =
+  'ed25519:ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512:RSA+SHA256'
 /** For links where 2.3 KB more in the handshake matter (field-notes 3.1). */
 export const TLS_GROUPS_METERED = 'X25519'
 /** protocol.md 4: RFC 9266 channel binding. */
