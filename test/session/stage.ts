@@ -317,6 +317,8 @@ export type StageOptions = {
   readonly maxDurationMs?: number
   readonly bindAddress?: boolean
   readonly executions?: number
+  /** The file of their ids and results: that of another stage is what an earlier daemon has left. */
+  readonly kept?: StagedLineFile
   readonly ringBytes?: number
   readonly tarpits?: number
   readonly allowShell?: boolean
@@ -538,7 +540,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       rooms.levels.sessionEnded(change.session.id, change.session.instance)
     },
   )
-  const kept = stageLineFile()
+  const kept = options.kept ?? stageLineFile()
   const executions = createExecutions({
     spawner,
     clock,
