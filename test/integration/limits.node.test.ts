@@ -84,7 +84,7 @@ t.test(
   },
 )
 
-t.test('a command that says nothing for too long is ended, one that talks is not', async (t) => {
+t.test('a command that says nothing for too long is ended, one that talks is not (SS-33)', async (t) => {
   const daemon = await startNew(t, { sandbox: { limits: { silence_seconds: 2 } } })
   const talking = daemon.cli(['exec', '--', 'sh', '-c', 'for i in 1 2 3 4 5 6; do echo $i; sleep 0.6; done'])
   const silent = await daemon.cli(['exec', '--json', '--', 'sleep', '60'])

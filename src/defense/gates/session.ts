@@ -4,6 +4,7 @@
  * Rules: docs/responses.md, layers 4 to 6; docs/protocol.md, section 5.
  * @module
  */
+import { isActionKind } from '../action-kinds.ts'
 import type { Facts, Ledger } from '../facts.ts'
 import { askHuman, type Check, type Finding, impossible, type Policy, tarpit, violation } from '../layer.ts'
 import { intersectTools, toolOfMethod, toolsAsked } from '../tools.ts'
@@ -165,7 +166,8 @@ export const level: Check = (facts, policy, ledger) => {
   }
 }
 
-export const completeness: Check = ({ request }) => {
+export const completeness: Check = ({ request, action }) => {
+  if (action !== undefined && !isActionKind(action.kind)) return impossible(action as never)
   if (request === undefined) return undefined
   if (request.overExpanded) {
     return {

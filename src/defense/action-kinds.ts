@@ -1,0 +1,33 @@
+/**
+ * The closed set of actions. Types say that there is no other; a decision does not rely on it.
+ * Rules: docs/responses.md, section 1 (completeness).
+ * @module
+ */
+import type { Action } from './facts.ts'
+
+const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
+  connect: true,
+  authenticate: true,
+  execute: true,
+  upload: true,
+  download: true,
+  deceive: true,
+  attach: true,
+  signal: true,
+  cancel: true,
+  read: true,
+  renew: true,
+  confirm: true,
+  set_level: true,
+  clear_penalties: true,
+  reload: true,
+  purge: true,
+  merge: true,
+  undo_merge: true,
+  drop_branch: true,
+  checkpoint: true,
+})
+
+export function isActionKind(kind: string): boolean {
+  return Object.hasOwn(KINDS, kind)
+}
