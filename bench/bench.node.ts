@@ -12,11 +12,11 @@ import { type Client, connect } from '../src/client/client.node.ts'
 import { TARPIT_CONCURRENT } from '../src/limits.ts'
 import { measureRecord, type Times } from './audit.node.ts'
 import { measureBranch } from './branch.node.ts'
+import { bytesOnTheWire } from './bytes.node.ts'
 import { type Device, startDevice } from './device.node.ts'
 import { measureFloor } from './floor.node.ts'
 import { holdAll, type Intruder, intrude } from './intruders.node.ts'
 import { type SshPeer, startSsh } from './peers/ssh.node.ts'
-import { startRelay } from './relay.node.ts'
 
 const MIB = 1_048_576
 const GIB = 1_073_741_824
@@ -141,39 +141,14 @@ async function coldExec(device: Device, ssh: SshPeer | undefined): Promise<void>
   )
 }
 
-async function bytesOnTheWire(device: Device): Promise<void> {
-  const relay = await startRelay({ host: '127.0.0.1', port: device.port })
-  const total = () => relay.counts().toClient + relay.counts().toServer
-  for (const [groups, bound] of [
-    ['metered', 1_900],
-    ['default', 4_300],
-  ] as const) {
-    relay.reset()
-    const client = await connectTo(device, relay.port, groups)
-    await client.execute('true')
-    record(
-      `connect, authenticate, first exec (${groups === 'metered' ? 'X25519' : 'X25519MLKEM768 first'})`,
-      total(),
-      ' B',
-      bound,
-      true,
-      'TLS included, both ways',
-    )
-    for (let index = 0; index < 200; index++) await client.execute('true')
-    relay.reset()
-    for (let index = 0; index < 100; index++) await client.execute('true')
-    if (groups === 'default')
-      record(
-        'warm exec of true on the wire',
-        total() / 100,
-        ' B',
-        110,
-        true,
-        'TLS included, both ways, mean of 100',
-      )
-    await client.close()
+async function bytes(device: Device): Promise<void> {
+  // One that asks at once whether somebody is there, so that nobody has to wait for it.
+  const hasty = await startDevice({ session: { keepalive_seconds: 1 } })
+  try {
+    await bytesOnTheWire(device, hasty, record)
+  } finally {
+    await hasty.stop()
   }
-  await relay.stop()
 }
 
 async function pipedThroughput(device: Device): Promise<number> {
@@ -414,7 +389,7 @@ async function main(names: readonly string[]): Promise<void> {
         '3 s after its start',
       )
     if (wants('throughput')) await throughput(device, ssh)
-    if (wants('bytes')) await bytesOnTheWire(device)
+    if (wants('bytes')) await bytes(device)
     if (wants('exec')) await warmExec(device, ssh)
     if (wants('cold')) await coldExec(device, ssh)
     if (wants('tarpit')) await tarpit()
