@@ -294,8 +294,8 @@ export function createKeptResults({ file, clock, lost, damaged }: KeptResultsOpt
           const execution = read(entry)
           if (execution?.sessionId !== sessionId) continue
           count++
-          const { id, scope, owner, endedAtMs } = execution
-          const nothing = { id, scope, owner, instance: '', sessionId: '', command: '', startedAtMs: 0 }
+          const { id, scope, owner, startedAtMs, endedAtMs } = execution
+          const nothing = { id, scope, owner, instance: '', sessionId: '', command: '', startedAtMs }
           const end = asLost({ ...nothing, isolation: undefined, warrantId: '' }, endedAtMs, ERASED)
           keep(end, file.append(endLine(end)), entry.untilMs - clock.monotonicMs())
         }
