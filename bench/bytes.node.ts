@@ -135,29 +135,32 @@ export function pingsOfDay(firstMs: number): number {
   return pings
 }
 
-/** What the records of a PING and its PONG take, with a nonce of the longest form. */
-async function exchangeBytes(device: Device, relay: Relay): Promise<number> {
-  const client = await connectTo(device, { port: relay.port })
+/** What the records of a PING and its PONG take, with a nonce of the longest form, where nothing else is said. */
+export async function exchangeBytes(client: Client, relay: Relay): Promise<number> {
   await client.execute('true')
   relay.reset()
-  let seen = { toClient: 0, toServer: 0 }
+  let seen = relay.counts()
   while (seen.toClient === 0 || seen.toServer === 0) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     seen = relay.counts()
   }
-  await client.close()
   // A first nonce is one byte; from 256 on it is three, on both ways.
   return seen.toClient + seen.toServer + 2 * 2
+}
+
+/** What so many exchanges cost with the heads: PING, PONG and the acknowledgement of that. */
+export function dayBytes(pings: number, exchange: number): number {
+  return pings * (exchange + 3 * HEAD_BYTES)
 }
 
 /** `hasty`: a device that asks after a second. */
 async function idleDay(hasty: Device, record: Record): Promise<void> {
   const relay = await startRelay({ host: '127.0.0.1', port: hasty.port })
-  const exchange = await exchangeBytes(hasty, relay)
+  const client = await connectTo(hasty, { port: relay.port })
+  const exchange = await exchangeBytes(client, relay)
+  await client.close()
   await relay.stop()
-  // PING, PONG and the acknowledgement of that.
-  const each = exchange + 3 * HEAD_BYTES
-  const megabytes = (pings: number) => (pings * each) / 1_000_000
+  const megabytes = (pings: number) => dayBytes(pings, exchange) / 1_000_000
   const detail = (pings: number) =>
     `${pings} times ${exchange} B in two records and 3 heads of ${HEAD_BYTES} B`
   for (const [profile, firstMs, bound] of [

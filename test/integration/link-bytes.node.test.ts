@@ -1,0 +1,153 @@
+/**
+ * What a link carries, with a real daemon: flights of the handshake and of a reconnect, compressed output, the counts
+ * that `status` tells, and a connection on which nothing happens.
+ * @module
+ */
+import t from 'tap'
+import { dayBytes, exchangeBytes, pingsOfDay } from '../../bench/bytes.node.ts'
+import { startFlightCounter } from '../../bench/flights.node.ts'
+import { startRelay } from '../../bench/relay.node.ts'
+import { type Client, type ConnectOptions, connect } from '../../src/client/client.node.ts'
+import { KEEPALIVE_MAX_MS, KEEPALIVE_MS } from '../../src/limits.ts'
+import { type Daemon, install, type Json, startDaemon, startNew, until } from './daemon.node.ts'
+
+const plain = await startNew(t)
+const metered = await startNew(t, { listen: { profile: 'metered' } })
+
+function enter(daemon: Daemon, more: Partial<ConnectOptions> & { port?: number } = {}): Promise<Client> {
+  const { port, fingerprint: pin } = daemon
+  return connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: daemon.seed(), pin, ...more })
+}
+
+type Link = { readonly today: Carried; readonly sessions: readonly (Carried & { readonly agent: string })[] }
+type Carried = { readonly received_bytes: number; readonly sent_bytes: number }
+
+/** What `status` tells of the link; asked over the admin socket, which is none. */
+async function linkOf(daemon: Daemon): Promise<Link> {
+  const { stdout } = await daemon.cli(['status', '--json'])
+  return (JSON.parse(stdout.toString()) as Json)['link'] as Link
+}
+
+/** Once nothing more is on its way. */
+async function settledLink(daemon: Daemon): Promise<Link> {
+  let last = await linkOf(daemon)
+  await until('a link that is quiet', async () => {
+    const before = last
+    last = await linkOf(daemon)
+    return before.today.received_bytes === last.today.received_bytes
+  })
+  return last
+}
+
+t.test(
+  'whatever either side prefers there is no second hello: three flights each way to the first exit',
+  async (t) => {
+    for (const daemon of [plain, metered]) {
+      for (const groups of ['default', 'metered'] as const) {
+        const counter = await startFlightCounter({ host: '127.0.0.1', port: daemon.port })
+        const client = await enter(daemon, { port: counter.port, groups })
+        await client.execute('true')
+        const sides = counter.connections[0]?.map(({ from }) => from)
+        t.strictSame(sides, ['client', 'server', 'client', 'server', 'client', 'server'], groups)
+        const bytes = counter.connections[0]?.reduce((sum, flight) => sum + flight.bytes, 0) ?? 0
+        t.ok(bytes < (groups === 'default' ? 4_300 : 1_900), `${bytes} bytes`)
+        await client.close()
+        await counter.stop()
+      }
+    }
+  },
+)
+
+t.test('who comes back has its first byte after as many: four round trips with that of TCP', async (t) => {
+  const first = await enter(plain)
+  const seen = Promise.withResolvers<void>()
+  const running = first.stream('sh', ['-c', 'echo replayed; exec sleep 60'], { output: () => seen.resolve() })
+  await seen.promise
+  running.detach()
+  await first.close()
+  const counter = await startFlightCounter({ host: '127.0.0.1', port: plain.port })
+  const again = await enter(plain, { port: counter.port, resumeSessionId: first.sessionId })
+  const { promise: flights, resolve } = Promise.withResolvers<number>()
+  again.attach(running.id, { output: () => resolve(counter.connections[0]?.length ?? 0) })
+  t.equal(await flights, 6)
+  await again.cancel(running.id)
+  await again.close()
+  await counter.stop()
+})
+
+t.test('status tells what the link has carried, to the byte, by session and for the day', async (t) => {
+  const before = await settledLink(plain)
+  const relay = await startRelay({ host: '127.0.0.1', port: plain.port })
+  const client = await enter(plain, { port: relay.port })
+  await client.execute('head', ['-c', '100000', '/dev/urandom'])
+  const link = await settledLink(plain)
+  const { toServer, toClient } = relay.counts()
+  t.equal(link.today.received_bytes - before.today.received_bytes, toServer)
+  t.equal(link.today.sent_bytes - before.today.sent_bytes, toClient)
+  t.ok(toClient > 100_000)
+  const own = link.sessions.filter(({ agent }) => agent === 'agent')
+  t.match(own, [{ received_bytes: toServer, sent_bytes: toClient }])
+  const { session, today, sessions } = await client.status()
+  t.ok((session?.received ?? 0) >= toServer && (session?.sent ?? 0) >= toClient, 'an agent hears of its own')
+  t.strictSame([today, sessions], [undefined, []], 'and of nothing else')
+  await client.close()
+  await relay.stop()
+})
+
+t.test('it goes on where it was after a restart', async (t) => {
+  const directory = await install(t)
+  const daemon = await startDaemon(t, directory)
+  const client = await enter(daemon)
+  await client.execute('true')
+  await client.close()
+  const before = await settledLink(daemon)
+  await daemon.stop()
+  const { today } = await linkOf(await startDaemon(t, directory))
+  t.ok(today.sent_bytes >= before.today.sent_bytes && today.sent_bytes > 1_000, `${today.sent_bytes} bytes`)
+})
+
+t.test('-z gives the same bytes, and sends less than half of them', async (t) => {
+  const script = 'seq -f "line %g of a text that says much the same again and again" 1 20000'
+  const sent = async (option: string) => {
+    const before = await settledLink(plain)
+    const { stdout, code } = await plain.cli(['exec', option, '--', 'sh', '-c', script])
+    t.equal(code, 0)
+    const after = await settledLink(plain)
+    return { stdout, bytes: after.today.sent_bytes - before.today.sent_bytes }
+  }
+  const packed = await sent('-z')
+  const whole = await sent('--no-compress')
+  t.ok(packed.stdout.equals(whole.stdout))
+  t.ok(whole.bytes > whole.stdout.length)
+  t.ok(packed.bytes < whole.bytes / 2, `${packed.bytes} and ${whole.bytes} bytes`)
+  const both = await plain.cli(['exec', '-z', '--no-compress', '--', 'true'])
+  t.equal(both.code, 125)
+})
+
+t.test(
+  'a device whose link is paid by the byte says so, and its clients have output compressed',
+  async (t) => {
+    const before = await settledLink(metered)
+    const client = await enter(metered)
+    const { stdout } = await client.execute('seq', ['1', '20000'])
+    t.equal(stdout.length, 108_894)
+    await client.close()
+    const after = await settledLink(metered)
+    t.ok(after.today.sent_bytes - before.today.sent_bytes < stdout.length / 2)
+  },
+)
+
+t.test(
+  'a day on which nothing happens costs at most 0.35 MB, 0.08 where it is paid by the byte',
+  async (t) => {
+    const hasty = await startNew(t, { session: { keepalive_seconds: 1 } })
+    const relay = await startRelay({ host: '127.0.0.1', port: hasty.port })
+    const client = await enter(hasty, { port: relay.port })
+    const exchange = await exchangeBytes(client, relay)
+    await client.close()
+    await relay.stop()
+    t.ok(dayBytes(pingsOfDay(KEEPALIVE_MS), exchange) <= 350_000)
+    t.ok(dayBytes(24 * 60, exchange) <= 350_000, 'also where every answer is late')
+    t.ok(dayBytes(pingsOfDay(KEEPALIVE_MAX_MS), exchange) <= 80_000)
+  },
+)
