@@ -359,7 +359,7 @@ async function start(
   const { audit, facts } = deviceRecord
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const given = { config, configPath, clock, log, launcherSource }
-  const sandbox = await createSandbox(given, () => reloadable.policy.ownPaths.paths)
+  const sandbox = createSandbox(given, () => reloadable.policy.ownPaths.paths)
   const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept: deviceRecord.executions }
   const rooms = createRooms(ground, reloadable)
   const peers = createPeers(
@@ -394,6 +394,7 @@ async function start(
   const addresses: string[] = []
   try {
     for (const adapter of adapters) addresses.push(await adapter.listen(peers))
+    await sandbox.ready
   } catch (cause) {
     for (const adapter of adapters) await adapter.close()
     await sandbox.close()
@@ -420,7 +421,7 @@ async function start(
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
     const isIdle = rooms.executions.running === 0 && !peers.openStreams
-    sandbox.tick(isIdle && peers.count === 0, now)
+    if (sandbox.tick(isIdle && peers.count === 0, now)) trimmer.renew(now)
     trimmer.tick(isIdle, peers.count === 0, now)
     peers.tick()
     rooms.sessions.tick(now)

@@ -26,6 +26,8 @@ export function keepSmall(): void {
 const REGULAR = { type: 'major', execution: 'sync' } as const
 /** V8's thorough collection: pages with a few objects left are emptied and given back. */
 const SMALLEST = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const
+/** V8 forgets the bytecode of a function that was not called during six collections: --bytecode-old-age. */
+const SMALLEST_ROUNDS = 7
 
 /**
  * V8's collector. The flag that shows it is set for this moment alone: at the start of the process it would make V8
@@ -43,10 +45,12 @@ function findCollector(): NonNullable<typeof globalThis.gc> {
 export type Trimmer = {
   /**
    * To be called every now and then; does something only while nothing runs and there is garbage to speak of.
-   * @param isAlone nobody is connected: then the heap is made as small as it gets, which takes some 25 ms and throws
-   *   out compiled code that the next caller has compiled again
+   * @param isAlone nobody is connected: then the heap is made as small as it gets, which takes some 15 ms at each of
+   *   the next ticks and throws out compiled code that the next caller has compiled again
    */
   tick(isQuiet: boolean, isAlone: boolean, nowMs: number): void
+  /** Something large has been given up: the next time is soon, and thorough. */
+  renew(nowMs: number): void
 }
 
 /**
@@ -57,20 +61,26 @@ export function createTrimmer(): Trimmer {
   let collect: ReturnType<typeof findCollector> | undefined
   const trim = optionalFunction('malloc_trim', ['u64'])
   let smallestBytes = 0
-  let isSmallest = false
+  let roundsLeft = SMALLEST_ROUNDS
   // What a start leaves behind goes as soon as it is over, not an interval later.
   let dueMs = FIRST_TRIM_MS
   return {
     tick(isQuiet, isAlone, nowMs) {
       if (!isQuiet || nowMs < dueMs) return
-      dueMs = nowMs + TRIM_INTERVAL_MS
       const isDue = process.memoryUsage().heapUsed >= smallestBytes + IDLE_GARBAGE_BYTES
-      if (!isDue && (isSmallest || !isAlone)) return
+      if (!isAlone || isDue) roundsLeft = SMALLEST_ROUNDS
+      else if (roundsLeft === 0) return
+      dueMs = nowMs + (isAlone ? 0 : TRIM_INTERVAL_MS)
+      if (!isDue && !isAlone) return
       collect ??= findCollector()
       collect(isAlone ? SMALLEST : REGULAR)
       trim?.(0n)
-      isSmallest = isAlone
+      if (isAlone) roundsLeft--
       smallestBytes = process.memoryUsage().heapUsed
+    },
+    renew(nowMs) {
+      dueMs = nowMs + FIRST_TRIM_MS
+      roundsLeft = SMALLEST_ROUNDS
     },
   }
 }

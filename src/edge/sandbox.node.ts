@@ -35,8 +35,13 @@ export type Sandbox = {
   readonly spawner: Spawner
   readonly places: Places
   readonly branches: BranchWork
-  /** To be called every now and then: gives up what only a caller needs, when none has been there for a while. */
-  tick(isAlone: boolean, nowMs: number): void
+  /** Rejects with RUNTIME_UNSUITABLE or SANDBOX_UNAVAILABLE where programs cannot be started. */
+  readonly ready: Promise<void>
+  /**
+   * To be called every now and then: gives up what only a caller needs, when none has been there for a while.
+   * True where it did.
+   */
+  tick(isAlone: boolean, nowMs: number): boolean
   close(): Promise<void>
 }
 
@@ -79,7 +84,7 @@ const NO_CAPABILITIES: readonly number[] = []
  * `launcherSource`: text of the bundled thread, undefined from source. `covers`: what no session may see.
  * @throws SassError RUNTIME_UNSUITABLE or SANDBOX_UNAVAILABLE where programs cannot be started
  */
-export async function createSandbox(
+export function createSandbox(
   {
     config,
     clock,
@@ -87,7 +92,7 @@ export async function createSandbox(
     launcherSource,
   }: { config: Config; clock: Clock; log: Log; launcherSource: string | undefined },
   covers: () => readonly string[],
-): Promise<Sandbox> {
+): Sandbox {
   const syscalls = loadSyscalls()
   const { sandbox, state_directory } = config
   const roots = branchRoots(config, covers())
@@ -104,7 +109,10 @@ export async function createSandbox(
       if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
     })
   }
-  const spawner = await createSleepingSpawner(startSpawner)
+  const spawner = createSleepingSpawner(startSpawner)
+  // Whoever starts the daemon waits for it, and does something else meanwhile.
+  const ready = spawner.wake()
+  ready.catch(() => undefined)
   const packed = typeof BRANCH_SOURCE === 'string' ? BRANCH_SOURCE : undefined
   const branches = createBranchWorker(store, packed === undefined ? undefined : () => unpack(packed))
   const keeper = createKeeper(typeof KEEPER_SOURCE === 'string' ? KEEPER_SOURCE : undefined)
@@ -137,10 +145,11 @@ export async function createSandbox(
   /** Since when nobody is there; undefined while somebody is. */
   let aloneSinceMs: number | undefined
   return {
+    ready,
     tick(isAlone, nowMs) {
       if (!isAlone || !places.isEmpty) aloneSinceMs = undefined
       else aloneSinceMs ??= nowMs
-      if (aloneSinceMs !== undefined && nowMs - aloneSinceMs >= SPAWNER_IDLE_MS) spawner.sleep()
+      return aloneSinceMs !== undefined && nowMs - aloneSinceMs >= SPAWNER_IDLE_MS && spawner.sleep()
     },
     spawner: withPins(spawner, createOpenIn(createAt(syscalls))),
     places,

@@ -11,17 +11,17 @@ import type { ProcessSpawner } from './spawner.node.ts'
 export type SleepingSpawner = Spawner & {
   /** Resolves when programs can be started. @throws SassError as the first start does */
   wake(): Promise<void>
-  /** Ends the thread; to be called only while nothing runs. What comes meanwhile waits for the next one. */
-  sleep(): void
+  /** Ends the thread; to be called only while nothing runs. True where there was one. */
+  sleep(): boolean
   readonly isAwake: boolean
   leave(): Promise<void>
   endAll(): Promise<void>
   close(): Promise<void>
 }
 
-/** `start` makes a spawner each time that one is wanted; the first is made now, so that what keeps it from starting shows. */
-export async function createSleepingSpawner(start: () => Promise<ProcessSpawner>): Promise<SleepingSpawner> {
-  let spawner: ProcessSpawner | undefined = await start()
+/** `start` makes a spawner each time that one is wanted. Asleep at first. */
+export function createSleepingSpawner(start: () => Promise<ProcessSpawner>): SleepingSpawner {
+  let spawner: ProcessSpawner | undefined
   let waking: Promise<void> | undefined
   let layingDown: Promise<void> = Promise.resolve()
   let isOver = false
@@ -43,10 +43,11 @@ export async function createSleepingSpawner(start: () => Promise<ProcessSpawner>
     },
     sleep() {
       const ending = spawner
-      if (ending === undefined || isOver) return
+      if (ending === undefined || isOver) return false
       spawner = undefined
       // What goes wrong with a thread that nobody uses any more concerns nobody.
       layingDown = ending.close().catch(() => undefined)
+      return true
     },
     get isAwake() {
       return spawner !== undefined
