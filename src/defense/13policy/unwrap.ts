@@ -11,6 +11,7 @@ import type { CommandSurroundings, Effective } from './effective.ts'
 import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
 import { SETTINGS_MARK } from './shell/words.ts'
 import { argumentPaths } from './unwrap/command-paths.ts'
+import { addComputed } from './unwrap/computed.ts'
 import { environmentText } from './unwrap/environment-commands.ts'
 import {
   copiedText,
@@ -92,6 +93,7 @@ export function countEffective(
     isMade: false,
     environments: undefined,
   })
+  addComputed(run.drafts)
   return { effective: { commands: run.drafts.map(finish) }, steps: budget - run.budget }
 }
 

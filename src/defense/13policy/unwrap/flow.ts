@@ -5,10 +5,11 @@
  * @module
  */
 
-import { baseName } from '../../../base/lexical-path.ts'
+import { baseName, isWithin } from '../../../base/lexical-path.ts'
 import type { Opaque, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellRedirect, ShellWord } from '../shell/shell.ts'
+import { makesTrees, treeOf } from './fetched-trees.ts'
 import type { Stdin } from './inner.ts'
 import { namesOf } from './names.ts'
 import type { ParsedArguments } from './options.ts'
@@ -25,7 +26,12 @@ export type Made =
       readonly isFetched?: boolean
     }
 
-export type Flow = { readonly files: Map<string, Made>; readonly hashed: Map<string, string> }
+export type Flow = {
+  readonly files: Map<string, Made>
+  readonly hashed: Map<string, string>
+  /** Directories that hold what was fetched. */
+  readonly trees: string[]
+}
 
 /** Files of one request that are kept; what people write has two. */
 const FILES_MAX = 64
@@ -34,7 +40,7 @@ const FILES_MAX = 64
 const TEXT_MAX = 65_536
 
 export function startFlow(): Flow {
-  return { files: new Map(), hashed: new Map() }
+  return { files: new Map(), hashed: new Map(), trees: [] }
 }
 
 /** What a command does, as far as files that it makes are concerned. */
@@ -100,7 +106,7 @@ function contentOf(flow: Flow, maker: Maker): Made | undefined {
 }
 
 function isMaker(name: string): boolean {
-  return COPIERS.has(name) || FETCHERS.has(name) || OTHER_MAKERS.includes(name)
+  return COPIERS.has(name) || FETCHERS.has(name) || OTHER_MAKERS.includes(name) || makesTrees(name)
 }
 
 const OTHER_MAKERS: readonly string[] = Object.freeze(['tee', 'sponge', 'dd', 'hash', 'mkfifo', 'mknod'])
@@ -123,6 +129,7 @@ export function noteFiles(flow: Flow, maker: Maker): void {
   if (names.some((name) => COPIERS.has(name))) noteCopies(flow, maker)
   if (fetches(names)) noteFetched(flow, maker)
   if (names.includes('dd')) noteBlocks(flow, maker)
+  if (names.some(makesTrees)) noteTree(flow, maker)
   if (names[0] === 'hash') noteHashed(flow, maker)
   // What comes out of a pipe with a name is what anybody puts in.
   if (names.includes('mkfifo') || (names.includes('mknod') && parsed.operands.at(-1)?.text === 'p'))
@@ -186,6 +193,33 @@ function noteFetched(flow: Flow, { parsed, cwd }: Maker): void {
   if (isCopy) put(flow, pathOf(last, cwd), made)
 }
 
+/** Takes down a directory that is filled with what comes over the network. */
+function noteTree(flow: Flow, maker: Maker): void {
+  const tree = treeOf(maker)
+  if (tree === undefined || flow.trees.length >= FILES_MAX) return
+  const { archive } = tree
+  const { stdin, cwd } = maker
+  const isFetched =
+    archive === 'remote' ||
+    (archive === 'stdin'
+      ? stdin.kind === 'pipe' && stdin.isFetched === true
+      : wasFetched(madeFile(flow, archive, cwd)))
+  const directory = pathOf({ text: tree.directory, isGlob: false, opaque: undefined }, cwd)
+  if (isFetched && directory !== undefined) flow.trees.push(directory)
+}
+
+function wasFetched(made: Made | undefined): boolean {
+  return made?.kind === 'hidden' && made.isFetched === true
+}
+
+const FETCHED: Made = Object.freeze({ kind: 'hidden', opaque: 'piped', isFetched: true })
+
+/** What was put at `path`, or came there with a tree. */
+function madeAt(flow: Flow, path: string | undefined): Made | undefined {
+  if (path === undefined) return undefined
+  return flow.files.get(path) ?? (flow.trees.some((tree) => isWithin(tree, path)) ? FETCHED : undefined)
+}
+
 function noteBlocks(flow: Flow, maker: Maker): void {
   const value = (name: string) => {
     const word = maker.parsed.operands.find(({ text }) => text.startsWith(name))
@@ -221,7 +255,7 @@ export function madeProgram(
   path: string | undefined,
   isKnown: boolean,
 ): Made | undefined {
-  if (text.includes('/')) return path === undefined ? undefined : flow.files.get(path)
+  if (text.includes('/')) return madeAt(flow, path)
   const hashed = flow.hashed.get(text)
   if (hashed !== undefined) return { kind: 'program', names: namesOf(hashed, undefined) }
   if (isKnown || flow.files.size === 0) return undefined
@@ -231,7 +265,8 @@ export function madeProgram(
 
 /** The file at `word`, where the request has made it. */
 export function madeFile(flow: Flow, word: ShellWord, cwd: string | undefined): Made | undefined {
-  return flow.files.size === 0 ? undefined : flow.files.get(pathOf(word, cwd) ?? '')
+  if (flow.files.size === 0 && flow.trees.length === 0) return undefined
+  return madeAt(flow, pathOf(word, cwd))
 }
 
 /** `/proc/self/exe` and open files: which program that is depends on who runs it. */

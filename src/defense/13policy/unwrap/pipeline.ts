@@ -6,6 +6,7 @@
  */
 import type { EffectiveCommand, Opaque, UsedPath } from '../effective.ts'
 import type { ShellCommand } from '../shell/shell.ts'
+import { fetches } from './flow.ts'
 import type { Stdin } from './inner.ts'
 import { namesOf } from './names.ts'
 import { parseArguments } from './options.ts'
@@ -63,7 +64,10 @@ export function stdinOf(
   const isDecoded = before.some(({ start, end }) => drafts.slice(start, end).some(decodes))
   const outputs = nearest.map(({ output }) => output)
   const isKnown = outputs.length > 0 && outputs.every((output) => output !== undefined)
-  return { kind: 'pipe', output: isKnown ? outputs.join('') : undefined, isDecoded }
+  const isFetched = before.some(({ start, end }) =>
+    drafts.slice(start, end).some(({ names }) => fetches(names)),
+  )
+  return { kind: 'pipe', output: isKnown ? outputs.join('') : undefined, isDecoded, isFetched }
 }
 
 /** Tells the commands of a pipeline of those before and after them. */

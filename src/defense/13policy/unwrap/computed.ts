@@ -1,0 +1,106 @@
+/**
+ * Words that the request computes: the output of a substitution, what a loop reads. What such a word is cannot be known,
+ * but where the names come from can: `for f in $(find /etc -type f); do : > $f; done` writes beneath `/etc`. So a use of
+ * a word that is not known at all counts as the same use of all that the request has listed, and is judged by it.
+ * @module
+ */
+import type { UsedPath } from '../effective.ts'
+import { joinPath } from '../join-path.ts'
+import type { Draft } from './pipeline.ts'
+
+/** Programs that put out names of files beneath what they are given, or what a link stands for. */
+const LISTERS: ReadonlySet<string> = new Set(
+  'find fd ls dir vdir tree locate plocate du stat readlink realpath dirname git lsof'.split(' '),
+)
+/** These do where an option says so. */
+const SEARCHERS: ReadonlySet<string> = new Set(['grep', 'rg', 'ag', 'ack', 'ugrep'])
+const NAMES_ONLY: readonly string[] = Object.freeze([
+  '-l',
+  '-L',
+  '--files-with-matches',
+  '--files-without-match',
+])
+const NUMBERS: ReadonlySet<string> = new Set(['seq', 'jot', 'shuf', 'gseq'])
+
+/** What stands for many numbers among the operands of `kill`. */
+export const RANGE = '<range>'
+
+/** Listings of one request that are looked at, and paths of each. */
+const SOURCES_MAX = 8
+const PLACES_MAX = 8
+
+function lists({ names, options }: Draft): boolean {
+  if (names.some((name) => LISTERS.has(name))) return true
+  return names.some((name) => SEARCHERS.has(name)) && NAMES_ONLY.some((option) => options.includes(option))
+}
+
+/** Its output goes into a word, or to what reads it. */
+function isTaken({ via, pipedTo }: Draft): boolean {
+  return pipedTo.length > 0 || via.includes('$()')
+}
+
+/** The part of a name that a search is for; `*` where it is for any. */
+function nameOf({ names, optionValues }: Draft): string {
+  if (!names.includes('find')) return '*'
+  const found = optionValues.find(({ option }) => option === '-name' || option === '-iname')?.value ?? '*'
+  return found.includes('/') ? '*' : found
+}
+
+/** What the names that `source` puts out can be, as paths that are used so. */
+function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
+  const name = nameOf(source)
+  return source.paths
+    .filter((path) => path.use !== 'write' && !path.isOpaque)
+    .slice(0, PLACES_MAX)
+    .map(({ path, isGlob }) =>
+      use === 'write'
+        ? { path: isGlob ? withoutGlob(path) : path, use, isGlob: false, isOpaque: true }
+        : { path: isGlob ? path : joinPath(path, name), use, isGlob: true, isOpaque: false },
+    )
+}
+
+/** The directory before the first wild character. */
+function withoutGlob(path: string): string {
+  const end = path.slice(0, path.search(/[*?[]/)).lastIndexOf('/')
+  return end <= 0 ? '/' : path.slice(0, end)
+}
+
+function isUnknown({ path, isOpaque, use }: UsedPath): boolean {
+  return isOpaque && path === '/' && use !== 'mention'
+}
+
+/** All that lies in a directory, or the directory itself. */
+const WHOLE: ReadonlySet<string> = new Set(['*', '.', './', './*', '..', '../', '../*', '.*', './.*', '{*,.*}'])
+
+/**
+ * What is written beneath the root, by a name that is not known, is as wide as a word that is not known at all:
+ * `cd / && rm -rf ./$X`. So is all that lies in a directory that is not known: `cd $UNSET && rm -rf *`. What has a name
+ * there is not: `cd "$(git rev-parse --show-toplevel)" && rm -rf build`.
+ */
+function widen(draft: Draft): void {
+  if (!draft.paths.some((path) => path.use === 'write' && isUnknown(path))) return
+  if (draft.operands.some((word) => word.startsWith(UNKNOWN))) return
+  const isWide =
+    draft.cwd === undefined
+      ? draft.operands.some((word) => WHOLE.has(word))
+      : draft.cwd === '/' && draft.operands.some((word) => word.includes(UNKNOWN))
+  if (isWide) draft.operands = [...draft.operands, UNKNOWN]
+}
+
+const UNKNOWN = '<unknown>'
+
+/** Adds to each command what its unknown words may be. */
+export function addComputed(drafts: readonly Draft[]): void {
+  const users = drafts.filter(({ paths }) => paths.some(isUnknown))
+  for (const user of users) widen(user)
+  if (users.length > 0) {
+    const sources = drafts.filter((draft) => lists(draft) && isTaken(draft)).slice(0, SOURCES_MAX)
+    for (const user of users)
+      for (const use of new Set(user.paths.filter(isUnknown).map((path) => path.use)))
+        for (const source of sources) if (source !== user) user.paths.push(...placesOf(source, use))
+  }
+  if (!drafts.some(({ names, via }) => via.includes('$()') && names.some((name) => NUMBERS.has(name)))) return
+  for (const draft of drafts)
+    if (draft.names.includes('kill') && draft.operands.some((word) => word.startsWith(UNKNOWN)))
+      draft.operands = [...draft.operands, RANGE]
+}
