@@ -9,7 +9,6 @@ import type { Journal } from './audit/journal.node.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { verifyWith } from './base/ed25519.node.ts'
 import { errnoOf, errnoText } from './base/files.node.ts'
-import { createRing } from './base/ring.ts'
 import { hostSha256 } from './base/sha256.node.ts'
 import type { Config } from './config.ts'
 import { createDeceptionBudget } from './defense/deception/budget.ts'
@@ -34,33 +33,23 @@ import { createSandbox, type Sandbox } from './edge/sandbox.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { createTrafficStore, loadTraffic } from './edge/traffic-store.node.ts'
+import { createWork, record } from './edge/work.node.ts'
 import { createOutputCoders } from './edge/zstd.node.ts'
 import { SassError } from './errors.ts'
-import {
-  FRAME_BYTES,
-  OUTPUT_BUFFERS,
-  OUTPUT_BUFFERS_PER_CONNECTION,
-  PIPE_READ_BYTES,
-  TICK_MS,
-} from './limits.ts'
-import type { AuditEvent, Clock, FactsSink, LineFile, Log, Spawner, TransportAdapter } from './ports.ts'
+import { FRAME_BYTES, OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION, TICK_MS } from './limits.ts'
+import type { Clock, FactsSink, LineFile, Log, Spawner, TransportAdapter } from './ports.ts'
 import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createBranches } from './session/branch-room.ts'
 import { createChallengeRates } from './session/challenges.ts'
 import { createConfirmations } from './session/confirmations.ts'
-import type { RingPair } from './session/execution.ts'
-import { createExecutions } from './session/executions.ts'
-import { exitEvent, lostEvent } from './session/exit-event.ts'
 import { createExplanations } from './session/explanations.ts'
-import { createKeptResults } from './session/kept-results.ts'
 import { createLevelSteps } from './session/level-steps.ts'
 import { createLevels, levelsTold } from './session/levels.ts'
 import { createPeers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from './session/rooms.ts'
-import { createSessions } from './session/sessions.ts'
 import { createStorageGuard } from './session/storage-guard.ts'
 import { createTarpits } from './session/tarpits.ts'
 import { createTraffic } from './session/traffic.ts'
@@ -81,23 +70,6 @@ export type RunningDaemon = {
   stop(): Promise<void>
 }
 
-/** Both rings of every execution that may run, in memory that the kernel gives only where it is touched. */
-function makeRings(count: number, ringBytes: number): RingPair[] {
-  return Array.from({ length: count }, () => ({
-    stdout: createRing(new Uint8Array(ringBytes)),
-    stderr: createRing(new Uint8Array(ringBytes)),
-  }))
-}
-
-/** What has happened has happened whatever can be written; until that is, the next decision is refused. */
-function record(audit: Journal, log: Log, event: AuditEvent): void {
-  try {
-    audit.past(event)
-  } catch (cause) {
-    log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
-  }
-}
-
 type ConfinedSpawner = Spawner & { close(): Promise<void> }
 type Ground = {
   readonly config: Config
@@ -111,69 +83,6 @@ type Ground = {
   readonly levelStore: LevelStore
   readonly kept: LineFile
   readonly launcherSource: string | undefined
-}
-
-/** Room of sessions and executions, which know each other by what ends them. */
-function createWork(
-  { config, clock, log, audit, sandbox, spareTime, kept }: Ground,
-  ended: { session(id: string, instance: string): void; freed(): void },
-): Pick<Rooms, 'sessions' | 'executions'> {
-  const sessions = createSessions(
-    {
-      maxSessions: config.session.max_sessions,
-      maxDurationMs: config.session.max_duration_seconds * 1_000,
-      bindAddress: config.session.bind_ip,
-    },
-    ({ session, from, to }) => {
-      // ACTIVE and EXECUTING change with the decision that starts and the end that stops: those records say so.
-      if (from === 'CREATED' || to === 'EXPIRED' || to === 'DESTROYED' || from === 'EXPIRED') {
-        record(audit, log, {
-          type: 'session',
-          session: session.id,
-          agent: session.caller.name,
-          instance: session.instance,
-          source: session.address,
-          from,
-          to,
-        })
-      }
-      if (to !== 'DESTROYED') return
-      executions.sessionEnded(session.id)
-      void sandbox.places.close(session.id)
-      ended.session(session.id, session.instance)
-    },
-  )
-  const results = createKeptResults({
-    file: kept,
-    clock,
-    lost: (start) => record(audit, log, lostEvent(start)),
-    damaged(lines) {
-      log.write('warn', 'executions_damaged', { lines })
-      record(audit, log, { type: 'recovered', what: 'executions', lines })
-    },
-  })
-  const executions = createExecutions({
-    spawner: sandbox.spawner,
-    clock,
-    results,
-    // No smaller than what one read may bring: a client that is attached must lose nothing of it.
-    rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
-    // While a new command runs there is time: its client waits for it and not for us.
-    begun: spareTime.spend,
-    freed: ended.freed,
-    ended(execution) {
-      const state = sessions.executionEnded(execution.sessionId, clock.monotonicMs())
-      // Nobody waits for the record of what has already happened.
-      spareTime.later(() =>
-        record(audit, log, {
-          type: 'execution_ended',
-          session_state: state ?? null,
-          ...exitEvent(execution),
-        }),
-      )
-    },
-  })
-  return { sessions, executions }
 }
 
 function createRooms(ground: Ground, reloadable: Reloadable): Rooms {

@@ -1,10 +1,10 @@
 /**
  * The OutputCoders port over the Zstandard of Node: frames that are compressed on the thread pool, a bounded number at
- * once. The library is loaded when the first one is asked for.
+ * once.
  * Rules: docs/protocol.md, section 3 (zstd data).
  * @module
  */
-import type { ZstdCompress, ZstdOptions } from 'node:zlib'
+import { constants, createZstdCompress, type ZstdCompress, type ZstdOptions } from 'node:zlib'
 import {
   CHUNK_BYTES,
   OUTPUT_CODERS,
@@ -18,7 +18,6 @@ import type { OutputCoder, OutputCoders } from '../ports.ts'
 const PIECE_BYTES = 16_384
 
 function openFrame(): ZstdCompress {
-  const { constants, createZstdCompress } = process.getBuiltinModule('node:zlib')
   const options: ZstdOptions & { readonly readableHighWaterMark: number } = {
     // Every write is flushed.
     flush: constants.ZSTD_e_flush,
