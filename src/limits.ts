@@ -372,10 +372,6 @@ export const CHECKPOINT_LABEL_BYTES = 256
 export const LISTED_CHECKPOINTS = 128
 /** How long a branch that is merged completely is kept, so that its merge can be taken back. */
 export const MERGED_KEPT_MS = 24 * 3_600_000
-/** How long a copy goes on trying to come back to a device that has become unreachable, and the pauses between. */
-export const COPY_RETRY_MS = 120_000
-export const COPY_PAUSE_MS = 500
-export const COPY_PAUSE_MAX_MS = 10_000
 /** A client whose connection broke comes back after a pause of chance up to this, doubled at each failure up to that. */
 export const RECONNECT_PAUSE_MS = 250
 export const RECONNECT_PAUSE_MAX_MS = 10_000

@@ -28,6 +28,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Co
   trust: () => import('./cli/trust.node.ts'),
   exec: () => import('./cli/exec.node.ts'),
   shell: () => import('./cli/shell.node.ts'),
+  attach: () => import('./cli/attach.node.ts'),
   cp: () => import('./cli/cp.node.ts'),
   jobs: () => import('./cli/jobs.node.ts'),
   kill: () => import('./cli/kill.node.ts'),

@@ -95,7 +95,7 @@ export async function sendTree(copier: Copier, local: string, remote: string): P
   const { directories, files, links } = await walkLocal(copier, local)
   for (const { path, mode } of directories) {
     // Until everything is in it, it must be possible to put something there.
-    await copier.link.use((client) => client.makeDirectory(joinRemote(remote, path), mode | OWNER))
+    await copier.client.makeDirectory(joinRemote(remote, path), mode | OWNER)
     copier.count.directories++
   }
   await inParallel(
@@ -106,12 +106,11 @@ export async function sendTree(copier: Copier, local: string, remote: string): P
     ),
   )
   for (const { path, target } of links) {
-    await copier.link.use((client) => client.makeLink(joinRemote(remote, path), target))
+    await copier.client.makeLink(joinRemote(remote, path), target)
     copier.count.links++
   }
   for (const { path, mode } of directories.toReversed())
-    if ((mode & OWNER) !== OWNER)
-      await copier.link.use((client) => client.makeDirectory(joinRemote(remote, path), mode))
+    if ((mode & OWNER) !== OWNER) await copier.client.makeDirectory(joinRemote(remote, path), mode)
 }
 
 /** A device may say anything: a name is one name. */
@@ -123,7 +122,7 @@ async function walkRemote(copier: Copier, root: string): Promise<Found> {
   const found = nothingFound()
 
   async function enter(path: string): Promise<void> {
-    const listing = await copier.link.use((client) => client.list(joinRemote(root, path)))
+    const listing = await copier.client.list(joinRemote(root, path))
     if (listing === undefined) return copier.skip(path, 'it is no directory any more')
     found.directories.push({ path, mode: listing.mode & PERMISSIONS })
     const names = new Set<string>()

@@ -9,14 +9,15 @@ import { errnoOf, errnoText } from '../base/files.node.ts'
 import { visible } from '../base/visible.ts'
 import type { Client, Transferred } from '../client/client.node.ts'
 import { asSassError, SassError } from '../errors.ts'
+import { MAX_WINDOW_BYTES } from '../limits.ts'
 import { isGiven, optionValue, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
-import { type CopyLink, openLink } from './copy-link.node.ts'
 import { type CopyPlace, clockText, joinRemote, lastName, readCopyPlace, sizeText } from './copy-place.ts'
 import { createProgress } from './copy-progress.node.ts'
 import { receiveTree, sendTree } from './copy-tree.node.ts'
-import { DEVICE_OPTIONS } from './device.node.ts'
+import { connectDevice, DEVICE_OPTIONS, RECONNECT_OPTION, reconnecting } from './device.node.ts'
 import { EXIT } from './exit-codes.ts'
+import { createLinkLine } from './link-line.node.ts'
 import { SUMMARIES } from './summaries.ts'
 import { createWaitingLine } from './waiting-line.node.ts'
 
@@ -24,7 +25,7 @@ type Counts = { files: number; directories: number; links: number; bytes: number
 
 /** What a copy of one file or of a tree works with. */
 export type Copier = {
-  readonly link: CopyLink
+  readonly client: Client
   readonly count: Counts
   send(local: string, remote: string, name: string, mode?: number): Promise<Transferred>
   receive(remote: string, local: string, name: string, mode?: number): Promise<Transferred>
@@ -36,7 +37,7 @@ type Skipped = { readonly path: string; readonly reason: string }
 
 function createCopier(
   context: CommandContext,
-  link: CopyLink,
+  client: Client,
   skipped: Skipped[],
 ): Copier & { readonly clear: () => void } {
   const progress = createProgress(context.output)
@@ -45,8 +46,8 @@ function createCopier(
   const compress = isGiven(options, 'compress') || isGiven(options, 'metered')
   const count: Counts = { files: 0, directories: 0, links: 0, bytes: 0, resumed: 0 }
 
-  async function counted(work: (client: Client) => Promise<Transferred>): Promise<Transferred> {
-    const done = await link.use(work)
+  async function counted(work: Promise<Transferred>): Promise<Transferred> {
+    const done = await work
     count.files++
     count.bytes += done.size
     count.resumed += done.startedAt
@@ -55,10 +56,10 @@ function createCopier(
 
   const onProgress = (name: string) => (done: number, total: number) => progress.show(name, done, total)
   return {
-    link,
+    client,
     count,
     send: (local, remote, name, mode) =>
-      counted((client) =>
+      counted(
         client.upload(local, remote, {
           mode,
           compress,
@@ -67,7 +68,7 @@ function createCopier(
         }),
       ),
     receive: (remote, local, name, mode) =>
-      counted((client) => client.download(remote, local, { mode, onProgress: onProgress(name) })),
+      counted(client.download(remote, local, { mode, onProgress: onProgress(name) })),
     skip(path, reason) {
       skipped.push({ path, reason })
       progress.clear()
@@ -102,9 +103,9 @@ async function localKind(path: string): Promise<'file' | 'directory' | 'missing'
   }
 }
 
-async function isRemoteDirectory(link: CopyLink, path: string): Promise<boolean> {
+async function isRemoteDirectory(client: Client, path: string): Promise<boolean> {
   try {
-    return (await link.use((client) => client.list(path))) !== undefined
+    return (await client.list(path)) !== undefined
   } catch (error) {
     if (asSassError(error)?.code === 'FILE_NOT_FOUND') return false
     throw error
@@ -123,7 +124,7 @@ async function refuseUnsendable(local: string, deep: boolean): Promise<void> {
 async function send(copier: Copier, local: string, remote: string): Promise<string | undefined> {
   const name = lastName(local)
   if ((await localKind(local)) === 'directory') {
-    const into = (await isRemoteDirectory(copier.link, remote === '' ? '.' : remote))
+    const into = (await isRemoteDirectory(copier.client, remote === '' ? '.' : remote))
       ? joinRemote(remote, name)
       : remote
     await sendTree(copier, local, into)
@@ -148,7 +149,7 @@ async function receive(
   const name = lastName(remote)
   const isInto = local.endsWith('/') || (await localKind(local)) === 'directory'
   const to = isInto ? join(local, name) : local
-  if (deep && (await isRemoteDirectory(copier.link, remote === '' ? '.' : remote))) {
+  if (deep && (await isRemoteDirectory(copier.client, remote === '' ? '.' : remote))) {
     await receiveTree(copier, remote, to)
     return undefined
   }
@@ -192,6 +193,7 @@ export const command: Command = {
     { name: 'recursive', short: 'r', description: 'whole directories, with links that stay inside' },
     { name: 'compress', short: 'z', description: 'compress what is sent' },
     { name: 'port', value: 'PORT', description: 'the port of HOST, where it is not the usual one' },
+    RECONNECT_OPTION,
     ...DEVICE_OPTIONS,
   ],
   examples: [
@@ -206,9 +208,22 @@ export const command: Command = {
     const began = performance.now()
     const target = remote.kind === 'remote' ? withPort(context, remote.target) : undefined
     if (from.kind === 'local') await refuseUnsendable(from.path, deep)
-    const link = await openLink(context, target)
+    let copier: ReturnType<typeof createCopier> | undefined
+    const line = createLinkLine(context.output, {
+      meanwhile: () => 'trying again, and the copy then goes on where it was',
+      isRaw: () => false,
+    })
+    const client = await connectDevice(context, target, {
+      ...reconnecting(context),
+      // Bulk alone goes through it: nobody waits for a key to be echoed.
+      window: MAX_WINDOW_BYTES,
+      onLink(event) {
+        copier?.clear()
+        line.onLink(event)
+      },
+    })
     const skipped: Skipped[] = []
-    const copier = createCopier(context, link, skipped)
+    copier = createCopier(context, client, skipped)
     try {
       const sha256 =
         from.kind === 'local'
@@ -228,7 +243,8 @@ export const command: Command = {
       return skipped.length === 0 ? EXIT.OK : EXIT.LOCAL
     } finally {
       copier.clear()
-      await link.close()
+      line.end()
+      await client.close()
     }
   },
 }

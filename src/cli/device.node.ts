@@ -8,7 +8,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deviceFingerprint } from '../base/fingerprint.node.ts'
 import { userConfigDirectory } from '../base/user-directory.ts'
-import { type Client, type Compression, type ConnectOptions, connect } from '../client/client.node.ts'
+import {
+  type Client,
+  type Compression,
+  type ConnectOptions,
+  connect,
+  type OnLink,
+} from '../client/client.node.ts'
 import { fileHeads } from '../client/heads.node.ts'
 import { checkPin, loadPins, pinFile, pinMismatch, savePin } from '../client/pins.node.ts'
 import type { Config } from '../config.ts'
@@ -17,7 +23,8 @@ import { readPrivateKey } from '../edge/key-file.node.ts'
 import { readRunningPort } from '../edge/running.node.ts'
 import { programVersion } from '../edge/version.node.ts'
 import { asSassError, SassError } from '../errors.ts'
-import { optionValue } from './arguments.ts'
+import { TIMEOUT_MAX_SECONDS } from '../limits.ts'
+import { optionValue, wholeNumber } from './arguments.ts'
 import { ask } from './ask.node.ts'
 import type { CommandContext, OptionSpec } from './command.ts'
 import { targetOf } from './hosts.node.ts'
@@ -57,10 +64,35 @@ type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups' | 'compre
   readonly clientVersion: string
   readonly window: number
   readonly branch: string
+  readonly reconnect: false
 }
 
-/** What some commands want otherwise: a session of before, another credit to start with. */
-export type Connecting = { readonly resumeSessionId?: string; readonly window?: number }
+/** Of commands that come back by themselves where a connection breaks. */
+export const RECONNECT_OPTION: OptionSpec = Object.freeze({
+  name: 'reconnect',
+  value: 'SECONDS',
+  description: 'how long to try for a lost link, 0 not at all; else until you leave',
+})
+
+/** The user leaves when they have waited enough; whoever wants a script to end says after how long. */
+export function reconnecting(context: CommandContext): Pick<Connecting, 'reconnect'> {
+  const text = optionValue(context.arguments.options, RECONNECT_OPTION.name)
+  if (text === undefined) return { reconnect: { giveUpMs: Number.POSITIVE_INFINITY } }
+  const seconds = wholeNumber(text, 0, TIMEOUT_MAX_SECONDS)
+  if (seconds === undefined)
+    throw new SassError(
+      'USAGE',
+      `--reconnect ${text} is not a number of seconds from 0 to ${TIMEOUT_MAX_SECONDS}.`,
+    )
+  return { reconnect: seconds === 0 ? false : { giveUpMs: seconds * 1_000 } }
+}
+
+/** What some commands want otherwise: another credit to start with, and to come back where a connection breaks. */
+export type Connecting = {
+  readonly window?: number
+  readonly reconnect?: ConnectOptions['reconnect']
+  readonly onLink?: OnLink
+}
 
 const BRANCH_ID = /^[0-9a-f]{32}$/
 
@@ -92,6 +124,8 @@ function common(context: CommandContext, isMeteredHost = false): Common {
     clientVersion: programVersion(),
     window: START_WINDOW_BYTES,
     branch: branchOf(context),
+    // What answers at once is sooner asked again than waited for.
+    reconnect: false,
   }
 }
 
@@ -218,7 +252,7 @@ export async function connectDevice(
 export function connectOperator(context: CommandContext, word: string | undefined): Promise<Client> {
   const wantsKey = context.arguments.options.has('agent') || context.arguments.options.has('key')
   if (word !== undefined || wantsKey) return connectDevice(context, word)
-  return connect({ socketPath: adminSocketOf(context), clientVersion: programVersion() })
+  return connect({ socketPath: adminSocketOf(context), clientVersion: programVersion(), reconnect: false })
 }
 
 /**

@@ -3,11 +3,17 @@
  * @module
  */
 import { isatty } from 'node:tty'
-import { asSassError, SassError } from '../errors.ts'
+import { SassError } from '../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../limits.ts'
 import { isGiven, optionValue, optionValues, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
-import { connectDevice, DEVICE_OPTIONS, OUTPUT_OPTIONS } from './device.node.ts'
+import {
+  connectDevice,
+  DEVICE_OPTIONS,
+  OUTPUT_OPTIONS,
+  RECONNECT_OPTION,
+  reconnecting,
+} from './device.node.ts'
 import { EXIT } from './exit-codes.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 import { hasNoInput } from './stdio.node.ts'
@@ -60,6 +66,8 @@ export const command: Command = {
     { name: 'keep-background', description: 'what it leaves running stays when it ends' },
     { name: 'detach', description: 'print the id as soon as it runs, and leave it running' },
     { name: 'id', value: 'HEX', description: '32 hexadecimal digits; the same id never starts twice' },
+    { name: 'tail', value: 'BYTES', description: 'of an id that runs or ran: only the end of its output' },
+    RECONNECT_OPTION,
     ...OUTPUT_OPTIONS,
     ...DEVICE_OPTIONS,
   ],
@@ -75,53 +83,48 @@ export const command: Command = {
     if (program === undefined || positionals.length > 1) {
       throw new SassError('USAGE', 'No command is given: write sass-edge exec [TARGET] -- CMD ARGS.')
     }
-    const client = await connectDevice(context, positionals[0])
-    const session = createRemoteSession(context.output)
+    const [target] = positionals
     const isDetached = isGiven(options, 'detach')
     const hasTerminal = isGiven(options, 'pty')
-    const stdin = hasTerminal || !(isDetached || hasNoInput())
-    const execution = client.stream(program, args, {
-      output: session.output,
-      onWaiting: session.onWaiting,
-      stdin,
+    const request = {
       cwd: optionValue(options, 'cwd'),
       environment: environmentOf(context),
       timeoutSeconds: timeoutOf(context),
-      keepBackground: context.arguments.options.has('keep-background'),
+      keepBackground: isGiven(options, 'keep-background'),
       id: optionValue(options, 'id'),
+      tail: tailOf(context),
       terminal: hasTerminal ? terminalOf(context) : undefined,
+    }
+    const session = createRemoteSession(context, target)
+    const client = await connectDevice(context, target, {
+      ...reconnecting(context),
+      onLink: session.onLink,
     })
-    if (isDetached) {
-      const id = await session.begun(execution).catch((error: unknown) => {
-        // It has run already, which is what was asked for.
-        if (keptOffsets(error) === undefined) throw error
-        return execution.id
-      })
-      execution.detach()
-      context.output.result({ id }, [id])
-      await client.close()
-      return EXIT.OK
-    }
-    try {
-      return await session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })
-    } catch (error) {
-      const kept = keptOffsets(error)
-      if (kept === undefined) throw error
-      context.output.warn(
-        'The command was started before and its output is no longer kept; only what is left of it and its exit code follow.',
-      )
-      const rest = client.attach(execution.id, { output: session.output, ...kept })
-      return await session.follow(rest, { client, stdin: false, isTerminal: false })
-    }
+    const stdin = hasTerminal || !(isDetached || hasNoInput())
+    const execution = client.stream(program, args, {
+      ...request,
+      output: session.output,
+      onWaiting: session.onWaiting,
+      // Whoever leaves it running does not look at what it writes.
+      onGap: isDetached ? () => {} : session.onGap,
+      stdin,
+    })
+    if (!isDetached) return session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })
+    const id = await session.begun(execution)
+    execution.detach()
+    context.output.result({ id }, [id])
+    await client.close()
+    return EXIT.OK
   },
 }
 
-/** Where the output begins that the device still has, from the error that says that it has not all of it. */
-function keptOffsets(error: unknown): { stdoutOffset: number; stderrOffset: number } | undefined {
-  const known = asSassError(error)
-  if (known?.code !== 'RING_BUFFER_DATA_LOSS') return undefined
-  const offsets = known.details['details'] as Readonly<Record<string, number>> | undefined
-  return { stdoutOffset: offsets?.['1'] ?? 0, stderrOffset: offsets?.['2'] ?? 0 }
+/** `--tail N`: bytes before the end of each output. */
+export function tailOf(context: CommandContext): number | undefined {
+  const text = optionValue(context.arguments.options, 'tail')
+  const bytes = text === undefined ? undefined : wholeNumber(text, 0, Number.MAX_SAFE_INTEGER)
+  if (text !== undefined && bytes === undefined)
+    throw new SassError('USAGE', `--tail ${text} is not a number of bytes.`)
+  return bytes
 }
 
 /** The size of this terminal, or the usual one where there is none. */

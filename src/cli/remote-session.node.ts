@@ -1,17 +1,29 @@
 /**
  * Joins a running execution to this process: stdin, stdout, stderr, signals, the size of the terminal, and at the end
- * the exit code. What `exec`, `shell` and their kin share.
+ * the exit code. While the link is away it says so and waits; whoever does not want to wait leaves, and is told how to
+ * come back. What `exec`, `shell` and `attach` share.
  * @module
  */
 import { constants } from 'node:os'
 import { encodeHex } from '../base/hex.ts'
 import { visible } from '../base/visible.ts'
-import type { Client, OnWaiting, OutputSink, RunningExecution, Waiting } from '../client/client.node.ts'
+import type {
+  Client,
+  OnGap,
+  OnLink,
+  OnWaiting,
+  OutputSink,
+  RunningExecution,
+  Waiting,
+} from '../client/client.node.ts'
 import { asSassError, SassError } from '../errors.ts'
 import { TERM_TO_KILL_MS } from '../limits.ts'
-import type { Output } from './command.ts'
-import { EXIT, exitOfRemote } from './exit-codes.ts'
-import { enterRawMode } from './raw-terminal.node.ts'
+import { attachLine } from './attach-line.ts'
+import type { CommandContext, Output } from './command.ts'
+import { EXIT, exitOfError, exitOfRemote } from './exit-codes.ts'
+import { feed, forwardSize } from './feed.node.ts'
+import { forwardSignals } from './forward-signals.node.ts'
+import { createLinkLine } from './link-line.node.ts'
 import { createSink } from './stdio.node.ts'
 import { createWaitingLine } from './waiting-line.node.ts'
 
@@ -19,6 +31,8 @@ export type RemoteSession = {
   readonly output: OutputSink
   /** Tells whoever sits at the terminal. */
   readonly onWaiting: OnWaiting
+  readonly onLink: OnLink
+  readonly onGap: OnGap
   /** Resolves with the id once the device has begun, and takes back what was said about waiting. */
   begun(execution: RunningExecution): Promise<string>
   /** Waits for the end and returns the exit code. */
@@ -34,24 +48,25 @@ export type FollowOptions = {
 
 /** As a shell tells the death of a writer whose reader is gone. */
 const BROKEN_PIPE = 128 + constants.signals.SIGPIPE
+const NEW_LINE = 0x0a
 
-/** ^C pressed this often ends the waiting, not the command. */
-const INTERRUPTS_TO_LEAVE = 3
-
-/** Signals that ask this process itself to end. */
-const ENDING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGHUP'])
-
-const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
+function later(ms: number): Promise<false> {
+  return new Promise((resolve) => setTimeout(resolve, ms, false))
+}
 
 function signalName(number: number): string {
   const found = Object.entries(constants.signals).find(([, value]) => value === number)
   return found?.[0].replace(/^SIG/, '') ?? String(number)
 }
 
-export function createRemoteSession(output: Output): RemoteSession {
-  let leave: ((code: number) => void) | undefined
+/** `target` as it was typed: to say how to come back. */
+export function createRemoteSession(context: CommandContext, target: string | undefined): RemoteSession {
+  const { output } = context
+  let leave: ((code: number | Error) => void) | undefined
   let readerGone: (() => void) | undefined
-  let hasShownOutput = false
+  let hasBegun = false
+  let isRaw = false
+  let id: string | undefined
   // A reader that is gone ends the command as SIGPIPE would; a full disk is said.
   const broken = (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return readerGone?.()
@@ -63,6 +78,12 @@ export function createRemoteSession(output: Output): RemoteSession {
   const stdout = createSink(1, broken)
   const stderr = createSink(2, broken)
   const waiting = createWaitingLine(output)
+  const link = createLinkLine(output, {
+    meanwhile: () =>
+      `${hasBegun ? 'the command goes on; trying again' : 'trying again'} (${isRaw ? 'Return ~.' : '^C twice'} leaves it running)`,
+    isRaw: () => isRaw,
+    onEvent: output.json ? (event) => void say({ ...event, id }) : undefined,
+  })
   /** The device has said that the command waits before it begins. */
   let isWaiting = false
   let stdoutBytes = 0
@@ -74,49 +95,99 @@ export function createRemoteSession(output: Output): RemoteSession {
   }
 
   function begun(execution: RunningExecution): Promise<string> {
-    return execution.started.finally(() => {
-      isWaiting = false
-      waiting.clear()
-    })
+    return execution.started
+      .then((begunId) => {
+        hasBegun = true
+        return begunId
+      })
+      .finally(() => {
+        isWaiting = false
+        waiting.clear()
+      })
+  }
+
+  /** One line of --json, in the order of the output. */
+  function say(event: object): Promise<void> {
+    return stdout.write(Buffer.from(`${JSON.stringify(event)}\n`))
   }
 
   function take(source: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> {
-    hasShownOutput = true
+    hasBegun = true
     waiting.clear()
+    link.output(bytes.length, bytes.at(-1) === NEW_LINE)
     if (source === 'stdout') stdoutBytes += bytes.length
     else stderrBytes += bytes.length
     if (!output.json) return (source === 'stdout' ? stdout : stderr).write(bytes)
     // With --json each chunk is an event of its own, bytes in base64 where they are not text.
-    const event = { event: 'output', source, ...encoded(Buffer.from(bytes)) }
-    return stdout.write(Buffer.from(`${JSON.stringify(event)}\n`))
+    return say({ event: 'output', source, ...encoded(Buffer.from(bytes)) })
+  }
+
+  function onGap(source: 'stdout' | 'stderr', from: number, to: number): void {
+    const reason =
+      from === 0 && !hasBegun
+        ? `The command was started before, and the first ${to} bytes of its ${source} are no longer on the device.`
+        : `${to - from} bytes of ${source} are no longer on the device (${from} to ${to}), so what follows is not all of it.`
+    output.warn(reason)
+    if (output.json) void say({ event: 'gap', source, from, to, reason, id })
+  }
+
+  function leaveRunning(what: string): void {
+    leave?.(lostSight(what))
+  }
+
+  /** Started, or perhaps started, and its end not seen. */
+  function lostSight(what: string, cause?: unknown): SassError {
+    const attach = attachLine(context, target, id ?? '')
+    const sentence = `${what} Go back to it with ${attach}`
+    return new SassError('EXECUTION_OUTCOME_UNKNOWN', sentence, { id, attach }, cause)
+  }
+
+  /** What is known of the command when there is an error: a code that says that it never began must be true. */
+  function explained(error: unknown): unknown {
+    const known = asSassError(error)
+    if (known === undefined) return error
+    if (known.code === 'EXECUTION_OUTCOME_UNKNOWN')
+      return new SassError(known.code, `${known.message} Its id is ${id}.`, { id, ...known.details }, error)
+    if (known.code === 'CONNECTION_LOST') {
+      const what = hasBegun ? 'The command was started.' : 'The command may have been started.'
+      return lostSight(`${what} ${known.message}`, error)
+    }
+    return hasBegun && exitOfError(known.code) === EXIT.NOT_STARTED
+      ? lostSight(`The command was started. ${known.message}`, error)
+      : error
   }
 
   async function follow(
     execution: RunningExecution,
     { client, stdin, isTerminal }: FollowOptions,
   ): Promise<number> {
-    const left = new Promise<number>((resolve) => {
-      leave = resolve
+    const left = new Promise<number>((resolve, reject) => {
+      leave = (how) => (typeof how === 'number' ? resolve(how) : reject(how))
     })
+    left.catch(() => {})
+    id = execution.id
+    isRaw = isTerminal
     begun(execution).catch(() => {})
+    const goAway = () => leaveRunning('The command goes on without us.')
     readerGone = () => void endUnread(client, execution).then(() => leave?.(BROKEN_PIPE))
     if (stdout.isBroken || stderr.isBroken) readerGone()
-    const stopInput = stdin ? feed(execution, isTerminal) : () => {}
+    const stopInput = stdin ? feed({ client, execution, isTerminal, leave: goAway }) : () => {}
     const withdraw = () => {
       waiting.clear()
       withdrawn(client, execution, output).then((code) => leave?.(code))
     }
-    const stopSignals = forwardSignals(
+    const stopSignals = forwardSignals({
       client,
       execution,
       output,
-      () => leave?.(EXIT.OUTCOME_UNKNOWN),
-      () => (isWaiting ? withdraw : undefined),
-    )
+      leave: goAway,
+      whileWaiting: () => (isWaiting ? withdraw : undefined),
+    })
     const stopResize = isTerminal ? forwardSize(execution) : () => {}
     try {
       const ended = await Promise.race([execution.exit, left])
       if (typeof ended === 'number') return ended
+      link.end()
       await stdout.flushed()
       await stderr.flushed()
       // What it wrote last did not arrive: its own exit code would say that all is well.
@@ -147,18 +218,22 @@ export function createRemoteSession(output: Output): RemoteSession {
         signal === undefined ? { kind: 'exited', code: exitCode ?? 0 } : { kind: 'signalled', signal },
       )
     } catch (error) {
-      await stdout.flushed()
-      await stderr.flushed()
-      throw explained(error, execution.id, hasShownOutput)
+      isRaw = false
+      stopInput()
+      // Whoever leaves does not wait for a reader that does not read.
+      await Promise.race([Promise.all([stdout.flushed(), stderr.flushed()]), later(TERM_TO_KILL_MS)])
+      throw explained(error)
     } finally {
       waiting.clear()
+      isRaw = false
       stopInput()
       stopSignals()
       stopResize()
+      link.end()
     }
   }
 
-  return { output: take, onWaiting, begun, follow }
+  return { output: take, onWaiting, onLink: link.onLink, onGap, begun, follow }
 }
 
 /**
@@ -170,10 +245,9 @@ async function endUnread(client: Client, execution: RunningExecution): Promise<v
     () => true,
     () => true,
   )
-  const late = new Promise<boolean>((resolve) => setTimeout(resolve, TERM_TO_KILL_MS, false))
   try {
     await client.signal(execution.id, constants.signals.SIGPIPE)
-    if (!(await Promise.race([ended, late]))) await client.cancel(execution.id)
+    if (!(await Promise.race([ended, later(TERM_TO_KILL_MS)]))) await client.cancel(execution.id)
   } catch {
     // It has ended in between, or the connection has, and the daemon with it.
   }
@@ -197,79 +271,4 @@ async function withdrawn(client: Client, execution: RunningExecution, output: Ou
 function encoded(bytes: Buffer): { text: string } | { base64: string } {
   const text = bytes.toString('utf8')
   return Buffer.from(text, 'utf8').equals(bytes) ? { text } : { base64: bytes.toString('base64') }
-}
-
-/** A connection that broke in the middle: the id is what one needs now. */
-function explained(error: unknown, id: string, hasShownOutput: boolean): unknown {
-  const known = asSassError(error)
-  if (known?.code !== 'CONNECTION_LOST') return error
-  const what = hasShownOutput ? 'The command was started' : 'The command may have been started'
-  return new SassError(
-    'CONNECTION_LOST',
-    `${what} and the connection was lost; its outcome is unknown, its id is ${id}: see sass-edge jobs.`,
-    { id },
-    error,
-  )
-}
-
-/** stdin to the device, held back where the device does not take it. */
-function feed(execution: RunningExecution, isTerminal: boolean): () => void {
-  const { stdin } = process
-  const leaveRawMode = isTerminal ? enterRawMode() : () => {}
-  const onData = (bytes: Buffer) => {
-    if (execution.write(bytes)) return
-    stdin.pause()
-    void execution.drained().then(() => stdin.resume())
-  }
-  const onEnd = () => execution.end()
-  stdin.on('data', onData)
-  stdin.once('end', onEnd)
-  stdin.once('error', onEnd)
-  return () => {
-    stdin.off('data', onData)
-    leaveRawMode()
-    stdin.pause()
-  }
-}
-
-function forwardSignals(
-  client: Client,
-  execution: RunningExecution,
-  output: Output,
-  leave: () => void,
-  whileWaiting: () => (() => void) | undefined,
-): () => void {
-  let interrupts = 0
-  let patience: NodeJS.Timeout | undefined
-  const leaveBehind = () => {
-    output.warn(`The command did not end and goes on without us; its id is ${execution.id}.`)
-    leave()
-  }
-  const stops = FORWARDED.map((name) => {
-    const listener = () => {
-      // There is nothing yet that a signal could reach.
-      const withdraw = name === 'SIGINT' || ENDING.has(name) ? whileWaiting() : undefined
-      if (withdraw !== undefined) return withdraw()
-      if (name === 'SIGINT' && ++interrupts >= INTERRUPTS_TO_LEAVE) return leaveBehind()
-      // Whoever ends this process so does not want to wait for a command that takes no notice.
-      if (ENDING.has(name)) patience ??= setTimeout(leaveBehind, TERM_TO_KILL_MS)
-      // It may have ended in between: then its exit is on the way.
-      client.signal(execution.id, constants.signals[name]).catch(() => {})
-    }
-    process.on(name, listener)
-    return () => process.off(name, listener)
-  })
-  return () => {
-    clearTimeout(patience)
-    for (const stop of stops) stop()
-  }
-}
-
-function forwardSize(execution: RunningExecution): () => void {
-  const listener = () => {
-    const { rows, columns } = process.stdout
-    if (rows > 0 && columns > 0) execution.resize(rows, columns)
-  }
-  process.stdout.on('resize', listener)
-  return () => process.stdout.off('resize', listener)
 }

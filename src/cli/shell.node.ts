@@ -6,9 +6,15 @@ import { isatty } from 'node:tty'
 import type { Client } from '../client/client.node.ts'
 import { asSassError, SassError } from '../errors.ts'
 import type { Command, CommandContext } from './command.ts'
-import { connectDevice, DEVICE_OPTIONS, OUTPUT_OPTIONS } from './device.node.ts'
+import {
+  connectDevice,
+  DEVICE_OPTIONS,
+  OUTPUT_OPTIONS,
+  RECONNECT_OPTION,
+  reconnecting,
+} from './device.node.ts'
 import { terminalOf } from './exec.node.ts'
-import { createRemoteSession } from './remote-session.node.ts'
+import { createRemoteSession, type RemoteSession } from './remote-session.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
 /** Tried in turn where no program is named: not every device has the first. */
@@ -16,14 +22,14 @@ const SHELLS: readonly string[] = ['bash', 'sh']
 
 async function open(
   context: CommandContext,
+  session: RemoteSession,
   client: Client,
-  program: string,
-  args: readonly string[],
+  [program, ...args]: readonly [string, ...string[]],
 ): Promise<number> {
-  const session = createRemoteSession(context.output)
   const execution = client.stream(program, args, {
     output: session.output,
     onWaiting: session.onWaiting,
+    onGap: session.onGap,
     stdin: true,
     terminal: terminalOf(context),
   })
@@ -35,7 +41,7 @@ export const command: Command = {
   name: 'shell',
   summary: SUMMARIES.shell,
   usage: ['shell [TARGET] [-- CMD [ARGS...]]'],
-  options: [...OUTPUT_OPTIONS, ...DEVICE_OPTIONS],
+  options: [RECONNECT_OPTION, ...OUTPUT_OPTIONS, ...DEVICE_OPTIONS],
   examples: [
     { line: 'sass-edge shell', does: 'bash or sh of the nearest device' },
     { line: 'sass-edge shell edge7 -- htop', does: 'any program that wants a terminal' },
@@ -47,12 +53,16 @@ export const command: Command = {
         'USAGE',
         'More than one device is named: write sass-edge shell [TARGET] [-- CMD ARGS].',
       )
-    const client = await connectDevice(context, positionals[0])
+    const session = createRemoteSession(context, positionals[0])
+    const client = await connectDevice(context, positionals[0], {
+      ...reconnecting(context),
+      onLink: session.onLink,
+    })
     const [program, ...args] = rest ?? []
-    if (program !== undefined) return open(context, client, program, args)
+    if (program !== undefined) return open(context, session, client, [program, ...args])
     for (const shell of SHELLS) {
       try {
-        return await open(context, client, shell, [])
+        return await open(context, session, client, [shell])
       } catch (error) {
         const known = asSassError(error)
         if (known?.code !== 'SPAWN_FAILED' || known.details['errno'] !== 'ENOENT') throw error

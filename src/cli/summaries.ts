@@ -15,6 +15,7 @@ export const SUMMARIES = Object.freeze({
   trust: 'pin the key of a device, or list the pins',
   exec: 'run a command on a device',
   shell: 'open an interactive program on a device',
+  attach: 'go back to a command that runs on a device, or to the end of one',
   cp: 'copy files to a device or from it',
   jobs: 'list what runs on a device',
   kill: 'send a signal to a running command',

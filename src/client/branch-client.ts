@@ -13,6 +13,7 @@ import { EXECUTION_ID_BYTES } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
 import type { Caller } from './caller.ts'
+import type { Link } from './link.ts'
 
 const DIGEST_BYTES = 32
 
@@ -132,11 +133,19 @@ function toOutcome(value: m.BranchOutcome): BranchOutcome {
 }
 
 /** The operator's methods for branches over a connection. */
-export function createBranchClient(caller: Pick<Caller, 'call' | 'open'>): BranchClient {
-  const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await caller.call(...args)) as T
+export function createBranchClient(link: Pick<Link, 'call' | 'use'>): BranchClient {
+  const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await link.call(...args)) as T
 
   /** A text as it comes, and what ends it. */
   function read(
+    ...[method, request, output]: [MethodName, ReturnType<typeof m.branchDiffRequest.encode>, TextSink]
+  ): Promise<m.BranchDiffEnd> {
+    // Not again where it breaks off: what came of it has been given.
+    return link.use((caller) => readOn(caller, method, request, output), false)
+  }
+
+  function readOn(
+    caller: Pick<Caller, 'open'>,
     method: MethodName,
     request: ReturnType<typeof m.branchDiffRequest.encode>,
     output: TextSink,

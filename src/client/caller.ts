@@ -26,7 +26,7 @@ import { describeProblems, type MessageInput } from '../wire/schema.ts'
 import { errorOfStatus, lostError, overlongError } from './caller-errors.ts'
 import { type ChallengeKeys, meetChallenge } from './challenger.ts'
 import { createOutputDecoder, type FrameReader } from './output-decoder.ts'
-import { createStdinWriter } from './stdin-writer.ts'
+import type { StdinWriter } from './stdin-writer.ts'
 import { createUnaryOutput } from './unary-output.ts'
 import { type OnWaiting, waitingOf } from './waiting.ts'
 import { createWindow } from './window.ts'
@@ -50,17 +50,17 @@ export type OutputSink = (
   offset: number,
 ) => void | Promise<void>
 
-export type StreamedExecution = {
-  /** Resolves with the id, hex, once the device has begun. */
-  readonly started: Promise<string>
-  readonly exit: Promise<RemoteExit>
-  /** False: wait for the promise of `drained` before more. */
-  write(bytes: Uint8Array): boolean
-  drained(): Promise<void>
-  end(): void
-  resize(rows: number, columns: number): void
-  /** Leaves the execution running and forgets the stream. */
-  detach(): void
+/** What becomes of an execution on one stream. After `ended` or `failed` nothing more. */
+export type ExecutionEvents = {
+  /** The device has begun. `stdinBytes`: what its stdin was given before this stream. */
+  started(id: string, stdinBytes: number): void
+  readonly output: OutputSink
+  ended(exit: RemoteExit): void
+  failed(error: SassError): void
+  readonly onWaiting?: OnWaiting | undefined
+  readonly stdin?: Pick<StdinWriter, 'join' | 'credit'> | undefined
+  /** Nobody can have written to its stdin before. */
+  readonly isFirst?: boolean | undefined
 }
 
 export type Caller = {
@@ -71,7 +71,8 @@ export type Caller = {
   receive(bytes: Uint8Array): void
   /** One question, one answer; the type is that of the method's response. */
   call(method: MethodName, request: Parameters<Connection['open']>[1]): Promise<unknown>
-  stream(request: ExecuteRequestInput, output: OutputSink, onWaiting?: OnWaiting): StreamedExecution
+  /** The returned function leaves the execution running and forgets the stream. */
+  stream(request: ExecuteRequestInput, events: ExecutionEvents): () => void
   /** Unary: resolves with the exit and all output that the device kept. */
   execute(request: ExecuteRequestInput, onWaiting?: OnWaiting): Promise<UnaryResult>
   /** A stream of any method, for whoever knows its messages. `more`: the caller's side stays open. */
@@ -81,9 +82,14 @@ export type Caller = {
     more: boolean,
     events: StreamEvents,
   ): OpenStream
+  ping(): void
+  /** Bytes of data of ours that the device has not yet allowed again. */
+  readonly underwayBytes: number
   /** The transport is gone. */
   lost(cause: unknown): void
   readonly isLost: boolean
+  /** Why, where the device broke the protocol. */
+  readonly broken: SassError | undefined
 }
 
 /** What becomes of an open stream; values are borrowed. After `ended` or `failed` nothing more. */
@@ -136,6 +142,7 @@ export function createCaller(
   let windowBytes: number | undefined
   let challengeKeys: ChallengeKeys | undefined
   let isLost = false
+  let broken: SassError | undefined
   const connection = createConnection('client', send, take)
 
   function take(event: ConnectionEvent): void {
@@ -174,6 +181,7 @@ export function createCaller(
   }
 
   function breakOff(error: SassError): void {
+    broken = error
     lost(error)
     fatal(error)
   }
@@ -302,65 +310,55 @@ export function createCaller(
     return promise
   }
 
-  function stream(
-    request: ExecuteRequestInput,
-    output: OutputSink,
-    onWaiting?: OnWaiting,
-  ): StreamedExecution {
+  function stream(request: ExecuteRequestInput, events: ExecutionEvents): () => void {
     refuseIfLost()
-    const started = defer<string>()
-    const exit = defer<RemoteExit>()
-    // Whoever looks at one of the two has seen the error; the other must not end the process.
-    started.promise.catch(() => {})
-    exit.promise.catch(() => {})
+    const { output, stdin } = events
     const window = createWindow(windowBytes, nowMs())
+    /** Where output goes on that comes without its offset. */
+    const next = [request.resume_offset ?? 0, request.resume_offset_stderr ?? 0]
     let isOver = false
     const id = connection.open(
       methodNamed('ExecuteStream'),
       executeRequest.encode(request),
       request.stdin === true,
     )
-
-    const stdin = createStdinWriter(connection, id)
-    const decoder = decoderOf(id, request, giveUp)
-
-    function over(): void {
-      isOver = true
-      stdin.stop()
-    }
-
-    function giveUp(error: SassError): void {
-      over()
-      decoder.close()
-      started.reject(error)
-      exit.reject(error)
-    }
+    if (request.stdin === true) stdin?.join(connection, id, events.isFirst === true)
+    const decoder = decoderOf(id, request, fail)
 
     function deliver(value: StreamResponse, dataBytes: number): void {
-      if (value.execution_id !== undefined) started.resolve(encodeHex(value.execution_id))
       const granted = () => {
         if (!isOver) connection.grant(id, window.consumed(dataBytes, nowMs()))
       }
+      if (value.execution_id !== undefined) events.started(encodeHex(value.execution_id), value.offset ?? 0)
       if (value.data === undefined || value.source === SYSTEM) return granted()
-      const settled = output(value.source === 0 ? 'stdout' : 'stderr', value.data, value.offset ?? 0)
+      const source = value.source === 0 ? 0 : 1
+      const offset = value.offset ?? next[source] ?? 0
+      next[source] = offset + value.data.length
+      const settled = output(source === 0 ? 'stdout' : 'stderr', value.data, offset)
       if (settled === undefined) granted()
       else settled.then(granted, granted)
+    }
+
+    function fail(error: SassError): void {
+      isOver = true
+      decoder.close()
+      events.failed(error)
     }
 
     handlers.set(id, {
       message(message, dataBytes) {
         if (!message.ok) return abandon(id, bad(message))
         const value = message.value as StreamResponse
-        waits(id, value, onWaiting)
+        waits(id, value, events.onWaiting)
         decoder.push(value, (plain) => deliver(plain, dataBytes))
       },
       ended(message, dataBytes) {
-        over()
-        if (message?.ok !== true) return giveUp(bad(message ?? { ok: false, problems: [] }))
+        isOver = true
+        if (message?.ok !== true) return fail(bad(message ?? { ok: false, problems: [] }))
         decoder.push(message.value as StreamResponse, (value) => {
           deliver(value, dataBytes)
           decoder.close()
-          exit.resolve({
+          events.ended({
             exitCode: value.exit_code,
             signal: value.signal,
             truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
@@ -370,26 +368,17 @@ export function createCaller(
         })
       },
       failed(error) {
-        over()
+        isOver = true
         // What came before it has arrived, and is given.
-        decoder.after(() => giveUp(error))
+        decoder.after(() => fail(error))
       },
-      credit: stdin.flush,
+      credit: () => stdin?.credit(),
     })
-
-    return {
-      started: started.promise,
-      exit: exit.promise,
-      write: stdin.write,
-      drained: stdin.drained,
-      end: stdin.end,
-      resize: stdin.resize,
-      detach() {
-        over()
-        decoder.close()
-        handlers.delete(id)
-        connection.reset(id)
-      },
+    return () => {
+      isOver = true
+      decoder.close()
+      handlers.delete(id)
+      connection.reset(id)
     }
   }
 
@@ -436,9 +425,19 @@ export function createCaller(
     call,
     stream,
     execute,
+    ping: () => connection.ping(),
+    get underwayBytes() {
+      let bytes = 0
+      for (const { sentBytes, sendLimitBytes } of connection.streams())
+        bytes += Math.max(0, sentBytes + (windowBytes ?? 0) - sendLimitBytes)
+      return bytes
+    },
     lost,
     get isLost() {
       return isLost
+    },
+    get broken() {
+      return broken
     },
   }
 }

@@ -1,54 +1,38 @@
 /**
  * The client as a library: `connect` opens a TLS connection or an admin socket, checks the device's key before a
- * byte is sent, authenticates, and gives what can be asked of the device.
+ * byte is sent, authenticates, and gives what can be asked of the device. A connection that breaks is made again, and
+ * what runs goes on as if nothing had been.
  *
  *     import { connect } from 'sass-edge/client'
  *     const device = await connect({ host, agent: 'agent', privateKey, pin: 'sha256:…' })
  *     const { exitCode, stdout } = await device.execute('uname', ['-a'])
  *
- * Runs on Node 20 and later. Rules: docs/protocol.md, sections 1 and 4.
+ * Runs on Node 20 and later. Rules: docs/protocol.md, sections 1, 4 and 6.
  * @module
  */
-import { randomFillSync } from 'node:crypto'
-import type { Socket } from 'node:net'
-import { publicKeyOf, signWith } from '../base/ed25519.node.ts'
+import { randomInt } from 'node:crypto'
 import { encodeHex } from '../base/hex.ts'
-import { SassError } from '../errors.ts'
-import {
-  AUTH_NONCE_BYTES,
-  CHALLENGE_EKM_BYTES,
-  CHALLENGE_LABEL,
-  CHANNEL_BINDING_BYTES,
-  CHANNEL_BINDING_LABEL,
-  CONNECT_TIMEOUT_MS,
-  DEFAULT_PORT,
-} from '../limits.ts'
-import { authSigningInput } from '../wire/auth-input.ts'
-import type { Challenge } from '../wire/challenge.ts'
+import { asSassError } from '../errors.ts'
+import { RECONNECT_GIVE_UP_MS } from '../limits.ts'
 import * as m from '../wire/messages.ts'
+import type { SecurityStatus } from '../wire/status-messages.ts'
 import { type BranchClient, createBranchClient } from './branch-client.ts'
-import {
-  type Caller,
-  createCaller,
-  type ExecuteRequestInput,
-  type OutputSink,
-  type StreamedExecution,
-  type UnaryResult,
-} from './caller.ts'
-import type { ClientCertificate } from './client-certificate.ts'
-import { acceptedForms, type Compression } from './compression.node.ts'
-import { dialAdmin, dialTls } from './dial.node.ts'
+import type { Caller, ExecuteRequestInput, OutputSink, UnaryResult } from './caller.ts'
+import { type ConnectionOptions, type Opened, openConnection } from './connection.node.ts'
 import { createFileClient, type FileClient } from './files.node.ts'
-import { contradiction, type Head, type HeadStore } from './heads.node.ts'
+import type { Head } from './heads.node.ts'
 import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
+import { type Connected, createLink, type Link, type OnLink } from './link.ts'
 import { createOperatorClient, type OperatorClient } from './operator-client.ts'
+import { createRunning, type OnGap, type StreamedExecution } from './running.ts'
+import { executeOnce } from './unary.ts'
 import type { OnWaiting } from './waiting.ts'
-import { zstdFrames } from './zstd-frames.node.ts'
 
 export type { BranchClient } from './branch-client.ts'
-export type { OutputSink, RemoteExit, StreamedExecution, UnaryResult } from './caller.ts'
+export type { OutputSink, RemoteExit, UnaryResult } from './caller.ts'
 export type { ClientCertificate } from './client-certificate.ts'
 export type { Compression } from './compression.node.ts'
+export type { AdminTarget, TlsTarget } from './connection.node.ts'
 export type {
   DownloadOptions,
   FileClient,
@@ -59,48 +43,19 @@ export type {
   UploadOptions,
 } from './files.node.ts'
 export { fileHeads, type Head, type HeadStore } from './heads.node.ts'
+export type { LinkEvent, OnLink } from './link.ts'
 export type { OperatorClient } from './operator-client.ts'
+export type { OnGap, Source, StreamedExecution } from './running.ts'
 export type { OnWaiting, Waiting } from './waiting.ts'
 
-export type TlsTarget = {
-  readonly host: string
-  /** Default 19284. */
-  readonly port?: number | undefined
-  /** The name under which the device lists the key. */
-  readonly agent: string
-  /** The Ed25519 seed, 32 bytes. */
-  readonly privateKey: Uint8Array
-  /** `sha256:<base64url>` of the device's public key, or a function that answers whether to go on with the one shown. */
-  readonly pin: string | ((fingerprint: string) => boolean | Promise<boolean>)
-  /** `metered` offers X25519 alone: 2.3 KB less in the handshake, no post-quantum protection. */
-  readonly groups?: 'default' | 'metered' | undefined
-  /** For a device with `tls.client_ca`: its CN must be `agent`. */
-  readonly certificate?: ClientCertificate | undefined
-}
-/** The admin socket of a daemon on this machine: the operator, by the kernel's word. */
-export type AdminTarget = { readonly socketPath: string }
-
-export type ConnectOptions = (TlsTarget | AdminTarget) & {
-  /** Credit of every stream and direction, bytes. Default 65,536. */
-  readonly window?: number | undefined
-  /** Hex id of a session to take back, with its executions. */
-  readonly resumeSessionId?: string | undefined
+export type ConnectOptions = ConnectionOptions & {
   /**
-   * Where a new session's commands change files: `new` (default), a branch of its own; `latest`, the caller's latest one
-   * that nobody has merged or dropped; or the id of one.
+   * Whether a connection that breaks is made again. Default: yes, and after 120 s of trying in vain it is given up.
+   * The first connection is tried once.
    */
-  readonly branch?: 'new' | 'latest' | (string & {}) | undefined
-  /** Default 15,000. */
-  readonly timeoutMs?: number | undefined
-  /** Shown to the operator of the device. */
-  readonly clientVersion?: string | undefined
-  /**
-   * Whether output is asked for compressed: `auto` (default) where the link was slow when it was made. Needs Node 22.15;
-   * with an earlier one it never is.
-   */
-  readonly compression?: Compression | undefined
-  /** Remembers how far the record of each device went: see `Client.recordProblem`. */
-  readonly heads?: HeadStore | undefined
+  readonly reconnect?: boolean | { readonly giveUpMs: number } | undefined
+  /** Hears that the connection is lost, tried for, back or given up. */
+  readonly onLink?: OnLink | undefined
 }
 
 export type ExecuteOptions = {
@@ -116,6 +71,13 @@ export type ExecuteOptions = {
 }
 export type StreamOptions = ExecuteOptions & {
   readonly output: OutputSink
+  /**
+   * Hears of output that the device no longer had when we came back, or that was there before with this id. Absent: such
+   * a gap ends it with RING_BUFFER_DATA_LOSS.
+   */
+  readonly onGap?: OnGap | undefined
+  /** Of an id that ran before: at most this many bytes before the end of each stream. */
+  readonly tail?: number | undefined
   /** True: `write` and `end` feed the command's stdin. */
   readonly stdin?: boolean | undefined
   readonly terminal?:
@@ -124,6 +86,8 @@ export type StreamOptions = ExecuteOptions & {
 }
 export type AttachOptions = {
   readonly output: OutputSink
+  /** As of StreamOptions. */
+  readonly onGap?: OnGap | undefined
   readonly onWaiting?: OnWaiting | undefined
   readonly stdin?: boolean | undefined
   /** Where to go on: the highest offset and length that were received. */
@@ -134,7 +98,10 @@ export type AttachOptions = {
 }
 
 export type Client = FileClient & {
+  /** Another one where the device did not know ours any more when we came back. */
   readonly sessionId: string
+  /** False while a lost connection is not yet made again. */
+  readonly isConnected: boolean
   readonly daemonVersion: string
   /** Unix seconds. */
   readonly expiresAt: number
@@ -156,14 +123,16 @@ export type Client = FileClient & {
   cancel(id: string): Promise<void>
   executions(): Promise<readonly m.ExecutionSummary[]>
   ping(): Promise<m.PingResponse>
-  status(): Promise<m.SecurityStatus>
+  status(): Promise<SecurityStatus>
   capabilities(): Promise<m.Capabilities>
   renewSession(): Promise<number>
   /** What only operators may ask. */
   readonly operator: OperatorClient
   /** What agents have changed, for operators. */
   readonly branches: BranchClient
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Somebody waits for an answer to what was just done: a link that has gone silent is found sooner. */
+  expectAnswer(): void
+  /** Resolves when the connection is gone for good, whoever ended it. */
   readonly closed: Promise<void>
   close(): Promise<void>
 }
@@ -188,64 +157,8 @@ function executeInput(
   }
 }
 
-type Dialled = {
-  readonly socket: Socket
-  readonly fingerprint: string | undefined
-  readonly authenticate: (nonce: Uint8Array) => { name: string; publicKey: Uint8Array; signature: Uint8Array }
-  /** What challenges of that session are answered with; undefined on the admin socket, where there are none. */
-  readonly challengeKeys: ((sessionId: Uint8Array) => Uint8Array) | undefined
-}
-
-/** Whether to go on with the key that the device shows; what a pin function throws passes. */
-async function judged(pin: TlsTarget['pin'], fingerprint: string): Promise<boolean> {
-  return typeof pin === 'function' ? pin(fingerprint) : pin === fingerprint
-}
-
-async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled> {
-  if ('socketPath' in options) {
-    const socket = await dialAdmin(options.socketPath, timeoutMs)
-    const nothing = new Uint8Array(0)
-    return {
-      socket,
-      fingerprint: undefined,
-      authenticate: () => ({ name: 'admin', publicKey: nothing, signature: nothing }),
-      challengeKeys: undefined,
-    }
-  }
-  const { host, port = DEFAULT_PORT, groups = 'default', agent, privateKey, certificate } = options
-  const { socket, fingerprint } = await dialTls({ host, port, groups, timeoutMs, certificate })
-  const isTrusted = await judged(options.pin, fingerprint).catch((error: unknown) => {
-    socket.destroy()
-    throw error
-  })
-  if (!isTrusted) {
-    socket.destroy()
-    const pinned = typeof options.pin === 'string' ? ` where ${options.pin} is pinned` : ''
-    throw new SassError(
-      'PIN_MISMATCH',
-      `${host}:${port} shows the key ${fingerprint}${pinned}, so it was not trusted and nothing was sent; find out which device it is.`,
-      { host, port, fingerprint },
-    )
-  }
-  return {
-    socket,
-    fingerprint,
-    authenticate(nonce) {
-      const binding = socket.exportKeyingMaterial(
-        CHANNEL_BINDING_BYTES,
-        CHANNEL_BINDING_LABEL,
-        Buffer.alloc(0),
-      )
-      return {
-        name: agent,
-        publicKey: publicKeyOf(privateKey),
-        signature: signWith(privateKey, authSigningInput(agent, nonce, binding)),
-      }
-    },
-    challengeKeys: (sessionId) =>
-      socket.exportKeyingMaterial(CHALLENGE_EKM_BYTES, CHALLENGE_LABEL, Buffer.from(sessionId)),
-  }
-}
+/** From 1: 0 would be the default of no id. */
+const SIGNAL_ID_END = 2 ** 47
 
 /**
  * Connects and authenticates; where the device asks for proof, that too has been given when this resolves.
@@ -253,151 +166,63 @@ async function dial(options: ConnectOptions, timeoutMs: number): Promise<Dialled
  *   SESSION_LIMIT, CHALLENGE_FAILED
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
-  const timeoutMs = options.timeoutMs ?? CONNECT_TIMEOUT_MS
-  const dialled = await dial(options, timeoutMs)
-  const { socket, fingerprint, authenticate } = dialled
-  let isCorked = false
-  const caller = createCaller(
-    (frame) => {
-      // What is asked in one turn travels in one record.
-      if (!isCorked) {
-        isCorked = true
-        socket.cork()
-        process.nextTick(() => {
-          isCorked = false
-          socket.uncork()
-        })
-      }
-      socket.write(frame)
-    },
-    () => performance.now(),
-    () => socket.destroy(),
-    zstdFrames(),
-  )
-  let failure: Error | undefined
-  const closed = new Promise<void>((resolve) => {
-    socket.once('close', () => {
-      caller.lost(failure)
-      resolve()
+  const { reconnect = true, onLink } = options
+  const first = await openConnection(options)
+  let opened = first
+  const again = async (before: Connected): Promise<Connected> => {
+    const { sessionId } = before
+    opened = await openConnection({
+      ...options,
+      branch: branchAfter(options, first),
+      resumeSessionId: sessionId,
     })
-  })
-  socket.on('error', (error) => {
-    failure = error
-  })
-  socket.on('data', (bytes: Buffer) => caller.receive(bytes))
-
-  const { heads } = options
-  // Before it is asked: of two connections at once the earlier answer may come later.
-  const known = fingerprint === undefined ? undefined : heads?.load(fingerprint)
-  const nonce = randomFillSync(new Uint8Array(AUTH_NONCE_BYTES))
-  const { name, publicKey, signature } = authenticate(nonce)
-  const welcome = await authenticated(caller, dialled, timeoutMs, {
-    agent_name: name,
-    public_key: publicKey,
-    signature,
-    nonce,
-    window: options.window,
-    resume_session_id: options.resumeSessionId === undefined ? undefined : idBytes(options.resumeSessionId),
-    client_version: options.clientVersion,
-    branch: branchBytes(options.branch),
-  })
-  const recordProblem = compared({ heads, fingerprint, known }, welcome)
-  const accept = acceptedForms(options.compression, { linkRate: undefined, isMetered: welcome.metered })
-  return createClient(caller, { socket, welcome, fingerprint, closed, recordProblem, accept })
-}
-
-/** As Authenticate has it: absent for a new one, empty for the latest. */
-function branchBytes(branch: ConnectOptions['branch']): Uint8Array | undefined {
-  if (branch === undefined || branch === 'new') return undefined
-  return branch === 'latest' ? new Uint8Array(0) : idBytes(branch)
-}
-
-/** What the head says beside the one that was known before it was asked for, which it replaces where it goes on. */
-function compared(
-  { heads, fingerprint, known }: Remembered,
-  { audit_seq: sequence, audit_hash }: m.AuthResponse,
-): string | undefined {
-  const seen = { sequence, hash: encodeHex(audit_hash) }
-  const problem = contradiction(known, seen)
-  if (problem === undefined && fingerprint !== undefined) heads?.save(fingerprint, seen)
-  return problem
-}
-
-type Remembered = {
-  readonly heads: HeadStore | undefined
-  readonly fingerprint: string | undefined
-  readonly known: Head | undefined
-}
-
-/** The challenge that the device lets us in under; undefined where it asks for no further proof. */
-function challengeIn(answer: m.AuthResponse): Challenge | undefined {
-  const { challenge_id, challenge_nonce: nonce, challenge_ciphertext: ciphertext } = answer
-  if (challenge_id === undefined || nonce === undefined || ciphertext === undefined) return undefined
-  return { challenge_id, nonce, ciphertext }
-}
-
-/** A device that does not know us answers with noise or nothing: both mean that we were not let in. */
-async function authenticated(
-  caller: Caller,
-  { socket, challengeKeys }: Dialled,
-  timeoutMs: number,
-  request: Parameters<typeof m.authRequest.encode>[0],
-): Promise<m.AuthResponse> {
-  const refused = (cause?: unknown) =>
-    new SassError(
-      'CONNECT_FAILED',
-      'The device did not let this key in, and does not say why; check the agent’s name and key, and ask its operator.',
-      {},
-      cause,
-    )
-  const timer = setTimeout(() => socket.destroy(), timeoutMs)
-  try {
-    const answer = (await caller.call('Authenticate', m.authRequest.encode(request))) as m.AuthResponse
-    if (!answer.success) throw refused()
-    const { session_id: sessionId } = answer
-    const keys = challengeKeys && { sessionId, exportKeys: () => challengeKeys(sessionId) }
-    caller.authenticated(answer.window, keys)
-    const challenge = challengeIn(answer)
-    if (challenge !== undefined) await caller.meet(challenge)
-    return answer
-  } catch (cause) {
-    socket.destroy()
-    if (cause instanceof SassError && cause.code !== 'CONNECTION_LOST' && cause.code !== 'FRAME_MALFORMED')
-      throw cause
-    throw refused(cause)
-  } finally {
-    clearTimeout(timer)
+    return opened
   }
+  const link = createLink({
+    first,
+    dial: reconnect === false ? undefined : again,
+    giveUpMs: typeof reconnect === 'object' ? reconnect.giveUpMs : RECONNECT_GIVE_UP_MS,
+    nowMs: () => performance.now(),
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    chance: Math.random,
+    onLink,
+  })
+  return createClient(link, () => opened)
 }
 
-type Connected = {
-  readonly socket: Socket
-  readonly welcome: m.AuthResponse
-  readonly fingerprint: string | undefined
-  readonly closed: Promise<void>
-  readonly recordProblem: string | undefined
-  /** Forms of output that requests accept. */
-  readonly accept: number
+/** Where a session goes on that the device has forgotten: in the branch that was made for it. */
+function branchAfter({ branch, resumeSessionId }: ConnectOptions, first: Opened): ConnectOptions['branch'] {
+  const isNew = (branch === undefined || branch === 'new') && resumeSessionId === undefined
+  return isNew ? first.sessionId : branch
 }
 
-function createClient(
-  caller: Caller,
-  { socket, welcome, fingerprint, closed, recordProblem, accept }: Connected,
-): Client {
-  const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await caller.call(...args)) as T
+function createClient(link: Link, opened: () => Opened): Client {
+  const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await link.call(...args)) as T
   const nothing = m.empty.encode({})
   const drawId = createIdSource()
+  const { welcome, fingerprint, recordProblem } = opened()
 
   function running(
     id: Uint8Array,
     request: ExecuteRequestInput,
-    { output, onWaiting }: Pick<StreamOptions, 'output' | 'onWaiting'>,
+    options: Pick<StreamOptions, 'output' | 'onWaiting' | 'onGap'> & { readonly isNew: boolean },
   ): RunningExecution {
-    return { id: encodeHex(id), ...caller.stream(request, output, onWaiting) }
+    const { output, onWaiting, onGap, isNew } = options
+    const text = encodeHex(id)
+    const { execution, member } = createRunning(text, request, { output, onWaiting, onGap, isNew }, () =>
+      link.leave(member),
+    )
+    link.add(member)
+    return { id: text, ...execution }
   }
 
   return {
-    sessionId: encodeHex(welcome.session_id),
+    get sessionId() {
+      return opened().sessionId
+    },
+    get isConnected() {
+      return link.isUp
+    },
     daemonVersion: welcome.daemon_version,
     expiresAt: welcome.expires_at,
     fingerprint,
@@ -405,17 +230,18 @@ function createClient(
     recordProblem,
     execute(command, args = [], options = {}) {
       const id = options.id === undefined ? drawId() : idBytes(options.id)
-      return caller.execute({ ...executeInput(command, args, id, options), accept }, options.onWaiting)
+      return executeOnce(link, executeInput(command, args, id, options), options.onWaiting)
     },
     stream(command, args, options) {
+      const isNew = options.id === undefined
       const id = options.id === undefined ? drawId() : idBytes(options.id)
-      const { terminal } = options
+      const { terminal, tail } = options
       const pty =
         terminal === undefined
           ? undefined
           : { rows: terminal.rows, cols: terminal.columns, term: terminal.term }
       const input = executeInput(command, args, id, options)
-      return running(id, { ...input, stdin: options.stdin, pty, accept }, options)
+      return running(id, { ...input, stdin: options.stdin, pty, tail }, { ...options, isNew })
     },
     attach(id, options) {
       const bytes = idBytes(id)
@@ -426,35 +252,46 @@ function createClient(
         resume_offset: options.stdoutOffset,
         resume_offset_stderr: options.stderrOffset,
         tail: options.tail,
-        accept,
       }
-      return running(bytes, request, options)
+      return running(bytes, request, { ...options, isNew: false })
     },
     async signal(id, signal) {
-      const request = m.signalRequest.encode({ execution_id: idBytes(id), signal: wireSignal(signal) })
-      await ask('Signal', request)
+      link.poke()
+      const request = {
+        execution_id: idBytes(id),
+        signal: wireSignal(signal),
+        signal_id: randomInt(1, SIGNAL_ID_END),
+      }
+      await ask('Signal', m.signalRequest.encode(request))
     },
     async cancel(id) {
-      await ask('Cancel', m.executionReference.encode({ execution_id: idBytes(id) }))
+      link.poke()
+      const request = m.executionReference.encode({ execution_id: idBytes(id) })
+      let asked = 0
+      await link.use(async (caller) => {
+        asked++
+        await caller.call('Cancel', request).catch((error: unknown) => {
+          // It has ended since it was asked for the first time, which is what was asked for.
+          if (asked === 1 || asSassError(error)?.code !== 'PROCESS_NOT_FOUND') throw error
+        })
+      }, true)
     },
     async executions() {
       const list = await ask<{ executions: readonly m.ExecutionSummary[] }>('ListExecutions', nothing)
       return list.executions
     },
     ping: () => ask<m.PingResponse>('Ping', nothing),
-    status: () => ask<m.SecurityStatus>('SecurityStatus', nothing),
+    status: () => ask<SecurityStatus>('SecurityStatus', nothing),
     capabilities: () => ask<m.Capabilities>('GetCapabilities', nothing),
     async renewSession() {
       const { expires_at } = await ask<{ expires_at: number }>('RenewSession', nothing)
       return expires_at
     },
-    ...createFileClient(caller),
-    operator: createOperatorClient(caller.call),
-    branches: createBranchClient(caller),
-    closed,
-    async close() {
-      socket.end()
-      await closed
-    },
+    ...createFileClient(link),
+    operator: createOperatorClient(link.call),
+    branches: createBranchClient(link),
+    expectAnswer: link.poke,
+    closed: link.closed,
+    close: link.close,
   }
 }

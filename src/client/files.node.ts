@@ -11,11 +11,13 @@ import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as zlib from 'node:zlib'
 import { openCbor } from '../base/cbor.ts'
+import { defer } from '../base/deferred.ts'
 import { errnoOf, errnoText, syncDirectory } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import { CHUNK_BYTES, LISTED_FILES, LISTING_BYTES } from '../limits.ts'
 import type { Caller } from './caller.ts'
+import type { Link } from './link.ts'
 import {
   type FileSource,
   type FileTarget,
@@ -148,16 +150,33 @@ async function openLocal(path: string): Promise<Opened> {
   }
 }
 
-/** Ends the transfer with the signal. */
+/** Starts a transfer on a connection and waits for its end; throws where it was given up meanwhile. */
+type Start = <Result>(make: () => Transfer<Result>) => Promise<Result>
+
+/** Work of any number of transfers, one after the other, that the signal ends. */
 async function withSignal<Result>(
-  { done, cancel }: Transfer<Result>,
   signal: TransferSignal | undefined,
+  work: (start: Start) => Promise<Result>,
 ): Promise<Result> {
-  const abort = () =>
-    cancel(new SassError('CONNECTION_LOST', 'The transfer was given up before its end.', {}, signal?.reason))
+  const aborted = defer<never>()
+  aborted.promise.catch(() => {})
+  let reason: SassError | undefined
+  let cancel = (_: SassError) => {}
+  const abort = () => {
+    reason = new SassError('CONNECTION_LOST', 'The transfer was given up before its end.', {}, signal?.reason)
+    cancel(reason)
+    aborted.reject(reason)
+  }
+  const start: Start = async (make) => {
+    if (reason !== undefined) throw reason
+    const transfer = make()
+    cancel = transfer.cancel
+    return transfer.done
+  }
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    return await done
+    // Whoever gives up while the link is away does not wait for it.
+    return await Promise.race([work(start), aborted.promise])
   } finally {
     signal?.removeEventListener('abort', abort)
   }
@@ -232,14 +251,16 @@ function entryOf(value: unknown): RemoteEntry {
   return { name, kind: KINDS[kind] ?? 'other', mode, size: Number(size), target }
 }
 
-/** The files of the device behind that connection. */
-export function createFileClient(caller: Caller): FileClient {
-  async function download(
+/** The files of the device behind that link. A transfer that breaks off goes on when the link is back. */
+export function createFileClient(link: Pick<Link, 'use'>): FileClient {
+  /** Goes on with what is here already, and after a cut with what came until then. */
+  async function downloadOn(
+    caller: Caller,
+    start: Start,
     remotePath: string,
     localPath: string,
-    options: DownloadOptions = {},
+    { onProgress, mode, resume = true }: DownloadOptions,
   ): Promise<Transferred> {
-    const { onProgress, signal, mode, resume = true } = options
     const partial = partialOf(localPath)
     const handle = await openPartial(partial, resume).catch((cause: unknown) => {
       throw localError(localPath, 'written', cause)
@@ -255,8 +276,8 @@ export function createFileClient(caller: Caller): FileClient {
         },
         onProgress,
       )
-      const transfer = receiveFile(caller, target, { path: remotePath, offset: here, sha256: known })
-      const { sha256, size } = await withSignal(transfer, signal)
+      const asked = { path: remotePath, offset: here, sha256: known }
+      const { sha256, size } = await start(() => receiveFile(caller, target, asked))
       await handle.truncate(size)
       // From the disk: what is there is what was meant, whoever else wrote to it.
       if (!(await digestFile(partial)).equals(sha256)) {
@@ -278,7 +299,7 @@ export function createFileClient(caller: Caller): FileClient {
     }
   }
 
-  async function list(remotePath: string): Promise<RemoteListing | undefined> {
+  async function listOn(caller: Caller, remotePath: string): Promise<RemoteListing | undefined> {
     const parts: Uint8Array[] = []
     let what: Incoming | undefined
     const isFile = new SassError('USAGE', 'It is a file.')
@@ -310,7 +331,7 @@ export function createFileClient(caller: Caller): FileClient {
 
   async function make(metadata: MetadataInput): Promise<void> {
     const nothing = bytesSource(new Uint8Array(0))
-    await sendFile(caller, nothing, { metadata, resumes: false }).done
+    await link.use((caller) => sendFile(caller, nothing, { metadata, resumes: false }).done, true)
   }
 
   return {
@@ -327,21 +348,39 @@ export function createFileClient(caller: Caller): FileClient {
             }
       try {
         const { source, sha256 } = opened
-        const transfer = sendFile(caller, source, {
-          metadata: { remote_path: remotePath, total_size: source.size, mode: mode ?? opened.mode, sha256 },
-          resumes: resume && source.size > RESUMED_BYTES,
-          pack: compress ? pack : undefined,
-          onProgress,
-          onWaiting,
-        })
-        const { startedAt } = await withSignal(transfer, signal)
+        const metadata = {
+          remote_path: remotePath,
+          total_size: source.size,
+          mode: mode ?? opened.mode,
+          sha256,
+        }
+        let tries = 0
+        const sendOn = (caller: Caller) =>
+          sendFile(caller, source, {
+            metadata,
+            resumes: (resume || tries++ > 0) && source.size > RESUMED_BYTES,
+            pack: compress ? pack : undefined,
+            onProgress,
+            onWaiting,
+          })
+        const { startedAt } = await withSignal(signal, (start) =>
+          link.use((caller) => start(() => sendOn(caller)), true),
+        )
         return { size: source.size, sha256: sha256.toString('hex'), startedAt }
       } finally {
         await opened.close()
       }
     },
-    download,
-    list,
+    download(remotePath, localPath, options = {}) {
+      let tries = 0
+      return withSignal(options.signal, (start) =>
+        link.use((caller) => {
+          const resume = options.resume !== false || tries++ > 0
+          return downloadOn(caller, start, remotePath, localPath, { ...options, resume })
+        }, true),
+      )
+    },
+    list: (remotePath) => link.use((caller) => listOn(caller, remotePath), true),
     makeDirectory: (remotePath, mode) => make({ remote_path: remotePath, mode, kind: 1 }),
     makeLink: (remotePath, target) => make({ remote_path: remotePath, target, kind: 2 }),
   }

@@ -5,6 +5,7 @@ import { createBranchClient } from '../../src/client/branch-client.ts'
 import { createCaller } from '../../src/client/caller.ts'
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
 import * as m from '../../src/wire/messages.ts'
+import { linkOf } from './one-stream.ts'
 
 const ID = 'ab'.repeat(16)
 const DIGEST = 'cd'.repeat(32)
@@ -39,7 +40,7 @@ function device(answer: (asked: Opened, daemon: Connection) => void = () => {}) 
   )
   daemon.becomeOpen(WINDOW_BYTES)
   caller.authenticated(WINDOW_BYTES)
-  return { branches: createBranchClient(caller), asked, credits, daemon, caller }
+  return { branches: createBranchClient(linkOf(caller)), asked, credits, daemon, caller }
 }
 
 const ending = (payload: CborValue) => (event: Opened, daemon: Connection) =>

@@ -8,6 +8,7 @@ import { CHUNK_BYTES, CLIENT_STDIN_BYTES, UNARY_OUTPUT_BYTES } from '../../src/l
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeResponse, pingResponse, type StdinChunk, streamResponse } from '../../src/wire/messages.ts'
+import { stream } from './one-stream.ts'
 
 type Pair = {
   readonly caller: Caller
@@ -74,7 +75,7 @@ t.test('one question has one answer', async (t) => {
 t.test('output goes to its sink with its offset, and the exit comes last (SS-25)', async (t) => {
   const { caller, daemon } = pair()
   const seen: unknown[] = []
-  const running = caller.stream({ command: 'x' }, (source, bytes, offset) => {
+  const running = stream(caller, { command: 'x' }, (source, bytes, offset) => {
     seen.push([source, [...bytes], offset])
   })
   daemon.message(1, streamResponse.encode({ source: 2, execution_id: id }))
@@ -110,7 +111,7 @@ t.test('a signal, a cut output and a time that was over are told as what they ar
     ],
   ] as const) {
     const { caller, daemon } = pair()
-    const running = caller.stream({ command: 'x' }, () => {})
+    const running = stream(caller, { command: 'x' }, () => {})
     daemon.end(1, streamResponse.encode(fields))
     t.strictSame(await running.exit, exit)
   }
@@ -119,7 +120,7 @@ t.test('a signal, a cut output and a time that was over are told as what they ar
 t.test('a sink that returns a promise holds the credit back until it is settled', async (t) => {
   const { caller, daemon, events } = pair(4_096)
   let settle: () => void = () => {}
-  caller.stream({ command: 'x' }, () => new Promise((resolve) => (settle = resolve)))
+  stream(caller, { command: 'x' }, () => new Promise((resolve) => (settle = resolve)))
   send(daemon, 1, new Uint8Array(4_096))
   t.equal(daemon.credit(1), 0)
   await Promise.resolve()
@@ -132,7 +133,7 @@ t.test('a sink that returns a promise holds the credit back until it is settled'
 
 t.test('messages of the device itself give their credit back', async (t) => {
   const { caller, daemon } = pair(4_096)
-  caller.stream({ command: 'x' }, () => {
+  stream(caller, { command: 'x' }, () => {
     t.fail('they are no output')
   })
   for (let i = 0; i < 20; i++) send(daemon, 1, new Uint8Array(2_048), 2)
@@ -142,7 +143,7 @@ t.test('messages of the device itself give their credit back', async (t) => {
 
 t.test('stdin follows the credit of the device, and the writer is told to wait', async (t) => {
   const { caller, daemon, stdin, events } = pair(4_096)
-  const running = caller.stream({ command: 'x', stdin: true }, () => {})
+  const running = stream(caller, { command: 'x', stdin: true }, () => {})
   const bytes = Uint8Array.from({ length: 10_000 }, (_, index) => index & 255)
   t.equal(running.write(bytes), true)
   t.equal(stdin.length, 4_096, 'as much as the window')
@@ -169,7 +170,7 @@ t.test('stdin follows the credit of the device, and the writer is told to wait',
   t.equal(stdin.length, 10_000)
 
   const full = pair(4_096)
-  const other = full.caller.stream({ command: 'x', stdin: true }, () => {})
+  const other = stream(full.caller, { command: 'x', stdin: true }, () => {})
   t.equal(other.write(new Uint8Array(CLIENT_STDIN_BYTES + 4_096)), false)
 })
 
@@ -181,7 +182,7 @@ t.test('stdin arrives whole and in order, whatever is written and granted', asyn
       }),
       (list) => {
         const { caller, daemon, stdin, fatal } = pair(1_000)
-        const running = caller.stream({ command: 'x', stdin: true }, () => {})
+        const running = stream(caller, { command: 'x', stdin: true }, () => {})
         const written: number[] = []
         for (const step of list) {
           if (typeof step === 'number') daemon.grant(1, step)
@@ -202,14 +203,14 @@ t.test('stdin arrives whole and in order, whatever is written and granted', asyn
 
 t.test('a large write leaves in chunks', async (t) => {
   const { caller, events } = pair(1_048_576)
-  caller.stream({ command: 'x', stdin: true }, () => {}).write(new Uint8Array(200_000))
+  stream(caller, { command: 'x', stdin: true }, () => {}).write(new Uint8Array(200_000))
   const sizes = events.flatMap((event) => (event.kind === 'message' ? [event.dataBytes] : []))
   t.strictSame(sizes, [CHUNK_BYTES, CHUNK_BYTES, CHUNK_BYTES, 200_000 - 3 * CHUNK_BYTES])
 })
 
 t.test('a resize goes past what waits; after the end of stdin there is none', async (t) => {
   const { caller, events } = pair(4_096)
-  const running = caller.stream({ command: 'x', stdin: true }, () => {})
+  const running = stream(caller, { command: 'x', stdin: true }, () => {})
   running.write(new Uint8Array(5_000))
   running.resize(30, 100)
   t.match(events.at(-1), { kind: 'message', message: { value: { resize: { rows: 30, cols: 100 } } } })
@@ -256,7 +257,9 @@ t.test('output that cannot be read fails the request: no part of it goes missing
   for (const method of ['stream', 'execute'] as const) {
     const { caller, daemon, events, fatal } = pair()
     const result: Promise<unknown> =
-      method === 'execute' ? caller.execute({ command: 'x' }) : caller.stream({ command: 'x' }, () => {}).exit
+      method === 'execute'
+        ? caller.execute({ command: 'x' })
+        : stream(caller, { command: 'x' }, () => {}).exit
     result.catch(() => {})
     daemon.message(1, new Map<number, CborValue>([[1, 7]]))
     await t.rejects(result, { code: 'FRAME_MALFORMED', message: /source must be at most 2/ }, method)
@@ -267,7 +270,7 @@ t.test('output that cannot be read fails the request: no part of it goes missing
 
 t.test('detached, the stream is forgotten and the device hears of it', async (t) => {
   const { caller, daemon, events } = pair()
-  const running = caller.stream({ command: 'x', stdin: true }, () => {
+  const running = stream(caller, { command: 'x', stdin: true }, () => {
     t.fail('nothing comes any more')
   })
   running.detach()
@@ -281,7 +284,7 @@ t.test('detached, the stream is forgotten and the device hears of it', async (t)
 
 t.test('taken over by another client, the stream says so', async (t) => {
   const { caller, daemon } = pair()
-  const running = caller.stream({ command: 'x' }, () => {})
+  const running = stream(caller, { command: 'x' }, () => {})
   daemon.reset(1)
   await t.rejects(running.exit, { code: 'CONNECTION_LOST', message: /Another client/ })
 })
@@ -292,16 +295,15 @@ t.test(
     const { caller } = pair()
     const call = caller.call('Ping', new Map())
     const run = caller.execute({ command: 'x' })
-    const running = caller.stream({ command: 'x' }, () => {})
     caller.lost(new Error('ECONNRESET'))
     caller.lost(undefined)
-    for (const promise of [call, run, running.exit, running.started])
+    for (const promise of [call, run])
       await t.rejects(promise, { code: 'CONNECTION_LOST', message: /ECONNRESET/ })
     t.ok(caller.isLost)
     for (const ask of [
       () => caller.call('Ping', new Map()),
       () => caller.execute({ command: 'x' }),
-      () => caller.stream({ command: 'x' }, () => {}),
+      () => stream(caller, { command: 'x' }, () => {}),
     ])
       t.throws(ask, { code: 'CONNECT_FAILED' })
   },

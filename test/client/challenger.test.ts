@@ -15,6 +15,7 @@ import {
   pingResponse,
   streamResponse,
 } from '../../src/wire/messages.ts'
+import { stream } from './one-stream.ts'
 
 const SESSION = new Uint8Array(16).fill(5)
 const EXECUTION = new Uint8Array(16).fill(7)
@@ -94,7 +95,8 @@ const answers = ({ events }: Stage) =>
 t.test('a challenge on a stream is answered by itself, and the request goes on', async (t) => {
   const made = stage()
   const waited: Waiting[] = []
-  const running = made.caller.stream(
+  const running = stream(
+    made.caller,
     { command: 'x' },
     () => {},
     (what) => waited.push(what),
@@ -128,7 +130,7 @@ t.test('unary calls and unary executions answer one too', async (t) => {
 t.test('a challenge of another connection fails its request, and nothing is answered', async (t) => {
   for (const keys of ['another one', 'none'] as const) {
     const made = stage(keys)
-    const running = made.caller.stream({ command: 'x' }, () => {})
+    const running = stream(made.caller, { command: 'x' }, () => {})
     const ping = made.caller.call('Ping', new Map())
     made.challenge(1)
     await t.rejects(running.exit, { code: 'CHALLENGE_FAILED', message: /nothing was answered/ }, keys)
@@ -203,7 +205,8 @@ t.test('Authenticate and the answer to a challenge wait for nothing', async (t) 
 t.test('who asked hears of the place in the queue, of a human, and at every move up', async (t) => {
   const { caller, daemon } = stage()
   const waited: Waiting[] = []
-  caller.stream(
+  stream(
+    caller,
     { command: 'x' },
     () => {
       t.fail('it is no output')

@@ -31,7 +31,9 @@ const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 function open(port = daemon.port, more: Partial<Parameters<typeof connect>[0]> = {}): Promise<Client> {
   const { fingerprint: pin } = daemon
-  return connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: daemon.seed(), pin, ...more })
+  // Cuts are looked at one by one.
+  const own = { agent: 'agent', privateKey: daemon.seed(), pin, reconnect: false }
+  return connect({ host: '127.0.0.1', port, ...own, ...more })
 }
 
 async function stdoutOf(device: Client, command: string): Promise<string> {
@@ -204,6 +206,7 @@ t.test('a daemon that is killed finds what it had', { timeout: 60_000 }, async (
     agent: 'agent',
     privateKey: first.seed(),
     pin: first.fingerprint,
+    reconnect: false,
   })
   const sending = device.upload(join(here, 'f'), 'killed', {
     onProgress: (at) => at > 10 * MIB && first.signal('SIGKILL'),

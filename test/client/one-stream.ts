@@ -1,0 +1,25 @@
+/**
+ * A streamed execution on one connection, as a link asks for it that has no other.
+ * @module
+ */
+import type { Caller, ExecuteRequestInput, OutputSink } from '../../src/client/caller.ts'
+import type { Link } from '../../src/client/link.ts'
+import { createRunning, type StreamedExecution } from '../../src/client/running.ts'
+import type { OnWaiting } from '../../src/client/waiting.ts'
+
+export function stream(
+  caller: Caller,
+  request: ExecuteRequestInput,
+  output: OutputSink,
+  onWaiting?: OnWaiting,
+): StreamedExecution {
+  const options = { output, onWaiting, isNew: true }
+  const { execution, member } = createRunning('07'.repeat(16), request, options, () => {})
+  member.join(caller, request.accept ?? 0)
+  return execution
+}
+
+/** What asks on that one connection. */
+export function linkOf(caller: Caller): Pick<Link, 'call' | 'use'> {
+  return { call: caller.call, use: (work) => work(caller, 0) }
+}
