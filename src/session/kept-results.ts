@@ -70,7 +70,7 @@ export type KeptResultsOptions = {
 
 type Entry = LinePlace & {
   /** On the monotonic clock: the other one may be set, and what is known must not be forgotten for that. */
-  readonly untilMs: number
+  readonly untilSeconds: number
 }
 
 /** An id that was written down and whose end was not. */
@@ -126,7 +126,11 @@ export function createKeptResults({ file, clock, lost, damaged }: KeptResultsOpt
     const { scope, id } = key
     const ofKey = results.get(scope) ?? new Map<string, Entry>()
     results.set(scope, ofKey)
-    ofKey.set(id, { at: place.at, bytes: place.bytes, untilMs: clock.monotonicMs() + leftMs })
+    ofKey.set(id, {
+      at: place.at,
+      bytes: place.bytes,
+      untilSeconds: Math.ceil((clock.monotonicMs() + leftMs) / 1_000),
+    })
     resultBytes += place.bytes
     const [oldest] = ofKey.keys()
     if (ofKey.size > KEPT_RESULTS_PER_KEY && oldest !== undefined) drop({ scope, id: oldest })
@@ -297,7 +301,7 @@ export function createKeptResults({ file, clock, lost, damaged }: KeptResultsOpt
           const { id, scope, owner, startedAtMs, endedAtMs } = execution
           const nothing = { id, scope, owner, instance: '', sessionId: '', command: '', startedAtMs }
           const end = asLost({ ...nothing, isolation: undefined, warrantId: '' }, endedAtMs, ERASED)
-          keep(end, file.append(endLine(end)), entry.untilMs - clock.monotonicMs())
+          keep(end, file.append(endLine(end)), 1_000 * entry.untilSeconds - clock.monotonicMs())
         }
       // Lines that nobody wants any more may be of it as well.
       file.keepOnly(places)
@@ -312,8 +316,8 @@ export function createKeptResults({ file, clock, lost, damaged }: KeptResultsOpt
       }
       const now = clock.monotonicMs()
       for (const [scope, ofKey] of results)
-        for (const [id, { untilMs }] of ofKey) {
-          if (untilMs > now) break
+        for (const [id, { untilSeconds }] of ofKey) {
+          if (1_000 * untilSeconds > now) break
           drop({ scope, id })
         }
       if (isDue()) file.keepOnlySoon(places)
