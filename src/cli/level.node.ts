@@ -19,6 +19,19 @@ import { SUMMARIES } from './summaries.ts'
 
 const SESSION_ID = /^[0-9a-f]{32}$/
 
+/** What to do about whom is stopped, for each. */
+function nextSteps(entries: Levels['entries']): readonly string[] {
+  const stopped = entries.filter(({ scope, level }) => scope !== 'daemon' && isStopped(level))
+  if (stopped.length === 0) return []
+  return [
+    'Look into it (sass-edge audit tail, why SEQ, branch diff), then let it go on:',
+    ...stopped.map(({ scope, name }) => `  sass-edge level set ${visible(scope)} ${visible(name)} NORMAL`),
+  ]
+}
+
+const isStopped = (level: string): boolean =>
+  level === 'CHECKPOINT' || level === 'CONTAIN' || level === 'HALT'
+
 function showLines({ entries, incident }: Levels): string[] {
   const rows = entries.map(({ scope, name, level, since, why }) => [
     visible(scope),
@@ -33,6 +46,7 @@ function showLines({ entries, incident }: Levels): string[] {
       : [
           ...alignColumns([['SCOPE', 'NAME', 'LEVEL', 'SINCE', 'WHY'], ...rows]),
           'Everybody else is at NORMAL.',
+          ...nextSteps(entries),
         ]
   if (incident === undefined) return lines
   return [

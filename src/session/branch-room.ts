@@ -23,6 +23,7 @@ import type { Places } from '../sandbox/place.ts'
 import { type BranchOutcome, count, mergeOutcome, refused, undoOutcome } from './branch-words.ts'
 import { isRunning, type Permit } from './execution.ts'
 import type { Executions } from './executions.ts'
+import { type Cause, createPreserver } from './preserver.ts'
 import type { Transfers } from './transfers.ts'
 
 export type ListedBranch = {
@@ -53,6 +54,8 @@ export type Branches = {
   drop(permit: BranchPermit): Promise<BranchOutcome>
   checkpoint(permit: BranchPermit): Promise<BranchOutcome>
   checkpoints(session: string): Promise<readonly CheckpointFacts[]>
+  /** Saves the branch that the session works in, as soon as no command runs there. */
+  preserve(session: string, cause: Cause): void
   /** For a purge, which has redeemed its own: undefined, or why nothing was erased. */
   erase(session: string): Promise<string | undefined>
   /** At the start, before anybody is let in: brings to an end what a crash has ended in the middle. */
@@ -192,6 +195,19 @@ export function createBranches({
     }
   }
 
+  const preserver = createPreserver({
+    ...{ work, clock, log, record },
+    isFree: (session) => !busy.has(session) && runningIn(session).length === 0,
+    async alone(session, deed) {
+      busy.add(session)
+      try {
+        return await outOfUse(session, deed)
+      } finally {
+        busy.delete(session)
+      }
+    },
+  })
+
   /** One that is merged completely is kept until nobody can want to take that back. */
   function forgetMerged(now: number): void {
     if (now - lookedAtMs < FORGET_EVERY_MS) return
@@ -308,6 +324,10 @@ export function createBranches({
         }
       }),
     checkpoints: (session) => work.checkpoints(session),
+    preserve(session, cause) {
+      for (const { session: branch } of work.list())
+        if (branch === session || places.sessionsIn(branch).includes(session)) preserver.want(branch, cause)
+    },
     async erase(session) {
       const problem = work.find(session) === undefined ? undefined : obstacle(session)
       if (problem !== undefined) return problem
@@ -333,6 +353,7 @@ export function createBranches({
     },
     tick() {
       if (stale.size > 0) void remountIdle()
+      preserver.tick()
       forgetMerged(clock.monotonicMs())
     },
   }

@@ -51,6 +51,8 @@ export type Confirmations = {
     settled: (outcome: ConfirmationOutcome, by: string) => void,
   ): { readonly pending: Pending; withdraw(): void } | undefined
   answer(id: string, digest: string, approves: boolean, by: string): AnswerResult
+  /** Says no to what fits, since whoever asks for it may do nothing any more. */
+  refuseWhere(fits: (pending: Pending) => boolean, by: string): void
   list(): readonly Pending[]
 }
 
@@ -132,6 +134,9 @@ export function createConfirmations(
       if (encodeHex(entry.pending.digest) !== digest) return 'other_digest'
       settle(id, approves ? 'approved' : 'denied', by)
       return 'taken'
+    },
+    refuseWhere(fits, by) {
+      for (const { pending } of [...waiting.values()]) if (fits(pending)) settle(pending.id, 'denied', by)
     },
     list: () => [...waiting.values()].map(({ pending }) => pending),
   }

@@ -1,6 +1,6 @@
 /**
- * What a step of a level of alarm does: it is recorded, running commands end where the new level lets none run, and
- * what must outlive a restart is kept. HALT also ends every connection and leaves an incident behind: the hash of
+ * What a step of a level of alarm does: it is recorded, running commands end where the new level lets none run, the
+ * branch is saved where a human must look, and what must outlive a restart is kept. HALT also ends every connection and leaves an incident behind: the hash of
  * the record that says why, which has to be named before the daemon goes on.
  * Rules: docs/responses.md, section 8.
  * @module
@@ -27,7 +27,16 @@ export type LevelStepsGround = {
   readonly save: (state: KeptLevels & { readonly incident: string | undefined }) => void
   readonly rooms: () => Pick<
     Rooms,
-    'executions' | 'sessions' | 'levels' | 'clock' | 'log' | 'audit' | 'identities'
+    | 'executions'
+    | 'sessions'
+    | 'levels'
+    | 'clock'
+    | 'log'
+    | 'audit'
+    | 'identities'
+    | 'branches'
+    | 'confirmations'
+    | 'queue'
   >
 }
 
@@ -41,12 +50,42 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
     for (const session of [...sessions.all()]) if (session.address !== 'local') session.dismissHolder?.()
   }
 
-  function endCommands({ scope, name }: LevelStep): void {
-    const { executions, identities } = ground.rooms()
-    if (scope === 'daemon') return executions.endAll('kill')
-    if (scope === 'session') return executions.endWhere(({ sessionId }) => sessionId === name)
-    // Whoever acts for a contained agent is contained with it.
-    executions.endWhere(({ owner }) => owner === name || identities.find(owner)?.delegatedBy === name)
+  /** Whoever acts for an agent is meant with it. */
+  function isOf(owner: string, { scope, name }: LevelStep): boolean {
+    if (scope === 'daemon') return true
+    return (
+      scope === 'agent' && (owner === name || ground.rooms().identities.find(owner)?.delegatedBy === name)
+    )
+  }
+
+  /** What waits is not to wait for an answer or a turn that can only be no. */
+  function endWaiting(step: LevelStep): void {
+    const { confirmations, queue, clock } = ground.rooms()
+    // Not now: what leads here is a decision itself.
+    clock.after(0, () => {
+      confirmations.refuseWhere(
+        ({ agent, sessionId }) => isOf(agent, step) || (step.scope === 'session' && sessionId === step.name),
+        step.by === '' ? step.to : step.by,
+      )
+      queue.recall((caller) => isOf(caller, step))
+    })
+  }
+
+  function endCommands(step: LevelStep): void {
+    const { executions } = ground.rooms()
+    if (step.scope === 'daemon') return executions.endAll('kill')
+    if (step.scope === 'session') return executions.endWhere(({ sessionId }) => sessionId === step.name)
+    executions.endWhere(({ owner }) => isOf(owner, step))
+  }
+
+  /** Whoever looks into it finds the files as they were left. */
+  function preserve(step: LevelStep): void {
+    const { sessions, branches } = ground.rooms()
+    const { scope, name, to: level, why, instance } = step
+    if (scope === 'daemon') return
+    for (const { id, caller } of sessions.all())
+      if (scope === 'session' ? id === name : isOf(caller.name, step))
+        branches.preserve(id, { level, why, instance })
   }
 
   function halt({ why, by, instance }: LevelStep): void {
@@ -63,7 +102,11 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
       record({ type: 'level', ...step })
       const { instance: _instance, ...told } = step
       log.write(step.to === 'NORMAL' ? 'info' : 'warn', 'level', told)
-      if (step.to === 'CONTAIN' || step.to === 'HALT') endCommands(step)
+      if (step.to === 'CONTAIN' || step.to === 'HALT') {
+        endCommands(step)
+        endWaiting(step)
+      }
+      if (step.to === 'CHECKPOINT' || step.to === 'CONTAIN') preserve(step)
       if (step.name === STORAGE) {
         if (step.to === 'HALT') clock.after(LAST_ANSWER_MS, endConnections)
         return

@@ -23,6 +23,8 @@ export type Queue = {
   enter(caller: string, turn: () => void, moved: (position: number) => void): Place
   /** Something has become free: gives turns as long as `mayRun` says so. */
   pump(): void
+  /** Whatever these callers wait for has its turn at once: it will be refused, and need not wait for that. */
+  recall(fits: (caller: string) => boolean): void
 }
 
 type Entry = {
@@ -107,6 +109,11 @@ export function createQueue(places: number, mayRun: (caller: string) => boolean)
           if (remove(entry)) tellPositions()
         },
       }
+    },
+    recall(fits) {
+      const recalled = [...callers].flatMap(([caller, list]) => (fits(caller) ? list : []))
+      for (const entry of recalled) if (remove(entry)) entry.turn()
+      if (recalled.length > 0) tellPositions()
     },
     pump() {
       // A turn that ends at once frees a place again, and comes here before it has returned.

@@ -23,8 +23,8 @@ function stage(incident?: string, failing = false): Staged {
     { owner: 'bo', sessionId: 's2' },
     { owner: 'helper', sessionId: 's3' },
   ]
-  const holder = (name: string, address: string) => ({
-    address,
+  const holder = (id: string, name: string, address: string) => ({
+    ...{ id, address, caller: { name } },
     dismissHolder: () => done.push(`reset ${name}`),
   })
   const rooms = {
@@ -33,7 +33,27 @@ function stage(incident?: string, failing = false): Staged {
         done.push(...commands.filter(fits).map(({ owner }) => `kill ${owner}`)),
       endAll: (how: string) => done.push(`${how} all`),
     },
-    sessions: { all: () => [holder('ci', '192.0.2.7'), holder('operator', 'local'), { address: '::1' }] },
+    sessions: {
+      all: () => [
+        holder('s1', 'ci', '192.0.2.7'),
+        holder('s0', 'operator', 'local'),
+        { ...holder('s2', 'bo', '::1'), dismissHolder: undefined },
+        { ...holder('s3', 'helper', '::1'), dismissHolder: undefined },
+      ],
+    },
+    confirmations: {
+      refuseWhere: (fits: (pending: { agent: string; sessionId: string }) => boolean, by: string) =>
+        done.push(
+          ...commands.flatMap(({ owner: agent, sessionId }) =>
+            fits({ agent, sessionId }) ? [`no to ${agent} by ${by}`] : [],
+          ),
+        ),
+    },
+    queue: {
+      recall: (fits: (caller: string) => boolean) =>
+        done.push(...commands.flatMap(({ owner }) => (fits(owner) ? [`recall ${owner}`] : []))),
+    },
+    branches: { preserve: (id: string, { level }: { level: string }) => done.push(`save ${id} ${level}`) },
     identities: { find: (name: string) => ({ delegatedBy: name === 'helper' ? 'ci' : undefined }) },
     levels: { kept: () => ({ entries: [] }) },
     clock: {
@@ -81,18 +101,28 @@ t.test(
   async (t) => {
     const { steps, done } = stage()
     steps.took(step({}))
-    t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', 'save none'])
+    const saved = ['save s1 CONTAIN', 'save s3 CONTAIN']
+    t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', ...saved, 'save none'])
   },
 )
 
 t.test('a session that is contained loses its own commands, and nothing is kept of it', async (t) => {
   const { steps, done } = stage()
   steps.took(step({ scope: 'session', name: 's2' }))
-  t.strictSame(done, ['record level', 'log level', 'kill bo'])
+  t.strictSame(done, ['record level', 'log level', 'kill bo', 'save s2 CONTAIN'])
 })
 
+t.test(
+  'what a session at a checkpoint has changed is saved, and its commands go on to their end',
+  async (t) => {
+    const { steps, done } = stage()
+    steps.took(step({ scope: 'session', name: 's2', to: 'CHECKPOINT' }))
+    t.strictSame(done, ['record level', 'log level', 'save s2 CHECKPOINT'])
+  },
+)
+
 t.test('a milder level ends nothing', async (t) => {
-  for (const to of ['NORMAL', 'RESTRICT', 'CHECKPOINT'] as const) {
+  for (const to of ['NORMAL', 'RESTRICT'] as const) {
     const { steps, done } = stage()
     steps.took(step({ to }))
     t.strictSame(done, ['record level', 'log level', 'save none'], to)
@@ -106,7 +136,11 @@ t.test('HALT of the daemon ends all commands and connections, and leaves an inci
   t.equal(steps.incident, encodeHex(HASH), 'the hash of the record that says why')
   done.length = 0
   pass()
-  t.strictSame(done, ['reset ci'], 'the admin socket is the way back')
+  t.strictSame(
+    done.filter((what) => what.startsWith('reset')),
+    ['reset ci'],
+    'the admin socket is the way back',
+  )
 })
 
 t.test('HALT of one agent is no incident of the daemon', async (t) => {
@@ -137,5 +171,6 @@ t.test('when the daemon leaves HALT the incident is over', async (t) => {
 t.test('what cannot be kept is told, and done all the same', async (t) => {
   const { steps, done } = stage(undefined, true)
   steps.took(step({}))
-  t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', 'log levels_not_kept'])
+  const saved = ['save s1 CONTAIN', 'save s3 CONTAIN']
+  t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', ...saved, 'log levels_not_kept'])
 })
