@@ -282,8 +282,10 @@ t.test('there is one way from a branch into the real files, and a human’s warr
     'src/edge/sandbox.node.ts',
     'src/sandbox/branch/branch-worker.node.ts',
   ])
-  const deeds = /\bwork\.(merge|undo|checkpoint|restore|removeCheckpoint|drop)\(/
+  const deeds = /\bwork\.(merge|undo|restore|removeCheckpoint|drop)\(/
   t.strictSame(filesWith(deeds), ['src/session/branch-room.ts'])
+  // What saves a branch after an incident changes nothing of it, and waits for nobody.
+  t.strictSame(filesWith(/\bwork\.checkpoint\(/), ['src/session/branch-room.ts', 'src/session/preserver.ts'])
   const room = sources.find(({ path }) => path === 'src/session/branch-room.ts')?.code ?? ''
   const door = room.slice(room.indexOf('async function decided'), room.indexOf('function forgetMerged'))
   t.match(
