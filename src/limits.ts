@@ -149,8 +149,8 @@ export const SOCKET_HIGH_WATER_BYTES = 262_144
 export const OUTPUT_ZSTD_LEVEL = 3
 export const OUTPUT_ZSTD_WINDOW_LOG = 16
 export const OUTPUT_ZSTD_TABLE_LOG = 14
-/** Such frames in the making at once: under 2 MiB on slow links. Whoever comes then has its output as it is. */
-export const OUTPUT_CODERS = 6
+/** Such frames in the making at once, under 2 MiB with their chunks. Whoever comes then has its output as it is. */
+export const OUTPUT_CODERS = 4
 /** What a piece may grow by when nothing of it can be compressed: ZSTD_compressBound, heads of frame and blocks with it. */
 export const ZSTD_GROWTH_SHIFT = 8
 export const ZSTD_GROWTH_BYTES = 64
