@@ -47,6 +47,7 @@ const NAME = 'results'
 const NEW_NAME = 'results.new'
 const NEWLINE = 0x0a
 const CRC_CHARS = 8
+const OVERWRITE_BYTES = 65_536
 
 function codeOf(cause: unknown): string {
   return (cause as NodeJS.ErrnoException).code ?? (cause instanceof Error ? cause.message : String(cause))
@@ -246,6 +247,14 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
     syncDirectory(directory)
   }
 
+  /** So that what was in it is not what its blocks hold. */
+  function overwrite(old: number, bytes: number): void {
+    const zeros = Buffer.alloc(Math.min(bytes, OVERWRITE_BYTES))
+    for (let at = 0; at < bytes; at += zeros.length)
+      writeSync(old, zeros, 0, Math.min(zeros.length, bytes - at), at)
+    fdatasyncSync(old)
+  }
+
   function retire(old: number): void {
     if (askedAtMs === undefined) closeSync(old)
     else retired.push(old)
@@ -323,12 +332,19 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
       if (broken !== undefined || isClosed) throw notKept()
       renewal = undefined
       const copied = copy(places)
+      let old: number | undefined
       try {
+        const bytes = sizeBytes
+        // Not in append mode.
+        old = openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW)
         if (copied === undefined) throw Object.assign(new Error('no room'), { code: 'ENOSPC' })
         fdatasyncSync(copied.target)
         putInPlace(copied.target, copied.moved, sizeBytes, places())
+        overwrite(old, bytes)
       } catch (cause) {
         throw unwritable('cannot be written anew', cause)
+      } finally {
+        if (old !== undefined) closeSync(old)
       }
     },
     keepOnlySoon(places) {
@@ -365,7 +381,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
     close() {
       isClosed = true
       try {
-        fdatasyncSync(descriptor)
+        if (isDirty) fdatasyncSync(descriptor)
       } finally {
         for (const done of waiting.splice(0)) done(notKept())
         if (askedAtMs === undefined) closeSync(descriptor)

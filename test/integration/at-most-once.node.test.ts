@@ -145,7 +145,8 @@ t.test(
   `killed ${KILLS} times, it never starts an id twice, and tells what happened`,
   { timeout: TIMEOUT_MS },
   async (t) => {
-    const directory = await install(t, { ...ON_REAL_FILES, acl: { penalties: { enabled: false } } })
+    const change = { acl: { penalties: { enabled: false } }, audit: { segment_bytes: 1_073_741_824 } }
+    const directory = await install(t, { ...ON_REAL_FILES, ...change })
     const all = new Map<string, Answer>()
     let [unknown, never] = [0, 0]
     for (let kill = 0; kill < KILLS; kill++) {
