@@ -42,15 +42,19 @@ function isContained(way: string): boolean {
   return blank > 0 && CONTAINERS.has(way.slice(0, blank))
 }
 
+/** They run the scripts of a project by its own names for them, and programs of its environment. */
+const PROJECT_RUNNERS: ReadonlySet<string> = new Set(['hatch run', 'pdm run', 'pixi run', 'rye run'])
+
 /**
- * Whether something is known of the program, or its command is a question to it, or it runs in a container. What is
+ * Whether something is known of the program, or its command is a question to it, or it runs in a container or as a
+ * script of a project. What is
  * not known by its name at all is opaque, which other rules decide on.
  */
 export function isKnownProgram(command: EffectiveCommand): boolean {
   const { names, via } = command
   if (names.length === 0 || isTabled(names)) return true
   if (names.some((name) => LANGUAGES.has(name) || isListed(name))) return true
-  return asksOnly(command, NO_WORDS) || via.some(isContained)
+  return asksOnly(command, NO_WORDS) || via.some(isContained) || PROJECT_RUNNERS.has(via.at(-1) ?? '')
 }
 
 const NO_WORDS: readonly string[] = Object.freeze([])

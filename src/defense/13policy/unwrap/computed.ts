@@ -30,7 +30,7 @@ const SOURCES_MAX = 8
 const PLACES_MAX = 8
 
 function lists({ names, options }: Draft): boolean {
-  if (names.some((name) => LISTERS.has(name))) return true
+  if (names.some((name) => LISTERS.has(name) || PRINTERS.has(name))) return true
   return names.some((name) => SEARCHERS.has(name)) && NAMES_ONLY.some((option) => options.includes(option))
 }
 
@@ -46,8 +46,22 @@ function nameOf({ names, optionValues }: Draft): string {
   return found.includes('/') ? '*' : found
 }
 
+/** They put out the words that they are given. */
+const PRINTERS: ReadonlySet<string> = new Set(['echo', 'printf', 'print'])
+
+/** Of a word that is printed, the path that it begins with: `/etc/shadow\0`, `/etc/%s\n`. */
+function pathPrinted(word: string): UsedPath['path'] | undefined {
+  const [path = ''] = word.split(/[\\%\s<]/, 1)
+  return path.startsWith('/') ? joinPath('/', path) : undefined
+}
+
 /** What the names that `source` puts out can be, as paths that are used so. */
 function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
+  if (source.names.some((name) => PRINTERS.has(name)))
+    return source.operands
+      .slice(0, PLACES_MAX)
+      .flatMap((word) => pathPrinted(word) ?? [])
+      .map((path) => ({ path, use, isGlob: false, isOpaque: use === 'write' }))
   const name = nameOf(source)
   return source.paths
     .filter((path) => path.use !== 'write' && !path.isOpaque)
@@ -70,7 +84,18 @@ function isUnknown({ path, isOpaque, use }: UsedPath): boolean {
 }
 
 /** All that lies in a directory, or the directory itself. */
-const WHOLE: ReadonlySet<string> = new Set(['*', '.', './', './*', '..', '../', '../*', '.*', './.*', '{*,.*}'])
+const WHOLE: ReadonlySet<string> = new Set([
+  '*',
+  '.',
+  './',
+  './*',
+  '..',
+  '../',
+  '../*',
+  '.*',
+  './.*',
+  '{*,.*}',
+])
 
 /**
  * What is written beneath the root, by a name that is not known, is as wide as a word that is not known at all:

@@ -5,7 +5,7 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import { type Call, has, type Inner, type Language } from './inner.ts'
+import { argv, type Call, has, type Inner, type Language, tail } from './inner.ts'
 import { isShell, namesOf } from './names.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 import { laterCode, moduleFiles, scriptCode } from './wrappers-expressions.ts'
@@ -91,6 +91,10 @@ const INFORMATION: readonly string[] = [
 ]
 
 function doesWithout(call: Call): boolean {
+  // `clj -M:test`: what runs stands in deps.edn.
+  if (call.name === 'clj' || call.name === 'clojure') {
+    if (call.words.some(({ text }) => /^-[MXTP]/.test(text))) return true
+  }
   // To Python, `-v` says to be wordy and `-m` names a module.
   return has(call.parsed, ...INFORMATION, call.name === 'python' ? '-m' : '-v')
 }
@@ -137,6 +141,26 @@ function writtenByModule(call: Call, module: string): readonly Inner[] {
   return written.map((word) => ({ kind: 'path', word, use: 'write' }))
 }
 
+/** Modules of Python that are the program of that name: `python3 -m pip install x`. */
+const PROGRAM_MODULES: ReadonlySet<string> = new Set([
+  'pip',
+  'pipx',
+  'poetry',
+  'uv',
+  'twine',
+  'hatch',
+  'flit',
+])
+
+function programOfModule(call: Call): readonly Inner[] {
+  const at = call.words.findIndex(({ text }) => text.startsWith('-m'))
+  const own = call.words[at]
+  if (own === undefined) return []
+  const module = own.text === '-m' ? call.words[at + 1] : tail(own, 2)
+  if (module === undefined || !PROGRAM_MODULES.has(module.text)) return []
+  return argv([module, ...call.words.slice(own.text === '-m' ? at + 2 : at + 1)], `${call.name} -m`)
+}
+
 /** What the interpreter of `call` runs; nothing where it is none. */
 export function innerOfInterpreter(call: Call): readonly Inner[] {
   const language = LANGUAGES.get(call.name)
@@ -172,6 +196,7 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
           inner.push({ kind: 'code', language, word: code, via: 'python -m' })
     }
   }
+  if (language === 'python') inner.push(...programOfModule(call))
   if (call.name === 'python') inner.push(...moduleFiles(call))
   inner.push(...scriptCode(call))
   const [first, second, third] = call.parsed.operands
