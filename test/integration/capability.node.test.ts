@@ -133,6 +133,52 @@ t.test('a file that is read or written outside its roots is refused, by whatever
   t.notOk(existsSync('/new'))
 })
 
+t.test(
+  'a file is read and written past the guard of sensitive files and the scope, and is logged with who did it (JF-015, JF-062)',
+  async (t) => {
+    const daemon = await bounded(t, (workspace) => ({ allowed_paths: [workspace] }))
+    const { workspace } = daemon
+    for (const name of ['plain', '.env']) writeFileSync(join(workspace, name), 'text')
+    const device = await client(daemon)
+    const local = join(temporary(t), 'file')
+    const ways = (path: string): readonly (() => Promise<unknown>)[] => [
+      () => device.download(path, local),
+      () => device.upload(Buffer.from('new'), path),
+    ]
+    for (const go of ways(join(workspace, '../beyond'))) t.equal(await code(go()), 'CAPABILITY_PATH_DENIED')
+    t.notOk(existsSync(join(workspace, '../beyond')), 'beyond the scope')
+
+    const question = async () =>
+      JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations[0]
+    const [download = async () => {}, upload = async () => {}] = ways('.env')
+    t.equal(
+      await code(download()),
+      'RESPONSE_THROTTLED',
+      'nobody can be asked while it waits, so it is not moved',
+    )
+    for (const go of [upload, () => device.execute('cat', ['.env'])])
+      for (const answer of ['deny', 'approve']) {
+        const asked = code(go())
+        await until('the question', async () => (await question()) !== undefined)
+        t.equal((await question()).rule, 'sensitive_files', 'a human is asked about a file with secrets')
+        t.equal((await daemon.cli(['confirm', answer, (await question()).id, '--yes'])).code, 0)
+        t.equal(await asked, answer === 'deny' ? 'CONFIRMATION_DENIED' : 'done')
+      }
+    for (const go of [...ways('plain'), () => device.execute('cat', ['plain'])])
+      t.equal(await code(go()), 'done', 'what is neither is done at once')
+
+    const instance = /^agent-\d{8}T\d{6}Z?-[0-9a-f]+$/
+    const files = daemon.audit().filter(({ action }) => action === 'download' || action === 'upload')
+    t.equal(files.filter(({ response }) => response === 'R1').length, 3)
+    for (const event of [...files, ...daemon.audit().filter(({ type }) => type === 'transfer_ended')])
+      t.match(
+        event,
+        { agent: 'agent', instance },
+        `${event['type']} ${event['response'] ?? event['outcome']}`,
+      )
+  },
+)
+
 t.test('ordinary relative paths inside the workspace are allowed as it is installed (OS-03)', async (t) => {
   const daemon = await startNew(t, REFUSES)
   for (const name of ['data', 'src']) mkdirSync(join(daemon.workspace, name))
