@@ -9,6 +9,7 @@ import { startFlightCounter } from '../../bench/flights.node.ts'
 import { startRelay } from '../../bench/relay.node.ts'
 import { type Client, type ConnectOptions, connect } from '../../src/client/client.node.ts'
 import { KEEPALIVE_MAX_MS, KEEPALIVE_MS } from '../../src/limits.ts'
+import { startLab } from '../links/lab.node.ts'
 import { type Daemon, install, type Json, startDaemon, startNew, until } from './daemon.node.ts'
 
 const plain = await startNew(t)
@@ -123,6 +124,32 @@ t.test('-z gives the same bytes, and sends less than half of them', async (t) =>
   const both = await plain.cli(['exec', '-z', '--no-compress', '--', 'true'])
   t.equal(both.code, 125)
 })
+
+t.test(
+  'compressed output over a link that breaks again and again is complete, every byte once',
+  async (t) => {
+    const lab = await startLab({ target: { host: '127.0.0.1', port: plain.port }, seed: 1 })
+    const cuts = 12
+    // Each one a little later: after the handshake, and somewhere in the frame.
+    for (let connection = 0; connection < cuts; connection++)
+      lab.link.cutAfter({ direction: 'down', bytes: 4_000 + connection * 301, connection })
+    const client = await enter(plain, { port: lab.port, compression: 'always' })
+    const pieces: Buffer[] = []
+    const running = client.stream('seq', ['-f', 'line %g of many', '1', '40000'], {
+      output(_, bytes) {
+        pieces.push(Buffer.from(bytes))
+      },
+    })
+    const { exitCode } = await running.exit
+    t.equal(exitCode, 0)
+    const wanted = Array.from({ length: 40_000 }, (_, index) => `line ${index + 1} of many\n`).join('')
+    t.equal(Buffer.concat(pieces).toString(), wanted)
+    t.equal(lab.counts().connections, cuts + 1)
+    t.ok(lab.counts().down < wanted.length, `${lab.counts().down} bytes`)
+    await client.close()
+    await lab.close()
+  },
+)
 
 t.test(
   'a device whose link is paid by the byte says so, and its clients have output compressed',
