@@ -1,0 +1,150 @@
+/**
+ * What an incident leaves behind for whoever must look into it: the branch as it was left, nothing that still waits, and
+ * what happened, to whom, and what to do next.
+ * @module
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { type Client, connect } from '../../src/client/client.node.ts'
+import { type Daemon, install, startDaemon, until } from './daemon.node.ts'
+
+const rule = (name: string, more: object) => ({
+  id: `own.${name}`,
+  argv: { program: [name] },
+  action: 'deny',
+  description: 'A rule of the test.',
+  why: 'It is a test.',
+  examples: { match: [`${name} 1`], pass: ['true'] },
+  ...more,
+})
+const RULES = JSON.stringify({
+  rules: ['high', 'critical'].map((severity) => rule(`x${severity}`, { severity })),
+})
+const CHANGE = {
+  policy: { rules_file: 'rules.json' },
+  defense: {
+    vi_swap: { hold_seconds: 1 },
+    tarpit: { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 },
+  },
+}
+
+function client({ port, fingerprint: pin, seed }: Daemon, agent = 'agent'): Promise<Client> {
+  return connect({ host: '127.0.0.1', port, agent, privateKey: seed(agent), pin })
+}
+
+async function levels(daemon: Daemon): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  return JSON.parse((await daemon.cli(['level', 'show', '--json'])).stdout.toString()).levels
+}
+
+t.test(
+  'at a checkpoint and in containment the state is saved, and a human finds it as it was left (JF-094)',
+  async (t) => {
+    const directory = await install(t, CHANGE)
+    writeFileSync(join(directory, '.sass-edge/rules.json'), RULES)
+    const daemon = await startDaemon(t, directory)
+    const agent = await client(daemon)
+    const branch = agent.sessionId
+    const checkpoints = async () =>
+      JSON.parse((await daemon.cli(['branch', 'checkpoint', branch, '--list', '--json'])).stdout.toString())
+        .checkpoints
+    const listed = async () => Buffer.from((await agent.execute('ls')).stdout).toString()
+    await agent.execute('touch', ['before'])
+    const running = agent.execute('sh', ['-c', 'sleep 3; touch late'])
+    await until('its start', async () => (await agent.ping()).active_processes === 1)
+    await t.rejects(agent.execute('xhigh'), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+    t.match(await levels(daemon), [{ scope: 'session', level: 'CHECKPOINT' }])
+    t.strictSame(await checkpoints(), [], 'what runs is let to its end first')
+    await running
+    await until('the state', async () => (await checkpoints()).length === 1)
+    t.match(await checkpoints(), [{ number: 1, files: 2, label: 'CHECKPOINT: 13policy own.xhigh' }])
+
+    const waits = agent.execute('rm', ['before'])
+    const pending = async () =>
+      JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations[0]
+    await until('the question', async () => (await pending()) !== undefined)
+    t.equal((await daemon.cli(['confirm', 'approve', (await pending()).id, '--yes'])).code, 0)
+    await waits
+    t.equal((await daemon.cli(['level', 'set', 'session', branch, 'NORMAL'])).code, 0)
+    t.equal(await listed(), 'late\n')
+    const restored = await daemon.cli(['branch', 'checkpoint', branch, '--restore', '1', '--yes'])
+    t.equal(restored.code, 0, restored.stderr)
+    t.equal(await listed(), 'before\nlate\n', 'as it was left')
+
+    await t.rejects(agent.execute('xcritical'))
+    await until('the state of the contained', async () => (await checkpoints()).length === 2)
+    t.match((await checkpoints()).at(-1), { label: 'CONTAIN: 13policy own.xcritical' })
+    t.match(
+      daemon.audit().filter(({ what }) => what === 'preserved'),
+      [
+        { type: 'branch', branch, number: 1, files: 2, by: null, instance: /^agent-/ },
+        { type: 'branch', branch, number: 2 },
+      ],
+    )
+  },
+)
+
+for (const how of ['by hand', 'by an incident'])
+  t.test(
+    `containment ${how} cuts off, saves, cancels what is pending, and tells who, why and what next (JF-R33)`,
+    async (t) => {
+      const directory = await install(t, CHANGE)
+      writeFileSync(join(directory, '.sass-edge/rules.json'), RULES)
+      const daemon = await startDaemon(t, directory)
+      const agent = await client(daemon)
+      const branch = agent.sessionId
+      const said = async (...words: string[]) =>
+        JSON.parse((await daemon.cli([...words, '--json'])).stdout.toString())
+      writeFileSync(join(daemon.workspace, '.env'), 'SECRET=1')
+      await agent.execute('touch', ['left'])
+      const runs = agent.execute('sleep', ['60']).catch(() => 'ended')
+      await until('its start', async () => (await agent.ping()).active_processes === 1)
+      const waits = agent.execute('cat', ['.env']).catch(() => 'refused')
+      await until('the question', async () => (await said('confirm', 'list')).confirmations.length === 1)
+
+      if (how === 'by hand')
+        t.equal(
+          (await daemon.cli(['level', 'set', 'agent', 'agent', 'CONTAIN', '--why', 'it looks odd'])).code,
+          0,
+        )
+      else await agent.execute('xcritical').catch(() => {})
+
+      await Promise.all([runs, waits])
+      t.strictSame((await said('confirm', 'list')).confirmations, [], 'nothing is asked for it any more')
+      t.match(
+        daemon.audit().findLast(({ type }) => type === 'confirmation'),
+        { what: /^(denied|withdrawn)$/, agent: 'agent' },
+      )
+      t.match(
+        daemon.audit().findLast(({ type }) => type === 'execution_ended'),
+        { signal: 9 },
+      )
+      const refused = await daemon.cli(['exec', '--', 'touch', 'new'])
+      t.not(refused.code, 0, 'no access')
+      t.notMatch(refused.stderr, /CONTAIN|denied|refused/i, 'and it is not told')
+      await until(
+        'the state',
+        async () => (await said('branch', 'checkpoint', branch, '--list')).checkpoints.length === 1,
+      )
+      t.match(
+        (await daemon.cli(['branch', 'diff', branch, '--stat'])).stdout.toString(),
+        /left/,
+        'as it was left',
+      )
+
+      const why = how === 'by hand' ? 'it looks odd' : '13policy own.xcritical'
+      const shown = (await daemon.cli(['level', 'show'])).stdout.toString()
+      t.match(shown, new RegExp(`agent +agent +CONTAIN .*${why}`))
+      t.match(shown, /let it go on:\n {2}sass-edge level set agent agent NORMAL\n/)
+      t.ok(
+        daemon.log().some((line) => line.includes('level scope=agent name=agent') && line.includes(why)),
+        'and the log says it at once',
+      )
+      t.match(
+        daemon.audit().findLast(({ to }) => to === 'CONTAIN'),
+        { name: 'agent', instance: /./, why },
+      )
+      t.equal((await daemon.cli(['level', 'set', 'agent', 'agent', 'NORMAL'])).code, 0)
+      t.equal((await daemon.cli(['exec', '--', 'touch', 'new'])).code, 0)
+    },
+  )
