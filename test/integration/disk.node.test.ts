@@ -212,3 +212,46 @@ t.test('a disk that becomes read-only: HALT, and on from there when it was put i
   const permitted = text.match(/"action":"execute"[^\n]*"response":"R1"/g)?.length
   t.equal(permitted, 2, 'what was done is there, and nothing else was permitted')
 })
+
+t.test('ids that cannot be written down: nothing is started, HALT, and room ends it', async (t) => {
+  const directory = await install(t, {
+    audit: { reserve_bytes: 0 },
+    defense: { vi_swap: { hold_seconds: 1 } },
+  })
+  const place = join(directory, '.sass-edge/state/executions')
+  if (!smallDisk(t, place)) {
+    t.comment('skipped: a small file system cannot be mounted here')
+    t.pass()
+    return
+  }
+  const daemon = await startDaemon(t, directory)
+  t.equal(await touches(daemon, 'before'), 'done')
+  const filler = fill(place, 0)
+  const isHalted = () => daemon.log().some((line) => / level scope=daemon name=Storage .*to=HALT/.test(line))
+  // What fits into the last block is still written.
+  for (let index = 0; index < 60 && !isHalted(); index++) await touches(daemon, `full-${index}`)
+  t.ok(isHalted(), 'HALT')
+  t.ok(
+    daemon
+      .log()
+      .some((line) => /The file of executions .*ENOSPC\), so nothing was done; make room/.test(line)),
+    'in plain words',
+  )
+  t.equal(await touches(daemon, 'halted'), 'refused')
+  const started = () =>
+    daemon
+      .audit()
+      .filter(
+        ({ type, action, response }) => type === 'decision' && action === 'execute' && response === 'R1',
+      ).length
+  const [ended, undone] = ['execution_ended', 'execution_not_started'].map(
+    (what) => daemon.audit().filter(({ type }) => type === what).length,
+  )
+  t.equal(started(), (ended ?? 0) + (undone ?? 0), 'whatever was permitted has ended, or was not started')
+  t.ok((undone ?? 0) > 0)
+  rmSync(filler)
+  await until('its end', async () => (await levelOf(daemon)) === 'NORMAL')
+  t.equal(await touches(daemon, 'after'), 'done')
+  await daemon.stop()
+  t.ok(await verified(directory))
+})
