@@ -43,7 +43,8 @@ function createCopier(
   const progress = createProgress(context.output)
   const waiting = createWaitingLine(context.output)
   const { options } = context.arguments
-  const compress = isGiven(options, 'compress') || isGiven(options, 'metered')
+  // Never by itself: what does not shrink becomes a third larger in this form.
+  const compress = isGiven(options, 'compress')
   const count: Counts = { files: 0, directories: 0, links: 0, bytes: 0, resumed: 0 }
 
   async function counted(work: Promise<Transferred>): Promise<Transferred> {
