@@ -154,7 +154,8 @@ export const OUTPUT_CODERS = 4
 /** What a piece may grow by when nothing of it can be compressed: ZSTD_compressBound, heads of frame and blocks with it. */
 export const ZSTD_GROWTH_SHIFT = 8
 export const ZSTD_GROWTH_BYTES = 64
-/** Less than this goes as it is: a keystroke's echo would only grow. */
+/** Less than this goes as it is: the echo of a key would only grow, and text of the first length grows with the head. */
+export const CODED_FIRST_BYTES = 128
 export const CODED_MIN_BYTES = 64
 /** What the link has carried is written down this often while something passes: 24 small writes a day at most. */
 export const TRAFFIC_SAVE_MS = 3_600_000

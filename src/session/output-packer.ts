@@ -7,6 +7,7 @@
  */
 import {
   CHUNK_BYTES,
+  CODED_FIRST_BYTES,
   CODED_JUDGED_BYTES,
   CODED_MIN_BYTES,
   CODED_SKIP_BYTES,
@@ -94,7 +95,7 @@ export function createOutputPacker(coders: OutputCoders, ready: () => void): Out
   return {
     take(source, offset, left, creditBytes, copyOut) {
       const plainBytes = Math.min(left, plainWithin(creditBytes))
-      if (plainBytes < CODED_MIN_BYTES || skipBytes > 0) return 0
+      if (plainBytes < (coder === undefined ? CODED_FIRST_BYTES : CODED_MIN_BYTES) || skipBytes > 0) return 0
       const frame = opened()
       if (frame === undefined) return 0
       if (place.length < plainBytes) place = new Uint8Array(plainBytes)

@@ -7,7 +7,7 @@ import { randomFillSync } from 'node:crypto'
 import t from 'tap'
 import { createFrameReader } from '../../src/client/zstd-frames.node.ts'
 import { createOutputCoders } from '../../src/edge/zstd.node.ts'
-import { CHUNK_BYTES, CODED_MIN_BYTES, CODED_SKIP_BYTES } from '../../src/limits.ts'
+import { CHUNK_BYTES, CODED_FIRST_BYTES, CODED_MIN_BYTES, CODED_SKIP_BYTES } from '../../src/limits.ts'
 import type { OutputCoders } from '../../src/ports.ts'
 import { createOutputPacker, type PackedPiece, plainWithin } from '../../src/session/output-packer.ts'
 
@@ -58,12 +58,25 @@ t.test('small pieces and small credits go as they are, and cost no frame', async
       return undefined
     },
   })
-  t.equal((await take(0, CODED_MIN_BYTES - 1, CHUNK_BYTES)).taken, 0)
+  t.equal((await take(0, CODED_FIRST_BYTES - 1, CHUNK_BYTES)).taken, 0)
   t.equal((await take(0, CHUNK_BYTES, CODED_MIN_BYTES)).taken, 0)
   t.strictSame(opened, [])
   t.equal((await take(0, CHUNK_BYTES, CHUNK_BYTES)).taken, 0)
   t.equal((await take(0, CHUNK_BYTES, CHUNK_BYTES)).taken, 0)
   t.strictSame(opened, ['a frame'], 'whoever had no place asks once')
+  packer.close()
+})
+
+t.test('once there is a frame shorter pieces are worth it', async (t) => {
+  const { packer, take } = pack(
+    Buffer.from('drwxr-xr-x 2 root root 4096 Jan  1 00:00 directory\n'.repeat(20)),
+  )
+  t.equal((await take(0, CODED_MIN_BYTES, CHUNK_BYTES)).taken, 0)
+  t.equal((await take(0, CODED_FIRST_BYTES, CHUNK_BYTES)).taken, CODED_FIRST_BYTES)
+  const { taken, piece } = await take(CODED_FIRST_BYTES, CODED_MIN_BYTES, CHUNK_BYTES)
+  t.equal(taken, CODED_MIN_BYTES)
+  t.ok((piece?.data.length ?? taken) < taken / 2)
+  t.equal((await take(0, CODED_MIN_BYTES - 1, CHUNK_BYTES)).taken, 0)
   packer.close()
 })
 
