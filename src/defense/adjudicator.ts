@@ -4,6 +4,7 @@
  * Rules: docs/responses.md, section 1.
  * @module
  */
+import { authorityOf } from './authority.ts'
 import type { Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
 import type { Finding, Layer, Note, Policy } from './layer.ts'
@@ -53,6 +54,8 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
   // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.
   const { action } = facts
   if (action === undefined) return denyOnError('completeness', facts)
+  const authority = authorityOf(facts, policy)
+  if (authority === undefined) return denyOnError('capability', facts)
   const command = judgedCommand(action)
   const said =
     noted === undefined
@@ -65,6 +68,7 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
     severity: noted === undefined ? 'info' : 'warning',
     incident: undefined,
     enhancedAudit: noted !== undefined,
+    authority,
     tools: [...toolsAsked(facts, policy.effective)],
     toxic:
       command === undefined

@@ -79,6 +79,8 @@ export type Verdict =
       readonly kind: 'response'
       readonly response: 'EXECUTE'
       readonly warrant: Warrant
+      /** The clause that allows it. */
+      readonly authority: string
       /** The tools that it is permitted to use; none where it uses none. */
       readonly tools: readonly Tool[]
       /** What the permitted action adds to what its session has done. */

@@ -62,6 +62,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash
     code: verdict.code ?? null,
     severity: verdict.severity,
     warrant: warrant?.id ?? null,
+    ...(permitted === undefined ? {} : { authority: permitted.authority }),
     ...(permitted === undefined || permitted.tools.length === 0 ? {} : { tool: permitted.tools.join(' ') }),
     ...actsFor(identity),
     ...branchFields(action),
