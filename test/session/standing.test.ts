@@ -1,0 +1,53 @@
+/**
+ * Who somebody is and what it may is asked of the daemon's own lists at every decision: by the name that was proven and
+ * the instance that its session has, and never remembered.
+ * @module
+ */
+import t from 'tap'
+import type { Identities } from '../../src/session/identities.ts'
+import { enter, run, stageRooms } from './stage.ts'
+
+t.test(
+  'the gate asks the registry by name and instance at every decision, and goes by what it says (JF-073)',
+  (t) => {
+    const staged = stageRooms({ capability: { max_concurrent: 8 } })
+    const { rooms, audit } = staged
+    const before = rooms.identities
+    const asked: string[] = []
+    let change: (caller: NonNullable<ReturnType<Identities['find']>>) => ReturnType<Identities['find']> = (
+      known,
+    ) => known
+    rooms.identities = {
+      ...before,
+      find(name) {
+        asked.push(name)
+        const known = before.find(name)
+        return known === undefined ? undefined : change(known)
+      },
+    }
+    const [one, other] = [enter(staged), enter(staged)]
+    const outcome = (client: ReturnType<typeof enter>) => {
+      asked.length = 0
+      run(client, 'touch', { args: ['x'] })
+      t.ok(asked.includes('bot'), 'it was asked for that name')
+      const { response, rule, instance } = audit.events.findLast(({ type }) => type === 'decision') ?? {}
+      return [response, rule, instance]
+    }
+    const [first, second] = [...rooms.sessions.all()]
+    if (first === undefined || second === undefined) throw new Error('two sessions')
+    t.not(first.instance, second.instance)
+    t.strictSame(outcome(one), ['R1', 'all_passed', first.instance])
+    t.strictSame(outcome(other), ['R1', 'all_passed', second.instance])
+
+    change = (known) => ({ ...known, tier: 'T1' })
+    t.match(outcome(one), ['R4', 'tools.T1', first.instance], 'its tier is another one now')
+    change = () => undefined
+    t.match(outcome(one)[0], 'R4', 'nobody is listed under that name any more')
+    change = (known) => known
+
+    rooms.levels.set('session', first.id, 'CONTAIN', 'looked at', 'boss')
+    t.match(outcome(one), ['R4', 'level.contain', first.instance], 'one instance of it is contained')
+    t.match(outcome(other), ['R1', 'all_passed', second.instance], 'the other one is not')
+    t.end()
+  },
+)
