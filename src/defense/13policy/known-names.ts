@@ -316,4 +316,17 @@ export const KNOWN_NAMES: readonly string[] = Object.freeze([
   'history isatty Join-Path length logout mapfile math Measure-Command Measure-Object Out-String path',
   'print prompt_pwd readarray Resolve-Path Select-* setopt Sort-Object Split-Path status string',
   'Test-Connection Test-Path unsetopt vared whence Where-Object Write-Host Write-Output',
+  // Programs whose harmful uses the rules name.
+  'adb ansible-test apt-mark arduino-cli artisan autocannon avrdude aws az binwalk bluetoothctl bolt',
+  'bootctl caddy cdk cdktf chip-tool conntrack consul crane curlie dbmate dfu-util doctl espefuse',
+  'espefuse.py espsecure esptool esptool.py ethtool fastboot firebase flatpak flux flyway fwupdmgr gpio',
+  'gpioset gs gsettings gsutil hciconfig hcitool helm helmfile http http-server httperf httpie https',
+  'hurl hwclock iceprog iperf iperf3 istioctl iwinfo jupyter jupyter-lab jupyter-notebook k3d kind kmod',
+  'knex ldconfig libreoffice liquibase live-server locale-gen localedef locust logcat logread mender',
+  'minikube miniterm miniterm.py mmcli mosquitto_pub mtools mutool netlify networkctl nextflow nmcli',
+  'nrfjprog ntfy ntpq nvidia-smi nvme openFPGALoader opkg ostree pg_restore picotool pinctrl pio',
+  'platformio pm2 probe-rs pulumi py-spy pyocd qpdf raspi-config rauc resolvectl rfkill rpm-ostree',
+  'sequelize serve serverless skopeo sls smartctl snap sox sqlplus sslscan stm32flash streamlit',
+  'supervisorctl swconfig swupdate sysbench tensorboard tio tlmgr trace-cmd typeorm ubus uci unbuffer',
+  'valgrind vault vcgencmd vercel wait-for-it wait-for-it.sh wkhtmltopdf wrangler wrk xclip xh xsel',
 ])

@@ -52,9 +52,29 @@ const PROJECT_RUNNERS: ReadonlySet<string> = new Set(['hatch run', 'pdm run', 'p
  */
 export function isKnownProgram(command: EffectiveCommand): boolean {
   const { names, via } = command
-  if (names.length === 0 || isTabled(names)) return true
+  // A job or a format is no program: `ts %H:%M`.
+  if (names.length === 0 || isTabled(names) || names[0]?.startsWith('%') === true) return true
   if (names.some((name) => LANGUAGES.has(name) || isListed(name))) return true
   return asksOnly(command, NO_WORDS) || via.some(isContained) || PROJECT_RUNNERS.has(via.at(-1) ?? '')
 }
 
 const NO_WORDS: readonly string[] = Object.freeze([])
+
+/** Words with which programs of all kinds are asked for something, or work on what lies in the project. */
+const QUESTIONS: ReadonlySet<string> = new Set(
+  'status state show list ls info get describe version help search find query view inspect stats stat top ps log logs events history diff plan check validate verify lint test tests build compile format fmt doctor env whoami current report summary print tree graph outdated audit explain docs completion about ping health ready scan devices discover monitor read'.split(
+    ' ',
+  ),
+)
+/** Of a command the words that may be one of them: `az vm list`, `kafka-topics.sh --list`. */
+const QUESTION_WORDS = 4
+
+/**
+ * Whether a program that a rule names is only asked for something. The rules say what else it does and stop what does
+ * harm; of the rest nobody knows.
+ */
+export function isQuestion({ argv, opaque }: EffectiveCommand): boolean {
+  if (opaque.length > 0) return false
+  if (argv.length === 1) return true
+  return argv.slice(1, 1 + QUESTION_WORDS).some((word) => QUESTIONS.has(word.replace(/^-{1,2}/, '')))
+}

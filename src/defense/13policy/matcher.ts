@@ -6,7 +6,7 @@
  * @module
  */
 import type { Effective, EffectiveCommand } from './effective.ts'
-import { isKnownProgram } from './known-programs.ts'
+import { isKnownProgram, isQuestion } from './known-programs.ts'
 import type { Rule } from './rule.ts'
 import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
 import {
@@ -32,7 +32,7 @@ export type Matcher = {
   strictest(effective: Effective): Match | undefined
   /** Every rule with every command that it matches, the strictest first. */
   everyMatch(effective: Effective): readonly Match[]
-  /** Whether anybody has thought about what its program does: it stands in a table, or a rule names it. */
+  /** Whether anybody has thought about what it does: its program stands in a table, or a rule for it has an answer. */
   knows(command: EffectiveCommand): boolean
 }
 
@@ -87,6 +87,7 @@ function compile(set: RuleSet, home: string): Compiled {
 export function createMatcher(set: RuleSet, home: string): Matcher {
   // Made by another function, so that the rules as they were written are not kept.
   const { rules: compiled, index, paths } = compile(set, home)
+  const allowed = (place: number): boolean => compiled[place]?.head.action === 'allow'
 
   return {
     count: compiled.length,
@@ -125,6 +126,11 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
         .toSorted((a, b) => a.place - b.place || a.match.commandIndex - b.match.commandIndex)
         .map(({ match }) => match)
     },
-    knows: (command) => isKnownProgram(command) || command.names.some((name) => namesProgram(index, name)),
+    knows: (command) =>
+      isKnownProgram(command) ||
+      command.names.some((name) => {
+        const named = namesProgram(index, name, allowed)
+        return named === 'allowed' || (named === 'named' && isQuestion(command))
+      }),
   }
 }

@@ -5,6 +5,7 @@
  * Rules: docs/responses.md, section 2.
  * @module
  */
+import { isWithin } from '../../base/lexical-path.ts'
 import { gapped, staysInPlace, UNKNOWN_PART } from './code/script-parts.ts'
 import { readCode } from './code/words.ts'
 import type { CommandSurroundings, Effective } from './effective.ts'
@@ -124,8 +125,10 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   if (!pay(run, characters)) return
   const program = words[0]
   if (program === undefined) draft.names = [':']
-  else if (program.opaque !== undefined || program.isGlob) draft.opaqueSet.add('program')
-  else draft.names = namesOf(program.text, frame.resolved)
+  else if (program.opaque !== undefined) draft.opaqueSet.add('program')
+  else if (program.isGlob) {
+    if (!liesWithin(program.text, frame.cwd, run.surroundings.cwd)) draft.opaqueSet.add('program')
+  } else draft.names = namesOf(program.text, frame.resolved)
   if (program !== undefined && isSelf(program.text)) draft.opaqueSet.add('program')
   const form = formOf(draft.names)
   const isKnown = form !== UNKNOWN_FORM && !frame.assignments.some(({ name }) => name === 'PATH')
@@ -162,7 +165,10 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     if (made !== undefined && made.kind !== 'program')
       runMade(run, draft, made, words, undefined, 'sh', frame, assignments)
   }
+  // What `read` takes is what its variables are.
+  const taken = draft.names[0] === 'read' && stdin.kind === 'text' ? stdin.word.text : undefined
   draft.output =
+    taken ??
     knownOutput(draft.names, words, stdin) ??
     copiedText(run.flow, { names: draft.names, parsed, cwd: frame.cwd })
   noteFiles(run.flow, {
@@ -177,6 +183,13 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     calls: draft.calls,
     paths: draft.paths,
   })
+}
+
+/** Whether whatever a pattern stands for is the caller's own, in a directory beneath where the request runs. */
+function liesWithin(pattern: string, cwd: string | undefined, workspace: string): boolean {
+  const [first = '', ...more] = pattern.replace(/^\.\//, '').split('/')
+  const isPlain = more.length > 0 && /^[\w-][\w.-]*$/.test(first) && !more.includes('..')
+  return isPlain && cwd !== undefined && workspace !== '/' && isWithin(workspace, cwd)
 }
 
 /** Runs a file that the request has made: what was written into it, or what hides there. */

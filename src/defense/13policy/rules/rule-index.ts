@@ -138,9 +138,15 @@ function lookUp(index: WordIndex, word: string, into: (readonly number[])[]): vo
   for (const pattern of index.patterns) if (fitsWord(pattern.word, word)) into.push(pattern.rules)
 }
 
-/** Whether a rule is about this very program, by its name as it is. */
-export function namesProgram({ words }: RuleIndex, name: string): boolean {
-  return findValue(words.program.literals, name) !== undefined
+/** Whether a rule is about this very program, by its name as it is, and whether one of them allows it. */
+export function namesProgram(
+  { words }: RuleIndex,
+  name: string,
+  isAllowed: (rule: number) => boolean,
+): 'allowed' | 'named' | undefined {
+  const rules = findValue(words.program.literals, name)
+  if (rules === undefined) return undefined
+  return rules.some(isAllowed) ? 'allowed' : 'named'
 }
 
 /** Lists of rules that could match, each in the order of strictness; a rule can be in several. */

@@ -19,6 +19,9 @@ function part(word: ShellWord, from: number): ShellWord {
   return partOf(word, word.text.slice(from))
 }
 
+/** Programs whose first operand is a filter, unless it is left out. */
+const FILTERS: ReadonlySet<string> = new Set(['jq', 'yq'])
+
 /** The paths among the arguments of a program that goes by `names`. */
 export function argumentPaths(
   names: readonly string[],
@@ -49,6 +52,8 @@ export function argumentPaths(
     }
   }
   EXTRA.get(name)?.(parsed, add)
+  // No filter begins so; without one, the file stands in its place.
+  if (FILTERS.has(name) && parsed.operands[0]?.text.startsWith('/') === true) add(parsed.operands[0], 'read')
   return paths
 }
 

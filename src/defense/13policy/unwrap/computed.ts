@@ -7,6 +7,7 @@
 import type { UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { Draft } from './pipeline.ts'
+import { decodes } from './stream.ts'
 
 /** Programs that put out names of files beneath what they are given, or what a link stands for. */
 const LISTERS: ReadonlySet<string> = new Set(
@@ -22,21 +23,22 @@ const NAMES_ONLY: readonly string[] = Object.freeze([
 ])
 const NUMBERS: ReadonlySet<string> = new Set(['seq', 'jot', 'shuf', 'gseq'])
 
-/** What stands for many numbers among the operands of `kill`. */
-export const RANGE = '<range>'
+/** What stands for many numbers among the operands of `kill`, and for a path that was decoded. */
+const RANGE = '<range>'
+const DECODED = '<decoded>'
 
 /** Listings of one request that are looked at, and paths of each. */
 const SOURCES_MAX = 8
 const PLACES_MAX = 8
 
 function lists({ names, options }: Draft): boolean {
-  if (names.some((name) => LISTERS.has(name) || PRINTERS.has(name))) return true
+  if (names.some((name) => LISTERS.has(name) || PRINTERS.has(name) || READERS.has(name))) return true
   return names.some((name) => SEARCHERS.has(name)) && NAMES_ONLY.some((option) => options.includes(option))
 }
 
 /** Its output goes into a word, or to what reads it. */
-function isTaken({ via, pipedTo }: Draft): boolean {
-  return pipedTo.length > 0 || via.includes('$()')
+function isTaken({ via, pipedTo, names }: Draft): boolean {
+  return pipedTo.length > 0 || via.includes('$()') || names.some((name) => READERS.has(name))
 }
 
 /** The part of a name that a search is for; `*` where it is for any. */
@@ -48,6 +50,8 @@ function nameOf({ names, optionValues }: Draft): string {
 
 /** They put out the words that they are given. */
 const PRINTERS: ReadonlySet<string> = new Set(['echo', 'printf', 'print'])
+/** They put what they are given into a variable. */
+const READERS: ReadonlySet<string> = new Set(['read', 'mapfile', 'readarray'])
 
 /** Of a word that is printed, the path that it begins with: `/etc/shadow\0`, `/etc/%s\n`. */
 function pathPrinted(word: string): UsedPath['path'] | undefined {
@@ -57,8 +61,9 @@ function pathPrinted(word: string): UsedPath['path'] | undefined {
 
 /** What the names that `source` puts out can be, as paths that are used so. */
 function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
-  if (source.names.some((name) => PRINTERS.has(name)))
-    return source.operands
+  const isReader = source.names.some((name) => READERS.has(name))
+  if (isReader || source.names.some((name) => PRINTERS.has(name)))
+    return (isReader ? (source.output ?? '').split(/\s+/) : source.operands)
       .slice(0, PLACES_MAX)
       .flatMap((word) => pathPrinted(word) ?? [])
       .map((path) => ({ path, use, isGlob: false, isOpaque: use === 'write' }))
@@ -123,6 +128,8 @@ export function addComputed(drafts: readonly Draft[]): void {
     for (const user of users)
       for (const use of new Set(user.paths.filter(isUnknown).map((path) => path.use)))
         for (const source of sources) if (source !== user) user.paths.push(...placesOf(source, use))
+    if (drafts.some((draft) => isTaken(draft) && decodes(draft)))
+      for (const user of users) user.operands = [...user.operands, DECODED]
   }
   if (!drafts.some(({ names, via }) => via.includes('$()') && names.some((name) => NUMBERS.has(name)))) return
   for (const draft of drafts)

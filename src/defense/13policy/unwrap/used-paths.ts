@@ -23,6 +23,9 @@ export function looksLikePath(text: string): boolean {
   return first === '.' || text.includes('/')
 }
 
+/** The directories of a process, which lie elsewhere than they say. */
+const PROCESS_LINK = /^\/+proc\/[^/]+\/(?:task\/[^/]+\/)?(?:cwd|root|fd\/[^/]+)(?=\/)/
+
 /**
  * `word` as paths: one, or two where a program may itself read a tilde as the home directory. A word that is too long
  * for a path gives none.
@@ -51,7 +54,11 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
       ]
     text = text.slice(0, text.lastIndexOf('/') + 1) || './'
   }
-  if (text.startsWith('/')) return [{ path: joinPath('/', text), use, isGlob: word.isGlob, isOpaque }]
+  if (text.startsWith('/')) {
+    // What stands behind such a link goes up from where it leads to.
+    const link = text.includes('..') ? PROCESS_LINK.exec(text)?.[0] : undefined
+    return [{ path: joinPath('/', link ?? text), use, isGlob: word.isGlob, isOpaque }]
+  }
   const paths: UsedPath[] = []
   if (text === '~' || text.startsWith('~/')) {
     paths.push({ path: resolvePath(place.home, `.${text.slice(1)}`), use, isGlob: word.isGlob, isOpaque })
