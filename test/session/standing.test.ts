@@ -30,8 +30,8 @@ t.test(
       asked.length = 0
       run(client, 'touch', { args: ['x'] })
       t.ok(asked.includes('bot'), 'it was asked for that name')
-      const { response, rule, instance } = audit.events.findLast(({ type }) => type === 'decision') ?? {}
-      return [response, rule, instance]
+      const event = audit.events.findLast(({ type }) => type === 'decision')
+      return [event?.['response'], event?.['rule'], event?.['instance']]
     }
     const [first, second] = [...rooms.sessions.all()]
     if (first === undefined || second === undefined) throw new Error('two sessions')
