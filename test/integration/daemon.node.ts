@@ -46,8 +46,11 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** Whatever ends what was begun for it. */
+export type Scope = Pick<Test, 'teardown'>
+
 /** A directory for one test, which goes with it. */
-export function temporary(t: Test): string {
+export function temporary(t: Scope): string {
   const directory = mkdtempSync(join(tmpdir(), 'sass-edge-it-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   return directory
@@ -115,7 +118,7 @@ export function changeConfig(directory: string, change: Json): void {
 export const ON_REAL_FILES: Json = { sandbox: { require: 'none' } }
 
 /** A new directory with an installation in its .sass-edge, as `sass-edge init` makes it, on any free port. */
-export async function install(t: Test, change: Json = {}): Promise<string> {
+export async function install(t: Scope, change: Json = {}): Promise<string> {
   const directory = temporary(t)
   const made = await sassEdge(['init', '--port', '0'], { cwd: directory })
   if (made.code !== 0) throw new Error(made.stderr)
@@ -147,7 +150,11 @@ export type Daemon = {
 }
 
 /** Starts the daemon of an installation and waits until it says where it listens. `args` go to `run`. */
-export async function startDaemon(t: Test, directory: string, args: readonly string[] = []): Promise<Daemon> {
+export async function startDaemon(
+  t: Scope,
+  directory: string,
+  args: readonly string[] = [],
+): Promise<Daemon> {
   const child = spawn(PROGRAM, ['run', '--json', ...args], {
     cwd: directory,
     env: environment(directory),
@@ -201,7 +208,7 @@ export async function startDaemon(t: Test, directory: string, args: readonly str
 }
 
 /** An installation and its daemon in one. */
-export async function startNew(t: Test, change: Json = {}): Promise<Daemon> {
+export async function startNew(t: Scope, change: Json = {}): Promise<Daemon> {
   return startDaemon(t, await install(t, change))
 }
 
