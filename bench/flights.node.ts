@@ -66,8 +66,9 @@ function carry(sides: Readonly<Record<Side, Socket>>, flights: Flight[]): void {
   function later(): void {
     clearTimeout(timer)
     timer = setTimeout(() => {
-      handOver(flights.at(-1)?.from === 'client' ? 'server' : 'client')
-      handOver(flights.at(-1)?.from === 'client' ? 'server' : 'client')
+      const next = flights.at(-1)?.from === 'client' ? 'server' : 'client'
+      handOver(next)
+      handOver(next === 'client' ? 'server' : 'client')
     }, QUIET_MS)
   }
 
