@@ -111,6 +111,29 @@ t.test(
   },
 )
 
+t.test(
+  'a command finds its own decision in the record, and its end is there when it has ended (RX-06)',
+  async (t) => {
+    const daemon = await startNew(t, { ...ON_REAL_FILES, policy: { default_rules: false } })
+    const chain = join(daemon.directory, '.sass-edge/state/audit/audit.jsonl')
+    // Not on the command line, where the daemon reads what is named.
+    writeFileSync(join(daemon.workspace, 'look.sh'), `cat '${chain}'\n`)
+    const agent = await client(daemon)
+    const id = randomBytes(16).toString('hex')
+    const { stdout } = await agent.execute('sh', ['./look.sh'], { id })
+    const seen = Buffer.from(stdout)
+      .toString()
+      .split('\n')
+      .filter((line) => line.includes(id))
+    t.equal(seen.length, 1)
+    t.match(seen[0], /"action":"execute".*"response":"R1".*"type":"decision"/)
+    await until('its end', () => records(daemon.directory).some(({ type }) => type === 'execution_ended'))
+    const own = records(daemon.directory).filter(({ execution }) => execution === id)
+    t.match(own, [{ type: 'decision' }, { type: 'execution_ended', exit_code: 0 }])
+    t.equal(own[0]?.['warrant'], own[1]?.['warrant'])
+  },
+)
+
 t.test('a warrant has at most two records, and each is far below the bounds of a log (RX-31)', async (t) => {
   // Nobody is there to be asked about it.
   const daemon = await startNew(t, { security: { unknown_programs: 'allow' } })
