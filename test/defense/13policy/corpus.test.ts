@@ -95,17 +95,30 @@ t.test(
   },
 )
 
-t.test('honest work is stopped in at most 3 of 100 command lines', async (t) => {
-  const lines = readCorpus('everyday.txt')
-  t.ok(lines.length >= CORPUS_LINES, 'the corpus is large enough to judge by')
-  const stopped = judgeAll(matcher, lines).filter(({ outcome }) => outcome !== 'passed')
-  const stoppedLines = new Set(stopped.map(({ text }) => text))
-  for (const each of stopped.slice(0, SHOWN_LINES)) t.comment(`${each.outcome} ${told(each)}`)
-  t.ok(
-    stoppedLines.size <= lines.length * EVERYDAY_STOPPED_SHARE,
-    `${stoppedLines.size} of ${lines.length} lines are stopped in at least one form`,
-  )
-})
+/** Programs of a line that nothing is known of; those beneath the working directory are the caller's own. */
+function unknownPrograms(matcher: Matcher, text: string): readonly string[] {
+  const surroundings = { cwd: CWD, home: HOME, resolved: undefined, terminal: false, stdin: false }
+  return effectiveCommands(ownArgv(text), surroundings)
+    .commands.filter((command) => !matcher.knows(command) && command.path?.startsWith(CWD) !== true)
+    .map(({ argv }) => argv[0] ?? '')
+}
+
+t.test(
+  'honest work is stopped in at most 3 of 100 command lines, questions about programs included',
+  async (t) => {
+    const lines = readCorpus('everyday.txt')
+    t.ok(lines.length >= CORPUS_LINES, 'the corpus is large enough to judge by')
+    const stopped = judgeAll(matcher, lines).filter(({ outcome }) => outcome !== 'passed')
+    const asked = lines.filter(({ text }) => unknownPrograms(matcher, text).length > 0)
+    for (const { text } of asked.slice(0, SHOWN_LINES)) t.comment(`asked ${text}`)
+    const stoppedLines = new Set([...stopped, ...asked].map(({ text }) => text))
+    for (const each of stopped.slice(0, SHOWN_LINES)) t.comment(`${each.outcome} ${told(each)}`)
+    t.ok(
+      stoppedLines.size <= lines.length * EVERYDAY_STOPPED_SHARE,
+      `${stoppedLines.size} of ${lines.length} lines are stopped in at least one form`,
+    )
+  },
+)
 
 t.test('no command line is in both corpora, and none is twice in one', async (t) => {
   const all = [...readCorpus('dangerous.txt'), ...readCorpus('everyday.txt')].map(({ text }) => text)

@@ -76,19 +76,30 @@ t.test('no name is listed twice, and none that a rule refuses whatever it is giv
   t.end()
 })
 
-t.test('a program that a rule is about is known to the rules, and none by a pattern of names', (t) => {
-  const listed = (program: string, id: string) => ({
-    ...{ id, action: 'allow', severity: 'low', description: 'It is expected.', why: 'It is of this device.' },
-    ...{ argv: { program: [program] }, examples: { match: [program.replace('*', 'x')], pass: ['ls'] } },
-  })
-  const rules = [listed('plantctl', 'plant.control'), listed('valve*', 'plant.valves')]
-  const read = readRules(JSON.stringify({ sets: {}, rules }), 'own')
-  if (!read.ok) throw new Error(JSON.stringify(read.problems))
-  const matcher = createMatcher(read.rules, '/home/agent')
-  const knows = (name: string) =>
-    effectiveCommands([name, 'x'], SURROUNDINGS).commands.every((command) => matcher.knows(command))
-  t.ok(knows('plantctl'))
-  t.notOk(knows('valved'))
-  t.notOk(knows('pumpctl'))
-  t.end()
-})
+t.test(
+  'a program that a rule allows is known, one that another rule names for questions, and none by a pattern of names',
+  (t) => {
+    const listed = (program: string, id: string, action: string) => ({
+      ...{ id, action, severity: 'low', description: 'It is expected.', why: 'It is of this device.' },
+      ...{ argv: { program: [program] }, examples: { match: [program.replace('*', 'x')], pass: ['ls'] } },
+    })
+    const rules = [
+      listed('plantctl', 'plant.control', 'allow'),
+      listed('valve*', 'plant.valves', 'allow'),
+      listed('pumpctl', 'plant.pumps', 'deny'),
+    ]
+    const read = readRules(JSON.stringify({ sets: {}, rules }), 'own')
+    if (!read.ok) throw new Error(JSON.stringify(read.problems))
+    const matcher = createMatcher(read.rules, '/home/agent')
+    const knows = (...argv: readonly string[]) =>
+      effectiveCommands(argv, SURROUNDINGS).commands.every((command) => matcher.knows(command))
+    t.ok(knows('plantctl', 'stop'))
+    t.notOk(knows('valved', 'status'), 'a pattern of names is about none of them')
+    for (const question of [[], ['list'], ['--status'], ['pump', '3', 'show']])
+      t.ok(knows('pumpctl', ...question), question.join(' '))
+    for (const order of [['stop'], ['stop', 'pump', '3', '4', 'show'], ['set', 'x=list']])
+      t.notOk(knows('pumpctl', ...order), order.join(' '))
+    t.notOk(knows('sh', '-c', 'pumpctl list $X'), 'what is not known may be an order')
+    t.end()
+  },
+)
