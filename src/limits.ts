@@ -49,7 +49,7 @@ export const CBOR_DEPTH = 8
 export const STREAMS_PER_CONNECTION = 32
 /** protocol.md 2: credit of each stream and direction until Authenticate agrees another. */
 export const INITIAL_WINDOW_BYTES = 65_536
-export const MIN_WINDOW_BYTES = 4_096
+export const MIN_WINDOW_BYTES = 1_024
 export const MAX_WINDOW_BYTES = 1_048_576
 /** protocol.md 3: the numbers of the operator's methods, the second one excluded. */
 export const OPERATOR_METHODS_FROM = 32
@@ -242,8 +242,19 @@ export const AUDIT_STALLED_MS = 30_000
 export const AUDIT_SEGMENT_BYTES = 8_388_608
 /** How often a draining daemon looks whether everything has ended. */
 export const DRAIN_POLL_MS = 20
-/** protocol.md 2: what is in flight should drain in about this time. */
-export const WINDOW_TARGET_SECONDS = 0.7
+/** protocol.md 2: what waits on the link should drain in about this time; with the round trip it is some 0.7 s. */
+export const WINDOW_TARGET_SECONDS = 0.5
+/** What a handshake takes both ways with the hybrid key exchange, and without; the device's certificate is 300 of it. */
+export const HANDSHAKE_HYBRID_BYTES = 3_150
+export const HANDSHAKE_X25519_BYTES = 850
+/** A handshake that takes no longer than this beyond its round trip tells nothing: a small board computes as long. */
+export const LINK_NOISE_MS = 20
+/** Satellites take 600 ms; beyond this it was no round trip but a repetition. */
+export const ROUND_TRIP_MAX_MS = 2_000
+/** On a slow link output is cut into messages of a fraction of the window, but not into less: each costs some 30 bytes. */
+export const CHUNK_MIN_BYTES = 512
+/** One page: no pipe holds less (fcntl(2), F_SETPIPE_SZ). */
+export const PIPE_MIN_BYTES = 4_096
 /** Bytes of stdin that a client library keeps while it has no credit; its writer is told to wait before. */
 export const CLIENT_STDIN_BYTES = 1_048_576
 /** What a process left in the background may hold an output open for, in silence, after the program has ended. */

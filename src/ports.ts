@@ -91,6 +91,14 @@ export type ExitStatus = (
   | { readonly kind: 'signalled'; readonly signal: number }
 ) & { readonly tookMemoryKill?: boolean }
 
+/** How fast what a child writes may be read; absent: as it comes. */
+export interface OutputPace {
+  /** The most that the next read of that output may bring; 0: none is due. */
+  readBytes(source: OutputSource): number
+  /** How much the child may have written ahead of what is read. */
+  aheadBytes(): number
+}
+
 /** What a child tells; calls come on the main thread, never from inside `spawn` itself, exit last and once. */
 export interface ChildEvents {
   spawned(pid: number): void
@@ -102,6 +110,8 @@ export interface ChildEvents {
   stdinDrained(): void
   /** After the last output of both sources. */
   exited(status: ExitStatus): void
+  /** Asked at the start and after each read. */
+  readonly pace?: OutputPace | undefined
 }
 
 export interface Child {

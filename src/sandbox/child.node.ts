@@ -15,7 +15,7 @@
 
 import { Socket } from 'node:net'
 import { SassError } from '../errors.ts'
-import { OUTPUT_SILENCE_MS, READ_OUT_READS, READERS_DELAY_MS } from '../limits.ts'
+import { CHUNK_MIN_BYTES, OUTPUT_SILENCE_MS, READ_OUT_READS, READERS_DELAY_MS } from '../limits.ts'
 import {
   type Child,
   type ChildEvents,
@@ -27,7 +27,7 @@ import {
 } from '../ports.ts'
 import type { Crowd } from './crowd.node.ts'
 import type { Launcher, LaunchStreams } from './launcher.node.ts'
-import { type Input, openPipes, pipeInput } from './pipes.node.ts'
+import { type Input, openPipes, type PipeSize, pipeInput, pipeSize } from './pipes.node.ts'
 import { openTerminal, type Terminal } from './pty.node.ts'
 import { POLLHUP, POLLIN, type Syscalls } from './syscalls.node.ts'
 
@@ -55,13 +55,19 @@ export interface RunningChild extends Child {
 }
 
 /** `stream` undefined: not read by the event loop yet. */
-type Output = { readonly stream: Socket | undefined; readonly descriptor: number }
+type Output = {
+  readonly stream: Socket | undefined
+  readonly descriptor: number
+  /** Undefined: a terminal. */
+  readonly pipe: PipeSize | undefined
+}
 type Streams = {
   readonly launch: LaunchStreams
   /** The child's ends, closed when the launcher has answered. */
   readonly childEnds: readonly number[]
   /** Our ends of the outputs, STDOUT and STDERR; none with a terminal. */
   readonly outputEnds: readonly number[]
+  readonly outputPipes: readonly PipeSize[]
   readonly terminal: Terminal | undefined
   readonly input: Input | undefined
 }
@@ -74,6 +80,7 @@ function openStreams(plan: SpawnPlan, drained: () => void, syscalls: Syscalls): 
       launch: { kind: 'terminal', path: terminal.slavePath },
       childEnds: [],
       outputEnds: [],
+      outputPipes: [],
       terminal,
       input: terminal,
     }
@@ -87,10 +94,12 @@ function openStreams(plan: SpawnPlan, drained: () => void, syscalls: Syscalls): 
     stdout: out?.writeEnd ?? -1,
     stderr: error?.writeEnd ?? -1,
   } as const
+  const outputEnds = [out?.readEnd ?? -1, error?.readEnd ?? -1]
   return {
     launch,
     childEnds: [launch.stdin, launch.stdout, launch.stderr],
-    outputEnds: [out?.readEnd ?? -1, error?.readEnd ?? -1],
+    outputEnds,
+    outputPipes: outputEnds.map((end) => pipeSize(end, syscalls)),
     terminal: undefined,
     input: stdin === undefined ? undefined : pipeInput(stdin.writeEnd, drained, syscalls),
   }
@@ -176,11 +185,15 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       nursery.reap(pid)
     finish()
   }
-  const attach = (source: OutputSource, stream: Socket, descriptor: number): void => {
+  const attach = (
+    source: OutputSource,
+    stream: Socket,
+    { descriptor, pipe }: Omit<Output, 'stream'>,
+  ): void => {
     stream.on('end', () => outputEnded(source))
     // EIO is how a terminal ends; any other error ends the source as well.
     stream.on('error', () => outputEnded(source))
-    outputs[source] = { stream, descriptor }
+    outputs[source] = { stream, descriptor, pipe }
     if (paused[source]) stream.pause()
   }
   const deliver = (source: OutputSource, bytes: Uint8Array): void => {
@@ -189,20 +202,32 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     if (!isKilled) silence?.refresh()
     events.output(source, bytes)
   }
+  /** Where the next read goes to: no more of it than may be read. What a program has ahead is fitted to that. */
+  const nextBuffer = (source: OutputSource): Uint8Array => {
+    const { readBuffer } = nursery
+    if (events.pace === undefined) return readBuffer
+    outputs[source]?.pipe?.fit(events.pace.aheadBytes())
+    const bytes = events.pace.readBytes(source)
+    // Where none is due now this is for the first one after the pause: small, since nothing is known of it yet.
+    return bytes >= readBuffer.length
+      ? readBuffer
+      : readBuffer.subarray(0, bytes > 0 ? bytes : CHUNK_MIN_BYTES)
+  }
   /** From now on the event loop reads this output. */
-  const openOutput = (source: OutputSource, descriptor: number): void => {
+  const openOutput = (source: OutputSource, output: Output): void => {
     const callback = (count: number, bytes: Uint8Array): boolean => {
       deliver(source, bytes.subarray(0, count))
       return true
     }
-    const onread = { buffer: nursery.readBuffer, callback }
-    attach(source, new Socket({ fd: descriptor, readable: true, writable: false, onread }), descriptor)
+    const onread = { buffer: () => nextBuffer(source), callback }
+    const { descriptor } = output
+    attach(source, new Socket({ fd: descriptor, readable: true, writable: false, onread }), output)
   }
   const openReaders = (): void => {
     clearTimeout(readersDue)
     for (const source of [STDOUT, STDERR] as const) {
       const output = outputs[source]
-      if (output !== undefined && output.stream === undefined) openOutput(source, output.descriptor)
+      if (output !== undefined && output.stream === undefined) openOutput(source, output)
     }
   }
   /** Reads out what a program that has ended left in its pipes; an output that somebody else holds is left open. */
@@ -247,11 +272,16 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     phase = 'running'
     if (streams.terminal === undefined) {
       for (const source of [STDOUT, STDERR] as const) {
-        outputs[source] = { stream: undefined, descriptor: streams.outputEnds[source] ?? -1 }
+        outputs[source] = {
+          stream: undefined,
+          descriptor: streams.outputEnds[source] ?? -1,
+          pipe: streams.outputPipes[source],
+        }
       }
     } else {
       const output = (bytes: Uint8Array): void => deliver(STDOUT, bytes)
-      attach(STDOUT, streams.terminal.reader(nursery.readBuffer, output), streams.terminal.descriptor)
+      const reader = streams.terminal.reader(() => nextBuffer(STDOUT), output)
+      attach(STDOUT, reader, { descriptor: streams.terminal.descriptor, pipe: undefined })
     }
     events.spawned(pid)
     for (const number of early) libc.kill(-pid, number)
@@ -325,6 +355,9 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     queueMicrotask(() => events.failed(-streams))
     return child
   }
+  // Before it runs: what it writes at once cannot be taken back from a pipe.
+  const ahead = events.pace?.aheadBytes()
+  if (ahead !== undefined) for (const pipe of streams.outputPipes) pipe.fit(ahead)
   // From now on it may be there: nobody may take it for what another command has left.
   nursery.crowd.began(plan)
   try {

@@ -198,6 +198,7 @@ export async function createConfinedSpawner(
         },
         failed: (errno) => events.failed(errno),
         output: (source, bytes) => events.output(source, bytes),
+        pace: events.pace,
         stdinDrained: () => events.stdinDrained(),
         exited: (status) => events.exited(status),
       })

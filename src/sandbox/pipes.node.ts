@@ -9,7 +9,7 @@ import { Socket } from 'node:net'
 import { SassError } from '../errors.ts'
 import { PIPE_READ_BYTES, STDIN_QUEUE_BYTES } from '../limits.ts'
 import { createStdinQueue } from './stdin-queue.ts'
-import { F_DUPFD_CLOEXEC, O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
+import { ERRNO, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
 
 /** Where the bytes for a program go in; a terminal is one as well. */
 export interface Input {
@@ -61,6 +61,25 @@ export function openPipes(count: number, syscalls: Syscalls): readonly Pipe[] | 
     pipes.push(pipe)
   }
   return pipes
+}
+
+/** What a pipe of a program may hold, changed as its reader is slow or fast. */
+export interface PipeSize {
+  /** Costs nothing where it is that already. */
+  fit(bytes: number): void
+}
+
+/** A new pipe holds PIPE_READ_BYTES. Either end may be given. */
+export function pipeSize(descriptor: number, { libc, checked }: Syscalls): PipeSize {
+  let held = PIPE_READ_BYTES
+  return {
+    fit(bytes) {
+      if (bytes === held) return
+      // EBUSY: more is in it than that, so it is tried again after the next read. Any other refusal stands: a pipe that
+      // the kernel does not let grow works as well.
+      if (checked(libc.fcntl(descriptor, F_SETPIPE_SZ, BigInt(bytes))) !== -ERRNO.EBUSY) held = bytes
+    },
+  }
 }
 
 /**

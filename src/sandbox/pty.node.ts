@@ -43,8 +43,8 @@ export interface Terminal extends Input {
   readonly slavePath: string
   /** The master's descriptor for asking with poll(2); not to be closed. */
   readonly descriptor: number
-  /** The master as a stream that reads into `buffer`; ends with `error` EIO when the last slave side is closed. */
-  reader(buffer: Uint8Array, output: (bytes: Uint8Array) => void): ReadStream
+  /** The master as a stream that reads into what `buffer` gives for each read; ends with `error` EIO when the last slave side is closed. */
+  reader(buffer: () => Uint8Array, output: (bytes: Uint8Array) => void): ReadStream
   /** Types ^D at the start of a line: twice where a line was begun, because the first only hands that over. */
   end(): void
   resize(rows: number, columns: number): void

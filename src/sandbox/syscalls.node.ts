@@ -204,6 +204,7 @@ export const O_NONBLOCK = 0o4000
 export const O_CLOEXEC = 0o2000000
 export const F_SETFD = 2
 export const F_DUPFD_CLOEXEC = 1030
+export const F_SETPIPE_SZ = 1031
 export const FD_CLOEXEC = 1
 export const POLLIN = 1
 export const POLLHUP = 0x10

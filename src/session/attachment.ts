@@ -8,12 +8,14 @@
 import type { CborValue } from '../base/cbor.ts'
 import type { Ring } from '../base/ring.ts'
 import { CODES } from '../errors.ts'
-import { CHUNK_BYTES, CODED_UNARY_BYTES, UNARY_INLINE_BYTES } from '../limits.ts'
-import { type OutputSource, STDERR, STDOUT } from '../ports.ts'
+import { CODED_UNARY_BYTES, PIPE_READ_BYTES, UNARY_INLINE_BYTES } from '../limits.ts'
+import { type OutputPace, type OutputSource, STDERR, STDOUT } from '../ports.ts'
+import { ACCEPT } from '../wire/accept.ts'
 import { SYSTEM } from '../wire/frame.ts'
 import { executeResponse, streamResponse } from '../wire/messages.ts'
 import type { Execution, Watcher } from './execution.ts'
 import type { Executions } from './executions.ts'
+import { aheadBytes, chunkBytes } from './output-pace.ts'
 import { createOutputPacker, type PackedPiece } from './output-packer.ts'
 import type { Peer } from './peer.ts'
 
@@ -27,8 +29,8 @@ export type Attachment = Watcher & {
 export type AttachmentStart = {
   readonly stdoutOffset: number
   readonly stderrOffset: number
-  /** The client reads compressed data. */
-  readonly mayCompress?: boolean
+  /** The forms of output that the client reads (wire/accept.ts). */
+  readonly accept?: number
 }
 
 export const DATA_LOSS = 'That output is no longer here; details give the oldest offsets that are.'
@@ -82,7 +84,10 @@ export function createAttachment(
   const stdinBytes = getExecution()?.stdinBytes ?? 0
   let isGone = false
   let hasAnnounced = false
-  const packer = start.mayCompress === true ? createOutputPacker(peer.rooms.coders, pump) : undefined
+  const { accept = 0 } = start
+  const packer = (accept & ACCEPT.zstd) === 0 ? undefined : createOutputPacker(peer.rooms.coders, pump)
+  // The first message of a source says where it begins.
+  const isContinued: [boolean, boolean] = [false, false]
 
   function ringOf(source: OutputSource): Ring | undefined {
     const rings = getExecution()?.rings
@@ -105,9 +110,17 @@ export function createAttachment(
     return true
   }
 
+  /** The offset to send with what begins at `offset`; undefined: it goes on where the last one ended. */
+  function told(source: OutputSource, offset: number): number | undefined {
+    if (isContinued[source]) return undefined
+    isContinued[source] = (accept & ACCEPT.continued) !== 0
+    return offset
+  }
+
   function sendPiece(buffer: Uint8Array, { source, offset, plainBytes, data, encoding }: PackedPiece): void {
     const copyOut = (target: Uint8Array) => target.set(data)
-    const length = peer.connection.output(buffer, streamId, source, offset, data.length, copyOut, encoding)
+    const at = told(source, offset)
+    const length = peer.connection.output(buffer, streamId, source, at, data.length, copyOut, encoding)
     if (peer.session !== undefined) peer.session.deliveredBytes += plainBytes
     peer.sendBuffer(buffer, length)
   }
@@ -121,17 +134,19 @@ export function createAttachment(
       if (left === 0) return true
       if (!sendPacked()) return false
       const credit = peer.connection.credit(streamId)
+      const stream = peer.connection.stream(streamId)
+      if (stream === undefined || credit <= 0) return false
       const packed = packer?.take(source, sent[source], left, credit, ring.copyOut) ?? 0
       if (packed > 0) {
         sent[source] += packed
         continue
       }
-      const bytes = Math.min(left, credit, CHUNK_BYTES)
-      if (bytes <= 0) return false
+      const bytes = Math.min(left, credit, chunkBytes(stream))
       const buffer = peer.takeBuffer(pump)
       if (buffer === undefined) return false
       const offset = sent[source]
-      const length = peer.connection.output(buffer, streamId, source, offset, bytes, (target) =>
+      const at = told(source, offset)
+      const length = peer.connection.output(buffer, streamId, source, at, bytes, (target) =>
         ring.copyOut(offset, target),
       )
       sent[source] = offset + bytes
@@ -167,9 +182,14 @@ export function createAttachment(
     const stdoutDone = pumpSource(STDOUT)
     const stderrDone = pumpSource(STDERR)
     if (execution.exit === undefined) {
-      executions.hold(execution, STDOUT, !stdoutDone)
-      executions.hold(execution, STDERR, !stderrDone)
+      executions.hold(execution, STDOUT, !stdoutDone || isSpent())
+      executions.hold(execution, STDERR, !stderrDone || isSpent())
     } else if (isSent && stdoutDone && stderrDone && packer?.isIdle !== false) finish()
+  }
+
+  /** Without credit neither source is read: what they would bring could not be sent. */
+  function isSpent(): boolean {
+    return peer.connection.credit(streamId) <= 0
   }
 
   /** Nothing more is sent by this. */
@@ -259,6 +279,14 @@ export function createAttachment(
     )
   }
 
+  const pace: OutputPace = {
+    readBytes: (source) => (unsent(source) > 0 ? 0 : peer.connection.credit(streamId)),
+    aheadBytes() {
+      const stream = peer.connection.stream(streamId)
+      return stream === undefined ? PIPE_READ_BYTES : aheadBytes(stream)
+    },
+  }
+
   const self: Attachment = {
     started: announce,
     output(source) {
@@ -267,6 +295,9 @@ export function createAttachment(
       announce()
       if (hasLostData(execution)) return
       if (!pumpSource(source)) executions.hold(execution, source, true)
+      if (!isSpent()) return
+      executions.hold(execution, STDOUT, true)
+      executions.hold(execution, STDERR, true)
     },
     stdinDrained: () => peer.stdinDrained(streamId),
     finished() {
@@ -291,6 +322,7 @@ export function createAttachment(
       peer.connection.reset(streamId)
       peer.streamDone(streamId)
     },
+    pace: isUnary ? undefined : pace,
     pump,
     leave() {
       if (isGone) return

@@ -102,7 +102,10 @@ function answer(peer: Peer, call: Call, argv: readonly string[], stay: Stay): vo
   const masks: readonly Mask[] = [createMask(random.bytes), createMask(random.bytes)]
   let child: Child | undefined
   let isOver = false
-  let bytesLeft = UNARY_INLINE_BYTES
+  // Nobody waits for credit here: what there is at the beginning is all that is sent of it.
+  const creditBytes =
+    call.method.name === 'Execute' ? UNARY_INLINE_BYTES : peer.connection.credit(call.streamId)
+  let bytesLeft = Math.min(UNARY_INLINE_BYTES, creditBytes)
   let cancel = clock.after(delayMs(random.bytes(DELAY_DRAW_BYTES)), beginWhenKept)
   const cancelEnd = clock.after(Math.max(0, stay.endsAtMs - clock.monotonicMs()), () => finish(1))
 

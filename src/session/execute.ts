@@ -27,7 +27,7 @@ import { haltWithoutRoom } from './kept-first.ts'
 import { park } from './parking.ts'
 import type { Call, Peer } from './peer.ts'
 import { lookUp } from './real-paths.ts'
-import { attach, attachAction, readsZstd } from './reattach.ts'
+import { attach, attachAction } from './reattach.ts'
 import { capabilityOf, type Rooms, tenantOf } from './rooms.ts'
 import { failPermitted } from './transfers-start.ts'
 import { holdViScreen } from './vi-swap.ts'
@@ -237,7 +237,7 @@ function start(
   const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, {
     stdoutOffset: 0,
     stderrOffset: 0,
-    mayCompress: readsZstd(request),
+    accept: request.accept,
   })
   rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
   peer.join(

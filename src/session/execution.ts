@@ -6,7 +6,7 @@
 import type { Ring } from '../base/ring.ts'
 import type { Action } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
-import type { Child, ExitStatus, OutputSource, SpawnPlan } from '../ports.ts'
+import type { Child, ExitStatus, OutputPace, OutputSource, SpawnPlan } from '../ports.ts'
 
 /** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
 export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started' | 'unknown'
@@ -23,6 +23,8 @@ export type Watcher = {
   notStarted(): void
   /** Another watcher took its place. */
   replaced(): void
+  /** How fast it takes output; absent, and without a watcher: as it comes. */
+  readonly pace?: OutputPace | undefined
 }
 
 export type Execution = {

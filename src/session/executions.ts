@@ -9,7 +9,7 @@
  */
 import { Warrant } from '../defense/warrant.ts'
 import { SassError } from '../errors.ts'
-import { TERM_TO_KILL_MS } from '../limits.ts'
+import { PIPE_READ_BYTES, TERM_TO_KILL_MS } from '../limits.ts'
 import type { ChildEvents, Clock, LineFile, OutputSource, Spawner } from '../ports.ts'
 import { STDERR, STDOUT } from '../ports.ts'
 import { commandName } from './command-name.ts'
@@ -275,6 +275,10 @@ export function createExecutions({
         end(execution, 'not_started')
       },
       output: (source, bytes) => takeOutput(execution, source, bytes),
+      pace: {
+        readBytes: (source) => execution.watcher?.pace?.readBytes(source) ?? PIPE_READ_BYTES,
+        aheadBytes: () => execution.watcher?.pace?.aheadBytes() ?? PIPE_READ_BYTES,
+      },
       stdinDrained: () => execution.watcher?.stdinDrained(),
       exited(status) {
         execution.exit = status

@@ -7,7 +7,6 @@
 import type { Action } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
 import type { ExitStatus } from '../ports.ts'
-import { ACCEPT } from '../wire/accept.ts'
 import { type ExecuteRequest, executeResponse } from '../wire/messages.ts'
 import { type AttachmentStart, createAttachment, DATA_LOSS, missingFrom } from './attachment.ts'
 import { attempt } from './attempt.ts'
@@ -21,10 +20,6 @@ export function attachAction(
   request: ExecuteRequest,
 ): Extract<Action, { kind: 'attach' }> {
   return { kind: 'attach', executionId, stdin: request.stdin }
-}
-
-export function readsZstd({ accept }: ExecuteRequest): boolean {
-  return (accept & ACCEPT.zstd) !== 0
 }
 
 export function attach(peer: Peer, call: Call, request: ExecuteRequest, known: Execution): void {
@@ -94,17 +89,17 @@ function endWithoutOutput(peer: Peer, streamId: number, execution: Execution, ex
 }
 
 function startOf(request: ExecuteRequest, execution: Execution): AttachmentStart {
-  const mayCompress = readsZstd(request)
+  const { accept } = request
   if (request.tail === undefined)
     return {
       stdoutOffset: request.resume_offset,
       stderrOffset: request.resume_offset_stderr,
-      mayCompress,
+      accept,
     }
   const { rings, outputBytes } = execution
   return {
     stdoutOffset: Math.max(outputBytes[0] - request.tail, rings?.stdout.oldestOffset ?? outputBytes[0]),
     stderrOffset: Math.max(outputBytes[1] - request.tail, rings?.stderr.oldestOffset ?? outputBytes[1]),
-    mayCompress,
+    accept,
   }
 }

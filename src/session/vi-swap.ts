@@ -47,6 +47,7 @@ export function holdViScreen(peer: Peer, call: Call): void {
   let swallowed = 0
   /** Where the next bytes of the screen stand in the output. */
   let offset = 0
+  let unshown: Uint8Array = new Uint8Array(0)
   /** The size that a redraw is due for. */
   let resized: StdinChunk['resize']
 
@@ -68,18 +69,18 @@ export function holdViScreen(peer: Peer, call: Call): void {
     peer.streamDone(streamId)
   })
 
-  function show(data: Uint8Array): void {
+  /** Within the stream's credit, as any output; of the sizes that come while it waits, only the last one counts. */
+  function show(): void {
+    if (unshown.length === 0 && resized !== undefined) {
+      unshown = viRedraw(resized.rows, resized.cols)
+      resized = undefined
+    }
+    const data = unshown.subarray(0, connection.credit(streamId))
+    if (data.length === 0) return
     connection.message(streamId, streamResponse.encode({ source: STDOUT, data, offset }), data.length)
     offset += data.length
-  }
-
-  /** Within the stream's credit, as any output; what finds none waits for it, and only the last size counts. */
-  function redraw(): void {
-    if (resized === undefined) return
-    const data = viRedraw(resized.rows, resized.cols)
-    if (connection.credit(streamId) < data.length) return
-    resized = undefined
-    show(data)
+    unshown = unshown.subarray(data.length)
+    show()
   }
 
   const user: StreamUser = {
@@ -87,7 +88,7 @@ export function holdViScreen(peer: Peer, call: Call): void {
     message(value, dataBytes) {
       const { resize } = value as StdinChunk
       if (isShown && hasTerminal && resize !== undefined) resized = resize
-      redraw()
+      show()
       // A file stalls as on a slow disk: what goes nowhere gets no more credit.
       if (!isCommand) return
       swallowed += dataBytes
@@ -99,7 +100,7 @@ export function holdViScreen(peer: Peer, call: Call): void {
       swallowed = 0
     },
     ended() {},
-    credit: redraw,
+    credit: show,
     stdinDrained() {},
     leave,
   }
@@ -122,5 +123,6 @@ export function holdViScreen(peer: Peer, call: Call): void {
   previous?.replaced()
   if (!isShown) return
   connection.message(streamId, streamResponse.encode({ source: SYSTEM, execution_id: idBytes }))
-  show(viScreen(request?.pty?.rows, request?.pty?.cols))
+  unshown = viScreen(request?.pty?.rows, request?.pty?.cols)
+  show()
 }

@@ -100,7 +100,7 @@ export type Connection = {
     target: Uint8Array,
     id: number,
     source: number,
-    offset: number,
+    offset: number | undefined,
     dataBytes: number,
     copyOut: CopyOut,
     encoding?: 0 | 1,
@@ -249,6 +249,7 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
         if (limit === undefined) return fatal('a CREDIT that is no number')
         if (limit <= stream.sendLimitBytes) return
         stream.sendLimitBytes = limit
+        stream.reachBytes = limit - stream.sentBytes
         return tell({ kind: 'credit', stream })
       }
       case 'RESET':

@@ -117,7 +117,7 @@ export const OUTPUT_FRAME_HEAD_BYTES = 5 + 1 + 9 + 1 + 1 + 2 + 1 + 5 + 1 + 9 + 2
 export type CopyOut = (target: Uint8Array) => void
 
 /**
- * Writes MSG [stream, 1, StreamResponse {? 1: 1, 2: data, 6: offset, ? 17: 1}] into `target` and returns its length.
+ * Writes MSG [stream, 1, StreamResponse {? 1: 1, 2: data, ? 6: offset, ? 17: 1}] into `target` and returns its length.
  * The one frame of the hot path: the data is copied once, from its ring to where the socket takes it, and nothing
  * is allocated but views. Byte for byte what `encodeFrame` gives for the same message.
  */
@@ -125,7 +125,7 @@ export function encodeOutputFrame(
   target: Uint8Array,
   stream: number,
   source: number,
-  offset: number,
+  offset: number | undefined,
   dataBytes: number,
   copyOut: CopyOut,
   encoding: 0 | 1 = 0,
@@ -140,13 +140,12 @@ export function encodeOutputFrame(
     1 +
     headBytes(dataBytes) +
     dataBytes +
-    1 +
-    headBytes(offset)
+    (offset === undefined ? 0 : 1 + headBytes(offset))
   let at = writeHead(target, 0, 2, bodyBytes)
   at = writeHead(target, at, 4, 3)
   at = writeHead(target, at, 0, stream)
   at = writeHead(target, at, 0, KIND.MSG)
-  at = writeHead(target, at, 5, (source === 0 ? 2 : 3) + encoding)
+  at = writeHead(target, at, 5, 1 + (source === 0 ? 0 : 1) + (offset === undefined ? 0 : 1) + encoding)
   if (source !== 0) {
     at = writeHead(target, at, 0, 1)
     at = writeHead(target, at, 0, source)
@@ -154,8 +153,11 @@ export function encodeOutputFrame(
   at = writeHead(target, at, 0, 2)
   at = writeHead(target, at, 2, dataBytes)
   copyOut(target.subarray(at, at + dataBytes))
-  at = writeHead(target, at + dataBytes, 0, 6)
-  at = writeHead(target, at, 0, offset)
+  at += dataBytes
+  if (offset !== undefined) {
+    at = writeHead(target, at, 0, 6)
+    at = writeHead(target, at, 0, offset)
+  }
   if (encoding === 0) return at
   at = writeHead(target, at, 0, 17)
   return writeHead(target, at, 0, encoding)

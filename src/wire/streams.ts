@@ -14,6 +14,10 @@ export type Stream = {
   remoteOpen: boolean
   /** We may still send. The stream is forgotten when both are false. */
   localOpen: boolean
+  /** What was agreed that each side may send before the other one allows more. */
+  readonly windowBytes: number
+  /** What could be sent when the peer last allowed more: small where little is to be under way. */
+  reachBytes: number
   /** Payload bytes that we may have sent in all, moved up by the peer's CREDIT, and those that we have. */
   sendLimitBytes: number
   sentBytes: number
@@ -63,6 +67,8 @@ export function createStreams(): Streams {
         method,
         remoteOpen,
         localOpen: true,
+        windowBytes,
+        reachBytes: windowBytes,
         sendLimitBytes: windowBytes,
         sentBytes: 0,
         receiveLimitBytes: windowBytes,

@@ -77,6 +77,7 @@ export function start(
       hooks.exited?.(status)
       end(0, status)
     },
+    pace: hooks.pace,
   })
   return { child, outcome, text: () => Buffer.concat(out).toString() }
 }

@@ -116,10 +116,9 @@ t.test('no more is sent than the client has given credit for; the process is hel
   const all = text(10_000)
   child.events.output(0, bytes(all))
   t.equal(assemble(heard(), 0), all.slice(0, 4_096))
-  t.strictSame(child.deeds, ['pause 0'])
+  t.strictSame(child.deeds, ['pause 0', 'pause 1'], 'what neither could send is not read of either')
   child.events.output(1, bytes('e'))
   t.equal(assemble(heard(), 1), '', 'credit is of the stream, both sources together')
-  t.strictSame(child.deeds, ['pause 0', 'pause 1'])
   client.connection.grant(stream, 5_000)
   t.equal(assemble(heard(), 0), all.slice(0, 9_096))
   t.strictSame(child.deeds, ['pause 0', 'pause 1'], 'still held')
@@ -127,6 +126,83 @@ t.test('no more is sent than the client has given credit for; the process is hel
   t.equal(assemble(heard(), 0), all)
   t.equal(assemble(heard(), 1), 'e')
   t.strictSame(child.deeds, ['pause 0', 'pause 1', 'resume 0', 'resume 1'])
+  t.end()
+})
+
+t.test('nothing is read of a process that could not be sent at once, and alone it writes on', (t) => {
+  const { child, client, stream } = run({}, { auth: { window: 2_048 } })
+  const { pace } = child.events
+  child.events.spawned(1)
+  t.strictSame([pace?.readBytes(0), pace?.readBytes(1), pace?.aheadBytes()], [2_048, 2_048, 4_096])
+  child.events.output(0, bytes(text(1_500)))
+  t.strictSame([pace?.readBytes(0), pace?.readBytes(1)], [548, 548], 'one credit for both')
+  child.events.output(1, bytes(text(548)))
+  t.strictSame([pace?.readBytes(0), pace?.readBytes(1)], [0, 0])
+  t.strictSame(child.deeds, ['pause 0', 'pause 1'], 'with nothing left to send')
+  client.connection.grant(stream, 1_000)
+  t.equal(pace?.readBytes(0), 1_000)
+  client.connection.grant(stream, 400_000)
+  t.equal(pace?.aheadBytes(), 65_536, 'a wide window needs the whole pipe')
+  child.events.output(0, bytes(text(380_000)))
+  client.connection.grant(stream, 1_000)
+  t.equal(pace?.aheadBytes(), 4_096, 'and a small one does not')
+  client.connection.reset(stream)
+  t.strictSame(
+    [pace?.readBytes(0), pace?.aheadBytes()],
+    [65_536, 65_536],
+    'with nobody there it is read as it comes',
+  )
+  t.end()
+})
+
+t.test('messages are a fraction of a small window, and as large as can be in a wide one', (t) => {
+  for (const [window, most] of [
+    [1_024, 512],
+    [4_096, 1_024],
+    [65_536, 16_384],
+    [1_048_576, 65_536],
+  ] as const) {
+    const { child, heard } = run({}, { auth: { window } })
+    child.events.spawned(1)
+    child.events.output(0, bytes(text(window)))
+    const sizes = heard().map(({ value }) => String(value?.['data'] ?? '').length)
+    t.equal(Math.max(...sizes), most, `${window}`)
+    t.equal(assemble(heard(), 0).length, window)
+  }
+  t.end()
+})
+
+t.test('offsets are left out where output goes on, if the client says that it knows', (t) => {
+  const { child, heard, ask, client } = run({ accept: 2 })
+  child.events.spawned(1)
+  for (const [source, part] of [
+    [0, 'abc'],
+    [1, 'error'],
+    [0, 'defg'],
+    [1, '!'],
+  ] as const)
+    child.events.output(source, bytes(part))
+  const told = (all: readonly Heard[]) =>
+    all
+      .filter(({ value }) => value?.['data'] !== undefined)
+      .map(({ value }) => [value?.['source'], value?.['offset'], value?.['data']])
+  t.strictSame(told(heard()), [
+    [0, 0, 'abc'],
+    [1, 0, 'error'],
+    [0, undefined, 'defg'],
+    [1, undefined, '!'],
+  ])
+  const again = ask({ tail: 3 })
+  child.events.output(0, bytes('h'))
+  t.strictSame(
+    told(client.on(again)),
+    [
+      [0, 4, 'efg'],
+      [1, 3, 'or!'],
+      [0, undefined, 'h'],
+    ],
+    'each stream says where it begins',
+  )
   t.end()
 })
 
@@ -396,9 +472,9 @@ t.test('an id that nobody started cannot be attached to', (t) => {
 t.test('a client that abandons its stream leaves the command running', (t) => {
   const { child, client, stream, rooms } = run({}, { auth: { window: 4_096 } })
   child.events.output(0, bytes(text(9_000)))
-  t.strictSame(child.deeds, ['pause 0'])
+  t.strictSame(child.deeds, ['pause 0', 'pause 1'])
   client.connection.reset(stream)
-  t.strictSame(child.deeds, ['pause 0', 'resume 0'])
+  t.strictSame(child.deeds, ['pause 0', 'pause 1', 'resume 0', 'resume 1'])
   const execution = rooms.executions.findAnywhere('05'.repeat(16))
   t.match(execution, { watcher: undefined, state: 'starting' })
   child.events.exited({ kind: 'exited', code: 0 })

@@ -12,7 +12,7 @@ import {
   OUTPUT_FRAME_HEAD_BYTES,
   readFrame,
 } from '../../src/wire/frame.ts'
-import { streamResponse } from '../../src/wire/messages.ts'
+import { stdinChunk, streamResponse } from '../../src/wire/messages.ts'
 import { BOUNDARIES, cborValues, fromHex, plain } from '../base/cbor-values.ts'
 
 /** The table of docs/protocol.md, section 2: number, elements of the body, whether it belongs to stream 0. */
@@ -132,7 +132,9 @@ t.test('the frame of the hot path is byte for byte what the general encoder writ
       counts,
       fc.oneof(fc.constantFrom(0, 1, 23, 24, 255, 256, 4_096), fc.nat({ max: 700 })),
       fc.constantFrom<0 | 1>(0, 1),
-      (stream, source, offset, bytes, encoding) => {
+      fc.boolean(),
+      (stream, source, position, bytes, encoding, hasOffset) => {
+        const offset = hasOffset ? position : undefined
         const data = new Uint8Array(bytes).map((_, index) => index * 7)
         const target = new Uint8Array(bytes + OUTPUT_FRAME_HEAD_BYTES)
         const copyOut = (place: Uint8Array) => place.set(data)
@@ -144,6 +146,15 @@ t.test('the frame of the hot path is byte for byte what the general encoder writ
     { numRuns: 500 },
   )
   t.pass()
+})
+
+t.test('a key and its echo take at most 34 bytes with the 22 of a TLS record', async (t) => {
+  const target = new Uint8Array(1 + OUTPUT_FRAME_HEAD_BYTES)
+  for (const stream of [1, 23, 255, 65_535, 2 ** 32 - 1]) {
+    const echo = encodeOutputFrame(target, stream, 0, undefined, 1, (place) => place.fill(97))
+    const key = encodeFrame(stream, 'MSG', stdinChunk.encode({ data: Uint8Array.of(97) })).length
+    t.ok(echo + 22 <= 34 && key + 22 <= 34, `stream ${stream}: ${echo} and ${key}`)
+  }
 })
 
 t.test('a full chunk with the largest ids and offsets fits its buffer and the frame limit', async (t) => {
