@@ -106,8 +106,8 @@ function branchOf(context: CommandContext): string {
   )
 }
 
-/** Credit that every stream starts with; it follows the measured throughput from there. */
-const START_WINDOW_BYTES = 262_144
+/** Credit that a stream starts with on a link that is not found slow; it follows the measured throughput from there. */
+const START_WINDOW_BYTES = 131_072
 
 function compressionOf({ arguments: { options } }: CommandContext, isMetered: boolean): Compression {
   if (options.has('compress') && options.has('no-compress'))

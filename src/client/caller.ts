@@ -29,7 +29,7 @@ import { createOutputDecoder, type FrameReader } from './output-decoder.ts'
 import type { StdinWriter } from './stdin-writer.ts'
 import { createUnaryOutput } from './unary-output.ts'
 import { type OnWaiting, waitingOf } from './waiting.ts'
-import { createWindow } from './window.ts'
+import { createWindow, type Window } from './window.ts'
 
 export type ExecuteRequestInput = MessageInput<typeof executeRequest>
 
@@ -65,7 +65,7 @@ export type ExecutionEvents = {
 
 export type Caller = {
   /** Authenticate succeeded and agreed this window. `keys`: what challenges are answered with; the admin socket has none. */
-  authenticated(windowBytes: number, keys?: ChallengeKeys): void
+  authenticated(windowBytes: number, keys?: ChallengeKeys, roundTripMs?: number): void
   /** Answers a challenge that came outside of a stream. Throws CHALLENGE_FAILED, as meetChallenge. */
   meet(challenge: Challenge): Promise<void>
   receive(bytes: Uint8Array): void
@@ -139,7 +139,7 @@ export function createCaller(
   frames?: () => FrameReader,
 ): Caller {
   const handlers = new Map<number, StreamHandler>()
-  let windowBytes: number | undefined
+  let newWindow: () => Window = createWindow
   let challengeKeys: ChallengeKeys | undefined
   let isLost = false
   let broken: SassError | undefined
@@ -266,7 +266,7 @@ export function createCaller(
     refuseIfLost()
     const { promise, resolve, reject } = defer<UnaryResult>()
     const output = createUnaryOutput()
-    const window = createWindow(windowBytes, nowMs())
+    const window = newWindow()
     const id = connection.open(methodNamed('Execute'), executeRequest.encode(request), false)
     const decoder = decoderOf(id, request, reject)
     const giveUp = (error: SassError) => abandon(id, error)
@@ -313,7 +313,7 @@ export function createCaller(
   function stream(request: ExecuteRequestInput, events: ExecutionEvents): () => void {
     refuseIfLost()
     const { output, stdin } = events
-    const window = createWindow(windowBytes, nowMs())
+    const window = newWindow()
     /** Where output goes on that comes without its offset. */
     const next = [request.resume_offset ?? 0, request.resume_offset_stderr ?? 0]
     let isOver = false
@@ -384,7 +384,7 @@ export function createCaller(
 
   function open(...[method, request, more, events]: Parameters<Caller['open']>): OpenStream {
     refuseIfLost()
-    const window = createWindow(windowBytes, nowMs())
+    const window = newWindow()
     const type = methodNamed(method)
     const id = connection.open(type, request, more)
     const mayWait = type.responseMore === streamResponse
@@ -415,8 +415,8 @@ export function createCaller(
 
   return {
     open,
-    authenticated(bytes, keys) {
-      windowBytes = bytes
+    authenticated(bytes, keys, roundTripMs) {
+      newWindow = () => createWindow(bytes, roundTripMs)
       challengeKeys = keys
       connection.becomeOpen(bytes)
     },
@@ -428,8 +428,8 @@ export function createCaller(
     ping: () => connection.ping(),
     get underwayBytes() {
       let bytes = 0
-      for (const { sentBytes, sendLimitBytes } of connection.streams())
-        bytes += Math.max(0, sentBytes + (windowBytes ?? 0) - sendLimitBytes)
+      for (const { sentBytes, sendLimitBytes, windowBytes } of connection.streams())
+        bytes += Math.max(0, sentBytes + windowBytes - sendLimitBytes)
       return bytes
     },
     lost,

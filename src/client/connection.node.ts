@@ -17,6 +17,7 @@ import {
   CHANNEL_BINDING_LABEL,
   CONNECT_TIMEOUT_MS,
   DEFAULT_PORT,
+  INITIAL_WINDOW_BYTES,
   PULSE_SILENCE_METERED_MS,
   PULSE_SILENCE_MS,
   TICK_MS,
@@ -31,6 +32,7 @@ import { dialAdmin, dialTls } from './dial.node.ts'
 import { contradiction, type Head, type HeadStore } from './heads.node.ts'
 import { idBytes } from './ids.node.ts'
 import type { Connected } from './link.ts'
+import { firstWindow, type LinkSpeed, settledSpeed, UNKNOWN_SPEED } from './link-speed.ts'
 import { createPulse } from './pulse.ts'
 import { zstdFrames } from './zstd-frames.node.ts'
 
@@ -78,6 +80,9 @@ export type ConnectionOptions = (TlsTarget | AdminTarget) & {
 type Dialled = {
   readonly socket: Socket
   readonly fingerprint: string | undefined
+  readonly speed: LinkSpeed
+  /** What the handshake took; 0 on the admin socket. */
+  readonly handshakeMs: number
   readonly authenticate: (nonce: Uint8Array) => { name: string; publicKey: Uint8Array; signature: Uint8Array }
   /** What challenges of that session are answered with; undefined on the admin socket, where there are none. */
   readonly challengeKeys: ((sessionId: Uint8Array) => Uint8Array) | undefined
@@ -95,12 +100,15 @@ async function dial(options: ConnectionOptions, timeoutMs: number): Promise<Dial
     return {
       socket,
       fingerprint: undefined,
+      speed: UNKNOWN_SPEED,
+      handshakeMs: 0,
       authenticate: () => ({ name: 'admin', publicKey: nothing, signature: nothing }),
       challengeKeys: undefined,
     }
   }
   const { host, port = DEFAULT_PORT, groups = 'default', agent, privateKey, certificate } = options
-  const { socket, fingerprint } = await dialTls({ host, port, groups, timeoutMs, certificate })
+  const dialled = await dialTls({ host, port, groups, timeoutMs, certificate })
+  const { socket, fingerprint } = dialled
   const isTrusted = await judged(options.pin, fingerprint).catch((error: unknown) => {
     socket.destroy()
     throw error
@@ -115,8 +123,7 @@ async function dial(options: ConnectionOptions, timeoutMs: number): Promise<Dial
     )
   }
   return {
-    socket,
-    fingerprint,
+    ...dialled,
     authenticate(nonce) {
       const binding = socket.exportKeyingMaterial(
         CHANNEL_BINDING_BYTES,
@@ -185,12 +192,12 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
   const known = fingerprint === undefined ? undefined : heads?.load(fingerprint)
   const nonce = randomFillSync(new Uint8Array(AUTH_NONCE_BYTES))
   const { name, publicKey, signature } = authenticate(nonce)
-  const welcome = await authenticated(caller, dialled, timeoutMs, {
+  const { welcome, speed } = await authenticated(caller, dialled, timeoutMs, {
     agent_name: name,
     public_key: publicKey,
     signature,
     nonce,
-    window: options.window,
+    window: firstWindow(options.window ?? INITIAL_WINDOW_BYTES, dialled.speed),
     resume_session_id: options.resumeSessionId === undefined ? undefined : idBytes(options.resumeSessionId),
     client_version: options.clientVersion,
     branch: branchBytes(options.branch),
@@ -202,7 +209,10 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
     closed,
     sessionId: encodeHex(welcome.session_id),
     recordProblem: compared({ heads, fingerprint, known }, welcome),
-    accept: acceptedForms(options.compression, { linkRate: undefined, isMetered: welcome.metered }),
+    accept: acceptedForms(options.compression, {
+      linkRate: speed.bytesPerSecond,
+      isMetered: welcome.metered,
+    }),
     end: () => socket.end(),
     destroy: () => socket.destroy(),
     ...createWatch(caller, socket, welcome.metered),
@@ -260,10 +270,10 @@ function challengeIn(answer: m.AuthResponse): Challenge | undefined {
 /** A device that does not know us answers with noise or nothing: both mean that we were not let in. */
 async function authenticated(
   caller: Caller,
-  { socket, challengeKeys }: Dialled,
+  { socket, challengeKeys, speed: dialledSpeed, handshakeMs }: Dialled,
   timeoutMs: number,
   request: Parameters<typeof m.authRequest.encode>[0],
-): Promise<m.AuthResponse> {
+): Promise<{ readonly welcome: m.AuthResponse; readonly speed: LinkSpeed }> {
   const refused = (cause?: unknown) =>
     new SassError(
       'CONNECT_FAILED',
@@ -272,15 +282,17 @@ async function authenticated(
       cause,
     )
   const timer = setTimeout(() => socket.destroy(), timeoutMs)
+  const askedMs = performance.now()
   try {
     const answer = (await caller.call('Authenticate', m.authRequest.encode(request))) as m.AuthResponse
     if (!answer.success) throw refused()
+    const speed = settledSpeed(dialledSpeed, handshakeMs, performance.now() - askedMs)
     const { session_id: sessionId } = answer
     const keys = challengeKeys && { sessionId, exportKeys: () => challengeKeys(sessionId) }
-    caller.authenticated(answer.window, keys)
+    caller.authenticated(answer.window, keys, speed.roundTripMs)
     const challenge = challengeIn(answer)
     if (challenge !== undefined) await caller.meet(challenge)
-    return answer
+    return { welcome: answer, speed }
   } catch (cause) {
     socket.destroy()
     if (cause instanceof SassError && cause.code !== 'CONNECTION_LOST' && cause.code !== 'FRAME_MALFORMED')

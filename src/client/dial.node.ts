@@ -11,12 +11,15 @@ import { deviceFingerprint } from '../base/fingerprint.node.ts'
 import { SassError } from '../errors.ts'
 import {
   ALPN_PROTOCOL,
+  HANDSHAKE_HYBRID_BYTES,
+  HANDSHAKE_X25519_BYTES,
   TLS_CIPHERS,
   TLS_GROUPS_METERED,
   TLS_GROUPS_OFFERED,
   TLS_SIGNATURES,
 } from '../limits.ts'
 import type { ClientCertificate } from './client-certificate.ts'
+import { type LinkSpeed, measureSpeed } from './link-speed.ts'
 
 export type DialOptions = {
   readonly host: string
@@ -26,7 +29,12 @@ export type DialOptions = {
   /** For a device that asks for client certificates. */
   readonly certificate: ClientCertificate | undefined
 }
-export type DialledTls = { readonly socket: TLSSocket; readonly fingerprint: string }
+export type DialledTls = {
+  readonly socket: TLSSocket
+  readonly fingerprint: string
+  readonly speed: LinkSpeed
+  readonly handshakeMs: number
+}
 
 /** What a network error means for somebody who named an address. */
 function connectText(error: Error): string {
@@ -73,6 +81,7 @@ function knowsHybridGroups(): boolean {
  */
 export function dialTls({ host, port, groups, timeoutMs, certificate }: DialOptions): Promise<DialledTls> {
   const { promise, resolve, reject } = defer<DialledTls>()
+  const isHybrid = groups !== 'metered' && knowsHybridGroups()
   const socket = connectTls({
     host,
     port,
@@ -80,7 +89,7 @@ export function dialTls({ host, port, groups, timeoutMs, certificate }: DialOpti
     minVersion: 'TLSv1.3',
     maxVersion: 'TLSv1.3',
     ciphers: TLS_CIPHERS,
-    ecdhCurve: groups === 'metered' || !knowsHybridGroups() ? TLS_GROUPS_METERED : TLS_GROUPS_OFFERED,
+    ecdhCurve: isHybrid ? TLS_GROUPS_OFFERED : TLS_GROUPS_METERED,
     sigalgs: TLS_SIGNATURES,
     secureOptions: UNUSED_EXTENSIONS,
     // Devices have self-signed certificates: the key is judged by its pin, by whoever dialled.
@@ -91,6 +100,14 @@ export function dialTls({ host, port, groups, timeoutMs, certificate }: DialOpti
     ...(isIP(host) === 0 ? { servername: host.replace(/\.$/, '') } : {}),
   })
   socket.setNoDelay(true)
+  // Of several addresses the last one that was tried is the one that answered.
+  let [triedMs, connectedMs] = [performance.now(), 0]
+  socket.on('connectionAttempt', () => {
+    triedMs = performance.now()
+  })
+  socket.once('connect', () => {
+    connectedMs = performance.now()
+  })
   const fail = (why: string, cause?: unknown) => {
     clearTimeout(timer)
     reject(unreachable(host, port, why, cause))
@@ -103,13 +120,19 @@ export function dialTls({ host, port, groups, timeoutMs, certificate }: DialOpti
   socket.once('error', onError)
   socket.once('close', onClose)
   socket.once('secureConnect', () => {
+    const handshakeMs = performance.now() - connectedMs
+    const speed = measureSpeed(
+      connectedMs - triedMs,
+      handshakeMs,
+      isHybrid ? HANDSHAKE_HYBRID_BYTES : HANDSHAKE_X25519_BYTES,
+    )
     const shown = socket.getPeerX509Certificate()
     if (shown === undefined) return fail('it showed no certificate')
     if (socket.alpnProtocol !== ALPN_PROTOCOL) return fail('it does not speak this protocol')
     clearTimeout(timer)
     socket.off('error', onError)
     socket.off('close', onClose)
-    resolve({ socket, fingerprint: deviceFingerprint(shown) })
+    resolve({ socket, fingerprint: deviceFingerprint(shown), speed, handshakeMs })
   })
   return promise
 }

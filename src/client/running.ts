@@ -8,6 +8,7 @@
  */
 import { defer } from '../base/deferred.ts'
 import { SassError } from '../errors.ts'
+import { ACCEPT } from '../wire/accept.ts'
 import type { Caller, ExecuteRequestInput, OutputSink, RemoteExit } from './caller.ts'
 import { lostError } from './caller-errors.ts'
 import { createStdinWriter } from './stdin-writer.ts'
@@ -169,7 +170,7 @@ export function createRunning(
     const [stdout, stderr] = position
     const hasTail = stdout === undefined || stderr === undefined
     const rest: ExecuteRequestInput = {
-      accept,
+      accept: accept | ACCEPT.continued,
       resume_offset: stdout ?? 0,
       resume_offset_stderr: stderr ?? 0,
       tail: hasTail ? request.tail : timesLost > OFFSETS_ASKED ? ALL : undefined,
