@@ -24,6 +24,8 @@ export type Forwarding = {
   readonly client: Client
   readonly execution: RunningExecution
   readonly output: Output
+  /** How often the link was lost so far. */
+  readonly losses: () => number
   /** Leaves the command running. */
   readonly leave: () => void
   /** While the command waits before it begins: takes it back. */
@@ -31,9 +33,11 @@ export type Forwarding = {
 }
 
 /** The returned function ends it. */
-export function forwardSignals({ client, execution, output, leave, whileWaiting }: Forwarding): () => void {
+export function forwardSignals(forwarding: Forwarding): () => void {
+  const { client, execution, output, losses, leave, whileWaiting } = forwarding
   let interrupts = 0
-  let interruptsAway = 0
+  /** Of the present loss. */
+  let away = { loss: 0, interrupts: 0 }
   let waiting = 0
   let patience: NodeJS.Timeout | undefined
 
@@ -50,10 +54,11 @@ export function forwardSignals({ client, execution, output, leave, whileWaiting 
   /** True where it was one too many. */
   function interrupted(): boolean {
     interrupts++
-    if (client.isConnected) interruptsAway = 0
-    else if (++interruptsAway === 1)
+    if (client.isConnected) return interrupts >= INTERRUPTS_TO_LEAVE
+    if (away.loss !== losses()) away = { loss: losses(), interrupts: 0 }
+    if (++away.interrupts === 1)
       output.warn('^C is delivered when the link is back; press it again to leave the command running.')
-    return interrupts >= INTERRUPTS_TO_LEAVE || interruptsAway >= INTERRUPTS_TO_LEAVE_AWAY
+    return interrupts >= INTERRUPTS_TO_LEAVE || away.interrupts >= INTERRUPTS_TO_LEAVE_AWAY
   }
 
   const stops = FORWARDED.map((name) => {

@@ -9,6 +9,7 @@ import { encodeHex } from '../base/hex.ts'
 import { visible } from '../base/visible.ts'
 import type {
   Client,
+  LinkEvent,
   OnGap,
   OnLink,
   OnWaiting,
@@ -66,6 +67,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
   let readerGone: (() => void) | undefined
   let hasBegun = false
   let isRaw = false
+  let losses = 0
   let id: string | undefined
   // A reader that is gone ends the command as SIGPIPE would; a full disk is said.
   const broken = (error: NodeJS.ErrnoException) => {
@@ -122,6 +124,11 @@ export function createRemoteSession(context: CommandContext, target: string | un
     return say({ event: 'output', source, ...encoded(Buffer.from(bytes)) })
   }
 
+  function onLink(event: LinkEvent): void {
+    if (event.kind === 'lost') losses++
+    link.onLink(event)
+  }
+
   function onGap(source: 'stdout' | 'stderr', from: number, to: number): void {
     const reason =
       from === 0 && !hasBegun
@@ -138,14 +145,14 @@ export function createRemoteSession(context: CommandContext, target: string | un
   /** Started, or perhaps started, and its end not seen. */
   function lostSight(what: string, cause?: unknown): SassError {
     const attach = attachLine(context, target, id ?? '')
-    const sentence = `${what} Go back to it with ${attach}`
+    const sentence = `${what} Go back to it with: ${attach}`
     return new SassError('EXECUTION_OUTCOME_UNKNOWN', sentence, { id, attach }, cause)
   }
 
   /** What is known of the command when there is an error: a code that says that it never began must be true. */
   function explained(error: unknown): unknown {
     const known = asSassError(error)
-    if (known === undefined) return error
+    if (known === undefined || known.details['attach'] !== undefined) return error
     if (known.code === 'EXECUTION_OUTCOME_UNKNOWN')
       return new SassError(known.code, `${known.message} Its id is ${id}.`, { id, ...known.details }, error)
     if (known.code === 'CONNECTION_LOST') {
@@ -180,6 +187,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
       client,
       execution,
       output,
+      losses: () => losses,
       leave: goAway,
       whileWaiting: () => (isWaiting ? withdraw : undefined),
     })
@@ -233,7 +241,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
     }
   }
 
-  return { output: take, onWaiting, onLink: link.onLink, onGap, begun, follow }
+  return { output: take, onWaiting, onLink, onGap, begun, follow }
 }
 
 /**

@@ -159,7 +159,10 @@ t.test('the same --id runs once, and its exit code is told again', async (t) => 
   t.match(await daemon.cli(args), { code: 6, stdout: Buffer.from('said\n'), stderr: '' })
   // The session has ended with the first connection, and the output with it; the end is kept.
   const again = await daemon.cli(args)
-  t.match(again, { code: 6, stderr: /^sass-edge: The command was started before [^\n]+\n$/ })
+  t.match(again, {
+    code: 6,
+    stderr: /^sass-edge: The command was started before, and the first 5 bytes of its stdout [^\n]+\n$/,
+  })
   t.equal(again.stdout.length, 0)
   const detached = await daemon.cli(['exec', '--detach', ...args.slice(1)])
   t.match(detached, { code: 0, stdout: Buffer.from(`${args[2]}\n`) })
@@ -191,7 +194,10 @@ t.test('the third ^C leaves a command that is deaf to it: 254, its id, and it go
   }
   const { code, stderr } = await running.result
   t.equal(code, 254)
-  const id = /^sass-edge: [^\n]+ its id is ([0-9a-f]{32})\.\n$/.exec(stderr)?.[1] ?? ''
+  const id =
+    /^sass-edge: The command goes on without us\. [^\n]+: sass-edge attach ([0-9a-f]{32})\n$/.exec(
+      stderr,
+    )?.[1] ?? ''
   t.equal((await daemon.cli(['kill', id, 'KILL'])).code, 0, stderr)
 })
 
@@ -245,7 +251,7 @@ t.test('the audit holds every execution and never a word of a command (SS-51)', 
 
 t.test('254 where the daemon is lost in the middle, 255 where there is none', async (t) => {
   const lost = await startNew(t, ON_REAL_FILES)
-  const child = spawn(PROGRAM, ['exec', '--json', '--', 'sh', '-c', 'echo up; sleep 3'], {
+  const child = spawn(PROGRAM, ['exec', '--reconnect', '0', '--json', '--', 'sh', '-c', 'echo up; sleep 3'], {
     cwd: lost.directory,
     env: environment(lost.directory),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -257,10 +263,12 @@ t.test('254 where the daemon is lost in the middle, 255 where there is none', as
   t.equal(code, 254)
   t.match(
     stderr,
-    /^sass-edge: The command was started and the connection was lost; its outcome is unknown, its id is [0-9a-f]{32}: [^\n]+\n$/,
+    /^sass-edge: The command was started\. The connection was lost [^\n]+: sass-edge attach [0-9a-f]{32}\n$/,
   )
   t.match(JSON.parse(stdout.toString().trim().split('\n').at(-1) ?? ''), {
-    error: 'CONNECTION_LOST',
+    error: 'EXECUTION_OUTCOME_UNKNOWN',
+    reason: String,
+    attach: /^sass-edge attach /,
     id: /^[0-9a-f]{32}$/,
   })
   const none = await lost.cli(['exec', '--', 'true'])
@@ -282,6 +290,6 @@ t.test('SIGTERM is passed on, and a command that ignores it is left behind with 
   child.kill('SIGTERM')
   const { code, stderr } = await ended
   t.equal(code, 254)
-  const id = /its id is ([0-9a-f]{32})/.exec(stderr)?.[1] ?? ''
+  const id = /sass-edge attach ([0-9a-f]{32})\n$/.exec(stderr)?.[1] ?? ''
   t.equal((await daemon.cli(['kill', id, 'KILL'])).code, 0, 'it was still there')
 })
