@@ -313,10 +313,15 @@ export function createBranches({
               `Checkpoint ${made.number} is made: ${count(made.files, 'file')}, ${count(made.sizeBytes, 'byte')}.`,
             )
           }
-          case 'restore':
+          case 'restore': {
             await work.restore(session, number)
-            note(permit, 'restored', { number })
-            return done(`The branch is as it was at checkpoint ${number}.`)
+            // Held against the real files as they are now: they may have changed since.
+            const { changes, conflicts, heldBack, digest } = await work.review(session, 'stat', [])
+            note(permit, 'restored', { number, changes, conflicts, digest })
+            return done(
+              `The branch is as it was at checkpoint ${number}: ${count(changes, 'change')}, ${conflicts} in conflict with the real files, ${heldBack} merged only by name.`,
+            )
+          }
           case 'remove':
             await work.removeCheckpoint(session, number)
             note(permit, 'checkpoint_removed', { number })

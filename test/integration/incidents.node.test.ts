@@ -3,7 +3,7 @@
  * what happened, to whom, and what to do next.
  * @module
  */
-import { writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
@@ -148,3 +148,59 @@ for (const how of ['by hand', 'by an incident'])
       t.equal((await daemon.cli(['exec', '--', 'touch', 'new'])).code, 0)
     },
   )
+
+t.test(
+  'after an incident the state is restored, checked and summed up, and all others go on (JF-R36)',
+  async (t) => {
+    const directory = await install(t, CHANGE)
+    writeFileSync(join(directory, '.sass-edge/rules.json'), RULES)
+    const daemon = await startDaemon(t, directory)
+    const [agent, other] = await Promise.all([client(daemon), client(daemon)])
+    const branch = agent.sessionId
+    writeFileSync(join(daemon.workspace, 'real'), 'old')
+    for (const name of ['kept', 'real']) await agent.execute('sh', ['-c', `echo mine >${name}`])
+    await agent.execute('xhigh').catch(() => {})
+    const list = async () =>
+      JSON.parse((await daemon.cli(['branch', 'checkpoint', branch, '--list', '--json'])).stdout.toString())
+        .checkpoints
+    await until('the state', async () => (await list()).length === 1)
+    t.equal((await daemon.cli(['level', 'set', 'session', branch, 'NORMAL'])).code, 0)
+    await agent.execute('sh', ['-c', 'rm kept; echo spoilt >real'])
+    writeFileSync(join(daemon.workspace, 'real'), 'changed by somebody')
+
+    const others = other.execute('sleep', ['5'])
+    await until('its start', async () => (await other.ping()).active_processes === 1)
+    const restore = () => daemon.cli(['branch', 'checkpoint', branch, '--restore', '1', '--yes'])
+    const { code, stdout } = await restore()
+    t.equal(code, 0)
+    t.match(stdout.toString(), /as it was at checkpoint 1: 2 changes, 1 in conflict with the real files/)
+    t.match(
+      daemon.audit().findLast(({ what }) => what === 'restored'),
+      { branch, changes: 2, conflicts: 1 },
+    )
+    const shown = JSON.parse((await daemon.cli(['branch', 'diff', branch, '--json'])).stdout.toString())
+    t.equal(
+      daemon.audit().findLast(({ what }) => what === 'restored')?.['digest'],
+      shown.digest,
+      'as it is shown',
+    )
+    t.equal(Buffer.from((await agent.execute('cat', ['kept', 'real'])).stdout).toString(), 'mine\nmine\n')
+    t.equal((await others).exitCode, 0, 'another session has gone on')
+    t.equal(daemon.audit().filter(({ what }) => what === 'started').length, 1, 'without a restart')
+
+    await agent.execute('rm', ['kept'])
+    const saved = readdirSync(join(directory, '.sass-edge/state'), {
+      recursive: true,
+      encoding: 'utf8',
+    }).find((path) => /checkpoints\/1\/\d+\/\w+\/.*kept$/.test(path))
+    rmSync(join(directory, '.sass-edge/state', saved ?? 'none'))
+    const refused = await restore()
+    t.not(refused.code, 0)
+    t.match(refused.stderr, /is not what was saved \(1 files of 2, /)
+    t.equal(
+      Buffer.from((await agent.execute('ls')).stdout).toString(),
+      'real\n',
+      'and the branch is as it is',
+    )
+  },
+)

@@ -191,18 +191,37 @@ export function restoreCheckpoint(
     )
   }
   resumeRestore(syscalls, directory, branch)
+  const counts = { files: 0, sizeBytes: 0 }
   for (const [index, root] of branch.roots.entries()) {
     removeBeneath(files, root.store, NEW)
     mkdirSync(join(root.store, NEW), { mode: OWN_MODE })
-    copyTrees(files, branch, join(folder, String(index)), join(root.store, NEW), (_place, name) => [
-      name,
-      name,
-    ])
+    const copied = copyTrees(
+      files,
+      branch,
+      join(folder, String(index)),
+      join(root.store, NEW),
+      (_place, name) => [name, name],
+    )
+    counts.files += copied.files
+    counts.sizeBytes += copied.sizeBytes
     syncAt(files, root.store)
   }
+  checkWhole(
+    listCheckpoints(directory).find((each) => each.number === number),
+    counts,
+  )
   const restore: Restore = { state: 'clearing', number }
   writeState(directory, restore)
   finishRestore(files, directory, branch, restore)
+}
+
+/** What was copied back is what was saved; nothing of the branch has changed by then. */
+function checkWhole(saved: Checkpoint | undefined, now: { files: number; sizeBytes: number }): void {
+  if (saved?.files === now.files && saved.sizeBytes === now.sizeBytes) return
+  throw new SassError(
+    'FILE_IO',
+    `The checkpoint is not what was saved (${now.files} files of ${saved?.files}, ${now.sizeBytes} bytes of ${saved?.sizeBytes}), so the branch was left as it is; look who changed it.`,
+  )
 }
 
 type Restore = { readonly state: 'clearing' | 'filling'; readonly number: number }
