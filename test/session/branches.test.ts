@@ -474,7 +474,7 @@ t.test('a drop, a checkpoint and the way back to it', async (t) => {
   t.match(await ask(boss, 'DropBranch', reference(ONE)), { value: { success: true } })
   t.strictSame(
     deeds.filter((deed) => !/^(in|out) /.test(deed)),
-    ['checkpoint good', 'restore 0', 'remove 1', 'drop aa'],
+    ['checkpoint good', 'restore 0', 'review aa stat ', 'remove 1', 'drop aa'],
   )
   t.strictSame(
     audit.events.filter(({ type }) => type === 'branch').map(({ what }) => what),
