@@ -384,7 +384,7 @@ export function stagePolicy(options: StageOptions = {}): Policy {
       sensitiveFiles: 'ask',
       toxicCombinations: 'ask',
       internalAddresses: 'deny',
-      unknownPrograms: 'ask',
+      unknownPrograms: 'allow',
       knownPrograms: [],
       reachable: [],
       pins: {},
