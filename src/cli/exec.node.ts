@@ -103,10 +103,9 @@ export const command: Command = {
     const stdin = hasTerminal || !(isDetached || hasNoInput())
     const execution = client.stream(program, args, {
       ...request,
-      output: session.output,
-      onWaiting: session.onWaiting,
       // Whoever leaves it running does not look at what it writes.
-      onGap: isDetached ? () => {} : session.onGap,
+      ...(isDetached ? { output() {}, onGap() {} } : { output: session.output, onGap: session.onGap }),
+      onWaiting: session.onWaiting,
       stdin,
     })
     if (!isDetached) return session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })

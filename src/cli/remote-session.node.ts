@@ -228,6 +228,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
     } catch (error) {
       isRaw = false
       stopInput()
+      link.end()
       // Whoever leaves does not wait for a reader that does not read.
       await Promise.race([Promise.all([stdout.flushed(), stderr.flushed()]), later(TERM_TO_KILL_MS)])
       throw explained(error)

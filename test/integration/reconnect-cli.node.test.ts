@@ -311,7 +311,8 @@ t.test(
 t.test(
   'attach: by the beginning of an id, from the end or the start; an id that nobody knows is 254',
   async (t) => {
-    const script = 'seq 1 2000; exit 9'
+    // It ends when the connection that started it is gone: its output stays with its session.
+    const script = 'sleep 0.5; seq 1 2000; exit 9'
     const started = await daemon.cli(['exec', '--detach', '--json', '--', 'sh', '-c', script])
     const { id } = JSON.parse(started.stdout.toString()) as { id: string }
     const all = Array.from({ length: 2_000 }, (_, index) => `${index + 1}\n`).join('')
