@@ -203,15 +203,13 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     events.output(source, bytes)
   }
   /** Where the next read goes to: no more of it than may be read. What a program has ahead is fitted to that. */
-  const nextBuffer = (source: OutputSource): Uint8Array => {
+  const nextBuffer = (source: OutputSource, headBytes = 0): Uint8Array => {
     const { readBuffer } = nursery
     if (events.pace === undefined) return readBuffer
     outputs[source]?.pipe?.fit(events.pace.aheadBytes())
-    const bytes = events.pace.readBytes(source)
     // Where none is due now this is for the first one after the pause: small, since nothing is known of it yet.
-    return bytes >= readBuffer.length
-      ? readBuffer
-      : readBuffer.subarray(0, bytes > 0 ? bytes : CHUNK_MIN_BYTES)
+    const bytes = headBytes + (events.pace.readBytes(source) || CHUNK_MIN_BYTES)
+    return bytes >= readBuffer.length ? readBuffer : readBuffer.subarray(0, bytes)
   }
   /** From now on the event loop reads this output. */
   const openOutput = (source: OutputSource, output: Output): void => {
@@ -280,8 +278,9 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       }
     } else {
       const output = (bytes: Uint8Array): void => deliver(STDOUT, bytes)
-      const reader = streams.terminal.reader(() => nextBuffer(STDOUT), output)
-      attach(STDOUT, reader, { descriptor: streams.terminal.descriptor, pipe: undefined })
+      const { descriptor, headBytes } = streams.terminal
+      const reader = streams.terminal.reader(() => nextBuffer(STDOUT, headBytes), output)
+      attach(STDOUT, reader, { descriptor, pipe: undefined })
     }
     events.spawned(pid)
     for (const number of early) libc.kill(-pid, number)

@@ -3,8 +3,10 @@
  * libuv reads the master but would block or spin on writing it, so writing is done here: the master is
  * non-blocking, and what the kernel does not take (it keeps up to 64 KiB for a program that does not read) waits
  * in a queue and is tried again.
+ * What ^C makes a terminal drop of what a program has written, it drops from what the master has not read as well: on a
+ * slow link that is the most of what a person would wait for.
  * Refuses nothing of what is typed; a terminal that cannot be had is PTY_UNAVAILABLE.
- * Sources: posix_openpt(3), pty(7), tty_ioctl(4), termios(3).
+ * Sources: posix_openpt(3), pty(7), tty_ioctl(4) and ioctl_tty(2) (packet mode), termios(3).
  * @module
  */
 
@@ -21,6 +23,7 @@ import {
   O_NOCTTY,
   O_NONBLOCK,
   O_RDWR,
+  POLLPRI,
   type Syscalls,
 } from './syscalls.node.ts'
 
@@ -28,6 +31,11 @@ import {
 const TIOCSWINSZ = 0x5414n
 const TIOCGPTN = 0x80045430n
 const TIOCSPTLCK = 0x40045431n
+const TIOCPKT = 0x5420n
+const FIONREAD = 0x541bn
+/** Packet mode: a read gives either one byte that says what has happened, or 0 and what was written. */
+const PACKET_HEAD_BYTES = 1
+const TIOCPKT_FLUSHWRITE = 0x02
 /** termios.h: input is UTF-8, so that erase takes whole characters. */
 const IUTF8 = 0x4000
 /** sizeof(struct termios) is 60 in glibc. */
@@ -39,6 +47,8 @@ const END_OF_TRANSMISSION = 0x04
 const LINE_ENDS: readonly number[] = [0x0a, 0x0d, END_OF_TRANSMISSION]
 
 export interface Terminal extends Input {
+  /** What a read takes beside what the program has written. */
+  readonly headBytes: number
   /** For the file action that makes it the program's controlling terminal. */
   readonly slavePath: string
   /** The master's descriptor for asking with poll(2); not to be closed. */
@@ -55,6 +65,45 @@ function openMaster(syscalls: Syscalls, root: number | undefined): number {
   const flags = O_RDWR | O_NOCTTY | O_NONBLOCK
   if (root === undefined) return syscalls.checked(syscalls.libc.posix_openpt(flags | O_CLOEXEC))
   return createAt(syscalls).openPath(root, MASTER, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+}
+
+type Stale = {
+  /** Before something is typed: it may be a ^C. */
+  mark(): void
+  /** What had been written when the terminal dropped it is not to be read any more. */
+  flushed(): void
+  /** What is to be read of these bytes. */
+  rest(bytes: Uint8Array): Uint8Array
+}
+
+/**
+ * Counts what a program had written, and nobody had read, before something was typed. Only that is dropped where the
+ * terminal says that it has dropped its output: what came after the ^C must not be taken for it.
+ */
+function createStale({ libc }: Syscalls, descriptor: number): Stale {
+  const unread = new Int32Array(new ArrayBuffer(4))
+  const request = new Int32Array(2)
+  let staleBytes = 0
+  let isDropped = false
+  return {
+    mark() {
+      // What was marked before and is still there is older; what was dropped before this is not known yet.
+      request[0] = descriptor
+      request[1] = POLLPRI
+      if (staleBytes > 0 || libc.poll(request, 1n, 0) !== 0) return
+      if (libc.ioctl(descriptor, FIONREAD, unread) === 0) staleBytes = unread[0] ?? 0
+    },
+    flushed() {
+      isDropped = staleBytes > 0
+    },
+    rest(bytes) {
+      const old = Math.min(bytes.length, staleBytes)
+      staleBytes -= old
+      const rest = isDropped ? bytes.subarray(old) : bytes
+      if (staleBytes === 0) isDropped = false
+      return rest
+    },
+  }
 }
 
 /**
@@ -96,6 +145,9 @@ export function openTerminal(
     libc.tcsetattr(descriptor, TCSANOW, modes)
   }
 
+  const one = Int32Array.of(1)
+  const headBytes = libc.ioctl(descriptor, TIOCPKT, one) === 0 ? PACKET_HEAD_BYTES : 0
+  const stale = createStale(syscalls, descriptor)
   const queue = createStdinQueue()
   let lineBegun = false
   let closed = false
@@ -110,6 +162,7 @@ export function openTerminal(
   const flush = (): boolean => {
     retry = undefined
     for (let bytes = queue.peek(); bytes !== undefined && !closed; bytes = queue.peek()) {
+      stale.mark()
       const taken = syscalls.checked(Number(libc.write(descriptor, bytes, BigInt(bytes.length))))
       if (taken === -ERRNO.EAGAIN || taken === -ERRNO.EINTR || taken === 0) {
         retry = setTimeout(() => {
@@ -140,6 +193,7 @@ export function openTerminal(
   return {
     slavePath: `/dev/pts/${number[0]}`,
     descriptor,
+    headBytes,
     reader(buffer, output) {
       readerOpen = true
       // Options that the constructor hands on to net.Socket; the types do not name them.
@@ -147,7 +201,10 @@ export function openTerminal(
         onread: {
           buffer,
           callback(count: number, bytes: Uint8Array): boolean {
-            output(bytes.subarray(0, count))
+            const isStatus = headBytes > 0 && bytes[0] !== 0
+            if (isStatus && ((bytes[0] ?? 0) & TIOCPKT_FLUSHWRITE) !== 0) stale.flushed()
+            const written = isStatus ? bytes.subarray(0, 0) : stale.rest(bytes.subarray(headBytes, count))
+            if (written.length > 0) output(written)
             return true
           },
         },

@@ -207,6 +207,7 @@ export const F_DUPFD_CLOEXEC = 1030
 export const F_SETPIPE_SZ = 1031
 export const FD_CLOEXEC = 1
 export const POLLIN = 1
+export const POLLPRI = 2
 export const POLLHUP = 0x10
 export const WNOHANG = 1
 export const SIGKILL = 9

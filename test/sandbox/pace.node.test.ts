@@ -101,6 +101,41 @@ t.test('a terminal too is read no further than may be', async (t) => {
   t.ok(sizes.every((size) => size <= 700))
 })
 
+t.test(
+  'after ^C nothing comes from a terminal that was written before it, unless the program wants it',
+  async (t) => {
+    for (const [flags, least, most] of [
+      ['echo', 0, 100],
+      ['noflsh', 3_000, 70_000],
+    ] as const) {
+      let [limit, taken, after] = [0, 0, '']
+      let isTyped = false
+      const script = `stty ${flags}; trap 'echo; echo caught; exit' INT; yes ${'x'.repeat(60)}`
+      const { child, outcome } = start(spawner, shell(script, { terminal: { rows: 24, columns: 80 } }), {
+        output(_, bytes) {
+          taken += bytes.length
+          if (isTyped) after += Buffer.from(bytes).toString('latin1')
+          if (taken >= limit) child.pause(0)
+        },
+        pace: { readBytes: () => Math.max(0, limit - taken), aheadBytes: () => 4_096 },
+      })
+      limit = 50_000
+      while (taken < limit) await sleep(5)
+      // What the kernel's own worker still moves is in the master's buffer, and stays there.
+      await sleep(200)
+      isTyped = true
+      child.writeStdin(Uint8Array.of(3))
+      await sleep(200)
+      limit = Number.POSITIVE_INFINITY
+      child.resume(0)
+      await outcome
+      t.match(after, /caught\r\n$/, 'what came after it is whole')
+      const old = after.split('x').length - 1
+      t.ok(old >= least && old <= most, `${flags}: ${old} bytes`)
+    }
+  },
+)
+
 t.test('a pipe that holds more than it may is made smaller when it has been read', async (t) => {
   const syscalls = loadSyscalls()
   const pipe = openPipe(syscalls)
