@@ -273,10 +273,10 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
     if (!stream.remoteOpen) return fatal(`a ${frame.kind} after the end of its side`)
     const { method } = stream
     const isEnd = frame.kind === 'END'
-    const dataBytes = dataIn(
-      frame.payload,
-      role === 'daemon' ? method.requestDataKey : method.responseDataKey,
-    )
+    // An answer of another kind than the messages before it holds no data that counts, whatever it has under that key.
+    const responseDataKey =
+      isEnd && method.response !== method.responseMore ? undefined : method.responseDataKey
+    const dataBytes = dataIn(frame.payload, role === 'daemon' ? method.requestDataKey : responseDataKey)
     stream.receivedBytes += dataBytes
     if (stream.receivedBytes > stream.receiveLimitBytes) return fatal('data past the credit')
     if (!isEnd) {
