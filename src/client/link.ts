@@ -224,11 +224,15 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
     return next.caller
   }
 
+  function isUp(): boolean {
+    return gone === undefined && !isClosing && !connected.caller.isLost
+  }
+
   /** A connection: the present one, or the next. */
   async function current(): Promise<Caller> {
     if (gone !== undefined) throw gone
     if (isClosing) throw closedError()
-    if (!connected.caller.isLost) return connected.caller
+    if (isUp()) return connected.caller
     if (dial === undefined)
       throw new SassError('CONNECT_FAILED', 'The connection is closed, so nothing was sent.')
     returning ??= connected.closed.then(comeBack).finally(() => {
@@ -237,14 +241,22 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
     return returning
   }
 
+  async function next(lost: SassError | undefined): Promise<Caller> {
+    try {
+      return await current()
+    } catch (cause) {
+      const error = asSassError(cause)
+      throw lost === undefined || error === undefined ? cause : lostForGood(undefined, error)
+    }
+  }
+
   async function use<Result>(work: Work<Result>, mayRepeat: boolean): Promise<Result> {
     let lost: SassError | undefined
     uses++
     try {
       for (;;) {
-        const caller = await current().catch((cause: SassError) => {
-          throw lost === undefined ? cause : lostForGood(undefined, cause)
-        })
+        // At once where it can be: what is asked in one turn travels together.
+        const caller = isUp() ? connected.caller : await next(lost)
         try {
           return await work(caller, connected.accept)
         } catch (cause) {
