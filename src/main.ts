@@ -29,6 +29,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Co
   exec: () => import('./cli/exec.node.ts'),
   shell: () => import('./cli/shell.node.ts'),
   attach: () => import('./cli/attach.node.ts'),
+  rsh: () => import('./cli/rsh.node.ts'),
   cp: () => import('./cli/cp.node.ts'),
   jobs: () => import('./cli/jobs.node.ts'),
   kill: () => import('./cli/kill.node.ts'),
@@ -45,6 +46,9 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Co
   status: () => import('./cli/status.node.ts'),
   version: () => import('./cli/version.node.ts'),
 }
+
+/** Commands whose words are those of another program: they come as `rest`, whatever they look like. */
+const FOREIGN_WORDS: ReadonlySet<string | undefined> = new Set<CommandName>(['rsh'])
 
 function isCommandName(word: string | undefined): word is CommandName {
   return word !== undefined && Object.hasOwn(LOADERS, word)
@@ -77,6 +81,12 @@ function chooseCommand(argv: readonly string[]): { name: CommandName; words: rea
   throw usageError(`${JSON.stringify((word ?? '').slice(0, 64))} is not a command`, hint)
 }
 
+/** For a command that reads its words itself; alone, --help is ours. */
+function unparsed(words: readonly string[]): ReturnType<typeof parseArguments> {
+  const isHelp = words.length === 1 && (words[0] === '--help' || words[0] === '-h')
+  return { ok: true, options: new Map(isHelp ? [['help', []]] : []), positionals: [], rest: words }
+}
+
 function checkRuntime(): void {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > NODE_MAJOR || (major === NODE_MAJOR && minor >= NODE_MINOR)) return
@@ -89,7 +99,8 @@ function checkRuntime(): void {
 
 async function runProgram(argv: readonly string[]): Promise<number> {
   // Known before the arguments are read, so that their errors come out in the right form too.
-  const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const own = FOREIGN_WORDS.has(argv[0]) ? [] : argv
+  const ours = own.includes('--') ? own.slice(0, own.indexOf('--')) : own
   const output = createOutput(ours.includes('--json'), process.env)
   process.on('uncaughtException', (error) => {
     output.error(error)
@@ -110,7 +121,7 @@ async function runProgram(argv: readonly string[]): Promise<number> {
     }
     const { name, words } = chooseCommand(first === '--version' ? ['version'] : argv)
     const { command } = await LOADERS[name]()
-    const parsed = parseArguments(command.options, words)
+    const parsed = FOREIGN_WORDS.has(name) ? unparsed(words) : parseArguments(command.options, words)
     if (!parsed.ok) throw usageError(`sass-edge ${name}: ${parsed.problem}`, parsed.hint)
     if (isGiven(parsed.options, 'help')) {
       writeAll(STDOUT_FD, commandHelp(command))

@@ -16,6 +16,7 @@ export const SUMMARIES = Object.freeze({
   exec: 'run a command on a device',
   shell: 'open an interactive program on a device',
   attach: 'go back to a command that runs on a device, or to the end of one',
+  rsh: 'stand in for ssh where rsync, git or Ansible call it',
   cp: 'copy files to a device or from it',
   jobs: 'list what runs on a device',
   kill: 'send a signal to a running command',

@@ -145,7 +145,7 @@ export const KNOWN_NAMES: readonly string[] = Object.freeze([
   'git-branchstack git-bug git-cvs git-delta git-extras git-flow git-format-staged git-gui git-imerge',
   'git-interactive-rebase-tool git-lfs git-machete git-open git-p4 git-quick-stats git-recent',
   'git-review git-revise git-secrets git-sim git-sizer git-standup git-stats git-subrepo git-subtree',
-  'git-town git-trim git-who gitg gitinspector gitk gitlint gitstats gitu gitui glab got gource guilt',
+  'git-receive-pack git-town git-trim git-upload-archive git-upload-pack git-who gitg gitinspector gitk gitlint gitstats gitu gitui glab got gource guilt',
   'hercules hg hub ident jj jujutsu lazygit mercurial onefetch pijul quilt rcs rcsdiff rlog sapling sl',
   'stg stgit svn svnadmin svndumpfilter svnlook svnversion tea tg tig tiged topgit',
   // Packages of languages: queries, locks, environments.

@@ -24,7 +24,7 @@ import {
   scriptAt,
   startFlow,
 } from './unwrap/flow.ts'
-import type { Assignment, Call, Inner, Language } from './unwrap/inner.ts'
+import { type Assignment, type Call, type Inner, isOfProtocol, type Language } from './unwrap/inner.ts'
 import {
   innerOfInterpreter,
   isCommandFile,
@@ -262,6 +262,7 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     const isHidden = use === 'read' && word.opaque === 'substitution' && isCommandFile(option)
     if (isHidden && (wrapper !== undefined || names.some(readsCommands)))
       for (const inner of innerOfScript(word, 'sh')) follow(run, draft, inner, frame, assignments)
+    if (isOfProtocol(call, option)) continue
     if (use === 'shell')
       follow(run, draft, { kind: 'shell', word, via: `${names[0]} ${option}` }, frame, assignments)
     else if (use === 'program' && call.parsed.operands.length >= 0 && wrapper === undefined) {

@@ -102,6 +102,11 @@ export function has(parsed: ParsedArguments, ...options: readonly string[]): boo
   return parsed.options.some((option) => options.includes(option))
 }
 
+/** What rsync gives the one that it has started at the other end: there `-e` is about the protocol, and starts nothing. */
+export function isOfProtocol({ names, parsed }: Call, option: string): boolean {
+  return option === '-e' && names.includes('rsync') && parsed.options.includes('--server')
+}
+
 /** What a program runs in its turn. */
 export type Unwrap = (call: Call) => readonly Inner[]
 
