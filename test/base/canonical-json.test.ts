@@ -1,9 +1,15 @@
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
+import { chainHash, GENESIS } from '../../src/audit/chain.ts'
 import { canonicalize } from '../../src/base/canonical-json.ts'
+import { sha256 } from '../../src/base/hash.ts'
+import { encodeHex } from '../../src/base/hex.ts'
 import { type Json, parseStrictJson } from '../../src/base/strict-json.ts'
+import { encodeUtf8 } from '../../src/base/utf8.ts'
+import { actionDigest } from '../../src/defense/warrant.ts'
 import { asSassError } from '../../src/errors.ts'
 
 const VECTORS = join(import.meta.dirname, '../../../shared/vectors/jcs')
@@ -136,5 +142,41 @@ t.test(
     t.equal(canonicalize(Object.assign(Object.create(null), { __proto__x: 1 })), '{"__proto__x":1}')
     const keyed = parseStrictJson('{"b":1,"__proto__":{"a":2}}', { size: 100 })
     t.equal(keyed.ok && canonicalize(keyed.value), '{"__proto__":{"a":2},"b":1}')
+  },
+)
+
+t.test(
+  'actions and records are written as the example of RFC 8785, 3.2.3 and 3.2.4, and in strict UTF-8 (RX-08)',
+  async (t) => {
+    // The text of the RFC, with its escapes.
+    const source =
+      '{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],' +
+      '"string": "\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/",' +
+      '"literals": [null, true, false]}'
+    const expected =
+      '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],' +
+      '"string":"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+    t.equal(canonicalize(JSON.parse(source)), expected)
+    t.match(
+      Buffer.from(encodeUtf8(expected)).toString('hex'),
+      /22737472696e67223a22e282ac245c75303030665c6e41/,
+    )
+
+    const digestOf = (text: string) => createHash('sha256').update(Buffer.from(text, 'utf8')).digest('hex')
+    const action = { kind: 'read', method: '\u20ac\u000f' } as const
+    t.equal(actionDigest(action), digestOf('{"kind":"read","method":"\u20ac\\u000f"}'), 'an action')
+    const { json, hash } = chainHash(
+      GENESIS,
+      { type: 'b', z: 1, a: '\u20ac' },
+      '2026-01-01T00:00:00.000Z',
+      sha256,
+    )
+    t.equal(json, '{"a":"\u20ac","type":"b","z":1}', 'a record')
+    t.equal(encodeHex(hash), digestOf(`${GENESIS}${json}2026-01-01T00:00:00.000Z`))
+    for (const text of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
+      // Half a character has no UTF-8.
+      t.throws(() => actionDigest({ kind: 'read', method: text }))
+      t.throws(() => chainHash(GENESIS, { type: text }, '', sha256))
+    }
   },
 )
