@@ -224,6 +224,8 @@ export type StartOptions = {
   readonly configPath?: string
   /** Hash of the record of what halted the daemon: whoever names it has looked into it. */
   readonly ackIncident?: string
+  /** A listening socket that a service manager has opened for it. */
+  readonly listener?: number | undefined
 }
 
 /**
@@ -243,7 +245,7 @@ async function start(
   config: Config,
   clock: Clock,
   writeLog: (line: string) => void,
-  { configPath, ackIncident }: StartOptions,
+  { configPath, ackIncident, listener }: StartOptions,
   opened: Opened,
 ): Promise<RunningDaemon> {
   keepSmall()
@@ -280,6 +282,7 @@ async function start(
   const tls = createTlsAdapter({
     address: config.listen.address,
     port: config.listen.port,
+    listener,
     keyPem: certificate.keyPem,
     certificatePem: certificate.certificatePem,
     clientCaPem: config.tls.client_ca === null ? undefined : readClientCa(config.tls.client_ca),

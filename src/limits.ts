@@ -160,7 +160,7 @@ export const CODED_MIN_BYTES = 64
 /** What the link has carried is written down this often while something passes: 24 small writes a day at most. */
 export const TRAFFIC_SAVE_MS = 3_600_000
 export const TRAFFIC_FILE_BYTES = 1_024
-/** A link below this rate, bytes a second, has output compressed by itself: a board compresses 20 MB and more in a second. */
+/** A link below this rate, bytes a second, has output compressed by itself; a handshake tells rates up to some 150,000. */
 export const SLOW_LINK_BYTES = 1_000_000
 /** A unary answer with more output than this is worth a message of its own, compressed, ahead of its END. */
 export const CODED_UNARY_BYTES = 512
@@ -180,6 +180,8 @@ export const LOG_FIELD_CHARS = 256
 export const CONNECT_TIMEOUT_MS = 15_000
 /** Problems listed of one configuration; more of them say nothing new. */
 export const CONFIG_PROBLEMS = 100
+/** A service manager that wants to hear of the daemon more often than once a second hears once a second. */
+export const WATCHDOG_MIN_MS = 1_000
 /** sun_path of a Unix socket is 108 bytes with its NUL (unix(7)). */
 export const SOCKET_PATH_BYTES = 107
 /** All rings together, two for each execution that may run: they are made at start. */

@@ -8,6 +8,7 @@ import { loadConfig, problemText } from '../edge/config-file.node.ts'
 import { checkMachine, type Finding } from '../edge/preflight.node.ts'
 import { checkPolicy } from '../edge/preflight-policy.node.ts'
 import { asSassError } from '../errors.ts'
+import { isGiven } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { localConfigPath, takeWords } from './local-config.node.ts'
@@ -38,7 +39,7 @@ export const command: Command = {
   name: 'check',
   summary: SUMMARIES.check,
   usage: ['check'],
-  options: [],
+  options: [{ name: 'no-port', description: 'the port is not tried: something holds it for the daemon' }],
   examples: [
     { line: 'sass-edge check', does: 'the nearest configuration' },
     { line: 'sass-edge check --config /etc/sass-edge/sass.edge.json --json', does: 'one for a script' },
@@ -55,7 +56,7 @@ export const command: Command = {
       return reportInvalid(context, path, problems)
     }
     const findings = [
-      ...(await checkMachine(loaded.config, Date.now())),
+      ...(await checkMachine(loaded.config, Date.now(), !isGiven(context.arguments.options, 'no-port'))),
       ...(await checkPolicy(loaded.config)),
     ]
     const failed = findings.filter((finding) => !finding.ok)

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { startDaemon } from '../daemon.node.ts'
 import { findConfig, LOCAL_DIRECTORY, loadConfig } from '../edge/config-file.node.ts'
 import { enterOwnNamespaces, wordOfFirst } from '../edge/own-namespaces.node.ts'
+import { programName } from '../edge/own-program.node.ts'
+import { serviceManager } from '../edge/service-manager.node.ts'
 import { makeInstallation } from '../edge/setup.node.ts'
 import { optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
@@ -60,6 +62,7 @@ export const command: Command = {
     const isNew = isMade || wordOfFirst(process.env) === NEW
     const { config, path: loaded } = loadConfig(path)
     const problem = enterOwnNamespaces(config.sandbox.require, process.env, isNew ? NEW : 'known')
+    const manager = serviceManager(process.env)
     const stop = askedToStop()
     let reload = () => {}
     // To read the configuration again; a terminal that goes away must not end the device's daemon.
@@ -67,6 +70,7 @@ export const command: Command = {
     const ackIncident = optionValue(context.arguments.options, 'ack-incident')
     const daemon = await startDaemon(config, (line) => writeAll(STDERR_FD, line), {
       configPath: loaded,
+      listener: manager.listener,
       ...(ackIncident === undefined ? {} : { ackIncident }),
     })
     if (problem !== undefined) context.output.warn(problem)
@@ -74,6 +78,8 @@ export const command: Command = {
       void daemon.reload().catch((error: unknown) => {
         context.output.warn(error instanceof Error ? error.message : String(error))
       })
+    manager.ready(`Listens on ${daemon.address}`, daemon.adminSocket)
+    const name = programName()
     const bold = (text: string) => emphasis(context.output, text)
     context.output.result(
       {
@@ -90,14 +96,15 @@ export const command: Command = {
         `sass-edge listens on ${bold(daemon.address)}, device key ${daemon.fingerprint}`,
         '',
         'In a second terminal, in this directory:',
-        `  ${bold('npx sass-edge exec -- uname -a')}`,
-        '  npx sass-edge shell',
-        '  npx sass-edge jobs',
+        `  ${bold(`${name} exec -- uname -a`)}`,
+        `  ${name} shell`,
+        `  ${name} jobs`,
         '',
         '^C stops it.',
       ],
     )
     await stop
+    manager.stopping()
     await daemon.stop()
     return EXIT.OK
   },

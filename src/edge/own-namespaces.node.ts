@@ -13,6 +13,7 @@ import type { BranchLevel } from '../sandbox/branch/branch.ts'
 import { CAP_SYS_ADMIN, effectiveCapabilities } from '../sandbox/capabilities.node.ts'
 import { DEFAULT_PATH } from '../sandbox/environment.ts'
 import { loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
+import { ownCommand } from './own-program.node.ts'
 
 /** Set in the daemon that has started itself anew: it does so once, whatever came of it. Holds a word of the first one. */
 const MARK = 'SASS_EDGE_NAMESPACES'
@@ -66,7 +67,7 @@ export function enterOwnNamespaces(
   }
   const program = findProgram(UNSHARE, environment.PATH ?? DEFAULT_PATH)
   if (program === undefined) return `unshare (util-linux 2.35 or later) was not found, ${what}; install it.`
-  const argv = [UNSHARE, ...options, process.execPath, ...process.execArgv, ...process.argv.slice(1)]
+  const argv = [UNSHARE, ...options, ...ownCommand()]
   process.execve?.(program, argv, { ...environment, [MARK]: word })
   return undefined
 }

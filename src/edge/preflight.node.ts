@@ -247,14 +247,18 @@ function checkDescriptors(config: Config): Finding {
  * Looks at everything that the configuration needs of this machine.
  * @param wallMs the time of day, Unix milliseconds
  */
-export async function checkMachine(config: Config, wallMs: number): Promise<readonly Finding[]> {
+export async function checkMachine(
+  config: Config,
+  wallMs: number,
+  isPortTried = true,
+): Promise<readonly Finding[]> {
   return [
     ...checkKeyFile(config),
     ...(config.tls.client_ca === null ? [] : [checkClientCa(config.tls.client_ca)]),
     checkWritable('state_directory', config.state_directory),
     checkWritable('audit.directory', config.audit.directory),
     checkWorkspace(config.security.workspace_root),
-    await checkPort(config),
+    ...(isPortTried ? [await checkPort(config)] : []),
     await checkAdminSocket(config.listen.admin_socket),
     checkClock(wallMs),
     checkDescriptors(config),

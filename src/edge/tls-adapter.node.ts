@@ -16,6 +16,8 @@ import { createSocketTransport, tellEvents } from './socket-transport.node.ts'
 export type TlsAdapterOptions = {
   readonly address: string
   readonly port: number
+  /** A listening socket that was opened for the daemon, in place of its own at that address. */
+  readonly listener?: number | undefined
   readonly keyPem: string
   readonly certificatePem: string
   /** PEM; with it, clients must show a certificate that it signed, and its CN is told as the client's name. */
@@ -142,14 +144,16 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
         )
         server = listening
         listening.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, options)))
-        listening.listen({ host: options.address, port: options.port, backlog: BACKLOG }, () => {
+        const place =
+          options.listener === undefined
+            ? { host: options.address, port: options.port, backlog: BACKLOG }
+            : { fd: options.listener }
+        listening.listen(place, () => {
           const bound = listening.address()
-          const port = typeof bound === 'object' && bound !== null ? bound.port : options.port
+          const { address, port } = typeof bound === 'object' && bound !== null ? bound : options
           // Errors of accept itself (no descriptors left) pass: the next connection is taken again.
           listening.on('error', () => {})
-          resolve(
-            options.address.includes(':') ? `[${options.address}]:${port}` : `${options.address}:${port}`,
-          )
+          resolve(address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`)
         })
       })
     },

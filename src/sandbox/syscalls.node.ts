@@ -38,6 +38,8 @@ const SIGNATURES = {
   posix_spawnattr_setsigmask: { arguments: ['buffer', 'buffer'], return: 'i32' },
   prctl: { arguments: ['i32', 'u64', 'u64', 'u64', 'u64'], return: 'i32' },
   read: { arguments: ['i32', 'buffer', 'u64'], return: 'i64' },
+  sendto: { arguments: ['i32', 'buffer', 'u64', 'i32', 'buffer', 'u32'], return: 'i64' },
+  socket: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
   syscall: { arguments: ['i64', 'i64', 'i64', 'i64', 'i64', 'i64', 'i64'], return: 'i64' },
   tcgetattr: { arguments: ['i32', 'buffer'], return: 'i32' },
   tcsetattr: { arguments: ['i32', 'i32', 'buffer'], return: 'i32' },

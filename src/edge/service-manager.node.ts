@@ -1,0 +1,123 @@
+/**
+ * What a service manager such as systemd is told and asks for: that the daemon is ready, that it is alive, that it
+ * stops; and the port that was opened for it. Without one nothing of this is done.
+ * Alive means: a connection to its own admin socket is taken, decided about and ended again, like anybody else's.
+ * Rules: sd_notify(3), sd_watchdog_enabled(3), sd_listen_fds(3), unix(7).
+ * @module
+ */
+import { connect } from 'node:net'
+import { utf8Length } from '../base/utf8.ts'
+import { SassError } from '../errors.ts'
+import { SOCKET_PATH_BYTES, WATCHDOG_MIN_MS } from '../limits.ts'
+import { loadSyscalls } from '../sandbox/syscalls.node.ts'
+
+const AF_UNIX = 1
+const SOCK_DGRAM = 2
+const SOCK_CLOEXEC = 0o2000000
+const MSG_NOSIGNAL = 0x4000
+const MSG_DONTWAIT = 0x40
+/** The first descriptor that is handed over: SD_LISTEN_FDS_START. */
+const FIRST_LISTENER = 3
+
+export type ServiceManager = {
+  /** The listening socket that was handed over; undefined where the daemon is to make its own. */
+  readonly listener: number | undefined
+  /** The daemon serves; from now on it says that it is alive for as long as it is. */
+  ready(status: string, adminSocket: string): void
+  stopping(): void
+}
+
+/** struct sockaddr_un: a path, or with `@` in front a name that is in no file system. */
+function unixAddress(path: string): Uint8Array {
+  const address = Buffer.alloc(2 + Buffer.byteLength(path) + (path.startsWith('@') ? 0 : 1))
+  address.writeUInt16LE(AF_UNIX, 0)
+  address.write(path, 2)
+  if (path.startsWith('@')) address[2] = 0
+  return address
+}
+
+/** Sends one datagram; whether it went. A service manager that does not listen must not keep the daemon from its work. */
+function send(path: string, message: string): boolean {
+  const { libc } = loadSyscalls()
+  const descriptor = libc.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)
+  if (descriptor < 0) return false
+  const bytes = Buffer.from(message)
+  const address = unixAddress(path)
+  const flags = MSG_NOSIGNAL | MSG_DONTWAIT
+  const sent = libc.sendto(descriptor, bytes, BigInt(bytes.length), flags, address, address.length)
+  libc.close(descriptor)
+  return Number(sent) === bytes.length
+}
+
+/** Whether the daemon behind the socket takes a connection and ends it when asked to. */
+function answers(adminSocket: string, waitMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(adminSocket, () => socket.end())
+    const tell = (isAnswered: boolean) => {
+      resolve(isAnswered)
+      socket.destroy()
+    }
+    socket.setTimeout(waitMs, () => tell(false))
+    socket.once('end', () => tell(true))
+    // Turned away because all places are taken is an answer too.
+    socket.once('error', (error: NodeJS.ErrnoException) => tell(error.code === 'ECONNRESET'))
+    socket.resume()
+  })
+}
+
+/** Who was meant: a service manager names the process, and an environment is inherited further than that. */
+const isMeant = (pid: string | undefined): boolean => pid === undefined || pid === String(process.pid)
+
+function listenerOf({ LISTEN_FDS: count, LISTEN_PID: pid }: NodeJS.ProcessEnv): number | undefined {
+  if (count === undefined || pid === undefined || !isMeant(pid)) return undefined
+  if (count === '1') return FIRST_LISTENER
+  throw new SassError(
+    'CONFIG_INVALID',
+    `The service manager hands over ${count.slice(0, 16)} sockets, and the daemon listens on one: leave one ListenStream in the socket unit.`,
+  )
+}
+
+/** How often it wants to hear; undefined where it does not. */
+function watchdogMs({ WATCHDOG_USEC: text, WATCHDOG_PID: pid }: NodeJS.ProcessEnv): number | undefined {
+  if (text === undefined || !/^[1-9]\d{0,15}$/.test(text) || !isMeant(pid)) return undefined
+  return Math.max(Number(text) / 1_000, WATCHDOG_MIN_MS)
+}
+
+/** @throws SassError CONFIG_INVALID where more than one socket is handed over */
+export function serviceManager(environment: NodeJS.ProcessEnv): ServiceManager {
+  const socket = environment['NOTIFY_SOCKET']
+  const path = socket !== undefined && /^[/@]./.test(socket) ? socket : undefined
+  const periodMs = watchdogMs(environment)
+  let timer: NodeJS.Timeout | undefined
+  let isAsked = false
+
+  const tell = (message: string) => {
+    if (path !== undefined && utf8Length(path) <= SOCKET_PATH_BYTES) send(path, message)
+  }
+
+  /** Twice in the time that it waits: one answer may be late. */
+  function feed(adminSocket: string, everyMs: number): void {
+    if (isAsked) return
+    isAsked = true
+    void answers(adminSocket, everyMs).then((isAlive) => {
+      isAsked = false
+      if (isAlive && timer !== undefined) tell('WATCHDOG=1')
+    })
+  }
+
+  return {
+    listener: listenerOf(environment),
+    ready(status, adminSocket) {
+      tell(`READY=1\nSTATUS=${status.replaceAll('\n', ' ')}`)
+      if (path === undefined || periodMs === undefined) return
+      const everyMs = periodMs / 2
+      timer = setInterval(() => feed(adminSocket, everyMs), everyMs)
+      timer.unref()
+    },
+    stopping() {
+      clearInterval(timer)
+      timer = undefined
+      tell('STOPPING=1')
+    },
+  }
+}
