@@ -130,6 +130,22 @@ t.test('-z gives the same bytes, and sends less than half of them', async (t) =>
   t.equal(both.code, 125)
 })
 
+t.test('a slow link is found out, and has output compressed by itself', async (t) => {
+  const down = async (compression: ConnectOptions['compression']) => {
+    const lab = await startLab({ target: { host: '127.0.0.1', port: plain.port }, seed: 1 })
+    lab.link.setRate(10_000)
+    const client = await enter(plain, { port: lab.port, compression })
+    const { stdout } = await client.execute('seq', ['1', '4000'])
+    t.equal(stdout.length, 18_893)
+    await client.close()
+    await lab.close()
+    return lab.counts().down
+  }
+  const byItself = await down(undefined)
+  const never = await down('never')
+  t.ok(byItself < never / 2, `${byItself} and ${never} bytes`)
+})
+
 t.test(
   'compressed output over a link that breaks again and again is complete, every byte once',
   async (t) => {
