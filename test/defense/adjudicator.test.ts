@@ -8,16 +8,14 @@ import { dirname, join, normalize } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { adjudicate, adjudicateBy } from '../../src/defense/adjudicator.ts'
-import type { Action, Facts, Ledger } from '../../src/defense/facts.ts'
+import type { Facts, Ledger } from '../../src/defense/facts.ts'
 import type { Layer, Policy } from '../../src/defense/layer.ts'
 import { LAYERS } from '../../src/defense/layers.ts'
 import { LAYER_NAMES, RESPONSES, type Verdict } from '../../src/defense/verdict.ts'
 import { Warrant } from '../../src/defense/warrant.ts'
 import { CODES } from '../../src/errors.ts'
 import {
-  ADMIN,
   AGENT,
-  anyAction,
   anyFacts,
   anyLedger,
   anyPolicy,
@@ -27,11 +25,9 @@ import {
   LEDGER,
   mostlyGoodFacts,
   NOBODY,
-  OPERATOR,
   POLICY,
   policyWith,
   RULES,
-  TRANSPORT,
 } from './staged-facts.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -313,82 +309,6 @@ t.test('the first layer that does not pass decides, whatever the later ones woul
   t.pass('for every one of them')
   t.end()
 })
-
-t.test(
-  'address list, transport, authentication, capability, 13Policy, quota: the first that fails decides, and only what passes all is done (SS-33)',
-  (t) => {
-    // It fails in every one of them, and each step puts the first right.
-    let facts: Facts = {
-      ...FACTS,
-      source: { ...FACTS.source, isAllowed: false },
-      transport: { ...TRANSPORT, version: 'TLSv1.2' },
-      identity: { kind: 'failed', code: 'AUTH_SIGNATURE_INVALID', why: 'no' },
-      action: executing(['deny-high']),
-    }
-    let policy = policyWith({ denied_commands: ['deny-high'] })
-    let ledger: Ledger = { ...LEDGER, executionsFree: 0 }
-    const steps: [string, string, () => void][] = [
-      ['acl', 'DROP', () => (facts = { ...facts, source: FACTS.source })],
-      ['transport', 'DROP', () => (facts = { ...facts, transport: TRANSPORT })],
-      ['identity', 'TARPIT', () => (facts = { ...facts, identity: AGENT })],
-      ['capability', 'VI_SWAP', () => (policy = policyWith({}))],
-      ['13policy', 'VI_SWAP', () => (facts = { ...facts, action: executing() })],
-      ['quota', 'THROTTLE', () => (ledger = LEDGER)],
-    ]
-    for (const [layer, response, mend] of steps) {
-      const verdict = adjudicate(facts, policy, ledger)
-      t.match(verdict, { layer, response })
-      t.notOk('warrant' in verdict, 'nothing may be done')
-      mend()
-    }
-    t.match(adjudicate(facts, policy, ledger), { layer: 'all', response: 'EXECUTE', warrant: Warrant })
-    t.end()
-  },
-)
-
-t.test(
-  'an action that is not of the closed set is refused, whoever asks and whatever else is so (RX-15)',
-  (t) => {
-    const known = new Set<Action['kind']>([
-      ...fc.sample(anyAction, 2_000).map(({ kind }) => kind),
-      ...(['merge', 'undo_merge', 'drop_branch', 'checkpoint'] as const),
-    ])
-    const strange = fc
-      .oneof(fc.string(), fc.constantFrom('', 'EXECUTE', 'toString', '__proto__', 'constructor', 'install'))
-      .filter((kind) => !(known as Set<string>).has(kind))
-    fc.assert(
-      fc.property(anyFacts, anyLedger, strange, (facts, ledger, kind) => {
-        for (const given of [
-          facts,
-          { ...FACTS, identity: AGENT },
-          { ...FACTS, identity: OPERATOR, source: ADMIN },
-        ]) {
-          const action = { ...given.action, kind } as unknown as Action
-          const verdict = adjudicate({ ...given, action }, POLICY, given === facts ? ledger : LEDGER)
-          if (verdict.kind !== 'response' || verdict.response === 'EXECUTE') return verdict.kind === 'mistake'
-        }
-        return true
-      }),
-      RUNS,
-    )
-    const teleport = { kind: 'teleport' } as unknown as Action
-    t.match(adjudicate({ ...FACTS, action: teleport }, POLICY, LEDGER), {
-      response: 'VI_SWAP',
-      layer: 'completeness',
-      rule: 'deny_on_error',
-    })
-    for (const kind of known) {
-      const { layer } = adjudicate(
-        { ...FACTS, identity: OPERATOR, action: { kind } as Action },
-        POLICY,
-        LEDGER,
-      )
-      t.not(layer, 'completeness', kind)
-    }
-    t.equal(known.size, 20, [...known].join(' '))
-    t.end()
-  },
-)
 
 t.test('the order of rules, patterns, sets and earlier actions decides nothing', (t) => {
   fc.assert(
