@@ -15,7 +15,7 @@ import { createDeframer } from '../../src/wire/deframer.ts'
 import { encodeFrame, readFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { authenticateFrame, tls } from './connections.node.ts'
-import { type Daemon, install, ON_REAL_FILES, sassEdge, startDaemon, until } from './daemon.node.ts'
+import { type Daemon, install, ON_REAL_FILES, sassEdge, sleep, startDaemon, until } from './daemon.node.ts'
 
 const KILLS = Number(process.env['SASS_EDGE_KILLS'] ?? 20)
 const TIMEOUT_MS = 60_000 + KILLS * 3_000
@@ -139,57 +139,54 @@ async function askAgain(
   return { unknown, never }
 }
 
-t.setTimeout(2 * TIMEOUT_MS)
+/** Kills it again and again under load; everything that must hold, of every id. */
+async function killAgainAndAgain(t: Test, kills: number, fsync: string): Promise<void> {
+  const audit = { segment_bytes: 1_073_741_824, fsync }
+  const directory = await install(t, { ...ON_REAL_FILES, acl: { penalties: { enabled: false } }, audit })
+  const all = new Map<string, Answer>()
+  let [unknown, never] = [0, 0]
+  for (let kill = 0; kill < kills; kill++) {
+    const daemon = await startDaemon(t, directory)
+    const load = busy(daemon)
+    await sleep(30 + Math.random() * 250)
+    daemon.signal('SIGKILL')
+    const heard = await load
+    await daemon.ended
+    const ranBefore = timesRun(daemon)
+    const next = await startDaemon(t, directory)
+    const found = await askAgain(t, next, heard)
+    for (const id of found.never) if (ranBefore.has(id)) t.fail(`${id} ran, and is not known`)
+    unknown += found.unknown
+    never += found.never.length
+    for (const [id, answer] of heard) all.set(id, answer)
+    const lost = next.audit().filter(({ type }) => type === 'execution_lost').length
+    if (lost !== unknown) t.fail(`the record says ${lost} were lost, not ${unknown}`)
+    if (kill % 2 === 0) next.signal('SIGKILL')
+    await (kill % 2 === 0 ? next.ended : next.stop())
+  }
+  const times = timesRun(await startDaemon(t, directory))
+  const twice = [...times].filter(([, count]) => count > 1)
+  t.strictSame(twice, [], 'nothing ran twice')
+  const ended = [...all].filter(([, answer]) => answer !== 'cut')
+  const cut = all.size - ended.length
+  t.ok(ended.length > kills && cut <= kills * BUSY, `${all.size} ids, ${ended.length} ended`)
+  t.ok(unknown > 0 && unknown + never <= cut, `${unknown} unknown, ${never} never started`)
+  const unseen = ended.filter(([id]) => !times.has(id))
+  t.strictSame(unseen, [], 'what ended has run')
+  const verified = await sassEdge(['audit', 'verify', '--json'], { cwd: directory })
+  t.equal(JSON.parse(verified.stdout.toString()).ok, true)
+}
+
+t.setTimeout(3 * TIMEOUT_MS)
 
 t.test(
   `killed ${KILLS} times, it never starts an id twice, and tells what happened`,
   { timeout: TIMEOUT_MS },
-  async (t) => {
-    const change = { acl: { penalties: { enabled: false } }, audit: { segment_bytes: 1_073_741_824 } }
-    const directory = await install(t, { ...ON_REAL_FILES, ...change })
-    const all = new Map<string, Answer>()
-    let [unknown, never] = [0, 0]
-    for (let kill = 0; kill < KILLS; kill++) {
-      const daemon = await startDaemon(t, directory)
-      const load = busy(daemon)
-      // Some have a file that is written anew meanwhile, some are killed before they listen for long.
-      await new Promise((resolve) => setTimeout(resolve, 30 + Math.random() * 250))
-      daemon.signal('SIGKILL')
-      const heard = await load
-      await daemon.ended
-      const ranBefore = timesRun(daemon)
-      const next = await startDaemon(t, directory)
-      const found = await askAgain(t, next, heard)
-      for (const id of found.never) if (ranBefore.has(id)) t.fail(`${id} ran, and is not known`)
-      unknown += found.unknown
-      never += found.never.length
-      for (const [id, answer] of heard) all.set(id, answer)
-      const lost = next.audit().filter(({ type }) => type === 'execution_lost').length
-      if (lost !== unknown) t.fail(`the record says ${lost} were lost, not ${unknown}`)
-      if (kill % 2 === 0) next.signal('SIGKILL')
-      await (kill % 2 === 0 ? next.ended : next.stop())
-    }
-    const daemon = await startDaemon(t, directory)
-    const times = timesRun(daemon)
-    t.strictSame(
-      [...times].filter(([, count]) => count > 1),
-      [],
-      'nothing ran twice',
-    )
-    const ended = [...all].filter(([, answer]) => answer !== 'cut')
-    t.ok(
-      ended.length > KILLS && all.size - ended.length <= KILLS * BUSY,
-      `${all.size} ids, ${ended.length} ended`,
-    )
-    t.ok(unknown > 0 && unknown + never <= KILLS * BUSY, `${unknown} unknown, ${never} never started`)
-    t.strictSame(
-      ended.filter(([id]) => !times.has(id)),
-      [],
-      'what ended has run',
-    )
-    const verified = await sassEdge(['audit', 'verify', '--json'], { cwd: directory })
-    t.equal(JSON.parse(verified.stdout.toString()).ok, true)
-  },
+  (t) => killAgainAndAgain(t, KILLS, 'interval'),
+)
+
+t.test('likewise where every command waits until the disk has its id', { timeout: TIMEOUT_MS }, (t) =>
+  killAgainAndAgain(t, Math.ceil(KILLS / 4), 'always'),
 )
 
 t.test('a daemon that is told to stop writes down how what it ends has ended', async (t) => {
