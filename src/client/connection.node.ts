@@ -17,6 +17,7 @@ import {
   CHANNEL_BINDING_LABEL,
   CONNECT_TIMEOUT_MS,
   DEFAULT_PORT,
+  END_LINGER_MS,
   INITIAL_WINDOW_BYTES,
   PULSE_SILENCE_METERED_MS,
   PULSE_SILENCE_MS,
@@ -213,7 +214,11 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
       linkRate: speed.bytesPerSecond,
       isMetered: welcome.metered,
     }),
-    end: () => socket.end(),
+    end() {
+      socket.end()
+      // Of a link that has fallen silent no answer comes.
+      setTimeout(() => socket.destroy(), END_LINGER_MS).unref()
+    },
     destroy: () => socket.destroy(),
     ...createWatch(caller, socket, welcome.metered),
   }

@@ -19,10 +19,13 @@ import {
   type Result,
   startDaemon,
   startNew,
-  until,
+  until as untilSoon,
 } from './daemon.node.ts'
 
 const SEED = 27
+/** A return takes some tries. */
+const until = (what: string, condition: () => boolean | Promise<boolean>) =>
+  untilSoon(what, condition, 30_000)
 const daemon = await startNew(t, ON_REAL_FILES)
 const random = createRandom(SEED)
 
@@ -187,7 +190,7 @@ t.test(
     await until('another', () => said(once.stderr()).length > 1)
     t.match(said(once.stderr()).at(-1), /\^C is delivered when the link is back/)
     lab.link.admit()
-    await until('the signal', () => once.stdout() === 'up\nint\n', 20_000)
+    await until('the signal', () => once.stdout() === 'up\nint\n')
 
     lab.link.refuse(1_000)
     lab.link.cut()
@@ -239,7 +242,7 @@ t.test('a terminal: ~. leaves while the link is away, and attach is the same ter
     '-c',
     'stty -echo; echo ready; while read -r x; do echo "<$x>"; done; exit 6',
   ])
-  await until('the terminal', () => first.screen().includes('ready'), 20_000)
+  await until('the terminal', () => first.screen().includes('ready'))
   first.child.stdin.write('one\r~~two\r')
   await until('an answer', () => first.screen().includes('<~two>'))
   first.child.stdin.write('~?')
@@ -254,7 +257,7 @@ t.test('a terminal: ~. leaves while the link is away, and attach is the same ter
   const line = /sass-edge attach (.+?)\r?\n/.exec(left.stdout.toString())?.[1]?.split(' ') ?? []
   lab.link.admit()
   const second = inTerminal(['attach', ...line])
-  await until('what was there', () => second.screen().includes('<~two>'), 20_000)
+  await until('what was there', () => second.screen().includes('<~two>'))
   second.child.stdin.write('three\r')
   await until('an answer', () => second.screen().includes('<three>'))
   second.child.stdin.write(Uint8Array.of(4))
