@@ -1,7 +1,7 @@
 /**
  * The measurements that the project is held to, each beside a peer or the floor, in one run and interleaved, so that
  * a machine that drifts drifts for both. Figures are medians and their ratios; a bound that is not held is said and
- * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory, tarpit, record, branch.
+ * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, throughput, memory, tarpit, record, branch, lag.
  * @module
  */
 import { spawn } from 'node:child_process'
@@ -10,12 +10,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, connect } from '../src/client/client.node.ts'
 import { TARPIT_CONCURRENT } from '../src/limits.ts'
+import { createSpawner } from '../src/sandbox/spawner.node.ts'
 import { measureRecord, type Times } from './audit.node.ts'
 import { measureBranch } from './branch.node.ts'
 import { bytesOnTheWire } from './bytes.node.ts'
 import { type Device, startDevice } from './device.node.ts'
 import { measureFloor } from './floor.node.ts'
 import { holdAll, type Intruder, intrude } from './intruders.node.ts'
+import { lagOfExec, lagOfShell, worstLag } from './lag.node.ts'
 import { type SshPeer, startSsh } from './peers/ssh.node.ts'
 
 const MIB = 1_048_576
@@ -373,6 +375,31 @@ async function branches(device: Device): Promise<void> {
   }
 }
 
+/** ^C while a program writes without end: at a terminal, and without one. */
+async function lag(): Promise<void> {
+  const device = await startDevice({ sandbox: { require: 'none' } })
+  const spawner = await createSpawner()
+  try {
+    for (const [name, bytesPerSecond, flowMs, boundSeconds] of [
+      ['100 kB/s', 100_000, 4_000, 1],
+      ['9,600 bit/s', 1_200, 12_000, 5],
+    ] as const) {
+      const at = { device, link: { bytesPerSecond, delayMs: 25 } }
+      for (const [what, work] of [
+        ['prompt', (ms: number) => lagOfShell(spawner, { ...at, flowMs: ms })],
+        ['end of exec', (ms: number) => lagOfExec({ ...at, flowMs: ms })],
+      ] as const) {
+        const { worst, leastUse } = await worstLag(work, flowMs)
+        const detail = `the worst; ${worst.bytes} B came, the link was ${(leastUse * 100).toFixed(0)} % full before`
+        record(`^C to the ${what} at ${name}`, worst.seconds, ' s', boundSeconds, true, detail)
+      }
+    }
+  } finally {
+    await spawner.close()
+    await device.stop()
+  }
+}
+
 async function main(names: readonly string[]): Promise<void> {
   const wants = (name: string) => names.length === 0 || names.includes(name)
   const device = await startDevice()
@@ -395,6 +422,7 @@ async function main(names: readonly string[]): Promise<void> {
     if (wants('tarpit')) await tarpit()
     if (wants('record')) await recordOfWork(device)
     if (wants('branch')) await branches(device)
+    if (wants('lag')) await lag()
   } finally {
     await ssh?.stop()
     await device.stop()
