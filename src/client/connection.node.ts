@@ -191,6 +191,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
   const { heads } = options
   // Before it is asked: of two connections at once the earlier answer may come later.
   const known = fingerprint === undefined ? undefined : heads?.load(fingerprint)
+  const window = firstWindow(options.window ?? INITIAL_WINDOW_BYTES, dialled.speed)
   const nonce = randomFillSync(new Uint8Array(AUTH_NONCE_BYTES))
   const { name, publicKey, signature } = authenticate(nonce)
   const { welcome, speed } = await authenticated(caller, dialled, timeoutMs, {
@@ -198,7 +199,8 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
     public_key: publicKey,
     signature,
     nonce,
-    window: firstWindow(options.window ?? INITIAL_WINDOW_BYTES, dialled.speed),
+    // What is left out is the first of all windows.
+    window: window === INITIAL_WINDOW_BYTES ? undefined : window,
     resume_session_id: options.resumeSessionId === undefined ? undefined : idBytes(options.resumeSessionId),
     client_version: options.clientVersion,
     branch: branchBytes(options.branch),
