@@ -147,9 +147,9 @@ export type JudgeGround = {
 export function judgeOf({ set, disabled, home, workspace }: JudgeGround): Judge {
   const rules = disabled.length === 0 ? set.rules : set.rules.filter(({ id }) => !disabled.includes(id))
   const matcher = createMatcher({ ...set, rules }, home)
-  // Who took a rule out has thought about its programs.
+  // Who took a denial out has thought about its programs.
   const silenced = set.rules
-    .filter(({ id }) => disabled.includes(id))
+    .filter(({ id, action }) => disabled.includes(id) && action !== 'allow')
     .flatMap(({ argv }) => argv?.program ?? [])
   return { rules: matcherFor(matcher, workspace, new Set(silenced)), effective: effectiveOf(home) }
 }

@@ -39,7 +39,7 @@ t.test('the rules that ship judge what would really run, unless they are not wan
   const attack = action('sh', '-c', 'rm -rf /')
   const id = rules.strictest(effective(attack))?.rule.id
   t.ok(id)
-  t.equal(rules.strictest(effective(action('ls'))), undefined)
+  t.equal(rules.strictest(effective(action('ls')))?.rule.action, 'allow')
   const without = judge({ disabled_rules: [id] })
   t.equal(without.rules.count, rules.count - 1)
   t.not(without.rules.strictest(without.effective(attack))?.rule.id, id)
@@ -60,6 +60,8 @@ t.test(
     const disabled = rules.everyMatch(effective(action('fail2ban-client', 'stop'))).map(({ rule }) => rule.id)
     t.ok(disabled.length > 0)
     t.ok(isKnown(judge({ disabled_rules: disabled }).rules, 'fail2ban-client', 'status'))
+    t.ok(isKnown(rules, 'tsc', 'x'))
+    t.notOk(isKnown(judge({ disabled_rules: ['known.compilers'] }).rules, 'tsc', 'x'), 'a group taken out')
     t.ok(isKnown(rules, `${WORKSPACE}/tools/plantctl`, 'stop'))
     t.notOk(isKnown(rules, '/opt/tools/plantctl', 'stop'))
   },

@@ -1,18 +1,15 @@
 /**
- * Which programs are known: those of the tables by which arguments are read and wrappers looked through, and those of
- * known-names.ts. Of any other nobody has thought about what it does, and so no rule would stop it.
+ * Which programs are known whatever the rules are: those of the tables by which arguments are read and wrappers looked
+ * through. Beside them rules make programs known: those that allow one, and those that name one for questions. Of any
+ * other nobody has thought about what it does, and so no rule would stop it.
  * Rules: docs/policy.md, "Programs that nothing is known of".
  * @module
  */
 import type { EffectiveCommand } from './effective.ts'
-import { KNOWN_NAMES } from './known-names.ts'
 import { asksOnly } from './rules/inquiry.ts'
-import { compileWords, fitsOneOf } from './rules/word-pattern.ts'
 import { LANGUAGES } from './unwrap/interpreters.ts'
 import { withoutVersion } from './unwrap/names.ts'
 import { isTabled } from './unwrap/unknown-starts.ts'
-
-const NAMES = compileWords(KNOWN_NAMES.flatMap((line) => line.split(' ')))
 
 /** Of a tool chain, behind the machine that it builds for: `aarch64-linux-gnu-gcc`. */
 const CROSS_TOOLS: ReadonlySet<string> = new Set(
@@ -25,11 +22,6 @@ const CROSS_TOOLS: ReadonlySet<string> = new Set(
 function isCrossTool(name: string): boolean {
   const end = name.lastIndexOf('-')
   return end > 0 && name.lastIndexOf('-', end - 1) > 0 && CROSS_TOOLS.has(name.slice(end + 1))
-}
-
-function isListed(name: string): boolean {
-  const bare = withoutVersion(name)
-  return fitsOneOf(NAMES, name) || fitsOneOf(NAMES, bare) || isCrossTool(bare)
 }
 
 /** What runs in a container of its own: not a program of this host. Who starts one is judged as such. */
@@ -54,7 +46,7 @@ export function isKnownProgram(command: EffectiveCommand): boolean {
   const { names, via } = command
   // A job or a format is no program: `ts %H:%M`.
   if (names.length === 0 || isTabled(names) || names[0]?.startsWith('%') === true) return true
-  if (names.some((name) => LANGUAGES.has(name) || isListed(name))) return true
+  if (names.some((name) => LANGUAGES.has(name) || isCrossTool(withoutVersion(name)))) return true
   return asksOnly(command, NO_WORDS) || via.some(isContained) || PROJECT_RUNNERS.has(via.at(-1) ?? '')
 }
 

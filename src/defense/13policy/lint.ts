@@ -93,7 +93,7 @@ function allowsOverDenials(rules: readonly Rule[]): RuleFinding[] {
       const wider = denials.find((deny) => isWiderThan(allow, deny))
       if (wider === undefined) return []
       const finding = `allows a program that ${wider.id} also looks at; it never lifts that rule`
-      return [{ rule: allow.id, level: 'warning' as const, finding }]
+      return [{ rule: allow.id, level: 'info' as const, finding }]
     })
 }
 

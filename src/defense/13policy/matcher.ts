@@ -19,6 +19,7 @@ import {
   type PathIndexes,
 } from './rules/rule-conditions.ts'
 import { candidates, indexRules, namesProgram, type RuleIndex } from './rules/rule-index.ts'
+import { withoutVersion } from './unwrap/names.ts'
 
 export type Match = {
   readonly rule: RuleHead
@@ -126,11 +127,12 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
         .toSorted((a, b) => a.place - b.place || a.match.commandIndex - b.match.commandIndex)
         .map(({ match }) => match)
     },
-    knows: (command) =>
-      isKnownProgram(command) ||
-      command.names.some((name) => {
-        const named = namesProgram(index, name, allowed)
-        return named === 'allowed' || (named === 'named' && isQuestion(command))
-      }),
+    knows(command) {
+      if (isKnownProgram(command)) return true
+      const named = command.names.map((name) => namesProgram(index, name, allowed))
+      if (named.includes('allowed')) return true
+      if (named.includes('named') && isQuestion(command)) return true
+      return command.names.some((name) => namesProgram(index, withoutVersion(name), allowed) === 'allowed')
+    },
   }
 }

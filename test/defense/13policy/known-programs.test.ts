@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { KNOWN_NAMES } from '../../../src/defense/13policy/known-names.ts'
-import { isKnownProgram } from '../../../src/defense/13policy/known-programs.ts'
 import { createMatcher } from '../../../src/defense/13policy/matcher.ts'
 import { readRules } from '../../../src/defense/13policy/rules-file.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
@@ -14,10 +12,18 @@ const SURROUNDINGS = {
   stdin: false,
 }
 
+const SHIPPED = readRules(
+  readFileSync(new URL('../../../policy/default-rules.json', import.meta.url), 'utf8'),
+  'default-rules.json',
+)
+if (!SHIPPED.ok) throw new Error('The rules that ship cannot be read.')
+const { rules: RULES } = SHIPPED.rules
+const MATCHER = createMatcher(SHIPPED.rules, '/home/agent')
+
 /** The names of programs in `argv` that nothing is known of. */
 function unknown(...argv: readonly string[]): readonly string[] {
   const { commands } = effectiveCommands(argv, SURROUNDINGS)
-  return commands.filter((command) => !isKnownProgram(command)).map(({ names }) => names[0] ?? '')
+  return commands.filter((command) => !MATCHER.knows(command)).map(({ names }) => names[0] ?? '')
 }
 
 t.test(
@@ -55,18 +61,16 @@ t.test('whatever it is reached through and given, any other program is not', (t)
 })
 
 t.test('no name is listed twice, and none that a rule refuses whatever it is given', (t) => {
-  const names = KNOWN_NAMES.flatMap((line) => line.split(' '))
+  const names = RULES.filter(({ action }) => action === 'allow').flatMap(({ argv }) => argv?.program ?? [])
+  t.ok(names.length > 3_000, 'there are many')
   t.strictSame(
     names.filter((name, index) => names.indexOf(name) !== index),
     [],
   )
-  const text = readFileSync(new URL('../../../policy/default-rules.json', import.meta.url), 'utf8')
-  const read = readRules(text, 'default-rules.json')
-  if (!read.ok) throw new Error('The rules that ship cannot be read.')
   const refused = new Set(
-    read.rules.rules
-      .filter(({ argv }) => argv !== undefined && Object.keys(argv).join() === 'program')
-      .flatMap(({ argv }) => argv?.program ?? []),
+    RULES.filter(
+      ({ argv, action }) => action !== 'allow' && Object.keys(argv ?? {}).join() === 'program',
+    ).flatMap(({ argv }) => argv?.program ?? []),
   )
   t.ok(refused.size > 100, 'there are such rules')
   t.strictSame(
@@ -85,7 +89,8 @@ t.test(
     })
     const rules = [
       listed('plantctl', 'plant.control', 'allow'),
-      listed('valve*', 'plant.valves', 'allow'),
+      listed('valve*', 'plant.valves', 'deny'),
+      listed('lamp*', 'plant.lamps', 'allow'),
       listed('pumpctl', 'plant.pumps', 'deny'),
     ]
     const read = readRules(JSON.stringify({ sets: {}, rules }), 'own')
@@ -94,7 +99,8 @@ t.test(
     const knows = (...argv: readonly string[]) =>
       effectiveCommands(argv, SURROUNDINGS).commands.every((command) => matcher.knows(command))
     t.ok(knows('plantctl', 'stop'))
-    t.notOk(knows('valved', 'status'), 'a pattern of names is about none of them')
+    t.notOk(knows('valved', 'status'), 'a pattern of what is denied is about none of them')
+    t.ok(knows('lampctl', 'off'), 'a pattern of what is allowed is about all of them')
     for (const question of [[], ['list'], ['--status'], ['pump', '3', 'show']])
       t.ok(knows('pumpctl', ...question), question.join(' '))
     for (const order of [['stop'], ['stop', 'pump', '3', '4', 'show'], ['set', 'x=list']])

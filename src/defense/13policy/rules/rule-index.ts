@@ -138,15 +138,19 @@ function lookUp(index: WordIndex, word: string, into: (readonly number[])[]): vo
   for (const pattern of index.patterns) if (fitsWord(pattern.word, word)) into.push(pattern.rules)
 }
 
-/** Whether a rule is about this very program, by its name as it is, and whether one of them allows it. */
+/** Whether a rule allows a program of that name, or is about this very program at least. */
 export function namesProgram(
   { words }: RuleIndex,
   name: string,
   isAllowed: (rule: number) => boolean,
 ): 'allowed' | 'named' | undefined {
-  const rules = findValue(words.program.literals, name)
-  if (rules === undefined) return undefined
-  return rules.some(isAllowed) ? 'allowed' : 'named'
+  const { literals, patterns } = words.program
+  const rules = findValue(literals, name)
+  if (rules?.some(isAllowed) === true) return 'allowed'
+  // What denies a whole family of names has thought about none of them; what allows one has.
+  if (patterns.some((pattern) => pattern.rules.some(isAllowed) && fitsWord(pattern.word, name)))
+    return 'allowed'
+  return rules === undefined ? undefined : 'named'
 }
 
 /** Lists of rules that could match, each in the order of strictness; a rule can be in several. */
