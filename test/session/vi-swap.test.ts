@@ -121,6 +121,16 @@ t.test('redraws keep to the credit of the stream, and the last size is drawn whe
   t.end()
 })
 
+t.test('a screen that is larger than the window comes in pieces, as any output', (t) => {
+  const { client, ask } = stage({}, { window: 1_024 })
+  const pty = { rows: 500, cols: 80 }
+  const stream = ask('rm', { pty, stdin: true })
+  t.equal(output(client, stream).length, 1_024)
+  client.connection.grant(stream, 4_096)
+  t.strictSame(output(client, stream), Buffer.from(viScreen(pty.rows, pty.cols)))
+  t.end()
+})
+
 t.test('without a terminal nothing is drawn again', (t) => {
   const { client, ask } = stage()
   const stream = ask('rm', { stdin: true })
