@@ -20,7 +20,8 @@ export const TLS_GROUPS = 'X25519MLKEM768:X25519'
  */
 export const TLS_GROUPS_OFFERED = '*X25519MLKEM768:*X25519'
 /** What a client reads of certificates and handshakes, one for each kind of key; OpenSSL's own list is three times as long. */
-export const TLS_SIGNATURES = 'ed25519:ed448:ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:RSA-PSS+SHA256:RSA+SHA256'
+export const TLS_SIGNATURES =
+  'ed25519:ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:RSA-PSS+SHA256:rsa_pss_pss_sha256:RSA+SHA256'
 /** For links where 2.3 KB more in the handshake matter (field-notes 3.1). */
 export const TLS_GROUPS_METERED = 'X25519'
 /** protocol.md 4: RFC 9266 channel binding. */

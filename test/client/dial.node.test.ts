@@ -1,4 +1,7 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { fetchDeviceFingerprint } from '../../src/client/dial.node.ts'
 import { isFingerprint } from '../../src/client/pins.node.ts'
@@ -28,5 +31,38 @@ t.test(
     const web = await startDevice(t.testdir({}), 'h2')
     t.teardown(() => web.close())
     await t.rejects(fetchDeviceFingerprint('127.0.0.1', web.port, 5_000), { code: 'CONNECT_FAILED' })
+  },
+)
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+const KINDS = [
+  ['rsa:2048'],
+  ['rsa-pss', '-pkeyopt', 'rsa_keygen_bits:2048'],
+  ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
+  ['ec', '-pkeyopt', 'ec_paramgen_curve:P-384', '-sha384'],
+  ['ec', '-pkeyopt', 'ec_paramgen_curve:P-521', '-sha512'],
+] as const
+
+t.test(
+  'a device may have a key of any kind that a daemon takes',
+  { skip: hasOpenssl ? false : 'there is no openssl to make them' },
+  async (t) => {
+    for (const kind of KINDS) {
+      const directory = t.testdir({})
+      const [key, certificate] = ['tls.key', 'tls.crt'].map((name) => join(directory, name)) as [
+        string,
+        string,
+      ]
+      const made = ['req', '-x509', '-nodes', '-subj', '/CN=device', '-keyout', key, '-out', certificate]
+      t.equal(spawnSync('openssl', [...made, '-newkey', ...kind]).status, 0)
+      chmodSync(key, 0o600)
+      const device = await startDevice(directory)
+      t.equal(
+        await fetchDeviceFingerprint('127.0.0.1', device.port, 5_000),
+        device.fingerprint,
+        kind.join(' '),
+      )
+      device.close()
+    }
   },
 )
