@@ -214,7 +214,7 @@ t.test('a process left in the background does not keep the command from ending',
 t.test('what is not there, not executable or not understood has its own code and one line', async (t) => {
   writeFileSync(join(workspace, 'plain'), 'text')
   for (const [args, code] of [
-    [['exec', '--', 'no-such-program'], 127],
+    [['exec', '--', './no-such-program'], 127],
     [['exec', '--cwd', 'no-such-directory', '--', 'true'], 127],
     [['exec', '--', './plain'], 126],
     [['exec', '--bogus', '--', 'true'], 125],

@@ -139,7 +139,7 @@ t.test('a warrant has at most two records, and each is far below the bounds of a
   const daemon = await startNew(t, { security: { unknown_programs: 'allow' } })
   const agent = await client(daemon)
   for (let index = 0; index < 20; index++) await agent.execute('true')
-  await agent.execute('no-such-program').catch(() => {})
+  await agent.execute('./no-such-program').catch(() => {})
   await daemon.stop()
   const lines = readFileSync(join(daemon.directory, '.sass-edge/state/audit/audit.jsonl'), 'utf8').split('\n')
   const perWarrant = new Map<string, number>()

@@ -124,7 +124,7 @@ t.test('the terminal is as it was, whatever the end', async (t) => {
   const ended = onTerminal(['/bin/sh', '-c', AROUND('"$SASS_EDGE" shell -- sh -c "exit 5"')])
   await ended.outcome
   t.match(ended.text(), /rc=5\r\nas before\r\n/)
-  const failed = onTerminal(['/bin/sh', '-c', AROUND('"$SASS_EDGE" shell -- no-such-program')])
+  const failed = onTerminal(['/bin/sh', '-c', AROUND('"$SASS_EDGE" shell -- ./no-such-program')])
   await failed.outcome
   t.match(failed.text(), /sass-edge: [^\n]*\nrc=127\r\nas before\r\n/)
   const other = await startNew(t, ON_REAL_FILES)

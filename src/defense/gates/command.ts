@@ -277,9 +277,10 @@ function judgeUnknown(
   )
 }
 
-/** The operator has named the program, in a pattern that is not for all. */
+/** The operator has named the program: its very file, or in a pattern that is not for all. */
 function isMeant({ argv, path }: EffectiveCommand, who: Facts['identity'], policy: Policy): boolean {
-  const { knownPrograms, allowedCommands } = policy.security
+  const { knownPrograms, allowedCommands, pins } = policy.security
+  if (path !== undefined && Object.hasOwn(pins, path)) return true
   const set = who.kind === 'known' ? policy.capabilities[who.capability] : undefined
   return [...knownPrograms, ...allowedCommands, ...(set?.allowed_commands ?? [])].some(
     (pattern) => !pattern.startsWith('*') && matchesCommand(pattern, argv, path),

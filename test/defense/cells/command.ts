@@ -172,6 +172,12 @@ export const COMMAND_CELLS: readonly Cell[] = [
     gives: PASSED,
   },
   {
+    name: 'specifics: a program whose file is pinned is known',
+    facts: { ...runs(['/opt/plant/plantctl', 'stop']), programs: [] },
+    policy: policyWith({}, { pins: { '/opt/plant/plantctl': '0'.repeat(64) } }),
+    gives: PASSED,
+  },
+  {
     name: 'specifics: a program that the set of the caller names passes',
     facts: runs(['plantctl', 'stop']),
     policy: policyWith({ allowed_commands: ['plantctl', '*'] }, {}),
