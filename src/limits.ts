@@ -200,7 +200,7 @@ export const PIN_FILE_BYTES = 1_048_576
 export const HOSTS_FILE_BYTES = 1_048_576
 /** How long an expired session without work may still be taken back by its caller. */
 export const SESSION_KEPT_EXPIRED_MS = 600_000
-/** Bulk output on its way to the sockets of the whole daemon: 32 frames of 68 KiB, of which one connection may hold 2. */
+/** Bulk output on its way to the sockets of the whole daemon: 32 frames of 68 KiB, of which one connection may hold 2 and a person's echo 1. */
 export const OUTPUT_BUFFERS = 32
 export const OUTPUT_BUFFERS_PER_CONNECTION = 2
 /** How often sessions and idle connections are looked at. */

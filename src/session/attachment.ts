@@ -99,11 +99,16 @@ export function createAttachment(
     return ring === undefined ? 0 : ring.totalBytes - sent[source]
   }
 
+  /** Whoever sits at a terminal waits for it. */
+  function takeBuffer(): Uint8Array | undefined {
+    return peer.takeBuffer(pump, getExecution()?.isTerminal === true)
+  }
+
   /** Sends the piece that was compressed, if there is one; false while something of it has yet to leave. */
   function sendPacked(): boolean {
     const piece = packer?.ready
     if (piece === undefined) return packer?.isIdle !== false
-    const buffer = peer.takeBuffer(pump)
+    const buffer = takeBuffer()
     if (buffer === undefined) return false
     sendPiece(buffer, piece)
     packer?.sent()
@@ -142,7 +147,7 @@ export function createAttachment(
         continue
       }
       const bytes = Math.min(left, credit, chunkBytes(stream))
-      const buffer = peer.takeBuffer(pump)
+      const buffer = takeBuffer()
       if (buffer === undefined) return false
       const offset = sent[source]
       const at = told(source, offset)

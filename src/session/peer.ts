@@ -51,8 +51,8 @@ export type Peer = {
   /** The strictest level of alarm that holds for the caller; operators have none. */
   readonly level: Level
   readonly channelBinding: Uint8Array | undefined
-  /** A buffer for one frame of bulk output, or undefined: `again` is called when there may be one. */
-  takeBuffer(again: () => void): Uint8Array | undefined
+  /** A buffer for one frame of output, or undefined: `again` is called when there may be one; see BufferShare. */
+  takeBuffer(again: () => void, isUrgent?: boolean): Uint8Array | undefined
   sendBuffer(buffer: Uint8Array, length: number): void
   join(streamId: number, user: StreamUser): void
   streamDone(streamId: number): void

@@ -37,6 +37,19 @@ t.test('a connection holds a few at most, and who waits is called when one comes
   t.end()
 })
 
+t.test('what a person waits for finds one where bulk has them all, and has its turn first', (t) => {
+  const { transport, share, called, takeAll } = stage(OUTPUT_BUFFERS_PER_CONNECTION + 2)
+  const held = takeAll()
+  const again = () => called.push('typed')
+  const echo = share.take(again, true)
+  if (echo === undefined) throw new Error('none')
+  t.equal(share.take(again, true), undefined, 'one more, and not two')
+  for (const buffer of [...held, echo]) share.send(buffer, 1)
+  transport.writes[0]?.taken?.()
+  t.strictSame(called, ['typed', 'more'])
+  t.end()
+})
+
 t.test('with none in the pool whoever waits is called when another connection gives one back', (t) => {
   const { pool, take, called } = stage(1)
   const elsewhere = pool.take()
