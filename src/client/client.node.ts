@@ -169,13 +169,18 @@ export async function connect(options: ConnectOptions): Promise<Client> {
   const { reconnect = true, onLink } = options
   const first = await openConnection(options)
   let opened = first
+  /** Names the branch that was made for the session. */
+  let home = first.sessionId
   const again = async (before: Connected): Promise<Connected> => {
     const { sessionId } = before
     opened = await openConnection({
       ...options,
-      branch: branchAfter(options, first),
+      branch: branchAfter(options, home),
       resumeSessionId: sessionId,
     })
+    // The device has forgotten the session, and says where the new one works.
+    const { branch } = opened.welcome
+    if (opened.sessionId !== sessionId) home = branch === undefined ? opened.sessionId : encodeHex(branch)
     return opened
   }
   const link = createLink({
@@ -191,9 +196,9 @@ export async function connect(options: ConnectOptions): Promise<Client> {
 }
 
 /** Where a session goes on that the device has forgotten: in the branch that was made for it. */
-function branchAfter({ branch, resumeSessionId }: ConnectOptions, first: Opened): ConnectOptions['branch'] {
+function branchAfter({ branch, resumeSessionId }: ConnectOptions, home: string): ConnectOptions['branch'] {
   const isNew = (branch === undefined || branch === 'new') && resumeSessionId === undefined
-  return isNew ? first.sessionId : branch
+  return isNew ? home : branch
 }
 
 function createClient(link: Link, opened: () => Opened): Client {

@@ -71,6 +71,8 @@ export interface Places {
    * wait, and find it mounted anew.
    */
   without<Result>(branch: string, work: () => Promise<Result>): Promise<Result>
+  /** Whether an agent has a branch of that name. */
+  has(branch: string, agent: string): boolean
   /** Sessions that work in a branch. */
   sessionsIn(branch: string): readonly string[]
   /** Whether it is mounted, and whether processes run in it, also such as were asked to stay. */

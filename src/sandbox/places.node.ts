@@ -371,6 +371,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
         busy.delete(name)
       }
     },
+    has: (name, agent) => store.list().some((branch) => branch.session === name && branch.agent === agent),
     sessionsIn: (name) => [...(held.get(name)?.tenants ?? [])],
     useOf(name) {
       const one = held.get(name)

@@ -4,7 +4,7 @@
  * Rules: docs/protocol.md, sections 3 and 4.
  * @module
  */
-import { encodeHex } from '../base/hex.ts'
+import { decodeHex, encodeHex } from '../base/hex.ts'
 import { ADMIN_NAME } from '../base/name.ts'
 import { capabilityHash } from '../defense/capability.ts'
 import type { Action } from '../defense/facts.ts'
@@ -23,7 +23,7 @@ import { type Caller, checkProof, factsOf, type Proof, scopeOf } from './identit
 import { newInstance } from './instances.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
-import { capabilityOf } from './rooms.ts'
+import { capabilityOf, type Rooms } from './rooms.ts'
 import type { NewSession, Session } from './sessions.ts'
 import {
   auditFields,
@@ -136,7 +136,12 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     Warrant.redeem(verdict.warrant, action, sessionOf(peer))
   const session =
     resumed === undefined
-      ? createSession(peer, caller, { instance, wish: wishOf(request.branch), isProven: !isSuspect }, now)
+      ? createSession(
+          peer,
+          caller,
+          { instance, wish: wishOf(rooms, caller, request.branch, resumeId), isProven: !isSuspect },
+          now,
+        )
       : takeBack(peer, resumed, !isSuspect, now)
   if (session === undefined) return peer.transport.reset()
   const window = Math.min(
@@ -160,6 +165,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
       expires_at: expiryOf(peer, session),
       daemon_version: rooms.settings.version,
       metered: rooms.settings.isMetered,
+      branch: session.wish.kind === 'named' ? decodeHex(session.wish.branch) : undefined,
       challenge_id: challenge?.challenge_id,
       challenge_nonce: challenge?.nonce,
       challenge_ciphertext: challenge?.ciphertext,
@@ -182,9 +188,21 @@ function createSession(
   return peer.rooms.sessions.create(session, caller, peer.source.address, now)
 }
 
-function wishOf(branch: Uint8Array | undefined): BranchWish {
+/**
+ * Who comes back to a session that is not known any more goes on in the branch that it names, or in that of the session.
+ * Neither is there where nothing was changed in it: an empty one goes with its last session.
+ */
+function wishOf(
+  { places }: Rooms,
+  { name }: Caller,
+  branch: Uint8Array | undefined,
+  resumed: string | undefined,
+): BranchWish {
   if (branch === undefined) return { kind: 'new' }
-  return branch.length === 0 ? { kind: 'latest' } : { kind: 'named', branch: encodeHex(branch) }
+  if (branch.length === 0) return { kind: 'latest' }
+  const named = encodeHex(branch)
+  if (resumed === undefined || places.has(named, name)) return { kind: 'named', branch: named }
+  return places.has(resumed, name) ? { kind: 'named', branch: resumed } : { kind: 'new' }
 }
 
 function takeBack(peer: Peer, session: Session, isProven: boolean, now: number): Session {

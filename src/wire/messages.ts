@@ -169,6 +169,7 @@ export const authResponse = message('AuthResponse', {
   audit_seq: required(16, unsigned()),
   audit_hash: required(17, digest),
   metered: defaulted(18, bool, false, 'the link of the device is paid by the byte'),
+  branch: optional(19, uuid, 'where the session works, if not in a branch of its own'),
 })
 
 export const challengeAnswer = message('ChallengeAnswer', {

@@ -138,6 +138,7 @@ function stage(
         did(`in ${name.slice(0, 2)}`)
       }
     },
+    has: () => false,
     sessionsIn: (name) => sessions[name] ?? [],
     useOf: (name) => uses[name] ?? 'none',
     closeAll: () => Promise.resolve(),

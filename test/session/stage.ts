@@ -458,6 +458,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     open: () => Promise.resolve(place),
     close: () => Promise.resolve(),
     without: (_branch, work) => work(),
+    has: () => false,
     sessionsIn: () => [],
     useOf: () => 'none',
     closeAll: () => Promise.resolve(),

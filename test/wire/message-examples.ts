@@ -124,6 +124,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       audit_seq: 0,
       audit_hash: digest,
       metered: true,
+      branch: id,
     },
   ],
   [
