@@ -7,6 +7,7 @@ import type { Ring } from '../base/ring.ts'
 import type { Action } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import type { Child, ExitStatus, OutputPace, OutputSource, SpawnPlan } from '../ports.ts'
+import type { StartRecord } from './kept-record.ts'
 
 /** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
 export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started' | 'unknown'
@@ -90,4 +91,36 @@ export type Permit = { readonly warrant: Warrant; readonly action: Action; reado
 
 export function isRunning({ state }: Pick<Execution, 'state'>): boolean {
   return state === 'starting' || state === 'running'
+}
+
+/** One that is about to start. `record` is what was written down of it. */
+export function newExecution(
+  request: StartRequest,
+  record: StartRecord,
+  rings: RingPair,
+  watcher: Watcher,
+  nowMs: number,
+): Execution {
+  return {
+    ...record,
+    idBytes: request.idBytes,
+    keepsHead: request.keepsHead,
+    state: 'starting',
+    child: undefined,
+    rings,
+    watcher,
+    exit: undefined,
+    errno: 0,
+    endedAtMs: 0,
+    timedOut: false,
+    why: undefined,
+    lastOutputAtMs: nowMs,
+    acceptBytes: [request.acceptBytes, request.acceptBytes],
+    discardedBytes: 0,
+    outputBytes: [0, 0],
+    paused: [false, false],
+    stdinBytes: 0,
+    signalIds: [],
+    isTerminal: request.plan.terminal !== undefined,
+  }
 }

@@ -12,16 +12,16 @@ import { SassError } from '../errors.ts'
 import { PIPE_READ_BYTES, TERM_TO_KILL_MS } from '../limits.ts'
 import type { ChildEvents, Clock, LineFile, OutputSource, Spawner } from '../ports.ts'
 import { STDERR, STDOUT } from '../ports.ts'
-import { commandName } from './command-name.ts'
 import {
   type Execution,
   isRunning,
+  newExecution,
   type Permit,
   type RingPair,
   type StartRequest,
   type Watcher,
 } from './execution.ts'
-import type { StartRecord } from './kept-record.ts'
+import { type StartRecord, startRecord } from './kept-record.ts'
 import type { KeptResults } from './kept-results.ts'
 import { createRingPool } from './ring-pool.ts'
 
@@ -97,20 +97,6 @@ const SIGTERM = 15
 
 function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
   return `${scope}/${id}`
-}
-
-/** What is written down of a command before it starts. */
-export function startRecord(
-  request: Pick<StartRequest, 'id' | 'owner' | 'scope' | 'instance' | 'sessionId' | 'warrant' | 'action'>,
-  startedAtMs: number,
-): StartRecord {
-  const { id, owner, scope, instance, sessionId, warrant, action } = request
-  const { argv, place } = action.kind === 'execute' ? action : { argv: [], place: undefined }
-  const command = commandName(argv[0] ?? '')
-  return {
-    ...{ id, owner, scope, instance, sessionId, command, startedAtMs },
-    ...{ warrantId: warrant.id, isolation: place?.level },
-  }
 }
 
 export function createExecutions({
@@ -215,28 +201,7 @@ export function createExecutions({
   function start(request: StartRequest, watcher: Watcher): Execution {
     const pair = permit(request)
     const record = startRecord(request, clock.wallMs())
-    const execution: Execution = {
-      ...record,
-      idBytes: request.idBytes,
-      keepsHead: request.keepsHead,
-      state: 'starting',
-      child: undefined,
-      rings: pair,
-      watcher,
-      exit: undefined,
-      errno: 0,
-      endedAtMs: 0,
-      timedOut: false,
-      why: undefined,
-      lastOutputAtMs: clock.monotonicMs(),
-      acceptBytes: [request.acceptBytes, request.acceptBytes],
-      discardedBytes: 0,
-      outputBytes: [0, 0],
-      paused: [false, false],
-      stdinBytes: 0,
-      signalIds: [],
-      isTerminal: request.plan.terminal !== undefined,
-    }
+    const execution = newExecution(request, record, pair, watcher, clock.monotonicMs())
     // One that did not start, and whose result is not written yet, has none any more.
     const before = executions.get(keyOf(execution))
     if (before !== undefined) unwritten.delete(before)

@@ -8,8 +8,9 @@
 import type { Action } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { SassError } from '../errors.ts'
-import { type Reservation, startRecord } from './executions.ts'
+import type { Reservation } from './executions.ts'
 import { scopeOf } from './identities.ts'
+import { startRecord } from './kept-record.ts'
 import { type Peer, SESSION_FACTS } from './peer.ts'
 import type { Rooms } from './rooms.ts'
 

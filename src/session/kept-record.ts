@@ -5,7 +5,8 @@
  * Rules: docs/protocol.md, section 3 (at most once); docs/operations.md (files).
  * @module
  */
-import type { Execution } from './execution.ts'
+import { commandName } from './command-name.ts'
+import type { Execution, StartRequest } from './execution.ts'
 
 /** By which an execution is known: the key of its caller, and the id that the caller has chosen. */
 export type ExecutionKey = {
@@ -17,6 +18,20 @@ export type ExecutionKey = {
 
 export type StartRecord = ExecutionKey &
   Pick<Execution, 'owner' | 'instance' | 'sessionId' | 'command' | 'startedAtMs' | 'isolation' | 'warrantId'>
+
+/** What is written down of a command before it starts. */
+export function startRecord(
+  request: Pick<StartRequest, 'id' | 'owner' | 'scope' | 'instance' | 'sessionId' | 'warrant' | 'action'>,
+  startedAtMs: number,
+): StartRecord {
+  const { id, owner, scope, instance, sessionId, warrant, action } = request
+  const { argv, place } = action.kind === 'execute' ? action : { argv: [], place: undefined }
+  const command = commandName(argv[0] ?? '')
+  return {
+    ...{ id, owner, scope, instance, sessionId, command, startedAtMs },
+    ...{ warrantId: warrant.id, isolation: place?.level },
+  }
+}
 
 /** `unknown`: it was started, and how it ended is not known or not told any more. */
 export type EndState = 'finished' | 'not_started' | 'unknown'

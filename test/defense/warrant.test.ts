@@ -196,7 +196,7 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
   )
   t.strictSame(
     filesWith(/\bcreateExecutions\(/),
-    ['src/daemon.node.ts', 'src/session/executions.ts'],
+    ['src/edge/work.node.ts', 'src/session/executions.ts'],
     'and given to one room',
   )
   t.strictSame(filesWith(/\b(startChild|startLauncher)\(/).sort(), [
