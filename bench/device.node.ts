@@ -18,13 +18,13 @@ export type Device = {
   readonly privateKey: Uint8Array
   /** Private anonymous memory of the daemon, KiB. */
   anonymousKib(): number
-  /** The bundle's command line with this device as the nearest one. */
+  /** The command line with this device as the nearest one. */
   readonly program: string
   stop(): Promise<void>
 }
 
-async function runToEnd(args: readonly string[], cwd: string): Promise<void> {
-  const child = spawn(PROGRAM, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
+async function runToEnd(program: string, args: readonly string[], cwd: string): Promise<void> {
+  const child = spawn(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`sass-edge ${args.join(' ')} ended with ${code}.`)
 }
@@ -39,14 +39,17 @@ async function listening(child: ChildProcess): Promise<{ address: string; finger
   throw new Error('The daemon ended before it listened.')
 }
 
-/** `change`: keys of the configuration that replace what `init` writes. */
-export async function startDevice(change: Readonly<Record<string, unknown>> = {}): Promise<Device> {
+/** `change`: keys of the configuration that replace what `init` writes. `program`: a single binary in place of the bundle. */
+export async function startDevice(
+  change: Readonly<Record<string, unknown>> = {},
+  program = PROGRAM,
+): Promise<Device> {
   const directory = mkdtempSync(join(tmpdir(), 'sass-edge-bench-'))
-  await runToEnd(['init', '--port', '0'], directory)
+  await runToEnd(program, ['init', '--port', '0'], directory)
   const configPath = join(directory, '.sass-edge/sass.edge.json')
   const config = JSON.parse(readFileSync(configPath, 'utf8'))
   writeFileSync(configPath, JSON.stringify({ ...config, ...change }))
-  const child = spawn(PROGRAM, ['run', '--json'], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, ['run', '--json'], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', (chunk: Buffer) => {
     said = `${said}${chunk}`.slice(-4_096)
@@ -57,7 +60,7 @@ export async function startDevice(change: Readonly<Record<string, unknown>> = {}
   const pid = child.pid ?? 0
   return {
     directory,
-    program: PROGRAM,
+    program,
     port: Number(address.split(':').at(-1)),
     fingerprint,
     privateKey: new Uint8Array(readFileSync(join(directory, '.sass-edge/keys/agent.key'))),

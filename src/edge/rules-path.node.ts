@@ -3,8 +3,10 @@
  * A file that cannot be read is CONFIG_LOAD_FAILED.
  * @module
  */
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { isSea } from 'node:sea'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { errnoOf, errnoText, readBounded } from '../base/files.node.ts'
 import { decodeUtf8 } from '../base/utf8.ts'
 import { SassError } from '../errors.ts'
@@ -31,12 +33,18 @@ export function packedRules(): string | undefined {
   return typeof PACKED_RULES === 'string' ? PACKED_RULES : undefined
 }
 
-/** The rules that ship: beside the program where it is a bundle, in the repository where it is not. */
+/**
+ * The rules that ship: beside the program where it is a bundle or a single binary, or where a package puts them; in the
+ * repository where it runs from its sources.
+ */
 export function shippedRulesPath(): string {
+  if (isSea()) {
+    const directory = dirname(process.execPath)
+    const beside = join(directory, SHIPPED_NAME)
+    return existsSync(beside) ? beside : join(directory, '../share/sass-edge', SHIPPED_NAME)
+  }
   const place = typeof VERSION === 'string' ? `./${SHIPPED_NAME}` : `../../policy/${SHIPPED_NAME}`
-  // A single executable is no file of a module: what ships with it lies beside itself.
-  const program = isSea() ? pathToFileURL(process.execPath) : import.meta.url
-  return fileURLToPath(new URL(place, program))
+  return fileURLToPath(new URL(place, import.meta.url))
 }
 
 function loadFailed(path: string, since: string, errno: string | undefined, cause?: unknown): SassError {
