@@ -178,8 +178,10 @@ async function killAgainAndAgain(t: Test, kills: number, fsync: string): Promise
   t.strictSame(twice, [], 'nothing ran twice')
   const ended = [...all].filter(([, answer]) => answer !== 'cut')
   const cut = all.size - ended.length
-  t.ok(ended.length > 0 && cut <= kills * BUSY, `${all.size} ids, ${ended.length} ended`)
-  t.ok(unknown > 0 && unknown + never <= cut, `${unknown} unknown, ${never} never started`)
+  // A few kills may all come before the first command, or between two of them.
+  const hasSeenAll = (unknown > 0 && ended.length > 0) || kills < 10
+  t.ok(cut <= kills * BUSY, `${all.size} ids, ${ended.length} ended`)
+  t.ok(hasSeenAll && unknown + never <= cut, `${unknown} unknown, ${never} never started`)
   const unseen = ended.filter(([id]) => !times.has(id))
   t.strictSame(unseen, [], 'what ended has run')
   const verified = await sassEdge(['audit', 'verify', '--json'], { cwd: directory })
