@@ -10,7 +10,6 @@ import { optionalFunction } from '../sandbox/syscalls.node.ts'
 
 /** malloc.h */
 const M_MMAP_THRESHOLD = -3
-const M_ARENA_MAX = -8
 /**
  * Above what one write to a socket takes (four frames), below a ring. Left alone it grows with the largest block that
  * was ever freed, and then the rings come zeroed from the heap instead of untouched from the kernel: 10 MiB in use
@@ -22,8 +21,6 @@ const MMAP_THRESHOLD_BYTES = 524_288
 export function keepSmall(): void {
   const setOption = optionalFunction('mallopt', ['i32', 'i32'])
   setOption?.(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
-  // One for all threads, for an idle daemon 2 MB less; bin/sass-edge sets it too, before the first thread is made.
-  setOption?.(M_ARENA_MAX, 1)
 }
 
 const REGULAR = { type: 'major', execution: 'sync' } as const
