@@ -153,6 +153,8 @@ export function createRemoteSession(context: CommandContext, target: string | un
   function explained(error: unknown): unknown {
     const known = asSassError(error)
     if (known === undefined || known.details['attach'] !== undefined) return error
+    // What was shown then was all there ever was.
+    if (known.code === 'RESPONSE_VI_SWAP_ENGAGED') return error
     if (known.code === 'EXECUTION_OUTCOME_UNKNOWN')
       return new SassError(known.code, `${known.message} Its id is ${id}.`, { id, ...known.details }, error)
     if (known.code === 'CONNECTION_LOST') {
