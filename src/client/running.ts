@@ -225,7 +225,8 @@ export function createRunning(
         if (!isMine()) return
         isSeen = true
         started.resolve(startedId)
-        if (stdin.resume(stdinBytes)) return
+        // A result that was kept says nothing of its stdin, and wants no more.
+        if (stdin.resume(stdinBytes) || (stdinBytes === 0 && join > 1)) return
         leave()
         const sentence = 'The device has other input of the command than was sent, so it was left running.'
         fail(new SassError('CONNECTION_LOST', sentence, { id }))
