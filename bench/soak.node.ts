@@ -17,7 +17,8 @@ export type Soak = {
   readonly idleKib: number
   /** After the warm-up, when every pool and cache has the size that it keeps. */
   readonly warmKib: number
-  readonly afterKib: number
+  /** In the course of them, the last one after all: whether it grows on or has levelled off. */
+  readonly courseKib: readonly number[]
 }
 
 const DEFAULT_EXECS = 100_000
@@ -29,6 +30,8 @@ const WARM_UP_MIN = 200
 const WORKERS = 4
 /** Connections are made anew now and then, as they are over a day. */
 const EXECS_PER_CONNECTION = 5_000
+/** Looked at this often on the way. */
+const PARTS = 4
 /** The daemon tidies up in the seconds after it is left alone. */
 const SETTLE_MS = 30_000
 
@@ -65,10 +68,15 @@ export async function soak(execs: number, program?: string, settleMs: number = S
     const idleKib = await settled()
     await work(device, Math.max(WARM_UP_MIN, Math.round(execs * WARM_UP_PART)))
     const warmKib = await settled()
-    const began = performance.now()
-    await work(device, execs)
-    const seconds = (performance.now() - began) / 1_000
-    return { execs, seconds, idleKib, warmKib, afterKib: await settled() }
+    const courseKib: number[] = []
+    let seconds = 0
+    for (let part = 0; part < PARTS; part++) {
+      const began = performance.now()
+      await work(device, Math.ceil(execs / PARTS))
+      seconds += (performance.now() - began) / 1_000
+      courseKib.push(await settled())
+    }
+    return { execs, seconds, idleKib, warmKib, courseKib }
   } finally {
     await device.stop()
   }
@@ -80,14 +88,14 @@ if (import.meta.main) {
   })
   const program = values.program === undefined ? undefined : resolve(values.program)
   const boundKib = Number(values.bound ?? DEFAULT_BOUND_KIB)
-  const { execs, seconds, idleKib, warmKib, afterKib } = await soak(
+  const { execs, seconds, idleKib, warmKib, courseKib } = await soak(
     Number(values.execs ?? DEFAULT_EXECS),
     program,
   )
-  const grownKib = afterKib - warmKib
+  const grownKib = (courseKib.at(-1) ?? 0) - warmKib
   const isHeld = grownKib <= boundKib
   console.log(
-    `${isHeld ? 'ok  ' : 'FAIL'} soak: ${execs} executions in ${seconds.toFixed(0)} s; anonymous memory ${idleKib} KiB idle, ${warmKib} KiB after the warm-up, ${afterKib} KiB after them: ${grownKib} KiB more (at most ${boundKib})`,
+    `${isHeld ? 'ok  ' : 'FAIL'} soak: ${execs} executions in ${seconds.toFixed(0)} s; anonymous memory ${idleKib} KiB idle, ${warmKib} KiB after the warm-up, ${courseKib.join(', ')} KiB in the course of them: ${grownKib} KiB more (at most ${boundKib})`,
   )
   process.exitCode = isHeld ? 0 : 1
 }
