@@ -10,7 +10,7 @@ import type { Config } from '../config.ts'
 import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
 import { adjudicate } from '../defense/adjudicator.ts'
 import { type Described, describeDecision } from '../defense/describe.ts'
-import type { Facts, Identity, Ledger } from '../defense/facts.ts'
+import type { ExecuteAction, Facts, Identity, Ledger } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import { currentUser } from '../edge/current-user.node.ts'
@@ -87,6 +87,13 @@ function real(path: string): string {
   }
 }
 
+/** What would happen where the program is installed: not every machine that is asked on has what the device has. */
+function installed(action: ExecuteAction): ExecuteAction {
+  const [name = ''] = action.argv
+  if (action.executable !== null || name.includes('/')) return action
+  return { ...action, executable: { path: `/usr/bin/${name}`, device: '0', inode: '0', sha256: null } }
+}
+
 /** @throws SassError for rules that cannot be used, an agent that is not listed, or a command that is no command */
 export async function explainCommand(
   config: Config,
@@ -129,12 +136,14 @@ export async function explainCommand(
     policy.security.pins,
   )
   if (!planned.ok) throw new SassError('USAGE', `This is no command that could be sent: ${planned.problem}.`)
-  const action = executeAction(
-    planned.planned,
-    request.value,
-    '0'.repeat(32),
-    smallest(set?.timeout_seconds, config.quota.tool_timeout_seconds),
-    smallest(set?.output_bytes, config.quota.output_bytes),
+  const action = installed(
+    executeAction(
+      planned.planned,
+      request.value,
+      '0'.repeat(32),
+      smallest(set?.timeout_seconds, config.quota.tool_timeout_seconds),
+      smallest(set?.output_bytes, config.quota.output_bytes),
+    ),
   )
   const facts: Facts = {
     cycle: 0,

@@ -263,8 +263,12 @@ function judgeUnknown(
 ): Finding | Note | undefined {
   const { unknownPrograms } = policy.security
   if (unknownPrograms === 'allow') return undefined
+  // A program that is not on the device starts nothing: whoever mistypes a name hears that, and no human is asked.
+  const missing =
+    facts.action?.kind === 'execute' && facts.action.executable === null ? commands[0] : undefined
   const unknown = commands.find(
-    (command) => !policy.rules.knows(command) && !isMeant(command, facts.identity, policy),
+    (command) =>
+      command !== missing && !policy.rules.knows(command) && !isMeant(command, facts.identity, policy),
   )
   if (unknown === undefined) return undefined
   const name = quoteWord((unknown.argv[0] ?? '').slice(0, NAME_CHARS))

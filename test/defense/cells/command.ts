@@ -166,6 +166,24 @@ export const COMMAND_CELLS: readonly Cell[] = [
     gives: noted('specifics', 'unknown_program'),
   },
   {
+    name: 'specifics: a program that is not on the device starts nothing, and passes',
+    facts: {
+      ...runs(['plantctl', 'stop']),
+      action: { ...executing(['plantctl', 'stop']), executable: null },
+    },
+    policy: OPEN,
+    gives: PASSED,
+  },
+  {
+    name: 'specifics: what would be started by what is not on the device is asked about',
+    facts: {
+      ...runs(['env', 'plantctl', 'stop']),
+      action: { ...executing(['env', 'plantctl', 'stop']), executable: null },
+    },
+    policy: policyWith({}, { unknownPrograms: 'deny' }),
+    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'unknown_program', 'warning'],
+  },
+  {
     name: 'specifics: a program that the operator knows, with these words, passes',
     facts: runs(['plantctl', 'status']),
     policy: policyWith({}, { knownPrograms: ['plantctl status'] }),
