@@ -276,6 +276,8 @@ export const SPAWNER_IDLE_MS = 10_000
 export const KEEPER_HEAP_MIB = 16
 /** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
 export const KEEPER_IDLE_MS = 30_000
+/** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
+export const MOUNT_BUSY_TRIES = 50
 /** A build on eight cores has some hundred; a fork bomb stops here. */
 export const SESSION_PROCESSES = 2_048
 /** One command after the other finds the place of the last one; what it was asked to leave running keeps it. */

@@ -6,9 +6,10 @@
  */
 
 import { openSync } from 'node:fs'
+import { MOUNT_BUSY_TRIES } from '../../limits.ts'
 import { O_PATH } from '../at.node.ts'
 import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from '../spawn-attributes.node.ts'
-import { O_CLOEXEC, type Syscalls } from '../syscalls.node.ts'
+import { ERRNO, O_CLOEXEC, type Syscalls } from '../syscalls.node.ts'
 
 /** sys/mount.h */
 export const MS_RDONLY = 0x1
@@ -71,17 +72,16 @@ export function createKernel(syscalls: Syscalls, nullDescriptor: number): Kernel
       const attributes = new BigUint64Array(new ArrayBuffer(MOUNT_ATTR_BYTES))
       attributes[0] = set
       attributes[1] = clear
-      must(
-        `mount_setattr(${target})`,
-        byNumber(
-          'mount_setattr',
-          AT_FDCWD,
-          text(target),
-          isRecursive ? AT_RECURSIVE : 0,
-          attributes,
-          MOUNT_ATTR_BYTES,
-        ),
-      )
+      const flags = isRecursive ? AT_RECURSIVE : 0
+      const once = () =>
+        byNumber('mount_setattr', AT_FDCWD, text(target), flags, attributes, MOUNT_ATTR_BYTES)
+      let result = once()
+      // Somebody may be about to write there in this very moment, as whoever opens a device does.
+      for (let tries = 1; result === -ERRNO.EBUSY && tries < MOUNT_BUSY_TRIES; tries++) {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+        result = once()
+      }
+      must(`mount_setattr(${target})`, result)
     },
     spawn(file, argv, stdin) {
       const actions = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
