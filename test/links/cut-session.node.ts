@@ -30,7 +30,16 @@ function recorded(seed: number): Schedule {
     while (outputBytes(job.stdout) + outputBytes(job.stderr) > MOST_OUTPUT_BYTES) job = drawJob(random, kind)
     return { afterMs: 0, job }
   })
-  return { seed, windowBytes: 65_536, resumes: true, inTurn: true, jobs, steps: [] }
+  return {
+    seed,
+    client: seed % 2 === 0 ? 'plain' : 'library',
+    compression: 'auto',
+    windowBytes: 65_536,
+    resumes: true,
+    inTurn: true,
+    jobs,
+    steps: [],
+  }
 }
 
 /** What a session that is not cut takes each way, on its one connection. */

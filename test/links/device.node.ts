@@ -3,7 +3,7 @@
  * killed and started again, and what it leaves behind: starts, records, processes, descriptors, memory.
  * @module
  */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   changeConfig,
@@ -23,7 +23,6 @@ const SESSIONS = 192
 const AT_ONCE = 96
 
 const CONFIG: Json = {
-  ...ON_REAL_FILES,
   session: { max_sessions: SESSIONS, ring_bytes: 65_536, keepalive_seconds: 5 },
   execution: { max_concurrent: AT_ONCE },
   quota: { queue: 1_024 },
@@ -44,6 +43,8 @@ export type Device = {
   at(): { readonly port: number; readonly pin: string }
   /** SIGKILL, and a new one after `awayMs`. */
   kill(awayMs: number): Promise<void>
+  /** Commands run in branches, each session in its own. */
+  readonly isBranched: boolean
   /** How often each id has started. */
   starts(): ReadonlyMap<string, number>
   /** Events of all files of its chain. */
@@ -52,6 +53,8 @@ export type Device = {
   processes(): string[]
   endProcesses(): void
   verifies(): Promise<Json>
+  /** What the daemon has open, and how often. */
+  openFiles(): string[]
 }
 
 function textOf(path: string): string {
@@ -84,6 +87,19 @@ function end(pid: number): void {
   }
 }
 
+function openFilesOf(pid: number): string[] {
+  const counts = new Map<string, number>()
+  for (const name of readdirSync(`/proc/${pid}/fd`)) {
+    try {
+      const target = readlinkSync(`/proc/${pid}/fd/${name}`).replace(/\d+/g, '#')
+      counts.set(target, (counts.get(target) ?? 0) + 1)
+    } catch {
+      // It is closed by now.
+    }
+  }
+  return [...counts].map(([target, times]) => `${times} ${target}`)
+}
+
 function recordsOf(directory: string): Json[] {
   const place = join(directory, '.sass-edge/state/audit')
   return readdirSync(place)
@@ -93,8 +109,8 @@ function recordsOf(directory: string): Json[] {
     .flatMap((line) => (line.endsWith('"}') ? [(JSON.parse(line) as { event: Json }).event] : []))
 }
 
-export async function newDevice(scope: Scope): Promise<Device> {
-  const directory = await install(scope, CONFIG)
+export async function newDevice(scope: Scope, isBranched = false): Promise<Device> {
+  const directory = await install(scope, isBranched ? CONFIG : { ...CONFIG, ...ON_REAL_FILES })
   for (let number = 0; number < AGENTS; number++) {
     const added = await sassEdge(['agent', 'add', `a${number}`], { cwd: directory })
     if (added.code !== 0) throw new Error(added.stderr)
@@ -104,8 +120,12 @@ export async function newDevice(scope: Scope): Promise<Device> {
   const keys = Array.from({ length: AGENTS }, (_, number) => daemon.seed(`a${number}`))
   const workspace = join(directory, '.sass-edge/workspace')
   let kills = 0
+  // What a session changes lies in its branch.
+  const uppers = join(directory, '.sass-edge/state/branches/*/*/upper', STARTS_FILE)
+  const startsFiles = () => (isBranched ? globSync(uppers) : [join(workspace, STARTS_FILE)])
   return {
     directory,
+    isBranched,
     get daemon() {
       return daemon
     },
@@ -126,11 +146,12 @@ export async function newDevice(scope: Scope): Promise<Device> {
     },
     starts() {
       const counts = new Map<string, number>()
-      for (const id of textOf(join(workspace, STARTS_FILE)).split('\n').filter(Boolean))
+      for (const id of startsFiles().flatMap((path) => textOf(path).split('\n').filter(Boolean)))
         counts.set(id, (counts.get(id) ?? 0) + 1)
       return counts
     },
     records: () => recordsOf(directory),
+    openFiles: () => openFilesOf(daemon.pid),
     processes: () => processesIn(workspace),
     endProcesses() {
       for (const line of processesIn(workspace)) end(Number.parseInt(line, 10))

@@ -37,7 +37,14 @@ t.test('a session that is cut anywhere loses nothing, does nothing twice and lea
 
 t.test('random jobs on random links, and a daemon that is killed: the histories add up', async (t) => {
   const tally = newTally()
-  await runRounds(t, 0, ROUNDS, tally)
+  await runRounds(t, 0, ROUNDS, tally, false)
   nothingIsWrong(t, tally)
   t.ok(tally.kills > 0 && tally.gaps > 0, `${tally.kills} kills, ${tally.gaps} gaps`)
+})
+
+t.test('so do those of commands that run in branches', async (t) => {
+  const tally = newTally()
+  await runRounds(t, 1, 1, tally, true)
+  nothingIsWrong(t, tally)
+  t.ok(tally.kills > 0)
 })

@@ -135,6 +135,11 @@ t.test('a connection that fell silent swallows everything, and new ones work', a
   await until('the next', () => served[1]?.bytes.length === 5)
   t.match(client, { bytes: Buffer.alloc(0), how: 'open' })
   t.match(counts(), { up: 11, down: 0, connections: 2, open: 2 })
+  link.halfOpen('client')
+  await until('one side knows', () => next.how === 'rst')
+  served[1]?.socket.write(noise(100_000))
+  await until('the other does not', () => served[1]?.socket.writableLength === 0)
+  t.equal(served[1]?.how, 'open')
 })
 
 t.test('what a link has no room for stays with its sender', async (t) => {

@@ -51,8 +51,11 @@ export type Link = {
   /** Nothing passes and nothing is lost: both sides keep what they send, until `go`. */
   stall(direction?: Direction): void
   go(): void
-  /** The connections there are fall silent for good: what they send is swallowed, and nobody hears of an end. */
-  halfOpen(): void
+  /**
+   * The connections there are fall silent for good: what they send is swallowed, and nobody hears of an end, or only
+   * the side that is `told` by a reset.
+   */
+  halfOpen(told?: 'client' | 'daemon'): void
   /** Ends the connections there are; what was under way is lost. */
   cut(how?: How): void
   cutAfter(cut: Cut): void
@@ -268,8 +271,12 @@ export async function startLab(options: LabOptions): Promise<Lab> {
       for (const each of WAYS) lines[each].go(performance.now())
       pump()
     },
-    halfOpen() {
-      for (const connection of open) connection.isSilent = true
+    halfOpen(told) {
+      for (const connection of open) {
+        connection.isSilent = true
+        const { up, down } = connection
+        if (told !== undefined) (told === 'client' ? up : down).from.resetAndDestroy()
+      }
       applyPressure()
     },
     cut(how = 'rst') {

@@ -5,34 +5,15 @@
  * @module
  */
 import { sleep } from '../integration/daemon.node.ts'
+import type { ClientOptions, HistoryClient } from './history-client.ts'
+import { type JobState, newState, type Outcome } from './job-state.ts'
 import type { Job } from './jobs.ts'
-import { openPlain, type PlainConnection, type PlainOptions } from './plain-connection.node.ts'
-import { attend, type Ending, type JobState, newState, type Outcome, sendSignal } from './plain-job.node.ts'
-
-export type PlainClientOptions = Omit<PlainOptions, 'resumeSession' | 'port' | 'pin'> & {
-  /** Where the daemon is at that moment. */
-  readonly at: () => { readonly port: number; readonly pin: string }
-  /** False: every connection begins a session of its own. */
-  readonly resumes: boolean
-  readonly note: (what: string) => void
-}
-
-export type PlainClient = {
-  /** Resolves when it has seen how the job ended. */
-  run(job: Job): Promise<JobState>
-  /** Asks again for a job that is over, from the given offsets. */
-  again(state: JobState, offsets: readonly [number, number]): Promise<JobState>
-  /** Ends its sessions in order; nothing may be running any more. */
-  close(): Promise<void>
-  /** Gives up: what waits is never answered. */
-  abandon(): void
-  /** Of the jobs that it was given to run. */
-  readonly states: readonly JobState[]
-}
+import { openPlain, type PlainConnection } from './plain-connection.node.ts'
+import { attend, type Ending, sendSignal } from './plain-job.node.ts'
 
 const REDIAL_MS = 15
 
-export function createPlainClient(options: PlainClientOptions): PlainClient {
+export function createPlainClient(options: ClientOptions): HistoryClient {
   const sessions = new Map<string, Uint8Array>()
   let current: PlainConnection | undefined
   let dialling: Promise<PlainConnection> | undefined

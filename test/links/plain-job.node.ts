@@ -5,7 +5,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { CborValue } from '../../src/base/cbor.ts'
-import { firstDifference, type Job, linesAt, outputBytes } from './jobs.ts'
+import { addGap, declareCut, type JobState, type Outcome, takeData } from './job-state.ts'
+import { linesAt } from './jobs.ts'
 import {
   bytesField,
   field,
@@ -14,39 +15,6 @@ import {
   type PlainStream,
   unsignedField,
 } from './plain-connection.node.ts'
-
-export type Outcome =
-  | { readonly kind: 'exited'; readonly code: number }
-  | { readonly kind: 'signalled'; readonly signal: number }
-  | { readonly kind: 'not-started'; readonly errno: number }
-  | { readonly kind: 'mistake' }
-  | { readonly kind: 'denied' }
-  /** STATUS 18: it was started, and how it ended is not known. */
-  | { readonly kind: 'unknown' }
-  /** STATUS 13 */
-  | { readonly kind: 'not-known' }
-
-export type Gap = { readonly source: 0 | 1; readonly from: number; readonly to: number }
-
-export type JobState = {
-  readonly job: Job
-  /** The next offset that is due of each stream. */
-  readonly received: [number, number]
-  readonly gaps: Gap[]
-  outcome: Outcome | undefined
-  /** The device has said that it began. */
-  hasStarted: boolean
-  /** Requests that were sent, and those that were answered with anything. */
-  sent: number
-  answered: number
-  /** How much of its stdin was ever sent, and how much the device has said it has. */
-  stdinSent: number
-  stdinTold: number
-  /** Ids of signals, in their order, and how many of them were answered. */
-  readonly signals: { readonly id: number; readonly signal: number }[]
-  signalsDone: number
-  readonly problems: string[]
-}
 
 /** What an attempt came to. */
 export type Ending =
@@ -66,26 +34,9 @@ const STATUS = Object.freeze({
   shuttingDown: 107,
 })
 const STDIN_CHUNK_BYTES = 3_000
-const SIGTERM = 1
-const SIGKILL = 2
+/** Of docs/protocol.md, by their POSIX numbers. */
+const WIRE_SIGNALS: Readonly<Record<number, number>> = { 15: 1, 9: 2 }
 const RETRY_MS = 20
-
-export function newState(job: Job): JobState {
-  return {
-    job,
-    received: [0, 0],
-    gaps: [],
-    outcome: undefined,
-    hasStarted: false,
-    sent: 0,
-    answered: 0,
-    stdinSent: 0,
-    stdinTold: 0,
-    signals: [],
-    signalsDone: 0,
-    problems: [],
-  }
-}
 
 function request(state: JobState): Map<number, CborValue> {
   const { job, hasStarted, received } = state
@@ -104,63 +55,11 @@ function request(state: JobState): Map<number, CborValue> {
   return fields
 }
 
-/** What a signal is sent for: the lines that ask for the next one. */
-function wantSignals(state: JobState): void {
-  const { kind } = state.job
-  const want = (count: number, signal: number) => {
-    while (state.signals.length < count) state.signals.push({ id: randomBytes(4).readUInt32BE(), signal })
-  }
-  // R is two bytes, each T three.
-  if (kind === 'signals' && state.received[0] >= 2)
-    want(Math.min(3, 1 + Math.floor((state.received[0] - 2) / 3)), SIGTERM)
-  if (kind === 'stubborn' && state.received[0] >= 2) {
-    want(1, SIGTERM)
-    want(2, SIGKILL)
-  }
-}
-
-/** A signal that was delivered twice shows in the output: more lines than signals were sent. */
-function checkSignals(state: JobState): void {
-  if (state.job.kind !== 'signals' || state.received[0] < 5) return
-  const answered = Math.floor((state.received[0] - 2) / 3)
-  if (answered > state.signals.length)
-    state.problems.push(`${answered} signals arrived, and ${state.signals.length} were sent`)
-}
-
-function takeData(state: JobState, source: 0 | 1, offset: number | undefined, data: Uint8Array): void {
-  const due = state.received[source]
-  const output = source === 0 ? state.job.stdout : state.job.stderr
-  if (offset !== due) state.problems.push(`stream ${source}: offset ${offset} came where ${due} was due`)
-  const at = firstDifference(output, due, data)
-  if (at !== undefined)
-    state.problems.push(`stream ${source}: wrong byte at ${at} (${outputBytes(output)} are due)`)
-  state.received[source] = due + data.length
-  checkSignals(state)
-  wantSignals(state)
-}
-
 function declareGap(state: JobState, details: unknown): void {
   for (const source of [0, 1] as const) {
     const oldest = unsignedField(details, source + 1)
-    const due = state.received[source]
-    const all = outputBytes(source === 0 ? state.job.stdout : state.job.stderr)
     if (oldest === undefined) state.problems.push('STATUS 105 without details')
-    else if (oldest > all) state.problems.push(`STATUS 105: ${oldest} of ${all} bytes of stream ${source}`)
-    else if (oldest > due) {
-      state.gaps.push({ source, from: due, to: oldest })
-      state.received[source] = oldest
-    }
-  }
-  checkSignals(state)
-  wantSignals(state)
-}
-
-/** A unary answer says no more of what it has not than that it has not all: every byte after it is declared lost. */
-function declareCut(state: JobState): void {
-  for (const source of [0, 1] as const) {
-    const all = outputBytes(source === 0 ? state.job.stdout : state.job.stderr)
-    if (state.received[source] < all) state.gaps.push({ source, from: state.received[source], to: all })
-    state.received[source] = all
+    else if (oldest > state.received[source]) addGap(state, source, state.received[source], oldest)
   }
 }
 
@@ -219,6 +118,8 @@ function createStdin(state: JobState, stream: () => PlainStream, windowBytes: nu
   }
   return {
     begin(told: number): void {
+      // Of a command that has ended only the result may be left, which says nothing of stdin and wants no more.
+      if (told === 0 && state.stdinTold > 0) return
       if (told < state.stdinTold || told > state.stdinSent)
         state.problems.push(
           `stdin is at ${told}, and was at ${state.stdinTold} of ${state.stdinSent} that were sent`,
@@ -253,6 +154,7 @@ export function attend(
 
     function consume(bytes: number): void {
       consumed += bytes
+      if (consumed > granted) state.problems.push(`${consumed} bytes came where ${granted} were granted`)
       if (granted - consumed > windowBytes / 2) return
       granted = consumed + windowBytes
       stream.credit(granted)
@@ -326,7 +228,7 @@ export function sendSignal(state: JobState, connection: PlainConnection): Promis
   if (due === undefined) return Promise.resolve(false)
   const fields = new Map<number, CborValue>([
     [1, new Uint8Array(Buffer.from(state.job.id, 'hex'))],
-    [2, due.signal],
+    [2, WIRE_SIGNALS[due.signal] ?? 0],
     [12, due.id],
   ])
   return new Promise((resolve) => {

@@ -16,6 +16,7 @@ import { ROUND_SCHEDULES } from './schedule.ts'
 const HISTORY_SHOWN = 60
 /** A new device after so many: what a daemon keeps of results stays far below its bounds. */
 const ROUNDS_PER_DEVICE = 12
+const BRANCHED_ROUNDS = 3
 const CUTS_PER_DEVICE = 720
 
 const { values, positionals } = parseArgs({
@@ -65,10 +66,19 @@ async function cutEverywhere(every: number, tally: Tally): Promise<void> {
   }
 }
 
+/** Every fourth device works in branches, and is new sooner: they wait for a decision, and there is room for so many. */
+function deviceOf(round: number): { isBranched: boolean; rounds: number } {
+  const isBranched = Math.floor(round / ROUNDS_PER_DEVICE) % 4 === 3
+  return { isBranched, rounds: isBranched ? BRANCHED_ROUNDS : ROUNDS_PER_DEVICE }
+}
+
 async function random(first: number, rounds: number, tally: Tally): Promise<void> {
-  for (let done = 0; done < rounds; done += ROUNDS_PER_DEVICE) {
-    await runRounds(scope, first + done, Math.min(ROUNDS_PER_DEVICE, rounds - done), tally, () => tell(tally))
+  for (let round = first, end = first + rounds; round < end; ) {
+    const device = deviceOf(round)
+    const next = Math.min(end, round + device.rounds - (round % device.rounds))
+    await runRounds(scope, round, next - round, tally, device.isBranched, () => tell(tally))
     await tidy()
+    round = next
   }
 }
 

@@ -5,12 +5,14 @@
  */
 import { sleep } from '../integration/daemon.node.ts'
 import type { Device } from './device.node.ts'
+import type { HistoryClient } from './history-client.ts'
+import { type JobState, newState, type Outcome } from './job-state.ts'
 import { type Job, outputBytes } from './jobs.ts'
 import { type Lab, startLab } from './lab.node.ts'
-import { createPlainClient, type PlainClient } from './plain-client.node.ts'
+import { createLibraryClient } from './library-client.node.ts'
+import { createPlainClient } from './plain-client.node.ts'
 import { openPlain } from './plain-connection.node.ts'
-import type { JobState, Outcome } from './plain-job.node.ts'
-import { attend, newState } from './plain-job.node.ts'
+import { attend } from './plain-job.node.ts'
 import type { Schedule, Step } from './schedule.ts'
 
 export type Run = {
@@ -58,7 +60,8 @@ async function take(lab: Lab, device: Device, schedule: Schedule, step: Step): P
       return link.cutAfter({ direction: step.direction, bytes, connection, how: step.how })
     }
     case 'half-open':
-      return link.halfOpen()
+      // The library looks into a silence after many seconds: its own test waits for that.
+      return link.halfOpen(schedule.client === 'library' ? 'client' : step.told)
     case 'stall':
       link.stall()
       await sleep(step.ms)
@@ -71,7 +74,11 @@ async function take(lab: Lab, device: Device, schedule: Schedule, step: Step): P
       return link.refuse(step.count)
     case 'take-over': {
       const job = schedule.jobs[step.job]?.job
-      return job === undefined || job.kind === 'unary' ? undefined : takeOver(device, schedule, job)
+      // Whoever lost a command to somebody else has to know itself how far its stdin was: the library does not say.
+      const isTyping = schedule.client === 'library' && job?.stdinBytes !== undefined
+      return job === undefined || job.kind === 'unary' || isTyping
+        ? undefined
+        : takeOver(device, schedule, job)
     }
     case 'perfect':
       return perfect(lab)
@@ -86,7 +93,7 @@ function perfect({ link }: Lab): void {
 }
 
 /** Once more for what is over, from where it ended and from 0: the same end, and the same bytes or a declared gap. */
-async function askAgain(client: PlainClient, states: readonly JobState[]): Promise<JobState[]> {
+async function askAgain(client: HistoryClient, states: readonly JobState[]): Promise<JobState[]> {
   const answers: JobState[] = []
   for (const state of states) {
     const { kind } = state.outcome ?? { kind: 'denied' }
@@ -113,7 +120,7 @@ export async function runSchedule(device: Device, schedule: Schedule, lab?: Lab)
   }
   const link =
     lab ?? (await startLab({ target: { host: '127.0.0.1', port: device.at().port }, seed: schedule.seed }))
-  const client = createPlainClient({
+  const client = (schedule.client === 'plain' ? createPlainClient : createLibraryClient)({
     ...device.agent(schedule.seed),
     at() {
       const { port, pin } = device.at()
@@ -121,6 +128,7 @@ export async function runSchedule(device: Device, schedule: Schedule, lab?: Lab)
       return { port: link.port, pin }
     },
     windowBytes: schedule.windowBytes,
+    compression: schedule.compression,
     silenceMs: SILENCE_MS,
     resumes: schedule.resumes,
     note,

@@ -15,7 +15,8 @@ export type Step =
       readonly bytes: number
       readonly how: 'rst' | 'fin'
     }
-  | { readonly kind: 'half-open' }
+  /** `told`: the side that hears of it. */
+  | { readonly kind: 'half-open'; readonly told?: 'client' | 'daemon' }
   | { readonly kind: 'stall'; readonly ms: number }
   | { readonly kind: 'rate'; readonly bytesPerSecond: number }
   | { readonly kind: 'delay'; readonly ms: number; readonly jitterMs: number }
@@ -26,7 +27,11 @@ export type Step =
 
 export type Schedule = {
   readonly seed: number
+  /** Which client: the one that is made from docs/protocol.md, or the product's library. */
+  readonly client: 'plain' | 'library'
   readonly windowBytes: number
+  /** Of the library's. */
+  readonly compression: 'auto' | 'always' | 'never'
   /** Goes back to its session, or begins a new one each time. */
   readonly resumes: boolean
   /** Each job begins when the one before it is over. */
@@ -36,6 +41,11 @@ export type Schedule = {
 }
 
 const WINDOWS = [4_096, 16_384, 65_536, 262_144]
+
+function drawHalfOpen(random: Random): Step {
+  const told = (['client', 'daemon', undefined] as const)[random.below(3)]
+  return told === undefined ? { kind: 'half-open' } : { kind: 'half-open', told }
+}
 
 function drawStep(random: Random, jobs: number): Step {
   const how = random.below(2) === 0 ? 'rst' : 'fin'
@@ -56,7 +66,7 @@ function drawStep(random: Random, jobs: number): Step {
       }
     case 6:
     case 7:
-      return { kind: 'half-open' }
+      return drawHalfOpen(random)
     case 8:
       return { kind: 'stall', ms: 10 + random.below(300) }
     case 9:
@@ -84,6 +94,8 @@ export function drawSchedule(seed: number): Schedule {
   }))
   return {
     seed,
+    client: random.below(2) === 0 ? 'plain' : 'library',
+    compression: (['auto', 'always', 'never'] as const)[random.below(3)] ?? 'auto',
     windowBytes: WINDOWS[random.below(WINDOWS.length)] ?? 65_536,
     resumes: random.below(4) > 0,
     inTurn: false,
