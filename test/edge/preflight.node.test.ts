@@ -47,6 +47,11 @@ t.test('an occupied port is one clause with the remedy', async (t) => {
   t.match(await failures(configOf(directory, { listen })), [
     { check: 'listen.port', detail: `127.0.0.1 port ${port} is taken`, remedy: /or choose another port/ },
   ])
+  const untried = await checkMachine(configOf(directory, { listen }), NOW, false)
+  t.notOk(
+    untried.find(({ ok, check }) => !ok || check === 'listen.port'),
+    'unless it is held for the daemon',
+  )
 })
 
 t.test('an address of another machine is told apart from a taken port', async (t) => {
