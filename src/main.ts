@@ -5,7 +5,7 @@
  */
 import { nearest } from './base/suggest.ts'
 import { isGiven, parseArguments } from './cli/arguments.ts'
-import type { Command } from './cli/command.ts'
+import { FOREIGN_WORDS, LOADERS } from './cli/commands.node.ts'
 import { EXIT, exitOfError } from './cli/exit-codes.ts'
 import { commandHelp, overviewHelp } from './cli/help.ts'
 import { createOutput, writeAll } from './cli/output.node.ts'
@@ -16,39 +16,6 @@ const STDOUT_FD = 1
 /** node:ffi, which starts every process, and the fixes it needs came with this release. */
 const NODE_MAJOR = 26
 const NODE_MINOR = 10
-
-const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Command }>>> = {
-  run: () => import('./cli/run.node.ts'),
-  init: () => import('./cli/init.node.ts'),
-  check: () => import('./cli/check.node.ts'),
-  config: () => import('./cli/config.node.ts'),
-  policy: () => import('./cli/policy.node.ts'),
-  keygen: () => import('./cli/keygen.node.ts'),
-  agent: () => import('./cli/agent.node.ts'),
-  trust: () => import('./cli/trust.node.ts'),
-  exec: () => import('./cli/exec.node.ts'),
-  shell: () => import('./cli/shell.node.ts'),
-  attach: () => import('./cli/attach.node.ts'),
-  rsh: () => import('./cli/rsh.node.ts'),
-  cp: () => import('./cli/cp.node.ts'),
-  jobs: () => import('./cli/jobs.node.ts'),
-  kill: () => import('./cli/kill.node.ts'),
-  branch: () => import('./cli/branch.node.ts'),
-  confirm: () => import('./cli/confirm.node.ts'),
-  level: () => import('./cli/level.node.ts'),
-  penalties: () => import('./cli/penalties.node.ts'),
-  audit: () => import('./cli/audit.node.ts'),
-  purge: () => import('./cli/purge.node.ts'),
-  why: () => import('./cli/why.node.ts'),
-  reload: () => import('./cli/reload.node.ts'),
-  doctor: () => import('./cli/doctor.node.ts'),
-  ping: () => import('./cli/ping.node.ts'),
-  status: () => import('./cli/status.node.ts'),
-  version: () => import('./cli/version.node.ts'),
-}
-
-/** Commands whose words are those of another program: they come as `rest`, whatever they look like. */
-const FOREIGN_WORDS: ReadonlySet<string | undefined> = new Set<CommandName>(['rsh'])
 
 function isCommandName(word: string | undefined): word is CommandName {
   return word !== undefined && Object.hasOwn(LOADERS, word)
