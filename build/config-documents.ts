@@ -43,7 +43,8 @@ function code(value: unknown): string {
   return `\`${JSON.stringify(value)}\``
 }
 
-function defaultText(field: Field): string {
+/** The default of a field in words; values in backticks. */
+export function defaultText(field: Field): string {
   switch (field.kind) {
     case 'object':
       return ''
@@ -61,7 +62,8 @@ function defaultText(field: Field): string {
   }
 }
 
-function rangeText(field: Field): string {
+/** What a field may hold in words; values in backticks. */
+export function rangeText(field: Field): string {
   switch (field.kind) {
     case 'integer': {
       const range =
