@@ -62,20 +62,21 @@ _sass_edge_offer() {
       @free) ;;
       @files) compopt -o default 2>/dev/null ;;
       @directories) compopt -o dirnames 2>/dev/null ;;
-      @targets) COMPREPLY+=($(compgen -W "$("$program" completion targets 2>/dev/null)" -- "$cur")) ;;
+      @targets) COMPREPLY+=($(compgen -P "$at" -W "$("$program" completion targets 2>/dev/null)" -- "$cur")) ;;
       @remote)
-        COMPREPLY+=($(compgen -S : -W "$("$program" completion targets 2>/dev/null)" -- "$cur"))
+        COMPREPLY+=($(compgen -P "$at" -S : -W "$("$program" completion targets 2>/dev/null)" -- "$cur"))
         compopt -o nospace 2>/dev/null ;;
       *) COMPREPLY+=($(compgen -W "$word" -- "$cur")) ;;
     esac
   done
 }
 _sass_edge() {
-  # Bash hands over --name=VALUE and HOST:PORT in three words.
+  # Bash hands over --name=VALUE, HOST:PORT and AGENT@HOST in three words, and puts what is offered over the @ too.
   local program=\${COMP_WORDS[0]} cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
-  local options values first places command='' count=0 word i
+  local options values first places command='' count=0 at='' word i
   [[ $cur == [=:@] ]] && prev=$cur cur=
-  [[ $prev == [:] ]] && return
+  [[ $prev == : ]] && return
+  [[ $prev == @ ]] && at=@
   if [[ $prev == = ]]; then
     prev=\${COMP_WORDS[COMP_CWORD-2]}
     [[ \${COMP_WORDS[COMP_CWORD]} == = ]] && prev=\${COMP_WORDS[COMP_CWORD-1]}
@@ -86,7 +87,8 @@ _sass_edge() {
     word=\${COMP_WORDS[i]}
     case $word in
       --) compopt -o default 2>/dev/null; return ;;
-      [:@]) ((i++)) ;;
+      # What follows belongs to the word before.
+      [:@]) ((count--)) ;;
       -*)
         if [[ $values == *" $word="* ]]; then
           ((i++))

@@ -63,9 +63,14 @@ t.test(
     for (const [line, offered] of OFFERED) {
       t.strictSame(sorted(runShell(home, ['bash', '-c', ask, 'bash', ...line.split(' ')])), offered, line)
     }
-    // Readline hands --branch=n over in three words.
-    const joint = ['sass-edge', 'exec', '--branch', '=', 'n']
-    t.strictSame(sorted(runShell(home, ['bash', '-c', ask, 'bash', ...joint])), ['new'])
+    // Readline hands these over in three words, and replaces the @ with the word behind it.
+    for (const [words, offered] of [
+      ['exec --branch = n', 'new'],
+      ['exec ci @ ed', '@edge7'],
+    ] as const) {
+      const found = runShell(home, ['bash', '-c', ask, 'bash', 'sass-edge', ...words.split(' ')])
+      t.strictSame(sorted(found), [offered], words)
+    }
   },
 )
 
