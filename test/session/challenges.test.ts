@@ -266,6 +266,8 @@ t.test(
       t.equal(rooms.levels.of('bot', '', []), level)
       t.equal(rooms.levels.of('other', '', []), 'NORMAL')
       client.events.closed()
+      // What a containment ends is ended once the decision is over.
+      staged.clock.pass(0)
       t.equal(staged.clock.timers, 0, 'and nothing waits any more')
     }
 

@@ -188,6 +188,8 @@ function play(list: readonly Step[]): string | undefined {
     }
   }
   for (const one of [...strangers, boss]) one.events.closed()
+  // What a containment ends is ended once the decision is over.
+  clock.pass(0)
   if (clock.timers !== 0) return `${clock.timers} timers run`
   if (rooms.queue.size !== 0) return `${rooms.queue.size} requests wait for their turn`
   if (rooms.confirmations.list().length !== 0) return 'a question waits for a human'
