@@ -141,13 +141,19 @@ export function contextUses(bundle: string): string[] {
     )
 }
 
-/** Uses of process.getBuiltinModule in a minified bundle that are not of one named, harmless module. */
+/**
+ * Uses of process.getBuiltinModule in a minified bundle that are not of one named, harmless module. `mayUse` may be
+ * looked up by the bundler's own words for an import alone: what becomes of that is looked at elsewhere.
+ */
 export function hiddenLookups(bundle: string, mayUse?: typeof CONTEXTS): string[] {
-  const uses = [...bundle.matchAll(/getBuiltinModule(?:\?\.)?\(([^)]{0,60})/g)].map((match) => match[1] ?? '')
+  const imported =
+    mayUse === undefined ? undefined : `exports=process.getBuiltinModule(${JSON.stringify(mayUse)})`
+  const rest = imported === undefined ? bundle : bundle.replaceAll(imported, '')
+  const uses = [...rest.matchAll(/getBuiltinModule(?:\?\.)?\(([^)]{0,60})/g)].map((match) => match[1] ?? '')
   return [...new Set(uses)]
     .filter((argument) => {
       const name = /^"(node:[a-z0-9_/]+)"$/.exec(argument)?.[1]
-      return name === undefined || (isLoader(name) && name !== mayUse)
+      return name === undefined || isLoader(name)
     })
     .map(
       (argument) =>
