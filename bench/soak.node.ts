@@ -32,7 +32,7 @@ const WORKERS = 4
 const EXECS_PER_CONNECTION = 5_000
 /** Looked at this often on the way. */
 const PARTS = 4
-/** The daemon tidies up in the seconds after it is left alone. */
+/** The daemon tidies up in the seconds after it is left alone: a round each second, and again without its thread. */
 const SETTLE_MS = 30_000
 
 async function work(device: Device, execs: number): Promise<void> {
@@ -57,12 +57,12 @@ async function work(device: Device, execs: number): Promise<void> {
   }
 }
 
-/** @param settleMs how long the daemon is left alone before it is measured */
-export async function soak(execs: number, program?: string, settleMs: number = SETTLE_MS): Promise<Soak> {
+/** @param parts how often it is measured on the way */
+export async function soak(execs: number, program?: string, parts: number = PARTS): Promise<Soak> {
   const device = await startDevice({}, program)
   try {
     const settled = async () => {
-      await new Promise((done) => setTimeout(done, settleMs))
+      await new Promise((done) => setTimeout(done, SETTLE_MS))
       return device.anonymousKib()
     }
     const idleKib = await settled()
@@ -70,9 +70,9 @@ export async function soak(execs: number, program?: string, settleMs: number = S
     const warmKib = await settled()
     const courseKib: number[] = []
     let seconds = 0
-    for (let part = 0; part < PARTS; part++) {
+    for (let part = 0; part < parts; part++) {
       const began = performance.now()
-      await work(device, Math.ceil(execs / PARTS))
+      await work(device, Math.ceil(execs / parts))
       seconds += (performance.now() - began) / 1_000
       courseKib.push(await settled())
     }
