@@ -34,6 +34,8 @@ export const PLACES: Readonly<Record<string, string>> = Object.freeze({
   'default-rules.json': 'usr/share/sass-edge/default-rules.json',
   'sass.edge.json': 'etc/sass-edge/sass.edge.json',
   'sass.edge.schema.json': 'etc/sass-edge/sass.edge.schema.json',
+  'man/sass-edge.1': 'usr/share/man/man1/sass-edge.1',
+  'man/sass-edge.json.5': 'usr/share/man/man5/sass-edge.json.5',
   LICENSE: 'usr/share/doc/sass-edge/copyright',
   'LICENSE.node': 'usr/share/doc/sass-edge/copyright.node',
   'sbom.cdx.json': 'usr/share/doc/sass-edge/sbom.cdx.json',

@@ -130,6 +130,8 @@ function partsOf(root: string, binary: Uint8Array, nodeLicense: Uint8Array, sbom
     if (statSync(join(installers, name)).isFile()) parts.set(name, readFileSync(join(installers, name)))
   for (const name of ['sass.edge.json', 'sass.edge.schema.json', 'LICENSE'])
     parts.set(name, readFileSync(join(root, name)))
+  for (const name of globSync('*', { cwd: join(root, 'docs/man') }))
+    parts.set(`man/${name}`, readFileSync(join(root, 'docs/man', name)))
   parts.set('default-rules.json', readFileSync(join(root, SOURCES.rulesFile)))
   parts.set('LICENSE.node', nodeLicense)
   parts.set('sbom.cdx.json', Buffer.from(sbomText))

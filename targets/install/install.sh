@@ -38,6 +38,8 @@ has_systemd() { [ -z "$root" ] && [ -d /run/systemd/system ]; }
 list() {
   cat <<'END'
 default-rules.json usr/share/sass-edge/default-rules.json 644
+man/sass-edge.1 usr/share/man/man1/sass-edge.1 644
+man/sass-edge.json.5 usr/share/man/man5/sass-edge.json.5 644
 LICENSE usr/share/doc/sass-edge/copyright 644
 LICENSE.node usr/share/doc/sass-edge/copyright.node 644
 sbom.cdx.json usr/share/doc/sass-edge/sbom.cdx.json 644

@@ -24,7 +24,8 @@ const SECONDS = 3
 const CALLS = 'fsync,fdatasync'
 
 function connectTo({ port, fingerprint: pin, seed }: Daemon, agent = 'agent'): Promise<Client> {
-  return connect({ host: '127.0.0.1', port, agent, privateKey: seed(agent), pin })
+  // A daemon that halts ends its connections: what waited is then refused, and not asked again.
+  return connect({ host: '127.0.0.1', port, agent, privateKey: seed(agent), pin, reconnect: false })
 }
 
 type Disk = { wellAgain(): Promise<void> }
