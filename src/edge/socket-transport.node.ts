@@ -18,6 +18,19 @@ export type SocketTransportOptions = {
   readonly reset: () => void
 }
 
+/**
+ * Node calls back a second time for what was written together when the socket is destroyed while that is under way: for
+ * whoever has given a buffer away by then, once too often.
+ */
+function once(callback: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    callback()
+  }
+}
+
 export function createSocketTransport(socket: Socket, options: SocketTransportOptions): Transport {
   let isCorked = false
 
@@ -40,7 +53,7 @@ export function createSocketTransport(socket: Socket, options: SocketTransportOp
       }
       if (taken === undefined) socket.write(bytes)
       // An error calls back too; the buffer is free then as well.
-      else socket.write(bytes, taken)
+      else socket.write(bytes, once(taken))
     },
     get waitingBytes() {
       return socket.writableLength
