@@ -41,7 +41,7 @@ async function start(t: Test): Promise<Daemon> {
 }
 
 function client({ port, fingerprint: pin, seed }: Daemon, agent = 'agent'): Promise<Client> {
-  return connect({ host: '127.0.0.1', port, agent, privateKey: seed(agent), pin })
+  return connect({ host: '127.0.0.1', port, agent, privateKey: seed(agent), pin, reconnect: false })
 }
 
 async function levels(daemon: Daemon): Promise<readonly Readonly<Record<string, unknown>>[]> {

@@ -128,7 +128,10 @@ t.test('the terminal is as it was, whatever the end', async (t) => {
   await failed.outcome
   t.match(failed.text(), /sass-edge: [^\n]*\nrc=127\r\nas before\r\n/)
   const other = await startNew(t, ON_REAL_FILES)
-  const lost = onTerminal(['/bin/sh', '-c', AROUND('"$SASS_EDGE" shell -- sh -c "echo up; sleep 2"')], other)
+  const lost = onTerminal(
+    ['/bin/sh', '-c', AROUND('"$SASS_EDGE" shell --reconnect 0 -- sh -c "echo up; sleep 2"')],
+    other,
+  )
   await lost.shows(/up\r\n/)
   other.signal('SIGKILL')
   await lost.outcome
