@@ -151,6 +151,7 @@ export async function startBranched(
     },
     open: (branch) =>
       connect({
+        reconnect: false,
         branch,
         host: '127.0.0.1',
         port,
