@@ -86,7 +86,15 @@ const AT_LEAST: Readonly<Record<string, string>> = {
 }
 /** Our own choice, which no header knows. */
 const OURS: readonly string[] = [
-  ...['SLAVE_PATH_BYTES', 'WAKE_BYTES', 'MMAP_THRESHOLD_BYTES', 'CONFINED_USER', 'GRANTS_MAX'],
+  ...[
+    'SLAVE_PATH_BYTES',
+    'WAKE_BYTES',
+    'MMAP_THRESHOLD_BYTES',
+    'SMALLEST_ROUNDS',
+    'PACKET_HEAD_BYTES',
+    'CONFINED_USER',
+    'GRANTS_MAX',
+  ],
   ...['LAST_KNOWN_CALL', 'LIMITS_SECRET_ARGUMENT'],
   // By version of Landlock: the structure and its rights grow, and the headers here may be older than the kernel.
   ...['RULESET_BYTES', 'NETWORK_VERSION', 'NETWORK_RIGHTS', 'SCOPE_VERSION', 'SCOPES'],
