@@ -19,6 +19,10 @@ const daemon = await startNew(t, {
   capabilities: { default: { denied_commands: ['rm', 'reboot *'], max_concurrent: 2 } },
 })
 const { port, fingerprint: pin } = daemon
+
+/** The agent; what is refused is not asked again by itself. */
+const open = () =>
+  connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: daemon.seed(), pin, reconnect: false })
 const screen = Buffer.from(viScreen())
 /** Nothing of this may reach somebody who is refused. */
 const TELLING = /den(y|ied)|allow|refus|polic|permi|forbid|sass|capab|secur/i
@@ -97,14 +101,7 @@ t.test('on the command line the refused see the same screen and no word more', a
   t.ok(stdout.equals(screen))
   t.match(stderr, /^sass-edge: [^\n]*\n$/)
   t.notMatch(stderr.replace('sass-edge', ''), TELLING)
-  const unary = await connect({
-    host: '127.0.0.1',
-    port,
-    agent: 'agent',
-    privateKey: daemon.seed(),
-    pin,
-    reconnect: false,
-  })
+  const unary = await open()
   const begin = performance.now()
   await t.rejects(unary.execute('rm'), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
   t.ok(performance.now() - begin > HOLD_SECONDS * 1_000 - 300, 'a unary answer is held as long')
@@ -167,14 +164,7 @@ async function resumed(name: string, resume: Uint8Array, from: string): Promise<
 t.test(
   'a session is taken back by its own key from its own address, and by nobody else (SS-17)',
   async (t) => {
-    const first = await connect({
-      host: '127.0.0.1',
-      port,
-      agent: 'agent',
-      privateKey: daemon.seed(),
-      pin,
-      reconnect: false,
-    })
+    const first = await open()
     const running = first.stream('sleep', ['2'], { output() {} })
     await running.started
     const id = new Uint8Array(Buffer.from(first.sessionId, 'hex'))
@@ -196,8 +186,6 @@ t.test(
 )
 
 t.test('ten sessions at once, and the eleventh is code 62 (SS-12)', async (t) => {
-  const open = () =>
-    connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: daemon.seed(), pin, reconnect: false })
   await until('no sessions', async () => {
     const status = await daemon.cli(['status', '--json'])
     return JSON.parse(status.stdout.toString()).active_processes === 0
@@ -211,14 +199,7 @@ t.test('ten sessions at once, and the eleventh is code 62 (SS-12)', async (t) =>
 })
 
 t.test('RenewSession moves the end of a session on (SS-13)', async (t) => {
-  const client = await connect({
-    host: '127.0.0.1',
-    port,
-    agent: 'agent',
-    privateKey: daemon.seed(),
-    pin,
-    reconnect: false,
-  })
+  const client = await open()
   await sleep(1_100)
   t.ok((await client.renewSession()) > client.expiresAt)
   await client.close()
