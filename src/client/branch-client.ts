@@ -54,6 +54,14 @@ export type DiffResult = {
   readonly isPreview: boolean
 }
 
+export type OwnChangesOptions = {
+  readonly form?: 'text' | 'stat' | undefined
+  /** Each with all that is beneath it; none: everything. */
+  readonly paths?: readonly NamedPath[] | undefined
+}
+/** `branch` names it, to the operator who merges or drops it. */
+export type OwnChanges = DiffResult & { readonly branch: string | undefined }
+
 export type ToldPath = { readonly path: Uint8Array; readonly what: string }
 /** `success` false: nothing was changed. The lists hold the first of so many as their totals say. */
 export type BranchOutcome = {
@@ -132,46 +140,69 @@ function toOutcome(value: m.BranchOutcome): BranchOutcome {
   }
 }
 
+/** A text as it comes, and what ends it. */
+function read(
+  link: Pick<Link, 'use'>,
+  ...[method, request, output]: [MethodName, ReturnType<typeof m.branchDiffRequest.encode>, TextSink]
+): Promise<m.BranchDiffEnd> {
+  // Not again where it breaks off: what came of it has been given.
+  return link.use((caller) => readOn(caller, method, request, output), false)
+}
+
+function readOn(
+  caller: Pick<Caller, 'open'>,
+  method: MethodName,
+  request: ReturnType<typeof m.branchDiffRequest.encode>,
+  output: TextSink,
+): Promise<m.BranchDiffEnd> {
+  const { promise, resolve, reject } = defer<m.BranchDiffEnd>()
+  let taken: Promise<void> = Promise.resolve()
+  const stream = caller.open(method, request, false, {
+    message(value, dataBytes) {
+      const { data } = value as m.StreamResponse
+      if (data === undefined) return
+      const settled = output(data)
+      if (settled === undefined) return stream.consumed(dataBytes)
+      taken = Promise.all([taken, settled]).then(
+        () => stream.consumed(dataBytes),
+        (cause: unknown) => {
+          stream.reset()
+          reject(cause)
+        },
+      )
+    },
+    ended: (value) => void taken.then(() => resolve(value as m.BranchDiffEnd)),
+    failed: reject,
+    credit() {},
+  })
+  return promise
+}
+
+function toResult(end: m.BranchDiffEnd): DiffResult {
+  return {
+    digest: encodeHex(end.digest),
+    changes: end.changes,
+    conflicts: end.conflicts,
+    heldBack: end.held_back,
+    shown: end.shown,
+    isPreview: end.is_preview,
+  }
+}
+
+/** What the branch of the caller's own session would change, without contents; for whoever works in it. */
+export async function readOwnChanges(
+  link: Pick<Link, 'use'>,
+  output: TextSink,
+  { form = 'text', paths }: OwnChangesOptions = {},
+): Promise<OwnChanges> {
+  const request = m.changesRequest.encode({ form: FORMS.indexOf(form), paths: pathBytes(paths) })
+  const end = await read(link, 'ShowChanges', request, output)
+  return { ...toResult(end), branch: end.branch === undefined ? undefined : encodeHex(end.branch) }
+}
+
 /** The operator's methods for branches over a connection. */
 export function createBranchClient(link: Pick<Link, 'call' | 'use'>): BranchClient {
   const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await link.call(...args)) as T
-
-  /** A text as it comes, and what ends it. */
-  function read(
-    ...[method, request, output]: [MethodName, ReturnType<typeof m.branchDiffRequest.encode>, TextSink]
-  ): Promise<m.BranchDiffEnd> {
-    // Not again where it breaks off: what came of it has been given.
-    return link.use((caller) => readOn(caller, method, request, output), false)
-  }
-
-  function readOn(
-    caller: Pick<Caller, 'open'>,
-    method: MethodName,
-    request: ReturnType<typeof m.branchDiffRequest.encode>,
-    output: TextSink,
-  ): Promise<m.BranchDiffEnd> {
-    const { promise, resolve, reject } = defer<m.BranchDiffEnd>()
-    let taken: Promise<void> = Promise.resolve()
-    const stream = caller.open(method, request, false, {
-      message(value, dataBytes) {
-        const { data } = value as m.StreamResponse
-        if (data === undefined) return
-        const settled = output(data)
-        if (settled === undefined) return stream.consumed(dataBytes)
-        taken = Promise.all([taken, settled]).then(
-          () => stream.consumed(dataBytes),
-          (cause: unknown) => {
-            stream.reset()
-            reject(cause)
-          },
-        )
-      },
-      ended: (value) => void taken.then(() => resolve(value as m.BranchDiffEnd)),
-      failed: reject,
-      credit() {},
-    })
-    return promise
-  }
 
   function change(id: string, more: { label?: string; restore?: number; remove?: number }): Promise<Outcome> {
     return ask<Outcome>('CheckpointBranch', m.branchCheckpoint.encode({ session_id: idBytes(id), ...more }))
@@ -200,15 +231,7 @@ export function createBranchClient(link: Pick<Link, 'call' | 'use'>): BranchClie
         form: FORMS.indexOf(form),
         paths: pathBytes(paths),
       })
-      const end = await read('DiffBranch', request, output)
-      return {
-        digest: encodeHex(end.digest),
-        changes: end.changes,
-        conflicts: end.conflicts,
-        heldBack: end.held_back,
-        shown: end.shown,
-        isPreview: end.is_preview,
-      }
+      return toResult(await read(link, 'DiffBranch', request, output))
     },
     async merge(id, digest, { paths, force, heldBack = false } = {}) {
       const request = m.branchMergeRequest.encode({

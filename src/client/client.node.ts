@@ -16,7 +16,14 @@ import { asSassError } from '../errors.ts'
 import { RECONNECT_GIVE_UP_MS } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { SecurityStatus } from '../wire/status-messages.ts'
-import { type BranchClient, createBranchClient } from './branch-client.ts'
+import {
+  type BranchClient,
+  createBranchClient,
+  type OwnChanges,
+  type OwnChangesOptions,
+  readOwnChanges,
+  type TextSink,
+} from './branch-client.ts'
 import type { Caller, ExecuteRequestInput, OutputSink, UnaryResult } from './caller.ts'
 import { type ConnectionOptions, type Opened, openConnection } from './connection.node.ts'
 import { createFileClient, type FileClient } from './files.node.ts'
@@ -28,7 +35,7 @@ import { createRunning, type OnGap, type StreamedExecution } from './running.ts'
 import { executeOnce } from './unary.ts'
 import type { OnWaiting } from './waiting.ts'
 
-export type { BranchClient } from './branch-client.ts'
+export type { BranchClient, OwnChanges, OwnChangesOptions, TextSink } from './branch-client.ts'
 export type { OutputSink, RemoteExit, UnaryResult } from './caller.ts'
 export type { ClientCertificate } from './client-certificate.ts'
 export type { Compression } from './compression.node.ts'
@@ -126,6 +133,8 @@ export type Client = FileClient & {
   status(): Promise<SecurityStatus>
   capabilities(): Promise<m.Capabilities>
   renewSession(): Promise<number>
+  /** What the branch of this session would change, by names, kinds and sizes, as lines of text. */
+  changes(output: TextSink, options?: OwnChangesOptions): Promise<OwnChanges>
   /** What only operators may ask. */
   readonly operator: OperatorClient
   /** What agents have changed, for operators. */
@@ -293,6 +302,7 @@ function createClient(link: Link, opened: () => Opened): Client {
       return expires_at
     },
     ...createFileClient(link),
+    changes: (output, options) => readOwnChanges(link, output, options),
     operator: createOperatorClient(link.call),
     branches: createBranchClient(link),
     expectAnswer: link.poke,

@@ -9,6 +9,7 @@ import { encodeHex } from '../base/hex.ts'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Action, BranchAction } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
+import { SassError } from '../errors.ts'
 import { BRANCHES_MAX, EXECUTION_ID_BYTES, MERGED_KEPT_MS } from '../limits.ts'
 import type { AuditEvent, AuditValue, Clock, Log, Random } from '../ports.ts'
 import type { Branch } from '../sandbox/branch/branch.ts'
@@ -42,6 +43,12 @@ export type Branches = {
   list(): readonly ListedBranch[]
   find(session: string): Branch | undefined
   review(
+    session: string,
+    form: DiffForm,
+    paths: readonly NamedPath[],
+  ): Promise<Review & { isPreview: boolean }>
+  /** The same for whoever works in it, one look at a time. @throws SassError RESPONSE_THROTTLED */
+  reviewOwn(
     session: string,
     form: DiffForm,
     paths: readonly NamedPath[],
@@ -92,6 +99,8 @@ export function createBranches({
   const busy = new Set<string>()
   /** Mounted over real files that were changed since, while commands run in them. */
   const stale = new Set<string>()
+  /** Looked at by whoever works in them, until the text is read or left. */
+  const looked = new Set<string>()
   let lookedAtMs = 0
 
   function runningIn(session: string): readonly string[] {
@@ -151,6 +160,11 @@ export function createBranches({
       (session) => !busy.has(session) && runningIn(session).length === 0 && places.useOf(session) === 'idle',
     )
     await Promise.all(idle.map(remount))
+  }
+
+  const review: Branches['review'] = async (session, form, paths) => {
+    const isPreview = runningIn(session).length > 0
+    return { ...(await work.review(session, form, paths)), isPreview }
   }
 
   /** Takes it out of use; what is being moved into it or out of it ends first, and keeps what came. */
@@ -251,9 +265,26 @@ export function createBranches({
           canUndo: work.mergedAtMs(branch.session) !== undefined,
         })),
     find: work.find,
-    async review(session, form, paths) {
-      const isPreview = runningIn(session).length > 0
-      return { ...(await work.review(session, form, paths)), isPreview }
+    review,
+    async reviewOwn(session, form, paths) {
+      if (looked.has(session))
+        throw new SassError(
+          'RESPONSE_THROTTLED',
+          'This branch is being looked at already; ask again when that has been answered.',
+        )
+      looked.add(session)
+      try {
+        const own = await review(session, form, paths)
+        const { text } = own
+        const close = () => {
+          looked.delete(session)
+          text.close()
+        }
+        return { ...own, text: { sizeBytes: text.sizeBytes, read: text.read, close } }
+      } catch (cause) {
+        looked.delete(session)
+        throw cause
+      }
     },
     async merge(permit, { paths, force }) {
       let changed: Branch | undefined

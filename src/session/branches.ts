@@ -26,7 +26,7 @@ type Handler = (peer: Peer, call: Call) => void
 
 const NOTHING = () => {}
 /** What is under way goes on, whoever still waits for its end. */
-const GOES_ON: StreamUser = Object.freeze({
+export const GOES_ON: StreamUser = Object.freeze({
   message: NOTHING,
   ended: NOTHING,
   credit: NOTHING,
@@ -98,7 +98,11 @@ function namedIn(peer: Peer, session: string, paths: readonly Uint8Array[]): Nam
 }
 
 /** Sends a text under credit, and then its end. */
-async function sendReview(peer: Peer, call: Call, review: Review & { isPreview: boolean }): Promise<void> {
+export async function sendReview(
+  peer: Peer,
+  call: Call,
+  review: Review & { isPreview: boolean; branch?: string },
+): Promise<void> {
   const { connection } = peer
   const { streamId } = call
   const { text } = review
@@ -145,6 +149,7 @@ async function sendReview(peer: Peer, call: Call, review: Review & { isPreview: 
       held_back: review.heldBack,
       shown: review.shown,
       is_preview: review.isPreview,
+      branch: review.branch === undefined ? undefined : idOf(review.branch),
     }),
   )
   peer.streamDone(streamId)

@@ -22,6 +22,7 @@ import type { Execution } from './execution.ts'
 import { type Caller, checkProof, factsOf, type Proof, scopeOf } from './identities.ts'
 import { newInstance } from './instances.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
+import { showChanges } from './own-changes.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
 import { capabilityOf, type Rooms } from './rooms.ts'
 import type { NewSession, Session } from './sessions.ts'
@@ -362,6 +363,7 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   GetCapabilities: telling(capabilities),
   GetAuditPublicKey: telling(auditPublicKey),
   ListExecutions: telling(listExecutions),
+  ShowChanges: showChanges,
   ...OPERATOR_HANDLERS,
   ...BRANCH_HANDLERS,
 })

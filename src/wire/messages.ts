@@ -249,6 +249,7 @@ export type PurgeRequest = MessageValue<typeof purgeRequest>
 export type BranchReference = MessageValue<typeof branchReference>
 export type BranchList = MessageValue<typeof branchList>
 export type BranchDiffRequest = MessageValue<typeof branchDiffRequest>
+export type ChangesRequest = MessageValue<typeof changesRequest>
 export type BranchDiffEnd = MessageValue<typeof branchDiffEnd>
 export type BranchMergeRequest = MessageValue<typeof branchMergeRequest>
 export type BranchOutcome = MessageValue<typeof branchOutcome>
@@ -351,6 +352,10 @@ export const branchDiffRequest = message('BranchDiffRequest', {
   form: defaulted(2, unsigned(3), 0, '0 text, 1 stat, 2 JSON, 3 patch'),
   paths: defaulted(3, listOf(filePath, NAMED_PATHS), [], 'with all that is beneath; none: everything'),
 })
+export const changesRequest = message('ChangesRequest', {
+  form: defaulted(2, unsigned(1), 0, '0 text, 1 stat'),
+  paths: defaulted(3, listOf(filePath, NAMED_PATHS), [], 'with all that is beneath; none: everything'),
+})
 export const branchDiffEnd = message('BranchDiffEnd', {
   digest: required(1, digest, 'of the whole list of changes'),
   changes: defaulted(2, unsigned(), 0),
@@ -358,6 +363,7 @@ export const branchDiffEnd = message('BranchDiffEnd', {
   held_back: defaulted(4, unsigned(), 0, 'of them: merged only by name'),
   shown: defaulted(5, unsigned(), 0, 'changes that the text is about'),
   is_preview: defaulted(6, bool, false, 'commands run in the branch'),
+  branch: optional(7, uuid, 'of ShowChanges: names the branch'),
 })
 export const branchMergeRequest = message('BranchMergeRequest', {
   session_id: required(1, uuid),

@@ -25,6 +25,7 @@ export type MethodName =
   | 'GetCapabilities'
   | 'GetAuditPublicKey'
   | 'ListExecutions'
+  | 'ShowChanges'
   | 'ListConfirmations'
   | 'AnswerConfirmation'
   | 'ShowLevels'
@@ -133,6 +134,8 @@ export const METHODS: readonly Method[] = Object.freeze([
   unary({ number: 13, name: 'GetCapabilities', request: m.empty, response: m.capabilities }),
   unary({ number: 14, name: 'GetAuditPublicKey', request: m.empty, response: m.auditPublicKey }),
   unary({ number: 16, name: 'ListExecutions', request: m.empty, response: m.executionList }),
+  // The text comes ahead of END in StreamResponse messages, and counts against credit.
+  unary({ number: 17, name: 'ShowChanges', request: m.changesRequest, response: m.branchDiffEnd }),
   ...(
     [
       { number: 32, name: 'ListConfirmations', request: m.empty, response: m.confirmationList },

@@ -18,6 +18,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [13, 'GetCapabilities', 'Empty', '', 'StreamResponse', 'Capabilities'],
   [14, 'GetAuditPublicKey', 'Empty', '', 'StreamResponse', 'AuditPublicKey'],
   [16, 'ListExecutions', 'Empty', '', 'StreamResponse', 'ExecutionList'],
+  [17, 'ShowChanges', 'ChangesRequest', '', 'StreamResponse', 'BranchDiffEnd'],
   [32, 'ListConfirmations', 'Empty', '', 'StreamResponse', 'ConfirmationList'],
   [33, 'AnswerConfirmation', 'ConfirmationAnswer', '', 'StreamResponse', 'Outcome'],
   [34, 'ShowLevels', 'Empty', '', 'StreamResponse', 'LevelList'],
@@ -52,7 +53,7 @@ t.test('the methods are those of the protocol page', async (t) => {
     t.equal(methodNamed(name).number, number)
     t.equal(methodByNumber(number)?.name, name)
   }
-  for (const number of [-1, 0, 15, 17, 31, 48, 64, 1.5]) t.equal(methodByNumber(number), undefined)
+  for (const number of [-1, 0, 15, 18, 31, 48, 64, 1.5]) t.equal(methodByNumber(number), undefined)
   t.throws(() => methodNamed('Shell' as MethodName), RangeError)
 })
 
