@@ -21,6 +21,7 @@ import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
 import { currentUser } from './edge/current-user.node.ts'
 import { drain } from './edge/drain.node.ts'
+import { createFileLock } from './edge/file-lock.node.ts'
 import { endingOnRecord, type Opened } from './edge/integrity.node.ts'
 import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
@@ -31,6 +32,8 @@ import { createReload, type Reloadable, reloadableOf, warnAboutPatterns } from '
 import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSandbox, type Sandbox } from './edge/sandbox.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
+import { bringForward, checkStateFormat, STATE_FORMAT } from './edge/state-format.node.ts'
+import { whatIsNotKept } from './edge/state-place.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { createTrafficStore, loadTraffic } from './edge/traffic-store.node.ts'
 import { createWork, record } from './edge/work.node.ts'
@@ -232,12 +235,14 @@ export type StartOptions = {
  * Starts the daemon of this process.
  * @throws SassError with one sentence and a remedy for whatever keeps it from starting
  */
-export function startDaemon(
+export async function startDaemon(
   config: Config,
   writeLog: (line: string) => void,
   options: StartOptions = {},
 ): Promise<RunningDaemon> {
   const clock = createClock()
+  // Not even the record of a failed start belongs into state that this program does not know.
+  checkStateFormat(config.state_directory)
   return endingOnRecord({ config, clock }, (opened) => start(config, clock, writeLog, options, opened))
 }
 
@@ -252,6 +257,7 @@ async function start(
   const log = createLog(config.log.format, config.log.level, clock, writeLog)
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
+  const formerFormat = bringForward({ directory: config.state_directory, lock: createFileLock() })
   const levelStore = openLevelStore(config.state_directory)
   const isAcknowledged = checkHalt(levelStore.state, ackIncident)
   const reloadable = await reloadableOf(config, configPath, clock.monotonicMs())
@@ -272,6 +278,8 @@ async function start(
   const given = { config, configPath, clock, log, launcherSource }
   const sandbox = createSandbox(given, () => reloadable.policy.ownPaths.paths)
   const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept: deviceRecord.executions }
+  const volatile = whatIsNotKept(config)
+  if (volatile !== undefined) log.write('warn', 'state_not_kept', { reason: volatile })
   const rooms = createRooms(ground, reloadable)
   const peers = createPeers(
     rooms,
@@ -302,6 +310,11 @@ async function start(
     fingerprint,
     levels: levelsTold(rooms.levels.list()),
   })
+  if (formerFormat !== undefined) {
+    const step = { from: formerFormat, to: STATE_FORMAT }
+    log.write('info', 'state_migrated', step)
+    record(audit, log, { type: 'daemon', what: 'migrated', ...step })
+  }
   await rooms.branches.resume()
   const addresses: string[] = []
   try {

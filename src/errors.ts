@@ -82,6 +82,7 @@ export const CODES = Object.freeze({
   INTERNAL: { number: 1010, audience: 'local' },
   INTEGRITY_RISK: { number: 1011, audience: 'local' },
   BRANCH_REFUSED: { number: 1012, audience: 'local' },
+  STATE_FORMAT: { number: 1013, audience: 'local' },
 } as const satisfies Record<string, CodeEntry>)
 
 export type Code = keyof typeof CODES

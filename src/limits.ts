@@ -160,6 +160,8 @@ export const CODED_MIN_BYTES = 64
 /** What the link has carried is written down this often while something passes: 24 small writes a day at most. */
 export const TRAFFIC_SAVE_MS = 3_600_000
 export const TRAFFIC_FILE_BYTES = 1_024
+/** format.json of the state directory: two numbers and a version. */
+export const STATE_FORMAT_BYTES = 1_024
 /** A link below this rate, bytes a second, has output compressed by itself; a handshake tells rates up to some 150,000. */
 export const SLOW_LINK_BYTES = 1_000_000
 /** A unary answer with more output than this is worth a message of its own, compressed, ahead of its END. */

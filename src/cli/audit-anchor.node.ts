@@ -12,7 +12,7 @@ import { optionValue } from './arguments.ts'
 import { type Subcommand, unreadable } from './audit-words.node.ts'
 import type { CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { localConfig, takeWords } from './local-config.node.ts'
+import { localConfig, localState, takeWords } from './local-config.node.ts'
 
 /** What time stamps there are, where somebody says whose are trusted. */
 export async function anchorsOf(context: CommandContext, directory: string): Promise<Anchors> {
@@ -30,7 +30,7 @@ export async function anchorsOf(context: CommandContext, directory: string): Pro
 export const anchor: Subcommand = async (context) => {
   takeWords(context, 1)
   const { options } = context.arguments
-  const { config } = localConfig(context)
+  const { config } = localState(context)
   const { directory } = config.audit
   const { askAuthority, lastHead, keepAnchor, readAuthorities } = await import('../edge/anchors.node.ts')
   const { timeStampRequest } = await import('../edge/time-stamp.node.ts')

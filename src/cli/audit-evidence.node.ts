@@ -23,14 +23,14 @@ import {
 } from './audit-words.node.ts'
 import type { CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { localConfig, takeWords } from './local-config.node.ts'
+import { localState, takeWords } from './local-config.node.ts'
 
 /** Everything about one session as one file, that verifies alone. */
 export const exportSession: Subcommand = async (context) => {
   const [, session] = takeWords(context, 2)
   if (session === undefined || !/^[0-9a-f]{32}$/.test(session))
     throw new SassError('USAGE', 'audit export takes the id of a session: it is in sass-edge audit tail.')
-  const { audit, state_directory: stateDirectory } = localConfig(context).config
+  const { audit, state_directory: stateDirectory } = localState(context).config
   const { directory } = audit
   const { gatherEvidence } = await import('../edge/evidence.node.ts')
   const { branchEvidence } = await import('../edge/branch-evidence.node.ts')

@@ -16,7 +16,7 @@ import { isGiven, type Options, optionValue, wholeNumber } from './arguments.ts'
 import { type Subcommand, unreadable } from './audit-words.node.ts'
 import type { OptionSpec } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { localConfig, takeWords } from './local-config.node.ts'
+import { localState, takeWords } from './local-config.node.ts'
 
 const SHOWN_RECORDS = 20
 const SHOWN_RECORDS_MAX = 10_000
@@ -113,7 +113,7 @@ export const tail: Subcommand = async (context) => {
   if (count === undefined)
     throw new SassError('USAGE', `--lines takes a number from 1 to ${SHOWN_RECORDS_MAX}.`)
   const wanted = wantedBy(options)
-  const { records, total } = read(localConfig(context).config.audit.directory, wanted, count)
+  const { records, total } = read(localState(context).config.audit.directory, wanted, count)
   const value = records.map(({ timestamp, event, hash }) => ({
     timestamp,
     event,

@@ -29,7 +29,7 @@ import {
 } from './audit-words.node.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { localConfig, takeWords } from './local-config.node.ts'
+import { localState, takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
 /** `SEQ:HASH`, as `sass-edge status` shows it. */
@@ -56,7 +56,7 @@ function chainOf(context: CommandContext): {
   const files = positionals.slice(1)
   // Summary and kept keys of what was dropped lie beside the files.
   if (files.length > 0) return { paths: files, pin, directory: dirname(files[0] ?? '') }
-  const { config } = localConfig(context)
+  const { config } = localState(context)
   try {
     const { directory } = config.audit
     return { paths: chainPaths(directory), pin: pin ?? genesisPath(config.state_directory), directory }
@@ -126,7 +126,7 @@ const verify: Subcommand = async (context) => {
 
 const replay: Subcommand = async (context) => {
   takeWords(context, 1)
-  const { directory } = localConfig(context).config.audit
+  const { directory } = localState(context).config.audit
   // The rules and all that takes commands apart: only this subcommand needs them.
   const { replayChain } = await import('../edge/replay-chain.node.ts')
   let report: ReplayReport

@@ -5,7 +5,7 @@
  */
 import type { ConfigProblem } from '../config.ts'
 import { loadConfig, problemText } from '../edge/config-file.node.ts'
-import { checkMachine, type Finding } from '../edge/preflight.node.ts'
+import { checkMachine, checkState, type Finding } from '../edge/preflight.node.ts'
 import { checkPolicy } from '../edge/preflight-policy.node.ts'
 import { asSassError } from '../errors.ts'
 import { isGiven } from './arguments.ts'
@@ -39,7 +39,14 @@ export const command: Command = {
   name: 'check',
   summary: SUMMARIES.check,
   usage: ['check'],
-  options: [{ name: 'no-port', description: 'the port is not tried: something holds it for the daemon' }],
+  options: [
+    { name: 'no-port', description: 'the port is not tried: something holds it for the daemon' },
+    {
+      name: 'state',
+      description:
+        'nothing but whether this program may use the state that is there: before it replaces another one',
+    },
+  ],
   examples: [
     { line: 'sass-edge check', does: 'the nearest configuration' },
     { line: 'sass-edge check --config /etc/sass-edge/sass.edge.json --json', does: 'one for a script' },
@@ -55,10 +62,13 @@ export const command: Command = {
       if (problems === undefined) throw error
       return reportInvalid(context, path, problems)
     }
-    const findings = [
-      ...(await checkMachine(loaded.config, Date.now(), !isGiven(context.arguments.options, 'no-port'))),
-      ...(await checkPolicy(loaded.config)),
-    ]
+    const { options } = context.arguments
+    const findings = isGiven(options, 'state')
+      ? [checkState(loaded.config)]
+      : [
+          ...(await checkMachine(loaded.config, Date.now(), !isGiven(options, 'no-port'))),
+          ...(await checkPolicy(loaded.config)),
+        ]
     const failed = findings.filter((finding) => !finding.ok)
     const lines = findings.map(findingText)
     if (failed.length === 0) {

@@ -3,6 +3,7 @@
  * @module
  */
 import { findConfig, type LoadedConfig, loadConfig } from '../edge/config-file.node.ts'
+import { checkStateFormat } from '../edge/state-format.node.ts'
 import { SassError } from '../errors.ts'
 import { optionValue } from './arguments.ts'
 import type { CommandContext } from './command.ts'
@@ -21,6 +22,16 @@ export function localConfigPath(context: CommandContext): string {
 /** Reads and checks it. SassError CONFIG_LOAD_FAILED or CONFIG_INVALID. */
 export function localConfig(context: CommandContext): LoadedConfig {
   return loadConfig(localConfigPath(context))
+}
+
+/**
+ * The same, for a command that reads the state itself, which must be of no newer format than this program knows.
+ * @throws SassError STATE_FORMAT as well
+ */
+export function localState(context: CommandContext): LoadedConfig {
+  const loaded = localConfig(context)
+  checkStateFormat(loaded.config.state_directory)
+  return loaded
 }
 
 /** Refuses words that the command does not take. SassError USAGE. */

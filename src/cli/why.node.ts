@@ -15,7 +15,7 @@ import { optionValue, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { alignColumns } from './listing.ts'
-import { localConfig, takeWords } from './local-config.node.ts'
+import { localState, takeWords } from './local-config.node.ts'
 import { asOperator, OPERATOR_OPTIONS, utcTime } from './operator.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
@@ -139,7 +139,7 @@ export const command: Command = {
       tellDaemons(context, told)
       return EXIT.OK
     }
-    const { record, lastSequence } = findRecord(localConfig(context).config.audit.directory, sequence)
+    const { record, lastSequence } = findRecord(localState(context).config.audit.directory, sequence)
     if (record === undefined)
       throw new SassError(
         'USAGE',

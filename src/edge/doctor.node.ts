@@ -31,6 +31,9 @@ import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
 import { landlockVersion } from '../sandbox/shield.node.ts'
 import { ERRNO, loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
 
+import { checkState } from './preflight.node.ts'
+import { whatIsNotKept } from './state-place.node.ts'
+
 declare const KEEPER_SOURCE: string | undefined
 
 export type Finding = {
@@ -192,6 +195,18 @@ function surroundings(state: string): Finding[] {
   ]
 }
 
+/** Whether this program may use the state of the installation, and whether that will be there tomorrow. */
+function stateOf(config: Config): Finding[] {
+  const { ok: isFit, detail, remedy } = checkState(config)
+  const volatile = whatIsNotKept(config)
+  return [
+    isFit
+      ? ok('state', `${detail}.`)
+      : { name: 'state', state: 'failed', text: `${detail}: ${remedy ?? ''}.` },
+    ...(volatile === undefined ? [] : [missing('state', `${volatile}; put it on a disk.`)]),
+  ]
+}
+
 /** The nearest directory that is there and can be written: the state directory, or where the daemon would make it. */
 function stateDirectory(config: Config | undefined): string {
   const wanted = config?.state_directory
@@ -216,5 +231,6 @@ export async function examine(config: Config | undefined): Promise<readonly Find
       : await tryBranch(syscalls, state),
     ...layers(syscalls),
     ...surroundings(state),
+    ...(config === undefined ? [] : stateOf(config)),
   ]
 }

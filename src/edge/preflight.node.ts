@@ -23,6 +23,8 @@ import type { Config } from '../config.ts'
 import { asSassError } from '../errors.ts'
 import { CONNECTIONS_MAX, SOCKET_PATH_BYTES, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { CLIENT_CA_REMEDY, readClientCa } from './client-ca.node.ts'
+import { checkStateFormat, STATE_FORMAT } from './state-format.node.ts'
+import { whatIsNotKept } from './state-place.node.ts'
 
 /** One thing that was looked at. `detail` is a clause; `remedy` says what to do where it is not ok, or not what it seems. */
 export type Finding =
@@ -132,6 +134,35 @@ function checkWritable(check: string, path: string): Finding {
       'make it a directory that this user may write, or name another one',
     )
   }
+}
+
+/** Whether this program may use the state that is there: what an upgrade asks before it takes the place of another one. */
+export function checkState({ state_directory: directory }: Pick<Config, 'state_directory'>): Finding {
+  const check = 'state'
+  try {
+    const found = checkStateFormat(directory)
+    if (found?.format === STATE_FORMAT) return pass(check, `${directory} has format ${STATE_FORMAT}`)
+    return existsSync(directory)
+      ? pass(
+          check,
+          `${directory} has format ${found?.format ?? 0}, and the daemon brings it to ${STATE_FORMAT}`,
+        )
+      : pass(check, `${directory} will be made in format ${STATE_FORMAT}`)
+  } catch (error) {
+    const known = asSassError(error)
+    if (known?.code !== 'STATE_FORMAT') throw error
+    const [detail = '', remedy = ''] = known.message.split(': nothing was changed; ')
+    return fail(check, detail, remedy.replace(/\.$/, ''))
+  }
+}
+
+/** Nothing that keeps the daemon from working, and a surprise after a loss of power. */
+function checkKept(config: Config): readonly Finding[] {
+  const problem = whatIsNotKept(config)
+  if (problem === undefined) return []
+  return [
+    warn('state_directory', problem, 'put it on a disk, or live with a device that is new after each start'),
+  ]
 }
 
 /** What is not there yet is made at the start. */
@@ -255,8 +286,10 @@ export async function checkMachine(
   return [
     ...checkKeyFile(config),
     ...(config.tls.client_ca === null ? [] : [checkClientCa(config.tls.client_ca)]),
+    checkState(config),
     checkWritable('state_directory', config.state_directory),
     checkWritable('audit.directory', config.audit.directory),
+    ...checkKept(config),
     checkWorkspace(config.security.workspace_root),
     ...(isPortTried ? [await checkPort(config)] : []),
     await checkAdminSocket(config.listen.admin_socket),

@@ -98,6 +98,12 @@ if [ -z "$root" ] && ! "$here/sass-edge" version >/dev/null; then
   echo "install.sh: $here/sass-edge does not run here, and nothing was changed: take the archive for this processor; it needs glibc 2.29, libstdc++ and libatomic." >&2
   exit 125
 fi
+# A daemon that could not use what is there would leave the device without one: an older program says so here.
+config=/etc/sass-edge/sass.edge.json
+if [ -z "$root" ] && [ -e "$config" ] && ! "$here/sass-edge" check --state --config "$config" >/dev/null; then
+  echo "install.sh: this version cannot use the configuration or the state of this device, and nothing was changed: $here/sass-edge check --state --config $config says more." >&2
+  exit 125
+fi
 
 list | while read -r file place mode; do put "$file" "$place" "$mode"; done
 if [ ! -e "$root/etc/sass-edge/sass.edge.json" ]; then put sass.edge.json etc/sass-edge/sass.edge.json 644; fi
