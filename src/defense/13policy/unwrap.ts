@@ -5,7 +5,6 @@
  * Rules: docs/responses.md, section 2.
  * @module
  */
-import { isWithin } from '../../base/lexical-path.ts'
 import { gapped, staysInPlace, UNKNOWN_PART } from './code/script-parts.ts'
 import { readCode } from './code/words.ts'
 import type { CommandSurroundings, Effective } from './effective.ts'
@@ -16,6 +15,7 @@ import { addComputed } from './unwrap/computed.ts'
 import { environmentText } from './unwrap/environment-commands.ts'
 import {
   copiedText,
+  FETCHED_TREE,
   inputOf,
   isSelf,
   type Made,
@@ -23,6 +23,7 @@ import {
   noteFiles,
   scriptAt,
   startFlow,
+  usesTree,
 } from './unwrap/flow.ts'
 import { type Assignment, type Call, type Inner, isOfProtocol, type Language } from './unwrap/inner.ts'
 import {
@@ -50,15 +51,17 @@ import {
   LOOKS_MAX,
   LOOKS_SPARE,
   pay,
+  placeOf,
   type Run,
   settingOf,
   stop,
 } from './unwrap/run.ts'
 import { innerOfScript, innerOfShell, isAllArguments, positionals } from './unwrap/shell-invocation.ts'
+import { statementCalls } from './unwrap/statements.ts'
 import { knownOutput } from './unwrap/stream.ts'
 import { parseCall } from './unwrap/subcommands.ts'
 import { unknownStarts } from './unwrap/unknown-starts.ts'
-import { pathsOf } from './unwrap/used-paths.ts'
+import { liesWithin, pathsOf } from './unwrap/used-paths.ts'
 import { operandText, partlyKnown, valueTexts } from './unwrap/word-texts.ts'
 import { innerOfWrapper, isWrapper, readAssignment } from './unwrap/wrappers.ts'
 
@@ -155,7 +158,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
       draft.optionValues = parsed.values.flatMap(({ option, word }) =>
         valueTexts(word).map((value) => ({ option, value })),
       )
-    const place = { cwd: frame.cwd, home: run.surroundings.home }
+    const place = placeOf(run, frame)
     const paths = argumentPaths(draft.names, known, parsed, place)
     if (paths.length > 0) addPaths(draft, paths)
   }
@@ -171,7 +174,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     taken ??
     knownOutput(draft.names, words, stdin) ??
     copiedText(run.flow, { names: draft.names, parsed, cwd: frame.cwd })
-  noteFiles(run.flow, {
+  const maker = {
     names: draft.names,
     options: draft.options,
     parsed,
@@ -182,14 +185,11 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     cwd: frame.cwd,
     calls: draft.calls,
     paths: draft.paths,
-  })
-}
-
-/** Whether whatever a pattern stands for is the caller's own, in a directory beneath where the request runs. */
-function liesWithin(pattern: string, cwd: string | undefined, workspace: string): boolean {
-  const [first = '', ...more] = pattern.replace(/^\.\//, '').split('/')
-  const isPlain = more.length > 0 && /^[\w-][\w.-]*$/.test(first) && !more.includes('..')
-  return isPlain && cwd !== undefined && workspace !== '/' && isWithin(workspace, cwd)
+  }
+  if (usesTree(run.flow, maker)) draft.calls = [...draft.calls, FETCHED_TREE]
+  noteFiles(run.flow, maker)
+  const statements = statementCalls(run.flow, maker)
+  if (statements.length > 0) draft.calls = [...draft.calls, ...statements]
 }
 
 /** Runs a file that the request has made: what was written into it, or what hides there. */
@@ -285,7 +285,7 @@ function follow(
       if (frame.isDecoded && inner.opaque === 'piped') draft.opaqueSet.add('decoded')
       return
     case 'path':
-      addPaths(draft, pathsOf(inner.word, inner.use, { cwd: frame.cwd, home: run.surroundings.home }))
+      addPaths(draft, pathsOf(inner.word, inner.use, placeOf(run, frame)))
       return
     case 'script': {
       const { word, language, via, positional = [], read } = inner
@@ -296,7 +296,7 @@ function follow(
         for (const next of read(text)) follow(run, draft, next, frame, assignments)
         return
       }
-      addPaths(draft, pathsOf(word, 'read', { cwd: frame.cwd, home: run.surroundings.home }))
+      addPaths(draft, pathsOf(word, 'read', placeOf(run, frame)))
       if (made !== undefined && made.kind !== 'program')
         runMade(run, draft, made, positional, language, via, frame, assignments)
       return

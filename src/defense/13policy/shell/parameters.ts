@@ -230,7 +230,22 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   const size = item.text.length + 1
   const cost = size * size * (pattern.length + 1)
   if (cost > PATTERN_STEPS || !expander.charge(cost)) return UNKNOWN
-  return known(changed(operator, pattern, item.text, replacement.text))
+  const result = changed(operator, pattern, item.text, replacement.text)
+  const isCut = (operator === '%' || operator === '%%') && PLACES.has(parameter.name)
+  return known(isCut ? climbed(item.text, result, segments.map(({ text }) => text).join('')) : result)
+}
+
+/** Variables that hold the places where a shell stands, and where it comes from. */
+const PLACES: ReadonlySet<string> = new Set(['PWD', 'OLDPWD', 'HOME'])
+
+/**
+ * A place with its end cut off, spelled as the climb that it is: `${PWD%/*}` is `$PWD/..`. Whoever cuts off an end that
+ * is not there takes it to be there: the same text runs in other places too.
+ */
+function climbed(place: string, rest: string, pattern: string): string {
+  const cut = rest === place ? pattern : place.slice(rest.length)
+  const steps = cut.split('/').filter((part) => part !== '').length
+  return steps === 0 || !cut.startsWith('/') ? rest : place + '/..'.repeat(steps)
 }
 
 /** A beginning taken off a glob, with `#`, or its directory with `##`: all that it stands for lose the same. */

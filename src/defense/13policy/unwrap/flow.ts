@@ -208,6 +208,24 @@ function noteTree(flow: Flow, maker: Maker): void {
   if (isFetched && directory !== undefined) flow.trees.push(directory)
 }
 
+/** Said of a command that works in such a directory, or is given one: what it finds there tells it what to do. */
+export const FETCHED_TREE = 'tree:fetched'
+
+/** Whether a command stands in a directory that holds what was fetched, or is given one. */
+export function usesTree(
+  { trees }: Flow,
+  { cwd, paths, parsed }: Pick<Maker, 'cwd' | 'paths' | 'parsed'>,
+): boolean {
+  if (trees.length === 0) return false
+  const given = [...parsed.operands, ...parsed.values.map(({ word }) => word)]
+  const places = [
+    cwd,
+    ...paths.flatMap(({ path, use }) => (use === 'write' ? [] : [path])),
+    ...given.map((word) => pathOf(word, cwd)),
+  ]
+  return places.some((place) => place !== undefined && trees.some((tree) => isWithin(tree, place)))
+}
+
 function wasFetched(made: Made | undefined): boolean {
   return made?.kind === 'hidden' && made.isFetched === true
 }

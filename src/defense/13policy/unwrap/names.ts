@@ -40,6 +40,7 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'podman nerdctl',
     'mysql mariadb',
     'mongo mongosh',
+    'redis-cli iredis keydb-cli',
     'less zless pager lesspipe',
     'lua luajit texlua',
     'php php-cgi',

@@ -10,7 +10,7 @@ import type { ShellCommand, ShellRedirect, ShellWord } from '../shell/shell.ts'
 import type { Flow } from './flow.ts'
 import type { Assignment, Stdin } from './inner.ts'
 import type { Draft } from './pipeline.ts'
-import { pathsOf } from './used-paths.ts'
+import { type Place, pathsOf } from './used-paths.ts'
 
 /** Commands within commands; what people write has three. */
 export const DEPTH_MAX = 8
@@ -97,6 +97,11 @@ export function addPaths(draft: Draft, paths: readonly UsedPath[]): void {
   }
 }
 
+/** What a word of a command is a path by. */
+export function placeOf({ surroundings }: Run, { cwd }: Frame): Place {
+  return { cwd, home: surroundings.home, root: surroundings.cwd }
+}
+
 export function draftOf(run: Run, words: readonly ShellWord[], frame: Frame): Draft {
   const program = words[0]?.text ?? ''
   const { cwd } = frame
@@ -138,7 +143,7 @@ export function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly 
       if (value.opaque !== undefined) draft.opaqueSet.add(value.opaque)
     }
   }
-  const place = { cwd: frame.cwd, home: run.surroundings.home }
+  const place = placeOf(run, frame)
   for (const { kind, target } of redirects) {
     if (target.opaque !== undefined) draft.opaqueSet.add(target.opaque)
     if (kind === 'read') addPaths(draft, pathsOf(target, 'read', place))
@@ -148,6 +153,6 @@ export function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly 
 }
 
 export function directoryOf(word: ShellWord, frame: Frame, run: Run): string | undefined {
-  const [path] = pathsOf(word, 'mention', { cwd: frame.cwd, home: run.surroundings.home })
+  const [path] = pathsOf(word, 'mention', placeOf(run, frame))
   return path === undefined || path.isOpaque || path.isGlob ? undefined : path.path
 }

@@ -3,16 +3,21 @@
  * followed here.
  * @module
  */
-import { resolvePath } from '../../../base/lexical-path.ts'
+import { isWithin, resolvePath } from '../../../base/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { PART_MARK } from '../shell/words.ts'
+import { PART_MARK, UNKNOWN_MARK } from '../shell/words.ts'
 
 /** Longer than any path that Linux takes, PATH_MAX; what is longer is no path. */
 const PATH_CHARACTERS = 4_096
 
-export type Place = { readonly cwd: string | undefined; readonly home: string }
+export type Place = {
+  readonly cwd: string | undefined
+  readonly home: string
+  /** Where the request runs, whatever its `cd` have done; absolute. */
+  readonly root: string
+}
 
 /** Whether a word that may be anything is meant as a path: a slash, a tilde, a dot at its start; and no URL. */
 export function looksLikePath(text: string): boolean {
@@ -23,12 +28,45 @@ export function looksLikePath(text: string): boolean {
   return first === '.' || text.includes('/')
 }
 
+/** In a path for one step up from where the request runs; it is no name of a file that anybody would have. */
+const ABOVE = '/<above>'
+
+/** `path` as it is seen from an ancestor of where the request runs. */
+function fromAbove(root: string, path: string): string {
+  let ancestor = root
+  let steps = ''
+  while (!isWithin(ancestor, path)) {
+    ancestor = ancestor.slice(0, ancestor.lastIndexOf('/')) || '/'
+    steps += ABOVE
+  }
+  return steps + path.slice(ancestor === '/' && path !== '/' ? 0 : ancestor.length)
+}
+
+/**
+ * Whether `text` gets out of where the request runs by climbing: `../../etc`, `cd ../..; rm etc`. What a whole path
+ * names it says itself.
+ */
+function climbsOut(text: string, path: string, { cwd, home, root }: Place): boolean {
+  if (root === '/' || cwd === undefined || isWithin(root, path)) return false
+  if (text.startsWith('/')) return text.includes('/..') && text.startsWith(`${root}/`)
+  if (text.includes('..') && isWithin(root, cwd)) return true
+  // Of the root and the home directory it is known what lies there.
+  return cwd !== root && cwd !== '/' && cwd !== home && isWithin(cwd, root)
+}
+
+/** What stands for a path that nothing is known of, before what is known behind it. */
+function unknownPath({ stands }: ShellWord): string {
+  const known = stands?.startsWith(UNKNOWN_MARK) === true ? stands.slice(UNKNOWN_MARK.length) : ''
+  return joinPath('/', `${UNKNOWN_MARK}${known.startsWith('/') ? known : ''}`)
+}
+
 /** The directories of a process, which lie elsewhere than they say. */
 const PROCESS_LINK = /^\/+proc\/[^/]+\/(?:task\/[^/]+\/)?(?:cwd|root|fd\/[^/]+)(?=\/)/
 
 /**
  * `word` as paths: one, or two where a program may itself read a tilde as the home directory. A word that is too long
- * for a path gives none.
+ * for a path gives none. Beside one that climbs out of where the request runs, and one that nothing is known of, stands
+ * how it got there: `/<above>/<above>/etc`, `/<unknown>/build`.
  */
 export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly UsedPath[] {
   let { text } = word
@@ -44,7 +82,11 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
       return pathsOf({ text: parts, isGlob: true, opaque: undefined }, use, place)
     isOpaque = true
     // Of an expanded word the beginning is known, and of that what stands before the last slash is a directory.
-    if (text === '') return [{ path: '/', use, isGlob: false, isOpaque }]
+    if (text === '')
+      return [
+        { path: '/', use, isGlob: false, isOpaque },
+        { path: unknownPath(word), use, isGlob: false, isOpaque },
+      ]
     // What follows may be nothing, or the known part one of several values.
     const whole = text.endsWith('/') ? [] : pathsOf({ ...word, text, opaque: undefined }, use, place)
     if (whole.length > 0)
@@ -57,7 +99,11 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
   if (text.startsWith('/')) {
     // What stands behind such a link goes up from where it leads to.
     const link = text.includes('..') ? PROCESS_LINK.exec(text)?.[0] : undefined
-    return [{ path: joinPath('/', link ?? text), use, isGlob: word.isGlob, isOpaque }]
+    return withClimbed(
+      [{ path: joinPath('/', link ?? text), use, isGlob: word.isGlob, isOpaque }],
+      text,
+      place,
+    )
   }
   const paths: UsedPath[] = []
   if (text === '~' || text.startsWith('~/')) {
@@ -65,5 +111,20 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
   }
   if (place.cwd === undefined) paths.push({ path: '/', use, isGlob: false, isOpaque: true })
   else paths.push({ path: joinPath(place.cwd, text), use, isGlob: word.isGlob, isOpaque })
+  return withClimbed(paths, text, place)
+}
+
+/** Adds the last of `paths` as it is seen from above, where `text` has led there by climbing. */
+function withClimbed(paths: UsedPath[], text: string, place: Place): readonly UsedPath[] {
+  const last = paths.at(-1)
+  if (last !== undefined && climbsOut(text, last.path, place))
+    paths.push({ ...last, path: fromAbove(place.root, last.path) })
   return paths
+}
+
+/** Whether whatever a pattern stands for is the caller's own, in a directory beneath where the request runs. */
+export function liesWithin(pattern: string, cwd: string | undefined, workspace: string): boolean {
+  const [first = '', ...more] = pattern.replace(/^\.\//, '').split('/')
+  const isPlain = more.length > 0 && /^[\w-][\w.-]*$/.test(first) && !more.includes('..')
+  return isPlain && cwd !== undefined && workspace !== '/' && isWithin(workspace, cwd)
 }
