@@ -187,6 +187,7 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
     plugins: [LAZY_BUILTINS],
     define: {
       VERSION: JSON.stringify(version),
+      BUILT_SECONDS: String(builtSeconds()),
       LAUNCHER_SOURCE: JSON.stringify(launcherText),
       KEEPER_SOURCE: JSON.stringify(keeperText),
       // The largest of them, and seldom started: packed it takes a quarter.
@@ -282,7 +283,13 @@ function isCurrent(sources: Sources, out: string, last: Record_): boolean {
   }
 }
 
-/** SHA-256 over all that decides the outputs: sources, the files of packages in them, the lock file, this script. */
+/** Where somebody says when it is built; 0: nobody does, and the sources have a date of their own. */
+function builtSeconds(): number {
+  const text = process.env['SOURCE_DATE_EPOCH'] ?? ''
+  return /^\d{1,10}$/.test(text) ? Number(text) : 0
+}
+
+/** SHA-256 over all that decides the outputs: sources, the files of packages in them, the lock file, this script, the date that it is given. */
 function digestInputs(sources: Sources, packages: readonly string[]): string {
   const { root } = sources
   const own = [
@@ -292,7 +299,7 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
       relative(root, join(SOURCES.root, name)),
     ),
   ]
-  const hash = createHash('sha256')
+  const hash = createHash('sha256').update(String(builtSeconds()))
   for (const path of [...new Set([...own, ...packages])].sort()) {
     hash.update(`${path}\0`).update(
       createHash('sha256')

@@ -18,7 +18,7 @@ import { claimAdminSocket, createAdminSocket } from './edge/admin-socket.node.ts
 import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
-import { createClock, createRandom } from './edge/clock.node.ts'
+import { createClock, createRandom, isClockSet } from './edge/clock.node.ts'
 import { currentUser } from './edge/current-user.node.ts'
 import { drain } from './edge/drain.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
@@ -45,6 +45,7 @@ import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createBranches } from './session/branch-room.ts'
 import { createChallengeRates } from './session/challenges.ts'
+import { createClockWatch } from './session/clock-watch.ts'
 import { createConfirmations } from './session/confirmations.ts'
 import { createExplanations } from './session/explanations.ts'
 import { createLevelSteps } from './session/level-steps.ts'
@@ -209,6 +210,26 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
   return rooms
 }
 
+/** Says so where the clock was never set, and whenever it is set: in the log, on the record, and to whom it concerns. */
+function createClockTelling({ clock, log, audit }: Ground, rooms: Rooms): () => void {
+  const watch = createClockWatch(clock)
+  const iso = (ms: number) => new Date(ms).toISOString()
+  if (!isClockSet(clock.wallMs())) {
+    log.write('warn', 'clock_not_set', { says: iso(clock.wallMs()) })
+    record(audit, log, { type: 'clock', what: 'not_set' })
+  }
+  return () => {
+    const step = watch.look()
+    if (step === undefined) return
+    const { byMs, expectedMs, nowMs } = step
+    rooms.executions.clockSet(byMs)
+    rooms.branches.clockSet()
+    const told = { by_ms: byMs, from: iso(expectedMs), to: iso(nowMs), is_set: isClockSet(nowMs) }
+    log.write('warn', 'clock_set', told)
+    record(audit, log, { type: 'clock', what: 'set', ...told })
+  }
+}
+
 async function makeDirectory(path: string, name: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
@@ -343,8 +364,10 @@ async function start(
       audit.append(event, true)
     },
   })
+  const watchClock = createClockTelling(ground, rooms)
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
+    watchClock()
     const isIdle = rooms.executions.running === 0 && !peers.openStreams
     if (sandbox.tick(isIdle && peers.count === 0, now)) trimmer.renew(now)
     trimmer.tick(isIdle, peers.count === 0, now)

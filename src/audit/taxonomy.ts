@@ -63,6 +63,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   branch: kind('execution', 'human'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
+  clock: kind('observations', 'lifecycle', 'warning'),
   epoch: kind('execution', 'lifecycle'),
 })
 

@@ -3,7 +3,10 @@
  * @module
  */
 import { randomFillSync } from 'node:crypto'
+import { CLOCK_FLOOR_MS } from '../limits.ts'
 import type { Clock, Random } from '../ports.ts'
+
+declare const BUILT_SECONDS: number | undefined
 
 /** The largest delay of setTimeout, which would take a larger one for 1 ms. */
 const TIMER_MAX_MS = 0x7fff_ffff
@@ -25,6 +28,12 @@ export function createClock(): Clock {
       return () => clearTimeout(timer)
     },
   }
+}
+
+/** Whether the clock can be right: one that says a time before this program was built was never set. */
+export function isClockSet(wallMs: number): boolean {
+  const builtMs = typeof BUILT_SECONDS === 'number' ? BUILT_SECONDS * 1_000 : 0
+  return wallMs >= Math.max(CLOCK_FLOOR_MS, builtMs)
 }
 
 export function createRandom(): Random {

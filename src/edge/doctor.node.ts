@@ -31,6 +31,7 @@ import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
 import { landlockVersion } from '../sandbox/shield.node.ts'
 import { ERRNO, loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
 
+import { isClockSet } from './clock.node.ts'
 import { checkState } from './preflight.node.ts'
 import { whatIsNotKept } from './state-place.node.ts'
 
@@ -46,8 +47,6 @@ export type Finding = {
 const MIB = 1_048_576
 /** Landlock's version that keeps signals and abstract sockets among the commands. */
 const SCOPE_VERSION = 6
-/** A clock before this was never set: the day that this check was written. */
-const CLOCK_FLOOR_MS = Date.UTC(2026, 0, 1)
 /** Less than this fills up within one build. */
 const DISK_WARN_BYTES = 256 * MIB
 
@@ -186,12 +185,12 @@ function surroundings(state: string): Finding[] {
     free < DISK_WARN_BYTES
       ? missing('disk', `${Math.floor(free / MIB)} MiB are free at ${state}, where branches grow; make room.`)
       : ok('disk', `${Math.floor(free / MIB)} MiB are free at ${state}.`),
-    Date.now() < CLOCK_FLOOR_MS
-      ? missing(
+    isClockSet(Date.now())
+      ? ok('clock', `The clock says ${new Date().toISOString().slice(0, 19)}Z.`)
+      : missing(
           'clock',
-          'The clock was never set: certificates may seem not valid yet; set it, or install a time service.',
-        )
-      : ok('clock', `The clock says ${new Date().toISOString().slice(0, 19)}Z.`),
+          `The clock was never set: it says ${new Date().toISOString().slice(0, 19)}Z, before this program was built. The daemon works; its record has wrong times; install a time service.`,
+        ),
   ]
 }
 

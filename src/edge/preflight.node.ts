@@ -23,6 +23,7 @@ import type { Config } from '../config.ts'
 import { asSassError } from '../errors.ts'
 import { CONNECTIONS_MAX, SOCKET_PATH_BYTES, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { CLIENT_CA_REMEDY, readClientCa } from './client-ca.node.ts'
+import { isClockSet } from './clock.node.ts'
 import { checkStateFormat, STATE_FORMAT } from './state-format.node.ts'
 import { whatIsNotKept } from './state-place.node.ts'
 
@@ -31,8 +32,6 @@ export type Finding =
   | { readonly check: string; readonly ok: true; readonly detail: string; readonly remedy?: string }
   | { readonly check: string; readonly ok: false; readonly detail: string; readonly remedy: string }
 
-/** Certificates and the audit of a machine that believes in an earlier year would be useless. */
-const FIRST_SANE_YEAR = 2025
 /** Descriptors of the daemon itself: listeners, audit, libraries, the runtime. */
 const OWN_DESCRIPTORS = 64
 /** Three pipes or a terminal and its peers. */
@@ -243,11 +242,12 @@ async function checkAdminSocket(path: string): Promise<Finding> {
 
 function checkClock(wallMs: number): Finding {
   const shown = new Date(wallMs).toISOString()
-  if (new Date(wallMs).getUTCFullYear() >= FIRST_SANE_YEAR) return pass('clock', `it is ${shown}`)
-  return fail(
+  if (isClockSet(wallMs)) return pass('clock', `it is ${shown}`)
+  // No reason to leave a device without its daemon: it may be what the clock is to be set by.
+  return warn(
     'clock',
-    `the clock says ${shown}`,
-    'set it, or let a time service do so before the daemon starts',
+    `it says ${shown}, which is before this program was built, so it was never set`,
+    'have a time service set it: until then the record has wrong times',
   )
 }
 

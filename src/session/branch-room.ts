@@ -10,7 +10,7 @@ import { isWithin } from '../base/lexical-path.ts'
 import type { Action, BranchAction } from '../defense/facts.ts'
 import { Warrant } from '../defense/warrant.ts'
 import { SassError } from '../errors.ts'
-import { BRANCHES_MAX, EXECUTION_ID_BYTES, MERGED_KEPT_MS } from '../limits.ts'
+import { BRANCHES_MAX, CLOCK_FLOOR_MS, EXECUTION_ID_BYTES, MERGED_KEPT_MS } from '../limits.ts'
 import type { AuditEvent, AuditValue, Clock, Log, Random } from '../ports.ts'
 import type { Branch } from '../sandbox/branch/branch.ts'
 import type {
@@ -69,6 +69,8 @@ export type Branches = {
   resume(): Promise<void>
   /** Time passes: what waited for commands to end, or is kept for long enough. */
   tick(): void
+  /** The wall clock was set: by it nothing is old any more. */
+  clockSet(): void
 }
 
 export type BranchesGround = {
@@ -102,6 +104,7 @@ export function createBranches({
   /** Looked at by whoever works in them, until the text is read or left. */
   const looked = new Set<string>()
   let lookedAtMs = 0
+  let clockSetAtMs = Number.NEGATIVE_INFINITY
 
   function runningIn(session: string): readonly string[] {
     const sessions = new Set(places.sessionsIn(session))
@@ -222,6 +225,12 @@ export function createBranches({
     },
   })
 
+  /** What was written down by another clock than this one's is as old as what is known of it. */
+  function ageOf(mergedAtMs: number, now: number): number {
+    const knownMs = mergedAtMs < CLOCK_FLOOR_MS ? now : now - clockSetAtMs
+    return Math.min(clock.wallMs() - mergedAtMs, knownMs)
+  }
+
   /** One that is merged completely is kept until nobody can want to take that back. */
   function forgetMerged(now: number): void {
     if (now - lookedAtMs < FORGET_EVERY_MS) return
@@ -237,7 +246,7 @@ export function createBranches({
       .sort((a, b) => a.mergedAtMs - b.mergedAtMs)
     let tooMany = work.list().length - BRANCHES_MAX / 2
     for (const { session, mergedAtMs } of merged) {
-      if (clock.wallMs() - mergedAtMs < MERGED_KEPT_MS && tooMany-- <= 0) break
+      if (ageOf(mergedAtMs, now) < MERGED_KEPT_MS && tooMany-- <= 0) break
       busy.add(session)
       outOfUse(session, () => work.forget(session))
         .then(
@@ -386,6 +395,9 @@ export function createBranches({
           ...(reason === undefined ? {} : { reason }),
         })
       }
+    },
+    clockSet() {
+      clockSetAtMs = clock.monotonicMs()
     },
     tick() {
       if (stale.size > 0) void remountIdle()

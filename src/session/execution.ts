@@ -38,7 +38,10 @@ export type Execution = {
   readonly sessionId: string
   /** The program's base name, bounded; never its arguments. */
   readonly command: string
-  readonly startedAtMs: number
+  /** Moved with the wall clock where that is set: the time between start and end is that of the monotonic one. */
+  startedAtMs: number
+  /** On the monotonic clock. */
+  readonly begunMs: number
   readonly warrantId: string
   /** How what it changes is kept apart from the real files; undefined where nobody said. */
   readonly isolation: string | undefined
@@ -114,6 +117,7 @@ export function newExecution(
     endedAtMs: 0,
     timedOut: false,
     why: undefined,
+    begunMs: nowMs,
     lastOutputAtMs: nowMs,
     acceptBytes: [request.acceptBytes, request.acceptBytes],
     discardedBytes: 0,

@@ -68,6 +68,8 @@ export type Executions = {
   purge(sessionId: string): number
   /** Kills what has not written a byte for that long; null: nothing. */
   endSilent(seconds: number | null): void
+  /** The wall clock was set by so much: what runs was started earlier by that clock, or later. */
+  clockSet(byMs: number): void
   tick(): void
 }
 
@@ -140,6 +142,7 @@ export function createExecutions({
   function end(execution: Execution, state: 'finished' | 'not_started'): void {
     execution.state = state
     execution.endedAtMs = clock.wallMs()
+    execution.startedAtMs = Math.round(execution.endedAtMs - (clock.monotonicMs() - execution.begunMs))
     execution.child = undefined
     cancelTimers.get(execution)?.()
     cancelTimers.delete(execution)
@@ -367,6 +370,10 @@ export function createExecutions({
         execution.why = `It said nothing for ${seconds} seconds (sandbox.limits.silence_seconds), and was killed.`
         execution.child?.killTree()
       }
+    },
+    clockSet(byMs) {
+      for (const execution of executions.values()) if (isRunning(execution)) execution.startedAtMs += byMs
+      results.clockSet()
     },
     tick() {
       results.tick()

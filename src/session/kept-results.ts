@@ -9,6 +9,8 @@
  */
 import { decodeHex } from '../base/hex.ts'
 import {
+  CLOCK_FLOOR_MS,
+  CLOCK_STEP_MS,
   KEPT_RESULT_MS,
   KEPT_RESULTS_BYTES,
   KEPT_RESULTS_PER_KEY,
@@ -54,6 +56,11 @@ export type KeptResults = {
    * @throws STATE_UNWRITABLE
    */
   purge(sessionId: string): number
+  /**
+   * The wall clock was set. What is in memory lives by the monotonic one; what is in the file is given the time by which
+   * the next daemon lets it live as long.
+   */
+  clockSet(): void
   /** Forgets what is too old, and has the file written anew where that is worth it. */
   tick(): void
   readonly whenKept: LineFile['whenKept']
@@ -88,7 +95,7 @@ const ERASED = 'An operator has erased its result.'
 function revived({ id, state, ...end }: EndRecord): Execution {
   return {
     ...end,
-    ...{ id, state, idBytes: decodeHex(id) ?? new Uint8Array(0), instance: '', warrantId: '' },
+    ...{ id, state, idBytes: decodeHex(id) ?? new Uint8Array(0), instance: '', warrantId: '', begunMs: 0 },
     ...{ keepsHead: false, child: undefined, rings: undefined, watcher: undefined, lastOutputAtMs: 0 },
     ...{ acceptBytes: [0, 0], paused: [false, false], stdinBytes: 0, signalIds: [], isTerminal: false },
   }
@@ -148,8 +155,12 @@ export function createKeptResults({ file, clock, lost, damaged }: KeptResultsOpt
     if (oldest !== undefined) drop(oldest.key)
   }
 
-  /** How much longer that is kept which ended at that time; a clock that was set back makes it no longer. */
+  /**
+   * How much longer that is kept which ended at that time; a clock that was set back makes it no longer. What ended under
+   * a clock that was never set may have ended just now: an id that is forgotten too early would run twice.
+   */
   function leftOf(endedAtMs: number): number {
+    if (endedAtMs < CLOCK_FLOOR_MS) return KEPT_RESULT_MS
     return KEPT_RESULT_MS - Math.max(0, clock.wallMs() - endedAtMs)
   }
 
@@ -306,6 +317,25 @@ export function createKeptResults({ file, clock, lost, damaged }: KeptResultsOpt
       // Lines that nobody wants any more may be of it as well.
       file.keepOnly(places)
       return count
+    },
+    clockSet() {
+      if (!isLoaded) return
+      const now = clock.monotonicMs()
+      for (const ofKey of [...results.values()])
+        for (const entry of [...ofKey.values()]) {
+          const leftMs = 1_000 * entry.untilSeconds - now
+          const endedAtMs = Math.round(clock.wallMs() + leftMs - KEPT_RESULT_MS)
+          const record = readKept(file.line(entry))
+          // One that says later is kept for longer, which does no harm.
+          if (record?.kind !== 'end' || endedAtMs - record.endedAtMs < CLOCK_STEP_MS) continue
+          const startedAtMs = record.startedAtMs + endedAtMs - record.endedAtMs
+          try {
+            keep(record, file.append(endLine({ ...record, startedAtMs, endedAtMs })), leftMs)
+          } catch {
+            // The disk is full: the next daemon forgets it earlier, if it ever gets so far.
+            return
+          }
+        }
     },
     tick() {
       try {

@@ -37,19 +37,19 @@ const KEY = 'k'.repeat(43)
 function start(number: number, change: Partial<StartRecord> = {}): StartRecord {
   return {
     ...{ id: idOf(number), scope: KEY, owner: 'bot', instance: 'bot-1', sessionId: '5e'.repeat(16) },
-    ...{ command: 'make', startedAtMs: 1_700_000_000_000 + number, isolation: 'overlay', warrantId: 'w' },
+    ...{ command: 'make', startedAtMs: 1_900_000_000_000 + number, isolation: 'overlay', warrantId: 'w' },
     ...change,
   }
 }
 
 type Result = Pick<Execution, 'state' | 'exit'> & Partial<Execution>
 
-function ended(of: StartRecord, result: Result, endedAtMs = 1_700_000_000_000): Execution {
+function ended(of: StartRecord, result: Result, endedAtMs = 1_900_000_000_000): Execution {
   return {
     ...{ ...of, idBytes: new Uint8Array(16), keepsHead: false, child: undefined, rings: undefined },
     ...{ watcher: undefined, errno: 0, endedAtMs, timedOut: false, why: undefined, lastOutputAtMs: 0 },
     ...{ acceptBytes: [0, 0], discardedBytes: 0, outputBytes: [0, 0], paused: [false, false] },
-    ...{ stdinBytes: 0, signalIds: [], isTerminal: false },
+    ...{ stdinBytes: 0, signalIds: [], isTerminal: false, begunMs: 0 },
     ...result,
   }
 }
@@ -69,7 +69,7 @@ type Opened = {
   set(ms: number): void
 }
 
-function open(directory: string, change: Partial<KeptFileOptions> = {}, wallMs = 1_700_000_000_000): Opened {
+function open(directory: string, change: Partial<KeptFileOptions> = {}, wallMs = 1_900_000_000_000): Opened {
   let [passed, wall] = [0, wallMs]
   const file = openKeptFile({
     directory,
@@ -285,19 +285,19 @@ t.test('a thousand results of a key are kept, for a day on the clock that nobody
   one.set(1_900_000_000_000)
   one.results.tick()
   t.equal(one.results.countOf(KEY), KEPT_RESULTS_PER_KEY, 'whatever the wall clock says')
-  one.set(1_700_000_000_000)
+  one.set(1_900_000_000_000)
   one.pass(KEPT_RESULT_MS - 1)
   one.results.tick()
   t.equal(one.results.countOf(undefined), KEPT_RESULTS_PER_KEY + 1)
   killed(one)
-  const later = open(directory, {}, 1_700_000_000_000 + KEPT_RESULT_MS - 1)
+  const later = open(directory, {}, 1_900_000_000_000 + KEPT_RESULT_MS - 1)
   later.results.tick()
   t.equal(later.results.countOf(undefined), KEPT_RESULTS_PER_KEY + 1, 'and what had only begun')
   later.pass(1_000)
   later.results.tick()
   t.equal(later.results.countOf(undefined), 1, 'its day begins when that is known')
   killed(later)
-  const muchLater = open(directory, {}, 1_700_000_000_000 + 3 * KEPT_RESULT_MS)
+  const muchLater = open(directory, {}, 1_900_000_000_000 + 3 * KEPT_RESULT_MS)
   t.equal(muchLater.results.countOf(undefined), 0)
   killed(muchLater)
   const before = open(directory, {}, 0)
@@ -520,4 +520,50 @@ t.test('whatever is done in whatever order, the next daemon knows what this one 
     { numRuns: 100 },
   )
   t.ok(count >= 100)
+})
+
+const HOUR_MS = 3_600_000
+
+t.test('a clock that is set makes no result go earlier, nor stay longer than the day', (t) => {
+  for (const byMs of [10 * KEPT_RESULT_MS, 30 * HOUR_MS, -10 * KEPT_RESULT_MS]) {
+    const directory = place(t)
+    const before = 1_900_000_000_000
+    const first = open(directory, {}, before)
+    first.results.begin(start(1))
+    first.results.end(ended(start(1), exit(1), before))
+    first.pass(4 * HOUR_MS)
+    first.set(before + 4 * HOUR_MS + byMs)
+    first.results.clockSet()
+    first.results.begin(start(2))
+    first.results.end(ended(start(2), exit(2), before + 4 * HOUR_MS + byMs))
+    first.pass(HOUR_MS)
+    killed(first)
+    const next = open(directory, {}, before + 5 * HOUR_MS + byMs)
+    t.match(next.results.find(key(1)), { exit: { code: 1 } }, `${byMs}`)
+    t.match(next.results.find(key(2)), { exit: { code: 2 } })
+    next.pass(18 * HOUR_MS)
+    next.results.tick()
+    t.match(next.results.find(key(1)), { exit: { code: 1 } })
+    // One that seems to have ended later than it is now has the whole day from here.
+    next.pass(byMs < 0 ? 6 * HOUR_MS : HOUR_MS + 2_000)
+    next.results.tick()
+    t.equal(next.results.find(key(1)), undefined)
+    killed(next)
+  }
+  t.end()
+})
+
+t.test('what ended under a clock that was never set is known for a day, whatever time it is by now', (t) => {
+  const directory = place(t)
+  const first = open(directory, {}, 5_000)
+  first.results.begin(start(1))
+  first.results.end(ended(start(1), exit(1), 5_000))
+  killed(first)
+  const next = open(directory, {}, 1_900_000_000_000)
+  t.match(next.results.find(key(1)), { exit: { code: 1 } })
+  next.pass(KEPT_RESULT_MS + 1_000)
+  next.results.tick()
+  t.equal(next.results.find(key(1)), undefined)
+  killed(next)
+  t.end()
 })

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Config, parseConfig } from '../../src/config.ts'
 import { checkMachine, type Finding } from '../../src/edge/preflight.node.ts'
+import { CLOCK_FLOOR_MS } from '../../src/limits.ts'
 
-const NOW = Date.UTC(2026, 0, 1)
+const NOW = CLOCK_FLOOR_MS
 
 function configOf(directory: string, changes: Record<string, unknown> = {}): Config {
   const value = {
@@ -141,11 +142,18 @@ t.test('an admin socket may be left over, but neither alive nor something else',
   ])
 })
 
-t.test('a clock before 2025 fails', async (t) => {
+t.test('a clock that was never set is told, and keeps nothing from starting', async (t) => {
   const directory = t.testdir({ work: {} })
-  t.match(await failures(configOf(directory), 0), [
-    { check: 'clock', detail: 'the clock says 1970-01-01T00:00:00.000Z' },
-  ])
+  t.same(await failures(configOf(directory), 0), [])
+  const findings = await checkMachine(configOf(directory), 0)
+  t.match(
+    findings.find(({ check }) => check === 'clock'),
+    {
+      ok: true,
+      detail: /^it says 1970-01-01T00:00:00\.000Z, which is before this program/,
+      remedy: /time service/,
+    },
+  )
 })
 
 t.test('too few open files come with the number to set', async (t) => {

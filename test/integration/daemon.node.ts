@@ -149,15 +149,16 @@ export type Daemon = {
   stop(): Promise<Ended>
 }
 
-/** Starts the daemon of an installation and waits until it says where it listens. `args` go to `run`. */
+/** Starts the daemon of an installation and waits until it says where it listens. `args` go to `run`, `env` is its environment's as well. */
 export async function startDaemon(
   t: Scope,
   directory: string,
   args: readonly string[] = [],
+  env: RunOptions['env'] = {},
 ): Promise<Daemon> {
   const child = spawn(PROGRAM, ['run', '--json', ...args], {
     cwd: directory,
-    env: environment(directory),
+    env: environment(directory, env),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''
