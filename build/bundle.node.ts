@@ -133,14 +133,22 @@ export async function build(sources: Sources, force = false): Promise<Built> {
 /**
  * Loads a module of Node when the first file that imports it runs. In one file of ES modules all imports stand at its
  * top and would be loaded at every start, `node:tls` for 11 ms too, also for a command that needs none of them.
+ * Each name is a variable of the bundle, and one that nothing uses is left out: as CommonJS, every file that imports
+ * `node:fs` would get an object of its own with a getter for each of its hundred names.
  */
 const LAZY_BUILTINS: Plugin = {
   name: 'lazy-builtins',
   setup(build) {
     build.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: BUILTIN_NAMESPACE }))
-    build.onLoad({ filter: /.*/, namespace: BUILTIN_NAMESPACE }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
-    }))
+    build.onLoad({ filter: /.*/, namespace: BUILTIN_NAMESPACE }, ({ path }) => {
+      // One object with a name of its own: what it is used for is looked up in the bundle (contextUses).
+      if (path === CONTEXTS)
+        return { contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})` }
+      const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => name !== 'default')
+      const exported = names.map((name) => `export const ${name} = /* @__PURE__ */ of('${name}')`)
+      const found = `const module = process.getBuiltinModule(${JSON.stringify(path)})`
+      return { contents: [found, 'const of = (name) => module[name]', ...exported].join('\n') }
+    })
   },
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { decodeBase64Url } from './base/base64.ts'
-import { checkPublicKey } from './base/ed25519-key.ts'
+import { checkKeyEncoding } from './base/ed25519-encoding.ts'
 import { parseIpAddress, parseIpRange } from './base/ip-address.ts'
 import { isName, NAME_PATTERN } from './base/name.ts'
 import { nearest } from './base/suggest.ts'
@@ -58,7 +58,7 @@ function checkKey(text: string): Fault | undefined {
       hint: 'write its 32 bytes in base64url without padding: 43 characters',
     }
   }
-  const verdict = checkPublicKey(key)
+  const verdict = checkKeyEncoding(key)
   if (verdict.ok) return undefined
   return {
     problem: `is not a usable Ed25519 public key: ${verdict.problem}`,

@@ -28,9 +28,15 @@ import { createLog } from './edge/log.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
 import { loadPolicy } from './edge/policy.node.ts'
 import { openWhole } from './edge/record.node.ts'
-import { createReload, type Reloadable, reloadableOf, warnAboutPatterns } from './edge/reload.node.ts'
+import {
+  createReload,
+  dropUnsoundKeys,
+  type Reloadable,
+  reloadableOf,
+  warnAboutPatterns,
+} from './edge/reload.node.ts'
 import { removeRunning, writeRunning } from './edge/running.node.ts'
-import { createSandbox, type Sandbox } from './edge/sandbox.node.ts'
+import { createSandbox, type Sandbox, wakeSpawner } from './edge/sandbox.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { bringForward, checkStateFormat, STATE_FORMAT } from './edge/state-format.node.ts'
 import { whatIsNotKept } from './edge/state-place.node.ts'
@@ -275,6 +281,9 @@ async function start(
   opened: Opened,
 ): Promise<RunningDaemon> {
   keepSmall()
+  const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
+  const starting = wakeSpawner(config, launcherSource)
+  opened.spawner = starting.spawner
   const log = createLog(config.log.format, config.log.level, clock, writeLog)
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
@@ -295,9 +304,8 @@ async function start(
   )
   opened.record = deviceRecord
   const { audit, facts } = deviceRecord
-  const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const given = { config, configPath, clock, log, launcherSource }
-  const sandbox = createSandbox(given, () => reloadable.policy.ownPaths.paths)
+  const sandbox = createSandbox(given, starting, () => reloadable.policy.ownPaths.paths)
   const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept: deviceRecord.executions }
   const volatile = whatIsNotKept(config)
   if (volatile !== undefined) log.write('warn', 'state_not_kept', { reason: volatile })
@@ -352,6 +360,7 @@ async function start(
   // Own rules are read once: what holds is what was digested, whatever becomes of the file.
   if (config.policy.rules_file !== null) await rooms.prepare()
   await warnAboutPatterns(config, log)
+  spareTime.later(() => void dropUnsoundKeys(config, rooms))
   const trimmer = createTrimmer()
   const trafficStore = createTrafficStore(config.state_directory, rooms.traffic, clock)
   const storage = createStorageGuard({

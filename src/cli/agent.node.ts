@@ -3,9 +3,11 @@
  * result is checked whole before it replaces the old one, and the layout of all the rest stays.
  * @module
  */
+
 import { mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { encodeBase64Url } from '../base/base64.ts'
+import { checkPublicKey } from '../base/ed25519-key.ts'
 import { errnoOf, errnoText, replaceFile } from '../base/files.node.ts'
 import { isName } from '../base/name.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
@@ -127,7 +129,7 @@ function add(context: CommandContext, loaded: LoadedConfig, name: string): numbe
     writeEdited(loaded, editedText(loaded, [...listed(loaded), entryFor(key)]))
   let key: Uint8Array
   if (keyOption !== undefined) {
-    key = readPublicKey(resolve(context.cwd, keyOption))
+    key = readPublicKey(resolve(context.cwd, keyOption), checkPublicKey)
     save(key)
   } else {
     makeKeyDirectory(dirname(base))

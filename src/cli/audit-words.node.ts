@@ -2,7 +2,9 @@
  * What the subcommands of `sass-edge audit` share: pins, fingerprints and the sentence for a record that cannot be read.
  * @module
  */
+
 import { encodeBase64Url } from '../base/base64.ts'
+import { checkPublicKey } from '../base/ed25519-key.ts'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
@@ -21,7 +23,7 @@ export const fingerprintOf = (key: Uint8Array): string => `sha256:${encodeBase64
 /** What is pinned: a file with the key, or its fingerprint. */
 export function pinOf(text: string): (publicKey: Uint8Array) => boolean {
   if (text.startsWith('sha256:')) return (publicKey) => fingerprintOf(publicKey) === text
-  const pinned = encodeHex(readPublicKey(text))
+  const pinned = encodeHex(readPublicKey(text, checkPublicKey))
   return (publicKey) => encodeHex(publicKey) === pinned
 }
 

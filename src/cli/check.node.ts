@@ -4,6 +4,7 @@
  * @module
  */
 import type { ConfigProblem } from '../config.ts'
+import { unsoundKeys } from '../config-keys.ts'
 import { loadConfig, problemText } from '../edge/config-file.node.ts'
 import { checkMachine, checkState, type Finding } from '../edge/preflight.node.ts'
 import { checkPolicy } from '../edge/preflight-policy.node.ts'
@@ -57,6 +58,8 @@ export const command: Command = {
     let loaded: ReturnType<typeof loadConfig>
     try {
       loaded = loadConfig(path)
+      const unsound = [...unsoundKeys(loaded.config.agents).values()]
+      if (unsound.length > 0) return reportInvalid(context, path, unsound)
     } catch (error) {
       const problems = problemsOf(error)
       if (problems === undefined) throw error

@@ -41,7 +41,7 @@ export function problemText(problem: ConfigProblem): string {
 }
 
 /** The error of a file that was read and cannot be used. */
-function invalid(path: string, problems: readonly ConfigProblem[]): SassError {
+export function invalid(path: string, problems: readonly ConfigProblem[]): SassError {
   const all = problems.map(problemText).join('; ')
   const count = problems.length === 1 ? '' : `it has ${problems.length} problems: `
   const sentence = `${path} cannot be used, since ${count}${all}: correct ${problems.length === 1 ? 'it' : 'them'} and try again.`

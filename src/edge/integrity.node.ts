@@ -70,7 +70,10 @@ export function haltAtStart(ground: Ground, cause: SassError, audit?: AuditSink)
 }
 
 /** What a start has opened by now. */
-export type Opened = { record?: { readonly audit: AuditSink; close(): void } }
+export type Opened = {
+  record?: { readonly audit: AuditSink; close(): void }
+  spawner?: { close(): Promise<void> }
+}
 
 /**
  * Starts by `start`, and leaves an exit record behind where that fails: in the chain, or in the state directory as long
@@ -100,6 +103,7 @@ export async function endingOnRecord<T>(
       }
     }
     opened.record?.close()
+    await opened.spawner?.close()
     throw cause
   }
 }

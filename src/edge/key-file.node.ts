@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { publicKeyOf } from '../base/ed25519.node.ts'
-import { checkPublicKey } from '../base/ed25519-key.ts'
+import { checkKeyEncoding, type KeyCheck } from '../base/ed25519-encoding.ts'
 import { type BoundedRead, createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
 import { SassError } from '../errors.ts'
 import { KEY_FILE_BYTES } from '../limits.ts'
@@ -91,9 +91,13 @@ export function readPrivateKey(path: string): Uint8Array {
 
 /**
  * The key of a public key file: 32 bytes, writable by its owner alone, canonical and not of low order.
+ * @param check what else it must be: `checkPublicKey` where a stranger's key is let in
  * @throws SassError KEY_FILE_INVALID with the path
  */
-export function readPublicKey(path: string): Uint8Array {
+export function readPublicKey(
+  path: string,
+  check: (key: Uint8Array) => KeyCheck = checkKeyEncoding,
+): Uint8Array {
   // Both files are 32 bytes: published by mistake, a private key would look like any other.
   if (path.endsWith('.key')) {
     const sentence = `${path} is a private key by its name and was not read as a public one: name the file that ends in .pub.`
@@ -109,7 +113,7 @@ export function readPublicKey(path: string): Uint8Array {
     )
   }
   const key = new Uint8Array(bytes)
-  const verdict = checkPublicKey(key)
+  const verdict = check(key)
   if (verdict.ok) return key
   throw refusal(
     path,

@@ -25,7 +25,7 @@ import { SassError } from '../errors.ts'
 import type { AuditSink, Clock, Log } from '../ports.ts'
 import { createIdentities } from '../session/identities.ts'
 import type { ReloadResult, Rooms } from '../session/rooms.ts'
-import { loadConfig } from './config-file.node.ts'
+import { invalid, loadConfig } from './config-file.node.ts'
 import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
 import { checkRulesPin } from './integrity.node.ts'
 import { broadPatterns, loadPolicy, makePolicy } from './policy.node.ts'
@@ -147,6 +147,26 @@ export async function warnAboutPatterns(config: Config, log: Log): Promise<void>
   for (const reason of await broadPatterns(config)) log.write('warn', 'broad_pattern', { reason })
 }
 
+/**
+ * Takes out of the list whose key is no point of the prime-order subgroup, and says so. At the start this comes after
+ * the first moment of listening, since a program that `check` has passed should not wait for it.
+ */
+export async function dropUnsoundKeys(config: Config, rooms: Rooms): Promise<void> {
+  const { identities } = rooms
+  const { unsoundKeys } = await import('../config-keys.ts')
+  const unsound = unsoundKeys(config.agents)
+  // Another list holds by now, and was looked at whole before.
+  if (unsound.size === 0 || rooms.identities !== identities) return
+  for (const [index, { path, problem }] of unsound)
+    rooms.log.write('error', 'key_refused', {
+      agent: config.agents[index]?.name ?? '',
+      path,
+      reason: problem,
+    })
+  rooms.identities = createIdentities(config.agents.filter((_, index) => !unsound.has(index)))
+  endStrangers(rooms)
+}
+
 export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Promise<ReloadResult> {
   const { config: started, configPath, log, audit } = ground
   let penalties = started.acl.penalties
@@ -164,6 +184,9 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
         'The daemon was started without a configuration file, so there is nothing to read again; restart it.',
       )
     const { config } = loadConfig(configPath)
+    const { unsoundKeys } = await import('../config-keys.ts')
+    const unsound = [...unsoundKeys(config.agents).values()]
+    if (unsound.length > 0) throw invalid(configPath, unsound)
     checkRulesPin(config)
     const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs)
     const { ringBytes } = rooms().settings

@@ -23,8 +23,8 @@ import type { Places } from '../sandbox/place.ts'
 import { createPlaces } from '../sandbox/places.node.ts'
 import { createProgramFinder } from '../sandbox/program-finder.node.ts'
 import { makeShield } from '../sandbox/shield.node.ts'
-import { createSleepingSpawner } from '../sandbox/sleeping-spawner.node.ts'
-import { createSpawner, type ProcessSpawner } from '../sandbox/spawner.node.ts'
+import { createSleepingSpawner, type SleepingSpawner } from '../sandbox/sleeping-spawner.node.ts'
+import { createSpawner } from '../sandbox/spawner.node.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
 
 declare const KEEPER_SOURCE: string | undefined
@@ -80,17 +80,38 @@ function processLimits({ sandbox: { limits } }: Config): [resource: number, valu
 /** A command may keep no right of the daemon's; on the real files it has all of them, as was asked for. */
 const NO_CAPABILITIES: readonly number[] = []
 
+/** What starts programs, and `ready` when it can. */
+export type StartingSpawner = { readonly spawner: SleepingSpawner; readonly ready: Promise<void> }
+
 /**
- * `launcherSource`: text of the bundled thread, undefined from source. `covers`: what no session may see.
+ * Begins the thread that starts programs. It takes as long as the rest of a start, so it comes first: nothing runs in it
+ * before a sandbox is made of it. Whoever makes none closes it.
+ * @param launcherSource text of the bundled thread, undefined from source
+ * @throws SassError RUNTIME_UNSUITABLE
+ */
+export function wakeSpawner(config: Config, launcherSource: string | undefined): StartingSpawner {
+  const syscalls = loadSyscalls()
+  const isBare = config.sandbox.require === 'none'
+  const keepCapabilities = isBare ? undefined : NO_CAPABILITIES
+  const spawner = createSleepingSpawner(() => {
+    const fence = isBare ? undefined : makeShield(syscalls, processLimits(config))
+    return createSpawner({ launcherSource, keepCapabilities, fence }).finally(() => {
+      if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
+    })
+  })
+  // Whoever starts the daemon waits for it, and does something else meanwhile.
+  const ready = spawner.wake()
+  ready.catch(() => undefined)
+  return { spawner, ready }
+}
+
+/**
+ * `covers`: what no session may see.
  * @throws SassError RUNTIME_UNSUITABLE or SANDBOX_UNAVAILABLE where programs cannot be started
  */
 export function createSandbox(
-  {
-    config,
-    clock,
-    log,
-    launcherSource,
-  }: { config: Config; clock: Clock; log: Log; launcherSource: string | undefined },
+  { config, clock, log }: { config: Config; clock: Clock; log: Log },
+  { spawner, ready }: StartingSpawner,
   covers: () => readonly string[],
 ): Sandbox {
   const syscalls = loadSyscalls()
@@ -101,18 +122,6 @@ export function createSandbox(
     roots,
     volatile: sandbox.volatile,
   })
-  const isBare = sandbox.require === 'none'
-  const keepCapabilities = isBare ? undefined : NO_CAPABILITIES
-  function startSpawner(): Promise<ProcessSpawner> {
-    const fence = isBare ? undefined : makeShield(syscalls, processLimits(config))
-    return createSpawner({ launcherSource, keepCapabilities, fence }).finally(() => {
-      if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
-    })
-  }
-  const spawner = createSleepingSpawner(startSpawner)
-  // Whoever starts the daemon waits for it, and does something else meanwhile.
-  const ready = spawner.wake()
-  ready.catch(() => undefined)
   const packed = typeof BRANCH_SOURCE === 'string' ? BRANCH_SOURCE : undefined
   const branches = createBranchWorker(store, packed === undefined ? undefined : () => unpack(packed))
   const keeper = createKeeper(typeof KEEPER_SOURCE === 'string' ? KEEPER_SOURCE : undefined)
