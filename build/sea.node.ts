@@ -6,8 +6,7 @@
  *   sass-edge_VERSION_ARCH.deb, .ipk     packages of dpkg and opkg
  *   sass-edge-VERSION-TARGET.cdx.json    what it is made of
  *   SHA256SUMS                           of all these
- * The bytes follow from the sources and the lock file alone, on whichever machine: two builds, one digest. So there is
- * no V8 code cache in it, which another machine could not make and no two runs make alike.
+ * The bytes follow from the sources and the lock file alone, on whichever machine: two builds, one digest.
  * @module
  */
 import { execFileSync } from 'node:child_process'
@@ -26,8 +25,10 @@ import {
 } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { promisify } from 'node:util'
+import { Script } from 'node:vm'
 import { constants, gzipSync, zstdCompress } from 'node:zlib'
 import { build, SOURCES } from './bundle.node.ts'
+import { adoptCodeCache, CACHE_FLAGS } from './code-cache.ts'
 import { stripElf } from './elf-strip.ts'
 import { nodeBinary } from './node-binary.node.ts'
 import { archiveTar, type Compress, dataTar, type PackageInput, packageOf } from './packages.ts'
@@ -102,17 +103,21 @@ export function makeBinary(root: string, target: Target, path: string): Uint8Arr
       executable,
       output,
       disableExperimentalSEAWarning: true,
-      useCodeCache: false,
+      useCodeCache: true,
       useSnapshot: false,
       execArgv: target.execArgv,
       // Neither NODE_OPTIONS nor an option in front of the command changes what was built.
       execArgvExtension: 'none',
     }
     writeFileSync(join(stage, 'sea.json'), JSON.stringify(config))
-    execFileSync(process.execPath, ['--build-sea', join(stage, 'sea.json')], {
+    execFileSync(process.execPath, [...CACHE_FLAGS, '--build-sea', join(stage, 'sea.json')], {
       cwd: root,
       stdio: ['ignore', 'ignore', 'inherit'],
     })
+    const made = readFileSync(output)
+    const text = readFileSync(join(root, config.main), 'utf8')
+    adoptCodeCache(made, Buffer.from(binary), text.length, new Script('').createCachedData())
+    writeFileSync(output, made)
     chmodSync(output, 0o755)
     mkdirSync(join(path, '..'), { recursive: true })
     renameSync(output, path)
