@@ -11,6 +11,7 @@ import { formatIpAddress, parseIpAddress } from '../base/ip-address.ts'
 import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS, TLS_GROUPS, TLS_GROUPS_METERED } from '../limits.ts'
 import type { Acceptor, Admission, TransportAdapter, WireMeter, WireMeters } from '../ports.ts'
+import { bindSocket } from './bound-socket.node.ts'
 import { createSocketTransport, tellEvents } from './socket-transport.node.ts'
 
 export type TlsAdapterOptions = {
@@ -144,13 +145,9 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
         )
         server = listening
         listening.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, options)))
-        const place =
-          options.listener === undefined
-            ? { host: options.address, port: options.port, backlog: BACKLOG }
-            : { fd: options.listener }
-        listening.listen(place, () => {
-          const bound = listening.address()
-          const { address, port } = typeof bound === 'object' && bound !== null ? bound : options
+        listening.listen({ fd: options.listener ?? bound(options), backlog: BACKLOG }, () => {
+          const place = listening.address()
+          const { address, port } = typeof place === 'object' && place !== null ? place : options
           // Errors of accept itself (no descriptors left) pass: the next connection is taken again.
           listening.on('error', () => {})
           resolve(address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`)
@@ -182,6 +179,21 @@ function verifiedName(socket: TLSSocket): string | undefined {
   if (handle?.verifyError?.() !== null) return undefined
   const name: unknown = socket.getPeerCertificate().subject?.CN
   return typeof name === 'string' && name !== '' ? name : undefined
+}
+
+/** @throws SassError ADDRESS_IN_USE */
+function bound(options: TlsAdapterOptions): number {
+  const address = parseIpAddress(options.address)
+  if (address === undefined)
+    throw new SassError(
+      'INTERNAL',
+      `listen.address ${options.address} was let through and is no address: this is a bug.`,
+    )
+  try {
+    return bindSocket(address, options.port)
+  } catch (error) {
+    throw listenError(error as NodeJS.ErrnoException, options)
+  }
 }
 
 function listenError(error: NodeJS.ErrnoException, { address, port }: TlsAdapterOptions): SassError {

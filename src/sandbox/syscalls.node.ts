@@ -16,6 +16,7 @@ type Ffi = typeof ffiModule
 /** Names and shapes; variadic functions take their arguments in registers on both machines. */
 const SIGNATURES = {
   __errno_location: { arguments: [], return: 'pointer' },
+  bind: { arguments: ['i32', 'buffer', 'u32'], return: 'i32' },
   close: { arguments: ['i32'], return: 'i32' },
   fcntl: { arguments: ['i32', 'i32', 'i64'], return: 'i32' },
   flock: { arguments: ['i32', 'i32'], return: 'i32' },
@@ -39,6 +40,7 @@ const SIGNATURES = {
   prctl: { arguments: ['i32', 'u64', 'u64', 'u64', 'u64'], return: 'i32' },
   read: { arguments: ['i32', 'buffer', 'u64'], return: 'i64' },
   sendto: { arguments: ['i32', 'buffer', 'u64', 'i32', 'buffer', 'u32'], return: 'i64' },
+  setsockopt: { arguments: ['i32', 'i32', 'i32', 'buffer', 'u32'], return: 'i32' },
   socket: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
   syscall: { arguments: ['i64', 'i64', 'i64', 'i64', 'i64', 'i64', 'i64'], return: 'i64' },
   tcgetattr: { arguments: ['i32', 'buffer'], return: 'i32' },

@@ -24,6 +24,7 @@ const FILES: readonly string[] = [
   'sandbox/pty.node.ts',
   'sandbox/child.node.ts',
   'cli/raw-terminal.node.ts',
+  'edge/bound-socket.node.ts',
   'edge/peer-user.node.ts',
   'edge/file-lock.node.ts',
   'edge/allocator.node.ts',
@@ -33,7 +34,7 @@ const PROLOGUE = `#define _GNU_SOURCE
 ${[
   'errno.h fcntl.h malloc.h poll.h sched.h signal.h spawn.h stddef.h termios.h unistd.h',
   'sys/file.h sys/ioctl.h sys/prctl.h sys/socket.h sys/syscall.h sys/wait.h linux/capability.h',
-  'stdint.h sys/mount.h sys/resource.h linux/audit.h linux/filter.h linux/landlock.h linux/seccomp.h',
+  'netinet/in.h stdint.h sys/mount.h sys/resource.h linux/audit.h linux/filter.h linux/landlock.h linux/seccomp.h',
 ]
   .join(' ')
   .split(' ')
@@ -57,6 +58,8 @@ const EXACT: Readonly<Record<string, string>> = {
   END_OF_TRANSMISSION: 'CEOF',
   STDIN_FD: 'STDIN_FILENO',
   OUTPUT_FLAGS: 'offsetof(struct termios, c_oflag) / 4',
+  SOCKADDR_IN_BYTES: 'sizeof(struct sockaddr_in)',
+  SOCKADDR_IN6_BYTES: 'sizeof(struct sockaddr_in6)',
   UCRED_BYTES: 'sizeof(struct ucred)',
   UID_AT: 'offsetof(struct ucred, uid)',
   PATH_RULE_BYTES: 'sizeof(struct landlock_path_beneath_attr)',
