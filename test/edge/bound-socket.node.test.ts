@@ -15,7 +15,7 @@ function addressOf(text: string): IpAddress {
 }
 
 async function listenOn(t: Test, text: string, port = 0): Promise<AddressInfo & { server: Server }> {
-  const server = createServer((socket) => socket.end(socket.remoteAddress))
+  const server = createServer((socket) => socket.end(socket.remoteAddress ?? ''))
   t.teardown(() => server.close())
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
