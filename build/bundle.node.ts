@@ -187,6 +187,7 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
   )
   const texts = threads.map(({ outputFiles }) => outputFiles?.[0]?.text ?? '')
   const [launcherText = '', keeperText = '', branchText = ''] = texts
+  const packedRules = packRules(join(sources.root, sources.rulesFile))
   const daemon = await bundle({
     entryPoints: [sources.daemonEntry],
     format: 'esm',
@@ -200,7 +201,8 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
       KEEPER_SOURCE: JSON.stringify(keeperText),
       // The largest of them, and seldom started: packed it takes a quarter.
       BRANCH_SOURCE: JSON.stringify(brotliCompressSync(branchText).toString('base64')),
-      PACKED_RULES: JSON.stringify(packRules(join(sources.root, sources.rulesFile))),
+      PACKED_RULES: JSON.stringify(packedRules),
+      PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
     },
   })
   const client = await bundle({

@@ -18,7 +18,7 @@ import { UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { currentUser } from './current-user.node.ts'
 import type { Judge } from './judge.node.ts'
 import { realPlace } from './real-place.node.ts'
-import { packedRules, rulesPaths, shippedRulesPath } from './rules-path.node.ts'
+import { packedRulesDigest, rulesPaths, shippedRulesPath } from './rules-path.node.ts'
 
 /** Directories that are nobody's own, whoever keeps a file there. */
 const SHARED: readonly string[] = Object.freeze([
@@ -131,7 +131,8 @@ function hashFile(hash: Hash, path: string): void {
 function digestRules({ policy }: Config): string {
   const hash = createHash('sha256')
   for (const path of rulesPaths({ defaultRules: policy.default_rules, rulesFile: policy.rules_file }))
-    if (path === shippedRulesPath() && packedRules() !== undefined) hash.update(packedRules() ?? '')
+    if (path === shippedRulesPath() && packedRulesDigest() !== undefined)
+      hash.update(packedRulesDigest() ?? '')
     else hashFile(hash, path)
   return hash.update(policy.disabled_rules.join('\0')).digest('hex')
 }
