@@ -4,7 +4,8 @@
  * particular, sizes that contradict each other.
  * @module
  */
-import { isLoopback, parseIpAddress } from './base/ip-address.ts'
+import { isLoopback, parseEndpoint, parseIpAddress } from './base/ip-address.ts'
+import { baseName, directoryOf, isWithin, resolvePath } from './base/lexical-path.ts'
 import { ADMIN_NAME } from './base/name.ts'
 import { nearest } from './base/suggest.ts'
 import { grantedTools } from './base/tool-name.ts'
@@ -146,6 +147,37 @@ function findPinConflicts({ security }: Config): ConfigProblem[] {
   return problems
 }
 
+function findLongSocket(path: string, socket: string): ConfigProblem[] {
+  const bytes = utf8Length(socket)
+  if (bytes <= SOCKET_PATH_BYTES) return []
+  const problem = `is ${bytes} bytes long, and a Unix socket can have ${SOCKET_PATH_BYTES}`
+  return [{ path, problem, hint: `choose a shorter path, like /run/sass-edge/${baseName(socket)}` }]
+}
+
+/** Where others may be first, or could put a link, no socket is made. */
+function findMetricsConflicts({ metrics, listen, state_directory }: Config): ConfigProblem[] {
+  const path = 'metrics.listen'
+  const place = metrics.listen
+  if (place === null) return []
+  const endpoint = parseEndpoint(place)
+  if (endpoint !== undefined) {
+    if (endpoint.port === 0 || endpoint.port !== listen.port) return []
+    return [{ path, problem: 'has the port of listen.port', hint: 'choose another one' }]
+  }
+  if (place === listen.admin_socket)
+    return [{ path, problem: 'is listen.admin_socket', hint: 'give the metrics a socket of their own' }]
+  const beside = directoryOf(listen.admin_socket)
+  if (!isWithin(state_directory, place) && directoryOf(place) !== beside)
+    return [
+      {
+        path,
+        problem: `lies neither in state_directory nor beside listen.admin_socket`,
+        hint: `write ${resolvePath(beside, 'metrics.sock')}`,
+      },
+    ]
+  return findLongSocket(path, place)
+}
+
 /**
  * Every conflict of a configuration whose values are each valid (invalid ones were replaced by their defaults).
  * @param allowGiven whether the file itself holds acl.allow
@@ -172,14 +204,8 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
       hint: 'use 19284',
     })
   }
-  const socketBytes = utf8Length(listen.admin_socket)
-  if (socketBytes > SOCKET_PATH_BYTES) {
-    problems.push({
-      path: 'listen.admin_socket',
-      problem: `is ${socketBytes} bytes long, and a Unix socket can have ${SOCKET_PATH_BYTES}`,
-      hint: 'choose a shorter path, like /run/sass-edge/admin.sock',
-    })
-  }
+  problems.push(...findLongSocket('listen.admin_socket', listen.admin_socket))
+  problems.push(...findMetricsConflicts(config))
   if (tls.certificate === tls.key) {
     problems.push({
       path: 'tls.key',

@@ -13,12 +13,16 @@ export type TextField = Documented & {
   readonly default?: string | null
   readonly nullable?: true
 }
-/** A path; `under` is a default that follows another key. `words` are values that are not paths and stay as they are. */
+/**
+ * A path; `under` is a default that follows another key. `words` are values that are not paths and stay as they are.
+ * `isPlace`: an address and port may stand in its place, and stays as it is.
+ */
 export type PathField = Documented & {
   readonly kind: 'path'
   readonly default?: string | { readonly under: 'state_directory'; readonly name: string } | null
   readonly nullable?: true
   readonly words?: readonly string[]
+  readonly isPlace?: true
 }
 type IntegerField = Documented & {
   readonly kind: 'integer'

@@ -22,6 +22,8 @@ import {
   DRAIN_MS,
   EXECUTIONS_MAX,
   KEEPALIVE_MS,
+  LOG_FILE_BYTES,
+  LOG_FILES_KEPT,
   RING_BYTES,
   SESSION_MAX_SECONDS,
   SESSIONS_MAX,
@@ -294,7 +296,7 @@ export const CONFIG_FIELDS = {
     },
     log: {
       kind: 'object',
-      doc: 'Lines on stderr for the operator.',
+      doc: 'Lines for the operator.',
       fields: {
         format: {
           kind: 'choice',
@@ -307,6 +309,39 @@ export const CONFIG_FIELDS = {
           choices: ['debug', 'info', 'warn', 'error'],
           default: 'info',
           doc: 'The least important lines that are written.',
+        },
+        file: {
+          kind: 'path',
+          default: null,
+          nullable: true,
+          doc: 'The file to write them to, made with mode 0640 and opened anew at a reload; null: stderr, or the journal where that is stderr.',
+        },
+        max_bytes: {
+          kind: 'integer',
+          min: 65_536,
+          max: 1_073_741_824,
+          default: LOG_FILE_BYTES,
+          doc: 'The most that the file may have: before it has more, it becomes FILE.1, that FILE.2 and so on.',
+        },
+        keep: {
+          kind: 'integer',
+          min: 1,
+          max: 100,
+          default: LOG_FILES_KEPT,
+          doc: 'How many of these older files are kept.',
+        },
+      },
+    },
+    metrics: {
+      kind: 'object',
+      doc: 'Figures for Prometheus.',
+      fields: {
+        listen: {
+          kind: 'path',
+          isPlace: true,
+          default: null,
+          nullable: true,
+          doc: 'Where GET /metrics is answered: a Unix socket of mode 0600 in the state directory or beside the admin socket, or a loopback address and port, like `127.0.0.1:9464`; null: nowhere.',
         },
       },
     },

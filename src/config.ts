@@ -5,6 +5,7 @@
  * The keys themselves are in config-fields.ts.
  * @module
  */
+import { isLoopback, parseEndpoint } from './base/ip-address.ts'
 import { resolvePath } from './base/lexical-path.ts'
 import { nearest } from './base/suggest.ts'
 import { utf8Length } from './base/utf8.ts'
@@ -131,6 +132,17 @@ function readPath(walk: Walk, field: PathField, value: unknown, path: string): s
   if (value === WORKSPACE_WORD && field.words?.includes(WORKSPACE_WORD)) return walk.workspaceRoot
   if (value === ALL_WORD && field.words?.includes(ALL_WORD)) return ALL_WORD
   if (value === WORKSPACE_WORD) report(walk, path, 'cannot follow the workspace', 'write the whole path')
+  if (field.isPlace && value.includes(':') && !value.includes('/')) {
+    const endpoint = parseEndpoint(value)
+    if (endpoint === undefined || !isLoopback(endpoint.address))
+      report(
+        walk,
+        path,
+        'is no loopback address with a port',
+        'write 127.0.0.1:9464 or [::1]:9464, or the path of a Unix socket',
+      )
+    return value
+  }
   if (value.includes(ALL_WORD) && field.words?.includes(ALL_WORD)) {
     report(
       walk,

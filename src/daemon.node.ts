@@ -4,11 +4,9 @@
  * @module
  */
 import { realpathSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import type { Journal } from './audit/journal.node.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { verifyWith } from './base/ed25519.node.ts'
-import { errnoOf, errnoText } from './base/files.node.ts'
 import { hostSha256 } from './base/sha256.node.ts'
 import type { Config } from './config.ts'
 import { createDeceptionBudget } from './defense/deception/budget.ts'
@@ -20,11 +18,15 @@ import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom, isClockSet } from './edge/clock.node.ts'
 import { currentUser } from './edge/current-user.node.ts'
+import { makeDirectory } from './edge/directory.node.ts'
 import { drain } from './edge/drain.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
+import { createHostReadings } from './edge/host-readings.node.ts'
 import { endingOnRecord, type Opened } from './edge/integrity.node.ts'
 import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
+import type { LogSink } from './edge/log-sink.node.ts'
+import { type MetricsServer, serveMetrics } from './edge/metrics-server.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
 import { loadPolicy } from './edge/policy.node.ts'
 import { openWhole } from './edge/record.node.ts'
@@ -44,7 +46,6 @@ import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { createTrafficStore, loadTraffic } from './edge/traffic-store.node.ts'
 import { createWork, record } from './edge/work.node.ts'
 import { createOutputCoders } from './edge/zstd.node.ts'
-import { SassError } from './errors.ts'
 import { FRAME_BYTES, OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION, TICK_MS } from './limits.ts'
 import type { Clock, FactsSink, LineFile, Log, Spawner, TransportAdapter } from './ports.ts'
 import { createFileWork } from './sandbox/files/file-work.node.ts'
@@ -53,10 +54,12 @@ import { createBranches } from './session/branch-room.ts'
 import { createChallengeRates } from './session/challenges.ts'
 import { createClockWatch } from './session/clock-watch.ts'
 import { createConfirmations } from './session/confirmations.ts'
+import { createCounts } from './session/counts.ts'
 import { createExplanations } from './session/explanations.ts'
 import { createLevelSteps } from './session/level-steps.ts'
 import { createLevels, levelsTold } from './session/levels.ts'
-import { createPeers } from './session/peers.ts'
+import { type HostReadings, metricsText } from './session/metrics.ts'
+import { createPeers, type Peers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from './session/rooms.ts'
@@ -93,10 +96,14 @@ type Ground = {
   readonly levelStore: LevelStore
   readonly kept: LineFile
   readonly launcherSource: string | undefined
+  readonly sink: LogSink
+  readonly host: () => HostReadings
 }
 
 function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
-  const { config, clock, log, audit, facts, launcherSource, levelStore, sandbox } = ground
+  const { config, clock, log, audit, facts, launcherSource, levelStore, sandbox, host, sink } = ground
+  const counts = createCounts(clock.wallMs())
+  const reload = createReload(ground, () => rooms)
   const random = createRandom()
   // Enough for everybody: who does not read must not keep the others' output back.
   const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
@@ -127,7 +134,7 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     facts,
     refusals: createRefusals(clock.monotonicMs()),
     verify: verifyWith,
-    ...createWork(ground, {
+    ...createWork(ground, counts, {
       session: (id, instance) => rooms.levels.sessionEnded(id, instance),
       freed: () => rooms.queue.pump(),
     }),
@@ -191,7 +198,14 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
       })
       return confined
     },
-    reload: createReload(ground, () => rooms),
+    async reload() {
+      const problem = sink.reopen()
+      if (problem !== undefined) log.write('error', 'log_not_reopened', { reason: problem })
+      const result = await reload()
+      counts.reloads[result.ok ? 'ok' : 'failed']++
+      if (result.ok) counts.configuredAtMs = clock.wallMs()
+      return result
+    },
     prepare() {
       preparing ??= loadPolicy(rooms.policy, config)
         .then((policy) => {
@@ -210,6 +224,8 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     viHolds: new Map(),
     screens: new Map(),
     responses: new Map(),
+    counts,
+    host,
     openWarrant: undefined,
     cycles: { next: 1 },
   }
@@ -236,19 +252,6 @@ function createClockTelling({ clock, log, audit }: Ground, rooms: Rooms): () => 
   }
 }
 
-async function makeDirectory(path: string, name: string): Promise<void> {
-  try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    throw new SassError(
-      'STATE_UNWRITABLE',
-      `${name} ${path} cannot be made, since ${errnoText(errnoOf(cause))}: give the daemon a directory that it may write there, or change ${name}.`,
-      { path },
-      cause,
-    )
-  }
-}
-
 export type StartOptions = {
   /** Where the configuration came from, so that it can be read again. */
   readonly configPath?: string
@@ -264,19 +267,19 @@ export type StartOptions = {
  */
 export async function startDaemon(
   config: Config,
-  writeLog: (line: string) => void,
+  sink: LogSink,
   options: StartOptions = {},
 ): Promise<RunningDaemon> {
   const clock = createClock()
   // Not even the record of a failed start belongs into state that this program does not know.
   checkStateFormat(config.state_directory)
-  return endingOnRecord({ config, clock }, (opened) => start(config, clock, writeLog, options, opened))
+  return endingOnRecord({ config, clock }, (opened) => start(config, clock, sink, options, opened))
 }
 
 async function start(
   config: Config,
   clock: Clock,
-  writeLog: (line: string) => void,
+  sink: LogSink,
   { configPath, ackIncident, listener }: StartOptions,
   opened: Opened,
 ): Promise<RunningDaemon> {
@@ -284,7 +287,7 @@ async function start(
   const launcherSource = typeof LAUNCHER_SOURCE === 'string' ? LAUNCHER_SOURCE : undefined
   const starting = wakeSpawner(config, launcherSource)
   opened.spawner = starting.spawner
-  const log = createLog(config.log.format, config.log.level, clock, writeLog)
+  const log = createLog(config.log.format, config.log.level, clock, sink.write)
   await makeDirectory(config.state_directory, 'state_directory')
   await makeDirectory(config.security.workspace_root, 'security.workspace_root')
   const formerFormat = bringForward({ directory: config.state_directory, lock: createFileLock() })
@@ -306,11 +309,16 @@ async function start(
   const { audit, facts } = deviceRecord
   const given = { config, configPath, clock, log, launcherSource }
   const sandbox = createSandbox(given, starting, () => reloadable.policy.ownPaths.paths)
-  const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept: deviceRecord.executions }
   const volatile = whatIsNotKept(config)
   if (volatile !== undefined) log.write('warn', 'state_not_kept', { reason: volatile })
+  const host = createHostReadings({
+    ...{ clock, deviceRecord, certificate: certificate.validity, log: log.counts },
+    connections: () => peers.phases(),
+  })
+  const kept = deviceRecord.executions
+  const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept, host, sink }
   const rooms = createRooms(ground, reloadable)
-  const peers = createPeers(
+  const peers: Peers = createPeers(
     rooms,
     (address) => rooms.settings.isAllowed(address),
     (address) => rooms.settings.isExempt(address),
@@ -346,10 +354,13 @@ async function start(
   }
   await rooms.branches.resume()
   const addresses: string[] = []
+  let metrics: MetricsServer | undefined
   try {
     for (const adapter of adapters) addresses.push(await adapter.listen(peers))
+    metrics = await serveMetrics(config.metrics.listen, () => metricsText(rooms))
     await sandbox.ready
   } catch (cause) {
+    metrics?.close()
     for (const adapter of adapters) await adapter.close()
     await sandbox.close()
     throw cause
@@ -399,6 +410,7 @@ async function start(
     address: addresses[0] ?? '',
     admin_socket: addresses[1] ?? '',
     fingerprint,
+    ...(metrics === undefined ? {} : { metrics: metrics.address }),
   })
 
   let stopping: Promise<void> | undefined
@@ -406,6 +418,7 @@ async function start(
     log.write('info', 'stopping', { running: rooms.executions.running })
     await drain(adapters, peers, rooms, config.execution.drain_seconds * 1_000)
     clearInterval(ticker)
+    metrics?.close()
     trafficStore.save()
     await sandbox.close()
     await rooms.closeConfined()

@@ -218,6 +218,16 @@ export const OUTPUT_BUFFERS_PER_CONNECTION = 2
 export const TICK_MS = 1_000
 /** Lines of info and warn in one second; what is more is counted. */
 export const LOG_LINES_PER_SECOND = 50
+/** The log in a file of its own, and the older ones beside it: 5 MiB in all, days of a device that is scanned. */
+export const LOG_FILE_BYTES = 1_048_576
+export const LOG_FILES_KEPT = 4
+/** GET /metrics: a scraper sends some 300 bytes, and two of them at once are usual. */
+export const METRICS_HEADER_BYTES = 4_096
+export const METRICS_CONNECTIONS = 8
+/** Prometheus waits 10 s by default; whoever takes longer for a question or an answer is gone. */
+export const METRICS_TIMEOUT_MS = 5_000
+/** All that is exposed, which must fit one frame too: 130 samples are some 16 KB. */
+export const METRICS_BYTES = 49_152
 /** RSA-0: characters of one line of a log. */
 export const AUDIT_RECORD_CHARS = 10_000
 /** Levels of alarm in one record: names of 64 characters, so that 64 of them are well below AUDIT_RECORD_CHARS. */

@@ -52,6 +52,8 @@ export type Journal = AuditSink & {
   tick(): void
   /** How many files were closed since it was opened. */
   readonly closedFiles: number
+  /** What has happened and waits for the disk, and how often a record could not be written. */
+  readonly troubles: { readonly unwritten: number; readonly failed: number }
   /** Makes what was written last before it returns. False: it could not. */
   syncNow(): boolean
   readonly disk: DiskHealth
@@ -98,6 +100,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   /** The hash of a record whose line has no signature yet. */
   let unsealed: Uint8Array | undefined
   let epochRecords = 0
+  let failed = 0
   /** Of this epoch by their streams; undefined for one that another run of the daemon began. */
   let byStream: Record<string, number> | undefined
   let epochSinceMs = monotonicMs()
@@ -124,7 +127,12 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     }
     // The line before is ended, and this one begun, in one write.
     const seal = isWhole ? recordSeal(current.sign(nextHash)) : ''
-    file.write(`${sealOfLast()}${head}${seal}`)
+    try {
+      file.write(`${sealOfLast()}${head}${seal}`)
+    } catch (cause) {
+      failed++
+      throw cause
+    }
     unsealed = isWhole ? undefined : nextHash
     segmentFirst ??= sequence + 1
     sequence++
@@ -372,6 +380,9 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     },
     get closedFiles() {
       return closedFiles
+    },
+    get troubles() {
+      return { unwritten: held.length, failed }
     },
     syncNow() {
       seal()

@@ -148,3 +148,14 @@ export function formatIpAddress(address: IpAddress): string {
   if (length < 2) return hex.join(':')
   return `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`
 }
+
+/** `127.0.0.1:9464` or `[::1]:9464`; undefined for anything else. */
+export function parseEndpoint(
+  text: string,
+): { readonly address: IpAddress; readonly host: string; readonly port: number } | undefined {
+  const match = /^(?:\[([^\]]+:[^\]]*)\]|([^:[\]]+)):(0|[1-9]\d{0,4})$/.exec(text)
+  const host = match?.[1] ?? match?.[2] ?? ''
+  const address = parseIpAddress(host)
+  const port = Number(match?.[3])
+  return address === undefined || port > 65_535 ? undefined : { address, host, port }
+}

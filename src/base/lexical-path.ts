@@ -20,6 +20,11 @@ export function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
+/** What precedes the last slash of an absolute, normalised path. */
+export function directoryOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf('/')))
+}
+
 /** The absolute, normalised form of `path`; a relative one starts at `directory`, which must be absolute. */
 export function resolvePath(directory: string, path: string): string {
   return normalize(path.startsWith('/') ? path : `${directory}/${path}`)

@@ -33,6 +33,7 @@ export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly comm
   doctor: () => import('./doctor.node.ts'),
   ping: () => import('./ping.node.ts'),
   status: () => import('./status.node.ts'),
+  metrics: () => import('./metrics.node.ts'),
   completion: () => import('./completion.node.ts'),
   version: () => import('./version.node.ts'),
 }

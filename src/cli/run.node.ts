@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import { startDaemon } from '../daemon.node.ts'
 import { findConfig, LOCAL_DIRECTORY, loadConfig } from '../edge/config-file.node.ts'
+import { openLogSink } from '../edge/log-sink.node.ts'
 import { enterOwnNamespaces, wordOfFirst } from '../edge/own-namespaces.node.ts'
 import { programName } from '../edge/own-program.node.ts'
 import { serviceManager } from '../edge/service-manager.node.ts'
@@ -13,10 +14,9 @@ import { makeInstallation } from '../edge/setup.node.ts'
 import { optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { emphasis, writeAll } from './output.node.ts'
+import { emphasis } from './output.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
-const STDERR_FD = 2
 /** Of a configuration that was made by this start. */
 const NEW = 'new'
 
@@ -68,7 +68,8 @@ export const command: Command = {
     // To read the configuration again; a terminal that goes away must not end the device's daemon.
     process.on('SIGHUP', () => reload())
     const ackIncident = optionValue(context.arguments.options, 'ack-incident')
-    const daemon = await startDaemon(config, (line) => writeAll(STDERR_FD, line), {
+    const sink = openLogSink(config.log, process.env)
+    const daemon = await startDaemon(config, sink, {
       configPath: loaded,
       listener: manager.listener,
       ...(ackIncident === undefined ? {} : { ackIncident }),
@@ -106,6 +107,7 @@ export const command: Command = {
     await stop
     manager.stopping()
     await daemon.stop()
+    sink.close()
     return EXIT.OK
   },
 }

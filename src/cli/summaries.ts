@@ -31,6 +31,7 @@ export const SUMMARIES = Object.freeze({
   doctor: 'see what this device offers to keep commands apart, and what is missing',
   ping: 'see whether a device answers',
   status: 'see what a daemon is doing',
+  metrics: 'print what a daemon counts, for Prometheus',
   completion: 'print what a shell needs to complete the words of sass-edge',
   version: 'show the version',
 } as const)

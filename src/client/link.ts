@@ -108,6 +108,7 @@ const REPEATED: ReadonlySet<MethodName> = new Set([
   'Explain',
   'ListBranches',
   'ListCheckpoints',
+  'ShowMetrics',
 ] satisfies MethodName[])
 
 /** What would be the same the next time, and can only get worse. */

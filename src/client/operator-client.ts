@@ -10,6 +10,7 @@ import { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { MessageValue } from '../wire/schema.ts'
+import type { MetricsText } from '../wire/status-messages.ts'
 import type { Caller } from './caller.ts'
 
 const DIGEST_BYTES = 32
@@ -77,6 +78,8 @@ export type OperatorClient = {
   explain(sequence: number): Promise<m.Explanation>
   /** Resolves when the new configuration holds, or with what is wrong with it; then the old one holds. */
   reload(): Promise<Outcome>
+  /** What the daemon counts, as text for Prometheus. */
+  metrics(): Promise<string>
   /** Erases what a session said and did: its keys, output and words. Its records stay, and the chain verifies. */
   purge(session: string): Promise<Outcome>
 }
@@ -147,5 +150,6 @@ export function createOperatorClient(call: Caller['call']): OperatorClient {
       return ask<Outcome>('Purge', m.purgeRequest.encode({ session_id: id }))
     },
     reload: () => ask<Outcome>('Reload', nothing),
+    metrics: async () => (await ask<MetricsText>('ShowMetrics', nothing)).text,
   }
 }

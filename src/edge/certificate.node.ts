@@ -28,6 +28,8 @@ export interface TlsIdentity {
   readonly certificatePem: string
   /** What clients pin. */
   readonly fingerprint: string
+  /** Unix milliseconds. */
+  readonly validity: { readonly fromMs: number; readonly untilMs: number }
   /** True where this call made the certificate. */
   readonly created: boolean
 }
@@ -84,6 +86,7 @@ export async function ensureCertificate(
     keyPem: keyFile.text,
     certificatePem: certificateFile.text,
     fingerprint: deviceFingerprint(certificate),
+    validity: { fromMs: certificate.validFromDate.getTime(), untilMs: certificate.validToDate.getTime() },
     created,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The structured log: one line an event on stderr, stable key=value text or JSON. Values are cut and escaped, so
- * that nothing a peer sent can break a line or steer a terminal.
+ * The structured log: one line an event, stable key=value text or JSON. Values are cut and escaped, so that nothing a
+ * peer sent can break a line or steer a terminal. Where lines go is log-sink.node.ts.
  * @module
  */
 import { LOG_FIELD_CHARS, LOG_LINES_PER_SECOND } from '../limits.ts'
@@ -16,6 +16,24 @@ function toAscii(value: unknown): string {
   )
 }
 
+/** One event as it goes to whoever keeps the log: the line without its time and line feed, and what it is made of. */
+export type LogEntry = {
+  readonly level: LogLevel
+  readonly event: string
+  readonly said: string
+  /** Printable ASCII, escaped. */
+  readonly fields: readonly (readonly [key: string, value: string])[]
+}
+/** Takes a whole line; false: it went elsewhere than it should, or nowhere. */
+export type WriteLine = (line: string, entry: LogEntry) => boolean
+
+/** Lines since the start: written by level, too many in a second, and those that could not go where they belong. */
+export type LogCounts = {
+  readonly written: Readonly<Record<LogLevel, number>>
+  readonly suppressed: number
+  readonly missed: number
+}
+
 function cut(value: string | number | boolean): string | number | boolean {
   return typeof value === 'string' ? value.slice(0, LOG_FIELD_CHARS) : value
 }
@@ -26,6 +44,11 @@ function show(value: string | number | boolean): string {
   return /^[\x21\x23-\x3c\x3e-\x5b\x5d-\x7e]+$/.test(text) ? text : toAscii(text)
 }
 
+/** The same as a value of its own, which needs no quotes. */
+function plain(value: string | number | boolean): string {
+  return toAscii(String(cut(value))).slice(1, -1)
+}
+
 /**
  * `write` gets whole lines. More than LOG_LINES_PER_SECOND of `info` and `warn` are counted and told once a second,
  * so that a scanner cannot fill a disk through the log.
@@ -34,12 +57,15 @@ export function createLog(
   format: 'text' | 'json',
   level: LogLevel,
   clock: Clock,
-  write: (line: string) => void,
-): Log {
+  write: WriteLine,
+): Log & { readonly counts: LogCounts } {
   const least = ORDER.indexOf(level)
+  const written = { debug: 0, info: 0, warn: 0, error: 0 }
+  const counts = { written, suppressed: 0, missed: 0 }
   let second = -1
   let lines = 0
   let suppressed = 0
+  let missed = 0
 
   function line(
     at: LogLevel,
@@ -47,26 +73,35 @@ export function createLog(
     fields: Readonly<Record<string, string | number | boolean>>,
   ): void {
     const time = new Date(clock.wallMs()).toISOString()
-    if (format === 'json') {
-      const values = Object.entries(fields).map(([key, value]) => [key, cut(value)] as const)
-      return write(`${toAscii({ time, level: at, event, ...Object.fromEntries(values) })}\n`)
-    }
-    const pairs = Object.entries(fields).map(([key, value]) => `${key}=${show(value)}`)
-    write(`${[time, at, event, ...pairs].join(' ')}\n`)
+    const entries = Object.entries(fields)
+    const pairs = entries.map(([key, value]) => `${key}=${show(value)}`)
+    const said = [at, event, ...pairs].join(' ')
+    const values = Object.fromEntries(entries.map(([key, value]) => [key, cut(value)]))
+    const text = format === 'json' ? toAscii({ time, level: at, event, ...values }) : `${time} ${said}`
+    const told = entries.map(([key, value]) => [key, plain(value)] as const)
+    written[at]++
+    if (write(`${text}\n`, { level: at, event, said, fields: told })) return
+    counts.missed++
+    missed++
   }
 
   return {
+    counts,
     write(at, event, fields = {}) {
       if (ORDER.indexOf(at) < least) return
       const now = Math.floor(clock.monotonicMs() / 1_000)
       if (now !== second) {
-        if (suppressed > 0) line('warn', 'log_suppressed', { lines: suppressed })
+        const told = { suppressed, missed }
         second = now
         lines = 0
         suppressed = 0
+        missed = 0
+        if (told.suppressed > 0) line('warn', 'log_suppressed', { lines: told.suppressed })
+        if (told.missed > 0) line('warn', 'log_missed', { lines: told.missed })
       }
       if (at !== 'error' && ++lines > LOG_LINES_PER_SECOND) {
         suppressed++
+        counts.suppressed++
         return
       }
       line(at, event, fields)

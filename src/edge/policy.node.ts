@@ -168,6 +168,8 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     return parsed.ok ? [parsed.range] : []
   })
   const own = [config.state_directory, config.audit.directory, config.listen.admin_socket, config.tls.key]
+  if (config.log.file !== null) own.push(config.log.file)
+  if (config.metrics.listen?.startsWith('/')) own.push(config.metrics.listen)
   if (configPath !== undefined) {
     own.push(configPath)
     // Keys lie beside it. With a workspace beside it and the state elsewhere it is a directory like any other.

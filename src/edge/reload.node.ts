@@ -53,6 +53,7 @@ const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Objec
   ['defense.levels', ({ defense }: Config) => defense.levels],
   ['audit', ({ audit }: Config) => audit],
   ['log', ({ log }: Config) => log],
+  ['metrics', ({ metrics }: Config) => metrics],
 ] as const)
 
 /** Whether an address, as text, is in a list of ranges. */

@@ -2,20 +2,14 @@
  * What a service manager such as systemd is told and asks for: that the daemon is ready, that it is alive, that it
  * stops; and the port that was opened for it. Without one nothing of this is done.
  * Alive means: a connection to its own admin socket is taken, decided about and ended again, like anybody else's.
- * Rules: sd_notify(3), sd_watchdog_enabled(3), sd_listen_fds(3), unix(7).
+ * Rules: sd_notify(3), sd_watchdog_enabled(3), sd_listen_fds(3).
  * @module
  */
 import { connect } from 'node:net'
-import { utf8Length } from '../base/utf8.ts'
 import { SassError } from '../errors.ts'
-import { SOCKET_PATH_BYTES, WATCHDOG_MIN_MS } from '../limits.ts'
-import { loadSyscalls } from '../sandbox/syscalls.node.ts'
+import { WATCHDOG_MIN_MS } from '../limits.ts'
+import { sendDatagram } from './datagram.node.ts'
 
-const AF_UNIX = 1
-const SOCK_DGRAM = 2
-const SOCK_CLOEXEC = 0o2000000
-const MSG_NOSIGNAL = 0x4000
-const MSG_DONTWAIT = 0x40
 /** The first descriptor that is handed over: SD_LISTEN_FDS_START. */
 const FIRST_LISTENER = 3
 
@@ -25,28 +19,6 @@ export type ServiceManager = {
   /** The daemon serves; from now on it says that it is alive for as long as it is. */
   ready(status: string, adminSocket: string): void
   stopping(): void
-}
-
-/** struct sockaddr_un: a path, or with `@` in front a name that is in no file system. */
-function unixAddress(path: string): Uint8Array {
-  const address = Buffer.alloc(2 + Buffer.byteLength(path) + (path.startsWith('@') ? 0 : 1))
-  address.writeUInt16LE(AF_UNIX, 0)
-  address.write(path, 2)
-  if (path.startsWith('@')) address[2] = 0
-  return address
-}
-
-/** Sends one datagram; whether it went. A service manager that does not listen must not keep the daemon from its work. */
-function send(path: string, message: string): boolean {
-  const { libc } = loadSyscalls()
-  const descriptor = libc.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)
-  if (descriptor < 0) return false
-  const bytes = Buffer.from(message)
-  const address = unixAddress(path)
-  const flags = MSG_NOSIGNAL | MSG_DONTWAIT
-  const sent = libc.sendto(descriptor, bytes, BigInt(bytes.length), flags, address, address.length)
-  libc.close(descriptor)
-  return Number(sent) === bytes.length
 }
 
 /** Whether the daemon behind the socket takes a connection and ends it when asked to. */
@@ -92,7 +64,7 @@ export function serviceManager(environment: NodeJS.ProcessEnv): ServiceManager {
   let isAsked = false
 
   const tell = (message: string) => {
-    if (path !== undefined && utf8Length(path) <= SOCKET_PATH_BYTES) send(path, message)
+    if (path !== undefined) sendDatagram(path, message)
   }
 
   /** Twice in the time that it waits: one answer may be late. */

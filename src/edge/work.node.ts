@@ -8,6 +8,7 @@ import { createRing } from '../base/ring.ts'
 import type { Config } from '../config.ts'
 import { PIPE_READ_BYTES } from '../limits.ts'
 import type { AuditEvent, Clock, LineFile, Log } from '../ports.ts'
+import { type Counts, outcomeOf } from '../session/counts.ts'
 import type { RingPair } from '../session/execution.ts'
 import { createExecutions } from '../session/executions.ts'
 import { exitEvent, lostEvent } from '../session/exit-event.ts'
@@ -48,6 +49,7 @@ export function record(audit: Journal, log: Log, event: AuditEvent): void {
 /** Room of sessions and executions, which know each other by what ends them. */
 export function createWork(
   { config, clock, log, audit, sandbox, spareTime, kept }: WorkGround,
+  counts: Counts,
   ended: { session(id: string, instance: string): void; freed(): void },
 ): Pick<Rooms, 'sessions' | 'executions'> {
   const sessions = createSessions(
@@ -78,7 +80,10 @@ export function createWork(
   const results = createKeptResults({
     file: kept,
     clock,
-    lost: (start) => record(audit, log, lostEvent(start)),
+    lost(start) {
+      counts.lost++
+      record(audit, log, lostEvent(start))
+    },
     damaged(lines) {
       log.write('warn', 'executions_damaged', { lines })
       record(audit, log, { type: 'recovered', what: 'executions', lines })
@@ -91,9 +96,13 @@ export function createWork(
     // No smaller than what one read may bring: a client that is attached must lose nothing of it.
     rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
     // While a new command runs there is time: its client waits for it and not for us.
-    begun: spareTime.spend,
+    begun() {
+      counts.started++
+      spareTime.spend()
+    },
     freed: ended.freed,
     ended(execution) {
+      counts.ended[outcomeOf(execution)]++
       const state = sessions.executionEnded(execution.sessionId, clock.monotonicMs())
       // Nobody waits for the record of what has already happened.
       spareTime.later(() =>

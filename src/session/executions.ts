@@ -54,7 +54,11 @@ export type Executions = {
   /** What the owner takes up: executions that run, and ended ones whose output somebody has yet to take. */
   slotsOf(owner: string): number
   readonly running: number
+  /** Held back, since nobody takes what they write. */
+  readonly stalled: number
   readonly free: number
+  /** Pairs of rings: all there are, and those that cannot be given to another one. */
+  readonly rings: { readonly all: number; readonly used: number }
   /** SIGKILL to every execution that fits: its session or its agent has ended. */
   endWhere(fits: (execution: Execution) => boolean): void
   /** At the end of the daemon: TERM to all, or KILL. */
@@ -331,8 +335,17 @@ export function createExecutions({
     get running() {
       return running
     },
+    get stalled() {
+      let count = 0
+      for (const execution of executions.values())
+        if (isRunning(execution) && (execution.paused[STDOUT] || execution.paused[STDERR])) count++
+      return count
+    },
     get free() {
       return pool.free - reserved
+    },
+    get rings() {
+      return { all: rings.length, used: rings.length - pool.free }
     },
     endWhere(fits) {
       for (const execution of executions.values())

@@ -11,10 +11,12 @@ import { Warrant } from '../defense/warrant.ts'
 import { LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
+import * as s from '../wire/status-messages.ts'
 import { attempt } from './attempt.ts'
 import type { Pending } from './confirmations.ts'
 import { isRunning } from './execution.ts'
 import type { LevelScope } from './levels.ts'
+import { metricsText } from './metrics.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
 import { sentence } from './sentence.ts'
 
@@ -333,6 +335,7 @@ export const OPERATOR_HANDLERS: Readonly<
       | 'Explain'
       | 'Reload'
       | 'Purge'
+      | 'ShowMetrics'
     >,
     Handler
   >
@@ -346,4 +349,5 @@ export const OPERATOR_HANDLERS: Readonly<
   Explain: explain,
   Reload: reload,
   Purge: purge,
+  ShowMetrics: reading(({ rooms }) => s.metricsText.encode({ text: metricsText(rooms) })),
 })

@@ -25,6 +25,7 @@ import { type Caller, factsOf } from './identities.ts'
 import { createIntake } from './intake.ts'
 import { createKeepalive } from './keepalive.ts'
 import type { Call, Peer, PeerHandle, StreamUser } from './peer.ts'
+import { penalise } from './penalise.ts'
 import { handle } from './requests.ts'
 import { decide, nextCycle, type Rooms } from './rooms.ts'
 import { createSessionHold } from './session-hold.ts'
@@ -393,7 +394,7 @@ export function createPeer(
       tarpit?.release()
       // It came, and went without having said who it is: as cheap as it is for it, a little for its address.
       if (!isOver && caller === undefined && source.transport === 'tls')
-        rooms.penalties.add(source.address, 'no_auth', rooms.clock.monotonicMs())
+        penalise(rooms, source.address, 'no_auth')
       over()
       hold.letGo(destroysSession)
       gone()
@@ -421,6 +422,10 @@ export function createPeer(
         connection.fail(streamId, 'DAEMON_SHUTTING_DOWN', 'The device is going down; nothing was done.')
       }
       connection.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.')
+    },
+    get phase() {
+      if (!isOver) return caller === undefined ? 'unauthenticated' : 'open'
+      return tarpit === undefined ? 'ending' : 'tarpit'
     },
     get hasOpenStreams() {
       for (const user of users.values()) if (user.isHeld !== true) return true

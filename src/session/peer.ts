@@ -78,7 +78,11 @@ export type Peer = {
   becomeKnown(caller: Caller, session: Session, windowBytes: number, isProven: boolean): void
 }
 
+/** `ending`: all is said, and what was sent has yet to be taken. */
+export type PeerPhase = 'unauthenticated' | 'open' | 'tarpit' | 'ending'
+
 export type PeerHandle = TransportEvents & {
+  readonly phase: PeerPhase
   tick(nowMs: number): void
   /** Tells the peer that the daemon goes down. */
   drain(): void

@@ -7,9 +7,13 @@
 import type { Facts } from '../defense/facts.ts'
 import type { Acceptor, Admission, Random, Transport } from '../ports.ts'
 import { createGate } from './gate.ts'
-import { type PeerHandle, sourceOf } from './peer.ts'
+import { type PeerHandle, type PeerPhase, sourceOf } from './peer.ts'
 import { createPeer } from './peer-engine.ts'
+import { penalise } from './penalise.ts'
 import { decide, nextCycle, type Rooms } from './rooms.ts'
+
+/** `handshake`: let in, and TLS is not through; the others have a peer. */
+export type ConnectionPhase = 'handshake' | PeerPhase
 
 export type Peers = Acceptor & {
   readonly size: number
@@ -20,6 +24,8 @@ export type Peers = Acceptor & {
   readonly openStreams: boolean
   /** Connections, admitted or not. */
   readonly count: number
+  /** How many are where. */
+  phases(): Readonly<Record<ConnectionPhase, number>>
   endAll(): void
 }
 
@@ -66,8 +72,12 @@ export function createPeers(
 
   function admit(kind: Transport['kind'], address: string, reset: () => void): Admission | undefined {
     const arrived = factsAt(kind, address, {}, true)
+    rooms.counts.arrived[kind]++
     const verdict = decide(rooms, arrived)
-    if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return undefined
+    if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') {
+      rooms.counts.turnedAway[kind]++
+      return undefined
+    }
 
     let handle: PeerHandle | undefined
     let isOver = false
@@ -97,7 +107,7 @@ export function createPeers(
       },
       gone() {
         place.leave()
-        if (kind === 'tls') rooms.penalties.add(address, 'no_auth', rooms.clock.monotonicMs())
+        if (kind === 'tls') penalise(rooms, address, 'no_auth')
       },
     }
   }
@@ -121,6 +131,13 @@ export function createPeers(
     },
     get count() {
       return handles.size
+    },
+    phases() {
+      const phases = { handshake: 0, unauthenticated: 0, open: 0, tarpit: 0, ending: 0 }
+      for (const { phase } of handles) phases[phase]++
+      // Whoever has not authenticated has a place at the gate, before its handshake and after.
+      phases.handshake = Math.max(0, gate.size - phases.unauthenticated)
+      return phases
     },
     get openStreams() {
       for (const handle of handles) if (handle.hasOpenStreams) return true

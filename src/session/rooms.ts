@@ -32,11 +32,14 @@ import type { Planner } from '../sandbox/plan.ts'
 import type { Branches } from './branch-room.ts'
 import type { ChallengeRates } from './challenges.ts'
 import type { Confirmations } from './confirmations.ts'
+import { type Counts, countVerdict } from './counts.ts'
 import { decisionEvent, recordedResponse } from './decision-event.ts'
 import type { Executions } from './executions.ts'
 import type { Explanations } from './explanations.ts'
 import type { Identities, VerifySignature } from './identities.ts'
 import type { Levels } from './levels.ts'
+import type { HostReadings } from './metrics.ts'
+import { penalise } from './penalise.ts'
 import type { Queue } from './queue.ts'
 import type { Refusals } from './refusals.ts'
 import { isAllowed, recalled, remember } from './session-memory.ts'
@@ -136,6 +139,9 @@ export type Rooms = {
   readonly screens: Map<string, HeldScreen>
   /** How often each response was given, by number. */
   readonly responses: Map<number, number>
+  readonly counts: Counts
+  /** What the process and its surroundings look like now. */
+  readonly host: () => HostReadings
   /** The warrant of the last decision, where it gave one. */
   openWarrant: Warrant | undefined
   /** Counts the decisions. */
@@ -247,12 +253,12 @@ const PENALTIES: Readonly<Record<string, PenaltyReason>> = Object.freeze({
   tls: 'refused',
 })
 
-function penalise(rooms: Rooms, facts: Facts, verdict: Verdict): void {
+function penaliseSource(rooms: Rooms, facts: Facts, verdict: Verdict): void {
   if (facts.source.transport !== 'tls' || !Object.hasOwn(PENALTIES, verdict.rule)) return
   // A caller that we know is judged by the levels, but for an answer that shows that it is not who it was.
   if (facts.identity.kind === 'known' && !verdict.rule.startsWith('challenge.')) return
   const reason = PENALTIES[verdict.rule]
-  if (reason !== undefined) rooms.penalties.add(facts.source.address, reason, rooms.clock.monotonicMs())
+  if (reason !== undefined) penalise(rooms, facts.source.address, reason)
 }
 
 /** Enough to tell programs apart. */
@@ -315,12 +321,13 @@ export function decide(rooms: Rooms, facts: Facts, session?: Session): Verdict {
     const number = RESPONSE_NUMBERS[verdict.response]
     rooms.responses.set(number, (rooms.responses.get(number) ?? 0) + 1)
   }
+  countVerdict(rooms.counts, verdict)
   const sequence = keepOrHalt(rooms, facts, ledger, verdict) ? rooms.audit.head.sequence : undefined
   if (sequence !== undefined) rooms.explanations.keep(sequence, facts, verdict)
   account(facts, verdict, session)
   if (verdict.kind === 'mistake' || verdict.response !== 'EXECUTE') {
     log(rooms, facts, verdict, sequence)
-    penalise(rooms, facts, verdict)
+    penaliseSource(rooms, facts, verdict)
     raiseLevel(rooms, facts, verdict, session)
   }
   return verdict

@@ -121,6 +121,31 @@ function linkFields({ rooms: { traffic, sessions }, caller, session, transport }
   }
 }
 
+function deviceReadings({ rooms }: Peer): s.SecurityStatusInput['device'] {
+  const { executions, queue, confirmations, transfers, branches, tarpits } = rooms
+  const host = rooms.host()
+  const { handshake = 0, unauthenticated = 0 } = host.connections
+  return {
+    started_at: Math.floor(host.startedAtMs / 1_000),
+    rss_bytes: host.rssBytes ?? 0,
+    anonymous_bytes: host.anonymousBytes ?? 0,
+    open_files: host.openFiles ?? 0,
+    free_bytes: host.freeBytes,
+    running: executions.running,
+    stalled: executions.stalled,
+    queued: queue.size,
+    rings: executions.rings.all,
+    rings_used: executions.rings.used,
+    confirmations: confirmations.list().length,
+    transfers: transfers.running,
+    branches: branches.list().length,
+    connections: Object.values(host.connections).reduce((sum, count) => sum + count, 0),
+    strangers: handshake + unauthenticated,
+    tarpit_bytes: tarpits.totalBytes,
+    tarpit_seconds: Math.floor(tarpits.totalMs / 1_000),
+  }
+}
+
 /** An agent sees that the daemon is there and what it has been given; what is done to the refused is not its business. */
 export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.encode> {
   const { tarpits, sessions, settings, responses, penalties, levels, clock } = peer.rooms
@@ -137,6 +162,7 @@ export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.e
       [1, 2, 3, 4, 5, 6].map((number) => [number, shown.includes(number) ? (responses.get(number) ?? 0) : 0]),
     ),
     ...linkFields(peer),
+    device: isOperator ? deviceReadings(peer) : undefined,
     ...(head === undefined ? auditFields(peer) : { audit_seq: head.sequence, audit_hash: head.hash }),
   })
 }

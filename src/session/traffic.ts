@@ -19,6 +19,8 @@ export type Traffic = WireMeters & {
   settle(): void
   /** As it was settled last. */
   readonly days: Days
+  /** Since the daemon started. */
+  readonly total: Readonly<WireBytes>
 }
 
 type Meter = { readonly read: () => WireBytes; account: WireBytes | undefined; counted: WireBytes }
@@ -47,17 +49,20 @@ function continued(known: Days | undefined, nowMs: number): Days {
 /** `known`: what an earlier daemon has written down. */
 export function createTraffic(clock: Pick<Clock, 'wallMs'>, known?: Days): Traffic {
   const meters = new Set<Meter>()
+  const total: WireBytes = { received: 0, sent: 0 }
   let days = continued(known, clock.wallMs())
 
   function count(meter: Meter): void {
     const { received, sent } = meter.read()
     const passed = { received: received - meter.counted.received, sent: sent - meter.counted.sent }
     meter.counted = { received, sent }
+    add(total, passed)
     add(days.today, passed)
     if (meter.account !== undefined) add(meter.account, passed)
   }
 
   return {
+    total,
     open(read): WireMeter {
       const meter: Meter = { read, account: undefined, counted: { received: 0, sent: 0 } }
       meters.add(meter)

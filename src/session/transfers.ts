@@ -29,6 +29,7 @@ export type Transfers = {
   /** Whether that caller may begin one more. */
   isFree(owner: string): boolean
   countOf(owner: string): number
+  readonly running: number
   begin(kind: TransferKind): TransferPlace
   /** Ends what goes on in a branch; resolves when none of it holds a file there any more. */
   endIn(branch: string): Promise<void>
@@ -56,6 +57,9 @@ export function createTransfers(): Transfers {
   return {
     isFree: (owner) => all.size < TRANSFERS_MAX && (counts.get(owner) ?? 0) < TRANSFERS_PER_CALLER,
     countOf: (owner) => counts.get(owner) ?? 0,
+    get running() {
+      return all.size
+    },
     begin(kind) {
       const { owner, branch } = kind
       const key = kind.key === undefined ? undefined : `${branch}/${kind.key}`

@@ -42,6 +42,7 @@ export type MethodName =
   | 'DropBranch'
   | 'CheckpointBranch'
   | 'ListCheckpoints'
+  | 'ShowMetrics'
 
 export type Method = {
   readonly number: number
@@ -155,6 +156,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 45, name: 'DropBranch', request: m.branchReference, response: m.outcome },
       { number: 46, name: 'CheckpointBranch', request: m.branchCheckpoint, response: m.outcome },
       { number: 47, name: 'ListCheckpoints', request: m.branchReference, response: m.checkpointList },
+      { number: 48, name: 'ShowMetrics', request: m.empty, response: s.metricsText },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
 ])

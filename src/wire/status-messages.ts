@@ -3,7 +3,7 @@
  * docs/protocol.md, section 3. Beside messages.ts, and docs/sass.cddl is generated from both.
  * @module
  */
-import { AGENT_NAME_BYTES, EXECUTION_ID_BYTES, LISTED_ENTRIES } from '../limits.ts'
+import { AGENT_NAME_BYTES, EXECUTION_ID_BYTES, LISTED_ENTRIES, METRICS_BYTES } from '../limits.ts'
 import {
   bytes,
   countMap,
@@ -32,6 +32,30 @@ export const sessionBytes = message('SessionBytes', {
   sent: defaulted(4, unsigned(), 0),
 })
 
+/** What the device is busy with, and what it takes. */
+export const deviceReadings = message('DeviceReadings', {
+  started_at: defaulted(1, unsigned(), 0, 'Unix seconds'),
+  rss_bytes: defaulted(2, unsigned(), 0, 'memory of the daemon'),
+  anonymous_bytes: defaulted(3, unsigned(), 0, 'the part of it that is no file'),
+  open_files: defaulted(4, unsigned(), 0),
+  free_bytes: optional(5, unsigned(), 'on the disk of the record'),
+  running: defaulted(6, unsigned(), 0),
+  stalled: defaulted(7, unsigned(), 0, 'held back, since nobody takes their output'),
+  queued: defaulted(8, unsigned(), 0),
+  rings: defaulted(9, unsigned(), 0, 'places for output'),
+  rings_used: defaulted(10, unsigned(), 0),
+  confirmations: defaulted(11, unsigned(), 0, 'requests that wait for an operator'),
+  transfers: defaulted(12, unsigned(), 0),
+  branches: defaulted(13, unsigned(), 0),
+  connections: defaulted(14, unsigned(), 0),
+  strangers: defaulted(15, unsigned(), 0, 'of them, those that have not authenticated'),
+  tarpit_bytes: defaulted(16, unsigned(), 0, 'of noise since the start'),
+  tarpit_seconds: defaulted(17, unsigned(), 0),
+})
+
+/** The exposition format 0.0.4 of Prometheus. */
+export const metricsText = message('MetricsText', { text: required(1, text(METRICS_BYTES)) })
+
 export const securityStatus = message('SecurityStatus', {
   active_tarpits: defaulted(1, unsigned(), 0),
   active_sessions: defaulted(2, unsigned(), 0),
@@ -45,7 +69,10 @@ export const securityStatus = message('SecurityStatus', {
   today: optional(17, wireBytes, 'of the whole device, to operators; the day is one of UTC'),
   yesterday: optional(18, wireBytes),
   sessions: defaulted(19, listOf(sessionBytes, LISTED_ENTRIES), [], 'to operators'),
+  device: optional(20, deviceReadings, 'to operators'),
 })
 
+export type DeviceReadings = MessageValue<typeof deviceReadings>
+export type MetricsText = MessageValue<typeof metricsText>
 export type SecurityStatus = MessageValue<typeof securityStatus>
 export type SecurityStatusInput = MessageInput<typeof securityStatus>

@@ -12,7 +12,7 @@ import { stageClock } from '../session/stage.ts'
 function stage(format: 'text' | 'json' = 'text', level: LogLevel = 'debug') {
   const lines: string[] = []
   const clock = stageClock()
-  return { log: createLog(format, level, clock, (line) => lines.push(line)), lines, clock }
+  return { log: createLog(format, level, clock, (line) => lines.push(line) > 0), lines, clock }
 }
 
 const TIME = '2027-01-15T08:00:01.000Z'

@@ -294,6 +294,7 @@ const operatorRequests = [
   setLevel('CONTAIN', 'session', '00'.repeat(16)),
   setLevel('HALT', 'daemon', ''),
   request('ListPenalties'),
+  request('ShowMetrics'),
   request('Purge', m.purgeRequest.encode({ session_id: new Uint8Array(16) })),
   request('ClearPenalties', m.penaltyClear.encode({ source: '192.0.2.1' })),
   request('Explain', m.whyRequest.encode({ seq: 1 })),

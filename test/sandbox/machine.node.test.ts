@@ -25,6 +25,7 @@ const FILES: readonly string[] = [
   'sandbox/child.node.ts',
   'cli/raw-terminal.node.ts',
   'edge/bound-socket.node.ts',
+  'edge/datagram.node.ts',
   'edge/peer-user.node.ts',
   'edge/file-lock.node.ts',
   'edge/allocator.node.ts',

@@ -53,6 +53,7 @@ import type { ProgramFinder } from '../../src/sandbox/plan.ts'
 import { createBranches } from '../../src/session/branch-room.ts'
 import { createChallengeRates } from '../../src/session/challenges.ts'
 import { createConfirmations } from '../../src/session/confirmations.ts'
+import { createCounts } from '../../src/session/counts.ts'
 import type { Execution } from '../../src/session/execution.ts'
 import { createExecutions } from '../../src/session/executions.ts'
 import { createExplanations } from '../../src/session/explanations.ts'
@@ -60,6 +61,7 @@ import { type Caller, createIdentities } from '../../src/session/identities.ts'
 import { createKeptResults } from '../../src/session/kept-results.ts'
 import { createLevelSteps } from '../../src/session/level-steps.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
+import type { HostReadings } from '../../src/session/metrics.ts'
 import { createPeers, type Peers } from '../../src/session/peers.ts'
 import { createQueue } from '../../src/session/queue.ts'
 import { createRefusals } from '../../src/session/refusals.ts'
@@ -73,6 +75,24 @@ import { answerChallenge, type Challenge } from '../../src/wire/challenge.ts'
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
 import { type AuthResponse, authRequest, challengeAnswer, executeRequest } from '../../src/wire/messages.ts'
 import { type MethodName, methodNamed } from '../../src/wire/methods.ts'
+
+/** A process that is as any other. */
+const HOST: HostReadings = {
+  runtime: 'node 26.10.0',
+  startedAtMs: 1_800_000_000_000,
+  rssBytes: 50_000_000,
+  anonymousBytes: 20_000_000,
+  virtualBytes: undefined,
+  cpuSeconds: 1.5,
+  openFiles: 30,
+  maxFiles: 1_024,
+  connections: {},
+  audit: { unwritten: 0, failed: 0, syncMs: 2 },
+  freeBytes: 1_000_000_000,
+  certificate: { fromMs: 0, untilMs: 4_000_000_000_000 },
+  clockStepMs: 0,
+  log: { written: { debug: 0, info: 0, warn: 0, error: 0 }, suppressed: 0, missed: 0 },
+}
 
 export const CAPABILITY: CapabilitySet = {
   allowed_commands: ['*'],
@@ -678,6 +698,8 @@ export function stageRooms(options: StageOptions = {}): Stage {
     viHolds: new Map(),
     screens: new Map(),
     responses: new Map(),
+    counts: createCounts(clock.wallMs()),
+    host: () => ({ ...HOST, connections: peers.phases() }),
     openWarrant: undefined,
     cycles: { next: 1 },
     transfers: createTransfers(),
@@ -687,7 +709,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       throw new SassError('SANDBOX_UNAVAILABLE', 'This device has no branch to move files in.')
     },
   }
-  const peers = createPeers(
+  const peers: Peers = createPeers(
     rooms,
     (address) => rooms.settings.isAllowed(address),
     (address) => rooms.settings.isExempt(address),

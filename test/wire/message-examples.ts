@@ -11,6 +11,26 @@ const id = new Uint8Array(16).fill(7)
 const digest = new Uint8Array(32).fill(9)
 
 /** One example of each message that travels by itself, with every field. */
+const DEVICE = {
+  started_at: 1,
+  rss_bytes: 2 ** 33,
+  anonymous_bytes: 3,
+  open_files: 4,
+  free_bytes: 2 ** 40,
+  running: 6,
+  stalled: 7,
+  queued: 8,
+  rings: 9,
+  rings_used: 10,
+  confirmations: 11,
+  transfers: 12,
+  branches: 13,
+  connections: 14,
+  strangers: 15,
+  tarpit_bytes: 16,
+  tarpit_seconds: 17,
+}
+
 export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, unknown>>])[] = [
   [
     messages.executeRequest,
@@ -151,8 +171,11 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       today: { received: 3, sent: 2 ** 33, since: 1 },
       yesterday: { received: 0, sent: 0, since: 0 },
       sessions: [{ session_id: id, agent_name: 'a', received: 5, sent: 6 }],
+      device: DEVICE,
     },
   ],
+  [statusMessages.deviceReadings, DEVICE],
+  [statusMessages.metricsText, { text: 'a 1\n' }],
   [statusMessages.wireBytes, { received: 1, sent: 2, since: 3 }],
   [statusMessages.sessionBytes, { session_id: id, agent_name: 'a', received: 1, sent: 2 }],
   [messages.pingResponse, { daemon_version: '1', uptime_seconds: 1, os: 'linux', active_processes: 2 }],

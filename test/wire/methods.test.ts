@@ -35,6 +35,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [45, 'DropBranch', 'BranchReference', '', 'StreamResponse', 'Outcome'],
   [46, 'CheckpointBranch', 'BranchCheckpoint', '', 'StreamResponse', 'Outcome'],
   [47, 'ListCheckpoints', 'BranchReference', '', 'StreamResponse', 'CheckpointList'],
+  [48, 'ShowMetrics', 'Empty', '', 'StreamResponse', 'MetricsText'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {
