@@ -145,7 +145,7 @@ const FAMILIES: readonly Family[] = [
   [
     'sass_edge_executions_lost_total',
     'counter',
-    'Commands that were cut off with an earlier daemon, found at the start.',
+    'Commands that were cut off with an earlier daemon, once they are found.',
     ({ counts }) => counts.lost,
   ],
   ['sass_edge_queue_length', 'gauge', 'Commands that wait for a place.', ({ queue }) => queue.size],

@@ -37,7 +37,10 @@ const TABLE: Readonly<Record<string, string>> = {
   ChallengeResult: '1? passed, 2? session_token, 3? message',
   Empty: '',
   SecurityStatus:
-    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions',
+    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device',
+  DeviceReadings:
+    '1? started_at, 2? rss_bytes, 3? anonymous_bytes, 4? open_files, 5? free_bytes, 6? running, 7? stalled, 8? queued, 9? rings, 10? rings_used, 11? confirmations, 12? transfers, 13? branches, 14? connections, 15? strangers, 16? tarpit_bytes, 17? tarpit_seconds',
+  MetricsText: '1 text',
   WireBytes: '1? received, 2? sent, 3? since',
   SessionBytes: '1 session_id, 2 agent_name, 3? received, 4? sent',
   PingResponse: '1 daemon_version, 2? uptime_seconds, 5 os, 6? active_processes',
