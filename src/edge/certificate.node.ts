@@ -28,8 +28,8 @@ export interface TlsIdentity {
   readonly certificatePem: string
   /** What clients pin. */
   readonly fingerprint: string
-  /** Unix milliseconds. */
-  readonly validity: { readonly fromMs: number; readonly untilMs: number }
+  /** Unix milliseconds; read where somebody asks. */
+  readonly validity: () => { readonly fromMs: number; readonly untilMs: number }
   /** True where this call made the certificate. */
   readonly created: boolean
 }
@@ -86,7 +86,10 @@ export async function ensureCertificate(
     keyPem: keyFile.text,
     certificatePem: certificateFile.text,
     fingerprint: deviceFingerprint(certificate),
-    validity: { fromMs: certificate.validFromDate.getTime(), untilMs: certificate.validToDate.getTime() },
+    validity: () => ({
+      fromMs: certificate.validFromDate.getTime(),
+      untilMs: certificate.validToDate.getTime(),
+    }),
     created,
   }
 }

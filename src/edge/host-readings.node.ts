@@ -58,7 +58,7 @@ export type ReadingsGround = {
   readonly clock: Clock
   readonly deviceRecord: Pick<DeviceRecord, 'audit' | 'disk' | 'freeBytes'>
   readonly connections: () => HostReadings['connections']
-  readonly certificate: HostReadings['certificate']
+  readonly certificate: () => HostReadings['certificate']
   readonly log: HostReadings['log']
 }
 
@@ -74,7 +74,7 @@ export function createHostReadings(ground: ReadingsGround): () => HostReadings {
     connections: connections(),
     audit: { ...deviceRecord.audit.troubles, syncMs: deviceRecord.disk.syncMs },
     freeBytes: deviceRecord.freeBytes(),
-    certificate,
+    certificate: certificate(),
     clockStepMs: Math.round(clock.wallMs() - clock.monotonicMs() - aheadMs),
     log,
   })
