@@ -68,5 +68,19 @@ const QUESTION_WORDS = 4
 export function isQuestion({ argv, opaque }: EffectiveCommand): boolean {
   if (opaque.length > 0) return false
   if (argv.length === 1) return true
-  return argv.slice(1, 1 + QUESTION_WORDS).some((word) => QUESTIONS.has(word.replace(/^-{1,2}/, '')))
+  return argv.slice(1, 1 + QUESTION_WORDS).some(asks)
+}
+
+/** Parts of long options that ask: `--nas-get-signal-strength`, `--list-devices`. */
+const ASKING: ReadonlySet<string> = new Set(['get', 'list', 'show', 'status', 'info'])
+
+function asks(word: string): boolean {
+  if (QUESTIONS.has(word.replace(/^-{1,2}/, ''))) return true
+  return (
+    word.startsWith('--') &&
+    word
+      .split('=', 1)[0]
+      ?.split('-', 8)
+      .some((part) => ASKING.has(part)) === true
+  )
 }

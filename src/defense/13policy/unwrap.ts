@@ -13,18 +13,7 @@ import { SETTINGS_MARK } from './shell/words.ts'
 import { argumentPaths } from './unwrap/command-paths.ts'
 import { addComputed } from './unwrap/computed.ts'
 import { environmentText } from './unwrap/environment-commands.ts'
-import {
-  copiedText,
-  FETCHED_TREE,
-  inputOf,
-  isSelf,
-  type Made,
-  madeProgram,
-  noteFiles,
-  scriptAt,
-  startFlow,
-  usesTree,
-} from './unwrap/flow.ts'
+import { copiedText, inputOf, isSelf, type Made, madeProgram, scriptAt, startFlow } from './unwrap/flow.ts'
 import { type Assignment, type Call, type Inner, isOfProtocol, type Language } from './unwrap/inner.ts'
 import {
   innerOfInterpreter,
@@ -39,6 +28,7 @@ import { isMultiple, isShell, namesOf } from './unwrap/names.ts'
 import type { ParsedArguments } from './unwrap/options.ts'
 import { connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
 import { formOf, UNKNOWN_FORM } from './unwrap/programs.ts'
+import { innerOfProject } from './unwrap/project-files.ts'
 import {
   addPaths,
   addSurroundings,
@@ -56,8 +46,8 @@ import {
   settingOf,
   stop,
 } from './unwrap/run.ts'
+import { settle } from './unwrap/settle.ts'
 import { innerOfScript, innerOfShell, isAllArguments, positionals } from './unwrap/shell-invocation.ts'
-import { statementCalls } from './unwrap/statements.ts'
 import { knownOutput } from './unwrap/stream.ts'
 import { parseCall } from './unwrap/subcommands.ts'
 import { unknownStarts } from './unwrap/unknown-starts.ts'
@@ -174,7 +164,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     taken ??
     knownOutput(draft.names, words, stdin) ??
     copiedText(run.flow, { names: draft.names, parsed, cwd: frame.cwd })
-  const maker = {
+  settle(run.flow, draft, {
     names: draft.names,
     options: draft.options,
     parsed,
@@ -185,11 +175,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     cwd: frame.cwd,
     calls: draft.calls,
     paths: draft.paths,
-  }
-  if (usesTree(run.flow, maker)) draft.calls = [...draft.calls, FETCHED_TREE]
-  noteFiles(run.flow, maker)
-  const statements = statementCalls(run.flow, maker)
-  if (statements.length > 0) draft.calls = [...draft.calls, ...statements]
+  })
 }
 
 /** Runs a file that the request has made: what was written into it, or what hides there. */
@@ -248,6 +234,8 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     for (const inner of innerOfWrapper({ ...call, name: wrapper }))
       follow(run, draft, inner, frame, assignments)
   }
+  if (run.flow.files.size > 0)
+    for (const inner of innerOfProject(run.flow, names)) follow(run, draft, inner, frame, assignments)
   const interpreter = names.find((name) => LANGUAGES.has(name))
   if (interpreter !== undefined) {
     // What is started reads the rest of an input of which the beginning was the program.

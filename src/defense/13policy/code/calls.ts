@@ -43,6 +43,7 @@ export const SHELL_CALLS: ReadonlySet<string> = new Set([
   ...of('std', 'popen'),
   ...of('System', 'cmd shell'),
   'Runtime.getRuntime',
+  'webbrowser.get',
 ])
 /** The program first, then its arguments, apart or as a list. */
 export const ARGV_CALLS: ReadonlySet<string> = new Set([
@@ -144,7 +145,7 @@ export function isShellCall(name: string, language: Language): boolean {
 
 const EVALUATORS: Readonly<Record<Language, ReadonlySet<string>>> = Object.freeze({
   python: set(
-    'eval exec compile execfile runpy.run_path code.interact code.InteractiveInterpreter pickle.loads marshal.loads',
+    'eval exec compile execfile runpy.run_path code.interact code.InteractiveInterpreter pickle.loads marshal.loads breakpoint pdb.set_trace pdb.run IPython.embed',
   ),
   javascript: set(
     'eval Function vm.runInThisContext vm.runInNewContext vm.runInContext vm.Script vm.compileFunction',
@@ -198,7 +199,7 @@ const WRITES: ReadonlySet<string> = new Set([
     'fs',
     'rm rmSync rmdir rmdirSync unlink unlinkSync writeFile writeFileSync appendFile appendFileSync createWriteStream mkdir mkdirSync rename renameSync chmod chmodSync chown chownSync truncate truncateSync symlink symlinkSync link linkSync utimes utimesSync promises.rm promises.rmdir promises.unlink promises.writeFile promises.appendFile promises.rename promises.mkdir promises.chmod promises.truncate remove removeSync emptyDirSync outputFileSync',
   ),
-  ...of('fs/promises', 'rm rmdir unlink writeFile appendFile rename mkdir chmod truncate symlink'),
+  ...of('fs/promises', 'rm rmdir unlink writeFile appendFile rename mkdir chmod truncate symlink cp open'),
   ...of(
     'Deno',
     'remove removeSync writeTextFile writeTextFileSync writeFile writeFileSync rename mkdir chmod truncate',

@@ -16,6 +16,8 @@ import {
   isSender,
   isShellCall,
   OPENERS,
+  PATH_READS,
+  PATH_WRITES,
   SPAWN_CALLS,
   soundsLikeWriting,
 } from './calls.ts'
@@ -26,6 +28,7 @@ import {
   addInner,
   addPath,
   argumentsOf,
+  beneath,
   looksAbsolute,
   mark,
   nameAt,
@@ -102,7 +105,7 @@ export function call(reading: Reading, given: string, open: number): void {
   } else if (isCallback(name, language) || isSender(name, language)) {
     callByName(reading, first, values.slice(1))
   } else if (isPath) {
-    if (first !== undefined) reading.results.set(close, { path: first })
+    if (first !== undefined) reading.results.set(close, { path: placeBeneath(first, list.slice(1)) })
     if (first?.kind === 'text') addPath(reading, first, 'mention')
   } else if (isEvaluator(name, language)) evaluate(reading, name, first, open)
   else if (isArgvCall(name, language) && language === 'other') {
@@ -136,6 +139,28 @@ export function call(reading: Reading, given: string, open: number): void {
       else if (value === first) addPath(reading, value, use)
     }
   }
+}
+
+/** A method of a path object: `Path("/x").unlink()`, `.open("w")`, `.joinpath("y")`; `open` is the mark behind it. */
+export function usePath(reading: Reading, path: Value, method: string, open: number): void {
+  if (
+    mark(reading, open) === '(' &&
+    (method === '.open' || method === '.joinpath' || method === '.expanduser')
+  ) {
+    const { list, close } = argumentsOf(reading, open)
+    if (method === '.open')
+      openFile(reading, [{ value: path, at: open, keyword: undefined }, ...list], open, close)
+    else reading.results.set(close, { path: method === '.joinpath' ? placeBeneath(path, list) : path })
+    return
+  }
+  const writes = PATH_WRITES.has(method) || soundsLikeWriting(method, reading.language)
+  if (!writes && !PATH_READS.has(method)) return
+  addCall(reading, `Path${method}`)
+  addPath(reading, path, writes ? 'write' : 'read')
+}
+
+function placeBeneath(path: Value, list: readonly Argument[]): Value {
+  return list.map(({ value }) => value).reduce(beneath, path)
 }
 
 /** Of a call that by its name writes or removes, the paths that it is given. */

@@ -43,7 +43,9 @@ export type Reading = {
 
 export function wordOf(value: Value): ShellWord {
   if (value.kind !== 'text') return { text: '', isGlob: false, opaque: 'expansion' }
-  return { text: value.text, isGlob: false, opaque: value.isOpaque ? 'expansion' : undefined }
+  // What a program is given by code is no pattern but to what finds files: a whole path with a star.
+  const isGlob = value.text.startsWith('/') && value.text.includes('*')
+  return { text: value.text, isGlob, opaque: value.isOpaque ? 'expansion' : undefined }
 }
 
 export function addInner(reading: Reading, inner: Inner): void {
@@ -103,6 +105,7 @@ export type Argument = { readonly value: Value; readonly at: number; readonly ke
 export function argumentsOf(
   reading: Reading,
   open: number,
+  nesting = 0,
 ): { readonly list: readonly Argument[]; readonly close: number; readonly isCut: boolean } {
   const list: Argument[] = []
   const isBracketed = mark(reading, open) === '('
@@ -122,7 +125,7 @@ export function argumentsOf(
       keyword = nameAt(reading, at)
       at += 2
     }
-    const { value, next } = readValue(reading, at)
+    const { value, next } = readValue(reading, at, nesting)
     list.push({ value, at, keyword })
     at = Math.max(next, at + 1)
     // Lisp has nothing but blanks between arguments.
@@ -169,6 +172,13 @@ export function readValue(
   let { value, next } = subscripted(reading, readSingle(reading, index, depth))
   for (let count = 0; count < ARGUMENT_TOKENS; count++) {
     const joint = mark(reading, next)
+    if (joint === '/' && value.kind === 'text' && reading.language === 'python') {
+      // Of a text there is no quotient: it is a path.
+      const part = readSingle(reading, next + 1, depth)
+      value = beneath(value, part.value)
+      next = part.next
+      continue
+    }
     const isJoined = joint !== '' && JOINTS[reading.language].includes(joint)
     const isAdjacent =
       !isJoined &&
@@ -184,11 +194,94 @@ export function readValue(
     next = after.next
   }
   // A call or a member of the value makes another one of it.
-  const follows = reading.tokens[next]
-  if (follows?.kind === 'name' && follows.text.startsWith('.')) value = UNKNOWN
-  if (mark(reading, next) === '%' || mark(reading, next) === '*')
+  for (let count = 0; count < METHODS_MAX; count++) {
+    const method = methodAt(reading, next)
+    if (method === '') break
+    value = mark(reading, next + 1) === '(' ? methodOf(reading, value, method, next + 1, depth) : UNKNOWN
+    if (mark(reading, next + 1) !== '(') return { value, next }
+    next = closing(reading, next + 1) + 1
+  }
+  if (methodAt(reading, next) !== '') value = UNKNOWN
+  if (mark(reading, next) === '%' && value.kind === 'text' && reading.language === 'python' && depth < 4) {
+    const given = readSingle(reading, next + 1, depth)
+    value = filled(value, given.value.kind === 'list' ? given.value.items : [given.value], /%[sdr]/)
+    next = given.next
+  } else if (mark(reading, next) === '%' || mark(reading, next) === '*')
     value = value.kind === 'text' ? { ...value, text: '', isOpaque: true } : UNKNOWN
   return { value, next }
+}
+
+/** Methods that give a path as it is, or as what it stands for. */
+const KEEPING: ReadonlySet<string> = new Set(['.expanduser', '.resolve', '.absolute', '.strip', '.as_posix'])
+
+/** Calls that give one of the names that they are given, or all of them as one path. */
+const JOINERS: ReadonlySet<string> = new Set(
+  'os.path.join posixpath.join path.join path.resolve path.normalize File.join File.expand_path filepath.Join filepath.Clean Path.Combine os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath str Path pathlib.Path PurePath pathlib.PurePath pathlib.PosixPath Pathname.new String decodeURI'.split(
+    ' ',
+  ),
+)
+/** What gives the home directory, called or not. */
+const HOMES: ReadonlySet<string> = new Set(
+  'Path.home pathlib.Path.home os.homedir Dir.home os.UserHomeDir process.env.HOME'.split(' '),
+)
+const HOME: Value = Object.freeze({ kind: 'text', text: '~', isOpaque: false })
+
+/** What the call of `called` with the mark at `open` gives, where that is a path. */
+function resultOf(
+  reading: Reading,
+  called: string,
+  open: number,
+  depth: number,
+): { readonly value: Value; readonly close: number } {
+  const name = resolve(reading, called)
+  if (HOMES.has(name)) return { value: HOME, close: closing(reading, open) }
+  if (!JOINERS.has(name) || depth >= 4) return { value: UNKNOWN, close: closing(reading, open) }
+  const { list, close } = argumentsOf(reading, open, depth + 1)
+  const [first = UNKNOWN, ...others] = list.map(({ value }) => value)
+  return { value: others.reduce(beneath, first), close }
+}
+
+/** `left/right`; a whole path stands for itself. */
+export function beneath(left: Value, right: Value): Value {
+  if (right.kind === 'text' && right.text.startsWith('/')) return right
+  if (left.kind !== 'text') return UNKNOWN
+  const separated = left.isOpaque || left.text.endsWith('/') ? left : { ...left, text: `${left.text}/` }
+  return join(separated, right)
+}
+
+/** Methods in a row that are followed. */
+const METHODS_MAX = 4
+
+function methodAt(reading: Reading, at: number): string {
+  const name = nameAt(reading, at)
+  return name.startsWith('.') ? name : ''
+}
+
+/** What a method of `value` gives, with the mark at `open`, where that is known to be a text. */
+function methodOf(reading: Reading, value: Value, method: string, open: number, depth: number): Value {
+  if (KEEPING.has(method)) return value
+  if (depth >= 4) return UNKNOWN
+  if (method === '.join') return joined(value, readValue(reading, open + 1, depth + 1).value)
+  if (value.kind !== 'text' || (method !== '.format' && method !== '.joinpath')) return UNKNOWN
+  const given = argumentsOf(reading, open, depth + 1).list.map((argument) => argument.value)
+  return method === '.format' ? filled(value, given, /\{\w*\}/) : given.reduce(beneath, value)
+}
+
+/** `"/".join(["", "etc"])` of Python and `["", "etc"].join("/")` of the others. */
+function joined(value: Value, other: Value): Value {
+  const [parts, separator] = value.kind === 'list' ? [value, other] : [other, value]
+  if (parts.kind !== 'list' || separator.kind !== 'text') return UNKNOWN
+  const [first = UNKNOWN, ...others] = parts.items
+  return others.reduce((left, right) => join(join(left, separator), right), first)
+}
+
+/** `"/etc/%s" % "x"` and `"/etc/{}".format("x")`: up to what is not known. */
+function filled(value: Value & { readonly kind: 'text' }, given: readonly Value[], hole: RegExp): Value {
+  const [start = '', ...rest] = value.text.split(hole, given.length + 1)
+  return rest.reduce<Value>(
+    (left, text, index) => join(join(left, given[index] ?? UNKNOWN), { ...value, text }),
+    { ...value, text: start },
+  )
 }
 
 /** A part of a value, `"mr"[::-1]`, is another one. */
@@ -233,8 +326,10 @@ export function readSingle(
     return { value: { kind: 'text', text: token.text, isOpaque: false }, next: index + 1 }
   if (token.kind === 'name') {
     const known = reading.values.get(token.text)
-    if (mark(reading, index + 1) !== '(') return { value: known ?? UNKNOWN, next: index + 1 }
-    return { value: UNKNOWN, next: closing(reading, index + 1) + 1 }
+    if (mark(reading, index + 1) !== '(')
+      return { value: HOMES.has(token.text) ? HOME : (known ?? UNKNOWN), next: index + 1 }
+    const { value, close } = resultOf(reading, token.text, index + 1, depth)
+    return { value, next: close + 1 }
   }
   if (token.text === ':' && (reading.language === 'ruby' || reading.language === 'other')) {
     // A symbol.

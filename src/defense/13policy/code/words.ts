@@ -17,14 +17,11 @@ import {
   isLoader,
   isShellCall,
   OPENERS,
-  PATH_READS,
-  PATH_WRITES,
   POWERFUL,
   runsItsText,
   runsOnAnything,
-  soundsLikeWriting,
 } from './calls.ts'
-import { call, callNamed, readRedirection, runText } from './effects.ts'
+import { call, callNamed, readRedirection, runText, usePath } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts } from './named-texts.ts'
@@ -36,6 +33,7 @@ import {
   addPath,
   looksAbsolute,
   mark,
+  nameAt,
   type Reading,
   readSingle,
   readValue,
@@ -104,7 +102,7 @@ function step(reading: Reading, index: number): number {
     if (before !== undefined && 'name' in before) {
       if (token.text === '(') call(reading, before.name, index)
       else if (token.text === '[') readMember(reading, before.name, index)
-    }
+    } else if (token.text === '(' && reading.language === 'python') readBracketed(reading, index)
     if (token.text === '=' && mark(reading, index - 1) === '}') bindMembers(reading, index)
     readMarkedCall(reading, index)
     return index
@@ -114,6 +112,14 @@ function step(reading: Reading, index: number): number {
   if (imported > index) return imported
   if (readAssignment(reading, index)) return index
   return readUse(reading, index)
+}
+
+/** `(Path.home() / ".ssh" / "x").open("a")`: what stands in brackets is a path to the methods behind them. */
+function readBracketed(reading: Reading, index: number): void {
+  if (reading.tokens[index - 1]?.kind === 'name') return
+  const { value, next } = readSingle(reading, index)
+  if (value.kind === 'text' && nameAt(reading, next).startsWith('.'))
+    reading.results.set(next - 1, { path: value })
 }
 
 /** Marks that call: `"cmd".!` of Scala, `&{...}` and `&$x` of Perl, `"cmd" system` of Forth. */
@@ -167,16 +173,14 @@ function readUse(reading: Reading, index: number): number {
       return index
     }
     if ('path' in before) {
-      const writes = PATH_WRITES.has(name) || soundsLikeWriting(name, reading.language)
-      const use = writes ? 'write' : PATH_READS.has(name) ? 'read' : undefined
-      if (use !== undefined) {
-        addCall(reading, `Path${name}`)
-        addPath(reading, before.path, use)
-      }
+      usePath(reading, before.path, name, end + 1)
       return index
     }
     name = before.name + name
   } else {
+    const dot = name.lastIndexOf('.')
+    const path = dot > 0 && reading.language === 'python' ? reading.values.get(name.slice(0, dot)) : undefined
+    if (path?.kind === 'text') usePath(reading, path, name.slice(dot), end + 1)
     const held = reading.language === 'php' ? reading.values.get(name) : undefined
     name = held?.kind === 'text' && mark(reading, end + 1) === '(' ? held.text : resolve(reading, name)
     // A function by a name that is worked out.

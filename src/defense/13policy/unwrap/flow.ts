@@ -31,6 +31,10 @@ export type Flow = {
   readonly hashed: Map<string, string>
   /** Directories that hold what was fetched. */
   readonly trees: string[]
+  /** Links, and where they lead. */
+  readonly links: Map<string, string>
+  /** Files that a tool has been found to run. */
+  readonly run: Set<string>
 }
 
 /** Files of one request that are kept; what people write has two. */
@@ -40,7 +44,7 @@ const FILES_MAX = 64
 const TEXT_MAX = 65_536
 
 export function startFlow(): Flow {
-  return { files: new Map(), hashed: new Map(), trees: [] }
+  return { files: new Map(), hashed: new Map(), trees: [], links: new Map(), run: new Set() }
 }
 
 /** What a command does, as far as files that it makes are concerned. */
@@ -152,6 +156,9 @@ function noteCopies(flow: Flow, { parsed, cwd, names }: Maker): void {
   const here: ShellWord = { text: '.', isGlob: false, opaque: undefined }
   const to = pathOf(target ?? (parsed.operands.length > 1 ? parsed.operands.at(-1) : here), cwd)
   if (to === undefined) return
+  const isLink =
+    names.some((name) => LINKERS.includes(name)) ||
+    (names.includes('cp') && parsed.options.some((option) => LINKING.includes(option)))
   for (const source of sources) {
     const from = pathOf(source, cwd)
     if (from === undefined) continue
@@ -161,7 +168,30 @@ function noteCopies(flow: Flow, { parsed, cwd, names }: Maker): void {
       : (flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) })
     put(flow, to, made)
     put(flow, joinPath(to, baseName(from)), made)
+    if (isLink && flow.links.size < FILES_MAX)
+      flow.links.set(to, from).set(joinPath(to, baseName(from)), from)
   }
+}
+
+const LINKERS: readonly string[] = Object.freeze(['ln', 'link'])
+/** What they do to a link, they do not do to where it leads. */
+const OF_LINKS: readonly string[] = Object.freeze(['rm', 'unlink', 'mv', 'ln', 'rmdir', 'trash'])
+const LINKING: readonly string[] = Object.freeze(['-s', '-l', '--symbolic-link', '--link'])
+
+/** Where paths lead through links: whoever writes to the one writes to the other. Removing a link removes no more. */
+export function linkedPaths({ links }: Flow, { names, paths }: Maker): readonly UsedPath[] {
+  const found: UsedPath[] = []
+  const isOfLinks = names.some((name) => OF_LINKS.includes(name))
+  for (const used of paths.slice(0, FILES_MAX))
+    for (const [link, target] of links)
+      if (
+        used.use !== 'mention' &&
+        isWithin(link, used.path) &&
+        !isWithin(target, used.path) &&
+        !(isOfLinks && used.path === link)
+      )
+        found.push({ ...used, path: joinPath(target, `.${used.path.slice(link.length)}`) })
+  return found
 }
 
 /** Options by which a program that fetches is told the name of the file. */

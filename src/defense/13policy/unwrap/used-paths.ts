@@ -66,7 +66,8 @@ const PROCESS_LINK = /^\/+proc\/[^/]+\/(?:task\/[^/]+\/)?(?:cwd|root|fd\/[^/]+)(
 /**
  * `word` as paths: one, or two where a program may itself read a tilde as the home directory. A word that is too long
  * for a path gives none. Beside one that climbs out of where the request runs, and one that nothing is known of, stands
- * how it got there: `/<above>/<above>/etc`, `/<unknown>/build`.
+ * how it got there: `/<above>/<above>/etc`, `/<unknown>/build`. Beside all that lies where the request runs, and is
+ * written or removed, stands `/<here>`.
  */
 export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly UsedPath[] {
   let { text } = word
@@ -81,6 +82,12 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
     if (parts !== undefined && !parts.includes('<') && place.cwd !== undefined)
       return pathsOf({ text: parts, isGlob: true, opaque: undefined }, use, place)
     isOpaque = true
+    // The number of a process does not matter where its directories are meant.
+    const process = /^\/proc\/(?:<\w+>)+(\/(?:task\/[^/]+\/)?(?:root|cwd)\/[^<]+)$/.exec(
+      word.stands ?? '',
+    )?.[1]
+    if (process !== undefined)
+      return pathsOf({ text: `/proc/self${process}`, isGlob: word.isGlob, opaque: undefined }, use, place)
     // Of an expanded word the beginning is known, and of that what stands before the last slash is a directory.
     if (text === '')
       return [
@@ -114,11 +121,25 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
   return withClimbed(paths, text, place)
 }
 
+/** In a path for where the request runs. */
+const HERE = '/<here>'
+/** Names that stand for all that lies in a directory, or all that is hidden in it. */
+const ALL_NAMES = /^(?:\.?\*+|\*\.\*|\.(?:\[[!^]\.\]|\?\?)\*?|\[[!^]?[^\]]{1,8}\]\*)$/
+
+/** Whether a path is where the request runs, or all that lies there. */
+function isWhole({ path, isGlob }: UsedPath, root: string): boolean {
+  if (path === root) return true
+  if (!isGlob || !path.startsWith(root === '/' ? root : `${root}/`)) return false
+  return ALL_NAMES.test(path.slice(root === '/' ? 1 : root.length + 1))
+}
+
 /** Adds the last of `paths` as it is seen from above, where `text` has led there by climbing. */
 function withClimbed(paths: UsedPath[], text: string, place: Place): readonly UsedPath[] {
   const last = paths.at(-1)
-  if (last !== undefined && climbsOut(text, last.path, place))
-    paths.push({ ...last, path: fromAbove(place.root, last.path) })
+  if (last === undefined) return paths
+  if (climbsOut(text, last.path, place)) paths.push({ ...last, path: fromAbove(place.root, last.path) })
+  else if (last.use === 'write' && isWhole(last, place.root))
+    paths.push({ ...last, path: HERE, isGlob: false })
   return paths
 }
 

@@ -8,6 +8,7 @@
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes } from './escapes.ts'
 import { argv, type Inner, literal, shell, type Unwrap } from './inner.ts'
+import { includedFiles } from './project-files.ts'
 import { packageFile, pythonProject, pythonTests } from './wrappers-projects.ts'
 
 function table(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
@@ -189,6 +190,7 @@ const compiler: Unwrap = (call) => [
     : []),
   ...wrapperOf(call),
   ...sources(call),
+  ...givenSource(call),
 ]
 
 const wrapperOf: Unwrap = (call) =>
@@ -200,7 +202,7 @@ const wrapperOf: Unwrap = (call) =>
 
 /** Programs that build from sources, or that build and run. */
 const COMPILERS: ReadonlySet<string> = new Set(
-  'gcc g++ cc c++ c89 c99 clang clang++ gfortran gccgo tcc go tinygo rustc javac zig nim crystal swiftc kotlinc ldc2 dmd fpc ocamlc ocamlopt mcs dart v'.split(
+  'gcc g++ cc c++ c89 c99 clang clang++ gfortran gccgo tcc go tinygo rustc javac zig nim crystal swiftc kotlinc ldc2 dmd fpc ocamlc ocamlopt mcs dart v as nasm yasm cpp java'.split(
     ' ',
   ),
 )
@@ -209,15 +211,29 @@ export function compiles(names: readonly string[]): boolean {
   return names.some((name) => COMPILERS.has(name))
 }
 
-const SOURCE = /\.(?:c|cc|cpp|cxx|m|go|rs|java|zig|v|nim|cr|swift|kt|d|hs|pas|ml|cs|dart|f90)$/
+const SOURCE = /\.(?:c|h|s|S|asm|cc|cpp|cxx|m|go|rs|java|zig|v|nim|cr|swift|kt|d|hs|pas|ml|cs|dart|f90)$/
+
+const readSource = (text: ShellWord, via: string): readonly Inner[] => [
+  { kind: 'code', language: 'other', word: text, via },
+  ...includedFiles(text.text),
+]
+
+/** A source that another command of the line puts out: `gcc -xc -`, `go run <(printf ...)`. */
+const givenSource: Unwrap = ({ stdin, parsed, name }) => {
+  const [order, file] = parsed.operands
+  if (name === 'go' && order?.text === 'run' && file?.opaque === 'substitution' && file.text === '')
+    return [{ kind: 'opaque', opaque: 'piped' }]
+  if (!parsed.operands.some(({ text }) => text === '-' || text === '/dev/stdin')) return []
+  const text = stdin.kind === 'text' ? stdin.word : undefined
+  if (text !== undefined) return readSource(text, name)
+  return stdin.kind === 'pipe' && stdin.output !== undefined ? readSource(literal(stdin.output), name) : []
+}
 
 /** Sources given to a compiler: what those do that the request has written. */
 const sources: Unwrap = (call) =>
   call.parsed.operands.flatMap((word): readonly Inner[] => {
     if (!SOURCE.test(word.text)) return []
-    const read = (text: ShellWord): readonly Inner[] => [
-      { kind: 'code', language: 'other', word: text, via: call.name },
-    ]
+    const read = (text: ShellWord) => readSource(text, call.name)
     return [{ kind: 'script', word, language: 'other', via: call.name, read }]
   })
 

@@ -1,0 +1,150 @@
+/**
+ * Files by which the tools of a project are told what to do, where the request has written them itself: a recipe, a
+ * build script, a source that is built and run. Whoever writes `build.rs` and calls `cargo` runs what is in it. A file
+ * that was there before is the project's own, and not looked at.
+ * From the documentation of the tools named.
+ * @module
+ */
+import { baseName } from '../../../base/lexical-path.ts'
+import type { Flow, Made } from './flow.ts'
+import { type Inner, type Language, literal, shell } from './inner.ts'
+
+/** `orders`: no language that is read, but lines in which commands stand; `files`: it takes in other files by name. */
+type Written = Language | 'shell' | 'orders' | 'files'
+type Reader = {
+  readonly files: ReadonlySet<string>
+  readonly suffixes: readonly string[]
+  readonly language: Written
+}
+
+/** TOOLS | FILES, with a star before a suffix | LANGUAGE */
+const LINES: readonly string[] = [
+  'just | justfile Justfile .justfile | orders',
+  'task go-task | Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml | orders',
+  'tox | tox.ini setup.cfg pyproject.toml | orders',
+  'pre-commit prek lefthook | .pre-commit-config.yaml lefthook.yml | orders',
+  'foreman honcho overmind hivemind goreman | Procfile | orders',
+  'direnv | .envrc | shell',
+  'rake | Rakefile rakefile Rakefile.rb *.rake | ruby',
+  'bundle bundler gem | Gemfile *.gemspec | ruby',
+  'vagrant | Vagrantfile | ruby',
+  'fastlane | Fastfile | ruby',
+  'jekyll rspec guard | _plugins.rb spec_helper.rb Guardfile *_spec.rb | ruby',
+  'cargo cross | *.rs | other',
+  'go tinygo | *.go | other',
+  'swift | *.swift | other',
+  'zig | *.zig | other',
+  'stack cabal runhaskell | *.hs | other',
+  'mix iex | *.exs *.ex | other',
+  'gradle gradlew | build.gradle settings.gradle init.gradle *.gradle *.gradle.kts *.java *.kt | other',
+  'sbt mill scala-cli | build.sbt build.sc *.scala | other',
+  'java javac kotlinc | *.java *.kt | other',
+  'dotnet msbuild | *.cs *.fs | other',
+  'dub dmd rdmd | *.d | other',
+  'make gmake ninja meson | *.c *.cc *.cpp *.cxx | other',
+  'cmake ctest meson ninja bazel bazelisk | CMakeLists.txt *.cmake meson.build build.ninja BUILD BUILD.bazel *.bzl | orders',
+  'make gmake | Makefile makefile GNUmakefile *.mk | files',
+  'latex pdflatex xelatex lualatex tex pdftex latexmk tectonic | *.tex *.sty | files',
+  'gradle gradlew | *.gradle *.gradle.kts | orders',
+  'mvn ant msbuild dotnet | pom.xml build.xml *.csproj *.targets | orders',
+  'composer | composer.json | orders',
+  'terraform tofu packer terragrunt | *.tf *.hcl | orders',
+  'scons | SConstruct SConscript | python',
+  'nox | noxfile.py | python',
+  'invoke inv | tasks.py | python',
+  'fab | fabfile.py | python',
+  'waf | wscript | python',
+  'doit | dodo.py | python',
+  'poetry hatch pdm | build.py hatch_build.py | python',
+  'snakemake | Snakefile | python',
+  'mypy pylint sphinx-build locust gunicorn celery alembic django-admin | *.py | python',
+  'gulp | gulpfile.js gulpfile.mjs | javascript',
+  'grunt | Gruntfile.js | javascript',
+  'webpack rollup vite next nuxt astro babel postcss tailwindcss eslint prettier stylelint karma cypress playwright jest vitest mocha ava jasmine tap commitlint release-it semantic-release tsup esbuild nx turbo | *.config.js *.config.mjs *.config.cjs *.config.ts *rc.js *rc.cjs *.test.js *.spec.js *.test.ts *.spec.ts *.test.mjs test.js karma.conf.js | javascript',
+]
+
+const READERS: ReadonlyMap<string, readonly Reader[]> = readersOf(LINES)
+
+function readersOf(lines: readonly string[]): ReadonlyMap<string, readonly Reader[]> {
+  const readers = new Map<string, Reader[]>()
+  for (const line of lines) {
+    const [tools = '', files = '', language = ''] = line.split(' | ')
+    const all = files.split(' ')
+    const reader: Reader = {
+      files: new Set(all.filter((file) => !file.startsWith('*'))),
+      suffixes: all.filter((file) => file.startsWith('*')).map((file) => file.slice(1)),
+      language: language as Written,
+    }
+    for (const tool of tools.split(' ')) readers.set(tool, [...(readers.get(tool) ?? []), reader])
+  }
+  return readers
+}
+
+/** Words that begin a command which does harm; what else stands in a recipe is not guessed. */
+const ORDER =
+  /(?:^|[\s:=[({"'`,;&|@-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|tee|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)\s+-c|(?:perl|ruby|node)\s+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
+
+/** Commands of one text; what people write has some dozens. */
+const ORDERS_MAX = 32
+
+function ordersOf(text: string): readonly Inner[] {
+  const orders: Inner[] = []
+  for (const [, order = ''] of text.matchAll(ORDER)) {
+    if (orders.length >= ORDERS_MAX) break
+    // As the items of a list it is an argv.
+    const words = order.replaceAll(/["'`,()[\]{}<>]+/g, ' ').trim()
+    orders.push(shell(literal(words), 'project'))
+  }
+  return orders
+}
+
+function isRead(reader: Reader, path: string): boolean {
+  const name = baseName(path)
+  return reader.files.has(name) || reader.suffixes.some((suffix) => name.endsWith(suffix))
+}
+
+function innerOf(reader: Reader, path: string, made: Made): readonly Inner[] {
+  if (made.kind === 'hidden')
+    return made.isFetched === true && reader.files.has(baseName(path))
+      ? [{ kind: 'opaque', opaque: made.opaque }]
+      : []
+  if (made.kind !== 'text') return []
+  const word = literal(made.text)
+  if (reader.language === 'shell') return [shell(word, 'project')]
+  if (reader.language === 'orders') return ordersOf(made.text)
+  if (reader.language === 'files') return includedFiles(made.text)
+  return [{ kind: 'code', language: reader.language, word, via: 'project' }]
+}
+
+/** What a tool that goes by `names` runs of the files that the request has written; each file once. */
+export function innerOfProject(flow: Flow, names: readonly string[]): readonly Inner[] {
+  const readers = names.flatMap((name) => READERS.get(name) ?? [])
+  if (readers.length === 0) return NONE
+  const inner: Inner[] = []
+  for (const [path, made] of flow.files) {
+    if (flow.run.has(path)) continue
+    const reading = readers.filter((reader) => isRead(reader, path))
+    if (reading.length > 0) flow.run.add(path)
+    for (const reader of reading) inner.push(...innerOf(reader, path, made))
+  }
+  return inner
+}
+
+const NONE: readonly never[] = Object.freeze([])
+
+/** Files that a compiler takes into what it builds, by their whole paths. */
+const INCLUDED =
+  /(?:^[ \t]*#[ \t]*(?:include|embed|import)[ \t]*["<]|\.inc(?:bin|lude)[ \t]+"|\binclude(?:_str|_bytes)?!?[ \t]*\(?[ \t]*"|@embedFile\("|\\(?:input|include|verbatiminput|lstinputlisting)\{|^-?include[ \t]+)((?:\/|~\/)[\w./-]{1,1024})/gm
+
+/** The files that a source or a recipe names to be taken in. */
+export function includedFiles(text: string): readonly Inner[] {
+  return [...text.slice(0, INCLUDED_CHARACTERS).matchAll(INCLUDED)]
+    .slice(0, ORDERS_MAX)
+    .map(([, path = '']) => ({
+      kind: 'path',
+      word: literal(path),
+      use: 'read',
+    }))
+}
+
+const INCLUDED_CHARACTERS = 65_536

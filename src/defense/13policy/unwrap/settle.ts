@@ -1,0 +1,20 @@
+/**
+ * What is known of a command once its words have been read: where its paths lead through links that the request has
+ * made, whether it stands in what was fetched, what it tells a database, and which files it leaves to those behind it.
+ * Rules: docs/policy.md, "Effective commands".
+ * @module
+ */
+
+import type { Flow } from './flow.ts'
+import { FETCHED_TREE, linkedPaths, type Maker, noteFiles, usesTree } from './flow.ts'
+import type { Draft } from './pipeline.ts'
+import { statementCalls } from './statements.ts'
+
+export function settle(flow: Flow, draft: Draft, maker: Maker): void {
+  if (flow.links.size > 0) draft.paths.push(...linkedPaths(flow, maker))
+  noteFiles(flow, maker)
+  const calls = statementCalls(flow, maker)
+  const isInTree = usesTree(flow, maker)
+  if (isInTree || calls.length > 0)
+    draft.calls = [...draft.calls, ...calls, ...(isInTree ? [FETCHED_TREE] : [])]
+}

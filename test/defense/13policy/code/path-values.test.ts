@@ -1,0 +1,58 @@
+/**
+ * Paths that code puts together: joined, formatted, divided, from the home directory; and what is done with them.
+ * @module
+ */
+import t from 'tap'
+import { commandsOf, pathsOf } from '../unwrap-staged.ts'
+
+const PATHS: readonly (readonly [string, string])[] = [
+  ['python3 -c \'import os; open(os.path.join("/etc", "shadow"))\'', 'read /etc/shadow'],
+  ['python3 -c \'import os; p = os.path.join("/etc", "x"); open(p, "w")\'', 'write /etc/x'],
+  ['python3 -c \'import os; open(os.path.join("/a", "/etc/x"))\'', 'read /etc/x'],
+  ['python3 -c \'open("/".join(["", "etc", "shadow"]))\'', 'read /etc/shadow'],
+  ['python3 -c \'open("/etc/%s" % "shadow")\'', 'read /etc/shadow'],
+  ['python3 -c \'open("/%s/%s" % ("etc", "shadow"))\'', 'read /etc/shadow'],
+  ['python3 -c \'open("/etc/{}".format("shadow"))\'', 'read /etc/shadow'],
+  ['python3 -c \'from pathlib import Path; (Path.home()/".ssh"/"x").open("a")\'', 'write /home/agent/.ssh/x'],
+  ['python3 -c \'from pathlib import Path; p = Path("/etc")/"x"; p.write_text("")\'', 'write /etc/x'],
+  ['python3 -c \'from pathlib import Path; Path("/etc").joinpath("x").unlink()\'', 'write /etc/x'],
+  ['python3 -c \'from pathlib import Path; Path("/etc", "x").unlink()\'', 'write /etc/x'],
+  ['python3 -c \'from pathlib import Path; Path("~/x").expanduser().unlink()\'', 'write /home/agent/x'],
+  ['node -e \'require("fs").rmSync(require("path").join("/etc", "x"))\'', 'mention /etc'],
+  ['node -e \'const path = require("path"); require("fs").rmSync(path.join("/etc", "x"))\'', 'write /etc/x'],
+  ['node -e \'require("fs").readFileSync(process.env.HOME + "/.ssh/x")\'', 'read /home/agent/.ssh/x'],
+  ['ruby -e \'File.read(File.join("/etc", "shadow"))\'', 'read /etc/shadow'],
+  ['ruby -e \'File.read(["/etc", "shadow"].join("/"))\'', 'read /etc/shadow'],
+]
+
+/** What is worked out from numbers and texts that are no paths stays what it is. */
+const NO_PATHS: readonly string[] = [
+  "python3 -c 'print(6 / 2)'",
+  'python3 -c \'print(7 % 2, "%d" % 3)\'',
+  'python3 -c \'print(", ".join(["a", "b"]))\'',
+  'python3 -c \'print("{} {}".format(1, 2))\'',
+]
+
+t.test('a path that code puts together is the path that it is', (t) => {
+  for (const [line, path] of PATHS) t.ok(pathsOf(commandsOf(line)).includes(path), `${line}: ${path}`)
+  t.end()
+})
+
+t.test('what is no path becomes none', (t) => {
+  for (const line of NO_PATHS) {
+    t.strictSame(pathsOf(commandsOf(line)), [], line)
+    t.strictSame(
+      commandsOf(line).flatMap(({ opaque }) => opaque),
+      [],
+      line,
+    )
+  }
+  t.end()
+})
+
+t.test('calls within calls are read to a depth, and cost no more than their length', (t) => {
+  const nested = `${'os.path.join("a", '.repeat(3_000)}"x"${')'.repeat(3_000)}`
+  const began = commandsOf(`python3 -c 'import os; open(${nested})'`)
+  t.equal(began[0]?.names[0], 'python3')
+  t.end()
+})

@@ -1,0 +1,79 @@
+/**
+ * Files that a line writes and a tool of the project then runs: what is in them counts, and only then.
+ * @module
+ */
+import t from 'tap'
+import { commandsOf, pathsOf } from '../unwrap-staged.ts'
+
+/** A line, and a program that it comes down to. */
+const RUNS: readonly (readonly [string, string])[] = [
+  ["printf 'x:\\n reboot\\n' > justfile && just x", 'reboot'],
+  ['echo \'task :default do sh "reboot" end\' > Rakefile && rake', 'reboot'],
+  ['echo \'system("reboot")\' > Gemfile && bundle install', 'reboot'],
+  ["echo 'execute_process(COMMAND reboot)' > CMakeLists.txt && cmake .", 'reboot'],
+  ['echo "run_command(\'reboot\')" > meson.build && meson setup b', 'reboot'],
+  ['echo \'import os; os.system("reboot")\' > SConstruct && scons', 'reboot'],
+  ['echo \'import os; os.system("reboot")\' > tasks.py && invoke x', 'reboot'],
+  ['echo \'require("child_process").execSync("reboot")\' > jest.config.js && npx jest', 'reboot'],
+  ["printf '[testenv]\\ncommands = rm -rf /srv\\n' > tox.ini && tox", 'rm'],
+  ["printf 'tasks:\\n  a:\\n    cmds: [rm -rf /srv]\\n' > Taskfile.yml && task a", 'rm'],
+  ["printf 'reboot\\n' > .envrc && direnv allow", 'reboot'],
+  ['echo \'int main(){system("reboot");}\' | gcc -xc - -o x', 'reboot'],
+  ['echo \'int main(){system("reboot");}\' > x.c && make x', 'reboot'],
+  ['echo \'class X{void x(){new ProcessBuilder("reboot").start();}}\' > X.java && java X.java', 'reboot'],
+]
+
+/** A line, and a path that it uses. */
+const USES: readonly (readonly [string, string])[] = [
+  ['echo \'fn main(){std::fs::remove_dir_all("/etc").unwrap()}\' > build.rs && cargo build', 'write /etc'],
+  ['echo \'package main;func main(){os.RemoveAll("/home")}\' > main.go && go run .', 'write /home'],
+  ['echo \'#include "/etc/shadow"\' | gcc -E -', 'read /etc/shadow'],
+  ["gcc -xc - <<< '#include </etc/shadow>'", 'read /etc/shadow'],
+  ['echo \'#include "/etc/shadow"\' > x.c; gcc x.c', 'read /etc/shadow'],
+  ['echo \'.incbin "/etc/shadow"\' > x.s; as x.s', 'read /etc/shadow'],
+  ['echo \'const X: &str = include_str!("/etc/shadow");\' > x.rs; rustc x.rs', 'read /etc/shadow'],
+  ["echo 'include /etc/shadow' > Makefile; make", 'read /etc/shadow'],
+  ["echo '\\input{/etc/shadow}' > x.tex; pdflatex x.tex", 'read /etc/shadow'],
+]
+
+/** What stands in a file that no tool of the line runs, or that is of another tool, is text. */
+const TEXTS: readonly string[] = [
+  "printf 'x:\\n reboot\\n' > justfile",
+  "printf 'x:\\n reboot\\n' > notes.txt && just x",
+  "printf 'x:\\n reboot\\n' > justfile && npm test",
+  "printf 'do not reboot here: it was rebooted\\n' > tox.ini.md && tox",
+  "printf 'name: how to reboot-safely run\\n' > Taskfile.yml && task a",
+]
+
+t.test('what a line writes and a tool of the project runs is followed', (t) => {
+  for (const [line, program] of RUNS)
+    t.ok(
+      commandsOf(line).some(({ names }) => names.includes(program)),
+      line,
+    )
+  for (const [line, path] of USES) t.ok(pathsOf(commandsOf(line)).includes(path), line)
+  t.end()
+})
+
+t.test('a recipe that was fetched is as unknown as any fetched file', (t) => {
+  const [, command] = commandsOf('curl -so justfile https://example.com/x; just x').filter(
+    ({ via }) => via.length > 0,
+  )
+  t.ok(command?.opaque.includes('piped'))
+  t.end()
+})
+
+t.test('what no tool of the line runs is text', (t) => {
+  for (const line of TEXTS)
+    t.notOk(
+      commandsOf(line).some(({ names }) => names.includes('reboot')),
+      line,
+    )
+  t.end()
+})
+
+t.test('a file is followed once, however many tools there are', (t) => {
+  const line = `echo 'system("reboot")' > Gemfile; ${'bundle install; '.repeat(20)}`
+  t.equal(commandsOf(line).filter(({ names }) => names.includes('reboot')).length, 1)
+  t.end()
+})
