@@ -14,6 +14,8 @@ import { findConflicts } from './config-conflicts.ts'
 import type { Field, ListField, MapField, ObjectField, PathField, ValueOf } from './config-field-kinds.ts'
 import { CONFIG_FIELDS } from './config-fields.ts'
 import { TEXT_FORMATS } from './config-formats.ts'
+import { booleanHint, integerHint, listHint, objectHint, textHint, unknownKeyHint } from './config-hints.ts'
+import { keyPath } from './config-places.ts'
 import { withProfile } from './config-profile.ts'
 import { CONFIG_PROBLEMS, PATH_BYTES } from './limits.ts'
 
@@ -23,10 +25,11 @@ export type AgentConfig = ValueOf<typeof AGENT>
 export type CapabilityConfig = ValueOf<typeof CAPABILITY>
 
 /** `path` like `agents[1].public_key` (empty: the whole file); `problem` ends a sentence that begins with the path. */
-export type ConfigProblem = { readonly path: string; readonly problem: string; readonly hint?: string }
+export type ConfigProblem = { readonly path: string; readonly problem: string; readonly hint: string }
+/** `draft`: the configuration with the defaults in place of what is wrong; undefined where there is nothing to judge. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
-  | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly draft?: Config }
 
 type Walk = {
   readonly configDirectory: string
@@ -48,24 +51,18 @@ function kindOf(value: unknown): string {
   return typeof value === 'number' && !Number.isInteger(value) ? 'a fraction' : `a ${typeof value}`
 }
 
-/** A key as it appears in a path: as it is where it is a plain word, else quoted and cut. */
-function keyPath(parent: string, key: string): string {
-  if (/^[$A-Za-z0-9_-]{1,64}$/.test(key)) return parent === '' ? key : `${parent}.${key}`
-  return `${parent}[${JSON.stringify(key.slice(0, 64))}]`
-}
-
-function report(walk: Walk, path: string, problem: string, hint?: string): void {
+function report(walk: Walk, path: string, problem: string, hint: string): void {
   if (walk.problems.length >= CONFIG_PROBLEMS) return
-  walk.problems.push(hint === undefined ? { path, problem } : { path, problem, hint })
+  walk.problems.push({ path, problem, hint })
 }
 
-function reportKind(walk: Walk, path: string, value: unknown, wanted: string): void {
-  report(walk, path, `must be ${wanted}, not ${kindOf(value)}`)
+function reportKind(walk: Walk, path: string, value: unknown, wanted: string, hint: string): void {
+  report(walk, path, `must be ${wanted}, not ${kindOf(value)}`, hint)
 }
 
 function readObject(walk: Walk, field: ObjectField, value: unknown, path: string): Json {
   if (value !== undefined && !isObject(value)) {
-    reportKind(walk, path, value, 'an object')
+    reportKind(walk, path, value, 'an object', objectHint(field))
     // One problem is enough: what it lacks inside is not worth telling.
     return readObject({ ...walk, problems: [] }, field, undefined, path)
   }
@@ -74,13 +71,7 @@ function readObject(walk: Walk, field: ObjectField, value: unknown, path: string
   for (const key of Object.keys(given)) {
     if (known.includes(key) || (path === '' && key === '$schema')) continue
     if (walk.problems.length >= CONFIG_PROBLEMS) break
-    const meant = nearest(key, known)
-    report(
-      walk,
-      keyPath(path, key),
-      'is not a known key',
-      meant === undefined ? undefined : `did you mean ${meant}?`,
-    )
+    report(walk, keyPath(path, key), 'is not a known key', unknownKeyHint(CONFIG_FIELDS, key, known))
   }
   const result: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(field.fields)) {
@@ -91,13 +82,23 @@ function readObject(walk: Walk, field: ObjectField, value: unknown, path: string
 }
 
 function readMap(walk: Walk, field: MapField, value: unknown, path: string): Json {
-  if (value !== undefined && !isObject(value)) reportKind(walk, path, value, 'an object')
+  if (value !== undefined && !isObject(value)) {
+    reportKind(
+      walk,
+      path,
+      value,
+      'an object',
+      'write {"default": {}}, with what it may do between the braces',
+    )
+  }
   const given = isObject(value) ? value : field.default
   const keys = Object.keys(given)
-  if (keys.length > field.maxEntries) report(walk, path, `has more than ${field.maxEntries} entries`)
+  if (keys.length > field.maxEntries) {
+    report(walk, path, `has more than ${field.maxEntries} entries`, `keep ${field.maxEntries} at most`)
+  }
   const result: Record<string, unknown> = {}
   for (const key of keys.slice(0, field.maxEntries)) {
-    const fault = key === '__proto__' ? { problem: 'is not a valid name' } : TEXT_FORMATS.name.check(key)
+    const fault = TEXT_FORMATS.name.check(key)
     if (fault === undefined) result[key] = readField(walk, field.value, given[key], keyPath(path, key))
     else report(walk, keyPath(path, key), fault.problem, fault.hint)
   }
@@ -105,9 +106,12 @@ function readMap(walk: Walk, field: MapField, value: unknown, path: string): Jso
 }
 
 function readList(walk: Walk, field: ListField, value: unknown, path: string): readonly unknown[] {
-  if (value !== undefined && !Array.isArray(value)) reportKind(walk, path, value, 'a list')
+  if (value !== undefined && !Array.isArray(value))
+    reportKind(walk, path, value, 'a list', listHint(value, field))
   const given: readonly unknown[] = Array.isArray(value) ? value : field.default
-  if (given.length > field.maxItems) report(walk, path, `has more than ${field.maxItems} entries`)
+  if (given.length > field.maxItems) {
+    report(walk, path, `has more than ${field.maxItems} entries`, `keep ${field.maxItems} at most`)
+  }
   return Object.freeze(
     given.slice(0, field.maxItems).map((item, index) => {
       return readField(walk, field.item, item ?? null, `${path}[${index}]`)
@@ -118,7 +122,7 @@ function readList(walk: Walk, field: ListField, value: unknown, path: string): r
 function readPath(walk: Walk, field: PathField, value: unknown, path: string): string | null {
   if (value === undefined || (value === null && field.nullable === true)) {
     if (field.default === undefined) {
-      report(walk, path, 'is required')
+      report(walk, path, 'is required', 'write the whole path')
       return ''
     }
     if (field.default === null) return null
@@ -126,7 +130,7 @@ function readPath(walk: Walk, field: PathField, value: unknown, path: string): s
     return field.default
   }
   if (typeof value !== 'string') {
-    reportKind(walk, path, value, field.nullable === true ? 'a path or null' : 'a path')
+    reportKind(walk, path, value, field.nullable === true ? 'a path or null' : 'a path', textHint(value))
     return ''
   }
   if (value === WORKSPACE_WORD && field.words?.includes(WORKSPACE_WORD)) return walk.workspaceRoot
@@ -154,22 +158,27 @@ function readPath(walk: Walk, field: PathField, value: unknown, path: string): s
   const fault = TEXT_FORMATS.path.check(value)
   if (fault !== undefined) report(walk, path, fault.problem, fault.hint)
   const absolute = resolvePath(walk.configDirectory, value)
-  if (utf8Length(absolute) > PATH_BYTES) report(walk, path, `is longer than ${PATH_BYTES} bytes`)
+  if (utf8Length(absolute) > PATH_BYTES) {
+    report(walk, path, `is longer than ${PATH_BYTES} bytes`, 'choose a shorter path')
+  }
   return absolute
 }
 
 function readText(walk: Walk, field: Field & { kind: 'text' }, value: unknown, path: string): string | null {
   if (value === undefined) {
-    if (field.default === undefined) report(walk, path, 'is required')
-    return field.default === undefined ? '' : field.default
+    if (field.default !== undefined) return field.default
+    const hint = TEXT_FORMATS[field.format].check('')?.hint ?? 'write it'
+    report(walk, path, 'is required', hint)
+    return ''
   }
   if (value === null && field.nullable === true) return null
   if (typeof value !== 'string') {
-    reportKind(walk, path, value, 'text')
+    reportKind(walk, path, value, 'text', textHint(value))
     return field.default ?? ''
   }
   if (utf8Length(value) > field.maxBytes) {
-    report(walk, path, `is longer than ${field.maxBytes} bytes`)
+    const hint = TEXT_FORMATS[field.format].check(value.slice(0, PATH_BYTES))?.hint
+    report(walk, path, `is longer than ${field.maxBytes} bytes`, hint ?? 'write a shorter one')
     return field.default ?? ''
   }
   const fault = TEXT_FORMATS[field.format].check(value)
@@ -186,11 +195,17 @@ function readInteger(
   if (value === undefined) return field.default
   if (value === null && field.nullable === true) return null
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
-    reportKind(walk, path, value, field.nullable === true ? 'a whole number or null' : 'a whole number')
+    const wanted = field.nullable === true ? 'a whole number or null' : 'a whole number'
+    reportKind(walk, path, value, wanted, integerHint(value, field))
     return field.default
   }
   if (value >= field.min && value <= field.max) return value
-  report(walk, path, `is ${value}, which is not between ${field.min} and ${field.max}`)
+  report(
+    walk,
+    path,
+    `is ${value}, which is not between ${field.min} and ${field.max}`,
+    integerHint(value, field),
+  )
   return field.default
 }
 
@@ -209,14 +224,17 @@ function readField(walk: Walk, field: Field, value: unknown, path: string): unkn
     case 'integer':
       return readInteger(walk, field, value, path)
     case 'boolean':
-      if (value !== undefined && typeof value !== 'boolean') reportKind(walk, path, value, 'true or false')
+      if (value !== undefined && typeof value !== 'boolean') {
+        reportKind(walk, path, value, 'true or false', booleanHint(value, field.default))
+      }
       return typeof value === 'boolean' ? value : field.default
     case 'choice': {
       if (value === undefined) return field.default
       if (typeof value === 'string' && field.choices.includes(value)) return value
       const choices = field.choices.map((choice) => `"${choice}"`).join(' or ')
       const meant = typeof value === 'string' ? nearest(value, field.choices) : undefined
-      report(walk, path, `must be ${choices}`, meant === undefined ? undefined : `did you mean "${meant}"?`)
+      const hint = meant === undefined ? `write "${field.default}", the default` : `did you mean "${meant}"?`
+      report(walk, path, `must be ${choices}`, hint)
       return field.default
     }
   }
@@ -250,11 +268,11 @@ export function parseConfig(value: unknown, context: { readonly configDirectory:
     problems: [],
   }
   if (!isObject(value)) {
-    reportKind(walk, '', value, 'an object')
+    reportKind(walk, '', value, 'an object', 'write {} for a configuration of all defaults')
     return { ok: false, problems: walk.problems }
   }
   if (given['$schema'] !== undefined && typeof given['$schema'] !== 'string') {
-    reportKind(walk, '$schema', given['$schema'], 'text')
+    reportKind(walk, '$schema', given['$schema'], 'text', 'write "sass.edge.schema.json", or take it out')
   }
   // The walk follows the table that the type is computed from, so the two cannot differ.
   const config = readObject(walk, CONFIG_FIELDS, value, '') as Config
@@ -263,6 +281,6 @@ export function parseConfig(value: unknown, context: { readonly configDirectory:
   for (const conflict of findConflicts(config, acl['allow'] !== undefined)) {
     if (!faulty.has(conflict.path)) report(walk, conflict.path, conflict.problem, conflict.hint)
   }
-  if (walk.problems.length > 0) return { ok: false, problems: walk.problems }
+  if (walk.problems.length > 0) return { ok: false, problems: walk.problems, draft: config }
   return { ok: true, config: withProfile(config) }
 }

@@ -14,11 +14,13 @@ import {
   fsync,
   fsyncSync,
   linkSync,
+  lstatSync,
   open,
   openSync,
   readSync,
   renameSync,
   type Stats,
+  statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
@@ -55,6 +57,24 @@ export function errnoText(errno: string | undefined): string {
       return 'it exists already'
     default:
       return errno === undefined ? 'the system does not say why' : `the system says ${errno}`
+  }
+}
+
+/** What is at the path, links followed; undefined where nothing is or it cannot be looked at. */
+export function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** What is at the path, were it a link that leads nowhere. */
+export function lstatOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path)
+  } catch {
+    return undefined
   }
 }
 

@@ -3,37 +3,132 @@
  * once; exit 0 or 125.
  * @module
  */
-import type { ConfigProblem } from '../config.ts'
+import { basename } from 'node:path'
+import type { Config } from '../config.ts'
 import { unsoundKeys } from '../config-keys.ts'
-import { loadConfig, problemText } from '../edge/config-file.node.ts'
-import { checkMachine, checkState, type Finding } from '../edge/preflight.node.ts'
+import { placesOf } from '../config-places.ts'
+import { type ExaminedConfig, examineConfig, placeProblems, problemText } from '../edge/config-file.node.ts'
+import { findPlaceContradictions } from '../edge/contradicting-places.ts'
+import { findContradictions } from '../edge/contradictions.ts'
+import type { Finding } from '../edge/finding.ts'
+import { enterOwnNamespaces } from '../edge/own-namespaces.node.ts'
+import { checkMachine, checkState } from '../edge/preflight.node.ts'
+import { checkSandbox, isBranchTried } from '../edge/preflight-device.node.ts'
+import { checkFiles } from '../edge/preflight-files.node.ts'
 import { checkPolicy } from '../edge/preflight-policy.node.ts'
-import { asSassError } from '../errors.ts'
 import { isGiven } from './arguments.ts'
-import type { Command, CommandContext } from './command.ts'
+import type { Command } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { localConfigPath, takeWords } from './local-config.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
-/** The problems of a file that was read and cannot be used; undefined for any other error. */
-function problemsOf(error: unknown): readonly ConfigProblem[] | undefined {
-  const known = asSassError(error)
-  if (known?.code !== 'CONFIG_INVALID') return undefined
-  // loadConfig alone makes this code, and it puts the list there.
-  return known.details['problems'] as readonly ConfigProblem[]
+/** A finding and, where its key is in the file, where. */
+type PlacedFinding = Finding & { readonly line?: number; readonly column?: number }
+
+function findingText({ check, ok, detail, remedy, line, column }: PlacedFinding, file: string): string {
+  const name = check === '' ? 'the file' : check
+  if (remedy === undefined) return `ok      ${name}: ${detail}`
+  const place = line === undefined ? '' : ` (${file}:${line}:${column})`
+  return `${ok ? 'warning' : 'FAILED '} ${name}: ${detail}; ${remedy}${place}`
 }
 
-function reportInvalid(context: CommandContext, path: string, problems: readonly ConfigProblem[]): number {
-  const count = problems.length === 1 ? 'one problem' : `${problems.length} problems`
-  const reason = `${path} has ${count}, so the daemon would not start: correct what is listed.`
-  context.output.result({ ok: false, config: path, reason, problems }, problems.map(problemText))
-  context.output.warn(reason)
-  return EXIT.LOCAL
+/** True where the path, or something that it lies in or follows, was refused: of a default nobody is told. */
+function isDoubtful(check: string, faulty: readonly string[]): boolean {
+  return faulty.some((path) => {
+    const outer = check.startsWith(path) && /^(?:[.[]|$)/.test(check.slice(path.length))
+    const inner = path.startsWith(check) && /^[.[]/.test(path.slice(check.length))
+    return outer || (inner && check !== '')
+  })
 }
 
-function findingText({ check, ok, detail, remedy }: Finding): string {
-  if (remedy === undefined) return `ok      ${check}: ${detail}`
-  return `${ok ? 'warning' : 'FAILED '} ${check}: ${detail}; ${remedy}`
+/** What the state directory decides where they are not named themselves. */
+const FOLLOWING: readonly string[] = ['tls', 'audit', 'security.workspace_root', 'disk', 'levels', 'sandbox']
+
+/** What the machine says about as much of the configuration as could be read. */
+async function examineMachine(
+  config: Config,
+  read: ExaminedConfig,
+  isPortTried: boolean,
+): Promise<readonly Finding[]> {
+  const written = (path: string) => {
+    let value: unknown = read.value
+    for (const part of path.split('.')) value = (value as Record<string, unknown> | undefined)?.[part]
+    return value !== undefined
+  }
+  const all = [
+    ...checkFiles(config, read.path, read.text),
+    ...findContradictions(config, written),
+    ...findPlaceContradictions(config, read.path, read.value),
+    ...(await checkMachine(config, Date.now(), isPortTried)),
+    ...(await checkPolicy(config)),
+  ]
+  if (read.problems.length === 0)
+    return [...all, ...(isBranchTried(config) ? await checkSandbox(config) : [])]
+  const faulty = read.problems.map(({ path }) => path).filter((path) => path !== '')
+  if (faulty.includes('state_directory')) faulty.push(...FOLLOWING)
+  return all.filter(({ check, ok }) => !ok && !isDoubtful(check, faulty))
+}
+
+function placed(text: string, findings: readonly Finding[]): readonly PlacedFinding[] {
+  const isKey = /^[a-z_]+(?:\.|\[|$)/
+  const told = findings.filter(({ remedy, check }) => remedy !== undefined && isKey.test(check))
+  const places = placesOf(
+    text,
+    told.map(({ check }) => check),
+  )
+  return findings.map((finding) => {
+    const place = places[told.indexOf(finding)]
+    // The beginning of the file is where nothing of the key stands in it.
+    return place === undefined || (place.line === 1 && place.column === 1)
+      ? finding
+      : { ...finding, ...place }
+  })
+}
+
+export type CheckReport = {
+  readonly ok: boolean
+  readonly config: string
+  readonly reason?: string
+  readonly problems?: ExaminedConfig['problems']
+  readonly findings: readonly PlacedFinding[]
+  readonly lines: readonly string[]
+}
+
+/** With the keys that are no points of the curve, which a start looks at last. */
+function withKeys(read: ExaminedConfig): ExaminedConfig {
+  const unsound = [...unsoundKeys(read.config?.agents ?? []).values()].filter(({ path }) => {
+    return !read.problems.some((problem) => problem.path === path)
+  })
+  return { ...read, problems: [...read.problems, ...placeProblems(read.text, unsound)] }
+}
+
+/** Whether the port is tried too; `state`: only whether this program may use what is there. */
+export type CheckExtent = 'all' | 'without-port' | 'state'
+
+/** Everything that check says about a configuration that was read. */
+export async function examine(given: ExaminedConfig, extent: CheckExtent): Promise<CheckReport> {
+  const read = given.value === undefined ? given : withKeys(given)
+  const { path, config, problems } = read
+  const file = basename(path)
+  const all =
+    config === undefined
+      ? []
+      : extent === 'state'
+        ? [checkState(config)]
+        : await examineMachine(config, read, extent === 'all')
+  const findings = read.value === undefined ? all : placed(read.text, all)
+  const failed = findings.filter((finding) => !finding.ok)
+  const lines = [
+    ...problems.map((problem) => `${file}:${problem.line}:${problem.column}: ${problemText(problem)}`),
+    ...findings.map((finding) => findingText(finding, file)),
+  ]
+  const count = problems.length + failed.length
+  if (count === 0) return { ok: true, config: path, findings, lines }
+  const reason =
+    problems.length === 0
+      ? `${count === 1 ? 'One check' : `${count} checks`} failed, so the daemon would not start with ${path} or not do what it says: do what is listed.`
+      : `${path} has ${count === 1 ? 'one problem' : `${count} problems`}, so the daemon would not start: correct what is listed.`
+  return { ok: false, config: path, reason, ...(problems.length === 0 ? {} : { problems }), findings, lines }
 }
 
 export const command: Command = {
@@ -54,34 +149,21 @@ export const command: Command = {
   ],
   async run(context) {
     takeWords(context, 0)
-    const path = localConfigPath(context)
-    let loaded: ReturnType<typeof loadConfig>
-    try {
-      loaded = loadConfig(path)
-      const unsound = [...unsoundKeys(loaded.config.agents).values()]
-      if (unsound.length > 0) return reportInvalid(context, path, unsound)
-    } catch (error) {
-      const problems = problemsOf(error)
-      if (problems === undefined) throw error
-      return reportInvalid(context, path, problems)
-    }
+    const read = examineConfig(localConfigPath(context))
     const { options } = context.arguments
-    const findings = isGiven(options, 'state')
-      ? [checkState(loaded.config)]
-      : [
-          ...(await checkMachine(loaded.config, Date.now(), !isGiven(options, 'no-port'))),
-          ...(await checkPolicy(loaded.config)),
-        ]
-    const failed = findings.filter((finding) => !finding.ok)
-    const lines = findings.map(findingText)
-    if (failed.length === 0) {
-      context.output.result({ ok: true, config: loaded.path, findings }, lines)
-      return EXIT.OK
-    }
-    const count = failed.length === 1 ? 'One check' : `${failed.length} checks`
-    const reason = `${count} failed, so the daemon would not start with ${loaded.path} or not do what it says: do what is listed.`
-    context.output.result({ ok: false, config: loaded.path, reason, findings }, lines)
-    context.output.warn(reason)
+    const extent = isGiven(options, 'state') ? 'state' : isGiven(options, 'no-port') ? 'without-port' : 'all'
+    // A branch is tried as the daemon makes it.
+    if (
+      extent !== 'state' &&
+      read.problems.length === 0 &&
+      read.config !== undefined &&
+      isBranchTried(read.config)
+    )
+      enterOwnNamespaces(read.config.sandbox.require, process.env, 'check')
+    const { lines, ...report } = await examine(read, extent)
+    context.output.result(report, lines)
+    if (report.reason === undefined) return EXIT.OK
+    context.output.warn(report.reason)
     return EXIT.LOCAL
   },
 }

@@ -62,13 +62,11 @@ export async function ensureCertificate(
     )
     keyFile = reread(keyPath, 'key')
   }
+  checkMode(keyFile, keyPath)
   const key = checkKey(keyFile, keyPath)
   if (certificateFile === undefined) {
     if (key.asymmetricKeyType !== 'ed25519') {
-      throw invalid(
-        `The key ${keyPath} has no certificate at ${certificatePath}, and only for Ed25519 keys is one made: put the certificate there, or remove the key to have a new pair made.`,
-        certificatePath,
-      )
+      refuseForeignKey(keyPath, certificatePath)
     }
     // Only a first start needs the encoder: it is loaded here and not before.
     const { selfSigned } = await import('./self-signed.node.ts')
@@ -76,12 +74,7 @@ export async function ensureCertificate(
     certificateFile = reread(certificatePath, 'certificate')
   }
   const certificate = checkCertificate(certificateFile.text, certificatePath)
-  if (!certificate.checkPrivateKey(key)) {
-    throw invalid(
-      `The certificate ${certificatePath} does not belong to the key ${keyPath}, so no handshake could succeed: put back the pair that belongs together.`,
-      certificatePath,
-    )
-  }
+  checkPair(certificate, key, certificatePath, keyPath)
   return {
     keyPem: keyFile.text,
     certificatePem: certificateFile.text,
@@ -92,6 +85,58 @@ export async function ensureCertificate(
     }),
     created,
   }
+}
+
+function refuseForeignKey(keyPath: string, certificatePath: string): never {
+  throw invalid(
+    `The key ${keyPath} has no certificate at ${certificatePath}, and only for Ed25519 keys is one made: put the certificate there, or remove the key to have a new pair made.`,
+    certificatePath,
+  )
+}
+
+function checkPair(
+  certificate: X509Certificate,
+  key: KeyObject,
+  certificatePath: string,
+  keyPath: string,
+): void {
+  if (certificate.checkPrivateKey(key)) return
+  throw invalid(
+    `The certificate ${certificatePath} does not belong to the key ${keyPath}, so no handshake could succeed: put back the pair that belongs together.`,
+    certificatePath,
+  )
+}
+
+/** What a look at the pair has found; `certificate` where it can be read. */
+export interface IdentityLook {
+  readonly problems: readonly { readonly of: 'key' | 'certificate'; readonly error: SassError }[]
+  readonly certificate: X509Certificate | undefined
+  readonly certificateText: string
+  /** Permission bits of the key; undefined where it cannot be read. */
+  readonly keyMode: number | undefined
+}
+
+/** Everything that would keep `ensureCertificate` from using the files that are there. Makes nothing. */
+export function examineIdentity(keyPath: string, certificatePath: string): IdentityLook {
+  const problems: { of: 'key' | 'certificate'; error: SassError }[] = []
+  function attempt<T>(of: 'key' | 'certificate', look: () => T): T | undefined {
+    try {
+      return look()
+    } catch (error) {
+      if (!(error instanceof SassError)) throw error
+      problems.push({ of, error })
+      return undefined
+    }
+  }
+  const keyFile = attempt('key', () => readPem(keyPath, 'key'))
+  const key = keyFile && attempt('key', () => checkKey(keyFile, keyPath))
+  const file = attempt('certificate', () => readPem(certificatePath, 'certificate'))
+  const certificate = file && attempt('certificate', () => checkCertificate(file.text, certificatePath))
+  if (key !== undefined && certificate !== undefined)
+    attempt('certificate', () => checkPair(certificate, key, certificatePath, keyPath))
+  if (key !== undefined && file === undefined && problems.length === 0 && key.asymmetricKeyType !== 'ed25519')
+    attempt('certificate', () => refuseForeignKey(keyPath, certificatePath))
+  return { problems, certificate, certificateText: file?.text ?? '', keyMode: keyFile?.mode }
 }
 
 interface PemFile {
@@ -132,13 +177,16 @@ function reread(path: string, what: 'key' | 'certificate'): PemFile {
   )
 }
 
-function checkKey(file: PemFile, path: string): KeyObject {
+function checkMode(file: PemFile, path: string): void {
   if (file.mode !== KEY_MODE) {
     throw invalid(
       `The TLS key ${path} has mode ${octal(file.mode)}, so it may not be a secret any more: run chmod ${octal(KEY_MODE)} ${path}, or replace it if others have read it.`,
       path,
     )
   }
+}
+
+function checkKey(file: PemFile, path: string): KeyObject {
   let key: KeyObject
   try {
     key = createPrivateKey({ key: file.text, format: 'pem' })

@@ -11,6 +11,8 @@ import { type Json, parseStrictJson } from '../base/strict-json.ts'
 import { type Environment, userConfigDirectory } from '../base/user-directory.ts'
 import { type Config, type ConfigProblem, parseConfig } from '../config.ts'
 import { SYSTEM_CONFIG_DIRECTORY } from '../config-fields.ts'
+import { type Place, placesOf } from '../config-places.ts'
+import { diagnose, isAgain } from '../config-syntax.ts'
 import { SassError } from '../errors.ts'
 import { CONFIG_BYTES } from '../limits.ts'
 
@@ -27,17 +29,21 @@ export type LoadedConfig = {
   readonly config: Config
 }
 
-/** `line 3, column 7` of an offset into a text. */
-function position(text: string, offset: number): string {
-  const before = text.slice(0, offset)
-  const line = before.split('\n').length
-  return `line ${line}, column ${offset - before.lastIndexOf('\n')}`
+/** A problem, and where in the file it stands. */
+export type PlacedProblem = ConfigProblem & Place
+
+/** A file that was read: with what is wrong with it, and the configuration as far as it can be told. */
+export type ExaminedConfig = Omit<LoadedConfig, 'config' | 'value'> & {
+  readonly problems: readonly PlacedProblem[]
+  /** Whole where there is no problem; else with defaults in place of what is wrong, or undefined. */
+  readonly config: Config | undefined
+  readonly value: Json | undefined
 }
 
 /** One line for one problem, as people read it. */
 export function problemText(problem: ConfigProblem): string {
   const where = problem.path === '' ? 'the file' : problem.path
-  return `${where} ${problem.problem}${problem.hint === undefined ? '' : ` (${problem.hint})`}`
+  return `${where} ${problem.problem} (${problem.hint})`
 }
 
 /** The error of a file that was read and cannot be used. */
@@ -72,22 +78,58 @@ function readBytes(path: string): Buffer {
   }
 }
 
+/** The problems, with where they stand in the text. */
+export function placeProblems(text: string, problems: readonly ConfigProblem[]): readonly PlacedProblem[] {
+  const places = placesOf(
+    text,
+    problems.map(({ path }) => path),
+  )
+  return problems.map((problem, index) => ({ ...problem, ...(places[index] ?? { line: 1, column: 1 }) }))
+}
+
+/** Of bytes that are not strict JSON. */
+function examineSyntax(path: string, bytes: Buffer): ExaminedConfig {
+  const { problems: mistakes, text, value } = diagnose(bytes, bytes.toString('utf8'))
+  const problems = mistakes.map(({ line, column, problem, hint }) => {
+    return {
+      path: '',
+      problem: `is not valid JSON at line ${line}, column ${column}: ${problem}`,
+      hint,
+      line,
+      column,
+    }
+  })
+  if (value === undefined) return { path, text, value, problems, config: undefined }
+  const result = parseConfig(value, { configDirectory: dirname(path) })
+  if (result.ok) return { path, text, value, problems, config: result.config }
+  const others = result.problems.filter((problem) => !isAgain(problem.path))
+  return { path, text, value, problems: [...problems, ...placeProblems(text, others)], config: result.draft }
+}
+
 /**
- * Reads the configuration at `file` (relative to the working directory).
- * @throws SassError CONFIG_LOAD_FAILED or CONFIG_INVALID
+ * Reads the configuration at `file` (relative to the working directory) and says everything that is wrong with it.
+ * @throws SassError CONFIG_LOAD_FAILED
  */
-export function loadConfig(file: string): LoadedConfig {
+export function examineConfig(file: string): ExaminedConfig {
   const path = resolve(file)
   const bytes = readBytes(path)
   const parsed = parseStrictJson(bytes, { size: CONFIG_BYTES })
+  if (!parsed.ok) return examineSyntax(path, bytes)
   const text = bytes.toString('utf8')
-  if (!parsed.ok) {
-    const problem = `is not valid JSON at ${position(text, parsed.offset)}: ${parsed.problem}`
-    throw invalid(path, [{ path: '', problem }])
-  }
   const result = parseConfig(parsed.value, { configDirectory: dirname(path) })
-  if (!result.ok) throw invalid(path, result.problems)
-  return { path, text, value: parsed.value, config: result.config }
+  const read = { path, text, value: parsed.value }
+  if (result.ok) return { ...read, problems: [], config: result.config }
+  return { ...read, problems: placeProblems(text, result.problems), config: result.draft }
+}
+
+/**
+ * The configuration at `file` (relative to the working directory), to be used.
+ * @throws SassError CONFIG_LOAD_FAILED or CONFIG_INVALID
+ */
+export function loadConfig(file: string): LoadedConfig {
+  const { path, text, value, config, problems } = examineConfig(file)
+  if (problems.length > 0 || config === undefined || value === undefined) throw invalid(path, problems)
+  return { path, text, value, config }
 }
 
 /** Whoever may write the file decides what the daemon runs, so in a directory above us it must be ours or root's. */

@@ -48,7 +48,7 @@ const MIB = 1_048_576
 /** Landlock's version that keeps signals and abstract sockets among the commands. */
 const SCOPE_VERSION = 6
 /** Less than this fills up within one build. */
-const DISK_WARN_BYTES = 256 * MIB
+export const DISK_WARN_BYTES = 256 * MIB
 
 function ok(name: string, text: string): Finding {
   return { name, state: 'ok', text }
@@ -58,8 +58,16 @@ function missing(name: string, text: string): Finding {
   return { name, state: 'missing', text }
 }
 
+/** Sentences; `remedy` is empty where nothing is wrong. */
+export type BranchTrial = {
+  readonly state: 'ok' | 'failed'
+  readonly detail: string
+  readonly remedy: string
+}
+
 /** Tries a whole branch beneath `parent`, where the daemon would keep its own. */
-async function tryBranch(syscalls: Syscalls, parent: string): Promise<Finding> {
+export async function tryBranch(parent: string): Promise<BranchTrial> {
+  const syscalls = loadSyscalls()
   const directory = mkdtempSync(join(parent, '.sass-edge-doctor-'))
   const keeper = createKeeper(typeof KEEPER_SOURCE === 'string' ? KEEPER_SOURCE : undefined)
   const attributes = overlayAttributes()
@@ -91,18 +99,19 @@ async function tryBranch(syscalls: Syscalls, parent: string): Promise<Finding> {
     for (const descriptor of [made.lifeline, made.mount, made.pid, made.ipc, made.root]) closeSync(descriptor)
     await keeper.end(made.initPid)
     return isApart
-      ? ok(
-          'branch',
-          `Commands run in a branch (level overlay, ${attributes} attributes): the real files stay as they are.`,
-        )
+      ? {
+          state: 'ok',
+          detail: `Commands run in a branch (level overlay, ${attributes} attributes): the real files stay as they are.`,
+          remedy: '',
+        }
       : {
-          name: 'branch',
           state: 'failed',
-          text: 'A write in a branch came through to the real file; do not run agents on this device.',
+          detail: 'A write in a branch came through to the real file.',
+          remedy: 'Do not run agents on this device.',
         }
   } catch (cause) {
     const why = asSassError(cause)?.message ?? (cause instanceof Error ? cause.message : String(cause))
-    return { name: 'branch', state: 'failed', text: `${why} ${remedyFor(asSassError(cause)?.details)}` }
+    return { state: 'failed', detail: why, remedy: remedyFor(asSassError(cause)?.details) }
   } finally {
     await keeper.close()
     rmSync(directory, { recursive: true, force: true })
@@ -118,10 +127,14 @@ function remedyFor(details: Readonly<Record<string, unknown>> | undefined): stri
   if (step.startsWith('overlay')) return 'Load the module: modprobe overlay, and add it to /etc/modules.'
   if (step.startsWith('find'))
     return 'Install util-linux (mount, nsenter, unshare) and coreutils 8.31 or later (env).'
-  if (step.startsWith('unshare') || errno === ERRNO.EPERM)
+  if (step.startsWith('unshare') || step.startsWith('setns') || errno === ERRNO.EPERM)
     return 'Run the daemon as root, or let users make namespaces: kernel.unprivileged_userns_clone=1 and, on Ubuntu, kernel.apparmor_restrict_unprivileged_userns=0.'
   if (step.startsWith('mount_setattr')) return 'A kernel from 5.12 on is needed.'
   return 'See docs/sandbox.md.'
+}
+
+function branchFinding({ state, detail, remedy }: BranchTrial): Finding {
+  return { name: 'branch', state, text: `${detail} ${remedy}`.trim() }
 }
 
 function who(): Finding {
@@ -227,7 +240,7 @@ export async function examine(config: Config | undefined): Promise<readonly Find
     who(),
     isBare
       ? missing('branch', 'sandbox.require is none: commands run on the real files.')
-      : await tryBranch(syscalls, state),
+      : branchFinding(await tryBranch(state)),
     ...layers(syscalls),
     ...surroundings(state),
     ...(config === undefined ? [] : stateOf(config)),

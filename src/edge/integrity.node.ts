@@ -125,7 +125,7 @@ export function checkRulesPin({ policy }: Config): void {
   throw new SassError(
     'INTEGRITY_RISK',
     `The rules in ${path ?? 'policy.rules_file'} are not the ones that policy.rules_sha256 pins (found ${found}): look who changed them, and pin them anew if it was you.`,
-    { path },
+    { path, found },
   )
 }
 

@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs'
 import { publicKeyOf } from '../base/ed25519.node.ts'
 import { checkKeyEncoding, type KeyCheck } from '../base/ed25519-encoding.ts'
 import { type BoundedRead, createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { SassError } from '../errors.ts'
 import { KEY_FILE_BYTES } from '../limits.ts'
 
@@ -25,11 +26,6 @@ export type KeyPair = { readonly seed: Uint8Array; readonly publicKey: Uint8Arra
 export function generateKeyPair(): KeyPair {
   const seed = new Uint8Array(randomBytes(KEY_FILE_BYTES))
   return { seed, publicKey: publicKeyOf(seed) }
-}
-
-/** A path as a word of the shell, for a command to paste. */
-function shellWord(path: string): string {
-  return /^[A-Za-z0-9_./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 function refusal(path: string, sentence: string, cause?: unknown): SassError {

@@ -10,10 +10,11 @@ import type { RulesProblem } from '../defense/13policy/rule-set.ts'
 import { rulesProblemText } from '../defense/13policy/rules-file.ts'
 import { asSassError } from '../errors.ts'
 import { createPinLook } from '../sandbox/pinned.node.ts'
+import { type Finding, fail, pass, warn } from './finding.ts'
+import { checkRulesPin, isIntegrityRisk } from './integrity.node.ts'
 import { openLevelStore } from './level-store.node.ts'
 import { broadPatterns, unknownRules } from './policy.node.ts'
 import { readRuntimePolicy } from './policy-file.node.ts'
-import { type Finding, fail, pass, warn } from './preflight.node.ts'
 
 /** Each problem of rules that cannot be used; the sentence where there is no list. */
 function problemsOf(error: unknown): readonly string[] {
@@ -107,10 +108,27 @@ function checkIncident({ state_directory }: Config): readonly Finding[] {
   }
 }
 
+/** What a start would halt at, told before. */
+function checkPin(config: Config): readonly Finding[] {
+  const check = 'policy.rules_sha256'
+  // Without a file there is nothing to compare; that is told elsewhere, as is a file that cannot be read.
+  if (config.policy.rules_sha256 === null || config.policy.rules_file === null) return []
+  try {
+    checkRulesPin(config)
+    return [pass(check, 'the rules are the ones that were pinned')]
+  } catch (error) {
+    if (!isIntegrityRisk(error)) return []
+    const found = String(error.details['found'])
+    const detail = `pins other rules than those in ${config.policy.rules_file}, whose SHA-256 is ${found}, so the daemon halts`
+    return [fail(check, detail, `look who changed them; if it was you, write "${found}"`)]
+  }
+}
+
 /** Looks at everything that the policy needs; reads files, changes nothing. */
 export async function checkPolicy(config: Config): Promise<readonly Finding[]> {
   return [
     ...checkRules(config),
+    ...checkPin(config),
     ...(await checkPatterns(config)),
     ...checkPins(config),
     ...checkIncident(config),

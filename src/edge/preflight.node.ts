@@ -1,139 +1,37 @@
 /**
- * Whether this machine can run a configuration: files and their modes, directories, the port, the admin socket, the
- * clock, the limits. Every finding at once, each failure with its remedy. Looks and probes, changes nothing that stays.
+ * Whether this machine can run a configuration: the port and the admin socket here, its files, directories and the
+ * device itself beside it. Every finding at once, each failure with its remedy. Looks and probes, changes nothing that stays.
  * @module
  */
-import { randomBytes } from 'node:crypto'
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
-import { dirname, join } from 'node:path'
-import { errnoOf, errnoText } from '../base/files.node.ts'
+import { errnoText } from '../base/files.node.ts'
 import { utf8Length } from '../base/utf8.ts'
 import type { Config } from '../config.ts'
 import { asSassError } from '../errors.ts'
-import { CONNECTIONS_MAX, SOCKET_PATH_BYTES, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
-import { CLIENT_CA_REMEDY, readClientCa } from './client-ca.node.ts'
+import { SOCKET_PATH_BYTES } from '../limits.ts'
 import { isClockSet } from './clock.node.ts'
+import { type Finding, fail, pass, warn } from './finding.ts'
+import {
+  checkClock,
+  checkDescriptors,
+  checkDevices,
+  checkDisks,
+  checkLimits,
+  checkMemory,
+  checkUsers,
+} from './preflight-device.node.ts'
+import {
+  checkDirectory,
+  checkSocketDirectory,
+  checkWorkspace,
+  checkWritable,
+} from './preflight-files.node.ts'
+import { checkTls } from './preflight-tls.node.ts'
 import { checkStateFormat, STATE_FORMAT } from './state-format.node.ts'
 import { whatIsNotKept } from './state-place.node.ts'
 
-/** One thing that was looked at. `detail` is a clause; `remedy` says what to do where it is not ok, or not what it seems. */
-export type Finding =
-  | { readonly check: string; readonly ok: true; readonly detail: string; readonly remedy?: string }
-  | { readonly check: string; readonly ok: false; readonly detail: string; readonly remedy: string }
-
-/** Descriptors of the daemon itself: listeners, audit, libraries, the runtime. */
-const OWN_DESCRIPTORS = 64
-/** Three pipes or a terminal and its peers. */
-const DESCRIPTORS_PER_EXECUTION = 6
 const PROBE_TIMEOUT_MS = 1_000
-
-export function pass(check: string, detail: string): Finding {
-  return { check, ok: true, detail }
-}
-
-/** Nothing that keeps the daemon from starting, and still worth a look. */
-export function warn(check: string, detail: string, remedy: string): Finding {
-  return { check, ok: true, detail, remedy }
-}
-
-export function fail(check: string, detail: string, remedy: string): Finding {
-  return { check, ok: false, detail, remedy }
-}
-
-/** The errno of the error, or the error again where it is none of the system's. */
-function errnoOrThrow(error: unknown): string {
-  const errno = errnoOf(error)
-  if (errno === undefined) throw error
-  return errno
-}
-
-function checkKeyFile(config: Config): Finding[] {
-  const { key, certificate } = config.tls
-  const hasKey = existsSync(key)
-  const hasCertificate = existsSync(certificate)
-  if (!hasKey && !hasCertificate) return [pass('tls.key', `${key} will be made at the first start`)]
-  if (!hasKey) {
-    const detail = `the certificate ${certificate} is there and its key ${key} is not`
-    return [fail('tls.key', detail, 'put the key back, or move the certificate away to have a new pair made')]
-  }
-  const findings: Finding[] = []
-  const mode = statSync(key).mode & 0o7777
-  if (mode === 0o600) findings.push(pass('tls.key', `${key} has mode 0600`))
-  else {
-    findings.push(
-      fail(
-        'tls.key',
-        `${key} has mode ${mode.toString(8).padStart(4, '0')} in place of 0600`,
-        `run chmod 600 ${key}`,
-      ),
-    )
-  }
-  if (!hasCertificate)
-    return [...findings, pass('tls.certificate', `${certificate} will be made for this key`)]
-  return [...findings, checkReadable('tls.certificate', certificate)]
-}
-
-function checkReadable(check: string, path: string): Finding {
-  try {
-    accessSync(path, constants.R_OK)
-    return pass(check, `${path} can be read`)
-  } catch (error) {
-    return fail(
-      check,
-      `${path} cannot be read, since ${errnoText(errnoOrThrow(error))}`,
-      'correct the path or its permissions',
-    )
-  }
-}
-
-/** The CA as the daemon itself would read it. */
-function checkClientCa(path: string): Finding {
-  const check = 'tls.client_ca'
-  try {
-    readClientCa(path)
-    return pass(check, `${path} holds certificates`)
-  } catch (error) {
-    const known = asSassError(error)
-    if (known === undefined) throw error
-    return fail(check, `${path} ${known.details['problem']}`, CLIENT_CA_REMEDY)
-  }
-}
-
-/** The nearest directory of `path` that exists, `path` itself included. */
-function nearestExisting(path: string): string {
-  let directory = path
-  while (!existsSync(directory) && directory !== dirname(directory)) directory = dirname(directory)
-  return directory
-}
-
-/** Writes and removes a file, since only that tells a read-only mount, a full disk and a missing right. */
-function checkWritable(check: string, path: string): Finding {
-  const directory = nearestExisting(path)
-  const probe = join(directory, `.${randomBytes(8).toString('hex')}.tmp`)
-  try {
-    closeSync(openSync(probe, 'wx', 0o600))
-    unlinkSync(probe)
-    return pass(check, directory === path ? `${path} can be written` : `${path} will be made`)
-  } catch (error) {
-    const why = errnoText(errnoOrThrow(error))
-    return fail(
-      check,
-      `${path} cannot be written, since ${why}`,
-      'make it a directory that this user may write, or name another one',
-    )
-  }
-}
 
 /** Whether this program may use the state that is there: what an upgrade asks before it takes the place of another one. */
 export function checkState({ state_directory: directory }: Pick<Config, 'state_directory'>): Finding {
@@ -164,25 +62,16 @@ function checkKept(config: Config): readonly Finding[] {
   ]
 }
 
-/** What is not there yet is made at the start. */
-function checkWorkspace(path: string): Finding {
-  const check = 'security.workspace_root'
-  if (!existsSync(path)) return checkWritable(check, path)
-  return statSync(path).isDirectory()
-    ? pass(check, `${path} is there`)
-    : fail(check, `${path} is not a directory`, 'name a directory')
-}
-
 async function checkPort(config: Config): Promise<Finding> {
   const { address, port } = config.listen
   const check = 'listen.port'
-  if (port === 0) return pass(check, 'any free port will be taken')
   const { promise, resolve } = Promise.withResolvers<NodeJS.ErrnoException | undefined>()
   const server = createServer()
   server.once('error', resolve)
   server.listen({ host: address, port, exclusive: true }, () => resolve(undefined))
   const error = await promise
   server.close()
+  if (error === undefined && port === 0) return pass(check, 'any free port will be taken')
   if (error === undefined) return pass(check, `${address} port ${port} is free`)
   switch (error.code) {
     case 'EADDRINUSE':
@@ -198,12 +87,16 @@ async function checkPort(config: Config): Promise<Finding> {
         'choose one that ip addr shows',
       )
     case 'EACCES':
-      return fail(check, `this user may not listen on port ${port}`, 'choose a port from 1024 up')
-    default:
       return fail(
         check,
+        `this user may not listen on port ${port}`,
+        'use 19284 or another one from 1024 up, or give the daemon CAP_NET_BIND_SERVICE',
+      )
+    default:
+      return fail(
+        error.code === 'EINVAL' ? 'listen.address' : check,
         `${address} port ${port} cannot be used, since ${errnoText(error.code)}`,
-        'choose another one',
+        'choose one that ip addr shows',
       )
   }
 }
@@ -240,40 +133,6 @@ async function checkAdminSocket(path: string): Promise<Finding> {
   return checkWritable(check, path)
 }
 
-function checkClock(wallMs: number): Finding {
-  const shown = new Date(wallMs).toISOString()
-  if (isClockSet(wallMs)) return pass('clock', `it is ${shown}`)
-  // No reason to leave a device without its daemon: it may be what the clock is to be set by.
-  return warn(
-    'clock',
-    `it says ${shown}, which is before this program was built, so it was never set`,
-    'have a time service set it: until then the record has wrong times',
-  )
-}
-
-/** Descriptors that this configuration can need at the same time. */
-function descriptorsNeeded(config: Config): number {
-  return (
-    OWN_DESCRIPTORS +
-    CONNECTIONS_MAX +
-    UNAUTHENTICATED_CONNECTIONS +
-    config.defense.tarpit.max_concurrent +
-    DESCRIPTORS_PER_EXECUTION * config.execution.max_concurrent
-  )
-}
-
-function checkDescriptors(config: Config): Finding {
-  const line = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))
-  const limit = line?.[1] === 'unlimited' ? Number.POSITIVE_INFINITY : Number(line?.[1] ?? 0)
-  const needed = descriptorsNeeded(config)
-  if (limit >= needed) return pass('ulimit', `${limit} open files are allowed and ${needed} can be needed`)
-  return fail(
-    'ulimit',
-    `${limit} open files are allowed and ${needed} can be needed`,
-    `run ulimit -n ${needed}, or set LimitNOFILE=${needed} in the unit`,
-  )
-}
-
 /**
  * Looks at everything that the configuration needs of this machine.
  * @param wallMs the time of day, Unix milliseconds
@@ -284,16 +143,21 @@ export async function checkMachine(
   isPortTried = true,
 ): Promise<readonly Finding[]> {
   return [
-    ...checkKeyFile(config),
-    ...(config.tls.client_ca === null ? [] : [checkClientCa(config.tls.client_ca)]),
+    ...checkTls(config, wallMs, isClockSet(wallMs)),
     checkState(config),
-    checkWritable('state_directory', config.state_directory),
-    checkWritable('audit.directory', config.audit.directory),
+    checkDirectory('state_directory', config.state_directory),
+    checkDirectory('audit.directory', config.audit.directory),
     ...checkKept(config),
     checkWorkspace(config.security.workspace_root),
     ...(isPortTried ? [await checkPort(config)] : []),
     await checkAdminSocket(config.listen.admin_socket),
+    ...checkSocketDirectory('listen.admin_socket', config.listen.admin_socket),
     checkClock(wallMs),
     checkDescriptors(config),
+    ...checkDisks(config),
+    ...checkMemory(config),
+    ...checkLimits(config),
+    ...checkUsers(config),
+    ...checkDevices(config),
   ]
 }

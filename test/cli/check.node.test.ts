@@ -21,9 +21,9 @@ t.test('lists every problem of the file at once, exit 125', async (t) => {
   t.equal(run.code, 125)
   t.equal(
     run.stdout,
-    'listne is not a known key (did you mean listen?)\n' +
-      'session.max_sessions is 0, which is not between 1 and 1024\n' +
-      'log.level must be "debug" or "info" or "warn" or "error" (did you mean "info"?)\n',
+    'c.json:1:2: listne is not a known key (did you mean listen?)\n' +
+      'c.json:1:54: session.max_sessions is 0, which is not between 1 and 1024 (write 10, the default, or another one from 1 to 1024)\n' +
+      'c.json:1:24: log.level must be "debug" or "info" or "warn" or "error" (did you mean "info"?)\n',
   )
   t.match(run.stderr, /^sass-edge: .*c\.json has 3 problems, so the daemon would not start: .*\n$/)
   const json = JSON.parse((await runMain(directory, ['check', '--config', 'c.json', '--json'])).stdout)
@@ -58,7 +58,7 @@ t.test(
     t.match(
       run.stdout,
       new RegExp(
-        `^FAILED {2}listen\\.port: 127\\.0\\.0\\.1 port ${port} is taken; .*choose another port$`,
+        `^FAILED {2}listen\\.port: 127\\.0\\.0\\.1 port ${port} is taken; .*choose another port \\(c\\.json:1:12\\)$`,
         'm',
       ),
     )

@@ -63,11 +63,17 @@ t.test('a configuration that cannot be used carries every problem', async (t) =>
   t.match(one.message, 'listne is not a known key (did you mean listen?)')
   const two = refusal(join(directory, 'two'))
   t.same(two.details['problems'], [
-    { path: 'listne', problem: 'is not a known key', hint: 'did you mean listen?' },
-    { path: 'log', problem: 'must be an object, not a number' },
+    { path: 'listne', problem: 'is not a known key', hint: 'did you mean listen?', line: 1, column: 2 },
+    {
+      path: 'log',
+      problem: 'must be an object, not a number',
+      hint: 'write {}, or braces with some of format, level',
+      line: 1,
+      column: 16,
+    },
   ])
   t.match(two.message, 'log must be an object')
-  t.equal(problemText({ path: '', problem: 'is empty' }), 'the file is empty')
+  t.equal(problemText({ path: '', problem: 'is empty', hint: 'write {}' }), 'the file is empty (write {})')
 })
 
 t.test('finds the nearest .sass-edge upward, then the one of the user', async (t) => {

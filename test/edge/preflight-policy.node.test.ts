@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } fro
 import { join } from 'node:path'
 import t from 'tap'
 import { parseConfig } from '../../src/config.ts'
+import type { Finding } from '../../src/edge/finding.ts'
 import { openLevelStore } from '../../src/edge/level-store.node.ts'
-import type { Finding } from '../../src/edge/preflight.node.ts'
 import { checkPolicy } from '../../src/edge/preflight-policy.node.ts'
 
 const RULE = {

@@ -3,7 +3,9 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Config, parseConfig } from '../../src/config.ts'
-import { checkMachine, type Finding } from '../../src/edge/preflight.node.ts'
+
+import type { Finding } from '../../src/edge/finding.ts'
+import { checkMachine } from '../../src/edge/preflight.node.ts'
 import { CLOCK_FLOOR_MS } from '../../src/limits.ts'
 
 const NOW = CLOCK_FLOOR_MS
@@ -95,12 +97,9 @@ t.test('a workspace that is missing is made at the start, one that cannot be is 
 t.test(
   'a TLS key of mode 0644 comes with the chmod, and a certificate without its key is told',
   async (t) => {
-    const directory = t.testdir({
-      work: {},
-      state: { 'tls.key': 'k', 'tls.crt': 'c' },
-      alone: { 'tls.crt': 'c' },
-    })
+    const directory = t.testdir({ work: {}, state: {}, alone: { 'tls.crt': 'c' }, bogus: 'c' })
     const key = join(directory, 'state/tls.key')
+    await ensureCertificate(key, join(directory, 'state/tls.crt'), { commonName: 'test' })
     chmodSync(key, 0o644)
     t.match(await failures(configOf(directory)), [
       { check: 'tls.key', detail: /mode 0644/, remedy: `run chmod 600 ${key}` },
@@ -117,7 +116,7 @@ t.test(
         remedy: /or set/,
       },
     ])
-    t.match(await failures(configOf(directory, { tls: { client_ca: 'state/tls.crt' } })), [
+    t.match(await failures(configOf(directory, { tls: { client_ca: 'bogus' } })), [
       { check: 'tls.client_ca', detail: /holds no certificate/ },
     ])
   },

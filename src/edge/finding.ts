@@ -1,0 +1,25 @@
+/**
+ * One thing that was looked at before a daemon starts: fine, worth a look, or in its way.
+ * @module
+ */
+
+/**
+ * `check` is a path of the configuration where it is about one of its keys. `detail` is a clause; `remedy` says what to
+ * do where it is not ok, or not what it seems.
+ */
+export type Finding =
+  | { readonly check: string; readonly ok: true; readonly detail: string; readonly remedy?: string }
+  | { readonly check: string; readonly ok: false; readonly detail: string; readonly remedy: string }
+
+export function pass(check: string, detail: string): Finding {
+  return { check, ok: true, detail }
+}
+
+/** Nothing that keeps the daemon from starting, and still worth a look. */
+export function warn(check: string, detail: string, remedy: string): Finding {
+  return { check, ok: true, detail, remedy }
+}
+
+export function fail(check: string, detail: string, remedy: string): Finding {
+  return { check, ok: false, detail, remedy }
+}
