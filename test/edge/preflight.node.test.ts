@@ -5,6 +5,7 @@ import t from 'tap'
 import { type Config, parseConfig } from '../../src/config.ts'
 
 import type { Finding } from '../../src/edge/finding.ts'
+import { ensureCertificate } from '../../src/edge/certificate.node.ts'
 import { checkMachine } from '../../src/edge/preflight.node.ts'
 import { CLOCK_FLOOR_MS } from '../../src/limits.ts'
 
