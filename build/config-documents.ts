@@ -135,6 +135,15 @@ the parser itself uses.
   program pinned twice, a listen.address beyond loopback without acl.allow, an admin_socket over 107 bytes, one file as
   certificate and key, penalties.max_seconds below min_seconds, tarpit.total_bytes below chunk_bytes, and rings that
   together need more than 1 GiB.
+- \`sass-edge check\` also finds, with the line and column of the key and what to write or run, what the daemon would start
+  with and not do: everything allowed that is denied as well; an \`acl.allow\` of which nobody can reach
+  \`listen.address\`; a tool that the tier does not give; a \`*\` where there is no wildcard; a limit above the one that
+  ends a command before it (two that are both written fail, one that meets a default is a warning); one file or directory
+  for two keys; the state among the work or the work among the state; branch roots within each other; paths that are
+  relative or have a \`..\` where they decide; memory, descriptors, users and devices that are not there. And the files:
+  a configuration or rules that others can write, keys with another mode, owner, length or content than theirs,
+  certificates that have ended, have not begun, are weak, of another key or no CA, and a private key where a public one
+  belongs. Nothing of that is judged by the daemon itself, which does the stricter thing.
 
 ## Lists: absent, empty, full
 
