@@ -38,6 +38,7 @@ export type LogFileOptions = {
 
 const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
 const MODE = 0o640
+const DIRECTORY_MODE = 0o750
 const WRITABLE_BY_OTHERS = 0o022
 
 function refused(path: string, sentence: string, cause?: unknown): SassError {
@@ -63,11 +64,20 @@ function problemOf({
   return undefined
 }
 
+/** One level alone: with `recursive` Node tries for ever where a file system knows no directories but its own. */
+function makeDirectoryOf(path: string): void {
+  try {
+    mkdirSync(dirname(path), DIRECTORY_MODE)
+  } catch (cause) {
+    if (errnoOf(cause) !== 'EEXIST') throw cause
+  }
+}
+
 /** @throws SassError STATE_UNWRITABLE with what to do */
 function openAt(path: string): number {
   let descriptor: number
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o750 })
+    makeDirectoryOf(path)
     descriptor = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, MODE)
   } catch (cause) {
     const why = errnoText(errnoOf(cause))
@@ -105,13 +115,19 @@ export function openLogFile({ path, maxBytes, keep }: LogFileOptions): LogFile {
     return there?.ino === own.ino && there.dev === own.dev
   }
 
-  /** One step further for each; nobody's file is ever renamed away but that which we write to. */
+  /** Whether the older file of that number may be renamed, or replaced; anything but a file stays where it is. */
+  function isOlder(number: number): boolean {
+    const there = lstatSync(`${path}.${number}`, { throwIfNoEntry: false })
+    if (there?.isFile() === false) throw refused(`${path}.${number}`, 'is no file, so nothing is rotated.')
+    return there !== undefined
+  }
+
+  /** One step further for each; what lies at the path is renamed only where it is what we write to. */
   function rotate(): boolean {
     try {
       if (isOurs()) {
-        for (let number = keep - 1; number >= 1; number--)
-          if (lstatSync(`${path}.${number}`, { throwIfNoEntry: false }) !== undefined)
-            renameSync(`${path}.${number}`, `${path}.${number + 1}`)
+        for (let number = keep; number >= 1; number--)
+          if (isOlder(number) && number < keep) renameSync(`${path}.${number}`, `${path}.${number + 1}`)
         renameSync(path, `${path}.1`)
       }
       take(openAt(path))
