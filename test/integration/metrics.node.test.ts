@@ -120,13 +120,9 @@ t.test('counters move by what happened, and both ways in tell the same', async (
   t.strictSame([...told.keys()], [...after.keys()], 'the same families')
   t.equal(sampleOf(told, 'sass_edge_executions_started_total'), 4)
   t.equal(sampleOf(told, 'sass_edge_connections', 'phase="open"'), 1, 'its own connection')
-  const asAgent = await daemon.cli(
-    ['metrics', '--target', `agent@127.0.0.1:${daemon.port}`, '--reconnect', '0'],
-    {
-      timeoutMs: 3_000,
-    },
-  )
+  const asAgent = await daemon.cli(['metrics', '--agent', 'agent'], { timeoutMs: 3_000 })
   t.notMatch(asAgent.stdout.toString(), /sass_edge_/, 'no agent is told')
+  t.equal(grown(after, await scrape(place), 'sass_edge_responses_total', 'response="R4"'), 1)
 })
 
 t.test('what runs and who waits can be seen while it does', async (t) => {
