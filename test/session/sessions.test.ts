@@ -95,25 +95,28 @@ t.test('a session is executing until the last of its executions has ended', (t) 
   t.end()
 })
 
-t.test('a session ends after its time, is kept a while for its caller, and is then destroyed', (t) => {
-  const { sessions, make, moves } = room()
-  const session = make('x')
-  session.isHeld = false
-  sessions.tick(999)
-  t.equal(session.state, 'ACTIVE')
-  sessions.tick(1_000)
-  t.equal(session.state, 'EXPIRED')
-  t.equal(sessions.find('x', BOT, 'a'), session, 'its caller may still take it back')
-  sessions.tick(1_000 + SESSION_KEPT_EXPIRED_MS - 1)
-  t.equal(sessions.size, 1)
-  sessions.tick(1_000 + SESSION_KEPT_EXPIRED_MS)
-  t.equal(sessions.size, 0)
-  t.equal(sessions.find('x', BOT, 'a'), undefined)
-  t.strictSame(moves(), ['CREATED ACTIVE', 'ACTIVE EXPIRED', 'EXPIRED DESTROYED'])
-  t.end()
-})
+t.test(
+  'a session ends after its time, is kept a while for its caller, and is then destroyed (SS-16)',
+  (t) => {
+    const { sessions, make, moves } = room()
+    const session = make('x')
+    session.isHeld = false
+    sessions.tick(999)
+    t.equal(session.state, 'ACTIVE')
+    sessions.tick(1_000)
+    t.equal(session.state, 'EXPIRED')
+    t.equal(sessions.find('x', BOT, 'a'), session, 'its caller may still take it back')
+    sessions.tick(1_000 + SESSION_KEPT_EXPIRED_MS - 1)
+    t.equal(sessions.size, 1)
+    sessions.tick(1_000 + SESSION_KEPT_EXPIRED_MS)
+    t.equal(sessions.size, 0)
+    t.equal(sessions.find('x', BOT, 'a'), undefined)
+    t.strictSame(moves(), ['CREATED ACTIVE', 'ACTIVE EXPIRED', 'EXPIRED DESTROYED'])
+    t.end()
+  },
+)
 
-t.test('an expired session that is held or at work is not destroyed', (t) => {
+t.test('an expired session that is held or at work is not destroyed (SS-16)', (t) => {
   const { sessions, make } = room()
   const held = make('held')
   const working = make('working')

@@ -1,0 +1,120 @@
+/**
+ * How much one command and one session may have: time, output, tokens, and the place below which all of it stays.
+ * @module
+ */
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { connect } from '../../src/client/client.node.ts'
+import { ON_REAL_FILES, startNew, until } from './daemon.node.ts'
+
+const REFUSES = { defense: { deny_response: 'reason', levels: { automatic: false } } }
+
+t.test(
+  'a command over its time is ended with everything that it started, also what ignores it (OS-13)',
+  async (t) => {
+    const daemon = await startNew(t, { ...ON_REAL_FILES, quota: { tool_timeout_seconds: 1 } })
+    const script =
+      'trap "" TERM; (trap "" TERM; sleep 7654; echo a >ended) & echo $$ >leader; sleep 7655; echo b >ended'
+    const { code, stderr } = await daemon.cli(['exec', '--', 'sh', '-c', script])
+    t.equal(code, 124)
+    t.match(stderr, /time of the command was over/)
+    const leader = readFileSync(join(daemon.workspace, 'leader'), 'utf8').trim()
+    await until('the end of its group', () => {
+      try {
+        process.kill(-Number(leader), 0)
+        return false
+      } catch {
+        return true
+      }
+    })
+    t.notOk(existsSync(join(daemon.workspace, 'ended')), 'nothing of it went on')
+  },
+)
+
+t.test(
+  'output over its bound is cut off, said to be, and the command goes on to its end (OS-14)',
+  async (t) => {
+    const daemon = await startNew(t, { ...ON_REAL_FILES, quota: { output_bytes: 1_000_000 } })
+    const script = 'head -c 3000000 /dev/zero; head -c 10 /dev/zero >&2; echo done >done'
+    const { code, stdout, stderr } = await daemon.cli(['exec', '--', 'sh', '-c', script])
+    t.equal(code, 0)
+    t.equal(stdout.length, 1_000_000)
+    t.match(stderr, /output went over the limit of the device/)
+    t.equal(readFileSync(join(daemon.workspace, 'done'), 'utf8'), 'done\n')
+    const exact = await daemon.cli(['exec', '--', 'head', '-c', '1000000', '/dev/zero'])
+    t.equal(exact.stdout.length, 1_000_000)
+    t.equal(exact.stderr, '', 'what is just at the bound is whole')
+  },
+)
+
+t.test('a session that has been given its tokens gets no work until a human says so (OS-12)', async (t) => {
+  // Four bytes are a token: each command delivers 1,000 of them.
+  const daemon = await startNew(t, { ...REFUSES, quota: { tokens_per_session: 1_500 } })
+  const { port, fingerprint: pin } = daemon
+  const device = await connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: daemon.seed(), pin })
+  t.teardown(() => device.close())
+  const work = () => device.execute('head', ['-c', '4000', '/dev/zero'])
+  for (const _ of [1, 2]) t.equal((await work()).stdout.length, 4_000)
+  const pending = async () =>
+    JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations[0]
+  for (const answer of ['deny', 'approve']) {
+    const asked = work().then(
+      ({ stdout }) => stdout.length,
+      ({ code }: { code?: unknown }) => code,
+    )
+    await until('the question', async () => (await pending()) !== undefined)
+    const { id, rule } = await pending()
+    t.equal(rule, 'quota.tokens_per_session')
+    t.equal((await daemon.cli(['confirm', answer, id, '--yes'])).code, 0)
+    t.equal(await asked, answer === 'approve' ? 4_000 : 'CONFIRMATION_DENIED')
+  }
+  t.equal((await work()).stdout.length, 4_000, 'what a human allowed counts anew')
+})
+
+t.test(
+  'a session past its time goes with its rings and its slot, and not before its command (SS-16)',
+  async (t) => {
+    const daemon = await startNew(t, { session: { max_duration_seconds: 2 } })
+    const { code } = await daemon.cli(['exec', '--detach', '--', 'sh', '-c', 'sleep 5; echo ended'])
+    t.equal(code, 0)
+    type Status = { active_sessions: number; active_processes: number; device: { rings_used: number } }
+    const status = async (): Promise<Status> =>
+      JSON.parse((await daemon.cli(['status', '--json'])).stdout.toString())
+    // The one that asks is a session, too.
+    const atWork = await status()
+    t.match(atWork, { active_sessions: 2, active_processes: 1, device: { rings_used: 1 } })
+    await until('its end', async () => (await status()).active_processes === 0, 20_000)
+    await until('the sweep', async () => (await status()).active_sessions === 1, 20_000)
+    t.match(await status(), { device: { rings_used: 0 } })
+  },
+)
+
+t.test(
+  'as it is installed, nothing above the workspace is read or written, however it is named (OS-02)',
+  async (t) => {
+    const daemon = await startNew(t, REFUSES)
+    const above = join(daemon.workspace, '..', 'above.txt')
+    writeFileSync(above, 'above')
+    mkdirSync(join(daemon.workspace, 'data'))
+    symlinkSync(above, join(daemon.workspace, 'link'))
+    const attempts: readonly (readonly string[])[] = [
+      ['cat', '../above.txt'],
+      ['cat', above],
+      ['cat', 'data/../../above.txt'],
+      ['cat', 'link'],
+      ['sh', '-c', 'cd .. && cat above.txt'],
+      ['tee', '../above.txt'],
+      ['cp', '../above.txt', 'copy'],
+    ]
+    for (const attempt of attempts) {
+      const { code, stdout } = await daemon.cli(['exec', '--', ...attempt], { input: 'changed' })
+      t.not(code, 0, attempt.join(' '))
+      t.notMatch(stdout.toString(), 'above', attempt.join(' '))
+    }
+    for (const path of ['../above.txt', above, 'link'])
+      t.not((await daemon.cli(['cp', `:${path}`, 'fetched'])).code, 0, path)
+    t.notOk(existsSync(join(daemon.directory, 'fetched')))
+    t.equal(readFileSync(above, 'utf8'), 'above')
+  },
+)
