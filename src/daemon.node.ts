@@ -16,10 +16,11 @@ import { claimAdminSocket, createAdminSocket } from './edge/admin-socket.node.ts
 import { createTrimmer, keepSmall } from './edge/allocator.node.ts'
 import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
-import { createClock, createRandom, isClockSet } from './edge/clock.node.ts'
+import { createClock, createRandom } from './edge/clock.node.ts'
+import { createClockTelling } from './edge/clock-telling.node.ts'
 import { currentUser } from './edge/current-user.node.ts'
 import { makeDirectory } from './edge/directory.node.ts'
-import { drain } from './edge/drain.node.ts'
+import { drain, longestDrainSeconds } from './edge/drain.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
 import { createHostReadings } from './edge/host-readings.node.ts'
 import { endingOnRecord, type Opened } from './edge/integrity.node.ts'
@@ -52,7 +53,6 @@ import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createBranches } from './session/branch-room.ts'
 import { createChallengeRates } from './session/challenges.ts'
-import { createClockWatch } from './session/clock-watch.ts'
 import { createConfirmations } from './session/confirmations.ts'
 import { createCounts } from './session/counts.ts'
 import { createExplanations } from './session/explanations.ts'
@@ -79,8 +79,15 @@ export type RunningDaemon = {
   readonly fingerprint: string
   /** Takes over what has changed in the configuration; what is wrong with it leaves everything as it was. */
   reload(): Promise<ReloadResult>
-  /** Takes no more work, lets running commands end, then ends them and everything else. */
-  stop(): Promise<void>
+  /**
+   * Takes no more work, lets running commands end, then ends them and everything else.
+   * @param by who asked for it, for the record
+   */
+  stop(by: string): Promise<void>
+  /** How long that takes at most. */
+  readonly stopSeconds: number
+  /** Resolves with the name of the operator who asks for it. */
+  readonly askedToStop: Promise<string>
 }
 
 type ConfinedSpawner = Spawner & { close(): Promise<void> }
@@ -100,7 +107,7 @@ type Ground = {
   readonly host: () => HostReadings
 }
 
-function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
+function createRooms(ground: Ground, reloadable: Reloadable, askToStop: (by: string) => void): Rooms {
   const { config, clock, log, audit, facts, launcherSource, levelStore, sandbox, host, sink } = ground
   const counts = createCounts(clock.wallMs())
   const reload = createReload(ground, () => rooms)
@@ -206,6 +213,12 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
       if (result.ok) counts.configuredAtMs = clock.wallMs()
       return result
     },
+    drain(by) {
+      setImmediate(askToStop, by)
+      const seconds = longestDrainSeconds(config.execution.drain_seconds)
+      const { running } = rooms.executions
+      return `The daemon takes nothing new${running === 0 ? '' : `, and ${running} that run may end`}: it is over within ${seconds} seconds.`
+    },
     prepare() {
       preparing ??= loadPolicy(rooms.policy, config)
         .then((policy) => {
@@ -230,26 +243,6 @@ function createRooms(ground: Ground, reloadable: Reloadable): Rooms {
     cycles: { next: 1 },
   }
   return rooms
-}
-
-/** Says so where the clock was never set, and whenever it is set: in the log, on the record, and to whom it concerns. */
-function createClockTelling({ clock, log, audit }: Ground, rooms: Rooms): () => void {
-  const watch = createClockWatch(clock)
-  const iso = (ms: number) => new Date(ms).toISOString()
-  if (!isClockSet(clock.wallMs())) {
-    log.write('warn', 'clock_not_set', { says: iso(clock.wallMs()) })
-    record(audit, log, { type: 'clock', what: 'not_set' })
-  }
-  return () => {
-    const step = watch.look()
-    if (step === undefined) return
-    const { byMs, expectedMs, nowMs } = step
-    rooms.executions.clockSet(byMs)
-    rooms.branches.clockSet()
-    const told = { by_ms: byMs, from: iso(expectedMs), to: iso(nowMs), is_set: isClockSet(nowMs) }
-    log.write('warn', 'clock_set', told)
-    record(audit, log, { type: 'clock', what: 'set', ...told })
-  }
 }
 
 export type StartOptions = {
@@ -317,7 +310,8 @@ async function start(
   })
   const kept = deviceRecord.executions
   const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept, host, sink }
-  const rooms = createRooms(ground, reloadable)
+  const { promise: askedToStop, resolve: askToStop } = Promise.withResolvers<string>()
+  const rooms = createRooms(ground, reloadable, askToStop)
   const peers: Peers = createPeers(
     rooms,
     (address) => rooms.settings.isAllowed(address),
@@ -414,9 +408,11 @@ async function start(
   })
 
   let stopping: Promise<void> | undefined
-  async function shutDown(): Promise<void> {
-    log.write('info', 'stopping', { running: rooms.executions.running })
-    await drain(adapters, peers, rooms, config.execution.drain_seconds * 1_000)
+  async function shutDown(by: string): Promise<void> {
+    const waits = { by, running: rooms.executions.running, queued: rooms.queue.size }
+    log.write('info', 'stopping', waits)
+    record(audit, log, { type: 'daemon', what: 'draining', ...waits })
+    await drain(adapters, peers, rooms, config.execution.drain_seconds)
     clearInterval(ticker)
     metrics?.close()
     trafficStore.save()
@@ -437,9 +433,11 @@ async function start(
     adminSocket: config.listen.admin_socket,
     fingerprint,
     reload: rooms.reload,
-    stop() {
-      stopping ??= shutDown()
+    stop(by) {
+      stopping ??= shutDown(by)
       return stopping
     },
+    stopSeconds: longestDrainSeconds(config.execution.drain_seconds),
+    askedToStop,
   }
 }

@@ -44,6 +44,7 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   set_level: 'configuration',
   clear_penalties: 'configuration',
   reload: 'configuration',
+  drain: 'configuration',
 })
 
 const TYPES: Readonly<Record<string, Kind>> = Object.freeze({

@@ -30,6 +30,7 @@ export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly comm
   purge: () => import('./purge.node.ts'),
   why: () => import('./why.node.ts'),
   reload: () => import('./reload.node.ts'),
+  drain: () => import('./drain.node.ts'),
   doctor: () => import('./doctor.node.ts'),
   ping: () => import('./ping.node.ts'),
   status: () => import('./status.node.ts'),

@@ -99,6 +99,13 @@ export function createLinkLine(output: Output, { meanwhile, isRaw, onEvent }: Li
   return {
     onLink(event) {
       switch (event.kind) {
+        case 'leaving': {
+          const { withinSeconds } = event
+          const when = withinSeconds === undefined ? '' : ` within ${withinSeconds} s`
+          write(`the device goes down${when}; what runs there may end`, true)
+          onEvent?.({ event: 'leaving', within_seconds: withinSeconds })
+          return
+        }
         case 'lost':
           settle()
           isTold = false

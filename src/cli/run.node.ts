@@ -104,9 +104,9 @@ export const command: Command = {
         '^C stops it.',
       ],
     )
-    await stop
-    manager.stopping()
-    await daemon.stop()
+    const by = await Promise.race([stop, daemon.askedToStop])
+    manager.stopping(daemon.stopSeconds)
+    await daemon.stop(by)
     sink.close()
     return EXIT.OK
   },

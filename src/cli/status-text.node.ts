@@ -179,8 +179,7 @@ export function screenLines(
       : [...statusLines(snapshot), ...jobLines(snapshot)].map((line) => line.slice(0, columns))
   const room = rows - 1
   const shown = all.length <= room ? all : all.slice(0, Math.max(0, room - 1))
-  if (all.length > room && room > 0)
-    shown.push(`(${all.length - shown.length} more lines)`.slice(0, columns))
+  if (all.length > room && room > 0) shown.push(`(${all.length - shown.length} more lines)`.slice(0, columns))
   while (shown.length < room) shown.push('')
   return [...shown, note.slice(0, columns)]
 }

@@ -28,6 +28,7 @@ export const SUMMARIES = Object.freeze({
   purge: 'erase what a session said and did, and keep the proof',
   why: 'explain a decision, by the number of its record',
   reload: 'have the daemon read its configuration again',
+  drain: 'have the daemon end in order: what runs may finish, nothing new begins',
   doctor: 'see what this device offers to keep commands apart, and what is missing',
   ping: 'see whether a device answers',
   status: 'see what a daemon is doing',

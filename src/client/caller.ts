@@ -64,6 +64,8 @@ export type ExecutionEvents = {
 }
 
 export type Caller = {
+  /** Resolves where the device says that it goes down: with the seconds after which it has, at the latest, if it says. */
+  readonly leaving: Promise<number | undefined>
   /** Authenticate succeeded and agreed this window. `keys`: what challenges are answered with; the admin socket has none. */
   authenticated(windowBytes: number, keys?: ChallengeKeys, roundTripMs?: number): void
   /** Answers a challenge that came outside of a stream. Throws CHALLENGE_FAILED, as meetChallenge. */
@@ -143,6 +145,7 @@ export function createCaller(
   let challengeKeys: ChallengeKeys | undefined
   let isLost = false
   let broken: SassError | undefined
+  const leaving = defer<number | undefined>()
   const connection = createConnection('client', send, take)
 
   function take(event: ConnectionEvent): void {
@@ -168,6 +171,8 @@ export function createCaller(
       }
       case 'credit':
         return handlers.get(event.stream.id)?.credit()
+      case 'goaway':
+        return leaving.resolve(event.status.details?.get(1))
       case 'fatal':
         return breakOff(
           new SassError(
@@ -414,6 +419,7 @@ export function createCaller(
   }
 
   return {
+    leaving: leaving.promise,
     open,
     authenticated(bytes, keys, roundTripMs) {
       newWindow = () => createWindow(bytes, roundTripMs)

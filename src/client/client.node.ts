@@ -223,8 +223,12 @@ function createClient(link: Link, opened: () => Opened): Client {
   ): RunningExecution {
     const { output, onWaiting, onGap, isNew } = options
     const text = encodeHex(id)
-    const { execution, member } = createRunning(text, request, { output, onWaiting, onGap, isNew }, () =>
-      link.leave(member),
+    const { comesBack } = link
+    const { execution, member } = createRunning(
+      text,
+      request,
+      { output, onWaiting, onGap, comesBack, isNew },
+      () => link.leave(member),
     )
     link.add(member)
     return { id: text, ...execution }

@@ -40,6 +40,8 @@ export type Connected = {
 }
 
 export type LinkEvent =
+  /** The device goes down in order: what runs there may end, nothing new begins. */
+  | { readonly kind: 'leaving'; readonly withinSeconds: number | undefined }
   /** `reason` is one sentence. */
   | { readonly kind: 'lost'; readonly reason: string }
   /** A try to come back that failed. */
@@ -85,6 +87,8 @@ export type Link = {
   poke(): void
   /** The present one, or the last one that was. */
   readonly connected: Connected
+  /** It connects again where a connection ends. */
+  readonly comesBack: boolean
   /** False while there is no connection. */
   readonly isUp: boolean
   /** Resolves when there is no connection and never will be. */
@@ -157,6 +161,9 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
   function adopt(next: Connected): void {
     connected = next
     next.watch(() => members.size > 0 || uses > 0)
+    void next.caller.leaving.then((withinSeconds) => {
+      if (connected === next && !isClosing) onLink?.({ kind: 'leaving', withinSeconds })
+    })
     void next.closed.then(() => {
       if (connected === next) broke()
     })
@@ -285,6 +292,7 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
     },
     leave: (member) => members.delete(member),
     poke: () => connected.poke(),
+    comesBack: dial !== undefined,
     get connected() {
       return connected
     },

@@ -80,6 +80,8 @@ export type OperatorClient = {
   reload(): Promise<Outcome>
   /** What the daemon counts, as text for Prometheus. */
   metrics(): Promise<string>
+  /** Resolves when the daemon has begun to end; the connection ends when it has. */
+  drain(): Promise<Outcome>
   /** Erases what a session said and did: its keys, output and words. Its records stay, and the chain verifies. */
   purge(session: string): Promise<Outcome>
 }
@@ -151,5 +153,6 @@ export function createOperatorClient(call: Caller['call']): OperatorClient {
     },
     reload: () => ask<Outcome>('Reload', nothing),
     metrics: async () => (await ask<MetricsText>('ShowMetrics', nothing)).text,
+    drain: () => ask<Outcome>('Drain', nothing),
   }
 }

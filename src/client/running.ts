@@ -37,6 +37,8 @@ export type RunningOptions = {
   readonly onWaiting?: OnWaiting | undefined
   /** Absent: a gap is the end, RING_BUFFER_DATA_LOSS. */
   readonly onGap?: OnGap | undefined
+  /** Another connection follows where this one ends. */
+  readonly comesBack: boolean
   /** The id was drawn for this request: nobody else can have started it or written to it. */
   readonly isNew: boolean
 }
@@ -80,7 +82,7 @@ function unknownOutcome(id: string, cause: SassError): SassError {
 export function createRunning(
   id: string,
   request: ExecuteRequestInput,
-  { output, onWaiting, onGap, isNew }: RunningOptions,
+  { output, onWaiting, onGap, comesBack, isNew }: RunningOptions,
   over: () => void,
 ): Running {
   const started = defer<string>()
@@ -198,8 +200,9 @@ export function createRunning(
     // The next connection goes on with it.
     lastLoss = error
     if (caller.isLost && caller.broken === undefined) return
-    // A device that goes down closes the connection in a moment.
-    if (error.code === 'DAEMON_SHUTTING_DOWN' && isSeen) return
+    // A device that goes down closes the connection when nothing runs any more. What waited there for its turn has not
+    // begun, and is asked of the next daemon under the same id.
+    if (error.code === 'DAEMON_SHUTTING_DOWN' && (isSeen || comesBack)) return
     if (error.code === 'RING_BUFFER_DATA_LOSS' && onGap !== undefined && tellGaps(oldestOffsets(error))) {
       timesLost++
       return ask(caller, accept)

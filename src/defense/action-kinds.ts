@@ -21,6 +21,7 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   set_level: true,
   clear_penalties: true,
   reload: true,
+  drain: true,
   purge: true,
   merge: true,
   undo_merge: true,

@@ -64,6 +64,7 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'set_level':
     case 'clear_penalties':
     case 'reload':
+    case 'drain':
     case 'purge':
     case 'merge':
     case 'undo_merge':

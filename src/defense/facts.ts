@@ -130,6 +130,7 @@ export type Action =
   | { readonly kind: 'set_level'; readonly scope: string; readonly name: string; readonly level: Level }
   | { readonly kind: 'clear_penalties'; readonly source: string | null }
   | { readonly kind: 'reload' }
+  | { readonly kind: 'drain' }
   | { readonly kind: 'purge'; readonly session: string }
   | BranchAction
 

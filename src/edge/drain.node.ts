@@ -1,6 +1,6 @@
 /**
  * The end of a daemon that was told to stop: nothing new is taken, what runs may finish for a while, then it is asked
- * to, then it is made to.
+ * to, then it is made to. Everybody who is connected hears by when that is over, and may come back then.
  * Rules: docs/operations.md (stop).
  * @module
  */
@@ -9,22 +9,26 @@ import type { TransportAdapter } from '../ports.ts'
 import type { Peers } from '../session/peers.ts'
 import type { Rooms } from '../session/rooms.ts'
 
-/** @param drainMs how long running commands may go on */
+/** How long a drain takes at most: what runs may go on, then it is asked to end, then made to. */
+export function longestDrainSeconds(drainSeconds: number): number {
+  return drainSeconds + Math.ceil((2 * TERM_TO_KILL_MS) / 1_000)
+}
+
 export async function drain(
   adapters: readonly TransportAdapter[],
   peers: Peers,
   rooms: Rooms,
-  drainMs: number,
+  drainSeconds: number,
 ): Promise<void> {
   for (const adapter of adapters) await adapter.close()
-  peers.drain()
+  peers.drain(longestDrainSeconds(drainSeconds))
   const isQuiet = () => rooms.executions.running === 0 && !peers.openStreams
   const until = async (ms: number) => {
     for (let left = ms; left > 0 && !isQuiet(); left -= DRAIN_POLL_MS) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(left, DRAIN_POLL_MS)))
     }
   }
-  await until(drainMs)
+  await until(drainSeconds * 1_000)
   if (!isQuiet()) {
     rooms.executions.endAll('term')
     await until(TERM_TO_KILL_MS)

@@ -10,6 +10,8 @@ import { SassError } from '../errors.ts'
 import { WATCHDOG_MIN_MS } from '../limits.ts'
 import { sendDatagram } from './datagram.node.ts'
 
+/** For what comes after the drain: the last records, and their way to the disk. */
+const STOP_SLACK_SECONDS = 20
 /** The first descriptor that is handed over: SD_LISTEN_FDS_START. */
 const FIRST_LISTENER = 3
 
@@ -18,7 +20,8 @@ export type ServiceManager = {
   readonly listener: number | undefined
   /** The daemon serves; from now on it says that it is alive for as long as it is. */
   ready(status: string, adminSocket: string): void
-  stopping(): void
+  /** It ends, and may take so long. */
+  stopping(seconds: number): void
 }
 
 /** Whether the daemon behind the socket takes a connection and ends it when asked to. */
@@ -86,10 +89,11 @@ export function serviceManager(environment: NodeJS.ProcessEnv): ServiceManager {
       timer = setInterval(() => feed(adminSocket, everyMs), everyMs)
       timer.unref()
     },
-    stopping() {
+    stopping(seconds) {
       clearInterval(timer)
       timer = undefined
-      tell('STOPPING=1')
+      // More than the unit allows where the configuration says so.
+      tell(`STOPPING=1\nEXTEND_TIMEOUT_USEC=${(seconds + STOP_SLACK_SECONDS) * 1_000_000}`)
     },
   }
 }

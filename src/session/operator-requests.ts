@@ -265,6 +265,13 @@ const reload = changing<Record<string, never>>(
   },
 )
 
+/** The answer goes first: what begins then ends this connection as well. */
+const drain = changing<Record<string, never>>(
+  () => ({ kind: 'drain' }),
+  () => '',
+  ({ rooms, caller }) => ({ success: true, message: rooms.drain(caller?.name ?? '') }),
+)
+
 /** Ends the session where it is there, so that nothing of it is written any more. */
 function endSession({ rooms }: Peer, id: string): void {
   for (const session of [...rooms.sessions.all()]) {
@@ -334,6 +341,7 @@ export const OPERATOR_HANDLERS: Readonly<
       | 'ClearPenalties'
       | 'Explain'
       | 'Reload'
+      | 'Drain'
       | 'Purge'
       | 'ShowMetrics'
     >,
@@ -348,6 +356,7 @@ export const OPERATOR_HANDLERS: Readonly<
   ClearPenalties: clearPenalties,
   Explain: explain,
   Reload: reload,
+  Drain: drain,
   Purge: purge,
   ShowMetrics: reading(({ rooms }) => s.metricsText.encode({ text: metricsText(rooms) })),
 })

@@ -412,16 +412,22 @@ export function createPeer(
       rooms.log.write('info', 'peer_lost', { source: source.address, agent: caller.name })
       drop()
     },
-    drain() {
+    drain(seconds) {
+      const details = new Map([[1, seconds]])
       // Who has not authenticated is told nothing, not even this.
       if (isOver) return
       if (caller === undefined) return drop()
       for (const [streamId, user] of [...users]) {
         if (user.waits !== true) continue
         endStream(streamId)
-        connection.fail(streamId, 'DAEMON_SHUTTING_DOWN', 'The device is going down; nothing was done.')
+        connection.fail(
+          streamId,
+          'DAEMON_SHUTTING_DOWN',
+          'The device is going down; nothing was done.',
+          details,
+        )
       }
-      connection.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.')
+      connection.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.', details)
     },
     get phase() {
       if (!isOver) return caller === undefined ? 'unauthenticated' : 'open'

@@ -85,7 +85,7 @@ export type PeerHandle = TransportEvents & {
   readonly phase: PeerPhase
   tick(nowMs: number): void
   /** Tells the peer that the daemon goes down. */
-  drain(): void
+  drain(seconds: number): void
   readonly hasOpenStreams: boolean
   end(): void
   reset(): void

@@ -19,8 +19,11 @@ export type Peers = Acceptor & {
   readonly size: number
   readonly waiting: number
   tick(): void
-  /** GOAWAY to everyone who has authenticated; the rest, and who comes later, is reset. */
-  drain(): void
+  /**
+   * GOAWAY to everyone who has authenticated; the rest, and who comes later, is reset.
+   * @param seconds after which the daemon has ended, at the latest
+   */
+  drain(seconds: number): void
   readonly openStreams: boolean
   /** Connections, admitted or not. */
   readonly count: number
@@ -42,7 +45,7 @@ export function createPeers(
 ): Peers {
   const gate = createGate()
   const handles = new Set<PeerHandle>()
-  let isDraining = false
+  let drainSeconds: number | undefined
 
   /** What is known of an address at this moment; `isNew`: a connection that has just come. */
   function pastOf(address: string, isNew: boolean): Parameters<typeof sourceOf>[2] {
@@ -95,7 +98,7 @@ export function createPeers(
         handle = peer
         handles.add(peer)
         // Its handshake was under way when the daemon began to go down.
-        if (isDraining) peer.drain()
+        if (drainSeconds !== undefined) peer.drain(drainSeconds)
         return peer
       },
       failed(problem) {
@@ -125,9 +128,9 @@ export function createPeers(
       gate.tick(now)
       for (const handle of handles) handle.tick(now)
     },
-    drain() {
-      isDraining = true
-      for (const handle of [...handles]) handle.drain()
+    drain(seconds) {
+      drainSeconds = seconds
+      for (const handle of [...handles]) handle.drain(seconds)
     },
     get count() {
       return handles.size

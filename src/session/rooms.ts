@@ -130,6 +130,8 @@ export type Rooms = {
   readonly closeConfined: () => Promise<void>
   /** Reads the configuration again; what is wrong with it leaves everything as it was. */
   readonly reload: () => Promise<ReloadResult>
+  /** An operator has asked the daemon to end; what they are told. */
+  readonly drain: (by: string) => string
   /** Lets HALT be lowered: the operator names the record of what led to it. */
   readonly acknowledge: (incident: string) => boolean
   readonly incident: () => string | undefined

@@ -109,7 +109,7 @@ export type Connection = {
   filePiece(target: Uint8Array, id: number, dataBytes: number, copyOut: CopyOut): number
   ping(): void
   /** Sends GOAWAY; streams already open may finish. */
-  goAway(code: Code, text: string): void
+  goAway(code: Code, text: string, details?: ReadonlyMap<number, number>): void
   /** Takes and sends nothing from now on. */
   kill(): void
 }
@@ -375,9 +375,9 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
       pingNonce = (pingNonce + 1) % 0x1_0000
       transmit(encodeFrame(0, 'PING', pingNonce))
     },
-    goAway(code, text) {
+    goAway(code, text, details) {
       if (phase === 'dead') return
-      transmit(encodeFrame(0, 'GOAWAY', status.encode({ code: CODES[code].number, text })))
+      transmit(encodeFrame(0, 'GOAWAY', status.encode({ code: CODES[code].number, text, details })))
       phase = 'draining'
     },
     kill,

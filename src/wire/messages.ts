@@ -428,7 +428,7 @@ export const status = message('Status', {
   details: optional(
     3,
     countMap(8),
-    '105: 1 oldest stdout offset, 2 oldest stderr offset; 11, 20 to 25: 1 errno',
+    '105: 1 oldest stdout offset, 2 oldest stderr offset; 11, 20 to 25: 1 errno; 107: 1 seconds',
   ),
 })
 export type Status = MessageValue<typeof status>

@@ -35,6 +35,7 @@ export type MethodName =
   | 'Purge'
   | 'Explain'
   | 'Reload'
+  | 'Drain'
   | 'ListBranches'
   | 'DiffBranch'
   | 'MergeBranch'
@@ -157,6 +158,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 46, name: 'CheckpointBranch', request: m.branchCheckpoint, response: m.outcome },
       { number: 47, name: 'ListCheckpoints', request: m.branchReference, response: m.checkpointList },
       { number: 48, name: 'ShowMetrics', request: m.empty, response: s.metricsText },
+      { number: 49, name: 'Drain', request: m.empty, response: m.outcome },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
 ])

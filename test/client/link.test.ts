@@ -86,6 +86,7 @@ function staged(next: (tries: number) => Line | SassError, giveUpMs = Number.POS
       {
         output: (source, bytes, offset) => void parts.push([source, offset, bytes.length]),
         isNew: true,
+        comesBack: true,
         onGap,
       },
       () => link.leave(made.member),
@@ -282,3 +283,28 @@ t.test('a device that breaks the protocol is left for good', async (t) => {
   await t.rejects(link.call('Ping', new Map()), { code: 'FRAME_MALFORMED' })
   t.equal(events.filter(({ kind }) => kind === 'back').length, 0)
 })
+
+t.test(
+  'what waited when the device went down is asked of the next daemon; what ran is gone back to',
+  async (t) => {
+    const next = line('second')
+    const { link, first, events, running } = staged(() => next)
+    const waits = running()
+    await turn()
+    first.daemon.fail(
+      1,
+      'DAEMON_SHUTTING_DOWN',
+      'The device is going down; nothing was done.',
+      new Map([[1, 9]]),
+    )
+    first.daemon.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.', new Map([[1, 9]]))
+    await turn()
+    t.same(events, [{ kind: 'leaving', withinSeconds: 9 }])
+    first.cut()
+    await turn()
+    t.match(next.asked, [{ kind: 'opened', message: { value: { command: 'x', is_reattach: false } } }])
+    next.daemon.end(1, streamResponse.encode({ source: 0, exit_code: 7, execution_id: ID }))
+    t.match(await waits.exit, { exitCode: 7 })
+    await link.close()
+  },
+)

@@ -13,7 +13,7 @@ export function stream(
   output: OutputSink,
   onWaiting?: OnWaiting,
 ): StreamedExecution {
-  const options = { output, onWaiting, isNew: true }
+  const options = { output, onWaiting, comesBack: false, isNew: true }
   const { execution, member } = createRunning('07'.repeat(16), request, options, () => {})
   member.join(caller, request.accept ?? 0)
   return execution

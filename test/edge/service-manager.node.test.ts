@@ -44,8 +44,8 @@ t.test('ready and stopping are told at a path and in the abstract name space', (
     const manager = serviceManager({ NOTIFY_SOCKET: path })
     manager.ready('Listens on\n[::1]:1', '/nowhere')
     t.equal(take(), 'READY=1\nSTATUS=Listens on [::1]:1')
-    manager.stopping()
-    t.equal(take(), 'STOPPING=1')
+    manager.stopping(9)
+    t.equal(take(), 'STOPPING=1\nEXTEND_TIMEOUT_USEC=29000000')
     t.equal(take(), undefined)
   }
   t.end()
@@ -55,7 +55,7 @@ t.test('without a service manager, and with one that does not listen, nothing ha
   for (const NOTIFY_SOCKET of [undefined, '', 'relative', '/nowhere/notify', `/${'x'.repeat(200)}`]) {
     const manager = serviceManager(NOTIFY_SOCKET === undefined ? {} : { NOTIFY_SOCKET })
     manager.ready('Listens', '/nowhere')
-    manager.stopping()
+    manager.stopping(9)
     t.equal(manager.listener, undefined)
   }
   t.end()
@@ -90,7 +90,7 @@ t.test('life is told while the admin socket answers, and no longer', async (t) =
   while (take() !== undefined) {}
   await sleep(1_500)
   t.equal(take(), undefined)
-  manager.stopping()
+  manager.stopping(9)
 })
 
 t.test('a daemon takes the port that was opened for it, and tells the rest', async (t) => {
@@ -139,5 +139,5 @@ t.test('a daemon takes the port that was opened for it, and tells the rest', asy
   child.kill('SIGTERM')
   t.equal(await ended, 0)
   hear()
-  t.equal(told.at(-1), 'STOPPING=1')
+  t.equal(told.at(-1), 'STOPPING=1\nEXTEND_TIMEOUT_USEC=29000000')
 })

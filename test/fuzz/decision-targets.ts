@@ -75,6 +75,7 @@ function chooseAction(choose: Chooser, argv: readonly string[]): Action | undefi
     },
     { kind: 'download', path: `/${argv[0] ?? ''}`, real: `/${argv[1] ?? ''}`, size: null, offset: 0 },
     { kind: 'reload' },
+    { kind: 'drain' },
   ])
 }
 
@@ -299,6 +300,7 @@ const operatorRequests = [
   request('ClearPenalties', m.penaltyClear.encode({ source: '192.0.2.1' })),
   request('Explain', m.whyRequest.encode({ seq: 1 })),
   request('Reload'),
+  request('Drain'),
 ]
 
 /** What they do takes longer than a turn: they answer later, which their own tests wait for. */

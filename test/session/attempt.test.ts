@@ -270,7 +270,7 @@ for (const { name, make, command, go } of CASES) {
     const { client, peers, spawner } = staged
     const stream = ask(client, command)
     const before = spawner.children.length
-    peers.drain()
+    peers.drain(9)
     t.match(client.on(stream).at(-1), { kind: 'status', code: CODES.DAEMON_SHUTTING_DOWN.number })
     t.strictSame(traces(staged), NOTHING)
     spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })

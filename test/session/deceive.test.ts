@@ -273,7 +273,7 @@ t.test('a screen of it is nothing that the end of the daemon waits for', async (
   staged.ask('cat', '/etc/hostname')
   await begin(staged)
   t.notOk(staged.peers.openStreams)
-  staged.peers.drain()
+  staged.peers.drain(9)
   t.strictSame(staged.client.transport.deeds, ['reset'])
   t.strictSame([staged.rooms.deceptions.free, staged.clock.timers], [2, 0])
   t.end()

@@ -107,7 +107,7 @@ t.test('whoever goes meanwhile has done nothing: the place is free again, and th
     const stream = run(client, 'ls', { execution_id: ID })
     if (how === 'reset') client.connection.reset(stream)
     else if (how === 'closed') client.events.closed()
-    else if (how === 'drain') staged.peers.drain()
+    else if (how === 'drain') staged.peers.drain(9)
     else enter(staged, { resume: client.sessionId })
     const reason = 'its stream ended before its record was kept'
     t.match(notDone(staged), [{ type: 'execution_not_started', execution: encodeHex(ID), reason }], how)

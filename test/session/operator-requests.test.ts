@@ -47,7 +47,7 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
   const operators = METHODS.filter(({ audience }) => audience === 'operator')
   t.strictSame(
     operators.map(({ number }) => number),
-    [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48],
+    [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49],
   )
   for (const method of operators) {
     let reloads = 0
@@ -55,6 +55,10 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
       reload: async () => {
         reloads++
         return { ok: true, policyVersion: 'q', needsRestart: [] }
+      },
+      drain(by) {
+        reloads++
+        return by
       },
     })
     const requests: Partial<Record<MethodName, CborValue>> = {
@@ -364,5 +368,22 @@ t.test('whoever is an operator no longer after a reload has nothing of an operat
 t.test('hexadecimal names of sessions lead back to their bytes', (t) => {
   const { agent } = stage()
   t.strictSame(decodeHex(encodeHex(agent.sessionId)), agent.sessionId)
+  t.end()
+})
+
+t.test('an operator has the daemon end, and it is on the record who', (t) => {
+  const asked: string[] = []
+  const staged = stage({
+    drain(by) {
+      asked.push(by)
+      return 'It is over within 9 seconds.'
+    },
+  })
+  const stream = staged.boss.open('Drain', EMPTY)
+  t.match(staged.boss.on(stream), [
+    { kind: 'ended', value: { success: true, message: 'It is over within 9 seconds.' } },
+  ])
+  t.strictSame(asked, ['boss'])
+  t.match(staged.audit.events.at(-1), { action: 'drain', agent: 'boss', response: 'R1' })
   t.end()
 })

@@ -365,6 +365,7 @@ export type StageOptions = {
   /** False: nothing is loaded yet that judges commands, until `stage.load()`. */
   readonly isReady?: boolean
   readonly reload?: () => Promise<ReloadResult>
+  readonly drain?: (by: string) => string
   /** The host's work on files; by default there is no branch to do it in. */
   readonly files?: Partial<FileWork>
   readonly view?: SessionView
@@ -692,6 +693,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       await preparing
       rooms.isReady = true
     },
+    drain: options.drain ?? ((by) => `${by} ends it.`),
     reload: options.reload ?? (async () => ({ ok: true, policyVersion: 'q', needsRestart: [] })),
     acknowledge: levelSteps.acknowledge,
     incident: () => levelSteps.incident,

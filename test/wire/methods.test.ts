@@ -36,6 +36,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [46, 'CheckpointBranch', 'BranchCheckpoint', '', 'StreamResponse', 'Outcome'],
   [47, 'ListCheckpoints', 'BranchReference', '', 'StreamResponse', 'CheckpointList'],
   [48, 'ShowMetrics', 'Empty', '', 'StreamResponse', 'MetricsText'],
+  [49, 'Drain', 'Empty', '', 'StreamResponse', 'Outcome'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {
@@ -54,7 +55,7 @@ t.test('the methods are those of the protocol page', async (t) => {
     t.equal(methodNamed(name).number, number)
     t.equal(methodByNumber(number)?.name, name)
   }
-  for (const number of [-1, 0, 15, 18, 31, 49, 64, 1.5]) t.equal(methodByNumber(number), undefined)
+  for (const number of [-1, 0, 15, 18, 31, 50, 64, 1.5]) t.equal(methodByNumber(number), undefined)
   t.throws(() => methodNamed('Shell' as MethodName), RangeError)
 })
 
