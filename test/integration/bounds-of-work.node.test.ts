@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path'
 import t from 'tap'
 import { connect } from '../../src/client/client.node.ts'
-import { ON_REAL_FILES, startNew, until } from './daemon.node.ts'
+import { ON_REAL_FILES, sleep, startNew, until } from './daemon.node.ts'
 
 const REFUSES = { defense: { deny_response: 'reason', levels: { automatic: false } } }
 
@@ -73,20 +73,22 @@ t.test('a session that has been given its tokens gets no work until a human says
 })
 
 t.test(
-  'a session past its time goes with its rings and its slot, and not before its command (SS-16)',
+  'a session past its time gives its rings and its place back when its last command ends (SS-16)',
   async (t) => {
-    const daemon = await startNew(t, { session: { max_duration_seconds: 2 } })
-    const { code } = await daemon.cli(['exec', '--detach', '--', 'sh', '-c', 'sleep 5; echo ended'])
+    const daemon = await startNew(t, { session: { max_duration_seconds: 1 } })
+    const { code } = await daemon.cli(['exec', '--detach', '--', 'sh', '-c', 'sleep 4; echo ended'])
     t.equal(code, 0)
-    type Status = { active_sessions: number; active_processes: number; device: { rings_used: number } }
-    const status = async (): Promise<Status> =>
-      JSON.parse((await daemon.cli(['status', '--json'])).stdout.toString())
-    // The one that asks is a session, too.
-    const atWork = await status()
-    t.match(atWork, { active_sessions: 2, active_processes: 1, device: { rings_used: 1 } })
-    await until('its end', async () => (await status()).active_processes === 0, 20_000)
-    await until('the sweep', async () => (await status()).active_sessions === 1, 20_000)
-    t.match(await status(), { device: { rings_used: 0 } })
+    const used = async () => {
+      const { active_processes, device } = JSON.parse(
+        (await daemon.cli(['status', '--json'])).stdout.toString(),
+      )
+      return { processes: active_processes, rings: device.rings_used }
+    }
+    t.same(await used(), { processes: 1, rings: 1 })
+    await sleep(1_500)
+    t.same(await used(), { processes: 1, rings: 1 }, 'nothing ends because its client is away')
+    await until('its end', async () => (await used()).processes === 0, 20_000)
+    t.same(await used(), { processes: 0, rings: 0 })
   },
 )
 
