@@ -46,6 +46,8 @@ export const PLACES: Readonly<Record<string, string>> = Object.freeze({
   'systemd/unprivileged.conf': 'usr/share/doc/sass-edge/examples/unprivileged.conf',
   'openrc/sass-edge': 'usr/share/doc/sass-edge/examples/openrc/sass-edge',
   'procd/sass-edge': 'usr/share/doc/sass-edge/examples/procd/sass-edge',
+  'fail2ban/filter.conf': 'usr/share/doc/sass-edge/examples/fail2ban/filter.conf',
+  'fail2ban/jail.conf': 'usr/share/doc/sass-edge/examples/fail2ban/jail.conf',
 })
 
 /** What an administrator changes: an upgrade leaves it as it is. */

@@ -50,6 +50,8 @@ systemd/tmpfiles.conf usr/lib/tmpfiles.d/sass-edge.conf 644
 systemd/unprivileged.conf usr/share/doc/sass-edge/examples/unprivileged.conf 644
 openrc/sass-edge usr/share/doc/sass-edge/examples/openrc/sass-edge 755
 procd/sass-edge usr/share/doc/sass-edge/examples/procd/sass-edge 755
+fail2ban/filter.conf usr/share/doc/sass-edge/examples/fail2ban/filter.conf 644
+fail2ban/jail.conf usr/share/doc/sass-edge/examples/fail2ban/jail.conf 644
 sass.edge.schema.json etc/sass-edge/sass.edge.schema.json 644
 sass-edge usr/bin/sass-edge 755
 END
@@ -74,7 +76,8 @@ if [ "$action" = uninstall ]; then
     esac
   done
   for directory in usr/share/doc/sass-edge/examples/openrc usr/share/doc/sass-edge/examples/procd \
-    usr/share/doc/sass-edge/examples usr/share/doc/sass-edge usr/share/sass-edge; do
+    usr/share/doc/sass-edge/examples/fail2ban usr/share/doc/sass-edge/examples usr/share/doc/sass-edge \
+    usr/share/sass-edge; do
     rmdir "$root/$directory" 2>/dev/null || true
   done
   if [ "$purge" = yes ]; then
