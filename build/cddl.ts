@@ -6,6 +6,7 @@
 
 import * as fileMessages from '../src/wire/file-messages.ts'
 import { KIND } from '../src/wire/frame.ts'
+import * as identityMessages from '../src/wire/identity-messages.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
 import type { AnyMessage } from '../src/wire/schema.ts'
@@ -21,7 +22,9 @@ type FieldFacts = {
 
 /** Every message of the protocol, in the order of their names. */
 export function allMessages(): readonly AnyMessage[] {
-  const all = [messages, fileMessages, statusMessages].flatMap((room) => Object.values(room))
+  const all = [messages, fileMessages, identityMessages, statusMessages].flatMap((room) =>
+    Object.values(room),
+  )
   return (all as AnyMessage[]).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

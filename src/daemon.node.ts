@@ -23,6 +23,7 @@ import { makeDirectory } from './edge/directory.node.ts'
 import { drain, longestDrainSeconds } from './edge/drain.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
 import { createHostReadings } from './edge/host-readings.node.ts'
+import { openEnrolments } from './edge/identity-book.node.ts'
 import { endingOnRecord, type Opened } from './edge/integrity.node.ts'
 import { checkHalt, type LevelStore, openLevelStore } from './edge/level-store.node.ts'
 import { createLog } from './edge/log.node.ts'
@@ -56,6 +57,7 @@ import { createChallengeRates } from './session/challenges.ts'
 import { createConfirmations } from './session/confirmations.ts'
 import { createCounts } from './session/counts.ts'
 import { createExplanations } from './session/explanations.ts'
+import { retireOldKeys } from './session/identity-requests.ts'
 import { createLevelSteps } from './session/level-steps.ts'
 import { createLevels, levelsTold } from './session/levels.ts'
 import { type HostReadings, metricsText } from './session/metrics.ts'
@@ -107,7 +109,9 @@ type Ground = {
   readonly host: () => HostReadings
 }
 
-function createRooms(ground: Ground, reloadable: Reloadable, askToStop: (by: string) => void): Rooms {
+type Renewed = Reloadable & Pick<Rooms, 'enrolments'>
+
+function createRooms(ground: Ground, reloadable: Renewed, askToStop: (by: string) => void): Rooms {
   const { config, clock, log, audit, facts, launcherSource, levelStore, sandbox, host, sink } = ground
   const counts = createCounts(clock.wallMs())
   const reload = createReload(ground, () => rooms)
@@ -286,7 +290,8 @@ async function start(
   const formerFormat = bringForward({ directory: config.state_directory, lock: createFileLock() })
   const levelStore = openLevelStore(config.state_directory)
   const isAcknowledged = checkHalt(levelStore.state, ackIncident)
-  const reloadable = await reloadableOf(config, configPath, clock.monotonicMs())
+  const enrolments = openEnrolments(config.state_directory, clock, createRandom())
+  const reloadable = await reloadableOf(config, configPath, clock.monotonicMs(), enrolments)
   await claimAdminSocket(config.listen.admin_socket)
   const certificate = await ensureCertificate(config.tls.key, config.tls.certificate, {
     commonName: 'sass-edge',
@@ -311,7 +316,7 @@ async function start(
   const kept = deviceRecord.executions
   const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept, host, sink }
   const { promise: askedToStop, resolve: askToStop } = Promise.withResolvers<string>()
-  const rooms = createRooms(ground, reloadable, askToStop)
+  const rooms = createRooms(ground, { ...reloadable, enrolments }, askToStop)
   const peers: Peers = createPeers(
     rooms,
     (address) => rooms.settings.isAllowed(address),
@@ -389,6 +394,7 @@ async function start(
     rooms.sessions.tick(now)
     rooms.challengeRates.tick(now)
     rooms.penalties.tick(now)
+    retireOldKeys(rooms, now)
     const refused = rooms.refusals.tick(now)
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.tick()

@@ -30,6 +30,17 @@ export const CHANNEL_BINDING_BYTES = 32
 /** protocol.md 4: the first element of the signed array. */
 export const AUTH_CONTEXT = 'SASS-AUTH-v1.4'
 export const AUTH_NONCE_BYTES = 16
+/** protocol.md 4: enrolment, and keys that follow. A random secret of 112 bits or more may be kept as its hash (NIST SP 800-63B, 5.1.2). */
+export const KEY_ROTATION_CONTEXT = 'SASS-KEY-v1.4'
+export const KEY_OVERLAP_SECONDS = 86_400
+export const ENROLMENT_TOKEN_BYTES = 16
+export const ENROLMENT_LINE_CHARS = 4_096
+export const ENROLMENT_ADDRESSES = 4
+export const INVITATION_SECONDS = 3_600
+export const INVITATION_MAX_SECONDS = 604_800
+export const INVITATIONS_OPEN = 16
+/** How far the clock may have gone back since an invitation was made, for it still to count after a restart. */
+export const INVITATION_CLOCK_SLACK_SECONDS = 60
 /** protocol.md 5: the exporter of the challenge; 32 bytes are the key, 12 are bound to the ciphertext. */
 export const CHALLENGE_LABEL = 'EXPORTER-sakissh-chacha20-v14'
 export const CHALLENGE_EKM_BYTES = 44

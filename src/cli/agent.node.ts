@@ -1,10 +1,10 @@
 /**
- * `sass-edge agent add|list|remove`: the callers that may authenticate. The file is edited in place, atomically; the
+ * `sass-edge agent invite|add|list|remove`: the callers that may authenticate. The file is edited in place, atomically; the
  * result is checked whole before it replaces the old one, and the layout of all the rest stays.
  * @module
  */
 
-import { mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { encodeBase64Url } from '../base/base64.ts'
 import { checkPublicKey } from '../base/ed25519-key.ts'
@@ -13,21 +13,24 @@ import { isName } from '../base/name.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 import { nearest } from '../base/suggest.ts'
 import { ALL_TOOLS, isTool, TIER_NAMES, TOOLS } from '../base/tool-name.ts'
-import { parseConfig } from '../config.ts'
+import { type AgentConfig, parseConfig } from '../config.ts'
 import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
 import { type LoadedConfig, problemText } from '../edge/config-file.node.ts'
+import { enrolledBeside, readBook, updateBook } from '../edge/identity-book.node.ts'
 import { createKeyFiles, readPublicKey } from '../edge/key-file.node.ts'
 import { SassError } from '../errors.ts'
 import { CONFIG_BYTES } from '../limits.ts'
+import type { IdentityBook } from '../session/enrolments.ts'
 import { optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { setMember } from './config-edit.ts'
 import { EXIT } from './exit-codes.ts'
 import { alignColumns } from './listing.ts'
 import { localConfig, takeWords } from './local-config.node.ts'
+import { utcTime } from './operator.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
-const RESTART_LINE = 'Restart the daemon to apply it.'
+const RELOAD_LINE = 'Have the daemon apply it with sass-edge reload.'
 
 /** The agents in the form of the file. */
 function listed(loaded: LoadedConfig): readonly unknown[] {
@@ -109,7 +112,8 @@ function add(context: CommandContext, loaded: LoadedConfig, name: string): numbe
   if (!isName(name)) {
     throw new SassError('USAGE', 'This is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.')
   }
-  if (loaded.config.agents.some((agent) => agent.name === name)) {
+  const { enrolled } = readBook(loaded.config.state_directory)
+  if ([...loaded.config.agents, ...enrolled].some((agent) => agent.name === name)) {
     throw new SassError('USAGE', `${name} is listed already: remove it first or choose another name.`)
   }
   const role = optionValue(options, 'role') ?? 'agent'
@@ -147,35 +151,67 @@ function add(context: CommandContext, loaded: LoadedConfig, name: string): numbe
   if (keyOption === undefined) lines.push(`Its private key is ${base}.key: move it to where it is used.`)
   context.output.result(
     { added: entry, config: loaded.path, ...(keyOption === undefined ? { key_file: `${base}.key` } : {}) },
-    [...lines, RESTART_LINE],
+    [...lines, RELOAD_LINE],
   )
   return EXIT.OK
+}
+
+/** Takes all that the book has under a name out of it; false where it has nothing. */
+function removeFromBook(stateDirectory: string, name: string): boolean {
+  if (!existsSync(stateDirectory)) return false
+  let isHere = false
+  updateBook(stateDirectory, ({ invitations, enrolled, keys }) => {
+    const others = <T extends { readonly name: string }>(list: readonly T[]) =>
+      list.filter((one) => one.name !== name)
+    const next = { invitations: others(invitations), enrolled: others(enrolled), keys: others(keys) }
+    isHere =
+      next.invitations.length < invitations.length ||
+      next.enrolled.length < enrolled.length ||
+      next.keys.length < keys.length
+    return isHere ? next : undefined
+  })
+  return isHere
 }
 
 function remove(context: CommandContext, loaded: LoadedConfig, name: string): number {
   const names = loaded.config.agents.map((agent) => agent.name)
   const index = names.indexOf(name)
-  if (index === -1) {
-    const meant = nearest(name, names)
+  const isHere = removeFromBook(loaded.config.state_directory, name)
+  if (index === -1 && !isHere) {
+    const { enrolled } = readBook(loaded.config.state_directory)
+    const meant = nearest(name, [...names, ...enrolled.map((agent) => agent.name)])
     const hint = meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`
     throw new SassError('USAGE', `There is no agent of this name in ${loaded.path}: ${hint}.`)
   }
-  writeEdited(loaded, editedText(loaded, listed(loaded).toSpliced(index, 1)))
+  if (index !== -1) writeEdited(loaded, editedText(loaded, listed(loaded).toSpliced(index, 1)))
+  const where = index === -1 ? 'those who have enrolled or are invited' : loaded.path
   context.output.result({ removed: name, config: loaded.path }, [
-    `Removed ${name} from ${loaded.path}; its key files stay where they are.`,
-    RESTART_LINE,
+    `Removed ${name} from ${where}; its key files stay where they are.`,
+    RELOAD_LINE,
   ])
   return EXIT.OK
 }
 
+/** Under which key each may come in now. */
+function withKeys(agents: readonly AgentConfig[], { keys }: IdentityBook): readonly AgentConfig[] {
+  return agents.map((agent) => {
+    const change = keys.find(({ name, listed }) => name === agent.name && listed === agent.public_key)
+    return change === undefined ? agent : { ...agent, public_key: change.current }
+  })
+}
+
 function list(context: CommandContext, loaded: LoadedConfig): number {
-  const agents = loaded.config.agents
+  const book = readBook(loaded.config.state_directory)
+  const configured = withKeys(loaded.config.agents, book)
+  const enrolled = withKeys(enrolledBeside(loaded.config, book), book)
+  const agents = [...configured, ...enrolled]
+  const open = book.invitations.map((one) => ({ ...one, expires_at: one.made_at + one.ttl_seconds }))
   const lines =
     agents.length === 0
-      ? ['Nobody is listed: add a caller with sass-edge agent add NAME.']
+      ? ['Nobody is listed: invite a caller with sass-edge agent invite NAME.']
       : alignColumns([
-          ['NAME', 'ROLE', 'KEY', 'CAPABILITY', 'TIER', 'TOOLS', 'ACTS FOR'],
-          ...agents.map((agent) => [
+          ['NAME', 'ROLE', 'KEY', 'CAPABILITY', 'TIER', 'TOOLS', 'ACTS FOR', 'LISTED'],
+          ...agents.map((agent, index) => [
             agent.name,
             agent.role,
             agent.public_key,
@@ -183,9 +219,18 @@ function list(context: CommandContext, loaded: LoadedConfig): number {
             agent.tier,
             agent.tools.length === 0 ? 'none' : agent.tools.join(','),
             agent.delegated_by ?? '-',
+            index < configured.length ? 'configuration' : 'enrolled',
           ]),
         ])
-  context.output.result({ agents }, lines)
+  for (const { name, role, capability, expires_at } of open)
+    lines.push(`${name} is invited as ${role} with capability ${capability} until ${utcTime(expires_at)}.`)
+  const invited = open.map(({ name, role, capability, expires_at }) => ({
+    name,
+    role,
+    capability,
+    expires_at,
+  }))
+  context.output.result({ agents: configured, enrolled, invited }, lines)
   return EXIT.OK
 }
 
@@ -193,6 +238,7 @@ export const command: Command = {
   name: 'agent',
   summary: SUMMARIES.agent,
   usage: [
+    'agent invite NAME [--role ROLE] [--capability SET] [--ttl TIME] [--address HOST[:PORT]]...',
     'agent add NAME [--role ROLE] [--capability SET] [--tier TIER] [--tools A,B] [--delegated-by NAME] [--key FILE]',
     'agent list',
     'agent remove NAME',
@@ -206,10 +252,26 @@ export const command: Command = {
     {
       name: 'key',
       value: 'FILE',
-      description: 'its public key, 32 raw bytes; without it a new pair is made in keys/',
+      description: 'add: its public key, 32 raw bytes; without it a new pair is made in keys/',
+    },
+    { name: 'ttl', value: 'TIME', description: 'invite: how long the line is good, up to 7d (1h)' },
+    {
+      name: 'address',
+      value: 'HOST[:PORT]',
+      repeat: true,
+      description: 'invite: where clients reach the device, up to four (where it listens)',
+    },
+    {
+      name: 'target',
+      value: 'TARGET',
+      description: 'invite: the device; else that of the nearest .sass-edge',
     },
   ],
   examples: [
+    {
+      line: 'sass-edge agent invite laptop',
+      does: 'a line to paste on the laptop: it makes its own key there',
+    },
     { line: 'sass-edge agent add laptop --key laptop.pub', does: 'let a key in that was made elsewhere' },
     {
       line: 'sass-edge agent add ci --capability build',
@@ -225,8 +287,13 @@ export const command: Command = {
     const [action, name, ...more] = takeWords(context, 2)
     if (action === 'list' && name === undefined && more.length === 0)
       return list(context, localConfig(context))
+    if (action === 'invite' && name !== undefined)
+      return (await import('./agent-invite.node.ts')).invite(context, name)
     if ((action !== 'add' && action !== 'remove') || name === undefined) {
-      throw new SassError('USAGE', 'agent can add NAME, list and remove NAME: see sass-edge agent --help.')
+      throw new SassError(
+        'USAGE',
+        'agent can invite NAME, add NAME, list and remove NAME: see sass-edge agent --help.',
+      )
     }
     const loaded = localConfig(context)
     return action === 'add' ? add(context, loaded, name) : remove(context, loaded, name)

@@ -49,6 +49,21 @@ export function wholeNumber(text: string, min: number, max: number): number | un
   return value >= min && value <= max ? value : undefined
 }
 
+const UNIT_SECONDS: Readonly<Record<string, number>> = Object.freeze({
+  '': 1,
+  s: 1,
+  m: 60,
+  h: 3_600,
+  d: 86_400,
+})
+
+/** Seconds of `90`, `90s`, `15m`, `24h` or `7d`; undefined where it is none. */
+export function duration(text: string): number | undefined {
+  const [, number, unit] = /^(0|[1-9][0-9]{0,8})([smhd]?)$/.exec(text) ?? []
+  const seconds = unit === undefined ? undefined : UNIT_SECONDS[unit]
+  return seconds === undefined ? undefined : Number(number) * seconds
+}
+
 type Reading = {
   readonly specs: readonly OptionSpec[]
   readonly argv: readonly string[]

@@ -14,6 +14,7 @@ export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly comm
   policy: () => import('./policy.node.ts'),
   keygen: () => import('./keygen.node.ts'),
   agent: () => import('./agent.node.ts'),
+  enroll: () => import('./enroll.node.ts'),
   trust: () => import('./trust.node.ts'),
   exec: () => import('./exec.node.ts'),
   shell: () => import('./shell.node.ts'),

@@ -9,6 +9,7 @@ import { formatJson } from '../base/json-text.ts'
 import { nearest } from '../base/suggest.ts'
 import { grantedTools } from '../base/tool-name.ts'
 import type { Config } from '../config.ts'
+import { withEnrolled } from '../edge/identity-book.node.ts'
 import { SassError } from '../errors.ts'
 import { isGiven, optionValue } from './arguments.ts'
 import type { Command } from './command.ts'
@@ -88,12 +89,13 @@ export const command: Command = {
     if (takeWords(context, 1)[0] !== 'show')
       throw new SassError('USAGE', 'config can show: write sass-edge config show.')
     const loaded = localConfig(context)
+    const config = withEnrolled(loaded.config)
     const { options } = context.arguments
     const as = optionValue(options, 'as')
     const from = optionValue(options, 'from')
     let shown: unknown = loaded.value
-    if (as !== undefined || from !== undefined) shown = callerView(loaded.config, as, from)
-    else if (isGiven(options, 'effective')) shown = loaded.config
+    if (as !== undefined || from !== undefined) shown = callerView(config, as, from)
+    else if (isGiven(options, 'effective')) shown = config
     context.output.note(`# ${loaded.path}`)
     context.output.result(shown as object, [formatJson(shown)])
     return EXIT.OK

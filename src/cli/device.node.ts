@@ -29,7 +29,7 @@ import { ask } from './ask.node.ts'
 import type { CommandContext, OptionSpec } from './command.ts'
 import { targetOf } from './hosts.node.ts'
 import { localConfig, localConfigPath } from './local-config.node.ts'
-import { targetAddress } from './target.ts'
+import { type Target, targetAddress } from './target.ts'
 
 /** Options of every command that talks to a device as an agent or operator. */
 export const DEVICE_OPTIONS: readonly OptionSpec[] = Object.freeze([
@@ -92,6 +92,8 @@ export type Connecting = {
   readonly window?: number
   readonly reconnect?: ConnectOptions['reconnect']
   readonly onLink?: OnLink
+  /** Another key than that of the user's files. */
+  readonly privateKey?: Uint8Array
 }
 
 const BRANCH_ID = /^[0-9a-f]{32}$/
@@ -153,7 +155,8 @@ function localAgent(
   )
 }
 
-function localPort(config: Config): number {
+/** Where the daemon of a configuration on this machine listens. SassError CONNECT_FAILED where nobody knows. */
+export function localPort(config: Config): number {
   const port = config.listen.port === 0 ? readRunningPort(config.state_directory) : config.listen.port
   if (port !== undefined) return port
   throw new SassError(
@@ -162,8 +165,8 @@ function localPort(config: Config): number {
   )
 }
 
-/** The key that the daemon of this machine has, read from its own certificate. */
-function localPin(path: string): string {
+/** The fingerprint of the key that the daemon of this machine has, read from its own certificate. */
+export function localPin(path: string): string {
   try {
     return deviceFingerprint(new X509Certificate(readFileSync(path)))
   } catch (cause) {
@@ -191,24 +194,38 @@ function connectLocal(context: CommandContext, more: Connecting): Promise<Client
 }
 
 /** The user's key for a device: --key, the one of hosts.json, else `AGENT.key` in the user's configuration directory. */
-function userKey(context: CommandContext, agent: string, fromHosts: string | undefined): Uint8Array {
+function userKeyPath(context: CommandContext, agent: string, fromHosts: string | undefined): string {
   const named = optionValue(context.arguments.options, 'key') ?? fromHosts
-  if (named !== undefined) return readPrivateKey(named)
+  if (named !== undefined) return named
   const directory = userConfigDirectory(context.environment)
   if (directory === undefined)
     throw new SassError(
       'USAGE',
       'Neither HOME nor XDG_CONFIG_HOME is set, so no key can be found; name one with --key FILE.',
     )
-  return readPrivateKey(join(directory, `${agent}.key`))
+  return join(directory, `${agent}.key`)
 }
+
+/** The file of the key that a connection to the device of that word is made with. */
+export function keyPathOf(context: CommandContext, word: string): string {
+  const target = targetOf(word, context.environment)
+  return userKeyPath(context, agentOf(context, target), target.key)
+}
+
+const agentOf = (context: CommandContext, { agent }: Target): string =>
+  optionValue(context.arguments.options, 'agent') ?? agent ?? 'agent'
 
 /** Trust on first use, but only by a person: a script never trusts a key that nobody looked at. */
 async function mayTrust(context: CommandContext, address: string, fingerprint: string): Promise<boolean> {
   const path = pinFile(context.environment)
   const verdict = checkPin(loadPins(path), address, fingerprint)
   if (verdict.kind === 'match') return true
-  if (verdict.kind === 'changed') throw pinMismatch(address, verdict.pinned, fingerprint)
+  if (verdict.kind === 'changed') throw pinMismatch(address, verdict.pin, fingerprint)
+  if (verdict.kind === 'follows') {
+    savePin(path, address, fingerprint)
+    context.output.note(`${address} has gone over to the key that it had announced: ${fingerprint}`)
+    return true
+  }
   context.output.note(`${address} is not known yet. It shows ${fingerprint}`)
   if (!context.arguments.options.has('yes') && !ask('Is this what the device itself says?')) {
     throw new SassError(
@@ -219,6 +236,20 @@ async function mayTrust(context: CommandContext, address: string, fingerprint: s
   }
   savePin(path, address, fingerprint)
   return true
+}
+
+/** What the device announces is kept beside the pin, and goes where it announces it no more. */
+function keepNextKey(context: CommandContext, address: string, client: Client): void {
+  const { fingerprint, nextFingerprint } = client
+  const path = pinFile(context.environment)
+  const pin = loadPins(path).get(address)
+  if (fingerprint === undefined || pin?.key !== fingerprint || pin.next === nextFingerprint) return
+  try {
+    savePin(path, address, fingerprint, nextFingerprint)
+  } catch (error) {
+    // What was asked for can be done all the same; the next change of the key will be asked about.
+    context.output.warn(error instanceof Error ? error.message : 'The next key of the device was not kept.')
+  }
 }
 
 /**
@@ -232,7 +263,7 @@ export async function connectDevice(
 ): Promise<Client> {
   if (word === undefined) return connectLocal(context, more)
   const target = targetOf(word, context.environment)
-  const agent = optionValue(context.arguments.options, 'agent') ?? target.agent ?? 'agent'
+  const agent = agentOf(context, target)
   const address = targetAddress(target)
   const client = await connect({
     ...common(context, target.metered),
@@ -240,11 +271,12 @@ export async function connectDevice(
     host: target.host,
     port: target.port,
     agent,
-    privateKey: userKey(context, agent, target.key),
+    privateKey: more.privateKey ?? readPrivateKey(userKeyPath(context, agent, target.key)),
     pin: (fingerprint) => mayTrust(context, address, fingerprint),
     heads: fileHeads(context.environment),
   })
   if (client.recordProblem !== undefined) context.output.warn(client.recordProblem)
+  keepNextKey(context, address, client)
   return client
 }
 

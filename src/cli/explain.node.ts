@@ -14,6 +14,7 @@ import type { ExecuteAction, Facts, Identity, Ledger } from '../defense/facts.ts
 import type { Policy } from '../defense/layer.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import { currentUser } from '../edge/current-user.node.ts'
+import { withEnrolled } from '../edge/identity-book.node.ts'
 import { loadPolicy, makePolicy } from '../edge/policy.node.ts'
 import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS } from '../limits.ts'
@@ -101,7 +102,7 @@ export async function explainCommand(
   question: Question,
 ): Promise<Answer> {
   const policy: Policy = await loadPolicy(await makePolicy(config, configPath), config)
-  const identity = identityOf(config, question.agent)
+  const identity = identityOf(withEnrolled(config), question.agent)
   const set = identity.kind === 'known' ? policy.capabilities[identity.capability] : undefined
   const [command = '', ...args] = question.argv
   const request = readMessage(

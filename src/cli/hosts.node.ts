@@ -1,14 +1,20 @@
 /**
- * A user's names for devices, from `hosts.json` in the user's configuration directory; absent: none.
+ * A user's names for devices, in `hosts.json` of the user's configuration directory; absent: none. What is written there
+ * leaves every other byte of the file as it is.
  * @module
  */
+
+import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { errnoOf, errnoText, readBounded } from '../base/files.node.ts'
+import { errnoOf, errnoText, readBounded, replaceFile } from '../base/files.node.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 import { type Environment, userConfigDirectory } from '../base/user-directory.ts'
 import { SassError } from '../errors.ts'
 import { HOSTS_FILE_BYTES } from '../limits.ts'
+import { setMember } from './config-edit.ts'
 import { type Hosts, parseHosts, resolveTarget, type Target } from './target.ts'
+
+const FILE_MODE = 0o600
 
 function refusal(path: string, why: string, cause?: unknown): SassError {
   return new SassError(
@@ -60,4 +66,24 @@ export function targetOf(word: string, environment: Environment): Target {
     'USAGE',
     `${shown} names no device, since ${result.problem}: ${result.hint}${result.hint.endsWith('?') ? '' : '.'}`,
   )
+}
+
+/**
+ * Writes one name; the rest of the file stays as somebody wrote it.
+ * @throws SassError CONFIG_LOAD_FAILED where the file cannot be used, STATE_UNWRITABLE where it cannot be written
+ */
+export function saveHost(environment: Environment, name: string, entry: Hosts[string]): void {
+  // What cannot be read is not written over.
+  loadHosts(environment)
+  const path = `${userConfigDirectory(environment)}/hosts.json`
+  try {
+    const read = existsSync(path) ? readBounded(path, HOSTS_FILE_BYTES) : undefined
+    const text = read?.ok === true ? read.bytes.toString('utf8') : '{}\n'
+    replaceFile(path, Buffer.from(setMember(text, name, entry)), FILE_MODE)
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    const sentence = `The device names ${path} cannot be written, since ${errnoText(errno)}: correct that and try again.`
+    throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
+  }
 }

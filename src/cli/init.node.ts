@@ -1,17 +1,45 @@
 /**
- * `sass-edge init [DIR]`: an installation in one directory, and what to do next.
+ * `sass-edge init [DIR]`: an installation in one directory, with the key that the device shows, a line to paste on a first
+ * client, and what to do next.
  * @module
  */
 import { join, resolve } from 'node:path'
-import { LOCAL_DIRECTORY } from '../edge/config-file.node.ts'
+import type { Config } from '../config.ts'
+import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
+import { ensureCertificate } from '../edge/certificate.node.ts'
+import { createClock, createRandom } from '../edge/clock.node.ts'
+import { LOCAL_DIRECTORY, loadConfig } from '../edge/config-file.node.ts'
+import { openEnrolments } from '../edge/identity-book.node.ts'
 import { makeInstallation } from '../edge/setup.node.ts'
 import { SassError } from '../errors.ts'
+import { INVITATION_SECONDS } from '../limits.ts'
+import { lineFor, reachedHere } from './agent-invite.node.ts'
 import { optionValue, wholeNumber } from './arguments.ts'
-import type { Command } from './command.ts'
+import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import { takeWords } from './local-config.node.ts'
+import { utcTime } from './operator.node.ts'
 import { emphasis } from './output.node.ts'
 import { SUMMARIES } from './summaries.ts'
+
+/** A line for a client of this machine, which is all that an installation lets in at first. */
+function firstInvitation(
+  context: CommandContext,
+  config: Config,
+): { readonly line: string; readonly agent: string; readonly expires_at: number } | undefined {
+  const taken = config.agents.map(({ name }) => name)
+  const agent = ['client', 'client-2', 'client-3'].find((name) => !taken.includes(name)) ?? 'client-4'
+  const enrolments = openEnrolments(config.state_directory, createClock(), createRandom())
+  const rights = { name: agent, role: 'agent', capability: DEFAULT_CAPABILITY } as const
+  const invitation = enrolments.invite(rights, INVITATION_SECONDS)
+  if (invitation === undefined) return undefined
+  const { token, expiresAt } = invitation
+  return {
+    line: lineFor(reachedHere(context, config), { agent, token, expiresAt }),
+    agent,
+    expires_at: expiresAt,
+  }
+}
 
 export const command: Command = {
   name: 'init',
@@ -45,6 +73,11 @@ export const command: Command = {
       ...(agentName === undefined ? {} : { agentName }),
       ...(port === undefined ? {} : { port }),
     })
+    const { config } = loadConfig(made.configPath)
+    const { fingerprint } = await ensureCertificate(config.tls.key, config.tls.certificate, {
+      commonName: 'sass-edge',
+    })
+    const enrolment = port === 0 ? undefined : firstInvitation(context, config)
     const found = directory === join(context.cwd, LOCAL_DIRECTORY) ? '' : ` --config ${made.configPath}`
     context.output.result(
       {
@@ -57,6 +90,8 @@ export const command: Command = {
           key_file: made.operator.keyPath,
           public_key: made.operator.publicKey,
         },
+        fingerprint,
+        enrolment: enrolment ?? null,
       },
       [
         `Made an installation in ${emphasis(context.output, made.directory)}, reachable from this machine only.`,
@@ -64,6 +99,13 @@ export const command: Command = {
         `  agent          ${made.agent.name}, key ${made.agent.keyPath}`,
         `  operator       ${made.operator.name}, key ${made.operator.keyPath}`,
         `  workspace      ${made.workspaceRoot}`,
+        `  fingerprint    ${fingerprint}`,
+        ...(enrolment === undefined
+          ? []
+          : [
+              `For a client, once, until ${utcTime(enrolment.expires_at)} (later ones: sass-edge agent invite NAME):`,
+              `  sass-edge enroll ${enrolment.line}`,
+            ]),
         'Next:',
         `  sass-edge check${found}`,
         `  sass-edge run${found}`,

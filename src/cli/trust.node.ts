@@ -20,7 +20,10 @@ function list(context: CommandContext): number {
   const path = pinFile(context.environment)
   const pins = [...loadPins(path)]
   const width = Math.max(0, ...pins.map(([address]) => address.length))
-  const lines = pins.map(([address, fingerprint]) => `${address.padEnd(width)}  ${fingerprint}`)
+  const lines = pins.map(
+    ([address, { key, since }]) =>
+      `${address.padEnd(width)}  ${key}${since === undefined ? '' : `  since ${since}`}`,
+  )
   if (pins.length === 0)
     lines.push(`No device is pinned in ${path}: the first connection asks, or use sass-edge trust HOST.`)
   context.output.result({ file: path, devices: Object.fromEntries(pins) }, lines)
@@ -48,9 +51,13 @@ async function trust(context: CommandContext, host: string, given: string | unde
     return EXIT.OK
   }
   if (verdict.kind === 'changed' && !isGiven(options, 'replace'))
-    throw pinMismatch(address, verdict.pinned, fingerprint)
-  const before = verdict.kind === 'changed' ? verdict.pinned : null
-  if (before !== null) context.output.note(`pinned so far  ${before}`)
+    throw pinMismatch(address, verdict.pin, fingerprint)
+  const pinned = verdict.kind === 'unknown' ? undefined : verdict.pin
+  const before = pinned?.key ?? null
+  if (pinned !== undefined) {
+    const since = pinned.since === undefined ? '' : `  since ${pinned.since}`
+    context.output.note(`pinned so far  ${pinned.key}${since}`)
+  }
   context.output.note(`${address} shows  ${fingerprint}`)
   // A fingerprint on the command line was compared by whoever wrote it.
   if (given === undefined && !isGiven(options, 'yes') && !ask('Is this what the device itself says?')) {

@@ -11,9 +11,11 @@
  * @module
  */
 import { randomInt } from 'node:crypto'
+import { publicKeyOf } from '../base/ed25519.node.ts'
 import { encodeHex } from '../base/hex.ts'
-import { asSassError } from '../errors.ts'
+import { asSassError, SassError } from '../errors.ts'
 import { RECONNECT_GIVE_UP_MS } from '../limits.ts'
+import { keyRotation } from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { SecurityStatus } from '../wire/status-messages.ts'
 import {
@@ -30,7 +32,7 @@ import { createFileClient, type FileClient } from './files.node.ts'
 import type { Head } from './heads.node.ts'
 import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
 import { type Connected, createLink, type Link, type OnLink } from './link.ts'
-import { createOperatorClient, type OperatorClient } from './operator-client.ts'
+import { createOperatorClient, type OperatorClient, type Outcome } from './operator-client.ts'
 import { createRunning, type OnGap, type StreamedExecution } from './running.ts'
 import { executeOnce } from './unary.ts'
 import type { OnWaiting } from './waiting.ts'
@@ -114,6 +116,8 @@ export type Client = FileClient & {
   readonly expiresAt: number
   /** Of the device's key; undefined on the admin socket. */
   readonly fingerprint: string | undefined
+  /** Of the key that follows it: whoever keeps it beside the pin goes on without being asked when the device changes over. */
+  readonly nextFingerprint: string | undefined
   /** The head of the device's audit chain as it was at Authenticate. */
   readonly auditHead: Head
   /** One sentence where the record of the device contradicts what `heads` remembers of it; then that is kept. */
@@ -135,6 +139,11 @@ export type Client = FileClient & {
   renewSession(): Promise<number>
   /** What the branch of this session would change, by names, kinds and sizes, as lines of text. */
   changes(output: TextSink, options?: OwnChangesOptions): Promise<OwnChanges>
+  /**
+   * Puts the key of another seed in the place of the agent's own; both are taken until that one is used for the first
+   * time, or a day is over. Keep the seed before: its answer may be lost. Not over the admin socket (USAGE).
+   */
+  changeKey(seed: Uint8Array): Promise<Outcome>
   /** What only operators may ask. */
   readonly operator: OperatorClient
   /** What agents have changed, for operators. */
@@ -244,6 +253,9 @@ function createClient(link: Link, opened: () => Opened): Client {
     daemonVersion: welcome.daemon_version,
     expiresAt: welcome.expires_at,
     fingerprint,
+    get nextFingerprint() {
+      return opened().nextFingerprint
+    },
     auditHead: { sequence: welcome.audit_seq, hash: encodeHex(welcome.audit_hash) },
     recordProblem,
     execute(command, args = [], options = {}) {
@@ -304,6 +316,16 @@ function createClient(link: Link, opened: () => Opened): Client {
     async renewSession() {
       const { expires_at } = await ask<{ expires_at: number }>('RenewSession', nothing)
       return expires_at
+    },
+    async changeKey(seed) {
+      const { signNextKey } = opened()
+      if (signNextKey === undefined)
+        throw new SassError(
+          'USAGE',
+          'Whoever comes through the admin socket has no key to change; connect over TLS.',
+        )
+      const signed = { public_key: publicKeyOf(seed), signature: signNextKey(seed) }
+      return ask<Outcome>('RotateKey', keyRotation.encode(signed))
     },
     ...createFileClient(link),
     changes: (output, options) => readOwnChanges(link, output, options),

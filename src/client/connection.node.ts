@@ -6,6 +6,7 @@
  */
 import { randomFillSync } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { encodeBase64Url } from '../base/base64.ts'
 import { publicKeyOf, signWith } from '../base/ed25519.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { asSassError, SassError } from '../errors.ts'
@@ -23,7 +24,7 @@ import {
   PULSE_SILENCE_MS,
   TICK_MS,
 } from '../limits.ts'
-import { authSigningInput } from '../wire/auth-input.ts'
+import { authSigningInput, keyRotationInput } from '../wire/auth-input.ts'
 import type { Challenge } from '../wire/challenge.ts'
 import * as m from '../wire/messages.ts'
 import { type Caller, createCaller } from './caller.ts'
@@ -51,6 +52,8 @@ export type TlsTarget = {
   readonly groups?: 'default' | 'metered' | undefined
   /** For a device with `tls.client_ca`: its CN must be `agent`. */
   readonly certificate?: ClientCertificate | undefined
+  /** The token of an invitation: where the device does not list the agent yet, it does with this key from then on. */
+  readonly enrolment?: Uint8Array | undefined
 }
 /** The admin socket of a daemon on this machine: the operator, by the kernel's word. */
 export type AdminTarget = { readonly socketPath: string }
@@ -81,6 +84,7 @@ export type ConnectionOptions = (TlsTarget | AdminTarget) & {
 type Dialled = {
   readonly socket: Socket
   readonly fingerprint: string | undefined
+  readonly signNextKey: ((seed: Uint8Array) => Uint8Array) | undefined
   readonly speed: LinkSpeed
   /** What the handshake took; 0 on the admin socket. */
   readonly handshakeMs: number
@@ -101,6 +105,7 @@ async function dial(options: ConnectionOptions, timeoutMs: number): Promise<Dial
     return {
       socket,
       fingerprint: undefined,
+      signNextKey: undefined,
       speed: UNKNOWN_SPEED,
       handshakeMs: 0,
       authenticate: () => ({ name: 'admin', publicKey: nothing, signature: nothing }),
@@ -119,24 +124,20 @@ async function dial(options: ConnectionOptions, timeoutMs: number): Promise<Dial
     const pinned = typeof options.pin === 'string' ? ` where ${options.pin} is pinned` : ''
     throw new SassError(
       'PIN_MISMATCH',
-      `${host}:${port} shows the key ${fingerprint}${pinned}, so it was not trusted and nothing was sent; find out which device it is.`,
+      `${host}:${port} shows the key ${fingerprint}${pinned}, so it was not trusted and nothing was sent; find out which device it is, and pin the key that it shows only if it was set up anew.`,
       { host, port, fingerprint },
     )
   }
+  const binding = () =>
+    socket.exportKeyingMaterial(CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, Buffer.alloc(0))
   return {
     ...dialled,
-    authenticate(nonce) {
-      const binding = socket.exportKeyingMaterial(
-        CHANNEL_BINDING_BYTES,
-        CHANNEL_BINDING_LABEL,
-        Buffer.alloc(0),
-      )
-      return {
-        name: agent,
-        publicKey: publicKeyOf(privateKey),
-        signature: signWith(privateKey, authSigningInput(agent, nonce, binding)),
-      }
-    },
+    signNextKey: (seed) => signWith(seed, keyRotationInput(agent, binding())),
+    authenticate: (nonce) => ({
+      name: agent,
+      publicKey: publicKeyOf(privateKey),
+      signature: signWith(privateKey, authSigningInput(agent, nonce, binding())),
+    }),
     challengeKeys: (sessionId) =>
       socket.exportKeyingMaterial(CHALLENGE_EKM_BYTES, CHALLENGE_LABEL, Buffer.from(sessionId)),
   }
@@ -147,6 +148,9 @@ export type Opened = Connected & {
   readonly welcome: m.AuthResponse
   /** Of the device's key; undefined on the admin socket. */
   readonly fingerprint: string | undefined
+  /** Of the key that follows it, where the device has one already. */
+  readonly nextFingerprint: string | undefined
+  readonly signNextKey: Dialled['signNextKey']
 }
 
 /**
@@ -204,11 +208,14 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
     resume_session_id: options.resumeSessionId === undefined ? undefined : idBytes(options.resumeSessionId),
     client_version: options.clientVersion,
     branch: branchBytes(options.branch),
+    enrolment: 'socketPath' in options ? undefined : options.enrolment,
   })
   return {
     caller,
     welcome,
     fingerprint,
+    nextFingerprint: welcome.next_key && `sha256:${encodeBase64Url(welcome.next_key)}`,
+    signNextKey: dialled.signNextKey,
     closed,
     sessionId: encodeHex(welcome.session_id),
     recordProblem: compared({ heads, fingerprint, known }, welcome),

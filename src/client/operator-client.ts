@@ -8,6 +8,7 @@
 import { decodeHex, encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
+import { type Invitation, type InviteRequestInput, inviteRequest } from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MessageValue } from '../wire/schema.ts'
 import type { MetricsText } from '../wire/status-messages.ts'
@@ -82,6 +83,8 @@ export type OperatorClient = {
   metrics(): Promise<string>
   /** Resolves when the daemon has begun to end; the connection ends when it has. */
   drain(): Promise<Outcome>
+  /** The token is told once, and kept by nobody: it goes into a line to paste. */
+  invite(request: InviteRequestInput): Promise<Invitation>
   /** Erases what a session said and did: its keys, output and words. Its records stay, and the chain verifies. */
   purge(session: string): Promise<Outcome>
 }
@@ -154,5 +157,6 @@ export function createOperatorClient(call: Caller['call']): OperatorClient {
     reload: () => ask<Outcome>('Reload', nothing),
     metrics: async () => (await ask<MetricsText>('ShowMetrics', nothing)).text,
     drain: () => ask<Outcome>('Drain', nothing),
+    invite: (request) => ask<Invitation>('InviteAgent', inviteRequest.encode(request)),
   }
 }

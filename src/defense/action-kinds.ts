@@ -8,6 +8,9 @@ import type { Action } from './facts.ts'
 const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   connect: true,
   authenticate: true,
+  enroll: true,
+  rotate_key: true,
+  invite: true,
   execute: true,
   upload: true,
   download: true,

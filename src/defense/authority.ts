@@ -48,6 +48,8 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
       return source.transport === 'admin' ? 'listen.admin_socket' : 'acl.allow'
     case 'authenticate':
       return 'agents'
+    case 'enroll':
+      return 'invitation'
     case 'deceive':
       return 'defense.localhost'
     case 'execute':
@@ -59,7 +61,9 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'cancel':
     case 'read':
     case 'renew':
+    case 'rotate_key':
       return facts.request?.audience === 'operator' ? 'role.operator' : 'session'
+    case 'invite':
     case 'confirm':
     case 'set_level':
     case 'clear_penalties':

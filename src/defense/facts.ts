@@ -67,6 +67,22 @@ export type SessionFacts = {
 export type Action =
   | { readonly kind: 'connect'; readonly address: string }
   | { readonly kind: 'authenticate'; readonly name: string; readonly isNew: boolean }
+  /** Whoever has an invitation is listed with that key from then on. */
+  | {
+      readonly kind: 'enroll'
+      readonly name: string
+      readonly role: 'agent' | 'operator'
+      readonly capability: string
+      readonly key: string
+    }
+  | { readonly kind: 'rotate_key'; readonly name: string; readonly key: string }
+  | {
+      readonly kind: 'invite'
+      readonly name: string
+      readonly role: 'agent' | 'operator'
+      readonly capability: string
+      readonly ttlSeconds: number
+    }
   | {
       readonly kind: 'execute'
       readonly executionId: string

@@ -4,13 +4,28 @@
  * certificate only carries it: dates are not checked, for a board may have no clock, and a key that has lost its
  * certificate gets a new one without any pin breaking.
  * Refuses: a key that others can read, a pair that does not match, weak or unusable keys, anything but PEM, and to
- * write over what is there. Never makes a key for a certificate that exists: that pair is somebody's, and incomplete.
+ * write over what is there. A key that is to follow lies beside it as `KEY.next`. Never makes a key for a certificate that exists: that pair is somebody's, and incomplete.
  * @module
  */
 
-import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from 'node:crypto'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type BoundedRead, createFile, errnoOf, errnoText, readBounded } from '../base/files.node.ts'
+import {
+  type BoundedRead,
+  createFile,
+  errnoOf,
+  errnoText,
+  readBounded,
+  syncDirectory,
+} from '../base/files.node.ts'
 import { deviceFingerprint } from '../base/fingerprint.node.ts'
 import { SassError } from '../errors.ts'
 import { PEM_FILE_BYTES } from '../limits.ts'
@@ -55,11 +70,7 @@ export async function ensureCertificate(
         keyPath,
       )
     }
-    publish(
-      keyPath,
-      generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }),
-      KEY_MODE,
-    )
+    publish(keyPath, newKeyPem(), KEY_MODE)
     keyFile = reread(keyPath, 'key')
   }
   checkMode(keyFile, keyPath)
@@ -138,6 +149,73 @@ export function examineIdentity(keyPath: string, certificatePath: string): Ident
     attempt('certificate', () => refuseForeignKey(keyPath, certificatePath))
   return { problems, certificate, certificateText: file?.text ?? '', keyMode: keyFile?.mode }
 }
+
+/** Where the key is that follows the one of that path. */
+export const nextKeyPath = (keyPath: string): string => `${keyPath}.next`
+
+/** What clients pin of a key: the SHA-256 of its SubjectPublicKeyInfo. */
+function digestOf(key: KeyObject): Uint8Array {
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
+  return new Uint8Array(createHash('sha256').update(spki).digest())
+}
+
+/**
+ * The SHA-256 of the key that follows the one of `keyPath`, undefined where there is none.
+ * @throws SassError TLS_CERT_INVALID for one that could not serve
+ */
+export function nextKeyDigest(keyPath: string): Uint8Array | undefined {
+  const path = nextKeyPath(keyPath)
+  const file = readPem(path, 'key')
+  return file === undefined ? undefined : digestOf(checkKey(file, path))
+}
+
+/** Makes the key that follows, where there is none yet, and returns its SHA-256. */
+export function makeNextKey(keyPath: string): Uint8Array {
+  const path = nextKeyPath(keyPath)
+  if (readPem(path, 'key') === undefined) publish(path, newKeyPem(), KEY_MODE)
+  return digestOf(checkKey(reread(path, 'key'), path))
+}
+
+/**
+ * Puts the key that follows in the place of the other one, whose certificate goes: the next start makes one. Cut off in
+ * between, the old key is left without its certificate, and the same can be done again.
+ * @throws SassError TLS_CERT_INVALID where no key follows, or where the pair is somebody's own and not made by us
+ */
+export function switchToNextKey(keyPath: string, certificatePath: string): void {
+  const path = nextKeyPath(keyPath)
+  if (nextKeyDigest(keyPath) === undefined)
+    throw invalid(
+      `There is no key at ${path}, so there is nothing to go over to: make it with keygen --device.`,
+      path,
+    )
+  const certificate = readPem(certificatePath, 'certificate')
+  const parsed = certificate && checkCertificate(certificate.text, certificatePath)
+  if (
+    parsed !== undefined &&
+    (parsed.issuer !== parsed.subject || parsed.publicKey.asymmetricKeyType !== 'ed25519')
+  )
+    throw invalid(
+      `The certificate ${certificatePath} was not made by the daemon, so it is not taken away: put your new pair in the place of the old one yourself.`,
+      certificatePath,
+    )
+  try {
+    rmSync(certificatePath, { force: true })
+    renameSync(path, keyPath)
+    syncDirectory(dirname(keyPath))
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    throw new SassError(
+      'STATE_UNWRITABLE',
+      `The key ${path} cannot be put in the place of ${keyPath}, since ${errnoText(errno)}: correct that and do it again.`,
+      { path, errno },
+      error,
+    )
+  }
+}
+
+const newKeyPem = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 interface PemFile {
   readonly text: string

@@ -23,8 +23,9 @@ import {
 } from '../defense/penalties.ts'
 import { SassError } from '../errors.ts'
 import type { AuditSink, Clock, Log } from '../ports.ts'
-import { createIdentities } from '../session/identities.ts'
+import { type BesideTheList, createIdentities, scopeOf } from '../session/identities.ts'
 import type { ReloadResult, Rooms } from '../session/rooms.ts'
+import { nextKeyDigest } from './certificate.node.ts'
 import { invalid, loadConfig } from './config-file.node.ts'
 import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
 import { checkRulesPin } from './integrity.node.ts'
@@ -76,13 +77,14 @@ export async function reloadableOf(
   config: Config,
   configPath: string | undefined,
   startedAtMs: number,
+  enrolments?: BesideTheList,
 ): Promise<Reloadable> {
   const { session, defense, confirm, quota, acl } = config
   const policy = await makePolicy(config, configPath)
   const isExempt = inList(acl.penalties.exempt)
   return {
     policy,
-    identities: createIdentities(config.agents),
+    identities: createIdentities(config.agents, enrolments),
     settings: {
       version: programVersion(),
       os: `Linux ${release()} ${process.arch}`,
@@ -100,6 +102,7 @@ export async function reloadableOf(
       toolTimeoutSeconds: quota.tool_timeout_seconds,
       isAllowed: inList(acl.allow),
       isExempt,
+      nextKeyDigest: nextKeyDigest(config.tls.key),
       adminUserIds: [0, process.getuid?.() ?? 0],
     },
     penaltySettings: {
@@ -132,10 +135,7 @@ function endStrangers(rooms: Rooms): void {
     const listed = rooms.identities.find(caller.name)
     // The admin socket's caller has no key: the kernel vouches for it, no list does.
     if (caller.publicKey.length === 0) continue
-    const isSame =
-      listed !== undefined &&
-      listed.role === caller.role &&
-      sameValue([...listed.publicKey], [...caller.publicKey])
+    const isSame = listed !== undefined && listed.role === caller.role && scopeOf(listed) === scopeOf(caller)
     if (isSame) continue
     rooms.executions.endWhere(({ sessionId }) => sessionId === session.id)
     session.dismissHolder?.()
@@ -189,7 +189,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     const unsound = [...unsoundKeys(config.agents).values()]
     if (unsound.length > 0) throw invalid(configPath, unsound)
     checkRulesPin(config)
-    const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs)
+    const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs, rooms().enrolments)
     const { ringBytes } = rooms().settings
     const policy = await loadPolicy(made.policy, config)
     return {
@@ -223,6 +223,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     // Recorded first: from here on decisions follow the new policy.
     audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen })
     const target = rooms()
+    target.enrolments?.reread()
     target.settings = made.settings
     target.policy = made.policy
     target.isReady = true

@@ -21,7 +21,7 @@ import { NO_CIRCUMSTANCES, NOT_LOOKED } from './attempt.ts'
 import { createBufferShare } from './buffer-share.ts'
 import { type ChallengeOutcome, createChallenges } from './challenges.ts'
 import type { Place } from './gate.ts'
-import { type Caller, factsOf } from './identities.ts'
+import { type Caller, factsOf, isInForce } from './identities.ts'
 import { createIntake } from './intake.ts'
 import { createKeepalive } from './keepalive.ts'
 import type { Call, Peer, PeerHandle, StreamUser } from './peer.ts'
@@ -78,8 +78,12 @@ export function createPeer(
   /** By name: a reload may have changed what the caller may. */
   function callerNow(): Caller | undefined {
     if (caller === undefined || caller.publicKey.length === 0) return caller
-    // Whoever is not listed any more has nothing, for as long as it takes to end its session.
-    return rooms.identities.find(caller.name) ?? { ...caller, role: 'agent', capability: '', tools: [] }
+    const { publicKey } = caller
+    const listed = rooms.identities.find(caller.name)
+    // Whoever is not listed any more, or not with that key, has nothing, for as long as it takes to end its session.
+    if (listed === undefined || !isInForce(listed, publicKey))
+      return { ...caller, role: 'agent', capability: '', tools: [] }
+    return listed.publicKey === publicKey ? listed : { ...listed, publicKey }
   }
 
   function identityNow(): Identity {

@@ -20,6 +20,7 @@ import { deceive } from './deceive.ts'
 import { execute } from './execute.ts'
 import type { Execution } from './execution.ts'
 import { type Caller, checkProof, factsOf, type Proof, scopeOf } from './identities.ts'
+import { enroll, inviteAgent, retireKeyBefore, rotateKey } from './identity-requests.ts'
 import { newInstance } from './instances.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import { showChanges } from './own-changes.ts'
@@ -86,6 +87,7 @@ function prove(peer: Peer, call: Call): Proof {
     peer.channelBinding,
     peer.rooms.verify,
     peer.transport.clientName,
+    peer.rooms.enrolments,
   )
 }
 
@@ -114,7 +116,16 @@ function settle(peer: Peer, call: Call, proof: Proof): void {
     )
   }
   const request = (call.message.ok ? call.message.value : undefined) as AuthRequest
-  welcome(peer, call, proof.caller, request)
+  if (proof.invitation === undefined) return enter(peer, call, proof.caller, request)
+  enroll(peer, call, { caller: proof.caller, invitation: proof.invitation }, (caller) =>
+    welcome(peer, call, caller, request),
+  )
+}
+
+/** Once a new key is used, the one before it is not taken any more. */
+function enter(peer: Peer, call: Call, caller: Caller, request: AuthRequest): void {
+  retireKeyBefore(peer.rooms, caller)
+  welcome(peer, call, caller, request)
 }
 
 function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): void {
@@ -143,7 +154,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
           { instance, wish: wishOf(rooms, caller, request.branch, resumeId), isProven: !isSuspect },
           now,
         )
-      : takeBack(peer, resumed, !isSuspect, now)
+      : takeBack(peer, { session: resumed, caller }, !isSuspect, now)
   if (session === undefined) return peer.transport.reset()
   const window = Math.min(
     Math.max(request.window ?? INITIAL_WINDOW_BYTES, MIN_WINDOW_BYTES),
@@ -167,6 +178,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
       daemon_version: rooms.settings.version,
       metered: rooms.settings.isMetered,
       branch: session.wish.kind === 'named' ? decodeHex(session.wish.branch) : undefined,
+      next_key: rooms.settings.nextKeyDigest,
       challenge_id: challenge?.challenge_id,
       challenge_nonce: challenge?.nonce,
       challenge_ciphertext: challenge?.ciphertext,
@@ -206,8 +218,14 @@ function wishOf(
   return places.has(resumed, name) ? { kind: 'named', branch: resumed } : { kind: 'new' }
 }
 
-function takeBack(peer: Peer, session: Session, isProven: boolean, now: number): Session {
+function takeBack(
+  peer: Peer,
+  { session, caller }: { readonly session: Session; readonly caller: Caller },
+  isProven: boolean,
+  now: number,
+): Session {
   session.dismissHolder?.()
+  session.caller = caller
   session.isHeld = true
   // A suspect's proof is still to come: until then nothing is renewed.
   if (isProven) peer.rooms.sessions.renew(session, now)
@@ -364,6 +382,8 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   GetAuditPublicKey: telling(auditPublicKey),
   ListExecutions: telling(listExecutions),
   ShowChanges: showChanges,
+  RotateKey: rotateKey,
+  InviteAgent: inviteAgent,
   ...OPERATOR_HANDLERS,
   ...BRANCH_HANDLERS,
 })

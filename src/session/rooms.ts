@@ -34,6 +34,7 @@ import type { ChallengeRates } from './challenges.ts'
 import type { Confirmations } from './confirmations.ts'
 import { type Counts, countVerdict } from './counts.ts'
 import { decisionEvent, recordedResponse } from './decision-event.ts'
+import type { Enrolments } from './enrolments.ts'
 import type { Executions } from './executions.ts'
 import type { Explanations } from './explanations.ts'
 import type { Identities, VerifySignature } from './identities.ts'
@@ -69,6 +70,8 @@ export type Settings = {
   /** Whether an address is in the allow-list, and whether it is never penalised. */
   readonly isAllowed: (address: string) => boolean
   readonly isExempt: (address: string) => boolean
+  /** Fingerprint of the device key that follows this one, where there is one already. */
+  readonly nextKeyDigest?: Uint8Array | undefined
   /** Who may use the admin socket: root and the daemon's own user. */
   readonly adminUserIds: readonly number[]
 }
@@ -91,6 +94,8 @@ export type Rooms = {
   settings: Settings
   policy: Policy
   identities: Identities
+  /** Who is listed beside the configuration, and who is invited. */
+  readonly enrolments: Enrolments
   readonly clock: Clock
   readonly random: Random
   readonly log: Log

@@ -36,7 +36,8 @@ export type Session = SessionMemory & {
   /** Hex of the 16 bytes. */
   readonly id: string
   readonly idBytes: Uint8Array
-  readonly caller: Caller
+  /** With the key that it has proven last. */
+  caller: Caller
   readonly address: string
   state: SessionState
   expiresAtMs: number

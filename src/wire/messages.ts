@@ -10,6 +10,7 @@ import {
   AUTH_NONCE_BYTES,
   CHECKPOINT_LABEL_BYTES,
   CHUNK_BYTES,
+  ENROLMENT_TOKEN_BYTES,
   ENVIRONMENT_MAX,
   EXECUTION_ID_BYTES,
   FRAME_BYTES,
@@ -153,6 +154,7 @@ export const authRequest = message('AuthRequest', {
     bytes(0, 16),
     'empty: the caller’s latest branch; 16 bytes: that one; absent: one of its own',
   ),
+  enrolment: optional(16, bytes(ENROLMENT_TOKEN_BYTES), 'token of an invitation: section 4'),
 })
 
 export const authResponse = message('AuthResponse', {
@@ -170,6 +172,7 @@ export const authResponse = message('AuthResponse', {
   audit_hash: required(17, digest),
   metered: defaulted(18, bool, false, 'the link of the device is paid by the byte'),
   branch: optional(19, uuid, 'where the session works, if not in a branch of its own'),
+  next_key: optional(20, digest, 'SHA-256 of the SubjectPublicKeyInfo that follows the one shown'),
 })
 
 export const challengeAnswer = message('ChallengeAnswer', {

@@ -5,6 +5,7 @@
  * @module
  */
 import * as f from './file-messages.ts'
+import * as i from './identity-messages.ts'
 import * as m from './messages.ts'
 import type { AnyMessage } from './schema.ts'
 import * as s from './status-messages.ts'
@@ -26,6 +27,7 @@ export type MethodName =
   | 'GetAuditPublicKey'
   | 'ListExecutions'
   | 'ShowChanges'
+  | 'RotateKey'
   | 'ListConfirmations'
   | 'AnswerConfirmation'
   | 'ShowLevels'
@@ -44,6 +46,7 @@ export type MethodName =
   | 'CheckpointBranch'
   | 'ListCheckpoints'
   | 'ShowMetrics'
+  | 'InviteAgent'
 
 export type Method = {
   readonly number: number
@@ -138,6 +141,7 @@ export const METHODS: readonly Method[] = Object.freeze([
   unary({ number: 16, name: 'ListExecutions', request: m.empty, response: m.executionList }),
   // The text comes ahead of END in StreamResponse messages, and counts against credit.
   unary({ number: 17, name: 'ShowChanges', request: m.changesRequest, response: m.branchDiffEnd }),
+  unary({ number: 18, name: 'RotateKey', request: i.keyRotation, response: m.outcome }),
   ...(
     [
       { number: 32, name: 'ListConfirmations', request: m.empty, response: m.confirmationList },
@@ -159,6 +163,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 47, name: 'ListCheckpoints', request: m.branchReference, response: m.checkpointList },
       { number: 48, name: 'ShowMetrics', request: m.empty, response: s.metricsText },
       { number: 49, name: 'Drain', request: m.empty, response: m.outcome },
+      { number: 50, name: 'InviteAgent', request: i.inviteRequest, response: i.invitation },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
 ])

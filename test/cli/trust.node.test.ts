@@ -7,6 +7,9 @@ import { runMain } from './run-main.node.ts'
 const pins = (directory: string) =>
   JSON.parse(readFileSync(join(directory, '.config/sass-edge/known_devices.json'), 'utf8'))
 
+/** A key and the day on which it was pinned: today. */
+const pinned = (key: string) => ({ key, since: new Date().toISOString().slice(0, 10) })
+
 t.test('pins what the device shows once somebody confirms it, and not before', async (t) => {
   const directory = t.testdir({ device: {} })
   const device = await startDevice(join(directory, 'device'))
@@ -17,7 +20,7 @@ t.test('pins what the device shows once somebody confirms it, and not before', a
   t.ok(asked.stderr.includes(device.fingerprint))
   t.notOk(existsSync(join(directory, '.config')))
   t.equal((await runMain(directory, ['trust', '--yes', host])).code, 0)
-  t.same(pins(directory), { [host]: device.fingerprint })
+  t.same(pins(directory), { [host]: pinned(device.fingerprint) })
   t.match(await runMain(directory, ['trust', host]), { code: 0, stdout: /pinned to this key already/ })
 })
 
@@ -32,10 +35,13 @@ t.test('a changed key stops with both fingerprints until --replace is given', as
   t.equal(changed.code, 255)
   t.match(JSON.parse(changed.stdout), { error: 'PIN_MISMATCH', pinned: old, seen: fresh })
   t.match(changed.stderr, 'sass-edge trust --replace edge7:19284')
-  t.same(pins(directory), { 'edge7:19284': old })
+  t.same(pins(directory), { 'edge7:19284': pinned(old) })
   t.equal((await runMain(directory, ['trust', '--replace', 'edge7', fresh])).code, 0)
-  t.same(pins(directory), { 'edge7:19284': fresh })
-  t.match(await runMain(directory, ['trust', 'list']), { code: 0, stdout: `edge7:19284  ${fresh}\n` })
+  t.same(pins(directory), { 'edge7:19284': pinned(fresh) })
+  t.match(await runMain(directory, ['trust', 'list']), {
+    code: 0,
+    stdout: `edge7:19284  ${fresh}  since ${pinned(fresh).since}\n`,
+  })
 })
 
 t.test('takes a name of hosts.json, and refuses words that name nothing', async (t) => {
@@ -44,7 +50,7 @@ t.test('takes a name of hosts.json, and refuses words that name nothing', async 
     '.config': { 'sass-edge': { 'hosts.json': '{"pump": "ci@[2001:db8::7]:22"}' } },
   })
   t.equal((await runMain(directory, ['trust', 'pump', pin])).code, 0)
-  t.same(pins(directory), { '[2001:db8::7]:22': pin })
+  t.same(pins(directory), { '[2001:db8::7]:22': pinned(pin) })
   t.match(await runMain(directory, ['trust', 'ho st', pin]), { code: 125, stderr: /"ho st" names no device/ })
   t.match(await runMain(directory, ['trust', 'pump', 'sha256:x']), { code: 125, stderr: /not a fingerprint/ })
   t.match(await runMain(directory, ['trust', '127.0.0.1:1', '--yes']), {

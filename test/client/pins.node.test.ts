@@ -12,6 +12,7 @@ import {
 import { PIN_FILE_BYTES } from '../../src/limits.ts'
 
 const A = `sha256:${Buffer.alloc(32, 1).toString('base64url')}`
+const C = `sha256:${Buffer.alloc(32, 3).toString('base64url')}`
 const B = `sha256:${Buffer.alloc(32, 2).toString('base64url')}`
 
 t.test('an absent file has no pins; a saved one is found again, mode 0600, others kept', async (t) => {
@@ -19,30 +20,50 @@ t.test('an absent file has no pins; a saved one is found again, mode 0600, other
   t.equal(loadPins(path).size, 0)
   savePin(path, 'b:1', A)
   savePin(path, 'a:1', B)
+  const today = new Date().toISOString().slice(0, 10)
   t.same(
     [...loadPins(path)],
     [
-      ['a:1', B],
-      ['b:1', A],
+      ['a:1', { key: B, since: today }],
+      ['b:1', { key: A, since: today }],
     ],
   )
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.equal(statSync(join(path, '..')).mode & 0o777, 0o700)
-  t.same(JSON.parse(readFileSync(path, 'utf8')), { 'a:1': B, 'b:1': A })
+  t.same(JSON.parse(readFileSync(path, 'utf8')), {
+    'a:1': { key: B, since: today },
+    'b:1': { key: A, since: today },
+  })
+})
+
+t.test('what is announced stands beside the pin and does not make it younger', async (t) => {
+  const path = join(
+    t.testdir({ p: JSON.stringify({ 'a:1': A, 'b:1': { key: B, since: '2020-01-31' } }) }),
+    'p',
+  )
+  chmodSync(path, 0o600)
+  t.same(loadPins(path).get('a:1'), { key: A }, 'a pin of whose day nothing is known')
+  savePin(path, 'b:1', B, C)
+  t.same(loadPins(path).get('b:1'), { key: B, since: '2020-01-31', next: C })
+  savePin(path, 'b:1', C)
+  t.same(Object.keys(loadPins(path).get('b:1') ?? {}), ['key', 'since'], 'it has followed')
+  t.notMatch(loadPins(path).get('b:1'), { since: '2020-01-31' })
 })
 
 t.test('a device is known, unknown or changed', async (t) => {
-  const pins = new Map([['a:1', A]])
-  t.same(checkPin(pins, 'a:1', A), { kind: 'match' })
-  t.same(checkPin(pins, 'a:1', B), { kind: 'changed', pinned: A })
+  const pin = { key: A, next: C }
+  const pins = new Map([['a:1', pin]])
+  t.same(checkPin(pins, 'a:1', A), { kind: 'match', pin })
+  t.same(checkPin(pins, 'a:1', B), { kind: 'changed', pin })
+  t.same(checkPin(pins, 'a:1', C), { kind: 'follows', pin }, 'as it was announced')
   t.same(checkPin(pins, 'a:2', A), { kind: 'unknown' })
   t.same(checkPin(pins, '__proto__', A), { kind: 'unknown' })
 })
 
 t.test('a changed key names both fingerprints and the command that accepts the new one', async (t) => {
-  const error = pinMismatch('a:1', A, B)
+  const error = pinMismatch('a:1', { key: A, since: '2020-01-31' }, B)
   t.equal(error.code, 'PIN_MISMATCH')
-  for (const part of [A, B, 'sass-edge trust --replace a:1', 'nothing was sent'])
+  for (const part of [A, B, 'sass-edge trust --replace a:1', 'nothing was sent', 'since 2020-01-31'])
     t.ok(error.message.includes(part), part)
 })
 

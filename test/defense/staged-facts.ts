@@ -314,6 +314,21 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('clear_penalties' as const), source: fc.option(fc.string()) }),
   fc.record({ kind: fc.constant('reload' as const) }),
   fc.record({ kind: fc.constant('drain' as const) }),
+  fc.record({
+    kind: fc.constantFrom('enroll' as const),
+    name: fc.string(),
+    role: fc.constantFrom('agent' as const, 'operator' as const),
+    capability: fc.string(),
+    key: fc.string(),
+  }),
+  fc.record({ kind: fc.constant('rotate_key' as const), name: fc.string(), key: fc.string() }),
+  fc.record({
+    kind: fc.constant('invite' as const),
+    name: fc.string(),
+    role: fc.constantFrom('agent' as const, 'operator' as const),
+    capability: fc.string(),
+    ttlSeconds: fc.nat(),
+  }),
   fc.record({ kind: fc.constant('purge' as const), session: fc.string() }),
 )
 

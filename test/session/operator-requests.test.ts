@@ -7,6 +7,7 @@ import type { CborValue } from '../../src/base/cbor.ts'
 import { decodeHex, encodeHex } from '../../src/base/hex.ts'
 import { LEVELS } from '../../src/defense/level.ts'
 import { FRAME_BYTES, LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../../src/limits.ts'
+import { inviteRequest } from '../../src/wire/identity-messages.ts'
 import * as m from '../../src/wire/messages.ts'
 import { METHODS, type MethodName } from '../../src/wire/methods.ts'
 import { ADMIN, type Client, enter, run, type Stage, type StageOptions, stageRooms } from './stage.ts'
@@ -47,7 +48,7 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
   const operators = METHODS.filter(({ audience }) => audience === 'operator')
   t.strictSame(
     operators.map(({ number }) => number),
-    [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49],
+    [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50],
   )
   for (const method of operators) {
     let reloads = 0
@@ -69,6 +70,7 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
       }),
       SetLevel: m.levelChange.encode({ scope: 'agent', name: 'other', level: 'NORMAL' }),
       Explain: m.whyRequest.encode({ seq: 1 }),
+      InviteAgent: inviteRequest.encode({ agent_name: 'friend', is_operator: true, capability: 'default' }),
       Purge: m.purgeRequest.encode({ session_id: staged.agent.sessionId }),
     }
     const before = stateOf(staged)
@@ -351,7 +353,10 @@ t.test('whoever is an operator no longer after a reload has nothing of an operat
   const demoted = rooms.identities.find('boss')
   if (demoted === undefined) throw new Error('not listed')
   const before = rooms.identities
-  rooms.identities = { find: (name) => (name === 'boss' ? { ...demoted, role: 'agent' } : before.find(name)) }
+  rooms.identities = {
+    ...before,
+    find: (name) => (name === 'boss' ? { ...demoted, role: 'agent' } : before.find(name)),
+  }
   t.equal(ask(boss, 'ShowLevels'), undefined)
   t.match(ask(boss, 'Cancel', m.executionReference.encode({ execution_id: id })), {
     kind: 'status',

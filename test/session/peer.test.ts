@@ -369,7 +369,7 @@ t.test('whoever is not listed any more has no rights at all until its session is
     const id = new Uint8Array(16).fill(5)
     run(client, 'ls', { execution_id: id, stdin: true })
     const before = stage.rooms.identities
-    stage.rooms.identities = { find: (asked) => (asked === name ? undefined : before.find(asked)) }
+    stage.rooms.identities = { ...before, find: (asked) => (asked === name ? undefined : before.find(asked)) }
     const events = () => stage.audit.events.at(-1)
     run(client, 'ls')
     t.match(events(), { response: 'R4', agent: name, method: 'ExecuteStream' }, name)

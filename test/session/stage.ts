@@ -54,6 +54,7 @@ import { createBranches } from '../../src/session/branch-room.ts'
 import { createChallengeRates } from '../../src/session/challenges.ts'
 import { createConfirmations } from '../../src/session/confirmations.ts'
 import { createCounts } from '../../src/session/counts.ts'
+import { type BookStore, createEnrolments, EMPTY_BOOK } from '../../src/session/enrolments.ts'
 import type { Execution } from '../../src/session/execution.ts'
 import { createExecutions } from '../../src/session/executions.ts'
 import { createExplanations } from '../../src/session/explanations.ts'
@@ -380,6 +381,17 @@ const NO_FILES: FileWork = {
   makeLink: unstaged,
 }
 
+/** A book of enrolments that no disk keeps. */
+export function memoryBook(book = EMPTY_BOOK): BookStore {
+  return {
+    load: () => book,
+    update(change) {
+      book = change(book) ?? book
+      return book
+    },
+  }
+}
+
 export type StagedAgent = Partial<Parameters<typeof createIdentities>[0][number]> & { readonly seed?: number }
 export type StagedRule = Pick<Rule, 'action' | 'severity'> & Partial<Rule>
 
@@ -578,6 +590,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     },
   })
   const places = options.places ?? stagePlaces(() => rooms.planner.finder)
+  const enrolments = createEnrolments(memoryBook(), clock, random)
   const rooms: Rooms = {
     settings: {
       version: '0.0.0',
@@ -608,7 +621,9 @@ export function stageRooms(options: StageOptions = {}): Stage {
     policy,
     identities: createIdentities(
       Object.entries({ ...options.agents, ...agents }).map(([name, change]) => agent(name, change)),
+      enrolments,
     ),
+    enrolments,
     verify: verifyEd25519,
     sessions,
     executions,
@@ -796,6 +811,7 @@ export type AuthChange = {
   readonly signedNonce?: Uint8Array
   readonly resume?: Uint8Array
   readonly window?: number
+  readonly enrolment?: Uint8Array
 }
 
 /** An Authenticate request, right unless something is changed about it. */
@@ -809,6 +825,7 @@ export function authOf(change: AuthChange = {}): CborValue {
     nonce,
     resume_session_id: resume,
     window,
+    enrolment: change.enrolment,
   })
 }
 

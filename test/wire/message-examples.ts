@@ -3,6 +3,7 @@
  * @module
  */
 import * as fileMessages from '../../src/wire/file-messages.ts'
+import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import type { AnyMessage } from '../../src/wire/schema.ts'
 import * as statusMessages from '../../src/wire/status-messages.ts'
@@ -126,6 +127,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       resume_session_id: id,
       client_version: '1',
       branch: id,
+      enrolment: id,
     },
   ],
   [
@@ -145,6 +147,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       audit_hash: digest,
       metered: true,
       branch: id,
+      next_key: digest,
     },
   ],
   [
@@ -176,6 +179,12 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   ],
   [statusMessages.deviceReadings, DEVICE],
   [statusMessages.metricsText, { text: 'a 1\n' }],
+  [
+    identityMessages.inviteRequest,
+    { agent_name: 'laptop', is_operator: true, capability: 'default', ttl_seconds: 60 },
+  ],
+  [identityMessages.invitation, { success: true, message: 'm', token: id, expires_at: 1_700_000_000 }],
+  [identityMessages.keyRotation, { public_key: digest, signature: new Uint8Array(64) }],
   [statusMessages.wireBytes, { received: 1, sent: 2, since: 3 }],
   [statusMessages.sessionBytes, { session_id: id, agent_name: 'a', received: 1, sent: 2 }],
   [messages.pingResponse, { daemon_version: '1', uptime_seconds: 1, os: 'linux', active_processes: 2 }],
@@ -273,7 +282,11 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
     },
   ],
   [messages.branchDiffRequest, { session_id: id, form: 3, paths: [Uint8Array.of(0x61, 0xff)] }],
-  [messages.branchDiffEnd, { digest, changes: 3, conflicts: 1, held_back: 1, shown: 2, is_preview: true }],
+  [messages.changesRequest, { form: 1, paths: [Uint8Array.of(0x61, 0xff)] }],
+  [
+    messages.branchDiffEnd,
+    { digest, changes: 3, conflicts: 1, held_back: 1, shown: 2, is_preview: true, branch: id },
+  ],
   [
     messages.branchMergeRequest,
     {

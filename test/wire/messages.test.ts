@@ -3,6 +3,7 @@ import t from 'tap'
 import { encodeCbor, openCbor } from '../../src/base/cbor.ts'
 import { encodeHex } from '../../src/base/hex.ts'
 import * as fileMessages from '../../src/wire/file-messages.ts'
+import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import { type AnyMessage, readMessage } from '../../src/wire/schema.ts'
 import * as statusMessages from '../../src/wire/status-messages.ts'
@@ -30,11 +31,14 @@ const TABLE: Readonly<Record<string, string>> = {
   FileDownloadRequest: '1 remote_path, 2? offset, 12? sha256',
   FileDownloadEnd: '12 sha256, 13 total_size',
   AuthRequest:
-    '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version, 15? branch',
+    '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version, 15? branch, 16? enrolment',
   AuthResponse:
-    '1? success, 2 session_id, 3 capability_hash, 4? challenge_nonce, 5? challenge_ciphertext, 6? message, 12 window, 13 expires_at, 14 daemon_version, 15? challenge_id, 16 audit_seq, 17 audit_hash, 18? metered, 19? branch',
+    '1? success, 2 session_id, 3 capability_hash, 4? challenge_nonce, 5? challenge_ciphertext, 6? message, 12 window, 13 expires_at, 14 daemon_version, 15? challenge_id, 16 audit_seq, 17 audit_hash, 18? metered, 19? branch, 20? next_key',
   ChallengeAnswer: '1 decrypted_plaintext, 2 client_ekm_hmac, 12 challenge_id',
   ChallengeResult: '1? passed, 2? session_token, 3? message',
+  InviteRequest: '1 agent_name, 2? is_operator, 3 capability, 4? ttl_seconds',
+  Invitation: '1? success, 2? message, 3? token, 4? expires_at',
+  KeyRotation: '1 public_key, 2 signature',
   Empty: '',
   SecurityStatus:
     '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device',
@@ -67,7 +71,8 @@ const TABLE: Readonly<Record<string, string>> = {
     '1 session_id, 2 agent_name, 3 level, 4 opened_at, 5? sessions, 6? running, 7? is_empty, 8? can_undo',
   BranchList: '1? branches, 2? total',
   BranchDiffRequest: '1 session_id, 2? form, 3? paths',
-  BranchDiffEnd: '1 digest, 2? changes, 3? conflicts, 4? held_back, 5? shown, 6? is_preview',
+  ChangesRequest: '2? form, 3? paths',
+  BranchDiffEnd: '1 digest, 2? changes, 3? conflicts, 4? held_back, 5? shown, 6? is_preview, 7? branch',
   BranchMergeRequest: '1 session_id, 2 digest, 3? paths, 4? force, 5? held_back',
   BranchPath: '1 path, 2? what',
   BranchOutcome:
@@ -83,7 +88,9 @@ const TABLE: Readonly<Record<string, string>> = {
 
 type FieldFacts = Readonly<Record<string, { readonly key: number; readonly presence: string }>>
 const fieldsOf = (type: AnyMessage) => Object.entries(type.fields as FieldFacts)
-const ALL = [messages, fileMessages, statusMessages].flatMap((room) => Object.values(room)) as AnyMessage[]
+const ALL = [messages, fileMessages, identityMessages, statusMessages].flatMap((room) =>
+  Object.values(room),
+) as AnyMessage[]
 
 t.test('every message has the keys of the protocol page, no more and no fewer', async (t) => {
   t.strictSame(ALL.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'each message is in the table')

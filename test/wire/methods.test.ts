@@ -19,6 +19,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [14, 'GetAuditPublicKey', 'Empty', '', 'StreamResponse', 'AuditPublicKey'],
   [16, 'ListExecutions', 'Empty', '', 'StreamResponse', 'ExecutionList'],
   [17, 'ShowChanges', 'ChangesRequest', '', 'StreamResponse', 'BranchDiffEnd'],
+  [18, 'RotateKey', 'KeyRotation', '', 'StreamResponse', 'Outcome'],
   [32, 'ListConfirmations', 'Empty', '', 'StreamResponse', 'ConfirmationList'],
   [33, 'AnswerConfirmation', 'ConfirmationAnswer', '', 'StreamResponse', 'Outcome'],
   [34, 'ShowLevels', 'Empty', '', 'StreamResponse', 'LevelList'],
@@ -37,6 +38,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [47, 'ListCheckpoints', 'BranchReference', '', 'StreamResponse', 'CheckpointList'],
   [48, 'ShowMetrics', 'Empty', '', 'StreamResponse', 'MetricsText'],
   [49, 'Drain', 'Empty', '', 'StreamResponse', 'Outcome'],
+  [50, 'InviteAgent', 'InviteRequest', '', 'StreamResponse', 'Invitation'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {
@@ -55,7 +57,7 @@ t.test('the methods are those of the protocol page', async (t) => {
     t.equal(methodNamed(name).number, number)
     t.equal(methodByNumber(number)?.name, name)
   }
-  for (const number of [-1, 0, 15, 18, 31, 50, 64, 1.5]) t.equal(methodByNumber(number), undefined)
+  for (const number of [-1, 0, 15, 19, 31, 51, 64, 1.5]) t.equal(methodByNumber(number), undefined)
   t.throws(() => methodNamed('Shell' as MethodName), RangeError)
 })
 

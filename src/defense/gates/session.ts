@@ -94,7 +94,9 @@ function feeds(action: Facts['action']): boolean {
 
 /** Under RESTRICT: what only looks, or ends what the caller itself began. */
 function isReadOnly(facts: Facts, policy: Policy): boolean {
-  if (feeds(facts.action)) return false
+  // Who may come in, and with which key, is changed.
+  if (feeds(facts.action) || facts.action?.kind === 'enroll' || facts.action?.kind === 'rotate_key')
+    return false
   const readers = intersectTools('T1', [])
   return [...toolsAsked(facts, policy.effective)].every((tool) => readers.has(tool))
 }

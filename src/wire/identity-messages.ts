@@ -1,0 +1,49 @@
+/**
+ * The messages by which callers come to be listed and change their keys: an invitation that an operator asks for, and
+ * another key for the caller itself. The token of an invitation is in Authenticate (messages.ts).
+ * Rules: docs/protocol.md, sections 3 and 4.
+ * @module
+ */
+import {
+  AGENT_NAME_BYTES,
+  ENROLMENT_TOKEN_BYTES,
+  INVITATION_MAX_SECONDS,
+  INVITATION_SECONDS,
+} from '../limits.ts'
+import {
+  bool,
+  bytes,
+  defaulted,
+  type MessageInput,
+  type MessageValue,
+  message,
+  optional,
+  required,
+  text,
+  unsigned,
+} from './schema.ts'
+
+const SENTENCE_BYTES = 1_024
+
+export const inviteRequest = message('InviteRequest', {
+  agent_name: required(1, text(AGENT_NAME_BYTES), 'of whoever is invited; nobody has it yet'),
+  is_operator: defaulted(2, bool, false, 'its role: agent, or operator'),
+  capability: required(3, text(AGENT_NAME_BYTES), 'the set that bounds it'),
+  ttl_seconds: defaulted(4, unsigned(INVITATION_MAX_SECONDS), INVITATION_SECONDS, 'at least 1'),
+})
+export type InviteRequest = MessageValue<typeof inviteRequest>
+export type InviteRequestInput = MessageInput<typeof inviteRequest>
+
+export const invitation = message('Invitation', {
+  success: defaulted(1, bool, false),
+  message: defaulted(2, text(SENTENCE_BYTES), ''),
+  token: optional(3, bytes(ENROLMENT_TOKEN_BYTES), 'known to nobody else: the device keeps its SHA-256'),
+  expires_at: optional(4, unsigned(), 'Unix seconds, by the clock of the device'),
+})
+export type Invitation = MessageValue<typeof invitation>
+
+export const keyRotation = message('KeyRotation', {
+  public_key: required(1, bytes(32), 'the key that follows'),
+  signature: required(2, bytes(64), 'made with it, see section 4'),
+})
+export type KeyRotation = MessageValue<typeof keyRotation>
