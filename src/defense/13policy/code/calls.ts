@@ -77,7 +77,7 @@ const METHODS: ReadonlySet<string> = set(
 const TEXT_METHODS: ReadonlySet<string> = set('.execute .exec .shell .system .run_cmd .lines_cmd')
 /** Names by which every object leads to the whole of the interpreter. */
 const INTROSPECTION: ReadonlySet<string> = set(
-  '__subclasses__ __globals__ __mro__ __code__ __getattribute__ f_globals gi_frame __reduce__ __loader__ __import_module__ mainModule',
+  '__subclasses__ __globals__ __mro__ __code__ __getattribute__ f_globals gi_frame __reduce__ __loader__ __import_module__ mainModule const_get',
 )
 /** A function that PHP is given by its name. */
 const PHP_CALLBACKS: ReadonlySet<string> = set(

@@ -111,7 +111,11 @@ export function call(reading: Reading, given: string, open: number): void {
   else if (isArgvCall(name, language) && language === 'other') {
     runProgram(reading, name, values, undefined)
   } else if (isShellCall(name, language)) {
-    if (language === 'perl' && mark(reading, open + 1) === '{') return
+    if (language === 'perl' && mark(reading, open + 1) === '{') {
+      // `exec {"/bin/sh"} "name"`: the program stands in the brackets.
+      if (name === 'exec' || name === 'system') runWords(reading, [readValue(reading, open + 2).value])
+      return
+    }
     if (language === 'other' && second?.kind === 'list') runProgram(reading, name, values, undefined)
     else if (values.length > 1 && isApart(name, language) && second?.kind === 'text')
       runWords(reading, values)

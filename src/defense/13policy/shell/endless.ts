@@ -1,5 +1,5 @@
 /**
- * Loops without an end that start processes and wait for none: a device runs out of them.
+ * Loops without an end that start processes and wait for none, or that do nothing: a device runs out of them, or of time.
  * Rules: POSIX.1-2024 XCU 2.9.3 and 2.9.4.
  * @module
  */
@@ -24,10 +24,23 @@ const MAKING: readonly string[] = Object.freeze([
   'fallocate',
 ])
 
-/** A loop without an end that starts processes, or that fills the disk, and waits for nothing. */
+/** A loop without an end that starts processes, that fills the disk or that does nothing, and waits for nothing. */
 export function startsWithoutEnd(condition: List, body: List): boolean {
   if (!isConstant(condition)) return false
+  if (spins(body)) return true
   return (startsSome(body) && isPassive(body)) || (fillsSome(body) && isPassive(body, MAKING))
+}
+
+/** Nothing is done at all, as fast as it goes. */
+function spins(list: List): boolean {
+  return list.every((item) =>
+    commandsOf(item).every(
+      (command) =>
+        command.kind === 'simple' &&
+        command.words.length === 1 &&
+        [':', 'true', 'continue'].includes(literalOf(command.words[0] ?? []) ?? ''),
+    ),
+  )
 }
 
 /** Something is added to a file, or made. */
