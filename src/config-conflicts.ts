@@ -154,6 +154,19 @@ function findLongSocket(path: string, socket: string): ConfigProblem[] {
   return [{ path, problem, hint: `choose a shorter path, like /run/sass-edge/${baseName(socket)}` }]
 }
 
+/** What an agent may write, it could read and forge as well. */
+function findLogConflicts({ log, security }: Config): ConfigProblem[] {
+  if (log.file === null || !isWithin(security.workspace_root, log.file)) return []
+  const problem = 'lies in security.workspace_root, where agents write'
+  return [
+    {
+      path: 'log.file',
+      problem,
+      hint: 'write a path in state_directory, or one like /var/log/sass-edge/edge.log',
+    },
+  ]
+}
+
 /** Where others may be first, or could put a link, no socket is made. */
 function findMetricsConflicts({ metrics, listen, state_directory }: Config): ConfigProblem[] {
   const path = 'metrics.listen'
@@ -205,7 +218,7 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
     })
   }
   problems.push(...findLongSocket('listen.admin_socket', listen.admin_socket))
-  problems.push(...findMetricsConflicts(config))
+  problems.push(...findMetricsConflicts(config), ...findLogConflicts(config))
   if (tls.certificate === tls.key) {
     problems.push({
       path: 'tls.key',

@@ -9,6 +9,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import { parseIpRange } from '../base/ip-address.ts'
+import { isWithin } from '../base/lexical-path.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { nearest } from '../base/suggest.ts'
 import type { Config } from '../config.ts'
@@ -30,8 +31,19 @@ const SHARED: readonly string[] = Object.freeze([
   '/opt',
   '/tmp',
   '/var/tmp',
+  '/var/log',
+  '/run',
+  '/var/run',
+  '/dev/shm',
   currentUser().home,
 ])
+
+/** The directory of one of our files, where it is for such files alone. */
+function ownDirectory({ security }: Config, path: string): readonly string[] {
+  const directory = dirname(path)
+  const isShared = SHARED.includes(directory) || isWithin(directory, security.workspace_root)
+  return isShared ? [] : [directory]
+}
 
 /** Allowed commands that look narrow and are not, one sentence each. */
 export async function broadPatterns(config: Config): Promise<readonly string[]> {
@@ -168,15 +180,15 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     return parsed.ok ? [parsed.range] : []
   })
   const own = [config.state_directory, config.audit.directory, config.listen.admin_socket, config.tls.key]
-  if (config.log.file !== null) own.push(config.log.file)
+  // With its directory: a cover over the file alone would move away with it when it is rotated.
+  if (config.log.file !== null) own.push(config.log.file, ...ownDirectory(config, config.log.file))
   if (config.metrics.listen?.startsWith('/')) own.push(config.metrics.listen)
   if (configPath !== undefined) {
     own.push(configPath)
     // Keys lie beside it. With a workspace beside it and the state elsewhere it is a directory like any other.
     const directory = dirname(configPath)
     const isInstallation = config.state_directory.startsWith(`${directory}/`)
-    const isApart = !security.workspace_root.startsWith(`${directory}/`) && !SHARED.includes(directory)
-    if (isInstallation || isApart) own.push(directory)
+    own.push(...(isInstallation ? [directory] : ownDirectory(config, configPath)))
   }
   const workspace = realPlace(security.workspace_root)
   return {

@@ -120,6 +120,31 @@ t.test('a daemon logs into its file, and a reload takes the one that lies there'
   t.match(readFileSync(`${path}-2`, 'utf8'), / info stopped\n$/)
 })
 
+t.test(
+  'commands see nothing of the log, also once it was rotated, and it never lies where they write',
+  async (t) => {
+    const directory = await install(t, { log: { file: 'logs/edge.log' } })
+    const path = join(directory, '.sass-edge/logs/edge.log')
+    const daemon = await startDaemon(t, directory)
+    const look = async (): Promise<string> => {
+      const script = `d=$(dirname "$PWD"); ls "$d/logs"; cat "$d"/l*gs/*`
+      const { stdout, stderr } = await daemon.cli(['exec', '--timeout', '3', '--', 'sh', '-c', script], {
+        timeoutMs: 8_000,
+      })
+      return `${stdout}${stderr}`
+    }
+    t.notMatch(await look(), /listening|edge\.log/)
+    renameSync(path, `${path}.1`)
+    t.equal((await daemon.cli(['reload'])).code, 0)
+    t.notMatch(await look(), /listening|reloaded|edge\.log/)
+    await daemon.stop()
+    changeConfig(directory, { log: { file: 'workspace/edge.log' } })
+    const inside = await sassEdge(['run'], { cwd: directory })
+    t.equal(inside.code, 125)
+    t.match(inside.stderr, /log\.file lies in security\.workspace_root, where agents write/)
+  },
+)
+
 t.test('a flood of strangers fills no more than the files may have', async (t) => {
   const directory = await install(t, {
     log: { file: 'edge.log', max_bytes: 65_536, keep: 1, level: 'debug' },

@@ -3,9 +3,8 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Config, parseConfig } from '../../src/config.ts'
-
-import type { Finding } from '../../src/edge/finding.ts'
 import { ensureCertificate } from '../../src/edge/certificate.node.ts'
+import type { Finding } from '../../src/edge/finding.ts'
 import { checkMachine } from '../../src/edge/preflight.node.ts'
 import { CLOCK_FLOOR_MS } from '../../src/limits.ts'
 
