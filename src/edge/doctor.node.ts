@@ -33,6 +33,7 @@ import { ERRNO, loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
 
 import { isClockSet } from './clock.node.ts'
 import { checkState } from './preflight.node.ts'
+import { checkWritable } from './preflight-files.node.ts'
 import { whatIsNotKept } from './state-place.node.ts'
 
 declare const KEEPER_SOURCE: string | undefined
@@ -211,10 +212,20 @@ function surroundings(state: string): Finding[] {
 function stateOf(config: Config): Finding[] {
   const { ok: isFit, detail, remedy } = checkState(config)
   const volatile = whatIsNotKept(config)
+  const kept = checkWritable('state_directory', config.state_directory)
   return [
     isFit
       ? ok('state', `${detail}.`)
       : { name: 'state', state: 'failed', text: `${detail}: ${remedy ?? ''}.` },
+    ...(kept.ok
+      ? []
+      : [
+          {
+            name: 'state',
+            state: 'failed' as const,
+            text: `${kept.detail}: nothing runs unrecorded, so the daemon does not start; ${kept.remedy}.`,
+          },
+        ]),
     ...(volatile === undefined ? [] : [missing('state', `${volatile}; put it on a disk.`)]),
   ]
 }

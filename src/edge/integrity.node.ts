@@ -8,7 +8,7 @@
 import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { chainHash, GENESIS, recordHead } from '../audit/chain.ts'
-import { replaceFile } from '../base/files.node.ts'
+import { errnoOf, errnoText, replaceFile } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
@@ -87,7 +87,8 @@ export async function endingOnRecord<T>(
   const opened: Opened = {}
   try {
     return await start(opened)
-  } catch (cause) {
+  } catch (thrown) {
+    const cause = refusedByDisk(ground.config, thrown) ?? thrown
     const { code, message, details } = asSassError(cause) ?? {
       code: 'INTERNAL',
       message: cause instanceof Error ? cause.message : 'unknown',
@@ -106,6 +107,18 @@ export async function endingOnRecord<T>(
     await opened.spawner?.close()
     throw cause
   }
+}
+
+/** What a disk says that takes nothing more, wherever in the state that was; undefined for everything else. */
+function refusedByDisk({ state_directory: path }: Config, cause: unknown): SassError | undefined {
+  const errno = errnoOf(cause)
+  if (errno !== 'ENOSPC' && errno !== 'EDQUOT' && errno !== 'EROFS') return undefined
+  return new SassError(
+    'STATE_UNWRITABLE',
+    `The state in ${path} cannot be written, since ${errnoText(errno)}: nothing runs unrecorded, so the daemon does not start; make room, or name another state_directory.`,
+    { path, errno },
+    cause,
+  )
 }
 
 /** True for what haltAtStart is for. */

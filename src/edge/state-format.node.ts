@@ -165,7 +165,11 @@ const LOCKED = 'executions'
 
 function locked<T>({ directory, lock }: BringForwardOptions, work: () => T): T {
   const place = join(directory, LOCKED)
-  mkdirSync(place, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(place, { mode: 0o700 })
+  } catch (cause) {
+    if (errnoOf(cause) !== 'EEXIST') throw cause
+  }
   const descriptor = openSync(place, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     if (!lock(descriptor))

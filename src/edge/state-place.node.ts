@@ -5,19 +5,20 @@
  * @module
  */
 import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Config } from '../config.ts'
 
 /** linux/magic.h */
 const TMPFS_MAGIC = 0x01021994
 const RAMFS_MAGIC = 0x858458f6
 
+/** Of the directory itself, or of the one that it will be made in. */
 function isInMemory(path: string): boolean {
   try {
     const { type } = statfsSync(path)
     return type === TMPFS_MAGIC || type === RAMFS_MAGIC
   } catch {
-    // It is not there yet, and where it will be nobody knows.
-    return false
+    return path !== dirname(path) && isInMemory(dirname(path))
   }
 }
 
