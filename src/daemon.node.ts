@@ -30,7 +30,7 @@ import { createLog } from './edge/log.node.ts'
 import type { LogSink } from './edge/log-sink.node.ts'
 import { type MetricsServer, serveMetrics } from './edge/metrics-server.node.ts'
 import { createPeerUser } from './edge/peer-user.node.ts'
-import { loadPolicy } from './edge/policy.node.ts'
+import { createPolicyInUse, type PolicyInUse } from './edge/policy-in-use.node.ts'
 import { openWhole } from './edge/record.node.ts'
 import {
   createReload,
@@ -111,7 +111,12 @@ type Ground = {
 
 type Renewed = Reloadable & Pick<Rooms, 'enrolments'>
 
-function createRooms(ground: Ground, reloadable: Renewed, askToStop: (by: string) => void): Rooms {
+function createRooms(
+  ground: Ground,
+  reloadable: Renewed,
+  prepare: PolicyInUse['prepare'],
+  askToStop: (by: string) => void,
+): Rooms {
   const { config, clock, log, audit, facts, launcherSource, levelStore, sandbox, host, sink } = ground
   const counts = createCounts(clock.wallMs())
   const reload = createReload(ground, () => rooms)
@@ -120,7 +125,6 @@ function createRooms(ground: Ground, reloadable: Renewed, askToStop: (by: string
   const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
   const user = currentUser()
   const { tarpit, localhost } = config.defense
-  let preparing: Promise<void> | undefined
   let confined: Promise<ConfinedSpawner | undefined> | undefined
 
   const steps = createLevelSteps({
@@ -223,18 +227,7 @@ function createRooms(ground: Ground, reloadable: Renewed, askToStop: (by: string
       const { running } = rooms.executions
       return `The daemon takes nothing new${running === 0 ? '' : `, and ${running} that run may end`}: it is over within ${seconds} seconds.`
     },
-    prepare() {
-      preparing ??= loadPolicy(rooms.policy, config)
-        .then((policy) => {
-          // A reload in the meantime has put a newer one in place, whole.
-          if (!rooms.isReady) rooms.policy = policy
-          rooms.isReady = true
-        })
-        .finally(() => {
-          preparing = undefined
-        })
-      return preparing
-    },
+    prepare,
     isReady: false,
     acknowledge: steps.acknowledge,
     incident: () => steps.incident,
@@ -316,7 +309,8 @@ async function start(
   const kept = deviceRecord.executions
   const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept, host, sink }
   const { promise: askedToStop, resolve: askToStop } = Promise.withResolvers<string>()
-  const rooms = createRooms(ground, { ...reloadable, enrolments }, askToStop)
+  const policyInUse = createPolicyInUse(config, reloadable.policy, () => rooms)
+  const rooms: Rooms = createRooms(ground, { ...reloadable, enrolments }, policyInUse.prepare, askToStop)
   const peers: Peers = createPeers(
     rooms,
     (address) => rooms.settings.isAllowed(address),
@@ -388,7 +382,10 @@ async function start(
     const now = clock.monotonicMs()
     watchClock()
     const isIdle = rooms.executions.running === 0 && !peers.openStreams
-    if (sandbox.tick(isIdle && peers.count === 0, now)) trimmer.renew(now)
+    const isAlone = isIdle && peers.count === 0
+    const isWaiting = rooms.queue.size > 0 || rooms.confirmations.list().length > 0
+    const gaveUp = [sandbox.tick(isAlone, now), policyInUse.tick(isAlone && !isWaiting, now)]
+    if (gaveUp.includes(true)) trimmer.renew(now)
     trimmer.tick(isIdle, peers.count === 0, now)
     peers.tick()
     rooms.sessions.tick(now)

@@ -304,6 +304,8 @@ export const LAUNCHER_HEAP_MIB = 16
 export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
 /** The launcher starts in some 30 ms and takes 6 MiB: it stays while callers come one after the other. */
 export const SPAWNER_IDLE_MS = 10_000
+/** Loading the rules takes some 50 ms and they take 10 MiB: they stay over the pauses of a day of work. */
+export const POLICY_IDLE_MS = 600_000
 /** The keeper thread makes a few hundred small strings for a session. */
 export const KEEPER_HEAP_MIB = 16
 /** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
