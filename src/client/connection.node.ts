@@ -150,7 +150,8 @@ export type Opened = Connected & {
   readonly fingerprint: string | undefined
   /** Of the key that follows it, where the device has one already. */
   readonly nextFingerprint: string | undefined
-  readonly signNextKey: Dialled['signNextKey']
+  /** What the key of that seed signs to follow; undefined on the admin socket. */
+  readonly signNextKey: ((seed: Uint8Array) => Uint8Array) | undefined
 }
 
 /**

@@ -155,7 +155,7 @@ t.test('a build that fails leaves the last one as it was', async (t) => {
     ["import * as fc from 'fast-check'\nconsole.log(fc)", /package fast-check/],
     ["import fs from 'fs'\nconsole.log(fs)", /imports fs at run time/],
     ["import './not-there.ts'", /not-there/],
-    [`export const huge = '${'x'.repeat(2_000_000)}'`, /more than its budget/],
+    [`export const huge = '${'x'.repeat(3_000_000)}'`, /more than its budget/],
   ]
   await build(sample(root))
   const before = digests(join(root, 'dist'))

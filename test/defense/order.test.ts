@@ -95,7 +95,7 @@ t.test(
       )
       t.not(layer, 'completeness', kind)
     }
-    t.equal(known.size, 20, [...known].join(' '))
+    t.equal(known.size, 24, [...known].join(' '))
     t.end()
   },
 )
