@@ -89,6 +89,56 @@ t.test('what Ansible sends for its raw module comes back with its exit code', as
   t.equal(plain.stdout.toString(), 'a   b\nin\n')
 })
 
+t.test(
+  'Ansible with its own ssh plugin: raw, and where the device has Python ping, copy and template',
+  { skip: has('ansible') ? false : 'ansible is not installed' },
+  async (t) => {
+    const temporary = join(daemon.workspace, 'ansible')
+    const python = has('python3') ? execFileSync('python3', ['-c', 'import sys; print(sys.executable)']) : ''
+    const variables = [
+      'ansible_connection=ssh',
+      `ansible_ssh_executable=${PROGRAM}`,
+      'ansible_ssh_transfer_method=piped',
+      `ansible_remote_tmp=${temporary}`,
+      ...(python.length > 0 ? [`ansible_python_interpreter=${python.toString().trim()}`] : []),
+    ]
+    // The first as the manual says it; the second with what Ansible gives to ssh when nobody says anything.
+    writeFileSync(join(directory, 'wrapped'), `#!/bin/sh\nexec ${PROGRAM} rsh "$@"\n`, { mode: 0o755 })
+    const wrapped = variables.with(1, `ansible_ssh_executable=${join(directory, 'wrapped')}`)
+    writeFileSync(join(directory, 'inventory'), `local ${variables.join(' ')} ansible_ssh_args=rsh\n`)
+    writeFileSync(join(directory, 'persisting'), `local ${wrapped.join(' ')}\n`)
+    writeFileSync(join(directory, 'made.j2'), 'of {{ inventory_hostname }}\n')
+    const home = join(directory, 'ansible-home')
+    const ansible = (inventory: string, ...words: readonly string[]) =>
+      run('ansible', ['all', '-i', inventory, ...words], {
+        ANSIBLE_HOME: home,
+        ANSIBLE_LOCAL_TEMP: join(home, 'tmp'),
+        ANSIBLE_NOCOLOR: '1',
+      })
+    for (const inventory of ['inventory', 'persisting']) {
+      const pong = await ansible(inventory, '-m', 'raw', '-a', 'echo pong')
+      t.equal(pong.code, 0, pong.stdout.toString() + pong.stderr)
+      t.match(pong.stdout.toString(), /^local \| CHANGED \| rc=0 >>\r?\npong\r?\n/)
+    }
+    t.match((await ansible('inventory', '-m', 'raw', '-a', 'exit 3')).stdout.toString(), /FAILED \| rc=3/)
+    if (python.length === 0) return t.comment('skipped: python3, which modules need, is not installed')
+    const ping = await ansible('persisting', '-m', 'ping')
+    t.match(ping.stdout.toString(), /local \| SUCCESS => \{[^}]*"ping": "pong"/, ping.stderr)
+    for (const [module, source] of [
+      ['copy', 'inventory'],
+      ['template', 'made.j2'],
+    ]) {
+      const kept = join(daemon.workspace, `of-${module}`)
+      const answer = await ansible('inventory', '-m', module ?? '', '-a', `src=${source} dest=${kept}`)
+      t.equal(answer.code, 0, answer.stdout.toString() + answer.stderr)
+      const there = await daemon.cli(['exec', '--', 'cat', kept])
+      const sent = source === 'made.j2' ? 'of local\n' : readFileSync(join(directory, 'inventory'), 'utf8')
+      t.equal(there.stdout.toString(), sent)
+      t.notOk(existsSync(kept), 'in the branch, until somebody merges it')
+    }
+  },
+)
+
 t.test('options of ours among the words are those of the command', async (t) => {
   const answer = await daemon.cli(['rsh', 'local', 'echo', '--json', '--help'])
   t.equal(answer.stdout.toString(), '--json --help\n')
