@@ -15,6 +15,7 @@ import {
   mkdirSync,
   openSync,
   renameSync,
+  type Stats,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -45,22 +46,14 @@ function refused(path: string, sentence: string, cause?: unknown): SassError {
   return new SassError('STATE_UNWRITABLE', `The log file ${path} ${sentence}`, { path }, cause)
 }
 
-function problemOf({
-  isFile,
-  nlink,
-  uid,
-  mode,
-}: {
-  isFile: boolean
-  nlink: number
-  uid: number
-  mode: number
-}) {
-  if (!isFile) return 'is no plain file: move it away, or set log.file to another place.'
-  if (nlink !== 1)
+/** Why what is there is not written to, as the end of a sentence with what to do; undefined: it may be. */
+export function logFileProblem(stats: Stats): string | undefined {
+  if (!stats.isFile()) return 'is no plain file: move it away, or set log.file to another place.'
+  if (stats.nlink !== 1)
     return 'has another name as well, so somebody else may have chosen what it is: move it away.'
-  if (uid !== process.geteuid?.()) return 'belongs to another user: move it away, or chown it to the daemon.'
-  if ((mode & WRITABLE_BY_OTHERS) !== 0) return 'can be written by others: run chmod 640 on it.'
+  if (stats.uid !== process.geteuid?.())
+    return 'belongs to another user: move it away, or chown it to the daemon.'
+  if ((stats.mode & WRITABLE_BY_OTHERS) !== 0) return 'can be written by others: run chmod 640 on it.'
   return undefined
 }
 
@@ -87,8 +80,7 @@ function openAt(path: string): number {
       cause,
     )
   }
-  const stats = fstatSync(descriptor)
-  const problem = problemOf({ ...stats, isFile: stats.isFile() })
+  const problem = logFileProblem(fstatSync(descriptor))
   if (problem === undefined) return descriptor
   closeSync(descriptor)
   throw refused(path, problem)

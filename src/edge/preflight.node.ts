@@ -6,12 +6,14 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
 import { errnoText } from '../base/files.node.ts'
+import { parseEndpoint } from '../base/ip-address.ts'
 import { utf8Length } from '../base/utf8.ts'
 import type { Config } from '../config.ts'
 import { asSassError } from '../errors.ts'
 import { SOCKET_PATH_BYTES } from '../limits.ts'
 import { isClockSet } from './clock.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
+import { logFileProblem } from './log-file.node.ts'
 import {
   checkClock,
   checkDescriptors,
@@ -62,9 +64,7 @@ function checkKept(config: Config): readonly Finding[] {
   ]
 }
 
-async function checkPort(config: Config): Promise<Finding> {
-  const { address, port } = config.listen
-  const check = 'listen.port'
+async function checkPort(address: string, port: number, check = 'listen.port'): Promise<Finding> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.ErrnoException | undefined>()
   const server = createServer()
   server.once('error', resolve)
@@ -82,7 +82,7 @@ async function checkPort(config: Config): Promise<Finding> {
       )
     case 'EADDRNOTAVAIL':
       return fail(
-        'listen.address',
+        check === 'listen.port' ? 'listen.address' : check,
         `${address} is not an address of this machine`,
         'choose one that ip addr shows',
       )
@@ -94,7 +94,7 @@ async function checkPort(config: Config): Promise<Finding> {
       )
     default:
       return fail(
-        error.code === 'EINVAL' ? 'listen.address' : check,
+        error.code === 'EINVAL' && check === 'listen.port' ? 'listen.address' : check,
         `${address} port ${port} cannot be used, since ${errnoText(error.code)}`,
         'choose one that ip addr shows',
       )
@@ -113,8 +113,7 @@ async function isAlive(path: string): Promise<boolean> {
   return alive
 }
 
-async function checkAdminSocket(path: string): Promise<Finding> {
-  const check = 'listen.admin_socket'
+async function checkSocket(check: string, path: string): Promise<Finding> {
   const bytes = utf8Length(path)
   if (bytes > SOCKET_PATH_BYTES) {
     return fail(
@@ -133,6 +132,28 @@ async function checkAdminSocket(path: string): Promise<Finding> {
   return checkWritable(check, path)
 }
 
+async function checkMetrics(place: string | null, isPortTried: boolean): Promise<readonly Finding[]> {
+  const check = 'metrics.listen'
+  if (place === null) return []
+  const endpoint = parseEndpoint(place)
+  if (endpoint === undefined) return [await checkSocket(check, place), ...checkSocketDirectory(check, place)]
+  return isPortTried ? [await checkPort(endpoint.host, endpoint.port, check)] : []
+}
+
+/** A file that the log goes to must be one that nobody else has chosen. */
+function checkLogFile(path: string | null): readonly Finding[] {
+  const check = 'log.file'
+  if (path === null) return []
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return [checkWritable(check, path)]
+  const [problem = '', remedy = ''] = logFileProblem(stats)?.split(': ') ?? []
+  return [
+    problem === ''
+      ? pass(check, `${path} will be gone on with`)
+      : fail(check, `${path} ${problem}`, remedy.replace(/\.$/, '')),
+  ]
+}
+
 /**
  * Looks at everything that the configuration needs of this machine.
  * @param wallMs the time of day, Unix milliseconds
@@ -149,9 +170,11 @@ export async function checkMachine(
     checkDirectory('audit.directory', config.audit.directory),
     ...checkKept(config),
     checkWorkspace(config.security.workspace_root),
-    ...(isPortTried ? [await checkPort(config)] : []),
-    await checkAdminSocket(config.listen.admin_socket),
+    ...(isPortTried ? [await checkPort(config.listen.address, config.listen.port)] : []),
+    await checkSocket('listen.admin_socket', config.listen.admin_socket),
     ...checkSocketDirectory('listen.admin_socket', config.listen.admin_socket),
+    ...(await checkMetrics(config.metrics.listen, isPortTried)),
+    ...checkLogFile(config.log.file),
     checkClock(wallMs),
     checkDescriptors(config),
     ...checkDisks(config),

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
@@ -138,6 +138,34 @@ t.test('an admin socket may be left over, but neither alive nor something else',
   writeFileSync(path, '')
   t.match(await failures(configOf(directory, { listen: { port: 0, admin_socket: path } })), [
     { detail: /is not a socket/ },
+  ])
+})
+
+t.test('where the figures are served and the log is kept is looked at too', async (t) => {
+  const directory = t.testdir({ work: {}, state: {} })
+  const sockets = mkdtempSync('/tmp/sass-edge-')
+  t.teardown(() => rmSync(sockets, { recursive: true }))
+  const listen = { port: 0, admin_socket: join(sockets, 'admin.sock') }
+  const path = join(sockets, 'metrics.sock')
+  const log = { file: join(directory, 'state/edge.log') }
+  t.same(await failures(configOf(directory, { listen, log, metrics: { listen: path } })), [])
+  writeFileSync(path, '')
+  symlinkSync('/etc/passwd', log.file)
+  t.match(await failures(configOf(directory, { listen, log, metrics: { listen: path } })), [
+    { check: 'metrics.listen', detail: `${path} is there and is not a socket`, remedy: 'move it away' },
+    { check: 'log.file', detail: /edge\.log is no plain file$/, remedy: /^move it away, or set log\.file/ },
+  ])
+  rmSync(log.file)
+  writeFileSync(log.file, '')
+  chmodSync(log.file, 0o666)
+  const server = createServer()
+  await listening(server, { host: '127.0.0.1', port: 0 })
+  t.teardown(() => server.close())
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  t.match(await failures(configOf(directory, { listen, log, metrics: { listen: `127.0.0.1:${port}` } })), [
+    { check: 'metrics.listen', detail: `127.0.0.1 port ${port} is taken` },
+    { check: 'log.file', remedy: 'run chmod 640 on it' },
   ])
 })
 
