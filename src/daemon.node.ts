@@ -417,7 +417,6 @@ async function start(
     record(audit, log, { type: 'daemon', what: 'draining', ...waits })
     await drain(adapters, peers, rooms, config.execution.drain_seconds)
     clearInterval(ticker)
-    // What could not be written yet has its last chance.
     rooms.executions.tick()
     metrics?.close()
     trafficStore.save()

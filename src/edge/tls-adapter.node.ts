@@ -12,6 +12,7 @@ import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS, TLS_GROUPS, TLS_GROUPS_METERED } from '../limits.ts'
 import type { Acceptor, Admission, TransportAdapter, WireMeter, WireMeters } from '../ports.ts'
 import { bindSocket } from './bound-socket.node.ts'
+import { verifiedName } from './client-name.node.ts'
 import { createSocketTransport, tellEvents } from './socket-transport.node.ts'
 
 export type TlsAdapterOptions = {
@@ -87,7 +88,8 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
     socket.once('secure', () => {
       socket.off('error', onEarlyError)
       socket.off('close', onEarlyClose)
-      const clientName = options.clientCaPem === undefined ? undefined : verifiedName(socket)
+      const clientName =
+        options.clientCaPem === undefined ? undefined : verifiedName(socket, options.clientCaPem)
       if (options.clientCaPem !== undefined && clientName === undefined)
         return refuse('no client certificate of tls.client_ca with one CN')
       const transport = createSocketTransport(socket, {
@@ -168,18 +170,6 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
  * short tickets that OpenSSL still sends name nothing that is kept, so no session is ever resumed.
  */
 const SSL_OP_NO_TICKET = 0x4000
-
-/**
- * The CN of a certificate that the CA has signed; undefined without such a certificate, or where it has no CN or
- * several. OpenSSL's verdict is asked for on the handle itself: the handshake goes on with a certificate of any CA, and
- * `authorized` is set by a tls.Server alone, which this socket does not have.
- */
-function verifiedName(socket: TLSSocket): string | undefined {
-  const handle = (socket as unknown as { readonly _handle?: { verifyError?(): Error | null } | null })._handle
-  if (handle?.verifyError?.() !== null) return undefined
-  const name: unknown = socket.getPeerCertificate().subject?.CN
-  return typeof name === 'string' && name !== '' ? name : undefined
-}
 
 /** @throws SassError ADDRESS_IN_USE */
 function bound(options: TlsAdapterOptions): number {

@@ -3,9 +3,11 @@
  * of day, whose file is written anew for a jump; the monotonic clock goes on as it is.
  * @module
  */
-import { globSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { type ClientCertificate, connect } from '../../src/client/client.node.ts'
 import {
   changeConfig,
   type Daemon,
@@ -14,8 +16,12 @@ import {
   sassEdge,
   sleep,
   startDaemon,
+  temporary,
   until,
 } from './daemon.node.ts'
+
+// Each starts several daemons, on a machine that may have other things to do.
+t.setTimeout(400_000)
 
 const LIBRARY = process.env['LIBFAKETIME'] ?? globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')[0]
 const DAY_S = 86_400
@@ -150,4 +156,88 @@ t.test('killed before its clock was set, and started with the right time: result
   t.equal((await next.cli(['exec', '--id', known, '--', 'sh', '-c', 'exit 9'])).code, 3)
   t.equal((await next.cli(['status'])).code, 0)
   await isWhole(t, next)
+})
+
+t.test('certificates of clients that are not valid yet: those of the CA count, and no others', async (t) => {
+  const place = temporary(t)
+  const openssl = (...args: string[]) => spawnSync('openssl', args, { cwd: place, encoding: 'utf8' })
+  if (openssl('version').status !== 0) {
+    t.pass('openssl is not installed here', { skip: true })
+    return
+  }
+  const days = ['-days', '3650']
+  const key = (name: string) => ['-newkey', 'ed25519', '-nodes', '-keyout', `${name}.key`]
+  for (const ca of ['ca', 'other'])
+    openssl('req', '-x509', ...key(ca), '-out', `${ca}.pem`, '-subj', '/CN=The CA', ...days)
+  const issue = (name: string, ca: string, use: string) => {
+    writeFileSync(join(place, 'use'), `extendedKeyUsage=${use}\n`)
+    openssl('req', ...key(name), '-out', `${name}.csr`, '-subj', '/CN=agent')
+    const signed = ['-CA', `${ca}.pem`, '-CAkey', `${ca}.key`, '-CAcreateserial', '-extfile', 'use', ...days]
+    const { status, stderr } = openssl('x509', '-req', '-in', `${name}.csr`, '-out', `${name}.pem`, ...signed)
+    t.equal(status, 0, stderr)
+    const read = (file: string) => readFileSync(join(place, file), 'utf8')
+    return { certificatePem: read(`${name}.pem`), keyPem: read(`${name}.key`) }
+  }
+  const right = issue('right', 'ca', 'clientAuth')
+  const wrong = [issue('forged', 'other', 'clientAuth'), issue('server', 'ca', 'serverAuth')]
+  const directory = await install(t, {
+    tls: { client_ca: join(place, 'ca.pem') },
+    acl: { penalties: { enabled: false } },
+  })
+  const time = otherTime(t, directory, NEVER_SET)
+  if (time === undefined) return
+  const daemon = await startDaemon(t, directory, [], time.env)
+  const open = (certificate: ClientCertificate | undefined) =>
+    connect({
+      ...{ host: '127.0.0.1', port: daemon.port, agent: 'agent', privateKey: daemon.seed() },
+      ...{ pin: daemon.fingerprint, certificate, timeoutMs: 3_000, reconnect: false },
+    })
+  for (const to of [undefined, '@2026-11-19 00:00:00', '+0']) {
+    if (to !== undefined) time.set(to)
+    const client = await open(right)
+    t.equal((await client.execute('true')).exitCode, 0, to ?? NEVER_SET)
+    await client.close()
+    for (const certificate of [...wrong, undefined])
+      await t.rejects(open(certificate), { code: 'CONNECT_FAILED' }, to ?? NEVER_SET)
+  }
+})
+
+t.test('a clock that is set to before a certificate began, but may be right, forgives nothing', async (t) => {
+  const place = temporary(t)
+  const made = spawnSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ed25519',
+      '-nodes',
+      '-keyout',
+      'key',
+      '-out',
+      'pem',
+      '-subj',
+      '/CN=agent',
+      '-not_before',
+      '20400101000000Z',
+      '-not_after',
+      '20500101000000Z',
+    ],
+    { cwd: place, encoding: 'utf8' },
+  )
+  if (made.status !== 0) {
+    t.pass(`no certificate of the future can be made here (${made.stderr?.split('\n')[0]})`, { skip: true })
+    return
+  }
+  const read = (file: string) => readFileSync(join(place, file), 'utf8')
+  const directory = await install(t, { tls: { client_ca: join(place, 'pem') } })
+  const daemon = await startDaemon(t, directory)
+  await t.rejects(
+    connect({
+      ...{ host: '127.0.0.1', port: daemon.port, agent: 'agent', privateKey: daemon.seed() },
+      ...{ pin: daemon.fingerprint, timeoutMs: 3_000, reconnect: false },
+      certificate: { certificatePem: read('pem'), keyPem: read('key') },
+    }),
+    { code: 'CONNECT_FAILED' },
+  )
 })
