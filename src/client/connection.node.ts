@@ -20,8 +20,6 @@ import {
   DEFAULT_PORT,
   END_LINGER_MS,
   INITIAL_WINDOW_BYTES,
-  PULSE_SILENCE_METERED_MS,
-  PULSE_SILENCE_MS,
   TICK_MS,
 } from '../limits.ts'
 import { authSigningInput, keyRotationInput } from '../wire/auth-input.ts'
@@ -33,6 +31,7 @@ import { acceptedForms, type Compression } from './compression.node.ts'
 import { dialAdmin, dialTls } from './dial.node.ts'
 import { contradiction, type Head, type HeadStore } from './heads.node.ts'
 import { idBytes } from './ids.node.ts'
+import { PULSE_SILENCE_METERED_MS, PULSE_SILENCE_MS } from './limits.ts'
 import type { Connected } from './link.ts'
 import { firstWindow, type LinkSpeed, settledSpeed, UNKNOWN_SPEED } from './link-speed.ts'
 import { createPulse } from './pulse.ts'

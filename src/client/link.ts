@@ -8,16 +8,16 @@
  */
 import { defer } from '../base/deferred.ts'
 import { asSassError, SassError } from '../errors.ts'
+import type { MethodName } from '../wire/methods.ts'
+import type { Caller } from './caller.ts'
+import { lostError } from './caller-errors.ts'
 import {
   PLACE_TAKEN_MS,
   RECONNECT_PAUSE_MAX_MS,
   RECONNECT_PAUSE_MS,
   REFUSED_MS,
   REFUSED_TRIES,
-} from '../limits.ts'
-import type { MethodName } from '../wire/methods.ts'
-import type { Caller } from './caller.ts'
-import { lostError } from './caller-errors.ts'
+} from './limits.ts'
 import { lostForGood, type Member } from './running.ts'
 
 /** One connection, authenticated. */

@@ -5,7 +5,7 @@
  * Rules: docs/protocol.md, section 2 (keepalive).
  * @module
  */
-import { PROBE_AFTER_MS, PROBE_ANSWER_BEHIND_MS, PROBE_ANSWER_MS, PROBE_BEHIND_BYTES } from '../limits.ts'
+import { PROBE_AFTER_MS, PROBE_ANSWER_BEHIND_MS, PROBE_ANSWER_MS, PROBE_BEHIND_BYTES } from './limits.ts'
 
 export type Pulse = {
   received(nowMs: number): void

@@ -1,9 +1,14 @@
 import t, { type Test } from 'tap'
 import { type Caller, createCaller } from '../../src/client/caller.ts'
+import {
+  RECONNECT_PAUSE_MAX_MS,
+  RECONNECT_PAUSE_MS,
+  REFUSED_MS,
+  REFUSED_TRIES,
+} from '../../src/client/limits.ts'
 import { type Connected, createLink, type LinkEvent } from '../../src/client/link.ts'
 import { createRunning } from '../../src/client/running.ts'
 import { type Code, SassError } from '../../src/errors.ts'
-import { RECONNECT_PAUSE_MAX_MS, RECONNECT_PAUSE_MS, REFUSED_MS, REFUSED_TRIES } from '../../src/limits.ts'
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
 import { pingResponse, streamResponse } from '../../src/wire/messages.ts'
 

@@ -1,15 +1,14 @@
 import t from 'tap'
-import { createPulse } from '../../src/client/pulse.ts'
 import {
-  KEEPALIVE_MAX_MS,
-  KEEPALIVE_MS,
   PROBE_AFTER_MS,
   PROBE_ANSWER_BEHIND_MS,
   PROBE_ANSWER_MS,
   PROBE_BEHIND_BYTES,
   PULSE_SILENCE_METERED_MS,
   PULSE_SILENCE_MS,
-} from '../../src/limits.ts'
+} from '../../src/client/limits.ts'
+import { createPulse } from '../../src/client/pulse.ts'
+import { KEEPALIVE_MAX_MS, KEEPALIVE_MS } from '../../src/limits.ts'
 
 t.test('a silence is looked into while somebody waits, and only then', (t) => {
   const pulse = createPulse(PULSE_SILENCE_MS, 0)

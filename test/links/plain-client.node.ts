@@ -7,7 +7,6 @@
 import { sleep } from '../integration/daemon.node.ts'
 import type { ClientOptions, HistoryClient } from './history-client.ts'
 import { type JobState, newState, type Outcome } from './job-state.ts'
-import type { Job } from './jobs.ts'
 import { openPlain, type PlainConnection } from './plain-connection.node.ts'
 import { attend, type Ending, sendSignal } from './plain-job.node.ts'
 
