@@ -232,12 +232,10 @@ export const LOG_LINES_PER_SECOND = 50
 /** The log in a file of its own, and the older ones beside it: 5 MiB in all, days of a device that is scanned. */
 export const LOG_FILE_BYTES = 1_048_576
 export const LOG_FILES_KEPT = 4
-/** GET /metrics: a scraper sends some 300 bytes, and two of them at once are usual. */
+/** GET /metrics: a scraper sends 300 bytes and waits 10 s; 130 samples are 16 KB, and must fit one frame as well. */
 export const METRICS_HEADER_BYTES = 4_096
 export const METRICS_CONNECTIONS = 8
-/** Prometheus waits 10 s by default; whoever takes longer for a question or an answer is gone. */
 export const METRICS_TIMEOUT_MS = 5_000
-/** All that is exposed, which must fit one frame too: 130 samples are some 16 KB. */
 export const METRICS_BYTES = 49_152
 /** RSA-0: characters of one line of a log. */
 export const AUDIT_RECORD_CHARS = 10_000
