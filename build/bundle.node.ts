@@ -3,7 +3,7 @@
  *   dist/sass-edge.mjs   daemon, client and tools, one file
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
  *   dist/default-rules.json  the rules of the policy that ship, as they are
- * The threads (launcher, keeper, branches) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
+ * The threads (launcher, keeper, branches, Model Context Protocol) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
  * started from text needs no second file, also not in the single binary.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
  * `node build/bundle.node.ts [--force]`
@@ -47,9 +47,11 @@ import {
  * that works on branches are packed: they are some 100 KB of it, and cost nothing before they are wanted. Kept results,
  * the way back over links that break and compressed output have added 50 KB; figures for Prometheus, the status that is
  * watched and the log in a file and in the journal 30 KB; what check knows of mistakes in a configuration 50 KB, which
- * nothing but check and a refused file reads; enrolment by a line, and keys that follow one another, 40 KB.
+ * nothing but check and a refused file reads; enrolment by a line, and keys that follow one another, 40 KB; the server
+ * for AI hosts 95 KB, of which 59 are the packed thread with the SDK of the Model Context Protocol, a text to everybody
+ * who does not start it.
  */
-const DAEMON_BUDGET_BYTES = 2_070_000
+const DAEMON_BUDGET_BYTES = 2_170_000
 /** What a program that only wants the client should carry. */
 const CLIENT_BUDGET_BYTES = 500_000
 /** A V8 code cache makes a start some 15 percent faster (610 KB: 39 to 32 ms); bin/sass-edge uses it where it exists. */
@@ -63,6 +65,7 @@ export interface Sources {
   readonly launcherEntry: string
   readonly keeperEntry: string
   readonly branchEntry: string
+  readonly mcpEntry: string
   readonly clientEntry: string
   /** Rules of the policy; the program finds them beside itself. */
   readonly rulesFile: string
@@ -76,6 +79,7 @@ export const SOURCES: Sources = {
   launcherEntry: 'src/sandbox/launcher-thread.node.ts',
   keeperEntry: 'src/sandbox/namespaces/keeper-thread.node.ts',
   branchEntry: 'src/sandbox/branch/branch-thread.node.ts',
+  mcpEntry: 'src/cli/mcp/server-thread.node.ts',
   clientEntry: 'src/client/client.node.ts',
   rulesFile: 'policy/default-rules.json',
 }
@@ -154,6 +158,30 @@ const LAZY_BUILTINS: Plugin = {
   },
 }
 
+/**
+ * What the thread of the Model Context Protocol does without. Its SDK brings a JSON Schema validator for answers to
+ * questions that a server may ask its host; ours asks none, and that validator turns schemas into code. The server makes
+ * one unless it is given another, and is then given this, which is never asked.
+ */
+const NO_VALIDATOR: Plugin = {
+  name: 'no-validator',
+  setup(build) {
+    build.onResolve({ filter: /\/validation\/ajv-provider\.js$/ }, ({ path }) => ({
+      path,
+      namespace: 'no-validator',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'no-validator' }, () => ({
+      contents:
+        "export class AjvJsonSchemaValidator { getValidator() { throw new Error('This server asks its host nothing.') } }",
+    }))
+  },
+}
+/**
+ * And its schemas are read as they are and not compiled into code: the library tries whether `Function` works before it
+ * does so, and there it is not.
+ */
+const NO_COMPILER: Readonly<Record<string, string>> = Object.freeze({ Function: 'undefined' })
+
 /** Makes all outputs in `staging` and checks them; returns the files of packages that went in, for the record. */
 async function bundleInto(staging: string, sources: Sources): Promise<string[]> {
   const esbuild = await import('esbuild')
@@ -176,19 +204,23 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
     })
     return result as BuildResult & { metafile: Metafile }
   }
-  const threads = await Promise.all(
-    [sources.launcherEntry, sources.keeperEntry, sources.branchEntry].map((entry) =>
-      bundle({
-        entryPoints: [entry],
-        format: 'cjs',
-        target: 'node26',
-        write: false,
-        define: { VERSION: JSON.stringify(version) },
-      }),
-    ),
-  )
+  const thread = (entry: string, more: Pick<BuildOptions, 'plugins' | 'define'> = {}) =>
+    bundle({
+      entryPoints: [entry],
+      format: 'cjs',
+      target: 'node26',
+      write: false,
+      plugins: more.plugins ?? [],
+      define: { VERSION: JSON.stringify(version), ...more.define },
+    })
+  const threads = await Promise.all([
+    thread(sources.launcherEntry),
+    thread(sources.keeperEntry),
+    thread(sources.branchEntry),
+    thread(sources.mcpEntry, { plugins: [NO_VALIDATOR], define: NO_COMPILER }),
+  ])
   const texts = threads.map(({ outputFiles }) => outputFiles?.[0]?.text ?? '')
-  const [launcherText = '', keeperText = '', branchText = ''] = texts
+  const [launcherText = '', keeperText = '', branchText = '', mcpText = ''] = texts
   const packedRules = packRules(join(sources.root, sources.rulesFile))
   const daemon = await bundle({
     entryPoints: [sources.daemonEntry],
@@ -201,8 +233,9 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
       BUILT_SECONDS: String(builtSeconds()),
       LAUNCHER_SOURCE: JSON.stringify(launcherText),
       KEEPER_SOURCE: JSON.stringify(keeperText),
-      // The largest of them, and seldom started: packed it takes a quarter.
+      // The largest of them, and seldom started: packed they take a quarter.
       BRANCH_SOURCE: JSON.stringify(brotliCompressSync(branchText).toString('base64')),
+      MCP_SOURCE: JSON.stringify(brotliCompressSync(mcpText).toString('base64')),
       PACKED_RULES: JSON.stringify(packedRules),
       PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
     },

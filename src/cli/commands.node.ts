@@ -21,6 +21,7 @@ export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly comm
   attach: () => import('./attach.node.ts'),
   rsh: () => import('./rsh.node.ts'),
   cp: () => import('./cp.node.ts'),
+  mcp: () => import('./mcp.node.ts'),
   jobs: () => import('./jobs.node.ts'),
   kill: () => import('./kill.node.ts'),
   branch: () => import('./branch.node.ts'),

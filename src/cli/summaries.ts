@@ -19,6 +19,7 @@ export const SUMMARIES = Object.freeze({
   attach: 'go back to a command that runs on a device, or to the end of one',
   rsh: 'stand in for ssh where rsync, git or Ansible call it',
   cp: 'copy files to a device or from it',
+  mcp: 'give an AI host tools on a device, by the Model Context Protocol',
   jobs: 'list what runs on a device',
   kill: 'send a signal to a running command',
   branch: 'review what agents have changed, merge it or drop it',

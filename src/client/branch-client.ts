@@ -14,6 +14,7 @@ import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
 import type { Caller } from './caller.ts'
 import type { Link } from './link.ts'
+import type { TransferSignal } from './transfers.ts'
 
 const DIGEST_BYTES = 32
 
@@ -58,6 +59,8 @@ export type OwnChangesOptions = {
   readonly form?: 'text' | 'stat' | undefined
   /** Each with all that is beneath it; none: everything. */
   readonly paths?: readonly NamedPath[] | undefined
+  /** Ends it. */
+  readonly signal?: TransferSignal | undefined
 }
 /** `branch` names it, to the operator who merges or drops it. */
 export type OwnChanges = DiffResult & { readonly branch: string | undefined }
@@ -143,10 +146,13 @@ function toOutcome(value: m.BranchOutcome): BranchOutcome {
 /** A text as it comes, and what ends it. */
 function read(
   link: Pick<Link, 'use'>,
-  ...[method, request, output]: [MethodName, ReturnType<typeof m.branchDiffRequest.encode>, TextSink]
+  method: MethodName,
+  request: ReturnType<typeof m.branchDiffRequest.encode>,
+  output: TextSink,
+  signal?: TransferSignal,
 ): Promise<m.BranchDiffEnd> {
   // Not again where it breaks off: what came of it has been given.
-  return link.use((caller) => readOn(caller, method, request, output), false)
+  return link.use((caller) => readOn(caller, method, request, output, signal), false)
 }
 
 function readOn(
@@ -154,6 +160,7 @@ function readOn(
   method: MethodName,
   request: ReturnType<typeof m.branchDiffRequest.encode>,
   output: TextSink,
+  signal: TransferSignal | undefined,
 ): Promise<m.BranchDiffEnd> {
   const { promise, resolve, reject } = defer<m.BranchDiffEnd>()
   let taken: Promise<void> = Promise.resolve()
@@ -175,6 +182,13 @@ function readOn(
     failed: reject,
     credit() {},
   })
+  const leave = () => {
+    stream.reset()
+    reject(new SassError('CONNECTION_LOST', 'It was given up before its end.', {}, signal?.reason))
+  }
+  signal?.addEventListener('abort', leave, { once: true })
+  const stop = () => signal?.removeEventListener('abort', leave)
+  promise.then(stop, stop)
   return promise
 }
 
@@ -193,10 +207,10 @@ function toResult(end: m.BranchDiffEnd): DiffResult {
 export async function readOwnChanges(
   link: Pick<Link, 'use'>,
   output: TextSink,
-  { form = 'text', paths }: OwnChangesOptions = {},
+  { form = 'text', paths, signal }: OwnChangesOptions = {},
 ): Promise<OwnChanges> {
   const request = m.changesRequest.encode({ form: FORMS.indexOf(form), paths: pathBytes(paths) })
-  const end = await read(link, 'ShowChanges', request, output)
+  const end = await read(link, 'ShowChanges', request, output, signal)
   return { ...toResult(end), branch: end.branch === undefined ? undefined : encodeHex(end.branch) }
 }
 

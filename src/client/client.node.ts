@@ -46,8 +46,10 @@ export type {
   DownloadOptions,
   FileClient,
   OnProgress,
+  ReadOptions,
   RemoteEntry,
   RemoteListing,
+  RemotePiece,
   Transferred,
   UploadOptions,
 } from './files.node.ts'

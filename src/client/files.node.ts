@@ -10,14 +10,14 @@ import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as zlib from 'node:zlib'
-import { openCbor } from '../base/cbor.ts'
 import { defer } from '../base/deferred.ts'
 import { errnoOf, errnoText, syncDirectory } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
-import { CHUNK_BYTES, LISTED_FILES, LISTING_BYTES } from '../limits.ts'
+import { CHUNK_BYTES } from '../limits.ts'
 import type { Caller } from './caller.ts'
 import type { Link } from './link.ts'
+import { listRemote, type RemoteListing, type RemotePiece, readPiece, type Start } from './remote-reads.ts'
 import {
   type FileSource,
   type FileTarget,
@@ -26,18 +26,12 @@ import {
   type OnProgress,
   receiveFile,
   sendFile,
-  type Transfer,
+  type TransferSignal,
 } from './transfers.ts'
 import type { OnWaiting } from './waiting.ts'
 
-export type { OnProgress } from './transfers.ts'
-
-/** What is used of an `AbortSignal`, whose name programs without the types of Node or of a browser do not know. */
-export type TransferSignal = {
-  readonly reason: unknown
-  addEventListener(type: 'abort', listener: () => void, options: { readonly once: boolean }): void
-  removeEventListener(type: 'abort', listener: () => void): void
-}
+export type { RemoteEntry, RemoteListing, RemotePiece } from './remote-reads.ts'
+export type { OnProgress, TransferSignal } from './transfers.ts'
 
 type Common = {
   readonly onProgress?: OnProgress | undefined
@@ -61,25 +55,22 @@ export type DownloadOptions = Common & {
 /** `startedAt`: bytes that were there already. */
 export type Transferred = { readonly size: number; readonly sha256: string; readonly startedAt: number }
 
-export type RemoteEntry = {
-  /** Bytes where it is not UTF-8: such a name cannot be asked for. */
-  readonly name: string | Uint8Array
-  readonly kind: 'file' | 'directory' | 'link' | 'other'
-  readonly mode: number
-  readonly size: number
-  /** What a link holds. */
-  readonly target: string | Uint8Array | undefined
+export type ReadOptions = Pick<Common, 'onProgress' | 'signal'> & {
+  /** Where to begin; default 0. */
+  readonly offset?: number | undefined
+  /** No more than that. */
+  readonly maxBytes: number
 }
-
-export type RemoteListing = { readonly mode: number; readonly entries: readonly RemoteEntry[] }
 
 export type FileClient = {
   /** Sends a local file, or bytes. */
   upload(source: string | Uint8Array, remotePath: string, options?: UploadOptions): Promise<Transferred>
   /** Receives a file, whole or not at all. */
   download(remotePath: string, localPath: string, options?: DownloadOptions): Promise<Transferred>
+  /** A piece of a file, into memory. */
+  read(remotePath: string, options: ReadOptions): Promise<RemotePiece>
   /** What a remote directory holds; undefined: it is a file. */
-  list(remotePath: string): Promise<RemoteListing | undefined>
+  list(remotePath: string, options?: Pick<Common, 'signal'>): Promise<RemoteListing | undefined>
   /** Makes a directory and those that it lies in; one that is there gets the mode. */
   makeDirectory(remotePath: string, mode?: number): Promise<void>
   /** Makes a symbolic link, in place of a file or link of that name. */
@@ -89,7 +80,6 @@ export type FileClient = {
 /** Not worth a round trip to ask how much of it is there. */
 const RESUMED_BYTES = 65_536
 const PERMISSIONS = 0o777
-const KINDS = ['file', 'directory', 'link', 'other'] as const
 const ZEROS = Buffer.alloc(CHUNK_BYTES)
 
 /** An error of this machine about a file that somebody named. */
@@ -149,9 +139,6 @@ async function openLocal(path: string): Promise<Opened> {
     throw localError(path, 'read', cause)
   }
 }
-
-/** Starts a transfer on a connection and waits for its end; throws where it was given up meanwhile. */
-type Start = <Result>(make: () => Transfer<Result>) => Promise<Result>
 
 /** Work of any number of transfers, one after the other, that the signal ends. */
 async function withSignal<Result>(
@@ -240,17 +227,6 @@ function fileTarget(
   }
 }
 
-function entryOf(value: unknown): RemoteEntry {
-  const [name, kind, mode, size, target] = value as [
-    string | Uint8Array,
-    number,
-    number,
-    number,
-    string | Uint8Array,
-  ]
-  return { name, kind: KINDS[kind] ?? 'other', mode, size: Number(size), target }
-}
-
 /** The files of the device behind that link. A transfer that breaks off goes on when the link is back. */
 export function createFileClient(link: Pick<Link, 'use'>): FileClient {
   /** Goes on with what is here already, and after a cut with what came until then. */
@@ -297,36 +273,6 @@ export function createFileClient(link: Pick<Link, 'use'>): FileClient {
     } finally {
       await handle.close()
     }
-  }
-
-  async function listOn(caller: Caller, remotePath: string): Promise<RemoteListing | undefined> {
-    const parts: Uint8Array[] = []
-    let what: Incoming | undefined
-    const isFile = new SassError('USAGE', 'It is a file.')
-    const transfer = receiveFile(
-      caller,
-      {
-        async begin(incoming) {
-          what = incoming
-          if (!incoming.isDirectory) throw isFile
-        },
-        async write(bytes) {
-          parts.push(bytes)
-        },
-      },
-      { path: remotePath },
-    )
-    try {
-      await transfer.done
-    } catch (cause) {
-      if (cause === isFile) return undefined
-      throw cause
-    }
-    const bytes = Buffer.concat(parts)
-    const opened = openCbor(bytes, { depth: 3, items: LISTED_FILES * 6 })
-    if (bytes.length > LISTING_BYTES || !opened.ok || !Array.isArray(opened.value))
-      throw new SassError('FRAME_MALFORMED', 'The device sent a list of a directory that cannot be read.')
-    return { mode: what?.mode ?? 0, entries: opened.value.map(entryOf) }
   }
 
   async function make(metadata: MetadataInput): Promise<void> {
@@ -380,7 +326,15 @@ export function createFileClient(link: Pick<Link, 'use'>): FileClient {
         }, true),
       )
     },
-    list: (remotePath) => link.use((caller) => listOn(caller, remotePath), true),
+    read: (remotePath, { offset = 0, maxBytes, onProgress, signal }) =>
+      withSignal(signal, (start) =>
+        link.use(
+          (caller) => readPiece(caller, start, { path: remotePath, offset, maxBytes, onProgress }),
+          true,
+        ),
+      ),
+    list: (remotePath, { signal } = {}) =>
+      withSignal(signal, (start) => link.use((caller) => listRemote(caller, start, remotePath), true)),
     makeDirectory: (remotePath, mode) => make({ remote_path: remotePath, mode, kind: 1 }),
     makeLink: (remotePath, target) => make({ remote_path: remotePath, target, kind: 2 }),
   }

@@ -36,6 +36,13 @@ export type FileSource = {
 /** Hears how far it is: bytes that are there, the ones that were there before included. */
 export type OnProgress = (done: number, total: number) => void
 
+/** What is used of an `AbortSignal`, whose name programs without the types of Node or of a browser do not know. */
+export type TransferSignal = {
+  readonly reason: unknown
+  addEventListener(type: 'abort', listener: () => void, options: { readonly once: boolean }): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
 export type Sent = {
   readonly sha256: Uint8Array | undefined
   readonly sentBytes: number
