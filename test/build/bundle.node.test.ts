@@ -55,7 +55,14 @@ export function run(text: string) { new Worker(text, { eval: true }).on('message
     "import { type Code, SampleError } from '../errors.ts'\nexport function connect(code: Code): SampleError { return new SampleError(code) }\n",
   )
   const thread = 'src/sandbox/launcher.node.ts'
-  return { ...SOURCES, root: directory, launcherEntry: thread, keeperEntry: thread, branchEntry: thread, mcpEntry: thread }
+  return {
+    ...SOURCES,
+    root: directory,
+    launcherEntry: thread,
+    keeperEntry: thread,
+    branchEntry: thread,
+    mcpEntry: thread,
+  }
 }
 
 function digests(directory: string): Record<string, string> {

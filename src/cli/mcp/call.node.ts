@@ -35,6 +35,8 @@ export function waitingWords(what: Waiting): string {
 
 export function linkWords(event: LinkEvent): string {
   switch (event.kind) {
+    case 'leaving':
+      return 'the device goes down in order; what runs may end, nothing new begins'
     case 'lost':
       return 'the link is lost; trying again, and what runs goes on'
     case 'tried':
