@@ -5,8 +5,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { MCP_LINE_BYTES } from '../../src/cli/mcp/bounds.ts'
 import { connect } from '../../src/client/client.node.ts'
-import { MCP_LINE_BYTES } from '../../src/limits.ts'
 import {
   changeConfig,
   environment,

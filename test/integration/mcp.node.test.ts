@@ -157,8 +157,11 @@ t.test('a call that is cancelled ends its command on the device', async (t) => {
   controller.abort('enough')
   await t.rejects(going)
   await until('its end', () => processesWith(word).length === 0)
-  const jobs = (await call('job_status')).data['jobs'] as Job[]
-  t.equal(jobs.filter(({ state, signal }) => state === 'finished' && signal === 'KILL').length, 1)
+  await until('the record of it', async () =>
+    ((await call('job_status')).data['jobs'] as Job[]).some(
+      ({ state, signal }) => state === 'finished' && signal === 'KILL',
+    ),
+  )
 })
 
 t.test('files go there and back, text and bytes, whole and in pieces', async (t) => {

@@ -5,7 +5,7 @@
  * @module
  */
 import { SassError } from '../../errors.ts'
-import { MCP_SILENCE_MS } from '../../limits.ts'
+import { MCP_SILENCE_MS } from './bounds.ts'
 import type { Call } from './call.node.ts'
 import { silence } from './silent.ts'
 

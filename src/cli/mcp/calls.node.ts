@@ -4,7 +4,7 @@
  * @module
  */
 import { asSassError } from '../../errors.ts'
-import { MCP_CALLS, MCP_PROGRESS_MS } from '../../limits.ts'
+import { MCP_CALLS, MCP_PROGRESS_MS } from './bounds.ts'
 import type { Call, Tool } from './call.node.ts'
 import type { Device } from './device.node.ts'
 import { execute } from './execute-tool.node.ts'

@@ -3,7 +3,7 @@
  * @module
  */
 import { SassError } from '../../errors.ts'
-import { MCP_SILENCE_MS } from '../../limits.ts'
+import { MCP_SILENCE_MS } from './bounds.ts'
 
 const SILENT = 'silent'
 

@@ -5,6 +5,7 @@
  * @module
  */
 import * as z from 'zod/v4'
+import { PATH_BYTES, TIMEOUT_MAX_SECONDS } from '../../limits.ts'
 import {
   MCP_LISTED,
   MCP_LISTED_MAX,
@@ -13,9 +14,7 @@ import {
   MCP_READ_BYTES,
   MCP_WAIT_SECONDS,
   MCP_WRITE_BYTES,
-  PATH_BYTES,
-  TIMEOUT_MAX_SECONDS,
-} from '../../limits.ts'
+} from './bounds.ts'
 import type { ToolName } from './thread-messages.ts'
 
 const NO_NUL = /^[^\0]*$/
