@@ -1,7 +1,7 @@
 /**
  * Whether the policy of a configuration can be used on this machine: rules that can be read, rules to disable that
  * exist, patterns that open more than they seem to, pinned programs that are there and are what was pinned, and
- * whether an incident still waits for somebody to look into it.
+ * whether an incident still waits for somebody to look into it, and who has enrolled with a set that is gone.
  * @module
  */
 import { realpathSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { rulesProblemText } from '../defense/13policy/rules-file.ts'
 import { asSassError } from '../errors.ts'
 import { createPinLook } from '../sandbox/pinned.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
+import { enrolledBeside, readBook } from './identity-book.node.ts'
 import { checkRulesPin, isIntegrityRisk } from './integrity.node.ts'
 import { openLevelStore } from './level-store.node.ts'
 import { broadPatterns, unknownRules } from './policy.node.ts'
@@ -108,6 +109,27 @@ function checkIncident({ state_directory }: Config): readonly Finding[] {
   }
 }
 
+/** Who has enrolled beside the configuration: a book that can be read, and sets that are still there. */
+function checkEnrolled(config: Config): readonly Finding[] {
+  const check = 'identities'
+  try {
+    return enrolledBeside(config, readBook(config.state_directory))
+      .filter(({ capability }) => !Object.hasOwn(config.capabilities, capability))
+      .map(({ name, capability }) =>
+        warn(
+          check,
+          `${name} has enrolled with capability ${capability}, which capabilities does not have, so it may do nothing`,
+          `add capabilities.${capability}, or run sass-edge agent remove ${name}`,
+        ),
+      )
+  } catch (error) {
+    const known = asSassError(error)
+    if (known === undefined) throw error
+    const remedy = 'look into it, and remove it to begin without any'
+    return [fail(check, `${String(known.details['path'])} cannot be used`, remedy)]
+  }
+}
+
 /** What a start would halt at, told before. */
 function checkPin(config: Config): readonly Finding[] {
   const check = 'policy.rules_sha256'
@@ -132,5 +154,6 @@ export async function checkPolicy(config: Config): Promise<readonly Finding[]> {
     ...(await checkPatterns(config)),
     ...checkPins(config),
     ...checkIncident(config),
+    ...checkEnrolled(config),
   ]
 }

@@ -32,7 +32,7 @@ t.test(
   async (t) => {
     const daemon = await startNew(t, { ...LOOPBACK_EXEMPT, ...REAL_FILES })
     let interrupted = 0
-    for (let bytes = 1_300; bytes <= 2_700; bytes += 100) {
+    for (let bytes = 1_300; bytes <= 2_700; bytes += 200) {
       const name = `cut-${bytes}`
       const link = await cutLink(t, daemon.port, [{ way: 'down', bytes }])
       const line = await invite(daemon, name, '--address', `127.0.0.1:${link.port}`)
@@ -44,7 +44,7 @@ t.test(
       t.equal(enrolled(daemon.directory).filter((one) => one === name).length, 1)
       t.equal((await enroll(temporary(t), line)).code, 255, 'and for nobody else')
     }
-    t.ok(interrupted > 3, `${interrupted} were interrupted`)
+    t.ok(interrupted > 1, `${interrupted} were interrupted`)
   },
 )
 
@@ -56,7 +56,7 @@ t.test('kill -9 around the moment: listed and used up, or neither', { timeout: T
   })
   let daemon = await startDaemon(t, directory)
   const seen = { before: 0, after: 0 }
-  for (let round = 0; round < 14; round++) {
+  for (let round = 0; round < 10; round++) {
     const name = `killed-${round}`
     const line = open(await invite(daemon, name))
     const seed = generateKeyPair().seed
@@ -71,11 +71,10 @@ t.test('kill -9 around the moment: listed and used up, or neither', { timeout: T
         reconnect: false,
         timeoutMs: 5_000,
       })
-    const coming = come(seed).then(
-      (client) => client.close(),
-      () => undefined,
-    )
-    await sleep(5 + round * 9)
+    const coming = come(seed)
+      .then((client) => client.close())
+      .catch(() => undefined)
+    await sleep(5 + round * 13)
     daemon.signal('SIGKILL')
     await daemon.ended
     await coming
