@@ -4,9 +4,10 @@
  * Rules: docs/mcp.md.
  * @module
  */
+
+import { RECONNECT_GIVE_UP_MS } from '../client/limits.ts'
 import { programVersion } from '../edge/version.node.ts'
 import { asSassError, SassError } from '../errors.ts'
-import { RECONNECT_GIVE_UP_MS } from '../limits.ts'
 import { isGiven } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { type Connecting, DEVICE_OPTIONS, reconnecting } from './device.node.ts'
