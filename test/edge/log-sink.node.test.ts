@@ -102,7 +102,7 @@ t.test('a daemon logs into its file, and a reload takes the one that lies there'
   const path = join(directory, '.sass-edge/logs/edge.log')
   const daemon = await startDaemon(t, directory)
   t.strictSame(daemon.log(), [], 'nothing on stderr')
-  t.match(readFileSync(path, 'utf8'), /^\S+Z info listening address=/)
+  t.match(readFileSync(path, 'utf8'), /^\S+Z info listening address=/m)
   renameSync(path, `${path}-1`)
   daemon.signal('SIGHUP')
   await until(
@@ -249,8 +249,12 @@ t.test('a daemon under the journal gives it fields, and where it does not listen
   const place = temporary(t)
   const journal = journalAt(t, join(place, 'socket'))
   const native = await underJournal(t, directory, place, 'text')
-  const entry = journal.take() ?? ''
-  t.match(entry, /^MESSAGE=info listening address=127\S+ /)
+  let entry = ''
+  await until('an entry of it', () => {
+    entry = journal.take() ?? ''
+    return entry.includes('SASS_EVENT=listening')
+  })
+  t.match(entry, /^MESSAGE=info listening address=127\S+ /m)
   t.match(
     entry,
     /^PRIORITY=6\nSYSLOG_IDENTIFIER=sass-edge\nSASS_EVENT=listening\nSASS_ADDRESS=127\.0\.0\.1:\d+$/m,
