@@ -171,10 +171,7 @@ export const CODED_MIN_BYTES = 64
 /** What the link has carried is written down this often while something passes: 24 small writes a day at most. */
 export const TRAFFIC_SAVE_MS = 3_600_000
 export const TRAFFIC_FILE_BYTES = 1_024
-/**
- * Sources of this program: 2026-11-20, in ms since 1970. A clock that says less was never set, since then the program was
- * not there. A build that is given SOURCE_DATE_EPOCH takes that where it is later.
- */
+/** 2026-11-20, of these sources: a clock that says less was never set. SOURCE_DATE_EPOCH of a build counts where later. */
 export const CLOCK_FLOOR_MS = 1_795_132_800_000
 /** The wall clock against the monotonic one from one tick to the next: more than slewing makes of it, and than a tick. */
 export const CLOCK_STEP_MS = 2_000

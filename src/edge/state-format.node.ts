@@ -41,6 +41,9 @@ const NAME = 'format.json'
 /** As replaceFile names them: what a crash has left half written, which nobody ever reads. */
 const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/
 
+/** Every daemon that ever ran there has left one. */
+const RECORD_KEY = /^audit(-\d+)?\.(key|pub)$/
+
 /** The first leads from 0 to 1, and so on. */
 export const MIGRATIONS: readonly Migration[] = Object.freeze([
   [
@@ -136,7 +139,8 @@ export function bringForward(options: BringForwardOptions): number | undefined {
   if (found !== undefined && from === migrations.length && found.towards === undefined) return undefined
   try {
     return locked(options, () => {
-      const isNew = found === undefined && files.names().every((name) => name === LOCKED)
+      // No daemon has begun a record there; what an installation or its operator has put there is of today.
+      const isNew = found === undefined && !files.names().some((name) => RECORD_KEY.test(name))
       const say = (state: Omit<StateFormat, 'program'>) =>
         files.replace(NAME, Buffer.from(`${JSON.stringify({ ...state, program: programVersion() })}\n`))
       for (const [index, steps] of migrations.entries()) {

@@ -55,7 +55,13 @@ function cutting(directory: string, after: number, isMade: boolean): StateFiles 
 }
 
 function older(t: Test): string {
-  return t.testdir({ both: 'LR', 'tls.key': 'key', '.0123456789abcdef.tmp': 'half', '.kept': 'x' })
+  return t.testdir({
+    both: 'LR',
+    'tls.key': 'key',
+    'audit.pub': 'pub',
+    '.0123456789abcdef.tmp': 'half',
+    '.kept': 'x',
+  })
 }
 
 t.test('state without a format is brought to that of this program, once', (t) => {
@@ -63,7 +69,7 @@ t.test('state without a format is brought to that of this program, once', (t) =>
   t.equal(readStateFormat(directory), undefined)
   t.equal(bringForward({ directory, lock }), 0)
   t.match(formatOf(directory), { format: STATE_FORMAT, program: /^\d+\.\d+\.\d+/ })
-  t.same(Object.keys(contents(directory)), ['.kept', 'both', 'format.json', 'tls.key'])
+  t.same(Object.keys(contents(directory)), ['.kept', 'audit.pub', 'both', 'format.json', 'tls.key'])
   const written = textOf(directory, 'format.json')
   t.equal(bringForward({ directory, lock }), undefined)
   t.equal(textOf(directory, 'format.json'), written)
@@ -71,7 +77,7 @@ t.test('state without a format is brought to that of this program, once', (t) =>
 })
 
 t.test('a new directory is of the newest format at once, and no migration of it is told', (t) => {
-  const directory = t.testdir({})
+  const directory = t.testdir({ 'identities.json': '{}' })
   t.equal(bringForward({ directory, lock, migrations: LATER }), undefined)
   t.match(formatOf(directory), { format: 3 })
   t.notOk(existsSync(join(directory, 'left')), 'nothing was there to be changed')
