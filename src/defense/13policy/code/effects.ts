@@ -40,6 +40,26 @@ import {
   wordOf,
 } from './values.ts'
 
+/** Calls that ask a server for something, or send it something where they are given a body. */
+const ASKERS = /(?:^|\.)(?:urlopen|Request|fetch)$/
+const BODY_CALL = 'request:body'
+
+/** Whether `data=` or `body:` stands among the arguments. */
+function givesBody(reading: Reading, open: number): boolean {
+  const limit = Math.min(reading.tokens.length, open + ARGUMENT_TOKENS)
+  let depth = 0
+  for (let at = open; at < limit; at++) {
+    const text = mark(reading, at)
+    if (text === '(') depth += 1
+    else if (text === ')' && --depth === 0) return false
+    if (BODIES.has(nameAt(reading, at)) && (mark(reading, at + 1) === '=' || mark(reading, at + 1) === ':'))
+      return true
+  }
+  return false
+}
+
+const BODIES: ReadonlySet<string> = new Set(['data', 'body'])
+
 /** What a call does that begins with the mark at `open`, or without one behind the name there. */
 export function call(reading: Reading, given: string, open: number): void {
   const { language } = reading
@@ -70,6 +90,7 @@ export function call(reading: Reading, given: string, open: number): void {
     REWRITERS.has(name) ||
     COPIES.has(name)
   if (!isKnown) {
+    if (ASKERS.test(name) && givesBody(reading, open)) addCall(reading, BODY_CALL)
     if (soundsLikeWriting(name, language)) writeNamed(reading, open)
     return
   }

@@ -67,7 +67,16 @@ function unpacked({ names, words, parsed }: TreeMaker): Tree | undefined {
   return { directory, archive: archive ?? 'stdin' }
 }
 
+/** `gh release download`, `gh run download`: files of any name, into the working directory or the one that is given. */
+function downloaded({ names, parsed }: TreeMaker): Tree | undefined {
+  const [group, order] = parsed.operands.map(({ text }) => text)
+  const isDownload = names[0] === 'gh' && (group === 'release' || group === 'run') && order === 'download'
+  if (!isDownload) return undefined
+  const given = parsed.values.find(({ option }) => option === '-D' || option === '--dir')?.word.text
+  return { directory: given ?? '.', archive: 'remote' }
+}
+
 /** The directory that the command would fill, and from where. */
 export function treeOf(maker: TreeMaker): Tree | undefined {
-  return cloned(maker) ?? unpacked(maker)
+  return cloned(maker) ?? downloaded(maker) ?? unpacked(maker)
 }
