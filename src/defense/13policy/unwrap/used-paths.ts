@@ -83,11 +83,11 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
       return pathsOf({ text: parts, isGlob: true, opaque: undefined }, use, place)
     isOpaque = true
     // The number of a process does not matter where its directories are meant.
-    const process = /^\/proc\/(?:<\w+>)+(\/(?:task\/[^/]+\/)?(?:root|cwd)\/[^<]+)$/.exec(
+    const inProcess = /^\/proc\/(?:<\w+>)+(\/(?:task\/[^/]+\/)?(?:root|cwd)\/[^<]+)$/.exec(
       word.stands ?? '',
     )?.[1]
-    if (process !== undefined)
-      return pathsOf({ text: `/proc/self${process}`, isGlob: word.isGlob, opaque: undefined }, use, place)
+    if (inProcess !== undefined)
+      return pathsOf({ text: `/proc/self${inProcess}`, isGlob: word.isGlob, opaque: undefined }, use, place)
     // Of an expanded word the beginning is known, and of that what stands before the last slash is a directory.
     if (text === '')
       return [
