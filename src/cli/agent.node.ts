@@ -16,7 +16,7 @@ import { ALL_TOOLS, isTool, TIER_NAMES, TOOLS } from '../base/tool-name.ts'
 import { type AgentConfig, parseConfig } from '../config.ts'
 import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
 import { type LoadedConfig, problemText } from '../edge/config-file.node.ts'
-import { enrolledBeside, readBook, updateBook } from '../edge/identity-book.node.ts'
+import { enrolledBeside, updateBook, visibleBook } from '../edge/identity-book.node.ts'
 import { createKeyFiles, readPublicKey } from '../edge/key-file.node.ts'
 import { SassError } from '../errors.ts'
 import { CONFIG_BYTES } from '../limits.ts'
@@ -112,7 +112,7 @@ function add(context: CommandContext, loaded: LoadedConfig, name: string): numbe
   if (!isName(name)) {
     throw new SassError('USAGE', 'This is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.')
   }
-  const { enrolled } = readBook(loaded.config.state_directory)
+  const { enrolled } = visibleBook(loaded.config.state_directory)
   if ([...loaded.config.agents, ...enrolled].some((agent) => agent.name === name)) {
     throw new SassError('USAGE', `${name} is listed already: remove it first or choose another name.`)
   }
@@ -178,7 +178,7 @@ function remove(context: CommandContext, loaded: LoadedConfig, name: string): nu
   const index = names.indexOf(name)
   const isHere = removeFromBook(loaded.config.state_directory, name)
   if (index === -1 && !isHere) {
-    const { enrolled } = readBook(loaded.config.state_directory)
+    const { enrolled } = visibleBook(loaded.config.state_directory)
     const meant = nearest(name, [...names, ...enrolled.map((agent) => agent.name)])
     const hint = meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`
     throw new SassError('USAGE', `There is no agent of this name in ${loaded.path}: ${hint}.`)
@@ -201,7 +201,7 @@ function withKeys(agents: readonly AgentConfig[], { keys }: IdentityBook): reado
 }
 
 function list(context: CommandContext, loaded: LoadedConfig): number {
-  const book = readBook(loaded.config.state_directory)
+  const book = visibleBook(loaded.config.state_directory)
   const configured = withKeys(loaded.config.agents, book)
   const enrolled = withKeys(enrolledBeside(loaded.config, book), book)
   const agents = [...configured, ...enrolled]

@@ -90,8 +90,8 @@ function unusable(path: string, why: string, cause?: unknown): SassError {
 }
 
 /**
- * Who is enrolled and invited by that state directory; nobody where there is no book, or where we may not look.
- * @throws SassError STATE_UNWRITABLE
+ * Who is enrolled and invited by that state directory; nobody where there is no book.
+ * @throws SassError STATE_UNWRITABLE where it cannot be read: a key that was given up must not come in for that
  */
 export function readBook(stateDirectory: string): IdentityBook {
   const path = join(stateDirectory, BOOK_NAME)
@@ -103,8 +103,19 @@ export function readBook(stateDirectory: string): IdentityBook {
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
-    if (errno === 'ENOENT' || errno === 'EACCES') return EMPTY_BOOK
+    if (errno === 'ENOENT' || errno === 'ENOTDIR') return EMPTY_BOOK
     throw unusable(path, `cannot be read, since ${errnoText(errno)}`, error)
+  }
+}
+
+/** As readBook, for somebody who only tells what is there: nobody, too, where we may not look. */
+export function visibleBook(stateDirectory: string): IdentityBook {
+  try {
+    return readBook(stateDirectory)
+  } catch (error) {
+    const cause = error instanceof SassError ? error.cause : undefined
+    if (errnoOf(cause) === 'EACCES') return EMPTY_BOOK
+    throw error
   }
 }
 
@@ -168,6 +179,6 @@ export function enrolledBeside({ agents }: Config, { enrolled }: IdentityBook): 
 
 /** The configuration with those who have enrolled among its agents: what holds, for whoever asks. */
 export function withEnrolled(config: Config): Config {
-  const enrolled = enrolledBeside(config, readBook(config.state_directory))
+  const enrolled = enrolledBeside(config, visibleBook(config.state_directory))
   return enrolled.length === 0 ? config : { ...config, agents: [...config.agents, ...enrolled] }
 }

@@ -11,7 +11,7 @@ import { rulesProblemText } from '../defense/13policy/rules-file.ts'
 import { asSassError } from '../errors.ts'
 import { createPinLook } from '../sandbox/pinned.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
-import { enrolledBeside, readBook } from './identity-book.node.ts'
+import { enrolledBeside, visibleBook } from './identity-book.node.ts'
 import { checkRulesPin, isIntegrityRisk } from './integrity.node.ts'
 import { openLevelStore } from './level-store.node.ts'
 import { broadPatterns, unknownRules } from './policy.node.ts'
@@ -113,7 +113,7 @@ function checkIncident({ state_directory }: Config): readonly Finding[] {
 function checkEnrolled(config: Config): readonly Finding[] {
   const check = 'identities'
   try {
-    return enrolledBeside(config, readBook(config.state_directory))
+    return enrolledBeside(config, visibleBook(config.state_directory))
       .filter(({ capability }) => !Object.hasOwn(config.capabilities, capability))
       .map(({ name, capability }) =>
         warn(
