@@ -95,8 +95,9 @@ async function asking(daemon: Daemon): Promise<Asking> {
 }
 
 /** Keeps the daemon busy until it is gone; what was heard of each id. */
-async function busy(daemon: Daemon): Promise<Map<string, Answer>> {
+async function busy(daemon: Daemon, begun: () => void): Promise<Map<string, Answer>> {
   const { ask } = await asking(daemon)
+  begun()
   const heard = new Map<string, Answer>()
   const one = async () => {
     for (;;) {
@@ -156,7 +157,10 @@ async function killAgainAndAgain(t: Test, kills: number, fsync: string): Promise
   let [unknown, never] = [0, 0]
   for (let kill = 0; kill < kills; kill++) {
     const daemon = await startDaemon(t, directory)
-    const load = busy(daemon)
+    const { promise: isServed, resolve: begun } = Promise.withResolvers<void>()
+    const load = busy(daemon, begun)
+    // At most moments of work, and now and then before there is any.
+    if (kill % 4 !== 0) await isServed
     await sleep(30 + Math.random() * 250)
     daemon.signal('SIGKILL')
     const heard = await load
