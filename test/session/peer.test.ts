@@ -613,8 +613,8 @@ t.test('an id is proven or refused, and who sent a message is never read from it
   )
   t.strictSame(
     naming.map(({ name }) => name),
-    ['Authenticate'],
-    'no other message has a place for a sender',
+    ['Authenticate', 'InviteAgent'],
+    'no other message has a place for a sender: an invitation names whoever is to come, and an operator sends it',
   )
   t.end()
 })
