@@ -33,6 +33,13 @@ import {
 const root = join(import.meta.dirname, '../..')
 const RUNS = { numRuns: 400 }
 
+/** A verdict without the place in its list of the clause that it cites: `default.allowed_commands[1]`. */
+function unplaced(verdict: Verdict): unknown {
+  return 'authority' in verdict
+    ? { ...verdict, authority: verdict.authority?.replace(/\[\d+\]$/, '') }
+    : verdict
+}
+
 /** What is wrong with the form of a verdict, or nothing. */
 function deformity(verdict: Verdict): string | undefined {
   const isExecute = verdict.kind === 'response' && verdict.response === 'EXECUTE'
@@ -337,13 +344,36 @@ t.test('the order of rules, patterns, sets and earlier actions decides nothing',
         ...ledger,
         toxic: turn(ledger.toxic),
       })
-      return JSON.stringify(one) === JSON.stringify(other)
+      // Where a clause stands in its list is part of its name; that there is one, and in which list, is the decision.
+      return JSON.stringify(unplaced(one)) === JSON.stringify(unplaced(other))
     }),
     RUNS,
   )
   t.pass('for every one of them')
   t.end()
 })
+
+t.test(
+  'what a permission rests on is named by its place, so another order names another place and decides alike',
+  (t) => {
+    const authorityBy = (...patterns: readonly string[]) => {
+      const set = POLICY.capabilities['default']
+      if (set === undefined) throw new Error('the staged policy has no default set')
+      const verdict = adjudicate(
+        FACTS,
+        {
+          ...POLICY,
+          capabilities: { ...POLICY.capabilities, default: { ...set, allowed_commands: patterns } },
+        },
+        LEDGER,
+      )
+      return 'authority' in verdict ? verdict.authority : verdict.rule
+    }
+    t.equal(authorityBy('git push', '*'), 'default.allowed_commands[1]')
+    t.equal(authorityBy('*', 'git push'), 'default.allowed_commands[0]')
+    t.end()
+  },
+)
 
 t.test('of several notes the record names the first, and a later refusal counts all the same', (t) => {
   const note = (rule: string) => () => ({ outcome: 'note' as const, rule, reason: 'r' })

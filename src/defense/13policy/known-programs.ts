@@ -72,7 +72,7 @@ export function isQuestion({ argv, opaque }: EffectiveCommand): boolean {
 }
 
 /** Parts of long options that ask: `--nas-get-signal-strength`, `--list-devices`. */
-const ASKING: ReadonlySet<string> = new Set(['get', 'list', 'show', 'status', 'info'])
+const ASKING: ReadonlySet<string> = new Set(['get', 'list', 'show', 'status', 'info', 'query'])
 
 function asks(word: string): boolean {
   if (QUESTIONS.has(word.replace(/^-{1,2}/, ''))) return true

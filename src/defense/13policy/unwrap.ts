@@ -12,7 +12,7 @@ import { parseShell, type ShellContext, type ShellScript, type ShellWord } from 
 import { SETTINGS_MARK } from './shell/words.ts'
 import { argumentPaths } from './unwrap/command-paths.ts'
 import { addComputed } from './unwrap/computed.ts'
-import { environmentText } from './unwrap/environment-commands.ts'
+import { bareSetting, environmentText, takesSettings } from './unwrap/environment-commands.ts'
 import { copiedText, inputOf, isSelf, type Made, madeProgram, scriptAt, startFlow } from './unwrap/flow.ts'
 import { type Assignment, type Call, type Inner, isOfProtocol, type Language } from './unwrap/inner.ts'
 import {
@@ -164,7 +164,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     taken ??
     knownOutput(draft.names, words, stdin) ??
     copiedText(run.flow, { names: draft.names, parsed, cwd: frame.cwd })
-  settle(run.flow, draft, {
+  const maker = {
     names: draft.names,
     options: draft.options,
     parsed,
@@ -175,7 +175,8 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     cwd: frame.cwd,
     calls: draft.calls,
     paths: draft.paths,
-  })
+  }
+  settle(run.flow, draft, maker, run.surroundings.cwd)
 }
 
 /** Runs a file that the request has made: what was written into it, or what hides there. */
@@ -222,6 +223,8 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     draft.assignments = [...draft.assignments, ...set.map(settingOf)]
     fresh = [...fresh, ...set]
   }
+  if (takesSettings(names))
+    fresh = [...fresh, ...call.words.slice(1).flatMap((word) => readAssignment(bareSetting(word)) ?? [])]
   for (const { name, value } of fresh) {
     for (const inner of environmentText(name, value)) follow(run, draft, inner, frame, assignments)
   }

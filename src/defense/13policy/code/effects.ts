@@ -60,9 +60,23 @@ function givesBody(reading: Reading, open: number): boolean {
 
 const BODIES: ReadonlySet<string> = new Set(['data', 'body'])
 
+/** `load FILE` of Ruby and `do FILE` of Perl run a file by its name; whether it was that. */
+function runsFile(reading: Reading, name: string, open: number): boolean {
+  const { language, via } = reading
+  if (name !== 'load' && name !== 'do') return false
+  if (language !== (name === 'load' ? 'ruby' : 'perl')) return false
+  const first = argumentsOf(reading, open).list[0]?.value
+  if (first?.kind !== 'text' || first.isOpaque) return false
+  addCall(reading, 'load:file')
+  addPath(reading, first, 'read')
+  addInner(reading, { kind: 'script', word: wordOf(first), language, via })
+  return true
+}
+
 /** What a call does that begins with the mark at `open`, or without one behind the name there. */
 export function call(reading: Reading, given: string, open: number): void {
   const { language } = reading
+  if (runsFile(reading, given, open)) return
   const name = starred(reading, given)
   const loads = isLoader(name)
   const use = fileUse(name, language)

@@ -66,13 +66,20 @@ export function builtTexts(text: string): readonly string[] {
 const BRACKETED =
   /\b(?:Delete|Remove|Rename|Copy|Put|Export|Write|Truncate)\w{0,24}\[\s{0,4}"((?:\/|~\/)[^"]{0,1024})"/g
 
+/** Of Lisp: `(delete-directory/files "/x")`. */
+const OF_LISP =
+  /\((?:delete|rename|truncate|make|copy)-(?:file|directory)(?:-or-directory)?(?:\/files|\*)?\s{1,4}"((?:\/|~\/)[^"]{0,1024})"/g
+
 /** `DeleteFile["/x"]`: the files that a call in brackets writes or removes. */
 export function bracketedWrites(text: string): readonly string[] {
-  if (!text.includes('["')) return []
   const files: string[] = []
-  for (const [, file = ''] of text.matchAll(BRACKETED)) {
-    files.push(file)
-    if (files.length >= TEXTS_MAX) break
-  }
+  for (const pattern of [
+    ...(text.includes('["') ? [BRACKETED] : []),
+    ...(text.includes('(') ? [OF_LISP] : []),
+  ])
+    for (const [, file = ''] of text.matchAll(pattern)) {
+      files.push(file)
+      if (files.length >= TEXTS_MAX) return files
+    }
   return files
 }

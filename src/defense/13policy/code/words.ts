@@ -23,6 +23,7 @@ import {
 } from './calls.ts'
 import { call, callNamed, readRedirection, runText, usePath } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
+import { moduleAsked, readsSecretVariable, SECRET_READ } from './environment-reads.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
@@ -50,7 +51,10 @@ export type CodeReading = {
 
 export function readCode(text: string, language: Language, via: string): CodeReading {
   if (language === 'sed') return readSed(text, via)
-  if (language === 'tcl') return readTcl(text, via)
+  if (language === 'tcl') {
+    const read = readTcl(text, via)
+    return readsSecretVariable(text) ? { ...read, calls: [...read.calls, SECRET_READ] } : read
+  }
   // A part that is not known is a value.
   const { tokens, isCut } = tokensOf(text.replaceAll(GAP, '0'), language)
   const reading: Reading = {
@@ -82,6 +86,9 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   }
   // A pattern of Perl may hold code.
   if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
+  if (readsSecretVariable(text)) reading.calls.add(SECRET_READ)
+  const asked = language === 'python' ? moduleAsked(text) : undefined
+  if (asked !== undefined) reading.calls.clear()
   const isDecoded = [...reading.calls].some(isDecoder)
   if (isDecoded && reading.opaque.has('eval')) reading.opaque.add('decoded')
   return { calls: [...reading.calls], inner: reading.inner, opaque: [...reading.opaque] }

@@ -70,7 +70,7 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
       state.directories = [undefined]
       return either
     case 'cd':
-      return changeDirectory(state, cdTarget(state, operands, home))
+      return changeDirectory(state, cdTarget(state, operands, home), searchedPlaces(state, operands))
     case 'pushd':
       return pushDirectory(state, first)
     case 'popd': {
@@ -132,10 +132,39 @@ function cdTarget(state: State, operands: readonly ShellWord[], home: string): S
   return isSearched && path !== undefined ? undefined : target
 }
 
-function changeDirectory(state: State, target: ShellWord | undefined): Outcome {
+/** Places of `CDPATH` that are looked at; what people write has two. */
+const SEARCHED_MAX = 8
+
+/** Where `cd NAME` may lead by `CDPATH`: beneath each of its places, or of a value that is not known beneath the root. */
+function searchedPlaces(state: State, operands: readonly ShellWord[]): readonly string[] {
+  const name = operands.find(({ text, opaque }) => opaque === undefined && !text.startsWith('-'))?.text
+  const path = variableOf(state, 'CDPATH')
+  if (name === undefined || path === undefined || path.kind === 'unset' || /^\.{0,2}(?:\/|$)/.test(name))
+    return []
+  const isKnown = path.kind === 'text' && path.word.opaque === undefined
+  const places = isKnown ? path.word.text.split(':', SEARCHED_MAX) : ['/']
+  return places.flatMap((place) =>
+    place.startsWith('/')
+      ? [joinPath('/', `${place}/${name}`)]
+      : state.directories.flatMap((from) =>
+          from === undefined ? [] : [joinPath(from, `${place || '.'}/${name}`)],
+        ),
+  )
+}
+
+function changeDirectory(
+  state: State,
+  target: ShellWord | undefined,
+  searched: readonly string[] = [],
+): Outcome {
   const success = copyState(state)
   const [from] = state.directories
-  success.directories = target === undefined ? [undefined] : resolved(state, target.text)
+  success.directories =
+    searched.length > 0
+      ? [...new Set(searched)]
+      : target === undefined
+        ? [undefined]
+        : resolved(state, target.text)
   success.previous = state.directories.length === 1 ? from : undefined
   deleteVariable(success, 'PWD')
   deleteVariable(success, 'OLDPWD')

@@ -119,8 +119,21 @@ function widen(draft: Draft): void {
 
 const UNKNOWN = '<unknown>'
 
+/** Said of a push to an address that the same request has given a name: nobody has looked at where that leads. */
+const NEW_REMOTE = 'push:new-remote'
+const REMOTE_ORDERS: ReadonlySet<string> = new Set(['add', 'set-url'])
+
+function noteNewRemotes(drafts: readonly Draft[]): void {
+  const isOf = (draft: Draft, order: string) => draft.names.includes('git') && draft.operands[0] === order
+  const at = drafts.findIndex((draft) => isOf(draft, 'remote') && REMOTE_ORDERS.has(draft.operands[1] ?? ''))
+  if (at === -1) return
+  for (const draft of drafts.slice(at + 1))
+    if (isOf(draft, 'push')) draft.calls = [...draft.calls, NEW_REMOTE]
+}
+
 /** Adds to each command what its unknown words may be. */
 export function addComputed(drafts: readonly Draft[]): void {
+  noteNewRemotes(drafts)
   const users = drafts.filter(({ paths }) => paths.some(isUnknown))
   for (const user of users) widen(user)
   if (users.length > 0) {

@@ -3,10 +3,11 @@
  * From the manual pages of git, man, less, sudo, ssh, bash, perl, python and node, and of the tools named below.
  * @module
  */
+import type { ShellWord } from '../shell/shell.ts'
 import type { Assignment, Inner } from './inner.ts'
 
 const COMMANDS: ReadonlySet<string> = new Set(
-  'PAGER MANPAGER GIT_PAGER SYSTEMD_PAGER BAT_PAGER AWS_PAGER EDITOR VISUAL FCEDIT GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR SYSTEMD_EDITOR KUBE_EDITOR CRONTAB_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS PROMPT_COMMAND LESSOPEN LESSCLOSE BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH SVN_EDITOR HGEDITOR HGMERGE TAR_RSH SHELL MAKESHELL CC CXX LD FC TERMINAL LUA_INIT KUBECTL_EXTERNAL_DIFF FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND FZF_ALT_C_COMMAND PSQL_EDITOR PSQL_PAGER PERLDOC_PAGER DELTA_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_PAGER SENSIBLE_EDITOR DIFFPROG TERRAGRUNT_TFPATH TG_TF_PATH AUTOM4TE AUTOCONF AUTOHEADER ACLOCAL AUTOMAKE M4 RUSTDOC RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER R_BROWSER R_PDFVIEWER P4EDITOR P4DIFF P4MERGE'.split(
+  'PAGER MANPAGER GIT_PAGER SYSTEMD_PAGER BAT_PAGER AWS_PAGER EDITOR VISUAL FCEDIT GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR SYSTEMD_EDITOR KUBE_EDITOR CRONTAB_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS PROMPT_COMMAND LESSOPEN LESSCLOSE BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH SVN_EDITOR HGEDITOR HGMERGE TAR_RSH SHELL MAKESHELL CC CXX LD FC TERMINAL LUA_INIT KUBECTL_EXTERNAL_DIFF FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND FZF_ALT_C_COMMAND PSQL_EDITOR PSQL_PAGER PERLDOC_PAGER DELTA_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_PAGER SENSIBLE_EDITOR DIFFPROG TERRAGRUNT_TFPATH TG_TF_PATH AUTOM4TE AUTOCONF AUTOHEADER ACLOCAL AUTOMAKE M4 RUSTDOC RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER R_BROWSER R_PDFVIEWER P4EDITOR P4DIFF P4MERGE CPP AR AS NM RANLIB STRIP OBJCOPY OBJDUMP HOSTCC HOSTCXX HOSTLD CC_FOR_BUILD CXX_FOR_BUILD CC_FOR_TARGET BUILD_CC F77 GCC GXX CARGO_BUILD_RUSTC CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTDOC RUSTC_LINKER CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_LINKER CMAKE_AR LINKER NVCC SWIG PROTOC PKG_CONFIG PYTHON YACC LEX BISON FLEX'.split(
     ' ',
   ),
 )
@@ -15,11 +16,15 @@ const COMMAND_NAME = /^CARGO_TARGET_[A-Z0-9_]{1,128}_(?:LINKER|RUNNER)$/
 
 /** Options to a program, among which are some whose value is a command or a file of code. */
 const OPTION_LISTS =
-  /^(?:GOFLAGS|RUSTFLAGS|CARGO_ENCODED_RUSTFLAGS|MAVEN_OPTS|MAVEN_ARGS|GRADLE_OPTS|JAVA_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)$/
+  /^(?:GOFLAGS|(?:HOST|BUILD_|CGO_|CMAKE_|NVCC_|NVCC|K|AM_)?(?:C|CXX|CPP|LD|AS|F|FC|OBJC)(?:_EXE_LINKER_|_SHARED_LINKER_)?_?FLAGS(?:_\w{1,64})?|LDLIBS|LIBS|EXTRA_(?:C|CXX|LD)FLAGS|RUSTFLAGS|RUSTDOCFLAGS|CARGO_BUILD_RUSTFLAGS|CARGO_TARGET_[A-Z0-9_]{1,128}_RUSTFLAGS|CARGO_ENCODED_RUSTFLAGS|MAVEN_OPTS|MAVEN_ARGS|GRADLE_OPTS|JAVA_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)$/
 const COMMAND_OPTION =
   /-{1,2}(?:toolexec|exec|vettool|XX:OnOutOfMemoryError|XX:OnError)=(?:"([^"]*)"|'([^']*)'|([^"'\s]\S*))/g
 const FILE_OPTION =
   /-{1,2}(?:javaagent:|agentpath:|Xbootclasspath\/[ap]:|Xbootclasspath:|init-script[= ]|overlay=|C ?linker=)([^\s=]+)/g
+
+/** Code that a compiler or linker loads or starts; it is a program as any other. */
+const PLUGIN_OPTION =
+  /-{1,2}(?:fplugin=|wrapper[ ,]|fuse-ld=|specs=|load[ ,=]|B ?|Wl,-plugin[,=]|Wl,--plugin[,=]|Xclang -load -Xclang |C ?linker=|Zcodegen-backend=|Z ?codegen-backend=|C ?link-arg=-fuse-ld=|ld-path=)([^\s,'"=]{1,4096})/g
 
 /** A trace is written to the file that such a variable names. */
 const WRITTEN =
@@ -87,13 +92,30 @@ function optionTexts(name: string, value: Assignment['value']): readonly Inner[]
   const files = [...value.text.matchAll(FILE_OPTION)].map(
     ([, text = '']): Inner => ({ kind: 'path', word: { ...value, text }, use: 'read' }),
   )
-  return [...commands, ...files]
+  const plugins = [...value.text.matchAll(PLUGIN_OPTION)].flatMap(([, text = '']): readonly Inner[] =>
+    isOwnProgram(text) ? [{ kind: 'argv', words: [{ ...value, text }], via: `${name}=` }] : [],
+  )
+  return [...commands, ...files, ...plugins]
 }
 
 /** The file that a command begins with. */
 function programFile(value: Assignment['value']): readonly Inner[] {
   const text = value.text.trimStart().split(' ', 1)[0] ?? ''
   return isOwnProgram(text) ? [{ kind: 'path', word: { ...value, text }, use: 'read' }] : []
+}
+
+/** They take variables among their words: `make CC=x`, `cmake -DCMAKE_C_COMPILER=x`. */
+const TAKES_SETTINGS: ReadonlySet<string> = new Set('make gmake bmake cmake configure meson scons'.split(' '))
+
+export function takesSettings(names: readonly string[]): boolean {
+  return names.some((name) => TAKES_SETTINGS.has(name))
+}
+
+/** `-DNAME:TYPE=VALUE` as `NAME=VALUE`; any other word as it is. */
+export function bareSetting(word: ShellWord): ShellWord {
+  return word.text.startsWith('-D')
+    ? { ...word, text: word.text.slice(2).replace(/:[A-Z]{1,16}=/, '=') }
+    : word
 }
 
 /** What setting `name` to `value` would run or read. */

@@ -90,6 +90,28 @@ function put(flow: Flow, path: string | undefined, made: Made | undefined): void
   else if (flow.files.has(path) || flow.files.size < FILES_MAX) flow.files.set(path, made)
 }
 
+/** What comes over a command's input, as the content of a file that is filled with it. */
+function contentOfInput({ stdin }: Maker): Made | undefined {
+  if (stdin.kind === 'text' && stdin.word.opaque === undefined) return { kind: 'text', text: stdin.word.text }
+  if (stdin.kind === 'text') return { kind: 'hidden', opaque: 'eval' }
+  if (stdin.kind !== 'pipe') return undefined
+  if (stdin.isDecoded) return { kind: 'hidden', opaque: 'decoded' }
+  if (stdin.output !== undefined) return { kind: 'text', text: stdin.output }
+  return { kind: 'hidden', opaque: 'piped', isFetched: stdin.isFetched ?? false }
+}
+
+/** Names of the standard input among files. */
+const INPUT_NAMES: readonly string[] = Object.freeze([
+  '/dev/stdin',
+  '/dev/fd/0',
+  '/proc/self/fd/0',
+  '/proc/thread-self/fd/0',
+])
+/** They put what they read, or are told, into a file that they are given. */
+const FILTERS: ReadonlySet<string> = new Set(
+  'sort uniq shuf split csplit ex vi vim nvim view ed red xxd gpg gpg2 tsort rev'.split(' '),
+)
+
 /** What the command puts out, as the content of a file. */
 function contentOf(flow: Flow, maker: Maker): Made | undefined {
   const { names, stdin, output, words } = maker
@@ -98,6 +120,11 @@ function contentOf(flow: Flow, maker: Maker): Made | undefined {
   if (output !== undefined) return output.length > TEXT_MAX ? undefined : { kind: 'text', text: output }
   if (decodes(maker) || (stdin.kind === 'pipe' && stdin.isDecoded))
     return { kind: 'hidden', opaque: 'decoded' }
+  if (
+    names.includes('sponge') ||
+    (names[0] === 'cat' && INPUT_NAMES.includes(maker.parsed.operands[0]?.text ?? ''))
+  )
+    return contentOfInput(maker)
   if (names[0] === 'cat') {
     const from = pathOf(maker.parsed.operands[0], maker.cwd)
     if (from === undefined) return undefined
@@ -110,7 +137,13 @@ function contentOf(flow: Flow, maker: Maker): Made | undefined {
 }
 
 function isMaker(name: string): boolean {
-  return COPIERS.has(name) || FETCHERS.has(name) || OTHER_MAKERS.includes(name) || makesTrees(name)
+  return (
+    COPIERS.has(name) ||
+    FILTERS.has(name) ||
+    FETCHERS.has(name) ||
+    OTHER_MAKERS.includes(name) ||
+    makesTrees(name)
+  )
 }
 
 const OTHER_MAKERS: readonly string[] = Object.freeze(['tee', 'sponge', 'dd', 'hash', 'mkfifo', 'mknod'])
@@ -130,6 +163,14 @@ export function noteFiles(flow: Flow, maker: Maker): void {
   const isRun = maker.calls.length > 0 && !compiles(names)
   for (const { path, use, isGlob, isOpaque } of isRun ? maker.paths : [])
     if (use === 'write' && !isGlob && !isOpaque) put(flow, path, { kind: 'hidden', opaque: 'eval' })
+  if (names.some((name) => FILTERS.has(name)) && (maker.stdin.kind === 'text' || isTold(maker))) {
+    for (const { path, use, isGlob, isOpaque } of maker.paths)
+      if (use === 'write' && !isGlob && !isOpaque) put(flow, path, { kind: 'hidden', opaque: 'eval' })
+    // Of `split` the names are not known beforehand; they begin with the last word.
+    const last = parsed.operands.at(-1)
+    if (names.includes('split') && last !== undefined)
+      put(flow, pathOf({ ...last, text: `${last.text}aa` }, cwd), { kind: 'hidden', opaque: 'eval' })
+  }
   if (names.some((name) => COPIERS.has(name))) noteCopies(flow, maker)
   if (fetches(names)) noteFetched(flow, maker)
   if (names.includes('dd')) noteBlocks(flow, maker)
@@ -138,6 +179,11 @@ export function noteFiles(flow: Flow, maker: Maker): void {
   // What comes out of a pipe with a name is what anybody puts in.
   if (names.includes('mkfifo') || (names.includes('mknod') && parsed.operands.at(-1)?.text === 'p'))
     for (const word of parsed.operands) put(flow, pathOf(word, cwd), { kind: 'hidden', opaque: 'piped' })
+}
+
+/** An editor that is told what to write by its options, or a filter at the end of a pipe. */
+function isTold({ stdin, options }: Maker): boolean {
+  return stdin.kind === 'pipe' || options.includes('-c')
 }
 
 /** A file may also be added to: then it has what it had, and more. */
@@ -149,7 +195,8 @@ function write(flow: Flow, path: string | undefined, made: Made | undefined): vo
   } else put(flow, path, made)
 }
 
-function noteCopies(flow: Flow, { parsed, cwd, names }: Maker): void {
+function noteCopies(flow: Flow, maker: Maker): void {
+  const { parsed, cwd, names } = maker
   const target = parsed.values.find(({ option }) => option === '-t' || option === '--target-directory')?.word
   const sources =
     target === undefined && parsed.operands.length > 1 ? parsed.operands.slice(0, -1) : parsed.operands
@@ -163,9 +210,11 @@ function noteCopies(flow: Flow, { parsed, cwd, names }: Maker): void {
     const from = pathOf(source, cwd)
     if (from === undefined) continue
     const isRemote = source.text.indexOf(':') > 0 && names.includes('rsync')
-    const made: Made = isRemote
+    const made: Made | undefined = isRemote
       ? { kind: 'hidden', opaque: 'piped' }
-      : (flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) })
+      : INPUT_NAMES.includes(from)
+        ? contentOfInput(maker)
+        : (flow.files.get(from) ?? { kind: 'program', names: namesOf(from, undefined) })
     put(flow, to, made)
     put(flow, joinPath(to, baseName(from)), made)
     if (isLink && flow.links.size < FILES_MAX)

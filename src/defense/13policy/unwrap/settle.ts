@@ -5,16 +5,23 @@
  * @module
  */
 
+import { TREE_ELSEWHERE, treeElsewhere } from './elsewhere.ts'
 import type { Flow } from './flow.ts'
 import { FETCHED_TREE, linkedPaths, type Maker, noteFiles, usesTree } from './flow.ts'
 import type { Draft } from './pipeline.ts'
 import { statementCalls } from './statements.ts'
 
-export function settle(flow: Flow, draft: Draft, maker: Maker): void {
+/** @param root where the request runs; absolute */
+export function settle(flow: Flow, draft: Draft, maker: Maker, root: string): void {
   if (flow.links.size > 0) draft.paths.push(...linkedPaths(flow, maker))
   noteFiles(flow, maker)
   const calls = statementCalls(flow, maker)
   const isInTree = usesTree(flow, maker)
+  const elsewhere = treeElsewhere(maker, root)
+  if (elsewhere !== undefined) {
+    draft.paths.push(elsewhere)
+    draft.calls = [...draft.calls, TREE_ELSEWHERE]
+  }
   if (isInTree || calls.length > 0)
     draft.calls = [...draft.calls, ...calls, ...(isInTree ? [FETCHED_TREE] : [])]
 }

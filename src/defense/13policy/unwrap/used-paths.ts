@@ -116,9 +116,30 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
   if (text === '~' || text.startsWith('~/')) {
     paths.push({ path: resolvePath(place.home, `.${text.slice(1)}`), use, isGlob: word.isGlob, isOpaque })
   }
+  const other = homeOf(text, place.home)
+  if (other !== undefined)
+    paths.push(...withClimbed([{ path: other, use, isGlob: word.isGlob, isOpaque }], other, place))
   if (place.cwd === undefined) paths.push({ path: '/', use, isGlob: false, isOpaque: true })
   else paths.push({ path: joinPath(place.cwd, text), use, isGlob: word.isGlob, isOpaque })
   return withClimbed(paths, text, place)
+}
+
+/** In a path for the home directory of another user. */
+const USER = '/<user>'
+const HOME_DIRECTORY = /^\/home\/[^/*?[]+/
+
+/** Whether a path lies in a home directory that is neither the caller's nor the one where the request runs. */
+function isOfOther(path: string, { home, root }: Place): boolean {
+  const directory = HOME_DIRECTORY.exec(path)?.[0]
+  return directory !== undefined && !isWithin(directory, home) && !isWithin(directory, root)
+}
+
+/** `~pi/x` in the home directory of another user, who may not be there; then it is a name like any other. */
+function homeOf(text: string, home: string): string | undefined {
+  const [start, name = ''] = /^~([A-Za-z_][\w.-]{0,63})(?=\/|$)/.exec(text) ?? []
+  if (start === undefined) return undefined
+  const place = name === 'root' ? '/root' : home.endsWith(`/${name}`) ? home : `/home/${name}`
+  return resolvePath(place, `.${text.slice(start.length)}`)
 }
 
 /** In a path for where the request runs. */
@@ -133,10 +154,25 @@ function isWhole({ path, isGlob }: UsedPath, root: string): boolean {
   return ALL_NAMES.test(path.slice(root === '/' ? 1 : root.length + 1))
 }
 
+/** In a path for data that belongs to neither the request nor the system. */
+const ELSEWHERE = '/<elsewhere>'
+const DATA = /^\/(?:(?:srv|data)\/[^*?[]|(?:mnt|media)\/[^/*?[]+$)/
+
+/** Whether a whole path names data beside where the request runs: what the two have in common is a top directory at most. */
+function liesElsewhere(text: string, path: string, { home, root }: Place): boolean {
+  if (!text.startsWith('/') || !DATA.test(path) || isWithin(home, path)) return false
+  const own = root.split('/', 3).join('/')
+  return !isWithin(own, path) && !isWithin(path, root)
+}
+
 /** Adds the last of `paths` as it is seen from above, where `text` has led there by climbing. */
 function withClimbed(paths: UsedPath[], text: string, place: Place): readonly UsedPath[] {
   const last = paths.at(-1)
   if (last === undefined) return paths
+  if (last.use === 'write' && isOfOther(last.path, place))
+    paths.push({ ...last, path: joinPath(USER, `.${last.path}`) })
+  if (last.use === 'write' && liesElsewhere(text, last.path, place))
+    paths.push({ ...last, path: joinPath(ELSEWHERE, `.${last.path}`) })
   if (climbsOut(text, last.path, place)) paths.push({ ...last, path: fromAbove(place.root, last.path) })
   else if (last.use === 'write' && isWhole(last, place.root))
     paths.push({ ...last, path: HERE, isGlob: false })
