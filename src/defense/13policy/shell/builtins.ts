@@ -143,7 +143,8 @@ function searchedPlaces(state: State, operands: readonly ShellWord[]): readonly 
     return []
   const isKnown = path.kind === 'text' && path.word.opaque === undefined
   const places = isKnown ? path.word.text.split(':', SEARCHED_MAX) : ['/']
-  return places.flatMap((place) =>
+  // Where none of them has it, it is a name as any other.
+  return ['', ...places].flatMap((place) =>
     place.startsWith('/')
       ? [joinPath('/', `${place}/${name}`)]
       : state.directories.flatMap((from) =>

@@ -164,8 +164,10 @@ export function noteFiles(flow: Flow, maker: Maker): void {
   for (const { path, use, isGlob, isOpaque } of isRun ? maker.paths : [])
     if (use === 'write' && !isGlob && !isOpaque) put(flow, path, { kind: 'hidden', opaque: 'eval' })
   if (names.some((name) => FILTERS.has(name)) && (maker.stdin.kind === 'text' || isTold(maker))) {
+    const noted = new Set(outputs.map(({ target }) => pathOf(target, cwd)))
     for (const { path, use, isGlob, isOpaque } of maker.paths)
-      if (use === 'write' && !isGlob && !isOpaque) put(flow, path, { kind: 'hidden', opaque: 'eval' })
+      if (use === 'write' && !isGlob && !isOpaque && !noted.has(path))
+        put(flow, path, { kind: 'hidden', opaque: 'eval' })
     // Of `split` the names are not known beforehand; they begin with the last word.
     const last = parsed.operands.at(-1)
     if (names.includes('split') && last !== undefined)

@@ -171,9 +171,9 @@ function withClimbed(paths: UsedPath[], text: string, place: Place): readonly Us
   if (last === undefined) return paths
   if (last.use === 'write' && isOfOther(last.path, place))
     paths.push({ ...last, path: joinPath(USER, `.${last.path}`) })
-  if (last.use === 'write' && liesElsewhere(text, last.path, place))
-    paths.push({ ...last, path: joinPath(ELSEWHERE, `.${last.path}`) })
   if (climbsOut(text, last.path, place)) paths.push({ ...last, path: fromAbove(place.root, last.path) })
+  else if (last.use === 'write' && liesElsewhere(text, last.path, place))
+    paths.push({ ...last, path: joinPath(ELSEWHERE, `.${last.path}`) })
   else if (last.use === 'write' && isWhole(last, place.root))
     paths.push({ ...last, path: HERE, isGlob: false })
   return paths

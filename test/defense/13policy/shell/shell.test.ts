@@ -175,7 +175,7 @@ t.test('the working directory follows cd, and both are judged where cd may have 
     ...['pushd /srv/work', 'ls /x', 'popd /x', 'pwd /srv/work'],
   ])
   t.strictSame(places('cd && cd - && ls'), ['cd /srv/work', 'cd /home/u', 'ls /srv/work'])
-  t.strictSame(places('CDPATH=/etc; cd x && ls').slice(-1), ['ls undefined'])
+  t.strictSame(places('CDPATH=/etc; cd x && ls').slice(-1), ['ls /etc/x'])
   t.strictSame(places('HOME=/ cd && ls'), ['cd /srv/work', 'ls /home/u', 'ls undefined'])
   t.strictSame(places('. ./x; ls').slice(-1), ['ls undefined'])
   t.end()

@@ -91,7 +91,7 @@ const PATHS: readonly (readonly [string, readonly string[]])[] = [
   ['wget --post-file=/a http://h/', ['read /a', 'write /<here>', 'write /srv/work']],
   ['git clone u /b', ['write /b']],
   ['git -C /b status', ['mention /b']],
-  ['git -C /b rm -rf c', ['mention /b', 'write /b/c']],
+  ['git -C /b rm -rf c', ['mention /b', 'write /b/c', 'write /b']],
   ['find . -fprintf /b x', ['mention /srv/work', 'mention /srv/work/x', 'write /b']],
   ['gcc a.c -o/b', ['read /srv/work/a.c', 'write /b']],
   ['uniq a /b', ['read /srv/work/a', 'write /b']],
