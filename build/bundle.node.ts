@@ -49,7 +49,7 @@ import {
  * watched and the log in a file and in the journal 30 KB; what check knows of mistakes in a configuration 50 KB, which
  * nothing but check and a refused file reads; enrolment by a line, and keys that follow one another, 40 KB; the server
  * for AI hosts 95 KB, of which 59 are the packed thread with the SDK of the Model Context Protocol, a text to everybody
- * who does not start it; some 70 rules more, and what of a command line they ask for, 10 KB.
+ * who does not start it; some 30 rules more, and what of a command line they ask for, 10 KB.
  */
 const DAEMON_BUDGET_BYTES = 2_180_000
 /** What a program that only wants the client should carry. */
