@@ -148,17 +148,34 @@ function givesAnyOf(literals: readonly string[], words: WordList): Condition {
     literals.some((alternative) => givesOption(facts, alternative)) || fitsAnyOf(words, facts.command.options)
 }
 
-/** `-o|--option=value`: the option as in `options`, its value as a word. */
-function givesValue(entry: string): Condition {
-  const equals = entry.indexOf('=')
-  const names = entry.slice(0, equals).split('|')
+/**
+ * `-o|--option=value`: the option as in `options`, its value as a word; one of the entries. Many of a rule's entries are
+ * about the same options, which are looked at once.
+ */
+function givesAnyValue(entries: readonly string[]): Condition {
+  const byNames = Map.groupBy(entries, (entry) => entry.slice(0, entry.indexOf('=')))
+  const conditions = [...byNames].map(([names, alike]) =>
+    givesValue(
+      names.split('|'),
+      alike.map((entry) => compileWord(entry.slice(names.length + 1))),
+    ),
+  )
+  const [only] = conditions
+  return only !== undefined && conditions.length === 1 ? only : oneOf(conditions)
+}
+
+function givesValue(names: readonly string[], values: readonly WordPattern[]): Condition {
   const words = compileWords(names)
-  const value = compileWord(entry.slice(equals + 1))
   const isOption = (option: string): boolean =>
     fitsOneOf(words, option) ||
     (option.length > 2 && option.startsWith('--') && names.some((name) => name.startsWith(option)))
   return ({ command }) =>
-    command.optionValues.some((given) => isOption(given.option) && fitsWord(value, given.value))
+    command.optionValues.some((given) => isOption(given.option) && fitsOneOfWords(values, given.value))
+}
+
+function fitsOneOfWords(patterns: readonly WordPattern[], word: string): boolean {
+  for (const pattern of patterns) if (fitsWord(pattern, word)) return true
+  return false
 }
 
 /** One of the entries is what the operands begin with, word by word. */
@@ -312,7 +329,7 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
   for (const entry of match.options ?? []) conditions.push(givesOne(shared, entry))
   for (const entry of match.not_options ?? [])
     conditions.push(not(ofWords(wordsOf(shared, entry.split('|')), ({ options }) => options)))
-  if (option_values !== undefined) conditions.push(oneOf(option_values.map(givesValue)))
+  if (option_values !== undefined) conditions.push(givesAnyValue(option_values))
   if (assigns !== undefined) conditions.push(assignsOne(wordsOf(shared, assigns)))
   conditions.push(...pathConditions(match, shared))
   for (const field of WORD_FIELD_NAMES) {

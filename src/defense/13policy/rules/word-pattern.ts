@@ -12,6 +12,8 @@ export type WordPattern =
       readonly head: string
       readonly middle: readonly string[]
       readonly tail: string
+      /** The longest piece of several in the middle, which a word that does not fit lacks most often; else empty. */
+      readonly rarest: string
       /** The shortest word that can fit, in UTF-16 code units. */
       readonly least: number
     }
@@ -29,7 +31,7 @@ const LITERALS_TO_COMPARE = 8
 const NO_PIECES: readonly string[] = Object.freeze([])
 const NO_PATTERNS: readonly WordPattern[] = Object.freeze([])
 
-const ANY_WORD: WordPattern = Object.freeze({ head: '', middle: NO_PIECES, tail: '', least: 0 })
+const ANY_WORD: WordPattern = Object.freeze({ head: '', middle: NO_PIECES, tail: '', rarest: '', least: 0 })
 
 export function compileWord(pattern: string): WordPattern {
   if (pattern === '*') return ANY_WORD
@@ -39,14 +41,19 @@ export function compileWord(pattern: string): WordPattern {
   const tail = pieces[pieces.length - 1] ?? ''
   const middle = pieces.slice(1, -1).filter((piece) => piece !== '')
   const least = middle.reduce((sum, piece) => sum + piece.length, head.length + tail.length)
-  return { head, middle: middle.length === 0 ? NO_PIECES : middle.slice(), tail, least }
+  const rarest =
+    middle.length < 2 ? '' : middle.reduce((a, piece) => (piece.length > a.length ? piece : a), '')
+  return { head, middle: middle.length === 0 ? NO_PIECES : middle.slice(), tail, rarest, least }
 }
 
 /** Taking each piece at its first place is enough where `*` is the only wild character. */
 export function fitsWord(pattern: WordPattern, word: string): boolean {
   if (typeof pattern === 'string') return word === pattern
-  const { head, middle, tail } = pattern
-  if (word.length < pattern.least || !word.startsWith(head) || !word.endsWith(tail)) return false
+  const { head, middle, tail, rarest } = pattern
+  if (word.length < pattern.least) return false
+  if (head !== '' && !word.startsWith(head)) return false
+  if (tail !== '' && !word.endsWith(tail)) return false
+  if (rarest !== '' && !word.includes(rarest)) return false
   const end = word.length - tail.length
   let at = head.length
   for (const piece of middle) {
