@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Record } from './bytes.node.ts'
 
 export type StartTimes = {
   /** Medians, milliseconds. */
@@ -57,24 +58,15 @@ export async function startTimes(program: string, pairs = 20): Promise<StartTime
   }
 }
 
-type Tell = (
-  what: string,
-  value: number,
-  unit: string,
-  bound: number,
-  isCeiling: boolean,
-  detail: string,
-) => void
-
 /** The command, and the single binary where one was built. */
-export async function starts(tell: Tell): Promise<void> {
+export async function starts(record: Record): Promise<void> {
   const root = join(import.meta.dirname, '..')
   const binary = join(root, 'dist/release', `linux-${process.arch}`, 'sass-edge')
   for (const program of [join(root, 'bin/sass-edge'), binary]) {
     if (!existsSync(program)) continue
     const { daemonMs, nodeMs, ratio } = await startTimes(program)
     const what = `start to listening of ${program === binary ? 'the single binary' : 'the command'}`
-    tell(what, daemonMs, ' ms', 150, true, `node -e 0 takes ${nodeMs.toFixed(0)} ms beside it`)
-    tell(`${what}, of node -e 0`, ratio, ' times', 4, true, 'in pairs, the median')
+    record(what, daemonMs, ' ms', 150, true, `node -e 0 takes ${nodeMs.toFixed(0)} ms beside it`)
+    record(`${what}, of node -e 0`, ratio, ' times', 4, true, 'in pairs, the median')
   }
 }

@@ -155,27 +155,19 @@ function givesAnyOf(literals: readonly string[], words: WordList): Condition {
 function givesAnyValue(entries: readonly string[]): Condition {
   const byNames = Map.groupBy(entries, (entry) => entry.slice(0, entry.indexOf('=')))
   const conditions = [...byNames].map(([names, alike]) =>
-    givesValue(
-      names.split('|'),
-      alike.map((entry) => compileWord(entry.slice(names.length + 1))),
-    ),
+    givesValue(names.split('|'), compileWords(alike.map((entry) => entry.slice(names.length + 1)))),
   )
   const [only] = conditions
   return only !== undefined && conditions.length === 1 ? only : oneOf(conditions)
 }
 
-function givesValue(names: readonly string[], values: readonly WordPattern[]): Condition {
+function givesValue(names: readonly string[], values: WordList): Condition {
   const words = compileWords(names)
   const isOption = (option: string): boolean =>
     fitsOneOf(words, option) ||
     (option.length > 2 && option.startsWith('--') && names.some((name) => name.startsWith(option)))
   return ({ command }) =>
-    command.optionValues.some((given) => isOption(given.option) && fitsOneOfWords(values, given.value))
-}
-
-function fitsOneOfWords(patterns: readonly WordPattern[], word: string): boolean {
-  for (const pattern of patterns) if (fitsWord(pattern, word)) return true
-  return false
+    command.optionValues.some((given) => isOption(given.option) && fitsOneOf(values, given.value))
 }
 
 /** One of the entries is what the operands begin with, word by word. */
