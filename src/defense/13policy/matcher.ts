@@ -19,6 +19,7 @@ import {
   type PathIndexes,
 } from './rules/rule-conditions.ts'
 import { candidates, indexRules, namesProgram, type RuleIndex } from './rules/rule-index.ts'
+import { lacksOf, needsOf } from './rules/rule-needs.ts'
 import { withoutVersion } from './unwrap/names.ts'
 
 export type Match = {
@@ -39,6 +40,8 @@ export type Matcher = {
 
 type Compiled = {
   readonly rules: readonly CompiledRule[]
+  /** Of each rule, what a command must have. */
+  readonly needs: Uint16Array
   readonly index: RuleIndex
   readonly paths: PathIndexes
 }
@@ -79,7 +82,12 @@ function compile(set: RuleSet, home: string): Compiled {
     head: headOf(rule),
     conditions: compileConditions(rule, shared).slice(),
   }))
-  return { rules, index: indexRules(sorted, shared), paths: indexPaths(shared, home) }
+  return {
+    rules,
+    needs: Uint16Array.from(sorted, needsOf),
+    index: indexRules(sorted, shared),
+    paths: indexPaths(shared, home),
+  }
 }
 
 /**
@@ -87,7 +95,7 @@ function compile(set: RuleSet, home: string): Compiled {
  */
 export function createMatcher(set: RuleSet, home: string): Matcher {
   // Made by another function, so that the rules as they were written are not kept.
-  const { rules: compiled, index, paths } = compile(set, home)
+  const { rules: compiled, needs, index, paths } = compile(set, home)
   const allowed = (place: number): boolean => compiled[place]?.head.action === 'allow'
 
   return {
@@ -99,9 +107,11 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
       let commandIndex = -1
       effective.commands.forEach((command, at) => {
         const facts = gatherFacts(command, paths, hidden)
+        const lacks = lacksOf(facts)
         for (const places of candidates(index, facts)) {
           for (const place of places) {
             if (place >= best) break
+            if (((needs[place] ?? 0) & lacks) !== 0) continue
             const rule = compiled[place]
             if (rule === undefined || !holds(rule, facts)) continue
             best = place

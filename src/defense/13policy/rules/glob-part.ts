@@ -5,7 +5,7 @@
  * Rules: POSIX.1-2024 XCU 2.14, pattern matching notation.
  * @module
  */
-import { compileWord, fitsWord } from './word-pattern.ts'
+import { compileWord, fitsWord, type WordPattern } from './word-pattern.ts'
 
 /** Of a pattern's part times a path's part, in tokens; names have at most 255 characters. */
 const CELLS_MAX = 4_096
@@ -139,7 +139,12 @@ export function isFarFetched(pattern: string, part: GlobPart): boolean {
 
 /** Whether every name that the path's part could expand to fits the pattern's part. */
 export function alwaysFits(pattern: string, part: string): boolean {
-  if (hasWild(part) && (pattern.includes('?') || pattern.includes('['))) return false
+  return isAlwaysFitting(pattern, compileWord(pattern), part)
+}
+
+/** As `alwaysFits`, with the pattern as it was compiled beside it as it was written. */
+export function isAlwaysFitting(pattern: string, word: WordPattern, part: string): boolean {
   // The wild characters of the part can only fall under the stars of the pattern, which take whatever they stand for.
-  return fitsWord(compileWord(pattern), part)
+  if (!fitsWord(word, part)) return false
+  return !hasWild(part) || !(pattern.includes('?') || pattern.includes('['))
 }

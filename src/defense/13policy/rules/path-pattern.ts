@@ -10,24 +10,29 @@
  */
 import { resolvePath } from '../../../base/lexical-path.ts'
 import type { UsedPath } from '../effective.ts'
-import { alwaysFits, compileGlob, couldFit, type GlobPart, hasWild, isFarFetched } from './glob-part.ts'
+import { compileGlob, couldFit, type GlobPart, hasWild, isAlwaysFitting, isFarFetched } from './glob-part.ts'
 import { createListPool, entriesOf, findValue, type SmallMap, sealMap } from './small-map.ts'
-import { compileWord, fitsWord, type WordPattern } from './word-pattern.ts'
+import { cutAtStars, nextFitting, type Pieces, sortByHead } from './word-pattern.ts'
 
 type Node = {
   readonly literals: SmallMap<Node>
-  readonly globs: readonly Glob<Node>[]
+  readonly globs: Globs
   /** The lists of which a pattern ends at this path. */
   readonly here: readonly number[]
   /** The lists of which a pattern covers this path and everything beneath. */
   readonly beneath: readonly number[]
 }
-type Glob<Target> = { readonly text: string; readonly word: WordPattern; readonly node: Target }
+/** Parts with stars, as written and as they are compared, and where each leads; sorted by their heads. */
+type Globs = {
+  readonly texts: readonly string[]
+  readonly words: readonly Pieces[]
+  readonly nodes: readonly Node[]
+}
 
 /** A node while patterns are put in. */
 type Growing = {
   readonly literals: Map<string, Growing>
-  readonly globs: Glob<Growing>[]
+  readonly globs: Map<string, Growing>
   readonly here: number[]
   readonly beneath: number[]
 }
@@ -60,20 +65,33 @@ export function pathPatternProblem(
 }
 
 function emptyNode(): Growing {
-  return { literals: new Map(), globs: [], here: [], beneath: [] }
+  return { literals: new Map(), globs: new Map(), here: [], beneath: [] }
 }
 
 function childOf({ literals, globs }: Growing, part: string): Growing {
-  const known = part.includes('*') ? globs.find(({ text }) => text === part)?.node : literals.get(part)
+  const children = part.includes('*') ? globs : literals
+  const known = children.get(part)
   if (known !== undefined) return known
   const child = emptyNode()
-  if (part.includes('*')) globs.push({ text: part, word: compileWord(part), node: child })
-  else literals.set(part, child)
+  children.set(part, child)
   return child
 }
 
-const NO_GLOBS: readonly Glob<Node>[] = Object.freeze([])
+const NO_GLOBS: Globs = Object.freeze({ texts: [], words: [], nodes: [] })
 const NO_LITERALS: SmallMap<Node> = Object.freeze({ keys: [], values: [] })
+
+function sealGlobs(children: readonly (readonly [string, Node])[]): Globs {
+  if (children.length === 0) return NO_GLOBS
+  const sorted = sortByHead(
+    children.map(([text, node]) => ({ text, node, word: cutAtStars(text) })),
+    ({ word }) => word.head,
+  )
+  return {
+    texts: sorted.map(({ text }) => text),
+    words: sorted.map(({ word }) => word),
+    nodes: sorted.map(({ node }) => node),
+  }
+}
 
 /**
  * Gives the tree its final form, in which equal parts are one: most ends are alike, and so are the users' directories.
@@ -85,18 +103,17 @@ function createSealer(): (growing: Growing) => Node {
   const numbers = new Map<Node, number>()
   const seal = (growing: Growing): Node => {
     const literals = new Map([...growing.literals].map(([name, child]) => [name, seal(child)] as const))
-    const globs = growing.globs.map((glob) => ({ ...glob, node: seal(glob.node) }))
-    const children = [...literals, ...globs.map(({ text, node }) => [text, node] as const)]
+    const globs = [...growing.globs].map(([text, child]) => [text, seal(child)] as const)
     const key = [
       growing.here.join(','),
       growing.beneath.join(','),
-      ...children.map(([name, child]) => `${name}/${numbers.get(child)}`),
+      ...[...literals, ...globs].map(([name, child]) => `${name}/${numbers.get(child)}`),
     ].join('\0')
     const known = nodes.get(key)
     if (known !== undefined) return known
     const node = {
       literals: literals.size === 0 ? NO_LITERALS : sealMap(literals),
-      globs: globs.length === 0 ? NO_GLOBS : globs,
+      globs: sealGlobs(globs),
       here: lists(growing.here),
       beneath: lists(growing.beneath),
     }
@@ -126,49 +143,62 @@ function subtree(node: Node, into: Set<Node>, hidden: boolean): void {
   into.add(node)
   for (const [name, child] of entriesOf(node.literals))
     if (hidden || !name.startsWith('.')) subtree(child, into, hidden)
-  for (const { text, node: child } of node.globs)
-    if (hidden || !text.startsWith('.')) subtree(child, into, hidden)
+  node.globs.nodes.forEach((child, at) => {
+    if (hidden || node.globs.texts[at]?.startsWith('.') === false) subtree(child, into, hidden)
+  })
 }
 
-type Mode =
-  | { readonly kind: 'known' }
-  | { readonly kind: 'could'; readonly hidden: boolean; readonly isWrite: boolean }
-  | { readonly kind: 'always' }
+type Could = { readonly kind: 'could'; readonly hidden: boolean; readonly isWrite: boolean }
+type Mode = Could | { readonly kind: 'known' } | { readonly kind: 'always' }
 
-function step(nodes: readonly Node[], part: string, mode: Mode): Node[] {
+const KNOWN: Mode = Object.freeze({ kind: 'known' })
+const ALWAYS: Mode = Object.freeze({ kind: 'always' })
+
+function step(nodes: readonly Node[], part: string, mode: Mode): readonly Node[] {
+  if (mode.kind === 'known' || !hasWild(part)) return stepName(nodes, part)
+  if (mode.kind === 'always') return stepAlways(nodes, part)
+  if (part !== '**') return stepCould(nodes, part, mode)
+  const all = new Set<Node>()
+  for (const node of nodes) subtree(node, all, mode.hidden)
+  return [...all]
+}
+
+function stepName(nodes: readonly Node[], name: string): readonly Node[] {
   const next: Node[] = []
-  const isWild = mode.kind !== 'known' && hasWild(part)
-  if (isWild && part === '**' && mode.kind === 'could') {
-    const all = new Set<Node>()
-    for (const node of nodes) subtree(node, all, mode.hidden)
-    return [...all]
-  }
-  // Nothing that ends here covers what `**` could reach.
-  if (isWild && part === '**') return []
-  const glob = compileGlob(isWild ? part : '')
   for (const { literals, globs } of nodes) {
-    if (!isWild) {
-      const child = findValue(literals, part)
-      if (child !== undefined) next.push(child)
-    } else if (mode.kind === 'could') {
-      for (const [name, child] of entriesOf(literals)) if (couldFit(name, glob, mode.hidden)) next.push(child)
-    }
-    for (const { text, word, node: child } of globs) {
-      if (!isWild) {
-        if (fitsWord(word, part)) next.push(child)
-      } else if (mode.kind === 'could' ? couldBe(text, glob, mode) : alwaysFits(text, part)) {
-        next.push(child)
-      }
-    }
+    const child = findValue(literals, name)
+    if (child !== undefined) next.push(child)
+    const { words } = globs
+    for (let at = nextFitting(words, name, 0); at !== -1; at = nextFitting(words, name, at + 1))
+      next.push(globs.nodes[at] as Node)
   }
   return next
 }
 
-function couldBe(
-  text: string,
-  glob: GlobPart,
-  { hidden, isWrite }: Extract<Mode, { kind: 'could' }>,
-): boolean {
+function stepAlways(nodes: readonly Node[], part: string): readonly Node[] {
+  const next: Node[] = []
+  // Nothing that ends here covers what `**` could reach.
+  if (part === '**') return next
+  for (const { globs } of nodes)
+    globs.words.forEach((word, at) => {
+      if (isAlwaysFitting(globs.texts[at] ?? '', word, part)) next.push(globs.nodes[at] as Node)
+    })
+  return next
+}
+
+function stepCould(nodes: readonly Node[], part: string, mode: Could): readonly Node[] {
+  const next: Node[] = []
+  const glob = compileGlob(part)
+  for (const { literals, globs } of nodes) {
+    for (const [name, child] of entriesOf(literals)) if (couldFit(name, glob, mode.hidden)) next.push(child)
+    globs.nodes.forEach((child, at) => {
+      if (couldBe(globs.texts[at] ?? '', glob, mode)) next.push(child)
+    })
+  }
+  return next
+}
+
+function couldBe(text: string, glob: GlobPart, { hidden, isWrite }: Could): boolean {
   return couldFit(text, glob, hidden) && (isWrite || !isFarFetched(text, glob))
 }
 
@@ -218,8 +248,7 @@ export function createPathIndex(lists: readonly (readonly string[])[], home: str
 function indexOf(root: Node, isEmpty: boolean): PathIndex {
   return {
     isEmpty,
-    fits: (path, hidden) => lookUp(root, path, path.isGlob ? couldMode(path, hidden) : { kind: 'known' }),
-    alwaysFits: (path) =>
-      path.isOpaque ? [] : lookUp(root, path, path.isGlob ? { kind: 'always' } : { kind: 'known' }),
+    fits: (path, hidden) => lookUp(root, path, path.isGlob ? couldMode(path, hidden) : KNOWN),
+    alwaysFits: (path) => (path.isOpaque ? [] : lookUp(root, path, path.isGlob ? ALWAYS : KNOWN)),
   }
 }

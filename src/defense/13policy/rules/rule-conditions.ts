@@ -21,22 +21,22 @@ import {
   type WordPattern,
 } from './word-pattern.ts'
 
-/** A used path with the lists of patterns that it fits, and those that exempt it. */
+/** A used path with the lists of patterns that it fits, and those that exempt it once that is asked for. */
 type LocatedPath = {
-  readonly use: UsedPath['use']
-  readonly isOpaque: boolean
+  readonly used: UsedPath
   readonly fits: readonly number[]
-  readonly exempt: readonly number[]
+  exempt: readonly number[] | undefined
 }
 
 /** What conditions ask of a command, worked out when it is first asked for. */
 export type Facts = {
   readonly command: EffectiveCommand
   readonly paths: readonly LocatedPath[]
+  readonly exempt: PathIndex
   /** The lists that some path fits: of any use, of those written, of those read. */
   readonly used: ReadonlySet<number>
-  readonly written: ReadonlySet<number>
-  readonly read: ReadonlySet<number>
+  written: ReadonlySet<number> | undefined
+  read: ReadonlySet<number> | undefined
   options: ReadonlySet<string> | undefined
   longOptions: readonly string[] | undefined
   lines: readonly string[] | undefined
@@ -94,25 +94,26 @@ const NO_PATHS: readonly LocatedPath[] = Object.freeze([])
 export function gatherFacts(command: EffectiveCommand, indexes: PathIndexes, hidden: boolean): Facts {
   const { positive, exempt } = indexes
   let paths = NO_PATHS
-  let used = NO_LISTS
-  let written = NO_LISTS
-  let read = NO_LISTS
   if (command.paths.length > 0 && !(positive.isEmpty && exempt.isEmpty)) {
     // Who only lists has what a wild path could also stand for seen by its name.
     const lists = command.paths.some(({ isGlob }) => isGlob) && onlyLists(command)
-    paths = command.paths.map((path) => ({
-      use: path.use,
-      isOpaque: path.isOpaque,
-      fits: lists && path.isGlob && !path.isOpaque ? positive.alwaysFits(path) : positive.fits(path, hidden),
-      exempt: exempt.isEmpty ? [] : exempt.alwaysFits(path),
+    paths = command.paths.map((used) => ({
+      used,
+      fits: lists && used.isGlob && !used.isOpaque ? positive.alwaysFits(used) : positive.fits(used, hidden),
+      exempt: undefined,
     }))
-    used = listsOf(paths)
-    if (used.size > 0) {
-      written = listsOf(paths.filter(({ use }) => use === 'write'))
-      read = listsOf(paths.filter(({ use }) => use === 'read'))
-    }
   }
-  return { command, paths, used, written, read, options: undefined, longOptions: undefined, lines: undefined }
+  return {
+    command,
+    paths,
+    exempt,
+    used: listsOf(paths),
+    written: undefined,
+    read: undefined,
+    options: undefined,
+    longOptions: undefined,
+    lines: undefined,
+  }
 }
 
 function listsOf(paths: readonly LocatedPath[]): ReadonlySet<number> {
@@ -251,14 +252,24 @@ function assignsOne(list: WordList): Condition {
 }
 
 function listsFor(facts: Facts, use: PathField): ReadonlySet<number> {
-  if (use === 'paths' || use === 'takes') return facts.used
-  return use === 'writes' ? facts.written : facts.read
+  if (use === 'paths' || use === 'takes' || facts.used.size === 0) return facts.used
+  if (use === 'writes') {
+    facts.written ??= listsOf(facts.paths.filter(({ used }) => used.use === 'write'))
+    return facts.written
+  }
+  facts.read ??= listsOf(facts.paths.filter(({ used }) => used.use === 'read'))
+  return facts.read
+}
+
+function isExempt(facts: Facts, path: LocatedPath, list: number): boolean {
+  path.exempt ??= facts.exempt.alwaysFits(path.used)
+  return path.exempt.includes(list)
 }
 
 type PathField = 'paths' | 'writes' | 'reads' | 'takes'
 const PATH_FIELDS: readonly PathField[] = Object.freeze(['paths', 'writes', 'reads', 'takes'])
 
-function hasUse({ use }: LocatedPath, field: PathField): boolean {
+function hasUse({ used: { use } }: LocatedPath, field: PathField): boolean {
   if (field === 'paths') return true
   return field === 'takes' ? use !== 'write' : use === (field === 'writes' ? 'write' : 'read')
 }
@@ -273,13 +284,13 @@ function liesInWithout(list: number, field: PathField, exempt: number): Conditio
   return (facts) =>
     listsFor(facts, field).has(list) &&
     facts.paths.some(
-      (path) => hasUse(path, field) && path.fits.includes(list) && !path.exempt.includes(exempt),
+      (path) => hasUse(path, field) && path.fits.includes(list) && !isExempt(facts, path, exempt),
     )
 }
 
 function hasPathWithout(exempt: number): Condition {
   return (facts) =>
-    facts.command.paths.length === 0 || facts.paths.some((path) => !path.exempt.includes(exempt))
+    facts.command.paths.length === 0 || facts.paths.some((path) => !isExempt(facts, path, exempt))
 }
 
 /** Paths that are exempt do not count; without another path field one that counts must be there, or none at all. */

@@ -7,16 +7,18 @@ import type { Opaque } from '../effective.ts'
 import type { Rule } from '../rule.ts'
 import { type Facts, listNumber, type Shared } from './rule-conditions.ts'
 import { createListPool, findValue, type SmallMap, sealMap } from './small-map.ts'
-import { compileWord, fitsWord, type WordPattern } from './word-pattern.ts'
+import { cutAtStars, nextFitting, type Pieces, sortByHead } from './word-pattern.ts'
 
 type WordIndex = {
   readonly literals: SmallMap<readonly number[]>
-  readonly patterns: readonly { readonly word: WordPattern; readonly rules: readonly number[] }[]
+  /** Sorted by their heads, and the rules of each. */
+  readonly patterns: readonly Pieces[]
+  readonly rules: readonly (readonly number[])[]
 }
 /** An index while rules are put in. */
 type GrowingWords = {
   readonly literals: Map<string, number[]>
-  readonly patterns: { readonly text: string; readonly word: WordPattern; readonly rules: number[] }[]
+  readonly patterns: { readonly text: string; readonly rules: number[] }[]
 }
 
 const WORD_KEYS = Object.freeze(['program', 'calls', 'assigns', 'piped_from', 'piped_to', 'via'] as const)
@@ -53,7 +55,7 @@ function indexWords(index: GrowingWords, patterns: readonly string[], rule: numb
       continue
     }
     const known = index.patterns.find((candidate) => candidate.text === text)
-    if (known === undefined) index.patterns.push({ text, word: compileWord(text), rules: [rule] })
+    if (known === undefined) index.patterns.push({ text, rules: [rule] })
     else if (known.rules.at(-1) !== rule) known.rules.push(rule)
   }
 }
@@ -113,10 +115,17 @@ function sealIndex({ words, paths, opaque, always }: GrowingIndex): RuleIndex {
   const pool = createListPool()
   const lists = <Key>(map: ReadonlyMap<Key, readonly number[]>) =>
     new Map([...map].map(([key, list]) => [key, pool(list)] as const))
-  const seal = ({ literals, patterns }: GrowingWords): WordIndex => ({
-    literals: sealMap(lists(literals)),
-    patterns: patterns.map(({ word, rules }) => ({ word, rules: pool(rules) })),
-  })
+  const seal = ({ literals, patterns }: GrowingWords): WordIndex => {
+    const sorted = sortByHead(
+      patterns.map(({ text, rules }) => ({ word: cutAtStars(text), rules })),
+      ({ word }) => word.head,
+    )
+    return {
+      literals: sealMap(lists(literals)),
+      patterns: sorted.map(({ word }) => word),
+      rules: sorted.map(({ rules }) => pool(rules)),
+    }
+  }
   return {
     words: {
       program: seal(words.program),
@@ -135,7 +144,12 @@ function sealIndex({ words, paths, opaque, always }: GrowingIndex): RuleIndex {
 function lookUp(index: WordIndex, word: string, into: (readonly number[])[]): void {
   const rules = findValue(index.literals, word)
   if (rules !== undefined) into.push(rules)
-  for (const pattern of index.patterns) if (fitsWord(pattern.word, word)) into.push(pattern.rules)
+  for (
+    let at = nextFitting(index.patterns, word, 0);
+    at !== -1;
+    at = nextFitting(index.patterns, word, at + 1)
+  )
+    into.push(index.rules[at] ?? [])
 }
 
 /** Whether a rule allows a program of that name, or is about this very program at least. */
@@ -144,13 +158,13 @@ export function namesProgram(
   name: string,
   isAllowed: (rule: number) => boolean,
 ): 'allowed' | 'named' | undefined {
-  const { literals, patterns } = words.program
-  const rules = findValue(literals, name)
-  if (rules?.some(isAllowed) === true) return 'allowed'
+  const named = findValue(words.program.literals, name)
+  if (named?.some(isAllowed) === true) return 'allowed'
   // What denies a whole family of names has thought about none of them; what allows one has.
-  if (patterns.some((pattern) => pattern.rules.some(isAllowed) && fitsWord(pattern.word, name)))
-    return 'allowed'
-  return rules === undefined ? undefined : 'named'
+  const { patterns, rules } = words.program
+  for (let at = nextFitting(patterns, name, 0); at !== -1; at = nextFitting(patterns, name, at + 1))
+    if (rules[at]?.some(isAllowed) === true) return 'allowed'
+  return named === undefined ? undefined : 'named'
 }
 
 /** Lists of rules that could match, each in the order of strictness; a rule can be in several. */

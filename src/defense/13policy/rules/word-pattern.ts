@@ -6,38 +6,49 @@
  */
 
 /** Cut at its stars; a word without one is itself. */
-export type WordPattern =
-  | string
-  | {
-      readonly head: string
-      readonly middle: readonly string[]
-      readonly tail: string
-      /** The longest piece of several in the middle, which a word that does not fit lacks most often; else empty. */
-      readonly rarest: string
-      /** The shortest word that can fit, in UTF-16 code units. */
-      readonly least: number
-    }
+export type WordPattern = string | Pieces
 
-/** Several patterns of which one must fit; those without a star are looked up. */
+export type Pieces = {
+  readonly head: string
+  readonly middle: readonly string[]
+  readonly tail: string
+  /** The longest piece of several in the middle, which a word that does not fit lacks most often; else empty. */
+  readonly rarest: string
+  /** The shortest word that can fit, in UTF-16 code units. */
+  readonly least: number
+}
+
+/** Several patterns of which one must fit; those without a star are looked up, the others in the order of heads. */
 export type WordList = {
   readonly literals: readonly string[] | ReadonlySet<string>
-  readonly patterns: readonly WordPattern[]
+  readonly patterns: readonly Pieces[]
+  /** Where many begin with a star: those by three characters that a word must hold. */
+  readonly grams: Grams | undefined
 }
+
+/** By three characters in a row, as `addToGram` makes one number of them. */
+type Grams = ReadonlyMap<number, readonly Pieces[]>
 
 /** From here on a look-up is cheaper than a comparison with each. */
 const LITERALS_TO_COMPARE = 8
+/** From here on patterns that begin with a star are not tried one by one. */
+const MANY_HEADLESS = 12
 
 /** Shared, since most patterns have nothing between their ends. */
 const NO_PIECES: readonly string[] = Object.freeze([])
-const NO_PATTERNS: readonly WordPattern[] = Object.freeze([])
+const NO_PATTERNS: readonly Pieces[] = Object.freeze([])
 
-const ANY_WORD: WordPattern = Object.freeze({ head: '', middle: NO_PIECES, tail: '', rarest: '', least: 0 })
+const ANY_WORD: Pieces = Object.freeze({ head: '', middle: NO_PIECES, tail: '', rarest: '', least: 0 })
 
 export function compileWord(pattern: string): WordPattern {
+  return pattern.includes('*') ? cutAtStars(pattern) : pattern
+}
+
+/** @param pattern with a star */
+export function cutAtStars(pattern: string): Pieces {
   if (pattern === '*') return ANY_WORD
   const pieces = pattern.split('*')
   const head = pieces[0] ?? ''
-  if (pieces.length === 1) return pattern
   const tail = pieces[pieces.length - 1] ?? ''
   const middle = pieces.slice(1, -1).filter((piece) => piece !== '')
   const least = middle.reduce((sum, piece) => sum + piece.length, head.length + tail.length)
@@ -48,9 +59,11 @@ export function compileWord(pattern: string): WordPattern {
 
 /** Taking each piece at its first place is enough where `*` is the only wild character. */
 export function fitsWord(pattern: WordPattern, word: string): boolean {
-  if (typeof pattern === 'string') return word === pattern
-  const { head, middle, tail, rarest } = pattern
-  if (word.length < pattern.least) return false
+  return typeof pattern === 'string' ? word === pattern : fitsPieces(pattern, word)
+}
+
+function fitsPieces({ head, middle, tail, rarest, least }: Pieces, word: string): boolean {
+  if (word.length < least) return false
   if (head !== '' && !word.startsWith(head)) return false
   if (tail !== '' && !word.endsWith(tail)) return false
   if (rarest !== '' && !word.includes(rarest)) return false
@@ -64,10 +77,107 @@ export function fitsWord(pattern: WordPattern, word: string): boolean {
   return true
 }
 
+/** Those that begin with a star come first, and those that begin with the same character stand together. */
+export function sortByHead<Item>(items: readonly Item[], headOf: (item: Item) => string): readonly Item[] {
+  return items.toSorted((a, b) => firstOf(headOf(a)) - firstOf(headOf(b)))
+}
+
+/** The first character of a head; nothing is before all others. */
+function firstOf(head: string): number {
+  return head === '' ? -1 : head.charCodeAt(0)
+}
+
+/**
+ * The place of the next pattern that fits the word, from `from` on, or -1. Of those that begin with a character, only
+ * the ones that begin as the word does are looked at.
+ * @param patterns sorted by their heads
+ */
+export function nextFitting(patterns: readonly Pieces[], word: string, from: number): number {
+  const first = firstOf(word)
+  for (let at = from; at < patterns.length; at++) {
+    const pattern = patterns[at] as Pieces
+    if (pattern.head !== '') {
+      const start = pattern.head.charCodeAt(0)
+      if (start > first) return -1
+      if (start < first) {
+        at = placeOfFirst(patterns, first, at + 1) - 1
+        continue
+      }
+    }
+    if (fitsPieces(pattern, word)) return at
+  }
+  return -1
+}
+
+/** Where the patterns begin, from `from` on, whose heads begin with this character or a later one. */
+function placeOfFirst(patterns: readonly Pieces[], first: number, from: number): number {
+  let low = from
+  let high = patterns.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (firstOf((patterns[middle] as Pieces).head) < first) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const GRAM_CHARS = 3
+const GRAM_BITS = 24
+
+/** The number of the last three characters; those beyond Latin-1 share some with others. */
+function addToGram(gram: number, code: number): number {
+  return ((gram << (GRAM_BITS / GRAM_CHARS)) ^ code) & ((1 << GRAM_BITS) - 1)
+}
+
+function gramsOf(text: string): readonly number[] {
+  const grams: number[] = []
+  let gram = 0
+  for (let at = 0; at < text.length; at++) {
+    gram = addToGram(gram, text.charCodeAt(at))
+    if (at >= GRAM_CHARS - 1) grams.push(gram)
+  }
+  return grams
+}
+
+/** Puts each pattern where the fewest others are, and those that are too short nowhere. */
+function indexGrams(patterns: readonly Pieces[]): {
+  readonly grams: Grams
+  readonly rest: readonly Pieces[]
+} {
+  const grams = new Map<number, Pieces[]>()
+  const rest = patterns.filter((pattern) => {
+    const own = [...pattern.middle, pattern.tail].flatMap(gramsOf)
+    const [first] = own
+    if (pattern.head !== '' || first === undefined) return true
+    const count = (gram: number) => grams.get(gram)?.length ?? 0
+    const rarest = own.reduce((a, gram) => (count(gram) < count(a) ? gram : a), first)
+    grams.set(rarest, [...(grams.get(rarest) ?? []), pattern])
+    return false
+  })
+  return { grams, rest: rest.slice() }
+}
+
+function fitsByGrams(grams: Grams, word: string): boolean {
+  let tried: Set<readonly Pieces[]> | undefined
+  let gram = 0
+  for (let at = 0; at < word.length; at++) {
+    gram = addToGram(gram, word.charCodeAt(at))
+    const patterns = grams.get(gram)
+    if (patterns === undefined || tried?.has(patterns) === true) continue
+    for (const pattern of patterns) if (fitsPieces(pattern, word)) return true
+    // Once is enough, however often the word holds it.
+    tried ??= new Set()
+    tried.add(patterns)
+  }
+  return false
+}
+
 /** Lists that were filtered keep room to grow, some 130 bytes each; a slice of them does not. */
 export function compileWords(texts: readonly string[]): WordList {
   const literals = texts.filter((text) => !text.includes('*'))
-  const patterns = texts.filter((text) => text.includes('*')).map(compileWord)
+  const patterns = sortByHead(texts.filter((text) => text.includes('*')).map(cutAtStars), ({ head }) => head)
+  const hasMany = patterns[MANY_HEADLESS]?.head === ''
+  const { grams, rest } = hasMany ? indexGrams(patterns) : { grams: undefined, rest: patterns }
   return {
     literals:
       literals.length === 0
@@ -75,17 +185,17 @@ export function compileWords(texts: readonly string[]): WordList {
         : literals.length > LITERALS_TO_COMPARE
           ? new Set(literals)
           : literals.slice(),
-    patterns: patterns.length === 0 ? NO_PATTERNS : patterns,
+    patterns: rest.length === 0 ? NO_PATTERNS : rest,
+    grams,
   }
 }
 
 /** True where one of the patterns fits the word. */
-export function fitsOneOf(list: WordList, word: string): boolean {
-  const { literals, patterns } = list
+export function fitsOneOf({ literals, patterns, grams }: WordList, word: string): boolean {
   if (literals instanceof Set ? literals.has(word) : (literals as readonly string[]).includes(word))
     return true
-  for (const pattern of patterns) if (fitsWord(pattern, word)) return true
-  return false
+  if (patterns.length > 0 && nextFitting(patterns, word, 0) !== -1) return true
+  return grams !== undefined && fitsByGrams(grams, word)
 }
 
 /** True where one of the patterns fits one of the words. */

@@ -56,3 +56,16 @@ t.test('of a list one must fit, few or many, with stars or without', async (t) =
   t.ok(fitsAnyOf(compileWords(['a', 'b']), ['c', 'b']))
   t.notOk(fitsAnyOf(compileWords(['a', 'b']), []))
 })
+
+t.test('a list fits what one of its patterns fits, however many begin alike or with a star', async () => {
+  const unit = fc.constantFrom('a', 'b', 'é', '*')
+  const texts = fc.array(fc.string({ unit, maxLength: 9 }), { maxLength: 60 })
+  const word = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 20 })
+  fc.assert(
+    fc.property(texts, word, (patterns, input) => {
+      const expected = patterns.some((pattern) => fits(pattern, input))
+      return fitsOneOf(compileWords(patterns), input) === expected
+    }),
+    { numRuns: 2_000 },
+  )
+})
