@@ -87,7 +87,7 @@ export function countEffective(
     isMade: false,
     environments: undefined,
   })
-  addComputed(run.drafts)
+  addComputed(run.drafts, surroundings)
   return { effective: { commands: run.drafts.map(finish) }, steps: budget - run.budget }
 }
 

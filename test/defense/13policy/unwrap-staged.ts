@@ -45,14 +45,22 @@ export function lineOf({ via, argv }: EffectiveCommand): string {
   return via.length === 0 ? argv.join(' ') : `${via.join(' > ')}: ${argv.join(' ')}`
 }
 
-/** `write /etc/passwd`, with ` *` behind a glob and ` ...` behind a beginning. */
+/**
+ * `write /etc/passwd`, with ` *` behind a glob and ` ...` behind a beginning. What is written elsewhere than where the
+ * request runs stands once more with a mark, which is left out.
+ */
 export function pathsOf(commands: readonly EffectiveCommand[]): readonly string[] {
   const lines = commands.flatMap(({ paths }) =>
-    paths.map(
+    withoutMark(paths).map(
       ({ use, path, isGlob, isOpaque }) => `${use} ${path}${isGlob ? ' *' : ''}${isOpaque ? ' ...' : ''}`,
     ),
   )
   return [...new Set(lines)].sort()
+}
+
+/** The paths without those that say of others that they lie elsewhere. */
+export function withoutMark(paths: EffectiveCommand['paths']): EffectiveCommand['paths'] {
+  return paths.filter(({ path }) => !/^\/<(?:elsewhere|listed)>/.test(path))
 }
 
 export function opaqueOf(commands: readonly EffectiveCommand[]): readonly string[] {

@@ -21,7 +21,9 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
     const { text } = expander.single(index)
     const at = /^[0-9]{1,3}$/.test(text) ? Number.parseInt(text, 10) : -1
     const items = before?.kind === 'array' ? [...before.items] : before?.kind === 'text' ? [before.word] : []
-    const isNext = before !== undefined && at >= 0 && at <= items.length && at < ELEMENTS && !isAppend
+    const isLoose = before?.kind === 'array' && before.isLoose === true
+    const isNext =
+      before !== undefined && !isLoose && at >= 0 && at <= items.length && at < ELEMENTS && !isAppend
     const isFirst = before === undefined && at === 0
     if (isNext || isFirst) {
       items[at] = value
@@ -45,6 +47,7 @@ function assignArray(expander: Expander, { name, value, isAppend }: Assignment):
   const items: ShellWord[] = isAppend && before?.kind === 'array' ? [...before.items] : []
   const isOpen = isAppend && before === undefined
   let isKnown = !isOpen
+  let isLoose = before?.kind === 'array' && isAppend && before.isLoose === true
   for (const word of value as readonly Word[]) {
     const [first] = word
     // `[3]=x` puts it somewhere else than next.
@@ -53,11 +56,12 @@ function assignArray(expander: Expander, { name, value, isAppend }: Assignment):
     if (expanded === undefined || isIndexed) isKnown = false
     for (const item of expanded ?? []) if (items.length < ELEMENTS) items.push(item)
   }
-  if (items.some(({ isGlob, opaque }) => isGlob || opaque !== undefined) || items.length >= ELEMENTS)
-    isKnown = false
-  if (isKnown) setVariable(expander.state, name, { kind: 'array', items })
+  if (items.length >= ELEMENTS) isKnown = false
+  isLoose ||= items.some(({ isGlob, opaque }) => isGlob || opaque !== undefined)
+  if (isKnown)
+    setVariable(expander.state, name, isLoose ? { kind: 'array', items, isLoose } : { kind: 'array', items })
   else deleteVariable(expander.state, name)
-  return isKnown ? (items[0] ?? known('')) : UNKNOWN
+  return isKnown && !isLoose ? (items[0] ?? known('')) : UNKNOWN
 }
 
 /** A `~` after a colon is expanded as one at the start, as in `PATH=/x:~/bin`. */

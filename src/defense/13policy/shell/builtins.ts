@@ -14,9 +14,12 @@ import {
   setAlias,
   setFunction,
   setVariable,
+  UNKNOWN,
+  type Value,
   variableOf,
 } from './state.ts'
 import type { ShellWord } from './syntax.ts'
+import { LISTED_MARK, PART_MARK, SETTINGS_MARK } from './words.ts'
 
 /** The state after success and after failure; undefined where that does not come about. */
 export type Outcome = { readonly success: State | undefined; readonly failure: State | undefined }
@@ -67,7 +70,7 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
     case '.':
     case 'source':
       forgetAll(state)
-      state.directories = [undefined]
+      if (program.text === 'eval' && operands.some(mayMove)) state.directories = [undefined]
       return either
     case 'cd':
       return changeDirectory(state, cdTarget(state, operands, home), searchedPlaces(state, operands))
@@ -115,12 +118,28 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
   }
 }
 
+/** Whether the text of `eval` could lead to another directory. Settings that a program prints do not. */
+function mayMove({ text, opaque, stands }: ShellWord): boolean {
+  return opaque === undefined
+    ? /(?:^|[^\w-])(?:cd|pushd|popd|eval|source|\.)(?:\s|$)/.test(text)
+    : stands !== SETTINGS_MARK
+}
+
+/** Directories of which one is meant: a glob, or a word of which only the beginning is known. */
+function manyDirectories({ text, isGlob, opaque, stands }: ShellWord): ShellWord | undefined {
+  if (opaque === undefined) return isGlob && !/(?:^|\/)\.[*?[]/.test(text) ? known(text) : undefined
+  if (stands?.includes(PART_MARK) === true && !/<(?!part>)/.test(stands))
+    return known(stands.replaceAll(PART_MARK, '*'))
+  const slash = text.lastIndexOf('/')
+  return slash === -1 ? undefined : known(`${text.slice(0, slash + 1)}*`)
+}
+
 function cdTarget(state: State, operands: readonly ShellWord[], home: string): ShellWord | undefined {
   const [target, second] = operands.filter(
     ({ text, opaque }) => opaque !== undefined || !/^-[LPe@]*-?$/.test(text) || text === '-',
   )
-  if (second !== undefined || target?.isGlob || (target !== undefined && target.opaque !== undefined))
-    return undefined
+  if (second !== undefined) return undefined
+  if (target !== undefined && (target.isGlob || target.opaque !== undefined)) return manyDirectories(target)
   if (target === undefined) {
     const value = variableOf(state, 'HOME')
     if (value?.kind === 'unset') return known(home)
@@ -182,9 +201,10 @@ function resolved(state: State, path: string): readonly (string | undefined)[] {
 const STACK = 64
 
 function pushDirectory(state: State, target: ShellWord | undefined): Outcome {
-  const isPlain =
-    target !== undefined && target.opaque === undefined && !target.isGlob && !/^[-+]/.test(target.text)
-  const { success, failure } = changeDirectory(state, isPlain ? target : undefined)
+  const isPlain = target !== undefined && !/^[-+]/.test(target.text)
+  const isKnown = isPlain && target.opaque === undefined && !target.isGlob
+  const place = isKnown || !isPlain ? target : manyDirectories(target)
+  const { success, failure } = changeDirectory(state, isPlain ? place : undefined)
   const from = state.directories.length === 1 ? state.directories[0] : undefined
   if (success !== undefined)
     success.stack = isPlain && state.stack.length < STACK ? [from, ...state.stack] : []
@@ -240,11 +260,25 @@ function printInto(state: State, operands: readonly ShellWord[]): void {
   else setVariable(state, name.text, { kind: 'text', word: known(text) })
 }
 
+const READING: readonly string[] = Object.freeze(['read', 'mapfile', 'readarray'])
+/** What a command reads, which another one may have listed. */
+const LINE: Value = Object.freeze({ kind: 'text', word: { ...UNKNOWN, stands: LISTED_MARK } })
+const LINES: Value = Object.freeze({
+  kind: 'array',
+  items: [{ ...UNKNOWN, stands: LISTED_MARK }],
+  isLoose: true,
+})
+
 function forgetNames(state: State, operands: readonly ShellWord[], program: string): void {
   if (operands.some(({ opaque }) => opaque !== undefined)) forgetAll(state)
+  const isReading = READING.includes(program)
+  const isText = program === 'read' && !operands.some(({ text }) => /^-[a-z]*a/.test(text))
   for (const { text } of operands) {
-    for (const name of text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []) deleteVariable(state, name)
+    for (const name of text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? [])
+      if (isReading) setVariable(state, name, isText ? LINE : LINES)
+      else deleteVariable(state, name)
   }
-  for (const name of program === 'read' ? ['REPLY'] : ['MAPFILE', 'OPTARG', 'OPTIND'])
-    deleteVariable(state, name)
+  if (isReading)
+    setVariable(state, program === 'read' ? 'REPLY' : 'MAPFILE', program === 'read' ? LINE : LINES)
+  else for (const name of ['OPTARG', 'OPTIND']) deleteVariable(state, name)
 }

@@ -8,6 +8,7 @@ import { evaluate } from './arithmetic.ts'
 import { compilePattern, matchEnd, matchFrom, type PatternToken } from './pattern.ts'
 import { known, type State, setVariable, UNKNOWN, type Value, variableOf } from './state.ts'
 import type { List, Parameter, ShellWord, Word } from './syntax.ts'
+import { LISTED_MARK, PART_MARK } from './words.ts'
 
 /** What expansion needs of the walk over the commands. */
 export type Expander = {
@@ -176,7 +177,13 @@ function find(expander: Expander, parameter: Parameter): Found {
   return element === undefined ? scalarOf(value) : elementOf(expander, value, element)
 }
 
+/** Which item has which index is not known. */
+function isSpread(value: Extract<Value, { kind: 'array' }>): boolean {
+  return value.isLoose === true && value.items.length > 1
+}
+
 function scalarOf(value: Value): Found {
+  if (value.kind === 'array' && isSpread(value)) return NOT_KNOWN
   const item = value.kind === 'text' ? value.word : value.kind === 'array' ? value.items[0] : undefined
   return item === undefined ? UNSET : { ...UNSET, items: [item], isUnset: false }
 }
@@ -188,6 +195,8 @@ function elementOf(expander: Expander, value: Value, { text, opaque }: ShellWord
     return { items, isList: true, isStar: text === '*', isUnset: items.length === 0 }
   const number = numberOf(expander, text)
   if (number === undefined) return NOT_KNOWN
+  if (value.kind === 'array' && value.isLoose === true)
+    return isSpread(value) ? NOT_KNOWN : { ...NOT_KNOWN, items }
   const item = items[number < 0 ? items.length + number : number]
   return item === undefined ? UNSET : { ...UNSET, items: [item], isUnset: false }
 }
@@ -208,9 +217,13 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   }
   // What a substitution in the argument runs must be seen even where the value is not known.
   if (item.opaque !== undefined || item.isGlob) {
-    expander.single(argument)
-    if (second !== undefined) expander.single(second)
-    return { ...UNKNOWN, opaque: item.opaque ?? 'expansion' }
+    const pattern = expander.single(argument)
+    const replacement = second === undefined ? undefined : expander.single(second)
+    const stands = standsAfter(operator, item, pattern, replacement)
+    const opaque = item.opaque ?? 'expansion'
+    return stands === undefined
+      ? { ...UNKNOWN, opaque }
+      : { text: stands.slice(0, stands.indexOf('<')), isGlob: false, opaque, stands }
   }
   if (operator === ':') return substringOf(expander, parameter, item.text)
   if (operator === '@') {
@@ -233,6 +246,31 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   const result = changed(operator, pattern, item.text, replacement.text)
   const isCut = (operator === '%' || operator === '%%') && PLACES.has(parameter.name)
   return known(isCut ? climbed(item.text, result, segments.map(({ text }) => text).join('')) : result)
+}
+
+/**
+ * A name that stands for others (a glob, what was listed) with a piece taken off, put in or changed in case: another
+ * name in the same directory, where the piece has no slash in it. Undefined where it could be any.
+ */
+function standsAfter(
+  operator: string,
+  { text, opaque, stands }: ShellWord,
+  pattern: ShellWord,
+  replacement: ShellWord | undefined,
+): string | undefined {
+  if (operator === '@' || operator === ':') return undefined
+  const pieces = [pattern, ...(replacement === undefined ? [] : [replacement])]
+  if (pieces.some((piece) => piece.opaque !== undefined)) return undefined
+  if (opaque !== undefined) {
+    const isName = operator.startsWith('%') || operator === '##' || replacement?.text.includes('/') === false
+    return stands === LISTED_MARK && isName ? LISTED_MARK : undefined
+  }
+  const directory = text.slice(0, text.lastIndexOf('/') + 1)
+  const isCutWhole = operator === '%%' && pattern.text.startsWith('.') && directory.includes('.')
+  if (pieces.some((piece) => piece.text.includes('/')) || isCutWhole || /[*?[]/.test(directory))
+    return undefined
+  if (directory !== '' && !operator.startsWith('%')) return undefined
+  return pattern.text.startsWith('*') && directory !== '' ? undefined : `${directory}${PART_MARK}`
 }
 
 /** Variables that hold the places where a shell stands, and where it comes from. */

@@ -1,11 +1,12 @@
 /**
- * The paths that `mktemp`, `pwd`, `dirname`, `basename`, `which` and `python -m site` put out. Nobody has a name that `mktemp`
+ * The paths that `mktemp`, `pwd`, `realpath`, `git rev-parse --show-toplevel`, `dirname`, `basename`, `which` and `python -m site` put out. Nobody has a name that `mktemp`
  * makes, so it lies where it is asked for and is nothing that is there; each place in a text has a name of its own.
  * Rules: mktemp(1) of coreutils and of BusyBox; POSIX.1-2024, pwd, dirname and basename; Python, site.
  * @module
  */
+import { joinPath } from '../join-path.ts'
 import { type State, variableOf } from './state.ts'
-import type { ShellWord, Simple } from './syntax.ts'
+import type { ShellWord, Simple, WordPart } from './syntax.ts'
 import type { Walk } from './walk.ts'
 
 const PYTHONS: readonly string[] = Object.freeze(['python3', 'python', '/usr/bin/python3'])
@@ -13,8 +14,11 @@ const PYTHONS: readonly string[] = Object.freeze(['python3', 'python', '/usr/bin
 /** Programs whose output is a path, as they are called; in another directory they may be any program. */
 export const NAMING: readonly string[] = Object.freeze([
   ...['mktemp', '/bin/mktemp', '/usr/bin/mktemp', 'pwd', 'dirname', 'basename', ...PYTHONS],
-  ...['which', 'command', 'type'],
+  ...['which', 'command', 'type', 'git', 'realpath', 'readlink'],
 ])
+
+/** Of these options of `readlink` the first makes it print a whole path, as `realpath` does. */
+const WHOLE_PATH = /^-[fem]$|^--canonicalize(?:-existing|-missing)?$/
 
 const TEMPLATE = 'tmp.XXXXXXXXXX'
 const FLAGS: readonly string[] = Object.freeze(['--directory', '--quiet', '--dry-run'])
@@ -28,12 +32,23 @@ export function pathPrinted(
 ): string | undefined {
   // With a path of its own, the text may call any other program.
   if (state.variables.has('PATH') || state.isForgetful) return undefined
-  if (words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return undefined
-  const [program, first, second, ...more] = words.map(({ text }) => text)
+  // The text itself stands where the shell does.
+  const isOwn = simple.words.map((word) => word.length === 1 && namesText(word[0]))
+  if (words.some(({ opaque, isGlob }, index) => (opaque !== undefined && isOwn[index] !== true) || isGlob))
+    return undefined
+  const [program, first, second, ...more] = words.map(({ text }, index) =>
+    isOwn[index] === true ? 'sh' : text,
+  )
   if (PYTHONS.includes(program ?? '')) return packagesOfPython(words, walk.home)
   if (program === 'which' || program === 'command' || program === 'type')
     return placeOfProgram(program, words, state)
   if (program === 'pwd') return first === undefined ? workingDirectory(state) : undefined
+  if (program === 'git')
+    return first === 'rev-parse' && second === '--show-toplevel' ? workingDirectory(state) : undefined
+  if (program === 'realpath' || program === 'readlink') {
+    const given = WHOLE_PATH.test(first ?? '') ? second : program === 'realpath' ? first : undefined
+    return given === undefined || given.startsWith('-') ? undefined : wholePath(state, given)
+  }
   if (program === 'dirname' || program === 'basename') {
     if (first === undefined || first.startsWith('-') || more.length > 0) return undefined
     const path = partOfPath(program, first)
@@ -81,6 +96,23 @@ function packagesOfPython(words: readonly ShellWord[], home: string): string | u
 }
 
 const USER_PACKAGES = '/.local/lib/python3/site-packages'
+
+/** `$0` and `$BASH_SOURCE`, which are no more than the name of the shell in a text that it is given. */
+function namesText(part: WordPart | undefined): boolean {
+  return (
+    part?.kind === 'parameter' &&
+    part.parameter.operator === undefined &&
+    OWN_NAMES.includes(part.parameter.name)
+  )
+}
+
+const OWN_NAMES: readonly string[] = Object.freeze(['0', 'BASH_SOURCE'])
+
+function wholePath({ directories }: State, path: string): string | undefined {
+  const [directory] = directories
+  if (path.startsWith('/')) return `${joinPath('/', path)}\n`
+  return directory === undefined || directories.length > 1 ? undefined : `${joinPath(directory, path)}\n`
+}
 
 function workingDirectory({ directories }: State): string | undefined {
   const [directory] = directories

@@ -64,6 +64,7 @@ export function runList(walk: Walk, list: List, state: State, where: Where): Out
 }
 
 function runAndOr(walk: Walk, { first, rest }: AndOr, state: State, where: Where): Outcome {
+  const start = walk.output
   let left = runPipeline(walk, first, state, where)
   for (const { isAnd, pipeline } of rest) {
     if (walk.isOver) break
@@ -74,7 +75,8 @@ function runAndOr(walk: Walk, { first, rest }: AndOr, state: State, where: Where
     )
     const isCertain = isAnd && before.failure === undefined
     const run = () => runPipeline(walk, pipeline, entry, where)
-    const right = isCertain ? run() : perhaps(walk, run)
+    const written = isAnd ? '' : walk.output?.slice(start?.length ?? 0)
+    const right = isCertain ? run() : perhaps(walk, run, written)
     left = isAnd
       ? { success: before.success && right.success, failure: joined(walk, before.failure, right.failure) }
       : { success: joined(walk, before.success, right.success), failure: right.failure }

@@ -315,16 +315,17 @@ function noteOutput(
   made: string | undefined,
 ): void {
   if (walk.output === undefined) return
-  const isKnown = words.every(({ isGlob, opaque }) => !isGlob && opaque === undefined)
+  const isKnown = made !== undefined || words.every(({ isGlob, opaque }) => !isGlob && opaque === undefined)
   const isOwn = redirects.every(({ fd, kind }) => fd === 0 || (fd === 2 && kind === 'write'))
   if (!isKnown || !isOwn) {
     walk.output = undefined
     return
   }
   const texts = words.map(({ text }) => text)
-  const printed = SILENT.includes(texts[0] ?? '')
-    ? ''
-    : (made ?? copiedInput(texts, redirects) ?? outputOf(texts))
+  const printed =
+    SILENT.includes(texts[0] ?? '') || (texts[0] === 'cd' && texts[1] !== '-')
+      ? ''
+      : (made ?? copiedInput(texts, redirects) ?? outputOf(texts))
   walk.output = printed === undefined || !charge(walk, printed.length) ? undefined : walk.output + printed
 }
 

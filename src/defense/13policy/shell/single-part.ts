@@ -16,6 +16,7 @@ const NAMING: readonly RegExp[] = Object.freeze([
   /^whoami$/,
   /^id -(?:u|g|un|nu|gn|ng)$/,
   // Numbers.
+  /^seq(?: -w)?(?: -?[0-9]+){1,3}$/,
   /^git rev-list --count [\w.^~-]+$/,
   /^stat (?:-c ?|--format=|--printf=)%[sYXZibh] [\w./-]+$/,
   /^wc -[lcmw]$/,

@@ -145,11 +145,15 @@ export function joined(walk: Walk, left: State | undefined, right: State | undef
   return mergeStates(left, right)
 }
 
-/** `run` may not take place: what it writes is not known afterwards. */
-export function perhaps<T>(walk: Walk, run: () => T): T {
+/**
+ * `run` may not take place: what it writes is not known afterwards, unless it is the same as what `instead` has
+ * written, of which it takes the place.
+ */
+export function perhaps<T>(walk: Walk, run: () => T, instead = ''): T {
   const before = walk.output
   const result = run()
-  if (walk.output !== before) walk.output = undefined
+  if (walk.output === before) return result
+  walk.output = instead !== '' && walk.output === `${before}${instead}` ? before : undefined
   return result
 }
 

@@ -8,7 +8,7 @@ import { assignedNames, evaluate } from './arithmetic.ts'
 import { expandBraces } from './braces.ts'
 import { type Expander, expandParameter } from './parameters.ts'
 import { printsNothingTold, printsOnePart, printsSettings } from './single-part.ts'
-import { DEFAULT_IFS, deleteVariable, forgetAll, known, separatorsOf, UNKNOWN, variableOf } from './state.ts'
+import { DEFAULT_IFS, forgetAll, known, separatorsOf, setVariable, UNKNOWN, variableOf } from './state.ts'
 import type { List, ShellWord, Word, WordPart } from './syntax.ts'
 
 type Builder = {
@@ -263,6 +263,8 @@ function addSplit(expander: Expander, builder: Builder, text: string): void {
 export const UNKNOWN_MARK = '<unknown>'
 /** In the place of a name that is not known, or a number: no slash is in it, and no dot at its beginning. */
 export const PART_MARK = '<part>'
+/** In the place of what another command of the text prints, or puts into a variable: the names of files, as a rule. */
+export const LISTED_MARK = '<listed>'
 /** In the place of settings for a shell, as a program that is known for them prints them. */
 export const SETTINGS_MARK = '<settings>'
 
@@ -270,7 +272,7 @@ function unknownOutput({ state }: Expander, body: List): ShellWord {
   const word = { text: '', isGlob: false, opaque: 'substitution' } as const
   if (printsNothingTold(body, state)) return { ...word, opaque: 'expansion', stands: PART_MARK }
   if (printsOnePart(body, state)) return { ...word, stands: PART_MARK }
-  return printsSettings(body, state) ? { ...word, stands: SETTINGS_MARK } : word
+  return printsSettings(body, state) ? { ...word, stands: SETTINGS_MARK } : { ...word, stands: LISTED_MARK }
 }
 
 /** Whether a path leads out of where its known beginning does: `x/<unknown>/../../y`. */
@@ -313,11 +315,14 @@ export function expandArithmetic(expander: Expander, expression: Word): ShellWor
     return UNKNOWN
   }
   const names = assignedNames(text)
-  for (const name of names) deleteVariable(expander.state, name)
-  if (names.length > 0) return UNKNOWN
+  // Whatever they are, they are numbers.
+  for (const name of names) setVariable(expander.state, name, { kind: 'text', word: NUMBER })
+  if (names.length > 0) return NUMBER
   const value = evaluate(text, (name) => {
     const found = variableOf(expander.state, name)
     return found?.kind === 'text' && found.word.opaque === undefined ? found.word.text : undefined
   })
-  return value === undefined ? { ...UNKNOWN, stands: PART_MARK } : known(String(value))
+  return value === undefined ? NUMBER : known(String(value))
 }
+
+const NUMBER: ShellWord = Object.freeze({ ...UNKNOWN, stands: PART_MARK })

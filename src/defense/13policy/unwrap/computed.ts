@@ -4,8 +4,9 @@
  * a word that is not known at all counts as the same use of all that the request has listed, and is judged by it.
  * @module
  */
-import type { UsedPath } from '../effective.ts'
+import type { CommandSurroundings, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
+import { addElsewhere, LISTED, UNKNOWN_ELSEWHERE } from './elsewhere.ts'
 import type { Draft } from './pipeline.ts'
 import { decodes } from './stream.ts'
 
@@ -68,14 +69,19 @@ function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
       .flatMap((word) => pathPrinted(word) ?? [])
       .map((path) => ({ path, use, isGlob: false, isOpaque: use === 'write' }))
   const name = nameOf(source)
-  return source.paths
-    .filter((path) => path.use !== 'write' && !path.isOpaque)
+  const given = source.paths.filter((path) => path.use !== 'write' && !path.isOpaque)
+  return (given.length > 0 || source.paths.length > 0 ? given : hereOf(source))
     .slice(0, PLACES_MAX)
     .map(({ path, isGlob }) =>
       use === 'write'
         ? { path: isGlob ? withoutGlob(path) : path, use, isGlob: false, isOpaque: true }
         : { path: isGlob ? path : joinPath(path, name), use, isGlob: true, isOpaque: false },
     )
+}
+
+/** Without a place of its own, a listing is of where it runs. */
+function hereOf({ cwd }: Draft): readonly UsedPath[] {
+  return cwd === undefined ? [] : [{ path: cwd, use: 'read', isGlob: false, isOpaque: false }]
 }
 
 /** The directory before the first wild character. */
@@ -131,16 +137,30 @@ function noteNewRemotes(drafts: readonly Draft[]): void {
     if (isOf(draft, 'push')) draft.calls = [...draft.calls, NEW_REMOTE]
 }
 
-/** Adds to each command what its unknown words may be. */
-export function addComputed(drafts: readonly Draft[]): void {
+/** Adds to each command what its unknown words may be, and where what it writes lies. */
+export function addComputed(drafts: readonly Draft[], surroundings: CommandSurroundings): void {
   noteNewRemotes(drafts)
+  addSources(drafts)
+  for (const { paths } of drafts) addElsewhere(paths, surroundings)
+}
+
+function addSources(drafts: readonly Draft[]): void {
   const users = drafts.filter(({ paths }) => paths.some(isUnknown))
   for (const user of users) widen(user)
   if (users.length > 0) {
     const sources = drafts.filter((draft) => lists(draft) && isTaken(draft)).slice(0, SOURCES_MAX)
-    for (const user of users)
+    for (const user of users) {
+      let isShown = false
       for (const use of new Set(user.paths.filter(isUnknown).map((path) => path.use)))
-        for (const source of sources) if (source !== user) user.paths.push(...placesOf(source, use))
+        for (const source of sources) {
+          if (source === user) continue
+          const places = placesOf(source, use)
+          if (places.length > 0) isShown = true
+          user.paths.push(...places)
+        }
+      if (!isShown && user.paths.some(({ path }) => path === LISTED))
+        user.paths.push({ path: UNKNOWN_ELSEWHERE, use: 'write', isGlob: false, isOpaque: true })
+    }
     if (drafts.some((draft) => isTaken(draft) && decodes(draft)))
       for (const user of users) user.operands = [...user.operands, DECODED]
   }

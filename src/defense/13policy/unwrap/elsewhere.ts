@@ -1,11 +1,11 @@
 /**
- * Commands that throw away what lies in a whole directory without naming it: `git clean`, `make clean`, and where
- * their directory is not where the request runs. What they name they are judged by as any other command.
+ * What lies elsewhere than where the request runs: paths that are written there, and commands that throw away what lies
+ * in a whole directory without naming it (`git clean`, `make clean`).
  * Rules: docs/policy.md, "Effective commands"; git-clean(1), git-checkout(1), git-reset(1), make(1).
  * @module
  */
 import { isWithin } from '../../../base/lexical-path.ts'
-import type { UsedPath } from '../effective.ts'
+import type { CommandSurroundings, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { Maker } from './flow.ts'
 
@@ -29,6 +29,30 @@ const FORCED: Readonly<Record<string, readonly string[]>> = Object.freeze({
 })
 /** Where everybody may throw things away. */
 const TEMPORARY: readonly string[] = Object.freeze(['/tmp', '/var/tmp'])
+/** Beneath the home directory: what is there, its programs make again. */
+const CACHE = '/.cache'
+/** What is written there goes to the caller, or nowhere. */
+const STREAMS = /^\/(?:dev\/(?:null|full|zero|tty|std(?:in|out|err)|fd(?:\/\d+)?)|proc\/self\/fd\/\d+)$/
+
+/** In a path for what lies neither where the request runs nor where everybody may write. */
+const ELSEWHERE = '/<elsewhere>'
+/** What nobody has shown to lie where the request runs. */
+export const UNKNOWN_ELSEWHERE = `${ELSEWHERE}/<unknown>`
+/** What another command of the request prints the name of. */
+export const LISTED = '/<listed>'
+
+/** Adds to what `draft` writes, where it lies elsewhere, that it does. */
+export function addElsewhere(paths: UsedPath[], { cwd: root, home }: CommandSurroundings): void {
+  const cache = `${home}${CACHE}`
+  for (let at = 0, end = paths.length; at < end; at += 1) {
+    const used = paths[at]
+    if (used === undefined || used.use !== 'write' || isWithin(root, used.path)) continue
+    const { path } = used
+    if (path.startsWith('/<') || (path === '/' && used.isOpaque) || isWithin(cache, path)) continue
+    if (TEMPORARY.some((place) => isWithin(place, path)) || STREAMS.test(path)) continue
+    paths.push({ ...used, path: joinPath(ELSEWHERE, `.${path}`) })
+  }
+}
 const SHOWING: readonly string[] = Object.freeze(['list', 'show'])
 
 function throwsAway({ names, options, parsed, words }: Maker): boolean {

@@ -7,7 +7,8 @@ import { isWithin, resolvePath } from '../../../base/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { PART_MARK, UNKNOWN_MARK } from '../shell/words.ts'
+import { LISTED_MARK, PART_MARK, UNKNOWN_MARK } from '../shell/words.ts'
+import { LISTED, UNKNOWN_ELSEWHERE } from './elsewhere.ts'
 
 /** Longer than any path that Linux takes, PATH_MAX; what is longer is no path. */
 const PATH_CHARACTERS = 4_096
@@ -55,8 +56,9 @@ function climbsOut(text: string, path: string, { cwd, home, root }: Place): bool
 }
 
 /** What stands for a path that nothing is known of, before what is known behind it. */
-function unknownPath({ stands }: ShellWord): string {
-  const known = stands?.startsWith(UNKNOWN_MARK) === true ? stands.slice(UNKNOWN_MARK.length) : ''
+function unknownPath({ stands = '' }: ShellWord): string {
+  const mark = stands.startsWith(LISTED_MARK) ? LISTED_MARK : UNKNOWN_MARK
+  const known = stands.startsWith(mark) ? stands.slice(mark.length) : ''
   return joinPath('/', `${UNKNOWN_MARK}${known.startsWith('/') ? known : ''}`)
 }
 
@@ -89,11 +91,15 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
     if (inProcess !== undefined)
       return pathsOf({ text: `/proc/self${inProcess}`, isGlob: word.isGlob, opaque: undefined }, use, place)
     // Of an expanded word the beginning is known, and of that what stands before the last slash is a directory.
-    if (text === '')
-      return [
+    if (text === '') {
+      const paths: readonly UsedPath[] = [
         { path: '/', use, isGlob: false, isOpaque },
         { path: unknownPath(word), use, isGlob: false, isOpaque },
       ]
+      if (use !== 'write') return paths
+      const path = word.stands?.startsWith(LISTED_MARK) === true ? LISTED : UNKNOWN_ELSEWHERE
+      return [...paths, { path, use, isGlob: false, isOpaque }]
+    }
     // What follows may be nothing, or the known part one of several values.
     const whole = text.endsWith('/') ? [] : pathsOf({ ...word, text, opaque: undefined }, use, place)
     if (whole.length > 0)
@@ -119,8 +125,14 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
   const other = homeOf(text, place.home)
   if (other !== undefined)
     paths.push(...withClimbed([{ path: other, use, isGlob: word.isGlob, isOpaque }], other, place))
-  if (place.cwd === undefined) paths.push({ path: '/', use, isGlob: false, isOpaque: true })
-  else paths.push({ path: joinPath(place.cwd, text), use, isGlob: word.isGlob, isOpaque })
+  if (place.cwd === undefined) {
+    paths.push({ path: '/', use, isGlob: false, isOpaque: true })
+    if (use === 'write' && !text.startsWith('~'))
+      return [...paths, { path: UNKNOWN_ELSEWHERE, use, isGlob: false, isOpaque: true }]
+  } else {
+    const isGlob = word.isGlob || place.cwd.includes('*')
+    paths.push({ path: joinPath(place.cwd, text), use, isGlob, isOpaque })
+  }
   return withClimbed(paths, text, place)
 }
 
@@ -154,17 +166,6 @@ function isWhole({ path, isGlob }: UsedPath, root: string): boolean {
   return ALL_NAMES.test(path.slice(root === '/' ? 1 : root.length + 1))
 }
 
-/** In a path for data that belongs to neither the request nor the system. */
-const ELSEWHERE = '/<elsewhere>'
-const DATA = /^\/(?:(?:srv|data)\/[^*?[]|(?:mnt|media)\/[^/*?[]+$)/
-
-/** Whether a whole path names data beside where the request runs: what the two have in common is a top directory at most. */
-function liesElsewhere(text: string, path: string, { home, root }: Place): boolean {
-  if (!text.startsWith('/') || !DATA.test(path) || isWithin(home, path)) return false
-  const own = root.split('/', 3).join('/')
-  return !isWithin(own, path) && !isWithin(path, root)
-}
-
 /** Adds the last of `paths` as it is seen from above, where `text` has led there by climbing. */
 function withClimbed(paths: UsedPath[], text: string, place: Place): readonly UsedPath[] {
   const last = paths.at(-1)
@@ -172,8 +173,6 @@ function withClimbed(paths: UsedPath[], text: string, place: Place): readonly Us
   if (last.use === 'write' && isOfOther(last.path, place))
     paths.push({ ...last, path: joinPath(USER, `.${last.path}`) })
   if (climbsOut(text, last.path, place)) paths.push({ ...last, path: fromAbove(place.root, last.path) })
-  else if (last.use === 'write' && liesElsewhere(text, last.path, place))
-    paths.push({ ...last, path: joinPath(ELSEWHERE, `.${last.path}`) })
   else if (last.use === 'write' && isWhole(last, place.root))
     paths.push({ ...last, path: HERE, isGlob: false })
   return paths

@@ -177,7 +177,10 @@ t.test('the working directory follows cd, and both are judged where cd may have 
   t.strictSame(places('cd && cd - && ls'), ['cd /srv/work', 'cd /home/u', 'ls /srv/work'])
   t.strictSame(places('CDPATH=/etc; cd x && ls').slice(-1), ['ls /etc/x'])
   t.strictSame(places('HOME=/ cd && ls'), ['cd /srv/work', 'ls /home/u', 'ls undefined'])
-  t.strictSame(places('. ./x; ls').slice(-1), ['ls undefined'])
+  t.strictSame(places('. ./x; ls').slice(-1), ['ls /srv/work'])
+  t.strictSame(places('eval "$X"; ls').slice(-1), ['ls undefined'])
+  t.strictSame(places('cd */a && ls').slice(-1), ['ls /srv/work/*/a'])
+  t.strictSame(places('cd x/$Y && ls').slice(-1), ['ls /srv/work/x/*'])
   t.end()
 })
 
