@@ -26,10 +26,9 @@ import {
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompressSync } from 'node:zlib'
-import type { BuildOptions, BuildResult, Plugin } from 'esbuild'
+import type { BuildOptions, BuildResult } from 'esbuild'
 import { readRules, rulesProblemText } from '../src/defense/13policy/rules-file.ts'
 import {
-  BUILTIN_NAMESPACE,
   CONTEXTS,
   contextUses,
   EVALUATOR_PROBES,
@@ -41,6 +40,7 @@ import {
   oversized,
   unnamedPackages,
 } from './bundle-checks.ts'
+import { LAZY_MODULES, NO_COMPILER, NO_VALIDATOR } from './bundle-plugins.ts'
 
 /**
  * A board has some hundred MB of flash; parsing 1.5 MB takes 30 ms of a start. The texts of the rules and of the thread
@@ -136,52 +136,6 @@ export async function build(sources: Sources, force = false): Promise<Built> {
   }
 }
 
-/**
- * Loads a module of Node when the first file that imports it runs. In one file of ES modules all imports stand at its
- * top and would be loaded at every start, `node:tls` for 11 ms too, also for a command that needs none of them.
- * Each name is a variable of the bundle, and one that nothing uses is left out: as CommonJS, every file that imports
- * `node:fs` would get an object of its own with a getter for each of its hundred names.
- */
-const LAZY_BUILTINS: Plugin = {
-  name: 'lazy-builtins',
-  setup(build) {
-    build.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: BUILTIN_NAMESPACE }))
-    build.onLoad({ filter: /.*/, namespace: BUILTIN_NAMESPACE }, ({ path }) => {
-      // One object with a name of its own: what it is used for is looked up in the bundle (contextUses).
-      if (path === CONTEXTS)
-        return { contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})` }
-      const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => name !== 'default')
-      const exported = names.map((name) => `export const ${name} = /* @__PURE__ */ of('${name}')`)
-      const found = `const module = process.getBuiltinModule(${JSON.stringify(path)})`
-      return { contents: [found, 'const of = (name) => module[name]', ...exported].join('\n') }
-    })
-  },
-}
-
-/**
- * What the thread of the Model Context Protocol does without. Its SDK brings a JSON Schema validator for answers to
- * questions that a server may ask its host; ours asks none, and that validator turns schemas into code. The server makes
- * one unless it is given another, and is then given this, which is never asked.
- */
-const NO_VALIDATOR: Plugin = {
-  name: 'no-validator',
-  setup(build) {
-    build.onResolve({ filter: /\/validation\/ajv-provider\.js$/ }, ({ path }) => ({
-      path,
-      namespace: 'no-validator',
-    }))
-    build.onLoad({ filter: /.*/, namespace: 'no-validator' }, () => ({
-      contents:
-        "export class AjvJsonSchemaValidator { getValidator() { throw new Error('This server asks its host nothing.') } }",
-    }))
-  },
-}
-/**
- * And its schemas are read as they are and not compiled into code: the library tries whether `Function` works before it
- * does so, and there it is not.
- */
-const NO_COMPILER: Readonly<Record<string, string>> = Object.freeze({ Function: 'undefined' })
-
 /** Makes all outputs in `staging` and checks them; returns the files of packages that went in, for the record. */
 async function bundleInto(staging: string, sources: Sources): Promise<string[]> {
   const esbuild = await import('esbuild')
@@ -227,7 +181,7 @@ async function bundleInto(staging: string, sources: Sources): Promise<string[]> 
     format: 'esm',
     target: 'node26',
     outfile: join(staging, 'sass-edge.mjs'),
-    plugins: [LAZY_BUILTINS],
+    plugins: [LAZY_MODULES],
     define: {
       VERSION: JSON.stringify(version),
       BUILT_SECONDS: String(builtSeconds()),

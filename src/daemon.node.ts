@@ -278,8 +278,8 @@ async function start(
   const starting = wakeSpawner(config, launcherSource)
   opened.spawner = starting.spawner
   const log = createLog(config.log.format, config.log.level, clock, sink.write)
-  await makeDirectory(config.state_directory, 'state_directory')
-  await makeDirectory(config.security.workspace_root, 'security.workspace_root')
+  makeDirectory(config.state_directory, 'state_directory')
+  makeDirectory(config.security.workspace_root, 'security.workspace_root')
   const formerFormat = bringForward({ directory: config.state_directory, lock: createFileLock() })
   const levelStore = openLevelStore(config.state_directory)
   const isAcknowledged = checkHalt(levelStore.state, ackIncident)

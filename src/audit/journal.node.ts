@@ -267,12 +267,15 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       epochRecords = 0
       byStream = {}
     }
-    file.syncNow()
-    if (current.epoch === 0 && keys.genesis() === undefined) keys.keepGenesis(current.publicKey)
+    if (current.epoch === 0 && keys.genesis() === undefined) {
+      file.syncNow()
+      keys.keepGenesis(current.publicKey)
+    }
     if (isNew) return
-    // Whoever had the device while the daemon was away may have its key: it signs no more than this.
+    // Whoever had the device while the daemon was away may have its key: it signs no more than this. It goes when its
+    // successor's record is there for good, which nobody waits for: a slow disk takes 50 ms.
     changeKey(spare ?? keys.create(current.epoch + 1))
-    if (file.syncNow()) eraseEnded()
+    tickSoon()
   }
 
   let closedFiles = 0

@@ -2,7 +2,7 @@
  * A directory that the configuration names and the daemon needs, private where it is made.
  * @module
  */
-import { mkdir } from 'node:fs/promises'
+import { mkdirSync } from 'node:fs'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import { SassError } from '../errors.ts'
 
@@ -10,9 +10,9 @@ import { SassError } from '../errors.ts'
  * @param name the key of the configuration that names it
  * @throws SassError STATE_UNWRITABLE
  */
-export async function makeDirectory(path: string, name: string): Promise<void> {
+export function makeDirectory(path: string, name: string): void {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
     throw new SassError(
       'STATE_UNWRITABLE',

@@ -9,9 +9,9 @@
 import { release } from 'node:os'
 import { createAllowList } from '../base/allow-list.ts'
 import { canonicalize } from '../base/canonical-json.ts'
-import { sha256 } from '../base/hash.ts'
 import { encodeHex } from '../base/hex.ts'
 import { parseIpAddress } from '../base/ip-address.ts'
+import { hostSha256 } from '../base/sha256.node.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import type { Config } from '../config.ts'
@@ -69,7 +69,7 @@ function inList(entries: readonly string[]): (address: string) => boolean {
 /** Names this policy: the same wherever capabilities, limits and rules are the same. */
 function versionOf({ capabilities, security, policy, quota, agents }: Config, rules: string): string {
   const named = { capabilities, security, policy, quota, agents, rules } as unknown as Json
-  return encodeHex(sha256(encodeUtf8(canonicalize(named)))).slice(0, 16)
+  return encodeHex(hostSha256(encodeUtf8(canonicalize(named)))).slice(0, 16)
 }
 
 /** @throws SassError for rules that cannot be used */
