@@ -28,6 +28,11 @@ export type CommandMatch = {
   readonly options?: readonly string[]
   /** None of them is given; beginnings do not count. */
   readonly not_options?: readonly string[]
+  /**
+   * One is given that none of these fits. The letters of a cluster count one by one, a long name behind a single dash
+   * does not.
+   */
+  readonly other_options?: readonly string[]
   /** `option=value pattern`: `-o=ProxyCommand*`, `-c|--checkpoint-action=*`. */
   readonly option_values?: readonly string[]
   readonly operands?: readonly string[]

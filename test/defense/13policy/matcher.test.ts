@@ -58,6 +58,13 @@ t.test('a long option fits its beginnings, an exempting one only as a whole', as
   t.ok(matches(exempt, { options: ['--d'] }))
 })
 
+t.test('an option beside those that are named is another one, by itself or in a cluster', async (t) => {
+  const argv: CommandMatch = { program: ['rm'], other_options: ['-l|--list', '--get-*'] }
+  for (const options of [['-x'], ['-l', '--set-x'], ['-lx', '-l', '-x']]) t.ok(matches(argv, { options }))
+  for (const options of [[], ['-l'], ['--get-x', '--list'], ['-ll', '-l'], ['-list']])
+    t.notOk(matches(argv, { options }))
+})
+
 t.test('values of options, subcommands and operands', async (t) => {
   const proxy: CommandMatch = { program: ['ssh'], option_values: ['-o=ProxyCommand*', '--to-command=*'] }
   const ssh = (option: string, value: string) => ({ names: ['ssh'], optionValues: [{ option, value }] })

@@ -41,6 +41,7 @@ export function inquirable(match: CommandMatch): readonly string[] | undefined {
     operands,
     not_operands,
     not_options,
+    other_options,
     has_operands,
     ...rest
   } = match

@@ -149,6 +149,20 @@ function givesAnyOf(literals: readonly string[], words: WordList): Condition {
     literals.some((alternative) => givesOption(facts, alternative)) || fitsAnyOf(words, facts.command.options)
 }
 
+/** Beside `-tT` stand `-t` and `-T`, which are what counts. */
+function isCluster(option: string): boolean {
+  return option.length > 2 && !option.startsWith('--')
+}
+
+function givesOther(shared: Shared, entries: readonly string[]): Condition {
+  const known = wordsOf(
+    shared,
+    entries.flatMap((entry) => entry.split('|')),
+  )
+  return ({ command: { options } }) =>
+    options.some((option) => !isCluster(option) && !fitsOneOf(known, option))
+}
+
 /**
  * `-o|--option=value`: the option as in `options`, its value as a word; one of the entries. Many of a rule's entries are
  * about the same options, which are looked at once.
@@ -332,6 +346,7 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
   for (const entry of match.options ?? []) conditions.push(givesOne(shared, entry))
   for (const entry of match.not_options ?? [])
     conditions.push(not(ofWords(wordsOf(shared, entry.split('|')), ({ options }) => options)))
+  if (match.other_options !== undefined) conditions.push(givesOther(shared, match.other_options))
   if (option_values !== undefined) conditions.push(givesAnyValue(option_values))
   if (assigns !== undefined) conditions.push(assignsOne(wordsOf(shared, assigns)))
   conditions.push(...pathConditions(match, shared))

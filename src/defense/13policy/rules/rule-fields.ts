@@ -25,6 +25,7 @@ const FIELDS = Object.freeze({
   not_subcommand: 'words',
   options: 'options',
   not_options: 'options',
+  other_options: 'options',
   option_values: 'option_values',
   operands: 'words',
   not_operands: 'words',

@@ -302,4 +302,11 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'gzip gunzip pigz | -S: --suffix: -b: -p: | w*',
   'bzip2 bunzip2 | | w*',
   'nm | -f: --format: -t: --radix: -U: --plugin:r --target: | r*',
+  // Their options stand before the word that says what is done.
+  'npm | -r:r --requirement:r -e: -t:w --target:w --prefix:w --root:w -c: -C: -i: --index-url: --extra-index-url: -p: --registry: --script-shell:p --node-options: -w: --workspace: --loglevel: --cache:w | m*',
+  'helm | -n: --namespace: --kube-context: --kubeconfig:r -f:r --values:r --set: --set-string: --set-json: --set-file: --version: --repo: --timeout: -o: --output: -l: --selector: --description: --max: --history-max: -d:w --destination:w --post-renderer: --burst-limit: --kube-token: --kube-apiserver: --registry-config:r --repository-config:r --repository-cache:m |',
+  'aws | --profile: --region: --output: --endpoint-url: --query: --color: --ca-bundle:r --cli-read-timeout: --cli-connect-timeout: |',
+  'gcloud | --project: --account: --format: --filter: --configuration: --verbosity: --zone: --region: --impersonate-service-account: --flags-file:r --limit: --sort-by: --billing-project: |',
+  'az | -o: --output: --query: --subscription: -g: --resource-group: -n: --name: -l: --location: |',
+  'nmcli | -f: --fields: -g: --get-values: -m: --mode: -c: --colors: -e: --escape: -w: --wait: | -*',
 ])

@@ -55,6 +55,7 @@ t.test('behind a subcommand of the rule --help is a question, and nothing else i
 t.test('a rule that says more than programs and words holds for questions too', async (t) => {
   t.strictSame(inquirable({ program: ['x'] }), [])
   t.strictSame(inquirable({ program: ['x'], subcommand: ['a'], not_options: ['-q'] }), ['a'])
+  t.strictSame(inquirable({ program: ['x'], other_options: ['-q'] }), [])
   t.equal(inquirable({ program: ['*'] }), undefined)
   t.equal(inquirable({ paths: ['/etc/**'] }), undefined)
   for (const more of [
