@@ -281,6 +281,10 @@ function follow(
     case 'script': {
       const { word, language, via, positional = [], read } = inner
       const made = scriptAt(run.flow, word, frame)
+      if (made === undefined && inner.otherwise !== undefined) {
+        draft.calls = [...draft.calls, inner.otherwise]
+        return
+      }
       if (read !== undefined) {
         if (made?.kind !== 'text') return
         const text: ShellWord = { text: made.text, isGlob: false, opaque: undefined }

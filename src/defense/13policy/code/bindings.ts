@@ -3,6 +3,7 @@
  * @module
  */
 import { isLoader } from './calls.ts'
+import { noteAll, noteModule } from './unknown-uses.ts'
 import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, readValue, resolve } from './values.ts'
 
 /** Modules of which everything is taken in; a name is looked for in each. */
@@ -33,8 +34,12 @@ export function readImport(reading: Reading, index: number): number {
       else if (token.text === '{') names.push('{')
       else if (token.text === ',') names.push(',')
     }
-    if (reading.language === 'python') bindNames(reading, names, (name) => name)
-    else if (module !== undefined) bindModule(reading, names, module)
+    if (reading.language === 'python') {
+      bindNames(reading, names, (name) => name)
+      names.forEach((name, place) => {
+        if (name !== ',' && name !== 'as' && names[place - 1] !== 'as') noteModule(reading, name)
+      })
+    } else if (module !== undefined) bindModule(reading, names, module)
     return at
   }
   if (word === 'from' && reading.language === 'python') {
@@ -55,11 +60,22 @@ export function readImport(reading: Reading, index: number): number {
         reading.stars.push(module)
       } else if (token.text === ',') names.push(',')
     }
+    noteModule(reading, module)
+    if (reading.stars.includes(module)) noteAll(reading, module)
     bindNames(reading, names, (name) => `${module}.${name}`)
     return at
   }
+  if (reading.language === 'perl' && PERL_IMPORTS.has(word)) {
+    const module = nameAt(reading, index + 1)
+    if (!/^[A-Za-z]/.test(module) || (word === 'require' && !/^[A-Z]/.test(module))) return index
+    addCall(reading, `import:${module}`)
+    noteModule(reading, module)
+    return index + 1
+  }
   return index
 }
+
+const PERL_IMPORTS: ReadonlySet<string> = new Set(['use', 'require'])
 
 function bindNames(reading: Reading, names: readonly string[], full: (name: string) => string): void {
   for (let at = 0; at < names.length; at++) {
@@ -90,6 +106,7 @@ function bindModule(reading: Reading, names: readonly string[], module: string):
     }
   }
   addCall(reading, `import:${module}`)
+  noteModule(reading, module)
 }
 
 /** `name = value` and `{a, b} = require('m')`: what a name stands for from here on. */

@@ -21,6 +21,7 @@ import {
   SPAWN_CALLS,
   soundsLikeWriting,
 } from './calls.ts'
+import { noteModule } from './unknown-uses.ts'
 import {
   ARGUMENT_TOKENS,
   type Argument,
@@ -117,6 +118,7 @@ export function call(reading: Reading, given: string, open: number): void {
     if (first?.kind === 'text' && !first.isOpaque) {
       const module = first.text.replace('node:', '')
       addCall(reading, `import:${module}`)
+      noteModule(reading, module)
       reading.results.set(close, { name: module })
       if (looksAbsolute(module) || module.startsWith('./')) addPath(reading, first, 'read')
     } else if (language !== 'perl' && language !== 'ruby' && language !== 'php') reading.opaque.add('eval')

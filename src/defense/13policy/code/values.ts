@@ -39,6 +39,12 @@ export type Reading = {
   readonly results: Map<number, { readonly name: string } | { readonly path: Value }>
   /** Strings that a call has already accounted for. */
   readonly used: Set<number>
+  /** Modules that are brought in, by the first part of their names. */
+  readonly modules: Map<string, string>
+  /** Modules that nobody knows and that are looked for among the files of the request. */
+  readonly followed: Set<string>
+  /** Names that the code itself defines; read where they are first asked for. */
+  defined: ReadonlySet<string> | undefined
 }
 
 export function wordOf(value: Value): ShellWord {
@@ -382,7 +388,7 @@ function knownPart(token: Token, language: Language): string {
 }
 
 /** Where the bracket at `open` closes, not further than an argument is read. */
-function closing(reading: Reading, open: number): number {
+export function closing(reading: Reading, open: number): number {
   let depth = 0
   const limit = Math.min(reading.tokens.length, open + ARGUMENT_TOKENS)
   for (let at = open; at < limit; at++) {

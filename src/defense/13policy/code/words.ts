@@ -28,6 +28,7 @@ import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
+import { noteUse } from './unknown-uses.ts'
 import {
   ARGUMENT_TOKENS,
   addCall,
@@ -69,6 +70,9 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     stars: [],
     results: new Map(),
     used: new Set(),
+    modules: new Map(),
+    followed: new Set(),
+    defined: undefined,
   }
   for (let index = 0; index < tokens.length; index++) index = Math.max(index, step(reading, index))
   for (let index = 0; index < tokens.length; index++) {
@@ -107,8 +111,10 @@ function step(reading: Reading, index: number): number {
   if (token.kind === 'mark') {
     const before = reading.results.get(index - 1)
     if (before !== undefined && 'name' in before) {
-      if (token.text === '(') call(reading, before.name, index)
-      else if (token.text === '[') readMember(reading, before.name, index)
+      if (token.text === '(') {
+        noteUse(reading, before.name, true)
+        call(reading, before.name, index)
+      } else if (token.text === '[') readMember(reading, before.name, index)
     } else if (token.text === '(' && reading.language === 'python') readBracketed(reading, index)
     if (token.text === '=' && mark(reading, index - 1) === '}') bindMembers(reading, index)
     readMarkedCall(reading, index)
@@ -209,6 +215,9 @@ function readUse(reading: Reading, index: number): number {
     name = resolve(reading, name)
   }
   const isCall = mark(reading, end + 1) === '('
+  const isFirst =
+    reading.language === 'other' && reading.tokens[0]?.text === '(' && mark(reading, index - 1) === '('
+  noteUse(reading, name, isCall || isFirst)
   if (reading.language === 'other' && name === 'system' && reading.tokens[index - 1]?.kind === 'string') {
     // Forth has the word behind its text.
     runText(reading, readSingle(reading, index - 1).value)
@@ -261,6 +270,7 @@ function readMember(reading: Reading, module: string, index: number): void {
   }
   const name = `${module}.${value.text}`
   addCall(reading, name)
+  noteUse(reading, name, false)
   reading.results.set(next, { name })
 }
 

@@ -60,6 +60,8 @@ export type Inner =
       readonly positional?: readonly ShellWord[]
       /** Of a file in a language of its own: what its text runs. */
       readonly read?: (word: ShellWord) => readonly Inner[]
+      /** The call that is made where the file is none of those that the request has made. */
+      readonly otherwise?: string
     }
 
 /** The languages whose strings, names and calls are told apart. */
@@ -145,3 +147,6 @@ export function eachLine(text: string, read: (line: string) => readonly Inner[])
   const inner = lines.slice(0, LINES_MAX).flatMap(read)
   return lines.length > LINES_MAX ? [...inner, { kind: 'opaque', opaque: 'limit' }] : inner
 }
+
+/** Through this a file of a project is reached that its tools build from, or are told by what to do. */
+export const PROJECT = 'project'

@@ -161,10 +161,40 @@ function programOfModule(call: Call): readonly Inner[] {
   return argv([module, ...call.words.slice(own.text === '-m' ? at + 2 : at + 1)], `${call.name} -m`)
 }
 
+/** Options that bring in a module before the program, and how the code says the same. */
+const PRELOADS: ReadonlyMap<string, { readonly options: readonly string[]; readonly start: string }> =
+  new Map([
+    ['perl', { options: ['-M', '-m'], start: 'use ' }],
+    ['ruby', { options: ['-r'], start: 'require ' }],
+    ['node', { options: ['-r', '--require', '--import'], start: 'require(' }],
+    ['bun', { options: ['-r', '--preload'], start: 'require(' }],
+    ['lua', { options: ['-l'], start: 'require ' }],
+  ])
+
+/** `perl -MFoo=bar`, `ruby -r./x`, `node --require ./x`: the module is brought in as by the code itself. */
+function preloaded(call: Call, language: Language): readonly Inner[] {
+  const { options, start } = PRELOADS.get(call.name) ?? {}
+  if (options === undefined || start === undefined) return []
+  return call.words.slice(1).flatMap((word, index): readonly Inner[] => {
+    const option = options.find((one) => word.text.startsWith(one))
+    if (option === undefined) return []
+    const attached = word.text.slice(option.length).replace(/^=/, '')
+    const module = attached === '' ? call.words[index + 2]?.text : attached
+    if (module === undefined || !/^[@\w./:-]{1,256}(?:=|$)/.test(module)) return []
+    const name = module.split('=', 1)[0] ?? ''
+    const text =
+      language === 'perl' ? `${start}${name};` : `${start}'${name}'${start.endsWith('(') ? ')' : ''}`
+    return [{ kind: 'code', language, word: { ...word, text }, via: `${call.name} ${option}` }]
+  })
+}
+
 /** What the interpreter of `call` runs; nothing where it is none. */
 export function innerOfInterpreter(call: Call): readonly Inner[] {
   const language = LANGUAGES.get(call.name)
-  if (language === undefined) return []
+  return language === undefined ? [] : [...preloaded(call, language), ...programsOf(call, language)]
+}
+
+function programsOf(call: Call, language: Language): readonly Inner[] {
   const inner: Inner[] = []
   for (const { option, word, use } of call.parsed.values) {
     const isEvaluated = use === 'unknown' && ['-e', '--e', '-eval', '--eval'].includes(option)

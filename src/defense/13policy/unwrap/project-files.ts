@@ -7,7 +7,7 @@
  */
 import { baseName } from '../../../base/lexical-path.ts'
 import type { Flow, Made } from './flow.ts'
-import { type Inner, type Language, literal, shell } from './inner.ts'
+import { type Inner, type Language, literal, PROJECT, shell } from './inner.ts'
 
 /** `orders`: no language that is read, but lines in which commands stand; `files`: it takes in other files by name. */
 type Written = Language | 'shell' | 'orders' | 'files'
@@ -93,7 +93,7 @@ function ordersOf(text: string): readonly Inner[] {
     if (orders.length >= ORDERS_MAX) break
     // As the items of a list it is an argv.
     const words = order.replaceAll(/["'`,()[\]{}<>]+/g, ' ').trim()
-    orders.push(shell(literal(words), 'project'))
+    orders.push(shell(literal(words), PROJECT))
   }
   return orders
 }
@@ -110,10 +110,10 @@ function innerOf(reader: Reader, path: string, made: Made): readonly Inner[] {
       : []
   if (made.kind !== 'text') return []
   const word = literal(made.text)
-  if (reader.language === 'shell') return [shell(word, 'project')]
+  if (reader.language === 'shell') return [shell(word, PROJECT)]
   if (reader.language === 'orders') return ordersOf(made.text)
   if (reader.language === 'files') return includedFiles(made.text)
-  return [{ kind: 'code', language: reader.language, word, via: 'project' }]
+  return [{ kind: 'code', language: reader.language, word, via: PROJECT }]
 }
 
 /** What a tool that goes by `names` runs of the files that the request has written; each file once. */

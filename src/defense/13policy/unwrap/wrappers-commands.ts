@@ -7,7 +7,7 @@
 
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes } from './escapes.ts'
-import { argv, type Inner, literal, shell, type Unwrap } from './inner.ts'
+import { argv, type Inner, literal, PROJECT, shell, type Unwrap } from './inner.ts'
 import { includedFiles } from './project-files.ts'
 import { packageFile, pythonProject, pythonTests } from './wrappers-projects.ts'
 
@@ -213,8 +213,8 @@ export function compiles(names: readonly string[]): boolean {
 
 const SOURCE = /\.(?:c|h|s|S|asm|cc|cpp|cxx|m|go|rs|java|zig|v|nim|cr|swift|kt|d|hs|pas|ml|cs|dart|f90)$/
 
-const readSource = (text: ShellWord, via: string): readonly Inner[] => [
-  { kind: 'code', language: 'other', word: text, via },
+const readSource = (text: ShellWord): readonly Inner[] => [
+  { kind: 'code', language: 'other', word: text, via: PROJECT },
   ...includedFiles(text.text),
 ]
 
@@ -225,16 +225,15 @@ const givenSource: Unwrap = ({ stdin, parsed, name }) => {
     return [{ kind: 'opaque', opaque: 'piped' }]
   if (!parsed.operands.some(({ text }) => text === '-' || text === '/dev/stdin')) return []
   const text = stdin.kind === 'text' ? stdin.word : undefined
-  if (text !== undefined) return readSource(text, name)
-  return stdin.kind === 'pipe' && stdin.output !== undefined ? readSource(literal(stdin.output), name) : []
+  if (text !== undefined) return readSource(text)
+  return stdin.kind === 'pipe' && stdin.output !== undefined ? readSource(literal(stdin.output)) : []
 }
 
 /** Sources given to a compiler: what those do that the request has written. */
 const sources: Unwrap = (call) =>
   call.parsed.operands.flatMap((word): readonly Inner[] => {
     if (!SOURCE.test(word.text)) return []
-    const read = (text: ShellWord) => readSource(text, call.name)
-    return [{ kind: 'script', word, language: 'other', via: call.name, read }]
+    return [{ kind: 'script', word, language: 'other', via: call.name, read: readSource }]
   })
 
 /** What `cmake -E` does by itself, as the programs that do the same. */
