@@ -102,11 +102,12 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
     count: compiled.length,
     strictest(effective) {
       const hidden = globsHidden(effective)
+      const { commands } = effective
       // A rule's place is its strictness: the smallest place wins, whatever the order of commands.
       let best = compiled.length
       let commandIndex = -1
-      effective.commands.forEach((command, at) => {
-        const facts = gatherFacts(command, paths, hidden)
+      for (let at = 0; at < commands.length; at++) {
+        const facts = gatherFacts(commands[at] as EffectiveCommand, paths, hidden)
         const lacks = lacksOf(facts)
         for (const places of candidates(index, facts)) {
           for (const place of places) {
@@ -118,7 +119,7 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
             commandIndex = at
           }
         }
-      })
+      }
       const rule = compiled[best]
       return rule === undefined ? undefined : { rule: rule.head, commandIndex }
     },

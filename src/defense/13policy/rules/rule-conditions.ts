@@ -37,7 +37,6 @@ export type Facts = {
   readonly used: ReadonlySet<number>
   written: ReadonlySet<number> | undefined
   read: ReadonlySet<number> | undefined
-  options: ReadonlySet<string> | undefined
   longOptions: readonly string[] | undefined
   lines: readonly string[] | undefined
 }
@@ -88,6 +87,7 @@ function wordsOf(shared: Shared, patterns: readonly string[]): WordList {
 }
 
 const NO_LISTS: ReadonlySet<number> = Object.freeze(new Set<number>())
+const NO_WORDS: readonly string[] = Object.freeze([])
 const NO_PATHS: readonly LocatedPath[] = Object.freeze([])
 
 /** @param hidden whether a shell's `*` also stands for a dot at the beginning of a name */
@@ -110,7 +110,6 @@ export function gatherFacts(command: EffectiveCommand, indexes: PathIndexes, hid
     used: listsOf(paths),
     written: undefined,
     read: undefined,
-    options: undefined,
     longOptions: undefined,
     lines: undefined,
   }
@@ -123,30 +122,33 @@ function listsOf(paths: readonly LocatedPath[]): ReadonlySet<number> {
   return lists
 }
 
-/** One alternative of an option: itself, or as `getopt_long` takes it, a long option's beginning. */
-function givesOption(facts: Facts, alternative: string): boolean {
-  facts.options ??= new Set(facts.command.options)
-  if (facts.options.has(alternative)) return true
-  if (!alternative.startsWith('--')) return false
-  facts.longOptions ??= facts.command.options.filter((option) => option.length > 2 && option.startsWith('--'))
-  return facts.longOptions.some((option) => alternative.startsWith(option))
+/** Long options as they are given, each of which may be the beginning of one, as `getopt_long` takes it. */
+function longOptions(facts: Facts): readonly string[] {
+  facts.longOptions ??= facts.command.options.filter(isLong)
+  return facts.longOptions
+}
+
+function isLong(option: string): boolean {
+  return option.length > 2 && option.startsWith('--')
+}
+
+/** A list that was filtered, without room to grow. */
+function noMore(words: readonly string[]): readonly string[] {
+  return words.length === 0 ? NO_WORDS : words.slice()
 }
 
 /** One of the alternatives of an entry of `options`. */
 function givesOne(shared: Shared, entry: string): Condition {
   const alternatives = entry.split('|')
-  return givesAnyOf(
-    alternatives.filter((alternative) => !alternative.includes('*')).slice(),
-    wordsOf(
-      shared,
-      alternatives.filter((alternative) => alternative.includes('*')),
-    ),
-  )
+  const long = alternatives.filter((alternative) => alternative.startsWith('--') && !alternative.includes('*'))
+  return givesAnyOf(wordsOf(shared, alternatives), noMore(long))
 }
 
-function givesAnyOf(literals: readonly string[], words: WordList): Condition {
+function givesAnyOf(words: WordList, long: readonly string[]): Condition {
   return (facts) =>
-    literals.some((alternative) => givesOption(facts, alternative)) || fitsAnyOf(words, facts.command.options)
+    fitsAnyOf(words, facts.command.options) ||
+    (long.length > 0 &&
+      longOptions(facts).some((given) => long.some((alternative) => alternative.startsWith(given))))
 }
 
 /** Beside `-tT` stand `-t` and `-T`, which are what counts. */
@@ -167,22 +169,28 @@ function givesOther(shared: Shared, entries: readonly string[]): Condition {
  * `-o|--option=value`: the option as in `options`, its value as a word; one of the entries. Many of a rule's entries are
  * about the same options, which are looked at once.
  */
-function givesAnyValue(entries: readonly string[]): Condition {
+function givesAnyValue(shared: Shared, entries: readonly string[]): Condition {
   const byNames = Map.groupBy(entries, (entry) => entry.slice(0, entry.indexOf('=')))
   const conditions = [...byNames].map(([names, alike]) =>
-    givesValue(names.split('|'), compileWords(alike.map((entry) => entry.slice(names.length + 1)))),
+    givesValue(shared, names.split('|'), compileWords(alike.map((entry) => entry.slice(names.length + 1)))),
   )
   const [only] = conditions
   return only !== undefined && conditions.length === 1 ? only : oneOf(conditions)
 }
 
-function givesValue(names: readonly string[], values: WordList): Condition {
-  const words = compileWords(names)
-  const isOption = (option: string): boolean =>
-    fitsOneOf(words, option) ||
-    (option.length > 2 && option.startsWith('--') && names.some((name) => name.startsWith(option)))
-  return ({ command }) =>
-    command.optionValues.some((given) => isOption(given.option) && fitsOneOf(values, given.value))
+function givesValue(shared: Shared, names: readonly string[], values: WordList): Condition {
+  return givesFitting(wordsOf(shared, names), noMore(names.filter(isLong)), values)
+}
+
+function givesFitting(words: WordList, long: readonly string[], values: WordList): Condition {
+  return ({ command }) => {
+    for (const { option, value } of command.optionValues) {
+      const isIt =
+        fitsOneOf(words, option) || (isLong(option) && long.some((name) => name.startsWith(option)))
+      if (isIt && fitsOneOf(values, value)) return true
+    }
+    return false
+  }
 }
 
 /** One of the entries is what the operands begin with, word by word. */
@@ -347,7 +355,7 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
   for (const entry of match.not_options ?? [])
     conditions.push(not(ofWords(wordsOf(shared, entry.split('|')), ({ options }) => options)))
   if (match.other_options !== undefined) conditions.push(givesOther(shared, match.other_options))
-  if (option_values !== undefined) conditions.push(givesAnyValue(option_values))
+  if (option_values !== undefined) conditions.push(givesAnyValue(shared, option_values))
   if (assigns !== undefined) conditions.push(assignsOne(wordsOf(shared, assigns)))
   conditions.push(...pathConditions(match, shared))
   for (const field of WORD_FIELD_NAMES) {
