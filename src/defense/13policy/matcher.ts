@@ -9,15 +9,8 @@ import type { Effective, EffectiveCommand } from './effective.ts'
 import { isKnownProgram, isQuestion } from './known-programs.ts'
 import type { Rule } from './rule.ts'
 import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
-import {
-  type Condition,
-  compileConditions,
-  createShared,
-  type Facts,
-  gatherFacts,
-  indexPaths,
-  type PathIndexes,
-} from './rules/rule-conditions.ts'
+import { type Facts, gatherFacts, type PathIndexes } from './rules/facts.ts'
+import { type Condition, compileConditions, createShared, indexPaths } from './rules/rule-conditions.ts'
 import { candidates, indexRules, namesProgram, type RuleIndex } from './rules/rule-index.ts'
 import { lacksOf, needsOf } from './rules/rule-needs.ts'
 import { withoutVersion } from './unwrap/names.ts'
@@ -50,11 +43,15 @@ type CompiledRule = { readonly head: RuleHead; readonly conditions: readonly Con
 /** Words that make a shell's `*` stand for names that begin with a dot as well. */
 const HIDDEN_WORDS: readonly string[] = Object.freeze(['dotglob', 'globdots', 'GLOB_DOTS'])
 
-function globsHidden({ commands }: Effective): boolean {
-  if (!commands.some(({ paths }) => paths.some(({ isGlob }) => isGlob))) return false
-  return commands.some(({ argv }) =>
-    argv.some((word) => HIDDEN_WORDS.some((option) => word.includes(option))),
-  )
+/** Whether the request has one of these words, looked at when it is first asked for. */
+function hiddenAsker({ commands }: Effective): () => boolean {
+  let isHidden: boolean | undefined
+  return () => {
+    isHidden ??= commands.some(({ argv }) =>
+      argv.some((word) => HIDDEN_WORDS.some((option) => word.includes(option))),
+    )
+    return isHidden
+  }
 }
 
 function holds({ conditions }: CompiledRule, facts: Facts): boolean {
@@ -101,13 +98,13 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
   return {
     count: compiled.length,
     strictest(effective) {
-      const hidden = globsHidden(effective)
+      const isHidden = hiddenAsker(effective)
       const { commands } = effective
       // A rule's place is its strictness: the smallest place wins, whatever the order of commands.
       let best = compiled.length
       let commandIndex = -1
       for (let at = 0; at < commands.length; at++) {
-        const facts = gatherFacts(commands[at] as EffectiveCommand, paths, hidden)
+        const facts = gatherFacts(commands[at] as EffectiveCommand, paths, isHidden)
         const lacks = lacksOf(facts)
         for (const places of candidates(index, facts)) {
           for (const place of places) {
@@ -124,10 +121,10 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
       return rule === undefined ? undefined : { rule: rule.head, commandIndex }
     },
     everyMatch(effective) {
-      const hidden = globsHidden(effective)
+      const isHidden = hiddenAsker(effective)
       const found: { readonly place: number; readonly match: Match }[] = []
       effective.commands.forEach((command, commandIndex) => {
-        const facts = gatherFacts(command, paths, hidden)
+        const facts = gatherFacts(command, paths, isHidden)
         for (const place of new Set(candidates(index, facts).flat())) {
           const rule = compiled[place]
           if (rule !== undefined && holds(rule, facts))

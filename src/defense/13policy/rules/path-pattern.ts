@@ -10,6 +10,7 @@
  */
 import { resolvePath } from '../../../base/lexical-path.ts'
 import type { UsedPath } from '../effective.ts'
+import { addBits, type BitSet, emptyBits } from './bit-set.ts'
 import { compileGlob, couldFit, type GlobPart, hasWild, isAlwaysFitting, isFarFetched } from './glob-part.ts'
 import { createListPool, entriesOf, findValue, type SmallMap, sealMap } from './small-map.ts'
 import { cutAtStars, nextFitting, type Pieces, sortByHead } from './word-pattern.ts'
@@ -40,10 +41,11 @@ type Growing = {
 /** Lists are numbered as they were given. */
 export type PathIndex = {
   readonly isEmpty: boolean
+  readonly count: number
   /** The lists that the path, or something that it could expand to, lies in. */
-  fits(path: UsedPath, hidden: boolean): readonly number[]
+  fits(path: UsedPath, hidden: boolean): BitSet
   /** The lists that the path lies in whatever it expands to. */
-  alwaysFits(path: UsedPath): readonly number[]
+  alwaysFits(path: UsedPath): BitSet
 }
 
 /** What is wrong with a pattern, as a clause after its path in the file, and what to write instead. */
@@ -77,6 +79,7 @@ function childOf({ literals, globs }: Growing, part: string): Growing {
   return child
 }
 
+const NO_LISTS: BitSet = Object.freeze([])
 const NO_GLOBS: Globs = Object.freeze({ texts: [], words: [], nodes: [] })
 const NO_LITERALS: SmallMap<Node> = Object.freeze({ keys: [], values: [] })
 
@@ -149,13 +152,12 @@ function subtree(node: Node, into: Set<Node>, hidden: boolean): void {
 }
 
 type Could = { readonly kind: 'could'; readonly hidden: boolean; readonly isWrite: boolean }
-type Mode = Could | { readonly kind: 'known' } | { readonly kind: 'always' }
+type Mode = Could | { readonly kind: 'always' }
 
-const KNOWN: Mode = Object.freeze({ kind: 'known' })
 const ALWAYS: Mode = Object.freeze({ kind: 'always' })
 
 function step(nodes: readonly Node[], part: string, mode: Mode): readonly Node[] {
-  if (mode.kind === 'known' || !hasWild(part)) return stepName(nodes, part)
+  if (!hasWild(part)) return stepName(nodes, part)
   if (mode.kind === 'always') return stepAlways(nodes, part)
   if (part !== '**') return stepCould(nodes, part, mode)
   const all = new Set<Node>()
@@ -202,30 +204,60 @@ function couldBe(text: string, glob: GlobPart, { hidden, isWrite }: Could): bool
   return couldFit(text, glob, hidden) && (isWrite || !isFarFetched(text, glob))
 }
 
-/** Goes down the tree part by part, so it ends where the tree does, however long the path is. */
-function lookUp(root: Node, { path, isOpaque }: UsedPath, mode: Mode): number[] {
-  const lists: number[] = []
-  let nodes: readonly Node[] = [root]
-  // Without a split of the whole path: a path can be far longer than the tree is deep.
-  let from = 0
-  for (;;) {
-    for (const { beneath } of nodes) lists.push(...beneath)
-    while (path.charCodeAt(from) === 0x2f) from++
-    if (from >= path.length) break
-    const slash = path.indexOf('/', from)
-    const end = slash === -1 ? path.length : slash
-    nodes = step(nodes, path.slice(from, end), mode)
-    if (nodes.length === 0) return lists
-    from = end
-  }
-  // The path itself is not known to end here.
-  if (isOpaque) return lists
-  for (const { here } of nodes) lists.push(...here)
-  return lists
+/** Where the next part of the path begins, behind its slashes. */
+function partFrom(path: string, from: number): number {
+  let at = from
+  while (path.charCodeAt(at) === 0x2f) at++
+  return at
 }
 
-function couldMode({ use }: UsedPath, hidden: boolean): Mode {
-  return { kind: 'could', hidden, isWrite: use === 'write' }
+/** Where the part that begins at `from` ends. */
+function partEnd(path: string, from: number): number {
+  const slash = path.indexOf('/', from)
+  return slash === -1 ? path.length : slash
+}
+
+/**
+ * Puts in the lists of a path without wild characters. It goes down the tree part by part and calls itself for each, so
+ * it ends where the tree does, however long the path is.
+ */
+function descend(
+  { literals, globs, here, beneath }: Node,
+  used: UsedPath,
+  from: number,
+  lists: number[],
+): void {
+  const { path } = used
+  addBits(lists, beneath)
+  const start = partFrom(path, from)
+  if (start >= path.length) {
+    // The path itself is not known to end here.
+    if (!used.isOpaque) addBits(lists, here)
+    return
+  }
+  const end = partEnd(path, start)
+  const name = path.slice(start, end)
+  const child = findValue(literals, name)
+  if (child !== undefined) descend(child, used, end, lists)
+  const { words, nodes } = globs
+  for (let at = nextFitting(words, name, 0); at !== -1; at = nextFitting(words, name, at + 1))
+    descend(nodes[at] as Node, used, end, lists)
+}
+
+/** As `descend`, for a path that a shell would expand: all nodes that one part leads to, and then those of the next. */
+function spread(root: Node, { path, isOpaque }: UsedPath, mode: Mode, lists: number[]): void {
+  let nodes: readonly Node[] = [root]
+  let from = 0
+  for (;;) {
+    for (const { beneath } of nodes) addBits(lists, beneath)
+    from = partFrom(path, from)
+    if (from >= path.length) break
+    const end = partEnd(path, from)
+    nodes = step(nodes, path.slice(from, end), mode)
+    if (nodes.length === 0) return
+    from = end
+  }
+  if (!isOpaque) for (const { here } of nodes) addBits(lists, here)
 }
 
 function treeOf(lists: readonly (readonly string[])[], home: string): Node {
@@ -241,14 +273,21 @@ function treeOf(lists: readonly (readonly string[])[], home: string): Node {
  * @param home the home directory of the user that commands run as; absolute
  */
 export function createPathIndex(lists: readonly (readonly string[])[], home: string): PathIndex {
-  return indexOf(treeOf(lists, home), lists.length === 0)
+  return indexOf(treeOf(lists, home), lists.length)
 }
 
 /** A function of its own, so that the patterns as they were written are not kept. */
-function indexOf(root: Node, isEmpty: boolean): PathIndex {
+function indexOf(root: Node, count: number): PathIndex {
+  const find = (path: UsedPath, mode: Mode): BitSet => {
+    const lists = emptyBits(count)
+    if (path.isGlob) spread(root, path, mode, lists)
+    else descend(root, path, 0, lists)
+    return lists
+  }
   return {
-    isEmpty,
-    fits: (path, hidden) => lookUp(root, path, path.isGlob ? couldMode(path, hidden) : KNOWN),
-    alwaysFits: (path) => (path.isOpaque ? [] : lookUp(root, path, path.isGlob ? ALWAYS : KNOWN)),
+    isEmpty: count === 0,
+    count,
+    fits: (path, hidden) => find(path, { kind: 'could', hidden, isWrite: path.use === 'write' }),
+    alwaysFits: (path) => (path.isOpaque ? NO_LISTS : find(path, ALWAYS)),
   }
 }

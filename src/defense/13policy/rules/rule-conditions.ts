@@ -4,12 +4,23 @@
  * Rules: docs/policy.md, "Fields".
  * @module
  */
-import { baseName } from '../../../base/lexical-path.ts'
-import type { EffectiveCommand, Opaque, UsedPath } from '../effective.ts'
-import { onlyLists } from '../listing.ts'
+import type { EffectiveCommand, Opaque } from '../effective.ts'
 import type { CommandMatch, Rule } from '../rule.ts'
+import { type BitSet, hasBit } from './bit-set.ts'
+import {
+  beginningsOf,
+  exemptLists,
+  type Facts,
+  isLong,
+  type LocatedPath,
+  linesOf,
+  longOptions,
+  type PathIndexes,
+  readLists,
+  writtenLists,
+} from './facts.ts'
 import { asksOnly, inquirable } from './inquiry.ts'
-import { createPathIndex, type PathIndex } from './path-pattern.ts'
+import { createPathIndex } from './path-pattern.ts'
 import { isPlainSetting } from './plain-setting.ts'
 import {
   compileWord,
@@ -21,28 +32,7 @@ import {
   type WordPattern,
 } from './word-pattern.ts'
 
-/** A used path with the lists of patterns that it fits, and those that exempt it once that is asked for. */
-type LocatedPath = {
-  readonly used: UsedPath
-  readonly fits: readonly number[]
-  exempt: readonly number[] | undefined
-}
-
-/** What conditions ask of a command, worked out when it is first asked for. */
-export type Facts = {
-  readonly command: EffectiveCommand
-  readonly paths: readonly LocatedPath[]
-  readonly exempt: PathIndex
-  /** The lists that some path fits: of any use, of those written, of those read. */
-  readonly used: ReadonlySet<number>
-  written: ReadonlySet<number> | undefined
-  read: ReadonlySet<number> | undefined
-  longOptions: readonly string[] | undefined
-  lines: readonly string[] | undefined
-}
-
 export type Condition = (facts: Facts) => boolean
-export type PathIndexes = { readonly positive: PathIndex; readonly exempt: PathIndex }
 
 /** Numbers for the distinct lists of path patterns. */
 export type PathLists = { readonly lists: (readonly string[])[]; readonly numbers: Map<string, number> }
@@ -86,51 +76,7 @@ function wordsOf(shared: Shared, patterns: readonly string[]): WordList {
   return words
 }
 
-const NO_LISTS: ReadonlySet<number> = Object.freeze(new Set<number>())
 const NO_WORDS: readonly string[] = Object.freeze([])
-const NO_PATHS: readonly LocatedPath[] = Object.freeze([])
-
-/** @param hidden whether a shell's `*` also stands for a dot at the beginning of a name */
-export function gatherFacts(command: EffectiveCommand, indexes: PathIndexes, hidden: boolean): Facts {
-  const { positive, exempt } = indexes
-  let paths = NO_PATHS
-  if (command.paths.length > 0 && !(positive.isEmpty && exempt.isEmpty)) {
-    // Who only lists has what a wild path could also stand for seen by its name.
-    const lists = command.paths.some(({ isGlob }) => isGlob) && onlyLists(command)
-    paths = command.paths.map((used) => ({
-      used,
-      fits: lists && used.isGlob && !used.isOpaque ? positive.alwaysFits(used) : positive.fits(used, hidden),
-      exempt: undefined,
-    }))
-  }
-  return {
-    command,
-    paths,
-    exempt,
-    used: listsOf(paths),
-    written: undefined,
-    read: undefined,
-    longOptions: undefined,
-    lines: undefined,
-  }
-}
-
-function listsOf(paths: readonly LocatedPath[]): ReadonlySet<number> {
-  if (paths.every(({ fits }) => fits.length === 0)) return NO_LISTS
-  const lists = new Set<number>()
-  for (const { fits } of paths) for (const list of fits) lists.add(list)
-  return lists
-}
-
-/** Long options as they are given, each of which may be the beginning of one, as `getopt_long` takes it. */
-function longOptions(facts: Facts): readonly string[] {
-  facts.longOptions ??= facts.command.options.filter(isLong)
-  return facts.longOptions
-}
-
-function isLong(option: string): boolean {
-  return option.length > 2 && option.startsWith('--')
-}
 
 /** A list that was filtered, without room to grow. */
 function noMore(words: readonly string[]): readonly string[] {
@@ -140,7 +86,9 @@ function noMore(words: readonly string[]): readonly string[] {
 /** One of the alternatives of an entry of `options`. */
 function givesOne(shared: Shared, entry: string): Condition {
   const alternatives = entry.split('|')
-  const long = alternatives.filter((alternative) => alternative.startsWith('--') && !alternative.includes('*'))
+  const long = alternatives.filter(
+    (alternative) => alternative.startsWith('--') && !alternative.includes('*'),
+  )
   return givesAnyOf(wordsOf(shared, alternatives), noMore(long))
 }
 
@@ -214,12 +162,11 @@ function beginsWithOne(
   patterns: readonly (readonly WordPattern[])[],
   longest: number,
 ): Condition {
-  return ({ command: { operands } }) => {
-    let beginning = ''
-    for (let count = 1; count <= longest && count <= operands.length; count++) {
-      beginning = count === 1 ? (operands[0] ?? '') : `${beginning}\0${operands[count - 1]}`
-      if (fitsOneOf(literals, beginning)) return true
-    }
+  return (facts) => {
+    const { operands } = facts.command
+    const beginnings = beginningsOf(facts, longest)
+    for (let count = 0; count < longest && count < beginnings.length; count++)
+      if (fitsOneOf(literals, beginnings[count] ?? '')) return true
     return patterns.some(
       (words) =>
         words.length <= operands.length &&
@@ -273,19 +220,9 @@ function assignsOne(list: WordList): Condition {
     )
 }
 
-function listsFor(facts: Facts, use: PathField): ReadonlySet<number> {
-  if (use === 'paths' || use === 'takes' || facts.used.size === 0) return facts.used
-  if (use === 'writes') {
-    facts.written ??= listsOf(facts.paths.filter(({ used }) => used.use === 'write'))
-    return facts.written
-  }
-  facts.read ??= listsOf(facts.paths.filter(({ used }) => used.use === 'read'))
-  return facts.read
-}
-
-function isExempt(facts: Facts, path: LocatedPath, list: number): boolean {
-  path.exempt ??= facts.exempt.alwaysFits(path.used)
-  return path.exempt.includes(list)
+function listsFor(facts: Facts, field: PathField): BitSet {
+  if (field === 'writes') return writtenLists(facts)
+  return field === 'reads' ? readLists(facts) : facts.used
 }
 
 type PathField = 'paths' | 'writes' | 'reads' | 'takes'
@@ -297,22 +234,22 @@ function hasUse({ used: { use } }: LocatedPath, field: PathField): boolean {
 }
 
 function liesIn(list: number, field: PathField): Condition {
-  if (field !== 'takes') return (facts) => listsFor(facts, field).has(list)
+  if (field !== 'takes') return (facts) => hasBit(listsFor(facts, field), list)
   return (facts) =>
-    facts.used.has(list) && facts.paths.some((path) => hasUse(path, field) && path.fits.includes(list))
+    hasBit(facts.used, list) && facts.paths.some((path) => hasUse(path, field) && hasBit(path.fits, list))
 }
 
 function liesInWithout(list: number, field: PathField, exempt: number): Condition {
   return (facts) =>
-    listsFor(facts, field).has(list) &&
+    hasBit(listsFor(facts, field), list) &&
     facts.paths.some(
-      (path) => hasUse(path, field) && path.fits.includes(list) && !isExempt(facts, path, exempt),
+      (path) => hasUse(path, field) && hasBit(path.fits, list) && !hasBit(exemptLists(facts, path), exempt),
     )
 }
 
 function hasPathWithout(exempt: number): Condition {
   return (facts) =>
-    facts.command.paths.length === 0 || facts.paths.some((path) => !isExempt(facts, path, exempt))
+    facts.command.paths.length === 0 || facts.paths.some((path) => !hasBit(exemptLists(facts, path), exempt))
 }
 
 /** Paths that are exempt do not count; without another path field one that counts must be there, or none at all. */
@@ -367,16 +304,6 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
   if (not_operands !== undefined)
     conditions.push(not(ofWords(wordsOf(shared, not_operands), WORD_FIELDS.operands)))
   return conditions
-}
-
-/** The lines that a `pattern` is compared with: each of the program's names with the arguments. */
-function linesOf(facts: Facts): readonly string[] {
-  if (facts.lines !== undefined) return facts.lines
-  const { names, argv } = facts.command
-  const rest = argv.slice(1).join(' ')
-  const called = names.length > 0 ? names : [baseName(argv[0] ?? '')]
-  facts.lines = called.map((name) => (argv.length > 1 ? `${name} ${rest}` : name))
-  return facts.lines
 }
 
 function isLine(word: WordPattern): Condition {

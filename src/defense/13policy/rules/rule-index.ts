@@ -5,7 +5,9 @@
  */
 import type { Opaque } from '../effective.ts'
 import type { Rule } from '../rule.ts'
-import { type Facts, listNumber, type Shared } from './rule-conditions.ts'
+import { nextBit } from './bit-set.ts'
+import type { Facts } from './facts.ts'
+import { listNumber, type Shared } from './rule-conditions.ts'
 import { createListPool, findValue, type SmallMap, sealMap } from './small-map.ts'
 import { cutAtStars, nextFitting, type Pieces, sortByHead } from './word-pattern.ts'
 
@@ -26,7 +28,8 @@ type WordKey = (typeof WORD_KEYS)[number]
 
 export type RuleIndex = {
   readonly words: Readonly<Record<WordKey, WordIndex>>
-  readonly paths: ReadonlyMap<number, readonly number[]>
+  /** By the number of a list of path patterns. */
+  readonly paths: readonly (readonly number[] | undefined)[]
   readonly opaque: ReadonlyMap<Opaque | '*', readonly number[]>
   /** Rules that every command is compared with. */
   readonly always: readonly number[]
@@ -135,7 +138,9 @@ function sealIndex({ words, paths, opaque, always }: GrowingIndex): RuleIndex {
       piped_to: seal(words.piped_to),
       via: seal(words.via),
     },
-    paths: lists(paths),
+    paths: Array.from({ length: Math.max(-1, ...paths.keys()) + 1 }, (_, list) =>
+      paths.has(list) ? pool(paths.get(list) ?? []) : undefined,
+    ),
     opaque: lists(opaque),
     always: pool(always),
   }
@@ -179,11 +184,10 @@ export function candidates(index: RuleIndex, facts: Facts): readonly (readonly n
   for (const name of command.pipedFrom) lookUp(words.piped_from, name, found)
   for (const name of command.pipedTo) lookUp(words.piped_to, name, found)
   for (const name of command.via) lookUp(words.via, name, found)
-  if (index.paths.size > 0)
-    for (const list of facts.used) {
-      const rules = index.paths.get(list)
-      if (rules !== undefined) found.push(rules)
-    }
+  for (let list = nextBit(facts.used, 0); list !== -1; list = nextBit(facts.used, list + 1)) {
+    const rules = index.paths[list]
+    if (rules !== undefined) found.push(rules)
+  }
   if (index.opaque.size > 0 && command.opaque.length > 0)
     for (const reason of [...command.opaque, '*' as const]) {
       const rules = index.opaque.get(reason)

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Rule } from '../rule.ts'
-import type { Facts } from './rule-conditions.ts'
+import type { Facts } from './facts.ts'
 
 type Field = keyof NonNullable<Rule['argv']>
 type Need = { readonly fields: readonly Field[]; readonly isMet: (facts: Facts) => boolean }
@@ -15,7 +15,7 @@ const NEEDS: readonly Need[] = Object.freeze([
   { fields: ['operands', 'subcommand', 'has_operands'], isMet: ({ command }) => command.operands.length > 0 },
   { fields: ['options'], isMet: ({ command }) => command.options.length > 0 },
   { fields: ['option_values'], isMet: ({ command }) => command.optionValues.length > 0 },
-  { fields: ['paths', 'reads', 'writes', 'takes'], isMet: ({ used }) => used.size > 0 },
+  { fields: ['paths', 'reads', 'writes', 'takes'], isMet: ({ usesAny }) => usesAny },
   { fields: ['opaque_path'], isMet: ({ command }) => command.paths.length > 0 },
   { fields: ['assigns'], isMet: ({ command }) => command.assignments.length > 0 },
   { fields: ['via'], isMet: ({ command }) => command.via.length > 0 },
