@@ -13,7 +13,7 @@ type Need = { readonly fields: readonly Field[]; readonly isMet: (facts: Facts) 
 /** A bit each, the first the lowest. */
 const NEEDS: readonly Need[] = Object.freeze([
   { fields: ['operands', 'subcommand', 'has_operands'], isMet: ({ command }) => command.operands.length > 0 },
-  { fields: ['options'], isMet: ({ command }) => command.options.length > 0 },
+  { fields: ['options', 'other_options'], isMet: ({ command }) => command.options.length > 0 },
   { fields: ['option_values'], isMet: ({ command }) => command.optionValues.length > 0 },
   { fields: ['paths', 'reads', 'writes', 'takes'], isMet: ({ usesAny }) => usesAny },
   { fields: ['opaque_path'], isMet: ({ command }) => command.paths.length > 0 },
