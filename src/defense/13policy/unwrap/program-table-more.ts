@@ -309,4 +309,6 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'gcloud | --project: --account: --format: --filter: --configuration: --verbosity: --zone: --region: --impersonate-service-account: --flags-file:r --limit: --sort-by: --billing-project: |',
   'az | -o: --output: --query: --subscription: -g: --resource-group: -n: --name: -l: --location: |',
   'nmcli | -f: --fields: -g: --get-values: -m: --mode: -c: --colors: -e: --escape: -w: --wait: | -*',
+  'resolvectl systemd-resolve networkctl localectl bootctl portablectl homectl userdbctl | -i: --interface: -t: --type: -c: --class: -p: --protocol: -n: --lines: -H: --host: -M: --machine: --esp-path:m --boot-path:m -P: --property: | -*',
+  'journalctl | -n: --lines:? -u: --unit: --user-unit: -t: --identifier: -T: -p: --priority: -S: --since: -U: --until: -o: --output: -g: --grep: -F: --field: -c: --cursor: --after-cursor: --cursor-file:w -D:r --directory:r --file:r --root:r --image:r -M: --machine: --facility: --namespace: --output-fields: -b:? --boot:? -I:? --vacuum-size: --vacuum-time: --vacuum-files: | -*',
 ])
