@@ -7,10 +7,12 @@ import { joinPath } from '../join-path.ts'
 import { outputOf } from './output.ts'
 import {
   copyState,
+  DEFAULT_IFS,
   deleteVariable,
   forgetAll,
   known,
   type State,
+  separatorsOf,
   setAlias,
   setFunction,
   setVariable,
@@ -18,7 +20,7 @@ import {
   type Value,
   variableOf,
 } from './state.ts'
-import type { ShellWord } from './syntax.ts'
+import type { ShellRedirect, ShellWord } from './syntax.ts'
 import { LISTED_MARK, PART_MARK, SETTINGS_MARK } from './words.ts'
 
 /** The state after success and after failure; undefined where that does not come about. */
@@ -258,6 +260,30 @@ function printInto(state: State, operands: readonly ShellWord[]): void {
   if (text === undefined || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name.text))
     deleteVariable(state, name.text.split('[')[0] ?? '')
   else setVariable(state, name.text, { kind: 'text', word: known(text) })
+}
+
+/** What `read` takes from a text that it is given: a field for each name, and the rest for the last one. */
+export function readFrom(
+  state: State,
+  words: readonly ShellWord[],
+  redirects: readonly ShellRedirect[],
+): void {
+  const input = redirects.findLast(({ fd }) => fd === 0)
+  const [, ...operands] = words
+  const isPlain = operands.every(
+    ({ text, opaque }) => opaque === undefined && /^(?:-r|[A-Za-z_]\w*)$/.test(text),
+  )
+  if (words[0]?.text !== 'read' || input?.kind !== 'text' || !isPlain) return
+  const { text, opaque } = input.target
+  if (opaque !== undefined || text.includes('\\') || separatorsOf(state) !== DEFAULT_IFS) return
+  const [line = ''] = text.split('\n', 1)
+  const names = operands.map((word) => word.text).filter((name) => name !== '-r')
+  const fields = line.trim().split(/[ \t]+/)
+  names.forEach((name, index) => {
+    const isLast = index === names.length - 1
+    const value = (isLast ? fields.slice(index).join(' ') : fields[index]) ?? ''
+    setVariable(state, name, { kind: 'text', word: known(value) })
+  })
 }
 
 const READING: readonly string[] = Object.freeze(['read', 'mapfile', 'readarray'])

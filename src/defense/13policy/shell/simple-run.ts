@@ -6,7 +6,7 @@
 
 import { aliasOf, runAlias, runEvaluated } from './aliases-run.ts'
 import { assign, declared } from './assign.ts'
-import { applyBuiltin, DECLARERS, type Outcome, SPECIAL_BUILTINS } from './builtins.ts'
+import { applyBuiltin, DECLARERS, type Outcome, readFrom, SPECIAL_BUILTINS } from './builtins.ts'
 import { outputOf } from './output.ts'
 import type { Expander } from './parameters.ts'
 import { parseExpansions, parseText } from './parser.ts'
@@ -215,6 +215,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     }
   }
   const outcome = applyBuiltin(state, words, walk.home)
+  readFrom(state, words, redirects)
   if (
     MOVERS.includes(program.text) &&
     outcome.success !== undefined &&

@@ -11,6 +11,7 @@ import { has } from './inner.ts'
 import { type ParsedArguments, partOf } from './options.ts'
 import type { OperandUse, OptionUse, ProgramForm } from './programs.ts'
 import { operandUse } from './programs.ts'
+import { created, rewrites } from './rewriters.ts'
 import { looksLikePath, type Place, pathsOf } from './used-paths.ts'
 
 type Add = (word: ShellWord, use: PathUse) => void
@@ -40,18 +41,23 @@ export function argumentPaths(
   const looks = name === 'ssh-keygen' && has(parsed, '-l', '-y', '-e', '-B', '-L', '-F')
   for (const { option, word, use } of parsed.values)
     addValue(name, option, word, looks && option === '-f' ? 'read' : use, add)
+  // What is read is changed as well.
+  const isRewritten = parsed.operands.length > 0 && rewrites(names, parsed)
   if (form.operands !== undefined) {
-    addKnown(name, form, form.operands, parsed, add)
+    addKnown(name, form, form.operands, parsed, isRewritten ? (word) => add(word, 'write') : add)
     if (parsed.operands.length === 0 && form.given.length === 0) addTaken(form.operands, parsed, add)
   }
   if (form.operands === undefined && !form.stops) {
     // A program that is not known is taken to read what it is given.
     for (const word of parsed.operands) {
-      if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'read')
+      if (isRewritten) add(word, 'write')
+      else if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'read')
       addAssigned(word, add)
     }
   }
   EXTRA.get(name)?.(parsed, add)
+  const made = created(names[0] ?? '', parsed)
+  if (made !== undefined && (made.opaque !== undefined || looksLikePath(made.text))) add(made, 'write')
   // No filter begins so; without one, the file stands in its place.
   if (FILTERS.has(name) && parsed.operands[0]?.text.startsWith('/') === true) add(parsed.operands[0], 'read')
   return paths
@@ -278,9 +284,14 @@ const awk: Extra = (parsed, add) => {
   for (const word of parsed.operands) if (looksLikePath(word.text)) add(word, 'write')
 }
 
+const SAVES: readonly string[] = Object.freeze(['save', 'export', 'image'])
+
 /** `docker cp FILE CONTAINER:FILE`: the side without a colon is of this machine, and the last one is written. */
 const container: Extra = (parsed, add) => {
   const [subcommand, second, ...others] = parsed.operands
+  for (const { option, word } of parsed.values)
+    if (SAVES.includes(subcommand?.text ?? '') && (option === '-o' || option === '--output'))
+      add(word, 'write')
   const isGrouped = subcommand?.text === 'container' && second?.text === 'cp'
   const isCopied = subcommand?.text === 'cp' || subcommand?.text === 'copy'
   if (subcommand === undefined || second === undefined || !(isGrouped || isCopied)) return
@@ -305,6 +316,24 @@ const ar: Extra = (parsed, add) => {
     add({ text: '.', isGlob: false, opaque: undefined }, 'write')
 }
 
+/** `make DESTDIR=/x install`, `make O=/x`. */
+const make: Extra = (parsed, add) => {
+  mentions(parsed, add)
+  for (const word of parsed.operands) {
+    const name = MADE_INTO.exec(word.text)?.[0]
+    if (name !== undefined) add(part(word, name.length), 'write')
+  }
+}
+
+const MADE_INTO = /^(?:DESTDIR|INSTALL_?\w{0,16}|O|OUT\w{0,16}|BUILD\w{0,16})=/
+
+/** `dpkg -x PACKAGE DIRECTORY`. */
+const unpacked: Extra = (parsed, add) => {
+  const last = parsed.operands.at(-1)
+  if (last !== undefined && has(parsed, '-x', '-X', '-e', '-R', '-b', '--extract', '--vextract', '--build'))
+    add(last, 'write')
+}
+
 const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['dd', dd],
   ['docker', container],
@@ -326,5 +355,8 @@ const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['openssl', mentions],
   ['systemctl', mentions],
   ['ssh-keygen', mentions],
-  ['make', mentions],
+  ['make', make],
+  ['gmake', make],
+  ['dpkg', unpacked],
+  ['dpkg-deb', unpacked],
 ])

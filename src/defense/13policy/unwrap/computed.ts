@@ -91,7 +91,7 @@ function withoutGlob(path: string): string {
 }
 
 function isUnknown({ path, isOpaque, use }: UsedPath): boolean {
-  return isOpaque && path === '/' && use !== 'mention'
+  return path === LISTED || (isOpaque && path === '/' && use !== 'mention')
 }
 
 /** All that lies in a directory, or the directory itself. */

@@ -1,32 +1,46 @@
 /**
  * What lies elsewhere than where the request runs: paths that are written there, and commands that throw away what lies
- * in a whole directory without naming it (`git clean`, `make clean`).
- * Rules: docs/policy.md, "Effective commands"; git-clean(1), git-checkout(1), git-reset(1), make(1).
+ * in a whole directory without naming it (`git clean`, `make`, `npm install`).
+ * Rules: docs/policy.md, "Effective commands"; git(1), make(1) and the manual pages of the programs named.
  * @module
  */
 import { isWithin } from '../../../base/lexical-path.ts'
 import type { CommandSurroundings, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
+import type { ShellWord } from '../shell/shell.ts'
+import { LISTED_MARK } from '../shell/words.ts'
 import type { Maker } from './flow.ts'
+import type { Draft } from './pipeline.ts'
 
-/** Said of a command that throws away what lies in a directory that the request does not run in. */
+/** Said of a command that changes what lies in a directory that the request does not run in. */
 export const TREE_ELSEWHERE = 'tree:elsewhere'
 
 const BUILDERS: ReadonlySet<string> = new Set(
-  'make gmake bmake remake ninja samu cargo mvn mvnw gradle gradlew bazel bazelisk sbt ant rake just task scons meson go flutter dotnet swift npm yarn pnpm west idf.py'.split(
+  'make gmake bmake remake ninja samu cargo mvn mvnw gradle gradlew bazel bazelisk sbt ant rake just task scons meson flutter dotnet swift west idf.py'.split(
     ' ',
   ),
 )
-const CLEANING =
-  /^(?:dist|real|veryreal|maintainer-|full)?-?(?:clean|mrproper|clobber|purge|wipe)(?:all|[-:_]\w{0,32})?$/
-/** Of git, what throws away changes or files wherever it stands. */
-const ALWAYS: ReadonlySet<string> = new Set(['restore', 'rm', 'stash', 'read-tree', 'checkout-index'])
-const FORCED: Readonly<Record<string, readonly string[]>> = Object.freeze({
-  clean: ['-f', '--force'],
-  checkout: ['-f', '--force', '--'],
-  switch: ['-f', '--force', '--discard-changes'],
-  reset: ['--hard', '--merge'],
-})
+/** What these are told that changes nothing. */
+const ASKS: ReadonlySet<string> = new Set(
+  'help version info list tree metadata query status search show tasks dependencies locate-project read-manifest introspect'.split(
+    ' ',
+  ),
+)
+const ASKING: readonly string[] = Object.freeze(['-q', '--question', '--version', '--help', '-l', '--list'])
+const INSTALLERS: ReadonlySet<string> = new Set(
+  'npm yarn pnpm bun composer poetry bundle bundler uv pip pipenv pdm go mix deno'.split(' '),
+)
+const INSTALLS =
+  /^(?:i|ci|add|install|clean-install|update|upgrade|up|remove|rm|uninstall|un|link|unlink|dedupe|prune|rebuild|init|version|sync|lock|require|create-project|import|mod|get|clean|build|deps\.get|deps\.clean)$/
+/** What changes the files of a checkout, or what it is of. */
+const CHANGES: ReadonlySet<string> = new Set(
+  'add am apply checkout checkout-index cherry-pick clean commit filter-branch filter-repo gc init merge mv prune pull read-tree rebase reset restore revert rm stash submodule switch update up revert co purge strip'.split(
+    ' ',
+  ),
+)
+const VERSIONERS: ReadonlySet<string> = new Set(['git', 'hg', 'svn'])
+const DRY: readonly string[] = Object.freeze(['-n', '--dry-run', '--just-print', '--recon'])
+const LOOKING: readonly string[] = Object.freeze(['list', 'show', 'status', 'summary', 'foreach'])
 /** Where everybody may throw things away. */
 const TEMPORARY: readonly string[] = Object.freeze(['/tmp', '/var/tmp'])
 /** Beneath the home directory: what is there, its programs make again. */
@@ -53,38 +67,82 @@ export function addElsewhere(paths: UsedPath[], { cwd: root, home }: CommandSurr
     paths.push({ ...used, path: joinPath(ELSEWHERE, `.${path}`) })
   }
 }
-const SHOWING: readonly string[] = Object.freeze(['list', 'show'])
+/** Variables that name a place where the programs that take them write. */
+const GIVEN =
+  /^(?:DESTDIR|INSTALL_ROOT|GIT_DIR|GIT_INDEX_FILE|CARGO_(?:TARGET_DIR|INSTALL_ROOT)|GOBIN|PIP_(?:TARGET|PREFIX|ROOT)|PYTHONUSERBASE|NPM_CONFIG_PREFIX|npm_config_prefix|GEM_HOME|BUNDLE_PATH|COMPOSER_HOME|XDG_(?:CONFIG|DATA|STATE)_HOME|HISTFILE|LLVM_PROFILE_FILE|COVERAGE_FILE|OUT(?:PUT)?_(?:DIR|FILE)|HOME)$/
 
-function throwsAway({ names, options, parsed, words }: Maker): boolean {
-  const [order = '', second = ''] = parsed.operands.map(({ text }) => text)
-  if (names.includes('git')) {
-    if (order === 'stash' && SHOWING.includes(second)) return false
-    if (order === 'restore' || order === 'rm') return !options.includes('--cached') && !options.includes('-n')
-    const given = words.map(({ text }) => text)
-    return (
-      ALWAYS.has(order) ||
-      (FORCED[order] ?? []).some((option) => options.includes(option) || given.includes(option)) ||
-      (order === 'checkout' && second === '.')
-    )
-  }
-  return names.some((name) => BUILDERS.has(name)) && parsed.operands.some(({ text }) => CLEANING.test(text))
+/** What is written because a variable says so. */
+export function writtenByVariables({
+  assignments,
+  names,
+  cwd,
+}: Pick<Draft, 'assignments' | 'names' | 'cwd'>): readonly UsedPath[] {
+  if (names.length === 0 || names[0] === ':' || SHELL_WORDS.has(names[0] ?? '')) return []
+  return assignments.flatMap(({ name, value }) => {
+    const isPlace =
+      value !== undefined && value !== '' && GIVEN.test(name) && (value.startsWith('/') || cwd !== undefined)
+    return isPlace
+      ? [{ path: joinPath(cwd ?? '/', value), use: 'write', isGlob: false, isOpaque: false } as const]
+      : []
+  })
 }
 
-const DIRECTORY_OPTIONS: readonly string[] = Object.freeze(['-C', '--directory', '--work-tree'])
+/** They write nothing of their own, and what they set is judged where it is used. */
+const SHELL_WORDS: ReadonlySet<string> = new Set([
+  'export',
+  'declare',
+  'local',
+  'readonly',
+  'typeset',
+  'cd',
+  'echo',
+  'env',
+  'sh',
+  'bash',
+  'sudo',
+])
 
-/** The directory as a written path, where the command throws away what lies there and `root` is not above it. */
+/** To `git commit` and others, `-n` is something else. */
+const TRIED: readonly string[] = Object.freeze(['add', 'clean', 'mv', 'prune', 'rm'])
+
+function isTried(order: string, options: readonly string[]): boolean {
+  return options.includes('--dry-run') || (options.includes('-n') && TRIED.includes(order))
+}
+
+function changesTree({ names, options, parsed }: Maker): boolean {
+  const [order = '', second = ''] = parsed.operands.map(({ text }) => text)
+  if (names.some((name) => VERSIONERS.has(name)))
+    return CHANGES.has(order) && !LOOKING.includes(second) && !isTried(order, options)
+  if (names.some((name) => INSTALLERS.has(name))) return INSTALLS.test(order)
+  if (!names.some((name) => BUILDERS.has(name))) return false
+  return !options.some((option) => DRY.includes(option) || ASKING.includes(option)) && !ASKS.has(order)
+}
+
+const DIRECTORY_OPTIONS: readonly string[] = Object.freeze([
+  ...['-C', '--directory', '--work-tree', '--cwd', '--dir', '--prefix', '--project-dir', '--working-dir'],
+])
+
+/** The directory as a written path, where the command changes what lies there and `root` is not above it. */
 export function treeElsewhere(maker: Maker, root: string): UsedPath | undefined {
-  if (!throwsAway(maker)) return undefined
+  if (!changesTree(maker)) return undefined
   const { parsed } = maker
   let directory = maker.cwd
-  for (const { option, word } of parsed.values)
-    if (DIRECTORY_OPTIONS.includes(option) && word.opaque === undefined)
-      directory = word.text.startsWith('/')
-        ? joinPath('/', word.text)
-        : directory === undefined
-          ? undefined
-          : joinPath(directory, word.text)
-  if (directory === undefined || isWithin(root, directory)) return undefined
-  if (TEMPORARY.some((place) => isWithin(place, directory))) return undefined
-  return { path: directory, use: 'write', isGlob: false, isOpaque: false }
+  let isListed = false
+  for (const { option, word } of parsed.values) {
+    if (!DIRECTORY_OPTIONS.includes(option)) continue
+    directory = placeOf(word, directory)
+    isListed = word.stands?.startsWith(LISTED_MARK) === true
+  }
+  const written = { use: 'write', isGlob: false } as const
+  if (directory === undefined)
+    return { ...written, path: isListed ? LISTED : UNKNOWN_ELSEWHERE, isOpaque: true }
+  if (isWithin(root, directory) || TEMPORARY.some((place) => isWithin(place, directory))) return undefined
+  return { ...written, path: directory, isOpaque: false }
+}
+
+function placeOf({ text, opaque }: ShellWord, from: string | undefined): string | undefined {
+  const known = opaque === undefined ? text : text.slice(0, text.lastIndexOf('/') + 1)
+  if (known === '') return text === '' ? undefined : from
+  if (known.startsWith('/')) return joinPath('/', known)
+  return from === undefined ? undefined : joinPath(from, known)
 }

@@ -57,7 +57,7 @@ export function parseArguments(words: readonly ShellWord[], form: ProgramForm, f
       isEnded = true
       continue
     }
-    const taken = readOption(word, form, options, values)
+    const taken = readOption(word, words[index + 1], form, options, values)
     if (taken === undefined) continue
     if (taken.ends) isEnded = true
     const next = words[index + 1]
@@ -80,6 +80,7 @@ type Taken = { readonly wants: string | undefined; readonly use: OptionUse; read
 /** Puts one token among the options; says which option takes the next word as its value. */
 function readOption(
   word: ShellWord,
+  next: ShellWord | undefined,
   form: ProgramForm,
   options: Set<string>,
   values: OptionValue[],
@@ -92,6 +93,11 @@ function readOption(
     const option = findLong(name, form)
     const use = form.options.get(option) ?? undefined
     const ends = form.ends.has(option)
+    // The value is attached, and nothing is known of it: `-o"$X"`.
+    if (equals < 0 && use !== undefined && word.opaque !== undefined) {
+      values.push({ option: name, word: partOf(word, ''), use: use.use })
+      return undefined
+    }
     const letter = form.words && use === undefined ? form.options.get(text.slice(0, 2)) : undefined
     if (letter !== undefined && !text.startsWith('--')) {
       // `-o/bin/x`: a letter with its value, among programs that also have words.
@@ -102,10 +108,11 @@ function readOption(
     if (equals >= 0) {
       if (form.words && !text.startsWith('--')) options.add(text)
       const value = partOf(word, text.slice(equals + 1))
-      const isOutput = OUTPUT.test(name) && looksLikePath(value.text)
-      values.push({ option: name, word: value, use: use?.use ?? (isOutput ? 'write' : 'unknown') })
+      const ifUnknown = isWritten(name, value, false) ? 'write' : 'unknown'
+      values.push({ option: name, word: value, use: use?.use ?? ifUnknown })
       return ends ? { wants: undefined, use: 'text', ends } : undefined
     }
+    if (use === undefined && isWritten(name, next, true)) return { wants: name, use: 'write', ends }
     if (use === undefined || use.isAttached) return ends ? { wants: undefined, use: 'text', ends } : undefined
     return { wants: name, use: use.use, ends }
   }
@@ -118,7 +125,21 @@ function readOption(
 }
 
 /** Long names that say of a file or a directory that it is written, whatever the program. */
-const OUTPUT = /^--(?:out|output|log|report|junit|coverage)[-_]?(?:file|dir|directory|path|folder|xml)$/i
+const OUTPUT =
+  /^--?(?:out|output|log|report|results?|junit|coverage|dest|destination|target|artifacts?|export|save|build|cache|state)[-_]?(?:file|dir|directory|path|folder|xml|root|to)$|^--\w{1,16}_out$/i
+/** These may also be given a word of another kind: `--output json`. */
+const OUTPUT_OR_FORM = /^--(?:out|output|dest|destination|pack-destination|save-as|write-to|output-to)$/i
+
+/** Whether the option `name` is given a place to write to by `value`, which is attached to it or comes next. */
+function isWritten(name: string, value: ShellWord | undefined, isNext: boolean): boolean {
+  if (value === undefined) return false
+  if (OUTPUT.test(name)) return !isNext || !value.text.startsWith('-')
+  return OUTPUT_OR_FORM.test(name) && isPlace(value)
+}
+
+function isPlace({ text, opaque }: ShellWord): boolean {
+  return looksLikePath(text) || (opaque !== undefined && text === '')
+}
 
 /** A long name, or the one known name that it is the beginning of. */
 function findLong(name: string, form: ProgramForm): string {
@@ -158,6 +179,11 @@ function readCluster(
     if (form.ends.has(option)) ends = true
     if (known === undefined) continue
     const rest = text.slice(at + 1)
+    // The value is attached, and nothing is known of it: `-o"$X"`.
+    if (rest === '' && word.opaque !== undefined) {
+      values.push({ option, word: partOf(word, ''), use: known.use })
+      return ends ? { wants: undefined, use: 'text', ends } : undefined
+    }
     if (rest === '') return known.isAttached ? undefined : { wants: option, use: known.use, ends }
     values.push({ option, word: partOf(word, rest), use: known.use })
     return ends ? { wants: undefined, use: 'text', ends } : undefined

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { TREE_ELSEWHERE, treeElsewhere } from './elsewhere.ts'
+import { LISTED, TREE_ELSEWHERE, treeElsewhere, writtenByVariables } from './elsewhere.ts'
 import type { Flow } from './flow.ts'
 import { FETCHED_TREE, linkedPaths, type Maker, noteFiles, usesTree } from './flow.ts'
 import type { Draft } from './pipeline.ts'
@@ -17,10 +17,11 @@ export function settle(flow: Flow, draft: Draft, maker: Maker, root: string): vo
   noteFiles(flow, maker)
   const calls = statementCalls(flow, maker)
   const isInTree = usesTree(flow, maker)
+  if (draft.assignments.length > 0) draft.paths.push(...writtenByVariables(draft))
   const elsewhere = treeElsewhere(maker, root)
   if (elsewhere !== undefined) {
     draft.paths.push(elsewhere)
-    draft.calls = [...draft.calls, TREE_ELSEWHERE]
+    if (elsewhere.path !== LISTED) draft.calls = [...draft.calls, TREE_ELSEWHERE]
   }
   if (isInTree || calls.length > 0)
     draft.calls = [...draft.calls, ...calls, ...(isInTree ? [FETCHED_TREE] : [])]

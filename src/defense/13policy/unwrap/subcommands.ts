@@ -51,7 +51,7 @@ const KUBERNETES_FORM = form(
   false,
 )
 const DOCKER_FORM = form(
-  '--filter --format --time --signal --change --message --author --driver --opt',
+  '-o --output --filter --format --time --signal --change --message --author --driver --opt',
   false,
 )
 const DOCKER_BUILD_FORM = form(
