@@ -39,6 +39,8 @@ export type Reading = {
   readonly results: Map<number, { readonly name: string } | { readonly path: Value }>
   /** Strings that a call has already accounted for. */
   readonly used: Set<number>
+  /** How paths are used that the text does not tell. */
+  readonly unknownUses: Set<PathUse>
   /** Modules that are brought in, by the first part of their names. */
   readonly modules: Map<string, string>
   /** Modules that nobody knows and that are looked for among the files of the request. */
@@ -60,7 +62,21 @@ export function addInner(reading: Reading, inner: Inner): void {
 }
 
 export function addPath(reading: Reading, value: Value, use: PathUse): void {
+  if (value.kind === 'list') {
+    for (const item of value.items) addPath(reading, item, use)
+    return
+  }
+  const isUnknown = value.kind === 'unknown' || (value.isOpaque && value.text === '')
+  if (isUnknown && use !== 'mention') {
+    reading.unknownUses.add(use)
+    return
+  }
   addInner(reading, { kind: 'path', word: wordOf(value), use })
+}
+
+/** A path that could be any. */
+export function addUnknownPath(reading: Reading, use: PathUse): void {
+  addInner(reading, { kind: 'path', word: wordOf(UNKNOWN), use })
 }
 
 export function addCall(reading: Reading, name: string): void {

@@ -28,6 +28,7 @@ import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
+import { settleUnknownPaths } from './unknown-paths.ts'
 import { noteUse } from './unknown-uses.ts'
 import {
   ARGUMENT_TOKENS,
@@ -70,6 +71,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     stars: [],
     results: new Map(),
     used: new Set(),
+    unknownUses: new Set(),
     modules: new Map(),
     followed: new Set(),
     defined: undefined,
@@ -80,6 +82,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     if (token?.kind === 'string' && !reading.used.has(index) && looksAbsolute(token.text))
       addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'mention')
   }
+  settleUnknownPaths(reading)
   if (isCut || growsWithoutEnd(text)) reading.opaque.add('limit')
   if (language === 'other') {
     const isFound = reading.inner.some(({ kind }) => kind !== 'path')

@@ -1,0 +1,45 @@
+/**
+ * Paths that code uses and that its text does not tell: what a loop goes through, a parameter, a text that is put
+ * together. Such a path is taken for each that the code names or lists. It could be any other only where the code
+ * takes texts from outside itself (its arguments, its input, the environment, the network) or from a decoder, or
+ * climbs; else it is made of names that lie where the code runs.
+ * Rules: docs/policy.md, "Effective commands".
+ * @module
+ */
+import { isDecoder } from './calls.ts'
+import { addPath, addUnknownPath, looksAbsolute, type Reading } from './values.ts'
+
+/** Parts of names by which a text comes from outside, or a path from above. */
+const OUTSIDE: ReadonlySet<string> = new Set(
+  'argv ARGV argc environ env ENV ENVIRON getenv stdin STDIN input raw_input gets readline fgets urlopen requests httpx fetch axios homedir home expanduser sep pardir parents root anchor getpwnam getpwuid getpwall chr fromCharCode commandArgs ARGS args'.split(
+    ' ',
+  ),
+)
+
+/** Texts that name the top, the home directory, or what lies above. */
+const TOPS: ReadonlySet<string> = new Set(['/', '~', '..'])
+
+function takesFromOutside({ calls, tokens }: Reading): boolean {
+  for (const call of calls)
+    if (isDecoder(call) || call.split('.', 16).some((part) => OUTSIDE.has(part))) return true
+  return tokens.some(
+    ({ kind, text }) =>
+      (kind === 'name' && OUTSIDE.has(text.replace(/^[$@%.]+/, ''))) || (kind === 'string' && text === '..'),
+  )
+}
+
+/** Adds what the unknown paths of `reading` could be; the strings that no call has taken are among them. */
+export function settleUnknownPaths(reading: Reading): void {
+  const uses = [...reading.unknownUses]
+  if (uses.length === 0) return
+  const named = new Set<string>()
+  for (const { kind, text } of reading.tokens) if (kind === 'string' && looksAbsolute(text)) named.add(text)
+  // As a string of its own, a slash mostly parts names.
+  for (const inner of reading.inner)
+    if (inner.kind === 'path' && TOPS.has(inner.word.text)) named.add(inner.word.text)
+  const isAnything = takesFromOutside(reading)
+  for (const use of uses) {
+    for (const text of named) addPath(reading, { kind: 'text', text, isOpaque: false }, use)
+    if (isAnything) addUnknownPath(reading, use)
+  }
+}
