@@ -313,9 +313,10 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'npm | -r:r --requirement:r -e: -t:w --target:w --prefix:w --root:w -c: -C: -i: --index-url: --extra-index-url: -p: --registry: --script-shell:p --node-options: -w: --workspace: --loglevel: --cache:w | m*',
   'helm | -n: --namespace: --kube-context: --kubeconfig:r -f:r --values:r --set: --set-string: --set-json: --set-file: --version: --repo: --timeout: -o: --output: -l: --selector: --description: --max: --history-max: -d:w --destination:w --post-renderer: --burst-limit: --kube-token: --kube-apiserver: --registry-config:r --repository-config:r --repository-cache:m |',
   'aws | --profile: --region: --output: --endpoint-url: --query: --color: --ca-bundle:r --cli-read-timeout: --cli-connect-timeout: |',
-  'gcloud | --project: --account: --format: --filter: --configuration: --verbosity: --zone: --region: --impersonate-service-account: --flags-file:r --limit: --sort-by: --billing-project: |',
+  'gcloud gsutil bq | --project: --account: --format: --filter: --configuration: --verbosity: --zone: --region: --impersonate-service-account: --flags-file:r --limit: --sort-by: --billing-project: |',
   'az | -o: --output: --query: --subscription: -g: --resource-group: -n: --name: -l: --location: |',
   'nmcli | -f: --fields: -g: --get-values: -m: --mode: -c: --colors: -e: --escape: -w: --wait: | -*',
   'resolvectl systemd-resolve networkctl localectl bootctl portablectl homectl userdbctl | -i: --interface: -t: --type: -c: --class: -p: --protocol: -n: --lines: -H: --host: -M: --machine: --esp-path:m --boot-path:m -P: --property: | -*',
   'journalctl | -n: --lines:? -u: --unit: --user-unit: -t: --identifier: -T: -p: --priority: -S: --since: -U: --until: -o: --output: -g: --grep: -F: --field: -c: --cursor: --after-cursor: --cursor-file:w -D:r --directory:r --file:r --root:r --image:r -M: --machine: --facility: --namespace: --output-fields: -b:? --boot:? -I:? --vacuum-size: --vacuum-time: --vacuum-files: | -*',
+  'mmcli | -m: --modem: -b: --bearer: -i: --sim: -s: --sms: -o: --call: -a: --timeout: | -*',
 ])
