@@ -13,7 +13,7 @@ import type { UsedPath } from '../effective.ts'
 import { addBits, type BitSet, emptyBits } from './bit-set.ts'
 import { compileGlob, couldFit, type GlobPart, hasWild, isAlwaysFitting, isFarFetched } from './glob-part.ts'
 import { createListPool, entriesOf, findValue, type SmallMap, sealMap } from './small-map.ts'
-import { cutAtStars, nextFitting, type Pieces, sortByHead } from './word-pattern.ts'
+import { nextFitting, type Pieces, sortPatterns } from './word-pattern.ts'
 
 type Node = {
   readonly literals: SmallMap<Node>
@@ -23,8 +23,9 @@ type Node = {
   /** The lists of which a pattern covers this path and everything beneath. */
   readonly beneath: readonly number[]
 }
-/** Parts with stars, as written and as they are compared, and where each leads; sorted by their heads. */
+/** Parts with stars, as written and as they are compared, and where each leads; in order. */
 type Globs = {
+  readonly starts: string
   readonly texts: readonly string[]
   readonly words: readonly Pieces[]
   readonly nodes: readonly Node[]
@@ -80,19 +81,17 @@ function childOf({ literals, globs }: Growing, part: string): Growing {
 }
 
 const NO_LISTS: BitSet = Object.freeze([])
-const NO_GLOBS: Globs = Object.freeze({ texts: [], words: [], nodes: [] })
+const NO_GLOBS: Globs = Object.freeze({ starts: '', texts: [], words: [], nodes: [] })
 const NO_LITERALS: SmallMap<Node> = Object.freeze({ keys: [], values: [] })
 
 function sealGlobs(children: readonly (readonly [string, Node])[]): Globs {
   if (children.length === 0) return NO_GLOBS
-  const sorted = sortByHead(
-    children.map(([text, node]) => ({ text, node, word: cutAtStars(text) })),
-    ({ word }) => word.head,
-  )
+  const { starts, patterns, items } = sortPatterns(children.map((child) => [child[0], child] as const))
   return {
-    texts: sorted.map(({ text }) => text),
-    words: sorted.map(({ word }) => word),
-    nodes: sorted.map(({ node }) => node),
+    starts,
+    texts: items.map(([text]) => text),
+    words: patterns,
+    nodes: items.map(([, node]) => node),
   }
 }
 
@@ -170,8 +169,12 @@ function stepName(nodes: readonly Node[], name: string): readonly Node[] {
   for (const { literals, globs } of nodes) {
     const child = findValue(literals, name)
     if (child !== undefined) next.push(child)
-    const { words } = globs
-    for (let at = nextFitting(words, name, 0); at !== -1; at = nextFitting(words, name, at + 1))
+    const { starts, words } = globs
+    for (
+      let at = nextFitting(starts, words, name, 0);
+      at !== -1;
+      at = nextFitting(starts, words, name, at + 1)
+    )
       next.push(globs.nodes[at] as Node)
   }
   return next
@@ -239,8 +242,8 @@ function descend(
   const name = path.slice(start, end)
   const child = findValue(literals, name)
   if (child !== undefined) descend(child, used, end, lists)
-  const { words, nodes } = globs
-  for (let at = nextFitting(words, name, 0); at !== -1; at = nextFitting(words, name, at + 1))
+  const { starts, words, nodes } = globs
+  for (let at = nextFitting(starts, words, name, 0); at !== -1; at = nextFitting(starts, words, name, at + 1))
     descend(nodes[at] as Node, used, end, lists)
 }
 

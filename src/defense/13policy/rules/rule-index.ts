@@ -9,11 +9,12 @@ import { nextBit } from './bit-set.ts'
 import type { Facts } from './facts.ts'
 import { listNumber, type Shared } from './rule-conditions.ts'
 import { createListPool, findValue, type SmallMap, sealMap } from './small-map.ts'
-import { cutAtStars, nextFitting, type Pieces, sortByHead } from './word-pattern.ts'
+import { nextFitting, type Pieces, sortPatterns } from './word-pattern.ts'
 
 type WordIndex = {
   readonly literals: SmallMap<readonly number[]>
-  /** Sorted by their heads, and the rules of each. */
+  /** In order, and the rules of each. */
+  readonly starts: string
   readonly patterns: readonly Pieces[]
   readonly rules: readonly (readonly number[])[]
 }
@@ -119,14 +120,12 @@ function sealIndex({ words, paths, opaque, always }: GrowingIndex): RuleIndex {
   const lists = <Key>(map: ReadonlyMap<Key, readonly number[]>) =>
     new Map([...map].map(([key, list]) => [key, pool(list)] as const))
   const seal = ({ literals, patterns }: GrowingWords): WordIndex => {
-    const sorted = sortByHead(
-      patterns.map(({ text, rules }) => ({ word: cutAtStars(text), rules })),
-      ({ word }) => word.head,
-    )
+    const sorted = sortPatterns(patterns.map(({ text, rules }) => [text, pool(rules)] as const))
     return {
       literals: sealMap(lists(literals)),
-      patterns: sorted.map(({ word }) => word),
-      rules: sorted.map(({ rules }) => pool(rules)),
+      starts: sorted.starts,
+      patterns: sorted.patterns,
+      rules: sorted.items,
     }
   }
   return {
@@ -149,10 +148,11 @@ function sealIndex({ words, paths, opaque, always }: GrowingIndex): RuleIndex {
 function lookUp(index: WordIndex, word: string, into: (readonly number[])[]): void {
   const rules = findValue(index.literals, word)
   if (rules !== undefined) into.push(rules)
+  const { starts, patterns } = index
   for (
-    let at = nextFitting(index.patterns, word, 0);
+    let at = nextFitting(starts, patterns, word, 0);
     at !== -1;
-    at = nextFitting(index.patterns, word, at + 1)
+    at = nextFitting(starts, patterns, word, at + 1)
   )
     into.push(index.rules[at] ?? [])
 }
@@ -166,8 +166,12 @@ export function namesProgram(
   const named = findValue(words.program.literals, name)
   if (named?.some(isAllowed) === true) return 'allowed'
   // What denies a whole family of names has thought about none of them; what allows one has.
-  const { patterns, rules } = words.program
-  for (let at = nextFitting(patterns, name, 0); at !== -1; at = nextFitting(patterns, name, at + 1))
+  const { starts, patterns, rules } = words.program
+  for (
+    let at = nextFitting(starts, patterns, name, 0);
+    at !== -1;
+    at = nextFitting(starts, patterns, name, at + 1)
+  )
     if (rules[at]?.some(isAllowed) === true) return 'allowed'
   return named === undefined ? undefined : 'named'
 }

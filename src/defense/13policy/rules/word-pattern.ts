@@ -18,9 +18,10 @@ export type Pieces = {
   readonly least: number
 }
 
-/** Several patterns of which one must fit; those without a star are looked up, the others in the order of heads. */
+/** Several patterns of which one must fit; those without a star are looked up, the others in order. */
 export type WordList = {
   readonly literals: readonly string[] | ReadonlySet<string>
+  readonly starts: string
   readonly patterns: readonly Pieces[]
   /** Where many begin with a star: those by three characters that a word must hold. */
   readonly grams: Grams | undefined
@@ -45,7 +46,7 @@ export function compileWord(pattern: string): WordPattern {
 }
 
 /** @param pattern with a star */
-export function cutAtStars(pattern: string): Pieces {
+function cutAtStars(pattern: string): Pieces {
   if (pattern === '*') return ANY_WORD
   const pieces = pattern.split('*')
   const head = pieces[0] ?? ''
@@ -77,48 +78,47 @@ function fitsPieces({ head, middle, tail, rarest, least }: Pieces, word: string)
   return true
 }
 
-/** Those that begin with a star come first, and those that begin with the same character stand together. */
-export function sortByHead<Item>(items: readonly Item[], headOf: (item: Item) => string): readonly Item[] {
-  return items.toSorted((a, b) => firstOf(headOf(a)) - firstOf(headOf(b)))
+/** In `starts` for a pattern that begins with a star, which no word that is compared with it has to. */
+const ANY_START = '*'
+
+function startOf({ head }: Pieces): string {
+  return head === '' ? ANY_START : head.charAt(0)
 }
 
-/** The first character of a head; nothing is before all others. */
-function firstOf(head: string): number {
-  return head === '' ? -1 : head.charCodeAt(0)
+/**
+ * Patterns with what belongs to each, so that those that begin with a star come first, and those that begin with the
+ * same character stand together.
+ * @param entries of patterns with a star
+ */
+export function sortPatterns<Item>(entries: readonly (readonly [pattern: string, item: Item])[]): {
+  readonly starts: string
+  readonly patterns: readonly Pieces[]
+  readonly items: readonly Item[]
+} {
+  const cut = entries.map(([pattern, item]) => ({ pieces: cutAtStars(pattern), item }))
+  const place = ({ pieces: { head } }: { readonly pieces: Pieces }) => (head === '' ? -1 : head.charCodeAt(0))
+  const sorted = cut.toSorted((a, b) => place(a) - place(b))
+  return {
+    starts: sorted.map(({ pieces }) => startOf(pieces)).join(''),
+    patterns: sorted.map(({ pieces }) => pieces),
+    items: sorted.map(({ item }) => item),
+  }
 }
 
 /**
  * The place of the next pattern that fits the word, from `from` on, or -1. Of those that begin with a character, only
  * the ones that begin as the word does are looked at.
- * @param patterns sorted by their heads
+ * @param starts the first character of each pattern, as `sortPatterns` gives them
  */
-export function nextFitting(patterns: readonly Pieces[], word: string, from: number): number {
-  const first = firstOf(word)
-  for (let at = from; at < patterns.length; at++) {
-    const pattern = patterns[at] as Pieces
-    if (pattern.head !== '') {
-      const start = pattern.head.charCodeAt(0)
-      if (start > first) return -1
-      if (start < first) {
-        at = placeOfFirst(patterns, first, at + 1) - 1
-        continue
-      }
-    }
-    if (fitsPieces(pattern, word)) return at
-  }
+export function nextFitting(starts: string, patterns: readonly Pieces[], word: string, from: number): number {
+  let at = from
+  for (; starts[at] === ANY_START; at++) if (fitsPieces(patterns[at] as Pieces, word)) return at
+  if (at === starts.length || word === '') return -1
+  const start = word.charAt(0)
+  at = starts.indexOf(start, at)
+  if (at === -1) return -1
+  for (; starts[at] === start; at++) if (fitsPieces(patterns[at] as Pieces, word)) return at
   return -1
-}
-
-/** Where the patterns begin, from `from` on, whose heads begin with this character or a later one. */
-function placeOfFirst(patterns: readonly Pieces[], first: number, from: number): number {
-  let low = from
-  let high = patterns.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (firstOf((patterns[middle] as Pieces).head) < first) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 const GRAM_CHARS = 3
@@ -139,22 +139,27 @@ function gramsOf(text: string): readonly number[] {
   return grams
 }
 
-/** Puts each pattern where the fewest others are, and those that are too short nowhere. */
-function indexGrams(patterns: readonly Pieces[]): {
-  readonly grams: Grams
-  readonly rest: readonly Pieces[]
+/**
+ * Where many begin with a star, those by three characters that they hold; each stands where the fewest others do. The
+ * rest are those that begin with a character, or hold no three in a row.
+ */
+function indexGrams(texts: readonly string[]): {
+  readonly grams: Grams | undefined
+  readonly rest: readonly string[]
 } {
+  if (texts.filter((text) => text.startsWith('*')).length < MANY_HEADLESS)
+    return { grams: undefined, rest: texts }
   const grams = new Map<number, Pieces[]>()
-  const rest = patterns.filter((pattern) => {
-    const own = [...pattern.middle, pattern.tail].flatMap(gramsOf)
+  const count = (gram: number) => grams.get(gram)?.length ?? 0
+  const rest = texts.filter((text) => {
+    const own = text.startsWith('*') ? text.split('*').flatMap(gramsOf) : []
     const [first] = own
-    if (pattern.head !== '' || first === undefined) return true
-    const count = (gram: number) => grams.get(gram)?.length ?? 0
+    if (first === undefined) return true
     const rarest = own.reduce((a, gram) => (count(gram) < count(a) ? gram : a), first)
-    grams.set(rarest, [...(grams.get(rarest) ?? []), pattern])
+    grams.set(rarest, [...(grams.get(rarest) ?? []), cutAtStars(text)])
     return false
   })
-  return { grams, rest: rest.slice() }
+  return { grams, rest }
 }
 
 function fitsByGrams(grams: Grams, word: string): boolean {
@@ -175,9 +180,9 @@ function fitsByGrams(grams: Grams, word: string): boolean {
 /** Lists that were filtered keep room to grow, some 130 bytes each; a slice of them does not. */
 export function compileWords(texts: readonly string[]): WordList {
   const literals = texts.filter((text) => !text.includes('*'))
-  const patterns = sortByHead(texts.filter((text) => text.includes('*')).map(cutAtStars), ({ head }) => head)
-  const hasMany = patterns[MANY_HEADLESS]?.head === ''
-  const { grams, rest } = hasMany ? indexGrams(patterns) : { grams: undefined, rest: patterns }
+  const wild = texts.filter((text) => text.includes('*'))
+  const { grams, rest } = indexGrams(wild)
+  const { starts, patterns } = sortPatterns(rest.map((text) => [text, undefined] as const))
   return {
     literals:
       literals.length === 0
@@ -185,16 +190,17 @@ export function compileWords(texts: readonly string[]): WordList {
         : literals.length > LITERALS_TO_COMPARE
           ? new Set(literals)
           : literals.slice(),
-    patterns: rest.length === 0 ? NO_PATTERNS : rest,
+    starts,
+    patterns: patterns.length === 0 ? NO_PATTERNS : patterns,
     grams,
   }
 }
 
 /** True where one of the patterns fits the word. */
-export function fitsOneOf({ literals, patterns, grams }: WordList, word: string): boolean {
+export function fitsOneOf({ literals, starts, patterns, grams }: WordList, word: string): boolean {
   if (literals instanceof Set ? literals.has(word) : (literals as readonly string[]).includes(word))
     return true
-  if (patterns.length > 0 && nextFitting(patterns, word, 0) !== -1) return true
+  if (patterns.length > 0 && nextFitting(starts, patterns, word, 0) !== -1) return true
   return grams !== undefined && fitsByGrams(grams, word)
 }
 
