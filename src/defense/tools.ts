@@ -47,15 +47,15 @@ const GIT_READERS = words(
 const CARRIERS = words('env nice ionice nohup timeout time stdbuf setsid chrt taskset busybox toybox')
 
 /** Options with which a reader sets, writes or starts something. */
-const SETTERS: Readonly<Record<string, readonly string[]>> = Object.freeze({
-  date: ['-s', '--set'],
-  file: ['-C', '--compile'],
-  hostname: ['-F', '--file', '-b', '--boot'],
-  tree: ['-o', '-R'],
-  rg: ['--hostname-bin'],
-  git: ['-O', '--open-files-in-pager'],
-  install: ['--strip-program'],
-})
+const SETTERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['date', ['-s', '--set']],
+  ['file', ['-C', '--compile']],
+  ['hostname', ['-F', '--file', '-b', '--boot']],
+  ['tree', ['-o', '-R']],
+  ['rg', ['--hostname-bin']],
+  ['git', ['-O', '--open-files-in-pager']],
+  ['install', ['--strip-program']],
+])
 /** On a terminal they take commands, and one of those runs a shell. `git` shows what is long with one of them. */
 const PAGERS = words('less more git')
 /** Variables that change how things are shown and never what runs; any other may name code. */
@@ -92,7 +92,8 @@ function isGiven(option: string, given: readonly string[]): boolean {
 function doesMore(command: EffectiveCommand): boolean {
   const { names, options, operands, argv } = command
   if (command.terminal && isAnyOf(PAGERS, command)) return true
-  if (names.some((name) => (SETTERS[name] ?? []).some((option) => isGiven(option, options)))) return true
+  if (names.some((name) => SETTERS.get(name)?.some((option) => isGiven(option, options)) === true))
+    return true
   if (names.includes('hostname') && operands.length > 0) return true
   if (!names.includes('git')) return false
   // What stands before the subcommand can set anything, the programs that git runs too; but for -C, a directory.

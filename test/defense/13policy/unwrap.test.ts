@@ -347,6 +347,8 @@ const PIECES = [
     'vim',
     ':!',
     'make',
+    'constructor',
+    '__proto__',
   ],
 ]
 

@@ -18,24 +18,24 @@ export type TreeMaker = {
 export type Tree = { readonly directory: string; readonly archive: ShellWord | 'remote' | 'stdin' }
 
 /** Programs that clone or check out, with the words that say so. */
-const CLONERS: Readonly<Record<string, readonly string[]>> = Object.freeze({
-  git: ['clone', 'submodule', 'subtree'],
-  gh: ['clone'],
-  glab: ['clone'],
-  svn: ['checkout', 'co', 'export'],
-  hg: ['clone'],
-  bzr: ['branch', 'checkout', 'clone'],
-  fossil: ['clone', 'open'],
-  degit: [],
-  tiged: [],
-})
+const CLONERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['git', ['clone', 'submodule', 'subtree']],
+  ['gh', ['clone']],
+  ['glab', ['clone']],
+  ['svn', ['checkout', 'co', 'export']],
+  ['hg', ['clone']],
+  ['bzr', ['branch', 'checkout', 'clone']],
+  ['fossil', ['clone', 'open']],
+  ['degit', []],
+  ['tiged', []],
+])
 const UNPACKERS: ReadonlySet<string> = new Set(
   'tar bsdtar unzip 7z 7za 7zr cpio bsdcpio unar ar jar unrar'.split(' '),
 )
 const PLACES: ReadonlySet<string> = new Set(['-C', '--directory', '-d', '-o', '-D', '--cd'])
 
 export function makesTrees(name: string): boolean {
-  return Object.hasOwn(CLONERS, name) || UNPACKERS.has(name)
+  return CLONERS.has(name) || UNPACKERS.has(name)
 }
 
 function isRemote(text: string): boolean {
@@ -44,7 +44,7 @@ function isRemote(text: string): boolean {
 
 function cloned({ names, parsed }: TreeMaker): Tree | undefined {
   const [name = ''] = names
-  const verbs = CLONERS[name]
+  const verbs = CLONERS.get(name)
   const operands = parsed.operands.filter(({ opaque }) => opaque === undefined).map(({ text }) => text)
   if (verbs === undefined || (verbs.length > 0 && !operands.slice(0, 2).some((word) => verbs.includes(word))))
     return undefined

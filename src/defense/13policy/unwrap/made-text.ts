@@ -113,21 +113,22 @@ function readsBack(commands: readonly ShellCommand[]): boolean {
 }
 
 export function makesText(commands: readonly ShellCommand[], hasInput: boolean): boolean {
-  const nameOf = ({ words }: ShellCommand) => namesOf(words[0]?.text ?? '', undefined)
-  const reads = commands.some((command) => nameOf(command).some((name) => READERS.has(name)))
-  if ((reads && hasInput) || readsBack(commands)) return true
+  const called = commands.map(({ words }) => namesOf(words[0]?.text ?? '', undefined))
+  if (called.some((names) => names.some((name) => FETCHERS.has(name)))) return true
+  const reads = called.some((names) => names.some((name) => READERS.has(name)))
+  if (reads && hasInput) return true
+  if (!reads && !commands.some(({ isSubstitution }) => isSubstitution)) return false
+  if (readsBack(commands)) return true
   const counts = new Map<number, number>()
   for (const { pipeline } of commands) counts.set(pipeline, (counts.get(pipeline) ?? 0) + 1)
-  return commands.some((command) => {
+  return commands.some((command, index) => {
     const { words, redirects, isSubstitution, pipeline } = command
-    const names = nameOf(command)
-    if (names.some((name) => FETCHERS.has(name))) return true
+    const name = called[index]?.[0] ?? ''
     const isPiped = (counts.get(pipeline) ?? 0) > 1
     const given = redirects.some(({ kind, target }) => kind === 'text' && !PLAIN.test(whole(target).trim()))
     if (reads && (given || isDecoder(command))) return true
-    if (reads && isPiped && (names[0] === 'echo' || names[0] === 'printf'))
-      return !prints(names[0], words, true)
+    if (reads && isPiped && (name === 'echo' || name === 'printf')) return !prints(name, words, true)
     if (!isSubstitution || words.length === 0) return false
-    return given || words[0]?.opaque !== undefined || !prints(names[0] ?? '', words, isPiped)
+    return given || words[0]?.opaque !== undefined || !prints(name, words, isPiped)
   })
 }

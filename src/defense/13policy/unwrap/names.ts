@@ -128,11 +128,13 @@ function addNames(names: string[], name: string): void {
   if (family.startsWith('ld-') && (family.includes('.so') || family.endsWith('.so'))) add('ld.so')
   if (family.startsWith('ld-linux') || family.startsWith('ld-musl') || family === 'ld64.so.2') add('ld.so')
   if (family.startsWith('busybox')) add('busybox')
-  if (EMULATED.test(family)) add('qemu-user')
+  if (family.startsWith('qemu-') && EMULATED.test(family)) add('qemu-user')
   const cmdlet = family.includes('-') ? CMDLETS.get(family.toLowerCase()) : undefined
   add(cmdlet)
   add(FAMILIES.get(cmdlet ?? family))
 }
+
+const INIT_SCRIPT = /^\/(?:etc|lib)\/(?:init\.d|rc\.d|rc\.d\/init\.d)\/[^/]+$/
 
 /** The programs that are many: which one they are is the name that they are called by. */
 const MULTIPLE: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils', 'busybox.static'])
@@ -154,7 +156,7 @@ export function namesOf(called: string, resolved: string | undefined): readonly 
   if (file !== undefined && !isOfMany(file)) addNames(names, file)
   addNames(names, baseName(called))
   // A script of the start of the system, which takes the verbs of `service`.
-  if (/^\/(?:etc|lib)\/(?:init\.d|rc\.d|rc\.d\/init\.d)\/[^/]+$/.test(called)) names.push('init-script')
+  if (called.startsWith('/') && INIT_SCRIPT.test(called)) names.push('init-script')
   if (file !== undefined) addNames(names, file)
   return names
 }
