@@ -8,6 +8,7 @@ import type { CommandSurroundings, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import { addElsewhere, LISTED, UNKNOWN_ELSEWHERE } from './elsewhere.ts'
 import type { Draft } from './pipeline.ts'
+import { addRequestCalls } from './request-calls.ts'
 import { decodes } from './stream.ts'
 
 /** Programs that put out names of files beneath what they are given, or what a link stands for. */
@@ -125,21 +126,9 @@ function widen(draft: Draft): void {
 
 const UNKNOWN = '<unknown>'
 
-/** Said of a push to an address that the same request has given a name: nobody has looked at where that leads. */
-const NEW_REMOTE = 'push:new-remote'
-const REMOTE_ORDERS: ReadonlySet<string> = new Set(['add', 'set-url'])
-
-function noteNewRemotes(drafts: readonly Draft[]): void {
-  const isOf = (draft: Draft, order: string) => draft.names.includes('git') && draft.operands[0] === order
-  const at = drafts.findIndex((draft) => isOf(draft, 'remote') && REMOTE_ORDERS.has(draft.operands[1] ?? ''))
-  if (at === -1) return
-  for (const draft of drafts.slice(at + 1))
-    if (isOf(draft, 'push')) draft.calls = [...draft.calls, NEW_REMOTE]
-}
-
 /** Adds to each command what its unknown words may be, and where what it writes lies. */
 export function addComputed(drafts: readonly Draft[], surroundings: CommandSurroundings): void {
-  noteNewRemotes(drafts)
+  addRequestCalls(drafts)
   addSources(drafts)
   for (const { paths } of drafts) addElsewhere(paths, surroundings)
 }

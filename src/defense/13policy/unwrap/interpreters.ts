@@ -158,7 +158,12 @@ function programOfModule(call: Call): readonly Inner[] {
   if (own === undefined) return []
   const module = own.text === '-m' ? call.words[at + 1] : tail(own, 2)
   if (module === undefined || !PROGRAM_MODULES.has(module.text)) return []
-  return argv([module, ...call.words.slice(own.text === '-m' ? at + 2 : at + 1)], `${call.name} -m`)
+  // What `venv/bin/python -m pip` installs lies where it does with `venv/bin/pip`.
+  const [python] = call.words
+  const directory =
+    python?.opaque === undefined ? (python?.text.slice(0, python.text.lastIndexOf('/') + 1) ?? '') : ''
+  const program = { ...module, text: `${directory}${module.text}` }
+  return argv([program, ...call.words.slice(own.text === '-m' ? at + 2 : at + 1)], `${call.name} -m`)
 }
 
 /** Options that bring in a module before the program, and how the code says the same. */
