@@ -286,6 +286,8 @@ function follow(
         return
       }
       if (read !== undefined) {
+        const isFound = made?.kind === 'hidden' && (made.isFetched === true || made.opaque === 'decoded')
+        if (isFound) draft.opaqueSet.add(made.opaque)
         if (made?.kind !== 'text') return
         const text: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
         for (const next of read(text)) follow(run, draft, next, frame, assignments)

@@ -4,6 +4,7 @@
  * From the manual pages of the programs named.
  * @module
  */
+import { isWithin } from '../../../base/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { diskUse } from './disk-uses.ts'
@@ -47,11 +48,13 @@ export function argumentPaths(
     addKnown(name, form, form.operands, parsed, isRewritten ? (word) => add(word, 'write') : add)
     if (parsed.operands.length === 0 && form.given.length === 0) addTaken(form.operands, parsed, add)
   }
+  // Elsewhere than where the request runs, whatever could be a name is one.
+  const isAway = place.cwd !== undefined && !isWithin(place.root, place.cwd)
   if (form.operands === undefined && !form.stops) {
     // A program that is not known is taken to read what it is given.
     for (const word of parsed.operands) {
       if (isRewritten) add(word, 'write')
-      else if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'read')
+      else if (word.opaque !== undefined || isAway || looksLikePath(word.text)) add(word, 'read')
       addAssigned(word, add)
     }
   }
@@ -225,7 +228,7 @@ const perl: Extra = (parsed, add) => {
   const hasCode = has(parsed, '-e', '-E')
   const use = has(parsed, '-i') ? 'write' : has(parsed, '-n', '-p') ? 'read' : 'mention'
   if (!hasCode) return
-  for (const word of parsed.operands) if (use === 'write' || looksLikePath(word.text)) add(word, use)
+  for (const word of parsed.operands) if (use !== 'mention' || looksLikePath(word.text)) add(word, use)
 }
 
 const find: Extra = (parsed, add) => {

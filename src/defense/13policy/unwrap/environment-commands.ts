@@ -32,6 +32,7 @@ const WRITTEN =
 
 /** Expanded by the shell, and then a file that is run. */
 const EXPANDED: ReadonlySet<string> = new Set(['BASH_ENV', 'ENV', 'PS0', 'PS1', 'PS2', 'PS4', 'ZDOTDIR'])
+const TRACED: readonly string[] = Object.freeze(['PS0', 'PS4'])
 /** A file, or several, whose code is run in the program. */
 const FILES: ReadonlySet<string> = new Set([
   'LD_PRELOAD',
@@ -133,6 +134,8 @@ export function environmentText(name: string, value: Assignment['value']): reado
   if (EXPANDED.has(name) && (value.text.includes('$(') || value.text.includes('`'))) {
     inner.push({ kind: 'shell', word: { ...value, text: `: "${value.text}"` }, via: `${name}=` })
   }
+  // It is expanded whenever a command is traced or run.
+  if (TRACED.includes(name) && value.opaque === 'substitution') inner.push({ kind: 'opaque', opaque: 'eval' })
   if (FILES.has(name)) {
     for (const file of value.text.split(/[: ;,]/, 64)) {
       if (file !== '') inner.push({ kind: 'path', word: { ...value, text: file }, use: 'read' })

@@ -151,6 +151,10 @@ const OTHER_MAKERS: readonly string[] = Object.freeze(['tee', 'sponge', 'dd', 'h
 /** Takes down the files that a command makes. */
 export function noteFiles(flow: Flow, maker: Maker): void {
   const { names, parsed, redirects, cwd } = maker
+  // A program is as well known as its source.
+  const { stdin } = maker
+  if (stdin.kind === 'pipe' && (stdin.isDecoded || stdin.isFetched === true) && compiles(names))
+    for (const { path, use } of maker.paths) if (use === 'write') put(flow, path, contentOfInput(maker))
   if (redirects.length === 0 && maker.calls.length === 0 && !names.some(isMaker)) return
   const outputs = redirects.filter(({ fd, kind }) => fd !== 2 && (kind === 'write' || kind === 'readwrite'))
   const isTee = names.includes('tee') || names.includes('sponge')

@@ -105,7 +105,7 @@ function isRead(reader: Reader, path: string): boolean {
 
 function innerOf(reader: Reader, path: string, made: Made): readonly Inner[] {
   if (made.kind === 'hidden')
-    return made.isFetched === true && reader.files.has(baseName(path))
+    return (made.isFetched === true || made.opaque === 'decoded') && reader.files.has(baseName(path))
       ? [{ kind: 'opaque', opaque: made.opaque }]
       : []
   if (made.kind !== 'text') return []

@@ -254,7 +254,8 @@ function gitSubcommand(subcommand: string, words: readonly ShellWord[]): readonl
     case 'am':
     case 'hash-object':
       for (const word of parsed.operands)
-        if (word.text.includes('/')) inner.push({ kind: 'path', word, use: 'read' })
+        if (word.text.includes('/') || subcommand === 'hash-object' || has(parsed, '--no-index'))
+          inner.push({ kind: 'path', word, use: 'read' })
       break
   }
   // What stands behind the dashes is files, whatever it looks like: `git -C /etc log -p -- shadow`.

@@ -105,11 +105,15 @@ export const find: Unwrap = (call) => {
     // Without a mark, fd puts what it finds behind the words.
     if (call.name === 'fd' && !words.some(({ text }) => text.includes('{'))) words.push(literal('{}'))
     const filled = words.flatMap((word) => (word.text.includes('{') ? found(word, root) : [word]))
+    // A file of its own is what is found.
+    for (const word of root) if (HIDDEN_FILE.test(word.text)) inner.push({ kind: 'path', word, use: 'read' })
     if (words.length > 0)
       inner.push({ kind: 'argv', words: filled, via: `${call.name} -exec`, stdin: { kind: 'closed' } })
   }
   return inner
 }
+
+const HIDDEN_FILE = /(?:^|\/)\.[A-Za-z][\w.-]*$/
 
 /** How many roots of a search are put in for `{}`. */
 const ROOTS_MAX = 16

@@ -147,8 +147,8 @@ const container: Unwrap = (call) => {
     if (option === '-v' || option === '--volume') {
       const colon = word.text.indexOf(':')
       const source = colon < 0 ? word.text : word.text.slice(0, colon)
-      const isReadOnly = word.text.endsWith(':ro') || word.text.includes(':ro,')
-      if (source.includes('/'))
+      const isReadOnly = /:ro(?:,|$)/.test(word.stands ?? word.text)
+      if (source.includes('/') || (source === '' && word.opaque !== undefined))
         inner.push({ kind: 'path', word: { ...word, text: source }, use: isReadOnly ? 'read' : 'write' })
     } else if (option === '--mount') {
       const fields = word.text.split(',', 32)

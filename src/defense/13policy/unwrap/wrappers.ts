@@ -68,6 +68,7 @@ const env: Unwrap = (call) => {
     rest(call).filter(({ text }, index) => index > 0 || text !== '-'),
   )
   const change = { assignments, ...(directory === undefined ? {} : { directory }) }
+  if (split?.opaque !== undefined && split.text === '') return [{ kind: 'opaque', opaque: 'program' }]
   if (split !== undefined) {
     const first = splitString(split)
     // `env -S` reads its options again from the string.
@@ -243,10 +244,13 @@ const evaluate: Unwrap = (call) => {
   return word.text === '' && word.opaque === undefined ? [] : [{ kind: 'shell', word, via: 'eval' }]
 }
 
+function isEmpty({ text, opaque }: ShellWord): boolean {
+  return text === '' && opaque === undefined
+}
+
 const trap: Unwrap = (call) => {
   const text = call.parsed.operands[0]
-  const isReset =
-    text === undefined || text.text === '-' || text.text === '' || call.parsed.operands.length < 2
+  const isReset = text === undefined || text.text === '-' || isEmpty(text) || call.parsed.operands.length < 2
   return isReset ? [] : [{ kind: 'shell', word: text, via: 'trap' }]
 }
 
