@@ -175,14 +175,25 @@ function quotedFiles(word: ShellWord): readonly Inner[] {
   )
 }
 
-/** Names of files on the standard input: `cpio -o`, `tar -T -`. */
+function namedIn(text: string, input: ShellWord): readonly Inner[] {
+  return eachLine(text, (line) => {
+    const name = line.trim()
+    return name === '' ? [] : [{ kind: 'path', word: { ...input, text: name }, use: 'read' }]
+  })
+}
+
+/** Names of files on the standard input: `cpio -o`. */
 export const fileNames: Unwrap = (call) => {
   const input = inputOf(call)
   if (input === undefined || has(call.parsed, '-i', '--extract', '-t', '--list')) return []
-  return eachLine(input.text, (line) => {
-    const text = line.trim()
-    return text === '' ? [] : [{ kind: 'path', word: { ...input, text }, use: 'read' }]
-  })
+  return namedIn(input.text, input)
+}
+
+/** Names of files in a list that an option gives, `tar -T LIST`, where the request has written it; `-` is the input. */
+export function filesOfList(call: Call, list: ShellWord): readonly Inner[] {
+  if (list.text === '-') return fileNames(call)
+  const read = (text: ShellWord) => namedIn(text.text, text)
+  return [{ kind: 'script', word: list, language: undefined, via: call.name, read }]
 }
 
 /** A bus address that starts a program: `unixexec:path=/bin/sh,argv1=-c`. */

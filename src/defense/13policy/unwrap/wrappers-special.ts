@@ -30,6 +30,7 @@ import {
   editor,
   fileManager,
   fileNames,
+  filesOfList,
   gdb,
   macros,
   prompt,
@@ -82,6 +83,8 @@ const tar: Unwrap = (call) => {
     if (option === '-f' || option === '--file')
       inner.push({ kind: 'path', word, use: creates ? 'write' : 'read' })
   }
+  const list = optionValue(call.parsed, '-T', '--files-from')
+  if (creates && list !== undefined) inner.push(...filesOfList(call, list))
   if (creates) {
     const base = optionValue(call.parsed, '-C', '--directory')
     for (const word of operands) {
