@@ -55,7 +55,7 @@ const DOCKER_FORM = form(
   false,
 )
 const DOCKER_BUILD_FORM = form(
-  '-f -t --file --tag --build-arg --target --platform --output --filter -p --project-name --project-directory --profile --env-file --ansi --parallel --progress',
+  '-f -t --file --tag --build-arg --target --platform --output --filter -p --project-name --project-directory --allow --profile --env-file --ansi --parallel --progress',
   false,
 )
 
