@@ -44,6 +44,7 @@ export const SHELL_CALLS: ReadonlySet<string> = new Set([
   ...of('System', 'cmd shell'),
   'Runtime.getRuntime',
   'webbrowser.get',
+  'Execute',
 ])
 /** The program first, then its arguments, apart or as a list. */
 export const ARGV_CALLS: ReadonlySet<string> = new Set([
@@ -166,7 +167,7 @@ export function isEvaluator(name: string, language: Language): boolean {
 
 /** A string names a module, and the result is it. */
 const LOADERS: ReadonlySet<string> = set(
-  'require __import__ importlib.import_module importlib.__import__ import process.mainModule.require module.require process.binding',
+  'require require_relative __import__ importlib.import_module importlib.__import__ import process.mainModule.require module.require process.binding',
 )
 
 /**
@@ -218,12 +219,13 @@ const WRITES: ReadonlySet<string> = new Set([
   ...of('File.Path', 'rmtree remove_tree make_path'),
   ...of('pathlib.Path', 'unlink rmdir write_text write_bytes touch mkdir'),
   ...of('lfs', 'rmdir mkdir'),
+  ...of('Bun', 'write'),
 ])
 const BARE_WRITES: Readonly<Record<Language, ReadonlySet<string>>> = Object.freeze({
   python: set(''),
   javascript: set(''),
   perl: set(
-    'unlink rmdir rename rmtree remove_tree chmod chown mkdir truncate symlink link utime make_path move',
+    'unlink rmdir rename rmtree remove_tree chmod chown mkdir truncate symlink link utime make_path move tie',
   ),
   ruby: set('rm_rf rm_r rm rm_f mkdir_p'),
   php: set(
@@ -234,7 +236,7 @@ const BARE_WRITES: Readonly<Record<Language, ReadonlySet<string>>> = Object.free
   tcl: set(''),
   sed: set(''),
   other: set(
-    'unlink file.remove file.rename writeLines dir.create cat delete-file delete-directory rename-file write-file rm mv mkdir',
+    'unlink file.remove file.rename dir.create delete-file delete-directory rename-file write-file rm mv mkdir symlink',
   ),
 })
 const READS: ReadonlySet<string> = new Set([
@@ -249,14 +251,26 @@ const READS: ReadonlySet<string> = new Set([
   ...of('Deno', 'readTextFile readTextFileSync readFile readFileSync'),
   ...of('io', 'lines'),
   'file_get_contents',
+  'Bun.file',
   'readfile',
   'readLines',
   'readRDS',
   'opendir',
 ])
+const OTHER_READS: ReadonlySet<string> = set(
+  'read readlines readline eachline readdir readtext load slurp scan read.csv read.table read.delim read_csv readRDS fileread importdata dlmread csvread',
+)
 /** The first path is read, the second written. */
 export const COPIES: ReadonlySet<string> = set(
-  'shutil.copy shutil.copy2 shutil.copyfile shutil.copytree fs.copyFile fs.copyFileSync fs.cp fs.cpSync FileUtils.cp FileUtils.cp_r FileUtils.copy File.Copy.copy copy file.copy Deno.copyFile',
+  'shutil.copy shutil.copy2 shutil.copyfile shutil.copytree fs.copyFile fs.copyFileSync fs.cp fs.cpSync FileUtils.cp FileUtils.cp_r FileUtils.copy File.Copy.copy copy cp file.copy Deno.copyFile',
+)
+/** The second argument is the file that is written, unless one is called so: `writeLines(text, con = "x")`. */
+export const SAVERS: ReadonlySet<string> = set(
+  'writeLines write.csv write.csv2 write.table write_csv saveRDS cat download Downloads.download download.file file.download',
+)
+/** Texts among the arguments are code. */
+export const CODE_TAKERS: ReadonlySet<string> = set(
+  'timeit.timeit timeit.repeat timeit.Timer cProfile.run profile.run',
 )
 export const OPENERS: ReadonlySet<string> = set(
   'open io.open codecs.open os.open os.fdopen gzip.open builtins.open File.open File.new IO.open fopen fs.open fs.openSync fs.promises.open Deno.open Kernel.open sysopen file',
@@ -271,6 +285,13 @@ export const PATH_READS: ReadonlySet<string> = set('.read_text .read_bytes .iter
 const SAYS_WRITE =
   /^(?:[Rr]emove|[Dd]elete|del|rm|rmdir|rmtree|[Uu]nlink|[Ee]rase|[Rr]ename|[Mm]ove|[Ww]rite|[Aa]ppend|[Tt]runcate|[Cc]hmod|[Cc]hown|[Cc]reate)(?![a-z])/
 
+/** What the name of a method says that puts what it has into a file: `extractall`, `to_csv`, `savefig`. */
+const SAYS_SAVE = /^(?:to_[a-z]+|save\w*|extract\w*|export\w*|unpack\w*|download\w*|dump|imwrite|write_\w+)$/
+
+export function soundsLikeSaving(name: string): boolean {
+  return SAYS_SAVE.test(lastPart(name))
+}
+
 export function soundsLikeWriting(name: string, language: Language): boolean {
   return language === 'other' && SAYS_WRITE.test(lastPart(name).replace(/^.*:/, ''))
 }
@@ -279,7 +300,7 @@ export function soundsLikeWriting(name: string, language: Language): boolean {
 export function fileUse(name: string, language: Language): Exclude<PathUse, 'mention'> | undefined {
   if (language === 'lua' && (name === 'os.remove' || name === 'os.rename')) return 'write'
   if (WRITES.has(name) || BARE_WRITES[language].has(name)) return 'write'
-  return READS.has(name) ? 'read' : undefined
+  return READS.has(name) || (language === 'other' && OTHER_READS.has(name)) ? 'read' : undefined
 }
 
 /** Modules of which a member that is worked out could be anything. */

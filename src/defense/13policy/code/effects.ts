@@ -7,6 +7,7 @@
 import type { Language } from '../unwrap/inner.ts'
 import { moduleAt } from './bindings.ts'
 import {
+  CODE_TAKERS,
   COPIES,
   fileUse,
   isArgvCall,
@@ -18,10 +19,12 @@ import {
   OPENERS,
   PATH_READS,
   PATH_WRITES,
+  SAVERS,
   SPAWN_CALLS,
+  soundsLikeSaving,
   soundsLikeWriting,
 } from './calls.ts'
-import { noteModule } from './unknown-uses.ts'
+import { isOwnFile, noteModule } from './unknown-uses.ts'
 import {
   ARGUMENT_TOKENS,
   type Argument,
@@ -31,6 +34,7 @@ import {
   argumentsOf,
   beneath,
   looksAbsolute,
+  makesPath,
   mark,
   nameAt,
   type Reading,
@@ -74,6 +78,20 @@ function runsFile(reading: Reading, name: string, open: number): boolean {
   return true
 }
 
+/** What the name of a file ends with that a loader is given without it. */
+const SUFFIXES: Readonly<Partial<Record<Language, string>>> = Object.freeze({
+  javascript: '.js',
+  ruby: '.rb',
+  lua: '.lua',
+})
+
+/** A file that is taken in by its path: the request may have written it. */
+function followFile(reading: Reading, path: string): void {
+  const { language, via } = reading
+  const text = /\.\w{1,4}$/.test(path) ? path : path + (SUFFIXES[language] ?? '')
+  addInner(reading, { kind: 'script', word: { text, isGlob: false, opaque: undefined }, language, via })
+}
+
 /** What a call does that begins with the mark at `open`, or without one behind the name there. */
 export function call(reading: Reading, given: string, open: number): void {
   const { language } = reading
@@ -81,11 +99,7 @@ export function call(reading: Reading, given: string, open: number): void {
   const name = starred(reading, given)
   const loads = isLoader(name)
   const use = fileUse(name, language)
-  const isPath =
-    name === 'Path' ||
-    name === 'pathlib.Path' ||
-    name === 'Pathname.new' ||
-    (language === 'other' && /(?:^|\.)(?:File|Directory|Paths?\.(?:of|get))$/.test(name))
+  const isPath = makesPath(name, language)
   const isMember = name === 'getattr'
   const isTable = name === 'vars' && language === 'python'
   const isKnown =
@@ -103,10 +117,12 @@ export function call(reading: Reading, given: string, open: number): void {
     isEvaluator(name, language) ||
     OPENERS.has(name) ||
     REWRITERS.has(name) ||
-    COPIES.has(name)
+    COPIES.has(name) ||
+    SAVERS.has(name) ||
+    CODE_TAKERS.has(name)
   if (!isKnown) {
     if (ASKERS.test(name) && givesBody(reading, open)) addCall(reading, BODY_CALL)
-    if (soundsLikeWriting(name, language)) writeNamed(reading, open)
+    if (soundsLikeWriting(name, language) || soundsLikeSaving(name)) writeNamed(reading, open)
     return
   }
   const { list, close, isCut } = argumentsOf(reading, open)
@@ -120,7 +136,7 @@ export function call(reading: Reading, given: string, open: number): void {
       addCall(reading, `import:${module}`)
       noteModule(reading, module)
       reading.results.set(close, { name: module })
-      if (looksAbsolute(module) || module.startsWith('./')) addPath(reading, first, 'read')
+      if (isOwnFile(module)) followFile(reading, name === 'require_relative' ? `./${module}` : module)
     } else if (language !== 'perl' && language !== 'ruby' && language !== 'php') reading.opaque.add('eval')
   } else if (isInclude(name, language)) {
     if (first?.kind !== 'text' || first.isOpaque || first.text.includes(':')) reading.opaque.add('eval')
@@ -144,6 +160,13 @@ export function call(reading: Reading, given: string, open: number): void {
   } else if (isPath) {
     if (first !== undefined) reading.results.set(close, { path: placeBeneath(first, list.slice(1)) })
     if (first?.kind === 'text') addPath(reading, first, 'mention')
+  } else if (CODE_TAKERS.has(name)) {
+    for (const { value } of list)
+      if (value.kind === 'text')
+        addInner(reading, { kind: 'code', language, word: wordOf(value), via: reading.via })
+  } else if (SAVERS.has(name)) {
+    const file = list.find(({ keyword }) => keyword === 'file' || keyword === 'con')?.value ?? second
+    if (file !== undefined) addPath(reading, file, 'write')
   } else if (isEvaluator(name, language)) evaluate(reading, name, first, open)
   else if (isArgvCall(name, language) && language === 'other') {
     runProgram(reading, name, values, undefined)
@@ -204,11 +227,11 @@ function placeBeneath(path: Value, list: readonly Argument[]): Value {
   return list.map(({ value }) => value).reduce(beneath, path)
 }
 
-/** Of a call that by its name writes or removes, the paths that it is given. */
-function writeNamed(reading: Reading, open: number): void {
+/** Of a call that by its name writes, removes or saves, the paths that it is given. */
+export function writeNamed(reading: Reading, open: number): void {
   const { list } = argumentsOf(reading, open)
   for (const { value, at } of list) {
-    if (value.kind !== 'text' || !looksAbsolute(value.text)) continue
+    if (value.kind !== 'text' || (!looksAbsolute(value.text) && value.text !== '/')) continue
     reading.used.add(at)
     addPath(reading, value, 'write')
   }
@@ -244,6 +267,7 @@ export function callNamed(reading: Reading, name: Value, open: number): void {
 
 /** A file of PHP, or of a host, that is run. */
 function isInclude(name: string, language: Language): boolean {
+  if (language === 'other') return name === 'include' || name === 'source'
   return language === 'php' && ['include', 'include_once', 'require', 'require_once'].includes(name)
 }
 

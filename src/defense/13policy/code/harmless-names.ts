@@ -37,16 +37,7 @@ RecursiveDirectoryIterator DirectoryIterator FilesystemIterator SplFileObject Sp
 ReflectionClass ReflectionExtension PDO SQLite3`,
 )
 
-/** Commands of Tcl and Expect. */
-export const TCL_COMMANDS: ReadonlySet<string> = set(
-  `puts set unset expr if else elseif for foreach while switch proc return break continue incr append lappend list lindex
-llength lrange lsort lsearch lreplace linsert lassign lrepeat lreverse lmap lset concat join split string format scan
-regexp regsub array dict info catch try throw error global variable upvar namespace after clock time binary encoding
-open close gets read eof flush seek tell fconfigure chan fileevent pwd cd glob file exit rename package interp subst eval
-uplevel source exec spawn system expect expect_user expect_before expect_after send send_user send_log interact
-log_user log_file match_max wait exp_continue exp_internal timestamp sleep stty trap tailcall apply coroutine yield
-update vwait parray tcltest::test test lpop ledit upvar pid history # } {`,
-)
+/** Packages of Tcl; its own commands are few. */
 export const TCL_PACKAGES: ReadonlySet<string> = set(
   'Tcl Tk Expect json csv struct math tcltest base64 md5 sha1 sha256 cmdline textutil fileutil yaml tdom sqlite3 http tls uri htmlparse report',
 )
@@ -104,7 +95,7 @@ filesize eachline readdir readtext readstring load csvread dlmread importdata te
 writelines write.csv write.table saverds save json tojson fromjson jsonparse parsejson prettyprint jsonslurper
 parsetext tojsonstring readtree yaml emit rationalize number-sequence string-to-number number-to-string concatname
 format-time-string current-time-string float-time buffer-string point-min point-max goto-char insert kill-emacs
-emacs-version batch-byte-compile byte-compile-file package-version org-version exit quit halt q bye
+emacs-version batch-byte-compile byte-compile-file package-version org-version include source exit quit halt q bye
 erlang:display io:format io:fwrite lists:seq lists:sum lists:map lists:reverse lists:sort lists:foldl system_info
 enum.map enum.sum enum.reduce enum.filter enum.each enum.sort to_string to_charlist to_integer to_atom integer
 kernel application started_applications spec build_info pipe pi2 succ pred fst snd compose const id flip curry uncurry
@@ -125,7 +116,7 @@ export const REACHING: Readonly<Record<Language, ReadonlySet<string>>> = Object.
   php: set(''),
   lua: set('loadfile dofile load loadstring'),
   awk: set(''),
-  tcl: set(''),
+  tcl: set('socket load unload thread::create vfs::mount fork chroot sendmail'),
   sed: set(''),
   other: set(''),
 })

@@ -20,7 +20,8 @@ export function gapped({ text, opaque, stands }: ShellWord): string | undefined 
   return [UNKNOWN_MARK, PART_MARK, LISTED_MARK].reduce((script, mark) => script.replaceAll(mark, GAP), stands)
 }
 
-const SUBSTITUTION = /^s([/|#,!@%])((?:(?!\1)[^\\]|\\.)*)\1((?:(?!\1)[^\\]|\\.)*)\1[gimsx]*;?$/s
+const SUBSTITUTION =
+  /^(?:use [\w:./-]+;)*s([/|#,!@%])((?:(?!\1)[^\\]|\\.)*)\1((?:(?!\1)[^\\]|\\.)*)\1[gimsx]*;?$/s
 
 /** Whether every gap stands in an expression of awk, and none where a statement could be. */
 function isInExpressions(script: string): boolean {

@@ -4,10 +4,13 @@
  * Rules: sed(1), POSIX.1-2024 and GNU; Tcl(n), exec(n), expect(1).
  * @module
  */
+
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import type { Inner } from '../unwrap/inner.ts'
+import { REACHING, TCL_PACKAGES } from './harmless-names.ts'
 import { GAP } from './script-parts.ts'
+import { UNKNOWN_USE } from './unknown-uses.ts'
 
 type Scripted = {
   readonly calls: readonly string[]
@@ -217,6 +220,11 @@ export function readTcl(text: string, via: string): Scripted {
   for (const words of tclCommands(text)) {
     const [name, ...rest] = words
     const program = name?.text ?? ''
+    if (REACHING.tcl.has(program)) calls.add(UNKNOWN_USE + program)
+    if (program === 'package' && rest[0]?.text === 'require') {
+      const module = rest.find(({ text: word }, index) => index > 0 && !word.startsWith('-'))?.text ?? ''
+      if (!TCL_PACKAGES.has(module)) calls.add(UNKNOWN_USE + module)
+    }
     if (program === 'exec' || program === 'spawn' || program === 'system') {
       const given = rest.filter(({ text: option }, index) => index > 0 || !option.startsWith('-'))
       // To drive a program of the project is to run it, which is judged as such.

@@ -7,6 +7,7 @@
  */
 import { type Language, PROJECT } from '../unwrap/inner.ts'
 import {
+  CODE_TAKERS,
   COPIES,
   fileUse,
   isArgvCall,
@@ -16,6 +17,7 @@ import {
   isShellCall,
   OPENERS,
   POWERFUL,
+  SAVERS,
   SPAWN_CALLS,
 } from './calls.ts'
 import { HARMLESS_MODULES, type Members } from './harmless-modules.ts'
@@ -43,6 +45,8 @@ function isJudged(name: string, language: Language): boolean {
     fileUse(name, language) !== undefined ||
     OPENERS.has(name) ||
     COPIES.has(name) ||
+    SAVERS.has(name) ||
+    CODE_TAKERS.has(name) ||
     SPAWN_CALLS.has(name) ||
     isShellCall(name, language) ||
     isArgvCall(name, language) ||
@@ -102,6 +106,9 @@ function isDefined(reading: Reading, name: string): boolean {
   return reading.defined.has(name)
 }
 
+/** In the place of a module: a file of the project. */
+const OWN = './'
+
 function rootOf(name: string): string {
   const end = name.search(/[./]/)
   return end < 0 ? name : name.slice(0, end)
@@ -109,8 +116,9 @@ function rootOf(name: string): string {
 
 /** Takes down that code brings in a module. */
 export function noteModule(reading: Reading, module: string): void {
-  reading.modules.set(rootOf(module), module)
   const { language } = reading
+  if (isOwnFile(module)) reading.modules.set(OWN, module)
+  else reading.modules.set(rootOf(module), module)
   if (language !== 'perl' && language !== 'ruby') return
   // Their modules put names among those of the code.
   if (found(module, language) === undefined && !isOwnFile(module)) addUnknown(reading, module)
@@ -123,7 +131,8 @@ export function noteAll(reading: Reading, module: string): void {
   else if (!own.members.isAllBut) addUnknown(reading, `${module}.*`)
 }
 
-function isOwnFile(module: string): boolean {
+/** Whether what a loader is given is the path of a file. */
+export function isOwnFile(module: string): boolean {
   return module.startsWith('.') || module.startsWith('/')
 }
 
@@ -178,8 +187,9 @@ function isModule(reading: Reading, root: string): boolean {
       return GIVEN.has(root) && !isDefined(reading, root)
     case 'perl':
     case 'ruby':
-      // What is written large is a class or a module.
-      return /^[A-Z]/.test(root) && !isDefined(reading, root)
+      // What is written large is a class or a module; of the project, where a file of it is taken in.
+      if (!/^[A-Z]/.test(root) || isDefined(reading, root)) return false
+      return !reading.modules.has(OWN) || HARMLESS_MODULES[reading.language].has(root)
     case 'lua':
       return HARMLESS_MODULES.lua.has(root) && !isDefined(reading, root)
     default:

@@ -238,14 +238,26 @@ const KEEPING: ReadonlySet<string> = new Set(['.expanduser', '.resolve', '.absol
 
 /** Calls that give one of the names that they are given, or all of them as one path. */
 const JOINERS: ReadonlySet<string> = new Set(
-  'os.path.join posixpath.join path.join path.resolve path.normalize File.join File.expand_path filepath.Join filepath.Clean Path.Combine os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath str Path pathlib.Path PurePath pathlib.PurePath pathlib.PosixPath Pathname.new String decodeURI'.split(
+  'os.path.join posixpath.join path.join path.resolve path.normalize File.join File.expand_path filepath.Join filepath.Clean Path.Combine os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath str Path pathlib.Path PurePath pathlib.PurePath pathlib.PosixPath Pathname.new String decodeURI joinpath expanduser file.path path.expand normalizePath'.split(
     ' ',
   ),
 )
 /** What gives the home directory, called or not. */
 const HOMES: ReadonlySet<string> = new Set(
-  'Path.home pathlib.Path.home os.homedir Dir.home os.UserHomeDir process.env.HOME'.split(' '),
+  'Path.home pathlib.Path.home os.homedir Dir.home os.UserHomeDir process.env.HOME homedir'.split(' '),
 )
+/** A path of Java and its kin. */
+const PATH_MAKER = /(?:^|\.)(?:File|Directory|Paths?\.(?:of|get))$/
+
+export function makesPath(name: string, language: Language): boolean {
+  return (
+    name === 'Path' ||
+    name === 'pathlib.Path' ||
+    name === 'Pathname.new' ||
+    (language === 'other' && PATH_MAKER.test(name))
+  )
+}
+
 const HOME: Value = Object.freeze({ kind: 'text', text: '~', isOpaque: false })
 
 /** What the call of `called` with the mark at `open` gives, where that is a path. */
@@ -257,7 +269,8 @@ function resultOf(
 ): { readonly value: Value; readonly close: number } {
   const name = resolve(reading, called)
   if (HOMES.has(name)) return { value: HOME, close: closing(reading, open) }
-  if (!JOINERS.has(name) || depth >= 4) return { value: UNKNOWN, close: closing(reading, open) }
+  if ((!JOINERS.has(name) && !makesPath(name, reading.language)) || depth >= 4)
+    return { value: UNKNOWN, close: closing(reading, open) }
   const { list, close } = argumentsOf(reading, open, depth + 1)
   const [first = UNKNOWN, ...others] = list.map(({ value }) => value)
   return { value: others.reduce(beneath, first), close }

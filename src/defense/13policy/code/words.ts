@@ -20,8 +20,9 @@ import {
   POWERFUL,
   runsItsText,
   runsOnAnything,
+  soundsLikeSaving,
 } from './calls.ts'
-import { call, callNamed, readRedirection, runText, usePath } from './effects.ts'
+import { call, callNamed, readRedirection, runText, usePath, writeNamed } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ } from './environment-reads.ts'
 import { tokensOf } from './lexer.ts'
@@ -185,7 +186,10 @@ function readUse(reading: Reading, index: number): number {
         if (value.kind !== 'unknown') runText(reading, value)
       }
       // A method of some value: what it is called is all that is known.
-      if (mark(reading, index + 1) === '(') addCall(reading, name.slice(1))
+      if (mark(reading, index + 1) === '(') {
+        addCall(reading, name.slice(1))
+        if (soundsLikeSaving(name)) writeNamed(reading, index + 1)
+      }
       return index
     }
     if ('path' in before) {

@@ -5,7 +5,7 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import { argv, type Call, has, type Inner, type Language, tail } from './inner.ts'
+import { argv, type Call, has, type Inner, type Language, literal, tail } from './inner.ts'
 import { isShell, namesOf } from './names.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 import { laterCode, moduleFiles, scriptCode } from './wrappers-expressions.ts'
@@ -177,26 +177,39 @@ const PRELOADS: ReadonlyMap<string, { readonly options: readonly string[]; reado
   ])
 
 /** `perl -MFoo=bar`, `ruby -r./x`, `node --require ./x`: the module is brought in as by the code itself. */
-function preloaded(call: Call, language: Language): readonly Inner[] {
+function preloads(call: Call, language: Language): string {
   const { options, start } = PRELOADS.get(call.name) ?? {}
-  if (options === undefined || start === undefined) return []
-  return call.words.slice(1).flatMap((word, index): readonly Inner[] => {
-    const option = options.find((one) => word.text.startsWith(one))
-    if (option === undefined) return []
-    const attached = word.text.slice(option.length).replace(/^=/, '')
-    const module = attached === '' ? call.words[index + 2]?.text : attached
-    if (module === undefined || !/^[@\w./:-]{1,256}(?:=|$)/.test(module)) return []
-    const name = module.split('=', 1)[0] ?? ''
-    const text =
-      language === 'perl' ? `${start}${name};` : `${start}'${name}'${start.endsWith('(') ? ')' : ''}`
-    return [{ kind: 'code', language, word: { ...word, text }, via: `${call.name} ${option}` }]
+  if (options === undefined || start === undefined) return ''
+  const texts = call.words.slice(1, call.parsed.firstOperand).map(({ text }, index) => {
+    const option = options.find((one) => text.startsWith(one))
+    if (option === undefined) return ''
+    const attached = text.slice(option.length).replace(/^=/, '')
+    const module = (attached === '' ? call.words[index + 2]?.text : attached)?.split('=', 1)[0] ?? ''
+    if (!/^[@\w./:-]{1,256}$/.test(module)) return ''
+    if (language === 'perl') return `${start}${module};`
+    return `${start}'${module}'${start.endsWith('(') ? ')' : ''};`
   })
+  return texts.join('')
 }
 
 /** What the interpreter of `call` runs; nothing where it is none. */
 export function innerOfInterpreter(call: Call): readonly Inner[] {
   const language = LANGUAGES.get(call.name)
-  return language === undefined ? [] : [...preloaded(call, language), ...programsOf(call, language)]
+  if (language === undefined) return []
+  const inner = programsOf(call, language)
+  const preface = preloads(call, language)
+  if (preface === '') return inner
+  const first = inner.findIndex((one) => one.kind === 'code')
+  if (first < 0) return [{ kind: 'code', language, word: literal(preface), via: call.name }, ...inner]
+  // The code sees the names that the module brings.
+  return inner.map((one, index) =>
+    index === first && one.kind === 'code' ? { ...one, word: prefixed(one.word, preface) } : one,
+  )
+}
+
+function prefixed(word: ShellWord, preface: string): ShellWord {
+  const { text, stands } = word
+  return { ...word, text: preface + text, ...(stands === undefined ? {} : { stands: preface + stands }) }
 }
 
 function programsOf(call: Call, language: Language): readonly Inner[] {
@@ -222,7 +235,15 @@ function programsOf(call: Call, language: Language): readonly Inner[] {
         word: { ...word, text: word.text.slice(comma + 1) },
         via: `${call.name} ${option}`,
       })
-    if (option === '-m' && language === 'python') inner.push(...writtenByModule(call, word.text))
+    if (option === '-m' && language === 'python')
+      inner.push(
+        ...writtenByModule(call, word.text),
+        ...innerOfScript(
+          { ...word, text: `${word.text.replaceAll('.', '/')}.py` },
+          `${call.name} -m`,
+          language,
+        ),
+      )
     // `python -m timeit CODE`
     if (option === '-m' && language === 'python' && ['timeit', 'pyperf', 'cProfile'].includes(word.text)) {
       for (const code of call.parsed.operands)

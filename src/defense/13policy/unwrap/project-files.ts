@@ -7,7 +7,7 @@
  */
 import { baseName } from '../../../base/lexical-path.ts'
 import type { Flow, Made } from './flow.ts'
-import { type Inner, type Language, literal, PROJECT, shell } from './inner.ts'
+import { type Inner, type Language, literal, PROJECT, shell, type Unwrap } from './inner.ts'
 
 /** `orders`: no language that is read, but lines in which commands stand; `files`: it takes in other files by name. */
 type Written = Language | 'shell' | 'orders' | 'files'
@@ -98,6 +98,35 @@ function ordersOf(text: string): readonly Inner[] {
   return orders
 }
 
+/** `file(WRITE "/x" ...)` of CMake: what is done with files. */
+const FILE_ORDER =
+  /\b(?:file|configure_file)\s{0,8}\(\s{0,8}(READ|STRINGS|GLOB|COPY|WRITE|APPEND|REMOVE|REMOVE_RECURSE|RENAME|DOWNLOAD|CREATE_LINK|TOUCH|CHMOD)\s([^)]{0,4096})\)/g
+const READING_ORDERS: ReadonlySet<string> = new Set(['READ', 'STRINGS', 'GLOB'])
+
+function fileOrdersOf(text: string): readonly Inner[] {
+  return [...text.matchAll(FILE_ORDER)].slice(0, ORDERS_MAX).flatMap(([, verb = '', given = '']) =>
+    given
+      .split(/[\s"]+/, ORDERS_MAX)
+      .filter((word) => /^(?:\/|~\/|\.\.\/)/.test(word))
+      .map(
+        (word): Inner => ({
+          kind: 'path',
+          word: literal(word),
+          use: READING_ORDERS.has(verb) ? 'read' : 'write',
+        }),
+      ),
+  )
+}
+
+/** `scons -f -`, `just -f /dev/stdin`: what the tool is told on its input. */
+export const recipeInput: Unwrap = ({ names, words, stdin }) => {
+  if (!words.some(({ text }) => text === '-' || text === '/dev/stdin' || text === '-f-')) return []
+  const text = stdin.kind === 'text' ? stdin.word.text : stdin.kind === 'pipe' ? stdin.output : undefined
+  if (text === undefined) return stdin.kind === 'pipe' ? [{ kind: 'opaque', opaque: 'piped' }] : []
+  const readers = names.flatMap((name) => READERS.get(name) ?? [])
+  return readers.flatMap((reader) => innerOf(reader, '', { kind: 'text', text }))
+}
+
 function isRead(reader: Reader, path: string): boolean {
   const name = baseName(path)
   return reader.files.has(name) || reader.suffixes.some((suffix) => name.endsWith(suffix))
@@ -111,7 +140,7 @@ function innerOf(reader: Reader, path: string, made: Made): readonly Inner[] {
   if (made.kind !== 'text') return []
   const word = literal(made.text)
   if (reader.language === 'shell') return [shell(word, PROJECT)]
-  if (reader.language === 'orders') return ordersOf(made.text)
+  if (reader.language === 'orders') return [...ordersOf(made.text), ...fileOrdersOf(made.text)]
   if (reader.language === 'files') return includedFiles(made.text)
   return [{ kind: 'code', language: reader.language, word, via: PROJECT }]
 }

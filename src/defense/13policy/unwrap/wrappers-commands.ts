@@ -8,7 +8,9 @@
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes } from './escapes.ts'
 import { argv, type Inner, literal, PROJECT, shell, type Unwrap } from './inner.ts'
-import { includedFiles } from './project-files.ts'
+import { includedFiles, recipeInput } from './project-files.ts'
+import { innerOfScript } from './shell-invocation.ts'
+import { lineClient } from './wrappers-editors.ts'
 import { packageFile, pythonProject, pythonTests } from './wrappers-projects.ts'
 
 function table(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
@@ -189,9 +191,18 @@ const compiler: Unwrap = (call) => [
     ? readEscapes(call.stdin.word, call.name)
     : []),
   ...wrapperOf(call),
+  ...archives(call),
   ...sources(call),
   ...givenSource(call),
 ]
+
+/** `java -jar FILE`: a program that the request may have fetched. */
+const archives: Unwrap = (call) =>
+  call.parsed.values.flatMap(({ option, word }): readonly Inner[] =>
+    option === '-jar' || option === '-cp' || option === '-classpath'
+      ? innerOfScript(word, `${call.name} ${option}`, 'other')
+      : [],
+  )
 
 const wrapperOf: Unwrap = (call) =>
   call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
@@ -307,6 +318,8 @@ export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
     'cue',
   ].map((name) => [name, imports] as const),
   ...['npx', 'bunx', 'uvx', 'pipx'].map((name) => [name, packageRunner] as const),
+  ...['redis-cli', 'valkey-cli', 'keydb-cli'].map((name) => [name, lineClient] as const),
+  ['scons', recipeInput],
   ...['hg', 'svn', 'jj'].map((name) => [name, versionControl] as const),
   ...[...COMPILERS].map((name) => [name, compiler] as const),
 ]

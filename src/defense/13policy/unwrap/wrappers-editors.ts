@@ -7,7 +7,18 @@
 
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes, readQuery } from './escapes.ts'
-import { argv, type Call, eachLine, has, type Inner, literal, shell, tail, type Unwrap } from './inner.ts'
+import {
+  argv,
+  type Call,
+  eachLine,
+  has,
+  type Inner,
+  LINES_MAX,
+  literal,
+  shell,
+  tail,
+  type Unwrap,
+} from './inner.ts'
 
 /** What a program is given on its standard input, where that is known. */
 function inputOf(call: Call): ShellWord | undefined {
@@ -132,6 +143,28 @@ export const prompt: Unwrap = (call) => [
   ...fromInput(call),
   ...call.parsed.values.flatMap(({ word, use }) => (use === 'code' ? readEscapes(word, call.name) : [])),
 ]
+
+/** A client that takes its words as one command takes each line of its input as one too. */
+export const lineClient: Unwrap = (call) => {
+  const word = inputOf(call)
+  const lines =
+    word === undefined ? [] : word.text.split('\n', LINES_MAX).filter((line) => line.trim() !== '')
+  return [
+    ...prompt(call),
+    ...lines.slice(0, CLIENT_LINES_MAX).map(
+      (line): Inner => ({
+        kind: 'argv',
+        words: [call.name, ...line.trim().split(/\s+/, LINES_MAX)].map(literal),
+        via: call.name,
+        stdin: { kind: 'closed' },
+      }),
+    ),
+    ...(lines.length > CLIENT_LINES_MAX ? [{ kind: 'opaque', opaque: 'limit' } as const] : []),
+  ]
+}
+
+/** Lines that are judged as commands; more come out of a file. */
+const CLIENT_LINES_MAX = 64
 
 /** `lf -command '&cmd'`, `'$cmd'`, `'%cmd'`. */
 export const fileManager: Unwrap = (call) => [

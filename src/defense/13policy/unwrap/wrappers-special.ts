@@ -339,7 +339,7 @@ const apt: Unwrap = (call) =>
 
 /** Programs with a prompt of their own, at which a line can be given to a shell. */
 const PROMPTS =
-  'bc dc telnet sftp-server lftp ncftp ftp tnftp psftp pftp tftp gnuplot maxima gp genius ginsh yacas r2 radare2 rizin rz scanmem tasksh tdbtool ldbedit jtag irssi weechat weechat-headless profanity newsboat mutt neomutt alpine mail mailx s-nail heirloom-mailx w3m lynx elinks zathura crash smbclient rpcclient redis-cli hping3 fdisk iftop nslookup minicom picocom slsh vagrant-shell cu tip ispell aspell mc mcedit pdb cgdb msfconsole bconsole openocd urjtag'
+  'bc dc telnet sftp-server lftp ncftp ftp tnftp psftp pftp tftp gnuplot maxima gp genius ginsh yacas r2 radare2 rizin rz scanmem tasksh tdbtool ldbedit jtag irssi weechat weechat-headless profanity newsboat mutt neomutt alpine mail mailx s-nail heirloom-mailx w3m lynx elinks zathura crash smbclient rpcclient hping3 fdisk iftop nslookup minicom picocom slsh vagrant-shell cu tip ispell aspell mc mcedit pdb cgdb msfconsole bconsole openocd urjtag'
 
 export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['git', git],
