@@ -3,10 +3,11 @@
  * Rules: POSIX.1-2024 XCU 2.3.1.
  * @module
  */
+
+import type { Runner } from './expander.ts'
 import { parseText } from './parser.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { literalOf } from './simple.ts'
-import type { Runner } from './simple-run.ts'
 import { type State, setAlias } from './state.ts'
 import type { List, Redirect, ShellWord, Simple, Word } from './syntax.ts'
 import { charge, type Walk, type Where } from './walk.ts'

@@ -273,7 +273,7 @@ export function readFrom(
   const isPlain = operands.every(
     ({ text, opaque }) => opaque === undefined && /^(?:-r|[A-Za-z_]\w*)$/.test(text),
   )
-  if (words[0]?.text !== 'read' || input?.kind !== 'text' || !isPlain) return
+  if (input?.kind !== 'text' || !isPlain) return
   const { text, opaque } = input.target
   if (opaque !== undefined || text.includes('\\') || separatorsOf(state) !== DEFAULT_IFS) return
   const [line = ''] = text.split('\n', 1)

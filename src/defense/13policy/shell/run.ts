@@ -6,10 +6,11 @@
  */
 import type { Outcome } from './builtins.ts'
 import { startsWithoutEnd } from './endless.ts'
+import { expanderFor, expandRedirects, type Runner } from './expander.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { onlyShows } from './shown.ts'
 import { literalOf } from './simple.ts'
-import { expanderFor, expandRedirects, type Runner, runIndexes, runSimple } from './simple-run.ts'
+import { runIndexes, runSimple } from './simple-run.ts'
 import { deleteVariable, forgetAll, type State, setFunction, setVariable, UNKNOWN } from './state.ts'
 import type {
   AndOr,
@@ -88,7 +89,8 @@ function runPipeline(walk: Walk, { commands, isNegated }: Pipeline, state: State
   const [only] = commands
   if (only === undefined) return { success: state, failure: state }
   const isTop = around.isTop === true && around.pipeline === undefined
-  const where = { ...around, shows: onlyShows(commands, state, isTop) }
+  const shows = onlyShows(commands, state, isTop)
+  const where = shows === (around.shows === true) ? around : { ...around, shows }
   if (commands.length === 1) {
     const { success, failure } = runCommand(walk, only, state, where)
     return isNegated ? { success: failure, failure: success } : { success, failure }
@@ -98,12 +100,12 @@ function runPipeline(walk: Walk, { commands, isNegated }: Pipeline, state: State
   const output = walk.output
   let { place } = where
   let last: State = state
-  for (const [index, command] of commands.entries()) {
+  for (const command of commands) {
     if (walk.isOver) break
     const taken = { place }
     // Only the last one writes to where the pipeline does.
     walk.output = output
-    const inherited = index === 0 ? where.inherited : []
+    const inherited = command === only ? where.inherited : []
     const own = copied(walk, state)
     const outcome = runCommand(walk, command, own, {
       ...where,

@@ -7,6 +7,7 @@
 import { aliasOf, runAlias, runEvaluated } from './aliases-run.ts'
 import { assign, declared } from './assign.ts'
 import { applyBuiltin, DECLARERS, type Outcome, readFrom, SPECIAL_BUILTINS } from './builtins.ts'
+import { expanderFor, expandRedirects, type Runner, runInside } from './expander.ts'
 import { outputOf } from './output.ts'
 import type { Expander } from './parameters.ts'
 import { parseExpansions, parseText } from './parser.ts'
@@ -24,80 +25,21 @@ import {
   type Value,
   variablesNow,
 } from './state.ts'
-import type { Command, List, Redirect, ShellRedirect, ShellWord, Simple, Word } from './syntax.ts'
+import type {
+  Command,
+  List,
+  Redirect,
+  ShellCommand,
+  ShellRedirect,
+  ShellWord,
+  Simple,
+  Word,
+} from './syntax.ts'
 import { environmentNow } from './traps.ts'
-import { charge, copied, emit, functionsOf, giveUp, joined, perhaps, type Walk, type Where } from './walk.ts'
-import { expandSingle, expandWord, patternSegments, plainField } from './words.ts'
-
-/** The walk over lists, which simple commands need for substitutions, functions and aliases. */
-export type Runner = {
-  readonly list: (walk: Walk, list: List, state: State, where: Where) => Outcome
-  readonly command: (walk: Walk, command: Command, state: State, where: Where) => Outcome
-}
+import { charge, copied, emit, functionsOf, joined, perhaps, type Walk, type Where } from './walk.ts'
+import { expandSingle, expandWord, plainField } from './words.ts'
 
 const NONE: readonly never[] = Object.freeze([])
-
-/** `pipeline`: of the command whose words are expanded. */
-export function expanderFor(
-  runner: Runner,
-  walk: Walk,
-  state: State,
-  where: Where,
-  pipeline: number,
-): Expander {
-  const inner = (body: List, at: Pick<Where, 'pipeline' | 'place'>): string | undefined =>
-    runInside(runner, walk, body, state, { ...where, ...at, last: { place: at.place } })
-  const expander: Expander = {
-    state,
-    home: walk.home,
-    charge: (steps) => charge(walk, steps),
-    // It reads what the command itself would read.
-    substitute: (body) => {
-      const isPiped = where.place > 0
-      const text = inner(body, { pipeline: isPiped ? pipeline : undefined, place: isPiped ? where.place : 0 })
-      return text === undefined ? undefined : withoutLastNewlines(text)
-    },
-    substituted: (body, isInput) => {
-      if (isInput) inner(body, { pipeline: undefined, place: 0 })
-      else inner(body, { pipeline, place: where.place + 1 })
-    },
-    single: (word) => expandSingle(expander, word),
-    segments: (word) => patternSegments(expander, word),
-  }
-  return expander
-}
-
-/** Runs what stands in a substitution. Gives what it prints. */
-function runInside(runner: Runner, walk: Walk, body: List, state: State, where: Where): string | undefined {
-  if (walk.depth >= SHELL_DEPTH * 4) giveUp(walk)
-  if (walk.isOver) return undefined
-  const { output, jumped } = walk
-  walk.output = ''
-  walk.depth += 1
-  runner.list(walk, body, copied(walk, state), {
-    ...where,
-    ...{ isSubstitution: true, isTop: false, isShown: where.shows === true },
-  })
-  walk.depth -= 1
-  const result = walk.output
-  walk.output = output
-  walk.jumped = jumped
-  return result
-}
-
-function withoutLastNewlines(text: string): string {
-  let end = text.length
-  while (text[end - 1] === '\n') end -= 1
-  return text.slice(0, end)
-}
-
-export function expandRedirects(
-  expander: Expander,
-  redirects: readonly Redirect[],
-): readonly ShellRedirect[] {
-  if (redirects.length === 0) return NONE
-  return redirects.map(({ fd, kind, target }) => ({ fd, kind, target: expander.single(target) }))
-}
 
 /** `name < <(other)` is `other | name`: what is inside stands before it in its pipeline. */
 function runFed(runner: Runner, walk: Walk, simple: Simple, body: List, state: State, where: Where): Outcome {
@@ -127,34 +69,32 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   if (feeder !== undefined) return runFed(runner, walk, simple, feeder, state, where)
   const pipeline = where.pipeline ?? walk.pipelines
   if (where.pipeline === undefined) walk.pipelines += 1
-  const inside = isKill(simple.words) ? { ...where, namesProcesses: true } : where
-  const inner = { ...where, isTop: false }
-  const expander = expanderFor(runner, walk, state, inside, pipeline)
+  // Most commands have plain words alone, and need none.
+  let made: Expander | undefined
+  const expander = (): Expander => {
+    if (made !== undefined) return made
+    const inside = isKill(simple.words) ? { ...where, namesProcesses: true } : where
+    made = expanderFor(runner, walk, state, inside, pipeline)
+    return made
+  }
   const words = expandWords(walk, expander, simple.words)
-  const own = expandRedirects(expander, simple.redirects)
+  const own = simple.redirects.length === 0 ? NONE : expandRedirects(expander(), simple.redirects)
   const hasInput = where.inherited.length === 0 || own.some(({ fd }) => fd === 0)
   const redirects = hasInput ? own : [...where.inherited, ...own]
   // Before a command they are for its environment alone.
   const isScoped = words.length > 0 && simple.assignments.length > 0
   const scope = isScoped ? copied(walk, state) : state
-  const assigning = isScoped ? expanderFor(runner, walk, scope, where, pipeline) : expander
   const assignments =
     simple.assignments.length === 0
       ? NONE
-      : simple.assignments.map((assignment) => ({
-          name: assignment.name,
-          value: assign(assigning, assignment),
-        }))
-  const record = () => {
-    const { place, isSubstitution, namesProcesses = false, isShown = false } = where
-    const own = { words, assignments, redirects, pipeline, place, isSubstitution }
-    const command = namesProcesses ? { ...own, namesProcesses } : isShown ? { ...own, isShown } : own
-    if (words[0]?.text !== 'eval') emit(walk, state, command)
-    else emit(walk, state, { ...command, environments: [environmentNow(state.variables)] })
-  }
+      : assignAll(
+          isScoped ? expanderFor(runner, walk, scope, where, pipeline) : expander(),
+          simple.assignments,
+        )
+  const record = () => emitSimple(walk, state, where, { words, assignments, redirects, pipeline })
   const [program] = words
   if (program === undefined || EVALUATING.includes(program.text)) {
-    runIndexes(walk, expander, [...words, ...assignments.map(({ value }) => value)])
+    runIndexes(walk, expander(), [...words, ...assignments.map(({ value }) => value)])
   }
   if (program === undefined) {
     record()
@@ -162,11 +102,15 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     return { success: state, failure: simple.redirects.length > 0 ? state : undefined }
   }
   if (program.text === 'eval' && state.aliases.size > 0) {
-    perhaps(walk, () => runEvaluated(runner, walk, words.slice(1), copied(walk, state), inner))
+    perhaps(walk, () =>
+      runEvaluated(runner, walk, words.slice(1), copied(walk, state), { ...where, isTop: false }),
+    )
   }
   const alias = aliasOf(state, simple.words)
   if (alias !== undefined)
-    perhaps(walk, () => runAlias(runner, walk, simple, alias, copied(walk, state), inner))
+    perhaps(walk, () =>
+      runAlias(runner, walk, simple, alias, copied(walk, state), { ...where, isTop: false }),
+    )
   if (walk.isTrapping) functionsOf(walk).trapNames.add(program.text)
   const called = program.opaque === undefined ? state.functions.get(program.text) : undefined
   if (called !== undefined) {
@@ -206,7 +150,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
       ? pathPrinted(walk, simple, words, scope)
       : undefined
   noteOutput(walk, words, redirects, printed)
-  if (DECLARERS.includes(program.text)) declared(expander, walk.locals, program.text, simple, words)
+  if (DECLARERS.includes(program.text)) declared(expander(), walk.locals, program.text, simple, words)
   if (SPECIAL_BUILTINS.includes(program.text)) {
     // dash keeps what is assigned before one of these.
     for (const { name, value } of assignments) {
@@ -215,7 +159,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     }
   }
   const outcome = applyBuiltin(state, words, walk.home)
-  readFrom(state, words, redirects)
+  if (program.text === 'read') readFrom(state, words, redirects)
   if (
     MOVERS.includes(program.text) &&
     outcome.success !== undefined &&
@@ -230,6 +174,22 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   if (program.text === 'exit' && !where.isSubstitution) walk.exited = copied(walk, state)
   if (program.text === 'trap') noteTrap(runner, walk, state, words, where)
   return outcome
+}
+
+function assignAll(expander: Expander, assignments: Simple['assignments']): ShellCommand['assignments'] {
+  return assignments.map((assignment) => ({ name: assignment.name, value: assign(expander, assignment) }))
+}
+
+function emitSimple(
+  walk: Walk,
+  state: State,
+  { place, isSubstitution, namesProcesses = false, isShown = false }: Where,
+  found: Pick<ShellCommand, 'words' | 'assignments' | 'redirects' | 'pipeline'>,
+): void {
+  const own = { ...found, place, isSubstitution }
+  const command = namesProcesses ? { ...own, namesProcesses } : isShown ? { ...own, isShown } : own
+  if (found.words[0]?.text !== 'eval') emit(walk, state, command)
+  else emit(walk, state, { ...command, environments: [environmentNow(state.variables)] })
 }
 
 /** `kill`, or `kill` behind a few plain words: `sudo kill -9`. */
@@ -277,7 +237,7 @@ function merged(walk: Walk, { success, failure }: Outcome): State | undefined {
   return joined(walk, success, failure)
 }
 
-function expandWords(walk: Walk, expander: Expander, words: readonly Word[]): readonly ShellWord[] {
+function expandWords(walk: Walk, expander: () => Expander, words: readonly Word[]): readonly ShellWord[] {
   const all: ShellWord[] = []
   let isDeclarer = false
   for (const word of words) {
@@ -286,7 +246,7 @@ function expandWords(walk: Walk, expander: Expander, words: readonly Word[]): re
     const isPlain = assignment !== undefined && assignment.index === undefined && !assignment.isAppend
     if (assignment !== undefined && isPlain) {
       // `export x=$y` is not split in bash.
-      const value = expandSingle(expander, assignment.value as Word)
+      const value = expandSingle(expander(), assignment.value as Word)
       const stands = value.stands === undefined ? {} : { stands: `${assignment.name}=${value.stands}` }
       all.push({ ...value, text: `${assignment.name}=${value.text}`, ...stands })
       continue
@@ -297,7 +257,7 @@ function expandWords(walk: Walk, expander: Expander, words: readonly Word[]): re
       if (all.length === 1 && !isDeclarer) isDeclarer = DECLARERS.includes(plain.text)
       continue
     }
-    const expanded = expandWord(expander, word)
+    const expanded = expandWord(expander(), word)
     if (expanded === undefined) walk.opaque.add('limit')
     for (const item of expanded ?? []) all.push(item)
     if (all.length > 0 && !isDeclarer) isDeclarer = DECLARERS.includes(all[0]?.text ?? '') && all.length === 1

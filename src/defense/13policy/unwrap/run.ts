@@ -143,6 +143,7 @@ export function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly 
       if (value.opaque !== undefined) draft.opaqueSet.add(value.opaque)
     }
   }
+  if (redirects.length === 0) return assignments
   const place = placeOf(run, frame)
   for (const { kind, target } of redirects) {
     if (target.opaque !== undefined) draft.opaqueSet.add(target.opaque)

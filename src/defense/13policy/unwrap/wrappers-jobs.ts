@@ -49,13 +49,16 @@ export const make: Unwrap = (call) => {
   else if (file !== undefined) inner.push(...makefile(file))
   else {
     const directory = optionValue(call.parsed, '-C', '--directory')
-    const place = directory === undefined ? '' : `${directory.text}/`
-    for (const name of MAKEFILES) inner.push(...makefile(literal(place + name)))
+    inner.push(...(directory === undefined ? MAKEFILES_HERE : makefilesIn(`${directory.text}/`)))
   }
   return inner
 }
 
-const MAKEFILES: readonly string[] = ['GNUmakefile', 'makefile', 'Makefile']
+function makefilesIn(place: string): readonly Inner[] {
+  return ['GNUmakefile', 'makefile', 'Makefile'].flatMap((name) => makefile(literal(place + name)))
+}
+
+const MAKEFILES_HERE: readonly Inner[] = Object.freeze(makefilesIn(''))
 
 /** A makefile counts where the request has written it; otherwise it is a file like any other. */
 function makefile(word: ShellWord): readonly Inner[] {
