@@ -26,7 +26,7 @@ import {
 import { makesText } from './unwrap/made-text.ts'
 import { isMultiple, isShell, namesOf } from './unwrap/names.ts'
 import type { ParsedArguments } from './unwrap/options.ts'
-import { connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
+import { addOpaque, connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
 import { formOf, UNKNOWN_FORM } from './unwrap/programs.ts'
 import { innerOfProject } from './unwrap/project-files.ts'
 import {
@@ -113,16 +113,16 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   let characters = 1 + frame.assignments.length
   for (const { text, opaque } of words) {
     characters += text.length + 1
-    if (opaque !== undefined) draft.opaqueSet.add(opaque)
+    if (opaque !== undefined) addOpaque(draft, opaque)
   }
   if (!pay(run, characters)) return
   const program = words[0]
   if (program === undefined) draft.names = [':']
-  else if (program.opaque !== undefined) draft.opaqueSet.add('program')
+  else if (program.opaque !== undefined) addOpaque(draft, 'program')
   else if (program.isGlob) {
-    if (!liesWithin(program.text, frame.cwd, run.surroundings.cwd)) draft.opaqueSet.add('program')
+    if (!liesWithin(program.text, frame.cwd, run.surroundings.cwd)) addOpaque(draft, 'program')
   } else draft.names = namesOf(program.text, frame.resolved)
-  if (program !== undefined && isSelf(program.text)) draft.opaqueSet.add('program')
+  if (program !== undefined && isSelf(program.text)) addOpaque(draft, 'program')
   const form = formOf(draft.names)
   const isKnown = form !== UNKNOWN_FORM && !frame.assignments.some(({ name }) => name === 'PATH')
   const made =
@@ -142,8 +142,8 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     draft.operands = parsed.operands.map((word, index) =>
       givesOwner && index === 0 && OWNER.test(word.stands ?? '') ? (word.stands ?? '') : operandText(word),
     )
-    const parts = parsed.operands.flatMap(partlyKnown)
-    if (parts.length > 0) draft.operands = [...draft.operands, ...parts]
+    if (parsed.operands.some(({ opaque }) => opaque !== undefined))
+      draft.operands = [...draft.operands, ...parsed.operands.flatMap(partlyKnown)]
     if (parsed.values.length > 0)
       draft.optionValues = parsed.values.flatMap(({ option, word }) =>
         valueTexts(word).map((value) => ({ option, value })),
@@ -191,7 +191,7 @@ function runMade(
   assignments: readonly Assignment[],
 ): void {
   if (made.kind === 'hidden') {
-    draft.opaqueSet.add(made.opaque)
+    addOpaque(draft, made.opaque)
     return
   }
   if (frame.depth >= DEPTH_MAX) {
@@ -272,8 +272,8 @@ function follow(
   if (run.isOver) return
   switch (inner.kind) {
     case 'opaque':
-      draft.opaqueSet.add(inner.opaque)
-      if (frame.isDecoded && inner.opaque === 'piped') draft.opaqueSet.add('decoded')
+      addOpaque(draft, inner.opaque)
+      if (frame.isDecoded && inner.opaque === 'piped') addOpaque(draft, 'decoded')
       return
     case 'path':
       addPaths(draft, pathsOf(inner.word, inner.use, placeOf(run, frame)))
@@ -328,17 +328,17 @@ function follow(
       // What is text, a pattern or a number of a script is no program.
       const script = frame.isMade || frame.isDecoded ? undefined : gapped(word)
       const isKept = script !== undefined && staysInPlace(script, inner.language)
-      if (word.opaque !== undefined && !isKept) draft.opaqueSet.add(frame.isDecoded ? 'decoded' : 'eval')
+      if (word.opaque !== undefined && !isKept) addOpaque(draft, frame.isDecoded ? 'decoded' : 'eval')
       const text = isKept ? script : word.text
       if (!pay(run, text.length)) return
       const reading = readCode(text, inner.language, inner.via)
       if (isKept) {
         draft.calls = [...draft.calls, UNKNOWN_PART]
-        if (reading.inner.some(({ kind }) => kind !== 'path')) draft.opaqueSet.add('eval')
+        if (reading.inner.some(({ kind }) => kind !== 'path')) addOpaque(draft, 'eval')
       }
       const calls = new Set([...draft.calls, ...reading.calls])
       draft.calls = [...calls]
-      for (const opaque of reading.opaque) draft.opaqueSet.add(opaque)
+      for (const opaque of reading.opaque) addOpaque(draft, opaque)
       for (const next of reading.inner) follow(run, draft, next, frame, assignments)
       return
     }
@@ -379,7 +379,7 @@ function followShell(
   const isSettings = inner.via === 'eval' && word.stands === SETTINGS_MARK
   if (isSettings) return
   if (word.opaque !== undefined)
-    draft.opaqueSet.add(frame.isDecoded && word.opaque === 'substitution' ? 'decoded' : 'eval')
+    addOpaque(draft, frame.isDecoded && word.opaque === 'substitution' ? 'decoded' : 'eval')
   if (!pay(run, word.text.length)) return
   // A text that runs in the shell itself finds its variables, and parameters that are not told.
   const isOwn = inner.via === 'eval' || inner.via === 'trap' || inner.via === 'alias'
@@ -394,7 +394,7 @@ function followShell(
     const script = parseShell(word.text, { ...context, environment })
     // Of a text of which only the beginning is known, the end is cut anywhere.
     for (const opaque of script.opaque)
-      if (opaque !== 'syntax' || word.opaque === undefined) draft.opaqueSet.add(opaque)
+      if (opaque !== 'syntax' || word.opaque === undefined) addOpaque(draft, opaque)
     runScript(run, script, base)
     if (run.isOver) return
   }

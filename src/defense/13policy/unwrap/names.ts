@@ -144,17 +144,18 @@ const MULTIPLE: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils',
  * resolves to. Where that is a program of many, the name that it is called by is the applet's, and stands first.
  */
 export function namesOf(called: string, resolved: string | undefined): readonly string[] {
-  const names: string[] = []
   // `=rm` is zsh's for where `rm` is, `^rm` what nu takes for a program, and `e:rm` elvish.
-  if ((called.startsWith('=') || called.startsWith('^')) && called.length > 1)
-    addNames(names, called.slice(1))
-  if (called.startsWith('e:') && called.length > 2) addNames(names, called.slice(2))
+  const mark = called.startsWith('=') || called.startsWith('^') ? 1 : called.startsWith('e:') ? 2 : 0
+  const own = baseName(called)
+  // An array that is made with its one name, which most programs have, takes a third of the room.
+  const names = mark > 0 || resolved !== undefined || own === '' ? [] : [own]
+  if (mark > 0 && called.length > mark) addNames(names, called.slice(mark))
   const found = resolved === undefined ? undefined : baseName(resolved)
   // One file, and what it does is told by the name alone: as `pidof` it kills nobody.
-  const file = found === 'killall5' && baseName(called) === 'pidof' ? 'pidof' : found
+  const file = found === 'killall5' && own === 'pidof' ? 'pidof' : found
   // What runs is the file: a link to rm is rm, whatever it is called. Of a program of many the name tells which.
   if (file !== undefined && !isOfMany(file)) addNames(names, file)
-  addNames(names, baseName(called))
+  addNames(names, own)
   // A script of the start of the system, which takes the verbs of `service`.
   if (called.startsWith('/') && INIT_SCRIPT.test(called)) names.push('init-script')
   if (file !== undefined) addNames(names, file)

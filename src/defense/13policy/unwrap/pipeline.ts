@@ -19,8 +19,13 @@ const NEIGHBOURS_MAX = 32
 
 /** A command that is being put together. */
 export type Draft = {
-  -readonly [key in Exclude<keyof EffectiveCommand, 'paths' | 'opaque'>]: EffectiveCommand[key]
-} & { readonly paths: UsedPath[]; readonly opaqueSet: Set<Opaque>; output: string | undefined }
+  -readonly [key in Exclude<keyof EffectiveCommand, 'paths'>]: EffectiveCommand[key]
+} & { readonly paths: UsedPath[]; output: string | undefined }
+
+/** Most commands have no reason at all, and the others one or two. */
+export function addOpaque(draft: Draft, reason: Opaque): void {
+  if (!draft.opaque.includes(reason)) draft.opaque = [...draft.opaque, reason]
+}
 
 const NO_REDIRECT = Object.freeze({
   fd: -1,

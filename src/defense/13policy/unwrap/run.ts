@@ -9,7 +9,7 @@ import { joinPath } from '../join-path.ts'
 import type { ShellCommand, ShellRedirect, ShellWord } from '../shell/shell.ts'
 import type { Flow } from './flow.ts'
 import type { Assignment, Stdin } from './inner.ts'
-import type { Draft } from './pipeline.ts'
+import { addOpaque, type Draft } from './pipeline.ts'
 import { type Place, pathsOf } from './used-paths.ts'
 
 /** Commands within commands; what people write has three. */
@@ -52,7 +52,6 @@ export type Frame = {
 }
 
 export function finish(draft: Draft): EffectiveCommand {
-  const { opaqueSet } = draft
   return {
     names: draft.names,
     path: draft.path,
@@ -66,7 +65,7 @@ export function finish(draft: Draft): EffectiveCommand {
     pipedFrom: draft.pipedFrom,
     pipedTo: draft.pipedTo,
     calls: draft.calls,
-    opaque: opaqueSet.size === 0 ? NONE : [...opaqueSet],
+    opaque: draft.opaque,
     cwd: draft.cwd,
     terminal: draft.terminal,
   }
@@ -77,7 +76,8 @@ const NONE: readonly never[] = Object.freeze([])
 /** Says on the last command that there is more than was looked at. */
 export function stop(run: Run): void {
   run.isOver = true
-  run.drafts.at(-1)?.opaqueSet.add('limit')
+  const last = run.drafts.at(-1)
+  if (last !== undefined) addOpaque(last, 'limit')
 }
 
 /** Pays for looking at so many characters; false where the request has used up its own. */
@@ -92,7 +92,7 @@ const PATHS_MAX = 4_096
 
 export function addPaths(draft: Draft, paths: readonly UsedPath[]): void {
   for (const path of paths) {
-    if (draft.paths.length >= PATHS_MAX) draft.opaqueSet.add('limit')
+    if (draft.paths.length >= PATHS_MAX) addOpaque(draft, 'limit')
     else draft.paths.push(path)
   }
 }
@@ -122,7 +122,7 @@ export function draftOf(run: Run, words: readonly ShellWord[], frame: Frame): Dr
     pipedFrom: [],
     pipedTo: [],
     calls: [],
-    opaqueSet: new Set(),
+    opaque: NONE,
     cwd: frame.cwd,
     terminal: run.surroundings.terminal,
     output: undefined,
@@ -140,13 +140,13 @@ export function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly 
   if (assignments.length > 0) {
     draft.assignments = assignments.map(settingOf)
     for (const { value } of assignments.slice(frame.freshFrom)) {
-      if (value.opaque !== undefined) draft.opaqueSet.add(value.opaque)
+      if (value.opaque !== undefined) addOpaque(draft, value.opaque)
     }
   }
   if (redirects.length === 0) return assignments
   const place = placeOf(run, frame)
   for (const { kind, target } of redirects) {
-    if (target.opaque !== undefined) draft.opaqueSet.add(target.opaque)
+    if (target.opaque !== undefined) addOpaque(draft, target.opaque)
     if (kind === 'read') addPaths(draft, pathsOf(target, 'read', place))
     else if (kind === 'write' || kind === 'readwrite') addPaths(draft, pathsOf(target, 'write', place))
   }
