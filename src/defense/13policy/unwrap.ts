@@ -24,7 +24,7 @@ import {
   readsCommands,
 } from './unwrap/interpreters.ts'
 import { makesText } from './unwrap/made-text.ts'
-import { isMultiple, isShell, namesOf } from './unwrap/names.ts'
+import { goesBy, isMultiple, isShell, namesOf } from './unwrap/names.ts'
 import type { ParsedArguments } from './unwrap/options.ts'
 import { addOpaque, connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
 import { formOf, UNKNOWN_FORM } from './unwrap/programs.ts'
@@ -138,7 +138,7 @@ function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
     const known = made?.kind === 'program' ? formOf(draft.names) : form
     parsed = parseCall(draft.names, words, known)
     draft.options = parsed.options
-    const givesOwner = draft.names.some((name) => OWNER_PROGRAMS.has(name))
+    const givesOwner = goesBy(draft.names, OWNER_PROGRAMS)
     draft.operands = parsed.operands.map((word, index) =>
       givesOwner && index === 0 && OWNER.test(word.stands ?? '') ? (word.stands ?? '') : operandText(word),
     )
@@ -287,7 +287,7 @@ function follow(
       }
       if (read !== undefined) {
         const isFound = made?.kind === 'hidden' && (made.isFetched === true || made.opaque === 'decoded')
-        if (isFound) draft.opaqueSet.add(made.opaque)
+        if (isFound) addOpaque(draft, made.opaque)
         if (made?.kind !== 'text') return
         const text: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
         for (const next of read(text)) follow(run, draft, next, frame, assignments)

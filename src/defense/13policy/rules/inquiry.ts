@@ -4,8 +4,10 @@
  * Rules: GNU Coding Standards, 4.8.1 and 4.8.2; the manual pages of the programs named.
  * @module
  */
+
 import type { EffectiveCommand } from '../effective.ts'
 import type { CommandMatch } from '../rule.ts'
+import { goesBy } from '../unwrap/names.ts'
 
 const EVERYWHERE: readonly string[] = Object.freeze(['--help', '--version'])
 const NEARLY_EVERYWHERE: readonly string[] = Object.freeze(['-h', '-V'])
@@ -51,13 +53,13 @@ export function inquirable(match: CommandMatch): readonly string[] | undefined {
 
 /** @param subcommands words of the program behind which `--help` is also a question */
 export function asksOnly({ argv, names, opaque }: EffectiveCommand, subcommands: readonly string[]): boolean {
-  if (opaque.length > 0 || names.length === 0 || names.some((name) => NEVER.has(name))) return false
+  if (opaque.length > 0 || names.length === 0 || goesBy(names, NEVER)) return false
   const question = argv.at(-1) ?? ''
   if (argv.length === 2) {
     if (EVERYWHERE.includes(question)) return true
-    if (NEARLY_EVERYWHERE.includes(question)) return !names.some((name) => NOT_SHORT.has(name))
+    if (NEARLY_EVERYWHERE.includes(question)) return !goesBy(names, NOT_SHORT)
     const programs = OWN.get(question)
-    return programs !== undefined && names.some((name) => programs.has(name))
+    return programs !== undefined && goesBy(names, programs)
   }
   return question === '--help' && subcommands.includes(argv.slice(1, -1).join(' '))
 }

@@ -4,9 +4,11 @@
  * a word that is not known at all counts as the same use of all that the request has listed, and is judged by it.
  * @module
  */
+
 import type { CommandSurroundings, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import { addElsewhere, LISTED, UNKNOWN_ELSEWHERE } from './elsewhere.ts'
+import { goesBy } from './names.ts'
 import type { Draft } from './pipeline.ts'
 import { addRequestCalls } from './request-calls.ts'
 import { decodes } from './stream.ts'
@@ -35,12 +37,12 @@ const PLACES_MAX = 8
 
 function lists({ names, options }: Draft): boolean {
   if (names.some((name) => LISTERS.has(name) || PRINTERS.has(name) || READERS.has(name))) return true
-  return names.some((name) => SEARCHERS.has(name)) && NAMES_ONLY.some((option) => options.includes(option))
+  return goesBy(names, SEARCHERS) && NAMES_ONLY.some((option) => options.includes(option))
 }
 
 /** Its output goes into a word, or to what reads it. */
 function isTaken({ via, pipedTo, names }: Draft): boolean {
-  return pipedTo.length > 0 || via.includes('$()') || names.some((name) => READERS.has(name))
+  return pipedTo.length > 0 || via.includes('$()') || goesBy(names, READERS)
 }
 
 /** The part of a name that a search is for; `*` where it is for any. */
@@ -63,8 +65,8 @@ function pathPrinted(word: string): UsedPath['path'] | undefined {
 
 /** What the names that `source` puts out can be, as paths that are used so. */
 function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
-  const isReader = source.names.some((name) => READERS.has(name))
-  if (isReader || source.names.some((name) => PRINTERS.has(name)))
+  const isReader = goesBy(source.names, READERS)
+  if (isReader || goesBy(source.names, PRINTERS))
     return (isReader ? (source.output ?? '').split(/\s+/) : source.operands)
       .slice(0, PLACES_MAX)
       .flatMap((word) => pathPrinted(word) ?? [])
@@ -153,7 +155,7 @@ function addSources(drafts: readonly Draft[]): void {
     if (drafts.some((draft) => isTaken(draft) && decodes(draft)))
       for (const user of users) user.operands = [...user.operands, DECODED]
   }
-  if (!drafts.some(({ names, via }) => via.includes('$()') && names.some((name) => NUMBERS.has(name)))) return
+  if (!drafts.some(({ names, via }) => via.includes('$()') && goesBy(names, NUMBERS))) return
   for (const draft of drafts)
     if (draft.names.includes('kill') && draft.operands.some((word) => word.startsWith(UNKNOWN)))
       draft.operands = [...draft.operands, RANGE]

@@ -4,12 +4,14 @@
  * Rules: docs/policy.md, "Effective commands"; git(1), make(1) and the manual pages of the programs named.
  * @module
  */
+
 import { isWithin } from '../../../base/lexical-path.ts'
 import type { CommandSurroundings, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { LISTED_MARK } from '../shell/words.ts'
 import type { Maker } from './flow.ts'
+import { goesBy } from './names.ts'
 import type { Draft } from './pipeline.ts'
 
 /** Said of a command that changes what lies in a directory that the request does not run in. */
@@ -110,11 +112,13 @@ function isTried(order: string, options: readonly string[]): boolean {
 }
 
 function changesTree({ names, options, parsed }: Maker): boolean {
-  const [order = '', second = ''] = parsed.operands.map(({ text }) => text)
-  if (names.some((name) => VERSIONERS.has(name)))
+  const order = parsed.operands[0]?.text ?? ''
+  if (goesBy(names, VERSIONERS)) {
+    const second = parsed.operands[1]?.text ?? ''
     return CHANGES.has(order) && !LOOKING.includes(second) && !isTried(order, options)
-  if (names.some((name) => INSTALLERS.has(name))) return INSTALLS.test(order)
-  if (!names.some((name) => BUILDERS.has(name))) return false
+  }
+  if (goesBy(names, INSTALLERS)) return INSTALLS.test(order)
+  if (!goesBy(names, BUILDERS)) return false
   return !options.some((option) => DRY.includes(option) || ASKING.includes(option)) && !ASKS.has(order)
 }
 

@@ -4,8 +4,10 @@
  * Rules: git-clone(1), svn(1), hg(1), gh(1), tar(1), unzip(1), 7z(1).
  * @module
  */
+
 import { baseName } from '../../../base/lexical-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
+import { goesBy } from './names.ts'
 import type { ParsedArguments } from './options.ts'
 
 export type TreeMaker = {
@@ -57,7 +59,7 @@ function cloned({ names, parsed }: TreeMaker): Tree | undefined {
 }
 
 function unpacked({ names, words, parsed }: TreeMaker): Tree | undefined {
-  if (!names.some((name) => UNPACKERS.has(name))) return undefined
+  if (!goesBy(names, UNPACKERS)) return undefined
   const given = parsed.values.find(({ option }) => PLACES.has(option))?.word.text
   const attached = words.find(({ text }) => /^-o\S/.test(text))?.text.slice(2)
   const directory = given ?? (names[0]?.startsWith('7z') === true ? attached : undefined) ?? '.'

@@ -11,7 +11,7 @@ import { joinPath } from '../join-path.ts'
 import type { ShellRedirect, ShellWord } from '../shell/shell.ts'
 import { makesTrees, treeOf } from './fetched-trees.ts'
 import type { Stdin } from './inner.ts'
-import { namesOf } from './names.ts'
+import { goesBy, namesOf } from './names.ts'
 import type { ParsedArguments } from './options.ts'
 import { decodes } from './stream.ts'
 import { compiles } from './wrappers-commands.ts'
@@ -69,7 +69,7 @@ const FETCHERS: ReadonlySet<string> = new Set(
 const COPIERS: ReadonlySet<string> = new Set(['cp', 'mv', 'ln', 'link', 'install', 'ditto', 'rsync'])
 
 export function fetches(names: readonly string[]): boolean {
-  return names.some((name) => FETCHERS.has(name))
+  return goesBy(names, FETCHERS)
 }
 
 function pathOf(word: ShellWord | undefined, cwd: string | undefined): string | undefined {
@@ -167,7 +167,7 @@ export function noteFiles(flow: Flow, maker: Maker): void {
   const isRun = maker.calls.length > 0 && !compiles(names)
   for (const { path, use, isGlob, isOpaque } of isRun ? maker.paths : [])
     if (use === 'write' && !isGlob && !isOpaque) put(flow, path, { kind: 'hidden', opaque: 'eval' })
-  if (names.some((name) => FILTERS.has(name)) && (maker.stdin.kind === 'text' || isTold(maker))) {
+  if (goesBy(names, FILTERS) && (maker.stdin.kind === 'text' || isTold(maker))) {
     const noted = new Set(outputs.map(({ target }) => pathOf(target, cwd)))
     for (const { path, use, isGlob, isOpaque } of maker.paths)
       if (use === 'write' && !isGlob && !isOpaque && !noted.has(path))
@@ -177,7 +177,7 @@ export function noteFiles(flow: Flow, maker: Maker): void {
     if (names.includes('split') && last !== undefined)
       put(flow, pathOf({ ...last, text: `${last.text}aa` }, cwd), { kind: 'hidden', opaque: 'eval' })
   }
-  if (names.some((name) => COPIERS.has(name))) noteCopies(flow, maker)
+  if (goesBy(names, COPIERS)) noteCopies(flow, maker)
   if (fetches(names)) noteFetched(flow, maker)
   if (names.includes('dd')) noteBlocks(flow, maker)
   if (names.some(makesTrees)) noteTree(flow, maker)

@@ -6,7 +6,7 @@
  */
 import { baseName } from '../../../base/lexical-path.ts'
 import type { ShellCommand, ShellWord } from '../shell/shell.ts'
-import { namesOf } from './names.ts'
+import { goesBy, namesOf } from './names.ts'
 import { isDecoder } from './pipeline.ts'
 
 const FETCHERS: ReadonlySet<string> = new Set(
@@ -114,8 +114,8 @@ function readsBack(commands: readonly ShellCommand[]): boolean {
 
 export function makesText(commands: readonly ShellCommand[], hasInput: boolean): boolean {
   const called = commands.map(({ words }) => namesOf(words[0]?.text ?? '', undefined))
-  if (called.some((names) => names.some((name) => FETCHERS.has(name)))) return true
-  const reads = called.some((names) => names.some((name) => READERS.has(name)))
+  if (called.some((names) => goesBy(names, FETCHERS))) return true
+  const reads = called.some((names) => goesBy(names, READERS))
   if (reads && hasInput) return true
   if (!reads && !commands.some(({ isSubstitution }) => isSubstitution)) return false
   if (readsBack(commands)) return true

@@ -177,6 +177,15 @@ const SHELLS: ReadonlySet<string> = new Set(
   ),
 )
 
+/** Whether one of the names of a program is among these. */
+export function goesBy(
+  names: readonly string[],
+  programs: { readonly has: (name: string) => boolean },
+): boolean {
+  for (const name of names) if (programs.has(name)) return true
+  return false
+}
+
 export function isShell(names: readonly string[]): boolean {
-  return names.some((name) => SHELLS.has(name))
+  return goesBy(names, SHELLS)
 }

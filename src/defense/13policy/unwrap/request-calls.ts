@@ -5,7 +5,9 @@
  * virtual environment using pip and venv".
  * @module
  */
+
 import { isWithin } from '../../../base/lexical-path.ts'
+import { goesBy } from './names.ts'
 import type { Draft } from './pipeline.ts'
 
 /** Said of a push to an address that the same request has given a name: nobody has looked at where that leads. */
@@ -33,7 +35,7 @@ const OTHER_SURROUNDINGS = / (?:run|exec|shell|develop)$/
 function entersEnvironment({ names, operands }: Draft): boolean {
   if (names.some((name) => name === '.' || name === 'source'))
     return operands.some((file) => file.endsWith('/activate'))
-  if (names.some((name) => ENTERING.has(name)) || ENTERING.has(operands[0] ?? '')) return true
+  if (goesBy(names, ENTERING) || ENTERING.has(operands[0] ?? '')) return true
   return (
     names.includes('export') &&
     operands.some((word) => ENVIRONMENT_VARIABLES.has(word.split('=', 1)[0] ?? ''))
@@ -47,6 +49,7 @@ function isShared(path: string | undefined): boolean {
 }
 
 function noteInstalls(drafts: readonly Draft[]): void {
+  if (!drafts.some(({ names }) => names.includes('pip'))) return
   for (const draft of drafts) {
     if (entersEnvironment(draft)) return
     if (!draft.names.includes('pip') || draft.operands[0] !== 'install' || !isShared(draft.path)) continue

@@ -5,7 +5,9 @@
  * From the manual pages of the programs named.
  * @module
  */
+
 import type { ShellWord } from '../shell/shell.ts'
+import { goesBy } from './names.ts'
 import type { ParsedArguments } from './options.ts'
 
 const ALWAYS: ReadonlySet<string> = new Set(
@@ -53,8 +55,8 @@ const LONG =
 /** Whether the program `names` changes the files among its operands. */
 export function rewrites(names: readonly string[], { options, operands }: ParsedArguments): boolean {
   if (options.some((option) => LONG.test(option))) return true
-  if (names.some((name) => ALWAYS.has(name))) return !options.some((option) => LOOKING.includes(option))
-  if (!names.some((name) => BY_LETTER.has(name))) return false
+  if (goesBy(names, ALWAYS)) return !options.some((option) => LOOKING.includes(option))
+  if (!goesBy(names, BY_LETTER)) return false
   return options.some((option) => LETTERS.includes(option)) || WORDS.includes(operands[0]?.text ?? '')
 }
 

@@ -5,7 +5,9 @@
  * Rules: ISO/IEC 9075 (SQL); the manuals of PostgreSQL, MySQL and Cypher.
  * @module
  */
+
 import { type Flow, type Maker, madeFile } from './flow.ts'
+import { goesBy } from './names.ts'
 
 /** Clients that take statements. A database that is a file of the workspace is the workspace's own, and has rules of its own. */
 const CLIENTS: ReadonlySet<string> = new Set(
@@ -87,7 +89,7 @@ function textsOf(flow: Flow, { words, parsed, stdin, cwd }: Maker): readonly str
 
 /** What the statements do that a client of a database is given, as calls; none for any other program. */
 export function statementCalls(flow: Flow, maker: Maker): readonly string[] {
-  if (!maker.names.some((name) => CLIENTS.has(name))) return NONE
+  if (!goesBy(maker.names, CLIENTS)) return NONE
   return [...new Set(textsOf(flow, maker).flatMap((text) => statementsOf(text).flatMap(meaningsOf)))]
 }
 

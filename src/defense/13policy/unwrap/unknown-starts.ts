@@ -8,7 +8,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes } from './escapes.ts'
 import { argv, type Call, has, type Inner, literal, shell, tail } from './inner.ts'
 import { LANGUAGES } from './interpreters.ts'
-import { isShell, namesOf } from './names.ts'
+import { goesBy, isShell, namesOf } from './names.ts'
 import { formOf, UNKNOWN_FORM } from './programs.ts'
 import { isWrapper } from './wrappers.ts'
 
@@ -71,13 +71,12 @@ function begins(words: readonly ShellWord[], at: number): boolean {
   if (next === undefined || next.opaque !== undefined) return false
   if (!isPlace && ORDERS.has(text)) return true
   if (isShell(names)) return /^-[a-z]{0,4}c$/.test(next.text)
-  if (!STARTED.has(text) && names.some((name) => LANGUAGES.has(name)))
-    return next.text === '-c' || next.text === '-e'
+  if (!STARTED.has(text) && goesBy(names, LANGUAGES)) return next.text === '-c' || next.text === '-e'
   // The place of a program may also be a file that is looked at: with options behind it, it is started.
   if (isPlace && !next.text.startsWith('-')) return false
-  if (names.some((name) => STARTERS.has(name)))
+  if (goesBy(names, STARTERS))
     return words.slice(at + 1, at + 6).some(({ text }) => STARTED.has(text) || isShell([text]))
-  if (!names.some((name) => STARTED.has(name))) return false
+  if (!goesBy(names, STARTED)) return false
   return words.slice(at + 1, at + WORDS_MAX).some(({ text }) => reaches(text))
 }
 

@@ -8,6 +8,7 @@
 import type { ShellWord } from '../shell/shell.ts'
 import { readEscapes } from './escapes.ts'
 import { argv, type Inner, literal, PROJECT, shell, type Unwrap } from './inner.ts'
+import { goesBy } from './names.ts'
 import { includedFiles, recipeInput } from './project-files.ts'
 import { innerOfScript } from './shell-invocation.ts'
 import { lineClient } from './wrappers-editors.ts'
@@ -219,7 +220,7 @@ const COMPILERS: ReadonlySet<string> = new Set(
 )
 
 export function compiles(names: readonly string[]): boolean {
-  return names.some((name) => COMPILERS.has(name))
+  return goesBy(names, COMPILERS)
 }
 
 const SOURCE = /\.(?:c|h|s|S|asm|cc|cpp|cxx|m|go|rs|java|zig|v|nim|cr|swift|kt|d|hs|pas|ml|cs|dart|f90)$/
