@@ -3,7 +3,7 @@
  * Rules: POSIX.1-2024 XCU 2.3.1.
  * @module
  */
-
+import type { Outcome } from './builtins.ts'
 import type { Runner } from './expander.ts'
 import { parseText } from './parser.ts'
 import { SHELL_DEPTH } from './scan.ts'
@@ -29,15 +29,15 @@ export function runAlias(
   text: string,
   state: State,
   where: Where,
-): void {
-  if (!charge(walk, text.length)) return
+): Outcome {
+  if (!charge(walk, text.length)) return { success: state, failure: state }
   const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
   charge(walk, steps)
   if (failure !== undefined) walk.opaque.add(failure)
   const name = literalOf(simple.words[0] ?? []) ?? ''
   // An alias is not expanded within itself.
   setAlias(state, name, undefined)
-  runner.list(walk, withWords(list, simple.words.slice(1), simple.redirects), state, where)
+  return runner.list(walk, withWords(list, simple.words.slice(1), simple.redirects), state, where)
 }
 
 /** In the text of `eval`, the aliases of the shell around it are expanded. */

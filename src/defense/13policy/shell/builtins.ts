@@ -69,10 +69,14 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
     case 'exec':
       return operands.length === 0 ? always : { success: undefined, failure: state }
     case 'eval':
+      forgetAll(state)
+      if (operands.some(mayMove)) state.directories = [undefined]
+      return either
     case '.':
     case 'source':
-      forgetAll(state)
-      if (program.text === 'eval' && operands.some(mayMove)) state.directories = [undefined]
+      // A file that is there is taken to leave what it does not know of as it is.
+      if (first === undefined || first.opaque !== undefined) forgetAll(state)
+      state.history.isOpen = true
       return either
     case 'cd':
       return changeDirectory(state, cdTarget(state, operands, home), searchedPlaces(state, operands))
@@ -132,6 +136,7 @@ function manyDirectories({ text, isGlob, opaque, stands }: ShellWord): ShellWord
   if (opaque === undefined) return isGlob && !/(?:^|\/)\.[*?[]/.test(text) ? known(text) : undefined
   if (stands?.includes(PART_MARK) === true && !/<(?!part>)/.test(stands))
     return known(stands.replaceAll(PART_MARK, '*'))
+  if (text === '' && stands === LISTED_MARK) return known(`/${LISTED_MARK}`)
   const slash = text.lastIndexOf('/')
   return slash === -1 ? undefined : known(`${text.slice(0, slash + 1)}*`)
 }

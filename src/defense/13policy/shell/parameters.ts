@@ -267,10 +267,22 @@ function standsAfter(
   }
   const directory = text.slice(0, text.lastIndexOf('/') + 1)
   const isCutWhole = operator === '%%' && pattern.text.startsWith('.') && directory.includes('.')
-  if (pieces.some((piece) => piece.text.includes('/')) || isCutWhole || /[*?[]/.test(directory))
-    return undefined
-  if (directory !== '' && !operator.startsWith('%')) return undefined
+  if (pieces.some((piece) => piece.text.includes('/')) || isCutWhole) return undefined
+  if (directory !== '' && operator.startsWith('/')) return replacedName(directory, pattern, replacement)
+  if (directory !== '' && !(operator.startsWith('%') && !/[*?[]/.test(directory))) return undefined
   return pattern.text.startsWith('*') && directory !== '' ? undefined : `${directory}${PART_MARK}`
+}
+
+/** A piece of a relative path, wherever it is in it, replaced by one without a slash: another one as deep. */
+function replacedName(
+  directory: string,
+  pattern: ShellWord,
+  replacement: ShellWord | undefined,
+): string | undefined {
+  const isRelative = !directory.startsWith('/') && !directory.includes('..')
+  const isPlain = !/[*?[]/.test(pattern.text) && replacement?.text.includes('..') !== true
+  const [top = ''] = directory.split('/', 1)
+  return isRelative && isPlain && !/[*?[]/.test(top) ? `${top}/${PART_MARK}` : undefined
 }
 
 /** Variables that hold the places where a shell stands, and where it comes from. */

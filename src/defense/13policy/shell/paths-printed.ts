@@ -53,7 +53,8 @@ export function pathPrinted(
     if (first === undefined || first.startsWith('-') || more.length > 0) return undefined
     const path = partOfPath(program, first)
     // Of where the shell stands it is the climb from there, by which it is judged.
-    const isHere = state.directories.length === 1 && first === state.directories[0]
+    const isHere =
+      (state.directories.length === 1 && first === state.directories[0]) || /(?:^|\/)\.\.?\/?$/.test(first)
     if (program === 'dirname') return second === undefined ? `${isHere ? `${first}/..` : path}\n` : undefined
     const isSuffix = second !== undefined && path !== second && path.endsWith(second)
     return `${isSuffix ? path.slice(0, path.length - second.length) : path}\n`

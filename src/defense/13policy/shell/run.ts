@@ -77,12 +77,17 @@ function runAndOr(walk: Walk, { first, rest }: AndOr, state: State, where: Where
     const isCertain = isAnd && before.failure === undefined
     const run = () => runPipeline(walk, pipeline, entry, where)
     const written = isAnd ? '' : walk.output?.slice(start?.length ?? 0)
-    const right = isCertain ? run() : perhaps(walk, run, written)
+    // What is printed behind `cd` is not printed where it fails; it is meant to lead there.
+    const right = isCertain || (isAnd && isMove(first)) ? run() : perhaps(walk, run, written)
     left = isAnd
       ? { success: before.success && right.success, failure: joined(walk, before.failure, right.failure) }
       : { success: joined(walk, before.success, right.success), failure: right.failure }
   }
   return left
+}
+
+function isMove({ commands: [only, ...others] }: Pipeline): boolean {
+  return others.length === 0 && only?.kind === 'simple' && plainField(only.words[0] ?? [])?.text === 'cd'
 }
 
 function runPipeline(walk: Walk, { commands, isNegated }: Pipeline, state: State, around: Where): Outcome {

@@ -107,10 +107,11 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     )
   }
   const alias = aliasOf(state, simple.words)
-  if (alias !== undefined)
-    perhaps(walk, () =>
-      runAlias(runner, walk, simple, alias, copied(walk, state), { ...where, isTop: false }),
-    )
+  if (alias !== undefined) {
+    const at = { ...where, isTop: false }
+    const end = perhaps(walk, () => runAlias(runner, walk, simple, alias, copied(walk, state), at))
+    replaceState(state, joined(walk, state, merged(walk, end)) ?? state)
+  }
   if (walk.isTrapping) functionsOf(walk).trapNames.add(program.text)
   const called = program.opaque === undefined ? state.functions.get(program.text) : undefined
   if (called !== undefined) {
@@ -204,9 +205,7 @@ function isKill(words: readonly Word[]): boolean {
 }
 
 const KILL_WORDS = 4
-
 const JUMPS: readonly string[] = Object.freeze(['break', 'continue', 'return'])
-
 /** Builtins that take arithmetic or names with an index. */
 const EVALUATING: readonly string[] = Object.freeze([
   ...['[', 'test', 'let', 'printf', 'read', 'unset', 'wait', 'mapfile', 'readarray', 'getopts'],

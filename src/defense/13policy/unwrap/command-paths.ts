@@ -278,6 +278,12 @@ const mentions: Extra = (parsed, add) => {
 
 /** `gawk -i inplace` writes the files behind its program. */
 const awk: Extra = (parsed, add) => {
+  // `-v f=/x '{ print > f }'`
+  if (parsed.operands[0]?.text.includes('>') === true)
+    for (const { option, word } of parsed.values) {
+      const equals = option === '-v' ? word.text.indexOf('=') : -1
+      if (equals > 0 && looksLikePath(word.text.slice(equals + 1))) add(part(word, equals + 1), 'write')
+    }
   if (
     !parsed.values.some(
       ({ option, word }) => (option === '-i' || option === '--include') && word.text === 'inplace',
@@ -288,6 +294,13 @@ const awk: Extra = (parsed, add) => {
 }
 
 const SAVES: readonly string[] = Object.freeze(['save', 'export', 'image'])
+
+/** `perf record -o FILE`, `dotnet publish -o DIRECTORY`: an option behind the words of the program. */
+const laterOutput: Extra = (parsed, add) => {
+  const at = parsed.operands.findIndex(({ text }) => text === '-o' || text === '--output')
+  const word = at === -1 ? undefined : parsed.operands[at + 1]
+  if (word !== undefined) add(word, 'write')
+}
 
 /** `docker cp FILE CONTAINER:FILE`: the side without a colon is of this machine, and the last one is written. */
 const container: Extra = (parsed, add) => {
@@ -343,6 +356,8 @@ const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['podman', container],
   ['kubectl', container],
   ['oc', container],
+  ['perf', laterOutput],
+  ['dotnet', laterOutput],
   ['jar', jar],
   ['ar', ar],
   ['sysctl', kernelKeys],

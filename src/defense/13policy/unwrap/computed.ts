@@ -58,9 +58,10 @@ const PRINTERS: ReadonlySet<string> = new Set(['echo', 'printf', 'print'])
 const READERS: ReadonlySet<string> = new Set(['read', 'mapfile', 'readarray'])
 
 /** Of a word that is printed, the path that it begins with: `/etc/shadow\0`, `/etc/%s\n`. */
-function pathPrinted(word: string): UsedPath['path'] | undefined {
+function pathPrinted(word: string, cwd: string | undefined): UsedPath['path'] | undefined {
   const [path = ''] = word.split(/[\\%\s<]/, 1)
-  return path.startsWith('/') ? joinPath('/', path) : undefined
+  if (path.startsWith('/')) return joinPath('/', path)
+  return cwd === undefined || path === '' || path.startsWith('-') ? undefined : joinPath(cwd, path)
 }
 
 /** What the names that `source` puts out can be, as paths that are used so. */
@@ -69,7 +70,7 @@ function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
   if (isReader || goesBy(source.names, PRINTERS))
     return (isReader ? (source.output ?? '').split(/\s+/) : source.operands)
       .slice(0, PLACES_MAX)
-      .flatMap((word) => pathPrinted(word) ?? [])
+      .flatMap((word) => pathPrinted(word, source.cwd) ?? [])
       .map((path) => ({ path, use, isGlob: false, isOpaque: use === 'write' }))
   const name = nameOf(source)
   const given = source.paths.filter((path) => path.use !== 'write' && !path.isOpaque)
@@ -82,8 +83,13 @@ function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
     )
 }
 
+/** These list what lies anywhere. */
+const EVERYWHERE: ReadonlySet<string> = new Set(['locate', 'plocate', 'lsof'])
+const ROOT: UsedPath = Object.freeze({ path: '/', use: 'read', isGlob: false, isOpaque: false })
+
 /** Without a place of its own, a listing is of where it runs. */
-function hereOf({ cwd }: Draft): readonly UsedPath[] {
+function hereOf({ names, cwd }: Draft): readonly UsedPath[] {
+  if (names.some((name) => EVERYWHERE.has(name))) return [ROOT]
   return cwd === undefined ? [] : [{ path: cwd, use: 'read', isGlob: false, isOpaque: false }]
 }
 
@@ -94,7 +100,7 @@ function withoutGlob(path: string): string {
 }
 
 function isUnknown({ path, isOpaque, use }: UsedPath): boolean {
-  return path === LISTED || (isOpaque && path === '/' && use !== 'mention')
+  return path.startsWith(LISTED) || (isOpaque && path === '/' && use !== 'mention')
 }
 
 /** All that lies in a directory, or the directory itself. */
@@ -120,7 +126,7 @@ function widen(draft: Draft): void {
   if (!draft.paths.some((path) => path.use === 'write' && isUnknown(path))) return
   if (draft.operands.some((word) => word.startsWith(UNKNOWN))) return
   const isWide =
-    draft.cwd === undefined
+    draft.cwd === undefined || draft.cwd.startsWith(LISTED)
       ? draft.operands.some((word) => WHOLE.has(word))
       : draft.cwd === '/' && draft.operands.some((word) => word.includes(UNKNOWN))
   if (isWide) draft.operands = [...draft.operands, UNKNOWN]
@@ -135,6 +141,21 @@ export function addComputed(drafts: readonly Draft[], surroundings: CommandSurro
   for (const { paths } of drafts) addElsewhere(paths, surroundings)
 }
 
+/** Programs that do something with each of the names that they read. */
+const CONSUMERS: ReadonlySet<string> = new Set(['xargs', 'parallel', 'read', 'mapfile', 'readarray'])
+
+function isHandedOn({ via, pipedTo }: Draft): boolean {
+  return via.includes('$()') || pipedTo.some((name) => CONSUMERS.has(name))
+}
+
+/** A change of case, or of one character, hides nothing. */
+const PLAIN_SET = /^(?:\[?(?:A-Z|a-z|:upper:|:lower:)\]?|[ _.-])$/
+
+function hides(draft: Draft): boolean {
+  const isPlain = draft.names.includes('tr') && draft.operands.every((word) => PLAIN_SET.test(word))
+  return decodes(draft) && !isPlain
+}
+
 function addSources(drafts: readonly Draft[]): void {
   const users = drafts.filter(({ paths }) => paths.some(isUnknown))
   for (const user of users) widen(user)
@@ -146,13 +167,15 @@ function addSources(drafts: readonly Draft[]): void {
         for (const source of sources) {
           if (source === user) continue
           const places = placesOf(source, use)
-          if (places.length > 0) isShown = true
+          // A listing of everything shows nothing.
+          if (places.length > 0 && isHandedOn(source))
+            isShown = !places.some(({ path }) => path === ROOT.path)
           user.paths.push(...places)
         }
-      if (!isShown && user.paths.some(({ path }) => path === LISTED))
+      if (!isShown && user.paths.some(({ path, use }) => use === 'write' && path.startsWith(LISTED)))
         user.paths.push({ path: UNKNOWN_ELSEWHERE, use: 'write', isGlob: false, isOpaque: true })
     }
-    if (drafts.some((draft) => isTaken(draft) && decodes(draft)))
+    if (drafts.some((draft) => isTaken(draft) && hides(draft)))
       for (const user of users) user.operands = [...user.operands, DECODED]
   }
   if (!drafts.some(({ names, via }) => via.includes('$()') && goesBy(names, NUMBERS))) return

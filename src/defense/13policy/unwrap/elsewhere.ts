@@ -12,6 +12,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { LISTED_MARK } from '../shell/words.ts'
 import type { Maker } from './flow.ts'
 import { goesBy } from './names.ts'
+import type { ParsedArguments } from './options.ts'
 import type { Draft } from './pipeline.ts'
 
 /** Said of a command that changes what lies in a directory that the request does not run in. */
@@ -36,7 +37,7 @@ const INSTALLS =
   /^(?:i|ci|add|install|clean-install|update|upgrade|up|remove|rm|uninstall|un|link|unlink|dedupe|prune|rebuild|init|version|sync|lock|require|create-project|import|mod|get|clean|build|deps\.get|deps\.clean)$/
 /** What changes the files of a checkout, or what it is of. */
 const CHANGES: ReadonlySet<string> = new Set(
-  'add am apply checkout checkout-index cherry-pick clean commit filter-branch filter-repo gc init merge mv prune pull read-tree rebase reset restore revert rm stash submodule switch update up revert co purge strip'.split(
+  'add am apply checkout checkout-index cherry-pick clean commit filter-branch filter-repo gc init merge mv prune pull read-tree rebase reset restore revert rm stash submodule switch update up revert co purge strip update-ref replace worktree repack sparse-checkout notes'.split(
     ' ',
   ),
 )
@@ -111,11 +112,31 @@ function isTried(order: string, options: readonly string[]): boolean {
   return options.includes('--dry-run') || (options.includes('-n') && TRIED.includes(order))
 }
 
+/** `git config a.b c`, `git branch -D x`, `git tag -d x`, `git remote add x`. */
+function isSetting(order: string, { operands, options }: ParsedArguments): boolean {
+  if (order === 'config') return operands.length > 2 && !options.some((option) => option.startsWith('--get'))
+  if (order === 'remote') return REMOTES.includes(operands[1]?.text ?? '')
+  return (order === 'branch' || order === 'tag') && options.some((option) => DROPS.includes(option))
+}
+
+const REMOTES: readonly string[] = Object.freeze(['add', 'remove', 'rm', 'rename', 'set-url', 'prune'])
+const DROPS: readonly string[] = Object.freeze([
+  '-d',
+  '-D',
+  '-m',
+  '-M',
+  '-f',
+  '--delete',
+  '--move',
+  '--force',
+])
+
 function changesTree({ names, options, parsed }: Maker): boolean {
   const order = parsed.operands[0]?.text ?? ''
   if (goesBy(names, VERSIONERS)) {
     const second = parsed.operands[1]?.text ?? ''
-    return CHANGES.has(order) && !LOOKING.includes(second) && !isTried(order, options)
+    const isChange = CHANGES.has(order) || isSetting(order, parsed)
+    return isChange && !LOOKING.includes(second) && !isTried(order, options)
   }
   if (goesBy(names, INSTALLERS)) return INSTALLS.test(order)
   if (!goesBy(names, BUILDERS)) return false
@@ -123,7 +144,17 @@ function changesTree({ names, options, parsed }: Maker): boolean {
 }
 
 const DIRECTORY_OPTIONS: readonly string[] = Object.freeze([
-  ...['-C', '--directory', '--work-tree', '--cwd', '--dir', '--prefix', '--project-dir', '--working-dir'],
+  ...[
+    '-C',
+    '--directory',
+    '--work-tree',
+    '--git-dir',
+    '--cwd',
+    '--dir',
+    '--prefix',
+    '--project-dir',
+    '--working-dir',
+  ],
 ])
 
 /** The directory as a written path, where the command changes what lies there and `root` is not above it. */
@@ -138,6 +169,7 @@ export function treeElsewhere(maker: Maker, root: string): UsedPath | undefined 
     isListed = word.stands?.startsWith(LISTED_MARK) === true
   }
   const written = { use: 'write', isGlob: false } as const
+  if (directory?.startsWith(LISTED) === true) return { ...written, path: LISTED, isOpaque: true }
   if (directory === undefined)
     return { ...written, path: isListed ? LISTED : UNKNOWN_ELSEWHERE, isOpaque: true }
   if (isWithin(root, directory) || TEMPORARY.some((place) => isWithin(place, directory))) return undefined

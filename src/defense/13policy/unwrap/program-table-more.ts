@@ -97,6 +97,8 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'pdftk | | r*',
   'qpdf lame flac opusenc pdfunite pdfseparate pdftotext pdftoppm pdftocairo pdftohtml ps2pdf pdf2ps tiffcp mkimage | -o:w --output:w --output-file:w | r* w | words',
   'sox | | w* | words',
+  'javac javadoc | -d:w -h:w -s:w -cp:r -classpath:r --class-path:r --module-path:r -sourcepath:r --release: -source: -target: -encoding: | r* | words',
+  'composer | -d:w --working-dir:w | m*',
   'mvn mvnw | -f:w --file:w -pl: --projects: -P: -s:r --settings:r -gs:r -T: | -* | words',
   'gradle gradlew | -p:w --project-dir:w -b:w --build-file:w -x: -c:r --settings-file:r -I:r --init-script:r -g:w --project-cache-dir:w | -*',
   'ant | -f:w -file:w -buildfile:w -lib:r | -* | words',

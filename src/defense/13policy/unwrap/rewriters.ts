@@ -66,7 +66,7 @@ const CREATIONS: ReadonlyMap<string, readonly string[]> = new Map(
     'flutter create',
     'dart create',
     'svn checkout co export',
-    'hg clone init',
+    'hg clone init archive',
     'bzr branch checkout init',
     'git submodule bundle',
     'gh repo',

@@ -24,7 +24,7 @@ export const GIT_FORM = form(
 )
 /** Options of git's subcommands that take the next word, so that the operands are told from them. */
 const GIT_SUBCOMMAND_OPTIONS =
-  '-O? --commit? --index? -x --exec -m -F -b -o --origin --depth --upload-pack --receive-pack --template --reference -j -c --config -e --branch --tool -t -X -s -S --author --date --grep --message --file --format --output --remote --prefix --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --setup --extcmd --open-files-in-pager'
+  '-O? --commit? --index? --separate-git-dir -x --exec -m -F -b -o --origin --depth --upload-pack --receive-pack --template --reference -j -c --config -e --branch --tool -t -X -s -S --author --date --grep --message --file --format --output --remote --prefix --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --setup --extcmd --open-files-in-pager'
 const GIT_SUBCOMMAND_FORM = form(GIT_SUBCOMMAND_OPTIONS, false)
 /** Where it is the program at the other end; to `git push` and others it takes nothing. */
 const GIT_CLONE_FORM = form(`-u ${GIT_SUBCOMMAND_OPTIONS}`, false)

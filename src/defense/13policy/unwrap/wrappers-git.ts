@@ -265,6 +265,7 @@ function gitSubcommand(subcommand: string, words: readonly ShellWord[]): readonl
   for (const { option, word } of parsed.values) {
     if (
       option === '--output' ||
+      option === '--separate-git-dir' ||
       (option === '-o' && (subcommand === 'archive' || subcommand === 'format-patch'))
     ) {
       inner.push({ kind: 'path', word, use: 'write' })
