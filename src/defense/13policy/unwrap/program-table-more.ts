@@ -321,4 +321,7 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'resolvectl systemd-resolve networkctl localectl bootctl portablectl homectl userdbctl | -i: --interface: -t: --type: -c: --class: -p: --protocol: -n: --lines: -H: --host: -M: --machine: --esp-path:m --boot-path:m -P: --property: | -*',
   'journalctl | -n: --lines:? -u: --unit: --user-unit: -t: --identifier: -T: -p: --priority: -S: --since: -U: --until: -o: --output: -g: --grep: -F: --field: -c: --cursor: --after-cursor: --cursor-file:w -D:r --directory:r --file:r --root:r --image:r -M: --machine: --facility: --namespace: --output-fields: -b:? --boot:? -I:? --vacuum-size: --vacuum-time: --vacuum-files: | -*',
   'mmcli | -m: --modem: -b: --bearer: -i: --sim: -s: --sms: -o: --call: -a: --timeout: | -*',
+  'virsh | -c: --connect: -d: --debug: -l:w --log:w | -*',
+  'minikube | -p: --profile: | -*',
+  'nft | -f:r --file:r -I:r --includepath:r -D: --define: | -*',
 ])
