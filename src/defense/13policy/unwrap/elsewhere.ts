@@ -149,6 +149,8 @@ const DIRECTORY_OPTIONS: readonly string[] = Object.freeze([
     '--directory',
     '--work-tree',
     '--git-dir',
+    '-R',
+    '--repository',
     '--cwd',
     '--dir',
     '--prefix',

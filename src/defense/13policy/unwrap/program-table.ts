@@ -112,7 +112,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'insmod | | r -*',
   'dmesg logger | -f: -l: -t: -p: -n: -s: | -*',
   'apt apt-get aptitude apt-cache dnf yum apk pacman zypper snap flatpak opkg brew pkg emerge | --repository: --plus-repo: --plus-content: --repofrompath: --repo: --repoid: --enablerepo: --disablerepo: --releasever: --setopt: --keys-dir:r --repositories-file:r --arch: -o: --option: -c:r --config-file:r -t: --target-release: -a: -S:? -R:? --root:w -p:w --installroot:w -r: -X: | m*',
-  'pip npm yarn pnpm gem cargo go composer poetry uv uvx pipx | --cwd:w --dir:w --directory:w --working-dir:w --project-dir:w --modules-folder:w --target-dir:w -r:r --requirement:r -e: -t:w --target:w --prefix:w --root:w -c: -C: -i: --index-url: --extra-index-url: -p: --registry: --script-shell:p --node-options: | m*',
+  'pip npm yarn pnpm gem cargo go composer poetry uv uvx pipx | --manifest-path:w --cwd:w --dir:w --directory:w --working-dir:w --project-dir:w --modules-folder:w --target-dir:w -r:r --requirement:r -e: -t:w --target:w --prefix:w --root:w -c: -C: -i: --index-url: --extra-index-url: -p: --registry: --script-shell:p --node-options: | m*',
   // What stands behind the name is the program's own.
   'npx bunx | -p: --package: -c: --call: --registry: --script-shell:p --node-options: | m* | stops',
   'git | | -* | stops',

@@ -116,6 +116,8 @@ const behindSubcommand: Unwrap = (call) => {
   // What the package itself calls so is not known: `npm run build`, `yarn run x`, `task run`.
   const isScript = SCRIPT_RUNNERS.has(call.name) && (subcommand === 'run' || subcommand === 'run-script')
   if (isScript) return inner
+  const place = words[at + 1]
+  if (call.name === 'direnv' && place !== undefined) inner.push({ kind: 'path', word: place, use: 'write' })
   const command = commandOf(words.slice(at + 1 + (OWN_OPERANDS.get(call.name) ?? 0)))
   const isShell = command.length === 0 && ['shell', 'unshare', 'ssh', 'console'].includes(subcommand)
   const via = `${call.name} ${subcommand}`

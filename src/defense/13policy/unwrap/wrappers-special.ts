@@ -263,7 +263,10 @@ const multiplexer: Unwrap = (call) => {
   if (!TMUX_COMMANDS.has(subcommand)) return []
   const parsed = parseArguments(words, form('-s -n -t -c -e -x -y -F -l -w -f'), 1)
   const command = words.slice(parsed.firstOperand)
-  return command.length === 0 ? [] : [shell(joined(command), 'tmux')]
+  if (command.length === 0) return []
+  const place = optionValue(parsed, '-c')
+  const inner = [shell(joined(command), 'tmux')]
+  return place === undefined ? inner : [...inner, { kind: 'path', word: place, use: 'write' }]
 }
 
 const manual: Unwrap = (call) => {
