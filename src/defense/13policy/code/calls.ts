@@ -97,6 +97,11 @@ export function isArgvCall(name: string, language: Language): boolean {
   )
 }
 
+/** Whether a full name is that of a call which starts a program. */
+export function isStarter(name: string): boolean {
+  return name.includes('.') && (SHELL_CALLS.has(name) || ARGV_CALLS.has(name) || SPAWN_CALLS.has(name))
+}
+
 export function runsOnAnything(name: string): boolean {
   return METHODS.has(name)
 }

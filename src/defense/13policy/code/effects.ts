@@ -16,6 +16,7 @@ import {
   isLoader,
   isSender,
   isShellCall,
+  isStarter,
   OPENERS,
   PATH_READS,
   PATH_WRITES,
@@ -24,6 +25,7 @@ import {
   soundsLikeSaving,
   soundsLikeWriting,
 } from './calls.ts'
+import { noteMode, noteSettings } from './starts.ts'
 import { isOwnFile, noteModule } from './unknown-uses.ts'
 import {
   ARGUMENT_TOKENS,
@@ -94,6 +96,12 @@ function followFile(reading: Reading, path: string): void {
 
 /** What a call does that begins with the mark at `open`, or without one behind the name there. */
 export function call(reading: Reading, given: string, open: number): void {
+  const from = reading.inner.length
+  readCall(reading, given, open)
+  if (reading.inner.length > from && isStarter(given)) noteSettings(reading, open, from)
+}
+
+function readCall(reading: Reading, given: string, open: number): void {
   const { language } = reading
   if (runsFile(reading, given, open)) return
   const name = starred(reading, given)
@@ -125,6 +133,7 @@ export function call(reading: Reading, given: string, open: number): void {
     if (soundsLikeWriting(name, language) || soundsLikeSaving(name)) writeNamed(reading, open)
     return
   }
+  noteMode(reading, name, open)
   const { list, close, isCut } = argumentsOf(reading, open)
   const values = list.filter(({ keyword }) => keyword === undefined).map(({ value }) => value)
   for (const { at, value } of list) if (value.kind === 'text') reading.used.add(at)
@@ -399,42 +408,4 @@ function openFile(reading: Reading, list: readonly Argument[], open: number, clo
   }
   addCall(reading, writes ? 'open:w' : 'open:r')
   if (path !== undefined) addPath(reading, path, writes ? 'write' : 'read')
-}
-
-/** Pipes and redirections of awk: `"cmd" | getline`, `print x | "cmd"`, `print x > "file"`. */
-export function readRedirection(reading: Reading, index: number): void {
-  const text = mark(reading, index)
-  if (text === '|' || text === '|&') {
-    if (nameAt(reading, index + 1) === 'getline') {
-      const before = reading.tokens[index - 1]
-      const known = before?.kind === 'name' ? (reading.values.get(before.text) ?? UNKNOWN) : UNKNOWN
-      const value = before?.kind === 'string' ? stringsBefore(reading, index) : known
-      addCall(reading, 'getline')
-      runText(reading, value)
-    } else {
-      addCall(reading, 'print|')
-      runText(reading, readValue(reading, index + 1).value)
-    }
-  } else if (text === '>>' && reading.tokens[index + 1]?.kind === 'name') {
-    addCall(reading, 'open:w')
-    addPath(reading, readValue(reading, index + 1).value, 'write')
-  } else if (text === '>' && reading.tokens[index + 1]?.kind === 'name') {
-    // It may also compare two values.
-    const { value } = readValue(reading, index + 1)
-    if (value.kind !== 'text' || !looksAbsolute(value.text)) return
-    addCall(reading, 'open:w')
-    addPath(reading, value, 'write')
-  } else if ((text === '>' || text === '>>') && reading.tokens[index + 1]?.kind === 'string') {
-    reading.used.add(index + 1)
-    addCall(reading, 'open:w')
-    addPath(reading, readValue(reading, index + 1).value, 'write')
-  } else if (text === '<' && nameAt(reading, index - 1) === 'getline') {
-    addPath(reading, readValue(reading, index + 1).value, 'read')
-  }
-}
-
-function stringsBefore(reading: Reading, index: number): Value {
-  let from = index
-  while (reading.tokens[from - 1]?.kind === 'string' && index - from < ARGUMENT_TOKENS) from -= 1
-  return readValue(reading, from).value
 }

@@ -31,3 +31,11 @@ export function moduleAsked(text: string): string | undefined {
   const [, module, alias, asked] = VERSION_ONLY.exec(text) ?? []
   return module !== undefined && asked === (alias ?? module) ? module : undefined
 }
+
+/** A variable that makes a program load or run something, which the code sets for what it starts. */
+const LOADER_SET =
+  /(?:environb?\[|ENV[[{]|env[[.]|(?:put|set)env\(|export\()\s{0,4}b?["']?(?:LD_[A-Z]{1,32}|BASH_ENV|PYTHONSTARTUP|PYTHONINSPECT|PERL5OPT|RUBYOPT|NODE_OPTIONS|GIT_SSH\w{0,16}|PROMPT_COMMAND)["']?\s{0,4}(?:[\]}]?\s{0,4}=(?!=)|,)/
+
+export function setsLoaderVariable(text: string): boolean {
+  return LOADER_SET.test(text)
+}

@@ -32,7 +32,7 @@ contextlib contextvars copy csv dataclasses datetime decimal difflib dis doctest
 fnmatch fractions functools getopt gettext glob graphlib grp gzip hashlib heapq hmac html inspect io ipaddress itertools
 json keyword linecache locale lzma mailbox math mimetypes ntpath numbers operator optparse pathlib pickletools pkgutil
 posixpath pprint profile pstats pwd py_compile compileall pyclbr queue quopri random re reprlib sched secrets shlex
-stat statistics string stringprep struct symtable tarfile tempfile textwrap threading time timeit tkinter token tokenize
+stat statistics string stringprep struct symtable tarfile tempfile textwrap threading timeit tkinter token tokenize
 tomllib traceback tracemalloc types typing unicodedata unittest uuid warnings wave weakref xml zipfile zlib zoneinfo
 sysconfig logging sqlite3 trace cProfile test this turtle concurrent importlib.metadata importlib.resources this
 urllib urllib2 urlparse http.client http.cookies StringIO cStringIO cookielib
@@ -87,6 +87,7 @@ myproject calc calculator example examples scripts tools data_loader parser lexe
     psutil: '-Process process_iter Popen pids wait_procs net_connections',
     dotenv: 'load_dotenv find_dotenv',
     cProfile: '-sys',
+    time: '-clock_settime clock_settime_ns',
     yaml: '-unsafe_load unsafe_load_all UnsafeLoader Loader full_load_all',
   },
 )
@@ -206,7 +207,7 @@ StringBuilder groovy.json JsonSlurper JsonOutput Enum IO Keyword Float Atom Tupl
 Data.List Data.Char Data.Map Array Buffer Printf Hashtbl lists maps string math scala.math scala.util.Random`,
   {
     System: 'out err currentTimeMillis nanoTime getProperty getProperties lineSeparator arraycopy version',
-    Pkg: 'status test instantiate precompile activate resolve',
+    Pkg: 'status test instantiate precompile activate resolve build',
   },
 )
 

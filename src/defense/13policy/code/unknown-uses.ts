@@ -15,6 +15,7 @@ import {
   isEvaluator,
   isLoader,
   isShellCall,
+  isStarter,
   OPENERS,
   POWERFUL,
   SAVERS,
@@ -29,7 +30,7 @@ export const UNKNOWN_USE = 'unknown:'
 
 /** Modules of Node.js that its one-liners find without asking for them. */
 const GIVEN: ReadonlySet<string> = new Set(
-  'process child_process cluster dgram fs http http2 https inspector module net os repl tls v8 vm wasi worker_threads Deno Bun'.split(
+  'imports process child_process cluster dgram fs http http2 https inspector module net os repl tls v8 vm wasi worker_threads Deno Bun'.split(
     ' ',
   ),
 )
@@ -163,6 +164,8 @@ export function noteUse(reading: Reading, name: string, isCall: boolean): void {
   if (language === 'php') notePhp(reading, name, isCall)
   else if (language === 'other') noteOther(reading, name, isCall)
   else if (name.includes('.')) noteMember(reading, name, isCall)
+  else if (isCall && language === 'javascript' && reading.modules.has(name) && !found(name, language))
+    addUnknown(reading, name)
 }
 
 function noteMember(reading: Reading, name: string, isCall: boolean): void {
@@ -170,7 +173,9 @@ function noteMember(reading: Reading, name: string, isCall: boolean): void {
   const root = rootOf(name)
   if (!isModule(reading, root)) return
   const own = found(name, language)
-  if (own !== undefined) {
+  // `exec.bind(...)`: what starts programs is no thing to work on.
+  if (isStarter(name.slice(0, name.lastIndexOf('.')))) addUnknown(reading, name)
+  else if (own !== undefined) {
     if (!isHarmless(own) && !isJudged(name, language)) addUnknown(reading, name)
     return
   }
@@ -208,7 +213,10 @@ function noteOther(reading: Reading, name: string, isCall: boolean): void {
   // What is built first and run then is a program of the project; its commands and paths are judged.
   if (!isCall || reading.via === PROJECT) return
   const own = name.includes('.') ? found(name, 'other') : undefined
-  if (own !== undefined && isHarmless(own)) return
+  if (own !== undefined) {
+    if (!isHarmless(own) && !isJudged(name, 'other')) addUnknown(reading, name)
+    return
+  }
   const last = name.slice(name.lastIndexOf('.') + 1)
   const small = last.toLowerCase()
   const isKnown = OTHER_NAMES.has(small) || OTHER_NAMES.has(name.toLowerCase()) || isJudged(name, 'other')

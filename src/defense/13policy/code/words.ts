@@ -7,6 +7,7 @@
 
 import type { Opaque } from '../effective.ts'
 import type { Inner, Language } from '../unwrap/inner.ts'
+import { readRedirection } from './awk-redirections.ts'
 import { bindMembers, readAssignment, readImport } from './bindings.ts'
 import {
   fileUse,
@@ -16,21 +17,22 @@ import {
   isIntrospection,
   isLoader,
   isShellCall,
+  isStarter,
   OPENERS,
   POWERFUL,
   runsItsText,
   runsOnAnything,
   soundsLikeSaving,
 } from './calls.ts'
-import { call, callNamed, readRedirection, runText, usePath, writeNamed } from './effects.ts'
+import { call, callNamed, runText, usePath, writeNamed } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
-import { moduleAsked, readsSecretVariable, SECRET_READ } from './environment-reads.ts'
+import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
 import { settleUnknownPaths } from './unknown-paths.ts'
-import { noteUse } from './unknown-uses.ts'
+import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
 import {
   ARGUMENT_TOKENS,
   addCall,
@@ -95,6 +97,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   // A pattern of Perl may hold code.
   if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
   if (readsSecretVariable(text)) reading.calls.add(SECRET_READ)
+  if (setsLoaderVariable(text)) addCall(reading, `${UNKNOWN_USE}environment`)
   const asked = language === 'python' ? moduleAsked(text) : undefined
   if (asked !== undefined) reading.calls.clear()
   const isDecoded = [...reading.calls].some(isDecoder)
@@ -237,7 +240,10 @@ function readUse(reading: Reading, index: number): number {
     next !== undefined &&
     reading.language !== 'python' &&
     reading.language !== 'javascript' &&
-    (next.kind === 'string' || next.kind === 'name' || next.text === '[')
+    (next.kind === 'string' ||
+      next.kind === 'name' ||
+      next.text === '[' ||
+      (next.kind === 'number' && fileUse(name, reading.language) !== undefined))
   if (isCall || isBare) {
     if (isCall || isInteresting(name, reading.language)) addCall(reading, name)
     call(reading, name, isCall ? end + 1 : end)
@@ -249,9 +255,12 @@ function readUse(reading: Reading, index: number): number {
   return end
 }
 
-/** What evaluates text, given to another as a function: `fetch(x).then(eval)`, `map(exec, lines)`. */
+/** What evaluates text or starts programs, given to another as a function: `fetch(x).then(eval)`, `map(os.system, lines)`. */
 function isHandedOn(reading: Reading, name: string, index: number, end: number): boolean {
   if (reading.language !== 'javascript' && reading.language !== 'python') return false
+  // A name that is given to it from here on is followed.
+  const isNamed = mark(reading, index - 1) === '=' && ';\n'.includes(mark(reading, end + 1))
+  if (isStarter(name)) return !isNamed
   return (
     isEvaluator(name, reading.language) &&
     '(,'.includes(mark(reading, index - 1) || ' ') &&

@@ -1,0 +1,56 @@
+/**
+ * Pipes and redirections of awk: the commands and files behind `|`, `>`, `>>` and `getline <`.
+ * Rules: POSIX.1-2024 awk; the manual of gawk.
+ * @module
+ */
+import { runText } from './effects.ts'
+import {
+  ARGUMENT_TOKENS,
+  addCall,
+  addPath,
+  looksAbsolute,
+  mark,
+  nameAt,
+  type Reading,
+  readValue,
+  UNKNOWN,
+  type Value,
+} from './values.ts'
+
+/** Pipes and redirections of awk: `"cmd" | getline`, `print x | "cmd"`, `print x > "file"`. */
+export function readRedirection(reading: Reading, index: number): void {
+  const text = mark(reading, index)
+  if (text === '|' || text === '|&') {
+    if (nameAt(reading, index + 1) === 'getline') {
+      const before = reading.tokens[index - 1]
+      const known = before?.kind === 'name' ? (reading.values.get(before.text) ?? UNKNOWN) : UNKNOWN
+      const value = before?.kind === 'string' ? stringsBefore(reading, index) : known
+      addCall(reading, 'getline')
+      runText(reading, value)
+    } else {
+      addCall(reading, 'print|')
+      runText(reading, readValue(reading, index + 1).value)
+    }
+  } else if (text === '>>' && reading.tokens[index + 1]?.kind === 'name') {
+    addCall(reading, 'open:w')
+    addPath(reading, readValue(reading, index + 1).value, 'write')
+  } else if (text === '>' && reading.tokens[index + 1]?.kind === 'name') {
+    // It may also compare two values.
+    const { value } = readValue(reading, index + 1)
+    if (value.kind !== 'text' || !looksAbsolute(value.text)) return
+    addCall(reading, 'open:w')
+    addPath(reading, value, 'write')
+  } else if ((text === '>' || text === '>>') && reading.tokens[index + 1]?.kind === 'string') {
+    reading.used.add(index + 1)
+    addCall(reading, 'open:w')
+    addPath(reading, readValue(reading, index + 1).value, 'write')
+  } else if (text === '<' && nameAt(reading, index - 1) === 'getline') {
+    addPath(reading, readValue(reading, index + 1).value, 'read')
+  }
+}
+
+function stringsBefore(reading: Reading, index: number): Value {
+  let from = index
+  while (reading.tokens[from - 1]?.kind === 'string' && index - from < ARGUMENT_TOKENS) from -= 1
+  return readValue(reading, from).value
+}
