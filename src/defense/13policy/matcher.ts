@@ -9,8 +9,8 @@ import type { Effective, EffectiveCommand } from './effective.ts'
 import { isKnownProgram, isQuestion } from './known-programs.ts'
 import type { Rule } from './rule.ts'
 import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
-import { type Facts, gatherFacts, type PathIndexes } from './rules/facts.ts'
-import { type Condition, compileConditions, createShared, indexPaths } from './rules/rule-conditions.ts'
+import { type Facts, gatherFacts, type Indexes } from './rules/facts.ts'
+import { type Condition, compileConditions, createShared, indexLists } from './rules/rule-conditions.ts'
 import { candidates, indexRules, namesProgram, type RuleIndex } from './rules/rule-index.ts'
 import { lacksOf, needsOf } from './rules/rule-needs.ts'
 import { withoutVersion } from './unwrap/names.ts'
@@ -36,7 +36,7 @@ type Compiled = {
   /** Of each rule, what a command must have. */
   readonly needs: Uint16Array
   readonly index: RuleIndex
-  readonly paths: PathIndexes
+  readonly paths: Indexes
 }
 type CompiledRule = { readonly head: RuleHead; readonly conditions: readonly Condition[] }
 
@@ -83,7 +83,7 @@ function compile(set: RuleSet, home: string): Compiled {
     rules,
     needs: Uint16Array.from(sorted, needsOf),
     index: indexRules(sorted, shared),
-    paths: indexPaths(shared, home),
+    paths: indexLists(shared, home),
   }
 }
 

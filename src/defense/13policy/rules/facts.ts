@@ -6,11 +6,17 @@
 import { baseName } from '../../../base/lexical-path.ts'
 import type { EffectiveCommand, UsedPath } from '../effective.ts'
 import { onlyLists } from '../listing.ts'
-import { type BitSet, emptyBits, isEmpty, joinBits } from './bit-set.ts'
+import { addBits, type BitSet, emptyBits, isEmpty, joinBits } from './bit-set.ts'
 import type { PathIndex } from './path-pattern.ts'
+import { lookUp, type WordIndex } from './word-index.ts'
 
-/** The trees of the lists of path patterns of all rules. */
-export type PathIndexes = { readonly positive: PathIndex; readonly exempt: PathIndex }
+/** The lists of patterns of all rules: of paths, of those that exempt, of calls and how many of these. */
+export type Indexes = {
+  readonly positive: PathIndex
+  readonly exempt: PathIndex
+  readonly calls: WordIndex
+  readonly callLists: number
+}
 
 /** A used path with the lists of patterns that it fits, and those that exempt it. */
 export type LocatedPath = {
@@ -21,13 +27,14 @@ export type LocatedPath = {
 
 export type Facts = {
   readonly command: EffectiveCommand
-  readonly indexes: PathIndexes
+  readonly indexes: Indexes
   readonly paths: readonly LocatedPath[]
   /** The lists that some path fits: of any use, of those written, of those read. */
   readonly used: BitSet
   readonly usesAny: boolean
   written: BitSet | undefined
   read: BitSet | undefined
+  called: BitSet | undefined
   longOptions: readonly string[] | undefined
   beginnings: string[] | undefined
   lines: readonly string[] | undefined
@@ -37,7 +44,7 @@ const NO_LISTS: BitSet = Object.freeze([])
 const NO_PATHS: readonly LocatedPath[] = Object.freeze([])
 
 /** @param isHidden whether a shell's `*` also stands for a dot at the beginning of a name; asked for globs alone */
-export function gatherFacts(command: EffectiveCommand, indexes: PathIndexes, isHidden: () => boolean): Facts {
+export function gatherFacts(command: EffectiveCommand, indexes: Indexes, isHidden: () => boolean): Facts {
   const isUsed = command.paths.length > 0 && !(indexes.positive.isEmpty && indexes.exempt.isEmpty)
   const paths = isUsed ? locate(command, indexes.positive, isHidden) : NO_PATHS
   const used = isUsed ? listsOf(paths, indexes, undefined) : NO_LISTS
@@ -49,6 +56,7 @@ export function gatherFacts(command: EffectiveCommand, indexes: PathIndexes, isH
     usesAny: !isEmpty(used),
     written: undefined,
     read: undefined,
+    called: undefined,
     longOptions: undefined,
     beginnings: undefined,
     lines: undefined,
@@ -74,7 +82,7 @@ function locate(
 
 function listsOf(
   paths: readonly LocatedPath[],
-  { positive }: PathIndexes,
+  { positive }: Indexes,
   use: UsedPath['use'] | undefined,
 ): BitSet {
   const lists = emptyBits(positive.count)
@@ -96,6 +104,16 @@ export function readLists(facts: Facts): BitSet {
 export function exemptLists({ indexes }: Facts, path: LocatedPath): BitSet {
   path.exempt ??= indexes.exempt.alwaysFits(path.used)
   return path.exempt
+}
+
+/** The lists that some call fits. */
+export function calledLists(facts: Facts): BitSet {
+  if (facts.called !== undefined) return facts.called
+  const lists = emptyBits(facts.indexes.callLists)
+  const take = (numbers: readonly number[]) => addBits(lists, numbers)
+  for (const call of facts.command.calls) lookUp(facts.indexes.calls, call, take)
+  facts.called = lists
+  return lists
 }
 
 /** Long options as they are given, each of which may be the beginning of one, as `getopt_long` takes it. */

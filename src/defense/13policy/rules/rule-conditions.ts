@@ -9,19 +9,22 @@ import type { CommandMatch, Rule } from '../rule.ts'
 import { type BitSet, hasBit } from './bit-set.ts'
 import {
   beginningsOf,
+  calledLists,
   exemptLists,
   type Facts,
+  type Indexes,
   isLong,
   type LocatedPath,
   linesOf,
   longOptions,
-  type PathIndexes,
   readLists,
   writtenLists,
 } from './facts.ts'
 import { asksOnly, inquirable } from './inquiry.ts'
 import { createPathIndex } from './path-pattern.ts'
 import { isPlainSetting } from './plain-setting.ts'
+import { createListPool } from './small-map.ts'
+import { addWords, emptyWords, sealWords, type WordIndex } from './word-index.ts'
 import {
   compileWord,
   compileWords,
@@ -34,13 +37,14 @@ import {
 
 export type Condition = (facts: Facts) => boolean
 
-/** Numbers for the distinct lists of path patterns. */
-export type PathLists = { readonly lists: (readonly string[])[]; readonly numbers: Map<string, number> }
+/** Numbers for the distinct lists of patterns. */
+export type Lists = { readonly lists: (readonly string[])[]; readonly numbers: Map<string, number> }
 /** What is shared by rules while they are compiled. */
 export type Shared = {
   readonly words: Map<string, WordList>
-  readonly positive: PathLists
-  readonly exempt: PathLists
+  readonly positive: Lists
+  readonly exempt: Lists
+  readonly calls: Lists
 }
 
 export function createShared(): Shared {
@@ -48,17 +52,28 @@ export function createShared(): Shared {
     words: new Map(),
     positive: { lists: [], numbers: new Map() },
     exempt: { lists: [], numbers: new Map() },
+    calls: { lists: [], numbers: new Map() },
   }
 }
 
-export function indexPaths(shared: Shared, home: string): PathIndexes {
+export function indexLists({ positive, exempt, calls }: Shared, home: string): Indexes {
   return {
-    positive: createPathIndex(shared.positive.lists, home),
-    exempt: createPathIndex(shared.exempt.lists, home),
+    positive: createPathIndex(positive.lists, home),
+    exempt: createPathIndex(exempt.lists, home),
+    calls: indexCalls(calls.lists),
+    callLists: calls.lists.length,
   }
 }
 
-export function listNumber(registry: PathLists, patterns: readonly string[]): number {
+function indexCalls(lists: readonly (readonly string[])[]): WordIndex {
+  const growing = emptyWords()
+  lists.forEach((patterns, list) => {
+    addWords(growing, patterns, list)
+  })
+  return sealWords(growing, createListPool())
+}
+
+export function listNumber(registry: Lists, patterns: readonly string[]): number {
   const key = patterns.join('\0')
   const known = registry.numbers.get(key)
   if (known !== undefined) return known
@@ -184,6 +199,10 @@ function ofWords(list: WordList, of: (command: EffectiveCommand) => readonly str
   return ({ command }) => fitsAnyOf(list, of(command))
 }
 
+function callsOne(list: number): Condition {
+  return (facts) => hasBit(calledLists(facts), list)
+}
+
 function not(condition: Condition): Condition {
   return (facts) => !condition(facts)
 }
@@ -271,7 +290,6 @@ const WORD_FIELDS = Object.freeze({
   via: ({ via }: EffectiveCommand) => via,
   piped_from: ({ pipedFrom }: EffectiveCommand) => pipedFrom,
   piped_to: ({ pipedTo }: EffectiveCommand) => pipedTo,
-  calls: ({ calls }: EffectiveCommand) => calls,
   operands: ({ operands }: EffectiveCommand) => operands,
 })
 const WORD_FIELD_NAMES = Object.freeze(Object.keys(WORD_FIELDS) as (keyof typeof WORD_FIELDS)[])
@@ -295,6 +313,7 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
   if (option_values !== undefined) conditions.push(givesAnyValue(shared, option_values))
   if (assigns !== undefined) conditions.push(assignsOne(wordsOf(shared, assigns)))
   conditions.push(...pathConditions(match, shared))
+  if (match.calls !== undefined) conditions.push(callsOne(listNumber(shared.calls, match.calls)))
   for (const field of WORD_FIELD_NAMES) {
     const patterns = match[field]
     if (patterns !== undefined) conditions.push(ofWords(wordsOf(shared, patterns), WORD_FIELDS[field]))

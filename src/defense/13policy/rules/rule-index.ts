@@ -8,21 +8,17 @@ import type { Rule } from '../rule.ts'
 import { nextBit } from './bit-set.ts'
 import type { Facts } from './facts.ts'
 import { listNumber, type Shared } from './rule-conditions.ts'
-import { createListPool, findValue, type SmallMap, sealMap } from './small-map.ts'
-import { nextFitting, type Pieces, sortPatterns } from './word-pattern.ts'
-
-type WordIndex = {
-  readonly literals: SmallMap<readonly number[]>
-  /** In order, and the rules of each. */
-  readonly starts: string
-  readonly patterns: readonly Pieces[]
-  readonly rules: readonly (readonly number[])[]
-}
-/** An index while rules are put in. */
-type GrowingWords = {
-  readonly literals: Map<string, number[]>
-  readonly patterns: { readonly text: string; readonly rules: number[] }[]
-}
+import { createListPool, findValue } from './small-map.ts'
+import {
+  addWords,
+  append,
+  emptyWords,
+  type GrowingWords,
+  lookUp,
+  lookUpPatterns,
+  sealWords,
+  type WordIndex,
+} from './word-index.ts'
 
 const WORD_KEYS = Object.freeze(['program', 'calls', 'assigns', 'piped_from', 'piped_to', 'via'] as const)
 type WordKey = (typeof WORD_KEYS)[number]
@@ -42,28 +38,6 @@ type GrowingIndex = {
   readonly always: number[]
 }
 
-function emptyWords(): GrowingWords {
-  return { literals: new Map(), patterns: [] }
-}
-
-function append<Key>(map: Map<Key, number[]>, key: Key, rule: number): void {
-  const rules = map.get(key)
-  if (rules === undefined) map.set(key, [rule])
-  else if (rules.at(-1) !== rule) rules.push(rule)
-}
-
-function indexWords(index: GrowingWords, patterns: readonly string[], rule: number): void {
-  for (const text of patterns) {
-    if (!text.includes('*')) {
-      append(index.literals, text, rule)
-      continue
-    }
-    const known = index.patterns.find((candidate) => candidate.text === text)
-    if (known === undefined) index.patterns.push({ text, rules: [rule] })
-    else if (known.rules.at(-1) !== rule) known.rules.push(rule)
-  }
-}
-
 /** The names of programs that a `pattern` can mean; undefined where any can be. */
 function programOfPattern(pattern: string): string | undefined {
   const [first = ''] = pattern.split(' ', 1)
@@ -78,14 +52,14 @@ function indexRule(index: GrowingIndex, rule: Rule, at: number, shared: Shared):
   if (pattern !== undefined) {
     const program = programOfPattern(pattern)
     if (program === undefined) index.always.push(at)
-    else indexWords(index.words.program, [program], at)
+    else addWords(index.words.program, [program], at)
     return
   }
   for (const key of WORD_KEYS) {
     const patterns = argv?.[key]
     // Any program, also one that is not known: no condition.
     if (patterns === undefined || (key === 'program' && patterns.includes('*'))) continue
-    indexWords(index.words[key], patterns, at)
+    addWords(index.words[key], patterns, at)
     return
   }
   const paths = argv?.writes ?? argv?.paths ?? argv?.reads ?? argv?.takes
@@ -119,15 +93,7 @@ function sealIndex({ words, paths, opaque, always }: GrowingIndex): RuleIndex {
   const pool = createListPool()
   const lists = <Key>(map: ReadonlyMap<Key, readonly number[]>) =>
     new Map([...map].map(([key, list]) => [key, pool(list)] as const))
-  const seal = ({ literals, patterns }: GrowingWords): WordIndex => {
-    const sorted = sortPatterns(patterns.map(({ text, rules }) => [text, pool(rules)] as const))
-    return {
-      literals: sealMap(lists(literals)),
-      starts: sorted.starts,
-      patterns: sorted.patterns,
-      rules: sorted.items,
-    }
-  }
+  const seal = (growing: GrowingWords) => sealWords(growing, pool)
   return {
     words: {
       program: seal(words.program),
@@ -145,18 +111,6 @@ function sealIndex({ words, paths, opaque, always }: GrowingIndex): RuleIndex {
   }
 }
 
-function lookUp(index: WordIndex, word: string, into: (readonly number[])[]): void {
-  const rules = findValue(index.literals, word)
-  if (rules !== undefined) into.push(rules)
-  const { starts, patterns } = index
-  for (
-    let at = nextFitting(starts, patterns, word, 0);
-    at !== -1;
-    at = nextFitting(starts, patterns, word, at + 1)
-  )
-    into.push(index.rules[at] ?? [])
-}
-
 /** Whether a rule allows a program of that name, or is about this very program at least. */
 export function namesProgram(
   { words }: RuleIndex,
@@ -166,13 +120,11 @@ export function namesProgram(
   const named = findValue(words.program.literals, name)
   if (named?.some(isAllowed) === true) return 'allowed'
   // What denies a whole family of names has thought about none of them; what allows one has.
-  const { starts, patterns, rules } = words.program
-  for (
-    let at = nextFitting(starts, patterns, name, 0);
-    at !== -1;
-    at = nextFitting(starts, patterns, name, at + 1)
-  )
-    if (rules[at]?.some(isAllowed) === true) return 'allowed'
+  let isAnyAllowed = false
+  lookUpPatterns(words.program, name, (rules) => {
+    isAnyAllowed ||= rules.some(isAllowed)
+  })
+  if (isAnyAllowed) return 'allowed'
   return named === undefined ? undefined : 'named'
 }
 
@@ -181,21 +133,24 @@ export function candidates(index: RuleIndex, facts: Facts): readonly (readonly n
   const { command } = facts
   const { words } = index
   const found: (readonly number[])[] = []
-  if (index.always.length > 0) found.push(index.always)
-  for (const name of command.names) lookUp(words.program, name, found)
-  for (const name of command.calls) lookUp(words.calls, name, found)
-  for (const { name } of command.assignments) lookUp(words.assigns, name, found)
-  for (const name of command.pipedFrom) lookUp(words.piped_from, name, found)
-  for (const name of command.pipedTo) lookUp(words.piped_to, name, found)
-  for (const name of command.via) lookUp(words.via, name, found)
+  const take = (rules: readonly number[]) => {
+    found.push(rules)
+  }
+  if (index.always.length > 0) take(index.always)
+  for (const name of command.names) lookUp(words.program, name, take)
+  for (const name of command.calls) lookUp(words.calls, name, take)
+  for (const { name } of command.assignments) lookUp(words.assigns, name, take)
+  for (const name of command.pipedFrom) lookUp(words.piped_from, name, take)
+  for (const name of command.pipedTo) lookUp(words.piped_to, name, take)
+  for (const name of command.via) lookUp(words.via, name, take)
   for (let list = nextBit(facts.used, 0); list !== -1; list = nextBit(facts.used, list + 1)) {
     const rules = index.paths[list]
-    if (rules !== undefined) found.push(rules)
+    if (rules !== undefined) take(rules)
   }
   if (index.opaque.size > 0 && command.opaque.length > 0)
     for (const reason of [...command.opaque, '*' as const]) {
       const rules = index.opaque.get(reason)
-      if (rules !== undefined) found.push(rules)
+      if (rules !== undefined) take(rules)
     }
   return found
 }
