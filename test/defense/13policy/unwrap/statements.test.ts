@@ -31,6 +31,9 @@ const STATEMENTS: readonly (readonly [string, readonly string[]])[] = [
   ["mysql -e 'update t set a = 1 where id = 1'", ['sql:rows']],
   ["psql -c 'alter table t add b int'", ['sql:change']],
   ["psql -c 'grant all on t to x'", ['sql:accounts']],
+  ["mysql -e 'shutdown'", ['sql:server']],
+  ['psql -c "load \'/x.so\'"', ['sql:server']],
+  ['psql -c "select pg_reload_conf()" app', ['sql:server']],
   ["cypher-shell 'MATCH (n) DETACH DELETE n'", ['sql:drop']],
 ]
 
