@@ -4,8 +4,10 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { adjudicate } from '../../src/defense/adjudicator.ts'
+import { adjudicate, adjudicateBy } from '../../src/defense/adjudicator.ts'
 import type { Action, Facts, Ledger } from '../../src/defense/facts.ts'
+import { LAYERS } from '../../src/defense/layers.ts'
+import type { LayerName, Verdict } from '../../src/defense/verdict.ts'
 import { Warrant } from '../../src/defense/warrant.ts'
 import {
   ADMIN,
@@ -96,6 +98,68 @@ t.test(
       t.not(layer, 'completeness', kind)
     }
     t.equal(known.size, 24, [...known].join(' '))
+    t.end()
+  },
+)
+
+/** The decision, and which layers were asked for it and did not simply pass, in the order in which they were. */
+function traced(facts: Facts, ledger: Ledger) {
+  const asked: LayerName[] = []
+  const stops: { readonly name: LayerName; readonly isQuestion: boolean }[] = []
+  const layers = LAYERS.map(({ name, check }) => ({
+    name,
+    check: (...given: Parameters<typeof check>) => {
+      asked.push(name)
+      const finding = check(...given)
+      if (finding !== undefined && finding.outcome !== 'note')
+        stops.push({ name, isQuestion: finding.isQuestion === true })
+      return finding
+    },
+  }))
+  return { verdict: adjudicateBy(layers, facts, policyWith({}), ledger), asked, stops }
+}
+
+/** How a decision may end: allowed, denied or waiting, and a mistake of the message itself. */
+function endOf(verdict: Verdict): string {
+  if (verdict.kind === 'mistake') return 'mistake'
+  if (verdict.response === 'EXECUTE') return 'allowed'
+  if (verdict.response !== 'THROTTLE') return verdict.response === 'CHALLENGE' ? 'challenged' : 'denied'
+  return verdict.awaits === 'operator' ? 'asked' : 'waits'
+}
+
+t.test(
+  'a request goes identity, tool access, delegation, specifics, and ends allowed, denied or with a human; there is no other path (JF-075)',
+  (t) => {
+    const order = LAYERS.map(({ name }) => name)
+    const gate: readonly LayerName[] = ['identity', 'tool_access', 'delegation', 'specifics']
+    t.strictSame(
+      order.filter((name) => gate.includes(name)),
+      gate,
+    )
+    const ends = new Map<string, number>()
+    fc.assert(
+      fc.property(anyFacts, anyLedger, fc.boolean(), (strange, anyOf, isUsual) => {
+        const facts = isUsual ? { ...FACTS, action: strange.action } : strange
+        const ledger = isUsual ? LEDGER : anyOf
+        const { verdict, asked, stops } = traced(facts, ledger)
+        const end = endOf(verdict)
+        ends.set(end, (ends.get(end) ?? 0) + 1)
+        // No layer is left out on the way, none is asked twice and none out of its turn.
+        t.strictSame(asked, order.slice(0, asked.length))
+        if (end === 'allowed') t.strictSame([asked.length, stops], [order.length, []])
+        // What stops a request is the end of its path; only a question first hears whether another layer refuses.
+        else
+          t.ok(stops.slice(0, -1).every(({ isQuestion }) => isQuestion) || verdict.rule === 'deny_on_error')
+        t.equal('warrant' in verdict, end === 'allowed')
+      }),
+      { numRuns: 1_000 },
+    )
+    for (const end of ['allowed', 'denied', 'asked']) t.ok(ends.has(end), `some are ${end}`)
+    const plain = traced({ ...FACTS, identity: { ...AGENT, delegation: undefined } }, LEDGER)
+    t.notOk(
+      plain.stops.some(({ name }) => name === 'delegation'),
+      'delegation stops only who acts for another',
+    )
     t.end()
   },
 )

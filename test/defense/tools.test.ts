@@ -2,12 +2,27 @@
  * Tools and tiers: what a tier gives, what narrows it, and what a command needs.
  * @module
  */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
+import { publicKeyOf } from '../../src/base/sign.ts'
 import { ALL_TOOLS, TIER_NAMES, TIERS, TOOLS } from '../../src/base/tool-name.ts'
+import { parseConfig } from '../../src/config.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
+import type { Facts } from '../../src/defense/facts.ts'
 import { intersectTools, toolOfMethod, toolsNeeded } from '../../src/defense/tools.ts'
-import { AGENT, anyToolList, effectiveOf, executing, FACTS, LEDGER, policyWith } from './staged-facts.ts'
+import {
+  AGENT,
+  anyAction,
+  anyLedger,
+  anyToolList,
+  effectiveOf,
+  executing,
+  FACTS,
+  LEDGER,
+  policyWith,
+} from './staged-facts.ts'
 
 t.test('the tools of two tiers together are those that both have, for all 25 pairs (JF-F13, JF-F14)', (t) => {
   for (const one of TIER_NAMES)
@@ -264,3 +279,97 @@ t.test('RESTRICT lets through exactly what T1 may', (t) => {
   }
   t.end()
 })
+
+const keyOf = (seed: number) => Buffer.from(publicKeyOf(new Uint8Array(32).fill(seed))).toString('base64url')
+
+/** What becomes of a caller of that tier and list. */
+function outcomeOf(identity: object, change: Partial<Facts>, ledger = LEDGER): string {
+  const facts = { ...FACTS, identity: { ...AGENT, ...identity } as Facts['identity'], ...change }
+  const verdict = adjudicate(facts, policyWith({}), ledger)
+  return `${verdict.kind === 'response' ? verdict.response : verdict.kind} ${verdict.rule}`
+}
+
+/** One command for each tool that a command may need. */
+const ONE_OF_EACH: Readonly<Partial<Record<(typeof TOOLS)[number], readonly string[]>>> = {
+  Read: ['cat', 'x'],
+  Glob: ['ls'],
+  Grep: ['grep', 'a', 'x'],
+  Write: ['touch', 'x'],
+  Edit: ['sed', '-i', 's/a/b/', 'x'],
+  Bash: ['make'],
+  WebFetch: ['curl', 'https://example.com/'],
+}
+
+t.test(
+  'the list of tools is asked before every call: what it lacks is done by no way, and without a list nothing is (JF-R05)',
+  (t) => {
+    for (const [tool, argv] of Object.entries(ONE_OF_EACH)) {
+      const others = TOOLS.filter((other) => other !== tool)
+      const wrapped = ['sh', '-c', `(exec env ${argv.join(' ')}) </dev/null`]
+      t.match(outcomeOf({ tools: [tool] }, { action: executing(argv) }), /^EXECUTE/, tool)
+      t.match(outcomeOf({ tools: others }, { action: executing(argv) }), /^VI_SWAP tools/, `all but ${tool}`)
+      t.match(
+        outcomeOf({ tools: others }, { action: executing(wrapped) }),
+        /^VI_SWAP tools/,
+        'nor inside another',
+      )
+    }
+    for (const [method, tool] of [
+      ['FileUpload', 'Write'],
+      ['FileDownload', 'Read'],
+    ] as const) {
+      const request = { ...FACTS.request, method } as Facts['request']
+      const others = TOOLS.filter((other) => other !== tool)
+      t.match(outcomeOf({ tools: others }, { request, action: { kind: 'read', method } }), /^VI_SWAP tools/)
+    }
+    let permitted = 0
+    fc.assert(
+      fc.property(anyToolList, anyAction, anyLedger, fc.boolean(), (tools, action, anyOf, isCalm) => {
+        const facts = { ...FACTS, identity: { ...AGENT, tools }, action }
+        const verdict = adjudicate(facts, policyWith({}), isCalm ? LEDGER : anyOf)
+        if (!('tools' in verdict)) return true
+        permitted++
+        return verdict.tools.every((tool) => tools.includes(ALL_TOOLS) || tools.includes(tool))
+      }),
+      { numRuns: 1_000 },
+    )
+    t.ok(permitted > 50, `${permitted} were permitted`)
+    // As a caller is known to the decision it has a list; what comes without one is no caller that may do anything.
+    for (const tools of [undefined, null, {}, []])
+      for (const argv of Object.values(ONE_OF_EACH))
+        t.match(outcomeOf({ tools }, { action: executing(argv) }), /^VI_SWAP (deny_on_error|tools\.T5)$/)
+    const read = (tools: unknown) =>
+      parseConfig({ agents: [{ name: 'a', public_key: keyOf(1), tools }] }, { configDirectory: '/srv' }).ok
+    t.strictSame([null, 'Read', {}, ['Reed'], ['Read']].map(read), [false, false, false, false, true])
+    t.end()
+  },
+)
+
+t.test(
+  'no agent calls a tool above its tier, no worker is of tier 5, and one map says which is of which (JF-R06)',
+  (t) => {
+    for (const tier of TIER_NAMES)
+      for (const [tool, argv] of Object.entries(ONE_OF_EACH))
+        t.match(
+          outcomeOf({ tier, tools: [...TOOLS, ALL_TOOLS] }, { action: executing(argv) }),
+          (TIERS[tier] as readonly string[]).includes(tool) ? /^EXECUTE/ : `VI_SWAP tools.${tier}`,
+          `${argv.join(' ')} by ${tier}`,
+        )
+    const problems = (tier: string) => {
+      const agents = [
+        { name: 'above', public_key: keyOf(1), tier: 'T5' },
+        { name: 'worker', public_key: keyOf(2), tier, delegated_by: 'above' },
+      ]
+      const parsed = parseConfig({ agents }, { configDirectory: '/srv' })
+      return parsed.ok ? [] : parsed.problems.map(({ path }) => path)
+    }
+    for (const tier of TIER_NAMES)
+      t.strictSame(problems(tier), tier === 'T5' ? ['agents[1].tier'] : [], `a worker of ${tier}`)
+    const root = join(import.meta.dirname, '../..')
+    const listing = globSync('src/**/*.ts', { cwd: root }).filter((path) =>
+      /'Memory-Keeper'/.test(readFileSync(join(root, path), 'utf8')),
+    )
+    t.strictSame(listing, ['src/base/tool-name.ts'])
+    t.end()
+  },
+)

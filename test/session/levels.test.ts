@@ -459,3 +459,26 @@ t.test('the level of a session is gone with it', (t) => {
   )
   t.end()
 })
+
+t.test(
+  'the third try of a tool that it has not contains an agent, whatever its sessions, and people are told (JF-087)',
+  (t) => {
+    const staged = stageRooms({ agents: { bot: { tier: 'T1' } } })
+    const boss = enter(staged, { name: 'boss', seed: 3 })
+    const running = enter(staged)
+    run(running, 'ls')
+    const told = () =>
+      boss.on(boss.open('ShowLevels', new Map())).at(-1)?.value?.['entries'] as readonly object[]
+    for (let count = 1; count <= VIOLATIONS_TO_CONTAIN; count++) {
+      t.strictSame([told(), staged.spawner.children[0]?.deeds], [[], []], `after ${count - 1} tries`)
+      run(enter(staged), 'touch', { args: ['x'] })
+      t.match(staged.audit.events.at(-1), { response: 'R4', layer: 'tool_access', severity: 'critical' })
+    }
+    t.match(told(), [{ scope: 'agent', name: 'bot', level: 'CONTAIN' }])
+    t.match(staged.levelRecords.at(-1), { type: 'level', to: 'CONTAIN', name: 'bot', why: /tool_access/ })
+    t.strictSame(staged.spawner.children[0]?.deeds, ['killTree'], 'what it had running')
+    run(running, 'ls')
+    t.match(staged.audit.events.at(-1), { response: 'R4', rule: 'level.contain' })
+    t.end()
+  },
+)
