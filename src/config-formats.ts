@@ -11,6 +11,7 @@ import { parseIpAddress, parseIpRange } from './base/ip-address.ts'
 import { isName, NAME_PATTERN } from './base/name.ts'
 import { nearest } from './base/suggest.ts'
 import { ALL_TOOLS, isTool, TOOLS } from './base/tool-name.ts'
+import { TOXIC_PROPERTIES } from './base/toxic-property.ts'
 import { KEY_FILE_BYTES } from './limits.ts'
 
 /** What is wrong with a value, as the end of a sentence that begins with its path; the hint says what to write. */
@@ -198,6 +199,28 @@ function checkRule(text: string): Fault | undefined {
   }
 }
 
+const LABEL = '[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?'
+const DOMAIN = new RegExp(`^(?:\\*|(?:\\*\\.)?${LABEL}(?:\\.${LABEL})*)$`)
+
+function checkDomain(text: string): Fault | undefined {
+  if (DOMAIN.test(text) || parseIpAddress(text) !== undefined) return undefined
+  return {
+    problem: 'is not the name of a host',
+    hint: 'write "example.com", "*.example.com" for all beneath it, or an address, without scheme, port and path',
+  }
+}
+
+const COMBINATION = new RegExp(`^(?:${TOXIC_PROPERTIES.join('|')})(?:\\+(?:${TOXIC_PROPERTIES.join('|')}))+$`)
+
+function checkCombination(text: string): Fault | undefined {
+  const parts = text.split('+')
+  if (COMBINATION.test(text) && new Set(parts).size === parts.length) return undefined
+  return {
+    problem: 'is not a combination of two properties or more',
+    hint: `join some of ${TOXIC_PROPERTIES.join(', ')} by +, each once`,
+  }
+}
+
 /** Every format by its name in the field table. */
 export const TEXT_FORMATS = Object.freeze({
   name: { check: checkName, pattern: NAME_PATTERN },
@@ -208,6 +231,8 @@ export const TEXT_FORMATS = Object.freeze({
   variable: { check: checkVariable, pattern: '^(?:\\*|[A-Za-z_][A-Za-z0-9_]*\\*?)$' },
   tool: { check: checkTool },
   digest: { check: checkDigest, pattern: '^[0-9a-f]{64}$' },
+  domain: { check: checkDomain },
+  combination: { check: checkCombination, pattern: COMBINATION.source },
   blocked: { check: checkBlocked, pattern: '^\\S(?:.*\\S)?$' },
   url: { check: checkUrl, pattern: '^https?://\\S+$' },
   rule: { check: checkRule, pattern: '^[a-z0-9][a-z0-9.-]{0,126}[a-z0-9]$' },

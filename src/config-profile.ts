@@ -1,21 +1,65 @@
 /**
- * What the kind of the device's link says about other keys: with `listen.profile` "metered" those below that have their
- * defaults, written or not, have other values. What somebody chose otherwise stays.
+ * What one key says about others: `listen.profile` "metered" about those of the link, and `security.questions` about
+ * what people are asked. Those below that have their defaults, written or not, have other values. What somebody chose
+ * otherwise stays.
  * @module
  */
 import type { Config } from './config.ts'
 import { CONFIG_FIELDS } from './config-fields.ts'
 import { KEEPALIVE_MAX_MS } from './limits.ts'
 
-const { session: SESSION, tls: TLS, defense: DEFENSE } = CONFIG_FIELDS.fields
+const { session: SESSION, tls: TLS, defense: DEFENSE, security: SECURITY } = CONFIG_FIELDS.fields
 const KEEPALIVE_SECONDS = KEEPALIVE_MAX_MS / 1_000
 
 function unlessChosen<T>(value: T, standard: T, metered: T): T {
   return value === standard ? metered : value
 }
 
+type Asking = Pick<
+  Config['security'],
+  'sensitive_files' | 'toxic_combinations' | 'unlisted_domains' | 'unknown_programs'
+>
+/** What happens to what would be asked about. */
+const QUESTIONS: Readonly<Record<'strict' | 'permissive', Asking>> = Object.freeze({
+  strict: {
+    sensitive_files: 'deny',
+    toxic_combinations: 'deny',
+    unlisted_domains: 'deny',
+    unknown_programs: 'deny',
+  },
+  permissive: {
+    sensitive_files: 'ask',
+    toxic_combinations: 'audit',
+    unlisted_domains: 'ask',
+    unknown_programs: 'audit',
+  },
+})
+
+function withQuestions(config: Config): Config {
+  const { security } = config
+  if (security.questions === 'standard') return config
+  const chosen = QUESTIONS[security.questions]
+  const fields = SECURITY.fields
+  const held = <Key extends keyof Asking>(key: Key) =>
+    unlessChosen(security[key], fields[key].default, chosen[key])
+  return Object.freeze({
+    ...config,
+    security: Object.freeze({
+      ...security,
+      sensitive_files: held('sensitive_files'),
+      toxic_combinations: held('toxic_combinations'),
+      unlisted_domains: held('unlisted_domains'),
+      unknown_programs: held('unknown_programs'),
+    }),
+  })
+}
+
 /** The configuration as it holds, frozen like the one that is given. */
 export function withProfile(config: Config): Config {
+  return withQuestions(withLink(config))
+}
+
+function withLink(config: Config): Config {
   if (config.listen.profile === 'default') return config
   const { session, tls, defense } = config
   const keepalive = SESSION.fields.keepalive_seconds.default

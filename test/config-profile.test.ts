@@ -53,3 +53,21 @@ t.test('there are two profiles', (t) => {
   t.match(result, { ok: false, problems: [{ path: 'listen.profile', hint: 'did you mean "metered"?' }] })
   t.end()
 })
+
+/** What happens to what people may be asked about. */
+const asked = (value: Record<string, unknown>) => {
+  const { sensitive_files, toxic_combinations, unlisted_domains, unknown_programs } = parsed(value).security
+  return [sensitive_files, toxic_combinations, unlisted_domains, unknown_programs]
+}
+
+t.test('how much people are asked is one word, and what somebody chose for one thing stays', (t) => {
+  t.strictSame(asked({}), ['ask', 'ask', 'ask', 'ask'])
+  t.strictSame(asked({ security: { questions: 'standard' } }), asked({}))
+  t.strictSame(asked({ security: { questions: 'strict' } }), ['deny', 'deny', 'deny', 'deny'])
+  t.strictSame(asked({ security: { questions: 'permissive' } }), ['ask', 'audit', 'ask', 'audit'])
+  const chosen = { unknown_programs: 'allow', toxic_combinations: 'deny' }
+  t.strictSame(asked({ security: { questions: 'strict', ...chosen } }), ['deny', 'deny', 'deny', 'allow'])
+  t.strictSame(asked({ security: { questions: 'permissive', ...chosen } }), ['ask', 'deny', 'ask', 'allow'])
+  t.ok(Object.isFrozen(parsed({ security: { questions: 'strict' } }).security))
+  t.end()
+})

@@ -4,10 +4,11 @@
  * Rules: docs/responses.md, section 1.
  * @module
  */
+
+import type { ToxicProperty } from '../base/toxic-property.ts'
 import type { Code } from '../errors.ts'
 import type { Level } from './level.ts'
 import type { Tier, ToolList } from './tools.ts'
-import type { ToxicProperty } from './toxic.ts'
 
 export type Source = {
   readonly transport: 'tls' | 'admin'

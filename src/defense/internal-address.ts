@@ -143,7 +143,7 @@ export function isSmallNumber(word: string): boolean {
 }
 
 /** What stands before the last @ is no host, and a port is none either. */
-function hostOfAuthority(authority: string): string {
+export function hostOfAuthority(authority: string): string {
   const host = authority.slice(authority.lastIndexOf('@') + 1)
   if (host.startsWith('[')) return host.slice(1, host.indexOf(']') === -1 ? undefined : host.indexOf(']'))
   const colon = host.indexOf(':')
@@ -153,7 +153,7 @@ function hostOfAuthority(authority: string): string {
 }
 
 /** `%31` for `1`, full-width digits, an ideographic full stop: what clients read as plain before they look a host up. */
-function plainForm(host: string): string {
+export function plainForm(host: string): string {
   const decoded = host.replace(/%[0-7][0-9a-fA-F]/g, (hex) =>
     String.fromCharCode(Number.parseInt(hex.slice(1), 16)),
   )

@@ -4,6 +4,7 @@
  * Rules: docs/responses.md, section 1.
  * @module
  */
+import type { ToxicProperty } from '../base/toxic-property.ts'
 import type { Code } from '../errors.ts'
 import type { Effective } from './13policy/effective.ts'
 import type { Matcher } from './13policy/matcher.ts'
@@ -28,7 +29,12 @@ export type Policy = {
     readonly confirmsUnlisted: boolean
     readonly sensitiveFiles: Measure
     readonly toxicCombinations: Measure
+    /** What may not come together within a session. */
+    readonly toxicRegistry: readonly (readonly ToxicProperty[])[]
     readonly internalAddresses: Measure
+    /** Hosts that commands may reach; `*` alone: every one. */
+    readonly allowedDomains: readonly string[]
+    readonly unlistedDomains: Measure
     /** What happens to a program that nothing is known of. */
     readonly unknownPrograms: Measure
     /** Names of programs that the operator knows. */

@@ -1,47 +1,46 @@
 /**
  * Combinations that are harmless one by one and toxic together: a session that takes in what strangers wrote, sees
- * secrets, and can send out or change things. What a session has done is a set, so the order does not matter.
+ * secrets, and can send out or change things. What a session has done is a set, so the order does not matter. What may
+ * not come together is a registry of the configuration; pairs that only come close are recorded.
  * Rules: docs/responses.md, section 1 (specifics); the rule of two.
  * @module
  */
-import type { Effective } from './13policy/effective.ts'
+import { TOXIC_PROPERTIES, type ToxicProperty } from '../base/toxic-property.ts'
+import type { Effective, EffectiveCommand } from './13policy/effective.ts'
 import { usesSecret } from './secret-use.ts'
 import { isSensitive } from './sensitive-file.ts'
 import { NETWORK_PROGRAMS } from './tools.ts'
 
-/** `untrusted`: took in what comes from elsewhere. `secret`: saw sensitive data. `outward`: sent out or changed rights. */
-export const TOXIC_PROPERTIES = Object.freeze(['untrusted', 'secret', 'outward', 'change'] as const)
-export type ToxicProperty = (typeof TOXIC_PROPERTIES)[number]
-
 export type ToxicRule = {
   readonly id: string
   readonly properties: readonly ToxicProperty[]
-  /** Whether a human is asked, or the record only says more. */
-  readonly measure: 'ask' | 'audit'
+  /** Whether the configuration says what follows, or the record only says more. */
+  readonly isNoted: boolean
   readonly description: string
 }
 
-export const TOXIC_RULES: readonly ToxicRule[] = Object.freeze([
-  {
-    id: 'toxic.untrusted-secret-outward',
-    properties: ['untrusted', 'secret', 'outward'],
-    measure: 'ask',
-    description:
-      'The session has taken in data from the network, has seen secrets, and can send them out or change rights.',
-  },
-  {
-    id: 'toxic.secret-outward',
-    properties: ['secret', 'outward'],
-    measure: 'audit',
-    description: 'The session has seen secrets and can send them out.',
-  },
-  {
-    id: 'toxic.untrusted-change',
-    properties: ['untrusted', 'change'],
-    measure: 'audit',
-    description: 'The session has taken in data from the network and changes rights or removes files.',
-  },
-] as const)
+/** What is recorded where nothing of the registry is complete. */
+const NOTED: readonly (readonly ToxicProperty[])[] = Object.freeze([
+  ['secret', 'outward'],
+  ['untrusted', 'change'],
+])
+
+const SAID: Readonly<Record<ToxicProperty, string>> = Object.freeze({
+  untrusted: 'has taken in data from the network',
+  secret: 'has seen secrets',
+  outward: 'can send out what it knows',
+  change: 'changes rights or removes files',
+})
+
+function ruleOf(properties: readonly ToxicProperty[], isNoted: boolean): ToxicRule {
+  const parts = properties.map((property) => SAID[property])
+  return {
+    id: `toxic.${properties.join('-')}`,
+    properties,
+    isNoted,
+    description: `The session ${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}.`,
+  }
+}
 
 const CHANGERS: ReadonlySet<string> = new Set([
   'rm',
@@ -54,6 +53,31 @@ const CHANGERS: ReadonlySet<string> = new Set([
   'chattr',
 ])
 
+type ByProgram = Readonly<Record<string, readonly string[]>>
+/** Subcommands that bring in what others wrote. */
+const FETCHING: ByProgram = Object.freeze({
+  git: ['clone', 'fetch', 'pull'],
+  npm: ['install', 'i', 'ci'],
+  pip: ['install', 'download'],
+  gem: ['install', 'fetch'],
+  docker: ['pull'],
+  podman: ['pull'],
+})
+/** Subcommands that send out. */
+const SENDING: ByProgram = Object.freeze({
+  git: ['push'],
+  npm: ['publish'],
+  gem: ['push'],
+  cargo: ['publish'],
+  twine: ['upload'],
+  docker: ['push'],
+  podman: ['push'],
+})
+
+function isOneOf(table: ByProgram, { names, operands: [subcommand = ''] }: EffectiveCommand): boolean {
+  return names.some((name) => Object.hasOwn(table, name) && table[name]?.includes(subcommand) === true)
+}
+
 /** What these commands add. `reals` are where used paths really lie. */
 export function toxicProperties(
   { commands }: Effective,
@@ -63,10 +87,9 @@ export function toxicProperties(
   const found = new Set<ToxicProperty>()
   for (const command of commands) {
     const { names } = command
-    if (names.some((name) => NETWORK_PROGRAMS.has(name))) {
-      found.add('untrusted')
-      found.add('outward')
-    }
+    const isNetwork = names.some((name) => NETWORK_PROGRAMS.has(name))
+    if (isNetwork || isOneOf(FETCHING, command)) found.add('untrusted')
+    if (isNetwork || isOneOf(SENDING, command)) found.add('outward')
     if (names.some((name) => CHANGERS.has(name))) found.add('change')
     if (usesSecret(command, home)) found.add('secret')
   }
@@ -76,14 +99,16 @@ export function toxicProperties(
 
 /** The strictest rule that the session would fulfil with this, to which this adds a part; undefined: none. */
 export function toxicRule(
+  registry: readonly (readonly ToxicProperty[])[],
   before: readonly ToxicProperty[],
   added: readonly ToxicProperty[],
 ): ToxicRule | undefined {
   const after = new Set([...before, ...added])
-  const matching = TOXIC_RULES.filter(
-    ({ properties }) =>
-      properties.every((property) => after.has(property)) &&
-      properties.some((property) => added.includes(property)),
-  )
-  return matching.find(({ measure }) => measure === 'ask') ?? matching[0]
+  const isCompleted = (properties: readonly ToxicProperty[]) =>
+    properties.every((property) => after.has(property)) &&
+    properties.some((property) => added.includes(property))
+  const listed = registry.find(isCompleted)
+  if (listed !== undefined) return ruleOf(listed, false)
+  const noted = NOTED.find(isCompleted)
+  return noted === undefined ? undefined : ruleOf(noted, true)
 }

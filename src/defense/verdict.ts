@@ -3,9 +3,10 @@
  * Rules: docs/responses.md.
  * @module
  */
+
+import type { ToxicProperty } from '../base/toxic-property.ts'
 import type { Code } from '../errors.ts'
 import type { Tool } from './tools.ts'
-import type { ToxicProperty } from './toxic.ts'
 import type { Warrant } from './warrant.ts'
 
 export const RESPONSES = Object.freeze([

@@ -216,7 +216,10 @@ function securityFindings(config: Config, isWritten: IsWritten): readonly Findin
       ),
     )
   const asking = (
-    ['sensitive_files', 'toxic_combinations', 'internal_addresses', 'unknown_programs'] as const
+    [
+      ...(['sensitive_files', 'toxic_combinations', 'internal_addresses', 'unknown_programs'] as const),
+      ...(security.allowed_domains.includes(ALL_WORD) ? [] : (['unlisted_domains'] as const)),
+    ] as const
   ).filter((key) => security[key] === 'ask')
   if (confirm.max_pending === 0) {
     const written = asking.find((key) => isWritten(`security.${key}`))

@@ -12,6 +12,7 @@ import { parseIpRange } from '../base/ip-address.ts'
 import { isWithin } from '../base/lexical-path.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { nearest } from '../base/suggest.ts'
+import { readCombination } from '../base/toxic-property.ts'
 import type { Config } from '../config.ts'
 import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
@@ -200,6 +201,9 @@ export async function makePolicy(config: Config, configPath: string | undefined)
       confirmsUnlisted: security.confirm_dangerous_actions,
       sensitiveFiles: security.sensitive_files,
       toxicCombinations: security.toxic_combinations,
+      toxicRegistry: security.toxic_registry.map(readCombination),
+      allowedDomains: security.allowed_domains.map((domain) => domain.toLowerCase()),
+      unlistedDomains: security.unlisted_domains,
       internalAddresses: security.internal_addresses,
       unknownPrograms: security.unknown_programs,
       knownPrograms: security.known_programs,

@@ -5,8 +5,9 @@
  * Rules: docs/responses.md, sections 1 (specifics, quota) and 7 (replay).
  * @module
  */
+
+import type { ToxicProperty } from '../base/toxic-property.ts'
 import type { Facts, Ledger } from '../defense/facts.ts'
-import type { ToxicProperty } from '../defense/toxic.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import { TASKS_PER_SESSION } from '../limits.ts'
 

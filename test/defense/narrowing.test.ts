@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
+import { TOXIC_PROPERTIES } from '../../src/base/toxic-property.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import type { Facts, Ledger } from '../../src/defense/facts.ts'
 import type { Policy } from '../../src/defense/layer.ts'
 import { type Level, stricter } from '../../src/defense/level.ts'
-import { TOXIC_PROPERTIES } from '../../src/defense/toxic.ts'
 import {
   AGENT,
   anyCommandFacts,
@@ -40,6 +40,7 @@ const LENIENT = policyWith(
     internalAddresses: 'allow',
     toxicCombinations: 'allow',
     unknownPrograms: 'allow',
+    unlistedDomains: 'allow',
   },
 )
 
@@ -114,7 +115,10 @@ t.test('each way to narrow a right refuses more and permits nothing more', (t) =
       ledger,
     ]),
     'stricter measures': neverWidens(
-      fc.constantFrom('sensitiveFiles', 'internalAddresses', 'toxicCombinations', 'unknownPrograms'),
+      fc.constantFrom(
+        ...(['sensitiveFiles', 'internalAddresses', 'toxicCombinations'] as const),
+        ...(['unknownPrograms', 'unlistedDomains'] as const),
+      ),
       (name, facts, policy, ledger) => [
         facts,
         { ...policy, security: { ...policy.security, [name]: 'deny' } },

@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check'
 import { ALL_TOOLS, TIER_NAMES, TOOLS } from '../../src/base/tool-name.ts'
+import { TOXIC_PROPERTIES } from '../../src/base/toxic-property.ts'
 import { createMatcher, type Matcher } from '../../src/defense/13policy/matcher.ts'
 import { readRules } from '../../src/defense/13policy/rules-file.ts'
 import { effectiveCommands } from '../../src/defense/13policy/unwrap.ts'
@@ -21,7 +22,6 @@ import type {
 } from '../../src/defense/facts.ts'
 import type { Policy } from '../../src/defense/layer.ts'
 import { LEVELS } from '../../src/defense/level.ts'
-import { TOXIC_PROPERTIES } from '../../src/defense/toxic.ts'
 import { ALPN_PROTOCOL } from '../../src/limits.ts'
 
 export const HOME = '/home/agent'
@@ -86,6 +86,12 @@ export const SECURITY: Policy['security'] = {
   confirmsUnlisted: false,
   sensitiveFiles: 'ask',
   toxicCombinations: 'ask',
+  toxicRegistry: [
+    ['untrusted', 'secret', 'outward'],
+    ['untrusted', 'secret', 'change'],
+  ],
+  allowedDomains: ['*'],
+  unlistedDomains: 'ask',
   internalAddresses: 'deny',
   unknownPrograms: 'ask',
   knownPrograms: [],
@@ -491,6 +497,9 @@ export const anySecurity: fc.Arbitrary<Policy['security']> = fc.record({
   confirmsUnlisted: fc.boolean(),
   sensitiveFiles: measure,
   toxicCombinations: measure,
+  toxicRegistry: fc.constantFrom(SECURITY.toxicRegistry, [], [['secret', 'change']] as const),
+  allowedDomains: fc.constantFrom(['*'], [], ['example.com', '*.example.com']),
+  unlistedDomains: measure,
   internalAddresses: measure,
   unknownPrograms: measure,
   knownPrograms: fc.constantFrom([], ['plantctl']),

@@ -6,11 +6,11 @@
 import { type CborValue, encodeCbor, openCbor } from '../../src/base/cbor.ts'
 import { encodeHex } from '../../src/base/hex.ts'
 import { ALL_TOOLS, TIER_NAMES, TOOLS } from '../../src/base/tool-name.ts'
+import { TOXIC_PROPERTIES } from '../../src/base/toxic-property.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import type { Action, Facts, Identity, Ledger } from '../../src/defense/facts.ts'
 import type { Policy } from '../../src/defense/layer.ts'
 import { LEVELS } from '../../src/defense/level.ts'
-import { TOXIC_PROPERTIES } from '../../src/defense/toxic.ts'
 import { LAYER_NAMES, RESPONSES } from '../../src/defense/verdict.ts'
 import { Warrant } from '../../src/defense/warrant.ts'
 import { createChallenges } from '../../src/session/challenges.ts'
@@ -153,6 +153,8 @@ function chooseWorld(choose: Chooser): { readonly policy: Policy; readonly ledge
       toxicCombinations: choose.of(measure),
       internalAddresses: choose.of(measure),
       unknownPrograms: choose.of(measure),
+      unlistedDomains: choose.of(measure),
+      allowedDomains: choose.mostly<readonly string[]>(['*'], [[], ['example.com', '*.example.org']]),
       blockedCommands: choose.mostly<readonly string[]>([], [['rm -rf']]),
       pinnedOnly: choose.mostly(false, [true]),
     },

@@ -416,6 +416,12 @@ export function stagePolicy(options: StageOptions = {}): Policy {
       confirmsUnlisted: false,
       sensitiveFiles: 'ask',
       toxicCombinations: 'ask',
+      toxicRegistry: [
+        ['untrusted', 'secret', 'outward'],
+        ['untrusted', 'secret', 'change'],
+      ],
+      allowedDomains: ['*'],
+      unlistedDomains: 'ask',
       internalAddresses: 'deny',
       unknownPrograms: 'allow',
       knownPrograms: [],

@@ -12,7 +12,6 @@ import { matchesCommand } from '../capability.ts'
 import { quoteWord } from '../describe.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
 import { judgedCommand } from '../file-action.ts'
-import { isSmallNumber, namesInternalHost } from '../internal-address.ts'
 import {
   askHuman,
   type Check,
@@ -25,9 +24,9 @@ import {
   tarpit,
   violation,
 } from '../layer.ts'
+import { reachesInside, reachesUnlisted } from '../network-target.ts'
 import { usesSecret } from '../secret-use.ts'
 import { isSensitive } from '../sensitive-file.ts'
-import { NETWORK_PROGRAMS } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
 import { toxicProperties, toxicRule } from '../toxic.ts'
 import { challenge } from './session.ts'
@@ -228,29 +227,6 @@ function judgeHidden(argv: readonly string[]): Finding | Note | undefined {
   }
 }
 
-/** Options of clients whose value is text to send or to show, and no place to go to. */
-const TEXT_OPTIONS: ReadonlySet<string> = new Set(
-  (
-    '-d --data --data-raw --data-binary --data-ascii --data-urlencode --json -F --form --form-string -A --user-agent ' +
-    '-b --cookie -w --write-out -o --output --post-data --body-data'
-  ).split(' '),
-)
-
-function reachesInside({ names, operands, optionValues }: EffectiveCommand, policy: Policy): boolean {
-  const { reachable } = policy.security
-  if (names.some((name) => NETWORK_PROGRAMS.has(name))) {
-    // Of the small numbers only 0 leads anywhere: to this host.
-    const places = operands.filter((word) => !isSmallNumber(word) || Number(word) === 0)
-    for (const { option, value } of optionValues)
-      if (!TEXT_OPTIONS.has(option) && !isSmallNumber(value)) places.push(value)
-    return places.some((word) => namesInternalHost(word, reachable))
-  }
-  const words = [...operands, ...optionValues.map(({ value }) => value)]
-  return words.some(
-    (word) => (word.includes('://') || word.startsWith('git@')) && namesInternalHost(word, reachable),
-  )
-}
-
 /** Long enough to know a program by, and short in a sentence. */
 const NAME_CHARS = 64
 
@@ -304,10 +280,11 @@ function judgeToxic(
   policy: Policy,
   ledger: Ledger,
 ): Finding | Note | undefined {
-  const rule = toxicRule(ledger.toxic, toxicProperties({ commands }, policy.home, facts.realPaths))
+  const { toxicCombinations, toxicRegistry } = policy.security
+  const added = toxicProperties({ commands }, policy.home, facts.realPaths)
+  const rule = toxicRule(toxicRegistry, ledger.toxic, added)
   if (rule === undefined) return undefined
-  const { toxicCombinations } = policy.security
-  const measure = rule.measure === 'audit' && toxicCombinations !== 'allow' ? 'audit' : toxicCombinations
+  const measure = rule.isNoted && toxicCombinations !== 'allow' ? 'audit' : toxicCombinations
   return measured(measure, facts, ledger, {
     code: 'CAPABILITY_DENIED',
     rule: rule.id,
@@ -337,13 +314,27 @@ export const specifics: Check = (facts, policy, ledger) => {
       }),
     )
   }
-  if (security.internalAddresses !== 'allow' && commands.some((command) => reachesInside(command, policy))) {
+  if (
+    security.internalAddresses !== 'allow' &&
+    commands.some((command) => reachesInside(command, security.reachable))
+  ) {
     findings.push(
       withoutIncident(
         measured(security.internalAddresses, facts, ledger, {
           code: 'CAPABILITY_DENIED',
           rule: 'internal_addresses',
           reason: 'The command would reach an address inside this network.',
+        }),
+      ),
+    )
+  }
+  if (commands.some((command) => reachesUnlisted(command, security.allowedDomains))) {
+    findings.push(
+      withoutIncident(
+        measured(security.unlistedDomains, facts, ledger, {
+          code: 'CAPABILITY_DENIED',
+          rule: 'unlisted_domains',
+          reason: 'The command would reach a host that security.allowed_domains does not list.',
         }),
       ),
     )
