@@ -11,7 +11,7 @@ import { goesBy } from './names.ts'
 
 /** Clients that take statements. A database that is a file of the workspace is the workspace's own, and has rules of its own. */
 const CLIENTS: ReadonlySet<string> = new Set(
-  'psql mysql mariadb pgcli mycli usql cockroach clickhouse clickhouse-client chc cqlsh ycqlsh ysqlsh influx influx3 isql iusql sqlcmd go-sqlcmd sqlplus sqlcl mssql-cli tsql bsqldb fisql db2 hive beeline presto trino vsql snowsql snow bq spark-sql impala-shell rqlite turso surreal ksql taos steampipe octosql crash mclient isql-fb exaplus mysqlsh edgedb gel cypher-shell wrangler supabase neonctl pscale databricks'.split(
+  'psql mysql mariadb pgcli mycli usql cockroach clickhouse clickhouse-client chc cqlsh ycqlsh ysqlsh influx influx3 isql iusql sqlcmd go-sqlcmd sqlplus sqlcl mssql-cli tsql bsqldb fisql db2 hive beeline presto trino vsql snowsql snow bq spark-sql impala-shell rqlite turso surreal ksql taos steampipe octosql crash mclient isql-fb exaplus mysqlsh edgedb gel cypher-shell wrangler supabase neonctl pscale databricks questdb risingwave-cli proton timescale heroku fly flyctl'.split(
     ' ',
   ),
 )
@@ -82,7 +82,7 @@ function meaningsOf(statement: string): readonly string[] {
 
 /** Texts that may be statements, or begin with an option's name: `--command=DROP TABLE x`. */
 function textsOf(flow: Flow, { words, parsed, stdin, cwd }: Maker): readonly string[] {
-  const texts = words.slice(1).map(({ text }) => text.replace(/^--?[\w-]+=/, ''))
+  const texts = words.slice(1).map(({ text, stands }) => (stands ?? text).replace(/^--?[\w-]+=/, ''))
   if (stdin.kind === 'text') texts.push(stdin.word.text)
   else if (stdin.kind === 'pipe' && stdin.output !== undefined) texts.push(stdin.output)
   for (const { option, word } of parsed.values) {
