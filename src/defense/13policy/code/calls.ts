@@ -172,7 +172,7 @@ export function isEvaluator(name: string, language: Language): boolean {
 
 /** A string names a module, and the result is it. */
 const LOADERS: ReadonlySet<string> = set(
-  'require require_relative __import__ importlib.import_module importlib.__import__ import process.mainModule.require module.require process.binding',
+  'require require_relative __import__ importlib.import_module importlib.__import__ import process.mainModule.require module.require',
 )
 
 /**

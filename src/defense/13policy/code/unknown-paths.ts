@@ -28,6 +28,21 @@ function takesFromOutside({ calls, tokens }: Reading): boolean {
   )
 }
 
+/** Programs whose output may hold any name. */
+const SOURCES: ReadonlySet<string> = new Set(
+  'curl wget nc ncat socat ssh base64 base32 xxd openssl gpg'.split(' '),
+)
+
+/** The words of the commands that the code starts, whose output it may read. */
+function startedWords({ inner }: Reading): readonly string[] {
+  return inner.flatMap((one) => {
+    if (one.kind === 'shell') return one.word.text.split(/[\s"';|&()]+/, WORDS_MAX)
+    return one.kind === 'argv' ? one.words.map(({ text }) => text) : []
+  })
+}
+
+const WORDS_MAX = 64
+
 /** Adds what the unknown paths of `reading` could be; the strings that no call has taken are among them. */
 export function settleUnknownPaths(reading: Reading): void {
   const uses = [...reading.unknownUses]
@@ -37,7 +52,9 @@ export function settleUnknownPaths(reading: Reading): void {
   // As a string of its own, a slash mostly parts names.
   for (const inner of reading.inner)
     if (inner.kind === 'path' && TOPS.has(inner.word.text)) named.add(inner.word.text)
-  const isAnything = takesFromOutside(reading)
+  const words = startedWords(reading)
+  for (const word of words) if (looksAbsolute(word)) named.add(word)
+  const isAnything = takesFromOutside(reading) || words.some((word) => SOURCES.has(word))
   for (const use of uses) {
     for (const text of named) addPath(reading, { kind: 'text', text, isOpaque: false }, use)
     if (isAnything) addUnknownPath(reading, use)
