@@ -23,7 +23,7 @@ import {
 import { asksOnly, inquirable } from './inquiry.ts'
 import { createPathIndex } from './path-pattern.ts'
 import { isPlainSetting } from './plain-setting.ts'
-import { createListPool } from './small-map.ts'
+import { createListPool, findValue, type SmallMap, sealMap } from './small-map.ts'
 import { addWords, emptyWords, sealWords, type WordIndex } from './word-index.ts'
 import {
   compileWord,
@@ -156,38 +156,56 @@ function givesFitting(words: WordList, long: readonly string[], values: WordList
   }
 }
 
+/** Words that operands begin with, one of them with a star. */
+type Beginning = readonly WordPattern[]
+
+/** In the place of a first word: it has a star itself. */
+const ANY_FIRST = ''
+
 /** One of the entries is what the operands begin with, word by word. */
 function beginsWith(entries: readonly string[]): Condition {
-  // Words never hold a NUL; an entry without a star is looked up as a whole.
-  const spelled = entries.map((entry) =>
-    entry
-      .split(' ')
-      .filter((word) => word !== '')
-      .join('\0'),
+  const spelled = entries.map((entry) => entry.split(' ').filter((word) => word !== ''))
+  const plain = spelled.filter((words) => !words.some((word) => word.includes('*')))
+  const wild = spelled.filter((words) => words.some((word) => word.includes('*')))
+  const byFirst = Map.groupBy(
+    wild.map((words): Beginning => words.map(compileWord)),
+    ([first]) => (typeof first === 'string' ? first : ANY_FIRST),
   )
-  const literals = compileWords(spelled.filter((entry) => !entry.includes('*')))
-  const patterns = spelled
-    .filter((entry) => entry.includes('*'))
-    .map((entry) => entry.split('\0').map(compileWord))
-  return beginsWithOne(literals, patterns, Math.max(0, ...spelled.map((entry) => entry.split('\0').length)))
+  return beginsWithOne(
+    // Words never hold a NUL; an entry without a star is looked up as a whole.
+    compileWords(plain.map((words) => words.join('\0'))),
+    Math.max(0, ...plain.map((words) => words.length)),
+    sealMap(byFirst),
+  )
 }
 
 function beginsWithOne(
   literals: WordList,
-  patterns: readonly (readonly WordPattern[])[],
   longest: number,
+  byFirst: SmallMap<readonly Beginning[]>,
 ): Condition {
   return (facts) => {
     const { operands } = facts.command
     const beginnings = beginningsOf(facts, longest)
     for (let count = 0; count < longest && count < beginnings.length; count++)
       if (fitsOneOf(literals, beginnings[count] ?? '')) return true
-    return patterns.some(
-      (words) =>
-        words.length <= operands.length &&
-        words.every((word, index) => fitsWord(word, operands[index] ?? '')),
+    return (
+      areOneFirst(findValue(byFirst, operands[0] ?? ANY_FIRST), operands) ||
+      areOneFirst(findValue(byFirst, ANY_FIRST), operands)
     )
   }
+}
+
+function areOneFirst(patterns: readonly Beginning[] | undefined, operands: readonly string[]): boolean {
+  if (patterns === undefined) return false
+  for (const words of patterns) if (areFirst(words, operands)) return true
+  return false
+}
+
+function areFirst(words: Beginning, operands: readonly string[]): boolean {
+  if (words.length > operands.length) return false
+  for (let at = 0; at < words.length; at++) if (!fitsWord(words[at] ?? '', operands[at] ?? '')) return false
+  return true
 }
 
 /*
