@@ -63,7 +63,7 @@ type Found = { readonly members: Members; readonly rest: readonly string[] }
 function found(name: string, language: Language): Found | undefined {
   const modules = HARMLESS_MODULES[language]
   let best: Found | undefined
-  const parts = name.split(/[./]/, 16)
+  const parts = name.replaceAll('/', '.').split('.', 16)
   let prefix = ''
   for (let at = 0; at < parts.length; at++) {
     prefix = at === 0 ? (parts[0] ?? '') : `${prefix}.${parts[at]}`

@@ -32,18 +32,22 @@ function programOf(command: Command, { functions, aliases, variables }: State): 
 }
 
 function textOf(word: Word | undefined): string | undefined {
-  const [part, ...others] = word ?? []
-  return part?.kind === 'text' && others.length === 0 ? part.text : undefined
+  const part = word?.length === 1 ? word[0] : undefined
+  return part?.kind === 'text' ? part.text : undefined
 }
 
 /** @param isTop whether nothing stands around them that could take what they put out */
 export function onlyShows(commands: readonly Command[], state: State, isTop: boolean): boolean {
-  const [first, ...filters] = commands.map((command) => programOf(command, state))
+  const first = programAt(commands, 0, state)
   if (first === undefined) return false
-  if (filters.length === 0 && TESTING.has(first)) return true
-  return (
-    isTop && SHOWING.has(first) && filters.every((program) => program !== undefined && FILTERING.has(program))
-  )
+  if (commands.length === 1 && TESTING.has(first)) return true
+  if (!isTop || !SHOWING.has(first)) return false
+  return commands.every((_, at) => at === 0 || FILTERING.has(programAt(commands, at, state) ?? ''))
+}
+
+function programAt(commands: readonly Command[], at: number, state: State): string | undefined {
+  const command = commands[at]
+  return command === undefined ? undefined : programOf(command, state)
 }
 
 function isHarmless({ words, assignments, redirects }: ShellCommand): boolean {

@@ -228,7 +228,13 @@ export function isAllArguments(text: string): boolean {
   return text.length < 24 && ['"$@"', '$@', '$*', 'exec "$@"', 'exec $@'].includes(text.trim())
 }
 
+const NOTHING_GIVEN: ReadonlyMap<string, string> = new Map([
+  ['@', ''],
+  ['#', '0'],
+])
+
 export function positionals(words: readonly ShellWord[]): ReadonlyMap<string, string> {
+  if (words.length === 0) return NOTHING_GIVEN
   const variables = new Map<string, string>()
   words.forEach(({ text, opaque }, index) => {
     if (opaque === undefined) variables.set(String(index), text)
