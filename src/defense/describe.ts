@@ -71,6 +71,11 @@ const ADVICE: readonly (readonly [LayerName | 'any', string, string])[] = Object
   ],
   [
     'specifics',
+    'unlisted_domains',
+    'Answer with `sass-edge confirm`; if the host is meant to be reached, add it to security.allowed_domains.',
+  ],
+  [
+    'specifics',
     'unknown_program',
     'Answer with `sass-edge confirm`; if the program is meant to run here, add it to security.known_programs, or to the allowed_commands of the capability set.',
   ],
@@ -130,6 +135,23 @@ export function adviceFor({ layer, rule, response }: Outcome): string {
     ([at, beginning]) => (at === 'any' || at === layer) && rule.startsWith(beginning),
   )
   return advice?.[2] ?? ''
+}
+
+/** What a yes could lead to, by the beginning of the rule that asks. */
+const RISKS: readonly (readonly [string, string])[] = Object.freeze([
+  ['sensitive_files', 'high: whoever has the secret can act as its owner'],
+  ['toxic.', 'high: secrets could leave the device, or what strangers wrote could change it'],
+  ['level.', 'high: the session has done what raised the alarm'],
+  ['internal_addresses', 'high: services inside often ask nobody who they are'],
+  ['unlisted_domains', 'medium: data could go to a host that nobody has listed, or come from it'],
+  ['unknown_program', 'medium: nobody has looked at what the program does'],
+  ['quota.', 'low: more of what the session does already'],
+  ['', 'medium: the agent is not meant to do this by itself'],
+])
+
+/** How bad a yes could be (high, medium, low) and why, for whoever is asked. */
+export function riskOf(rule: string): string {
+  return RISKS.find(([beginning]) => rule.startsWith(beginning))?.[1] ?? ''
 }
 
 /** `R4 VI_SWAP` for the `R4` of a record; what is no response stays as it is. */
