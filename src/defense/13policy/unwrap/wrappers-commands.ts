@@ -115,7 +115,9 @@ const behindSubcommand: Unwrap = (call) => {
   const subcommand = words[at]?.text ?? ''
   // What the package itself calls so is not known: `npm run build`, `yarn run x`, `task run`.
   const isScript = SCRIPT_RUNNERS.has(call.name) && (subcommand === 'run' || subcommand === 'run-script')
-  if (isScript) return inner
+  // `npm create x -- --template y`: arguments of what makes the project.
+  const isMaking = subcommand === '--' && MAKING.has(words[0]?.text ?? '')
+  if (isScript || isMaking) return inner
   const place = words[at + 1]
   if (call.name === 'direnv' && place !== undefined) inner.push({ kind: 'path', word: place, use: 'write' })
   const command = commandOf(words.slice(at + 1 + (OWN_OPERANDS.get(call.name) ?? 0)))
@@ -137,6 +139,8 @@ const OWN_OPERANDS: ReadonlyMap<string, number> = new Map([
   ['chamber', 1],
   ['aws-vault', 1],
 ])
+
+const MAKING: ReadonlySet<string> = new Set(['create', 'init', 'innit'])
 
 const SCRIPT_RUNNERS: ReadonlySet<string> = new Set(
   'npm pnpm yarn composer task lerna nx toolbox cabal stack pdm cargo-make dip lando ddev sam gcloud mise rye'.split(
