@@ -51,7 +51,7 @@ import {
 const ASKERS = /(?:^|\.)(?:urlopen|Request|fetch)$/
 const BODY_CALL = 'request:body'
 
-/** Whether `data=` or `body:` stands among the arguments. */
+/** Whether `data=`, `body:` or a method that changes something stands among the arguments. */
 function givesBody(reading: Reading, open: number): boolean {
   const limit = Math.min(reading.tokens.length, open + ARGUMENT_TOKENS)
   let depth = 0
@@ -59,13 +59,17 @@ function givesBody(reading: Reading, open: number): boolean {
     const text = mark(reading, at)
     if (text === '(') depth += 1
     else if (text === ')' && --depth === 0) return false
-    if (BODIES.has(nameAt(reading, at)) && (mark(reading, at + 1) === '=' || mark(reading, at + 1) === ':'))
-      return true
+    const isGiven = mark(reading, at + 1) === '=' || mark(reading, at + 1) === ':'
+    if (!isGiven) continue
+    if (BODIES.has(nameAt(reading, at))) return true
+    if (nameAt(reading, at) === 'method' && CHANGING.has(reading.tokens[at + 2]?.text ?? '')) return true
   }
   return false
 }
 
-const BODIES: ReadonlySet<string> = new Set(['data', 'body'])
+const BODIES: ReadonlySet<string> = new Set(['data', 'body', 'json', 'files'])
+/** Methods of HTTP that change what the server has. */
+const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** `load FILE` of Ruby and `do FILE` of Perl run a file by its name; whether it was that. */
 function runsFile(reading: Reading, name: string, open: number): boolean {
@@ -92,6 +96,17 @@ function followFile(reading: Reading, path: string): void {
   const { language, via } = reading
   const text = /\.\w{1,4}$/.test(path) ? path : path + (SUFFIXES[language] ?? '')
   addInner(reading, { kind: 'script', word: { text, isGlob: false, opaque: undefined }, language, via })
+}
+
+/** A file that holds a database. */
+const DATABASES: ReadonlySet<string> = new Set(['sqlite3.connect', 'SQLite3', 'SQLite3.Database.new'])
+
+/** Whether a text of the code is a statement that changes a database. */
+function changesRows({ tokens }: Reading): boolean {
+  return tokens.some(
+    ({ kind, text }) =>
+      kind === 'string' && /^\s{0,8}(?:insert|update|delete|drop|alter|create|replace)\s/i.test(text),
+  )
 }
 
 /** What a call does that begins with the mark at `open`, or without one behind the name there. */
@@ -127,7 +142,8 @@ function readCall(reading: Reading, given: string, open: number): void {
     REWRITERS.has(name) ||
     COPIES.has(name) ||
     SAVERS.has(name) ||
-    CODE_TAKERS.has(name)
+    CODE_TAKERS.has(name) ||
+    DATABASES.has(name)
   if (!isKnown) {
     if (ASKERS.test(name) && givesBody(reading, open)) addCall(reading, BODY_CALL)
     if (soundsLikeWriting(name, language) || soundsLikeSaving(name)) writeNamed(reading, open)
@@ -173,6 +189,8 @@ function readCall(reading: Reading, given: string, open: number): void {
     for (const { value } of list)
       if (value.kind === 'text')
         addInner(reading, { kind: 'code', language, word: wordOf(value), via: reading.via })
+  } else if (DATABASES.has(name)) {
+    if (first !== undefined) addPath(reading, first, changesRows(reading) ? 'write' : 'read')
   } else if (SAVERS.has(name)) {
     const file = list.find(({ keyword }) => keyword === 'file' || keyword === 'con')?.value ?? second
     if (file !== undefined) addPath(reading, file, 'write')

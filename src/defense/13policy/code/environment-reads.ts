@@ -15,7 +15,8 @@ const ENVIRONMENT =
 const SECRET_NAME =
   /[A-Z0-9_]{0,64}(?:SECRET|TOKEN|PASSW|PASSPHRASE|PASSWD|APIKEY|API_KEY|CREDENTIAL|PRIVATE_KEY|ACCESS_KEY|_PSK|_PASS|_KEY|_PWD|_DSN)(?![a-z])/
 /** Words by which variables are picked out: a text or a pattern of their own. */
-const PICKED = /(?:["'`/]|:\w{0,8})[\w^$.*|()[\]-]{0,64}(?:secret|token|passw|credential|api_?key)/i
+const PICKED =
+  /(?:["'`/]|:\w{0,8})[\w^$.*|()[\]-]{0,64}(?:secret|token|passw|credential|api_?key)|["'](?:KEY|PASS|PWD|AUTH|PSK)["']/i
 
 /** Whether `text`, code of whatever language, reads a variable that sounds like a secret. */
 export function readsSecretVariable(text: string): boolean {

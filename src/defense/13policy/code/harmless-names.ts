@@ -120,3 +120,10 @@ export const REACHING: Readonly<Record<Language, ReadonlySet<string>>> = Object.
   sed: set(''),
   other: set(''),
 })
+
+/** Calls of the system itself, in sources that are built and run. */
+export const SYSTEM_CALLS: ReadonlySet<string> = set(
+  `reboot kexec_load mount umount umount2 unmount pivot_root swapon swapoff init_module finit_module delete_module ptrace
+iopl ioperm settimeofday clock_settime sethostname setdomainname acct quotactl klogctl chroot unshare setns setuid setgid
+setresuid seteuid setreuid capset bpf perf_event_open`,
+)

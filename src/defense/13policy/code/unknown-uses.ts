@@ -22,7 +22,7 @@ import {
   SPAWN_CALLS,
 } from './calls.ts'
 import { HARMLESS_MODULES, type Members } from './harmless-modules.ts'
-import { OTHER_NAMES, PHP_FAMILIES, PHP_NAMES, REACHING } from './harmless-names.ts'
+import { OTHER_NAMES, PHP_FAMILIES, PHP_NAMES, REACHING, SYSTEM_CALLS } from './harmless-names.ts'
 import { addCall, addInner, closing, mark, type Reading } from './values.ts'
 
 /** Said of what code uses and nobody knows to be harmless, with its name behind. */
@@ -120,6 +120,7 @@ export function noteModule(reading: Reading, module: string): void {
   const { language } = reading
   if (isOwnFile(module)) reading.modules.set(OWN, module)
   else reading.modules.set(rootOf(module), module)
+  if (module === 'builtins') addUnknown(reading, module)
   if (language !== 'perl' && language !== 'ruby') return
   // Their modules put names among those of the code.
   if (found(module, language) === undefined && !isOwnFile(module)) addUnknown(reading, module)
@@ -208,10 +209,19 @@ function notePhp(reading: Reading, name: string, isCall: boolean): void {
   if (!isKnown && !isDefined(reading, name)) addUnknown(reading, name)
 }
 
+/** Modules of Go, Rust and Zig with the calls of the system. */
+const SYSTEM_MODULES: ReadonlySet<string> = new Set(['syscall', 'unix', 'libc', 'nix', 'rustix', 'linux'])
+
 /** Of languages that are not told apart: what is called, and in Lisp what stands first in brackets. */
 function noteOther(reading: Reading, name: string, isCall: boolean): void {
-  // What is built first and run then is a program of the project; its commands and paths are judged.
-  if (!isCall || reading.via === PROJECT) return
+  if (!isCall) return
+  if (reading.via === PROJECT) {
+    // What is built first and run then is a program of the project; its commands and paths are judged.
+    const isSystem = !name.includes('.') || SYSTEM_MODULES.has(rootOf(name))
+    if (isSystem && SYSTEM_CALLS.has(name.slice(name.lastIndexOf('.') + 1).toLowerCase()))
+      addUnknown(reading, name)
+    return
+  }
   const own = name.includes('.') ? found(name, 'other') : undefined
   if (own !== undefined) {
     if (!isHarmless(own) && !isJudged(name, 'other')) addUnknown(reading, name)

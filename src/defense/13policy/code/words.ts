@@ -85,6 +85,8 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     if (token?.kind === 'string' && !reading.used.has(index) && looksAbsolute(token.text))
       addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'mention')
   }
+  // Whatever is read then takes the place of the files that it comes from.
+  if (language === 'perl' && text.includes('$^I')) reading.unknownUses.add('write')
   settleUnknownPaths(reading)
   if (isCut || growsWithoutEnd(text)) reading.opaque.add('limit')
   if (language === 'other') {
