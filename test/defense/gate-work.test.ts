@@ -66,7 +66,7 @@ const CORPUS_STEP = 60
 const LONGEST = 10
 
 t.test(
-  'whatever a command line holds, its decision is some milliseconds of work, not fifty (JF-079)',
+  'whatever a command line holds, its decision is some milliseconds of work, not fifty (JF-079, JF-022)',
   (t) => {
     for (const [name, shape] of Object.entries(SHAPES)) {
       let count = 1

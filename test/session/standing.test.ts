@@ -3,9 +3,11 @@
  * the instance that its session has, and never remembered.
  * @module
  */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { Identities } from '../../src/session/identities.ts'
-import { enter, run, stageRooms } from './stage.ts'
+import { authOf, connect, enter, run, stageRooms } from './stage.ts'
 
 t.test(
   'the gate asks the registry by name and instance at every decision, and goes by what it says (JF-073)',
@@ -51,3 +53,40 @@ t.test(
     t.end()
   },
 )
+
+t.test('one place makes, knows, proves, follows and ends the identities of agents (JF-025)', (t) => {
+  const root = join(import.meta.dirname, '../..')
+  const files = (pattern: RegExp) =>
+    globSync('src/**/*.ts', { cwd: root }).filter((path) =>
+      pattern.test(readFileSync(join(root, path), 'utf8')),
+    )
+  t.strictSame(
+    files(/[^n] newInstance\(|\bsessions\.create\(/),
+    ['src/session/requests.ts'],
+    'it is made in one place',
+  )
+  const staged = stageRooms({ penalties: { enabled: false } })
+  const { rooms, audit, changes, spawner } = staged
+  t.strictSame([...rooms.sessions.all()], [])
+  const forged = connect(staged)
+  forged.open('Authenticate', authOf({ name: 'other' }))
+  t.strictSame([...rooms.sessions.all()], [], 'without a proof there is none')
+  const client = enter(staged)
+  const [session] = rooms.sessions.all()
+  t.match(session, { caller: { name: 'bot' }, state: 'ACTIVE', instance: /^bot-\d{8}T\d{6}Z-[0-9a-f]{8}$/ })
+  run(client, 'ls')
+  t.match(audit.events.at(-1), { agent: 'bot', instance: session?.instance }, 'what it does is followed')
+  t.equal(session?.state, 'EXECUTING')
+  client.events.ended()
+  t.equal([...rooms.sessions.all()].length, 1, 'what still works is not ended with its connection')
+  spawner.children[0]?.events.spawned(1)
+  spawner.children[0]?.events.exited({ kind: 'exited', code: 0 })
+  // It expires, and what is expired and at rest is ended.
+  for (let count = 0; count < 2; count++) {
+    staged.clock.pass(rooms.settings.viHoldMs * 2)
+    rooms.sessions.tick(staged.clock.monotonicMs())
+  }
+  t.strictSame([...rooms.sessions.all()], [], 'and is ended when it has come to its end')
+  t.match(changes.at(-1), { session: { instance: session?.instance }, to: 'DESTROYED' })
+  t.end()
+})
