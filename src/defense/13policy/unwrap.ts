@@ -387,6 +387,7 @@ function followShell(
   const context: ShellContext = {
     ...{ cwd: frame.cwd, home: run.surroundings.home, environment: assignments },
     ...(variables === undefined ? {} : { variables }),
+    ...(positional === undefined || positional.length < 2 ? {} : { positional: positional.slice(1) }),
   }
   const environments = isOwn ? frame.environments : undefined
   for (const environment of environments ?? [assignments]) {

@@ -5,7 +5,7 @@
  * @module
  */
 import type { ShellWord } from '../shell/shell.ts'
-import { LISTED_MARK, PART_MARK, UNKNOWN_MARK } from '../shell/words.ts'
+import { LISTED_MARK, PART_MARK, PIPE_MARK, UNKNOWN_MARK } from '../shell/words.ts'
 import type { Language } from '../unwrap/inner.ts'
 
 /** In the place of what is not known; no text holds it. */
@@ -17,7 +17,10 @@ export const UNKNOWN_PART = 'part:unknown'
 /** The whole of a script of which parts are not known, with a gap for each; undefined where it cannot be told. */
 export function gapped({ text, opaque, stands }: ShellWord): string | undefined {
   if (opaque === undefined || stands === undefined || text.includes(GAP)) return undefined
-  return [UNKNOWN_MARK, PART_MARK, LISTED_MARK].reduce((script, mark) => script.replaceAll(mark, GAP), stands)
+  return [UNKNOWN_MARK, PART_MARK, LISTED_MARK, PIPE_MARK].reduce(
+    (script, mark) => script.replaceAll(mark, GAP),
+    stands,
+  )
 }
 
 const SUBSTITUTION =

@@ -215,6 +215,10 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
     const rest = withoutBeginning(expander, operator, argument, item.text)
     if (rest !== undefined) return { ...item, text: rest }
   }
+  // All names that a glob with a slash at its end stands for lose that.
+  const isSlash = argument.length === 1 && argument[0]?.kind === 'text' && argument[0].text === '/'
+  if (item.isGlob && item.opaque === undefined && operator.startsWith('%') && isSlash)
+    return { ...item, text: item.text.endsWith('/') ? item.text.slice(0, -1) : item.text }
   // What a substitution in the argument runs must be seen even where the value is not known.
   if (item.opaque !== undefined || item.isGlob) {
     const pattern = expander.single(argument)
@@ -263,7 +267,10 @@ function standsAfter(
   if (pieces.some((piece) => piece.opaque !== undefined)) return undefined
   if (opaque !== undefined) {
     const isName = operator.startsWith('%') || operator === '##' || replacement?.text.includes('/') === false
-    return stands === LISTED_MARK && isName ? LISTED_MARK : undefined
+    if (stands === LISTED_MARK && isName) return LISTED_MARK
+    // What a search has found in a directory stays in it.
+    const isCut = operator === '%' && text.endsWith('/') && !pattern.text.includes('/')
+    return isCut ? `${text}${LISTED_MARK}` : undefined
   }
   const directory = text.slice(0, text.lastIndexOf('/') + 1)
   const isCutWhole = operator === '%%' && pattern.text.startsWith('.') && directory.includes('.')

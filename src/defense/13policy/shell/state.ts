@@ -119,7 +119,7 @@ export function startState(context: ShellContext): State {
     ownsFunctions: false,
     ownsAliases: false,
     history: { values: new Map(), isOpen: false },
-    positional: positionalOf(variables),
+    positional: context.positional ?? positionalOf(variables),
     directories: [cwd],
     previous: undefined,
     stack: [],

@@ -57,6 +57,8 @@ export type ShellContext = {
    * where none is, the words of `@`. Without this map there are none; with it and without `@` they are not known.
    */
   readonly variables?: ReadonlyMap<string, string>
+  /** The positional parameters, where they are known as words. */
+  readonly positional?: readonly ShellWord[]
   /** Variables that the shell is started with, the later of two of a name. */
   readonly environment?: readonly { readonly name: string; readonly value: ShellWord }[]
 }

@@ -135,7 +135,7 @@ function addPart(expander: Expander, builder: Builder, part: WordPart): void {
       return
     case 'substituted':
       expander.substituted(part.body, part.isInput)
-      addItem(expander, builder, { text: '', isGlob: false, opaque: 'substitution' }, true)
+      addItem(expander, builder, { text: '', isGlob: false, opaque: 'substitution', stands: PIPE_MARK }, true)
       return
     case 'substitution': {
       const output = expander.substitute(part.body)
@@ -265,6 +265,8 @@ export const UNKNOWN_MARK = '<unknown>'
 export const PART_MARK = '<part>'
 /** In the place of what another command of the text prints, or puts into a variable: the names of files, as a rule. */
 export const LISTED_MARK = '<listed>'
+/** In the place of the name of a pipe to or from another command of the text: `>(cmd)`. */
+export const PIPE_MARK = '<pipe>'
 /** In the place of settings for a shell, as a program that is known for them prints them. */
 export const SETTINGS_MARK = '<settings>'
 

@@ -148,8 +148,16 @@ function isHandedOn({ via, pipedTo }: Draft): boolean {
   return via.includes('$()') || pipedTo.some((name) => CONSUMERS.has(name))
 }
 
+/** In the place of names that were looked for: some files, and not all that lie in a directory. */
+const SELECTED = '<selected>'
+
+function selects(source: Draft): boolean {
+  if (source.names.includes('find')) return nameOf(source) !== '*'
+  return goesBy(source.names, SEARCHERS) || source.names.includes('git')
+}
+
 /** A change of case, or of one character, hides nothing. */
-const PLAIN_SET = /^(?:\[?(?:A-Z|a-z|:upper:|:lower:)\]?|[ _.-])$/
+const PLAIN_SET = /^(?:\[?(?:A-Z|a-z|:upper:|:lower:)\]?|[ _.,:;-]|\\[n0rt])$/
 
 function hides(draft: Draft): boolean {
   const isPlain = draft.names.includes('tr') && draft.operands.every((word) => PLAIN_SET.test(word))
@@ -163,15 +171,21 @@ function addSources(drafts: readonly Draft[]): void {
     const sources = drafts.filter((draft) => lists(draft) && isTaken(draft)).slice(0, SOURCES_MAX)
     for (const user of users) {
       let isShown = false
+      let isNarrow = true
+      let isAll = false
       for (const use of new Set(user.paths.filter(isUnknown).map((path) => path.use)))
         for (const source of sources) {
           if (source === user) continue
           const places = placesOf(source, use)
-          // A listing of everything shows nothing.
-          if (places.length > 0 && isHandedOn(source))
-            isShown = !places.some(({ path }) => path === ROOT.path)
+          if (places.length > 0 && isHandedOn(source)) isShown = true
+          if (places.some(({ path }) => path === ROOT.path)) isAll = true
+          if (!selects(source)) isNarrow = false
           user.paths.push(...places)
         }
+      // A listing of everything shows nothing.
+      isShown &&= !isAll
+      if (isShown && isNarrow && user.paths.every(({ path }) => path !== UNKNOWN_ELSEWHERE))
+        user.operands = user.operands.map((word) => (word === UNKNOWN ? SELECTED : word))
       if (!isShown && user.paths.some(({ path, use }) => use === 'write' && path.startsWith(LISTED)))
         user.paths.push({ path: UNKNOWN_ELSEWHERE, use: 'write', isGlob: false, isOpaque: true })
     }

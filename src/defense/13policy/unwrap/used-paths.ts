@@ -7,7 +7,7 @@ import { isWithin, resolvePath } from '../../../base/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { LISTED_MARK, PART_MARK, UNKNOWN_MARK } from '../shell/words.ts'
+import { LISTED_MARK, PART_MARK, PIPE_MARK, UNKNOWN_MARK } from '../shell/words.ts'
 import { LISTED, UNKNOWN_ELSEWHERE } from './elsewhere.ts'
 
 /** Longer than any path that Linux takes, PATH_MAX; what is longer is no path. */
@@ -96,7 +96,8 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
         { path: '/', use, isGlob: false, isOpaque },
         { path: unknownPath(word), use, isGlob: false, isOpaque },
       ]
-      if (use !== 'write') return paths
+      // A pipe to another command is no file.
+      if (use !== 'write' || word.stands === PIPE_MARK) return paths
       const path = word.stands?.startsWith(LISTED_MARK) === true ? LISTED : UNKNOWN_ELSEWHERE
       return [...paths, { path, use, isGlob: false, isOpaque }]
     }

@@ -5,7 +5,7 @@
 import type { ShellWord } from '../shell/shell.ts'
 import { UNKNOWN_MARK } from '../shell/words.ts'
 
-const HIDDEN = /<(?:part|settings|listed)>/g
+const HIDDEN = /<(?:part|settings|listed|pipe)>/g
 
 /** Of a word of which not even the beginning is known, what stands for it. */
 export function operandText({ text, opaque, stands }: ShellWord): string {
