@@ -1,6 +1,6 @@
 /**
  * What a decision costs, counted in blocks of the program that are run through: at most so many for what people and
- * models write, and in proportion to the text for anything. The rules are those that ship. Times: npm run bench.
+ * models write, and in proportion to the text for anything. The rules are those that ship. Times: bench/policy.node.ts.
  * @module
  */
 
