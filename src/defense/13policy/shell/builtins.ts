@@ -142,9 +142,7 @@ function manyDirectories({ text, isGlob, opaque, stands }: ShellWord): ShellWord
 }
 
 function cdTarget(state: State, operands: readonly ShellWord[], home: string): ShellWord | undefined {
-  const [target, second] = operands.filter(
-    ({ text, opaque }) => opaque !== undefined || !/^-[LPe@]*-?$/.test(text) || text === '-',
-  )
+  const [target, second] = operands.some(isSwitch) ? operands.filter((word) => !isSwitch(word)) : operands
   if (second !== undefined) return undefined
   if (target !== undefined && (target.isGlob || target.opaque !== undefined)) return manyDirectories(target)
   if (target === undefined) {
@@ -154,8 +152,17 @@ function cdTarget(state: State, operands: readonly ShellWord[], home: string): S
   }
   if (target.text === '-') return state.previous === undefined ? undefined : known(state.previous)
   const path = variableOf(state, 'CDPATH')
-  const isSearched = !/^\.{0,2}(?:\/|$)/.test(target.text) && path?.kind !== 'unset'
-  return isSearched && path !== undefined ? undefined : target
+  return path === undefined || path.kind === 'unset' || isPlaced(target.text) ? target : undefined
+}
+
+/** `-L`, `-P` and their kin; `-` alone is a directory. */
+function isSwitch({ text, opaque }: ShellWord): boolean {
+  return opaque === undefined && text.startsWith('-') && text !== '-' && /^-[LPe@]*-?$/.test(text)
+}
+
+/** What begins with a slash or a dot is not looked for by `CDPATH`. */
+function isPlaced(text: string): boolean {
+  return /^\.{0,2}(?:\/|$)/.test(text)
 }
 
 /** Places of `CDPATH` that are looked at; what people write has two. */
@@ -163,10 +170,10 @@ const SEARCHED_MAX = 8
 
 /** Where `cd NAME` may lead by `CDPATH`: beneath each of its places, or of a value that is not known beneath the root. */
 function searchedPlaces(state: State, operands: readonly ShellWord[]): readonly string[] {
-  const name = operands.find(({ text, opaque }) => opaque === undefined && !text.startsWith('-'))?.text
   const path = variableOf(state, 'CDPATH')
-  if (name === undefined || path === undefined || path.kind === 'unset' || /^\.{0,2}(?:\/|$)/.test(name))
-    return []
+  if (path === undefined || path.kind === 'unset') return []
+  const name = operands.find(({ text, opaque }) => opaque === undefined && !text.startsWith('-'))?.text
+  if (name === undefined || isPlaced(name)) return []
   const isKnown = path.kind === 'text' && path.word.opaque === undefined
   const places = isKnown ? path.word.text.split(':', SEARCHED_MAX) : ['/']
   // Where none of them has it, it is a name as any other.

@@ -149,6 +149,7 @@ function isOfOther(path: string, { home, root }: Place): boolean {
 
 /** `~pi/x` in the home directory of another user, who may not be there; then it is a name like any other. */
 function homeOf(text: string, home: string): string | undefined {
+  if (!text.startsWith('~')) return undefined
   const [start, name = ''] = /^~([A-Za-z_][\w.-]{0,63})(?=\/|$)/.exec(text) ?? []
   if (start === undefined) return undefined
   const place = name === 'root' ? '/root' : home.endsWith(`/${name}`) ? home : `/home/${name}`
