@@ -51,6 +51,14 @@ export const xargs: Unwrap = (call) => {
   return [{ kind: 'argv', words: filled, via: 'xargs', stdin: { kind: 'closed' } }]
 }
 
+/** `find … | vidir -`: the names on its input are what it renames and removes, as if they had been given to it. */
+export const editedNames: Unwrap = (call) => {
+  const [program] = call.words
+  if (program === undefined || call.parsed.operands[0]?.text !== '-') return []
+  const parsed = { options: [], values: [], operands: [program], firstOperand: 1 }
+  return xargs({ ...call, words: [literal('xargs'), program], parsed })
+}
+
 /** The words that an input is cut into: at blanks, or where an option says so. */
 function inputWords(call: Call, given: string): readonly string[] {
   const delimiter = optionValue(call.parsed, '-d', '--delimiter')?.text

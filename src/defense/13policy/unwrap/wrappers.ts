@@ -11,7 +11,7 @@ import { parseArguments, partOf } from './options.ts'
 import { formOf } from './programs.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 import { CMDLET_WRAPPERS } from './wrappers-cmdlets.ts'
-import { find, parallel, xargs } from './wrappers-inputs.ts'
+import { editedNames, find, parallel, xargs } from './wrappers-inputs.ts'
 import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
 
 /** Programs whose first operands are their own and whose command follows: the number of these. */
@@ -319,6 +319,7 @@ const taskset: Unwrap = (call) => {
 const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['env', env],
   ['xargs', xargs],
+  ['vidir', editedNames],
   ['find', find],
   ['fd', find],
   ['parallel', parallel],
