@@ -51,6 +51,16 @@ import {
 const ASKERS = /(?:^|\.)(?:urlopen|Request|fetch)$/
 const BODY_CALL = 'request:body'
 
+/** Methods of a session by which a server is sent something, where the address stands first. */
+const SENDING = /(?:^|\.)(?:post|put|patch|delete)$/
+
+/** Takes down a call that sends something, by whatever client. */
+export function noteSending(reading: Reading, name: string, open: number): void {
+  if (!SENDING.test(name)) return
+  const { value } = readValue(reading, open + 1)
+  if (value.kind === 'text' && /^(?:https?|wss?):/.test(value.text)) addCall(reading, BODY_CALL)
+}
+
 /** Whether `data=`, `body:` or a method that changes something stands among the arguments. */
 function givesBody(reading: Reading, open: number): boolean {
   const limit = Math.min(reading.tokens.length, open + ARGUMENT_TOKENS)

@@ -34,7 +34,7 @@ json keyword linecache locale lzma mailbox math mimetypes ntpath numbers operato
 posixpath pprint profile pstats pwd py_compile compileall pyclbr queue quopri random re reprlib sched secrets shlex
 stat statistics string stringprep struct symtable tarfile tempfile textwrap threading timeit tkinter token tokenize
 tomllib traceback tracemalloc types typing unicodedata unittest uuid warnings wave weakref xml zipfile zlib zoneinfo
-sysconfig logging sqlite3 trace cProfile test this turtle concurrent importlib.metadata importlib.resources this
+sysconfig venv logging sqlite3 trace cProfile test this turtle concurrent importlib.metadata importlib.resources this
 urllib urllib2 urlparse http.client http.cookies StringIO cStringIO cookielib
 numpy pandas matplotlib mpl_toolkits scipy sklearn statsmodels seaborn plotly bokeh altair polars pyarrow h5py xarray
 dask numba networkx sympy mpmath shapely geopandas skimage PIL cv2 imageio torch torchvision torchaudio tensorflow keras
@@ -108,7 +108,7 @@ fs-extra sharp jimp jsonwebtoken bcrypt bcryptjs mathjs decimal.js big.js bignum
 event-stream through2 async bluebird p-limit p-map lru-cache object-hash deepmerge deep-equal fast-deep-equal diff
 jsdiff cbor msgpack-lite protobufjs long qs mime mime-types content-type cookie slugify change-case camelcase pluralize
 strip-ansi string-width wrap-ansi cli-table3 boxen figlet table tap browserslist caniuse-lite core-js tslib ajv-formats
-jsonpath-plus jmespath`,
+jsonpath-plus jmespath dotenv`,
   {
     process:
       'argv argv0 env stdin stdout stderr cwd version versions platform arch exit exitCode memoryUsage uptime hrtime nextTick on once off pid ppid title cpuUsage resourceUsage release config features emitWarning execPath execArgv chdir umask getuid geteuid getgid getegid getgroups constrainedMemory availableMemory removeListener addListener removeAllListeners listenerCount emit loadEnvFile setMaxListeners allowedNodeEnvironmentFlags abort getActiveResourcesInfo',

@@ -76,7 +76,8 @@ tolist toset tomap toarray tovector tostring toint tochararray todo! data.frame 
 as.character as.factor as.date as.data.frame as.vector as.list as.matrix factor levels names colnames rownames
 row.names str summary glimpse view describe structure attributes attr class typeof type typename getclass eltype
 nameof supertype subtypes methods fieldnames sizeof objectid lm glm predict coef residuals anova t.test cor cov fitted
-density hist plot lines points legend barplot boxplot png pdf svg dev.off par abline ggplot aes ggsave geom_point geom_line geom_bar geom_histogram facet_wrap theme labs
+density hist plot lines points legend barplot boxplot png pdf svg dev.off par abline mutate summarise summarize arrange select transmute pivot_longer pivot_wider left_join inner_join bind_rows tally n
+slice trapz cumtrapz interp1 polyfit polyval meshgrid fzero fminsearch ode45 fft ifft conv ggplot aes ggsave geom_point geom_line geom_bar geom_histogram facet_wrap theme labs
 with within by cut rowsums colsums rowmeans colmeans do.call invisible suppresswarnings suppressmessages stop stopifnot
 warning trycatch on.exit options getoption nargs missing identity function. seq_along vapply rapply regexec sprintf
 library require requirenamespace loadnamespace using packageversion sessioninfo r.version versioninfo version

@@ -24,7 +24,7 @@ import {
   runsOnAnything,
   soundsLikeSaving,
 } from './calls.ts'
-import { call, callNamed, runText, usePath, writeNamed } from './effects.ts'
+import { call, callNamed, noteSending, runText, usePath, writeNamed } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
 import { tokensOf } from './lexer.ts'
@@ -193,6 +193,7 @@ function readUse(reading: Reading, index: number): number {
       // A method of some value: what it is called is all that is known.
       if (mark(reading, index + 1) === '(') {
         addCall(reading, name.slice(1))
+        noteSending(reading, name, index + 1)
         if (soundsLikeSaving(name)) writeNamed(reading, index + 1)
       }
       return index
@@ -246,6 +247,7 @@ function readUse(reading: Reading, index: number): number {
       next.kind === 'name' ||
       next.text === '[' ||
       (next.kind === 'number' && fileUse(name, reading.language) !== undefined))
+  if (isCall) noteSending(reading, name, end + 1)
   if (isCall || isBare) {
     if (isCall || isInteresting(name, reading.language)) addCall(reading, name)
     call(reading, name, isCall ? end + 1 : end)
