@@ -49,7 +49,7 @@ export function argumentPaths(
     if (parsed.operands.length === 0 && form.given.length === 0) addTaken(form.operands, parsed, add)
   }
   // Elsewhere than where the request runs, whatever could be a name is one.
-  const isAway = place.cwd !== undefined && !isWithin(place.root, place.cwd)
+  const isAway = place.cwd === undefined || !isWithin(place.root, place.cwd)
   if (form.operands === undefined && !form.stops) {
     // A program that is not known is taken to read what it is given.
     for (const word of parsed.operands) {
@@ -60,7 +60,8 @@ export function argumentPaths(
   }
   EXTRA.get(name)?.(parsed, add)
   const made = created(names[0] ?? '', parsed)
-  if (made !== undefined && (made.opaque !== undefined || looksLikePath(made.text))) add(made, 'write')
+  if (made !== undefined && (isAway || made.opaque !== undefined || looksLikePath(made.text)))
+    add(made, 'write')
   // No filter begins so; without one, the file stands in its place.
   if (FILTERS.has(name) && parsed.operands[0]?.text.startsWith('/') === true) add(parsed.operands[0], 'read')
   return paths
