@@ -16,7 +16,7 @@ import { EXIT } from './exit-codes.ts'
 import { alignColumns, pickId, shortDuration, shortIds } from './listing.ts'
 import { takeWords } from './local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from './operator.node.ts'
-import { askedLine, questionLines, shownValue } from './question.ts'
+import { askedLine, judgedBy, questionLines, shownValue } from './question.ts'
 import { SUMMARIES } from './summaries.ts'
 
 const QUESTION = Object.freeze({ name: 'question', listedBy: 'sass-edge confirm list' })
@@ -33,6 +33,7 @@ function toObject(confirmation: Confirmation, now: number): object {
     layer: confirmation.layer,
     rule: confirmation.rule,
     reason: confirmation.reason,
+    ...judgedBy(confirmation),
     shown: shownValue(confirmation),
     digest: confirmation.digest,
     asked_at: confirmation.askedAt,

@@ -6,7 +6,7 @@
  */
 import { visible } from '../base/visible.ts'
 import type { Confirmation } from '../client/operator-client.ts'
-import { commandLine } from '../defense/describe.ts'
+import { adviceFor, commandLine, riskOf } from '../defense/describe.ts'
 import { alignColumns } from './listing.ts'
 
 const LISTED_CHARS = 160
@@ -61,6 +61,14 @@ function rowsOf(value: Members | undefined, without: readonly string[]): (readon
     .map(([name, member]) => row(name, member))
 }
 
+/** How bad a yes could be, and what else could be done: both follow from the rule that asks. */
+export function judgedBy({ layer, rule }: Confirmation): {
+  readonly risk: string
+  readonly alternatives: string
+} {
+  return { risk: riskOf(rule), alternatives: adviceFor({ layer, rule, response: 'R3' }) }
+}
+
 /** Everything that there is to judge by. */
 export function questionLines(confirmation: Confirmation, nowSeconds: number): string[] {
   const shown = shownValue(confirmation)
@@ -76,6 +84,7 @@ export function questionLines(confirmation: Confirmation, nowSeconds: number): s
     ...alignColumns([
       row('because', confirmation.reason),
       row('rule', `${confirmation.layer} ${confirmation.rule}`),
+      ...rowsOf(judgedBy(confirmation), []),
       ...rowsOf(action, ['argv', 'kind']),
       ...(members(more) === undefined && !isNothing(more ?? null) ? [row('more', more)] : []),
       ...rowsOf(members(more), []),

@@ -10,7 +10,6 @@ import { canonicalize } from '../base/canonical-json.ts'
 import { encodeHex } from '../base/hex.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
-import { adviceFor, riskOf } from '../defense/describe.ts'
 import type { Action, Approval, Identity, Look, RequestFacts } from '../defense/facts.ts'
 import type { Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
@@ -212,8 +211,6 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
         shown: {
           action: (aim.action ?? null) as Json,
           reason: verdict.reason,
-          risk: riskOf(verdict.rule),
-          alternatives: adviceFor({ layer: verdict.layer, rule: verdict.rule, response: 'R3' }),
           links: (aim.look ?? NOT_LOOKED).realPaths,
           more: aim.shown?.() ?? null,
         },
