@@ -111,12 +111,14 @@ function followFile(reading: Reading, path: string): void {
 /** A file that holds a database. */
 const DATABASES: ReadonlySet<string> = new Set(['sqlite3.connect', 'SQLite3', 'SQLite3.Database.new'])
 
-/** Whether a text of the code is a statement that changes a database. */
-function changesRows({ tokens }: Reading): boolean {
-  return tokens.some(
-    ({ kind, text }) =>
-      kind === 'string' && /^\s{0,8}(?:insert|update|delete|drop|alter|create|replace)\s/i.test(text),
-  )
+const CHANGING_STATEMENT = /^\s{0,8}(?:insert|update|delete|drop|alter|create|replace)\s/i
+
+/** The files of databases are written where a text of the code is a statement that changes one. */
+export function settleDatabases(reading: Reading): void {
+  const { databases, tokens } = reading
+  if (databases.length === 0) return
+  const changes = tokens.some(({ kind, text }) => kind === 'string' && CHANGING_STATEMENT.test(text))
+  for (const file of databases) addPath(reading, file, changes ? 'write' : 'read')
 }
 
 /** What a call does that begins with the mark at `open`, or without one behind the name there. */
@@ -200,7 +202,7 @@ function readCall(reading: Reading, given: string, open: number): void {
       if (value.kind === 'text')
         addInner(reading, { kind: 'code', language, word: wordOf(value), via: reading.via })
   } else if (DATABASES.has(name)) {
-    if (first !== undefined) addPath(reading, first, changesRows(reading) ? 'write' : 'read')
+    if (first !== undefined) reading.databases.push(first)
   } else if (SAVERS.has(name)) {
     const file = list.find(({ keyword }) => keyword === 'file' || keyword === 'con')?.value ?? second
     if (file !== undefined) addPath(reading, file, 'write')

@@ -39,6 +39,8 @@ export type Reading = {
   readonly results: Map<number, { readonly name: string } | { readonly path: Value }>
   /** Strings that a call has already accounted for. */
   readonly used: Set<number>
+  /** The files of databases that are opened. */
+  readonly databases: Value[]
   /** How paths are used that the text does not tell. */
   readonly unknownUses: Set<PathUse>
   /** Modules that are brought in, by the first part of their names. */

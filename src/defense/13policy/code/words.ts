@@ -24,7 +24,7 @@ import {
   runsOnAnything,
   soundsLikeSaving,
 } from './calls.ts'
-import { call, callNamed, noteSending, runText, usePath, writeNamed } from './effects.ts'
+import { call, callNamed, noteSending, runText, settleDatabases, usePath, writeNamed } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
 import { tokensOf } from './lexer.ts'
@@ -74,6 +74,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     stars: [],
     results: new Map(),
     used: new Set(),
+    databases: [],
     unknownUses: new Set(),
     modules: new Map(),
     followed: new Set(),
@@ -87,6 +88,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   }
   // Whatever is read then takes the place of the files that it comes from.
   if (language === 'perl' && text.includes('$^I')) reading.unknownUses.add('write')
+  settleDatabases(reading)
   settleUnknownPaths(reading)
   if (isCut || growsWithoutEnd(text)) reading.opaque.add('limit')
   if (language === 'other') {
