@@ -111,6 +111,8 @@ const UNKNOWN: readonly ((write: (place: string) => string) => string)[] = [
   (write) => `cd "$X" && ${write('x')}`,
   (write) => `cd "$(cat list)"; ${write('x')}`,
   (write) => `while read -r f; do ${write('"$f"')}; done < list`,
+  (write) => `ls | sed 's#^#/srv/#' | while read -r f; do ${write('"$f"')}; done`,
+  (write) => `for f in $(find . -printf '../%f'); do ${write('"$f"')}; done`,
   (write) => `mapfile -t a < list; ${write('"${a[0]}"')}`,
   (write) => `for f in $(ls src); do ${write('"$X/$f"')}; done`,
 ]

@@ -148,6 +148,25 @@ function isHandedOn({ via, pipedTo }: Draft): boolean {
   return via.includes('$()') || pipedTo.some((name) => CONSUMERS.has(name))
 }
 
+/** Programs that put something before the names that they pass on, and how a place elsewhere is written there. */
+const BENDERS: ReadonlySet<string> = new Set(['sed', 'awk', 'perl', 'printf', 'xargs'])
+const PLACE_WRITTEN = /\.\.\/|[#|,@!:"'\s^]\/\w|\\\/\w|^\/\w/
+/** What of git puts out something else than names of files. */
+const GIT_TELLS: ReadonlySet<string> = new Set(['config', 'cat-file', 'var', 'remote', 'worktree'])
+
+/** Whether the names do not come through as they were listed. */
+function isBent({ names, operands, optionValues }: Draft, drafts: readonly Draft[]): boolean {
+  if (names.includes('git') && GIT_TELLS.has(operands[0] ?? '')) return true
+  if (optionValues.some(({ option, value }) => option === '-printf' && PLACE_WRITTEN.test(value))) return true
+  const [name = ''] = names
+  return drafts.some(
+    (draft) =>
+      goesBy(draft.names, BENDERS) &&
+      draft.pipedFrom.includes(name) &&
+      draft.operands.some((word) => PLACE_WRITTEN.test(word)),
+  )
+}
+
 /** In the place of names that were looked for: some files, and not all that lie in a directory. */
 const SELECTED = '<selected>'
 
@@ -177,7 +196,7 @@ function addSources(drafts: readonly Draft[]): void {
         for (const source of sources) {
           if (source === user) continue
           const places = placesOf(source, use)
-          if (places.length > 0 && isHandedOn(source)) isShown = true
+          if (places.length > 0 && isHandedOn(source) && !isBent(source, drafts)) isShown = true
           if (places.some(({ path }) => path === ROOT.path)) isAll = true
           if (!selects(source)) isNarrow = false
           user.paths.push(...places)
