@@ -139,8 +139,11 @@ export function readAssignment(reading: Reading, index: number): boolean {
 
 /** The module that a loader called at `index` gives: `require('fs')`, `__import__('os')`. */
 export function moduleAt(reading: Reading, index: number): string | undefined {
-  if (!isLoader(resolve(reading, nameAt(reading, index))) || mark(reading, index + 1) !== '(')
-    return undefined
+  if (!isLoader(resolve(reading, nameAt(reading, index)))) return undefined
+  const only = reading.tokens[index + 1]
+  // `local f = require "ffi"`
+  if (reading.language === 'lua' && only?.kind === 'string' && !only.isOpaque) return only.text
+  if (mark(reading, index + 1) !== '(') return undefined
   const { value, next } = readValue(reading, index + 2)
   if (value.kind !== 'text' || value.isOpaque || mark(reading, next) !== ')') return undefined
   const after = reading.tokens[next + 1]

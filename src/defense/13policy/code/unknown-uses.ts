@@ -159,7 +159,7 @@ function addUnknownModule(reading: Reading, name: string): void {
 export function noteUse(reading: Reading, name: string, isCall: boolean): void {
   const { language } = reading
   if (REACHING[language].has(name)) {
-    if (isCall || language === 'perl') addUnknown(reading, name)
+    if (isCall || language === 'perl' || name === 'syscall') addUnknown(reading, name)
     return
   }
   if (language === 'php') notePhp(reading, name, isCall)

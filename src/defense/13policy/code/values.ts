@@ -95,12 +95,20 @@ export function nameAt(reading: Reading, index: number): string {
   return token?.kind === 'name' ? token.text : ''
 }
 
+/** `A.m.system` of a class with `m = os` in it. */
+function memberAlias({ aliases }: Reading, name: string, dot: number): string {
+  const end = dot < 0 ? -1 : name.indexOf('.', dot + 1)
+  const alias = end < 0 ? undefined : aliases.get(name.slice(dot + 1, end))
+  return alias === undefined ? name : alias + name.slice(end)
+}
+
 /** The full name of what `name` stands for. */
 export function resolve(reading: Reading, name: string): string {
   const dot = name.indexOf('.')
   const first = dot < 0 ? name : name.slice(0, dot)
   const alias = reading.aliases.get(first)
-  let full = alias === undefined ? name : dot < 0 ? alias : `${alias}${name.slice(dot)}`
+  let full =
+    alias === undefined ? memberAlias(reading, name, dot) : dot < 0 ? alias : `${alias}${name.slice(dot)}`
   for (const prefix of [
     'node:',
     'builtins.',

@@ -17,7 +17,6 @@ import {
   isIntrospection,
   isLoader,
   isShellCall,
-  isStarter,
   OPENERS,
   POWERFUL,
   runsItsText,
@@ -27,6 +26,7 @@ import {
 import { call, callNamed, noteSending, runText, settleDatabases, usePath, writeNamed } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
+import { isHandedOn, isModuleHandedOn, isNamedStarter } from './handed-on.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
@@ -37,6 +37,7 @@ import {
   ARGUMENT_TOKENS,
   addCall,
   addPath,
+  closing,
   looksAbsolute,
   mark,
   nameAt,
@@ -113,6 +114,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
 function step(reading: Reading, index: number): number {
   const token = reading.tokens[index]
   if (token === undefined) return index
+  if (token.kind === 'string' && isNamedStarter(reading, index)) reading.opaque.add('eval')
   if (token.kind === 'command') {
     reading.calls.add('backticks')
     runText(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque })
@@ -169,7 +171,9 @@ function readMarkedCall(reading: Reading, index: number): void {
   }
   if (language === 'perl' && text === '&') {
     const next = tokens[index + 1]
-    if (mark(reading, index + 1) === '{' || next?.text.startsWith('$')) reading.opaque.add('eval')
+    const isRunner =
+      mark(reading, index - 1) === '\\' && isShellCall(resolve(reading, next?.text ?? ''), 'perl')
+    if (mark(reading, index + 1) === '{' || next?.text.startsWith('$') || isRunner) reading.opaque.add('eval')
   }
 }
 
@@ -253,6 +257,10 @@ function readUse(reading: Reading, index: number): number {
   if (isCall || isBare) {
     if (isCall || isInteresting(name, reading.language)) addCall(reading, name)
     call(reading, name, isCall ? end + 1 : end)
+    noteLoaded(reading, index, isCall ? closing(reading, end + 1) : end + 1)
+  } else if (isModuleHandedOn(reading, name, index, end)) {
+    addCall(reading, name)
+    reading.opaque.add('eval')
   } else if (isHandedOn(reading, name, index, end)) {
     addCall(reading, name)
     reading.opaque.add('eval')
@@ -261,17 +269,11 @@ function readUse(reading: Reading, index: number): number {
   return end
 }
 
-/** What evaluates text or starts programs, given to another as a function: `fetch(x).then(eval)`, `map(os.system, lines)`. */
-function isHandedOn(reading: Reading, name: string, index: number, end: number): boolean {
-  if (reading.language !== 'javascript' && reading.language !== 'python') return false
-  // A name that is given to it from here on is followed.
-  const isNamed = mark(reading, index - 1) === '=' && ';\n'.includes(mark(reading, end + 1))
-  if (isStarter(name)) return !isNamed
-  return (
-    isEvaluator(name, reading.language) &&
-    '(,'.includes(mark(reading, index - 1) || ' ') &&
-    '),'.includes(mark(reading, end + 1) || ' ')
-  )
+/** What a loader called at `index` gives, where that is handed on: `f(require('fs'))`. */
+function noteLoaded(reading: Reading, index: number, close: number): void {
+  const loaded = reading.results.get(close)
+  if (loaded !== undefined && 'name' in loaded && isModuleHandedOn(reading, loaded.name, index, close))
+    reading.opaque.add('eval')
 }
 
 /** The list that ends at the closing mark at `index`: `["rm", "x"].execute()`. */

@@ -70,6 +70,9 @@ const NO_PROGRAM: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
+/** Files that are run, beside the words of tools that do other things as well: `nim e x.nims`, `kotlinc -script x.kts`. */
+const SCRIPT_NAME = /\.(?:nims?|kts|csx|fsx|vsh|zig|wls|sce|jl|hs|pro|mac)$/
+
 /** The options by which an interpreter is given a file. */
 const FILE_OPTIONS: ReadonlySet<string> = new Set(
   '-f --file -s --script -l --load -S -x -i --source --exec -E -load -L --from-file'.split(' '),
@@ -171,21 +174,51 @@ const PRELOADS: ReadonlyMap<string, { readonly options: readonly string[]; reado
   new Map([
     ['perl', { options: ['-M', '-m'], start: 'use ' }],
     ['ruby', { options: ['-r'], start: 'require ' }],
-    ['node', { options: ['-r', '--require', '--import'], start: 'require(' }],
-    ['bun', { options: ['-r', '--preload'], start: 'require(' }],
+    [
+      'node',
+      {
+        options: ['-r', '--require', '--import', '--loader', '--experimental-loader'],
+        start: 'require(',
+      },
+    ],
+    ['bun', { options: ['-r', '--preload', '--require', '--import'], start: 'require(' }],
+    ['deno', { options: ['--preload', '--import', '--require'], start: 'require(' }],
     ['lua', { options: ['-l'], start: 'require ' }],
   ])
 
+/** The words of `call` that name modules which are brought in before the program. */
+function preloaded(call: Call): readonly ShellWord[] {
+  const { options } = PRELOADS.get(call.name) ?? {}
+  if (options === undefined) return []
+  // A tool of many commands has such options behind the command too.
+  const end = call.name === 'deno' || call.name === 'bun' ? call.words.length : call.parsed.firstOperand
+  return call.words.slice(1, end).flatMap((word, index) => {
+    const option = options.find((one) =>
+      one.startsWith('--') ? word.text === one || word.text.startsWith(`${one}=`) : word.text.startsWith(one),
+    )
+    if (option === undefined) return []
+    if (word.text === option) return call.words[index + 2] ?? []
+    return tail(word, option.length + (word.text.charAt(option.length) === '=' ? 1 : 0))
+  })
+}
+
+/** Of modules that are brought in by the place of a file: the input, or what a command prints or the request has made. */
+function preloadedFiles(call: Call, language: Language): readonly Inner[] {
+  return preloaded(call).flatMap((word) => {
+    if (isStandardInput(word.text)) return stdinOf(call, call.name, language)
+    return word.opaque === 'substitution' || word.text.startsWith('/')
+      ? innerOfScript(word, call.name, language)
+      : []
+  })
+}
+
 /** `perl -MFoo=bar`, `ruby -r./x`, `node --require ./x`: the module is brought in as by the code itself. */
 function preloads(call: Call, language: Language): string {
-  const { options, start } = PRELOADS.get(call.name) ?? {}
-  if (options === undefined || start === undefined) return ''
-  const texts = call.words.slice(1, call.parsed.firstOperand).map(({ text }, index) => {
-    const option = options.find((one) => text.startsWith(one))
-    if (option === undefined) return ''
-    const attached = text.slice(option.length).replace(/^=/, '')
-    const module = (attached === '' ? call.words[index + 2]?.text : attached)?.split('=', 1)[0] ?? ''
-    if (!/^[@\w./:-]{1,256}$/.test(module)) return ''
+  const { start } = PRELOADS.get(call.name) ?? {}
+  if (start === undefined) return ''
+  const texts = preloaded(call).map(({ text }) => {
+    const module = text.split('=', 1)[0] ?? ''
+    if (!/^[@\w./:-]{1,256}$/.test(module) || isStandardInput(module)) return ''
     if (language === 'perl') return `${start}${module};`
     return `${start}'${module}'${start.endsWith('(') ? ')' : ''};`
   })
@@ -196,7 +229,7 @@ function preloads(call: Call, language: Language): string {
 export function innerOfInterpreter(call: Call): readonly Inner[] {
   const language = LANGUAGES.get(call.name)
   if (language === undefined) return []
-  const inner = programsOf(call, language)
+  const inner = [...programsOf(call, language), ...preloadedFiles(call, language)]
   const preface = preloads(call, language)
   if (preface === '') return inner
   const first = inner.findIndex((one) => one.kind === 'code')
@@ -224,8 +257,12 @@ function programsOf(call: Call, language: Language): readonly Inner[] {
       inner.push(codeOf(call, language, { ...word, text: word.text.slice('--eval:'.length) }, '--eval'))
   }
   for (const { option, word, use } of call.parsed.values)
-    if (use === 'read' && FILE_OPTIONS.has(option) && !isStandardInput(word.text))
-      inner.push(...innerOfScript(word, call.name, language))
+    if (use === 'read' && FILE_OPTIONS.has(option))
+      inner.push(
+        ...(isStandardInput(word.text)
+          ? stdinOf(call, call.name, language)
+          : innerOfScript(word, call.name, language)),
+      )
   for (const { option, word } of call.parsed.values) {
     const comma = word.text.startsWith('data:') ? word.text.indexOf(',') : -1
     if (comma > 0 && language === 'javascript')
@@ -287,7 +324,10 @@ function programsOf(call: Call, language: Language): readonly Inner[] {
     )
   )
     return inner
-  if (NO_PROGRAM.has(call.name)) return inner
+  if (NO_PROGRAM.has(call.name)) {
+    const scripts = call.parsed.operands.filter(({ text }) => SCRIPT_NAME.test(text))
+    return scripts.flatMap((word) => innerOfScript(word, call.name, language))
+  }
   if (first === undefined || isStandardInput(first.text)) inner.push(...stdinOf(call, call.name, language))
   else inner.push(...innerOfScript(first, call.name, language, call.parsed.operands.slice(1)))
   return inner

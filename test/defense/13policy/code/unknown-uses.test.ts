@@ -47,6 +47,8 @@ const USES: readonly (readonly [Language, string, string])[] = [
   ['ruby', 'require "json"; puts JSON.parse("1")', ''],
   ['ruby', 'require "net/http"; Net::HTTP.get(URI("x"))', ''],
   ['ruby', 'require "plant"', 'plant'],
+  ['ruby', 'syscall 62, -1, 9', 'syscall'],
+  ['lua', 'local f = require "ffi" f.C.kill(-1, 9)', 'ffi'],
   ['ruby', 'Etc.getpwent', 'Etc.getpwent'],
   ['ruby', 'class Own; end; Own.new(1)', ''],
   ['php', 'echo strtoupper("x"), json_encode([1]);', ''],

@@ -101,6 +101,11 @@ const RUN: readonly (readonly [string, string])[] = [
   ['awk \'BEGIN { c = "rm x"; c | getline }\'', 'awk: rm x'],
   ["expect -c 'spawn rm x'", 'expect -c: rm x'],
   ["tclsh <<'E'\nexec rm x\nE\n", 'sh -c > tclsh: rm x'],
+  ['node --require /dev/stdin -e 0 <<< \'require("child_process").execSync("rm x")\'', 'sh -c > node: rm x'],
+  ['ruby -r/dev/stdin -e 1 <<< \'system "rm x"\'', 'sh -c > ruby: rm x'],
+  ['lua -l /dev/stdin <<< \'os.execute("rm x")\'', 'sh -c > lua: rm x'],
+  ['php -f /dev/stdin <<< \'<?php system("rm x");\'', 'sh -c > php: rm x'],
+  ['echo \'exec("rm x")\' > k.nims && nim e k.nims', 'sh -c > nim: rm x'],
 ]
 
 t.test('what the code of an interpreter gives to a shell or starts is a command', (t) => {
