@@ -59,9 +59,12 @@ const DOCKER_BUILD_FORM = form(
   false,
 )
 
+const INSPECT_FORM = form('-f --format --type', false)
+
 function containerForm(name: string, subcommand: string): ProgramForm {
   if (isContainerRun(subcommand)) return CONTAINER_FORM
   if (name === 'kubectl' || name === 'oc') return KUBERNETES_FORM
+  if (subcommand === 'inspect') return INSPECT_FORM
   return ['build', 'compose', 'buildx'].includes(subcommand) ? DOCKER_BUILD_FORM : DOCKER_FORM
 }
 
