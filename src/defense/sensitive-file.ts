@@ -4,9 +4,9 @@
  * Rules: docs/responses.md, section 1 (specifics); docs/security.md has the list for people.
  * @module
  */
-import { baseName, isWithin } from '../base/lexical-path.ts'
-import { alwaysFits, compileGlob, couldFit } from './13policy/rules/glob-part.ts'
-import { compileWords, fitsOneOf } from './13policy/rules/word-pattern.ts'
+import { baseName } from '../base/lexical-path.ts'
+import { compileGlob, couldFit, type GlobPart, hasWild, isAlwaysFitting } from './13policy/rules/glob-part.ts'
+import { compileWord, compileWords, fitsOneOf } from './13policy/rules/word-pattern.ts'
 
 /** Base names; `*` stands for any characters. */
 const NAMES: readonly string[] = Object.freeze([
@@ -130,55 +130,92 @@ function isOfProcess(path: string): boolean {
 const SECRET_WORDS = compileWords(NAMES)
 const PUBLIC_WORDS = compileWords(PUBLIC_NAMES)
 const CERTIFICATE_WORDS = compileWords(CERTIFICATE_NAMES)
+type NamePattern = { readonly text: string; readonly word: ReturnType<typeof compileWord> }
+const compileNames = (names: readonly string[]): readonly NamePattern[] =>
+  names.map((text) => ({ text, word: compileWord(text) }))
+/** The same once more, for names with wild characters. */
+const SECRET_NAMES = compileNames(NAMES)
+const OPEN_NAMES = compileNames(PUBLIC_NAMES)
 /** A glob that begins with less than this is meant for other files: `cat s*` is not about secrets.json. */
 const GLOB_HEAD_CHARS = 2
+
+/** The parts of a path; the first one of an absolute path is empty. */
+type Parts = readonly string[]
+const partsOf = (path: string): Parts => path.split('/')
+const PLACE_PARTS = PLACES.map(partsOf)
+const FILE_PARTS = FILES.map(partsOf)
+const HOME_PLACE_PARTS = HOME_PLACES.map(partsOf)
+const PUBLIC_HOME_PLACE_PARTS = PUBLIC_HOME_PLACES.map(partsOf)
 
 function isSecretName(name: string, isGlob: boolean): boolean {
   if (!isGlob) return fitsOneOf(SECRET_WORDS, name)
   const glob = compileGlob(name)
-  return NAMES.some(
-    (pattern) =>
-      alwaysFits(pattern, name) ||
-      (glob.head.length >= GLOB_HEAD_CHARS && !pattern.startsWith('*') && couldFit(pattern, glob, false)),
+  return SECRET_NAMES.some(
+    ({ text, word }) =>
+      isAlwaysFitting(text, word, name) ||
+      (glob.head.length >= GLOB_HEAD_CHARS && !text.startsWith('*') && couldFit(text, glob, false)),
   )
 }
 
-function inPlace(place: string, path: string, isGlob: boolean): boolean {
-  if (isWithin(place, path)) return true
-  if (!isGlob) return false
-  // `/etc/sh*` or `/etc/*/private/x`: part by part, as far as the place goes.
-  const parts = path.split('/')
-  const placeParts = place.split('/')
-  return (
-    parts.length >= placeParts.length &&
-    placeParts.every((part, index) => couldFit(part, compileGlob(parts[index] ?? ''), false))
-  )
+/** A path that is looked for in many places: each of its parts is compiled once, and only where that is asked for. */
+class SoughtPath {
+  readonly parts: Parts
+  readonly #isGlob: boolean
+  readonly #globs: (GlobPart | undefined)[] = []
+
+  constructor(path: string, isGlob: boolean) {
+    this.parts = partsOf(path)
+    this.#isGlob = isGlob
+  }
+
+  /** `/etc/sh*` or `/etc/*\/private/x`: part by part, as far as the place goes. */
+  liesIn(place: Parts, from = 0): boolean {
+    if (this.parts.length < from + place.length) return false
+    for (let index = 0; index < place.length; index++)
+      if (!this.#couldBe(from + index, place[index] ?? '')) return false
+    return true
+  }
+
+  #couldBe(index: number, name: string): boolean {
+    const part = this.parts[index] ?? ''
+    if (part === name) return true
+    if (!this.#isGlob || !hasWild(part)) return false
+    this.#globs[index] ??= compileGlob(part)
+    return couldFit(name, this.#globs[index], false)
+  }
 }
 
 /** The home of whoever runs the commands, and of whoever else the path may belong to. */
-function homesFor(path: string, home: string): readonly string[] {
-  const [, top, name = ''] = path.split('/')
-  const homes = top === 'home' ? [home, '/root', `/home/${name}`] : [home, '/root']
-  return homes.filter((directory) => directory !== '/')
+function homesFor({ parts }: SoughtPath, home: string): readonly Parts[] {
+  const [, top, name = ''] = parts
+  const homes = [partsOf(home), ['', 'root'], ...(top === 'home' ? [['', 'home', name]] : [])]
+  return homes.filter((directory) => directory.length > 1 && directory[1] !== '')
 }
 
 /** `path` is absolute and normalised; with `isGlob` a shell would expand its wild characters. */
 export function isSensitive(path: string, home: string, isGlob = false): boolean {
   const name = baseName(path)
-  if (isGlob ? PUBLIC_NAMES.some((pattern) => alwaysFits(pattern, name)) : fitsOneOf(PUBLIC_WORDS, name))
+  if (
+    isGlob
+      ? OPEN_NAMES.some(({ text, word }) => isAlwaysFitting(text, word, name))
+      : fitsOneOf(PUBLIC_WORDS, name)
+  )
     return false
   if (!isGlob && !path.includes('/.') && fitsOneOf(CERTIFICATE_WORDS, name)) return false
-  const homes = homesFor(path, home)
-  if (
-    !isGlob &&
-    homes.some((directory) => PUBLIC_HOME_PLACES.some((place) => path === `${directory}/${place}`))
-  )
-    return false
+  const sought = new SoughtPath(path, isGlob)
+  const { parts } = sought
+  const homes = homesFor(sought, home).filter((directory) => sought.liesIn(directory))
+  const isAtHome = (places: readonly Parts[], isWhole: boolean) =>
+    homes.some((directory) =>
+      places.some(
+        (place) =>
+          (!isWhole || parts.length === directory.length + place.length) &&
+          sought.liesIn(place, directory.length),
+      ),
+    )
+  if (!isGlob && isAtHome(PUBLIC_HOME_PLACE_PARTS, true)) return false
   if (isSecretName(name, isGlob)) return true
-  if (PLACES.some((place) => inPlace(place, path, isGlob)) || isOfProcess(path)) return true
-  const depth = path.split('/').length
-  if (FILES.some((file) => file.split('/').length === depth && inPlace(file, path, isGlob))) return true
-  return homes.some((directory) =>
-    HOME_PLACES.some((place) => inPlace(`${directory}/${place}`, path, isGlob)),
-  )
+  if (PLACE_PARTS.some((place) => sought.liesIn(place)) || isOfProcess(path)) return true
+  if (FILE_PARTS.some((file) => file.length === parts.length && sought.liesIn(file))) return true
+  return isAtHome(HOME_PLACE_PARTS, false)
 }
