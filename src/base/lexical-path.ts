@@ -32,5 +32,7 @@ export function resolvePath(directory: string, path: string): string {
 
 /** True where normalised `path` is `directory` itself or lies beneath it, judged as text. */
 export function isWithin(directory: string, path: string): boolean {
-  return directory === '/' || path === directory || path.startsWith(`${directory}/`)
+  if (directory === '/') return true
+  // Without a text of its own: it is asked of every path that a command uses, for every place there is.
+  return path.startsWith(directory) && (path.length === directory.length || path[directory.length] === '/')
 }
