@@ -4,7 +4,7 @@
  * Rules: docs/responses.md, section 1 (specifics); docs/security.md has the list for people.
  * @module
  */
-import { baseName, isWithin } from '../base/lexical-path.ts'
+import { baseName } from '../base/lexical-path.ts'
 import { compileGlob, couldFit, type GlobPart, hasWild, isAlwaysFitting } from './13policy/rules/glob-part.ts'
 import { compileWord, compileWords, fitsOneOf } from './13policy/rules/word-pattern.ts'
 
@@ -145,6 +145,7 @@ const partsOf = (path: string): Parts => path.split('/')
 const PLACE_PARTS = PLACES.map(partsOf)
 const FILE_PARTS = FILES.map(partsOf)
 const HOME_PLACE_PARTS = HOME_PLACES.map(partsOf)
+const PUBLIC_HOME_PLACE_PARTS = PUBLIC_HOME_PLACES.map(partsOf)
 
 function isSecretName(name: string, isGlob: boolean): boolean {
   if (!isGlob) return fitsOneOf(SECRET_WORDS, name)
@@ -156,35 +157,15 @@ function isSecretName(name: string, isGlob: boolean): boolean {
   )
 }
 
-/** What the path is called below each home that it may lie in: of whoever runs the commands, root, or anybody. */
-function belowHomes(path: string, home: string): readonly string[] {
-  const found: string[] = []
-  for (const directory of [home, '/root'])
-    if (directory !== '/' && path.length > directory.length && isWithin(directory, path))
-      found.push(path.slice(directory.length + 1))
-  const end = path.startsWith(HOMES) ? path.indexOf('/', HOMES.length) : -1
-  if (end !== -1) found.push(path.slice(end + 1))
-  return found
-}
-const HOMES = '/home/'
-
-function isInPlace(path: string, below: readonly string[]): boolean {
-  return (
-    PLACES.some((place) => isWithin(place, path)) ||
-    FILES.includes(path) ||
-    isOfProcess(path) ||
-    // Each of these begins with a dot.
-    below.some((inner) => inner.startsWith('.') && HOME_PLACES.some((place) => isWithin(place, inner)))
-  )
-}
-
-/** A path with wild characters that is looked for in many places: each of its parts is compiled once, where asked for. */
-class SoughtGlob {
+/** A path that is looked for in many places: each of its parts is compiled once, and only where that is asked for. */
+class SoughtPath {
   readonly parts: Parts
+  readonly #isGlob: boolean
   readonly #globs: (GlobPart | undefined)[] = []
 
-  constructor(path: string) {
+  constructor(path: string, isGlob: boolean) {
     this.parts = partsOf(path)
+    this.#isGlob = isGlob
   }
 
   /** `/etc/sh*` or `/etc/*\/private/x`: part by part, as far as the place goes. */
@@ -198,37 +179,43 @@ class SoughtGlob {
   #couldBe(index: number, name: string): boolean {
     const part = this.parts[index] ?? ''
     if (part === name) return true
-    if (!hasWild(part)) return false
+    if (!this.#isGlob || !hasWild(part)) return false
     this.#globs[index] ??= compileGlob(part)
     return couldFit(name, this.#globs[index], false)
   }
 }
 
-function couldBeInPlace(path: string, home: string): boolean {
-  const sought = new SoughtGlob(path)
-  const { parts } = sought
-  if (PLACE_PARTS.some((place) => sought.liesIn(place)) || isOfProcess(path)) return true
-  if (FILE_PARTS.some((file) => file.length === parts.length && sought.liesIn(file))) return true
+/** The home of whoever runs the commands, and of whoever else the path may belong to. */
+function homesFor({ parts }: SoughtPath, home: string): readonly Parts[] {
   const [, top, name = ''] = parts
   const homes = [partsOf(home), ['', 'root'], ...(top === 'home' ? [['', 'home', name]] : [])]
-  return homes.some(
-    (directory) =>
-      directory[1] !== '' &&
-      sought.liesIn(directory) &&
-      HOME_PLACE_PARTS.some((place) => sought.liesIn(place, directory.length)),
-  )
+  return homes.filter((directory) => directory.length > 1 && directory[1] !== '')
 }
 
 /** `path` is absolute and normalised; with `isGlob` a shell would expand its wild characters. */
 export function isSensitive(path: string, home: string, isGlob = false): boolean {
   const name = baseName(path)
-  if (isGlob) {
-    if (OPEN_NAMES.some(({ text, word }) => isAlwaysFitting(text, word, name))) return false
-    return isSecretName(name, true) || couldBeInPlace(path, home)
-  }
-  if (fitsOneOf(PUBLIC_WORDS, name)) return false
-  if (!path.includes('/.') && fitsOneOf(CERTIFICATE_WORDS, name)) return false
-  const below = belowHomes(path, home)
-  if (below.some((inner) => PUBLIC_HOME_PLACES.includes(inner))) return false
-  return isSecretName(name, false) || isInPlace(path, below)
+  if (
+    isGlob
+      ? OPEN_NAMES.some(({ text, word }) => isAlwaysFitting(text, word, name))
+      : fitsOneOf(PUBLIC_WORDS, name)
+  )
+    return false
+  if (!isGlob && !path.includes('/.') && fitsOneOf(CERTIFICATE_WORDS, name)) return false
+  const sought = new SoughtPath(path, isGlob)
+  const { parts } = sought
+  const homes = homesFor(sought, home).filter((directory) => sought.liesIn(directory))
+  const isAtHome = (places: readonly Parts[], isWhole: boolean) =>
+    homes.some((directory) =>
+      places.some(
+        (place) =>
+          (!isWhole || parts.length === directory.length + place.length) &&
+          sought.liesIn(place, directory.length),
+      ),
+    )
+  if (!isGlob && isAtHome(PUBLIC_HOME_PLACE_PARTS, true)) return false
+  if (isSecretName(name, isGlob)) return true
+  if (PLACE_PARTS.some((place) => sought.liesIn(place)) || isOfProcess(path)) return true
+  if (FILE_PARTS.some((file) => file.length === parts.length && sought.liesIn(file))) return true
+  return isAtHome(HOME_PLACE_PARTS, false)
 }
