@@ -28,7 +28,7 @@ import { goesBy, isMultiple, isShell, namesOf } from './unwrap/names.ts'
 import type { ParsedArguments } from './unwrap/options.ts'
 import { addOpaque, connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
 import { formOf, UNKNOWN_FORM } from './unwrap/programs.ts'
-import { innerOfProject } from './unwrap/project-files.ts'
+import { innerOfProject, loadedFiles } from './unwrap/project-files.ts'
 import {
   addPaths,
   addSurroundings,
@@ -239,6 +239,7 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
   }
   if (run.flow.files.size > 0)
     for (const inner of innerOfProject(run.flow, names)) follow(run, draft, inner, frame, assignments)
+  for (const inner of loadedFiles(call)) follow(run, draft, inner, frame, assignments)
   const interpreter = names.find((name) => LANGUAGES.has(name))
   if (interpreter !== undefined) {
     // What is started reads the rest of an input of which the beginning was the program.

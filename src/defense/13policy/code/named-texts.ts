@@ -83,3 +83,23 @@ export function bracketedWrites(text: string): readonly string[] {
     }
   return files
 }
+
+/** Where programs keep what they log in with, below a home directory. */
+const SECRET_PLACE =
+  /^[^\s]{0,64}?(\.(?:ssh|aws|gnupg|azure|kube|password-store|mozilla|npmrc|pypirc|netrc|pgpass|my\.cnf|git-credentials|docker\/config\.json|config\/(?:gcloud|gh|google-chrome|chromium)|local\/share\/keyrings|cargo\/credentials(?:\.toml)?)(?:\/[\w./-]{0,128})?)$/
+/** How code asks for a home directory. */
+const ASKS_HOME = /home|HOME|expanduser|USERPROFILE|pw_dir|getpw|userInfo/
+
+/** The secrets whose places `texts`, the strings of a code, name by their ends: below the home directory, or in /etc. */
+export function secretPlaces(code: string, texts: readonly string[]): readonly string[] {
+  const ofSystem = texts.includes('etc') ? texts.filter((text) => SECRETS_OF_SYSTEM.has(text)) : NO_PLACES
+  if (ofSystem.length > 0) return ofSystem.map((name) => `/etc/${name}`)
+  if (!ASKS_HOME.test(code)) return NO_PLACES
+  return texts.flatMap((text) => {
+    const place = text.includes('.') ? SECRET_PLACE.exec(text)?.[1] : undefined
+    return place === undefined ? NO_PLACES : `~/${place}`
+  })
+}
+
+const SECRETS_OF_SYSTEM: ReadonlySet<string> = new Set(['shadow', 'gshadow', 'sudoers'])
+const NO_PLACES: readonly string[] = Object.freeze([])

@@ -9,6 +9,7 @@ import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import type { Inner } from '../unwrap/inner.ts'
 import { REACHING, TCL_PACKAGES } from './harmless-names.ts'
+import { secretPlaces } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
 import { UNKNOWN_USE } from './unknown-uses.ts'
 
@@ -213,10 +214,16 @@ function tclCommands(text: string, depth = 0): readonly (readonly ShellWord[])[]
   return commands.slice(0, INNER_MAX)
 }
 
+/** What parts the words of a Tcl text. */
+const TCL_MARKS = /[\s"{}[\]]+/
+
 export function readTcl(text: string, via: string): Scripted {
   const calls = new Set<string>()
   const inner: Inner[] = []
   const opaque = new Set<Opaque>()
+  // `[file join $env(HOME) .netrc]`
+  for (const place of secretPlaces(text, text.split(TCL_MARKS)))
+    inner.push({ kind: 'path', word: { text: place, isGlob: false, opaque: undefined }, use: 'read' })
   for (const words of tclCommands(text)) {
     const [name, ...rest] = words
     const program = name?.text ?? ''

@@ -28,7 +28,7 @@ import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
 import { isHandedOn, isModuleHandedOn, isNamedStarter } from './handed-on.ts'
 import { tokensOf } from './lexer.ts'
-import { bracketedWrites, builtTexts, namedTexts } from './named-texts.ts'
+import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
 import { settleUnknownPaths } from './unknown-paths.ts'
@@ -90,6 +90,9 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   // Whatever is read then takes the place of the files that it comes from.
   if (language === 'perl' && text.includes('$^I')) reading.unknownUses.add('write')
   settleDatabases(reading)
+  const texts = tokens.flatMap((token) => (token.kind === 'string' ? token.text : []))
+  for (const place of secretPlaces(text, texts))
+    addPath(reading, { kind: 'text', text: place, isOpaque: false }, 'read')
   settleUnknownPaths(reading)
   if (isCut || growsWithoutEnd(text)) reading.opaque.add('limit')
   if (language === 'other') {

@@ -7,7 +7,7 @@
  */
 import { baseName } from '../../../base/lexical-path.ts'
 import type { Flow, Made } from './flow.ts'
-import { type Inner, type Language, literal, PROJECT, shell, type Unwrap } from './inner.ts'
+import { type Call, type Inner, type Language, literal, PROJECT, shell, type Unwrap } from './inner.ts'
 
 /** `orders`: no language that is read, but lines in which commands stand; `files`: it takes in other files by name. */
 type Written = Language | 'shell' | 'orders' | 'files'
@@ -46,6 +46,7 @@ const LINES: readonly string[] = [
   'make gmake | Makefile makefile GNUmakefile *.mk | files',
   'latex pdflatex xelatex lualatex tex pdftex latexmk tectonic | *.tex *.sty | files',
   'gradle gradlew | *.gradle *.gradle.kts | orders',
+  'xmllint xmlstarlet xsltproc saxon rsvg-convert inkscape wkhtmltopdf convert magick asciidoctor groff troff soelim m4 dot | *.xml *.xsl *.xslt *.svg *.html *.adoc *.ms *.roff *.m4 *.dot | files',
   'mvn ant msbuild dotnet | pom.xml build.xml *.csproj *.targets | orders',
   'composer | composer.json | orders',
   'terraform tofu packer terragrunt | *.tf *.hcl | orders',
@@ -103,7 +104,18 @@ const FILE_ORDER =
   /\b(?:file|configure_file)\s{0,8}\(\s{0,8}(READ|STRINGS|GLOB|COPY|WRITE|APPEND|REMOVE|REMOVE_RECURSE|RENAME|DOWNLOAD|CREATE_LINK|TOUCH|CHMOD)\s([^)]{0,4096})\)/g
 const READING_ORDERS: ReadonlySet<string> = new Set(['READ', 'STRINGS', 'GLOB'])
 
+/** `<delete dir="/x"/>` of Ant: what is done with files. */
+const ELEMENT_ORDER =
+  /<(?:delete|copy|move|touch|mkdir|chmod|chown|echo|get|replace|unzip|untar|symlink)\s[^>]{0,512}?["'](\/[^"']{1,512})["']/g
+
 function fileOrdersOf(text: string): readonly Inner[] {
+  const elements = [...text.matchAll(ELEMENT_ORDER)]
+    .slice(0, ORDERS_MAX)
+    .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
+  return [...elements, ...calledOrdersOf(text)]
+}
+
+function calledOrdersOf(text: string): readonly Inner[] {
   return [...text.matchAll(FILE_ORDER)].slice(0, ORDERS_MAX).flatMap(([, verb = '', given = '']) =>
     given
       .split(/[\s"]+/, ORDERS_MAX)
@@ -125,6 +137,26 @@ export const recipeInput: Unwrap = ({ names, words, stdin }) => {
   if (text === undefined) return stdin.kind === 'pipe' ? [{ kind: 'opaque', opaque: 'piped' }] : []
   const readers = names.flatMap((name) => READERS.get(name) ?? [])
   return readers.flatMap((reader) => innerOf(reader, '', { kind: 'text', text }))
+}
+
+/** Programs that take in the files which a document names, from their input or from an argument. */
+const LOADERS: ReadonlySet<string> = new Set(
+  'xmllint xmlstarlet xsltproc saxon xidel basex rsvg-convert inkscape wkhtmltopdf convert magick asciidoctor groff troff soelim m4 dot jq'.split(
+    ' ',
+  ),
+)
+
+/** Tools that may be told what to do on their input: `just -f /dev/stdin`. */
+const TOLD_BY_INPUT: ReadonlySet<string> = new Set(['ant', 'just', 'task', 'cmake'])
+
+/** What a document takes in that the program of a call is given: entities, pictures, other documents; or its orders. */
+export function loadedFiles(call: Call): readonly Inner[] {
+  const { names, words, stdin } = call
+  if (names.some((name) => TOLD_BY_INPUT.has(name))) return recipeInput(call)
+  if (!names.some((name) => LOADERS.has(name))) return NONE
+  const input = stdin.kind === 'text' ? stdin.word.text : stdin.kind === 'pipe' ? stdin.output : undefined
+  const texts = words.slice(1).map(({ text }) => text)
+  return [...texts, ...(input === undefined ? [] : [input])].flatMap(includedFiles)
 }
 
 function isRead(reader: Reader, path: string): boolean {
@@ -163,7 +195,7 @@ const NONE: readonly never[] = Object.freeze([])
 
 /** Files that a compiler takes into what it builds, by their whole paths. */
 const INCLUDED =
-  /(?:^[ \t]*#[ \t]*(?:include|embed|import)[ \t]*["<]|\.inc(?:bin|lude)[ \t]+"|\binclude(?:_str|_bytes)?!?[ \t]*\(?[ \t]*"|@embedFile\("|\\(?:input|include|verbatiminput|lstinputlisting)\{|^-?include[ \t]+)((?:\/|~\/)[\w./-]{1,1024})/gm
+  /(?:^[ \t]*#[ \t]*(?:include|embed|import)[ \t]*["<]|\.inc(?:bin|lude)[ \t]+"|\binclude(?:_str|_bytes)?!?[ \t]*\(?[ \t]*"|@embedFile\("|\\(?:input|include|verbatiminput|lstinputlisting)\{|^-?include[ \t]+|^\.so[ \t]+|\b(?:SYSTEM|href=|src=|shapefile=|image=|document\(|doc\(|unparsed-text\(|include\(|include::)[ \t]*(?:"|'|&apos;|&quot;)?(?:file:\/\/)?|(?:^|["'=])file:\/\/)((?:\/|~\/)[\w./-]{1,1024})/gm
 
 /** The files that a source or a recipe names to be taken in. */
 export function includedFiles(text: string): readonly Inner[] {

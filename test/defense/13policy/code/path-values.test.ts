@@ -22,6 +22,14 @@ const PATHS: readonly (readonly [string, string])[] = [
   ['node -e \'const path = require("path"); require("fs").rmSync(path.join("/etc", "x"))\'', 'write /etc/x'],
   ['node -e \'require("fs").readFileSync(process.env.HOME + "/.ssh/x")\'', 'read /home/agent/.ssh/x'],
   ['ruby -e \'File.read(File.join("/etc", "shadow"))\'', 'read /etc/shadow'],
+  ['node -p \'require("fs").readFileSync(require("os").homedir() + "/.npmrc")\'', 'read /home/agent/.npmrc'],
+  ['node -p \'f(require("path").join(os.userInfo().homedir, ".ssh", "x"))\'', 'read /home/agent/.ssh'],
+  ['python3 -c \'import os; open("%s/.netrc" % os.environ["HOME"])\'', 'read /home/agent/.netrc'],
+  ['python3 -c \'import os; open(os.sep.join(["", "etc", "shadow"]))\'', 'read /etc/shadow'],
+  ['php -r \'echo file_get_contents(getenv("HOME")."/.npmrc");\'', 'read /home/agent/.npmrc'],
+  ['lua -e \'io.lines(os.getenv("HOME") .. "/.kube/config")\'', 'read /home/agent/.kube/config'],
+  ["tclsh <<< 'open [file join $env(HOME) .npmrc]'", 'read /home/agent/.npmrc'],
+  ['Rscript -e \'readLines(file.path(Sys.getenv("HOME"), ".netrc"))\'', 'read /home/agent/.netrc'],
   ['ruby -e \'File.read(["/etc", "shadow"].join("/"))\'', 'read /etc/shadow'],
 ]
 

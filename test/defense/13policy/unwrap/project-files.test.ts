@@ -7,6 +7,8 @@ import { commandsOf, pathsOf } from '../unwrap-staged.ts'
 
 /** A line, and a program that it comes down to. */
 const RUNS: readonly (readonly [string, string])[] = [
+  ["just -f /dev/stdin <<< $'x:\\n reboot'", 'reboot'],
+  ['echo \'<exec executable="reboot"/>\' | ant -f /dev/stdin', 'reboot'],
   ["printf 'x:\\n reboot\\n' > justfile && just x", 'reboot'],
   ['echo \'task :default do sh "reboot" end\' > Rakefile && rake', 'reboot'],
   ['echo \'system("reboot")\' > Gemfile && bundle install', 'reboot'],
@@ -33,6 +35,16 @@ const USES: readonly (readonly [string, string])[] = [
   ['echo \'.incbin "/etc/shadow"\' > x.s; as x.s', 'read /etc/shadow'],
   ['echo \'const X: &str = include_str!("/etc/shadow");\' > x.rs; rustc x.rs', 'read /etc/shadow'],
   ["echo 'include /etc/shadow' > Makefile; make", 'read /etc/shadow'],
+  ['xmllint --noent - <<< \'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/shadow">]>\'', 'read /etc/shadow'],
+  ['echo \'<!ENTITY x SYSTEM "/etc/shadow">\' > a.xml; xmllint --noent a.xml', 'read /etc/shadow'],
+  ['echo \'<xi:include href="/etc/shadow"/>\' | xmllint --xinclude -', 'read /etc/shadow'],
+  ['xmllint --xpath \'document("file:///etc/shadow")\' a.xml', 'read /etc/shadow'],
+  ['rsvg-convert - <<< \'<image href="file:///etc/shadow"/>\'', 'read /etc/shadow'],
+  ["asciidoctor - <<< 'include::/etc/shadow[]'", 'read /etc/shadow'],
+  ["soelim <<< '.so /etc/shadow'", 'read /etc/shadow'],
+  ['wkhtmltopdf file:///etc/shadow x.pdf', 'read /etc/shadow'],
+  ["cmake -P /dev/stdin <<< 'file(REMOVE_RECURSE /srv)'", 'write /srv'],
+  ['echo \'<delete dir="/srv"/>\' > build.xml; ant', 'write /srv'],
   ["echo '\\input{/etc/shadow}' > x.tex; pdflatex x.tex", 'read /etc/shadow'],
 ]
 
