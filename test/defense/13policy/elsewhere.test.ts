@@ -35,6 +35,8 @@ const WRITERS: readonly string[] = [
     'unzip a.zip -d @',
     '7z x a.7z -o@',
     'cpio -i -D @ < a',
+    'pax -rw a @',
+    'pax -rw -pe ./etc/ @',
     'dpkg -x a @',
   ],
   ...[

@@ -265,6 +265,13 @@ const cpio: Extra = (parsed, add) => {
   if (has(parsed, '-p', '--pass-through')) for (const word of parsed.operands) add(word, 'write')
 }
 
+/** `pax -rw FILE... DIRECTORY` copies; `pax -r` unpacks where it runs. */
+const pax: Extra = (parsed, add) => {
+  if (!has(parsed, '-r')) return
+  const last = has(parsed, '-w') ? parsed.operands.at(-1) : undefined
+  add(last ?? { text: '.', isGlob: false, opaque: undefined }, 'write')
+}
+
 /** Keys are also paths beneath /proc/sys, and out of it. */
 const kernelKeys: Extra = (parsed, add) => {
   for (const word of parsed.operands)
@@ -371,6 +378,7 @@ const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['wget', wget],
   ['unzip', unzip],
   ['cpio', cpio],
+  ['pax', pax],
   ['openssl', mentions],
   ['systemctl', mentions],
   ['ssh-keygen', mentions],

@@ -139,9 +139,9 @@ export const recipeInput: Unwrap = ({ names, words, stdin }) => {
   return readers.flatMap((reader) => innerOf(reader, '', { kind: 'text', text }))
 }
 
-/** Programs that take in the files which a document names, from their input or from an argument. */
+/** Programs that take in the files which a document names, from their input or from an argument; and those that write one. */
 const LOADERS: ReadonlySet<string> = new Set(
-  'xmllint xmlstarlet xsltproc saxon xidel basex rsvg-convert inkscape wkhtmltopdf convert magick asciidoctor groff troff soelim m4 dot jq'.split(
+  'xmllint xmlstarlet xsltproc saxon xidel basex rsvg-convert inkscape wkhtmltopdf convert magick asciidoctor groff troff soelim m4 dot jq echo printf cat tee'.split(
     ' ',
   ),
 )
@@ -195,7 +195,7 @@ const NONE: readonly never[] = Object.freeze([])
 
 /** Files that a compiler takes into what it builds, by their whole paths. */
 const INCLUDED =
-  /(?:^[ \t]*#[ \t]*(?:include|embed|import)[ \t]*["<]|\.inc(?:bin|lude)[ \t]+"|\binclude(?:_str|_bytes)?!?[ \t]*\(?[ \t]*"|@embedFile\("|\\(?:input|include|verbatiminput|lstinputlisting)\{|^-?include[ \t]+|^\.so[ \t]+|\b(?:SYSTEM|href=|src=|shapefile=|image=|document\(|doc\(|unparsed-text\(|include\(|include::)[ \t]*(?:"|'|&apos;|&quot;)?(?:file:\/\/)?|(?:^|["'=])file:\/\/)((?:\/|~\/)[\w./-]{1,1024})/gm
+  /(?:^[ \t]*[#%][ \t]*(?:include|embed|import)[ \t]*["'<]|\.inc(?:bin|lude)[ \t]+"|\binclude(?:_str|_bytes)?!?[ \t]*\(?[ \t]*"|@embedFile\("|\\(?:input|include|verbatiminput|lstinputlisting)\{|^-?include[ \t]+|^\.so[ \t]+|\b(?:SYSTEM|href=|src=|shapefile=|image=|document\(|doc\(|unparsed-text\(|include\(|include::)[ \t]*(?:"|'|&apos;|&quot;)?(?:file:\/\/)?|(?:^|["'=])file:\/\/)((?:\/|~\/)[\w./-]{1,1024})/gm
 
 /** The files that a source or a recipe names to be taken in. */
 export function includedFiles(text: string): readonly Inner[] {

@@ -35,6 +35,8 @@ const USES: readonly (readonly [string, string])[] = [
   ['echo \'.incbin "/etc/shadow"\' > x.s; as x.s', 'read /etc/shadow'],
   ['echo \'const X: &str = include_str!("/etc/shadow");\' > x.rs; rustc x.rs', 'read /etc/shadow'],
   ["echo 'include /etc/shadow' > Makefile; make", 'read /etc/shadow'],
+  ['nasm -E <(echo \'%include "/etc/shadow"\')', 'read /etc/shadow'],
+  ['saxon <(printf \'<!ENTITY x SYSTEM "file:///etc/shadow">\') x', 'read /etc/shadow'],
   ['xmllint --noent - <<< \'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/shadow">]>\'', 'read /etc/shadow'],
   ['echo \'<!ENTITY x SYSTEM "/etc/shadow">\' > a.xml; xmllint --noent a.xml', 'read /etc/shadow'],
   ['echo \'<xi:include href="/etc/shadow"/>\' | xmllint --xinclude -', 'read /etc/shadow'],
