@@ -12,10 +12,10 @@ import {
   mark,
   nameAt,
   type Reading,
-  readValue,
   UNKNOWN,
   type Value,
-} from './values.ts'
+} from './reading.ts'
+import { readValue } from './values.ts'
 
 /** Pipes and redirections of awk: `"cmd" | getline`, `print x | "cmd"`, `print x > "file"`. */
 export function readRedirection(reading: Reading, index: number): void {
@@ -44,7 +44,10 @@ export function readRedirection(reading: Reading, index: number): void {
     reading.used.add(index + 1)
     addCall(reading, 'open:w')
     addPath(reading, readValue(reading, index + 1).value, 'write')
-  } else if (text === '<' && nameAt(reading, index - 1) === 'getline') {
+  } else if (
+    text === '<' &&
+    (nameAt(reading, index - 1) === 'getline' || nameAt(reading, index - 2) === 'getline')
+  ) {
     addPath(reading, readValue(reading, index + 1).value, 'read')
   }
 }

@@ -3,8 +3,9 @@
  * @module
  */
 import { isLoader } from './calls.ts'
+import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading } from './reading.ts'
 import { noteAll, noteModule } from './unknown-uses.ts'
-import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, readValue, resolve } from './values.ts'
+import { readValue, resolve } from './values.ts'
 
 /** Modules of which everything is taken in; a name is looked for in each. */
 const STARS_MAX = 16

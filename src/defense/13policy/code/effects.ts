@@ -25,27 +25,22 @@ import {
   soundsLikeSaving,
   soundsLikeWriting,
 } from './calls.ts'
-import { noteMode, noteSettings } from './starts.ts'
-import { isOwnFile, noteModule } from './unknown-uses.ts'
 import {
   ARGUMENT_TOKENS,
-  type Argument,
   addCall,
   addInner,
   addPath,
-  argumentsOf,
-  beneath,
   looksAbsolute,
-  makesPath,
   mark,
   nameAt,
   type Reading,
-  readValue,
-  resolve,
   UNKNOWN,
   type Value,
   wordOf,
-} from './values.ts'
+} from './reading.ts'
+import { noteMode, noteSettings } from './starts.ts'
+import { isOwnFile, noteModule } from './unknown-uses.ts'
+import { type Argument, argumentsOf, beneath, makesPath, readValue, resolve } from './values.ts'
 
 /** Calls that ask a server for something, or send it something where they are given a body. */
 const ASKERS = /(?:^|\.)(?:urlopen|Request|fetch)$/
@@ -195,8 +190,11 @@ function readCall(reading: Reading, given: string, open: number): void {
   } else if (isCallback(name, language) || isSender(name, language)) {
     callByName(reading, first, values.slice(1))
   } else if (isPath) {
-    if (first !== undefined) reading.results.set(close, { path: placeBeneath(first, list.slice(1)) })
-    if (first?.kind === 'text') addPath(reading, first, 'mention')
+    if (first !== undefined) {
+      const path = placeBeneath(first, list.slice(1))
+      reading.results.set(close, { path })
+      if (path.kind === 'text') addPath(reading, path, 'mention')
+    }
   } else if (CODE_TAKERS.has(name)) {
     for (const { value } of list)
       if (value.kind === 'text')

@@ -5,7 +5,8 @@
  * @module
  */
 import { isEvaluator, isShellCall, isStarter } from './calls.ts'
-import { ARGUMENT_TOKENS, closing, mark, nameAt, type Reading } from './values.ts'
+import { ARGUMENT_TOKENS, mark, nameAt, type Reading } from './reading.ts'
+import { closing } from './values.ts'
 
 function set(text: string): ReadonlySet<string> {
   return new Set(text.split(' '))

@@ -83,6 +83,8 @@ function step(reader: Reader): void {
   const letter = text.charAt(at)
   if (letter === ' ' || letter === '\t' || letter === '\r') {
     reader.at += 1
+  } else if (language === 'perl' && letter === '<' && readListing(reader)) {
+    return
   } else if (letter === '\n') {
     push(reader, 'mark', '\n')
     reader.at += 1
@@ -133,6 +135,17 @@ function step(reader: Reader): void {
     reader.at += mark.length
   }
 }
+
+/** `</etc/*>` of Perl: the files that fit. False where it is none. */
+function readListing(reader: Reader): boolean {
+  const found = /^<([~/][^<>\s;]{1,256})>/.exec(reader.text.slice(reader.at, reader.at + LISTING_CHARACTERS))
+  if (found === null) return false
+  push(reader, 'string', found[1] ?? '')
+  reader.at += found[0].length
+  return true
+}
+
+const LISTING_CHARACTERS = 260
 
 /** The length of what joins names here; 0 for nothing. */
 function isSeparator({ text, language }: Reader, at: number): number {

@@ -9,6 +9,7 @@ import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import type { Inner } from '../unwrap/inner.ts'
 import { REACHING, TCL_PACKAGES } from './harmless-names.ts'
+import { isHoledPath, tellsMore, withHoles } from './holes.ts'
 import { secretPlaces } from './named-texts.ts'
 import { GAP } from './script-parts.ts'
 import { UNKNOWN_USE } from './unknown-uses.ts'
@@ -217,6 +218,22 @@ function tclCommands(text: string, depth = 0): readonly (readonly ShellWord[])[]
 /** What parts the words of a Tcl text. */
 const TCL_MARKS = /[\s"{}[\]]+/
 
+/** `/proc/$p/environ`, and the ends of paths behind a variable with each directory that is named: `$p/environ`. */
+function tclPatterns(text: string): readonly string[] {
+  if (!text.includes('$')) return []
+  const words = text.match(TCL_PATHS)?.slice(0, PATHS_MAX) ?? []
+  const named = words.filter((one) => !one.includes('$'))
+  const patterns = words.map(withHoles).filter(tellsMore)
+  return patterns.flatMap((pattern) =>
+    isHoledPath(pattern)
+      ? [pattern]
+      : [pattern, ...named.map((place) => place.replace(/\/?\*?$/, '/') + pattern)],
+  )
+}
+
+const TCL_PATHS = /(?:[\w.*~/-]|\$\w|\$\{\w{1,64}\}){1,256}\/(?:[\w.*/-]|\$\w|\$\{\w{1,64}\}){0,256}/g
+const PATHS_MAX = 32
+
 export function readTcl(text: string, via: string): Scripted {
   const calls = new Set<string>()
   const inner: Inner[] = []
@@ -224,6 +241,8 @@ export function readTcl(text: string, via: string): Scripted {
   // `[file join $env(HOME) .netrc]`
   for (const place of secretPlaces(text, text.split(TCL_MARKS)))
     inner.push({ kind: 'path', word: { text: place, isGlob: false, opaque: undefined }, use: 'read' })
+  for (const pattern of tclPatterns(text))
+    inner.push({ kind: 'path', word: { text: pattern, isGlob: true, opaque: undefined }, use: 'mention' })
   for (const words of tclCommands(text)) {
     const [name, ...rest] = words
     const program = name?.text ?? ''

@@ -4,8 +4,10 @@
  * From the references of Python's subprocess and Node's child_process.
  * @module
  */
+
+import { addCall, mark, nameAt, type Reading, wordOf } from './reading.ts'
 import { UNKNOWN_USE } from './unknown-uses.ts'
-import { addCall, closing, mark, nameAt, type Reading, readValue, wordOf } from './values.ts'
+import { closing, readValue } from './values.ts'
 
 /** Settings that change what is captured, waited for or decoded. */
 const HARMLESS: ReadonlySet<string> = new Set(

@@ -7,7 +7,8 @@
  * @module
  */
 import { isDecoder } from './calls.ts'
-import { addPath, addUnknownPath, looksAbsolute, type Reading } from './values.ts'
+import { HOLE, withHoles } from './holes.ts'
+import { addHoledPath, addPath, addUnknownPath, looksAbsolute, type Reading } from './reading.ts'
 
 /** Parts of names by which a text comes from outside, or a path from above. */
 const OUTSIDE: ReadonlySet<string> = new Set(
@@ -42,20 +43,35 @@ function startedWords({ inner }: Reading): readonly string[] {
 }
 
 const WORDS_MAX = 64
+const MENTIONED = Object.freeze(['mention'] as const)
+
+/** `end`, of which the beginning is not known, where that is `place`, one of the names that it fits, or lies there. */
+function placesUnder(place: string, end: string): readonly string[] {
+  const rest = end.slice(end.indexOf(HOLE) + HOLE.length)
+  if (place.endsWith(HOLE)) return [place + rest]
+  const directory = place.endsWith('/') ? place : `${place}/`
+  return [directory + end, ...(rest.startsWith('/') ? [directory + rest.slice(1)] : [])]
+}
 
 /** Adds what the unknown paths of `reading` could be; the strings that no call has taken are among them. */
 export function settleUnknownPaths(reading: Reading): void {
   const uses = [...reading.unknownUses]
-  if (uses.length === 0) return
+  if (uses.length === 0 && reading.ends.size === 0) return
   const named = new Set<string>()
-  for (const { kind, text } of reading.tokens) if (kind === 'string' && looksAbsolute(text)) named.add(text)
+  for (const { kind, text } of reading.tokens)
+    if (kind === 'string' && looksAbsolute(text)) named.add(withHoles(text))
   // As a string of its own, a slash mostly parts names.
   for (const inner of reading.inner)
     if (inner.kind === 'path' && TOPS.has(inner.word.text)) named.add(inner.word.text)
   const words = startedWords(reading)
   for (const word of words) if (looksAbsolute(word)) named.add(word)
   const isAnything = takesFromOutside(reading) || words.some((word) => SOURCES.has(word))
-  for (const use of uses) {
+  const completed = [...reading.ends].flatMap((end) => [
+    end,
+    ...[...named].flatMap((place) => placesUnder(place, end)),
+  ])
+  for (const use of uses.length === 0 ? MENTIONED : uses) {
+    for (const pattern of completed) addHoledPath(reading, pattern, use)
     for (const text of named) addPath(reading, { kind: 'text', text, isOpaque: false }, use)
     if (isAnything) addUnknownPath(reading, use)
   }

@@ -23,7 +23,8 @@ import {
 } from './calls.ts'
 import { HARMLESS_MODULES, type Members } from './harmless-modules.ts'
 import { OTHER_NAMES, PHP_FAMILIES, PHP_NAMES, REACHING, SYSTEM_CALLS } from './harmless-names.ts'
-import { addCall, addInner, closing, mark, type Reading } from './values.ts'
+import { addCall, addInner, mark, type Reading } from './reading.ts'
+import { closing } from './values.ts'
 
 /** Said of what code uses and nobody knows to be harmless, with its name behind. */
 export const UNKNOWN_USE = 'unknown:'

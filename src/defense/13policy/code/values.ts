@@ -1,99 +1,13 @@
 /**
- * The state of reading code, and the values in it: a literal, literals joined, a list, a name that such was given to.
- * What is anything else is unknown. No more of a call is looked at than its first tokens, so that reading stays linear.
+ * The values in code: a literal, literals joined, a list, a name that such was given to. What is anything else is
+ * unknown. No more of a call is looked at than its first tokens, so that reading stays linear.
  * @module
  */
 
-import type { Opaque, PathUse } from '../effective.ts'
-import type { ShellWord } from '../shell/shell.ts'
-import type { Inner, Language } from '../unwrap/inner.ts'
+import type { Language } from '../unwrap/inner.ts'
+import { HOLE, withHoles } from './holes.ts'
 import type { Token } from './lexer.ts'
-
-export const ARGUMENT_TOKENS = 256
-
-/** Names of one text; and how far the arguments of a call are read. */
-const CALLS_MAX = 512
-
-const INNER_MAX = 512
-
-export type Value =
-  | { readonly kind: 'text'; readonly text: string; readonly isOpaque: boolean }
-  | { readonly kind: 'list'; readonly items: readonly Value[] }
-  | { readonly kind: 'unknown' }
-
-export const UNKNOWN: Value = Object.freeze({ kind: 'unknown' })
-
-export type Reading = {
-  readonly tokens: readonly Token[]
-  readonly language: Language
-  readonly via: string
-  readonly calls: Set<string>
-  readonly inner: Inner[]
-  readonly opaque: Set<Opaque>
-  /** What a name stands for. */
-  readonly aliases: Map<string, string>
-  readonly values: Map<string, Value>
-  /** Modules of which every name was taken in (`from os import *`). */
-  readonly stars: string[]
-  /** After a closing mark: the name of what the call before it gives. */
-  readonly results: Map<number, { readonly name: string } | { readonly path: Value }>
-  /** Strings that a call has already accounted for. */
-  readonly used: Set<number>
-  /** The files of databases that are opened. */
-  readonly databases: Value[]
-  /** How paths are used that the text does not tell. */
-  readonly unknownUses: Set<PathUse>
-  /** Modules that are brought in, by the first part of their names. */
-  readonly modules: Map<string, string>
-  /** Modules that nobody knows and that are looked for among the files of the request. */
-  readonly followed: Set<string>
-  /** Names that the code itself defines; read where they are first asked for. */
-  defined: ReadonlySet<string> | undefined
-}
-
-export function wordOf(value: Value): ShellWord {
-  if (value.kind !== 'text') return { text: '', isGlob: false, opaque: 'expansion' }
-  // What a program is given by code is no pattern but to what finds files: a whole path with a star.
-  const isGlob = value.text.startsWith('/') && value.text.includes('*')
-  return { text: value.text, isGlob, opaque: value.isOpaque ? 'expansion' : undefined }
-}
-
-export function addInner(reading: Reading, inner: Inner): void {
-  if (reading.inner.length < INNER_MAX) reading.inner.push(inner)
-  else reading.opaque.add('limit')
-}
-
-export function addPath(reading: Reading, value: Value, use: PathUse): void {
-  if (value.kind === 'list') {
-    for (const item of value.items) addPath(reading, item, use)
-    return
-  }
-  const isUnknown = value.kind === 'unknown' || (value.isOpaque && value.text === '')
-  if (isUnknown && use !== 'mention') {
-    reading.unknownUses.add(use)
-    return
-  }
-  addInner(reading, { kind: 'path', word: wordOf(value), use })
-}
-
-/** A path that could be any. */
-export function addUnknownPath(reading: Reading, use: PathUse): void {
-  addInner(reading, { kind: 'path', word: wordOf(UNKNOWN), use })
-}
-
-export function addCall(reading: Reading, name: string): void {
-  if (name.length <= 128 && reading.calls.size < CALLS_MAX) reading.calls.add(name)
-}
-
-export function mark(reading: Reading, index: number): string {
-  const token = reading.tokens[index]
-  return token?.kind === 'mark' ? token.text : ''
-}
-
-export function nameAt(reading: Reading, index: number): string {
-  const token = reading.tokens[index]
-  return token?.kind === 'name' ? token.text : ''
-}
+import { ARGUMENT_TOKENS, mark, nameAt, patternOf, type Reading, UNKNOWN, type Value } from './reading.ts'
 
 /** `A.m.system` of a class with `m = os` in it. */
 function memberAlias({ aliases }: Reading, name: string, dot: number): string {
@@ -204,8 +118,9 @@ export function readValue(
   let { value, next } = subscripted(reading, readSingle(reading, index, depth))
   for (let count = 0; count < ARGUMENT_TOKENS; count++) {
     const joint = mark(reading, next)
-    if (joint === '/' && value.kind === 'text' && reading.language === 'python') {
-      // Of a text there is no quotient: it is a path.
+    const isQuotient = value.kind !== 'text' && reading.tokens[next + 1]?.kind !== 'string'
+    if (joint === '/' && !isQuotient && reading.language === 'python') {
+      // Of a text, and by one, there is no quotient: it is a path.
       const part = readSingle(reading, next + 1, depth)
       value = beneath(value, part.value)
       next = part.next
@@ -252,6 +167,17 @@ const JOINERS: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
+/** Calls that give one text of those that they are given. */
+const CONCATENATORS: ReadonlySet<string> = new Set(
+  'paste0 str_c stringr.str_c strcat string-append concat string.concat String.Concat'.split(' '),
+)
+const EMPTY: Value = Object.freeze({ kind: 'text', text: '', isOpaque: false })
+
+/** `join("/", "etc", $x)` of Perl and `implode("/", [...])` of PHP: the separator stands first. */
+function isListJoin(name: string, language: Language): boolean {
+  return (name === 'join' && (language === 'perl' || language === 'php')) || name === 'implode'
+}
+
 /** What gives the home directory, called or not. */
 const HOMES: ReadonlySet<string> = new Set(
   'Path.home pathlib.Path.home os.homedir Dir.home os.UserHomeDir process.env.HOME homedir'.split(' '),
@@ -279,6 +205,15 @@ function resultOf(
 ): { readonly value: Value; readonly close: number } {
   const name = resolve(reading, called)
   if (HOMES.has(name)) return { value: HOME, close: closing(reading, open) }
+  const isConcatenation = CONCATENATORS.has(name)
+  if ((isConcatenation || isListJoin(name, reading.language)) && depth < 4) {
+    const { list, close } = argumentsOf(reading, open, depth + 1)
+    const parts = list.flatMap(({ value, keyword }) => (keyword === undefined ? [value] : []))
+    if (isConcatenation) return { value: parts.reduce(join, EMPTY), close }
+    const [separator = UNKNOWN, ...others] = parts
+    const [only] = others
+    return { value: joined(separator, only?.kind === 'list' ? only : { kind: 'list', items: others }), close }
+  }
   if ((!JOINERS.has(name) && !makesPath(name, reading.language)) || depth >= 4)
     return { value: UNKNOWN, close: closing(reading, open) }
   const { list, close } = argumentsOf(reading, open, depth + 1)
@@ -289,10 +224,14 @@ function resultOf(
 /** `left/right`; a whole path stands for itself. */
 export function beneath(left: Value, right: Value): Value {
   if (right.kind === 'text' && right.text.startsWith('/')) return right
-  if (left.kind !== 'text') return UNKNOWN
-  const separated = left.isOpaque || left.text.endsWith('/') ? left : { ...left, text: `${left.text}/` }
-  return join(separated, right)
+  if (left.kind === 'list') return UNKNOWN
+  const isSeparated = patternOf(left).endsWith('/')
+  return join(isSeparated ? left : join(left, SEPARATOR), right)
 }
+
+const SEPARATOR: Value = Object.freeze({ kind: 'text', text: '/', isOpaque: false })
+
+const TEXT_METHODS: ReadonlySet<string> = new Set(['.format', '.joinpath', '.concat'])
 
 /** Methods in a row that are followed. */
 const METHODS_MAX = 4
@@ -307,8 +246,9 @@ function methodOf(reading: Reading, value: Value, method: string, open: number, 
   if (KEEPING.has(method)) return value
   if (depth >= 4) return UNKNOWN
   if (method === '.join') return joined(value, readValue(reading, open + 1, depth + 1).value)
-  if (value.kind !== 'text' || (method !== '.format' && method !== '.joinpath')) return UNKNOWN
+  if (value.kind !== 'text' || !TEXT_METHODS.has(method)) return UNKNOWN
   const given = argumentsOf(reading, open, depth + 1).list.map((argument) => argument.value)
+  if (method === '.concat') return given.reduce(join, value)
   return method === '.format' ? filled(value, given, /\{\w*\}/) : given.reduce(beneath, value)
 }
 
@@ -345,13 +285,17 @@ const SUBSCRIPTS: readonly Language[] = Object.freeze(['python', 'javascript', '
 function join(left: Value, right: Value): Value {
   if (left.kind === 'list' && right.kind === 'list')
     return { kind: 'list', items: [...left.items, ...right.items] }
-  if (left.kind !== 'text')
-    return left.kind === 'unknown' && right.kind === 'text'
-      ? { kind: 'text', text: '', isOpaque: true }
-      : UNKNOWN
-  if (left.isOpaque) return left
-  if (right.kind !== 'text') return { ...left, isOpaque: true }
-  return { kind: 'text', text: left.text + right.text, isOpaque: right.isOpaque }
+  if (left.kind !== 'text' && (left.kind !== 'unknown' || right.kind !== 'text')) return UNKNOWN
+  const isWhole = left.kind === 'text' && !left.isOpaque && right.kind === 'text' && !right.isOpaque
+  const known = left.kind !== 'text' ? '' : left.text
+  if (isWhole) return { kind: 'text', text: known + right.text, isOpaque: false }
+  const isEnd = left.kind !== 'text' || left.isOpaque || right.kind !== 'text'
+  return {
+    kind: 'text',
+    text: isEnd ? known : known + right.text,
+    isOpaque: true,
+    pattern: (patternOf(left) + patternOf(right)).replace('**', HOLE),
+  }
 }
 
 /** As `readValue`, without what is joined to it or done with it. */
@@ -364,7 +308,14 @@ export function readSingle(
   if (token === undefined) return { value: UNKNOWN, next: index }
   if (token.kind === 'string')
     return {
-      value: { kind: 'text', text: knownPart(token, reading.language), isOpaque: token.isOpaque },
+      value: token.isOpaque
+        ? {
+            kind: 'text',
+            text: knownPart(token, reading.language),
+            isOpaque: true,
+            pattern: withHoles(token.text),
+          }
+        : { kind: 'text', text: token.text, isOpaque: false },
       next: index + 1,
     }
   if (token.kind === 'number')
@@ -439,10 +390,4 @@ export function closing(reading: Reading, open: number): number {
     }
   }
   return limit
-}
-
-/** A string that is meant as a path in code, where a lone slash is a separator. */
-export function looksAbsolute(text: string): boolean {
-  if (text.length < 2 || text.length > 4_096 || text.includes('\n') || text.includes(' ')) return false
-  return (text.startsWith('/') && !text.startsWith('//')) || text.startsWith('~/') || text.startsWith('../')
 }

@@ -27,27 +27,26 @@ import { call, callNamed, noteSending, runText, settleDatabases, usePath, writeN
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
 import { isHandedOn, isModuleHandedOn, isNamedStarter } from './handed-on.ts'
+import { isHoledPath, withHoles } from './holes.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
-import { GAP } from './script-parts.ts'
-import { readSed, readTcl } from './scripts.ts'
-import { settleUnknownPaths } from './unknown-paths.ts'
-import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
 import {
   ARGUMENT_TOKENS,
   addCall,
+  addHoledPath,
   addPath,
-  closing,
   looksAbsolute,
   mark,
   nameAt,
   type Reading,
-  readSingle,
-  readValue,
-  resolve,
   UNKNOWN,
   type Value,
-} from './values.ts'
+} from './reading.ts'
+import { GAP } from './script-parts.ts'
+import { readSed, readTcl } from './scripts.ts'
+import { settleUnknownPaths } from './unknown-paths.ts'
+import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
+import { closing, readSingle, readValue, resolve } from './values.ts'
 
 export type CodeReading = {
   readonly calls: readonly string[]
@@ -77,6 +76,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     used: new Set(),
     databases: [],
     unknownUses: new Set(),
+    ends: new Set(),
     modules: new Map(),
     followed: new Set(),
     defined: undefined,
@@ -84,8 +84,11 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   for (let index = 0; index < tokens.length; index++) index = Math.max(index, step(reading, index))
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index]
-    if (token?.kind === 'string' && !reading.used.has(index) && looksAbsolute(token.text))
+    if (token?.kind !== 'string') continue
+    if (!reading.used.has(index) && looksAbsolute(token.text))
       addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'mention')
+    const pattern = withHoles(token.text)
+    if (pattern !== token.text && isHoledPath(pattern)) addHoledPath(reading, pattern, 'mention')
   }
   // Whatever is read then takes the place of the files that it comes from.
   if (language === 'perl' && text.includes('$^I')) reading.unknownUses.add('write')

@@ -33,6 +33,31 @@ const PATHS: readonly (readonly [string, string])[] = [
   ['ruby -e \'File.read(["/etc", "shadow"].join("/"))\'', 'read /etc/shadow'],
 ]
 
+/** A part that is not known may be anything. */
+const HOLED: readonly (readonly [string, string])[] = [
+  ["node -e 'fs.readFileSync(`/proc/${p}/environ`)'", 'read /proc/*/environ'],
+  ['node -e \'fs.readFileSync(path.join("/home", u, ".ssh", "x"))\'', 'read /home/*/.ssh/x'],
+  ['node -e \'fs.readFileSync("/home/".concat(u, "/.netrc"))\'', 'read /home/*/.netrc'],
+  ['node -e \'fs.readFileSync(["/proc", p, "environ"].join("/"))\'', 'read /proc/*/environ'],
+  ['python3 -c \'open(f"/proc/{p}/environ")\'', 'read /proc/*/environ'],
+  ['python3 -c \'open("/proc/%s/environ" % p)\'', 'read /proc/*/environ'],
+  ['python3 -c \'open("/proc/{}/environ".format(p))\'', 'read /proc/*/environ'],
+  ['python3 -c \'open("/sys/class/gpio/" + p + "/value", "w")\'', 'write /sys/class/gpio/*/value'],
+  ['python3 -c \'for p in Path("/proc").iterdir(): (p/"environ").read_text()\'', 'read /proc/*/environ'],
+  ['python3 -c \'for p in glob.glob("/proc/[0-9]*"): open(p + "/environ")\'', 'read /proc/[0-9]*/environ'],
+  ['ruby -e \'File.read("/proc/#{p}/environ")\'', 'read /proc/*/environ'],
+  ['perl -e \'for (</proc/*>) { open F, "$_/environ" }\'', 'read /proc/*/environ'],
+  ['perl -e \'open F, "<", join("/", "/proc", $p, "environ")\'', 'read /proc/*/environ'],
+  ['php -r \'file_get_contents("/proc/$p/environ");\'', 'read /proc/*/environ'],
+  ['php -r \'file_get_contents(implode("/", ["/proc", $p, "environ"]));\'', 'read /proc/*/environ'],
+  ['lua -e \'io.open(string.format("/proc/%d/environ", i))\'', 'read /proc/*/environ'],
+  ['lua -e \'io.open("/proc/" .. i .. "/environ")\'', 'read /proc/*/environ'],
+  ['awk \'BEGIN { while ((getline l < ("/proc/" i "/environ")) > 0) print l }\'', 'read /proc/*/environ'],
+  ["tclsh <<< 'foreach p [glob /proc/*] { open $p/environ }'", 'mention /proc/*/environ'],
+  ['Rscript -e \'readLines(paste0("/proc/", p, "/environ"))\'', 'read /proc/*/environ'],
+  ['groovy -e \'new File(it, "environ"); new File("/proc")\'', 'mention /proc/*/environ'],
+]
+
 /** What is worked out from numbers and texts that are no paths stays what it is. */
 const NO_PATHS: readonly string[] = [
   "python3 -c 'print(6 / 2)'",
@@ -43,6 +68,11 @@ const NO_PATHS: readonly string[] = [
 
 t.test('a path that code puts together is the path that it is', (t) => {
   for (const [line, path] of PATHS) t.ok(pathsOf(commandsOf(line)).includes(path), `${line}: ${path}`)
+  t.end()
+})
+
+t.test('of a path with a part that is not known, what stands behind that counts as well', (t) => {
+  for (const [line, path] of HOLED) t.ok(pathsOf(commandsOf(line)).includes(`${path} *`), `${line}: ${path}`)
   t.end()
 })
 

@@ -1,0 +1,43 @@
+/**
+ * Paths in code of which a part is put in when it runs: `/proc/${p}/environ`, `"/etc/%s/x" % n`, `dir + "/.netrc"`.
+ * The part may be anything, so a `*` stands for it, and the path is judged as one that a shell would expand.
+ * Rules: docs/policy.md, "Effective commands".
+ * @module
+ */
+
+/** What stands for a part that is not known. */
+export const HOLE = '*'
+
+/**
+ * Where a part is put into a text: `${x}`, `#{x}`, `$(x)`, `{x}`, `$x`, `@{x}`, `\(x)` without its stroke, `%s`, `%-5.2f`.
+ * Of what stands in brackets no more is looked at than a short expression.
+ */
+const PUT_IN =
+  /[$#@]\{[^}]{0,128}\}|\$?\{[^{}/]{0,64}\}|\$?\((?:[^()/]|\([^()/]{0,64}\)){0,64}\)|[$@]\w{1,64}(?:->)?(?:\[[^\]/]{0,32}\]|\{[^}/]{0,32}\})?|%[-+0#]?\d{0,4}(?:\.\d{1,4})?[a-zA-Z]|~[apsw](?=\/|$)/g
+
+/** A text with a `*` in place of each part that is put in. */
+export function withHoles(text: string): string {
+  return /[$#@{(%~]/.test(text) ? text.replaceAll(PUT_IN, HOLE).replaceAll(/\*{2,}/g, HOLE) : text
+}
+
+/** A name of which so much is known at its start may be looked for among the names that there are. */
+const NAME_START_CHARACTERS = 2
+
+/**
+ * Whether a path with holes says more than its beginning: a part is known behind a hole, or the start of a name before
+ * it. A path whose first part is not known could be any.
+ */
+export function tellsMore(pattern: string): boolean {
+  const hole = pattern.indexOf(HOLE)
+  if (hole < 0) return false
+  if (/[^*/.]/.test(pattern.slice(hole))) return true
+  return hole - pattern.lastIndexOf('/', hole) > NAME_START_CHARACTERS
+}
+
+/** Whether a text of the code, by itself, is a path with a hole whose top directory is named. */
+export function isHoledPath(pattern: string): boolean {
+  return pattern.length <= PATH_CHARACTERS && /^(?:~|\/[\w.-]+)\/[^\s]*$/.test(pattern) && tellsMore(pattern)
+}
+
+/** Longer texts are no paths. */
+const PATH_CHARACTERS = 4_096

@@ -1,0 +1,129 @@
+/**
+ * The state of reading code: what was found in it so far, and how paths, commands and calls are put down. A value of the
+ * code is a text, of which a part may not be known, or a list of values; what is anything else is unknown.
+ * @module
+ */
+
+import type { Opaque, PathUse } from '../effective.ts'
+import type { ShellWord } from '../shell/shell.ts'
+import type { Inner, Language } from '../unwrap/inner.ts'
+import { HOLE, tellsMore } from './holes.ts'
+import type { Token } from './lexer.ts'
+
+export const ARGUMENT_TOKENS = 256
+
+/** Names of one text; and how far the arguments of a call are read. */
+const CALLS_MAX = 512
+
+const INNER_MAX = 512
+
+export type Value =
+  | {
+      readonly kind: 'text'
+      /** Of one that is opaque, what stands before the first part that is not known. */
+      readonly text: string
+      readonly isOpaque: boolean
+      /** Of one that is opaque, all of it, with a `*` for each part that is not known. */
+      readonly pattern?: string
+    }
+  | { readonly kind: 'list'; readonly items: readonly Value[] }
+  | { readonly kind: 'unknown' }
+
+export const UNKNOWN: Value = Object.freeze({ kind: 'unknown' })
+
+export type Reading = {
+  readonly tokens: readonly Token[]
+  readonly language: Language
+  readonly via: string
+  readonly calls: Set<string>
+  readonly inner: Inner[]
+  readonly opaque: Set<Opaque>
+  /** What a name stands for. */
+  readonly aliases: Map<string, string>
+  readonly values: Map<string, Value>
+  /** Modules of which every name was taken in (`from os import *`). */
+  readonly stars: string[]
+  /** After a closing mark: the name of what the call before it gives. */
+  readonly results: Map<number, { readonly name: string } | { readonly path: Value }>
+  /** Strings that a call has already accounted for. */
+  readonly used: Set<number>
+  /** The files of databases that are opened. */
+  readonly databases: Value[]
+  /** How paths are used that the text does not tell. */
+  readonly unknownUses: Set<PathUse>
+  /** Of such paths, what is known behind their beginnings, with a `*` for each part that is not. */
+  readonly ends: Set<string>
+  /** Modules that are brought in, by the first part of their names. */
+  readonly modules: Map<string, string>
+  /** Modules that nobody knows and that are looked for among the files of the request. */
+  readonly followed: Set<string>
+  /** Names that the code itself defines; read where they are first asked for. */
+  defined: ReadonlySet<string> | undefined
+}
+
+export function wordOf(value: Value): ShellWord {
+  if (value.kind !== 'text') return { text: '', isGlob: false, opaque: 'expansion' }
+  // What a program is given by code is no pattern but to what finds files: a whole path with a star.
+  const isGlob = value.text.startsWith('/') && value.text.includes('*')
+  return { text: value.text, isGlob, opaque: value.isOpaque ? 'expansion' : undefined }
+}
+
+export function addInner(reading: Reading, inner: Inner): void {
+  if (reading.inner.length < INNER_MAX) reading.inner.push(inner)
+  else reading.opaque.add('limit')
+}
+
+export function addPath(reading: Reading, value: Value, use: PathUse): void {
+  if (value.kind === 'list') {
+    for (const item of value.items) addPath(reading, item, use)
+    return
+  }
+  const pattern = value.kind === 'text' && value.isOpaque ? patternOf(value) : ''
+  const isUnknown = value.kind === 'unknown' || (value.isOpaque && value.text === '')
+  if (isUnknown && use !== 'mention') {
+    reading.unknownUses.add(use)
+  }
+  if (isUnknown && tellsMore(pattern) && reading.ends.size < ENDS_MAX) reading.ends.add(pattern)
+  if (isUnknown && use !== 'mention') return
+  addInner(reading, { kind: 'path', word: wordOf(value), use })
+  if (tellsMore(pattern)) addHoledPath(reading, pattern, use)
+}
+
+/** A path with a `*` for each part that is not known. */
+export function addHoledPath(reading: Reading, pattern: string, use: PathUse): void {
+  addInner(reading, { kind: 'path', word: { text: pattern, isGlob: true, opaque: undefined }, use })
+}
+
+/** What people write has one or two. */
+const ENDS_MAX = 8
+
+/** All that is known of a text, with a `*` for each part that is not. */
+export function patternOf(value: Value): string {
+  if (value.kind !== 'text') return HOLE
+  return value.isOpaque ? (value.pattern ?? value.text + HOLE) : value.text
+}
+
+/** A path that could be any. */
+export function addUnknownPath(reading: Reading, use: PathUse): void {
+  addInner(reading, { kind: 'path', word: wordOf(UNKNOWN), use })
+}
+
+export function addCall(reading: Reading, name: string): void {
+  if (name.length <= 128 && reading.calls.size < CALLS_MAX) reading.calls.add(name)
+}
+
+export function mark(reading: Reading, index: number): string {
+  const token = reading.tokens[index]
+  return token?.kind === 'mark' ? token.text : ''
+}
+
+export function nameAt(reading: Reading, index: number): string {
+  const token = reading.tokens[index]
+  return token?.kind === 'name' ? token.text : ''
+}
+
+/** A string that is meant as a path in code, where a lone slash is a separator. */
+export function looksAbsolute(text: string): boolean {
+  if (text.length < 2 || text.length > 4_096 || text.includes('\n') || text.includes(' ')) return false
+  return (text.startsWith('/') && !text.startsWith('//')) || text.startsWith('~/') || text.startsWith('../')
+}
