@@ -11,7 +11,7 @@ import { openJournal } from '../src/audit/journal.node.ts'
 import { chainPaths } from '../src/audit/retention.node.ts'
 import { openSealedFacts } from '../src/audit/sealed-facts.node.ts'
 import { verifyChain } from '../src/audit/verify-chain.node.ts'
-import { hostSha256 } from '../src/base/sha256.node.ts'
+import { hostTextDigest } from '../src/base/sha256.node.ts'
 import { adjudicate } from '../src/defense/adjudicator.ts'
 import { openEpochKeys } from '../src/edge/epoch-keys.node.ts'
 import { AUDIT_EPOCH_RECORDS, AUDIT_EPOCH_SECONDS, AUDIT_SEGMENT_BYTES } from '../src/limits.ts'
@@ -77,8 +77,8 @@ function measureIn(directory: string, count: number): RecordCost {
     session: { id: SESSION, state: 'live' as const },
     action: executing(['true'], '/usr/bin/true'),
   })
-  const verdict = adjudicate(given(1), { ...POLICY, hash: hostSha256 }, LEDGER)
-  const event = decisionEvent(given(1), verdict, hostSha256)
+  const verdict = adjudicate(given(1), { ...POLICY, digestOf: hostTextDigest }, LEDGER)
+  const event = decisionEvent(given(1), verdict, hostTextDigest)
   const sealFacts = (round: number) => facts.seal(SESSION, { facts: given(round), ledger: LEDGER })
   const sign = () => {
     for (let work = waiting.shift(); work !== undefined; work = waiting.shift()) work()

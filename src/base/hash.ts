@@ -7,6 +7,9 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 as nobleSha256 } from '@noble/hashes/sha2.js'
 
+/** SHA-256 of bytes, here or by the host. */
+export type Sha256 = (bytes: Uint8Array) => Uint8Array
+
 /** The digest (32 bytes) of the parts one after another. Lengths are not mixed in: frame variable parts first. */
 export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
   const hasher = nobleSha256.create()

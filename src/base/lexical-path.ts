@@ -6,6 +6,7 @@
 
 /** `path` without empty, `.` and `..` segments; `..` at the root stays at the root. `path` must be absolute. */
 function normalize(path: string): string {
+  if (path.length > 1 && !NOT_NORMAL.test(path)) return path
   const kept: string[] = []
   for (const segment of path.split('/')) {
     if (segment === '' || segment === '.') continue
@@ -14,6 +15,9 @@ function normalize(path: string): string {
   }
   return `/${kept.join('/')}`
 }
+
+/** A segment that goes, as most paths have none. */
+const NOT_NORMAL = /\/\.{0,2}(?:\/|$)/
 
 /** What follows the last slash: the name of a program in a path, or the path itself where it has none. */
 export function baseName(path: string): string {

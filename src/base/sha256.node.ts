@@ -8,3 +8,8 @@ import { hash } from 'node:crypto'
 export function hostSha256(bytes: Uint8Array): Uint8Array {
   return hash('sha256', bytes, 'buffer')
 }
+
+/** Of the UTF-8 of a text that has no lone surrogates, in lower-case hex. */
+export function hostTextDigest(text: string): string {
+  return hash('sha256', text, 'hex')
+}

@@ -74,7 +74,7 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
       command === undefined
         ? NOTHING
         : toxicProperties(policy.effective(command), policy.home, facts.realPaths),
-    warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, action, policy.hash),
+    warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, action, policy.digestOf),
   }
 }
 

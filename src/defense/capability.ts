@@ -65,6 +65,7 @@ export function matchesCommand(
   argv: readonly string[],
   resolved: string | undefined,
 ): boolean {
+  if (pattern === '*') return true
   const words = pattern.split(' ').filter((word) => word !== '')
   const [program, ...rest] = words
   if (program === undefined) return false

@@ -12,7 +12,7 @@ import type { CapabilitySet } from './capability.ts'
 import type { ExecuteAction, Facts, Ledger } from './facts.ts'
 import type { InternalAddresses } from './internal-address.ts'
 import type { Awaited, Incident, LayerName, Response, Severity } from './verdict.ts'
-import type { Sha256 } from './warrant.ts'
+import type { TextDigest } from './warrant.ts'
 
 /** What a rule about single things leads to. `ask`: a human decides. */
 export type Measure = 'deny' | 'ask' | 'audit' | 'allow'
@@ -63,8 +63,8 @@ export type Policy = {
   readonly deceives: boolean
   /** The effective commands of an action, remembered for as long as it is the last one asked about. */
   readonly effective: (action: ExecuteAction) => Effective
-  /** SHA-256; absent: the portable one. */
-  readonly hash?: Sha256
+  /** SHA-256 of texts; absent: the portable one. */
+  readonly digestOf?: TextDigest
 }
 
 export type Finding = {

@@ -4,7 +4,7 @@
  * Rules: docs/responses.md, section 1 (specifics); docs/security.md has the list for people.
  * @module
  */
-import { baseName } from '../base/lexical-path.ts'
+import { baseName, isWithin } from '../base/lexical-path.ts'
 import { compileGlob, couldFit, type GlobPart, hasWild, isAlwaysFitting } from './13policy/rules/glob-part.ts'
 import { compileWord, compileWords, fitsOneOf } from './13policy/rules/word-pattern.ts'
 
@@ -145,10 +145,8 @@ const partsOf = (path: string): Parts => path.split('/')
 const PLACE_PARTS = PLACES.map(partsOf)
 const FILE_PARTS = FILES.map(partsOf)
 const HOME_PLACE_PARTS = HOME_PLACES.map(partsOf)
-const PUBLIC_HOME_PLACE_PARTS = PUBLIC_HOME_PLACES.map(partsOf)
 
-function isSecretName(name: string, isGlob: boolean): boolean {
-  if (!isGlob) return fitsOneOf(SECRET_WORDS, name)
+function couldBeSecretName(name: string): boolean {
   const glob = compileGlob(name)
   return SECRET_NAMES.some(
     ({ text, word }) =>
@@ -160,12 +158,10 @@ function isSecretName(name: string, isGlob: boolean): boolean {
 /** A path that is looked for in many places: each of its parts is compiled once, and only where that is asked for. */
 class SoughtPath {
   readonly parts: Parts
-  readonly #isGlob: boolean
   readonly #globs: (GlobPart | undefined)[] = []
 
-  constructor(path: string, isGlob: boolean) {
+  constructor(path: string) {
     this.parts = partsOf(path)
-    this.#isGlob = isGlob
   }
 
   /** `/etc/sh*` or `/etc/*\/private/x`: part by part, as far as the place goes. */
@@ -179,7 +175,7 @@ class SoughtPath {
   #couldBe(index: number, name: string): boolean {
     const part = this.parts[index] ?? ''
     if (part === name) return true
-    if (!this.#isGlob || !hasWild(part)) return false
+    if (!hasWild(part)) return false
     this.#globs[index] ??= compileGlob(part)
     return couldFit(name, this.#globs[index], false)
   }
@@ -192,30 +188,65 @@ function homesFor({ parts }: SoughtPath, home: string): readonly Parts[] {
   return homes.filter((directory) => directory.length > 1 && directory[1] !== '')
 }
 
+/** For what a shell would expand, part by part. */
+function couldBeSensitive(path: string, home: string): boolean {
+  const name = baseName(path)
+  if (OPEN_NAMES.some(({ text, word }) => isAlwaysFitting(text, word, name))) return false
+  if (couldBeSecretName(name) || isOfProcess(path)) return true
+  const sought = new SoughtPath(path)
+  const { length } = sought.parts
+  if (PLACE_PARTS.some((place) => sought.liesIn(place))) return true
+  if (FILE_PARTS.some((file) => file.length === length && sought.liesIn(file))) return true
+  return homesFor(sought, home).some(
+    (directory) =>
+      sought.liesIn(directory) && HOME_PLACE_PARTS.some((place) => sought.liesIn(place, directory.length)),
+  )
+}
+
+/** Where in `path` what lies below the home of that name begins; -1: it does not lie there. */
+function belowHome(path: string, home: string): number {
+  return home.length > 1 && path.length > home.length && isWithin(home, path) ? home.length + 1 : -1
+}
+
+/** The same below /home/NAME, whose ever it is. */
+function belowAnyHome(path: string): number {
+  if (!path.startsWith(HOMES)) return -1
+  const end = path.indexOf('/', HOMES.length)
+  return end > HOMES.length ? end + 1 : -1
+}
+const HOMES = '/home/'
+
+function liesBelow(path: string, from: number, places: readonly string[], isWhole: boolean): boolean {
+  // Every such place has a hidden name; most of what lies in a home has none.
+  if (from === -1 || path[from] !== '.') return false
+  return places.some(
+    (place) =>
+      path.startsWith(place, from) &&
+      (path.length === from + place.length || (!isWhole && path[from + place.length] === '/')),
+  )
+}
+
+function isAtHome(path: string, home: string, places: readonly string[], isWhole: boolean): boolean {
+  return (
+    liesBelow(path, belowHome(path, home), places, isWhole) ||
+    liesBelow(path, belowHome(path, ROOT_HOME), places, isWhole) ||
+    liesBelow(path, belowAnyHome(path), places, isWhole)
+  )
+}
+const ROOT_HOME = '/root'
+
 /** `path` is absolute and normalised; with `isGlob` a shell would expand its wild characters. */
 export function isSensitive(path: string, home: string, isGlob = false): boolean {
+  if (isGlob) return couldBeSensitive(path, home)
+  // Asked of every path of every command, and nearly none is one: what makes none of a secret is looked at last.
   const name = baseName(path)
-  if (
-    isGlob
-      ? OPEN_NAMES.some(({ text, word }) => isAlwaysFitting(text, word, name))
-      : fitsOneOf(PUBLIC_WORDS, name)
-  )
-    return false
-  if (!isGlob && !path.includes('/.') && fitsOneOf(CERTIFICATE_WORDS, name)) return false
-  const sought = new SoughtPath(path, isGlob)
-  const { parts } = sought
-  const homes = homesFor(sought, home).filter((directory) => sought.liesIn(directory))
-  const isAtHome = (places: readonly Parts[], isWhole: boolean) =>
-    homes.some((directory) =>
-      places.some(
-        (place) =>
-          (!isWhole || parts.length === directory.length + place.length) &&
-          sought.liesIn(place, directory.length),
-      ),
-    )
-  if (!isGlob && isAtHome(PUBLIC_HOME_PLACE_PARTS, true)) return false
-  if (isSecretName(name, isGlob)) return true
-  if (PLACE_PARTS.some((place) => sought.liesIn(place)) || isOfProcess(path)) return true
-  if (FILE_PARTS.some((file) => file.length === parts.length && sought.liesIn(file))) return true
-  return isAtHome(HOME_PLACE_PARTS, false)
+  const couldBe =
+    fitsOneOf(SECRET_WORDS, name) ||
+    PLACES.some((place) => isWithin(place, path)) ||
+    isOfProcess(path) ||
+    FILES.includes(path) ||
+    isAtHome(path, home, HOME_PLACES, false)
+  if (!couldBe || fitsOneOf(PUBLIC_WORDS, name)) return false
+  if (!path.includes('/.') && fitsOneOf(CERTIFICATE_WORDS, name)) return false
+  return !isAtHome(path, home, PUBLIC_HOME_PLACES, true)
 }

@@ -16,11 +16,14 @@ export type { Tier, Tool } from '../base/tool-name.ts'
 /** Tools by name, or `*` for every one. */
 export type ToolList = readonly (Tool | typeof ALL_TOOLS)[]
 
-/** What remains of the tier's tools by every one of the lists: each of them narrows, none widens. */
+/** Whether the tier has the tool, and every one of the lists: each of them narrows, none widens. */
+export function grantsTool(tier: Tier, lists: readonly ToolList[], tool: Tool): boolean {
+  return TIERS[tier].includes(tool) && lists.every((list) => list.includes(ALL_TOOLS) || list.includes(tool))
+}
+
+/** What remains of the tier's tools by every one of the lists. */
 export function intersectTools(tier: Tier, lists: readonly ToolList[]): ReadonlySet<Tool> {
-  return new Set(
-    TIERS[tier].filter((tool) => lists.every((list) => list.includes(ALL_TOOLS) || list.includes(tool))),
-  )
+  return new Set(TIERS[tier].filter((tool) => grantsTool(tier, lists, tool)))
 }
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
@@ -127,7 +130,8 @@ function toolsOf(command: EffectiveCommand, isCarrier: boolean): readonly Tool[]
 
 /** Every tool that the commands need. Nothing known needs `Bash`: whatever it is, it is no mere reading. */
 export function toolsNeeded({ commands }: Effective): ReadonlySet<Tool> {
-  const needed = new Set(commands.flatMap((command) => toolsOf(command, commands.length > 1)))
+  const needed = new Set<Tool>()
+  for (const command of commands) for (const tool of toolsOf(command, commands.length > 1)) needed.add(tool)
   if (needed.size === 0) needed.add('Bash')
   return needed
 }

@@ -84,17 +84,17 @@ export function toxicProperties(
   home: string,
   reals: readonly { readonly path: string; readonly real: string }[],
 ): readonly ToxicProperty[] {
-  const found = new Set<ToxicProperty>()
+  const found = { untrusted: false, secret: false, outward: false, change: false }
   for (const command of commands) {
     const { names } = command
     const isNetwork = names.some((name) => NETWORK_PROGRAMS.has(name))
-    if (isNetwork || isOneOf(FETCHING, command)) found.add('untrusted')
-    if (isNetwork || isOneOf(SENDING, command)) found.add('outward')
-    if (names.some((name) => CHANGERS.has(name))) found.add('change')
-    if (usesSecret(command, home)) found.add('secret')
+    found.untrusted ||= isNetwork || isOneOf(FETCHING, command)
+    found.outward ||= isNetwork || isOneOf(SENDING, command)
+    found.change ||= names.some((name) => CHANGERS.has(name))
+    found.secret ||= usesSecret(command, home)
   }
-  if (reals.some(({ real }) => isSensitive(real, home))) found.add('secret')
-  return TOXIC_PROPERTIES.filter((property) => found.has(property))
+  found.secret ||= reals.some(({ real }) => isSensitive(real, home))
+  return TOXIC_PROPERTIES.filter((property) => found[property])
 }
 
 /** The strictest rule that the session would fulfil with this, to which this adds a part; undefined: none. */
@@ -103,6 +103,7 @@ export function toxicRule(
   before: readonly ToxicProperty[],
   added: readonly ToxicProperty[],
 ): ToxicRule | undefined {
+  if (added.length === 0) return undefined
   const after = new Set([...before, ...added])
   const isCompleted = (properties: readonly ToxicProperty[]) =>
     properties.every((property) => after.has(property)) &&

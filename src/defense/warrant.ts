@@ -12,12 +12,17 @@ import { encodeUtf8 } from '../base/utf8.ts'
 import { SassError } from '../errors.ts'
 import type { Action } from './facts.ts'
 
-/** SHA-256 of bytes. The daemon brings the host's, which is faster; the results are the same. */
-export type Sha256 = (bytes: Uint8Array) => Uint8Array
+/**
+ * SHA-256 of the UTF-8 of a well-formed text, lower-case hex. The daemon brings the host's, which is faster; the results
+ * are the same.
+ */
+export type TextDigest = (text: string) => string
+
+const textDigest: TextDigest = (text) => encodeHex(sha256(encodeUtf8(text)))
 
 /** SHA-256 of the RFC 8785 form of the action, lower-case hex. */
-export function actionDigest(action: Action, hash: Sha256 = sha256): string {
-  return encodeHex(hash(encodeUtf8(canonicalize(action))))
+export function actionDigest(action: Action, digest: TextDigest = textDigest): string {
+  return digest(canonicalize(action))
 }
 
 /** The session of what happens before there is one. */
@@ -48,18 +53,18 @@ export class Warrant {
   /** The frozen action itself, so that redeeming it need not digest it again. */
   readonly #action: Action
 
-  private constructor(sessionId: string, cycle: number, action: Action, hash: Sha256) {
-    const digest = actionDigest(action, hash)
+  private constructor(sessionId: string, cycle: number, action: Action, digestOf: TextDigest) {
+    const digest = actionDigest(action, digestOf)
     this.#action = action
     this.sessionId = sessionId
     this.cycle = cycle
     this.actionDigest = digest
-    this.id = encodeHex(hash(encodeUtf8(`sass-warrant-v1\n${sessionId}\n${cycle}\n${digest}`)))
+    this.id = digestOf(`sass-warrant-v1\n${sessionId}\n${cycle}\n${digest}`)
   }
 
   /** For the adjudicator alone; a test walks the imports and proves it. */
-  static mint(sessionId: string, cycle: number, action: Action, hash: Sha256 = sha256): Warrant {
-    return new Warrant(sessionId, cycle, frozen(action), hash)
+  static mint(sessionId: string, cycle: number, action: Action, digestOf: TextDigest = textDigest): Warrant {
+    return new Warrant(sessionId, cycle, frozen(action), digestOf)
   }
 
   /**

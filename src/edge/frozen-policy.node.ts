@@ -119,7 +119,7 @@ function keepRules(place: Place, path: string): KeptRules {
 }
 
 /** JSON has no infinity: no limit is null. */
-function dataOf({ rules: _rules, effective: _effective, hash: _hash, quota, ...rest }: Policy): Json {
+function dataOf({ rules: _rules, effective: _effective, digestOf: _digestOf, quota, ...rest }: Policy): Json {
   const sessionsPerCaller = Number.isFinite(quota.sessionsPerCaller) ? quota.sessionsPerCaller : null
   return JSON.parse(JSON.stringify({ ...rest, quota: { ...quota, sessionsPerCaller } })) as Json
 }

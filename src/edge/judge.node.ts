@@ -69,21 +69,30 @@ function takeApart(
   }
 }
 
-/** Remembers the last action asked about, since several layers ask about the same one, and a few small ones. */
-function effectiveOf(home: string): Policy['effective'] {
-  let last: { readonly action: ExecuteAction; readonly effective: Effective } | undefined
-  const remembered = new Map<string, Effective>()
+/** What the rules have said about commands that are remembered. */
+type Found = WeakMap<Effective, { answer?: { readonly match: Match | undefined } }>
+
+/**
+ * Remembers the last action asked about, since several layers ask about the same one, and a few small ones that came
+ * more than once: what comes once would only be work for the garbage collector.
+ */
+function effectiveOf(home: string, found: Found): Policy['effective'] {
+  let last: Readonly<{ action: ExecuteAction; key: string | undefined; effective: Effective }> | undefined
+  const remembered = new Map<string, Effective | undefined>()
   return (action) => {
     if (last?.action === action) return last.effective
     const key = keyOf(action)
+    if (key !== undefined && last?.key === key) return last.effective
     const known = key === undefined ? undefined : remembered.get(key)
     const effective = known ?? takeApart(action, home)
     if (key !== undefined && known === undefined) {
-      remembered.set(key, effective)
+      const isAgain = remembered.has(key)
+      remembered.set(key, isAgain ? effective : undefined)
+      if (isAgain) found.set(effective, {})
       const [oldest] = remembered.keys()
       if (remembered.size > REMEMBERED && oldest !== undefined) remembered.delete(oldest)
     }
-    last = { action, effective }
+    last = { action, key, effective }
     return effective
   }
 }
@@ -111,17 +120,15 @@ function placed(workspace: string): (effective: Effective) => Effective {
   })
 }
 
-function matcherFor(rules: Matcher, workspace: string, silenced: ReadonlySet<string>): Matcher {
+function matcherFor(rules: Matcher, workspace: string, silenced: ReadonlySet<string>, found: Found): Matcher {
   const place = placed(workspace)
-  /** What is remembered of a small command is asked about each time that it comes again. */
-  const found = new WeakMap<Effective, { readonly match: Match | undefined }>()
   return {
     count: rules.count,
     strictest(effective) {
-      const known = found.get(effective)
-      if (known !== undefined) return known.match
+      const kept = found.get(effective)
+      if (kept?.answer !== undefined) return kept.answer.match
       const match = rules.strictest(place(effective))
-      found.set(effective, { match })
+      if (kept !== undefined) kept.answer = { match }
       return match
     },
     everyMatch: (effective) => rules.everyMatch(place(effective)),
@@ -151,7 +158,11 @@ export function judgeOf({ set, disabled, home, workspace }: JudgeGround): Judge 
   const silenced = set.rules
     .filter(({ id, action }) => disabled.includes(id) && action !== 'allow')
     .flatMap(({ argv }) => argv?.program ?? [])
-  return { rules: matcherFor(matcher, workspace, new Set(silenced)), effective: effectiveOf(home) }
+  const found: Found = new WeakMap()
+  return {
+    rules: matcherFor(matcher, workspace, new Set(silenced), found),
+    effective: effectiveOf(home, found),
+  }
 }
 
 /** @throws SassError CONFIG_INVALID or CONFIG_LOAD_FAILED */

@@ -10,7 +10,7 @@ import { dirname } from 'node:path'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import { parseIpRange } from '../base/ip-address.ts'
 import { isWithin } from '../base/lexical-path.ts'
-import { hostSha256 } from '../base/sha256.node.ts'
+import { hostTextDigest } from '../base/sha256.node.ts'
 import { nearest } from '../base/suggest.ts'
 import { readCombination } from '../base/toxic-property.ts'
 import type { Config } from '../config.ts'
@@ -234,7 +234,7 @@ export async function makePolicy(config: Config, configPath: string | undefined)
       full: UNAUTHENTICATED_CONNECTIONS,
     },
     deceives: defense.localhost.enabled,
-    hash: hostSha256,
+    digestOf: hostTextDigest,
   }
 }
 

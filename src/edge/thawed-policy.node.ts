@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
-import { hostSha256 } from '../base/sha256.node.ts'
+import { hostTextDigest } from '../base/sha256.node.ts'
 import { joinRules } from '../defense/13policy/rules-file.ts'
 import type { Policy } from '../defense/layer.ts'
 import { RULES_FILE_BYTES } from '../limits.ts'
@@ -51,7 +51,7 @@ export function thawPolicy(directory: string, sha256: string): ThawedPolicy {
       security: { ...BEFORE_UNKNOWN_PROGRAMS, ...security },
       quota: { ...quota, sessionsPerCaller },
       ...judge,
-      hash: hostSha256,
+      digestOf: hostTextDigest,
     },
   }
 }

@@ -5,10 +5,10 @@
  * @module
  */
 import { canonicalize } from '../base/canonical-json.ts'
+import type { Sha256 } from '../base/hash.ts'
 import { encodeHex } from '../base/hex.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8, utf8Length } from '../base/utf8.ts'
-import type { Sha256 } from '../defense/warrant.ts'
 import { EXECUTION_ID_BYTES, QUESTIONS_PER_MINUTE, SHOWN_BYTES } from '../limits.ts'
 import type { Clock, Random } from '../ports.ts'
 

@@ -40,7 +40,7 @@ function isolationOf(action: Facts['action']): { isolation?: string } {
 }
 
 /** Digests and names only: no argument, path or payload ever enters the chain. */
-export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash']): AuditEvent {
+export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['digestOf']): AuditEvent {
   const { identity, session, request, action } = facts
   const permitted = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict : undefined
   const warrant = permitted?.warrant
@@ -54,7 +54,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, hash: Policy['hash
     session_state: startsExecution(verdict, action) ? 'EXECUTING' : (session?.state ?? null),
     method: request?.method ?? null,
     action: action?.kind ?? null,
-    action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action, hash)),
+    action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action, digestOf)),
     execution: action !== undefined && 'executionId' in action ? action.executionId : null,
     response: recordedResponse(verdict),
     layer: verdict.layer,

@@ -26,33 +26,34 @@ export function executeAction(
   outputBytes: number | undefined,
   place?: Pick<Place, 'branch' | 'level'>,
 ): ExecuteAction {
+  // In the order of RFC 8785, so that the warrant's digest need not sort them.
   return {
-    kind: 'execute',
-    executionId: id,
     argv: plan.argv,
+    cwd: plan.cwd,
+    environment: request.env === undefined ? [] : [...request.env].map(([name, value]) => `${name}=${value}`),
     executable:
       program === undefined
         ? null
         : {
-            path: program.realPath,
             device: program.device,
             inode: program.inode,
+            path: program.realPath,
             sha256: pin?.sha256 ?? null,
           },
-    cwd: plan.cwd,
-    environment: request.env === undefined ? [] : [...request.env].map(([name, value]) => `${name}=${value}`),
-    terminal: plan.terminal !== undefined,
-    stdin: plan.stdin === 'pipe',
-    timeoutSeconds: timeout ?? null,
+    executionId: id,
+    kind: 'execute',
     outputBytes: outputBytes ?? null,
     ...(place === undefined
       ? {}
       : {
           place: {
             branch: place.branch,
-            level: place.level,
             keepsBackground: plan.keepsBackground === true,
+            level: place.level,
           },
         }),
+    stdin: plan.stdin === 'pipe',
+    terminal: plan.terminal !== undefined,
+    timeoutSeconds: timeout ?? null,
   }
 }

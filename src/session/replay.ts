@@ -52,7 +52,7 @@ export function replayDecision(recorded: AuditEvent, sealed: Sealed, policy: Pol
   const verdict = adjudicate(facts, policy, ledger)
   const { seq = null, facts: digest = null } = recorded
   const fields = differences(recorded, {
-    ...classified(decisionEvent(facts, verdict, policy.hash)),
+    ...classified(decisionEvent(facts, verdict, policy.digestOf)),
     facts: digest,
     seq,
   })

@@ -221,7 +221,7 @@ function keep(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boo
   if (isPermitted && isQuiet) return false
   if (mustWrite(rooms, facts, isPermitted)) {
     const sealed = rooms.facts.seal(facts.session?.id, { facts, ledger })
-    rooms.audit.append({ ...decisionEvent(facts, verdict, rooms.policy.hash), facts: sealed })
+    rooms.audit.append({ ...decisionEvent(facts, verdict, rooms.policy.digestOf), facts: sealed })
     return true
   }
   const { layer, rule } = verdict

@@ -69,7 +69,7 @@ async function written(directory: string, count: number): Promise<Written> {
       const session = any.session === undefined ? undefined : { ...any.session, id }
       const given: Facts = { ...any, session, cycle: cycle++ }
       const verdict = adjudicate(given, policy, ledger)
-      const event = decisionEvent(given, verdict, policy.hash)
+      const event = decisionEvent(given, verdict, policy.digestOf)
       const sealed = facts.seal(session?.id, { facts: given, ledger })
       journal.append({ ...event, facts: sealed }, true)
       const response = String(event['response'])

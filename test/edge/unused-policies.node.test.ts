@@ -82,7 +82,7 @@ async function staged(t: Test): Promise<Staged> {
       const given: Facts = { ...FACTS, cycle, session, action: executing([cycle % 2 === 0 ? 'one' : 'two']) }
       const verdict = adjudicate(given, policy, LEDGER)
       const sealed = facts.seal(session.id, { facts: given, ledger: LEDGER })
-      journal.append({ ...decisionEvent(given, verdict, policy.hash), facts: sealed }, true)
+      journal.append({ ...decisionEvent(given, verdict, policy.digestOf), facts: sealed }, true)
     }
   }
   return {

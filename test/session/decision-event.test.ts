@@ -10,7 +10,7 @@ import { AGENT, FACTS, LEDGER, POLICY } from '../defense/staged-facts.ts'
 
 const eventOf = (change: Partial<Facts>) => {
   const facts = { ...FACTS, ...change }
-  return decisionEvent(facts, adjudicate(facts, POLICY, LEDGER), POLICY.hash)
+  return decisionEvent(facts, adjudicate(facts, POLICY, LEDGER), POLICY.digestOf)
 }
 
 t.test(

@@ -5,6 +5,7 @@
  * @module
  */
 import { isWithin } from '../../base/lexical-path.ts'
+import type { ToxicProperty } from '../../base/toxic-property.ts'
 import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
 import type { RuleHead } from '../13policy/rule-set.ts'
@@ -25,8 +26,6 @@ import {
   violation,
 } from '../layer.ts'
 import { reachesInside, reachesUnlisted } from '../network-target.ts'
-import { usesSecret } from '../secret-use.ts'
-import { isSensitive } from '../sensitive-file.ts'
 import { mayTouch } from '../touched-path.ts'
 import { toxicProperties, toxicRule } from '../toxic.ts'
 import { challenge } from './session.ts'
@@ -267,21 +266,13 @@ function isMeant({ argv, path }: EffectiveCommand, who: Facts['identity'], polic
   )
 }
 
-function judgeSecrets(commands: readonly EffectiveCommand[], facts: Facts, policy: Policy): boolean {
-  return (
-    commands.some((command) => usesSecret(command, policy.home)) ||
-    facts.realPaths.some(({ real }) => isSensitive(real, policy.home))
-  )
-}
-
 function judgeToxic(
-  commands: readonly EffectiveCommand[],
+  added: readonly ToxicProperty[],
   facts: Facts,
   policy: Policy,
   ledger: Ledger,
 ): Finding | Note | undefined {
   const { toxicCombinations, toxicRegistry } = policy.security
-  const added = toxicProperties({ commands }, policy.home, facts.realPaths)
   const rule = toxicRule(toxicRegistry, ledger.toxic, added)
   if (rule === undefined) return undefined
   const measure = rule.isNoted && toxicCombinations !== 'allow' ? 'audit' : toxicCombinations
@@ -297,13 +288,14 @@ export const specifics: Check = (facts, policy, ledger) => {
   if (facts.identity.kind !== 'known' || action === undefined) return undefined
   const { commands } = policy.effective(action)
   const { security } = policy
+  const properties = toxicProperties({ commands }, policy.home, facts.realPaths)
   const findings: (Finding | Note | undefined)[] = [
     // What a transfer is like is not started: no program of it is pinned.
     action === facts.action ? judgePins(action, facts, policy) : undefined,
     judgeOwnPaths(commands, facts, policy),
     judgeHidden(action.argv),
   ]
-  if (judgeSecrets(commands, facts, policy)) {
+  if (properties.includes('secret')) {
     const measure =
       ledger.level === 'RESTRICT' && security.sensitiveFiles !== 'allow' ? 'deny' : security.sensitiveFiles
     findings.push(
@@ -340,7 +332,7 @@ export const specifics: Check = (facts, policy, ledger) => {
     )
   }
   findings.push(judgeUnknown(commands, facts, policy, ledger))
-  findings.push(judgeToxic(commands, facts, policy, ledger))
+  findings.push(judgeToxic(properties, facts, policy, ledger))
   return strictestOf(findings)
 }
 

@@ -17,7 +17,7 @@ import {
 import type { ExecuteAction, Facts, FileAction, Identity, Ledger } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
 import { askHuman, type Check, type Finding, type Policy, strictestOf, violation } from '../layer.ts'
-import { intersectTools, toolsAsked } from '../tools.ts'
+import { grantsTool, toolsAsked } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
 
 type Known = Extract<Identity, { kind: 'known' }>
@@ -32,8 +32,8 @@ export const toolAccess: Check = (facts, policy) => {
   if (request.audience === 'operator' && who.role !== 'operator')
     return violation('CAPABILITY_DENIED', 'method.operator', `${request.method} is an operator's method.`)
   const needed = toolsAsked(facts, policy.effective)
-  const granted = intersectTools(who.tier, [who.tools])
-  const missing = [...needed].filter((tool) => !granted.has(tool))
+  const lists = [who.tools]
+  const missing = [...needed].filter((tool) => !grantsTool(who.tier, lists, tool))
   if (missing.length === 0) return undefined
   return violation(
     'CAPABILITY_DENIED',
@@ -54,8 +54,9 @@ export const delegation: Check = (facts, policy) => {
     )
   if (hops >= DELEGATION_HOPS)
     return violation('CAPABILITY_DENIED', 'delegation.hops', `The work has been handed on ${hops} times.`)
-  const granted = intersectTools(who.tier, [who.tools, ...chain.map(({ tools }) => tools)])
-  if ([...toolsAsked(facts, policy.effective)].every((tool) => granted.has(tool))) return undefined
+  const lists = [who.tools, ...chain.map(({ tools }) => tools)]
+  if ([...toolsAsked(facts, policy.effective)].every((tool) => grantsTool(who.tier, lists, tool)))
+    return undefined
   return violation(
     'CAPABILITY_DENIED',
     'delegation.rights',
