@@ -82,6 +82,11 @@ const CASES: readonly Case[] = [
     [`perl -e ${unit}`, (length) => ['perl', '-e', made(unit, length)]],
   ]),
   ...SED.map((unit): Case => [`sed ${unit}`, (length) => ['sed', made(unit, length)]]),
+  ...[';', 'x;', '.x\n', "'a' || "].flatMap((unit): Case[] => [
+    [`sqlite3 ${unit}`, (length) => ['sqlite3', 'x.db', made(unit, length)]],
+    [`vim -c ${unit}`, (length) => ['vim', '-c', made(unit, length)]],
+    [`psql -c ${unit}`, (length) => ['psql', '-c', made(unit, length)]],
+  ]),
   ...WORDS.map((word, at): Case => {
     const program = PROGRAMS[at % PROGRAMS.length] ?? 'ls'
     return [

@@ -367,13 +367,13 @@ export function readEscapes(word: ShellWord, via: string): readonly Inner[] {
     const set = settings(word, line, via)
     // Some take several commands on a line.
     if (set.length > 0 || !line.includes(';')) return set
-    return line
-      .split(';')
-      .slice(1)
-      .flatMap((part) => readLine(word, part.trim(), via))
+    const next = (part: string) => (part === '' || part === ' ' ? NOTHING : readLine(word, part.trim(), via))
+    return eachLine(line.slice(line.indexOf(';') + 1), next, ';')
   })
   return bounded([...calls(word, via), ...fileCalls(word), ...lines])
 }
+
+const NOTHING: readonly never[] = Object.freeze([])
 
 /** Quoted texts of one query that are looked at. */
 const QUOTES_MAX = 4_096

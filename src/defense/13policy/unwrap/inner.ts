@@ -142,8 +142,12 @@ export function rest(call: Call, skipped = 0): readonly ShellWord[] {
 export const LINES_MAX = 4_096
 
 /** What the lines of a text run, and that there are more where there are too many. */
-export function eachLine(text: string, read: (line: string) => readonly Inner[]): readonly Inner[] {
-  const lines = text.split('\n', LINES_MAX + 1)
+export function eachLine(
+  text: string,
+  read: (line: string) => readonly Inner[],
+  separator = '\n',
+): readonly Inner[] {
+  const lines = text.split(separator, LINES_MAX + 1)
   const inner = lines.slice(0, LINES_MAX).flatMap(read)
   return lines.length > LINES_MAX ? [...inner, { kind: 'opaque', opaque: 'limit' }] : inner
 }
