@@ -1,9 +1,11 @@
 /**
  * What the policy costs a request: mixed commands against 1,000 rules, from argv to the strictest match, and as a whole
- * decision through every layer.
+ * decision through every layer. Beside each of them runs what takes 100 us on the machine that the bound was written
+ * for, so that a slower or busier one is measured by its own clock: four Ed25519 signatures, of 25 us there.
  * `node bench/policy.node.ts` prints p50 and p99 over 10,000 runs, and what the compiled rules hold of the heap.
  * @module
  */
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { type Config, parseConfig } from '../src/config.ts'
 import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../src/defense/13policy/examples.ts'
 import { createMatcher } from '../src/defense/13policy/matcher.ts'
@@ -23,8 +25,9 @@ const RUNS = 10_000
 const P99_BOUND_US = 100
 /** More than the daemon remembers commands of: none is remembered when it comes again. */
 const DIRECTORIES = 97
-/** 50 ms: what the gate may take at most. */
-const GATE_BOUND_US = 50_000
+/** They take as long as the bound where it was written. */
+const SIGNATURES = 4
+const SIGNED_BYTES = 200
 
 const LINES: readonly string[] = [
   'uname -a',
@@ -178,44 +181,62 @@ const policy: Policy = {
   ...(await makePolicy(defaultConfig(), undefined)),
   ...judgeOf({ set: { origins: [], rules }, disabled: [], home: EXAMPLE_HOME, workspace: EXAMPLE_CWD }),
 }
-const decided: number[] = []
-const whole: number[] = []
-const matching: number[] = []
-/** As many again first: a daemon that runs for months is not measured while its code is compiled. */
-function eachRun(take: (argv: readonly string[], isCounted: boolean) => void): void {
-  for (let run = -RUNS; run < RUNS; run++) take(argvs[(run + RUNS) % argvs.length] ?? [], run >= 0)
+const { privateKey } = generateKeyPairSync('ed25519')
+const signed = Buffer.alloc(SIGNED_BYTES)
+
+type Times = { readonly taken: number[]; readonly beside: number[] }
+
+function timed(run: () => void): number {
+  const began = performance.now()
+  run()
+  return (performance.now() - began) * 1_000
 }
 
-eachRun((argv, isCounted) => {
-  const began = performance.now()
-  const effective = effectiveCommands(argv, surroundings)
-  const unwrapped = performance.now()
-  matcher.strictest(effective)
-  const ended = performance.now()
-  if (!isCounted) return
-  whole.push((ended - began) * 1_000)
-  matching.push((ended - unwrapped) * 1_000)
+/** As many again first: a daemon that runs for months is not measured while its code is compiled. */
+function eachRun(prepare: (argv: readonly string[]) => () => void): Times {
+  const taken: number[] = []
+  const beside: number[] = []
+  for (let run = -RUNS; run < RUNS; run++) {
+    const took = timed(prepare(argvs[(run + RUNS) % argvs.length] ?? []))
+    const other = timed(() => {
+      for (let count = 0; count < SIGNATURES; count++) sign(null, signed, privateKey)
+    })
+    if (run < 0) continue
+    taken.push(took)
+    beside.push(other)
+  }
+  return { taken, beside }
+}
+
+const matched = eachRun((argv) => () => {
+  matcher.strictest(effectiveCommands(argv, surroundings))
 })
 // By itself, so that neither is measured with the caches full of the other; each from another directory, of which there
 // are more than the daemon remembers commands.
 let asked = 0
-eachRun((argv, isCounted) => {
+const decided = eachRun((argv) => {
   const facts = factsOf(argv, `${EXAMPLE_CWD}/${asked++ % DIRECTORIES}`)
-  const began = performance.now()
-  const verdict = adjudicate(facts, policy, LEDGER)
-  const ended = performance.now()
-  if (verdict.layer === 'capability') throw new Error(verdict.reason)
-  if (isCounted) decided.push((ended - began) * 1_000)
+  return () => {
+    const verdict = adjudicate(facts, policy, LEDGER)
+    if (verdict.layer === 'capability') throw new Error(verdict.reason)
+  }
 })
-for (const [what, times, bound] of [
-  ['argv to match', whole, P99_BOUND_US],
-  ['match alone', matching, P99_BOUND_US],
-  ['whole decision', decided, GATE_BOUND_US],
-] as const) {
+
+function show(times: readonly number[]): { readonly said: string; readonly p99: number } {
   const sorted = times.toSorted((a, b) => a - b)
   const p99 = percentile(sorted, 0.99)
+  return { said: `p50 ${percentile(sorted, 0.5).toFixed(1)} us, p99 ${p99.toFixed(1)} us`, p99 }
+}
+
+for (const [what, { taken, beside }] of [
+  ['argv to match', matched],
+  ['whole decision', decided],
+] as const) {
+  const own = show(taken)
+  const clock = show(beside)
+  const isHeld = own.p99 <= Math.max(P99_BOUND_US, clock.p99)
   console.log(
-    `${p99 <= bound ? 'ok  ' : 'MISS'} ${what}, ${matcher.count} rules: p50 ${percentile(sorted, 0.5).toFixed(1)} us, p99 ${p99.toFixed(1)} us (at most ${bound} us)`,
+    `${isHeld ? 'ok  ' : 'MISS'} ${what}, ${matcher.count} rules: ${own.said} (p99 at most ${P99_BOUND_US} us there; what takes that there, here: ${clock.said})`,
   )
 }
 console.log(

@@ -61,8 +61,8 @@ function isMade(command: EffectiveCommand, { path, isOpaque, isGlob }: UsedPath)
 }
 
 export function usesSecret(command: EffectiveCommand, home: string): boolean {
+  if (!command.paths.some(({ path, isGlob }) => isSensitive(path, home, isGlob))) return false
   const secrets = command.paths.filter(({ path, isGlob }) => isSensitive(path, home, isGlob))
-  if (secrets.length === 0) return false
   if (onlyLists(command) || isShut(command) || looksAtCertificate(command)) return false
   return secrets.some(
     (used) =>

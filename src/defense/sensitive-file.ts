@@ -100,21 +100,14 @@ const HOME_PLACES: readonly string[] = Object.freeze([
 ])
 const PUBLIC_HOME_PLACES: readonly string[] = Object.freeze(['.ssh/known_hosts', '.ssh/config'])
 
-const PLACES: readonly string[] = Object.freeze([
-  '/etc/passwd',
-  '/etc/passwd-',
-  '/etc/shadow',
-  '/etc/shadow-',
-  '/etc/gshadow',
-  '/etc/gshadow-',
-  '/etc/sudoers',
-  '/etc/sudoers.d',
-  '/etc/ssl/private',
-  '/etc/krb5.keytab',
-  '/etc/wireguard',
-  '/etc/NetworkManager/system-connections',
-  '/etc/wpa_supplicant',
-])
+/** Below /etc. */
+const ETC = '/etc/'
+const PLACES: readonly string[] = Object.freeze(
+  [
+    ...['passwd', 'passwd-', 'shadow', 'shadow-', 'gshadow', 'gshadow-', 'sudoers', 'sudoers.d'],
+    ...['ssl/private', 'krb5.keytab', 'wireguard', 'NetworkManager/system-connections', 'wpa_supplicant'],
+  ].map((name) => `${ETC}${name}`),
+)
 /** They have nothing beneath them. */
 const FILES: readonly string[] = Object.freeze(['/proc/kcore', '/dev/mem', '/dev/kmem'])
 
@@ -242,7 +235,7 @@ export function isSensitive(path: string, home: string, isGlob = false): boolean
   const name = baseName(path)
   const couldBe =
     fitsOneOf(SECRET_WORDS, name) ||
-    PLACES.some((place) => isWithin(place, path)) ||
+    (path.startsWith(ETC) && PLACES.some((place) => isWithin(place, path))) ||
     isOfProcess(path) ||
     FILES.includes(path) ||
     isAtHome(path, home, HOME_PLACES, false)

@@ -129,10 +129,12 @@ function toolsOf(command: EffectiveCommand, isCarrier: boolean): readonly Tool[]
 }
 
 /** Every tool that the commands need. Nothing known needs `Bash`: whatever it is, it is no mere reading. */
-export function toolsNeeded({ commands }: Effective): ReadonlySet<Tool> {
+export function toolsNeeded({ commands, kept }: Effective): ReadonlySet<Tool> {
+  if (kept?.tools !== undefined) return kept.tools
   const needed = new Set<Tool>()
   for (const command of commands) for (const tool of toolsOf(command, commands.length > 1)) needed.add(tool)
   if (needed.size === 0) needed.add('Bash')
+  if (kept !== undefined) kept.tools = needed
   return needed
 }
 

@@ -78,12 +78,8 @@ function isOneOf(table: ByProgram, { names, operands: [subcommand = ''] }: Effec
   return names.some((name) => Object.hasOwn(table, name) && table[name]?.includes(subcommand) === true)
 }
 
-/** What these commands add. `reals` are where used paths really lie. */
-export function toxicProperties(
-  { commands }: Effective,
-  home: string,
-  reals: readonly { readonly path: string; readonly real: string }[],
-): readonly ToxicProperty[] {
+/** What the commands add, by what they say. */
+function propertiesOf(commands: readonly EffectiveCommand[], home: string): readonly ToxicProperty[] {
   const found = { untrusted: false, secret: false, outward: false, change: false }
   for (const command of commands) {
     const { names } = command
@@ -93,8 +89,19 @@ export function toxicProperties(
     found.change ||= names.some((name) => CHANGERS.has(name))
     found.secret ||= usesSecret(command, home)
   }
-  found.secret ||= reals.some(({ real }) => isSensitive(real, home))
   return TOXIC_PROPERTIES.filter((property) => found[property])
+}
+
+/** What these commands add. `reals` are where used paths really lie. */
+export function toxicProperties(
+  { commands, kept }: Effective,
+  home: string,
+  reals: readonly { readonly path: string; readonly real: string }[],
+): readonly ToxicProperty[] {
+  const said = kept?.properties ?? propertiesOf(commands, home)
+  if (kept !== undefined) kept.properties = said
+  if (said.includes('secret') || !reals.some(({ real }) => isSensitive(real, home))) return said
+  return TOXIC_PROPERTIES.filter((property) => property === 'secret' || said.includes(property))
 }
 
 /** The strictest rule that the session would fulfil with this, to which this adds a part; undefined: none. */

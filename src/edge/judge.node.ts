@@ -60,8 +60,9 @@ function takeApart(
 ): Effective {
   const surroundings = { cwd, home, resolved: executable?.path, terminal, stdin }
   const own = effectiveCommands(argv, surroundings)
-  if (environment.length === 0) return own
+  if (environment.length === 0) return { ...own, kept: {} }
   return {
+    kept: {},
     commands: [
       ...own.commands.map((command) => withVariables(command, environment)),
       ...commandsOfVariables(environment, surroundings),

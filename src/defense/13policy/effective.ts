@@ -4,6 +4,8 @@
  * Rules: docs/responses.md, section 2.
  * @module
  */
+import type { Tool } from '../../base/tool-name.ts'
+import type { ToxicProperty } from '../../base/toxic-property.ts'
 
 /**
  * Why a part of a command line cannot be known beforehand:
@@ -99,4 +101,10 @@ export type EffectiveCommand = {
   readonly terminal: boolean
 }
 
-export type Effective = { readonly commands: readonly EffectiveCommand[] }
+export type Effective = {
+  readonly commands: readonly EffectiveCommand[]
+  /** What a layer has worked out from the commands alone, for those that ask the same; absent: nothing is kept. */
+  readonly kept?: KeptFindings
+}
+
+export type KeptFindings = { tools?: ReadonlySet<Tool>; properties?: readonly ToxicProperty[] }

@@ -286,9 +286,10 @@ function judgeToxic(
 export const specifics: Check = (facts, policy, ledger) => {
   const action = judgedCommand(facts.action)
   if (facts.identity.kind !== 'known' || action === undefined) return undefined
-  const { commands } = policy.effective(action)
+  const effective = policy.effective(action)
+  const { commands } = effective
   const { security } = policy
-  const properties = toxicProperties({ commands }, policy.home, facts.realPaths)
+  const properties = toxicProperties(effective, policy.home, facts.realPaths)
   const findings: (Finding | Note | undefined)[] = [
     // What a transfer is like is not started: no program of it is pinned.
     action === facts.action ? judgePins(action, facts, policy) : undefined,
