@@ -112,9 +112,13 @@ function bindModule(reading: Reading, names: readonly string[], module: string):
 
 /** `name = value` and `{a, b} = require('m')`: what a name stands for from here on. */
 export function readAssignment(reading: Reading, index: number): boolean {
-  if (mark(reading, index + 1) !== '=') return false
+  // `name := value` of Go, Nim and Pascal.
+  const isDeclared = mark(reading, index + 1) === ':' && mark(reading, index + 2) === '='
+  if (mark(reading, index + 1) !== '=' && (!isDeclared || reading.language !== 'other')) return false
   const name = nameAt(reading, index)
-  const start = index + 2
+  // What a member is set to is no name's.
+  if (name.startsWith('.')) return false
+  const start = index + (isDeclared ? 3 : 2)
   const loaded = nameAt(reading, start) === 'await' ? start + 1 : start
   const module = moduleAt(reading, loaded)
   if (module !== undefined) {

@@ -254,7 +254,9 @@ export function usePath(reading: Reading, path: Value, method: string, open: num
     else reading.results.set(close, { path: method === '.joinpath' ? placeBeneath(path, list) : path })
     return
   }
-  const writes = PATH_WRITES.has(method) || soundsLikeWriting(method, reading.language)
+  // `new File("/x").text = "y"` of Groovy.
+  const isSet = mark(reading, open) === '=' && reading.language === 'other'
+  const writes = isSet || PATH_WRITES.has(method) || soundsLikeWriting(method, reading.language)
   if (!writes && !PATH_READS.has(method)) return
   addCall(reading, `Path${method}`)
   addPath(reading, path, writes ? 'write' : 'read')

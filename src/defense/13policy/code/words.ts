@@ -30,6 +30,7 @@ import { isHandedOn, isModuleHandedOn, isNamedStarter } from './handed-on.ts'
 import { isHoledPath, withHoles } from './holes.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
+import { noteGuarded, noteOpened, writesWhatItOpens } from './other-files.ts'
 import {
   ARGUMENT_TOKENS,
   addCall,
@@ -47,6 +48,7 @@ import { readSed, readTcl } from './scripts.ts'
 import { settleUnknownPaths } from './unknown-paths.ts'
 import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
 import { closing, readSingle, readValue, resolve } from './values.ts'
+import { takesWholeEnvironment } from './whole-environment.ts'
 
 export type CodeReading = {
   readonly calls: readonly string[]
@@ -58,7 +60,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   if (language === 'sed') return readSed(text, via)
   if (language === 'tcl') {
     const read = readTcl(text, via)
-    return readsSecretVariable(text) ? { ...read, calls: [...read.calls, SECRET_READ] } : read
+    return takesSecrets(text) ? { ...read, calls: [...read.calls, SECRET_READ] } : read
   }
   // A part that is not known is a value.
   const { tokens, isCut } = tokensOf(text.replaceAll(GAP, '0'), language)
@@ -82,6 +84,13 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     defined: undefined,
   }
   for (let index = 0; index < tokens.length; index++) index = Math.max(index, step(reading, index))
+  if (language === 'other') {
+    const writes = writesWhatItOpens(text)
+    tokens.forEach((token, index) => {
+      if (token.kind === 'name') noteOpened(reading, token.text, index + 1, writes)
+    })
+    noteGuarded(reading)
+  }
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index]
     if (token?.kind !== 'string') continue
@@ -107,13 +116,17 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   }
   // A pattern of Perl may hold code.
   if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
-  if (readsSecretVariable(text)) reading.calls.add(SECRET_READ)
+  if (takesSecrets(text)) reading.calls.add(SECRET_READ)
   if (setsLoaderVariable(text)) addCall(reading, `${UNKNOWN_USE}environment`)
   const asked = language === 'python' ? moduleAsked(text) : undefined
   if (asked !== undefined) reading.calls.clear()
   const isDecoded = [...reading.calls].some(isDecoder)
   if (isDecoded && reading.opaque.has('eval')) reading.opaque.add('decoded')
   return { calls: [...reading.calls], inner: reading.inner, opaque: [...reading.opaque] }
+}
+
+function takesSecrets(text: string): boolean {
+  return readsSecretVariable(text) || takesWholeEnvironment(text)
 }
 
 /** Looks at the token at `index`; gives the last index that needs no second look. */
@@ -135,6 +148,9 @@ function step(reading: Reading, index: number): number {
         call(reading, before.name, index)
       } else if (token.text === '[') readMember(reading, before.name, index)
     } else if (token.text === '(' && reading.language === 'python') readBracketed(reading, index)
+    // `new File("/x") << "y"` of Groovy.
+    if (before !== undefined && 'path' in before && token.text === '<<')
+      addPath(reading, before.path, 'write')
     if (token.text === '=' && mark(reading, index - 1) === '}') bindMembers(reading, index)
     readMarkedCall(reading, index)
     return index

@@ -6,6 +6,7 @@
  */
 
 import { LISTED, TREE_ELSEWHERE, treeElsewhere, writtenByVariables } from './elsewhere.ts'
+import { environmentCalls } from './environment-calls.ts'
 import type { Flow } from './flow.ts'
 import { FETCHED_TREE, linkedPaths, type Maker, noteFiles, usesTree } from './flow.ts'
 import type { Draft } from './pipeline.ts'
@@ -15,7 +16,7 @@ import { statementCalls } from './statements.ts'
 export function settle(flow: Flow, draft: Draft, maker: Maker, root: string): void {
   if (flow.links.size > 0) draft.paths.push(...linkedPaths(flow, maker))
   noteFiles(flow, maker)
-  const calls = statementCalls(flow, maker)
+  const calls = [...statementCalls(flow, maker), ...environmentCalls(draft)]
   const isInTree = usesTree(flow, maker)
   if (draft.assignments.length > 0) draft.paths.push(...writtenByVariables(draft))
   const elsewhere = treeElsewhere(maker, root)

@@ -220,7 +220,7 @@ const wrapperOf: Unwrap = (call) =>
 
 /** Programs that build from sources, or that build and run. */
 const COMPILERS: ReadonlySet<string> = new Set(
-  'gcc g++ cc c++ c89 c99 clang clang++ gfortran gccgo tcc go tinygo rustc javac zig nim crystal swiftc kotlinc ldc2 dmd fpc ocamlc ocamlopt mcs dart v as nasm yasm cpp java'.split(
+  'gcc g++ cc c++ c89 c99 clang clang++ gfortran gccgo tcc go tinygo rustc javac zig nim crystal swiftc kotlinc ldc2 dmd fpc ocamlc ocamlopt mcs dart v as nasm yasm cpp java gnatmake gprbuild gnat cobc gst'.split(
     ' ',
   ),
 )
@@ -229,7 +229,8 @@ export function compiles(names: readonly string[]): boolean {
   return goesBy(names, COMPILERS)
 }
 
-const SOURCE = /\.(?:c|h|s|S|asm|cc|cpp|cxx|m|go|rs|java|zig|v|nim|cr|swift|kt|d|hs|pas|ml|cs|dart|f90)$/
+const SOURCE =
+  /\.(?:c|h|s|S|asm|cc|cpp|cxx|m|go|rs|java|zig|v|nim|cr|swift|kt|d|hs|pas|ml|cs|dart|f90|f|f95|adb|ads|cob|cbl|st)$/
 
 const readSource = (text: ShellWord): readonly Inner[] => [
   { kind: 'code', language: 'other', word: text, via: PROJECT },
