@@ -34,7 +34,10 @@ export function readRedirection(reading: Reading, index: number): void {
   } else if (text === '>>' && reading.tokens[index + 1]?.kind === 'name') {
     addCall(reading, 'open:w')
     addPath(reading, readValue(reading, index + 1).value, 'write')
-  } else if (text === '>' && reading.tokens[index + 1]?.kind === 'name') {
+  } else if (
+    isMark(text) &&
+    (mark(reading, index + 1) === '(' || reading.tokens[index + 1]?.kind === 'name')
+  ) {
     // It may also compare two values.
     const { value } = readValue(reading, index + 1)
     if (value.kind !== 'text' || !looksAbsolute(value.text)) return
@@ -50,6 +53,10 @@ export function readRedirection(reading: Reading, index: number): void {
   ) {
     addPath(reading, readValue(reading, index + 1).value, 'read')
   }
+}
+
+function isMark(text: string): boolean {
+  return text === '>' || text === '>>'
 }
 
 function stringsBefore(reading: Reading, index: number): Value {

@@ -254,6 +254,10 @@ export function usePath(reading: Reading, path: Value, method: string, open: num
     else reading.results.set(close, { path: method === '.joinpath' ? placeBeneath(path, list) : path })
     return
   }
+  if (method === '.glob' || method === '.rglob') {
+    addPath(reading, placeBeneath(path, argumentsOf(reading, open).list), 'read')
+    return
+  }
   // `new File("/x").text = "y"` of Groovy.
   const isSet = mark(reading, open) === '=' && reading.language === 'other'
   const writes = isSet || PATH_WRITES.has(method) || soundsLikeWriting(method, reading.language)

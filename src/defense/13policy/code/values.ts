@@ -115,7 +115,7 @@ export function readValue(
   index: number,
   depth = 0,
 ): { readonly value: Value; readonly next: number } {
-  let { value, next } = subscripted(reading, readSingle(reading, index, depth))
+  let { value, next } = readOperand(reading, index, depth)
   for (let count = 0; count < ARGUMENT_TOKENS; count++) {
     const joint = mark(reading, next)
     const isQuotient = value.kind !== 'text' && reading.tokens[next + 1]?.kind !== 'string'
@@ -135,18 +135,10 @@ export function readValue(
           reading.tokens[next]?.kind === 'name' &&
           nameAt(reading, next) !== 'getline'))
     if (!isJoined && !isAdjacent) break
-    const after = subscripted(reading, readSingle(reading, isJoined ? next + 1 : next, depth))
+    const after = readOperand(reading, isJoined ? next + 1 : next, depth)
     value = join(value, after.value)
     if (after.next <= next) break
     next = after.next
-  }
-  // A call or a member of the value makes another one of it.
-  for (let count = 0; count < METHODS_MAX; count++) {
-    const method = methodAt(reading, next)
-    if (method === '') break
-    value = mark(reading, next + 1) === '(' ? methodOf(reading, value, method, next + 1, depth) : UNKNOWN
-    if (mark(reading, next + 1) !== '(') return { value, next }
-    next = closing(reading, next + 1) + 1
   }
   if (methodAt(reading, next) !== '') value = UNKNOWN
   if (mark(reading, next) === '%' && value.kind === 'text' && reading.language === 'python' && depth < 4) {
@@ -155,6 +147,22 @@ export function readValue(
     next = given.next
   } else if (mark(reading, next) === '%' || mark(reading, next) === '*')
     value = value.kind === 'text' ? { ...value, text: '', isOpaque: true } : UNKNOWN
+  return { value, next }
+}
+
+type Read = { readonly value: Value; readonly next: number }
+
+/** One of the values that are joined, with what is called on it. */
+function readOperand(reading: Reading, index: number, depth: number): Read {
+  let { value, next } = subscripted(reading, readSingle(reading, index, depth))
+  // A call or a member of the value makes another one of it.
+  for (let count = 0; count < METHODS_MAX; count++) {
+    const method = methodAt(reading, next)
+    if (method === '') break
+    if (mark(reading, next + 1) !== '(') return { value: UNKNOWN, next }
+    value = methodOf(reading, value, method, next + 1, depth)
+    next = closing(reading, next + 1) + 1
+  }
   return { value, next }
 }
 
@@ -172,6 +180,23 @@ const CONCATENATORS: ReadonlySet<string> = new Set(
   'paste0 str_c stringr.str_c strcat string-append concat string.concat String.Concat'.split(' '),
 )
 const EMPTY: Value = Object.freeze({ kind: 'text', text: '', isOpaque: false })
+
+/** `sprintf("/proc/%d/x", p)`, `fmt.Sprintf`, `format!("/proc/{}/x", p)`: what is put in may be anything. */
+const FORMATTERS = /(?:^|\.)(?:[Ss]printf|format|asprintf)$/
+
+function formatted(
+  reading: Reading,
+  open: number,
+  depth: number,
+): { readonly value: Value; readonly close: number } {
+  const { list, close } = argumentsOf(reading, open, depth + 1)
+  const [first] = list.flatMap(({ value }) => (value.kind === 'text' ? [value] : []))
+  if (first === undefined || first.isOpaque) return { value: first ?? UNKNOWN, close }
+  const pattern = withHoles(first.text)
+  const hole = pattern.indexOf(HOLE)
+  if (hole < 0 || pattern === first.text) return { value: first, close }
+  return { value: { kind: 'text', text: pattern.slice(0, hole), isOpaque: true, pattern }, close }
+}
 
 /** `join("/", "etc", $x)` of Perl and `implode("/", [...])` of PHP: the separator stands first. */
 function isListJoin(name: string, language: Language): boolean {
@@ -205,6 +230,11 @@ function resultOf(
 ): { readonly value: Value; readonly close: number } {
   const name = resolve(reading, called)
   if (HOMES.has(name)) return { value: HOME, close: closing(reading, open) }
+  if (FORMATTERS.test(name) && depth < 4) return formatted(reading, open, depth)
+  if (name.endsWith('.sep.join') && depth < 4) {
+    const { list, close } = argumentsOf(reading, open, depth + 1)
+    return { value: joined(SEPARATOR, list[0]?.value ?? UNKNOWN), close }
+  }
   const isConcatenation = CONCATENATORS.has(name)
   if ((isConcatenation || isListJoin(name, reading.language)) && depth < 4) {
     const { list, close } = argumentsOf(reading, open, depth + 1)

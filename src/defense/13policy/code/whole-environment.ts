@@ -12,10 +12,10 @@ const OF_ONE_IN_PYTHON = String.raw`(?!\s{0,4}\[\s{0,4}b?["']|\s{0,4}\[\w{1,32}\
 const WHOLE = new RegExp(
   [
     // Python, C
-    String.raw`\b(?:os|posix)\.environb?\b${OF_ONE_IN_PYTHON}`,
+    String.raw`\b\w{1,32}\.environb?\b${OF_ONE_IN_PYTHON}|\bgetattr\(\s{0,4}\w{1,32}\s{0,4},\s{0,4}["']environb?["']`,
     // Node.js, Deno, Bun
     String.raw`\b(?:process|Bun|import\.meta)\??\.env\b(?!\s{0,4}(?:\?\.|\.\w|\[))`,
-    String.raw`\bprocess\[["']env["']\](?!\s{0,4}[.[])`,
+    String.raw`\bprocess(?:\[["']env["']\]|["']\)\.env\b)(?!\s{0,4}[.[])`,
     String.raw`\bDeno\.env\.toObject\b`,
     // Perl, Raku
     String.raw`%\*?\{?(?:main)?(?:::)?\*?ENV\b(?!\s{0,4}=[^~])`,

@@ -47,7 +47,7 @@ import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
 import { settleUnknownPaths } from './unknown-paths.ts'
 import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
-import { closing, readSingle, readValue, resolve } from './values.ts'
+import { beneath, closing, readSingle, readValue, resolve } from './values.ts'
 import { takesWholeEnvironment } from './whole-environment.ts'
 
 export type CodeReading = {
@@ -223,6 +223,7 @@ function readUse(reading: Reading, index: number): number {
         addCall(reading, name.slice(1))
         noteSending(reading, name, index + 1)
         if (soundsLikeSaving(name)) writeNamed(reading, index + 1)
+        if (reading.language === 'other' && GOES_BENEATH.has(name)) noteEnd(reading, index + 2)
       }
       return index
     }
@@ -289,6 +290,15 @@ function readUse(reading: Reading, index: number): number {
   } else if (name.includes('.') && !name.startsWith('$')) addCall(reading, name)
   else if (name.startsWith('__')) addCall(reading, name)
   return end
+}
+
+/** Methods of a path that give one beneath it. */
+const GOES_BENEATH: ReadonlySet<string> = new Set(['.join', '.resolve', '.appendingPathComponent', '.child'])
+
+/** `p.path().join("environ")`: of the path only the end is known. */
+function noteEnd(reading: Reading, index: number): void {
+  const { value } = readValue(reading, index)
+  if (value.kind === 'text') addPath(reading, beneath(UNKNOWN, value), 'mention')
 }
 
 /** What a loader called at `index` gives, where that is handed on: `f(require('fs'))`. */

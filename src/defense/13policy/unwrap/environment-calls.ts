@@ -3,7 +3,7 @@
  * From jq(1) and the reference of PowerShell, about_Environment_Provider.
  * @module
  */
-import { readsSecretVariable, SECRET_READ } from '../code/environment-reads.ts'
+import { SECRET_READ } from '../code/environment-reads.ts'
 import { goesBy } from './names.ts'
 import type { Draft } from './pipeline.ts'
 
@@ -11,9 +11,6 @@ const FILTERS: ReadonlySet<string> = new Set(['jq', 'gojq', 'jaq', 'yq', 'jqp', 
 /** `env` and `$ENV` as a whole; of one variable it is `env.HOME`, and `.env` is a key of the input. */
 const WHOLE_OF_FILTER =
   /\$ENV\b(?!\s{0,4}[.[])|(?:^|[|,(;[\s])env(?=\s{0,4}(?:$|[|,);\]])|\s{1,4}(?:as|\/\/)\b)|\benv\s{0,4}\[(?!")/
-/** `env.API_KEY` is what `$ENV.API_KEY` is. */
-const OF_FILTER = /(?:^|[|,(;[\s])env(?=[.[])/
-
 const LISTERS: ReadonlySet<string> = new Set(
   'get-childitem gci ls dir get-item gi get-content gc cat get-itemproperty gp'.split(' '),
 )
@@ -21,12 +18,7 @@ const WHOLE_DRIVE = /^env:(?:[\\/])?\*?$/i
 
 function isWhole({ names, operands, optionValues }: Draft): boolean {
   if (goesBy(names, FILTERS))
-    return [...operands, ...optionValues.map(({ value }) => value)].some(
-      (text) =>
-        WHOLE_OF_FILTER.test(text) ||
-        (OF_FILTER.test(text) && readsSecretVariable(text.replace(OF_FILTER, '$ENV'))) ||
-        readsSecretVariable(text),
-    )
+    return [...operands, ...optionValues.map(({ value }) => value)].some((text) => WHOLE_OF_FILTER.test(text))
   if (!operands.some((text) => WHOLE_DRIVE.test(text))) return false
   return names.some((name) => LISTERS.has(name.toLowerCase()))
 }

@@ -1,11 +1,13 @@
 /**
- * Orders of PowerShell that start something: a program with a list of arguments, and a block in braces.
- * From the reference of Start-Process, Start-Job, Invoke-Command and ForEach-Object.
+ * Orders of PowerShell that start something: a program with a list of arguments, and a block in braces; and those that
+ * act on what comes down the pipeline.
+ * From the reference of Start-Process, Start-Job, Invoke-Command, ForEach-Object, Remove-Item and Set-Content.
  * @module
  */
 
 import type { ShellWord } from '../shell/shell.ts'
 import { argv, literal, shell, type Unwrap } from './inner.ts'
+import { LISTED_INPUT } from './wrappers-inputs.ts'
 
 /** Parameters of Start-Process that take nothing. */
 const SWITCHES: readonly string[] = [
@@ -62,7 +64,31 @@ const block: Unwrap = (call) => {
   return inside.trim() === '' ? [] : [shell(literal(inside.trim()), call.name)]
 }
 
+/** Parameters of orders on files that take the next word, and it is no file that is acted on. */
+const VALUES: readonly string[] = [
+  ...['-value', '-destination', '-newname', '-filter', '-include', '-exclude', '-stream', '-encoding'],
+  ...['-erroraction', '-ea', '-credential', '-itemtype', '-inputobject'],
+]
+
+/** `| Clear-Content`, `| Move-Item -Destination /x`: what is acted on comes down the pipeline, where none is named. */
+const fromPipeline: Unwrap = ({ words, stdin, name }) => {
+  const [order] = words
+  if (stdin.kind !== 'pipe' || order === undefined) return []
+  const isValue = (index: number) => VALUES.includes(words[index - 1]?.text.toLowerCase() ?? '')
+  const isNamed = words.some(({ text }, index) => index > 0 && !text.startsWith('-') && !isValue(index))
+  if (isNamed && !MOVERS.has(name)) return []
+  return [{ kind: 'argv', words: [order, LISTED_INPUT], via: name, stdin: { kind: 'closed' } }]
+}
+
+/** To these a name is where it goes. */
+const MOVERS: ReadonlySet<string> = new Set(['Move-Item', 'Rename-Item', 'mi', 'rni', 'ren'])
+
+/** They act on what they are given; a text that comes down the pipeline is what is written where they name a file. */
+const ACTORS =
+  'Remove-Item ri del erase rd Clear-Content clc Set-Content Add-Content Move-Item mi Rename-Item rni ren Stop-Process spps'
+
 export const CMDLET_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['Start-Process', startProcess],
   ['Start-Job', block],
+  ...ACTORS.split(' ').map((name) => [name, fromPipeline] as const),
 ]

@@ -12,6 +12,7 @@ import { goesBy } from './names.ts'
 import { includedFiles, recipeInput } from './project-files.ts'
 import { innerOfScript } from './shell-invocation.ts'
 import { lineClient } from './wrappers-editors.ts'
+import { template } from './wrappers-expressions.ts'
 import { packageFile, pythonProject, pythonTests } from './wrappers-projects.ts'
 
 function table(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
@@ -290,13 +291,19 @@ const tox: Unwrap = (call) =>
 
 /** Files that a configuration language reads: `importstr "/x"`, `/x as Text`. */
 const imports: Unwrap = (call) => {
-  const given = call.stdin.kind === 'text' ? [call.stdin.word] : []
-  return [...call.parsed.operands, ...given].flatMap((word): readonly Inner[] =>
-    [...word.text.slice(0, IMPORTS_CHARACTERS).matchAll(/(?:^|["'\s(])((?:\/|~\/)[\w./-]{1,1024})/g)].map(
+  const { stdin } = call
+  const printed = stdin.kind === 'pipe' && stdin.output !== undefined ? [literal(stdin.output)] : []
+  const given = stdin.kind === 'text' ? [stdin.word] : printed
+  const texts = [...call.parsed.operands, ...call.parsed.values.map(({ word }) => word), ...given]
+  return texts.flatMap((word): readonly Inner[] =>
+    [...word.text.slice(0, IMPORTS_CHARACTERS).matchAll(IMPORTED)].map(
       ([, text = '']): Inner => ({ kind: 'path', word: { ...word, text }, use: 'read' }),
     ),
   )
 }
+/** A path by itself or behind a quote, a blank, a bracket or a mark that joins: `[./. "/x"]`, `file:///x`. */
+const IMPORTED = /(?:^|["'`\s([<=,+]|\bfile:\/\/)((?:\/|~\/)[\w./-]{1,1024})/g
+
 /** A text in which they are looked for; what is longer is a file. */
 const IMPORTS_CHARACTERS = 65_536
 
@@ -324,7 +331,11 @@ export const COMMAND_TABLES: readonly (readonly [string, Unwrap])[] = [
     'dhall-to-yaml',
     'nickel',
     'cue',
+    ...'pkl starlark nix nix-instantiate nix-build nix-eval nix-shell xidel xq basex saxon kcl gojsonnet ytt xqilla zorba'.split(
+      ' ',
+    ),
   ].map((name) => [name, imports] as const),
+  ['gomplate', (call) => [...template(call), ...imports(call)]],
   ...['npx', 'bunx', 'uvx', 'pipx'].map((name) => [name, packageRunner] as const),
   ...['redis-cli', 'valkey-cli', 'keydb-cli'].map((name) => [name, lineClient] as const),
   ['scons', recipeInput],

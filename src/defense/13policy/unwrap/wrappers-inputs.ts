@@ -89,7 +89,7 @@ function fill(word: ShellWord, mark: string, input = '$input', isListed = false)
 }
 
 /** What is read from a pipe: another command has listed it. */
-const LISTED_INPUT: ShellWord = Object.freeze({ ...UNKNOWN_INPUT, stands: LISTED_MARK })
+export const LISTED_INPUT: ShellWord = Object.freeze({ ...UNKNOWN_INPUT, stands: LISTED_MARK })
 
 /** `find` and `fd`: what stands between `-exec` and `;` or `+`, with an unknown path beneath the roots for `{}`. */
 export const find: Unwrap = (call) => {

@@ -412,7 +412,6 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['xmllint', xmlShell],
   ['fossil', repositoryQuery],
   ['chezmoi', template],
-  ['gomplate', template],
   ['mlr', recordExpression],
   ['uwsgi', applicationServer],
   ...['yq', 'gojq', 'faq'].map((name) => [name, yamlExpression] as const),

@@ -55,6 +55,10 @@ const HOLED: readonly (readonly [string, string])[] = [
   ['awk \'BEGIN { while ((getline l < ("/proc/" i "/environ")) > 0) print l }\'', 'read /proc/*/environ'],
   ["tclsh <<< 'foreach p [glob /proc/*] { open $p/environ }'", 'mention /proc/*/environ'],
   ['Rscript -e \'readLines(paste0("/proc/", p, "/environ"))\'', 'read /proc/*/environ'],
+  ['python3 -c \'Path("/proc").glob("*/environ")\'', 'read /proc/*/environ'],
+  ['python3 -c \'open(os.sep.join(["/proc", p, "environ"]))\'', 'read /proc/*/environ'],
+  ['awk \'BEGIN { print 1 > ("/sys/class/gpio/" i "/value") }\'', 'write /sys/class/gpio/*/value'],
+  ['Rscript -e \'writeLines("1", sprintf("/sys/class/gpio/%d/value", i))\'', 'write /sys/class/gpio/*/value'],
   ['groovy -e \'new File(it, "environ"); new File("/proc")\'', 'mention /proc/*/environ'],
 ]
 
