@@ -165,8 +165,21 @@ export function fromStdin(stdin: Stdin, via: string, language: Language | undefi
   }
 }
 
+/** Shells that with `-n` read a script and run nothing of it. */
+const CHECKERS: ReadonlySet<string> = new Set('sh bash dash ash ksh mksh zsh'.split(' '))
+
+/** The files of `bash -n FILE`; another option beside it may mean something else to some shell. */
+function checkedFiles({ names, words }: Call): readonly ShellWord[] {
+  const [, option, file] = words
+  if (option?.text !== '-n' || file === undefined || !names.some((name) => CHECKERS.has(name))) return []
+  const isOther = /^[-+]/.test(file.text) || isStandardInput(file.text) || file.opaque === 'substitution'
+  return isOther ? [] : words.slice(2)
+}
+
 /** What the shell of `call` runs. `via` of its text is `sh -c` for every shell. */
 export function innerOfShell(call: Call): readonly Inner[] {
+  const checked = checkedFiles(call)
+  if (checked.length > 0) return checked.map((word) => ({ kind: 'path', word, use: 'read' }))
   const isPowerShell = call.names.includes('pwsh')
   const { text, script, rest, files, texts, readsInput } = isPowerShell
     ? readPowerShell(call.words)
