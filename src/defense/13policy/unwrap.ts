@@ -6,7 +6,7 @@
  * @module
  */
 import { gapped, staysInPlace, UNKNOWN_PART } from './code/script-parts.ts'
-import { readCode } from './code/words.ts'
+import { readCode, readGuess } from './code/words.ts'
 import type { CommandSurroundings, Effective } from './effective.ts'
 import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
 import { SETTINGS_MARK } from './shell/words.ts'
@@ -228,6 +228,8 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
   for (const { name, value } of fresh) {
     for (const inner of environmentText(name, value)) follow(run, draft, inner, frame, assignments)
   }
+  if (run.flow.files.size > 0)
+    for (const inner of innerOfProject(run.flow, names)) follow(run, draft, inner, frame, assignments)
   if (isShell(names) && !isMultiple(names)) {
     for (const inner of innerOfShell(call)) follow(run, draft, inner, frame, assignments)
     return
@@ -237,8 +239,6 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     for (const inner of innerOfWrapper({ ...call, name: wrapper }))
       follow(run, draft, inner, frame, assignments)
   }
-  if (run.flow.files.size > 0)
-    for (const inner of innerOfProject(run.flow, names)) follow(run, draft, inner, frame, assignments)
   for (const inner of loadedFiles(call)) follow(run, draft, inner, frame, assignments)
   const interpreter = names.find((name) => LANGUAGES.has(name))
   if (interpreter !== undefined) {
@@ -322,8 +322,9 @@ function follow(
       const { word } = inner
       if (inner.isGuess === true) {
         if (word.opaque !== undefined || !pay(run, word.text.length)) return
-        for (const next of readCode(word.text, inner.language, inner.via).inner)
-          if (next.kind !== 'path' || next.use !== 'mention') follow(run, draft, next, frame, assignments)
+        const guess = readGuess(word.text, inner.language, inner.via)
+        for (const opaque of guess.opaque) addOpaque(draft, opaque)
+        for (const next of guess.inner) follow(run, draft, next, frame, assignments)
         return
       }
       // What is text, a pattern or a number of a script is no program.

@@ -25,6 +25,7 @@ import {
   soundsLikeSaving,
   soundsLikeWriting,
 } from './calls.ts'
+import { indirectProgram } from './perl-forms.ts'
 import {
   ARGUMENT_TOKENS,
   addCall,
@@ -210,7 +211,7 @@ function readCall(reading: Reading, given: string, open: number): void {
   } else if (isShellCall(name, language)) {
     if (language === 'perl' && mark(reading, open + 1) === '{') {
       // `exec {"/bin/sh"} "name"`: the program stands in the brackets.
-      if (name === 'exec' || name === 'system') runWords(reading, [readValue(reading, open + 2).value])
+      if (name === 'exec' || name === 'system') runWords(reading, indirectProgram(reading, open + 1))
       return
     }
     if (language === 'other' && second?.kind === 'list') runProgram(reading, name, values, undefined)

@@ -31,6 +31,7 @@ import { isHoledPath, withHoles } from './holes.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
 import { noteGuarded, noteOpened, writesWhatItOpens } from './other-files.ts'
+import { evaluatesTopic, hasIndirectProgram, plainForms, removesTopic } from './perl-forms.ts'
 import {
   ARGUMENT_TOKENS,
   addCall,
@@ -63,7 +64,10 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     return takesSecrets(text) ? { ...read, calls: [...read.calls, SECRET_READ] } : read
   }
   // A part that is not known is a value.
-  const { tokens, isCut } = tokensOf(text.replaceAll(GAP, '0'), language)
+  const { tokens, isCut } = tokensOf(
+    (language === 'perl' ? plainForms(text) : text).replaceAll(GAP, '0'),
+    language,
+  )
   const reading: Reading = {
     tokens,
     language,
@@ -127,6 +131,18 @@ export function readCode(text: string, language: Language, via: string): CodeRea
 
 function takesSecrets(text: string): boolean {
   return readsSecretVariable(text) || takesWholeEnvironment(text)
+}
+
+/** As `readCode`, of a text that may be code: what it clearly does, and that it runs what it has decoded. */
+export function readGuess(text: string, language: Language, via: string): Omit<CodeReading, 'calls'> {
+  const { inner, opaque } = readCode(text, language, via)
+  return { inner: inner.filter(isClear), opaque: opaque.filter((one) => one === 'decoded') }
+}
+
+/** More than a mention, or a program of which nothing is known. */
+function isClear(inner: Inner): boolean {
+  if (inner.kind === 'path') return inner.use !== 'mention'
+  return inner.kind !== 'argv' || inner.words[0]?.opaque === undefined
 }
 
 /** Looks at the token at `index`; gives the last index that needs no second look. */
@@ -275,7 +291,13 @@ function readUse(reading: Reading, index: number): number {
     (next.kind === 'string' ||
       next.kind === 'name' ||
       next.text === '[' ||
+      hasIndirectProgram(reading, name, end) ||
       (next.kind === 'number' && fileUse(name, reading.language) !== undefined))
+  if (removesTopic(reading, name, end)) {
+    addCall(reading, name)
+    reading.unknownUses.add('write')
+  }
+  if (evaluatesTopic(reading, name, end)) reading.opaque.add('eval')
   if (isCall) noteSending(reading, name, end + 1)
   if (isCall || isBare) {
     if (isCall || isInteresting(name, reading.language)) addCall(reading, name)

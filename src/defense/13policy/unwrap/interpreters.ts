@@ -7,6 +7,7 @@
 import type { ShellWord } from '../shell/shell.ts'
 import { argv, type Call, has, type Inner, type Language, literal, tail } from './inner.ts'
 import { isShell, namesOf } from './names.ts'
+import { laterInput, moduleCode } from './runners.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 import { laterCode, moduleFiles, scriptCode } from './wrappers-expressions.ts'
 
@@ -229,8 +230,12 @@ function preloads(call: Call, language: Language): string {
 export function innerOfInterpreter(call: Call): readonly Inner[] {
   const language = LANGUAGES.get(call.name)
   if (language === undefined) return []
-  const inner = [...programsOf(call, language), ...preloadedFiles(call, language)]
-  const preface = preloads(call, language)
+  const inner = [
+    ...programsOf(call, language),
+    ...preloadedFiles(call, language),
+    ...laterInput(call, language),
+  ]
+  const preface = preloads(call, language) + switchSettings(call) + inputLines(call)
   if (preface === '') return inner
   const first = inner.findIndex((one) => one.kind === 'code')
   if (first < 0) return [{ kind: 'code', language, word: literal(preface), via: call.name }, ...inner]
@@ -238,6 +243,42 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
   return inner.map((one, index) =>
     index === first && one.kind === 'code' ? { ...one, word: prefixed(one.word, preface) } : one,
   )
+}
+
+/** Switches that become variables of the code: `perl -s -e CODE -- -name=value`, `awk CODE name=value`. */
+function switchSettings({ name, parsed }: Call): string {
+  const { operands } = parsed
+  if (name === 'awk') {
+    const set = operands.flatMap(({ text }) => settingOf(text, /^([A-Za-z_]\w{0,63})=(.*)$/s))
+    return set.length === 0 ? '' : `BEGIN{${set.map(([to, value]) => `${to}=${value}`).join(';')}} `
+  }
+  if ((name !== 'perl' && name !== 'ruby') || !has(parsed, '-s')) return ''
+  return operands
+    .flatMap(({ text }) => settingOf(text, /^--?(\w{1,64})=(.*)$/s))
+    .map(([to, value]) => `$${to}=${value};`)
+    .join('')
+}
+
+/** Lines of an input that may each be what code is run for; what people type has fewer. */
+const INPUT_LINES = 64
+
+/** `perl -n`, whose code is run for each line of its input: the lines stand among its texts. */
+function inputLines({ name, parsed, stdin }: Call): string {
+  if ((name !== 'perl' && name !== 'ruby') || !has(parsed, '-n', '-p') || parsed.operands.length > 0)
+    return ''
+  const text = stdin.kind === 'text' ? stdin.word.text : stdin.kind === 'pipe' ? stdin.output : undefined
+  const lines = text?.split('\n', INPUT_LINES).filter((line) => line.startsWith('/')) ?? []
+  return lines.map((line) => `${quoted(line)};`).join('')
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll(/["\\$@#]/g, '\\$&')}"`
+}
+
+/** The name and the value, as a string of the language, of a word that sets one. */
+function settingOf(text: string, form: RegExp): readonly (readonly [string, string])[] {
+  const [, name, value] = form.exec(text) ?? []
+  return name === undefined || value === undefined ? [] : [[name, quoted(value)]]
 }
 
 function prefixed(word: ShellWord, preface: string): ShellWord {
@@ -281,13 +322,7 @@ function programsOf(call: Call, language: Language): readonly Inner[] {
           language,
         ),
       )
-    // `python -m timeit CODE`
-    if (option === '-m' && language === 'python' && ['timeit', 'pyperf', 'cProfile'].includes(word.text)) {
-      for (const code of call.parsed.operands)
-        if (isStandardInput(code.text)) inner.push(...stdinOf(call, 'python -m', language))
-        else if (!code.text.startsWith('-'))
-          inner.push({ kind: 'code', language, word: code, via: 'python -m' })
-    }
+    if (option === '-m' && language === 'python') inner.push(...moduleCode(call, word.text))
   }
   if (language === 'python') inner.push(...programOfModule(call))
   if (call.name === 'python') inner.push(...moduleFiles(call))

@@ -12,12 +12,14 @@ import { type Call, type Inner, type Language, literal, PROJECT, shell, type Unw
 /** `orders`: no language that is read, but lines in which commands stand; `files`: it takes in other files by name. */
 type Written = Language | 'shell' | 'orders' | 'files'
 type Reader = {
+  /** The tool may run it, and may not. */
+  readonly isGuess: boolean
   readonly files: ReadonlySet<string>
   readonly suffixes: readonly string[]
   readonly language: Written
 }
 
-/** TOOLS | FILES, with a star before a suffix | LANGUAGE */
+/** TOOLS | FILES, with a star before a suffix | LANGUAGE, with a question mark where the tool may also leave them alone */
 const LINES: readonly string[] = [
   'just | justfile Justfile .justfile | orders',
   'task go-task | Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml | orders',
@@ -59,6 +61,31 @@ const LINES: readonly string[] = [
   'poetry hatch pdm | build.py hatch_build.py | python',
   'snakemake | Snakefile | python',
   'mypy pylint sphinx-build locust gunicorn celery alembic django-admin | *.py | python',
+  'python pytest py.test coverage | sitecustomize.py usercustomize.py conftest.py __main__.py *.pth .pythonrc .pythonrc.py | python',
+  'python pytest py.test coverage flask uvicorn hypercorn streamlit | *.py | python?',
+  'tox nox hatch poetry pdm uv pipenv make gmake | *.py | python?',
+  'npm yarn pnpm nodemon pm2 forever nx turbo lerna make gmake | *.js *.mjs *.cjs *.ts *.mts *.cts | javascript?',
+  'rake bundle rails rspec puma rackup unicorn sidekiq cucumber | *.rb | ruby?',
+  'composer drush wp | *.php | php?',
+  'ruby irb pry | .irbrc .pryrc | ruby',
+  'ruby irb pry | *.rb | ruby?',
+  'perl | sitecustomize.pl .perldb | perl',
+  'perl prove | *.pm *.pmc *.pl *.t | perl?',
+  'node bun deno tsx ts-node jest vitest mocha ava jasmine tap playwright cypress electron | *.js *.mjs *.cjs *.jsx *.ts *.mts *.cts *.tsx | javascript?',
+  'php phpunit pest artisan | *.php *.phtml *.inc | php?',
+  'lua luajit texlua luau busted | *.lua | lua?',
+  'R Rscript | .Rprofile Rprofile.site | other',
+  'R Rscript | *.R *.r | other?',
+  'julia | startup.jl | other',
+  'julia | *.jl | other?',
+  'ghc ghci ocaml guile sbcl clisp ecl emacs octave octave-cli | .ghci .ocamlinit .guile .sbclrc .clisprc .eclrc .emacs .octaverc | other',
+  'ghc ghci ocaml guile racket sbcl clisp ecl emacs octave octave-cli | *.hs *.ml *.scm *.rkt *.lisp *.cl *.el *.m | other?',
+  'tclsh wish expect | *.tcl *.tm .tclshrc .wishrc .expect.rc pkgIndex.tcl | tcl',
+  'bash | .bashrc .bash_profile .bash_login .profile .bash_logout | shell',
+  'sh dash ksh mksh | .profile .kshrc .mkshrc .shrc | shell',
+  'zsh | .zshrc .zshenv .zprofile .zlogin .zlogout | shell',
+  'fish | config.fish *.fish | shell',
+  'sqlite3 sqlite duckdb psql gdb lldb vim vi nvim ex tmux screen git | .sqliterc .duckdbrc .psqlrc .gdbinit .lldbinit .vimrc .exrc init.vim .nvimrc .tmux.conf .screenrc .gitconfig | orders',
   'gulp | gulpfile.js gulpfile.mjs | javascript',
   'grunt | Gruntfile.js | javascript',
   'webpack rollup vite next nuxt astro babel postcss tailwindcss eslint prettier stylelint karma cypress playwright jest vitest mocha ava jasmine tap commitlint release-it semantic-release tsup esbuild nx turbo | *.config.js *.config.mjs *.config.cjs *.config.ts *rc.js *rc.cjs *.test.js *.spec.js *.test.ts *.spec.ts *.test.mjs test.js karma.conf.js | javascript',
@@ -74,7 +101,8 @@ function readersOf(lines: readonly string[]): ReadonlyMap<string, readonly Reade
     const reader: Reader = {
       files: new Set(all.filter((file) => !file.startsWith('*'))),
       suffixes: all.filter((file) => file.startsWith('*')).map((file) => file.slice(1)),
-      language: language as Written,
+      language: language.replace('?', '') as Written,
+      isGuess: language.endsWith('?'),
     }
     for (const tool of tools.split(' ')) readers.set(tool, [...(readers.get(tool) ?? []), reader])
   }
@@ -83,7 +111,7 @@ function readersOf(lines: readonly string[]): ReadonlyMap<string, readonly Reade
 
 /** Words that begin a command which does harm; what else stands in a recipe is not guessed. */
 const ORDER =
-  /(?:^|[\s:=[({"'`,;&|@-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|tee|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)\s+-c|(?:perl|ruby|node)\s+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
+  /(?:^|[\s:=[({"'`,;&|@!-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|tee|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)\s+-c|(?:perl|ruby|node)\s+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
 
 /** Commands of one text; what people write has some dozens. */
 const ORDERS_MAX = 32
@@ -174,7 +202,7 @@ function innerOf(reader: Reader, path: string, made: Made): readonly Inner[] {
   if (reader.language === 'shell') return [shell(word, PROJECT)]
   if (reader.language === 'orders') return [...ordersOf(made.text), ...fileOrdersOf(made.text)]
   if (reader.language === 'files') return includedFiles(made.text)
-  return [{ kind: 'code', language: reader.language, word, via: PROJECT }]
+  return [{ kind: 'code', language: reader.language, word, via: PROJECT, isGuess: reader.isGuess }]
 }
 
 /** What a tool that goes by `names` runs of the files that the request has written; each file once. */

@@ -9,6 +9,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { argv, type Call, has, type Inner, joined, literal, optionValue, rest, type Unwrap } from './inner.ts'
 import { parseArguments, partOf } from './options.ts'
 import { formOf } from './programs.ts'
+import { RUNNERS } from './runners.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 import { CMDLET_WRAPPERS } from './wrappers-cmdlets.ts'
 import { editedNames, find, parallel, xargs } from './wrappers-inputs.ts'
@@ -355,6 +356,7 @@ const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['bind', bind],
   ['runcon', runcon],
   ...CMDLET_WRAPPERS,
+  ...RUNNERS,
   ...SPECIAL_WRAPPERS,
 ])
 

@@ -1,0 +1,70 @@
+/**
+ * Forms of Perl in which what a call is given stands elsewhere than among its arguments: a program in brackets before
+ * them, the topic in place of them.
+ * Rules: perlfunc(1), exec and unlink.
+ * @module
+ */
+import { mark, type Reading, type Value } from './reading.ts'
+import { argumentsOf, closing, readValue } from './values.ts'
+
+/** `exec {"/bin/sh"} "name", "x"`: the program in the brackets at `bracket`, and what it is given behind its name. */
+export function indirectProgram(reading: Reading, bracket: number): readonly Value[] {
+  const program = readValue(reading, bracket + 1).value
+  const { list } = argumentsOf(reading, closing(reading, bracket))
+  const given = list.flatMap(({ value }) => (value.kind === 'list' ? value.items : [value]))
+  return [program, ...given.slice(1)]
+}
+
+/** Whether the name at `index` is a call that has the program before its arguments. */
+export function hasIndirectProgram({ language, tokens }: Reading, name: string, index: number): boolean {
+  const next = tokens[index + 1]
+  return (
+    language === 'perl' &&
+    (name === 'exec' || name === 'system') &&
+    next?.kind === 'mark' &&
+    next.text === '{'
+  )
+}
+
+/** What without an argument removes what `$_` names. */
+const OF_TOPIC: readonly string[] = Object.freeze(['unlink', 'rmdir'])
+const ENDS: readonly string[] = Object.freeze([';', '}', ')', ',', '\n'])
+
+/** `for (@ARGV) { unlink }`: a path that is not known is removed. */
+export function removesTopic(reading: Reading, name: string, index: number): boolean {
+  return OF_TOPIC.includes(name) && endsAt(reading, index)
+}
+
+/** `perl -ne eval`: a text that is not known is code. */
+export function evaluatesTopic(reading: Reading, name: string, index: number): boolean {
+  return name === 'eval' && endsAt(reading, index)
+}
+
+function endsAt(reading: Reading, index: number): boolean {
+  if (reading.language !== 'perl') return false
+  return reading.tokens[index + 1] === undefined || ENDS.includes(mark(reading, index + 1))
+}
+
+/** `<DIRECTORY/*>`; what is in the brackets of a handle is a name. */
+const GLOB = /<([~/.][^<>\n"'`;=()]{0,256})>/g
+/** `${name}` */
+const BRACED = /\$\{(\w{1,64})\}/g
+
+/** `qw(a b)`, with what may stand for the brackets. */
+const WORDS =
+  /\bqw\s{0,8}(?:\(([^()]{0,4096})\)|\[([^[\]]{0,4096})\]|\{([^{}]{0,4096})\}|([/|!])([^/|!]{0,4096})\4)/g
+
+/** The code with one form for what has several: `glob("x/*")` for `<x/*>`, `$name` for `${name}`, a list for `qw(a b)`. */
+export function plainForms(text: string): string {
+  return text
+    .replaceAll(GLOB, ' glob("$1")')
+    .replaceAll(BRACED, '$$$1')
+    .replaceAll(WORDS, (_, round, square, curly, _mark, other) =>
+      listOf(round ?? square ?? curly ?? other ?? ''),
+    )
+}
+
+function listOf(words: string): string {
+  const items = words.split(/\s+/).filter((word) => word !== '')
+  return `(${items.map((word) => `'${word.replaceAll(/['\\]/g, '\\$&')}'`).join(',')})`
+}
