@@ -13,7 +13,7 @@ export const HOLE = '*'
  * Of what stands in brackets no more is looked at than a short expression.
  */
 const PUT_IN =
-  /[$#@]\{[^}]{0,128}\}|\$?\{[^{}/]{0,64}\}|\$?\((?:[^()/]|\([^()/]{0,64}\)){0,64}\)|[$@]\w{1,64}(?:->)?(?:\[[^\]/]{0,32}\]|\{[^}/]{0,32}\})?|%[-+0#]?\d{0,4}(?:\.\d{1,4})?[a-zA-Z]|~[apsw](?=\/|$)/g
+  /[$#@]\{[^}]{0,128}\}|\$?\{[^{}/]{0,64}\}|\$?\((?:[^()/]|\([^()/]{0,64}\)){0,64}\)|[$@]\w{1,64}(?:->)?(?:\[[^\]/]{0,32}\]|\{[^}/]{0,32}\})?|%(?:\(\w{1,32}\))?[-+0#]?\d{0,4}(?:\.\d{1,4})?[a-zA-Z]|~[apsw](?=\/|$)/g
 
 /** A text with a `*` in place of each part that is put in. */
 export function withHoles(text: string): string {

@@ -88,7 +88,7 @@ export function bracketedWrites(text: string): readonly string[] {
 const SECRET_PLACE =
   /^[^\s]{0,64}?(\.(?:ssh|aws|gnupg|azure|kube|password-store|mozilla|npmrc|pypirc|netrc|pgpass|my\.cnf|git-credentials|docker\/config\.json|config\/(?:gcloud|gh|google-chrome|chromium)|local\/share\/keyrings|cargo\/credentials(?:\.toml)?)(?:\/[\w./-]{0,128})?)$/
 /** How code asks for a home directory. */
-const ASKS_HOME = /home|HOME|expanduser|USERPROFILE|pw_dir|getpw|userInfo/
+const ASKS_HOME = /[hH]ome|HOME|expanduser|USERPROFILE|pw_dir|getpw|userInfo/
 
 /** The secrets whose places `texts`, the strings of a code, name by their ends: below the home directory, or in /etc. */
 export function secretPlaces(code: string, texts: readonly string[]): readonly string[] {

@@ -143,7 +143,11 @@ export function readValue(
   if (methodAt(reading, next) !== '') value = UNKNOWN
   if (mark(reading, next) === '%' && value.kind === 'text' && reading.language === 'python' && depth < 4) {
     const given = readSingle(reading, next + 1, depth)
-    value = filled(value, given.value.kind === 'list' ? given.value.items : [given.value], /%[sdr]/)
+    value = filled(
+      value,
+      given.value.kind === 'list' ? given.value.items : [given.value],
+      /%(?:\(\w{1,32}\))?[sdr]/,
+    )
     next = given.next
   } else if (mark(reading, next) === '%' || mark(reading, next) === '*')
     value = value.kind === 'text' ? { ...value, text: '', isOpaque: true } : UNKNOWN
