@@ -20,6 +20,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { errnoOf } from '../base/files.node.ts'
 
 /** Beneath the daemon's own group: where it steps aside to, and what its sessions are called. */
 const OWN = 'sass-edge-daemon'
@@ -167,6 +168,18 @@ export function openControlGroups(): ControlGroups {
   } catch {
     // No control groups here.
   }
+  /** Groups whose last process is on its way out: tried again with every other one, and by the next start. */
+  const leaving = new Set<string>()
+  const remove = (): void => {
+    for (const group of leaving) {
+      try {
+        rmdirSync(group)
+      } catch (cause) {
+        if (errnoOf(cause) === 'EBUSY') continue
+      }
+      leaving.delete(group)
+    }
+  }
   return {
     bounds: {
       memory: controllers.some(({ memory }) => memory),
@@ -176,6 +189,7 @@ export function openControlGroups(): ControlGroups {
       const groups = controllers.flatMap((controller) => {
         const group = join(controller.directory, `${SESSION_PREFIX}${name}`)
         try {
+          leaving.delete(group)
           if (!existsSync(group)) mkdirSync(group, { mode: MODE })
           bound(controller, group, limits)
           return [
@@ -218,12 +232,9 @@ export function openControlGroups(): ControlGroups {
         close() {
           for (const { group, descriptor } of groups) {
             closeSync(descriptor)
-            try {
-              rmdirSync(group)
-            } catch {
-              // The last of its processes is on its way out: the next start removes it.
-            }
+            leaving.add(group)
           }
+          remove()
         },
       }
     },

@@ -11,7 +11,7 @@ import type { Client } from '../../src/client/client.node.ts'
 import { DEFAULT_PATH } from '../../src/sandbox/environment.ts'
 import { at, treeOf } from '../sandbox/branch/made-branch.node.ts'
 import { everyone, give, homeFor, inSession, PYTHON, run, startBranched, type Who } from './branched.node.ts'
-import { runProgram } from './daemon.node.ts'
+import { runProgram, until } from './daemon.node.ts'
 
 const DIRECTORY = join(import.meta.dirname, 'attacks')
 const WORK = ['everyday', 'manifest']
@@ -51,12 +51,17 @@ async function viewOf(client: Client, path: string): Promise<ReturnType<typeof t
   const seconds = `600.${process.pid}`
   const sleeping = client.stream('sleep', [seconds], { output() {} })
   await sleeping.started
-  const pid = readdirSync('/proc').find((name) => {
-    try {
-      return readFileSync(`/proc/${name}/cmdline`, 'latin1') === `sleep\0${seconds}\0`
-    } catch {
-      return false
-    }
+  // It has started before it is the program: until execve its command line is that of its parent.
+  let pid: string | undefined
+  await until('it is the program', () => {
+    pid = readdirSync('/proc').find((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, 'latin1') === `sleep\0${seconds}\0`
+      } catch {
+        return false
+      }
+    })
+    return pid !== undefined
   })
   const tree = treeOf(`/proc/${pid}/root${path}`)
   await client.cancel(sleeping.id)

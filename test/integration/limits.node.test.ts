@@ -153,9 +153,16 @@ t.test('control groups of sessions that are gone are gone', async (t) => {
   await daemon.stop()
   const sessions = new Set(auditEvents(daemon.directory).map(({ session }) => String(session)))
   t.ok(sessions.size >= 3)
-  for (const session of sessions)
-    for (const place of ['memory', 'pids', ''])
-      t.notOk(existsSync(join('/sys/fs/cgroup', place, `sass-edge-${session}`)))
+  const left = () =>
+    [...sessions].flatMap((session) =>
+      ['memory', 'pids', '']
+        .map((place) => join('/sys/fs/cgroup', place, `sass-edge-${session}`))
+        .filter((group) => existsSync(group)),
+    )
+  // One whose last process was on its way out is removed at the next start.
+  t.ok(left().length <= 2, left().join(' '))
+  if (left().length > 0) await startDaemon(t, daemon.directory)
+  t.strictSame(left(), [])
 })
 
 t.test('on the real files nothing of this is there, and it is said', async (t) => {

@@ -261,6 +261,11 @@ const READS: ReadonlySet<string> = new Set([
   'readLines',
   'readRDS',
   'opendir',
+  // What lists names is mostly read next, by names that the text does not tell.
+  ...of('glob', 'glob iglob'),
+  ...of('fs', 'glob globSync'),
+  ...of('Dir', 'glob children entries each_child foreach'),
+  ...['glob', 'iglob', 'globSync', 'scandir', 'Sys.glob', 'list.files'],
 ])
 const OTHER_READS: ReadonlySet<string> = set(
   'read readlines readline eachline readdir readtext load slurp scan read.csv read.table read.delim read_csv readRDS fileread importdata dlmread csvread',

@@ -25,6 +25,7 @@ import {
   soundsLikeSaving,
   soundsLikeWriting,
 } from './calls.ts'
+import { opensDatabase } from './databases.ts'
 import { indirectProgram } from './perl-forms.ts'
 import {
   ARGUMENT_TOKENS,
@@ -104,19 +105,6 @@ function followFile(reading: Reading, path: string): void {
   addInner(reading, { kind: 'script', word: { text, isGlob: false, opaque: undefined }, language, via })
 }
 
-/** A file that holds a database. */
-const DATABASES: ReadonlySet<string> = new Set(['sqlite3.connect', 'SQLite3', 'SQLite3.Database.new'])
-
-const CHANGING_STATEMENT = /^\s{0,8}(?:insert|update|delete|drop|alter|create|replace)\s/i
-
-/** The files of databases are written where a text of the code is a statement that changes one. */
-export function settleDatabases(reading: Reading): void {
-  const { databases, tokens } = reading
-  if (databases.length === 0) return
-  const changes = tokens.some(({ kind, text }) => kind === 'string' && CHANGING_STATEMENT.test(text))
-  for (const file of databases) addPath(reading, file, changes ? 'write' : 'read')
-}
-
 /** What a call does that begins with the mark at `open`, or without one behind the name there. */
 export function call(reading: Reading, given: string, open: number): void {
   const from = reading.inner.length
@@ -151,7 +139,7 @@ function readCall(reading: Reading, given: string, open: number): void {
     COPIES.has(name) ||
     SAVERS.has(name) ||
     CODE_TAKERS.has(name) ||
-    DATABASES.has(name)
+    opensDatabase(name)
   if (!isKnown) {
     if (ASKERS.test(name) && givesBody(reading, open)) addCall(reading, BODY_CALL)
     if (soundsLikeWriting(name, language) || soundsLikeSaving(name)) writeNamed(reading, open)
@@ -200,7 +188,7 @@ function readCall(reading: Reading, given: string, open: number): void {
     for (const { value } of list)
       if (value.kind === 'text')
         addInner(reading, { kind: 'code', language, word: wordOf(value), via: reading.via })
-  } else if (DATABASES.has(name)) {
+  } else if (opensDatabase(name)) {
     if (first !== undefined) reading.databases.push(first)
   } else if (SAVERS.has(name)) {
     const file = list.find(({ keyword }) => keyword === 'file' || keyword === 'con')?.value ?? second

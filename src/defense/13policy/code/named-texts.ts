@@ -86,7 +86,7 @@ export function bracketedWrites(text: string): readonly string[] {
 
 /** Where programs keep what they log in with, below a home directory. */
 const SECRET_PLACE =
-  /^[^\s]{0,64}?(\.(?:ssh|aws|gnupg|azure|kube|password-store|mozilla|npmrc|pypirc|netrc|pgpass|my\.cnf|git-credentials|docker\/config\.json|config\/(?:gcloud|gh|google-chrome|chromium)|local\/share\/keyrings|cargo\/credentials(?:\.toml)?)(?:\/[\w./-]{0,128})?)$/
+  /^[^\s]{0,64}?(\.(?:ssh|aws|gnupg|azure|kube|password-store|mozilla|npmrc|pypirc|netrc|pgpass|my\.cnf|git-credentials|docker\/config\.json|config\/(?:gcloud|gh|google-chrome|chromium)|local\/share\/keyrings|cargo\/credentials(?:\.toml)?)(?:\/[\w./*?-]{0,128})?)$/
 /** How code asks for a home directory. */
 const ASKS_HOME = /[hH]ome|HOME|expanduser|USERPROFILE|pw_dir|getpw|userInfo/
 

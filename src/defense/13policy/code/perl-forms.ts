@@ -46,7 +46,7 @@ function endsAt(reading: Reading, index: number): boolean {
 }
 
 /** `<DIRECTORY/*>`; what is in the brackets of a handle is a name. */
-const GLOB = /<([~/.][^<>\n"'`;=()]{0,256})>/g
+const GLOB = /<"?((?:[~/.{]|\$ENV\{\w{1,64}\}|\$\w{1,64}\/)[^<>\n"'`;=()]{0,256})"?>/g
 /** `${name}` */
 const BRACED = /\$\{(\w{1,64})\}/g
 
@@ -58,10 +58,32 @@ const WORDS =
 export function plainForms(text: string): string {
   return text
     .replaceAll(GLOB, ' glob("$1")')
+    .replaceAll(PATTERNS, globsOf)
     .replaceAll(BRACED, '$$$1')
     .replaceAll(WORDS, (_, round, square, curly, _mark, other) =>
       listOf(round ?? square ?? curly ?? other ?? ''),
     )
+}
+
+const TEXT = '(?:"([^"]{1,1024})"|\'([^\']{1,1024})\'|qq?\\(([^()]{1,1024})\\))'
+/** `glob "/a/* /b"`: each of its patterns by itself. */
+const PATTERNS = new RegExp(`\\bglob\\s{0,4}(?:\\(\\s{0,4}${TEXT}\\s{0,4}\\)|${TEXT})`, 'g')
+
+/** `{/a,/b}/*` is two patterns. */
+const BRACES = /^([^{}$]{0,256})\{([^{}]{1,256},[^{}]{0,256})\}([^{}]{0,256})$/
+
+function eachOfBraces(pattern: string): readonly string[] {
+  const [, before = '', within, after = ''] = BRACES.exec(pattern) ?? []
+  return within === undefined ? [pattern] : within.split(',').map((part) => before + part + after)
+}
+
+const HOME = /\$ENV\{HOME\}/g
+
+function globsOf(whole: string, ...texts: readonly unknown[]): string {
+  const given = texts.slice(0, 6).find((text) => typeof text === 'string')
+  if (typeof given !== 'string') return whole
+  const patterns = given.trim().replaceAll(HOME, '~').split(/\s+/).flatMap(eachOfBraces)
+  return patterns.map((pattern) => `glob("${pattern}")`).join(',')
 }
 
 function listOf(words: string): string {

@@ -8,6 +8,7 @@
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import type { Inner } from '../unwrap/inner.ts'
+import { changesInBlock } from './databases.ts'
 import { REACHING, TCL_PACKAGES } from './harmless-names.ts'
 import { isHoledPath, tellsMore, withHoles } from './holes.ts'
 import { secretPlaces } from './named-texts.ts'
@@ -278,6 +279,11 @@ export function readTcl(text: string, via: string): Scripted {
         calls.add(isWrite ? 'open:w' : 'open:r')
         inner.push({ kind: 'path', word: file, use: isWrite ? 'write' : 'read' })
       }
+    } else if (program === 'sqlite3') {
+      // `sqlite3 NAME FILE`
+      const [, file] = rest
+      if (file !== undefined)
+        inner.push({ kind: 'path', word: file, use: changesInBlock(text) ? 'write' : 'read' })
     } else if (program === 'file') {
       const [action, ...files] = rest
       calls.add(`file.${action?.text ?? ''}`)

@@ -17,16 +17,25 @@ const OUTSIDE: ReadonlySet<string> = new Set(
   ),
 )
 
+/** What tells where an interpreter and its modules lie, which is not where the code runs. */
+const INSTALLED: ReadonlySet<string> = new Set(
+  'sys.executable sys.prefix sys.base_prefix sys.exec_prefix site.getusersitepackages site.getsitepackages site.USER_SITE site.USER_BASE sysconfig.get_path sysconfig.get_paths get_python_lib process.execPath execPath require.resolve import.meta.resolve RbConfig RbConfig::CONFIG RbConfig.CONFIG RbConfig.ruby Gem.dir Gem.default_dir Gem.user_dir Config INC X PHP_BINARY PHP_BINDIR PHP_LIBDIR PHP_EXTENSION_DIR PEAR_INSTALL_DIR php_ini_loaded_file php_ini_scanned_files R.home .libPaths'.split(
+    ' ',
+  ),
+)
+
 /** Texts that name the top, the home directory, or what lies above. */
 const TOPS: ReadonlySet<string> = new Set(['/', '~', '..'])
 
 function takesFromOutside({ calls, tokens }: Reading): boolean {
   for (const call of calls)
-    if (isDecoder(call) || call.split('.', 16).some((part) => OUTSIDE.has(part))) return true
-  return tokens.some(
-    ({ kind, text }) =>
-      (kind === 'name' && OUTSIDE.has(text.replace(/^[$@%.]+/, ''))) || (kind === 'string' && text === '..'),
-  )
+    if (isDecoder(call) || INSTALLED.has(call) || call.split('.', 16).some((part) => OUTSIDE.has(part)))
+      return true
+  return tokens.some(({ kind, text }) => {
+    if (kind !== 'name') return kind === 'string' && text === '..'
+    const name = text.replace(/^[$@%.]+/, '')
+    return OUTSIDE.has(name) || INSTALLED.has(name) || text.endsWith('.__file__')
+  })
 }
 
 /** Programs whose output may hold any name. */

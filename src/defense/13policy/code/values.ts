@@ -207,10 +207,6 @@ function isListJoin(name: string, language: Language): boolean {
   return (name === 'join' && (language === 'perl' || language === 'php')) || name === 'implode'
 }
 
-/** What gives the home directory, called or not. */
-const HOMES: ReadonlySet<string> = new Set(
-  'Path.home pathlib.Path.home os.homedir Dir.home os.UserHomeDir process.env.HOME homedir'.split(' '),
-)
 /** A path of Java and its kin. */
 const PATH_MAKER = /(?:^|\.)(?:File|Directory|Paths?\.(?:of|get))$/
 
@@ -223,7 +219,18 @@ export function makesPath(name: string, language: Language): boolean {
   )
 }
 
-const HOME: Value = Object.freeze({ kind: 'text', text: '~', isOpaque: false })
+const placed = (text: string): Value => Object.freeze({ kind: 'text', text, isOpaque: false })
+
+/** Names, called or not, of places that are the same on every device, or lie there as these do. */
+const PLACES: ReadonlyMap<string, Value> = new Map([
+  ...'Path.home pathlib.Path.home os.homedir Dir.home os.UserHomeDir process.env.HOME homedir'
+    .split(' ')
+    .map((name) => [name, placed('~')] as const),
+  ['sys.executable', placed('/usr/bin/python3')],
+  ['process.execPath', placed('/usr/bin/node')],
+  ['RbConfig.ruby', placed('/usr/bin/ruby')],
+  ['PHP_BINARY', placed('/usr/bin/php')],
+])
 
 /** What the call of `called` with the mark at `open` gives, where that is a path. */
 function resultOf(
@@ -233,7 +240,8 @@ function resultOf(
   depth: number,
 ): { readonly value: Value; readonly close: number } {
   const name = resolve(reading, called)
-  if (HOMES.has(name)) return { value: HOME, close: closing(reading, open) }
+  const place = PLACES.get(name)
+  if (place !== undefined) return { value: place, close: closing(reading, open) }
   if (FORMATTERS.test(name) && depth < 4) return formatted(reading, open, depth)
   if (name.endsWith('.sep.join') && depth < 4) {
     const { list, close } = argumentsOf(reading, open, depth + 1)
@@ -357,7 +365,7 @@ export function readSingle(
   if (token.kind === 'name') {
     const known = reading.values.get(token.text)
     if (mark(reading, index + 1) !== '(')
-      return { value: HOMES.has(token.text) ? HOME : (known ?? UNKNOWN), next: index + 1 }
+      return { value: PLACES.get(token.text) ?? known ?? UNKNOWN, next: index + 1 }
     const { value, close } = resultOf(reading, token.text, index + 1, depth)
     return { value, next: close + 1 }
   }

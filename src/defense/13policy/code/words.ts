@@ -23,7 +23,8 @@ import {
   runsOnAnything,
   soundsLikeSaving,
 } from './calls.ts'
-import { call, callNamed, noteSending, runText, settleDatabases, usePath, writeNamed } from './effects.ts'
+import { settleDatabases } from './databases.ts'
+import { call, callNamed, noteSending, runText, usePath, writeNamed } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
 import { isHandedOn, isModuleHandedOn, isNamedStarter } from './handed-on.ts'
@@ -44,6 +45,7 @@ import {
   UNKNOWN,
   type Value,
 } from './reading.ts'
+import { plainLists } from './ruby-forms.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
 import { settleUnknownPaths } from './unknown-paths.ts'
@@ -64,10 +66,8 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     return takesSecrets(text) ? { ...read, calls: [...read.calls, SECRET_READ] } : read
   }
   // A part that is not known is a value.
-  const { tokens, isCut } = tokensOf(
-    (language === 'perl' ? plainForms(text) : text).replaceAll(GAP, '0'),
-    language,
-  )
+  const plain = language === 'perl' ? plainForms(text) : language === 'ruby' ? plainLists(text) : text
+  const { tokens, isCut } = tokensOf(plain.replaceAll(GAP, '0'), language)
   const reading: Reading = {
     tokens,
     language,

@@ -95,8 +95,9 @@ function readInvocation(words: readonly ShellWord[], isNu: boolean): Invocation 
       continue
     }
     for (const letter of text.slice(1, 64)) {
-      if (letter === 'c' && isOn) hasText = true
-      else if (letter === 's' && isOn) readsInput = true
+      // bash and dash take these two for what they are behind a `+` as well.
+      if (letter === 'c') hasText = true
+      else if (letter === 's') readsInput = true
       else if (letter === 'o' || letter === 'O') index += 1
       else if (letter === 'C' && isOn) {
         const next = words[index + 1]
@@ -172,8 +173,9 @@ const CHECKERS: ReadonlySet<string> = new Set('sh bash dash ash ksh mksh zsh'.sp
 function checkedFiles({ names, words }: Call): readonly ShellWord[] {
   const [, option, file] = words
   if (option?.text !== '-n' || file === undefined || !names.some((name) => CHECKERS.has(name))) return []
-  const isOther = /^[-+]/.test(file.text) || isStandardInput(file.text) || file.opaque === 'substitution'
-  return isOther ? [] : words.slice(2)
+  // Of what is not known from its beginning on, a part may be an option.
+  const files = words.slice(2)
+  return files.every(({ text }) => /^[^-+]/.test(text) && !isStandardInput(text)) ? files : []
 }
 
 /** What the shell of `call` runs. `via` of its text is `sh -c` for every shell. */

@@ -18,24 +18,17 @@ import {
   tail,
   type Unwrap,
 } from './inner.ts'
+import { type MakeVariables, makeText, NO_VARIABLES, shellFunction } from './make-text.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
-
-/** `$(shell cmd)` in a text for make, the first that there is. */
-function shellFunction(word: ShellWord): readonly Inner[] {
-  const { text } = word
-  const at = ['$(shell ', '${shell '].map((start) => text.indexOf(start)).find((found) => found >= 0)
-  if (at === undefined) return []
-  const from = at + '$(shell '.length
-  const end = text.indexOf(text.charAt(at + 1) === '(' ? ')' : '}', from)
-  return [shell({ ...word, text: text.slice(from, end < 0 ? text.length : end) }, 'make')]
-}
 
 export const make: Unwrap = (call) => {
   const inner: Inner[] = []
+  const given = new Map<string, string>()
   for (const word of call.parsed.operands) {
     const equals = word.text.indexOf('=')
     if (equals <= 0) continue
     const name = word.text.slice(0, equals).replace(/[:?+]$/, '')
+    if (word.opaque === undefined) given.set(name, word.text.slice(equals + 1))
     if (['SHELL', 'CC', 'CXX', 'LD', 'AR', 'MAKE', '.SHELLFLAGS', 'INSTALL', 'PAGER'].includes(name)) {
       inner.push(shell(tail(word, equals + 1), 'make'))
     } else if (word.text.includes('$(shell ')) {
@@ -45,48 +38,32 @@ export const make: Unwrap = (call) => {
   const evaluated = optionValue(call.parsed, '--eval', '-E')
   if (evaluated !== undefined) inner.push(...makeText(evaluated), { kind: 'opaque', opaque: 'eval' })
   const file = optionValue(call.parsed, '-f', '--file', '--makefile')
-  if (file !== undefined && isStandardInput(file.text)) inner.push(...makeInput(call))
-  else if (file !== undefined) inner.push(...makefile(file))
+  if (file !== undefined && isStandardInput(file.text)) inner.push(...makeInput(call, given))
+  else if (file !== undefined) inner.push(...makefile(file, given))
   else {
     const directory = optionValue(call.parsed, '-C', '--directory')
-    inner.push(...(directory === undefined ? MAKEFILES_HERE : makefilesIn(`${directory.text}/`)))
+    if (directory === undefined && given.size === 0) inner.push(...MAKEFILES_HERE)
+    else inner.push(...makefilesIn(directory === undefined ? '' : `${directory.text}/`, given))
   }
   return inner
 }
 
-function makefilesIn(place: string): readonly Inner[] {
-  return ['GNUmakefile', 'makefile', 'Makefile'].flatMap((name) => makefile(literal(place + name)))
+function makefilesIn(place: string, given: MakeVariables): readonly Inner[] {
+  return ['GNUmakefile', 'makefile', 'Makefile'].flatMap((name) => makefile(literal(place + name), given))
 }
 
-const MAKEFILES_HERE: readonly Inner[] = Object.freeze(makefilesIn(''))
+const MAKEFILES_HERE: readonly Inner[] = Object.freeze(makefilesIn('', NO_VARIABLES))
 
 /** A makefile counts where the request has written it; otherwise it is a file like any other. */
-function makefile(word: ShellWord): readonly Inner[] {
-  return [{ kind: 'script', word, language: undefined, via: 'make', read: makeText }]
+function makefile(word: ShellWord, given: MakeVariables): readonly Inner[] {
+  const read = (text: ShellWord) => makeText(text, given)
+  return [{ kind: 'script', word, language: undefined, via: 'make', read }]
 }
 
 /** A makefile on the standard input: what it is, where that is known. */
-function makeInput({ stdin }: Call): readonly Inner[] {
-  if (stdin.kind === 'text') return [...makeText(stdin.word), { kind: 'opaque', opaque: 'eval' }]
+function makeInput({ stdin }: Call, given: MakeVariables): readonly Inner[] {
+  if (stdin.kind === 'text') return [...makeText(stdin.word, given), { kind: 'opaque', opaque: 'eval' }]
   return [{ kind: 'opaque', opaque: stdin.kind === 'pipe' ? 'piped' : 'stdin' }]
-}
-
-/** What a makefile runs: each recipe is what follows the semicolon of a rule, or a line that begins with a tab. */
-function makeText(word: ShellWord): readonly Inner[] {
-  const recipes = eachLine(word.text, (line) => {
-    const recipe = line.startsWith('\t')
-      ? line.slice(1)
-      : line.includes(':')
-        ? line.slice(line.indexOf(';') + 1 || line.length)
-        : ''
-    let text = recipe.trimStart()
-    while (text.startsWith('@') || text.startsWith('+') || text.startsWith('-')) text = text.slice(1)
-    // A variable of make, of which only the shell's own marks are told from it.
-    if (text.includes('$(') || text.includes('${')) text = text.slice(0, Math.max(0, text.search(/\$[({]/)))
-    text = text.replaceAll('$$', '$')
-    return text === '' ? [] : [shell({ ...word, text }, 'make')]
-  })
-  return [...shellFunction(word), ...recipes]
 }
 
 /** What ninja runs: the commands of the rules in its file, where the request has written it. */

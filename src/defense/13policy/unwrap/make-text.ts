@@ -1,0 +1,77 @@
+/**
+ * What a makefile runs: its recipes, with the variables that it sets put in, and the commands of `$(shell ...)`.
+ * From make(1) and the GNU make manual, "How to Use Variables" and "Recipe Syntax".
+ * @module
+ */
+import type { ShellWord } from '../shell/shell.ts'
+import { eachLine, type Inner, shell } from './inner.ts'
+
+/** `$(shell cmd)` in a text for make, the first that there is. */
+export function shellFunction(word: ShellWord): readonly Inner[] {
+  const { text } = word
+  const at = ['$(shell ', '${shell '].map((start) => text.indexOf(start)).find((found) => found >= 0)
+  if (at === undefined) return []
+  const from = at + '$(shell '.length
+  const end = text.indexOf(text.charAt(at + 1) === '(' ? ')' : '}', from)
+  return [shell({ ...word, text: text.slice(from, end < 0 ? text.length : end) }, 'make')]
+}
+
+export type MakeVariables = ReadonlyMap<string, string>
+export const NO_VARIABLES: MakeVariables = new Map()
+
+/** `NAME = value`, `NAME := value`, `NAME ?= value`, `override NAME += value`. */
+const SETTING =
+  /^[ ]{0,8}(?:export[ ]|override[ ]){0,2}[ ]{0,8}([\w.-]{1,64})[ \t]{0,8}(?:::?|\?|\+|!)?=[ \t]{0,8}([^\n]{0,1024})$/gm
+const VARIABLE = /\$(?:\(([\w.-]{1,64})\)|\{([\w.-]{1,64})\})/g
+/** What make itself sets and a recipe would do harm with. */
+const BUILT_IN: readonly (readonly [string, string])[] = Object.freeze([['RM', 'rm -f'] as const])
+const VARIABLES_MAX = 256
+/** One variable in another, and how long a recipe becomes. */
+const NESTED_MAX = 4
+const RECIPE_CHARACTERS = 8_192
+
+/** The variables of a makefile; what the command line gives comes before what the file says. */
+function variablesOf(text: string, given: MakeVariables): MakeVariables {
+  const found = new Map(BUILT_IN)
+  for (const [, name = '', value = ''] of text.matchAll(SETTING)) {
+    if (found.size >= VARIABLES_MAX) break
+    found.set(name, value)
+  }
+  for (const [name, value] of given) found.set(name, value)
+  return found
+}
+
+function putIn(recipe: string, variables: MakeVariables): string {
+  let text = recipe
+  for (let depth = 0; depth < NESTED_MAX && /\$[({]/.test(text); depth++) {
+    const next = text.replaceAll(
+      VARIABLE,
+      (whole, round, curly) => variables.get(String(round ?? curly)) ?? whole,
+    )
+    if (next === text || next.length > RECIPE_CHARACTERS) break
+    text = next
+  }
+  return text
+}
+
+/** `define NAME`, lines, `endef`: recipes that others call by that name. */
+const DEFINED = /^define[ \t][^\n]{0,256}\n((?:(?!endef)[^\n]*\n)+)/gm
+
+/** Each recipe is what follows the semicolon of a rule, or a line that begins with a tab. */
+export function makeText(word: ShellWord, given: MakeVariables = NO_VARIABLES): readonly Inner[] {
+  const variables = variablesOf(word.text, given)
+  const run = (recipe: string) => {
+    let text = putIn(recipe.trimStart(), variables)
+    while (text.startsWith('@') || text.startsWith('+') || text.startsWith('-')) text = text.slice(1)
+    // A variable that nobody has set here: only the shell's own marks are told from it.
+    if (text.includes('$(') || text.includes('${')) text = text.slice(0, Math.max(0, text.search(/\$[({]/)))
+    text = text.replaceAll('$$', '$')
+    return text === '' ? [] : [shell({ ...word, text }, 'make')]
+  }
+  const recipes = eachLine(word.text, (line) => {
+    if (line.startsWith('\t')) return run(line.slice(1))
+    return line.includes(':') ? run(line.slice(line.indexOf(';') + 1 || line.length)) : []
+  })
+  const defined = [...word.text.matchAll(DEFINED)].flatMap(([, body = '']) => eachLine(body, run))
+  return [...shellFunction(word), ...recipes, ...defined]
+}
