@@ -252,7 +252,7 @@ const READS: ReadonlySet<string> = new Set([
   ...of('shutil', 'copy copy2 copyfile copytree make_archive'),
   ...of('os', 'listdir scandir walk stat readlink'),
   ...of('File', 'read readlines foreach binread stat'),
-  ...of('IO', 'read readlines foreach'),
+  ...of('IO', 'read readlines foreach copy_stream'),
   ...of('Deno', 'readTextFile readTextFileSync readFile readFileSync'),
   ...of('io', 'lines'),
   'file_get_contents',
@@ -272,7 +272,7 @@ const OTHER_READS: ReadonlySet<string> = set(
 )
 /** The first path is read, the second written. */
 export const COPIES: ReadonlySet<string> = set(
-  'shutil.copy shutil.copy2 shutil.copyfile shutil.copytree fs.copyFile fs.copyFileSync fs.cp fs.cpSync FileUtils.cp FileUtils.cp_r FileUtils.copy File.Copy.copy copy cp file.copy Deno.copyFile',
+  'IO.copy_stream shutil.copy shutil.copy2 shutil.copyfile shutil.copytree fs.copyFile fs.copyFileSync fs.cp fs.cpSync FileUtils.cp FileUtils.cp_r FileUtils.copy File.Copy.copy copy cp file.copy Deno.copyFile',
 )
 /** The second argument is the file that is written, unless one is called so: `writeLines(text, con = "x")`. */
 export const SAVERS: ReadonlySet<string> = set(

@@ -23,21 +23,12 @@ const SLASH_COMMENTS: ReadonlySet<Language> = new Set(['javascript', 'php'])
 const BACKTICKS: ReadonlySet<Language> = new Set(['perl', 'ruby', 'php', 'other'])
 const REGULAR: ReadonlySet<Language> = new Set(['javascript', 'perl', 'ruby', 'awk'])
 /** Words before a pattern between slashes; after any other name a slash divides. */
-const BEFORE_PATTERN: ReadonlySet<string> = new Set([
-  'return',
-  'if',
-  'unless',
-  'and',
-  'or',
-  'not',
-  'split',
-  'grep',
-  'm',
-  'qr',
-  'case',
-  'typeof',
-  'when',
-])
+const BEFORE_PATTERN: ReadonlySet<string> = new Set(
+  'return if unless and or not split grep m qr case typeof when'.split(' '),
+)
+/** `$/`, `$"`, `$'` are variables there, and begin neither a pattern nor a string. */
+const SPECIAL: ReadonlySet<Language> = new Set(['perl', 'ruby'])
+const QUOTE_VARIABLES = '/"\'`'
 /** Whether a dot joins names; in perl and php it joins strings. */
 const DOTLESS: ReadonlySet<Language> = new Set(['perl', 'php', 'awk'])
 const CLOSING: Readonly<Record<string, string>> = Object.freeze({ '(': ')', '[': ']', '{': '}', '<': '>' })
@@ -124,6 +115,9 @@ function step(reader: Reader): void {
     const kind = text.charAt(at + 1)
     reader.at += 2
     readDelimited(reader, kind === 'x' ? 'command' : 'string', kind !== 'q')
+  } else if (letter === '$' && SPECIAL.has(language) && QUOTE_VARIABLES.includes(text.charAt(at + 1))) {
+    push(reader, 'name', text.slice(at, at + 2))
+    reader.at += 2
   } else if (letter === '/' && REGULAR.has(language) && at >= reader.openUntil && !followsValue(reader)) {
     skipPattern(reader)
   } else {
