@@ -2,7 +2,7 @@
  * A session that might only read once went on telling a shell what to do that it had started before.
  * @module
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { encodeHex } from '../../src/base/hex.ts'
@@ -22,7 +22,8 @@ t.test(
       t.equal((await daemon.cli(['level', 'set', 'session', session, level])).code, 0, level)
     const type = (text: string) =>
       wire.socket.write(encodeFrame(3, 'MSG', stdinChunk.encode({ data: Buffer.from(text) })))
-    const written = () => readFileSync(join(daemon.workspace, 'out'), 'utf8')
+    const out = join(daemon.workspace, 'out')
+    const written = () => (existsSync(out) ? readFileSync(out, 'utf8') : '')
     const execution_id = new Uint8Array(16).fill(9)
     wire.socket.write(
       command(3, EXECUTE_STREAM, { command: 'tee', args: ['out'], stdin: true, execution_id }),
