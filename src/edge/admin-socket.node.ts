@@ -4,10 +4,11 @@
  * Rules: docs/protocol.md, section 1.
  * @module
  */
-import { chmodSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { SassError } from '../errors.ts'
 import type { Acceptor, TransportAdapter } from '../ports.ts'
+import { bindPrivateSocket } from './bound-socket.node.ts'
 import { claimSocket } from './socket-place.node.ts'
 import { createSocketTransport, tellEvents } from './socket-transport.node.ts'
 
@@ -53,9 +54,7 @@ export function createAdminSocket(path: string, peerUser: PeerUser): TransportAd
     async listen(acceptor) {
       await claimAdminSocket(path)
       return new Promise((resolve, reject) => {
-        const listening = createServer((socket) => accept(socket, acceptor))
-        server = listening
-        listening.once('error', (error: NodeJS.ErrnoException) =>
+        const fail = (error: NodeJS.ErrnoException) =>
           reject(
             new SassError(
               'STATE_UNWRITABLE',
@@ -63,20 +62,25 @@ export function createAdminSocket(path: string, peerUser: PeerUser): TransportAd
               { path },
               error,
             ),
-          ),
-        )
-        // Made private before anybody can connect: the mask holds while bind makes the file.
-        const mask = process.umask(0o177)
-        listening.listen(path, () => {
-          chmodSync(path, 0o600)
-          listening.on('error', () => {})
-          resolve(path)
-        })
-        process.umask(mask)
+          )
+        const listening = createServer((socket) => accept(socket, acceptor))
+        listening.once('error', fail)
+        try {
+          const fd = bindPrivateSocket(path)
+          server = listening
+          listening.listen({ fd }, () => {
+            listening.on('error', () => {})
+            resolve(path)
+          })
+        } catch (error) {
+          fail(error as NodeJS.ErrnoException)
+        }
       })
     },
     async close() {
-      server?.close()
+      if (server === undefined) return
+      rmSync(path, { force: true })
+      server.close()
     },
   }
 }

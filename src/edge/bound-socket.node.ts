@@ -1,12 +1,18 @@
 /**
- * A TCP socket bound to an address that is known in bytes. Node's own way there resolves the address as if it were a
- * name, which loads its resolver and compiles its patterns for addresses: 5 ms of a start for four bytes.
- * Sources: socket(7), ip(7), ipv6(7).
+ * Sockets that are bound here and listened on by Node. TCP: Node's own way to an address resolves it as if it were a
+ * name, which loads its resolver and compiles its patterns for addresses: 5 ms of a start for four bytes. Unix: Node
+ * makes the file with the rights that the umask leaves, and the umask is one for all threads and for every command that
+ * is started meanwhile, so nothing of ours ever changes it.
+ * Sources: socket(7), ip(7), ipv6(7), unix(7).
  * @module
  */
+import { fchmodSync } from 'node:fs'
 import { getSystemErrorName } from 'node:util'
 import type { IpAddress } from '../base/ip-address.ts'
+import { utf8Length } from '../base/utf8.ts'
+import { SOCKET_PATH_BYTES } from '../limits.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
+import { AF_UNIX, unixAddress } from './unix-address.node.ts'
 
 const AF_INET = 2
 const AF_INET6 = 10
@@ -18,6 +24,9 @@ const IPPROTO_IPV6 = 41
 const IPV6_V6ONLY = 26
 const SOCKADDR_IN_BYTES = 16
 const SOCKADDR_IN6_BYTES = 28
+/** sys/stat.h */
+const S_IRUSR = 0o400
+const S_IWUSR = 0o200
 const ON = Int32Array.of(1)
 const OFF = Int32Array.of(0)
 
@@ -31,6 +40,29 @@ function socketAddress({ family, bytes }: IpAddress, port: number): Uint8Array {
   return place
 }
 
+function failed(syscall: string, code: string): Error {
+  return Object.assign(new Error(`${syscall} ${code}`), { code, syscall })
+}
+
+type Must = (syscall: string, result: number) => number
+
+/** Makes a socket and has it bound; closed again where that fails. */
+function bound(family: number, bind: (descriptor: number, must: Must) => void): number {
+  const { libc, checked } = loadSyscalls()
+  const must: Must = (syscall, result) => {
+    if (result < 0) throw failed(syscall, getSystemErrorName(result))
+    return result
+  }
+  const descriptor = must('socket', checked(libc.socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)))
+  try {
+    bind(descriptor, must)
+    return descriptor
+  } catch (error) {
+    libc.close(descriptor)
+    throw error
+  }
+}
+
 /**
  * The descriptor of the socket, for whoever listens on it; the caller closes it. An IPv6 one takes IPv4 as well, as the
  * address `::` is understood everywhere.
@@ -38,24 +70,28 @@ function socketAddress({ family, bytes }: IpAddress, port: number): Uint8Array {
  */
 export function bindSocket(address: IpAddress, port: number): number {
   const { libc, checked } = loadSyscalls()
-  function must(syscall: string, result: number): number {
-    if (result >= 0) return result
-    const code = getSystemErrorName(result)
-    throw Object.assign(new Error(`${syscall} ${code}`), { code, syscall, errno: result })
-  }
-  const family = address.family === 4 ? AF_INET : AF_INET6
-  const descriptor = must('socket', checked(libc.socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)))
-  const set = (level: number, option: number, value: Int32Array) =>
-    must('setsockopt', checked(libc.setsockopt(descriptor, level, option, value, value.byteLength)))
-  try {
+  return bound(address.family === 4 ? AF_INET : AF_INET6, (descriptor, must) => {
+    const set = (level: number, option: number, value: Int32Array) =>
+      must('setsockopt', checked(libc.setsockopt(descriptor, level, option, value, value.byteLength)))
     // A daemon that comes back at once finds the connections of the one before still closing.
     set(SOL_SOCKET, SO_REUSEADDR, ON)
     if (address.family === 6) set(IPPROTO_IPV6, IPV6_V6ONLY, OFF)
     const place = socketAddress(address, port)
     must('bind', checked(libc.bind(descriptor, place, place.length)))
-    return descriptor
-  } catch (error) {
-    libc.close(descriptor)
-    throw error
-  }
+  })
+}
+
+/**
+ * The descriptor of a Unix socket whose file has mode 0600 from its first moment; whoever listens on it removes the file.
+ * @throws Error with `code` and `syscall`, as Node's own errors have them
+ */
+export function bindPrivateSocket(path: string): number {
+  if (utf8Length(path) > SOCKET_PATH_BYTES) throw failed('bind', 'ENAMETOOLONG')
+  const { libc, checked } = loadSyscalls()
+  return bound(AF_UNIX, (descriptor, must) => {
+    // The file gets the mode that the socket has by then.
+    fchmodSync(descriptor, S_IRUSR | S_IWUSR)
+    const place = unixAddress(path)
+    must('bind', checked(libc.bind(descriptor, place, place.length)))
+  })
 }

@@ -7,21 +7,12 @@
 import { utf8Length } from '../base/utf8.ts'
 import { SOCKET_PATH_BYTES } from '../limits.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
+import { AF_UNIX, unixAddress } from './unix-address.node.ts'
 
-const AF_UNIX = 1
 const SOCK_DGRAM = 2
 const SOCK_CLOEXEC = 0o2000000
 const MSG_NOSIGNAL = 0x4000
 const MSG_DONTWAIT = 0x40
-
-/** struct sockaddr_un: a path, or with `@` in front a name that is in no file system. */
-function unixAddress(path: string): Uint8Array {
-  const address = Buffer.alloc(2 + Buffer.byteLength(path) + (path.startsWith('@') ? 0 : 1))
-  address.writeUInt16LE(AF_UNIX, 0)
-  address.write(path, 2)
-  if (path.startsWith('@')) address[2] = 0
-  return address
-}
 
 /** Whether it went, whole. */
 export function sendDatagram(path: string, message: string): boolean {

@@ -6,12 +6,12 @@
  * Rules: RFC 9110; the exposition format 0.0.4 of Prometheus.
  * @module
  */
-import { chmodSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { ListenOptions } from 'node:net'
 import { parseEndpoint, parseIpAddress } from '../base/ip-address.ts'
 import { SassError } from '../errors.ts'
 import { METRICS_CONNECTIONS, METRICS_HEADER_BYTES, METRICS_TIMEOUT_MS } from '../limits.ts'
+import { bindPrivateSocket } from './bound-socket.node.ts'
 import { claimSocket } from './socket-place.node.ts'
 
 export type MetricsServer = {
@@ -21,7 +21,6 @@ export type MetricsServer = {
 }
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
-const OWN_MASK = 0o177
 
 /** `127.0.0.1:9464`, `[::1]`, `localhost:1`: what a scraper of this host writes. */
 function isAddress(host: string): boolean {
@@ -62,23 +61,26 @@ function cannotListen(place: string, error: NodeJS.ErrnoException): SassError {
   )
 }
 
-function listening(server: Server, place: string, where: ListenOptions): Promise<string> {
+type Endpoint = ReturnType<typeof parseEndpoint>
+
+function listening(server: Server, place: string, endpoint: Endpoint): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(place, error)))
-    // Made private before anybody can connect: the mask holds while bind makes the file.
-    const mask = process.umask(OWN_MASK)
-    server.listen(where, () => {
+    const fail = (error: NodeJS.ErrnoException) => reject(cannotListen(place, error))
+    server.once('error', fail)
+    const listens = () => {
       server.on('error', () => {})
       const bound = server.address()
-      if (typeof bound !== 'object' || bound === null) {
-        chmodSync(place, 0o600)
-        return resolve(place)
-      }
+      if (endpoint === undefined || typeof bound !== 'object' || bound === null) return resolve(place)
       resolve(
         bound.address.includes(':') ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`,
       )
-    })
-    process.umask(mask)
+    }
+    try {
+      if (endpoint === undefined) server.listen({ fd: bindPrivateSocket(place) }, listens)
+      else server.listen({ host: endpoint.host, port: endpoint.port }, listens)
+    } catch (error) {
+      fail(error as NodeJS.ErrnoException)
+    }
   })
 }
 
@@ -112,11 +114,11 @@ export async function serveMetrics(
   server.on('upgrade', (_request, socket) => void socket.destroy())
   server.on('connect', (_request, socket) => void socket.destroy())
   server.unref()
-  const where = endpoint === undefined ? { path: place } : { host: endpoint.host, port: endpoint.port }
-  const address = await listening(server, place, where)
+  const address = await listening(server, place, endpoint)
   return {
     address,
     close() {
+      if (endpoint === undefined) rmSync(place, { force: true })
       server.close()
       server.closeAllConnections()
     },

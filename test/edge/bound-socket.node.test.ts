@@ -2,11 +2,13 @@
  * Sockets that are bound without Node's help, looked at through what connects to them.
  * @module
  */
-import { closeSync } from 'node:fs'
+import { closeSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type IpAddress, parseIpAddress } from '../../src/base/ip-address.ts'
-import { bindSocket } from '../../src/edge/bound-socket.node.ts'
+import { bindPrivateSocket, bindSocket } from '../../src/edge/bound-socket.node.ts'
 
 function addressOf(text: string): IpAddress {
   const address = parseIpAddress(text)
@@ -63,4 +65,28 @@ t.test('a port that is taken and an address of another device are errors with th
   const after = bindSocket(addressOf('127.0.0.1'), 0)
   closeSync(after)
   t.equal(after, before)
+})
+
+t.test('Unix: of mode 0600 whatever the umask, which stays as it is', async (t) => {
+  // A socket's path is short.
+  const directory = mkdtempSync(join(tmpdir(), 'sass-edge-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  for (const mask of [0, 0o022, 0o177]) {
+    const path = join(directory, `${mask}.sock`)
+    const before = process.umask(mask)
+    const fd = bindPrivateSocket(path)
+    t.equal(process.umask(before), mask)
+    t.equal(statSync(path).mode & 0o7777, 0o600)
+    const server = createServer((socket) => socket.end('hello'))
+    await new Promise<void>((resolve) => server.listen({ fd }, resolve))
+    const said = await new Promise<string>((resolve, reject) => {
+      connect(path)
+        .once('data', (text) => resolve(String(text)))
+        .once('error', reject)
+    })
+    t.equal(said, 'hello')
+    server.close()
+  }
+  t.throws(() => bindPrivateSocket(join(directory, '0.sock')), { code: 'EADDRINUSE' })
+  t.throws(() => bindPrivateSocket(join(directory, 'a'.repeat(200))), { code: 'ENAMETOOLONG' })
 })

@@ -142,7 +142,7 @@ t.test('imports name files that exist, with their extension', (t) => {
   t.end()
 })
 
-t.test('one file calls into the C library, one ends the process', (t) => {
+t.test('one file calls into the C library, one ends the process, and none changes its umask', (t) => {
   const ffi = sources.filter(({ imports }) => imports.includes('node:ffi')).map(({ path }) => path)
   t.strictSame(
     ffi,
@@ -158,6 +158,8 @@ t.test('one file calls into the C library, one ends the process', (t) => {
     occurrences(/.*\bprocess\.(exit|abort|reallyExit)\b(?!Code).*/g, (path) => path === 'src/main.ts'),
     [],
   )
+  // It is one for all threads, and every command that is started meanwhile keeps what it finds.
+  t.strictSame(occurrences(/.*\bumask\([^)].*/g), [])
   t.end()
 })
 

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
 import {
@@ -91,6 +91,8 @@ export type Branched = {
   ended(): Promise<Ended>
   start(): Promise<void>
   stop(): Promise<Ended>
+  /** Where it has been stopped: everything of it is that user's, as whom it starts from now on. */
+  giveTo(other: Who): void
 }
 
 /** Runs a program in a session and gives what it printed; throws where it failed. */
@@ -114,8 +116,8 @@ export async function startBranched(
   const home = join(homeFor(t, who), 'a b:c,d')
   mkdirSync(home)
   chownSync(home, who.uid, who.uid)
-  const as = process.geteuid?.() === 0 && who.uid !== 0 ? { uid: who.uid, gid: who.uid } : {}
-  const options = { cwd: home, env: environment(home), ...as }
+  const asUser = ({ uid }: Who) => (process.geteuid?.() === 0 && uid !== 0 ? { uid, gid: uid } : {})
+  let options = { cwd: home, env: environment(home), ...asUser(who) }
   const made = await collect(spawn(PROGRAM, ['init', '--port', '0'], { ...options, stdio: 'pipe' }))
   if (made.code !== 0) throw new Error(made.stderr)
   changeConfig(home, {
@@ -202,6 +204,10 @@ export async function startBranched(
       const how = await daemon.ended()
       clearTimeout(hard)
       return how
+    },
+    giveTo(other) {
+      give(dirname(home), other)
+      options = { ...options, ...asUser(other) }
     },
   }
   t.teardown(() => daemon.stop())

@@ -26,6 +26,7 @@ const FILES: readonly string[] = [
   'cli/raw-terminal.node.ts',
   'edge/bound-socket.node.ts',
   'edge/datagram.node.ts',
+  'edge/unix-address.node.ts',
   'edge/peer-user.node.ts',
   'edge/file-lock.node.ts',
   'edge/allocator.node.ts',

@@ -98,6 +98,20 @@ export function overlayAttributes(): OverlayAttributes {
   return process.geteuid?.() === 0 && isInitialUserNamespace() ? 'trusted' : 'user'
 }
 
+/**
+ * The kernel shows the marks of an overlay that root made to nobody else. Without them a directory that was moved looks
+ * removed, and one that was replaced looks as if it had kept what lay in it.
+ * @throws SassError SANDBOX_UNAVAILABLE
+ */
+export function requireReadable({ session, level, attributes }: Branch): void {
+  if (level !== 'overlay' || attributes !== 'trusted' || overlayAttributes() === 'trusted') return
+  throw new SassError(
+    'SANDBOX_UNAVAILABLE',
+    `The branch ${session} is of a daemon that was root, and this one may not read what it says about moved and replaced directories, so nothing was done: merge it with a daemon that is root, or give it up with sass-edge branch drop ${session}.`,
+    { session },
+  )
+}
+
 /** The time that the file system of a directory gives to a change made now. One less: a change in the same tick counts. */
 function timeOfChange(path: string, store: string): string {
   const before = (changedNs: bigint): string => String(changedNs - 1n)
@@ -189,7 +203,10 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
           'SANDBOX_UNAVAILABLE',
           `A merge of this branch could not be brought to its end, so nothing was started: ${reason}`,
         )
-      if (known !== undefined) return renewed(known)
+      if (known !== undefined) {
+        requireReadable(known)
+        return renewed(known)
+      }
       if (branches.size >= BRANCHES_MAX) {
         throw new SassError(
           'SANDBOX_UNAVAILABLE',

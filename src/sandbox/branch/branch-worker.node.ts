@@ -16,7 +16,7 @@ import {
 } from '../../limits.ts'
 import { createIdleThread } from '../idle-thread.node.ts'
 import type { Branch } from './branch.ts'
-import type { BranchStore } from './branch-store.node.ts'
+import { type BranchStore, requireReadable } from './branch-store.node.ts'
 import type {
   BranchAnswer,
   BranchCall,
@@ -135,19 +135,21 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
 
   async function end(branch: Branch): Promise<Omit<ResumeReport, 'session'>> {
     const { session } = branch
+    requireReadable(branch)
     const result = await ask<'resume'>({ kind: 'resume', directory: store.directoryOf(session), branch })
     unsure.delete(session)
     store.suspend(session, undefined)
     return result
   }
 
-  /** In the turn of its branch, which is whole by then. */
+  /** In the turn of its branch, which is whole by then and whose marks can be read. */
   function on<Result>(
     session: string,
     work: (branch: Branch, directory: string) => Promise<Result>,
   ): Promise<Result> {
     return inTurn(session, async () => {
       const branch = found(session)
+      requireReadable(branch)
       if (unsure.has(session)) await end(branch)
       return work(branch, store.directoryOf(session))
     })
@@ -253,7 +255,10 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
         ask<'remove_checkpoint'>({ kind: 'remove_checkpoint', directory, branch, number }),
       ),
     drop: (session) =>
-      on(session, async () => {
+      inTurn(session, async () => {
+        const branch = found(session)
+        // What was merged halfway is real by now, and has to be whole before what it came from goes.
+        if (unsure.has(session)) await end(branch)
         store.drop(session)
         remove().catch(() => undefined)
       }),
