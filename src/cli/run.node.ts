@@ -95,13 +95,17 @@ export const command: Command = {
           ? [`No configuration was found, so one was made: ${path} (keys, certificate, loopback only).`]
           : []),
         `sass-edge listens on ${bold(daemon.address)}, device key ${daemon.fingerprint}`,
-        '',
-        'In a second terminal, in this directory:',
-        `  ${bold(`${name} exec -- uname -a`)}`,
-        `  ${name} shell`,
-        `  ${name} jobs`,
-        '',
-        '^C stops it.',
+        ...(manager.isPresent
+          ? []
+          : [
+              '',
+              'In a second terminal, in this directory:',
+              `  ${bold(`${name} exec -- uname -a`)}`,
+              `  ${name} shell`,
+              `  ${name} jobs`,
+              '',
+              '^C stops it.',
+            ]),
       ],
     )
     const by = await Promise.race([stop, daemon.askedToStop])

@@ -16,6 +16,8 @@ const STOP_SLACK_SECONDS = 20
 const FIRST_LISTENER = 3
 
 export type ServiceManager = {
+  /** There is one, and nobody at a terminal reads along. */
+  readonly isPresent: boolean
   /** The listening socket that was handed over; undefined where the daemon is to make its own. */
   readonly listener: number | undefined
   /** The daemon serves; from now on it says that it is alive for as long as it is. */
@@ -81,6 +83,7 @@ export function serviceManager(environment: NodeJS.ProcessEnv): ServiceManager {
   }
 
   return {
+    isPresent: path !== undefined,
     listener: listenerOf(environment),
     ready(status, adminSocket) {
       tell(`READY=1\nSTATUS=${status.replaceAll('\n', ' ')}`)

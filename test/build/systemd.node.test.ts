@@ -1,0 +1,283 @@
+/**
+ * The units under a real systemd, which is process 1 of namespaces of its own over a copy of this system: installed,
+ * started, reloaded, drained, killed, hung, misconfigured, with systemd holding the port, and as a user of its own.
+ * @module
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { SOURCES } from '../../build/bundle.node.ts'
+import { release } from '../../build/sea.node.ts'
+import { until } from '../integration/daemon.node.ts'
+
+const { root } = SOURCES
+const HERE = `linux-${process.arch}`
+const SYSTEMD = '/lib/systemd/systemd'
+const BOOT_MS = 30_000
+/** Shorter than the 30 s of the unit, which a test need not wait for. */
+const WATCHDOG_SECONDS = 4
+
+/**
+ * $1: an empty directory for the layers; $2: what is shown at /run/archive; the rest: what runs then. Nothing of this
+ * system is written: its root is the lower layer, and the places of state are empty and in memory.
+ */
+const ROOM = `set -eu
+mount --make-rprivate /
+mount -t tmpfs none "$1"
+mkdir "$1/upper" "$1/work" "$1/root"
+mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" none "$1/root"
+archive=$2
+cd "$1/root"
+shift 2
+mount -t proc proc proc
+mount -t sysfs -o ro sysfs sys
+mount -t tmpfs none dev
+for node in null zero full random urandom tty; do touch "dev/$node"; mount --bind "/dev/$node" "dev/$node"; done
+mkdir dev/pts dev/shm
+mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
+ln -s pts/ptmx dev/ptmx
+ln -s /proc/self/fd dev/fd
+for place in dev/shm run tmp var/lib var/log var/tmp; do mount -t tmpfs none "$place"; done
+mkdir -p var/lib/dpkg run/archive var/tmp/host
+mount -t cgroup2 cgroup2 sys/fs/cgroup
+mount --bind "$archive" run/archive
+pivot_root . var/tmp/host
+cd /
+umount -l /var/tmp/host
+: >/etc/machine-id
+# Nothing of the machine itself is set up or cleaned here.
+for unit in systemd-tmpfiles-setup systemd-udevd systemd-udev-trigger systemd-sysctl systemd-modules-load systemd-remount-fs; do
+  ln -sf /dev/null "/etc/systemd/system/$unit.service"
+done
+exec "$@"
+`
+const UNSHARED = ['--fork', '--kill-child', '--pid', '--mount', '--cgroup', '--uts', '--ipc', '--net']
+const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', container: 'test' }
+
+/** Where a version 2 of control groups is mounted here. */
+function controlGroups(): string | undefined {
+  return /^\S+ (\S+) cgroup2 /m.exec(readFileSync('/proc/mounts', 'utf8'))?.[1]
+}
+
+type Machine = {
+  /** Runs in it; throws where it fails, with what it said. */
+  run(...argv: readonly string[]): string
+  /** As `run`, with how it ended. */
+  tried(...argv: readonly string[]): { readonly status: number | null; readonly said: string }
+}
+
+/** Why none can be booted here. */
+function obstacle(layers: string): string | undefined {
+  for (const program of ['zstd', 'unshare', 'nsenter', 'pivot_root', 'systemctl', 'runuser'])
+    if (spawnSync('/bin/sh', ['-c', `command -v ${program}`], { env: ENVIRONMENT }).status !== 0)
+      return `${program} is not installed here`
+  if (spawnSync(SYSTEMD, ['--version']).status !== 0) return 'systemd is not installed here'
+  if (process.geteuid?.() !== 0) return 'only root can boot a system'
+  if (controlGroups() === undefined) return 'this machine has no control groups of version 2'
+  const tried = spawnSync('unshare', [...UNSHARED, 'sh', '-c', ROOM, 'sh', layers, layers, 'true'], {
+    encoding: 'utf8',
+    env: ENVIRONMENT,
+  })
+  return tried.status === 0 ? undefined : `a root of its own cannot be made here: ${tried.stderr.trim()}`
+}
+
+/** Its own control group is removed with everything that systemd has made in it. */
+function groupFor(t: Test): string {
+  const group = mkdtempSync(join(controlGroups() ?? '', 'sass-edge-test-'))
+  const remove = (directory: string): void => {
+    for (const entry of readdirSync(directory, { withFileTypes: true }))
+      if (entry.isDirectory()) remove(join(directory, entry.name))
+    spawnSync('rmdir', [directory])
+  }
+  t.teardown(() => remove(group))
+  return group
+}
+
+async function boot(t: Test, layers: string, archive: string): Promise<Machine> {
+  const group = groupFor(t)
+  const inside = 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"'
+  const systemd = [SYSTEMD, '--system', '--unit=basic.target', '--log-target=null']
+  const unshare = ['unshare', ...UNSHARED, 'sh', '-c', ROOM, 'sh', layers, archive, ...systemd]
+  const outer = spawn('/bin/sh', ['-c', inside, 'sh', group, ...unshare], {
+    env: ENVIRONMENT,
+    stdio: 'ignore',
+  })
+  const ended = new Promise<void>((resolve) => outer.once('exit', () => resolve()))
+  t.teardown(async () => {
+    outer.kill('SIGKILL')
+    await ended
+  })
+  const init = () =>
+    Number(
+      spawnSync('ps', ['-o', 'pid=', '--ppid', String(outer.pid)], { encoding: 'utf8' }).stdout.trim() || 0,
+    )
+  const tried: Machine['tried'] = (...argv) => {
+    const { status, stdout, stderr } = spawnSync(
+      'nsenter',
+      ['-t', String(init()), '-m', '-p', '-C', '-u', '-i', '-n', '-r', '-w', ...argv],
+      { encoding: 'utf8', env: ENVIRONMENT },
+    )
+    return { status, said: `${stdout}${stderr}` }
+  }
+  await until(
+    'a system that runs',
+    () => init() > 0 && /running|degraded/.test(tried('systemctl', 'is-system-running').said),
+    BOOT_MS,
+  )
+  return {
+    tried,
+    run(...argv) {
+      const { status, said } = tried(...argv)
+      if (status !== 0) throw new Error(`${argv.join(' ')}: ${status} ${said}`)
+      return said
+    },
+  }
+}
+
+t.setTimeout(280_000)
+
+t.test('a system with systemd', async (t) => {
+  const out = t.testdir({ unpacked: {} })
+  const layers = mkdtempSync('/var/tmp/sass-edge-systemd-')
+  t.teardown(() => rmSync(layers, { recursive: true, force: true }))
+  const why = obstacle(layers)
+  if (why !== undefined) return void t.comment(`skipped: ${why}`)
+  await release({ root, out, targets: [HERE], environment: {}, level: 1 })
+  const unpacked = join(out, 'unpacked')
+  const unpack = `zstd -dc "${out}"/sass-edge-*-${HERE}.tar.zst | tar -x --strip-components=1 -C "${unpacked}"`
+  t.equal(spawnSync('/bin/sh', ['-c', unpack]).status, 0)
+  mkdirSync(join(unpacked, 'test'))
+  writeFileSync(join(unpacked, 'test/watchdog.conf'), `[Service]\nWatchdogSec=${WATCHDOG_SECONDS}\n`)
+
+  const machine = await boot(t, layers, unpacked)
+  const { run, tried } = machine
+  const shown = (property: string) => run('systemctl', 'show', '--value', '-p', property, 'sass-edge').trim()
+  const journal = () => run('journalctl', '-u', 'sass-edge', '--no-pager', '-o', 'cat')
+  const exec = (...argv: readonly string[]) => tried('sass-edge', 'exec', '--', ...argv)
+  const startedAnew = (before: string) =>
+    until(
+      'another daemon',
+      () => shown('ActiveState') === 'active' && shown('MainPID') !== before,
+      20_000 + WATCHDOG_SECONDS * 1_000,
+    )
+  const dropIn = (...source: readonly string[]) => {
+    run('mkdir', '-p', '/etc/systemd/system/sass-edge.service.d')
+    run('cp', ...source, '/etc/systemd/system/sass-edge.service.d/')
+    run('systemctl', 'daemon-reload')
+  }
+
+  await t.test('installed and started: it is up when systemd says so', async (t) => {
+    run('/run/archive/install.sh')
+    run('sass-edge', 'agent', 'add', 'field')
+    run('systemctl', 'start', 'sass-edge')
+    t.equal(shown('ActiveState'), 'active')
+    t.match(shown('StatusText'), 'Listens on 127.0.0.1:19284')
+    t.match(journal(), /^ok +sandbox\.require/m, 'what was found before is in the journal')
+    t.notMatch(journal(), 'In a second terminal', 'and nothing for people at a terminal')
+    t.match(exec('sh', '-c', 'echo kept >file; pwd; cat file; umask'), {
+      status: 0,
+      said: '/var/lib/sass-edge/workspace\nkept\n0077\n',
+    })
+    t.match(run('sass-edge', 'branch', 'list'), /field +overlay .*to review/)
+    t.equal(run('ls', '/var/lib/sass-edge/workspace'), '', 'the device itself is as it was')
+    t.equal(run('stat', '-c', '%a %U', '/run/sass-edge/admin.sock').trim(), '600 root')
+  })
+
+  await t.test('its lines have fields of their own in the journal', async (t) => {
+    run('systemctl', 'reload', 'sass-edge')
+    await until('the line', () => journal().includes('reloaded'), 10_000)
+    const lines = run('journalctl', '-u', 'sass-edge', '--no-pager', '-o', 'json', 'SASS_EVENT=reloaded')
+    const line = JSON.parse(lines.trim().split('\n').at(-1) ?? '{}') as Record<string, string>
+    t.match(line, {
+      PRIORITY: '6',
+      SYSLOG_IDENTIFIER: 'sass-edge',
+      SASS_EVENT: 'reloaded',
+      SASS_POLICY: /^[0-9a-f]{16}$/,
+    })
+  })
+
+  await t.test('stopped, it lets what runs come to its end', async (t) => {
+    run('sh', '-c', 'sass-edge exec -- sh -c "sleep 3; echo finished" >/run/drained 2>&1 &')
+    await until('the command', () => /1 command/.test(run('sass-edge', 'status')), 10_000)
+    run('systemctl', 'stop', 'sass-edge')
+    await until('its end', () => run('cat', '/run/drained').includes('finished'), 10_000)
+    t.match(shown('Result'), 'success')
+    run('systemctl', 'start', 'sass-edge')
+  })
+
+  await t.test('killed, it comes back', async (t) => {
+    const before = shown('MainPID')
+    run('kill', '-KILL', before)
+    await startedAnew(before)
+    t.match(exec('echo', 'alive'), { status: 0, said: 'alive\n' })
+  })
+
+  await t.test('hung, it is ended by the watchdog and comes back', async (t) => {
+    dropIn('/run/archive/test/watchdog.conf')
+    run('systemctl', 'restart', 'sass-edge')
+    const before = shown('MainPID')
+    // Longer than the watchdog waits: alive is what feeds it.
+    await new Promise((resolve) => setTimeout(resolve, WATCHDOG_SECONDS * 1_500))
+    t.equal(shown('MainPID'), before, 'one that answers is left alone')
+    run('kill', '-STOP', before)
+    await startedAnew(before)
+    t.match(exec('echo', 'alive'), { status: 0, said: 'alive\n' })
+  })
+
+  await t.test('with a configuration that it cannot start with, it is not tried again', async (t) => {
+    const path = '/etc/sass-edge/sass.edge.json'
+    run('cp', path, '/run/good.json')
+    run('sh', '-c', `echo '{ "listen": { "port": 22 } }' >${path}`)
+    t.not(tried('systemctl', 'restart', 'sass-edge').status, 0)
+    await until('its end', () => shown('ActiveState') === 'failed', 10_000)
+    t.match(shown('ExecMainStatus'), '125')
+    t.equal(shown('NRestarts'), '0')
+    t.match(journal(), 'listen.port is 22', 'the journal says why')
+    run('cp', '/run/good.json', path)
+    run('systemctl', 'reset-failed', 'sass-edge')
+  })
+
+  await t.test('systemd holds the port, and callers wait while it starts', async (t) => {
+    run('systemctl', 'start', 'sass-edge.socket')
+    t.equal(shown('ActiveState'), 'inactive')
+    t.match(exec('echo', 'first'), { status: 0, said: 'first\n' }, 'the first caller starts it')
+    t.equal(shown('ActiveState'), 'active')
+    run('systemctl', 'restart', 'sass-edge')
+    t.match(exec('echo', 'again'), { status: 0, said: 'again\n' })
+    run('systemctl', 'stop', 'sass-edge.service', 'sass-edge.socket')
+  })
+
+  await t.test('as a user of its own', async (t) => {
+    run('sh', '-c', 'systemctl start sass-edge && sass-edge branch drop --yes && systemctl stop sass-edge')
+    dropIn('/run/archive/systemd/unprivileged.conf')
+    run('chown', '-R', 'sass-edge:', '/etc/sass-edge', '/var/lib/sass-edge')
+    run('systemctl', 'start', 'sass-edge')
+    const said = tried(
+      'runuser',
+      '-u',
+      'sass-edge',
+      '--',
+      'sass-edge',
+      'exec',
+      '--',
+      'sh',
+      '-c',
+      'id -un; echo kept >file; cat file',
+    )
+    t.match(said, { status: 0, said: 'sass-edge\nkept\n' })
+    t.equal(run('ls', '/var/lib/sass-edge/workspace'), '')
+  })
+
+  await t.test('removed, nothing of it is left', async (t) => {
+    run('/run/archive/install.sh', '--uninstall', '--purge')
+    t.not(tried('systemctl', 'cat', 'sass-edge').status, 0)
+    for (const place of [
+      '/etc/sass-edge',
+      '/var/lib/sass-edge',
+      '/usr/bin/sass-edge',
+      '/usr/share/sass-edge',
+    ])
+      t.match(tried('ls', '-d', place).said, 'No such file')
+  })
+})
