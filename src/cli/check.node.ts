@@ -136,7 +136,7 @@ export const command: Command = {
   summary: SUMMARIES.check,
   usage: ['check'],
   options: [
-    { name: 'no-port', description: 'the port is not tried: something holds it for the daemon' },
+    { name: 'no-port', description: 'while the daemon runs, or something holds its port: who listens there does not matter' },
     {
       name: 'state',
       description:

@@ -64,6 +64,9 @@ function checkKept(config: Config): readonly Finding[] {
   ]
 }
 
+/** For whoever asks on a device that works. */
+const WHILE_IT_RUNS = 'where that is the daemon of this configuration, ask with --no-port'
+
 async function checkPort(address: string, port: number, check = 'listen.port'): Promise<Finding> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.ErrnoException | undefined>()
   const server = createServer()
@@ -78,7 +81,7 @@ async function checkPort(address: string, port: number, check = 'listen.port'): 
       return fail(
         check,
         `${address} port ${port} is taken`,
-        `stop what listens there (ss -ltnp sport = :${port} names it) or choose another port`,
+        `stop what listens there (ss -ltnp sport = :${port} names it) or choose another port; ${WHILE_IT_RUNS}`,
       )
     case 'EADDRNOTAVAIL':
       return fail(
@@ -113,7 +116,7 @@ async function isAlive(path: string): Promise<boolean> {
   return alive
 }
 
-async function checkSocket(check: string, path: string): Promise<Finding> {
+async function checkSocket(check: string, path: string, isPortTried: boolean): Promise<Finding> {
   const bytes = utf8Length(path)
   if (bytes > SOCKET_PATH_BYTES) {
     return fail(
@@ -125,8 +128,14 @@ async function checkSocket(check: string, path: string): Promise<Finding> {
   if (existsSync(path)) {
     if (!lstatSync(path).isSocket())
       return fail(check, `${path} is there and is not a socket`, 'move it away')
-    if (await isAlive(path))
-      return fail(check, `a daemon answers on ${path} already`, 'stop it first or choose another path')
+    if (await isAlive(path)) {
+      if (!isPortTried) return pass(check, `a daemon answers on ${path}`)
+      return fail(
+        check,
+        `a daemon answers on ${path} already`,
+        `stop it first or choose another path; ${WHILE_IT_RUNS}`,
+      )
+    }
     return pass(check, `${path} is left from an earlier daemon and will be replaced`)
   }
   return checkWritable(check, path)
@@ -136,7 +145,7 @@ async function checkMetrics(place: string | null, isPortTried: boolean): Promise
   const check = 'metrics.listen'
   if (place === null) return []
   const endpoint = parseEndpoint(place)
-  if (endpoint === undefined) return [await checkSocket(check, place), ...checkSocketDirectory(check, place)]
+  if (endpoint === undefined) return [await checkSocket(check, place, isPortTried), ...checkSocketDirectory(check, place)]
   return isPortTried ? [await checkPort(endpoint.host, endpoint.port, check)] : []
 }
 
@@ -157,6 +166,7 @@ function checkLogFile(path: string | null): readonly Finding[] {
 /**
  * Looks at everything that the configuration needs of this machine.
  * @param wallMs the time of day, Unix milliseconds
+ * @param isPortTried whether it matters that somebody listens already where this daemon would
  */
 export async function checkMachine(
   config: Config,
@@ -171,7 +181,7 @@ export async function checkMachine(
     ...checkKept(config),
     checkWorkspace(config.security.workspace_root),
     ...(isPortTried ? [await checkPort(config.listen.address, config.listen.port)] : []),
-    await checkSocket('listen.admin_socket', config.listen.admin_socket),
+    await checkSocket('listen.admin_socket', config.listen.admin_socket, isPortTried),
     ...checkSocketDirectory('listen.admin_socket', config.listen.admin_socket),
     ...(await checkMetrics(config.metrics.listen, isPortTried)),
     ...checkLogFile(config.log.file),

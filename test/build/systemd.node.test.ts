@@ -4,56 +4,25 @@
  * @module
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { SOURCES } from '../../build/bundle.node.ts'
-import { release } from '../../build/sea.node.ts'
 import { until } from '../integration/daemon.node.ts'
+import { ENVIRONMENT, makeRoom, type Room } from './room.node.ts'
 
-const { root } = SOURCES
-const HERE = `linux-${process.arch}`
 const SYSTEMD = '/lib/systemd/systemd'
 const BOOT_MS = 30_000
 /** Shorter than the 30 s of the unit, which a test need not wait for. */
 const WATCHDOG_SECONDS = 4
 
-/**
- * $1: an empty directory for the layers; $2: what is shown at /run/archive; the rest: what runs then. Nothing of this
- * system is written: its root is the lower layer, and the places of state are empty and in memory.
- */
-const ROOM = `set -eu
-mount --make-rprivate /
-mount -t tmpfs none "$1"
-mkdir "$1/upper" "$1/work" "$1/root"
-mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" none "$1/root"
-archive=$2
-cd "$1/root"
-shift 2
-mount -t proc proc proc
-mount -t sysfs -o ro sysfs sys
-mount -t tmpfs none dev
-for node in null zero full random urandom tty; do touch "dev/$node"; mount --bind "/dev/$node" "dev/$node"; done
-mkdir dev/pts dev/shm
-mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
-ln -s pts/ptmx dev/ptmx
-ln -s /proc/self/fd dev/fd
-for place in dev/shm run tmp var/lib var/log var/tmp; do mount -t tmpfs none "$place"; done
-mkdir -p var/lib/dpkg run/archive var/tmp/host
-mount -t cgroup2 cgroup2 sys/fs/cgroup
-mount --bind "$archive" run/archive
-pivot_root . var/tmp/host
-cd /
-umount -l /var/tmp/host
-: >/etc/machine-id
-# Nothing of the machine itself is set up or cleaned here.
-for unit in systemd-tmpfiles-setup systemd-udevd systemd-udev-trigger systemd-sysctl systemd-modules-load systemd-remount-fs; do
-  ln -sf /dev/null "/etc/systemd/system/$unit.service"
-done
-exec "$@"
+/** Nothing of the machine itself is set up or cleaned there. */
+const LEFT_OUT =
+  'systemd-tmpfiles-setup systemd-udevd systemd-udev-trigger systemd-sysctl systemd-modules-load systemd-remount-fs'
+const BOOT = `: >/etc/machine-id
+for unit in ${LEFT_OUT}; do ln -sf /dev/null "/etc/systemd/system/$unit.service"; done
+export container=test
+exec ${SYSTEMD} --system --unit=basic.target --log-target=null
 `
-const UNSHARED = ['--fork', '--kill-child', '--pid', '--mount', '--cgroup', '--uts', '--ipc', '--net']
-const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', container: 'test' }
 
 /** Where a version 2 of control groups is mounted here. */
 function controlGroups(): string | undefined {
@@ -67,24 +36,9 @@ type Machine = {
   tried(...argv: readonly string[]): { readonly status: number | null; readonly said: string }
 }
 
-/** Why none can be booted here. */
-function obstacle(layers: string): string | undefined {
-  for (const program of ['zstd', 'unshare', 'nsenter', 'pivot_root', 'systemctl', 'runuser'])
-    if (spawnSync('/bin/sh', ['-c', `command -v ${program}`], { env: ENVIRONMENT }).status !== 0)
-      return `${program} is not installed here`
-  if (spawnSync(SYSTEMD, ['--version']).status !== 0) return 'systemd is not installed here'
-  if (process.geteuid?.() !== 0) return 'only root can boot a system'
-  if (controlGroups() === undefined) return 'this machine has no control groups of version 2'
-  const tried = spawnSync('unshare', [...UNSHARED, 'sh', '-c', ROOM, 'sh', layers, layers, 'true'], {
-    encoding: 'utf8',
-    env: ENVIRONMENT,
-  })
-  return tried.status === 0 ? undefined : `a root of its own cannot be made here: ${tried.stderr.trim()}`
-}
-
 /** Its own control group is removed with everything that systemd has made in it. */
-function groupFor(t: Test): string {
-  const group = mkdtempSync(join(controlGroups() ?? '', 'sass-edge-test-'))
+function groupFor(t: Test, groups: string): string {
+  const group = mkdtempSync(join(groups, 'sass-edge-test-'))
   const remove = (directory: string): void => {
     for (const entry of readdirSync(directory, { withFileTypes: true }))
       if (entry.isDirectory()) remove(join(directory, entry.name))
@@ -94,15 +48,10 @@ function groupFor(t: Test): string {
   return group
 }
 
-async function boot(t: Test, layers: string, archive: string): Promise<Machine> {
-  const group = groupFor(t)
+async function boot(t: Test, room: Room, group: string): Promise<Machine> {
+  const { argv: started, env } = room.command(['sh', '-c', BOOT], true)
   const inside = 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"'
-  const systemd = [SYSTEMD, '--system', '--unit=basic.target', '--log-target=null']
-  const unshare = ['unshare', ...UNSHARED, 'sh', '-c', ROOM, 'sh', layers, archive, ...systemd]
-  const outer = spawn('/bin/sh', ['-c', inside, 'sh', group, ...unshare], {
-    env: ENVIRONMENT,
-    stdio: 'ignore',
-  })
+  const outer = spawn('/bin/sh', ['-c', inside, 'sh', group, ...started], { env, stdio: 'ignore' })
   const ended = new Promise<void>((resolve) => outer.once('exit', () => resolve()))
   t.teardown(async () => {
     outer.kill('SIGKILL')
@@ -138,19 +87,13 @@ async function boot(t: Test, layers: string, archive: string): Promise<Machine> 
 t.setTimeout(280_000)
 
 t.test('a system with systemd', async (t) => {
-  const out = t.testdir({ unpacked: {} })
-  const layers = mkdtempSync('/var/tmp/sass-edge-systemd-')
-  t.teardown(() => rmSync(layers, { recursive: true, force: true }))
-  const why = obstacle(layers)
-  if (why !== undefined) return void t.comment(`skipped: ${why}`)
-  await release({ root, out, targets: [HERE], environment: {}, level: 1 })
-  const unpacked = join(out, 'unpacked')
-  const unpack = `zstd -dc "${out}"/sass-edge-*-${HERE}.tar.zst | tar -x --strip-components=1 -C "${unpacked}"`
-  t.equal(spawnSync('/bin/sh', ['-c', unpack]).status, 0)
-  mkdirSync(join(unpacked, 'test'))
-  writeFileSync(join(unpacked, 'test/watchdog.conf'), `[Service]\nWatchdogSec=${WATCHDOG_SECONDS}\n`)
-
-  const machine = await boot(t, layers, unpacked)
+  const groups = controlGroups()
+  if (groups === undefined) return void t.comment('skipped: this machine has no control groups of version 2')
+  const room = await makeRoom(t, ['nsenter', 'systemctl', 'runuser', SYSTEMD])
+  if (room === undefined) return
+  mkdirSync(join(room.archive, 'test'))
+  writeFileSync(join(room.archive, 'test/watchdog.conf'), `[Service]\nWatchdogSec=${WATCHDOG_SECONDS}\n`)
+  const machine = await boot(t, room, groupFor(t, groups))
   const { run, tried } = machine
   const shown = (property: string) => run('systemctl', 'show', '--value', '-p', property, 'sass-edge').trim()
   const journal = () => run('journalctl', '-u', 'sass-edge', '--no-pager', '-o', 'cat')
