@@ -200,6 +200,8 @@ export function switchToNextKey(keyPath: string, certificatePath: string): void 
     )
   try {
     rmSync(certificatePath, { force: true })
+    // Gone for good, before there is a key that it does not belong to: with those two no daemon starts.
+    syncDirectory(dirname(certificatePath))
     renameSync(path, keyPath)
     syncDirectory(dirname(keyPath))
   } catch (error) {

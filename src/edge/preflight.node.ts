@@ -145,7 +145,8 @@ async function checkMetrics(place: string | null, isPortTried: boolean): Promise
   const check = 'metrics.listen'
   if (place === null) return []
   const endpoint = parseEndpoint(place)
-  if (endpoint === undefined) return [await checkSocket(check, place, isPortTried), ...checkSocketDirectory(check, place)]
+  if (endpoint === undefined)
+    return [await checkSocket(check, place, isPortTried), ...checkSocketDirectory(check, place)]
   return isPortTried ? [await checkPort(endpoint.host, endpoint.port, check)] : []
 }
 

@@ -16,7 +16,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { deviceFingerprint } from '../../src/base/fingerprint.node.ts'
-import { ensureCertificate } from '../../src/edge/certificate.node.ts'
+import { ensureCertificate, makeNextKey, switchToNextKey } from '../../src/edge/certificate.node.ts'
 import { asSassError, type Code } from '../../src/errors.ts'
 
 const commonName = 'sass-edge'
@@ -144,6 +144,46 @@ t.test(
     }
   },
 )
+
+t.test('a kill at any step of going over to the next key leaves one that a daemon starts with', async (t) => {
+  const module = join(import.meta.dirname, '../../src/edge/certificate.node.ts')
+  let killed = 0
+  for (const [round, [name, moment]] of [
+    ['rmSync', 'before'],
+    ['rmSync', 'after'],
+    ['fsyncSync', 'before'],
+    ['renameSync', 'before'],
+    ['renameSync', 'after'],
+  ].entries()) {
+    const directory = join(t.testdir(), String(round))
+    mkdirSync(directory)
+    const files = paths(directory)
+    const old = await ensureCertificate(files.key, files.certificate, { commonName })
+    const next = `sha256:${Buffer.from(makeNextKey(files.key)).toString('base64url')}`
+    const script = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'
+      const real = fs.${name}
+      fs.${name} = (...given) => {
+        if ('${moment}' === 'after') real(...given)
+        process.kill(process.pid, 'SIGKILL')
+      }
+      syncBuiltinESMExports()
+      const { switchToNextKey } = await import(${JSON.stringify(module)})
+      switchToNextKey(${JSON.stringify(files.key)}, ${JSON.stringify(files.certificate)})`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' })
+    const [, signal] = await once(child, 'exit')
+    if (signal === 'SIGKILL') killed++
+    const between = await ensureCertificate(files.key, files.certificate, { commonName })
+    const isOver = name === 'renameSync' && moment === 'after'
+    t.equal(
+      between.fingerprint,
+      isOver ? next : old.fingerprint,
+      `${moment} ${name}: a key that clients know`,
+    )
+    if (!isOver) switchToNextKey(files.key, files.certificate)
+    t.equal((await ensureCertificate(files.key, files.certificate, { commonName })).fingerprint, next)
+  }
+  t.equal(killed, 5, 'each was killed')
+})
 
 t.test('of starts that race, all return the pair of whichever came first', async (t) => {
   const files = paths(t.testdir())
