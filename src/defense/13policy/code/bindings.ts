@@ -128,12 +128,11 @@ export function readAssignment(reading: Reading, index: number): boolean {
   const target = nameAt(reading, start)
   if (target !== '' && mark(reading, start + 1) !== '(') {
     const known = reading.values.get(target)
-    if (known !== undefined) reading.values.set(name, known)
-    else {
+    if (known === undefined) {
       reading.values.delete(name)
       reading.aliases.set(name, resolve(reading, target))
+      return true
     }
-    return true
   }
   const { value } = readValue(reading, start)
   reading.aliases.delete(name)

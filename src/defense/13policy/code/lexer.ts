@@ -5,6 +5,8 @@
  * @module
  */
 import type { Language } from '../unwrap/inner.ts'
+import { interpolatedCode, pastInterpolation } from './interpolated.ts'
+import { readEscape } from './string-escapes.ts'
 
 export type Token = {
   /** `command`: text that the language itself gives to a shell (backticks, `qx`, `%x`). */
@@ -61,12 +63,31 @@ export function tokensOf(
   text: string,
   language: Language,
 ): { readonly tokens: readonly Token[]; readonly isCut: boolean } {
-  const reader: Reader = { openUntil: 0, unclosed: new Set(), text, language, at: 0, tokens: [] }
+  const tokens: Token[] = []
+  let isCut = readTokens(text, language, tokens)
+  // Code within a text runs as well; it stands behind the rest, where names are known.
+  const end = tokens.length
+  for (let at = 0; at < end && !isCut; at++) {
+    const token = tokens[at]
+    if (token?.kind !== 'string' || !token.isOpaque) continue
+    for (const part of interpolatedCode(token.text, language)) {
+      tokens.push(LINE_END)
+      isCut ||= readTokens(part, language, tokens)
+    }
+  }
+  return { tokens, isCut }
+}
+
+const LINE_END: Token = Object.freeze({ kind: 'mark', text: '\n', isOpaque: false })
+
+/** Puts the tokens of `text` behind those that are there; whether there are too many. */
+function readTokens(text: string, language: Language, tokens: Token[]): boolean {
+  const reader: Reader = { openUntil: 0, unclosed: new Set(), text, language, at: 0, tokens }
   while (reader.at < text.length) {
-    if (reader.tokens.length >= TOKENS_MAX) return { tokens: reader.tokens, isCut: true }
+    if (tokens.length >= TOKENS_MAX) return true
     step(reader)
   }
-  return { tokens: reader.tokens, isCut: false }
+  return false
 }
 
 function step(reader: Reader): void {
@@ -372,15 +393,6 @@ function expandsIn(content: string, language: Language): boolean {
   }
 }
 
-const ESCAPES: ReadonlyMap<string, string> = new Map([
-  ['n', '\n'],
-  ['t', '\t'],
-  ['r', '\r'],
-  ['e', '\x1b'],
-  ['0', '\0'],
-  ['\n', ''],
-])
-
 function readString(reader: Reader, prefix: string): void {
   const { text, language } = reader
   const quote = text.charAt(reader.at)
@@ -389,6 +401,7 @@ function readString(reader: Reader, prefix: string): void {
   const close = isTriple ? quote.repeat(3) : quote
   const isRaw = prefix.includes('r') || (quote === "'" && ['perl', 'ruby', 'php'].includes(language))
   const parts: string[] = []
+  let isHolding = holdsCode(language, quote, prefix)
   let start = reader.at + close.length
   let at = start
   for (; at < text.length; at++) {
@@ -400,6 +413,11 @@ function readString(reader: Reader, prefix: string): void {
       parts.push(found.text)
       at = found.end - 1
       start = found.end
+    } else if (isHolding && (letter === '{' || text.charAt(at + 1) === '{')) {
+      // What is put in may have quotes of its own.
+      const past = pastInterpolation(text, at, language)
+      isHolding = past >= at
+      at = Math.max(past, at)
     } else if (letter === quote && (!isTriple || text.startsWith(close, at))) break
   }
   parts.push(text.slice(start, at))
@@ -418,25 +436,8 @@ function readString(reader: Reader, prefix: string): void {
   reader.at = Math.min(at, text.length) + close.length
 }
 
-function readEscape(text: string, at: number): { readonly text: string; readonly end: number } {
-  const letter = text.charAt(at)
-  const length = letter === 'x' ? 2 : letter === 'u' ? 4 : letter === 'U' ? 8 : 0
-  if (length > 0) {
-    const isBraced = text.charAt(at + 1) === '{'
-    const close = isBraced ? text.indexOf('}', at) : -1
-    const digits = isBraced
-      ? text.slice(at + 2, close < 0 || close > at + 10 ? at + 10 : close)
-      : text.slice(at + 1, at + 1 + length)
-    const code = /^[0-9a-fA-F]+$/.test(digits) ? Number.parseInt(digits, 16) : -1
-    if (code >= 0 && code <= 0x10ffff) {
-      return {
-        text: String.fromCodePoint(code),
-        end: isBraced ? at + 3 + digits.length : at + 1 + digits.length,
-      }
-    }
-  }
-  const octal = /^[0-7]{1,3}/.exec(text.slice(at, at + 3))?.[0]
-  if (octal !== undefined)
-    return { text: String.fromCharCode(Number.parseInt(octal, 8)), end: at + octal.length }
-  return { text: ESCAPES.get(letter) ?? letter, end: at + Math.max(1, letter.length) }
+/** Whether a string of this kind may hold code with quotes of its own. */
+function holdsCode(language: Language, quote: string, prefix: string): boolean {
+  if (language === 'python') return prefix.includes('f')
+  return language === 'javascript' ? quote === '`' : language === 'ruby' && quote !== "'"
 }
