@@ -136,7 +136,10 @@ export const command: Command = {
   summary: SUMMARIES.check,
   usage: ['check'],
   options: [
-    { name: 'no-port', description: 'while the daemon runs, or something holds its port: who listens there does not matter' },
+    {
+      name: 'no-port',
+      description: 'something holds the port for the daemon: who listens there does not matter',
+    },
     {
       name: 'state',
       description:

@@ -12,6 +12,7 @@ import type { Config } from '../config.ts'
 import { asSassError } from '../errors.ts'
 import { SOCKET_PATH_BYTES } from '../limits.ts'
 import { isClockSet } from './clock.node.ts'
+import { createFileLock } from './file-lock.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
 import { logFileProblem } from './log-file.node.ts'
 import {
@@ -30,7 +31,7 @@ import {
   checkWritable,
 } from './preflight-files.node.ts'
 import { checkTls } from './preflight-tls.node.ts'
-import { checkStateFormat, STATE_FORMAT } from './state-format.node.ts'
+import { checkStateFormat, isStateInUse, STATE_FORMAT } from './state-format.node.ts'
 import { whatIsNotKept } from './state-place.node.ts'
 
 const PROBE_TIMEOUT_MS = 1_000
@@ -64,9 +65,6 @@ function checkKept(config: Config): readonly Finding[] {
   ]
 }
 
-/** For whoever asks on a device that works. */
-const WHILE_IT_RUNS = 'where that is the daemon of this configuration, ask with --no-port'
-
 async function checkPort(address: string, port: number, check = 'listen.port'): Promise<Finding> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.ErrnoException | undefined>()
   const server = createServer()
@@ -81,7 +79,7 @@ async function checkPort(address: string, port: number, check = 'listen.port'): 
       return fail(
         check,
         `${address} port ${port} is taken`,
-        `stop what listens there (ss -ltnp sport = :${port} names it) or choose another port; ${WHILE_IT_RUNS}`,
+        `stop what listens there (ss -ltnp sport = :${port} names it) or choose another port`,
       )
     case 'EADDRNOTAVAIL':
       return fail(
@@ -130,11 +128,7 @@ async function checkSocket(check: string, path: string, isPortTried: boolean): P
       return fail(check, `${path} is there and is not a socket`, 'move it away')
     if (await isAlive(path)) {
       if (!isPortTried) return pass(check, `a daemon answers on ${path}`)
-      return fail(
-        check,
-        `a daemon answers on ${path} already`,
-        `stop it first or choose another path; ${WHILE_IT_RUNS}`,
-      )
+      return fail(check, `a daemon answers on ${path} already`, 'stop it first or choose another path')
     }
     return pass(check, `${path} is left from an earlier daemon and will be replaced`)
   }
@@ -167,13 +161,20 @@ function checkLogFile(path: string | null): readonly Finding[] {
 /**
  * Looks at everything that the configuration needs of this machine.
  * @param wallMs the time of day, Unix milliseconds
- * @param isPortTried whether it matters that somebody listens already where this daemon would
+ * @param mayTryPort whether it matters that somebody listens already where this daemon would; what a daemon with this very
+ *   state has, never does
  */
 export async function checkMachine(
   config: Config,
   wallMs: number,
-  isPortTried = true,
+  mayTryPort = true,
 ): Promise<readonly Finding[]> {
+  // Whoever asks before a reload has the daemon itself there.
+  const runs =
+    mayTryPort &&
+    (await isAlive(config.listen.admin_socket)) &&
+    isStateInUse(config.state_directory, createFileLock())
+  const isPortTried = mayTryPort && !runs
   return [
     ...checkTls(config, wallMs, isClockSet(wallMs)),
     checkState(config),
@@ -182,6 +183,7 @@ export async function checkMachine(
     ...checkKept(config),
     checkWorkspace(config.security.workspace_root),
     ...(isPortTried ? [await checkPort(config.listen.address, config.listen.port)] : []),
+    ...(runs ? [pass('listen.port', 'not tried, since the daemon of this state runs')] : []),
     await checkSocket('listen.admin_socket', config.listen.admin_socket, isPortTried),
     ...checkSocketDirectory('listen.admin_socket', config.listen.admin_socket),
     ...(await checkMetrics(config.metrics.listen, isPortTried)),

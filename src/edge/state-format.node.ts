@@ -187,3 +187,18 @@ function locked<T>({ directory, lock }: BringForwardOptions, work: () => T): T {
     closeSync(descriptor)
   }
 }
+
+/** Whether a daemon runs with that state. Where none does, one that starts in this very moment finds it locked. */
+export function isStateInUse(directory: string, lock: FileLock): boolean {
+  let descriptor: number
+  try {
+    descriptor = openSync(join(directory, LOCKED), constants.O_RDONLY | constants.O_DIRECTORY)
+  } catch {
+    return false
+  }
+  try {
+    return !lock(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

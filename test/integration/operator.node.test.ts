@@ -223,6 +223,9 @@ t.test('sass-edge reload says what came of it; a removed agent is gone at once',
   changeConfig(daemon.directory, {
     agents: config.agents.filter(({ name }: { name: string }) => name !== 'agent'),
   })
+  const checked = await daemon.cli(['check'])
+  t.equal(checked.code, 0, `asked before, while it runs: ${checked.stderr}`)
+  t.match(String(checked.stdout), 'listen.port: not tried, since the daemon of this state runs')
   const done = await daemon.cli(['reload'])
   t.match(done, { code: 0, stdout: /The policy is [0-9a-f]+ now\./ })
   await agent.closed
@@ -230,6 +233,7 @@ t.test('sass-edge reload says what came of it; a removed agent is gone at once',
   await until('the end of its command', async () => !JSON.stringify(await status()).includes('"running"'))
   await t.rejects(client(daemon), 'and it is not let in again')
   changeConfig(daemon.directory, { agents: config.agents, policy: { rules_file: 'none.json' } })
+  t.equal((await daemon.cli(['check'])).code, 125)
   const failed = await daemon.cli(['reload'])
   t.equal(failed.code, 125)
   t.match(failed.stderr, /Nothing was changed, the old configuration holds\. .*none\.json cannot be read/)
