@@ -294,6 +294,8 @@ export const TERMINAL_WRITE_RETRY_MS = 10
 export const PROGRAM_BLOCK_BYTES = 6_291_456
 /** Looks at /proc before a tree of processes is killed; what is found is stopped, so a few are enough. */
 export const KILL_TREE_ROUNDS = 32
+/** What a login gives (login.defs(5), UMASK): the daemon's own is for keys and records, and would shut others out. */
+export const COMMAND_UMASK = 0o022
 /** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
 export const LAUNCHER_HEAP_MIB = 16
 export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64

@@ -13,6 +13,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { COMMAND_UMASK } from '../limits.ts'
 import { CAPABILITY_DATA_WORDS, CAPABILITY_VERSION_3 } from './capabilities.node.ts'
 import { createLauncherBounds, type LauncherBounds } from './launcher-bounds.node.ts'
 import {
@@ -97,6 +98,8 @@ function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undef
   })
   let result = syscalls.checked(libc.unshare(CLONE_FS))
   if (result < 0) return refused('unshare(CLONE_FS)', result)
+  // From here on that of this thread alone, which everything that it starts begins with.
+  libc.umask(COMMAND_UMASK)
   result = syscalls.checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1n, 0n, 0n, 0n))
   if (result < 0) return refused('prctl(PR_SET_NO_NEW_PRIVS)', result)
   result = syscalls.checked(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0n, 0n, 0n))

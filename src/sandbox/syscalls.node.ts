@@ -45,6 +45,7 @@ const SIGNATURES = {
   syscall: { arguments: ['i64', 'i64', 'i64', 'i64', 'i64', 'i64', 'i64'], return: 'i64' },
   tcgetattr: { arguments: ['i32', 'buffer'], return: 'i32' },
   tcsetattr: { arguments: ['i32', 'i32', 'buffer'], return: 'i32' },
+  umask: { arguments: ['u32'], return: 'u32' },
   unshare: { arguments: ['i32'], return: 'i32' },
   waitpid: { arguments: ['i32', 'buffer', 'i32'], return: 'i32' },
   write: { arguments: ['i32', 'buffer', 'u64'], return: 'i64' },

@@ -120,7 +120,7 @@ t.test('a system with systemd', async (t) => {
     t.notMatch(journal(), 'In a second terminal', 'and nothing for people at a terminal')
     t.match(exec('sh', '-c', 'echo kept >file; pwd; cat file; umask'), {
       status: 0,
-      said: '/var/lib/sass-edge/workspace\nkept\n0077\n',
+      said: '/var/lib/sass-edge/workspace\nkept\n0022\n',
     })
     t.match(run('sass-edge', 'branch', 'list'), /field +overlay .*to review/)
     t.equal(run('ls', '/var/lib/sass-edge/workspace'), '', 'the device itself is as it was')

@@ -19,7 +19,10 @@ import {
   until,
 } from './daemon.node.ts'
 
+// As a service file may have it, for the daemon's own files.
+const mask = process.umask(0o077)
 const daemon = await startNew(t, ON_REAL_FILES)
+process.umask(mask)
 const { directory, workspace } = daemon
 
 /** `sass-edge exec -- sh -c SCRIPT`. */
@@ -45,6 +48,11 @@ t.test('a remote exit code passes through, from 0 to 255', async (t) => {
     const { code: seen, stdout, stderr } = await sh(`exit ${code}`)
     t.same([seen, stdout.length, stderr], [code, 0, ''])
   }
+})
+
+t.test('what a command makes others may read, whatever the daemon keeps to itself', async (t) => {
+  const { stdout } = await sh('umask; : >made; stat -c %a made; rm made')
+  t.equal(stdout.toString(), '0022\n644\n')
 })
 
 t.test('a remote death by signal is 128 and its number, and --json says which', async (t) => {
