@@ -249,7 +249,7 @@ const READS: ReadonlySet<string> = new Set([
     'fs',
     'readFile readFileSync createReadStream readdir readdirSync promises.readFile copyFile copyFileSync cp cpSync',
   ),
-  ...of('shutil', 'copy copy2 copyfile copytree make_archive'),
+  ...of('shutil', 'copy copy2 copyfile copytree'),
   ...of('os', 'listdir scandir walk stat readlink'),
   ...of('File', 'read readlines foreach binread stat'),
   ...of('IO', 'read readlines foreach copy_stream'),
@@ -272,24 +272,28 @@ const OTHER_READS: ReadonlySet<string> = set(
 )
 /** The first path is read, the second written. */
 export const COPIES: ReadonlySet<string> = set(
-  'IO.copy_stream shutil.copy shutil.copy2 shutil.copyfile shutil.copytree fs.copyFile fs.copyFileSync fs.cp fs.cpSync FileUtils.cp FileUtils.cp_r FileUtils.copy File.Copy.copy copy cp file.copy Deno.copyFile',
+  'IO.copy_stream shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.make_archive fs.copyFile fs.copyFileSync fs.cp fs.cpSync FileUtils.cp FileUtils.cp_r FileUtils.copy FileUtils.install FileUtils.copy_file FileUtils.copy_entry File.Copy.copy copy cp file.copy Deno.copyFile',
 )
 /** The second argument is the file that is written, unless one is called so: `writeLines(text, con = "x")`. */
 export const SAVERS: ReadonlySet<string> = set(
-  'writeLines write.csv write.csv2 write.table write_csv saveRDS cat download Downloads.download download.file file.download',
+  'store nstore lock_store gzip deflate writeLines write.csv write.csv2 write.table write_csv saveRDS cat download Downloads.download download.file file.download',
 )
 /** Texts among the arguments are code. */
 export const CODE_TAKERS: ReadonlySet<string> = set(
   'timeit.timeit timeit.repeat timeit.Timer cProfile.run profile.run',
 )
 export const OPENERS: ReadonlySet<string> = set(
-  'open io.open codecs.open os.open os.fdopen gzip.open builtins.open File.open File.new IO.open fopen fs.open fs.openSync fs.promises.open Deno.open Kernel.open sysopen file',
+  'open io.open codecs.open os.open os.fdopen gzip.open builtins.open IO.File.new gzopen bzopen SplFileObject File.open File.new IO.open fopen fs.open fs.openSync fs.promises.open Deno.open Kernel.open sysopen file',
 )
 /** Methods of a path object: `Path('/x').unlink()`. */
 export const PATH_WRITES: ReadonlySet<string> = set(
-  '.unlink .rmdir .write_text .write_bytes .touch .mkdir .rename .replace .chmod .symlink_to .hardlink_to .delete .rmtree .write',
+  '.unlink .rmdir .write_text .write_bytes .touch .mkdir .rename .replace .chmod .symlink_to .hardlink_to .delete .rmtree .write .remove .remove_tree .spew .spew_utf8 .spew_raw .append .append_utf8 .mkpath .edit .edit_lines .binwrite .move .move_into',
 )
-export const PATH_READS: ReadonlySet<string> = set('.read_text .read_bytes .iterdir .read .readlines')
+/** Of those and others, the methods whose argument is written as well. */
+export const PATH_TARGETS: ReadonlySet<string> = set('.rename .replace .move .move_into .copy .copy_into')
+export const PATH_READS: ReadonlySet<string> = set(
+  '.read_text .read_bytes .iterdir .read .readlines .copy .copy_into',
+)
 
 /** What the last part of a name says where the language is not told apart: `removeItem`, `RemoveAll`, `delete-file`. */
 const SAYS_WRITE =

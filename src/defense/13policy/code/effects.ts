@@ -19,10 +19,10 @@ import {
   isStarter,
   OPENERS,
   PATH_READS,
+  PATH_TARGETS,
   PATH_WRITES,
   SAVERS,
   SPAWN_CALLS,
-  soundsLikeSaving,
   soundsLikeWriting,
 } from './calls.ts'
 import { opensDatabase } from './databases.ts'
@@ -32,7 +32,6 @@ import {
   addCall,
   addInner,
   addPath,
-  looksAbsolute,
   mark,
   nameAt,
   type Reading,
@@ -43,6 +42,7 @@ import {
 import { noteMode, noteSettings } from './starts.ts'
 import { isOwnFile, noteModule } from './unknown-uses.ts'
 import { type Argument, argumentsOf, beneath, makesPath, readValue, resolve } from './values.ts'
+import { noteWritten } from './written-paths.ts'
 
 /** Calls that ask a server for something, or send it something where they are given a body. */
 const ASKERS = /(?:^|\.)(?:urlopen|Request|fetch)$/
@@ -105,6 +105,9 @@ function followFile(reading: Reading, path: string): void {
   addInner(reading, { kind: 'script', word: { text, isGlob: false, opaque: undefined }, language, via })
 }
 
+/** Paths that are given by name: `rmtree(path=x)`, `copy(src=x, dst=y)`. */
+const PATH_KEYWORDS: ReadonlySet<string> = new Set(['path', 'src', 'dst', 'base_name', 'root_dir'])
+
 /** What a call does that begins with the mark at `open`, or without one behind the name there. */
 export function call(reading: Reading, given: string, open: number): void {
   const from = reading.inner.length
@@ -119,6 +122,7 @@ function readCall(reading: Reading, given: string, open: number): void {
   const loads = isLoader(name)
   const use = fileUse(name, language)
   const isPath = makesPath(name, language)
+  const isFileCall = use !== undefined || COPIES.has(name)
   const isMember = name === 'getattr'
   const isTable = name === 'vars' && language === 'python'
   const isKnown =
@@ -129,25 +133,26 @@ function readCall(reading: Reading, given: string, open: number): void {
     isInclude(name, language) ||
     isSender(name, language) ||
     isPath ||
-    use !== undefined ||
+    isFileCall ||
     isShellCall(name, language) ||
     isArgvCall(name, language) ||
     SPAWN_CALLS.has(name) ||
     isEvaluator(name, language) ||
     OPENERS.has(name) ||
     REWRITERS.has(name) ||
-    COPIES.has(name) ||
     SAVERS.has(name) ||
     CODE_TAKERS.has(name) ||
     opensDatabase(name)
   if (!isKnown) {
     if (ASKERS.test(name) && givesBody(reading, open)) addCall(reading, BODY_CALL)
-    if (soundsLikeWriting(name, language) || soundsLikeSaving(name)) writeNamed(reading, open)
+    noteWritten(reading, name, open)
     return
   }
   noteMode(reading, name, open)
   const { list, close, isCut } = argumentsOf(reading, open)
-  const values = list.filter(({ keyword }) => keyword === undefined).map(({ value }) => value)
+  const values = list.flatMap(({ keyword, value }) =>
+    keyword === undefined || (isFileCall && PATH_KEYWORDS.has(keyword)) ? [value] : [],
+  )
   for (const { at, value } of list) if (value.kind === 'text') reading.used.add(at)
   const [first, second] = values
   if (isCut) reading.opaque.add('limit')
@@ -211,8 +216,9 @@ function readCall(reading: Reading, given: string, open: number): void {
     runProgram(reading, name, values, options)
   } else if (SPAWN_CALLS.has(name)) runProgram(reading, name, values.slice(1), undefined)
   else if (COPIES.has(name)) {
-    if (first !== undefined) addPath(reading, first, 'read')
-    if (second !== undefined) addPath(reading, second, 'write')
+    const [from, to] = name === 'shutil.make_archive' ? [values[2], first] : [first, second]
+    if (from !== undefined) addPath(reading, from, 'read')
+    if (to !== undefined) addPath(reading, to, 'write')
   } else if (REWRITERS.has(name)) {
     const writes = list.some(({ keyword }) => keyword === 'inplace')
     for (const item of first?.kind === 'list' ? first.items : first === undefined ? [] : [first])
@@ -221,7 +227,7 @@ function readCall(reading: Reading, given: string, open: number): void {
     const isRead = values[2]?.kind === 'text' && values[2].text === '0'
     addCall(reading, isRead ? 'open:r' : 'open:w')
     if (second !== undefined) addPath(reading, second, isRead ? 'read' : 'write')
-  } else if (OPENERS.has(name)) openFile(reading, list, open, close)
+  } else if (OPENERS.has(name)) openFile(reading, name, list, open, close)
   else if (use !== undefined) {
     for (const value of values.length === 0 ? [UNKNOWN] : values) {
       if (value.kind === 'list') for (const item of value.items) addPath(reading, item, use)
@@ -231,16 +237,18 @@ function readCall(reading: Reading, given: string, open: number): void {
   }
 }
 
+const BENEATH: ReadonlySet<string> = new Set(['.joinpath', '.join'])
+
 /** A method of a path object: `Path("/x").unlink()`, `.open("w")`, `.joinpath("y")`; `open` is the mark behind it. */
 export function usePath(reading: Reading, path: Value, method: string, open: number): void {
   if (
     mark(reading, open) === '(' &&
-    (method === '.open' || method === '.joinpath' || method === '.expanduser')
+    (method === '.open' || BENEATH.has(method) || method === '.expanduser')
   ) {
     const { list, close } = argumentsOf(reading, open)
     if (method === '.open')
-      openFile(reading, [{ value: path, at: open, keyword: undefined }, ...list], open, close)
-    else reading.results.set(close, { path: method === '.joinpath' ? placeBeneath(path, list) : path })
+      openFile(reading, method, [{ value: path, at: open, keyword: undefined }, ...list], open, close)
+    else reading.results.set(close, { path: BENEATH.has(method) ? placeBeneath(path, list) : path })
     return
   }
   if (method === '.glob' || method === '.rglob') {
@@ -253,20 +261,12 @@ export function usePath(reading: Reading, path: Value, method: string, open: num
   if (!writes && !PATH_READS.has(method)) return
   addCall(reading, `Path${method}`)
   addPath(reading, path, writes ? 'write' : 'read')
+  if (!PATH_TARGETS.has(method)) return
+  for (const { value } of argumentsOf(reading, open).list) addPath(reading, value, 'write')
 }
 
 function placeBeneath(path: Value, list: readonly Argument[]): Value {
   return list.map(({ value }) => value).reduce(beneath, path)
-}
-
-/** Of a call that by its name writes, removes or saves, the paths that it is given. */
-export function writeNamed(reading: Reading, open: number): void {
-  const { list } = argumentsOf(reading, open)
-  for (const { value, at } of list) {
-    if (value.kind !== 'text' || (!looksAbsolute(value.text) && value.text !== '/')) continue
-    reading.used.add(at)
-    addPath(reading, value, 'write')
-  }
 }
 
 /** A function that is called by its name: `call_user_func("system", "x")`, `Kernel.send(:system, "x")`. */
@@ -397,11 +397,18 @@ const REWRITERS: ReadonlySet<string> = new Set(['fileinput.input', 'fileinput.Fi
 const WRITING_FLAGS: readonly string[] = ['O_WRONLY', 'O_RDWR', 'O_CREAT', 'O_TRUNC', 'O_APPEND']
 
 /** An opened file: `open:w` or `open:r` among the calls; in Perl and Ruby a pipe as well. */
-function openFile(reading: Reading, list: readonly Argument[], open: number, close: number): void {
+function openFile(
+  reading: Reading,
+  name: string,
+  list: readonly Argument[],
+  open: number,
+  close: number,
+): void {
   const values = list.map(({ value }) => value)
-  const skipped = reading.language === 'perl' ? 1 : 0
-  let [path, mode] = values.slice(skipped)
-  if (reading.language === 'perl' && path?.kind === 'text') {
+  // `open(F, MODE, PATH)` has its handle first; `IO::File->new(PATH, MODE)` has none.
+  const isBuiltIn = reading.language === 'perl' && !name.includes('.')
+  let [path, mode] = values.slice(isBuiltIn ? 1 : 0)
+  if (reading.language === 'perl' && path?.kind === 'text' && (isBuiltIn || mode === undefined)) {
     const text = path.text.trim()
     if (values.length > 2 && (text === '-|' || text === '|-')) {
       runWords(reading, values.slice(2))

@@ -61,7 +61,7 @@ export function argumentsOf(
     const text = mark(reading, at)
     if (text === ')' || (!isBracketed && (text === ';' || text === '\n' || text === '}')))
       return { list, close: at, isCut: false }
-    if (text === ',' || text === '\n') {
+    if (text === ',' || text === '\n' || (text === '=>' && reading.language === 'perl')) {
       at += 1
       continue
     }
@@ -84,7 +84,10 @@ export function argumentsOf(
       const here = mark(reading, at)
       if (
         depth === 0 &&
-        (here === ',' || here === ')' || (!isBracketed && (here === ';' || here === '\n' || here === '}')))
+        (here === ',' ||
+          here === ')' ||
+          (here === '=>' && reading.language === 'perl') ||
+          (!isBracketed && (here === ';' || here === '\n' || here === '}')))
       )
         break
       if ('([{'.includes(here) && here !== '') depth += 1
@@ -119,7 +122,7 @@ export function readValue(
   for (let count = 0; count < ARGUMENT_TOKENS; count++) {
     const joint = mark(reading, next)
     const isQuotient = value.kind !== 'text' && reading.tokens[next + 1]?.kind !== 'string'
-    if (joint === '/' && !isQuotient && reading.language === 'python') {
+    if (joint === '/' && !isQuotient && DIVIDED_PATHS.includes(reading.language)) {
       // Of a text, and by one, there is no quotient: it is a path.
       const part = readSingle(reading, next + 1, depth)
       value = beneath(value, part.value)
@@ -175,7 +178,7 @@ const KEEPING: ReadonlySet<string> = new Set(['.expanduser', '.resolve', '.absol
 
 /** Calls that give one of the names that they are given, or all of them as one path. */
 const JOINERS: ReadonlySet<string> = new Set(
-  'os.path.join posixpath.join path.join path.resolve path.normalize File.join File.expand_path filepath.Join filepath.Clean Path.Combine os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath str Path pathlib.Path PurePath pathlib.PurePath pathlib.PosixPath Pathname.new String decodeURI joinpath expanduser file.path path.expand normalizePath'.split(
+  'Pathname os.path.join posixpath.join path.join path.resolve path.normalize File.join File.expand_path filepath.Join filepath.Clean Path.Combine os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath str Path pathlib.Path PurePath pathlib.PurePath pathlib.PosixPath Pathname.new String decodeURI joinpath expanduser file.path path.expand normalizePath'.split(
     ' ',
   ),
 )
@@ -215,6 +218,8 @@ export function makesPath(name: string, language: Language): boolean {
     name === 'Path' ||
     name === 'pathlib.Path' ||
     name === 'Pathname.new' ||
+    (name === 'Pathname' && language === 'ruby') ||
+    (name === 'path' && language === 'perl') ||
     (language === 'other' && PATH_MAKER.test(name))
   )
 }
@@ -321,6 +326,9 @@ function subscripted(
   const value: Value = found.value.kind === 'text' ? { kind: 'text', text: '', isOpaque: true } : UNKNOWN
   return { value, next: closing(reading, found.next) + 1 }
 }
+
+/** A slash behind a path of theirs makes one beneath it. */
+const DIVIDED_PATHS: readonly Language[] = Object.freeze(['python', 'ruby'])
 
 const SUBSCRIPTS: readonly Language[] = Object.freeze(['python', 'javascript', 'ruby', 'php'])
 

@@ -21,10 +21,9 @@ import {
   POWERFUL,
   runsItsText,
   runsOnAnything,
-  soundsLikeSaving,
 } from './calls.ts'
 import { settleDatabases } from './databases.ts'
-import { call, callNamed, noteSending, runText, usePath, writeNamed } from './effects.ts'
+import { call, callNamed, noteSending, runText, usePath } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
 import { isHandedOn, isModuleHandedOn, isNamedStarter } from './handed-on.ts'
@@ -52,6 +51,7 @@ import { settleUnknownPaths } from './unknown-paths.ts'
 import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
 import { beneath, closing, readSingle, readValue, resolve } from './values.ts'
 import { takesWholeEnvironment } from './whole-environment.ts'
+import { isOutput, noteWritten } from './written-paths.ts'
 
 export type CodeReading = {
   readonly calls: readonly string[]
@@ -99,7 +99,11 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     const token = tokens[index]
     if (token?.kind !== 'string') continue
     if (!reading.used.has(index) && looksAbsolute(token.text))
-      addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'mention')
+      addPath(
+        reading,
+        { kind: 'text', text: token.text, isOpaque: token.isOpaque },
+        isOutput(reading, index) ? 'write' : 'mention',
+      )
     const pattern = withHoles(token.text)
     if (pattern !== token.text && isHoledPath(pattern)) addHoledPath(reading, pattern, 'mention')
   }
@@ -163,7 +167,8 @@ function step(reading: Reading, index: number): number {
         noteUse(reading, before.name, true)
         call(reading, before.name, index)
       } else if (token.text === '[') readMember(reading, before.name, index)
-    } else if (token.text === '(' && reading.language === 'python') readBracketed(reading, index)
+    } else if (token.text === '(' && ['python', 'ruby'].includes(reading.language))
+      readBracketed(reading, index)
     // `new File("/x") << "y"` of Groovy.
     if (before !== undefined && 'path' in before && token.text === '<<')
       addPath(reading, before.path, 'write')
@@ -238,7 +243,7 @@ function readUse(reading: Reading, index: number): number {
       if (mark(reading, index + 1) === '(') {
         addCall(reading, name.slice(1))
         noteSending(reading, name, index + 1)
-        if (soundsLikeSaving(name)) writeNamed(reading, index + 1)
+        noteWritten(reading, name.slice(1), index + 1)
         if (reading.language === 'other' && GOES_BENEATH.has(name)) noteEnd(reading, index + 2)
       }
       return index
