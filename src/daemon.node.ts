@@ -327,7 +327,7 @@ async function start(
     groups: config.tls.groups,
     meters: rooms.traffic,
   })
-  const admin = createAdminSocket(config.listen.admin_socket, createPeerUser())
+  const admin = createAdminSocket(config.listen.admin_socket, createPeerUser(config.listen.admin_socket))
   const adapters: readonly TransportAdapter[] = [tls, admin]
   const { fingerprint } = certificate
 

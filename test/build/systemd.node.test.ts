@@ -209,6 +209,9 @@ t.test('a system with systemd', async (t) => {
       'id -un; echo kept >file; cat file',
     )
     t.match(said, { status: 0, said: 'sass-edge\nkept\n' })
+    // Root is its operator all the same.
+    t.match(tried('sass-edge', 'status'), { status: 0 })
+    t.match(tried('sass-edge', 'agent', 'invite', 'ci'), { status: 0, said: /^sass1:/m })
     t.equal(run('ls', '/var/lib/sass-edge/workspace'), '')
   })
 

@@ -27,6 +27,7 @@ import { replaceFile } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { BRANCH_ROOTS_MAX, BRANCHES_MAX } from '../../limits.ts'
 import type { Syscalls } from '../syscalls.node.ts'
+import { isInitialUserNamespace } from '../user-namespace.node.ts'
 import type { Branch, BranchLevel, BranchRoot, OverlayAttributes } from './branch.ts'
 import { upperOf } from './branch.ts'
 import { dropBranch, droppedBranches, removeDropped } from './drop.node.ts'
@@ -85,15 +86,7 @@ function tooManyRoots(count: number): SassError {
   )
 }
 
-/** True for a user id that is the same outside: only there are the kernel's own attributes ours to write. */
-function isInitialUserNamespace(): boolean {
-  try {
-    return /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'latin1'))
-  } catch {
-    return true
-  }
-}
-
+/** Only where user ids are the same as outside are the kernel's own attributes ours to write. */
 export function overlayAttributes(): OverlayAttributes {
   return process.geteuid?.() === 0 && isInitialUserNamespace() ? 'trusted' : 'user'
 }
