@@ -27,7 +27,7 @@ import { makesText } from './unwrap/made-text.ts'
 import { goesBy, isMultiple, isShell, namesOf } from './unwrap/names.ts'
 import type { ParsedArguments } from './unwrap/options.ts'
 import { addOpaque, connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
-import { formOf, UNKNOWN_FORM } from './unwrap/programs.ts'
+import { formOf, takesAnything, UNKNOWN_FORM } from './unwrap/programs.ts'
 import { innerOfProject, loadedFiles } from './unwrap/project-files.ts'
 import {
   addPaths,
@@ -247,7 +247,7 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     for (const inner of innerOfInterpreter({ ...call, name: interpreter }))
       follow(run, draft, inner, later, assignments)
   }
-  if (wrapper === undefined && interpreter === undefined && formOf(names) === UNKNOWN_FORM)
+  if (wrapper === undefined && interpreter === undefined && takesAnything(formOf(names)))
     for (const inner of unknownStarts(call)) follow(run, draft, inner, frame, assignments)
   for (const { option, word, use } of call.parsed.values) {
     // A file with commands that is the output of one.

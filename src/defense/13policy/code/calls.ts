@@ -58,7 +58,7 @@ export const ARGV_CALLS: ReadonlySet<string> = new Set([
   ...of('vim.loop', 'spawn'),
   ...of('tjs', 'spawn exec'),
   ...of('vim.uv', 'spawn'),
-  ...of('Process', 'Start start'),
+  ...of('Process', 'Start start run runSync'),
   ...of('ffi.C', 'execl execlp execv execvp'),
   ...of('os', 'exec'),
 ])
@@ -70,6 +70,9 @@ const OTHER_ARGV: ReadonlySet<string> = set(
 const OTHER_SHELL: ReadonlySet<string> = set(
   'callCommand callProcess readProcess rawSystem spawnCommand system shell sh spawn_command_line_sync spawn_command_line_async execShellCmd execCmd execCmdEx executeShell run-shell-command shell-command shell-command-to-string os_cmd cmd popen',
 )
+/** What the last part of a name says there, whatever the case: `EXECUTE_COMMAND_LINE`, `fpSystem`, `RunCommand`. */
+const SAYS_RUN =
+  /^(?:fp|libc_?|gnat_?|sys_?)?(?:system|shell|popen|shell_?exec\w{0,8}|exec(?:ute)?_?(?:cmd|command|process|program|shell|file)(?:_?line)?|(?:run|spawn|start|create)_?(?:cmd|command|process|program|shell))$/i
 /** Methods that run a program on whatever object they are called. */
 const METHODS: ReadonlySet<string> = set(
   '.system .popen .execSync .spawnSync .execFileSync .check_output .check_call .getoutput .getstatusoutput .passthru .shell_exec .posix_spawn .execve .execvp',
@@ -146,7 +149,10 @@ const BARE_SHELL: Readonly<Record<Language, ReadonlySet<string>>> = Object.freez
 export function isShellCall(name: string, language: Language): boolean {
   if (SHELL_CALLS.has(name) || BARE_SHELL[language].has(name)) return true
   const last = lastPart(name)
-  return last.startsWith('spawn_command_line_') || (language === 'other' && OTHER_SHELL.has(last))
+  return (
+    last.startsWith('spawn_command_line_') ||
+    (language === 'other' && (OTHER_SHELL.has(last) || SAYS_RUN.test(last)))
+  )
 }
 
 const EVALUATORS: Readonly<Record<Language, ReadonlySet<string>>> = Object.freeze({

@@ -208,7 +208,7 @@ function readCall(reading: Reading, given: string, open: number): void {
       return
     }
     if (language === 'other' && second?.kind === 'list') runProgram(reading, name, values, undefined)
-    else if (values.length > 1 && isApart(name, language) && second?.kind === 'text')
+    else if (values.length > 1 && isApart(name, language) && second?.kind === 'text' && !isMode(second.text))
       runWords(reading, values)
     else runText(reading, first ?? list[0]?.value ?? UNKNOWN)
   } else if (isArgvCall(name, language)) {
@@ -307,6 +307,11 @@ function isInclude(name: string, language: Language): boolean {
 function isText(name: string, value: Value, values: readonly Value[]): boolean {
   if (/write|append|put_contents|Lines/i.test(name)) return value !== values[0]
   return value.kind === 'text' && /^(?:0o?)?[0-7]{3,4}$/.test(value.text)
+}
+
+/** `"r"` behind a command that is opened as a file is. */
+function isMode(text: string): boolean {
+  return /^[rwa][+bte]{0,2}$/.test(text)
 }
 
 /** Whether several strings are an argv to this call, and not a command with options. */
@@ -430,7 +435,9 @@ function openFile(
     return
   }
   const given = list.find(({ keyword }) => keyword === 'mode')?.value ?? mode
-  let writes = given?.kind === 'text' && /[wax+>]/.test(given.text) && given.text.length <= 16
+  // A number is one of flags: 0 reads alone.
+  const writing = reading.language === 'other' ? /[wax+>]|^0{0,8}[1-9]/ : /[wax+>]/
+  let writes = given?.kind === 'text' && writing.test(given.text) && given.text.length <= 16
   if (given?.kind === 'unknown') {
     writes = false
     for (let at = open; at < close; at++)

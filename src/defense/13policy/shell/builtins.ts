@@ -103,6 +103,7 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
         const equals = text.indexOf('=')
         if (equals > 0 && opaque === undefined) setAlias(state, text.slice(0, equals), text.slice(equals + 1))
       }
+      setSpacedAlias(state, operands)
       return either
     case 'unalias':
       return either
@@ -122,6 +123,13 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
     default:
       return either
   }
+}
+
+/** `alias NAME WORD...` of csh and fish; other shells only show what these are. */
+function setSpacedAlias(state: State, [name, ...words]: readonly ShellWord[]): void {
+  if (name === undefined || words.length === 0 || name.text.includes('=')) return
+  if (words.some(({ text, opaque }) => opaque !== undefined || text.includes('='))) return
+  setAlias(state, name.text, words.map(({ text }) => text).join(' '))
 }
 
 /** Whether the text of `eval` could lead to another directory. Settings that a program prints do not. */

@@ -9,7 +9,7 @@ import type { PathUse, UsedPath } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { diskUse } from './disk-uses.ts'
 import { has } from './inner.ts'
-import { type ParsedArguments, partOf } from './options.ts'
+import { type ParsedArguments, partOf, writtenPart } from './options.ts'
 import type { OperandUse, OptionUse, ProgramForm } from './programs.ts'
 import { operandUse } from './programs.ts'
 import { created, rewrites } from './rewriters.ts'
@@ -58,6 +58,10 @@ export function argumentPaths(
       addAssigned(word, add)
     }
   }
+  for (const word of parsed.operands) {
+    const written = form.plain || word.text.length > PLACE_MAX ? undefined : writtenPart(word)
+    if (written !== undefined) add(written, 'write')
+  }
   EXTRA.get(name)?.(parsed, add)
   const made = created(names[0] ?? '', parsed)
   if (made !== undefined && (isAway || made.opaque !== undefined || looksLikePath(made.text)))
@@ -66,6 +70,9 @@ export function argumentPaths(
   if (FILTERS.has(name) && parsed.operands[0]?.text.startsWith('/') === true) add(parsed.operands[0], 'read')
   return paths
 }
+
+/** Longer than a name and a place. */
+const PLACE_MAX = 4_224
 
 /** Where a path begins within a word: `@/file` of options, `text:/file` and `concat:/file` of a format; 0 for nowhere. */
 function innerPath(name: string, text: string): number {
@@ -329,6 +336,8 @@ const container: Extra = (parsed, add) => {
 /** `jar xf FILE`: into the working directory, where no other is given. */
 const jar: Extra = (parsed, add) => {
   const mode = parsed.operands[0]?.text ?? ''
+  const made = /^[a-z0]*[cu][a-z0]*$/.test(mode) ? parsed.operands[1] : undefined
+  if (made !== undefined) add(made, 'write')
   if (/^[a-z0]*x[a-z0]*$/.test(mode) || has(parsed, '-x', '--extract'))
     add({ text: '.', isGlob: false, opaque: undefined }, 'write')
 }

@@ -28,9 +28,11 @@ const FILE_OPTION =
 const PLUGIN_OPTION =
   /-{1,2}(?:fplugin=|wrapper[ ,]|fuse-ld=|specs=|load[ ,=]|B ?|Wl,-plugin[,=]|Wl,--plugin[,=]|Xclang -load -Xclang |C ?linker=|Zcodegen-backend=|Z ?codegen-backend=|C ?link-arg=-fuse-ld=|ld-path=)([^\s,'"=]{1,4096})/g
 
+const WRAPPER_OPTION = /-wrapper[ ,=]\s{0,8}["']?([^\s"']{1,4096})/g
+
 /** A trace is written to the file that such a variable names. */
 const WRITTEN =
-  /^(?:GIT_TRACE\w{0,64}|GIT_REDIRECT_STDOUT|GIT_REDIRECT_STDERR|SSLKEYLOGFILE|NODE_V8_COVERAGE|PYTHONPYCACHEPREFIX|GCOV_PREFIX|LLVM_PROFILE_FILE|LD_DEBUG_OUTPUT)$/
+  /^(?:GIT_TRACE\w{0,64}|GIT_REDIRECT_STDOUT|GIT_REDIRECT_STDERR|SSLKEYLOGFILE|NODE_V8_COVERAGE|PYTHONPYCACHEPREFIX|GCOV_PREFIX|LLVM_PROFILE_FILE|LD_DEBUG_OUTPUT|GOCACHE|GOMODCACHE|GOPATH|CARGO_HOME|CARGO_TARGET_DIR|CCACHE_DIR|PIP_TARGET|PIP_CACHE_DIR|PIP_LOG|npm_config_(?:cache|prefix)|MALLOC_TRACE|TF_LOG_PATH|ANSIBLE_LOG_PATH|PYTEST_DEBUG_TEMPROOT)$/
 
 /** Expanded by the shell, and then a file that is run. */
 const EXPANDED: ReadonlySet<string> = new Set(['BASH_ENV', 'ENV', 'PS0', 'PS1', 'PS2', 'PS4', 'ZDOTDIR'])
@@ -92,13 +94,21 @@ function optionTexts(name: string, value: Assignment['value']): readonly Inner[]
         : [{ kind: 'shell', word: { ...value, text }, via: `${name}=` }, ...programFile({ ...value, text })]
     },
   )
+  // `-wrapper sh,-c,cmd`: an argv between commas.
+  const wrappers = [...value.text.matchAll(WRAPPER_OPTION)].map(
+    ([, text = '']): Inner => ({
+      kind: 'argv',
+      words: text.split(',', 64).map((part) => ({ ...value, text: part })),
+      via: `${name}=`,
+    }),
+  )
   const files = [...value.text.matchAll(FILE_OPTION)].map(
     ([, text = '']): Inner => ({ kind: 'path', word: { ...value, text }, use: 'read' }),
   )
   const plugins = [...value.text.matchAll(PLUGIN_OPTION)].flatMap(([, text = '']): readonly Inner[] =>
     isOwnProgram(text) ? [{ kind: 'argv', words: [{ ...value, text }], via: `${name}=` }] : [],
   )
-  return [...commands, ...files, ...plugins]
+  return [...commands, ...wrappers, ...files, ...plugins]
 }
 
 /** The file that a command begins with. */

@@ -54,6 +54,9 @@ function putIn(recipe: string, variables: MakeVariables): string {
   return text
 }
 
+const ASSIGNED = /^[ ]{0,8}[\w.-]{1,64}[ \t]{0,8}!=[ \t]{0,8}([^\n]{1,1024})$/gm
+const FILED = /\$[({]file[ \t]{1,8}(>{1,2}|<)[ \t]{0,8}([^,)}\n]{1,1024})/g
+
 /** `define NAME`, lines, `endef`: recipes that others call by that name. */
 const DEFINED = /^define[ \t][^\n]{0,256}\n((?:(?!endef)[^\n]*\n)+)/gm
 
@@ -72,6 +75,15 @@ export function makeText(word: ShellWord, given: MakeVariables = NO_VARIABLES): 
     if (line.startsWith('\t')) return run(line.slice(1))
     return line.includes(':') ? run(line.slice(line.indexOf(';') + 1 || line.length)) : []
   })
+  // `NAME != cmd`, `$(file >NAME,text)`
+  const assigned = [...word.text.matchAll(ASSIGNED)].flatMap(([, command = '']) => run(command))
+  const filed = [...word.text.matchAll(FILED)].map(
+    ([, mark = '', name = '']): Inner => ({
+      kind: 'path',
+      word: { ...word, text: putIn(name.trim(), variables) },
+      use: mark === '<' ? 'read' : 'write',
+    }),
+  )
   const defined = [...word.text.matchAll(DEFINED)].flatMap(([, body = '']) => eachLine(body, run))
-  return [...shellFunction(word), ...recipes, ...defined]
+  return [...shellFunction(word), ...assigned, ...filed, ...recipes, ...defined]
 }

@@ -86,6 +86,9 @@ function readOption(
   values: OptionValue[],
 ): Taken | undefined {
   const { text } = word
+  // `--out:/x`
+  const part = text.includes(':') ? writtenPart(word) : undefined
+  if (part !== undefined) values.push({ option: text.slice(0, text.indexOf(':')), word: part, use: 'write' })
   if (text.startsWith('--') || form.words) {
     const equals = text.indexOf('=')
     const name = equals < 0 ? text : text.slice(0, equals)
@@ -110,6 +113,8 @@ function readOption(
       const value = partOf(word, text.slice(equals + 1))
       const ifUnknown = isWritten(name, value, false) ? 'write' : 'unknown'
       values.push({ option: name, word: value, use: use?.use ?? ifUnknown })
+      const part = use === undefined ? writtenWithin(value) : undefined
+      if (part !== undefined) values.push({ option: name, word: part, use: 'write' })
       return ends ? { wants: undefined, use: 'text', ends } : undefined
     }
     if (use === undefined && isWritten(name, next, true)) return { wants: name, use: 'write', ends }
@@ -121,8 +126,22 @@ function readOption(
   const whole = text.length > 2 ? form.options.get(text) : undefined
   if (whole !== undefined)
     return whole.isAttached ? undefined : { wants: text, use: whole.use, ends: form.ends.has(text) }
+  // `-outfile FILE`, `-out=FILE`
+  if (text.length > LETTERS_MAX) {
+    if (isWritten(text, next, true)) return { wants: text, use: 'write', ends: false }
+    const equals = text.indexOf('=')
+    const value = equals < 0 ? undefined : partOf(word, text.slice(equals + 1))
+    const name = text.slice(0, Math.max(equals, 0))
+    if (value !== undefined && isWritten(name, value, false)) {
+      values.push({ option: name, word: value, use: 'write' })
+      return undefined
+    }
+  }
   return readCluster(word, form, options, values)
 }
+
+/** What is longer may be a name behind a single dash. */
+const LETTERS_MAX = 3
 
 /** Long names that say of a file or a directory that it is written, whatever the program. */
 const OUTPUT =
@@ -130,11 +149,52 @@ const OUTPUT =
 /** These may also be given a word of another kind: `--output json`. */
 const OUTPUT_OR_FORM = /^--(?:out|output|dest|destination|pack-destination|save-as|write-to|output-to)$/i
 
+/** And the last words of longer names, where the value is a place: `--heap-dump-path`, `--trace`, `-Xlog:gc:file`. */
+const OUTPUT_WORD =
+  /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|cache|work|gen|generate|generated|snapshot|download|json|html|xml|csv|sarif|lcov|dist|prof|diagnostics?|destination|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name))?$|^-Xlog(?:gc|:.{0,128}file)$/i
+/** Longer than the names of options. */
+const NAME_MAX = 128
+
 /** Whether the option `name` is given a place to write to by `value`, which is attached to it or comes next. */
 function isWritten(name: string, value: ShellWord | undefined, isNext: boolean): boolean {
   if (value === undefined) return false
   if (OUTPUT.test(name)) return !isNext || !value.text.startsWith('-')
-  return OUTPUT_OR_FORM.test(name) && isPlace(value)
+  if (!isPlace(value) || name.length > NAME_MAX) return false
+  return OUTPUT_OR_FORM.test(name) || (isWhole(value.text) && saysOutput(name))
+}
+
+/** `--tsBuildInfoFile` is read as `--ts-build-info-file`. */
+function saysOutput(name: string): boolean {
+  return OUTPUT_WORD.test(name) || OUTPUT_WORD.test(name.replaceAll(/([a-z])([A-Z])/g, '$1-$2'))
+}
+
+/** One name, and the mark before its value. */
+const NAMED = /^[-\w.]{1,64}(?=[=:])/
+
+/** The place that a word names to write to by itself: `output=/x`, `--out:/x`, `html:/x`. */
+export function writtenPart(word: ShellWord): ShellWord | undefined {
+  const { text } = word
+  const at = NAMED.exec(text)?.[0].length ?? 0
+  if (at <= 0) return undefined
+  const first = text.charAt(at + 1)
+  if (first !== '/' && first !== '~' && first !== '.') return undefined
+  const value = partOf(word, text.slice(at + 1))
+  return isWhole(value.text) && !value.text.startsWith('//') && saysOutput(text.slice(0, at))
+    ? value
+    : undefined
+}
+
+/** `delay=1s,filename=/x`, `debug:file=/x`, `html:/x` */
+const WITHIN = /(?:^|[,:;])(?:file|filename|output|out|html|xml|json|lcov)[=:](?=[/~])/
+
+function writtenWithin(word: ShellWord): ShellWord | undefined {
+  const found = WITHIN.exec(word.text)
+  return found === null ? undefined : partOf(word, word.text.slice(found.index + found[0].length))
+}
+
+/** It leads out of where the request runs, or may. */
+function isWhole(text: string): boolean {
+  return text.startsWith('/') || text.startsWith('~') || text.startsWith('..')
 }
 
 function isPlace({ text, opaque }: ShellWord): boolean {

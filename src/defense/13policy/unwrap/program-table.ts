@@ -100,7 +100,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'kill | -s: --signal: -n: -l:? -q: | -*',
   'killall pkill pgrep skill | --uid: --euid: --group: --parent: --pgroup: --session: --terminal: --ns: --nslist: --older: --runstates: --pidfile:r -s: --signal: -u: --user: -U: -t: -g: -P: -G: -f -x:? -o:? -y: -r:? -F:r -n:? | -*',
   'man | -P:s --pager:s -H:?s --html:?s --browser:s -M: --manpath: -L: --locale: -C:r --config-file:r -r: -S: -s: --sections: -e: -p: -R: -m: --systems: -T:? -X:? -Z:? -E: -K:? | -*',
-  'apropos whatis info help which whereis type hash whence where | -M: -s: -m: -C:r | -*',
+  'apropos whatis help which whereis type hash whence where | -M: -s: -m: -C:r | -*',
   'echo | | -*',
   'printf | | -* | plain',
   'true false : exit return break continue sleep usleep yes seq date id whoami who w uname hostname uptime groups users logname tty arch nproc free ps lsmod lscpu lsblk lsusb lspci | -d: -f: -s: -u: -o: -O: -p: -C: -t: -r: -e: | -*',
@@ -112,7 +112,8 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'insmod | | r -*',
   'dmesg logger | -f: -l: -t: -p: -n: -s: | -*',
   'apt apt-get aptitude apt-cache dnf yum apk pacman zypper snap flatpak opkg brew pkg emerge | --repository: --plus-repo: --plus-content: --repofrompath: --repo: --repoid: --enablerepo: --disablerepo: --releasever: --setopt: --keys-dir:r --repositories-file:r --arch: -o: --option: -c:r --config-file:r -t: --target-release: -a: -S:? -R:? --root:w -p:w --installroot:w -r: -X: | m*',
-  'pip npm yarn pnpm gem cargo go composer poetry uv uvx pipx | --manifest-path:w --cwd:w --dir:w --directory:w --working-dir:w --project-dir:w --modules-folder:w --target-dir:w -r:r --requirement:r -e: -t:w --target:w --prefix:w --root:w -c: -C: -i: --index-url: --extra-index-url: -p: --registry: --script-shell:p --node-options: | m*',
+  'npm yarn pnpm gem cargo go composer poetry uv uvx pipx | -o:w -output:w --manifest-path:w --cwd:w --dir:w --directory:w --working-dir:w --project-dir:w --modules-folder:w --target-dir:w -r:r --requirement:r -e: -t:w --target:w --prefix:w --root:w -c: -C: -i: --index-url: --extra-index-url: -p: --registry: --script-shell:p --node-options: | m*',
+  'pip | -w:w --wheel-dir:w -d:w --dest:w --log:w --report:w --cache-dir:w -r:r --requirement:r -e: -t:w --target:w --prefix:w --root:w -c: -C: -i: --index-url: --extra-index-url: -p: --registry: --script-shell:p --node-options: | m*',
   // What stands behind the name is the program's own.
   'npx bunx | -p: --package: -c: --call: --registry: --script-shell:p --node-options: | m* | stops',
   'git | | -* | stops',

@@ -9,8 +9,11 @@ import { baseName } from '../../../base/lexical-path.ts'
 import type { Flow, Made } from './flow.ts'
 import { type Call, type Inner, type Language, literal, PROJECT, shell, type Unwrap } from './inner.ts'
 
-/** `orders`: no language that is read, but lines in which commands stand; `files`: it takes in other files by name. */
-type Written = Language | 'shell' | 'orders' | 'files'
+/**
+ * `orders`: no language that is read, but lines in which commands stand; `directives`: they stand in comments of their
+ * own; `files`: it takes in other files by name.
+ */
+type Written = Language | 'shell' | 'orders' | 'directives' | 'files'
 type Reader = {
   /** The tool may run it, and may not. */
   readonly isGuess: boolean
@@ -19,9 +22,18 @@ type Reader = {
   readonly language: Written
 }
 
+/** Tools that run the commands which stand in the settings of a project, whatever the file is called. */
+const TASK_TOOLS =
+  'dub shards rebar3 luarocks snapcraft cargo cargo-make makers mise rtx asdf pipenv pdm hatch poe poetry taskipy pixi rye uv deno nx turbo lerna moon lage wireit husky lint-staged act gitlab-runner gradle gradlew mvn mvnd maven ant sbt msbuild dotnet composer tmuxinator tmuxp teamocil smug process-compose mprocs runme xc pylint bazel task go-task lefthook pre-commit tox nox vagrant serverless sst skaffold tilt garden devspace mage semantic-release release-it goreleaser changie conda conda-build mamba micromamba'
+
 /** TOOLS | FILES, with a star before a suffix | LANGUAGE, with a question mark where the tool may also leave them alone */
 const LINES: readonly string[] = [
   'just | justfile Justfile .justfile | orders',
+  'dune ocamlbuild | dune dune-project myocamlbuild.ml | orders',
+  'cargo cross rustc | config.toml config | orders',
+  'go | *.go | directives',
+  'autoconf autoreconf autom4te aclocal autoheader m4 | configure.ac configure.in acinclude.m4 aclocal.m4 *.m4 *.ac | orders',
+  'nox invoke inv fab waf doit snakemake scons conan | noxfile.py tasks.py fabfile.py wscript dodo.py Snakefile SConstruct SConscript conanfile.py | orders',
   'task go-task | Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml | orders',
   'tox | tox.ini setup.cfg pyproject.toml | orders',
   'pre-commit prek lefthook | .pre-commit-config.yaml lefthook.yml | orders',
@@ -57,6 +69,7 @@ const LINES: readonly string[] = [
   'invoke inv | tasks.py | python',
   'fab | fabfile.py | python',
   'waf | wscript | python',
+  'conan | conanfile.py | python',
   'doit | dodo.py | python',
   'poetry hatch pdm | build.py hatch_build.py | python',
   'snakemake | Snakefile | python',
@@ -86,6 +99,16 @@ const LINES: readonly string[] = [
   'zsh | .zshrc .zshenv .zprofile .zlogin .zlogout | shell',
   'fish | config.fish *.fish | shell',
   'sqlite3 sqlite duckdb psql gdb lldb vim vi nvim ex tmux screen git | .sqliterc .duckdbrc .psqlrc .gdbinit .lldbinit .vimrc .exrc init.vim .nvimrc .tmux.conf .screenrc .gitconfig | orders',
+  'gnuplot | *.gp *.gnuplot *.plt *.p | orders',
+  'mkdocs | *.py | python',
+  'bun bunx | package.json bunfig.toml | orders',
+  'xmake premake4 premake5 | *.lua | lua',
+  'lein clojure clj bb boot shadow-cljs | *.clj *.edn *.bb | other',
+  'nimble nim | *.nimble *.nims | other',
+  'qmake qmake6 bjam b2 jam redo redo-ifchange | *.pro *.pri *.prf Jamfile Jamroot Jamfile.v2 *.jam *.do | orders',
+  'abuild makepkg ebuild bitbake rpmbuild rpmspec dpkg-buildpackage debuild debian/rules | APKBUILD PKGBUILD *.ebuild *.bb *.bbclass *.bbappend *.spec rules *.install postinst preinst prerm postrm | orders',
+  'buck buck2 plz please pants mill sbt scala-cli msbuild dotnet muon xbuild | BUCK BUILD *.bzl *.sc *.sbt *.scala *.proj *.props *.targets meson.build | orders',
+  `${TASK_TOOLS} | *.toml *.json *.yml *.yaml *.xml *.cfg *.ini *.properties *.config *.sdl *.rockspec *.hcl *rc | orders`,
   'gulp | gulpfile.js gulpfile.mjs | javascript',
   'grunt | Gruntfile.js | javascript',
   'webpack rollup vite next nuxt astro babel postcss tailwindcss eslint prettier stylelint karma cypress playwright jest vitest mocha ava jasmine tap commitlint release-it semantic-release tsup esbuild nx turbo | *.config.js *.config.mjs *.config.cjs *.config.ts *rc.js *rc.cjs *.test.js *.spec.js *.test.ts *.spec.ts *.test.mjs test.js karma.conf.js | javascript',
@@ -111,18 +134,30 @@ function readersOf(lines: readonly string[]): ReadonlyMap<string, readonly Reade
 
 /** Words that begin a command which does harm; what else stands in a recipe is not guessed. */
 const ORDER =
-  /(?:^|[\s:=[({"'`,;&|@!-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|tee|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)\s+-c|(?:perl|ruby|node)\s+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
+  /(?:^|[\s:=[({"'`,;&|@!-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|ln|tee|cat|head|tail|base64|xxd|find|tar|rsync|echo|printf|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)[\s"',]+-c|(?:perl|ruby|node)[\s"',]+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
 
 /** Commands of one text; what people write has some dozens. */
 const ORDERS_MAX = 32
+
+/** The text that an interpreter is given stands in quotes of its own; that of a shell is a command itself. */
+const CODE_ORDER = /^(?:python3?|perl|ruby|node)\s+-[ce]\s/
+const SHELL_ORDER = /^(?:sh|bash|dash|zsh)[\s"',]+-c[\s"',]+/
+
+function commandOf(order: string): string {
+  if (CODE_ORDER.test(order)) return order
+  const from = SHELL_ORDER.exec(order)?.[0].length ?? 0
+  // As the items of a list it is an argv. A mark with a word behind it is a redirection, and no end of an element.
+  return order
+    .slice(from)
+    .replaceAll(/["'`,()[\]{}]+|<+|>+(?!>|[&|]?\s{0,4}["']?[\w/~.$])/g, ' ')
+    .trim()
+}
 
 function ordersOf(text: string): readonly Inner[] {
   const orders: Inner[] = []
   for (const [, order = ''] of text.matchAll(ORDER)) {
     if (orders.length >= ORDERS_MAX) break
-    // As the items of a list it is an argv.
-    const words = order.replaceAll(/["'`,()[\]{}<>]+/g, ' ').trim()
-    orders.push(shell(literal(words), PROJECT))
+    orders.push(shell(literal(commandOf(order)), PROJECT))
   }
   return orders
 }
@@ -158,6 +193,15 @@ function calledOrdersOf(text: string): readonly Inner[] {
   )
 }
 
+/** `//go:generate cmd`. */
+const DIRECTIVE = /^\/\/go:generate[ \t]+([^\n]{1,4096})/gm
+
+function directivesOf(text: string): readonly Inner[] {
+  return [...text.matchAll(DIRECTIVE)]
+    .slice(0, ORDERS_MAX)
+    .map(([, order = '']) => shell(literal(order), PROJECT))
+}
+
 /** `scons -f -`, `just -f /dev/stdin`: what the tool is told on its input. */
 export const recipeInput: Unwrap = ({ names, words, stdin }) => {
   if (!words.some(({ text }) => text === '-' || text === '/dev/stdin' || text === '-f-')) return []
@@ -175,7 +219,11 @@ const LOADERS: ReadonlySet<string> = new Set(
 )
 
 /** Tools that may be told what to do on their input: `just -f /dev/stdin`. */
-const TOLD_BY_INPUT: ReadonlySet<string> = new Set(['ant', 'just', 'task', 'cmake'])
+const TOLD_BY_INPUT: ReadonlySet<string> = new Set(
+  'ant just task go-task cmake ninja samu meson dune packer foreman honcho nox invoke fab snakemake doit mvn pre-commit'.split(
+    ' ',
+  ),
+)
 
 /** What a document takes in that the program of a call is given: entities, pictures, other documents; or its orders. */
 export function loadedFiles(call: Call): readonly Inner[] {
@@ -201,6 +249,7 @@ function innerOf(reader: Reader, path: string, made: Made): readonly Inner[] {
   const word = literal(made.text)
   if (reader.language === 'shell') return [shell(word, PROJECT)]
   if (reader.language === 'orders') return [...ordersOf(made.text), ...fileOrdersOf(made.text)]
+  if (reader.language === 'directives') return directivesOf(made.text)
   if (reader.language === 'files') return includedFiles(made.text)
   return [{ kind: 'code', language: reader.language, word, via: PROJECT, isGuess: reader.isGuess }]
 }

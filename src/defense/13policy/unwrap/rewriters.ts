@@ -11,7 +11,7 @@ import { goesBy } from './names.ts'
 import type { ParsedArguments } from './options.ts'
 
 const ALWAYS: ReadonlySet<string> = new Set(
-  'black isort rustfmt elm-format swiftformat astyle indent buildifier scalafmt mdformat jpegoptim optipng oxipng advpng upx chrpath install_name_tool patchelf pyupgrade nimpretty csharpier stylua dartfmt phpcbf pint ktfmt nixfmt alejandra nixpkgs-fmt fantomas addlicense pyproject-fmt ssort yamlfmt yamlfix jhead mid3v2 id3v2 eyeD3 exiv2 reorder-python-imports gersemi'.split(
+  'black isort rustfmt elm-format swiftformat astyle indent buildifier scalafmt mdformat jpegoptim optipng oxipng advpng upx chrpath install_name_tool patchelf pyupgrade nimpretty csharpier stylua dartfmt phpcbf pint ktfmt nixfmt alejandra nixpkgs-fmt fantomas addlicense pyproject-fmt ssort recode elfedit yamlfmt yamlfix jhead mid3v2 id3v2 eyeD3 exiv2 reorder-python-imports gersemi'.split(
     ' ',
   ),
 )
@@ -62,7 +62,7 @@ export function rewrites(names: readonly string[], { options, operands }: Parsed
 
 const CREATIONS: ReadonlyMap<string, readonly string[]> = new Map(
   [
-    'cargo new init',
+    'cargo new init vendor',
     'flutter create',
     'dart create',
     'svn checkout co export',

@@ -199,6 +199,7 @@ const compiler: Unwrap = (call) => [
     ? readEscapes(call.stdin.word, call.name)
     : []),
   ...wrapperOf(call),
+  ...passedOn(call),
   ...archives(call),
   ...sources(call),
   ...givenSource(call),
@@ -212,6 +213,21 @@ const archives: Unwrap = (call) =>
       : [],
   )
 
+/** `-Wl,-Map,/x`: what the compiler hands on to the programs that it starts. */
+const HANDED_ON: ReadonlyMap<string, string> = new Map([
+  ['-Wl,', 'ld'],
+  ['-Wa,', 'as'],
+  ['-Wp,', 'cpp'],
+])
+
+const passedOn: Unwrap = (call) =>
+  call.words.flatMap((word): readonly Inner[] => {
+    const program = word.text.includes('/') ? HANDED_ON.get(word.text.slice(0, 4)) : undefined
+    if (program === undefined) return []
+    const words = word.text.slice(4).split(',', 64)
+    return argv([literal(program), ...words.map((text) => ({ ...word, text }))], call.name)
+  })
+
 const wrapperOf: Unwrap = (call) =>
   call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
     if (option !== '-wrapper') return []
@@ -221,7 +237,7 @@ const wrapperOf: Unwrap = (call) =>
 
 /** Programs that build from sources, or that build and run. */
 const COMPILERS: ReadonlySet<string> = new Set(
-  'gcc g++ cc c++ c89 c99 clang clang++ gfortran gccgo tcc go tinygo rustc javac zig nim crystal swiftc kotlinc ldc2 dmd fpc ocamlc ocamlopt mcs dart v as nasm yasm cpp java gnatmake gprbuild gnat cobc gst'.split(
+  'gcc g++ cc c++ c89 c99 clang clang++ gfortran gccgo tcc go tinygo rustc javac zig nim crystal swiftc kotlinc ldc2 dmd fpc ocamlc ocamlopt mcs dart v as nasm yasm cpp java gnatmake gprbuild gnat cobc gst ghc ocamlfind scalac csc dmcs clang-cl zapcc'.split(
     ' ',
   ),
 )

@@ -78,6 +78,8 @@ const COMPOSE_FILES: readonly string[] = [
 const COMPOSE_RUNS: ReadonlySet<string> = new Set(['up', 'run', 'create', 'start', 'restart', 'watch'])
 /** Places of the host that a service is given, as `docker run -v` takes them. */
 const VOLUME = /["'\s-](\/[\w./-]{0,256}:[\w./:-]{1,256})/g
+/** And in the longer form, `source: /x` by itself. */
+const BIND_SOURCE = /\b(?:source|src|device)["']?\s{0,4}:\s{0,4}["']?(\/[\w./-]{0,256})/g
 /** What it is given beside, as options of `docker run`. */
 const GIVEN: readonly (readonly [RegExp, string])[] = [
   [/privileged["']?\s{0,4}:\s{0,4}["']?(?:true|yes|on)\b/i, '--privileged'],
@@ -91,6 +93,10 @@ function composed(word: ShellWord): readonly Inner[] {
   const options = GIVEN.filter(([pattern]) => pattern.test(word.text)).map(([, option]) => literal(option))
   for (const [, volume = ''] of word.text.matchAll(VOLUME)) {
     options.push(literal('-v'), literal(volume))
+    if (options.length > SCRIPTS_MAX) break
+  }
+  for (const [, source = ''] of word.text.matchAll(BIND_SOURCE)) {
+    options.push(literal('-v'), literal(`${source}:/bound`))
     if (options.length > SCRIPTS_MAX) break
   }
   return options.length === 0

@@ -211,3 +211,26 @@ t.test('a switch takes no operand with it', (t) => {
     t.ok(pathsOf(commandsOf(line)).includes('read /srv/a'), line)
   t.end()
 })
+
+t.test('an option that says so by its name is given a place to write to', (t) => {
+  for (const line of [
+    'tool --heap-dump-path=/srv/a',
+    'tool --trace /srv/a',
+    'tool -outfile /srv/a',
+    'tool -report=/srv/a',
+    'tool output=/srv/a',
+    'tool --out:/srv/a',
+    'tool --x=delay=1s,filename=/srv/a',
+    'tool --tsBuildInfoFile /srv/a',
+    'java -Xlog:gc:file=/srv/a -version',
+    'gcc -Wl,-Map,/srv/a x.c',
+    'jar cf /srv/a x',
+    'pip download -d /srv/a x',
+    'aspell -c /srv/a',
+    'recode l1..u8 /srv/a',
+  ])
+    t.ok(pathsOf(commandsOf(line)).includes('write /srv/a'), line)
+  for (const line of ['tool --trace on /srv/a', 'tool --config=/srv/a', 'tool "say --out=/srv/a now"'])
+    t.notOk(pathsOf(commandsOf(line)).includes('write /srv/a'), line)
+  t.end()
+})

@@ -33,6 +33,20 @@ const RUNS: readonly (readonly [string, string])[] = [
   ['echo \'int main(){system("reboot");}\' | gcc -xc - -o x', 'reboot'],
   ['echo \'int main(){system("reboot");}\' > x.c && make x', 'reboot'],
   ['echo \'class X{void x(){new ProcessBuilder("reboot").start();}}\' > X.java && java X.java', 'reboot'],
+  ['echo \'fpSystem("reboot")\' > x.pas && fpc x.pas', 'reboot'],
+  ['echo \'CALL EXECUTE_COMMAND_LINE("reboot")\' > x.f90 && gfortran x.f90', 'reboot'],
+  ["echo '(rule (action (run rm -rf /srv)))' > dune && dune build", 'rm'],
+  ["echo '//go:generate reboot' > x.go && go generate", 'reboot'],
+  [
+    "echo '[build]' > .cargo/config.toml; echo 'runner = \"rm -rf /srv\"' >> .cargo/config.toml && cargo run",
+    'rm',
+  ],
+  ['echo \'run = "rm -rf /srv"\' > mise.toml && mise run x', 'rm'],
+  ["echo 'm4_syscmd([cat /etc/shadow])' > configure.ac && autoconf", 'cat'],
+  ['echo \'s.run("rm", "-rf", "/srv")\' > noxfile.py && nox', 'rm'],
+  ['echo \'program = ["sh", "-c", "cat /etc/shadow"]\' > main.tf && terraform plan', 'cat'],
+  ["ninja -f /dev/stdin <<< 'command = reboot'", 'reboot'],
+  ["printf 'X != reboot\\nall:;\\n' > Makefile && make", 'reboot'],
 ]
 
 /** A line, and a path that it uses. */
@@ -58,6 +72,10 @@ const USES: readonly (readonly [string, string])[] = [
   ["cmake -P /dev/stdin <<< 'file(REMOVE_RECURSE /srv)'", 'write /srv'],
   ['echo \'<delete dir="/srv"/>\' > build.xml; ant', 'write /srv'],
   ["echo '\\input{/etc/shadow}' > x.tex; pdflatex x.tex", 'read /etc/shadow'],
+  ["printf 'x:\\n echo a > /srv/a\\n' > justfile && just x", 'write /srv/a'],
+  ["printf 'all:\\n\\t$(file >/srv/a,x)\\n' > Makefile && make", 'write /srv/a'],
+  ['echo \'int main(){open("/srv/a", 1);}\' > x.c && gcc x.c', 'write /srv/a'],
+  ['echo \'int main(){open("/srv/a", 0);}\' > x.c && gcc x.c', 'read /srv/a'],
 ]
 
 /** What stands in a file that no tool of the line runs, or that is of another tool, is text. */
@@ -66,6 +84,7 @@ const TEXTS: readonly string[] = [
   "printf 'x:\\n reboot\\n' > notes.txt && just x",
   "printf 'x:\\n reboot\\n' > justfile && npm test",
   "printf 'do not reboot here: it was rebooted\\n' > tox.ini.md && tox",
+  'echo \'run = "reboot"\' > notes.txt && mise run x',
   "printf 'name: how to reboot-safely run\\n' > Taskfile.yml && task a",
 ]
 
