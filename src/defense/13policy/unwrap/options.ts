@@ -128,7 +128,8 @@ function readOption(
     return whole.isAttached ? undefined : { wants: text, use: whole.use, ends: form.ends.has(text) }
   // `-outfile FILE`, `-out=FILE`
   if (text.length > LETTERS_MAX) {
-    if (isWritten(text, next, true)) return { wants: text, use: 'write', ends: false }
+    if (next !== undefined && isWhole(next.text) && isWritten(text, next, true))
+      return { wants: text, use: 'write', ends: false }
     const equals = text.indexOf('=')
     const value = equals < 0 ? undefined : partOf(word, text.slice(equals + 1))
     const name = text.slice(0, Math.max(equals, 0))
@@ -174,6 +175,7 @@ const NAMED = /^[-\w.]{1,64}(?=[=:])/
 /** The place that a word names to write to by itself: `output=/x`, `--out:/x`, `html:/x`. */
 export function writtenPart(word: ShellWord): ShellWord | undefined {
   const { text } = word
+  if (!text.includes('/') && !text.includes('~')) return undefined
   const at = NAMED.exec(text)?.[0].length ?? 0
   if (at <= 0) return undefined
   const first = text.charAt(at + 1)
