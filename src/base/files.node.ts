@@ -6,15 +6,16 @@
  */
 import { randomBytes } from 'node:crypto'
 import {
-  chownSync,
   close,
   closeSync,
   constants,
+  fchownSync,
   fstatSync,
   fsync,
   fsyncSync,
   linkSync,
   lstatSync,
+  mkdirSync,
   open,
   openSync,
   readSync,
@@ -127,7 +128,25 @@ export function syncDirectorySoon(directory: string, done: (isKept: boolean) => 
   })
 }
 
-function writeTemporary(path: string, bytes: Uint8Array, mode: number): string {
+type Owner = { readonly uid: number; readonly gid: number }
+
+/** Whose a file is that root makes in a directory of somebody else: a daemon that is no root could not read root's. */
+function heirOf(directory: string): Owner | undefined {
+  if (process.geteuid?.() !== 0) return undefined
+  const { uid, gid } = statSync(directory)
+  return uid === 0 ? undefined : { uid, gid }
+}
+
+function leaveTo(heir: Owner | undefined, fd: number): void {
+  if (heir === undefined) return
+  try {
+    fchownSync(fd, heir.uid, heir.gid)
+  } catch {
+    // A root that is none outside of its namespace: then it stays ours.
+  }
+}
+
+function writeTemporary(path: string, bytes: Uint8Array, mode: number, owner?: Owner): string {
   const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
   const fd = openSync(
     temporary,
@@ -136,6 +155,8 @@ function writeTemporary(path: string, bytes: Uint8Array, mode: number): string {
   )
   try {
     for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written)
+    if (owner === undefined) leaveTo(heirOf(dirname(path)), fd)
+    else fchownSync(fd, owner.uid, owner.gid)
     fsyncSync(fd)
   } catch (error) {
     unlinkSync(temporary)
@@ -146,9 +167,25 @@ function writeTemporary(path: string, bytes: Uint8Array, mode: number): string {
   return temporary
 }
 
+/** Makes a directory, and those on the way to it, that only its owner may enter. One that is there stays as it is. */
+export function makePrivateDirectory(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  const heir = heirOf(dirname(first))
+  if (heir === undefined) return
+  for (let made = path; made.length >= first.length; made = dirname(made)) {
+    const fd = openSync(made, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    try {
+      leaveTo(heir, fd)
+    } finally {
+      closeSync(fd)
+    }
+  }
+}
+
 /**
  * Writes a file that must not exist yet; an existing one, a dangling link too, is EEXIST and stays as it is.
- * `mode` is cut by the umask, as open(2) does.
+ * `mode` is cut by the umask, as open(2) does. What root makes is its directory's owner's.
  */
 export function createFile(path: string, bytes: Uint8Array, mode: number): void {
   const temporary = writeTemporary(path, bytes, mode)
@@ -162,17 +199,11 @@ export function createFile(path: string, bytes: Uint8Array, mode: number): void 
 
 /**
  * Writes a file in place of the one that may be there; readers see the old or the new one.
- * @param owner whom the new file shall belong to; absent: to us
+ * @param owner whom the new file shall belong to; absent: to us, and what root makes to its directory's owner
  */
-export function replaceFile(
-  path: string,
-  bytes: Uint8Array,
-  mode: number,
-  owner?: { readonly uid: number; readonly gid: number },
-): void {
-  const temporary = writeTemporary(path, bytes, mode)
+export function replaceFile(path: string, bytes: Uint8Array, mode: number, owner?: Owner): void {
+  const temporary = writeTemporary(path, bytes, mode, owner)
   try {
-    if (owner !== undefined) chownSync(temporary, owner.uid, owner.gid)
     renameSync(temporary, path)
   } catch (error) {
     unlinkSync(temporary)

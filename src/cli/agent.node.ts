@@ -4,11 +4,11 @@
  * @module
  */
 
-import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { encodeBase64Url } from '../base/base64.ts'
 import { checkPublicKey } from '../base/ed25519-key.ts'
-import { errnoOf, errnoText, replaceFile } from '../base/files.node.ts'
+import { errnoOf, errnoText, makePrivateDirectory, replaceFile } from '../base/files.node.ts'
 import { isName } from '../base/name.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 import { nearest } from '../base/suggest.ts'
@@ -77,7 +77,7 @@ function writeEdited(loaded: LoadedConfig, text: string): void {
 
 function makeKeyDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makePrivateDirectory(path)
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error

@@ -6,12 +6,12 @@
  * @module
  */
 import { X509Certificate } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRecord } from '../audit/chain.ts'
 import { lastRecords } from '../audit/last-records.node.ts'
 import type { KnownHead } from '../audit/verify.ts'
-import { errnoOf, errnoText, readBounded, replaceFile } from '../base/files.node.ts'
+import { errnoOf, errnoText, makePrivateDirectory, readBounded, replaceFile } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import { PEM_FILE_BYTES, TIME_STAMP_BYTES, TIME_STAMP_MS } from '../limits.ts'
@@ -123,7 +123,7 @@ export function keepAnchor(
       'FILE_IO',
       `The time stamp is of another record than ${head.sequence}, so it was not kept.`,
     )
-  mkdirSync(anchorsPath(directory), { recursive: true, mode: 0o700 })
+  makePrivateDirectory(anchorsPath(directory))
   replaceFile(join(anchorsPath(directory), `${head.sequence}.tsr`), response, 0o600)
   return { sequence: head.sequence, time: stamp.time, by: stamp.by }
 }

@@ -2,8 +2,7 @@
  * A directory that the configuration names and the daemon needs, private where it is made.
  * @module
  */
-import { mkdirSync } from 'node:fs'
-import { errnoOf, errnoText } from '../base/files.node.ts'
+import { errnoOf, errnoText, makePrivateDirectory } from '../base/files.node.ts'
 import { SassError } from '../errors.ts'
 
 /**
@@ -12,7 +11,7 @@ import { SassError } from '../errors.ts'
  */
 export function makeDirectory(path: string, name: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makePrivateDirectory(path)
   } catch (cause) {
     throw new SassError(
       'STATE_UNWRITABLE',

@@ -11,7 +11,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createFile, errnoOf, errnoText, readBounded, replaceFile } from '../../src/base/files.node.ts'
+import {
+  createFile,
+  errnoOf,
+  errnoText,
+  makePrivateDirectory,
+  readBounded,
+  replaceFile,
+} from '../../src/base/files.node.ts'
 
 t.test('reads a file up to its bound and refuses one byte more', async (t) => {
   const directory = t.testdir({ five: '12345', empty: '' })
@@ -89,4 +96,30 @@ t.test('tells system errors from others and says what they mean', async (t) => {
   t.equal(errnoOf(new Error('x')), undefined)
   t.equal(errnoOf('ENOENT'), undefined)
   t.equal(errnoText('ESTALE'), 'the system says ESTALE')
+})
+
+t.test('what root makes in a directory of somebody else is for that one', (t) => {
+  if (process.geteuid?.() !== 0) {
+    t.comment('skipped: this is about root')
+    t.end()
+    return
+  }
+  const directory = t.testdir({ theirs: {}, ours: {} })
+  const [theirs, ours] = [join(directory, 'theirs'), join(directory, 'ours')]
+  chownSync(theirs, 1_234, 2_345)
+  for (const [place, uid, gid] of [
+    [theirs, 1_234, 2_345],
+    [ours, 0, 0],
+  ] as const) {
+    createFile(join(place, 'made'), new Uint8Array(1), 0o600)
+    replaceFile(join(place, 'replaced'), new Uint8Array(1), 0o600)
+    makePrivateDirectory(join(place, 'a/b'))
+    for (const name of ['made', 'replaced', 'a', 'a/b'])
+      t.match(statSync(join(place, name)), { uid, gid }, `${name} in ${place}`)
+    replaceFile(join(place, 'given'), new Uint8Array(1), 0o600, { uid: 3_456, gid: 4_567 })
+    t.match(statSync(join(place, 'given')), { uid: 3_456, gid: 4_567 })
+  }
+  makePrivateDirectory(theirs)
+  t.match(statSync(theirs), { uid: 1_234 }, 'one that is there stays as it is')
+  t.end()
 })

@@ -101,7 +101,17 @@ t.test('a system with systemd', async (t) => {
   const startedAnew = (before: string) =>
     until(
       'another daemon',
-      () => shown('ActiveState') === 'active' && shown('MainPID') !== before,
+      () => {
+        const [pid, state] = run(
+          'systemctl',
+          'show',
+          '--value',
+          '-p',
+          'MainPID,ActiveState',
+          'sass-edge',
+        ).split('\n')
+        return state === 'active' && pid !== '0' && pid !== before
+      },
       20_000 + WATCHDOG_SECONDS * 1_000,
     )
   const dropIn = (...source: readonly string[]) => {
@@ -212,7 +222,25 @@ t.test('a system with systemd', async (t) => {
     // Root is its operator all the same.
     t.match(tried('sass-edge', 'status'), { status: 0 })
     t.match(tried('sass-edge', 'agent', 'invite', 'ci'), { status: 0, said: /^sass1:/m })
-    t.equal(run('ls', '/var/lib/sass-edge/workspace'), '')
+    for (const [what, ...argv] of [
+      ['agent add', 'sass-edge', 'agent', 'add', 'second'],
+      ['check', 'runuser', '-u', 'sass-edge', '--', 'sass-edge', 'check'],
+      ['reload', 'sass-edge', 'reload'],
+      ['keygen --device', 'sass-edge', 'keygen', '--device'],
+      ['reload with it', 'sass-edge', 'reload'],
+      ['keygen --device --switch', 'sass-edge', 'keygen', '--device', '--switch'],
+      ['restart', 'systemctl', 'restart', 'sass-edge'],
+      ['merge', 'sass-edge', 'branch', 'merge', '--yes'],
+      ['verify', 'sass-edge', 'audit', 'verify'],
+    ] as const) {
+      const { status, said } = tried(...argv)
+      t.equal(status, 0, `${what}: ${said}`)
+    }
+    t.equal(
+      run('find', '/etc/sass-edge', '/var/lib/sass-edge', '!', '-user', 'sass-edge'),
+      '',
+      'what root made is its own',
+    )
   })
 
   await t.test('removed, nothing of it is left', async (t) => {
