@@ -42,7 +42,7 @@ const UNSHARED = ['--fork', '--kill-child', '--pid', '--mount', '--uts', '--ipc'
 export const ENVIRONMENT = Object.freeze({ PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' })
 
 export type Room = {
-  /** Holds the installer and what else is shown at /run/archive. */
+  /** Holds the installer, the package `sass-edge.deb` and what else is shown at /run/archive. */
   readonly archive: string
   /** What starts `argv` in it; with `groups`, the control groups beneath the one that the caller is in are its own. */
   command(
@@ -81,7 +81,7 @@ export async function makeRoom(t: Test, programs: readonly string[]): Promise<Ro
   const tried = spawnSync('env', [...argv], { encoding: 'utf8', env })
   if (tried.status !== 0) return skipped(`a root of its own cannot be made here: ${tried.stderr.trim()}`)
   await release({ root: SOURCES.root, out, targets: [HERE], environment: {}, level: 1 })
-  const unpack = `zstd -dc "${out}"/sass-edge-*-${HERE}.tar.zst | tar -x --strip-components=1 -C "${archive}"`
+  const unpack = `zstd -dc "${out}"/sass-edge-*-${HERE}.tar.zst | tar -x --strip-components=1 -C "${archive}" && cp "${out}"/*.deb "${archive}/sass-edge.deb"`
   const { status, stderr } = spawnSync('/bin/sh', ['-c', unpack], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
   return { archive, command }
