@@ -24,6 +24,18 @@ export container=test
 exec ${SYSTEMD} --system --unit=basic.target --log-target=null
 `
 
+/** RFC 5737, TEST-NET-1: who comes from there calls more often than `maxretry` of the sample allows. */
+const STRANGE = '192.0.2.1'
+const STRANGER = `import socket
+for _ in range(7):
+    one = socket.create_connection(("${STRANGE}", 19284), 5, ("${STRANGE}", 0))
+    try:
+        one.sendall(b"SSH-2.0-x\\r\\n")
+        one.recv(1)
+    except ConnectionError:
+        pass
+`
+
 /** Where a version 2 of control groups is mounted here. */
 function controlGroups(): string | undefined {
   return /^\S+ (\S+) cgroup2 /m.exec(readFileSync('/proc/mounts', 'utf8'))?.[1]
@@ -274,5 +286,33 @@ t.test('a system with systemd', async (t) => {
     run('dpkg', '-P', 'sass-edge')
     for (const place of ['/etc/sass-edge', '/var/lib/sass-edge', '/run/sass-edge'])
       t.match(tried('ls', '-d', place).said, 'No such file')
+  })
+
+  await t.test('fail2ban keeps out an address that spoke something else', async (t) => {
+    if (tried('/usr/bin/python3', '-c', 'import fail2ban.server.filtersystemd, systemd.journal').status !== 0)
+      return void t.comment('skipped: fail2ban with python3-systemd is not installed here')
+    writeFileSync(join(room.archive, 'test/stranger.py'), STRANGER)
+    run('/run/archive/install.sh')
+    run(
+      'sed',
+      '-i',
+      's/"127.0.0.1"/"0.0.0.0"/; s/"127.0.0.0\\/8"/"0.0.0.0\\/0"/',
+      '/etc/sass-edge/sass.edge.json',
+    )
+    run('ip', 'addr', 'add', `${STRANGE}/32`, 'dev', 'lo')
+    run('systemctl', 'start', 'sass-edge')
+    const jails = '/etc/fail2ban/jail.d'
+    const samples = '/usr/share/doc/sass-edge/examples/fail2ban'
+    run('sh', '-c', `rm -f ${jails}/*; mkdir -p /run/fail2ban /etc/fail2ban/filter.d`)
+    run('cp', `${samples}/filter.conf`, '/etc/fail2ban/filter.d/sass-edge.conf')
+    // What it does to whom it keeps out is its own affair.
+    run('sh', '-c', `{ cat ${samples}/jail.conf; echo 'action = dummy'; } >${jails}/sass-edge.conf`)
+    run('fail2ban-server', '-b')
+    const status = () => tried('fail2ban-client', 'status', 'sass-edge').said
+    await until('the jail', () => status().includes('Banned IP list'), 15_000)
+    t.notMatch(status(), STRANGE)
+    run('/usr/bin/python3', '/run/archive/test/stranger.py')
+    await until('the ban', () => new RegExp(`Banned IP list:\\s*${STRANGE}`).test(status()), 20_000)
+    run('fail2ban-client', 'stop')
   })
 })
