@@ -38,6 +38,8 @@ export function readRedirection(reading: Reading, index: number): void {
     isMark(text) &&
     (mark(reading, index + 1) === '(' || reading.tokens[index + 1]?.kind === 'name')
   ) {
+    // What is read then takes the place of the files that it comes from.
+    if (nameAt(reading, index + 1) === 'FILENAME') reading.unknownUses.add('write')
     // It may also compare two values.
     const { value } = readValue(reading, index + 1)
     if (value.kind !== 'text' || !looksAbsolute(value.text)) return

@@ -160,7 +160,7 @@ const EVALUATORS: Readonly<Record<Language, ReadonlySet<string>>> = Object.freez
     'eval exec compile execfile runpy.run_path code.interact code.InteractiveInterpreter pickle.loads marshal.loads breakpoint pdb.set_trace pdb.run IPython.embed',
   ),
   javascript: set(
-    'eval Function vm.runInThisContext vm.runInNewContext vm.runInContext vm.Script vm.compileFunction',
+    'eval Function vm.runInThisContext vm.runInNewContext vm.runInContext vm.Script vm.compileFunction worker_threads.Worker',
   ),
   perl: set('eval'),
   ruby: set('eval instance_eval class_eval module_eval instance_exec binding.eval Kernel.eval'),
@@ -323,7 +323,16 @@ export function fileUse(name: string, language: Language): Exclude<PathUse, 'men
   return READS.has(name) || (language === 'other' && OTHER_READS.has(name)) ? 'read' : undefined
 }
 
+const PLACE_CHANGERS: ReadonlySet<string> = set(
+  'os.chdir posix.chdir contextlib.chdir process.chdir Deno.chdir chdir Dir.chdir FileUtils.cd FileUtils.chdir lfs.chdir setwd',
+)
+
+/** Whether a call changes the directory that relative paths begin at. */
+export function changesPlace(name: string, language: Language): boolean {
+  return PLACE_CHANGERS.has(name) || (name === 'cd' && language === 'other')
+}
+
 /** Modules of which a member that is worked out could be anything. */
 export const POWERFUL: ReadonlySet<string> = set(
-  'os subprocess child_process process globalThis global builtins __builtins__ Kernel IO vm pty posix io',
+  'os subprocess shutil child_process process globalThis global builtins __builtins__ Kernel IO vm pty posix io',
 )

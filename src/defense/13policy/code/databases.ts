@@ -12,6 +12,10 @@ const OPENERS: ReadonlySet<string> = new Set(['sqlite3.connect', 'SQLite3', 'SQL
 const DATA_SOURCE = /^sqlite2?:/
 
 const CHANGING_STATEMENT = /^\s{0,8}(?:insert|update|delete|drop|alter|create|replace)\s/i
+/** A file beside the one that is opened: used as that is, or written. */
+const ATTACHED = /\battach\s{1,8}(?:database\s{1,8})?'([^']{1,4096})'/i
+const COPIED_INTO = /\bvacuum\s{1,8}(?:\w{1,64}\s{1,8})?into\s{1,8}'([^']{1,4096})'/i
+
 /** In the braces of Tcl. */
 const CHANGING_BLOCK = /[{"]\s{0,8}(?:insert|update|delete|drop|alter|create|replace)\s/i
 
@@ -29,6 +33,13 @@ export function settleDatabases(reading: Reading): void {
   const { databases, tokens } = reading
   if (databases.length === 0) return
   const changes = tokens.some(({ kind, text }) => kind === 'string' && CHANGING_STATEMENT.test(text))
+  for (const { kind, text } of tokens) {
+    if (kind !== 'string') continue
+    const attached = ATTACHED.exec(text)?.[1]
+    if (attached !== undefined) databases.push({ kind: 'text', text: attached, isOpaque: false })
+    const copy = COPIED_INTO.exec(text)?.[1]
+    if (copy !== undefined) addPath(reading, { kind: 'text', text: copy, isOpaque: false }, 'write')
+  }
   for (const source of databases) {
     const file = source.kind === 'text' ? { ...source, text: source.text.replace(DATA_SOURCE, '') } : source
     addPath(reading, file, changes ? 'write' : 'read')

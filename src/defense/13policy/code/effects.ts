@@ -9,6 +9,7 @@ import { moduleAt } from './bindings.ts'
 import {
   CODE_TAKERS,
   COPIES,
+  changesPlace,
   fileUse,
   isArgvCall,
   isCallback,
@@ -25,13 +26,14 @@ import {
   SPAWN_CALLS,
   soundsLikeWriting,
 } from './calls.ts'
+import { noteCode } from './code-in-calls.ts'
 import { opensDatabase } from './databases.ts'
 import { indirectProgram } from './perl-forms.ts'
 import {
-  ARGUMENT_TOKENS,
   addCall,
   addInner,
   addPath,
+  goTo,
   mark,
   nameAt,
   type Reading,
@@ -39,44 +41,11 @@ import {
   type Value,
   wordOf,
 } from './reading.ts'
+import { noteBody } from './requests.ts'
 import { noteMode, noteSettings } from './starts.ts'
 import { isOwnFile, noteModule } from './unknown-uses.ts'
-import { type Argument, argumentsOf, beneath, makesPath, readValue, resolve } from './values.ts'
+import { type Argument, argumentsOf, beneath, makesPath, resolve } from './values.ts'
 import { noteWritten } from './written-paths.ts'
-
-/** Calls that ask a server for something, or send it something where they are given a body. */
-const ASKERS = /(?:^|\.)(?:urlopen|Request|fetch)$/
-const BODY_CALL = 'request:body'
-
-/** Methods of a session by which a server is sent something, where the address stands first. */
-const SENDING = /(?:^|\.)(?:post|put|patch|delete)$/
-
-/** Takes down a call that sends something, by whatever client. */
-export function noteSending(reading: Reading, name: string, open: number): void {
-  if (!SENDING.test(name)) return
-  const { value } = readValue(reading, open + 1)
-  if (value.kind === 'text' && /^(?:https?|wss?):/.test(value.text)) addCall(reading, BODY_CALL)
-}
-
-/** Whether `data=`, `body:` or a method that changes something stands among the arguments. */
-function givesBody(reading: Reading, open: number): boolean {
-  const limit = Math.min(reading.tokens.length, open + ARGUMENT_TOKENS)
-  let depth = 0
-  for (let at = open; at < limit; at++) {
-    const text = mark(reading, at)
-    if (text === '(') depth += 1
-    else if (text === ')' && --depth === 0) return false
-    const isGiven = mark(reading, at + 1) === '=' || mark(reading, at + 1) === ':'
-    if (!isGiven) continue
-    if (BODIES.has(nameAt(reading, at))) return true
-    if (nameAt(reading, at) === 'method' && CHANGING.has(reading.tokens[at + 2]?.text ?? '')) return true
-  }
-  return false
-}
-
-const BODIES: ReadonlySet<string> = new Set(['data', 'body', 'json', 'files'])
-/** Methods of HTTP that change what the server has. */
-const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** `load FILE` of Ruby and `do FILE` of Perl run a file by its name; whether it was that. */
 function runsFile(reading: Reading, name: string, open: number): boolean {
@@ -119,6 +88,7 @@ function readCall(reading: Reading, given: string, open: number): void {
   const { language } = reading
   if (runsFile(reading, given, open)) return
   const name = starred(reading, given)
+  if (changesPlace(name, language)) goTo(reading, argumentsOf(reading, open).list[0]?.value)
   const loads = isLoader(name)
   const use = fileUse(name, language)
   const isPath = makesPath(name, language)
@@ -144,7 +114,8 @@ function readCall(reading: Reading, given: string, open: number): void {
     CODE_TAKERS.has(name) ||
     opensDatabase(name)
   if (!isKnown) {
-    if (ASKERS.test(name) && givesBody(reading, open)) addCall(reading, BODY_CALL)
+    noteBody(reading, name, open)
+    noteCode(reading, name, open)
     noteWritten(reading, name, open)
     return
   }

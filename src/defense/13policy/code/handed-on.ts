@@ -31,7 +31,7 @@ const STATEMENTS: ReadonlySet<string> = set(
 )
 
 /** The bracket that stands open at `index`; -1 for none. */
-function openBracket(reading: Reading, index: number): number {
+export function openBracket(reading: Reading, index: number): number {
   let depth = 0
   for (let at = index - 1; at >= 0 && index - at < ARGUMENT_TOKENS; at--) {
     const text = mark(reading, at)

@@ -86,6 +86,9 @@ myproject calc calculator example examples scripts tools data_loader parser lexe
     http: 'HTTPStatus HTTPMethod client cookies',
     psutil: '-Process process_iter Popen pids wait_procs net_connections',
     dotenv: 'load_dotenv find_dotenv',
+    pkgutil: '-resolve_name',
+    venv: '-EnvBuilder',
+    'test.support': 'verbose',
     cProfile: '-sys',
     time: '-clock_settime clock_settime_ns',
     yaml: '-unsafe_load unsafe_load_all UnsafeLoader Loader full_load_all',
@@ -120,6 +123,7 @@ jsonpath-plus jmespath dotenv`,
     http: 'get STATUS_CODES METHODS Agent request',
     https: 'get Agent request',
     os: '-setPriority',
+    crypto: '-setEngine',
     v8: 'getHeapStatistics getHeapSpaceStatistics serialize deserialize cachedDataVersionTag',
     module: 'builtinModules isBuiltin createRequire',
     tty: 'isatty',
@@ -148,7 +152,7 @@ Devel::Peek B::Deparse Term::ReadLine STDIN STDOUT STDERR ARGV DATA CORE main CO
 Module::Load::Conditional ExtUtils::MakeMaker`,
   {
     POSIX:
-      '-dup2 dup fork kill setuid setgid setpgid setsid pause mkfifo nice _exit tcsetpgrp open creat write unlink rename rmdir chown chmod',
+      '-dup2 dup fork kill setuid setgid setpgid setsid pause mkfifo nice _exit tcsetpgrp open creat write unlink remove rename rmdir chown lchown chmod',
   },
 )
 
@@ -180,6 +184,7 @@ Faraday TOML Kramdown Ripper Gem::Specification Net::HTTP Open3 PP Random::DEFAU
       'puts print format sprintf printf rand srand sleep Integer Float exit abort raise require require_relative loop p pp caller gets',
     Object: 'new',
     Socket: 'gethostname',
+    Gem: '-install uninstall',
   },
 )
 

@@ -37,7 +37,13 @@ export function removesTopic(reading: Reading, name: string, index: number): boo
 
 /** `perl -ne eval`: a text that is not known is code. */
 export function evaluatesTopic(reading: Reading, name: string, index: number): boolean {
-  return name === 'eval' && endsAt(reading, index)
+  if (name !== 'eval' || reading.language !== 'perl') return false
+  // `eval <STDIN>`, `` eval `x` ``
+  return (
+    endsAt(reading, index) ||
+    mark(reading, index + 1) === '<' ||
+    reading.tokens[index + 1]?.kind === 'command'
+  )
 }
 
 function endsAt(reading: Reading, index: number): boolean {

@@ -57,6 +57,8 @@ export type Reading = {
   readonly modules: Map<string, string>
   /** Modules that nobody knows and that are looked for among the files of the request. */
   readonly followed: Set<string>
+  /** Where the code has gone to (`os.chdir`). */
+  place: string | undefined
   /** Names that the code itself defines; read where they are first asked for. */
   defined: ReadonlySet<string> | undefined
 }
@@ -69,11 +71,40 @@ export function wordOf(value: Value): ShellWord {
 }
 
 export function addInner(reading: Reading, inner: Inner): void {
-  if (reading.inner.length < INNER_MAX) reading.inner.push(inner)
+  if (reading.inner.length < INNER_MAX) reading.inner.push(placed(reading, inner))
   else reading.opaque.add('limit')
 }
 
-export function addPath(reading: Reading, value: Value, use: PathUse): void {
+/** What is started where the code has gone to. */
+function placed({ place }: Reading, inner: Inner): Inner {
+  if (place === undefined) return inner
+  if (inner.kind === 'argv') return { directory: { text: place, isGlob: false, opaque: undefined }, ...inner }
+  if (inner.kind !== 'shell' || place.includes("'")) return inner
+  return { ...inner, word: { ...inner.word, text: `cd '${place}' && ${inner.word.text}` } }
+}
+
+/** Takes down that the code goes to a directory. */
+export function goTo(reading: Reading, value: Value | undefined): void {
+  if (value?.kind !== 'text' || value.isOpaque || value.text === '') return
+  reading.place = fromPlace(reading, value.text)
+}
+
+/** A relative path from where the code has gone to. */
+function fromPlace({ place }: Reading, path: string): string {
+  return place === undefined || path.startsWith('/') || path.startsWith('~') ? path : `${place}/${path}`
+}
+
+/** What PHP writes before the path of a file that it sends through a filter. */
+const STREAM = /^(?:php:\/\/filter\/\S{0,256}?resource=|(?:compress\.\w{1,8}|zip|phar|glob):\/\/)/
+
+/** The path of a file in a text that names it in another way. */
+function plainFile({ language }: Reading, value: Value): Value {
+  if (language !== 'php' || value.kind !== 'text' || !value.text.includes('://')) return value
+  return { ...value, text: value.text.replace(STREAM, '') }
+}
+
+export function addPath(reading: Reading, given: Value, use: PathUse): void {
+  const value = plainFile(reading, given)
   if (value.kind === 'list') {
     for (const item of value.items) addPath(reading, item, use)
     return
@@ -86,6 +117,8 @@ export function addPath(reading: Reading, value: Value, use: PathUse): void {
   if (isUnknown && tellsMore(pattern) && reading.ends.size < ENDS_MAX) reading.ends.add(pattern)
   if (isUnknown && use !== 'mention') return
   addInner(reading, { kind: 'path', word: wordOf(value), use })
+  if (value.kind === 'text' && reading.place !== undefined && use !== 'mention')
+    addInner(reading, { kind: 'path', word: wordOf({ ...value, text: fromPlace(reading, value.text) }), use })
   if (tellsMore(pattern)) addHoledPath(reading, pattern, use)
 }
 

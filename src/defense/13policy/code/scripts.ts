@@ -244,6 +244,7 @@ export function readTcl(text: string, via: string): Scripted {
     inner.push({ kind: 'path', word: { text: place, isGlob: false, opaque: undefined }, use: 'read' })
   for (const pattern of tclPatterns(text))
     inner.push({ kind: 'path', word: { text: pattern, isGlob: true, opaque: undefined }, use: 'mention' })
+  let place: ShellWord | undefined
   for (const words of tclCommands(text)) {
     const [name, ...rest] = words
     const program = name?.text ?? ''
@@ -287,15 +288,38 @@ export function readTcl(text: string, via: string): Scripted {
     } else if (program === 'file') {
       const [action, ...files] = rest
       calls.add(`file.${action?.text ?? ''}`)
-      const isWrite = ['delete', 'rename', 'mkdir', 'copy'].includes(action?.text ?? '')
+      const isWrite =
+        ['delete', 'rename', 'mkdir', 'copy', 'link'].includes(action?.text ?? '') ||
+        (action?.text === 'attributes' && files.length > 2)
       for (const file of files)
         if (isWrite && !file.text.startsWith('-')) inner.push({ kind: 'path', word: file, use: 'write' })
-    } else if (program === 'eval' || program === 'uplevel' || program === 'source') {
+    } else if (program === 'log_file') {
+      // Of expect.
+      const file = rest.find(({ text: option }) => !option.startsWith('-'))
+      if (file !== undefined) inner.push({ kind: 'path', word: file, use: 'write' })
+    } else if (program === 'cd') place = rest[0]
+    else if (words[0]?.opaque !== undefined && program === '' && TCL_BUILT.test(text)) opaque.add('eval')
+    else if (program === 'eval' || program === 'uplevel' || program === 'source') {
       calls.add(program)
       if (program === 'source' && rest[0] !== undefined)
         inner.push({ kind: 'path', word: rest[0], use: 'read' })
       else if (rest.some((one) => one.opaque !== undefined)) opaque.add('eval')
     }
   }
-  return { calls: [...calls], inner: inner.slice(0, INNER_MAX), opaque: [...opaque] }
+  return {
+    calls: [...calls],
+    inner: inner.slice(0, INNER_MAX).flatMap((one) => fromPlace(one, place)),
+    opaque: [...opaque],
+  }
+}
+
+/** What works out a text that is then the name of a command. */
+const TCL_BUILT = /\b(?:append|format|subst|binary|string\s+(?:map|range|reverse))\b/
+
+/** What is used or started after a `cd`; also as it would be without it. */
+function fromPlace(inner: Inner, place: ShellWord | undefined): readonly Inner[] {
+  if (place === undefined || place.opaque !== undefined) return [inner]
+  if (inner.kind === 'argv') return [{ ...inner, directory: place }]
+  if (inner.kind !== 'path' || /^[/~]/.test(inner.word.text)) return [inner]
+  return [inner, { ...inner, word: { ...inner.word, text: `${place.text}/${inner.word.text}` } }]
 }

@@ -77,8 +77,13 @@ function found(name: string, language: Language): Found | undefined {
 function isHarmless({ members, rest }: Found): boolean {
   const [next] = rest
   if (next === undefined || CONSTANT.test(next)) return true
-  if (!members.isAllBut) return members.names.has(next) && !rest.slice(1).some((part) => POWERFUL.has(part))
-  return !rest.some((part) => POWERFUL.has(part) || members.names.has(part))
+  if (!members.isAllBut) return members.names.has(next) && !rest.slice(1).some(isPowerful)
+  return !rest.some((part) => isPowerful(part) || members.names.has(part))
+}
+
+/** A module of power, or one under the name by which another keeps it for itself: `random._os`. */
+function isPowerful(part: string): boolean {
+  return POWERFUL.has(part.startsWith('_') && !part.startsWith('__') ? part.slice(1) : part)
 }
 
 /** Names that the code itself gives something to: behind `def` and its kin, or before `=`. */

@@ -23,6 +23,8 @@ export function resolve(reading: Reading, name: string): string {
   const alias = reading.aliases.get(first)
   let full =
     alias === undefined ? memberAlias(reading, name, dot) : dot < 0 ? alias : `${alias}${name.slice(dot)}`
+  // The table of a module's names is the module.
+  if (full.includes('.__dict__')) full = full.replaceAll('.__dict__', '')
   for (const prefix of [
     'node:',
     'builtins.',
@@ -41,8 +43,7 @@ export function resolve(reading: Reading, name: string): string {
   ]) {
     if (full.startsWith(prefix)) full = full.slice(prefix.length)
   }
-  // The table of a module's names is the module.
-  return full.includes('.__dict__') ? full.replaceAll('.__dict__', '') : full
+  return full
 }
 
 export type Argument = { readonly value: Value; readonly at: number; readonly keyword: string | undefined }
@@ -182,6 +183,8 @@ const JOINERS: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
+/** Calls that give a list of what they are given, in R, Java, Kotlin and Scala. */
+const LISTERS: ReadonlySet<string> = new Set(['c', 'List', 'List.of', 'listOf', 'Arrays.asList', 'Seq'])
 /** Calls that give one text of those that they are given. */
 const CONCATENATORS: ReadonlySet<string> = new Set(
   'paste0 str_c stringr.str_c strcat string-append concat string.concat String.Concat'.split(' '),
@@ -251,6 +254,10 @@ function resultOf(
   if (name.endsWith('.sep.join') && depth < 4) {
     const { list, close } = argumentsOf(reading, open, depth + 1)
     return { value: joined(SEPARATOR, list[0]?.value ?? UNKNOWN), close }
+  }
+  if (LISTERS.has(name) && reading.language === 'other' && depth < 4) {
+    const { list, close } = argumentsOf(reading, open, depth + 1)
+    return { value: { kind: 'list', items: list.map(({ value }) => value) }, close }
   }
   const isConcatenation = CONCATENATORS.has(name)
   if ((isConcatenation || isListJoin(name, reading.language)) && depth < 4) {

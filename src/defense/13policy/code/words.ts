@@ -21,12 +21,14 @@ import {
   POWERFUL,
   runsItsText,
   runsOnAnything,
+  SAVERS,
 } from './calls.ts'
+import { noteCode } from './code-in-calls.ts'
 import { settleDatabases } from './databases.ts'
-import { call, callNamed, noteSending, runText, usePath } from './effects.ts'
+import { call, callNamed, runText, usePath } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
-import { isHandedOn, isModuleHandedOn, isNamedStarter } from './handed-on.ts'
+import { isHandedOn, isModuleHandedOn, isNamedStarter, openBracket } from './handed-on.ts'
 import { isHoledPath, withHoles } from './holes.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
@@ -44,6 +46,7 @@ import {
   UNKNOWN,
   type Value,
 } from './reading.ts'
+import { noteSending } from './requests.ts'
 import { plainLists } from './ruby-forms.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
@@ -85,6 +88,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     ends: new Set(),
     modules: new Map(),
     followed: new Set(),
+    place: undefined,
     defined: undefined,
   }
   for (let index = 0; index < tokens.length; index++) index = Math.max(index, step(reading, index))
@@ -124,6 +128,8 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   }
   // A pattern of Perl may hold code.
   if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
+  // A text of YAML that makes objects of its own choice.
+  if (language === 'python' && text.includes('!!python/')) reading.opaque.add('eval')
   if (takesSecrets(text)) reading.calls.add(SECRET_READ)
   if (setsLoaderVariable(text)) addCall(reading, `${UNKNOWN_USE}environment`)
   const asked = language === 'python' ? moduleAsked(text) : undefined
@@ -203,6 +209,8 @@ function readMarkedCall(reading: Reading, index: number): void {
     if (before?.kind === 'string' && mark(reading, index + 1) !== '=')
       runText(reading, { kind: 'text', text: before.text, isOpaque: before.isOpaque })
   }
+  if (language === 'php' && text === '(' && tokens[index - 1]?.kind === 'string')
+    callNamed(reading, readSingle(reading, index - 1).value, index)
   if (language === 'php' && text === '(' && mark(reading, index - 1) === ')') {
     // `("sys" . "tem")("x")`: what stands in the brackets is called.
     for (let at = index - 2; at >= 0 && index - at < ARGUMENT_TOKENS; at--) {
@@ -244,6 +252,7 @@ function readUse(reading: Reading, index: number): number {
         addCall(reading, name.slice(1))
         noteSending(reading, name, index + 1)
         noteWritten(reading, name.slice(1), index + 1)
+        noteCode(reading, name, index + 1)
         if (reading.language === 'other' && GOES_BENEATH.has(name)) noteEnd(reading, index + 2)
       }
       return index
@@ -278,6 +287,13 @@ function readUse(reading: Reading, index: number): number {
     name = resolve(reading, name)
   }
   const isCall = mark(reading, end + 1) === '('
+  if (!isCall && isBracketed(reading, end)) reading.results.set(end + 1, { name })
+  // A statement of Python 2.
+  if (name === 'exec' && reading.language === 'python' && reading.tokens[end + 1]?.kind === 'name')
+    reading.opaque.add('eval')
+  // `@f(x)` of gawk calls the function that is named by `f`; `@load` brings in one of another language.
+  if (reading.language === 'awk' && name.startsWith('@') && isCall) reading.opaque.add('eval')
+  if (reading.language === 'awk' && name === '@load') addCall(reading, `${UNKNOWN_USE}load`)
   const isFirst =
     reading.language === 'other' && reading.tokens[0]?.text === '(' && mark(reading, index - 1) === '('
   noteUse(reading, name, isCall || isFirst)
@@ -297,6 +313,7 @@ function readUse(reading: Reading, index: number): number {
       next.kind === 'name' ||
       next.text === '[' ||
       hasIndirectProgram(reading, name, end) ||
+      (reading.language === 'perl' && SAVERS.has(name) && ['{', '\\'].includes(next.text)) ||
       (next.kind === 'number' && fileUse(name, reading.language) !== undefined))
   if (removesTopic(reading, name, end)) {
     addCall(reading, name)
@@ -317,6 +334,13 @@ function readUse(reading: Reading, index: number): number {
   } else if (name.includes('.') && !name.startsWith('$')) addCall(reading, name)
   else if (name.startsWith('__')) addCall(reading, name)
   return end
+}
+
+/** `(require('m').f)(x)`: a member in brackets of its own that is called. */
+function isBracketed(reading: Reading, end: number): boolean {
+  if (mark(reading, end + 1) !== ')' || mark(reading, end + 2) !== '(') return false
+  const before = reading.tokens[openBracket(reading, end) - 1]
+  return before?.kind !== 'name' || before.text === 'new' || before.text === 'return'
 }
 
 /** Methods of a path that give one beneath it. */

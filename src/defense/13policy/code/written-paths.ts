@@ -28,12 +28,21 @@ const OUTPUTS: ReadonlySet<string> = new Set(
 
 /** Takes down what a call writes that no other table knows, with its arguments behind the mark or name at `open`. */
 export function noteWritten(reading: Reading, name: string, open: number): void {
-  const isNamed = soundsLikeWriting(name, reading.language) || soundsLikeSaving(name) || SAYS_MADE.test(name)
+  const isNamed =
+    soundsLikeWriting(name, reading.language) ||
+    soundsLikeSaving(name) ||
+    SAYS_MADE.test(name) ||
+    (name === 'write' && isTree(reading))
   if (isNamed) writeNamed(reading, open)
   else if (hasWritingMode(reading, open) && !ON_TEXTS.test(name)) {
     addCall(reading, 'open:w')
     writeAt(reading, open + 1)
   }
+}
+
+/** Whether what is written by its method may be a document, which is given the path of its file. */
+function isTree({ modules }: Reading): boolean {
+  return modules.has('xml') || modules.has('lxml')
 }
 
 /** Whether behind a path at `open` a mode stands by which it is written. */
@@ -48,7 +57,7 @@ function hasWritingMode(reading: Reading, open: number): boolean {
 
 function writeAt(reading: Reading, at: number): void {
   const token = reading.tokens[at]
-  if (token?.kind !== 'string' || !looksAbsolute(token.text)) return
+  if (token?.kind !== 'string' || (token.text !== '/' && !looksAbsolute(token.text))) return
   reading.used.add(at)
   addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'write')
 }

@@ -154,6 +154,7 @@ const PROGRAM_MODULES: ReadonlySet<string> = new Set([
   'twine',
   'hatch',
   'flit',
+  'sqlite3',
 ])
 
 function programOfModule(call: Call): readonly Inner[] {

@@ -171,11 +171,14 @@ export function moduleFiles(call: Call): readonly Inner[] {
     case 'cProfile':
     case 'profile':
     case 'zipapp':
+    case 'pickletools':
       return written(behind('-o', '--outfile', '--output')[0])
     case 'trace':
       return written(behind('-C', '--coverdir', '-f', '--file')[0])
     case 'json.tool':
       return written(words.filter(({ text }) => !text.startsWith('-'))[1])
+    case 'lib2to3':
+      return behind('-w', '--write').flatMap(written)
     case 'venv':
     case 'compileall':
     case 'py_compile':

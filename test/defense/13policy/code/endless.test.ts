@@ -40,3 +40,23 @@ t.test('a loop that ends, waits or takes nothing more', (t) => {
     t.notOk(growsWithoutEnd(text), text)
   t.end()
 })
+
+t.test('a loop that starts process after process', (t) => {
+  for (const text of [
+    'int main(){for(;;)fork();}',
+    'int main(){while(1)fork();return 0;}',
+    'int main(){while(1){pid_t p=fork();}}',
+    'main(){fork();main();}',
+    'while(fork()>=0);',
+    'loop { unsafe { libc::fork(); } }',
+    'for(i=0;;fork()) x();',
+  ])
+    t.ok(growsWithoutEnd(text), text)
+  for (const text of [
+    'int main(){pid_t p=fork(); if(!p) return 0; wait(0);}',
+    'for(int i=0;i<4;i++) if(fork()==0) break;',
+    'while(1){accept(s,0,0); if(fork()==0) serve();}',
+  ])
+    t.notOk(growsWithoutEnd(text), text)
+  t.end()
+})
