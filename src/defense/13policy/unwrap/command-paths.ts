@@ -267,6 +267,9 @@ const unzip: Extra = (parsed, add) => {
 }
 
 const cpio: Extra = (parsed, add) => {
+  if (has(parsed, '-o', '--create'))
+    for (const { option, word } of parsed.values)
+      if (option === '-F' || option === '-O' || option === '--file') add(word, 'write')
   if (has(parsed, '-i', '--extract') && !has(parsed, '-D'))
     add({ text: '.', isGlob: false, opaque: undefined }, 'write')
   if (has(parsed, '-p', '--pass-through')) for (const word of parsed.operands) add(word, 'write')

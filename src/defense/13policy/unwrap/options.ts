@@ -113,7 +113,7 @@ function readOption(
       const value = partOf(word, text.slice(equals + 1))
       const ifUnknown = isWritten(name, value, false) ? 'write' : 'unknown'
       values.push({ option: name, word: value, use: use?.use ?? ifUnknown })
-      const part = use === undefined ? writtenWithin(value) : undefined
+      const part = use === undefined || use.use === 'text' ? writtenWithin(value) : undefined
       if (part !== undefined) values.push({ option: name, word: part, use: 'write' })
       return ends ? { wants: undefined, use: 'text', ends } : undefined
     }
@@ -187,7 +187,8 @@ export function writtenPart(word: ShellWord): ShellWord | undefined {
 }
 
 /** `delay=1s,filename=/x`, `debug:file=/x`, `html:/x` */
-const WITHIN = /(?:^|[,:;])(?:file|filename|output|out|html|xml|json|lcov)[=:](?=[/~])/
+const WITHIN =
+  /(?:^|[,:;])(?:file|filename|output|out|html|xml|json|lcov|metadata|link|asm|obj|dep-info|llvm-ir|mir|llvm-bc)[=:](?=[/~])/
 
 function writtenWithin(word: ShellWord): ShellWord | undefined {
   const found = WITHIN.exec(word.text)

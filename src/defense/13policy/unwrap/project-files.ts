@@ -24,7 +24,7 @@ type Reader = {
 
 /** Tools that run the commands which stand in the settings of a project, whatever the file is called. */
 const TASK_TOOLS =
-  'dub shards rebar3 luarocks snapcraft cargo cargo-make makers mise rtx asdf pipenv pdm hatch poe poetry taskipy pixi rye uv deno nx turbo lerna moon lage wireit husky lint-staged act gitlab-runner gradle gradlew mvn mvnd maven ant sbt msbuild dotnet composer tmuxinator tmuxp teamocil smug process-compose mprocs runme xc pylint bazel task go-task lefthook pre-commit tox nox vagrant serverless sst skaffold tilt garden devspace mage semantic-release release-it goreleaser changie conda conda-build mamba micromamba'
+  'dub shards rebar3 luarocks snapcraft cargo cargo-make makers mise rtx asdf pipenv pdm hatch poe poetry taskipy pixi rye uv deno nx turbo lerna moon lage wireit husky lint-staged act gitlab-runner gradle gradlew mvn mvnd maven ant sbt msbuild dotnet composer tmuxinator tmuxp teamocil smug process-compose mprocs runme xc pylint bazel task go-task lefthook pre-commit tox nox vagrant serverless sst skaffold tilt garden devspace mage semantic-release release-it goreleaser changie conda conda-build mamba micromamba cmake meson hg robot behave nextflow cwltool toil miniwdl dvc mlflow mysql mariadb telegraf vector fluent-bit fluentd logstash uwsgi circusd monit modd air nodemon code watchexec reflex supervisord collectd snmpd'
 
 /** TOOLS | FILES, with a star before a suffix | LANGUAGE, with a question mark where the tool may also leave them alone */
 const LINES: readonly string[] = [
@@ -76,8 +76,8 @@ const LINES: readonly string[] = [
   'mypy pylint sphinx-build locust gunicorn celery alembic django-admin | *.py | python',
   'python pytest py.test coverage | sitecustomize.py usercustomize.py conftest.py __main__.py *.pth .pythonrc .pythonrc.py | python',
   'python pytest py.test coverage flask uvicorn hypercorn streamlit | *.py | python?',
-  'tox nox hatch poetry pdm uv pipenv make gmake | *.py | python?',
-  'npm yarn pnpm nodemon pm2 forever nx turbo lerna make gmake | *.js *.mjs *.cjs *.ts *.mts *.cts | javascript?',
+  'tox nox hatch poetry pdm uv pipenv make gmake flake8 ruff behave robot pyproject-build | *.py | python?',
+  'npm npx yarn pnpm nodemon pm2 forever nx turbo lerna make gmake | *.js *.mjs *.cjs *.ts *.mts *.cts | javascript?',
   'rake bundle rails rspec puma rackup unicorn sidekiq cucumber | *.rb | ruby?',
   'composer drush wp | *.php | php?',
   'ruby irb pry | .irbrc .pryrc | ruby',
@@ -98,17 +98,25 @@ const LINES: readonly string[] = [
   'sh dash ksh mksh | .profile .kshrc .mkshrc .shrc | shell',
   'zsh | .zshrc .zshenv .zprofile .zlogin .zlogout | shell',
   'fish | config.fish *.fish | shell',
-  'sqlite3 sqlite duckdb psql gdb lldb vim vi nvim ex tmux screen git | .sqliterc .duckdbrc .psqlrc .gdbinit .lldbinit .vimrc .exrc init.vim .nvimrc .tmux.conf .screenrc .gitconfig | orders',
+  'sqlite3 sqlite duckdb psql gdb lldb vim vi nvim ex tmux screen git | .sqliterc .duckdbrc .psqlrc .gdbinit .lldbinit .vimrc .exrc init.vim .nvimrc .tmux.conf .screenrc .gitconfig .gitmodules | orders',
   'gnuplot | *.gp *.gnuplot *.plt *.p | orders',
   'mkdocs | *.py | python',
   'bun bunx | package.json bunfig.toml | orders',
   'xmake premake4 premake5 | *.lua | lua',
   'lein clojure clj bb boot shadow-cljs | *.clj *.edn *.bb | other',
+  'lein clojure clj bb boot shadow-cljs | *.clj *.edn *.bb | orders',
+  'zig | build.zig | orders',
+  'make gmake | *.mk | orders',
+  'mise rtx asdf | *.sh | shell',
+  'git | pre-commit pre-push commit-msg post-commit post-checkout post-merge prepare-commit-msg post-rewrite pre-rebase pre-merge-commit post-receive | shell',
+  'luarocks | *.rockspec | orders',
+  'luacheck busted luarocks ldoc | .luacheckrc .busted config.ld *.rockspec | lua',
+  'php-cs-fixer phpstan psalm rector pint | *.php | php?',
   'nimble nim | *.nimble *.nims | other',
   'qmake qmake6 bjam b2 jam redo redo-ifchange | *.pro *.pri *.prf Jamfile Jamroot Jamfile.v2 *.jam *.do | orders',
   'abuild makepkg ebuild bitbake rpmbuild rpmspec dpkg-buildpackage debuild debian/rules | APKBUILD PKGBUILD *.ebuild *.bb *.bbclass *.bbappend *.spec rules *.install postinst preinst prerm postrm | orders',
   'buck buck2 plz please pants mill sbt scala-cli msbuild dotnet muon xbuild | BUCK BUILD *.bzl *.sc *.sbt *.scala *.proj *.props *.targets meson.build | orders',
-  `${TASK_TOOLS} | *.toml *.json *.yml *.yaml *.xml *.cfg *.ini *.properties *.config *.sdl *.rockspec *.hcl *rc | orders`,
+  `${TASK_TOOLS} | *.toml *.json *.yml *.yaml *.xml *.cfg *.ini *.properties *.config *.sdl *.hcl *.conf *.cnf *.cwl *.nf *.wdl *.robot *.resource *rc | orders`,
   'gulp | gulpfile.js gulpfile.mjs | javascript',
   'grunt | Gruntfile.js | javascript',
   'webpack rollup vite next nuxt astro babel postcss tailwindcss eslint prettier stylelint karma cypress playwright jest vitest mocha ava jasmine tap commitlint release-it semantic-release tsup esbuild nx turbo | *.config.js *.config.mjs *.config.cjs *.config.ts *rc.js *rc.cjs *.test.js *.spec.js *.test.ts *.spec.ts *.test.mjs test.js karma.conf.js | javascript',
@@ -137,11 +145,24 @@ const ORDER =
   /(?:^|[\s:=[({"'`,;&|@!-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|ln|tee|cat|head|tail|base64|xxd|find|tar|rsync|echo|printf|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)[\s"',]+-c|(?:perl|ruby|node)[\s"',]+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
 
 /** Commands of one text; what people write has some dozens. */
-const ORDERS_MAX = 32
+const ORDERS_MAX = 128
 
 /** The text that an interpreter is given stands in quotes of its own; that of a shell is a command itself. */
 const CODE_ORDER = /^(?:python3?|perl|ruby|node)\s+-[ce]\s/
 const SHELL_ORDER = /^(?:sh|bash|dash|zsh)[\s"',]+-c[\s"',]+/
+
+/** What ends a list of texts. */
+const LIST_END = /["'`]\s{0,64}[\])}]/
+
+/** An order that begins behind a quote ends with the text, or with the list of which it is the first item. */
+function withinQuotes(order: string, before: string): string {
+  if (before !== '"' && before !== "'" && before !== '`') return order
+  const end = order.indexOf(before)
+  if (end < 0) return order
+  const isList = !/\s/.test(order.slice(0, end))
+  const last = isList ? order.search(LIST_END) : end
+  return last < 0 ? order : order.slice(0, last)
+}
 
 function commandOf(order: string): string {
   if (CODE_ORDER.test(order)) return order
@@ -153,10 +174,21 @@ function commandOf(order: string): string {
     .trim()
 }
 
-function ordersOf(text: string): readonly Inner[] {
+/** Marks of a document around its words: `<executable>rm</executable><argument>-rf</argument>`. */
+const TAG = /<\/?[A-Za-z][\w.:-]{0,64}>/g
+
+function ordersOf(document: string): readonly Inner[] {
+  // A quote within a text: `"sh -c \\"cmd\\""`.
+  const bare = document.includes('\\"') ? document.replaceAll('\\"', "'") : document
+  const text = bare.includes('</') ? bare.replaceAll(TAG, ' ') : bare
   const orders: Inner[] = []
-  for (const [, order = ''] of text.matchAll(ORDER)) {
-    if (orders.length >= ORDERS_MAX) break
+  const search = new RegExp(ORDER)
+  for (let found = search.exec(text); found !== null; found = search.exec(text)) {
+    if (orders.length >= ORDERS_MAX) return [...orders, { kind: 'opaque', opaque: 'limit' }]
+    const start = search.lastIndex - (found[1] ?? '').length
+    const order = withinQuotes(found[1] ?? '', text.charAt(start - 1))
+    // Others may stand in the same line.
+    search.lastIndex = start + order.length
     orders.push(shell(literal(commandOf(order)), PROJECT))
   }
   return orders

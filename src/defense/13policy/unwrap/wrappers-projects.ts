@@ -74,6 +74,10 @@ const COMPOSE_FILES: readonly string[] = [
   'compose.yml',
   'docker-compose.yml',
   'docker-compose.yaml',
+  'compose.override.yaml',
+  'compose.override.yml',
+  'docker-compose.override.yml',
+  'docker-compose.override.yaml',
 ]
 const COMPOSE_RUNS: ReadonlySet<string> = new Set(['up', 'run', 'create', 'start', 'restart', 'watch'])
 /** Places of the host that a service is given, as `docker run -v` takes them. */

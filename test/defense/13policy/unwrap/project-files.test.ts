@@ -45,6 +45,10 @@ const RUNS: readonly (readonly [string, string])[] = [
   ["echo 'm4_syscmd([cat /etc/shadow])' > configure.ac && autoconf", 'cat'],
   ['echo \'s.run("rm", "-rf", "/srv")\' > noxfile.py && nox', 'rm'],
   ['echo \'program = ["sh", "-c", "cat /etc/shadow"]\' > main.tf && terraform plan', 'cat'],
+  ['echo \'{"scripts":{"a":"rm -rf a","b":"reboot"}}\' > package.json && bun run b', 'reboot'],
+  ['echo \'{"a":"sh -c \\\\"reboot\\\\""}\' > deno.json && deno task a', 'reboot'],
+  ["echo '<executable>reboot</executable>' > pom.xml && mvn exec:exec", 'reboot'],
+  ["printf '#!/bin/sh\\nreboot\\n' > .githooks/pre-push && git push", 'reboot'],
   ["ninja -f /dev/stdin <<< 'command = reboot'", 'reboot'],
   ["printf 'X != reboot\\nall:;\\n' > Makefile && make", 'reboot'],
 ]
@@ -112,6 +116,19 @@ t.test('what no tool of the line runs is text', (t) => {
       commandsOf(line).some(({ names }) => names.includes('reboot')),
       line,
     )
+  t.end()
+})
+
+t.test('an order within quotes ends with them', (t) => {
+  const line = 'echo \'{"scripts":{"a":"rm -rf dist","b":"tsc -p ."}}\' > package.json && bun run b'
+  const removed = commandsOf(line).filter(({ names }) => names.includes('rm'))
+  t.strictSame(pathsOf(removed), ['write /srv/work/dist'])
+  t.end()
+})
+
+t.test('more orders than are looked at are said to be more', (t) => {
+  const line = `printf '${'x: rm a\\n'.repeat(200)}' > tox.ini && tox`
+  t.ok(commandsOf(line).some(({ opaque }) => opaque.includes('limit')))
   t.end()
 })
 
