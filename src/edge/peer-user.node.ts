@@ -30,9 +30,7 @@ function idOfOthers(): number | undefined {
 /** Whether nobody but the user of this process, and root, can connect to what is there. */
 function isPrivate(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false })
-  return (
-    stats !== undefined && stats.isSocket() && stats.uid === process.geteuid?.() && (stats.mode & 0o077) === 0
-  )
+  return stats?.isSocket() === true && stats.uid === process.geteuid?.() && (stats.mode & 0o077) === 0
 }
 
 /** Of the peers of the Unix socket at `path`. */

@@ -282,7 +282,7 @@ t.test('a system with systemd', async (t) => {
     t.match(exec('echo', 'upgraded'), { status: 0, said: 'upgraded\n' })
     run('dpkg', '-r', 'sass-edge')
     t.match(tried('pgrep', '-f', '^/usr/bin/sass-edge').status, 1)
-    t.match(run('ls', '/var/lib/sass-edge', '/etc/sass-edge'), /sass\.edge\.json[^]*tls\.key/)
+    t.match(run('ls', '/var/lib/sass-edge', '/etc/sass-edge'), /sass\.edge\.json[\s\S]*tls\.key/)
     run('dpkg', '-P', 'sass-edge')
     for (const place of ['/etc/sass-edge', '/var/lib/sass-edge', '/run/sass-edge'])
       t.match(tried('ls', '-d', place).said, 'No such file')

@@ -3,7 +3,6 @@
  * far its stdin is, and how it ended. Whatever docs/protocol.md does not allow is written down as a problem.
  * @module
  */
-import { randomBytes } from 'node:crypto'
 import type { CborValue } from '../../src/base/cbor.ts'
 import { addGap, declareCut, type JobState, type Outcome, takeData } from './job-state.ts'
 import { linesAt } from './jobs.ts'
