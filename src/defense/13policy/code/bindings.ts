@@ -3,9 +3,9 @@
  * @module
  */
 import { isLoader } from './calls.ts'
-import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading } from './reading.ts'
+import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, type Value } from './reading.ts'
 import { noteAll, noteModule } from './unknown-uses.ts'
-import { readValue, resolve } from './values.ts'
+import { join, readValue, resolve } from './values.ts'
 
 /** Modules of which everything is taken in; a name is looked for in each. */
 const STARS_MAX = 16
@@ -109,6 +109,44 @@ function bindModule(reading: Reading, names: readonly string[], module: string):
   addCall(reading, `import:${module}`)
   noteModule(reading, module)
 }
+
+/** How far the value stands behind a name to which it is added: `+=`, `.=`, `..=`, and `<<` of Ruby; 0 for none. */
+function addedBehind(reading: Reading, index: number): number {
+  const text = mark(reading, index + 1)
+  if (text === '+=' || (text === '<<' && reading.language === 'ruby')) return 2
+  return (text === '.' || text === '..') && mark(reading, index + 2) === '=' ? 3 : 0
+}
+
+/** What is added to the value of a name, by a mark or by a method, makes another one of it. */
+export function readAddition(reading: Reading, index: number): void {
+  const full = nameAt(reading, index)
+  const dot = full.lastIndexOf('.')
+  const method = dot > 0 ? full.slice(dot) : ''
+  const isMethod = ADDING.has(method) && mark(reading, index + 1) === '('
+  // `push @list, value` of Perl.
+  const isPush = full === 'push' && reading.language === 'perl'
+  const behind = isMethod || isPush ? 2 : addedBehind(reading, index)
+  if (behind === 0) return
+  const bracket = isPush && mark(reading, index + 1) === '(' ? 1 : 0
+  const name = isMethod ? full.slice(0, dot) : isPush ? nameAt(reading, index + 1 + bracket) : full
+  const known = reading.values.get(name)
+  if (known === undefined) return
+  let at = index + behind + bracket
+  let value: Value = known
+  for (let count = 0; count < ADDED_MAX; count++) {
+    if (isPush) at += 1
+    const given = readValue(reading, at)
+    const isItem = known.kind === 'list' && given.value.kind !== 'list'
+    value = join(value, isItem ? { kind: 'list', items: [given.value] } : given.value)
+    at = given.next
+    if (!isPush || mark(reading, at) !== ',') break
+  }
+  reading.values.set(name, value)
+}
+
+const ADDING: ReadonlySet<string> = new Set(['.append', '.push', '.extend', '.concat'])
+/** Values that are added at once; people write a few. */
+const ADDED_MAX = 16
 
 /** `name = value` and `{a, b} = require('m')`: what a name stands for from here on. */
 export function readAssignment(reading: Reading, index: number): boolean {

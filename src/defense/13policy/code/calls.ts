@@ -119,6 +119,7 @@ export function isIntrospection(name: string): boolean {
 }
 
 export function isCallback(name: string, language: Language): boolean {
+  if (language === 'other') return name === 'do.call' || name === 'match.fun'
   return language === 'php' && PHP_CALLBACKS.has(name)
 }
 

@@ -81,7 +81,8 @@ const PATH_KEYWORDS: ReadonlySet<string> = new Set(['path', 'src', 'dst', 'base_
 export function call(reading: Reading, given: string, open: number): void {
   const from = reading.inner.length
   readCall(reading, given, open)
-  if (reading.inner.length > from && isStarter(given)) noteSettings(reading, open, from)
+  if (reading.inner.length > from && (isStarter(given) || reading.language === 'ruby'))
+    noteSettings(reading, open, from)
 }
 
 function readCall(reading: Reading, given: string, open: number): void {
@@ -208,10 +209,28 @@ function readCall(reading: Reading, given: string, open: number): void {
   }
 }
 
+const PARENT = '.parent.'
+/** They give a path that lies beside. */
+const BESIDE: ReadonlySet<string> = new Set(['.with_suffix', '.with_name', '.with_stem'])
+
+/** The directory that a path lies in. */
+function parentOf(path: Value): Value {
+  if (path.kind !== 'text' || !path.text.includes('/')) return path
+  return { kind: 'text', text: path.text.slice(0, path.text.lastIndexOf('/')) || '/', isOpaque: false }
+}
+
 const BENEATH: ReadonlySet<string> = new Set(['.joinpath', '.join'])
 
 /** A method of a path object: `Path("/x").unlink()`, `.open("w")`, `.joinpath("y")`; `open` is the mark behind it. */
 export function usePath(reading: Reading, path: Value, method: string, open: number): void {
+  if (method.startsWith(PARENT)) {
+    usePath(reading, parentOf(path), `.${method.slice(PARENT.length)}`, open)
+    return
+  }
+  if (BESIDE.has(method)) {
+    reading.results.set(argumentsOf(reading, open).close, { path: beneath(parentOf(path), UNKNOWN) })
+    return
+  }
   if (
     mark(reading, open) === '(' &&
     (method === '.open' || BENEATH.has(method) || method === '.expanduser')
@@ -370,7 +389,11 @@ function evaluate(reading: Reading, name: string, value: Value | undefined, open
 /** They read the lines of files, or take the files' place with what is printed. */
 const REWRITERS: ReadonlySet<string> = new Set(['fileinput.input', 'fileinput.FileInput'])
 
-const WRITING_FLAGS: readonly string[] = ['O_WRONLY', 'O_RDWR', 'O_CREAT', 'O_TRUNC', 'O_APPEND']
+const WRITING_FLAGS: readonly string[] = ['WRONLY', 'RDWR', 'CREAT', 'TRUNC', 'APPEND']
+/** The same as a number. */
+const WRITING_NUMBER = /^0?[ox]?[1-9]/
+/** Openers whose mode is a number. */
+const OPENS_BY_FLAGS: ReadonlySet<string> = new Set(['os.open', 'fs.open', 'fs.openSync', 'IO.sysopen'])
 
 /** An opened file: `open:w` or `open:r` among the calls; in Perl and Ruby a pipe as well. */
 function openFile(
@@ -409,6 +432,7 @@ function openFile(
   // A number is one of flags: 0 reads alone.
   const writing = reading.language === 'other' ? /[wax+>]|^0{0,8}[1-9]/ : /[wax+>]/
   let writes = given?.kind === 'text' && writing.test(given.text) && given.text.length <= 16
+  if (given?.kind === 'text' && OPENS_BY_FLAGS.has(name)) writes ||= WRITING_NUMBER.test(given.text)
   if (given?.kind === 'unknown') {
     writes = false
     for (let at = open; at < close; at++)

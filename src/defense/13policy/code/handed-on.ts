@@ -71,9 +71,14 @@ export function isModuleHandedOn(reading: Reading, name: string, index: number, 
   return before.text === '=' || !isBound(reading, open)
 }
 
+/** Functions of R, Julia and Lisp by names that no value has. */
+const HANDED_OTHER: ReadonlySet<string> = set('system system2 unlink rm file.remove delete-file run-program')
+
 /** What evaluates text or starts programs, given to another as a function: `fetch(x).then(eval)`, `map(os.system, lines)`. */
 export function isHandedOn(reading: Reading, name: string, index: number, end: number): boolean {
   const { language } = reading
+  if (language === 'other' && HANDED_OTHER.has(name))
+    return '(,'.includes(mark(reading, index - 1) || ' ') && '),'.includes(mark(reading, end + 1) || ' ')
   if (language !== 'javascript' && language !== 'python' && language !== 'lua') return false
   // A name that is given to it from here on is followed.
   const isNamed = mark(reading, index - 1) === '=' && ';\n'.includes(mark(reading, end + 1))

@@ -1,6 +1,7 @@
 /**
  * Code that stands within a text and runs when the text is made: `f"{f(x)}"` of Python, `${f(x)}` of JavaScript and
- * PHP, `#{f(x)}` of Ruby, `@{[f(x)]}` of Perl. What only names a value is left out.
+ * PHP, `#{f(x)}` of Ruby, `@{[f(x)]}` of Perl, and what Groovy, Kotlin and
+ * Elixir have for it. What only names a value is left out.
  * From the references of these languages: formatted string literals, template literals, interpolation.
  * @module
  */
@@ -13,6 +14,7 @@ const OPENINGS: Readonly<Partial<Record<Language, RegExp>>> = Object.freeze({
   ruby: /#\{/g,
   perl: /[@$]\{/g,
   php: /\{(?=\$)|\$\{/g,
+  other: /[#$]\{/g,
 })
 
 /** Parts of one text, and characters of one, that are looked at; people write a few. */
@@ -64,6 +66,8 @@ export function pastInterpolation(text: string, at: number, language: Language):
     if (text.charAt(at) !== '{') return at
     return text.charAt(at + 1) === '{' ? at + 1 : closingBrace(text, at + 1)
   }
-  const opening = language === 'ruby' ? '#{' : '${'
-  return text.startsWith(opening, at) ? closingBrace(text, at + opening.length) : at
+  const isOpen = (opening: string, ...languages: readonly Language[]) =>
+    languages.includes(language) && text.startsWith(opening, at)
+  const opens = isOpen('#{', 'ruby', 'other') || isOpen('${', 'javascript', 'other')
+  return opens ? closingBrace(text, at + 2) : at
 }

@@ -387,7 +387,7 @@ function expandsIn(content: string, language: Language): boolean {
       return content.includes('#{')
     case 'javascript':
     case 'other':
-      return content.includes('${') || content.includes('$(')
+      return content.includes('${') || content.includes('$(') || content.includes('#{')
     default:
       return false
   }
@@ -439,5 +439,6 @@ function readString(reader: Reader, prefix: string): void {
 /** Whether a string of this kind may hold code with quotes of its own. */
 function holdsCode(language: Language, quote: string, prefix: string): boolean {
   if (language === 'python') return prefix.includes('f')
-  return language === 'javascript' ? quote === '`' : language === 'ruby' && quote !== "'"
+  if (language === 'javascript') return quote === '`'
+  return (language === 'ruby' && quote !== "'") || (language === 'other' && quote === '"')
 }

@@ -94,12 +94,16 @@ function fromPlace({ place }: Reading, path: string): string {
   return place === undefined || path.startsWith('/') || path.startsWith('~') ? path : `${place}/${path}`
 }
 
+/** Before the whole path of a file, where that is an address. */
+const FILE = 'file://'
 /** What PHP writes before the path of a file that it sends through a filter. */
 const STREAM = /^(?:php:\/\/filter\/\S{0,256}?resource=|(?:compress\.\w{1,8}|zip|phar|glob):\/\/)/
 
 /** The path of a file in a text that names it in another way. */
 function plainFile({ language }: Reading, value: Value): Value {
-  if (language !== 'php' || value.kind !== 'text' || !value.text.includes('://')) return value
+  if (value.kind !== 'text' || !value.text.includes('://')) return value
+  if (value.text.startsWith(FILE)) return { ...value, text: value.text.slice(FILE.length) }
+  if (language !== 'php') return value
   return { ...value, text: value.text.replace(STREAM, '') }
 }
 

@@ -16,13 +16,16 @@ const HARMLESS: ReadonlySet<string> = new Set(
   ),
 )
 const DIRECTORY = 'cwd'
+/** The same in Ruby, of which the other settings are about files. */
+const RUBY_DIRECTORY = 'chdir'
 
 type Setting = { readonly name: string; readonly at: number }
 
 /** Names with a value: `name=` among the arguments, `name:` in an object that is one of them. */
 function settingsOf(reading: Reading, open: number, close: number): readonly Setting[] {
   const settings: Setting[] = []
-  const [joint, level] = reading.language === 'python' ? ['=', 1] : [':', 2]
+  const joint = reading.language === 'python' ? '=' : ':'
+  const level = reading.language === 'javascript' ? 2 : 1
   let depth = 0
   for (let at = open; at < close; at++) {
     const text = mark(reading, at)
@@ -37,13 +40,14 @@ function settingsOf(reading: Reading, open: number, close: number): readonly Set
 /** Takes down the settings of the call with the mark at `open`, of which what it starts stands from `from` on. */
 export function noteSettings(reading: Reading, open: number, from: number): void {
   const { language, inner } = reading
-  if ((language !== 'python' && language !== 'javascript') || mark(reading, open) !== '(') return
+  const isRuby = language === 'ruby'
+  if ((language !== 'python' && language !== 'javascript' && !isRuby) || mark(reading, open) !== '(') return
   for (const { name, at } of settingsOf(reading, open, closing(reading, open))) {
     const { value } = readValue(reading, at)
     // As a text it is the shell itself.
     const isFlag = name !== 'shell' || value.kind !== 'text'
-    if (HARMLESS.has(name) && isFlag) continue
-    if (name !== DIRECTORY || value.kind !== 'text' || value.isOpaque) {
+    if (isRuby ? name !== RUBY_DIRECTORY : HARMLESS.has(name) && isFlag) continue
+    if ((name !== DIRECTORY && !isRuby) || value.kind !== 'text' || value.isOpaque) {
       addCall(reading, `${UNKNOWN_USE}start.${name}`)
       continue
     }

@@ -8,6 +8,7 @@ import type { Language } from '../unwrap/inner.ts'
 import { HOLE, withHoles } from './holes.ts'
 import type { Token } from './lexer.ts'
 import { ARGUMENT_TOKENS, mark, nameAt, patternOf, type Reading, UNKNOWN, type Value } from './reading.ts'
+import { CONCATENATORS, JOINERS, LISTERS, PLACES } from './value-calls.ts'
 
 /** `A.m.system` of a class with `m = os` in it. */
 function memberAlias({ aliases }: Reading, name: string, dot: number): string {
@@ -177,18 +178,6 @@ function readOperand(reading: Reading, index: number, depth: number): Read {
 /** Methods that give a path as it is, or as what it stands for. */
 const KEEPING: ReadonlySet<string> = new Set(['.expanduser', '.resolve', '.absolute', '.strip', '.as_posix'])
 
-/** Calls that give one of the names that they are given, or all of them as one path. */
-const JOINERS: ReadonlySet<string> = new Set(
-  'Pathname os.path.join posixpath.join path.join path.resolve path.normalize File.join File.expand_path filepath.Join filepath.Clean Path.Combine os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath str Path pathlib.Path PurePath pathlib.PurePath pathlib.PosixPath Pathname.new String decodeURI joinpath expanduser file.path path.expand normalizePath'.split(
-    ' ',
-  ),
-)
-/** Calls that give a list of what they are given, in R, Java, Kotlin and Scala. */
-const LISTERS: ReadonlySet<string> = new Set(['c', 'List', 'List.of', 'listOf', 'Arrays.asList', 'Seq'])
-/** Calls that give one text of those that they are given. */
-const CONCATENATORS: ReadonlySet<string> = new Set(
-  'paste0 str_c stringr.str_c strcat string-append concat string.concat String.Concat'.split(' '),
-)
 const EMPTY: Value = Object.freeze({ kind: 'text', text: '', isOpaque: false })
 
 /** `sprintf("/proc/%d/x", p)`, `fmt.Sprintf`, `format!("/proc/{}/x", p)`: what is put in may be anything. */
@@ -226,19 +215,6 @@ export function makesPath(name: string, language: Language): boolean {
     (language === 'other' && PATH_MAKER.test(name))
   )
 }
-
-const placed = (text: string): Value => Object.freeze({ kind: 'text', text, isOpaque: false })
-
-/** Names, called or not, of places that are the same on every device, or lie there as these do. */
-const PLACES: ReadonlyMap<string, Value> = new Map([
-  ...'Path.home pathlib.Path.home os.homedir Dir.home os.UserHomeDir process.env.HOME homedir'
-    .split(' ')
-    .map((name) => [name, placed('~')] as const),
-  ['sys.executable', placed('/usr/bin/python3')],
-  ['process.execPath', placed('/usr/bin/node')],
-  ['RbConfig.ruby', placed('/usr/bin/ruby')],
-  ['PHP_BINARY', placed('/usr/bin/php')],
-])
 
 /** What the call of `called` with the mark at `open` gives, where that is a path. */
 function resultOf(
@@ -303,6 +279,7 @@ function methodOf(reading: Reading, value: Value, method: string, open: number, 
   if (value.kind !== 'text' || !TEXT_METHODS.has(method)) return UNKNOWN
   const given = argumentsOf(reading, open, depth + 1).list.map((argument) => argument.value)
   if (method === '.concat') return given.reduce(join, value)
+  if (method === '.format' && reading.language === 'lua') return filled(value, given, /%[sdq]/)
   return method === '.format' ? filled(value, given, /\{\w*\}/) : given.reduce(beneath, value)
 }
 
@@ -339,7 +316,7 @@ const DIVIDED_PATHS: readonly Language[] = Object.freeze(['python', 'ruby'])
 
 const SUBSCRIPTS: readonly Language[] = Object.freeze(['python', 'javascript', 'ruby', 'php'])
 
-function join(left: Value, right: Value): Value {
+export function join(left: Value, right: Value): Value {
   if (left.kind === 'list' && right.kind === 'list')
     return { kind: 'list', items: [...left.items, ...right.items] }
   if (left.kind !== 'text' && (left.kind !== 'unknown' || right.kind !== 'text')) return UNKNOWN
@@ -378,6 +355,8 @@ export function readSingle(
   if (token.kind === 'number')
     return { value: { kind: 'text', text: token.text, isOpaque: false }, next: index + 1 }
   if (token.kind === 'name') {
+    if (token.text === 'new' && reading.language === 'javascript')
+      return readSingle(reading, index + 1, depth)
     const known = reading.values.get(token.text)
     if (mark(reading, index + 1) !== '(')
       return { value: PLACES.get(token.text) ?? known ?? UNKNOWN, next: index + 1 }

@@ -8,7 +8,7 @@
 import type { Opaque } from '../effective.ts'
 import type { Inner, Language } from '../unwrap/inner.ts'
 import { readRedirection } from './awk-redirections.ts'
-import { bindMembers, readAssignment, readImport } from './bindings.ts'
+import { bindMembers, readAddition, readAssignment, readImport } from './bindings.ts'
 import {
   fileUse,
   isArgvCall,
@@ -186,6 +186,7 @@ function step(reading: Reading, index: number): number {
   const imported = readImport(reading, index)
   if (imported > index) return imported
   if (readAssignment(reading, index)) return index
+  readAddition(reading, index)
   return readUse(reading, index)
 }
 
