@@ -4,9 +4,21 @@
  * @module
  */
 import type { Expander } from './parameters.ts'
-import { deleteVariable, fixVariable, forgetAll, known, setVariable, UNKNOWN, variableOf } from './state.ts'
+import {
+  deleteVariable,
+  fixVariable,
+  forgetAll,
+  known,
+  setAlias,
+  setVariable,
+  UNKNOWN,
+  variableOf,
+} from './state.ts'
 import type { Assignment, ShellWord, Simple, Word, WordPart } from './syntax.ts'
 import { expandWord } from './words.ts'
+
+/** Arrays of bash and zsh of which an element is what a name runs from then on. */
+const NAMING: ReadonlySet<string> = new Set('BASH_ALIASES BASH_CMDS aliases galiases functions'.split(' '))
 
 /** Elements of an array that are kept. */
 const ELEMENTS = 256
@@ -19,6 +31,8 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
   const before = variableOf(expander.state, name)
   if (index !== undefined) {
     const { text } = expander.single(index)
+    if (NAMING.has(name) && text !== '')
+      setAlias(expander.state, text, value.opaque === undefined ? value.text : undefined)
     const at = /^[0-9]{1,3}$/.test(text) ? Number.parseInt(text, 10) : -1
     const items = before?.kind === 'array' ? [...before.items] : before?.kind === 'text' ? [before.word] : []
     const isLoose = before?.kind === 'array' && before.isLoose === true

@@ -143,7 +143,9 @@ const OPERATORS: readonly { readonly sign: string; readonly fd: number; readonly
     { sign: '<<', fd: 0, kind: 'text' },
     { sign: '<>', fd: 0, kind: 'readwrite' },
     { sign: '<&', fd: 0, kind: 'dup' },
-    // csh and zsh: also over what is there.
+    // csh and zsh: also over what is there; fish: only where nothing is.
+    { sign: '>&!', fd: 1, kind: 'write' },
+    { sign: '>?', fd: 1, kind: 'write' },
     { sign: '>>!', fd: 1, kind: 'write' },
     { sign: '>!', fd: 1, kind: 'write' },
     { sign: '>>', fd: 1, kind: 'write' },

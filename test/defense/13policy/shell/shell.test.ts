@@ -254,6 +254,7 @@ t.test(
 t.test('an alias is followed and the command as written is kept', (t) => {
   t.strictSame(commandsOf("alias x='rm -rf'\nx /").slice(1).sort(), ['rm -rf /', 'x /'])
   t.ok(commandsOf('alias x rm -rf\nx /').includes('rm -rf /'))
+  t.ok(commandsOf('BASH_ALIASES[x]="rm -rf"\nx /').includes('rm -rf /'))
   t.strictSame(parse("alias x='if'\nx /").opaque, ['syntax'])
   t.ok(commandsOf("alias x='rm -rf'; eval 'x /'").includes('rm -rf /'))
   t.ok(commandsOf("alias x='rm -rf'; eval 'y; x' /").includes('rm -rf /'))
