@@ -17,8 +17,7 @@ const OPENINGS: Readonly<Partial<Record<Language, RegExp>>> = Object.freeze({
   other: /[#$]\{/g,
 })
 
-/** Parts of one text, and characters of one, that are looked at; people write a few. */
-const PARTS_MAX = 32
+/** Of one part, so far its end is looked for. */
 const PART_CHARACTERS = 1_024
 
 /** Something is called there, or given to a shell; in Perl that needs no brackets. */
@@ -47,12 +46,15 @@ export function interpolatedCode(text: string, language: Language): readonly str
   for (const found of text.matchAll(opening)) {
     const from = found.index + found[0].length
     if (from < past) continue
-    if (parts.length >= PARTS_MAX) break
     const end = closingBrace(text, from)
+    const part = text.slice(from, end < 0 ? undefined : end)
+    if (runs.test(part)) {
+      parts.push(part)
+      // Where the language has no such texts, the quotes within end one text and begin another.
+      if (language === 'other' && part.includes('"')) parts.push(`"${part}"`)
+    }
     if (end < 0) break
     past = end
-    const part = text.slice(from, end)
-    if (runs.test(part)) parts.push(part)
   }
   return parts
 }

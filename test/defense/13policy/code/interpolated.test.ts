@@ -15,9 +15,14 @@ t.test('code in a text runs', (t) => {
   t.end()
 })
 
-t.test('a value, an open bracket and a language without such texts hold no code', (t) => {
+t.test('where it is not clear whether the language has such texts, both are read', (t) => {
+  t.same(interpolatedCode('${"; f(1); x = "}', 'other'), ['"; f(1); x = "', '""; f(1); x = ""'])
+  t.same(interpolatedCode('${f(x)', 'javascript'), ['f(x)'])
+  t.end()
+})
+
+t.test('a value and a language without such texts hold no code', (t) => {
   t.same(interpolatedCode('{x:>10} {y!r}', 'python'), [])
-  t.same(interpolatedCode('${f(x)', 'javascript'), [])
   t.same(interpolatedCode('{f(x)}', 'awk'), [])
   t.end()
 })
