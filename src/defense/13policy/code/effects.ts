@@ -43,36 +43,10 @@ import {
 } from './reading.ts'
 import { noteBody } from './requests.ts'
 import { noteMode, noteSettings } from './starts.ts'
+import { followFile, noteAdded, runsFile } from './taken-in.ts'
 import { isOwnFile, noteModule } from './unknown-uses.ts'
 import { type Argument, argumentsOf, beneath, makesPath, resolve } from './values.ts'
 import { noteWritten } from './written-paths.ts'
-
-/** `load FILE` of Ruby and `do FILE` of Perl run a file by its name; whether it was that. */
-function runsFile(reading: Reading, name: string, open: number): boolean {
-  const { language, via } = reading
-  if (name !== 'load' && name !== 'do') return false
-  if (language !== (name === 'load' ? 'ruby' : 'perl')) return false
-  const first = argumentsOf(reading, open).list[0]?.value
-  if (first?.kind !== 'text' || first.isOpaque) return false
-  addCall(reading, 'load:file')
-  addPath(reading, first, 'read')
-  addInner(reading, { kind: 'script', word: wordOf(first), language, via })
-  return true
-}
-
-/** What the name of a file ends with that a loader is given without it. */
-const SUFFIXES: Readonly<Partial<Record<Language, string>>> = Object.freeze({
-  javascript: '.js',
-  ruby: '.rb',
-  lua: '.lua',
-})
-
-/** A file that is taken in by its path: the request may have written it. */
-function followFile(reading: Reading, path: string): void {
-  const { language, via } = reading
-  const text = /\.\w{1,4}$/.test(path) ? path : path + (SUFFIXES[language] ?? '')
-  addInner(reading, { kind: 'script', word: { text, isGlob: false, opaque: undefined }, language, via })
-}
 
 /** Paths that are given by name: `rmtree(path=x)`, `copy(src=x, dst=y)`. */
 const PATH_KEYWORDS: ReadonlySet<string> = new Set(['path', 'src', 'dst', 'base_name', 'root_dir'])
@@ -89,6 +63,7 @@ function readCall(reading: Reading, given: string, open: number): void {
   const { language } = reading
   if (runsFile(reading, given, open)) return
   const name = starred(reading, given)
+  noteAdded(reading, name, open)
   if (changesPlace(name, language)) goTo(reading, argumentsOf(reading, open).list[0]?.value)
   const loads = isLoader(name)
   const use = fileUse(name, language)
@@ -245,6 +220,7 @@ export function usePath(reading: Reading, path: Value, method: string, open: num
     addPath(reading, placeBeneath(path, argumentsOf(reading, open).list), 'read')
     return
   }
+  noteAdded(reading, method, open)
   // `new File("/x").text = "y"` of Groovy.
   const isSet = mark(reading, open) === '=' && reading.language === 'other'
   const writes = isSet || PATH_WRITES.has(method) || soundsLikeWriting(method, reading.language)

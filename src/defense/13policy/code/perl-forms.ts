@@ -53,6 +53,8 @@ function endsAt(reading: Reading, index: number): boolean {
 
 /** `<DIRECTORY/*>`; what is in the brackets of a handle is a name. */
 const GLOB = /<"?((?:[~/.{]|\$ENV\{\w{1,64}\}|\$\w{1,64}\/)[^<>\n"'`;=()]{0,256})"?>/g
+/** `<rm -rf /opt>`: a list of words, where none of them has a wildcard. */
+const LIST = /(?:\bqw\s{0,8})?<([A-Za-z][\w./-]{0,64}(?:[ \t]{1,8}[^<>\s"'`;=()$*?[\]{}]{1,256}){1,64})>/g
 /** `${name}` */
 const BRACED = /\$\{(\w{1,64})\}/g
 
@@ -64,6 +66,7 @@ const WORDS =
 export function plainForms(text: string): string {
   return text
     .replaceAll(GLOB, ' glob("$1")')
+    .replaceAll(LIST, (_, words) => ` ${listOf(String(words))}`)
     .replaceAll(PATTERNS, globsOf)
     .replaceAll(BRACED, '$$$1')
     .replaceAll(WORDS, (_, round, square, curly, _mark, other) =>

@@ -50,6 +50,7 @@ import { noteSending } from './requests.ts'
 import { plainLists } from './ruby-forms.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
+import { noteAdded } from './taken-in.ts'
 import { settleUnknownPaths } from './unknown-paths.ts'
 import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
 import { beneath, closing, readSingle, readValue, resolve } from './values.ts'
@@ -236,6 +237,7 @@ function readUse(reading: Reading, index: number): number {
   let end = index
   if (isIntrospection(name)) reading.opaque.add('eval')
   if (name.startsWith('.')) {
+    if (mark(reading, index + 1) === '(') noteAdded(reading, name, index + 1)
     const before = reading.results.get(index - 1)
     if (before === undefined) {
       const previous = reading.tokens[index - 1]

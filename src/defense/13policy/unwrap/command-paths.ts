@@ -192,8 +192,27 @@ function addKnown(
     // A host's files are not this host's.
     if (REMOTE.has(name) && isRemote(word.text)) return
     if (word.text === '-' && word.opaque === undefined) return
-    add(word, use)
+    for (const meant of name === 'ln' && use === 'read' ? leadsTo(word, parsed) : [word]) add(meant, use)
   })
+}
+
+/**
+ * Where a symbolic link leads: a relative target counts from where the link lies, which is the last operand or, where
+ * that is a directory, in it.
+ */
+function leadsTo(target: ShellWord, parsed: ParsedArguments): readonly ShellWord[] {
+  const place =
+    parsed.values.find(({ option }) => TARGETS.includes(option))?.word ??
+    (parsed.operands.length > 1 ? parsed.operands.at(-1) : undefined)
+  const isRelative = has(parsed, '-s', '--symbolic') && !has(parsed, '-r', '--relative')
+  if (!isRelative || place === undefined || place.opaque !== undefined || target.opaque !== undefined)
+    return [target]
+  if (/^[/~]/.test(target.text) || place.isGlob) return [target]
+  const beside = place.text.lastIndexOf('/') + 1
+  return [place.text.slice(0, beside), `${place.text}/`].map((from) => ({
+    ...target,
+    text: from + target.text,
+  }))
 }
 
 /**

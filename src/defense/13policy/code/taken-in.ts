@@ -1,0 +1,55 @@
+/**
+ * Files that code takes in by their name: those that it runs, and those that it puts into an archive.
+ * From the documents of the languages named.
+ * @module
+ */
+import type { Language } from '../unwrap/inner.ts'
+import { addCall, addInner, addPath, type Reading, wordOf } from './reading.ts'
+import { argumentsOf, beneath } from './values.ts'
+
+/** Its own input, as a file. */
+const INPUT = /^\/(?:dev\/(?:stdin|fd\/0)|proc\/(?:self|thread-self)\/fd\/0)$/
+
+/** `load FILE` of Ruby and `do FILE` of Perl run a file by its name; whether it was that. */
+export function runsFile(reading: Reading, name: string, open: number): boolean {
+  const { language, via } = reading
+  if (name !== 'load' && name !== 'do') return false
+  if (language !== (name === 'load' ? 'ruby' : 'perl')) return false
+  const first = argumentsOf(reading, open).list[0]?.value
+  if (first?.kind !== 'text' || first.isOpaque) return false
+  addCall(reading, 'load:file')
+  if (INPUT.test(first.text)) reading.opaque.add('eval')
+  addPath(reading, first, 'read')
+  addInner(reading, { kind: 'script', word: wordOf(first), language, via })
+  return true
+}
+
+/** What the name of a file ends with that a loader is given without it. */
+const SUFFIXES: Readonly<Partial<Record<Language, string>>> = Object.freeze({
+  javascript: '.js',
+  ruby: '.rb',
+  lua: '.lua',
+})
+
+/** A file that is taken in by its path: the request may have written it. */
+export function followFile(reading: Reading, path: string): void {
+  const { language, via } = reading
+  if (INPUT.test(path)) reading.opaque.add('eval')
+  const text = /\.\w{1,4}$/.test(path) ? path : path + (SUFFIXES[language] ?? '')
+  addInner(reading, { kind: 'script', word: { text, isGlob: false, opaque: undefined }, language, via })
+}
+
+/** `archive.add(PATH)` of Python's tarfile, whatever the archive is called. */
+function addsToArchive({ calls }: Reading, name: string): boolean {
+  return (name === 'add' || name.endsWith('.add')) && calls.has('import:tarfile')
+}
+
+/** The same of a method whose arguments begin with the mark at `open`. */
+export function noteAdded(reading: Reading, method: string, open: number): void {
+  if (!addsToArchive(reading, method)) return
+  for (const { value } of argumentsOf(reading, open).list) {
+    addPath(reading, value, 'read')
+    // A directory goes in with what lies in it.
+    addPath(reading, beneath(value, { kind: 'text', text: '*', isOpaque: false }), 'read')
+  }
+}
