@@ -153,6 +153,8 @@ const OUTPUT_OR_FORM = /^--(?:out|output|dest|destination|pack-destination|save-
 /** And the last words of longer names, where the value is a place: `--heap-dump-path`, `--trace`, `-Xlog:gc:file`. */
 const OUTPUT_WORD =
   /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|cache|work|gen|generate|generated|snapshot|download|json|html|xml|csv|sarif|lcov|dist|prof|diagnostics?|destination|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name))?$|^-Xlog(?:gc|:.{0,128}file)$/i
+/** By themselves mostly switches, which say in what form something is told: what comes next is an operand. */
+const FORM = /^--?(?:json|html|xml|csv|info|data|header|map|marks|pattern)$/
 /** Longer than the names of options. */
 const NAME_MAX = 128
 
@@ -160,7 +162,7 @@ const NAME_MAX = 128
 function isWritten(name: string, value: ShellWord | undefined, isNext: boolean): boolean {
   if (value === undefined) return false
   if (OUTPUT.test(name)) return !isNext || !value.text.startsWith('-')
-  if (!isPlace(value) || name.length > NAME_MAX) return false
+  if (!isPlace(value) || name.length > NAME_MAX || (isNext && FORM.test(name))) return false
   return OUTPUT_OR_FORM.test(name) || (isWhole(value.text) && saysOutput(name))
 }
 
