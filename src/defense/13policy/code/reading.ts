@@ -66,7 +66,7 @@ export type Reading = {
 export function wordOf(value: Value): ShellWord {
   if (value.kind !== 'text') return { text: '', isGlob: false, opaque: 'expansion' }
   // What a program is given by code is no pattern but to what finds files: a whole path with a star.
-  const isGlob = value.text.startsWith('/') && value.text.includes('*')
+  const isGlob = /^[/~]/.test(value.text) && value.text.includes('*')
   return { text: value.text, isGlob, opaque: value.isOpaque ? 'expansion' : undefined }
 }
 

@@ -159,7 +159,7 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'sbcl ecl ccl abcl clozure cmucl | --eval:x -eval:x --load:r -load:r --script:r -shell:r --core:r --dynamic-space-size: --userinit:r --sysinit:r | r -*',
   'swipl yap gprolog scryer-prolog pl | -g:x -t:x -f:r -s:r -l:r -o:w -c:r --goal:x --query-goal:x --init-goal:x --entry-goal:x --consult-file:r -x:r --stack-limit: | r -*',
   'gforth pforth vfxforth | -e:x --evaluate:x -i:r -p:r | r*',
-  'kotlinc kotlinc-jvm scalac groovyc | -e:x -d:w -cp:m -classpath:m -script:r | r* | words',
+  'kotlinc kotlinc-jvm scalac groovyc | -e:x -d:w -cp:m -classpath:m | r* | words',
   'scala kotlin groovy groovysh groovyConsole jshell jrunscript jjs csharp csi fsi dotnet-script scala-cli clojure clj bb nashorn graaljs bsh | -e:x -cp:m -classpath:m -l: -f:r --eval:x -eval:x -i:r --startup:r --class-path:m -r:r | r -* | words stops',
   'scilab scilab-cli scilab-adv-cli matlab wolframscript root gdl yorick rust-script evcxr giac | -e:x -f:r -batch:x -r:x -code:x -c:x -script:r -file:r -i:r -logfile:w -x:x --expr:x | r* | words',
   'jsonnet jrsonnet dhall dhall-to-json dhall-to-yaml nickel cue | -J:r --jpath:r -o:w --output-file:w -m:w -f:r --file:r --tla-str: --tla-str-file:r --ext-str: --ext-str-file:r --ext-code-file:r | ?*',
