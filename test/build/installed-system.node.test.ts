@@ -1,33 +1,19 @@
 /**
- * The installer and the binary at their real places, /usr, /etc, /var/lib and /run, in mounts that only this test sees:
- * installed, a caller added, a command run in its branch, and everything gone again.
+ * The installer and the binary at their real places, /usr, /etc, /var/lib and /run, in a copy of this system: installed,
+ * a caller added, a command run in its branch, and everything gone again.
  * @module
  */
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { SOURCES } from '../../build/bundle.node.ts'
-import { release } from '../../build/sea.node.ts'
+import { makeRoom } from './room.node.ts'
 
-const { root } = SOURCES
-const HERE = `linux-${process.arch}`
-
-/** Own layers over /usr and /etc; /var/lib and /run begin empty. */
-const MOUNTS = `set -eu
-mount -t tmpfs none "$1"
-for place in usr etc; do
-  mkdir -p "$1/$place/upper" "$1/$place/work"
-  mount -t overlay -o "lowerdir=/$place,upperdir=$1/$place/upper,workdir=$1/$place/work" none "/$place"
-done
-mount -t tmpfs none /var/lib
-mount -t tmpfs none /run
-mkdir -p /var/lib/dpkg
-`
-
-/** $1: a place for the layers; $2: the unpacked archive. Each step says its name in front of what it prints. */
-const SCRIPT = `${MOUNTS}
+/** Each step says its name in front of what it prints. */
+const STEPS = `set -eu
 cd /
-"$2/install.sh" >/run/installed
+ip link set lo up
+/run/archive/install.sh >/run/installed
 step() { echo "== $1"; }
 /usr/bin/sass-edge --config /etc/sass-edge/sass.edge.json >/run/daemon.log 2>&1 &
 daemon=$!
@@ -49,7 +35,7 @@ step verify
 /usr/bin/sass-edge audit verify >/run/verified 2>&1 && echo whole
 kill "$daemon"
 wait "$daemon" && step ended
-"$2/install.sh" --uninstall --purge >/dev/null
+/run/archive/install.sh --uninstall --purge >/dev/null
 step left
 find /usr/bin/sass-edge /usr/share/sass-edge /etc/sass-edge /var/lib/sass-edge 2>/dev/null || true
 `
@@ -57,26 +43,11 @@ find /usr/bin/sass-edge /usr/share/sass-edge /etc/sass-edge /var/lib/sass-edge 2
 t.setTimeout(280_000)
 
 t.test('install.sh, a daemon, a caller, a command, and nothing left', async (t) => {
-  for (const program of ['zstd', 'unshare', 'mount']) {
-    if (spawnSync('/bin/sh', ['-c', `command -v ${program}`]).status === 0) continue
-    t.pass(`${program} is not installed here`, { skip: true })
-    return
-  }
-  const out = t.testdir({ layers: {}, unpacked: {} })
-  const alone = ['-m', '--propagation', 'private', '/bin/sh', '-c']
-  const tried = spawnSync('unshare', [...alone, MOUNTS, 'sh', join(out, 'layers')], { encoding: 'utf8' })
-  if (tried.status !== 0) {
-    t.pass(`mounts of its own are not allowed here: ${tried.stderr.trim()}`, { skip: true })
-    return
-  }
-  await release({ root, out, targets: [HERE], environment: {}, level: 1 })
-  const unpack = `zstd -dc "${out}"/sass-edge-*-${HERE}.tar.zst | tar -x --strip-components=1 -C "${out}/unpacked"`
-  t.equal(spawnSync('/bin/sh', ['-c', unpack]).status, 0)
-  const { status, stdout, stderr } = spawnSync(
-    'unshare',
-    [...alone, SCRIPT, 'sh', join(out, 'layers'), join(out, 'unpacked')],
-    { encoding: 'utf8', env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' } },
-  )
+  const room = await makeRoom(t, ['ip'])
+  if (room === undefined) return
+  writeFileSync(join(room.archive, 'steps.sh'), STEPS)
+  const { argv, env } = room.command(['sh', '/run/archive/steps.sh'])
+  const { status, stdout, stderr } = spawnSync('env', [...argv], { encoding: 'utf8', env })
   t.equal(status, 0, stderr)
   const said = Object.fromEntries(
     stdout

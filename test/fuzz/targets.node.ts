@@ -175,11 +175,8 @@ const fromDaemon: readonly Uint8Array[] = [
 ]
 
 const packed = (plain: Uint8Array | string) => text(encodeBase64(new Uint8Array(zstdCompressSync(plain))))
-/** 5 MiB, which a quiet machine unfolds and looks through in 15 ms. */
-const UNFOLDING_MS = 150
 const payload: FuzzTarget = {
   name: 'payload',
-  unfoldingMs: UNFOLDING_MS,
   seeds: [
     packed(JSON.stringify(['ls', '-l', '/tmp'])),
     packed(encodeCbor(['ls', '-l', 'é'])),
@@ -203,7 +200,6 @@ const payload: FuzzTarget = {
 /** The payload behind its base64, so that mutations reach the decoder. */
 const zstd: FuzzTarget = {
   name: 'zstd',
-  unfoldingMs: UNFOLDING_MS,
   seeds: payload.seeds.map((seed) => new Uint8Array(Buffer.from(latin(seed), 'base64'))),
   run: (input, random) => payload.run(text(encodeBase64(input)), random),
 }
