@@ -237,6 +237,7 @@ export function createAttachment(
           : undefined
       peer.connection.end(streamId, streamResponse.encode({ ...exitFields(), code }))
     }
+    execution.isTold = true
     executions.leave(execution, self)
     peer.streamDone(streamId)
   }
@@ -263,6 +264,7 @@ export function createAttachment(
       truncated,
     })
     peer.connection.end(streamId, response)
+    execution.isTold = true
     executions.leave(execution, self)
     peer.streamDone(streamId)
     return true

@@ -70,6 +70,8 @@ export type Execution = {
   /** Signals that were delivered lately, by the number that their sender drew. */
   readonly signalIds: number[]
   readonly isTerminal: boolean
+  /** Somebody has been told how it ended. */
+  isTold: boolean
 }
 
 export type StartRequest = {
@@ -126,5 +128,6 @@ export function newExecution(
     stdinBytes: 0,
     signalIds: [],
     isTerminal: request.plan.terminal !== undefined,
+    isTold: false,
   }
 }

@@ -63,6 +63,8 @@ export type Executions = {
   endWhere(fits: (execution: Execution) => boolean): void
   /** At the end of the daemon: TERM to all, or KILL. */
   endAll(how: 'term' | 'kill'): void
+  /** Whether something of that session has ended and has output here, and nobody has been told how it ended. */
+  owesEnd(sessionId: string): boolean
   /** Releases the rings of a session's finished executions; their results are kept. */
   sessionEnded(sessionId: string): void
   /**
@@ -357,6 +359,11 @@ export function createExecutions({
         if (how === 'term') execution.child?.signal(SIGTERM)
         else execution.child?.killTree()
       }
+    },
+    owesEnd(sessionId) {
+      for (const { sessionId: own, isTold, rings, exit } of executions.values())
+        if (own === sessionId && exit !== undefined && rings !== undefined && !isTold) return true
+      return false
     },
     sessionEnded(sessionId) {
       for (const execution of executions.values()) {

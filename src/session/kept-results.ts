@@ -97,7 +97,14 @@ function revived({ id, state, ...end }: EndRecord): Execution {
     ...end,
     ...{ id, state, idBytes: decodeHex(id) ?? new Uint8Array(0), instance: '', warrantId: '', begunMs: 0 },
     ...{ keepsHead: false, child: undefined, rings: undefined, watcher: undefined, lastOutputAtMs: 0 },
-    ...{ acceptBytes: [0, 0], paused: [false, false], stdinBytes: 0, signalIds: [], isTerminal: false },
+    ...{
+      acceptBytes: [0, 0],
+      paused: [false, false],
+      stdinBytes: 0,
+      signalIds: [],
+      isTerminal: false,
+      isTold: false,
+    },
   }
 }
 

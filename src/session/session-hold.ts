@@ -16,7 +16,7 @@ export type SessionHold = {
   facts(): SessionFacts | undefined
   /** A challenge was met: that begins the session, or renews it. */
   proven(): void
-  /** Gives the place away, unless another connection has it by now; `destroys` also ends a session without work. */
+  /** Gives the place away, unless another connection has it by now; `destroys` also ends a session with nothing left to tell. */
   letGo(destroys: boolean): void
   /** Ends the session and what runs in it. */
   end(): void
@@ -35,7 +35,9 @@ export function createSessionHold(
     session.isHeld = false
     session.dismissHolder = undefined
     session.lastSeenMs = clock.monotonicMs()
-    if (destroys && session.running === 0) sessions.apply(session, 'destroyed', session.lastSeenMs)
+    // An end that a relay made of a link that broke must not take what the caller will come back for.
+    if (destroys && session.running === 0 && !executions.owesEnd(session.id))
+      sessions.apply(session, 'destroyed', session.lastSeenMs)
   }
 
   return {

@@ -119,6 +119,38 @@ t.test(
   },
 )
 
+t.test('an orderly end does not take what nobody has read', { timeout: 90_000 }, async (t) => {
+  const { device } = await linked(t, daemon, { reconnect: false })
+  const running = device.stream('sh', ['-c', 'echo out; echo err >&2; sleep 0.3; exit 7'], { output() {} })
+  await running.started
+  running.exit.catch(() => {})
+  const { sessionId } = device
+  // With its stream open, and then with none: as a relay ends it that has lost the client.
+  await device.close()
+  await until('its end', async () => {
+    const { stdout } = await daemon.cli(['jobs', '--all', '--json'])
+    const { jobs } = JSON.parse(stdout.toString()) as { jobs: { id: string; state: string }[] }
+    return jobs.some(({ id, state }) => id === running.id && state === 'finished')
+  })
+  const back = async () => (await linked(t, daemon, { resumeSessionId: sessionId, reconnect: false })).device
+  const nothing = await back()
+  t.equal(nothing.sessionId, sessionId)
+  await nothing.close()
+  const reader = await back()
+  t.equal(reader.sessionId, sessionId, 'it is still there')
+  let said = ''
+  const read = reader.attach(running.id, {
+    output(_source, bytes) {
+      said += Buffer.from(bytes).toString()
+    },
+  })
+  t.match(await read.exit, { exitCode: 7 })
+  t.equal(said, 'out\nerr\n')
+  await reader.close()
+  const late = await back()
+  t.not(late.sessionId, sessionId, 'nothing is left to tell')
+})
+
 t.test('stdin reaches the command once and in order, its end too', { timeout: 90_000 }, async (t) => {
   const { lab, device, events } = await linked(t)
   cutNext(lab, 10, 'up', 900_000)

@@ -78,6 +78,22 @@ t.test('an orderly end destroys a session without work, and leaves one that work
   t.end()
 })
 
+t.test('an orderly end leaves a session that owes its caller the end of a command', (t) => {
+  const { hold, session, rooms } = stage()
+  const { executions } = rooms
+  let owed = true
+  Object.assign(executions, { owesEnd: (id: string) => owed && id === session.id })
+  for (const state of ['ACTIVE', 'DESTROYED']) {
+    const one = hold('one')
+    session.isHeld = true
+    one.take(session, true)
+    one.letGo(true)
+    t.strictSame([session.state, session.isHeld], [state, false])
+    owed = false
+  }
+  t.end()
+})
+
 t.test('ending it destroys it with its work', (t) => {
   const { hold, session, rooms } = stage()
   const one = hold('one')
