@@ -26,7 +26,7 @@ import {
 import { makesText } from './unwrap/made-text.ts'
 import { goesBy, isMultiple, isShell, namesOf } from './unwrap/names.ts'
 import type { ParsedArguments } from './unwrap/options.ts'
-import { addOpaque, connect, type Draft, isDecoder, type Segment, stdinOf } from './unwrap/pipeline.ts'
+import { addOpaque, connect, type Draft, isDecoder, type Segment, stdinOf, viaOf } from './unwrap/pipeline.ts'
 import { formOf, takesAnything, UNKNOWN_FORM } from './unwrap/programs.ts'
 import { innerOfProject, loadedFiles } from './unwrap/project-files.ts'
 import {
@@ -50,6 +50,7 @@ import { settle } from './unwrap/settle.ts'
 import { innerOfScript, innerOfShell, isAllArguments, positionals } from './unwrap/shell-invocation.ts'
 import { knownOutput } from './unwrap/stream.ts'
 import { parseCall } from './unwrap/subcommands.ts'
+import { commandOfTool, isTool, textsOfTool } from './unwrap/tool-words.ts'
 import { unknownStarts } from './unwrap/unknown-starts.ts'
 import { liesWithin, pathsOf } from './unwrap/used-paths.ts'
 import { operandText, partlyKnown, valueTexts } from './unwrap/word-texts.ts'
@@ -234,6 +235,7 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     for (const inner of innerOfShell(call)) follow(run, draft, inner, frame, assignments)
     return
   }
+  const count = run.drafts.length
   const wrapper = names.find((name) => isWrapper(name) && (!isMultiple([name]) || isMultiple(names)))
   if (wrapper !== undefined) {
     for (const inner of innerOfWrapper({ ...call, name: wrapper }))
@@ -249,6 +251,12 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
   }
   if (wrapper === undefined && interpreter === undefined && takesAnything(formOf(names)))
     for (const inner of unknownStarts(call)) follow(run, draft, inner, frame, assignments)
+  if (isTool(names)) {
+    for (const inner of textsOfTool(call, fresh)) follow(run, draft, inner, frame, assignments)
+    // What its own form has not told already.
+    if (run.drafts.length === count)
+      for (const inner of commandOfTool(call)) follow(run, draft, inner, frame, assignments)
+  }
   for (const { option, word, use } of call.parsed.values) {
     // A file with commands that is the output of one.
     const isHidden = use === 'read' && word.opaque === 'substitution' && isCommandFile(option)
@@ -404,16 +412,6 @@ function followShell(
 }
 
 const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
-
-function viaOf(
-  via: readonly string[],
-  { isSubstitution, namesProcesses, isShown }: ShellScript['commands'][number],
-): readonly string[] {
-  if (!isSubstitution) return via
-  // Of a text within another, what it shows may go on.
-  if (isShown && via.length === 1) return [...via, 'shown $()', '$()']
-  return namesProcesses ? [...via, 'kill $()', '$()'] : [...via, '$()']
-}
 
 function runScript(run: Run, script: ShellScript, base: Frame): void {
   const pipelines = new Map<number, Segment[]>()

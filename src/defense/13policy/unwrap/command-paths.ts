@@ -146,6 +146,8 @@ const UPLOADS: ReadonlySet<string> = new Set([
 function addUpload(option: string, word: ShellWord, add: Add): void {
   if (!UPLOADS.has(option)) return
   const { text } = word
+  const output = /%output\{(?:>>)?([^}]{1,4096})/.exec(text)?.[1]
+  if (output !== undefined) add({ ...word, text: output }, 'write')
   if (option === '-b' || option === '--cookie') {
     if (!text.includes('=')) add(word, 'read')
     return

@@ -32,7 +32,7 @@ const WRAPPER_OPTION = /-wrapper[ ,=]\s{0,8}["']?([^\s"']{1,4096})/g
 
 /** A trace is written to the file that such a variable names. */
 const WRITTEN =
-  /^(?:GIT_TRACE\w{0,64}|GIT_REDIRECT_STDOUT|GIT_REDIRECT_STDERR|SSLKEYLOGFILE|NODE_V8_COVERAGE|PYTHONPYCACHEPREFIX|GCOV_PREFIX|LLVM_PROFILE_FILE|LD_DEBUG_OUTPUT|GOCACHE|CARGO_TARGET_DIR|CCACHE_DIR|PIP_TARGET|PIP_CACHE_DIR|PIP_LOG|npm_config_(?:cache|prefix)|MALLOC_TRACE|TF_LOG_PATH|ANSIBLE_LOG_PATH|PYTEST_DEBUG_TEMPROOT)$/
+  /^(?:GIT_TRACE\w{0,64}|GIT_REDIRECT_STDOUT|GIT_REDIRECT_STDERR|SSLKEYLOGFILE|NODE_V8_COVERAGE|PYTHONPYCACHEPREFIX|GCOV_PREFIX|LLVM_PROFILE_FILE|LD_DEBUG_OUTPUT|GOCACHE|GOMODCACHE|CARGO_TARGET_DIR|CCACHE_DIR|PIP_TARGET|PIP_CACHE_DIR|PIP_LOG|npm_config_(?:cache|prefix)|MALLOC_TRACE|TF_LOG_PATH|ANSIBLE_LOG_PATH|PYTEST_DEBUG_TEMPROOT)$/
 
 /** Expanded by the shell, and then a file that is run. */
 const EXPANDED: ReadonlySet<string> = new Set(['BASH_ENV', 'ENV', 'PS0', 'PS1', 'PS2', 'PS4', 'ZDOTDIR'])
@@ -131,6 +131,14 @@ export function bareSetting(word: ShellWord): ShellWord {
     : word
 }
 
+/** `LESS='+!cmd'`: what a pager is given to begin with. */
+function pagerText(name: string, value: Assignment['value']): readonly Inner[] {
+  const at = name === 'LESS' || name === 'MORE' ? value.text.indexOf('+!') : -1
+  return at < 0
+    ? []
+    : [{ kind: 'shell', word: { ...value, text: value.text.slice(at + 2) }, via: `${name}=` }]
+}
+
 /** What setting `name` to `value` would run or read. */
 export function environmentText(name: string, value: Assignment['value']): readonly Inner[] {
   if (WRITTEN.test(name))
@@ -142,7 +150,7 @@ export function environmentText(name: string, value: Assignment['value']): reado
     if (name.startsWith('LESS')) while (text.startsWith('|') || text.startsWith('-')) text = text.slice(1)
     return [{ kind: 'shell', word: { ...value, text }, via: `${name}=` }, ...programFile({ ...value, text })]
   }
-  const inner: Inner[] = [...optionTexts(name, value)]
+  const inner: Inner[] = [...optionTexts(name, value), ...pagerText(name, value)]
   if (EXPANDED.has(name) && (value.text.includes('$(') || value.text.includes('`'))) {
     inner.push({ kind: 'shell', word: { ...value, text: `: "${value.text}"` }, via: `${name}=` })
   }

@@ -405,6 +405,9 @@ export function readQuery(word: ShellWord, via: string): readonly Inner[] {
         'lo_export(',
         'attach',
         'vacuum into',
+        'export database',
+        '_directory=',
+        '_directory =',
       ].some((end) => before.endsWith(end))
       const isRead = ['from', '(', 'infile', 'load'].some((end) => before.endsWith(end))
       if (isWritten || isRead)

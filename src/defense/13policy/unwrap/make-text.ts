@@ -6,14 +6,20 @@
 import type { ShellWord } from '../shell/shell.ts'
 import { eachLine, type Inner, shell } from './inner.ts'
 
-/** `$(shell cmd)` in a text for make, the first that there is. */
+/** `${:!cmd!}` of bmake. */
+const RUN_IN_PLACE = /\$\{:!([^!\n]{1,4096})!/g
+
+/** `$(shell cmd)` in a text for make, the first that there is; and each `${:!cmd!}`. */
 export function shellFunction(word: ShellWord): readonly Inner[] {
   const { text } = word
+  const inPlace = [...text.matchAll(RUN_IN_PLACE)].map(([, command = '']) =>
+    shell({ ...word, text: command }, 'make'),
+  )
   const at = ['$(shell ', '${shell '].map((start) => text.indexOf(start)).find((found) => found >= 0)
-  if (at === undefined) return []
+  if (at === undefined) return inPlace
   const from = at + '$(shell '.length
   const end = text.indexOf(text.charAt(at + 1) === '(' ? ')' : '}', from)
-  return [shell({ ...word, text: text.slice(from, end < 0 ? text.length : end) }, 'make')]
+  return [...inPlace, shell({ ...word, text: text.slice(from, end < 0 ? text.length : end) }, 'make')]
 }
 
 export type MakeVariables = ReadonlyMap<string, string>
@@ -41,12 +47,49 @@ function variablesOf(text: string, given: MakeVariables): MakeVariables {
   return found
 }
 
+/** `$(subst a,b,text)`, `$(foreach v,list,text)`: functions that only make text of text. */
+const FUNCTION =
+  /\$[({](subst|foreach|strip|firstword|lastword|addprefix|addsuffix)[ \t]([^(){}$]{0,1024}(?:\$[({]\w{1,64}[)}][^(){}$]{0,1024}){0,16})[)}]/g
+
+const FUNCTIONS: ReadonlyMap<string, (given: readonly string[]) => string> = new Map([
+  ['subst', ([from = '', to = '', ...text]) => (from === '' ? '' : text.join(',').replaceAll(from, to))],
+  ['strip', (text) => text.join(',').trim()],
+  ['firstword', (text) => wordsOf(text.join(','))[0] ?? ''],
+  ['lastword', (text) => wordsOf(text.join(',')).at(-1) ?? ''],
+  ['addprefix', ([before = '', ...text]) => eachWord(text, (word) => before + word)],
+  ['addsuffix', ([after = '', ...text]) => eachWord(text, (word) => word + after)],
+  [
+    'foreach',
+    ([name = '', list = '', ...text]) =>
+      eachWord([list], (item) =>
+        [`$(${name.trim()})`, `\${${name.trim()}}`].reduce(
+          (done, use) => done.replaceAll(use, item),
+          text.join(','),
+        ),
+      ),
+  ],
+])
+
+function wordsOf(text: string): readonly string[] {
+  return text.trim().split(/\s+/, VARIABLES_MAX)
+}
+
+function eachWord(text: readonly string[], make: (word: string) => string): string {
+  return wordsOf(text.join(',')).map(make).join(' ')
+}
+
+function withFunctions(text: string): string {
+  return text.replaceAll(
+    FUNCTION,
+    (whole, name, given) => FUNCTIONS.get(name)?.(String(given).split(',')) ?? whole,
+  )
+}
+
 function putIn(recipe: string, variables: MakeVariables): string {
-  let text = recipe
+  let text = withFunctions(recipe)
   for (let depth = 0; depth < NESTED_MAX && /\$[({]/.test(text); depth++) {
-    const next = text.replaceAll(
-      VARIABLE,
-      (whole, round, curly) => variables.get(String(round ?? curly)) ?? whole,
+    const next = withFunctions(
+      text.replaceAll(VARIABLE, (whole, round, curly) => variables.get(String(round ?? curly)) ?? whole),
     )
     if (next === text || next.length > RECIPE_CHARACTERS) break
     text = next
@@ -60,16 +103,25 @@ const FILED = /\$[({]file[ \t]{1,8}(>{1,2}|<)[ \t]{0,8}([^,)}\n]{1,1024})/g
 /** `define NAME`, lines, `endef`: recipes that others call by that name. */
 const DEFINED = /^define[ \t][^\n]{0,256}\n((?:(?!endef)[^\n]*\n)+)/gm
 
+/** What a makefile has its recipes run by, where that is no shell. */
+function shellOf(variables: MakeVariables): string | undefined {
+  const program = variables.get('SHELL')?.trim()
+  if (program === undefined || program === '' || /^[\w/.$()-]*sh$/.test(program)) return undefined
+  return `${program} ${variables.get('.SHELLFLAGS') ?? '-c'}`
+}
+
 /** Each recipe is what follows the semicolon of a rule, or a line that begins with a tab. */
 export function makeText(word: ShellWord, given: MakeVariables = NO_VARIABLES): readonly Inner[] {
   const variables = variablesOf(word.text, given)
+  const starter = shellOf(variables)
   const run = (recipe: string) => {
     let text = putIn(recipe.trimStart(), variables)
     while (text.startsWith('@') || text.startsWith('+') || text.startsWith('-')) text = text.slice(1)
     // A variable that nobody has set here: only the shell's own marks are told from it.
     if (text.includes('$(') || text.includes('${')) text = text.slice(0, Math.max(0, text.search(/\$[({]/)))
     text = text.replaceAll('$$', '$')
-    return text === '' ? [] : [shell({ ...word, text }, 'make')]
+    if (text === '') return []
+    return [shell({ ...word, text: starter === undefined ? text : `${starter} ${text}` }, 'make')]
   }
   const recipes = eachLine(word.text, (line) => {
     if (line.startsWith('\t')) return run(line.slice(1))

@@ -63,10 +63,26 @@ export function parseArguments(words: readonly ShellWord[], form: ProgramForm, f
     const next = words[index + 1]
     if (taken.wants === undefined || next === undefined) continue
     values.push({ option: taken.wants, word: next, use: taken.use })
+    // `-o cache_dir=/x`
+    if (taken.use === 'text') addNamed(taken.wants, next, values)
     index += 1
   }
   return { options: [...options], values, operands, firstOperand }
 }
+
+/** What is given to an option for a name of its own: `-o cache_dir=/x`, `--dump-section .text=/x`. */
+function addNamed(option: string, value: ShellWord, values: OptionValue[]): void {
+  const written = writtenPart(value) ?? writtenWithin(value)
+  if (written !== undefined) values.push({ option, word: written, use: 'write' })
+  const at = written === undefined ? (BARE_NAME.exec(value.text)?.[0].length ?? 0) - 1 : -1
+  if (at < 0 || value.text.length > NAMED_MAX) return
+  const use = /dump|out|write|save|export/.test(option) ? 'write' : 'unknown'
+  values.push({ option, word: partOf(value, value.text.slice(at + 1)), use })
+}
+
+const BARE_NAME = /^[-.\w]{1,64}=(?=\/)/
+/** A name and a place are no longer. */
+const NAMED_MAX = 4_224
 
 function isOption(text: string, form: ProgramForm): boolean {
   if (form.plain) return false
@@ -89,6 +105,10 @@ function readOption(
   // `--out:/x`
   const part = text.includes(':') ? writtenPart(word) : undefined
   if (part !== undefined) values.push({ option: text.slice(0, text.indexOf(':')), word: part, use: 'write' })
+  else if (GIVEN_PLACE.test(text)) {
+    const colon = text.indexOf(':')
+    values.push({ option: text.slice(0, colon), word: partOf(word, text.slice(colon + 1)), use: 'unknown' })
+  }
   if (text.startsWith('--') || form.words) {
     const equals = text.indexOf('=')
     const name = equals < 0 ? text : text.slice(0, equals)
@@ -101,11 +121,16 @@ function readOption(
       values.push({ option: name, word: partOf(word, ''), use: use.use })
       return undefined
     }
-    const letter = form.words && use === undefined ? form.options.get(text.slice(0, 2)) : undefined
-    if (letter !== undefined && !text.startsWith('--')) {
-      // `-o/bin/x`: a letter with its value, among programs that also have words.
+    const length = form.words && use === undefined ? lettersOf(text, form) : 0
+    if (length > 0) {
+      // `-o/bin/x`, `-FE/bin`: a letter or two with their value, among programs that also have words.
+      const letters = text.slice(0, length)
       options.add(text)
-      values.push({ option: text.slice(0, 2), word: partOf(word, text.slice(2)), use: letter.use })
+      values.push({
+        option: letters,
+        word: partOf(word, text.slice(length)),
+        use: form.options.get(letters)?.use ?? 'text',
+      })
       return undefined
     }
     if (equals >= 0) {
@@ -141,8 +166,18 @@ function readOption(
   return readCluster(word, form, options, values)
 }
 
+/** `--gcc.exe:/x` */
+const GIVEN_PLACE = /^--[\w.-]{1,64}:[^=]{0,64}[/~]/
+
 /** What is longer may be a name behind a single dash. */
 const LETTERS_MAX = 3
+
+/** How much of `-FE/x` is an option that the program has, with its dash; 0 where nothing is. */
+function lettersOf(text: string, form: ProgramForm): number {
+  if (text.startsWith('--')) return 0
+  if (text.length > LETTERS_MAX && form.options.has(text.slice(0, LETTERS_MAX))) return LETTERS_MAX
+  return form.options.has(text.slice(0, 2)) ? 2 : 0
+}
 
 /** Long names that say of a file or a directory that it is written, whatever the program. */
 const OUTPUT =
@@ -152,9 +187,9 @@ const OUTPUT_OR_FORM = /^--(?:out|output|dest|destination|pack-destination|save-
 
 /** And the last words of longer names, where the value is a place: `--heap-dump-path`, `--trace`, `-Xlog:gc:file`. */
 const OUTPUT_WORD =
-  /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|cache|work|gen|generate|generated|snapshot|download|json|html|xml|csv|sarif|lcov|dist|prof|diagnostics?|destination|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name))?$|^-Xlog(?:gc|:.{0,128}file)$/i
+  /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|nimcache|cache|work|gen|generate|generated|snapshot|download|json|html|xml|csv|sarif|lcov|dist|prof|diagnostics?|destination|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data|debug)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name))?$|^-Xlog(?:gc|:.{0,128}file)$|^-o$|^-femit-\w{1,16}$|^-fdump-[\w-]{1,64}$|^-a[cdghilmns]{0,8}$|repo\.local$|build[-_.]dir(?:ectory)?$|dep(?:endency)?[-_]file$/i
 /** By themselves mostly switches, which say in what form something is told: what comes next is an operand. */
-const FORM = /^--?(?:json|html|xml|csv|info|data|header|map|marks|pattern)$/
+const FORM = /^--?(?:json|html|xml|csv|info|data|header|map|marks|pattern|debug)$/
 /** Longer than the names of options. */
 const NAME_MAX = 128
 
@@ -168,11 +203,15 @@ function isWritten(name: string, value: ShellWord | undefined, isNext: boolean):
 
 /** `--tsBuildInfoFile` is read as `--ts-build-info-file`. */
 function saysOutput(name: string): boolean {
-  return OUTPUT_WORD.test(name) || OUTPUT_WORD.test(name.replaceAll(/([a-z])([A-Z])/g, '$1-$2'))
+  // `-DoutputDirectory`, `-p:OutDir`: a property of a build.
+  const bare = name.replace(PROPERTY, '-').replaceAll(/([a-z])([A-Z])/g, '$1-$2')
+  return OUTPUT_WORD.test(name) || OUTPUT_WORD.test(bare)
 }
 
+const PROPERTY = /^(?:-[DP]|[-/]{1,2}p(?:roperty)?:)/
+
 /** One name, and the mark before its value. */
-const NAMED = /^[-\w.]{1,64}(?=[=:])/
+const NAMED = /^(?:[-/]{1,2}p(?:roperty)?:)?[-\w.]{1,64}(?=[=:])/
 
 /** The place that a word names to write to by itself: `output=/x`, `--out:/x`, `html:/x`. */
 export function writtenPart(word: ShellWord): ShellWord | undefined {
@@ -190,7 +229,7 @@ export function writtenPart(word: ShellWord): ShellWord | undefined {
 
 /** `delay=1s,filename=/x`, `debug:file=/x`, `html:/x` */
 const WITHIN =
-  /(?:^|[,:;])(?:file|filename|output|out|html|xml|json|lcov|metadata|link|asm|obj|dep-info|llvm-ir|mir|llvm-bc)[=:](?=[/~])/
+  /(?:^|[,:;])(?:file|filename|output|out|html|xml|json|lcov|metadata|link|asm|obj|dep-info|llvm-ir|mir|llvm-bc|dest|result)[=:](?=[/~])/
 
 function writtenWithin(word: ShellWord): ShellWord | undefined {
   const found = WITHIN.exec(word.text)

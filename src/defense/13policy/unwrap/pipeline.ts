@@ -108,3 +108,14 @@ function together(own: readonly string[], more: readonly string[]): readonly str
   if (own.length === 0 || more.length === 0) return own.length === 0 ? more : own
   return [...new Set([...own, ...more])]
 }
+
+/** Through what a command of a script is reached, which itself is reached through `via`. */
+export function viaOf(
+  via: readonly string[],
+  { isSubstitution, namesProcesses, isShown }: ShellCommand,
+): readonly string[] {
+  if (!isSubstitution) return via
+  // Of a text within another, what it shows may go on.
+  if (isShown && via.length === 1) return [...via, 'shown $()', '$()']
+  return namesProcesses ? [...via, 'kill $()', '$()'] : [...via, '$()']
+}

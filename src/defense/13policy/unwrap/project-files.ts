@@ -6,6 +6,7 @@
  * @module
  */
 import { baseName } from '../../../base/lexical-path.ts'
+import { fileOrdersOf, ORDERS_MAX, ordersOf, withSettings } from './document-orders.ts'
 import type { Flow, Made } from './flow.ts'
 import { type Call, type Inner, type Language, literal, PROJECT, shell, type Unwrap } from './inner.ts'
 
@@ -117,6 +118,9 @@ const LINES: readonly string[] = [
   'abuild makepkg ebuild bitbake rpmbuild rpmspec dpkg-buildpackage debuild debian/rules | APKBUILD PKGBUILD *.ebuild *.bb *.bbclass *.bbappend *.spec rules *.install postinst preinst prerm postrm | orders',
   'buck buck2 plz please pants mill sbt scala-cli msbuild dotnet muon xbuild | BUCK BUILD *.bzl *.sc *.sbt *.scala *.proj *.props *.targets meson.build | orders',
   `${TASK_TOOLS} | *.toml *.json *.yml *.yaml *.xml *.cfg *.ini *.properties *.config *.sdl *.hcl *.conf *.cnf *.cwl *.nf *.wdl *.robot *.resource *rc | orders`,
+  'gulp grunt | gulpfile.js gulpfile.mjs Gruntfile.js | orders',
+  'npm npx yarn pnpm | .npmrc .yarnrc .yarnrc.yml | orders',
+  'latex pdflatex xelatex lualatex tex pdftex latexmk tectonic | *.tex *.sty *.lua | orders',
   'gulp | gulpfile.js gulpfile.mjs | javascript',
   'grunt | Gruntfile.js | javascript',
   'webpack rollup vite next nuxt astro babel postcss tailwindcss eslint prettier stylelint karma cypress playwright jest vitest mocha ava jasmine tap commitlint release-it semantic-release tsup esbuild nx turbo | *.config.js *.config.mjs *.config.cjs *.config.ts *rc.js *rc.cjs *.test.js *.spec.js *.test.ts *.spec.ts *.test.mjs test.js karma.conf.js | javascript',
@@ -138,91 +142,6 @@ function readersOf(lines: readonly string[]): ReadonlyMap<string, readonly Reade
     for (const tool of tools.split(' ')) readers.set(tool, [...(readers.get(tool) ?? []), reader])
   }
   return readers
-}
-
-/** Words that begin a command which does harm; what else stands in a recipe is not guessed. */
-const ORDER =
-  /(?:^|[\s:=[({"'`,;&|@!-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|ln|tee|cat|head|tail|base64|xxd|find|tar|rsync|echo|printf|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)[\s"',]+-c|(?:perl|ruby|node)[\s"',]+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
-
-/** Commands of one text; what people write has some dozens. */
-const ORDERS_MAX = 128
-
-/** The text that an interpreter is given stands in quotes of its own; that of a shell is a command itself. */
-const CODE_ORDER = /^(?:python3?|perl|ruby|node)\s+-[ce]\s/
-const SHELL_ORDER = /^(?:sh|bash|dash|zsh)[\s"',]+-c[\s"',]+/
-
-/** What ends a list of texts. */
-const LIST_END = /["'`]\s{0,64}[\])}]/
-
-/** An order that begins behind a quote ends with the text, or with the list of which it is the first item. */
-function withinQuotes(order: string, before: string): string {
-  if (before !== '"' && before !== "'" && before !== '`') return order
-  const end = order.indexOf(before)
-  if (end < 0) return order
-  const isList = !/\s/.test(order.slice(0, end))
-  const last = isList ? order.search(LIST_END) : end
-  return last < 0 ? order : order.slice(0, last)
-}
-
-function commandOf(order: string): string {
-  if (CODE_ORDER.test(order)) return order
-  const from = SHELL_ORDER.exec(order)?.[0].length ?? 0
-  // As the items of a list it is an argv. A mark with a word behind it is a redirection, and no end of an element.
-  return order
-    .slice(from)
-    .replaceAll(/["'`,()[\]{}]+|<+|>+(?!>|[&|]?\s{0,4}["']?[\w/~.$])/g, ' ')
-    .trim()
-}
-
-/** Marks of a document around its words: `<executable>rm</executable><argument>-rf</argument>`. */
-const TAG = /<\/?[A-Za-z][\w.:-]{0,64}>/g
-
-function ordersOf(document: string): readonly Inner[] {
-  // A quote within a text: `"sh -c \\"cmd\\""`.
-  const bare = document.includes('\\"') ? document.replaceAll('\\"', "'") : document
-  const text = bare.includes('</') ? bare.replaceAll(TAG, ' ') : bare
-  const orders: Inner[] = []
-  const search = new RegExp(ORDER)
-  for (let found = search.exec(text); found !== null; found = search.exec(text)) {
-    if (orders.length >= ORDERS_MAX) return [...orders, { kind: 'opaque', opaque: 'limit' }]
-    const start = search.lastIndex - (found[1] ?? '').length
-    const order = withinQuotes(found[1] ?? '', text.charAt(start - 1))
-    // Others may stand in the same line.
-    search.lastIndex = start + order.length
-    orders.push(shell(literal(commandOf(order)), PROJECT))
-  }
-  return orders
-}
-
-/** `file(WRITE "/x" ...)` of CMake: what is done with files. */
-const FILE_ORDER =
-  /\b(?:file|configure_file)\s{0,8}\(\s{0,8}(READ|STRINGS|GLOB|COPY|WRITE|APPEND|REMOVE|REMOVE_RECURSE|RENAME|DOWNLOAD|CREATE_LINK|TOUCH|CHMOD)\s([^)]{0,4096})\)/g
-const READING_ORDERS: ReadonlySet<string> = new Set(['READ', 'STRINGS', 'GLOB'])
-
-/** `<delete dir="/x"/>` of Ant: what is done with files. */
-const ELEMENT_ORDER =
-  /<(?:delete|copy|move|touch|mkdir|chmod|chown|echo|get|replace|unzip|untar|symlink)\s[^>]{0,512}?["'](\/[^"']{1,512})["']/g
-
-function fileOrdersOf(text: string): readonly Inner[] {
-  const elements = [...text.matchAll(ELEMENT_ORDER)]
-    .slice(0, ORDERS_MAX)
-    .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
-  return [...elements, ...calledOrdersOf(text)]
-}
-
-function calledOrdersOf(text: string): readonly Inner[] {
-  return [...text.matchAll(FILE_ORDER)].slice(0, ORDERS_MAX).flatMap(([, verb = '', given = '']) =>
-    given
-      .split(/[\s"]+/, ORDERS_MAX)
-      .filter((word) => /^(?:\/|~\/|\.\.\/)/.test(word))
-      .map(
-        (word): Inner => ({
-          kind: 'path',
-          word: literal(word),
-          use: READING_ORDERS.has(verb) ? 'read' : 'write',
-        }),
-      ),
-  )
 }
 
 /** `//go:generate cmd`. */
@@ -280,7 +199,10 @@ function innerOf(reader: Reader, path: string, made: Made): readonly Inner[] {
   if (made.kind !== 'text') return []
   const word = literal(made.text)
   if (reader.language === 'shell') return [shell(word, PROJECT)]
-  if (reader.language === 'orders') return [...ordersOf(made.text), ...fileOrdersOf(made.text)]
+  if (reader.language === 'orders') {
+    const text = withSettings(made.text)
+    return [...ordersOf(text), ...fileOrdersOf(text)]
+  }
   if (reader.language === 'directives') return directivesOf(made.text)
   if (reader.language === 'files') return includedFiles(made.text)
   return [{ kind: 'code', language: reader.language, word, via: PROJECT, isGuess: reader.isGuess }]

@@ -56,8 +56,8 @@ export function isTabled(names: readonly string[]): boolean {
   return formOf(names) !== UNKNOWN_FORM || isShell(names) || names.some(isWrapper)
 }
 
-/** Whether a command begins at `words[at]`. */
-function begins(words: readonly ShellWord[], at: number): boolean {
+/** Whether a command begins at `words[at]`: the name of a program that has what it acts on behind it. */
+export function begins(words: readonly ShellWord[], at: number): boolean {
   const program = words[at]
   if (program === undefined || program.opaque !== undefined || program.isGlob) return false
   const { text } = program

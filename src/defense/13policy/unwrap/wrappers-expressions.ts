@@ -62,9 +62,31 @@ export const recordExpression: Unwrap = (call) => {
     const given = call.words[index + 1]
     return (text === 'put' || text === 'filter') && given !== undefined ? call.words.slice(index + 1) : []
   })
-  return texts.flatMap((word): readonly Inner[] =>
-    /[({]/.test(word.text) ? [{ kind: 'code', language: 'awk', word, via: call.name }] : [],
+  const codes = texts.flatMap((word): readonly Inner[] =>
+    /[({]/.test(word.text)
+      ? [
+          { kind: 'code', language: 'awk', word, via: call.name },
+          ...placesBehind(word.text, 'exec(').flatMap((from) =>
+            argv(quotedWords(word, from, ')'), `${call.name} exec`),
+          ),
+        ]
+      : [],
   )
+  return [...codes, ...recordFiles(call)]
+}
+
+/** `tee FILE`, `split --prefix NAME`, `-I`: what its verbs write. */
+function recordFiles({ words, parsed }: Call): readonly Inner[] {
+  const isInPlace = has(parsed, '-I')
+  return words.flatMap((word, index): readonly Inner[] => {
+    const before = words[index - 1]?.text ?? ''
+    const isTold =
+      before === 'tee' ||
+      before === '--prefix' ||
+      (words[index - 2]?.text === 'tee' && before.startsWith('-'))
+    const isWritten = isTold || (isInPlace && index > 1 && word.text.includes('/'))
+    return isWritten ? [{ kind: 'path', word, use: 'write' }] : []
+  })
 }
 
 /** `{{ output "cmd" "arg" }}` and `{{ include "/file" }}` of a template. */

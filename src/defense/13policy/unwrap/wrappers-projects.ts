@@ -46,6 +46,19 @@ function pythonFile(name: string, via: string): Inner {
   return { kind: 'script', word: literal(name), language: 'python', via, read }
 }
 
+/** `build-backend = "x"` of a pyproject.toml: what builds the package, where that is a file of the project. */
+const BACKEND = /\bbuild-backend\s{0,8}=\s{0,8}["']([\w.]{1,128})/
+
+function backendFile(directory: string, via: string): Inner {
+  const read = ({ text }: ShellWord): readonly Inner[] => {
+    const module = BACKEND.exec(text)?.[1]?.replaceAll('.', '/')
+    return module === undefined
+      ? []
+      : [`${module}.py`, `${module}/__init__.py`].map((file) => pythonFile(`${directory}/${file}`, via))
+  }
+  return { kind: 'script', word: literal(`${directory}/pyproject.toml`), language: undefined, via, read }
+}
+
 /** `pip install .`, `pip install -e DIRECTORY`: the set-up of what is installed runs. */
 export const pythonProject: Unwrap = (call) => {
   if (!call.words.slice(1, 4).some(({ text }) => ['install', 'wheel', 'download', 'sync'].includes(text)))
@@ -57,7 +70,10 @@ export const pythonProject: Unwrap = (call) => {
         opaque === undefined && /^(?:\.|\/|~)/.test(text) && !/\.(?:whl|txt|gz|zip|toml)$/.test(text),
     )
     .slice(0, 4)
-    .map(({ text }) => pythonFile(`${text.replace(/\[.*$/, '')}/setup.py`, call.name))
+    .flatMap(({ text }) => {
+      const directory = text.replace(/\[.*$/, '')
+      return [pythonFile(`${directory}/setup.py`, call.name), backendFile(directory, call.name)]
+    })
 }
 
 /** `pytest [FILE]`: what the tests and what is set up for them do. */

@@ -1,0 +1,139 @@
+/**
+ * Commands and changes of files that stand in a document of no language that is read: the settings, recipes and
+ * descriptions by which tools are told what to do. Only what clearly does something is taken out of it.
+ * From the documentation of the tools that project-files.ts names.
+ * @module
+ */
+import { argv, type Inner, literal, PROJECT, shell } from './inner.ts'
+
+/** Words that begin a command which does harm; what else stands in a recipe is not guessed. */
+const ORDER =
+  /(?:^|[\s:=[({"'`,;&|@!%-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|ln|tee|cat|head|tail|base64|xxd|find|tar|rsync|echo|printf|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)[\s"',]+-c|(?:perl|ruby|node)[\s"',]+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
+
+/** Commands of one text; what people write has some dozens. */
+export const ORDERS_MAX = 128
+
+/** The text that an interpreter is given stands in quotes of its own; that of a shell is a command itself. */
+const CODE_ORDER = /^(?:python3?|perl|ruby|node)\s+-[ce]\s/
+const SHELL_ORDER = /^(?:sh|bash|dash|zsh)[\s"',]+-c[\s"',]+/
+
+/** What ends a list of texts. */
+const LIST_END = /["'`]\s{0,64}[\])}]/
+
+/** An order that begins behind a quote ends with the text, or with the list of which it is the first item. */
+function withinQuotes(order: string, before: string): string {
+  if (before !== '"' && before !== "'" && before !== '`') return order
+  const end = order.indexOf(before)
+  if (end < 0) return order
+  const isList = !/\s/.test(order.slice(0, end))
+  const last = isList ? order.search(LIST_END) : end
+  return last < 0 ? order : order.slice(0, last)
+}
+
+function commandOf(order: string): string {
+  if (CODE_ORDER.test(order)) return order
+  const from = SHELL_ORDER.exec(order)?.[0].length ?? 0
+  // As the items of a list it is an argv. A mark with a word behind it is a redirection, and no end of an element.
+  return order
+    .slice(from)
+    .replaceAll(/["'`,()[\]{}]+|<+|>+(?!>|[&|]?\s{0,4}["']?[\w/~.$])/g, ' ')
+    .trim()
+}
+
+/** Marks of a document around its words: `<executable>rm</executable><argument>-rf</argument>`. */
+const TAG = /<\/?[A-Za-z][\w.:-]{0,64}>/g
+
+/** The commands in a document that clearly do something. */
+export function ordersOf(document: string): readonly Inner[] {
+  // A quote within a text: `"sh -c \\"cmd\\""`.
+  const bare = document.includes('\\"') ? document.replaceAll('\\"', "'") : document
+  const text = bare.includes('</') ? bare.replaceAll(TAG, ' ') : bare
+  const orders: Inner[] = []
+  const search = new RegExp(ORDER)
+  for (let found = search.exec(text); found !== null; found = search.exec(text)) {
+    if (orders.length >= ORDERS_MAX) return [...orders, { kind: 'opaque', opaque: 'limit' }]
+    const start = search.lastIndex - (found[1] ?? '').length
+    const order = withinQuotes(found[1] ?? '', text.charAt(start - 1))
+    // Others may stand in the same line.
+    search.lastIndex = start + order.length
+    orders.push(shell(literal(commandOf(order)), PROJECT))
+  }
+  return orders
+}
+
+/** `file(WRITE "/x" ...)` of CMake: what is done with files. */
+const FILE_ORDER =
+  /\b(?:file|configure_file)\s{0,8}\(\s{0,8}(READ|STRINGS|GLOB|COPY|WRITE|APPEND|REMOVE|REMOVE_RECURSE|RENAME|DOWNLOAD|CREATE_LINK|TOUCH|CHMOD)\s([^)]{0,4096})\)/g
+const READING_ORDERS: ReadonlySet<string> = new Set(['READ', 'STRINGS', 'GLOB'])
+
+/** `<delete dir="/x"/>` of Ant: what is done with files. */
+const ELEMENT_ORDER =
+  /<(?:delete|copy|move|touch|mkdir|chmod|chown|echo|get|replace|unzip|untar|symlink)\s[^>]{0,512}?["'](\/[^"']{1,512})["']/g
+
+/** The files that a document has changed, and the programs in places of its settings. */
+export function fileOrdersOf(text: string): readonly Inner[] {
+  const elements = [...text.matchAll(ELEMENT_ORDER)]
+    .slice(0, ORDERS_MAX)
+    .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
+  const changed = [...text.matchAll(CHANGE)]
+    .slice(0, ORDERS_MAX)
+    .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
+  const programs = [...text.matchAll(NAMED_PROGRAM)]
+    .slice(0, ORDERS_MAX)
+    .flatMap(([, path = '']) => argv([literal(path)], PROJECT))
+  return [...elements, ...changed, ...programs, ...calledOrdersOf(text)]
+}
+
+/** `Remove Directory    /x`, `IO.delete(file("/x"))`, `<RemoveDir Directories="/x"/>`, `\\openout1=/x`. */
+const CHANGE =
+  /(?:\b|[a-z_])(?:remove|delete|erase|wipe|purge|truncate|unlink|rmtree|rmdir|rm_rf|overwrite|write|append|openout|create|touch|move|rename|save)\w{0,24}[^\n/~]{0,96}?["'\s(=:>]((?:\/|~\/)[^\s"'`,;)<>\]}]{1,512})/gi
+
+/** `rustc-wrapper = "/tmp/x"`: a program of a place where anybody writes. */
+const NAMED_PROGRAM =
+  /(?:wrapper|runner|linker|rustc|shell|yarnPath|preload|compiler|launcher|interpreter|plugins?|require|executable|editor|pager|hookspath|command|program)["']?\s{0,4}[=:]\s{0,4}\[?\s{0,4}["']?((?:\/tmp|\/var\/tmp|\/dev\/shm)\/[^\s"',\]]{1,256})/gi
+
+/** `set(NAME value)`, `NAME := value`, `<property name="NAME" value="value"/>`: settings of the document itself. */
+const SETTING =
+  /(?:^[ \t]{0,16}(?:set\(|(?:export|let|var|val|def|my|local)[ \t])?["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:|[ \t])|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=)[ \t]{0,8}["']?([^\n"'`)<>]{1,256})/gm
+const USED =
+  /\$\{([\w.-]{1,64})\}|\$\(([\w.-]{1,64})\)|\{\{\s{0,4}([\w.-]{1,64})\s{0,4}\}\}|\$([A-Za-z_]\w{0,63})|%\(([\w.-]{1,64})\)s|@(\w{1,64})@/g
+/** Settings of one document, and how long it becomes by them. */
+const SETTINGS_MAX = 256
+const GROWN_MAX = 65_536
+
+/** The document with its own settings put in where it uses them. */
+export function withSettings(text: string): string {
+  if (!/[$%@]|\{\{/.test(text) || text.length > GROWN_MAX) return text
+  const settings = new Map<string, string>()
+  for (const [, line, element, value = ''] of text.matchAll(SETTING)) {
+    if (settings.size >= SETTINGS_MAX) break
+    settings.set(line ?? element ?? '', value.trim())
+  }
+  const put = (from: string) =>
+    from.replaceAll(USED, (whole, ...names) => {
+      const name = names.slice(0, USES).find((found) => found !== undefined)
+      return settings.get(String(name)) ?? whole
+    })
+  // One of a setting within another.
+  const once = put(text)
+  const twice = once.length > GROWN_MAX ? once : put(once)
+  return twice.length > GROWN_MAX ? text : twice
+}
+
+/** Ways to use a setting in `USED`. */
+const USES = 6
+
+function calledOrdersOf(text: string): readonly Inner[] {
+  return [...text.matchAll(FILE_ORDER)].slice(0, ORDERS_MAX).flatMap(([, verb = '', given = '']) =>
+    given
+      .split(/[\s"]+/, ORDERS_MAX)
+      .filter((word) => /^(?:\/|~\/|\.\.\/)/.test(word))
+      .map(
+        (word): Inner => ({
+          kind: 'path',
+          word: literal(word),
+          use: READING_ORDERS.has(verb) ? 'read' : 'write',
+        }),
+      ),
+  )
+}

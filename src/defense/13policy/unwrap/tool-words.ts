@@ -1,0 +1,74 @@
+/**
+ * What stands in the words of tools that build, test, set or convert, whatever option it stands behind: a text with
+ * orders in it (`-p:PreBuildEvent=rm -rf /x`, `--gcov-executable 'rm -rf /x'`), or a program and what it acts on
+ * (`exec -- rm -rf /x`). These tools have more options and plug-ins than anybody could list, and next to all of them
+ * can start a program. Only what clearly does something counts, as in the files that they are told by.
+ * @module
+ */
+
+import type { ShellWord } from '../shell/shell.ts'
+import { fileOrdersOf, ordersOf } from './document-orders.ts'
+import { type Assignment, argv, type Call, type Inner, literal } from './inner.ts'
+import { goesBy } from './names.ts'
+import { begins } from './unknown-starts.ts'
+
+const TOOLS: ReadonlySet<string> = new Set(
+  [
+    'just task go-task make gmake bmake pmake remake mk tup redo samu samurai ninja cmake ctest cpack meson muon scons waf',
+    'bazel bazelisk buck buck2 plz please pants gradle gradlew mvn mvnw mvnd ant sbt mill scala-cli lein clj clojure boot',
+    'rake thor gulp grunt nim nimble fpc cargo cross go dotnet msbuild xbuild mix rebar rebar3 cabal stack dune opam zig',
+    'swift xcodebuild npm npx yarn pnpm bun bunx deno tox nox hatch pdm poetry pipenv uv rye pixi pytest robot behave',
+    'coverage lcov geninfo genhtml gcovr latexmk tex pdftex pdflatex xelatex lualatex luatex tectonic context invoke inv fab',
+    'doit snakemake nextflow conan vcpkg composer luarocks cpanm bundle bundler crystal shards dub rdmd gprbuild premake5',
+    'xmake qmake b2 bjam webpack vite rollup jest vitest mocha ava playwright cypress nx turbo lerna earthly dagger act',
+    'sox play rec ffmpeg ffplay convert magick mogrify exiftool pandoc mlr duckdb esptool platformio pio west idf.py arduino-cli',
+    'sphinx-build mkdocs hugo jekyll zola terraform tofu packer ansible ansible-playbook lua-language-server mage goreleaser',
+    'pre-commit lefthook husky lint-staged nodemon watchexec entr air reflex process-compose overmind hivemind foreman honcho',
+    'hyperfine bumpversion bump2version bump-my-version cz semantic-release release-it changie towncrier cookiecutter copier',
+    'cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
+  ].flatMap((names) => names.split(' ')),
+)
+
+/** Words of one command that are looked at, and how long a text may be: what people write is less. */
+const WORDS_MAX = 64
+const TEXT_MAX = 8_192
+
+/** Whether what is said here holds for a program that goes by `names`. */
+export function isTool(names: readonly string[]): boolean {
+  return goesBy(names, TOOLS)
+}
+
+/** Options of which each occurrence adds a word to one command: `--test-cmd rm --test-cmd -rf`. */
+const GATHERED: ReadonlySet<string> = new Set('--test-cmd --shell --shell-arg --exec-arg'.split(' '))
+
+function ordersIn({ text, opaque }: ShellWord): readonly Inner[] {
+  if (opaque !== undefined || text.length > TEXT_MAX || !/[\s(]/.test(text)) return []
+  return [...ordersOf(text), ...fileOrdersOf(text)]
+}
+
+/** The orders in the texts that a tool is given: as arguments, in variables that are set for it, and on its input. */
+export function textsOfTool(call: Call, assignments: readonly Assignment[]): readonly Inner[] {
+  const { words, stdin, names, parsed } = call
+  // Code is read as what it is.
+  const codes = new Set(parsed.values.filter(({ use }) => use === 'code').map(({ word }) => word))
+  const texts = words.slice(1, WORDS_MAX).filter((word) => !codes.has(word))
+  const given =
+    stdin.kind === 'text'
+      ? [stdin.word]
+      : stdin.kind === 'pipe' && stdin.output !== undefined
+        ? [literal(stdin.output)]
+        : []
+  const gathered = words.filter((_, index) => GATHERED.has(words[index - 1]?.text ?? ''))
+  return [
+    ...[...texts, ...assignments.map(({ value }) => value), ...given].flatMap(ordersIn),
+    ...(gathered.length > 1 ? argv(gathered, names[0] ?? '--') : []),
+  ]
+}
+
+/** The command that begins among the words of a tool. */
+export function commandOfTool({ words, names }: Call): readonly Inner[] {
+  const end = Math.min(words.length - 1, WORDS_MAX)
+  for (let index = 1; index < end; index++)
+    if (begins(words, index)) return argv(words.slice(index), names[0] ?? '--')
+  return []
+}

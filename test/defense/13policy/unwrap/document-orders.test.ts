@@ -1,0 +1,41 @@
+/**
+ * Settings and recipes are read for what they clearly do, with their own settings put in.
+ * @module
+ */
+import t from 'tap'
+import {
+  fileOrdersOf,
+  ordersOf,
+  withSettings,
+} from '../../../../src/defense/13policy/unwrap/document-orders.ts'
+
+const texts = (document: string) =>
+  ordersOf(document).flatMap((inner) => (inner.kind === 'shell' ? [inner.word.text] : []))
+const written = (document: string) =>
+  fileOrdersOf(document).flatMap((inner) =>
+    inner.kind === 'path' ? [`${inner.use} ${inner.word.text}`] : [],
+  )
+
+t.test('a setting is put in where the document uses it', (t) => {
+  t.match(withSettings('set(D /opt)\nfile(REMOVE_RECURSE ${D})'), 'REMOVE_RECURSE /opt')
+  t.match(withSettings('d = /opt\ncommand = rm -rf $d'), 'rm -rf /opt')
+  t.match(withSettings('dir := "/opt"\nx:\n rm -rf {{dir}}'), 'rm -rf /opt')
+  t.match(withSettings('<property name="d" value="/opt"/><delete dir="${d}"/>'), 'dir="/opt"')
+  t.equal(withSettings('no marks = /opt'), 'no marks = /opt')
+  t.end()
+})
+
+t.test('settings that double end', (t) => {
+  const doubling = Array.from({ length: 64 }, (_, i) => `a${i} = $a${i + 1}$a${i + 1}`).join('\n')
+  t.ok(withSettings(doubling).length < 1_000_000)
+  t.end()
+})
+
+t.test('orders are commands, and changes are files', (t) => {
+  t.same(texts('run: "rm -rf /opt"'), ['rm -rf /opt'])
+  t.same(texts('name: removal'), [])
+  t.same(written('Remove Directory    /opt    recursive=True'), ['write /opt'])
+  t.same(written('<delete><fileset dir="/opt"/></delete>'), ['write /opt'])
+  t.same(written('include "/opt/x"'), [])
+  t.end()
+})
