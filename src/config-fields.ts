@@ -27,6 +27,7 @@ import {
   RING_BYTES,
   SESSION_MAX_SECONDS,
   SESSIONS_MAX,
+  SESSIONS_PER_AGENT,
   TIMEOUT_MAX_SECONDS,
 } from './limits.ts'
 
@@ -174,9 +175,9 @@ export const CONFIG_FIELDS = {
           kind: 'integer',
           min: 1,
           max: 1_024,
-          default: null,
+          default: SESSIONS_PER_AGENT,
           nullable: true,
-          doc: 'Sessions of one caller that are connected or at work at the same time; null: as many as there are.',
+          doc: 'Sessions of one agent that are connected or at work at the same time; null: as many as there are. Operators have what max_sessions allows.',
         },
         bind_ip: {
           kind: 'boolean',

@@ -87,6 +87,8 @@ export const PAYLOAD_HEADER_MS = 50
 /** Draft 5.2. */
 export const SESSION_MAX_SECONDS = 3_600
 export const SESSIONS_MAX = 10
+/** Live instances of one agent, so that none takes all places; five are those of the sources (JF-051). */
+export const SESSIONS_PER_AGENT = 5
 /** Draft 6.4: the resumption window of each stream of an execution. */
 export const RING_BYTES = 1_048_576
 /** Draft 8.3.1: how long the vi screen holds its slot. */
@@ -351,8 +353,6 @@ export const QUEUE_PLACES = 64
 export const SHOWN_BYTES = 4_096
 /** Questions in one answer to an operator: they fit a frame. */
 export const LISTED_CONFIRMATIONS = 12
-/** Sessions of one caller (the "five instances" of the sources), so that no caller takes all places. */
-export const SESSIONS_PER_AGENT = 5
 /** Decisions that can still be explained in full, and what is kept of a command for it. */
 export const EXPLAINED_DECISIONS = 256
 export const EXPLAINED_CHARS = 512

@@ -250,6 +250,8 @@ type Order = {
   readonly means: string
   readonly isStrict?: true
   readonly isAlways?: true
+  /** Of what nobody wrote nothing is said: the higher one bounds it then. */
+  readonly isOnlyWritten?: true
 }
 
 function ordersOf({ session, quota, sandbox, defense, audit }: Config): readonly Order[] {
@@ -260,7 +262,8 @@ function ordersOf({ session, quota, sandbox, defense, audit }: Config): readonly
       other: 'session.max_sessions',
       low: session.max_per_agent,
       high: session.max_sessions,
-      means: 'so no caller can have as many',
+      means: 'so no agent can have as many',
+      isOnlyWritten: true,
     },
     {
       path: 'quota.tool_timeout_seconds',
@@ -306,7 +309,8 @@ function ordersOf({ session, quota, sandbox, defense, audit }: Config): readonly
 }
 
 function orderFindings(config: Config, isWritten: IsWritten): readonly Finding[] {
-  return ordersOf(config).flatMap(({ path, other, low, high, means, isStrict, isAlways }) => {
+  return ordersOf(config).flatMap(({ path, other, low, high, means, isStrict, isAlways, isOnlyWritten }) => {
+    if (isOnlyWritten === true && !isWritten(path)) return []
     if (low === null || high === null || low < high || (low === high && isStrict === undefined)) return []
     const detail = `is ${low} while ${other} is ${high}, ${means}`
     const most = isStrict === true ? high - 1 : high

@@ -32,6 +32,26 @@ t.test(
   },
 )
 
+t.test('what an agent has left can be asked for, and its time ends it (JF-R03)', async (t) => {
+  const daemon = await startNew(t, { ...ON_REAL_FILES, quota: { tool_timeout_seconds: 3 } })
+  const { port, fingerprint: pin } = daemon
+  const privateKey = daemon.seed()
+  const device = await connect({ host: '127.0.0.1', port, agent: 'agent', privateKey, pin })
+  const { id, started, exit } = device.stream('sh', ['-c', 'echo $$ >left; sleep 7656'], { output() {} })
+  exit.catch(() => {})
+  await started
+  await device.close()
+  const state = async () => {
+    const { stdout } = await daemon.cli(['jobs', '--all', '--json'])
+    const { jobs } = JSON.parse(stdout.toString()) as { jobs: { id: string; state: string; agent: string }[] }
+    return jobs.find((job) => job.id === id)
+  }
+  t.match(await state(), { agent: 'agent', state: 'running' })
+  await until('its end', async () => (await state())?.state === 'finished')
+  const left = Number(readFileSync(join(daemon.workspace, 'left'), 'utf8'))
+  t.throws(() => process.kill(left, 0), { code: 'ESRCH' })
+})
+
 t.test(
   'output over its bound is cut off, said to be, and the command goes on to its end (OS-14)',
   async (t) => {

@@ -103,7 +103,7 @@ export async function isServed(t: Test, daemon: Daemon): Promise<void> {
   const { exitCode } = await client.execute('true')
   await client.close()
   t.equal(exitCode, 0)
-  t.ok(performance.now() - begin < 2_000, 'an honest client is served at once')
+  t.ok(performance.now() - begin < 10_000, 'an honest client is served')
 }
 
 /** The lines of the log about refusals. */

@@ -131,7 +131,7 @@ t.test(
     t.same(await ends, new Array(12).fill(0), 'then everything is')
     t.equal(made(daemon).length, 12)
     t.ok(
-      slowestPingMs < 500,
+      slowestPingMs < (SECONDS * 1_000) / 2,
       `pings of somebody else are answered, the slowest within ${slowestPingMs.toFixed(0)} ms`,
     )
     const moreMib = (daemon.anonymousKib() - beforeKib) / 1_024
@@ -143,7 +143,7 @@ t.test(
     t.equal(levelOf(daemon), undefined, 'which is slow, and no alarm')
     await disk.wellAgain()
     const quickMs = await timed(() => client.execute('true'))
-    t.ok(quickMs < 1_000, `well again: ${quickMs.toFixed(0)} ms`)
+    t.ok(quickMs < SECONDS * 1_000, `well again: ${quickMs.toFixed(0)} ms`)
     await daemon.stop()
     t.ok(await verified(daemon.directory))
   },

@@ -29,6 +29,7 @@ async function begin(t: Test, seconds: number, more: object = {}): Promise<Daemo
   const change = {
     ...ON_REAL_FILES,
     execution: { drain_seconds: seconds, max_concurrent: PLACES },
+    session: { max_per_agent: null },
     ...more,
   }
   const directory = await install(t, change)

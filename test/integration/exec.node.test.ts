@@ -213,7 +213,7 @@ t.test('a process left in the background does not keep the command from ending',
   const begin = performance.now()
   const { code, stdout } = await sh('sleep 20 & echo $!; exit 4')
   t.equal(code, 4)
-  t.ok(performance.now() - begin < 5_000)
+  t.ok(performance.now() - begin < 15_000)
   const pid = Number(stdout.toString())
   t.ok(isAlive(pid), 'and goes on')
   process.kill(pid)

@@ -20,9 +20,9 @@ const daemon = await startNew(t, {
 })
 const { port, fingerprint: pin } = daemon
 
-/** The agent; what is refused is not asked again by itself. */
-const open = () =>
-  connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: daemon.seed(), pin, reconnect: false })
+/** What is refused is not asked again by itself. */
+const open = (agent = 'agent') =>
+  connect({ host: '127.0.0.1', port, agent, privateKey: daemon.seed(agent), pin, reconnect: false })
 const screen = Buffer.from(viScreen())
 /** Nothing of this may reach somebody who is refused. */
 const TELLING = /den(y|ied)|allow|refus|polic|permi|forbid|sass|capab|secur/i
@@ -185,18 +185,25 @@ t.test(
   },
 )
 
-t.test('ten sessions at once, and the eleventh is code 62 (SS-12)', async (t) => {
-  await until('no sessions', async () => {
-    const status = await daemon.cli(['status', '--json'])
-    return JSON.parse(status.stdout.toString()).active_processes === 0
-  })
-  const clients = []
-  for (let index = 0; index < 10; index++) clients.push(await open())
-  await t.rejects(open(), { code: 'SESSION_LIMIT' })
-  t.equal((await clients[0]?.ping())?.active_processes, 0, 'the ten are served')
-  for (const client of clients) await client.close()
-  await isServed(t, daemon)
-})
+t.test(
+  'ten sessions at once, five of one agent, and one more is code 62 (SS-12, JF-051, JF-R03)',
+  async (t) => {
+    await until('no sessions', async () => {
+      const status = await daemon.cli(['status', '--json'])
+      return JSON.parse(status.stdout.toString()).active_processes === 0
+    })
+    const clients = []
+    for (let index = 0; index < 5; index++) clients.push(await open())
+    await t.rejects(open(), { code: 'SESSION_LIMIT', message: /The agent holds 5 sessions/ })
+    for (let index = 0; index < 5; index++) clients.push(await open('operator'))
+    await t.rejects(open('operator'), { code: 'SESSION_LIMIT', message: /session\.max_sessions/ })
+    t.equal((await clients[0]?.ping())?.active_processes, 0, 'the ten are served')
+    await clients.shift()?.close()
+    clients.push(await open())
+    for (const client of clients) await client.close()
+    await isServed(t, daemon)
+  },
+)
 
 t.test('RenewSession moves the end of a session on (SS-13)', async (t) => {
   const client = await open()

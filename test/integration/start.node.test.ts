@@ -244,6 +244,6 @@ t.test(
     const shut = await there('exec', target, '--', 'true')
     t.equal(shut.code, 255, 'shut out after a restart')
     t.match(shut.stderr, /^sass-edge: The device did not let this key in[^\n]+\n$/)
-    t.ok(performance.now() - begin < 5_000, 'and need not sit through the noise to learn it')
+    t.ok(performance.now() - begin < 12_000, 'and need not sit through the noise to learn it')
   },
 )

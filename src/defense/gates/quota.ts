@@ -7,18 +7,23 @@ import type { Facts, Ledger } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
 import { askHuman, type Check, type Finding, type Policy } from '../layer.ts'
 
-function judgeSessions({ action }: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
+function judgeSessions(
+  { action, identity: who }: Facts,
+  policy: Policy,
+  ledger: Ledger,
+): Finding | undefined {
   if (action?.kind !== 'authenticate' || !action.isNew) return undefined
   const most = policy.quota.sessionsPerCaller
+  const isOperator = who.kind === 'known' && who.role === 'operator'
   // So that a number that is missing is one too many.
-  const isCallers = !(ledger.sessionsOfCaller < most)
+  const isCallers = !isOperator && !(ledger.sessionsOfCaller < most)
   if (!isCallers && ledger.sessionsFree) return undefined
   return {
     outcome: 'THROTTLE',
     code: 'SESSION_LIMIT',
     rule: isCallers ? 'session.max_per_agent' : 'session.max_sessions',
     reason: isCallers
-      ? `The caller holds ${most} sessions already (session.max_per_agent); try again when one has ended.`
+      ? `The agent holds ${most} sessions already, which are connected or at work (session.max_per_agent); try again when one has ended, or run several commands in one session.`
       : 'The device already holds as many sessions as session.max_sessions allows; try again when one has ended.',
     severity: 'warning',
   }
