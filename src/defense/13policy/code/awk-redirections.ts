@@ -39,7 +39,7 @@ export function readRedirection(reading: Reading, index: number): void {
     (mark(reading, index + 1) === '(' || reading.tokens[index + 1]?.kind === 'name')
   ) {
     // What is read then takes the place of the files that it comes from.
-    if (nameAt(reading, index + 1) === 'FILENAME') reading.unknownUses.add('write')
+    if (isInput(reading, index + 1) || isInput(reading, index + 2)) reading.unknownUses.add('write')
     // It may also compare two values.
     const { value } = readValue(reading, index + 1)
     if (value.kind !== 'text' || !looksAbsolute(value.text)) return
@@ -56,6 +56,14 @@ export function readRedirection(reading: Reading, index: number): void {
     addPath(reading, readValue(reading, index + 1).value, 'read')
   }
 }
+
+/** Whether a name stands for the files that are read. */
+function isInput({ aliases, tokens }: Reading, index: number): boolean {
+  const { kind, text = '' } = tokens[index] ?? {}
+  return kind === 'name' && INPUTS.has(aliases.get(text) ?? text)
+}
+
+const INPUTS: ReadonlySet<string> = new Set(['FILENAME', 'ARGV'])
 
 function isMark(text: string): boolean {
   return text === '>' || text === '>>'

@@ -5,7 +5,7 @@
 import { isLoader } from './calls.ts'
 import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, type Value } from './reading.ts'
 import { noteAll, noteModule } from './unknown-uses.ts'
-import { join, readValue, resolve } from './values.ts'
+import { closing, join, readValue, resolve } from './values.ts'
 
 /** Modules of which everything is taken in; a name is looked for in each. */
 const STARS_MAX = 16
@@ -163,6 +163,12 @@ export function readAssignment(reading: Reading, index: number): boolean {
     reading.aliases.set(name, module)
     return true
   }
+  const member = memberAt(reading, start)
+  if (member !== undefined) {
+    reading.values.delete(name)
+    reading.aliases.set(name, member)
+    return false
+  }
   const target = nameAt(reading, start)
   if (target !== '' && mark(reading, start + 1) !== '(') {
     const known = reading.values.get(target)
@@ -177,6 +183,26 @@ export function readAssignment(reading: Reading, index: number): boolean {
   if (value.kind === 'unknown') reading.values.delete(name)
   else reading.values.set(name, value)
   return true
+}
+
+/** What is taken out of a module by its name in quotes: `getattr(os, "un" + "link")`, `os["exe" .. "cute"]`. */
+function memberAt(reading: Reading, index: number): string | undefined {
+  const name = nameAt(reading, index)
+  const isGetter = name === 'getattr' && mark(reading, index + 1) === '('
+  if (!isGetter && (mark(reading, index + 1) !== '[' || reading.language !== 'lua')) return undefined
+  const owner = isGetter
+    ? (moduleAt(reading, index + 2) ?? resolve(reading, nameAt(reading, index + 2)))
+    : resolve(reading, name)
+  let at = index + 2
+  if (isGetter) {
+    at = mark(reading, at + 1) === '(' ? closing(reading, at + 1) + 1 : at + 1
+    if (mark(reading, at) !== ',') return undefined
+    at += 1
+  }
+  const { value } = readValue(reading, at)
+  if (owner === '' || value.kind !== 'text' || value.isOpaque || !/^\w{1,64}$/.test(value.text))
+    return undefined
+  return `${owner}.${value.text}`
 }
 
 /** The module that a loader called at `index` gives: `require('fs')`, `__import__('os')`. */

@@ -61,6 +61,7 @@ export const ARGV_CALLS: ReadonlySet<string> = new Set([
   ...of('Process', 'Start start run runSync'),
   ...of('ffi.C', 'execl execlp execv execvp'),
   ...of('os', 'exec'),
+  ...of('syscall', 'Exec ForkExec StartProcess'),
 ])
 
 /** Last parts of names that run a program, whatever stands before them, where the language is not told apart. */
@@ -81,12 +82,14 @@ const METHODS: ReadonlySet<string> = set(
 const TEXT_METHODS: ReadonlySet<string> = set('.execute .exec .shell .system .run_cmd .lines_cmd')
 /** Names by which every object leads to the whole of the interpreter. */
 const INTROSPECTION: ReadonlySet<string> = set(
-  '__subclasses__ __globals__ __mro__ __code__ __getattribute__ f_globals gi_frame __reduce__ __loader__ __import_module__ mainModule const_get',
+  'f_builtins __self__ __subclasses__ __globals__ __mro__ __code__ __getattribute__ f_globals gi_frame __reduce__ __loader__ __import_module__ mainModule const_get',
 )
 /** A function that PHP is given by its name. */
 const PHP_CALLBACKS: ReadonlySet<string> = set(
   'call_user_func call_user_func_array array_map array_filter array_walk usort uasort uksort register_shutdown_function iterator_apply ob_start ReflectionFunction Closure.fromCallable Closure::fromCallable forward_static_call forward_static_call_array preg_replace_callback',
 )
+/** The same in R and Octave. */
+const OTHER_CALLBACKS: ReadonlySet<string> = set('do.call match.fun get getFunction mget feval')
 const SENDERS: ReadonlySet<string> = set('send __send__ public_send method instance_method')
 
 function lastPart(name: string): string {
@@ -119,13 +122,16 @@ export function isIntrospection(name: string): boolean {
 }
 
 export function isCallback(name: string, language: Language): boolean {
-  if (language === 'other') return name === 'do.call' || name === 'match.fun'
+  if (language === 'other') return OTHER_CALLBACKS.has(name)
   return language === 'php' && PHP_CALLBACKS.has(name)
 }
 
 /** `x.send(:name, ...)` of Ruby, and its kin. */
 export function isSender(name: string, language: Language): boolean {
-  return language === 'ruby' && SENDERS.has(lastPart(name))
+  // `File::Path->can("rmtree")` of Perl gives the function.
+  return (
+    (language === 'ruby' && SENDERS.has(lastPart(name))) || (language === 'perl' && lastPart(name) === 'can')
+  )
 }
 /** Here the mode stands before the program. */
 export const SPAWN_CALLS: ReadonlySet<string> = set(
@@ -237,7 +243,7 @@ const BARE_WRITES: Readonly<Record<Language, ReadonlySet<string>>> = Object.free
   python: set(''),
   javascript: set(''),
   perl: set(
-    'unlink rmdir rename rmtree remove_tree chmod chown mkdir truncate symlink link utime make_path move tie',
+    'unlink rmdir rename rmtree remove_tree chmod chown mkdir truncate symlink link utime make_path move tie rmove fmove dirmove rcopy fcopy dircopy pathrmdir pathempty',
   ),
   ruby: set('rm_rf rm_r rm rm_f mkdir_p'),
   php: set(

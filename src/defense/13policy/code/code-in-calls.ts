@@ -9,7 +9,7 @@ import { closing } from './values.ts'
 
 /** Ends of the names of such calls. */
 const TAKES_CODE =
-  /(?:^|\.)(?:run|runctx|run_docstring_examples|sympify|parse_expr|lambdify|eval|query|[Tt]emplate|from_string|render\w{0,16}|timethis|timethese|cmpthese|ERB\.new|constructor|assert_python_\w{1,16})$/
+  /(?:^|\.)(?:run|runctx|run_docstring_examples|sympify|parse_expr|lambdify|eval|query|[Tt]emplate|from_string|render\w{0,16}|setTimeout|setInterval|timethis|timethese|cmpthese|ERB\.new|constructor|assert_python_\w{1,16})$/
 
 /** Something is called, taken in or given to a shell. */
 const LOOKS_LIKE_CODE = /[\w$)\]]\s{0,4}\(|`|\bimport\s|\bsystem\b/

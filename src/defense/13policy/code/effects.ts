@@ -62,6 +62,7 @@ export function call(reading: Reading, given: string, open: number): void {
 function readCall(reading: Reading, given: string, open: number): void {
   const { language } = reading
   if (runsFile(reading, given, open)) return
+  if (language === 'other') noteApplied(reading, given, open)
   const name = starred(reading, given)
   noteAdded(reading, name, open)
   if (changesPlace(name, language)) goTo(reading, argumentsOf(reading, open).list[0]?.value)
@@ -179,9 +180,20 @@ function readCall(reading: Reading, given: string, open: number): void {
     for (const value of values.length === 0 ? [UNKNOWN] : values) {
       if (value.kind === 'list') for (const item of value.items) addPath(reading, item, use)
       else if (value.kind === 'text' && !isText(name, value, values)) addPath(reading, value, use)
-      else if (value === first) addPath(reading, value, use)
+      else if (value === first || (first !== undefined && isNumberOfMode(first))) addPath(reading, value, use)
     }
   }
+}
+
+/** `apply(os, cmd, ["x"])` of Erlang, `apply(System, :cmd, ["x"])` of Elixir, `pipe("x")` of R. */
+function noteApplied(reading: Reading, name: string, open: number): void {
+  if (name === 'pipe' && reading.tokens[open + 1]?.kind === 'string')
+    runText(reading, argumentsOf(reading, open).list[0]?.value ?? UNKNOWN)
+  if (name.slice(name.lastIndexOf('.') + 1) !== 'apply' || mark(reading, open + 2) !== ',') return
+  const at = mark(reading, open + 3) === ':' ? open + 4 : open + 3
+  const full = `${nameAt(reading, open + 1)}.${nameAt(reading, at)}`
+  const isKnown = isShellCall(full, 'other') || isArgvCall(full, 'other') || soundsLikeWriting(full, 'other')
+  if (isKnown) reading.opaque.add('eval')
 }
 
 const PARENT = '.parent.'
@@ -194,7 +206,9 @@ function parentOf(path: Value): Value {
   return { kind: 'text', text: path.text.slice(0, path.text.lastIndexOf('/')) || '/', isOpaque: false }
 }
 
-const BENEATH: ReadonlySet<string> = new Set(['.joinpath', '.join'])
+const BENEATH: ReadonlySet<string> = new Set(['.joinpath', '.join', '.child', '.subdir', '.file'])
+/** They list what lies beneath. */
+const LISTING: ReadonlySet<string> = new Set(['.glob', '.rglob', '.children', '.each_child'])
 
 /** A method of a path object: `Path("/x").unlink()`, `.open("w")`, `.joinpath("y")`; `open` is the mark behind it. */
 export function usePath(reading: Reading, path: Value, method: string, open: number): void {
@@ -216,7 +230,7 @@ export function usePath(reading: Reading, path: Value, method: string, open: num
     else reading.results.set(close, { path: BENEATH.has(method) ? placeBeneath(path, list) : path })
     return
   }
-  if (method === '.glob' || method === '.rglob') {
+  if (LISTING.has(method)) {
     addPath(reading, placeBeneath(path, argumentsOf(reading, open).list), 'read')
     return
   }
@@ -250,7 +264,8 @@ function callByName(reading: Reading, name: Value | undefined, values: readonly 
     if (given.length > 1 && isApart(name.text, language)) runWords(reading, given)
     else runText(reading, given[0] ?? UNKNOWN)
   } else if (isEvaluator(name.text, language)) reading.opaque.add('eval')
-  else if (use !== undefined) for (const value of given) addPath(reading, value, use)
+  else if (use !== undefined)
+    for (const value of given.length === 0 ? [UNKNOWN] : given) addPath(reading, value, use)
 }
 
 /** As `callByName`, with the arguments behind the mark at `open`. */
@@ -272,6 +287,11 @@ function isInclude(name: string, language: Language): boolean {
 /** Of a call that writes a text into a file, the text; of one that changes a mode, the mode. */
 function isText(name: string, value: Value, values: readonly Value[]): boolean {
   if (/write|append|put_contents|Lines/i.test(name)) return value !== values[0]
+  return isNumberOfMode(value)
+}
+
+/** A mode or an owner as a number. */
+function isNumberOfMode(value: Value): boolean {
   return value.kind === 'text' && /^(?:0o?)?[0-7]{3,4}$/.test(value.text)
 }
 

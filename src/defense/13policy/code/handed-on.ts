@@ -16,7 +16,7 @@ function set(text: string): ReadonlySet<string> {
 const MODULES_OF_POWER: Readonly<Partial<Record<Reading['language'], ReadonlySet<string>>>> = Object.freeze({
   python: set('os subprocess shutil pty posix ctypes builtins importlib'),
   javascript: set('child_process fs fs/promises fs.promises vm worker_threads'),
-  ruby: set('Kernel FileUtils Process Open3 PTY'),
+  ruby: set('Kernel File Dir FileUtils Process Open3 PTY'),
   lua: set('os io package ffi'),
 })
 

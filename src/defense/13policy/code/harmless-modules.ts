@@ -32,7 +32,7 @@ contextlib contextvars copy csv dataclasses datetime decimal difflib dis doctest
 fnmatch fractions functools getopt gettext glob graphlib grp gzip hashlib heapq hmac html inspect io ipaddress itertools
 json keyword linecache locale lzma mailbox math mimetypes ntpath numbers operator optparse pathlib pickletools pkgutil
 posixpath pprint profile pstats pwd py_compile compileall pyclbr queue quopri random re reprlib sched secrets shlex
-stat statistics string stringprep struct symtable tarfile tempfile textwrap threading timeit tkinter token tokenize
+stat statistics string stringprep struct symtable tarfile tempfile textwrap threading timeit token tokenize
 tomllib traceback tracemalloc types typing unicodedata unittest uuid warnings wave weakref xml zipfile zlib zoneinfo
 sysconfig venv logging sqlite3 trace cProfile test this turtle concurrent importlib.metadata importlib.resources this
 urllib urllib2 urlparse http.client http.cookies StringIO cStringIO cookielib
@@ -91,6 +91,7 @@ myproject calc calculator example examples scripts tools data_loader parser lexe
     'test.support': 'verbose',
     cProfile: '-sys',
     time: '-clock_settime clock_settime_ns',
+    tkinter: '-Tcl',
     yaml: '-unsafe_load unsafe_load_all UnsafeLoader Loader full_load_all',
   },
 )
@@ -204,7 +205,7 @@ serpent luaunit busted argparse say term ansicolors date md5 sha1 basexx re tabl
 /** Packages of R and Julia, classes of Java, modules of Elixir, Haskell and OCaml. */
 const OTHER = modules(
   `ggplot2 dplyr tidyr tibble readr stringr purrr forcats lubridate data.table jsonlite knitr rmarkdown testthat lintr
-styler covr roxygen2 devtools usethis broom caret randomForest zoo xts forecast Matrix MASS stats utils graphics grDevices
+styler covr roxygen2 usethis broom caret randomForest zoo xts forecast Matrix MASS stats utils graphics grDevices
 base Statistics LinearAlgebra Dates Random Printf DataFrames CSV JSON JSON3 Plots Test BenchmarkTools DelimitedFiles
 SparseArrays Unicode UUIDs Base Core Iterators Math Integer Double Long Character String Boolean Arrays List Map Set
 Collectors Stream IntStream LongStream Duration Instant LocalDate LocalDateTime Collections Objects Optional Pattern

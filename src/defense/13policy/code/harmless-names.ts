@@ -113,14 +113,20 @@ export const REACHING: Readonly<Record<Language, ReadonlySet<string>>> = Object.
   perl: set(
     'syscall ioctl fcntl dbmopen chroot socket socketpair bind connect listen accept send recv getpwnam getpwuid getpwent getpwall getspnam setpgrp setpriority kill fork dump',
   ),
-  ruby: set('syscall autoload set_trace_func binding fork kill'),
+  ruby: set('syscall autoload set_trace_func binding fork kill gemfile'),
   php: set(''),
   lua: set('loadfile dofile load loadstring'),
   awk: set(''),
   tcl: set('socket load unload thread::create vfs::mount fork chroot sendmail'),
   sed: set(''),
-  other: set(''),
+  other: set('heart.set_cmd'),
 })
+
+/** Of these, what reaches as far where it is not called. */
+export const REACHING_UNCALLED: ReadonlySet<string> = set('syscall gemfile')
+
+/** Methods that start programs with settings before the command, whatever they are called on. */
+export const REACHING_METHODS: ReadonlySet<string> = set('.subprocess_shell .subprocess_exec .ioctl')
 
 /** Calls of the system itself, in sources that are built and run. */
 export const SYSTEM_CALLS: ReadonlySet<string> = set(

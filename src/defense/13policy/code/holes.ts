@@ -15,6 +15,14 @@ export const HOLE = '*'
 const PUT_IN =
   /[$#@]\{[^}]{0,128}\}|\$?\{[^{}/]{0,64}\}|\$?\((?:[^()/]|\([^()/]{0,64}\)){0,64}\)|[$@]\w{1,64}(?:->)?(?:\[[^\]/]{0,32}\]|\{[^}/]{0,32}\})?|%(?:\(\w{1,32}\))?[-+0#]?\d{0,4}(?:\.\d{1,4})?[a-zA-Z]|~[apsw](?=\/|$)/g
 
+/** A text that begins with the home directory, however the language puts it in. */
+const HOME_PUT_IN =
+  /^(?:\$\{(?:process\.env\.HOME|process\.env\[['"]HOME['"]\]|(?:require\(['"](?:node:)?os['"]\)|os)\.homedir\(\)|homedir\(\)|Bun\.env\.HOME|Deno\.env\.get\(['"]HOME['"]\))\}|\{(?:os\.environ\[['"]HOME['"]\]|os\.environ\.get\(['"]HOME['"]\)|os\.getenv\(['"]HOME['"]\)|(?:pathlib\.)?Path\.home\(\)|os\.path\.expanduser\(['"]~['"]\)|\$_(?:SERVER|ENV)\[['"]HOME['"]\])\}|#\{(?:ENV\[['"]HOME['"]\]|ENV\.fetch\(['"]HOME['"]\)|Dir\.home|Etc\.getpwuid\.dir|System\.user_home!?(?:\(\))?)\}|\$ENV\{['"]?HOME['"]?\}|\$_(?:SERVER|ENV)\[['"]?HOME['"]?\]|\$\((?:ENV\["HOME"\]|homedir\(\))\)|\$\{System\.getenv\(['"]HOME['"]\)\})(?=\/)/
+
+export function withHome(text: string): string {
+  return /HOME|home/.test(text) ? text.replace(HOME_PUT_IN, '~') : text
+}
+
 /** A text with a `*` in place of each part that is put in. */
 export function withHoles(text: string): string {
   return /[$#@{(%~]/.test(text) ? text.replaceAll(PUT_IN, HOLE).replaceAll(/\*{2,}/g, HOLE) : text

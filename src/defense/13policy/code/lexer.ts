@@ -4,7 +4,10 @@
  * Each character is looked at a fixed number of times.
  * @module
  */
+
 import type { Language } from '../unwrap/inner.ts'
+import { commentEnd } from './comments.ts'
+import { withHome } from './holes.ts'
 import { interpolatedCode, pastInterpolation } from './interpolated.ts'
 import { readEscape } from './string-escapes.ts'
 
@@ -20,8 +23,6 @@ export type Token = {
 /** Beyond this the code is no one-liner, and the rest is not told apart. */
 export const TOKENS_MAX = 65_536
 
-const HASH_COMMENTS: ReadonlySet<Language> = new Set(['python', 'perl', 'ruby', 'php', 'awk', 'other'])
-const SLASH_COMMENTS: ReadonlySet<Language> = new Set(['javascript', 'php'])
 const BACKTICKS: ReadonlySet<Language> = new Set(['perl', 'ruby', 'php', 'other'])
 const REGULAR: ReadonlySet<Language> = new Set(['javascript', 'perl', 'ruby', 'awk'])
 /** Words before a pattern between slashes; after any other name a slash divides. */
@@ -56,7 +57,12 @@ type Reader = {
 }
 
 function push(reader: Reader, kind: Token['kind'], text: string, isOpaque = false): void {
-  reader.tokens.push({ kind, text, isOpaque })
+  const plain = isOpaque ? withHome(text) : text
+  reader.tokens.push({
+    kind,
+    text: plain,
+    isOpaque: isOpaque && (plain === text || expandsIn(plain, reader.language)),
+  })
 }
 
 export function tokensOf(
@@ -102,7 +108,12 @@ function step(reader: Reader): void {
     reader.at += 1
   } else if (letter === '\\' && text.charAt(at + 1) === '\n') reader.at += 2
   else if (skipComment(reader)) return
-  else if (letter === "'" && language === 'other' && text.charAt(at + 1) === '(') reader.at += 1
+  else if (
+    letter === "'" &&
+    language === 'other' &&
+    (text.charAt(at + 1) === '(' || text.charAt(at - 1) === '#')
+  )
+    reader.at += 1
   else if (letter === '"' || letter === "'" || letter === '`') readString(reader, '')
   else if (
     language === 'lua' &&
@@ -183,25 +194,9 @@ function followsValue({ tokens }: Reader): boolean {
 }
 
 function skipComment(reader: Reader): boolean {
-  const { text, language, at } = reader
-  const isLine =
-    (text.charAt(at) === '#' && HASH_COMMENTS.has(language)) ||
-    (text.startsWith('//', at) && SLASH_COMMENTS.has(language)) ||
-    (text.startsWith('--', at) && language === 'lua' && !text.startsWith('--[[', at))
-  if (isLine) {
-    const end = text.indexOf('\n', at)
-    reader.at = end < 0 ? text.length : end
-    return true
-  }
-  const block =
-    text.startsWith('/*', at) && SLASH_COMMENTS.has(language)
-      ? '*/'
-      : text.startsWith('--[[', at) && language === 'lua'
-        ? ']]'
-        : ''
-  if (block === '') return false
-  const end = text.indexOf(block, at + 2)
-  reader.at = end < 0 ? text.length : end + block.length
+  const end = commentEnd(reader.text, reader.at, reader.language)
+  if (end === undefined) return false
+  reader.at = end
   return true
 }
 
@@ -413,7 +408,7 @@ function readString(reader: Reader, prefix: string): void {
       parts.push(found.text)
       at = found.end - 1
       start = found.end
-    } else if (isHolding && (letter === '{' || text.charAt(at + 1) === '{')) {
+    } else if (isHolding && (letter === '{' || ('$#'.includes(letter) && text.charAt(at + 1) === '{'))) {
       // What is put in may have quotes of its own.
       const past = pastInterpolation(text, at, language)
       isHolding = past >= at

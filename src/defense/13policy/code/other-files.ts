@@ -39,7 +39,7 @@ const WRITING_TEXT =
 
 /** What stands elsewhere in the code and says of all that it opens that it is written. */
 const WRITING_ELSEWHERE =
-  /\.(?:write|append|truncate|create|create_new)\(true\)|\b(?:rewrite|ReWrite|Rewrite|REWRITE)\s{0,4}\(|\bopen\s{1,4}(?:output|extend|i-o)\b|\bw\/o\b|\br\/w\b/i
+  /\.(?:write|append|truncate|create|create_new)\(true\)|\b(?:rewrite|ReWrite|Rewrite|REWRITE)\s{0,4}\(|\bopen\s{1,4}(?:output|extend|i-o)\b|\bw\/o\b|\br\/w\b|\bwrite\s{0,4}\(\s{0,4}(?:unit\s{0,4}=\s{0,4})?\d{1,3}\s{0,4},|\bstatus\s{0,4}=\s{0,4}['"]delete/i
 
 /** Words of one call that are looked at. */
 const SCAN_TOKENS = 48

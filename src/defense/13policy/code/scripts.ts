@@ -246,7 +246,7 @@ export function readTcl(text: string, via: string): Scripted {
     inner.push({ kind: 'path', word: { text: pattern, isGlob: true, opaque: undefined }, use: 'mention' })
   let place: ShellWord | undefined
   for (const words of tclCommands(text)) {
-    const [name, ...rest] = words
+    const [name, ...rest] = plainTcl(words)
     const program = name?.text ?? ''
     if (REACHING.tcl.has(program)) calls.add(UNKNOWN_USE + program)
     if (program === 'package' && rest[0]?.text === 'require') {
@@ -298,7 +298,10 @@ export function readTcl(text: string, via: string): Scripted {
       const file = rest.find(({ text: option }) => !option.startsWith('-'))
       if (file !== undefined) inner.push({ kind: 'path', word: file, use: 'write' })
     } else if (program === 'cd') place = rest[0]
-    else if (words[0]?.opaque !== undefined && program === '' && TCL_BUILT.test(text)) opaque.add('eval')
+    else if (TCL_FILLERS.test(program)) {
+      for (const file of rest)
+        if (file.text.startsWith('/')) inner.push({ kind: 'path', word: file, use: 'write' })
+    } else if (words[0]?.opaque !== undefined && program === '' && TCL_BUILT.test(text)) opaque.add('eval')
     else if (program === 'eval' || program === 'uplevel' || program === 'source') {
       calls.add(program)
       if (program === 'source' && rest[0] !== undefined)
@@ -313,8 +316,21 @@ export function readTcl(text: string, via: string): Scripted {
   }
 }
 
-/** What works out a text that is then the name of a command. */
-const TCL_BUILT = /\b(?:append|format|subst|binary|string\s+(?:map|range|reverse))\b/
+/** What works out a text that is then the name of a command, or puts one into a variable. */
+const TCL_BUILT =
+  /\b(?:append|format|subst|binary|string\s+(?:map|range|reverse))\b|\bset\s{1,4}\w{1,64}\s{1,4}["{]?(?:exec|file|open|eval|system|spawn|source|socket|delete|rename)\b/
+/** Commands of packages that put something into a file, or take it away. */
+const TCL_FILLERS = /^fileutil::(?:write|append|insert|remove|replace|update|touch|install)/
+
+/** A command by its whole name: `::exec`, `::tcl::file::delete`. */
+function plainTcl(words: readonly ShellWord[]): readonly ShellWord[] {
+  const [name, ...rest] = words
+  if (name === undefined || !name.text.includes('::')) return words
+  const [, ensemble, action] = /^(?:::)?tcl::(file|chan)::(\w{1,32})$/.exec(name.text) ?? []
+  if (ensemble !== undefined && action !== undefined)
+    return [{ ...name, text: ensemble }, { ...name, text: action }, ...rest]
+  return [{ ...name, text: name.text.replace(/^::/, '') }, ...rest]
+}
 
 /** What is used or started after a `cd`; also as it would be without it. */
 function fromPlace(inner: Inner, place: ShellWord | undefined): readonly Inner[] {

@@ -12,7 +12,7 @@ import { addHoledPath, addPath, addUnknownPath, looksAbsolute, type Reading } fr
 
 /** Parts of names by which a text comes from outside, or a path from above. */
 const OUTSIDE: ReadonlySet<string> = new Set(
-  'argv ARGV argc environ env ENV ENVIRON getenv stdin STDIN input raw_input gets readline fgets urlopen requests httpx fetch axios homedir home expanduser sep pardir parents root anchor getpwnam getpwuid getpwall chr fromCharCode commandArgs ARGS args'.split(
+  'argv ARGV argc environ env ENV ENVIRON getenv stdin STDIN input raw_input gets readline fgets urlopen requests httpx fetch axios homedir home expanduser sep pardir parents root anchor getpwnam getpwuid getpwall to_bytes chr fromCharCode commandArgs ARGS args argn'.split(
     ' ',
   ),
 )
@@ -68,7 +68,7 @@ export function settleUnknownPaths(reading: Reading): void {
   if (uses.length === 0 && reading.ends.size === 0) return
   const named = new Set<string>()
   for (const { kind, text } of reading.tokens)
-    if (kind === 'string' && looksAbsolute(text)) named.add(withHoles(text))
+    if (kind === 'string' && looksAbsolute(text.trim())) named.add(withHoles(text.trim()))
   // As a string of its own, a slash mostly parts names.
   for (const inner of reading.inner)
     if (inner.kind === 'path' && TOPS.has(inner.word.text)) named.add(inner.word.text)

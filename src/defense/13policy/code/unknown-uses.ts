@@ -22,7 +22,15 @@ import {
   SPAWN_CALLS,
 } from './calls.ts'
 import { HARMLESS_MODULES, type Members } from './harmless-modules.ts'
-import { OTHER_NAMES, PHP_FAMILIES, PHP_NAMES, REACHING, SYSTEM_CALLS } from './harmless-names.ts'
+import {
+  OTHER_NAMES,
+  PHP_FAMILIES,
+  PHP_NAMES,
+  REACHING,
+  REACHING_METHODS,
+  REACHING_UNCALLED,
+  SYSTEM_CALLS,
+} from './harmless-names.ts'
 import { addCall, addInner, mark, type Reading } from './reading.ts'
 import { closing } from './values.ts'
 
@@ -161,13 +169,19 @@ function addUnknownModule(reading: Reading, name: string): void {
   }
 }
 
+const TO_FUNCTION = '.to_proc'
+
 /** Takes down the use of `name`, of which every alias is resolved. */
 export function noteUse(reading: Reading, name: string, isCall: boolean): void {
   const { language } = reading
   if (REACHING[language].has(name)) {
-    if (isCall || language === 'perl' || name === 'syscall') addUnknown(reading, name)
+    if (isCall || language === 'perl' || REACHING_UNCALLED.has(name)) addUnknown(reading, name)
     return
   }
+  // `:system.to_proc`, `method(:exec).to_proc`
+  const made = language === 'ruby' ? name.indexOf(TO_FUNCTION) : -1
+  if (made > 0 && isShellCall(name.slice(0, made), language)) addUnknown(reading, name)
+  if (isCall && REACHING_METHODS.has(name.slice(name.lastIndexOf('.')))) addUnknown(reading, name)
   if (language === 'php') notePhp(reading, name, isCall)
   else if (language === 'other') noteOther(reading, name, isCall)
   else if (name.includes('.')) noteMember(reading, name, isCall)

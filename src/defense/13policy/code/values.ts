@@ -24,6 +24,7 @@ export function resolve(reading: Reading, name: string): string {
   const alias = reading.aliases.get(first)
   let full =
     alias === undefined ? memberAlias(reading, name, dot) : dot < 0 ? alias : `${alias}${name.slice(dot)}`
+  if (full.startsWith('FileUtils.Verbose.')) full = full.replace('.Verbose', '')
   // The table of a module's names is the module.
   if (full.includes('.__dict__')) full = full.replaceAll('.__dict__', '')
   for (const prefix of [
@@ -126,6 +127,13 @@ export function readValue(
     const isQuotient = value.kind !== 'text' && reading.tokens[next + 1]?.kind !== 'string'
     if (joint === '/' && !isQuotient && DIVIDED_PATHS.includes(reading.language)) {
       // Of a text, and by one, there is no quotient: it is a path.
+      const part = readSingle(reading, next + 1, depth)
+      value = beneath(value, part.value)
+      next = part.next
+      continue
+    }
+    if (joint === '+' && reading.language === 'ruby' && nameAt(reading, index).startsWith('Pathname')) {
+      // What is added to a path lies beneath it.
       const part = readSingle(reading, next + 1, depth)
       value = beneath(value, part.value)
       next = part.next

@@ -34,6 +34,8 @@ import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
 import { noteGuarded, noteOpened, writesWhatItOpens } from './other-files.ts'
 import { evaluatesTopic, hasIndirectProgram, plainForms, removesTopic } from './perl-forms.ts'
+import { isRaku, plainRaku } from './raku-forms.ts'
+import { reachesSystem } from './raw-system.ts'
 import {
   ARGUMENT_TOKENS,
   addCall,
@@ -46,10 +48,12 @@ import {
   UNKNOWN,
   type Value,
 } from './reading.ts'
+import { noteRemovers } from './removers.ts'
 import { noteSending } from './requests.ts'
 import { plainLists } from './ruby-forms.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
+import { noteServed } from './served-places.ts'
 import { noteAdded } from './taken-in.ts'
 import { settleUnknownPaths } from './unknown-paths.ts'
 import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
@@ -70,7 +74,8 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     return takesSecrets(text) ? { ...read, calls: [...read.calls, SECRET_READ] } : read
   }
   // A part that is not known is a value.
-  const plain = language === 'perl' ? plainForms(text) : language === 'ruby' ? plainLists(text) : text
+  const given = language === 'perl' && isRaku(via) ? plainRaku(text) : text
+  const plain = language === 'perl' ? plainForms(given) : language === 'ruby' ? plainLists(given) : given
   const { tokens, isCut } = tokensOf(plain.replaceAll(GAP, '0'), language)
   const reading: Reading = {
     tokens,
@@ -113,17 +118,22 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     if (pattern !== token.text && isHoledPath(pattern)) addHoledPath(reading, pattern, 'mention')
   }
   // Whatever is read then takes the place of the files that it comes from.
-  if (language === 'perl' && text.includes('$^I')) reading.unknownUses.add('write')
+  if (text.includes(language === 'ruby' ? '$-i' : '$^I') && (language === 'perl' || language === 'ruby'))
+    reading.unknownUses.add('write')
+  if (language === 'lua' && text.includes('package.cpath')) addCall(reading, `${UNKNOWN_USE}package.cpath`)
   settleDatabases(reading)
   const texts = tokens.flatMap((token) => (token.kind === 'string' ? token.text : []))
   for (const place of secretPlaces(text, texts))
     addPath(reading, { kind: 'text', text: place, isOpaque: false }, 'read')
+  noteRemovers(reading)
   settleUnknownPaths(reading)
   if (isCut || growsWithoutEnd(text)) reading.opaque.add('limit')
   if (language === 'other') {
     const isFound = reading.inner.some(({ kind }) => kind !== 'path')
     for (const named of [...(isFound ? [] : namedTexts(text)), ...builtTexts(text)])
       runText(reading, { kind: 'text', text: named, isOpaque: false })
+    const reached = reachesSystem(text)
+    if (reached !== undefined) addCall(reading, UNKNOWN_USE + reached)
     for (const file of bracketedWrites(text))
       addPath(reading, { kind: 'text', text: file, isOpaque: false }, 'write')
   }
@@ -193,7 +203,9 @@ function step(reading: Reading, index: number): number {
 
 /** `(Path.home() / ".ssh" / "x").open("a")`: what stands in brackets is a path to the methods behind them. */
 function readBracketed(reading: Reading, index: number): void {
-  if (reading.tokens[index - 1]?.kind === 'name') return
+  const before = reading.tokens[index - 1]
+  // What stands behind a value is what a call is given.
+  if (before?.kind === 'name' || before?.text === ']' || before?.text === ')') return
   const { value, next } = readSingle(reading, index)
   if (value.kind === 'text' && nameAt(reading, next).startsWith('.'))
     reading.results.set(next - 1, { path: value })
@@ -253,9 +265,11 @@ function readUse(reading: Reading, index: number): number {
       // A method of some value: what it is called is all that is known.
       if (mark(reading, index + 1) === '(') {
         addCall(reading, name.slice(1))
+        if (name === '.can') call(reading, 'can', index + 1)
         noteSending(reading, name, index + 1)
         noteWritten(reading, name.slice(1), index + 1)
         noteCode(reading, name, index + 1)
+        noteServed(reading, name, index + 1)
         if (reading.language === 'other' && GOES_BENEATH.has(name)) noteEnd(reading, index + 2)
       }
       return index
@@ -317,13 +331,17 @@ function readUse(reading: Reading, index: number): number {
       next.text === '[' ||
       hasIndirectProgram(reading, name, end) ||
       (reading.language === 'perl' && SAVERS.has(name) && ['{', '\\'].includes(next.text)) ||
-      (next.kind === 'number' && fileUse(name, reading.language) !== undefined))
+      (next.kind === 'number' &&
+        (fileUse(name, reading.language) !== undefined || isShellCall(name, reading.language))))
   if (removesTopic(reading, name, end)) {
     addCall(reading, name)
     reading.unknownUses.add('write')
   }
   if (evaluatesTopic(reading, name, end)) reading.opaque.add('eval')
-  if (isCall) noteSending(reading, name, end + 1)
+  if (isCall) {
+    noteSending(reading, name, end + 1)
+    noteServed(reading, name, end + 1)
+  }
   if (isCall || isBare) {
     if (isCall || isInteresting(name, reading.language)) addCall(reading, name)
     call(reading, name, isCall ? end + 1 : end)

@@ -21,7 +21,7 @@ const ON_TEXTS =
 
 /** Names of settings that say where something is put. */
 const OUTPUTS: ReadonlySet<string> = new Set(
-  'outfile outdir outFile outDir outputFile outputDir outputPath output_file output_dir output_path download_dir cfile dst dest destination target_dir save_path savePath save_dir log_file logFile logfile'.split(
+  'outfile outdir outFile outDir outputFile outputDir outputPath output_file output_dir output_path download_dir cfile dst dest destination target_dir save_path savePath save_dir log_file logFile logfile out err stdout stderr'.split(
     ' ',
   ),
 )
@@ -85,12 +85,14 @@ function writeNamed(reading: Reading, open: number): void {
 
 /** Whether the text at `index` is given to a setting that says where something is put. */
 export function isOutput(reading: Reading, index: number): boolean {
+  // `out: ["/x", "w"]`
+  if (mark(reading, index - 1) === '[') index -= 1
   const joint = mark(reading, index - 1)
   if (joint !== '=' && joint !== ':' && joint !== '=>') return false
   const key = reading.tokens[index - 2]
   if (key === undefined || !OUTPUTS.has(key.text)) return false
   return (
-    ['(', ',', '{', '\n'].includes(mark(reading, index - 3)) &&
+    ['(', ',', '{', '\n', ':'].includes(mark(reading, index - 3)) &&
     (joint !== '=' || mark(reading, index - 3) !== '\n')
   )
 }

@@ -236,7 +236,7 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
     ...preloadedFiles(call, language),
     ...laterInput(call, language),
   ]
-  const preface = preloads(call, language) + switchSettings(call) + inputLines(call)
+  const preface = preloads(call, language) + switchSettings(call) + inputLines(call) + rewritten(call)
   if (preface === '') return inner
   const first = inner.findIndex((one) => one.kind === 'code')
   if (first < 0) return [{ kind: 'code', language, word: literal(preface), via: call.name }, ...inner]
@@ -268,8 +268,24 @@ function inputLines({ name, parsed, stdin }: Call): string {
   if ((name !== 'perl' && name !== 'ruby') || !has(parsed, '-n', '-p') || parsed.operands.length > 0)
     return ''
   const text = stdin.kind === 'text' ? stdin.word.text : stdin.kind === 'pipe' ? stdin.output : undefined
+  // Lines that are not known come from outside.
+  if (stdin.kind === 'pipe' && text === undefined) return 'STDIN;'
   const lines = text?.split('\n', INPUT_LINES).filter((line) => line.startsWith('/')) ?? []
   return lines.map((line) => `${quoted(line)};`).join('')
+}
+
+/** Code that writes to the files it reads, by the names that its language has for those: they stand among its texts. */
+const WRITES_INPUT: ReadonlyMap<string, RegExp> = new Map([
+  ['awk', />\s{0,4}\(?\s{0,4}(?:FILENAME|ARGV)|=\s{0,4}(?:FILENAME|ARGV)/],
+  ['perl', /\$\^I/],
+  ['ruby', /\$-i/],
+])
+
+function rewritten({ name, parsed, words }: Call): string {
+  const form = WRITES_INPUT.get(name)
+  if (form === undefined || !words.some(({ text }) => form.test(text))) return ''
+  const texts = parsed.operands.flatMap(({ text }) => (text.startsWith('/') ? `${quoted(text)};` : []))
+  return name === 'awk' ? `BEGIN{${texts.join('')}} ` : texts.join('')
 }
 
 function quoted(text: string): string {
@@ -293,7 +309,10 @@ function programsOf(call: Call, language: Language): readonly Inner[] {
     const isEvaluated = use === 'unknown' && ['-e', '--e', '-eval', '--eval'].includes(option)
     if (use === 'code' || isEvaluated) inner.push(codeOf(call, language, word, option))
   }
-  for (const word of call.words.slice(1)) {
+  for (const [at, word] of call.words.slice(1).entries()) {
+    // What an option of Erlang is given ends where another begins.
+    if (call.name === 'erl' && call.words[at]?.text === '-eval' && !inner.some((one) => one.kind === 'code'))
+      inner.push(codeOf(call, language, word, '-eval'))
     // Nim has a colon before the value.
     if (call.name === 'nim' && word.text.startsWith('--eval:'))
       inner.push(codeOf(call, language, { ...word, text: word.text.slice('--eval:'.length) }, '--eval'))

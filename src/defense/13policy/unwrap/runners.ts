@@ -5,7 +5,7 @@
  * @module
  */
 import type { ShellWord } from '../shell/shell.ts'
-import { type Call, has, type Inner, type Language, type Unwrap } from './inner.ts'
+import { type Call, has, type Inner, type Language, shell, type Unwrap } from './inner.ts'
 import { fromStdin, isStandardInput } from './shell-invocation.ts'
 
 function set(text: string): ReadonlySet<string> {
@@ -73,6 +73,13 @@ const RUNNING: ReadonlySet<string> = set('trace cProfile profile pdb runpy memor
 /** `coverage run FILE`, `prove FILE`; some of the words are no files. */
 const toolCode: Unwrap = (call) => {
   const language = TOOLS.get(call.name)
+  const at = call.words.findIndex(({ text }) => text === '-e' || text === '--exec')
+  const starter = call.name === 'prove' && at > 0 ? call.words[at + 1] : undefined
+  // `prove -e COMMAND FILE`: each file is given to the command.
+  if (starter !== undefined) {
+    const files = call.words.slice(at + 2).map(({ text }) => text)
+    return [shell({ ...starter, text: [starter.text, ...files].join(' ') }, call.name)]
+  }
   return language === undefined
     ? []
     : call.words.slice(1).flatMap((word) => fileCode(word, call, language, call.name, true))

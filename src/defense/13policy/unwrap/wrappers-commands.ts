@@ -266,11 +266,20 @@ const givenSource: Unwrap = ({ stdin, parsed, name }) => {
 }
 
 /** Sources given to a compiler: what those do that the request has written. */
-const sources: Unwrap = (call) =>
-  call.parsed.operands.flatMap((word): readonly Inner[] => {
+const sources: Unwrap = (call) => {
+  const at = call.name === 'java' ? call.words.findIndex(({ text }) => text === SERVER_MODULE) : -1
+  if (at > 0) return argv([literal('jwebserver'), ...call.words.slice(at + 1)], call.name)
+  return call.parsed.operands.flatMap((given): readonly Inner[] => {
+    // To the builder of Ada, a source may go without its end.
+    const isShort = call.name.startsWith('gnat') && /^\w{1,64}$/.test(given.text)
+    const word = isShort ? { ...given, text: `${given.text}.adb` } : given
     if (!SOURCE.test(word.text)) return []
     return [{ kind: 'script', word, language: 'other', via: call.name, read: readSource }]
   })
+}
+
+/** The module of Java that is a web server. */
+const SERVER_MODULE = 'jdk.httpserver'
 
 /** What `cmake -E` does by itself, as the programs that do the same. */
 const CMAKE_TOOLS: ReadonlyMap<string, readonly string[]> = new Map([

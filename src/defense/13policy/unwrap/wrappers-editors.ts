@@ -72,12 +72,18 @@ export const editor: Unwrap = (call) => {
     else if (option === '--remote-expr' || option === '--remote-send')
       inner.push(...readEscapes(word, call.name))
   }
-  for (const word of call.words.slice(1)) {
-    if (word.text.startsWith('+') && word.text.length > 1)
+  call.words.forEach((word, index) => {
+    if (index > 0 && word.text.startsWith('+') && word.text.length > 1)
       inner.push(...readEscapes(tail(word, 1), call.name))
-  }
+    // `ex -sc COMMAND`
+    const next = call.words[index + 1]
+    if (index > 0 && next !== undefined && CLUSTER_OF_COMMAND.test(word.text))
+      inner.push(...readEscapes(next, call.name))
+  })
   return inner
 }
+
+const CLUSTER_OF_COMMAND = /^-[bdeEmMnNRsuvXyZ]{1,8}c$/
 
 const DEBUGGER_COMMANDS: ReadonlySet<string> = new Set(
   '-ex --ex -eval-command --eval-command -iex --iex -init-eval-command --init-eval-command -o -O -one-line --one-line -k --one-line-before-file --one-line-on-crash'.split(

@@ -1,0 +1,26 @@
+/**
+ * Forms of Raku that Perl writes in another way.
+ * From docs.raku.org: open, EVAL, Proc::Async, and calls by a colon.
+ * @module
+ */
+
+const OPENED =
+  /\bopen[\s(]{1,4}(["'][^"']{1,1024}["'])\s{0,4},\s{0,4}:(?:w|a|rw|rx|append|update|create|truncate|mode)\b/g
+const METHOD_OPENED =
+  /(["'][^"']{1,1024}["'])\.IO\.open[:(\s]{1,3}:(?:w|a|rw|append|update|create|truncate)\b/g
+
+/** Whether the code that is reached through `via` is Raku. */
+export function isRaku(via: string): boolean {
+  return /^(?:raku|rakudo|perl6)\b/.test(via)
+}
+
+/** The code in the forms of Perl. */
+export function plainRaku(text: string): string {
+  return text
+    .replaceAll(OPENED, 'open(F, ">", $1')
+    .replaceAll(METHOD_OPENED, 'open(F, ">", $1)')
+    .replaceAll(/\bProc::Async\.new\b/g, 'system')
+    .replaceAll(/\bEVALFILE\b/g, 'do')
+    .replaceAll(/\bEVAL\b/g, 'eval')
+    .replaceAll(/&(?:shell|run|EVAL|QX)\b|&?::\(/g, '&$handed (')
+}
