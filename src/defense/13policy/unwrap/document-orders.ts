@@ -8,7 +8,7 @@ import { argv, type Inner, literal, PROJECT, shell } from './inner.ts'
 
 /** Words that begin a command which does harm; what else stands in a recipe is not guessed. */
 const ORDER =
-  /(?:^|[\s:=[({"'`,;&|@!%-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|ln|tee|cat|head|tail|base64|xxd|find|tar|rsync|echo|printf|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)[\s"',]+-c|(?:perl|ruby|node)[\s"',]+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
+  /(?:^|[\s:=[({"'`,;&|@!%-])((?:(?:sudo|doas|rm|dd|mkfs[\w.]*|shred|wipefs|curl|wget|nc|ncat|socat|chmod|chown|mv|cp|ln|tee|cat|head|tail|base64|xxd|find|tar|rsync|echo|printf|pkill|killall|systemctl|iptables|nft|umount|crontab|scp|truncate|userdel|groupdel|deluser|chpasswd|blkdiscard|swapoff|fdisk|sfdisk|sgdisk|parted|lvremove|vgremove|pvremove|cryptsetup|mdadm|zpool|zfs|ifconfig|ufw|nmcli|chattr|setcap|setfacl|kexec|sysctl|flashrom|fw_setenv|flash_erase|gpioset|i2cset|cansend|insmod|rmmod|modprobe|useradd|usermod|passwd|(?:sh|bash|dash|zsh|python3?)[\s"',]+-c|(?:perl|ruby|node)[\s"',]+-e)[\s"',][^\n]{0,1024}|(?:reboot|poweroff|halt|shutdown)(?=["'\s,)\]}]|$)))/gm
 
 /** Commands of one text; what people write has some dozens. */
 export const ORDERS_MAX = 128
@@ -86,7 +86,15 @@ export function fileOrdersOf(text: string): readonly Inner[] {
 
 /** `Remove Directory    /x`, `IO.delete(file("/x"))`, `<RemoveDir Directories="/x"/>`, `\\openout1=/x`. */
 const CHANGE =
-  /(?:\b|[a-z_])(?:remove|delete|erase|wipe|purge|truncate|unlink|rmtree|rmdir|rm_rf|overwrite|write|append|openout|create|touch|move|rename|save)\w{0,24}[^\n/~]{0,96}?["'\s(=:>]((?:\/|~\/)[^\s"'`,;)<>\]}]{1,512})/gi
+  /(?:\b|[a-z_])(?:remove|delete|erase|wipe|purge|truncate|unlink|rmtree|rmdir|rm_rf|overwrite|write|append|openout|create|touch|move|rename|save|spit|destination|todir|(?:cache|work|temp|build|out|output|target|dest|dist|log)[-_]?dir)\w{0,24}[^\n/~]{0,96}?["'\s(=:>]((?:\/|~\/)[^\s"'`,;)<>\]}]{1,512})/gi
+
+/** The files that a text of a few words changes: only one in quotes or brackets is not just spoken of. */
+export function changesIn(text: string): readonly Inner[] {
+  return [...text.matchAll(CHANGE)]
+    .filter(([whole, path = '']) => /["'(]/.test(whole.charAt(whole.length - path.length - 1)))
+    .slice(0, ORDERS_MAX)
+    .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
+}
 
 /** `rustc-wrapper = "/tmp/x"`: a program of a place where anybody writes. */
 const NAMED_PROGRAM =
@@ -94,9 +102,9 @@ const NAMED_PROGRAM =
 
 /** `set(NAME value)`, `NAME := value`, `<property name="NAME" value="value"/>`: settings of the document itself. */
 const SETTING =
-  /(?:^[ \t]{0,16}(?:set\(|(?:export|let|var|val|def|my|local)[ \t])?["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:|[ \t])|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=)[ \t]{0,8}["']?([^\n"'`)<>]{1,256})/gm
+  /(?:(?:^[ \t]{0,16}|[{,][ \t]{0,4})(?:set\(|(?:export|let|var|val|def|my|local)[ \t])?["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:|[ \t])|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=)[ \t]{0,8}["']?([^\n"'`)<>]{1,256})/gm
 const USED =
-  /\$\{([\w.-]{1,64})\}|\$\(([\w.-]{1,64})\)|\{\{\s{0,4}([\w.-]{1,64})\s{0,4}\}\}|\$([A-Za-z_]\w{0,63})|%\(([\w.-]{1,64})\)s|@(\w{1,64})@/g
+  /\$\{([\w.-]{1,64})\}|\$\(([\w.-]{1,64})\)|\{\{\s{0,4}\.?([\w.-]{1,64})\s{0,4}\}\}|\$([A-Za-z_]\w{0,63})|%\(([\w.-]{1,64})\)s|@(\w{1,64})@/g
 /** Settings of one document, and how long it becomes by them. */
 const SETTINGS_MAX = 256
 const GROWN_MAX = 65_536

@@ -103,6 +103,9 @@ const FILED = /\$[({]file[ \t]{1,8}(>{1,2}|<)[ \t]{0,8}([^,)}\n]{1,1024})/g
 /** `define NAME`, lines, `endef`: recipes that others call by that name. */
 const DEFINED = /^define[ \t][^\n]{0,256}\n((?:(?!endef)[^\n]*\n)+)/gm
 
+/** `$(X)`, and not the `$$(cmd)` that the shell is given. */
+const UNSET = /(?<!\$)\$[({]/
+
 /** What a makefile has its recipes run by, where that is no shell. */
 function shellOf(variables: MakeVariables): string | undefined {
   const program = variables.get('SHELL')?.trim()
@@ -115,10 +118,12 @@ export function makeText(word: ShellWord, given: MakeVariables = NO_VARIABLES): 
   const variables = variablesOf(word.text, given)
   const starter = shellOf(variables)
   const run = (recipe: string) => {
-    let text = putIn(recipe.trimStart(), variables)
+    // What a command puts out there is put out in the shell as well.
+    let text = putIn(recipe.trimStart(), variables).replaceAll(/\$[({]shell /g, '$$$$(')
     while (text.startsWith('@') || text.startsWith('+') || text.startsWith('-')) text = text.slice(1)
     // A variable that nobody has set here: only the shell's own marks are told from it.
-    if (text.includes('$(') || text.includes('${')) text = text.slice(0, Math.max(0, text.search(/\$[({]/)))
+    const open = text.search(UNSET)
+    if (open >= 0) text = text.slice(0, open)
     text = text.replaceAll('$$', '$')
     if (text === '') return []
     return [shell({ ...word, text: starter === undefined ? text : `${starter} ${text}` }, 'make')]

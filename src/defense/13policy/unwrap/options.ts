@@ -143,6 +143,9 @@ function readOption(
       return ends ? { wants: undefined, use: 'text', ends } : undefined
     }
     if (use === undefined && isWritten(name, next, true)) return { wants: name, use: 'write', ends }
+    // It may be a switch, and the place behind it an operand.
+    if (use === undefined && next !== undefined && form.operands?.repeated !== 'write' && isWhole(next.text))
+      values.push({ option: name, word: next, use: 'unknown' })
     if (use === undefined || use.isAttached) return ends ? { wants: undefined, use: 'text', ends } : undefined
     return { wants: name, use: use.use, ends }
   }
@@ -181,13 +184,13 @@ function lettersOf(text: string, form: ProgramForm): number {
 
 /** Long names that say of a file or a directory that it is written, whatever the program. */
 const OUTPUT =
-  /^--?(?:out|output|log|report|results?|junit|coverage|dest|destination|target|artifacts?|export|save|build|cache|state)[-_]?(?:file|dir|directory|path|folder|xml|root|to)$|^--\w{1,16}_out$/i
+  /^--?(?:out|output|log|report|results?|junit|coverage|dest|destination|target|artifacts?|export|save|build|cache|state|install)[-_]?(?:file|dir|directory|path|folder|xml|root|to)$|^--\w{1,16}_out$/i
 /** These may also be given a word of another kind: `--output json`. */
 const OUTPUT_OR_FORM = /^--(?:out|output|dest|destination|pack-destination|save-as|write-to|output-to)$/i
 
 /** And the last words of longer names, where the value is a place: `--heap-dump-path`, `--trace`, `-Xlog:gc:file`. */
 const OUTPUT_WORD =
-  /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|nimcache|cache|work|gen|generate|generated|snapshot|download|json|html|xml|csv|sarif|lcov|dist|prof|diagnostics?|destination|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data|debug)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name))?$|^-Xlog(?:gc|:.{0,128}file)$|^-o$|^-femit-\w{1,16}$|^-fdump-[\w-]{1,64}$|^-a[cdghilmns]{0,8}$|repo\.local$|build[-_.]dir(?:ectory)?$|dep(?:endency)?[-_]file$/i
+  /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|nimcache|cache|work|gen|generate|generated|snapshot|download|json|html|xml|csv|sarif|lcov|dist|prof|diagnostics?|destination|publish|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data|debug)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name))?$|^-Xlog(?:gc|:.{0,128}file)$|^-o$|^-femit-\w{1,16}$|^-fdump-[\w-]{1,64}$|^-a[cdghilmns]{0,8}$|repo\.local$|build[-_.]dir(?:ectory)?$|dep(?:endency)?[-_]file$/i
 /** By themselves mostly switches, which say in what form something is told: what comes next is an operand. */
 const FORM = /^--?(?:json|html|xml|csv|info|data|header|map|marks|pattern|debug)$/
 /** Longer than the names of options. */
@@ -229,7 +232,7 @@ export function writtenPart(word: ShellWord): ShellWord | undefined {
 
 /** `delay=1s,filename=/x`, `debug:file=/x`, `html:/x` */
 const WITHIN =
-  /(?:^|[,:;])(?:file|filename|output|out|html|xml|json|lcov|metadata|link|asm|obj|dep-info|llvm-ir|mir|llvm-bc|dest|result)[=:](?=[/~])/
+  /(?:^|[,:;=])(?:file|filename|output|out|html|xml|json|lcov|metadata|link|asm|obj|dep-info|llvm-ir|mir|llvm-bc|dest|result)[=:](?=[/~])/
 
 function writtenWithin(word: ShellWord): ShellWord | undefined {
   const found = WITHIN.exec(word.text)

@@ -119,7 +119,8 @@ const LINES: readonly string[] = [
   'buck buck2 plz please pants mill sbt scala-cli msbuild dotnet muon xbuild | BUCK BUILD *.bzl *.sc *.sbt *.scala *.proj *.props *.targets meson.build | orders',
   `${TASK_TOOLS} | *.toml *.json *.yml *.yaml *.xml *.cfg *.ini *.properties *.config *.sdl *.hcl *.conf *.cnf *.cwl *.nf *.wdl *.robot *.resource *rc | orders`,
   'gulp grunt | gulpfile.js gulpfile.mjs Gruntfile.js | orders',
-  'npm npx yarn pnpm | .npmrc .yarnrc .yarnrc.yml | orders',
+  'npm npx yarn pnpm | .npmrc .yarnrc .yarnrc.yml binding.gyp | orders',
+  'pytest py.test | pytest.ini tox.ini setup.cfg pyproject.toml | orders',
   'latex pdflatex xelatex lualatex tex pdftex latexmk tectonic | *.tex *.sty *.lua | orders',
   'gulp | gulpfile.js gulpfile.mjs | javascript',
   'grunt | Gruntfile.js | javascript',
@@ -205,7 +206,9 @@ function innerOf(reader: Reader, path: string, made: Made): readonly Inner[] {
   }
   if (reader.language === 'directives') return directivesOf(made.text)
   if (reader.language === 'files') return includedFiles(made.text)
-  return [{ kind: 'code', language: reader.language, word, via: PROJECT, isGuess: reader.isGuess }]
+  // An attribute of Rust is no comment.
+  const code = path.endsWith('.rs') ? literal(made.text.replaceAll(/#!?\[/g, ' [')) : word
+  return [{ kind: 'code', language: reader.language, word: code, via: PROJECT, isGuess: reader.isGuess }]
 }
 
 /** What a tool that goes by `names` runs of the files that the request has written; each file once. */

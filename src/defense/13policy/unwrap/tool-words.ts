@@ -7,7 +7,7 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import { fileOrdersOf, ordersOf } from './document-orders.ts'
+import { changesIn, fileOrdersOf, ordersOf } from './document-orders.ts'
 import { type Assignment, argv, type Call, type Inner, literal } from './inner.ts'
 import { goesBy } from './names.ts'
 import { begins } from './unknown-starts.ts'
@@ -25,7 +25,7 @@ const TOOLS: ReadonlySet<string> = new Set(
     'sphinx-build mkdocs hugo jekyll zola terraform tofu packer ansible ansible-playbook lua-language-server mage goreleaser',
     'pre-commit lefthook husky lint-staged nodemon watchexec entr air reflex process-compose overmind hivemind foreman honcho',
     'hyperfine bumpversion bump2version bump-my-version cz semantic-release release-it changie towncrier cookiecutter copier',
-    'cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
+    'ocamlc ocamlopt ocamlfind ghc rustc rustdoc doxygen cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
   ].flatMap((names) => names.split(' ')),
 )
 
@@ -41,17 +41,21 @@ export function isTool(names: readonly string[]): boolean {
 /** Options of which each occurrence adds a word to one command: `--test-cmd rm --test-cmd -rf`. */
 const GATHERED: ReadonlySet<string> = new Set('--test-cmd --shell --shell-arg --exec-arg'.split(' '))
 
-function ordersIn({ text, opaque }: ShellWord): readonly Inner[] {
+const NOTHING = (): readonly Inner[] => []
+
+function ordersIn(
+  { text, opaque }: ShellWord,
+  changes: (text: string) => readonly Inner[],
+): readonly Inner[] {
   if (opaque !== undefined || text.length > TEXT_MAX || !/[\s(]/.test(text)) return []
-  return [...ordersOf(text), ...fileOrdersOf(text)]
+  return [...ordersOf(text), ...changes(text)]
 }
 
 /** The orders in the texts that a tool is given: as arguments, in variables that are set for it, and on its input. */
 export function textsOfTool(call: Call, assignments: readonly Assignment[]): readonly Inner[] {
   const { words, stdin, names, parsed } = call
-  // Code is read as what it is.
+  // What code changes is read out of it as code.
   const codes = new Set(parsed.values.filter(({ use }) => use === 'code').map(({ word }) => word))
-  const texts = words.slice(1, WORDS_MAX).filter((word) => !codes.has(word))
   const given =
     stdin.kind === 'text'
       ? [stdin.word]
@@ -60,7 +64,10 @@ export function textsOfTool(call: Call, assignments: readonly Assignment[]): rea
         : []
   const gathered = words.filter((_, index) => GATHERED.has(words[index - 1]?.text ?? ''))
   return [
-    ...[...texts, ...assignments.map(({ value }) => value), ...given].flatMap(ordersIn),
+    ...[...words.slice(1, WORDS_MAX), ...assignments.map(({ value }) => value)].flatMap((word) =>
+      ordersIn(word, codes.has(word) ? NOTHING : changesIn),
+    ),
+    ...given.flatMap((word) => ordersIn(word, fileOrdersOf)),
     ...(gathered.length > 1 ? argv(gathered, names[0] ?? '--') : []),
   ]
 }

@@ -46,15 +46,17 @@ function pythonFile(name: string, via: string): Inner {
   return { kind: 'script', word: literal(name), language: 'python', via, read }
 }
 
-/** `build-backend = "x"` of a pyproject.toml: what builds the package, where that is a file of the project. */
-const BACKEND = /\bbuild-backend\s{0,8}=\s{0,8}["']([\w.]{1,128})/
+/** `build-backend = "x"`, `cmdclass = "x.Y"`: what builds the package, where that is a file of the project. */
+const MODULE = /["']([A-Za-z_]\w{0,63})(?=["'.:])/g
+/** What a back end runs without being told. */
+const BUILD_MODULES: readonly string[] = Object.freeze(['hatch_build', 'build'])
 
 function backendFile(directory: string, via: string): Inner {
   const read = ({ text }: ShellWord): readonly Inner[] => {
-    const module = BACKEND.exec(text)?.[1]?.replaceAll('.', '/')
-    return module === undefined
-      ? []
-      : [`${module}.py`, `${module}/__init__.py`].map((file) => pythonFile(`${directory}/${file}`, via))
+    const named = [...text.matchAll(MODULE)].slice(0, SCRIPTS_MAX).map(([, module = '']) => module)
+    return [...new Set([...BUILD_MODULES, ...named])].flatMap((module) =>
+      [`${module}.py`, `${module}/__init__.py`].map((file) => pythonFile(`${directory}/${file}`, via)),
+    )
   }
   return { kind: 'script', word: literal(`${directory}/pyproject.toml`), language: undefined, via, read }
 }
