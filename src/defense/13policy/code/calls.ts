@@ -341,5 +341,5 @@ export function changesPlace(name: string, language: Language): boolean {
 
 /** Modules of which a member that is worked out could be anything. */
 export const POWERFUL: ReadonlySet<string> = set(
-  'os subprocess shutil child_process process globalThis global builtins __builtins__ Kernel IO vm pty posix io',
+  'os subprocess shutil child_process process globalThis global builtins __builtins__ Kernel IO vm pty posix io fs fs/promises',
 )

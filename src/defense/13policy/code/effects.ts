@@ -42,7 +42,7 @@ import {
   wordOf,
 } from './reading.ts'
 import { noteBody } from './requests.ts'
-import { noteMode, noteSettings } from './starts.ts'
+import { EXEC_OF_C, execWords, noteMode, noteSettings } from './starts.ts'
 import { followFile, noteAdded, runsFile } from './taken-in.ts'
 import { isOwnFile, noteModule } from './unknown-uses.ts'
 import { type Argument, argumentsOf, beneath, makesPath, resolve } from './values.ts'
@@ -108,6 +108,8 @@ function readCall(reading: Reading, given: string, open: number): void {
     if (first?.kind === 'text' && !first.isOpaque) {
       const module = first.text.replace('node:', '')
       addCall(reading, `import:${module}`)
+      // What is at an address, or in one, is code that nobody has seen.
+      if (/^(?:https?|data|blob):/.test(module)) reading.opaque.add('eval')
       noteModule(reading, module)
       reading.results.set(close, { name: module })
       if (isOwnFile(module)) followFile(reading, name === 'require_relative' ? `./${module}` : module)
@@ -148,7 +150,7 @@ function readCall(reading: Reading, given: string, open: number): void {
     if (file !== undefined) addPath(reading, file, 'write')
   } else if (isEvaluator(name, language)) evaluate(reading, name, first, open)
   else if (isArgvCall(name, language) && language === 'other') {
-    runProgram(reading, name, values, undefined)
+    runProgram(reading, name, EXEC_OF_C.test(name) ? execWords(reading, open, values) : values, undefined)
   } else if (isShellCall(name, language)) {
     if (language === 'perl' && mark(reading, open + 1) === '{') {
       // `exec {"/bin/sh"} "name"`: the program stands in the brackets.
@@ -158,7 +160,13 @@ function readCall(reading: Reading, given: string, open: number): void {
     if (language === 'other' && second?.kind === 'list') runProgram(reading, name, values, undefined)
     else if (values.length > 1 && isApart(name, language) && second?.kind === 'text' && !isMode(second.text))
       runWords(reading, values)
-    else runText(reading, first ?? list[0]?.value ?? UNKNOWN)
+    else {
+      const { place } = reading
+      // Of what PHP starts, the directory stands behind the pipes.
+      if (name === 'proc_open') goTo(reading, values[3])
+      runText(reading, first ?? list[0]?.value ?? UNKNOWN)
+      reading.place = place
+    }
   } else if (isArgvCall(name, language)) {
     const options = list.find(({ keyword }) => keyword === 'args')?.value
     runProgram(reading, name, values, options)

@@ -11,7 +11,7 @@ const ENDLESS =
 
 /** What grows: a list or a text that is added to, or memory that is asked for. */
 const GROWS =
-  /\.(?:append|extend|push|unshift|concat|add)\(|\bpush\s{0,8}\(?\s{0,8}@|\[\]\s{0,8}=|\[\w{1,16}\+\+\]\s{0,8}=|\[#\w{1,16}\s{0,8}\+|\+=|<<|\.=|\.start\(|(?:\.|\b)(?:spawn|Popen|fork|popen)\(|\bbytearray\(|\bBuffer\.alloc|\bmalloc\(|\bnew\s+(?:Array|byte)\b|\.\.\s{0,8}\w/
+  /\.(?:append|extend|push|unshift|concat|add)\(|\bpush\s{0,8}\(?\s{0,8}@|\[\]\s{0,8}=|\[\w{1,16}\+\+\]\s{0,8}=|\[#\w{1,16}\s{0,8}\+|\+=|<<|\.=|\.start\(|(?:\.|\b)(?:spawn|Popen|fork|popen)\(|\bbytearray\(|\bBuffer\.alloc|\bmalloc\(|\bnew\s+(?:Array|byte|Worker|Thread|Process)\b|\.\.\s{0,8}\w|\b(\w{1,16})\s{0,4}(?:=|<-)\s{0,4}(?:[{[]|c\()\s{0,4}\1\b/
 
 /** What leaves a loop, or waits in it. */
 const LEAVES =

@@ -10,7 +10,7 @@ export const SECRET_READ = 'environment:secret'
 
 /** How the environment is called: of Python, Node.js, Deno, Bun, Perl, Ruby, PHP, awk, R, Tcl, Julia, Elixir, Java, Lisp. */
 const ENVIRONMENT =
-  /\b(?:os\.environb?|environb?|getenv|process\.env|get_env!?|fetch_env!?|ENVIRON|Sys\.getenv|Deno\.env|Bun\.env)\b|\bENV\s{0,4}[[.{]|[%$@]\{?ENV\b|\$_(?:ENV|SERVER)\b|\$env\s{0,4}\(|::env\(|\$env:/
+  /\b(?:os\.environb?|environb?|[Gg]etenv|LookupEnv|GetEnvironmentVariable|getEnvVarOwned|env::var(?:_os)?|process\.env|get_env!?|fetch_env!?|ENVIRON|Sys\.getenv|Deno\.env|Bun\.env)\b|\bENV\s{0,4}[[.{]|[%$@]\{?ENV\b|\$_(?:ENV|SERVER)\b|\$env\s{0,4}\(|::env\(|\$env:/
 /** Names that sound like secrets, as variables are written. */
 const SECRET_NAME =
   /[A-Z0-9_]{0,64}(?:SECRET|TOKEN|PASSW|PASSPHRASE|PASSWD|APIKEY|API_KEY|CREDENTIAL|PRIVATE_KEY|ACCESS_KEY|_PSK|_PASS|_KEY|_PWD|_DSN)(?![a-z])/
@@ -35,7 +35,7 @@ export function moduleAsked(text: string): string | undefined {
 
 /** A variable that makes a program load or run something, which the code sets for what it starts. */
 const LOADER_SET =
-  /(?:environb?\[|ENV[[{]|env[[.]|(?:put|set)env\(|export\()\s{0,4}b?["']?(?:LD_[A-Z]{1,32}|BASH_ENV|PYTHONSTARTUP|PYTHONINSPECT|PERL5OPT|RUBYOPT|NODE_OPTIONS|GIT_SSH\w{0,16}|PROMPT_COMMAND)["']?\s{0,4}(?:[\]}]?\s{0,4}=(?!=)|,)/
+  /(?:environb?\[|ENV[[{]|env[[.]|(?:put|set)env\(|export\(|environb?\.(?:update|setdefault)\((?:dict\(|\{)?)\s{0,4}b?["']?(?:LD_[A-Z]{1,32}|BASH_ENV|PYTHONSTARTUP|PYTHONINSPECT|PERL5OPT|RUBYOPT|NODE_OPTIONS|GIT_SSH\w{0,16}|PROMPT_COMMAND)["']?\s{0,4}(?:[\]}]?\s{0,4}=(?!=)|,|:)/
 
 export function setsLoaderVariable(text: string): boolean {
   return LOADER_SET.test(text)

@@ -116,7 +116,7 @@ export const REACHING: Readonly<Record<Language, ReadonlySet<string>>> = Object.
   ruby: set('syscall autoload set_trace_func binding fork kill gemfile'),
   php: set(''),
   lua: set('loadfile dofile load loadstring'),
-  awk: set(''),
+  awk: set('writea writeall reada readall fork waitpid chdir'),
   tcl: set('socket load unload thread::create vfs::mount fork chroot sendmail'),
   sed: set(''),
   other: set('heart.set_cmd'),

@@ -18,7 +18,7 @@ outputstreamwriter ofstream streamwriter binarywriter openwrite openwritesync cr
 symlink link mkdir mkdirall mkdirtemp set_permissions setattributes setlastwritetime setposixfilepermissions spit
 open_out open_out_bin open_out_gen open-output-file call-with-output-file with-output-to-file open-file-output-port
 sink dput dump save forcenewfilenamed newfilenamed filenamed fileout nput fwrite_file hputfile putfile ftruncate
-over append tofile create-file`,
+over append tofile create-file png jpeg tiff bmp svg pdf postscript cairo_pdf`,
 )
 
 /** The same that open to read or to write, as another word beside the file says. */

@@ -9,6 +9,10 @@ const OPENED =
 const METHOD_OPENED =
   /(["'][^"']{1,1024}["'])\.IO\.open[:(\s]{1,3}:(?:w|a|rw|append|update|create|truncate)\b/g
 
+/** `run <reboot>`, `spurt "/x"`, `"/x".IO.rename("/y")`, `X::Y.new`. */
+const ONE_WORD = /\b(run|shell)[\s(]{1,4}<([\w./-]{1,256})>/g
+const ON_PATH = /(["'][^"']{1,1024}["'])\.IO\.(unlink|rename|chmod|copy|symlink|link|move|mkdir|rmdir)\b/g
+
 /** Whether the code that is reached through `via` is Raku. */
 export function isRaku(via: string): boolean {
   return /^(?:raku|rakudo|perl6)\b/.test(via)
@@ -19,7 +23,11 @@ export function plainRaku(text: string): string {
   return text
     .replaceAll(OPENED, 'open(F, ">", $1')
     .replaceAll(METHOD_OPENED, 'open(F, ">", $1)')
+    .replaceAll(ONE_WORD, 'system "$2"')
+    .replaceAll(ON_PATH, '$2($1, ')
+    .replaceAll(/(?<![.\w])spurt\b/g, 'truncate')
     .replaceAll(/\bProc::Async\.new\b/g, 'system')
+    .replaceAll(/\b([A-Z]\w{0,32}(?:::\w{1,32}){1,4})\.new\b/g, '$1->new')
     .replaceAll(/\bEVALFILE\b/g, 'do')
     .replaceAll(/\bEVAL\b/g, 'eval')
     .replaceAll(/&(?:shell|run|EVAL|QX)\b|&?::\(/g, '&$handed (')

@@ -29,6 +29,13 @@ const QUIET_NUMBERS: ReadonlySet<number> = new Set([0, 1, 3, 4, 60, 63, 64, 93, 
 const BROUGHT_IN =
   /\b(?:pragma\s{1,4}Import\s{0,4}\(\s{0,4}C\s{0,4},\s{0,4}\w{1,64}\s{0,4}(?:,\s{0,4}"(?:system|exec\w{0,4}|popen|reboot|kill|unlink|remove|rmdir)")?|External_Name\s{0,4}=>\s{0,4}"(?:system|exec\w{0,4}|popen|reboot|kill|unlink|remove|rmdir)")|\bimportc\s{0,4}:\s{0,4}"(?:system|exec\w{0,4}|popen|reboot|kill|unlink|remove)"|\bforeign\s{1,4}import\s{1,4}ccall\s{1,4}(?:unsafe\s{1,4}|safe\s{1,4})?"?(?:[\w./]{1,32}\s{1,4})?(?:system|exec\w{0,4}|popen|reboot|kill|unlink|remove|rmdir)\b|\bbind\s{0,4}\(\s{0,4}c\s{0,4},\s{0,4}name\s{0,4}=\s{0,4}['"](?:system|exec\w{0,4}|popen|reboot|kill|unlink|remove|rmdir)['"]/i
 
+/** A function of the system under another name, or found by its name; and code that is loaded from a file. */
+const RENAMED =
+  /#\s{0,4}define\s{1,4}\w{1,64}\s{1,4}(?:system|popen|exec[lv]p?e?|unlink|remove|rename|rmdir|reboot|kill)\s{0,4}$|\)\s{0,4}\([^()]{0,64}\)\s{0,4}=\s{0,4}&?(?:system|popen|exec[lv]p?e?|unlink|remove|rename|rmdir|reboot|kill)\s{0,4}[;,]|\bdlsym\s{0,4}\(|\bplugin\.Open\s{0,4}\(|\bSystem\.load\s{0,4}\(|\bgetEngineByName\s{0,4}\(/m
+/** A connection that becomes the input and output of a program. */
+const JOINED = /\b(?:connect|accept)\s{0,4}\([^]{0,512}\bdup[23]?\s{0,4}\([^]{0,512}\bexec[lv]/
+const CALLED_BY_COBOL = /\bcall\s{1,8}["']system["']\s{1,8}using\b/i
+
 function isRawAssembly(text: string): boolean {
   if (!ASSEMBLY.test(text)) return false
   return [...text.matchAll(ASSEMBLY_NUMBER)].some(([, ...numbers]) => {
@@ -42,5 +49,7 @@ export function reachesSystem(text: string): string | undefined {
   if (KILLS.test(text) && (!text.includes('ProcessHandle') || ENDS_PROCESSES.test(text))) return 'kill'
   if (BY_NUMBER.test(text)) return 'syscall'
   if (MACHINE.test(text) || isRawAssembly(text)) return 'asm'
-  return BROUGHT_IN.test(text) ? 'import' : undefined
+  if (JOINED.test(text)) return 'connection'
+  if (CALLED_BY_COBOL.test(text)) return 'system'
+  return BROUGHT_IN.test(text) || RENAMED.test(text) ? 'import' : undefined
 }

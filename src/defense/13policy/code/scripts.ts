@@ -270,7 +270,11 @@ export function readTcl(text: string, via: string): Scripted {
           },
           via,
         })
-      else inner.push({ kind: 'argv', words: given, via })
+      else {
+        const { words: argv, files } = redirected(given)
+        if (argv.length > 0) inner.push({ kind: 'argv', words: argv, via })
+        for (const file of files) inner.push({ kind: 'path', word: file, use: 'write' })
+      }
     } else if (program === 'open') {
       const [file, mode] = rest
       if (file?.text.startsWith('|'))
@@ -293,11 +297,18 @@ export function readTcl(text: string, via: string): Scripted {
         (action?.text === 'attributes' && files.length > 2)
       for (const file of files)
         if (isWrite && !file.text.startsWith('-')) inner.push({ kind: 'path', word: file, use: 'write' })
+      // What is worked out is one of the places that the text names.
+      if (isWrite && files.some((file) => file.opaque !== undefined))
+        for (const named of text.match(TCL_PATHS)?.slice(0, PATHS_MAX) ?? [])
+          if (/^[/~]/.test(named) && !named.includes('$'))
+            inner.push({ kind: 'path', word: { text: named, isGlob: true, opaque: undefined }, use: 'write' })
     } else if (program === 'log_file') {
       // Of expect.
       const file = rest.find(({ text: option }) => !option.startsWith('-'))
       if (file !== undefined) inner.push({ kind: 'path', word: file, use: 'write' })
     } else if (program === 'cd') place = rest[0]
+    else if ((program === 'rename' || program === 'interp') && rest.some((one) => TCL_POWER.test(one.text)))
+      opaque.add('eval')
     else if (TCL_FILLERS.test(program)) {
       for (const file of rest)
         if (file.text.startsWith('/')) inner.push({ kind: 'path', word: file, use: 'write' })
@@ -322,9 +333,45 @@ const TCL_BUILT =
 /** Commands of packages that put something into a file, or take it away. */
 const TCL_FILLERS = /^fileutil::(?:write|append|insert|remove|replace|update|touch|install)/
 
+/** Commands that are not followed under another name. */
+const TCL_POWER = /^(?:::)?(?:exec|file|open|eval|source|socket|spawn|system)$/
+
+/** `exec echo x > /y`: what is started, and the files that its output is put into. */
+function redirected(words: readonly ShellWord[]): {
+  readonly words: readonly ShellWord[]
+  readonly files: readonly ShellWord[]
+} {
+  const files: ShellWord[] = []
+  const kept: ShellWord[] = []
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]
+    const [, rest] = /^(?:2?>{1,2}&?)(?!@)(.*)$/s.exec(word?.text ?? '') ?? []
+    if (word === undefined || rest === undefined) {
+      if (word !== undefined) kept.push(word)
+      continue
+    }
+    const next = words[at + 1]
+    if (rest !== '') files.push({ ...word, text: rest })
+    else if (next !== undefined) {
+      files.push(next)
+      at += 1
+    }
+  }
+  return { words: kept, files }
+}
+
+/** Commands that run the words behind them, and how many of their own come first. */
+const TCL_PREFIXES: ReadonlyMap<string, number> = new Map([
+  ['after', 1],
+  ['time', 0],
+  ['catch', 0],
+])
+
 /** A command by its whole name: `::exec`, `::tcl::file::delete`. */
 function plainTcl(words: readonly ShellWord[]): readonly ShellWord[] {
   const [name, ...rest] = words
+  const own = TCL_PREFIXES.get(name?.text ?? '')
+  if (own !== undefined && rest.length > own + 1) return plainTcl(rest.slice(own))
   if (name === undefined || !name.text.includes('::')) return words
   const [, ensemble, action] = /^(?:::)?tcl::(file|chan)::(\w{1,32})$/.exec(name.text) ?? []
   if (ensemble !== undefined && action !== undefined)

@@ -11,7 +11,13 @@ import { closing } from './values.ts'
 const SERVERS: ReadonlySet<string> = new Set(
   `static serveStatic serve_static StaticFiles add_static mount_static send_from_directory SimpleHTTPRequestHandler
 Rack.Directory Rack.Files Dir FileServer DirFS Flask static_file HTTPServer HTTPServer.new koaStatic Directory.new StaticFileHandler
-createFileServer ServeDir ServeFile NamedFile static_folder`.split(/\s+/),
+createFileServer register koa-static serve-static serve-handler fastify/static ServeDir ServeFile NamedFile static_folder`.split(
+    /\s+/,
+  ),
+)
+/** How the root is called among settings. */
+const ROOTS: ReadonlySet<string> = new Set(
+  'root directory dir static_folder folder document_root DocumentRoot'.split(' '),
 )
 const KINDS = new Set(['string', 'name'])
 
@@ -28,10 +34,9 @@ export function noteServed(reading: Reading, name: string, open: number): void {
     const isPlace = token.kind === 'string' && (token.text === '/' || looksAbsolute(token.text))
     const isHome = token.kind === 'name' && /(?:^|\.)(?:homedir|home|HOME)$/.test(token.text)
     // `use("/files", static(...))`: the first of several is a route.
-    const isSetting =
-      ['=', ':'].includes(mark(reading, at - 1)) && !nameAt(reading, at - 2).endsWith('url_path')
+    const isSetting = ['=', ':'].includes(mark(reading, at - 1)) && ROOTS.has(nameAt(reading, at - 2))
     const isLast = mark(reading, at + 1) !== ',' && nameAt(reading, at + 1) === ''
-    if (isHome || (isPlace && (isSetting || (isLast && mark(reading, at - 1) !== '='))))
+    if (isHome || (isPlace && (isSetting || (isLast && !['=', ':'].includes(mark(reading, at - 1))))))
       addCall(reading, SERVES)
   }
 }

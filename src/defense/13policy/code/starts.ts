@@ -5,7 +5,7 @@
  * @module
  */
 
-import { addCall, mark, nameAt, type Reading, wordOf } from './reading.ts'
+import { addCall, mark, nameAt, type Reading, type Value, wordOf } from './reading.ts'
 import { UNKNOWN_USE } from './unknown-uses.ts'
 import { closing, readValue } from './values.ts'
 
@@ -76,3 +76,21 @@ export function noteMode(reading: Reading, name: string, open: number): void {
 
 /** Without brackets, so far its arguments are looked at. */
 const MODE_TOKENS = 4
+
+/** `execl`, `execve` and their kin, whose arguments begin with the name of the program. */
+export const EXEC_OF_C = /(?:^|\.)exec[lv]p?e?$/
+
+/** What such a call is given as texts, also those of a list in braces; `values` where it has none. */
+export function execWords({ tokens }: Reading, open: number, values: readonly Value[]): readonly Value[] {
+  const close = Math.min(tokens.length, open + EXEC_TOKENS)
+  const texts: Value[] = []
+  for (let at = open + 1, depth = 1; at < close && depth > 0; at++) {
+    const { kind, text = '', isOpaque = false } = tokens[at] ?? {}
+    if (kind === 'mark') depth += text === '(' ? 1 : text === ')' ? -1 : 0
+    if (kind === 'string') texts.push({ kind: 'text', text, isOpaque })
+  }
+  const [program, , ...rest] = texts
+  return program === undefined || texts.length < 2 ? values : [program, ...rest]
+}
+
+const EXEC_TOKENS = 64

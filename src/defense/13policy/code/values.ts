@@ -210,13 +210,13 @@ function isListJoin(name: string, language: Language): boolean {
   return (name === 'join' && (language === 'perl' || language === 'php')) || name === 'implode'
 }
 
+const PYTHON_PATHS: ReadonlySet<string> = new Set(['Path', 'pathlib.Path', 'PosixPath', 'pathlib.PosixPath'])
 /** A path of Java and its kin. */
 const PATH_MAKER = /(?:^|\.)(?:File|Directory|Paths?\.(?:of|get))$/
 
 export function makesPath(name: string, language: Language): boolean {
   return (
-    name === 'Path' ||
-    name === 'pathlib.Path' ||
+    PYTHON_PATHS.has(name) ||
     name === 'Pathname.new' ||
     (name === 'Pathname' && language === 'ruby') ||
     (name === 'path' && language === 'perl') ||
@@ -365,6 +365,18 @@ export function readSingle(
   if (token.kind === 'name') {
     if (token.text === 'new' && reading.language === 'javascript')
       return readSingle(reading, index + 1, depth)
+    // `require("path").resolve("/", "x")`
+    const loaded = reading.tokens[index + 2]
+    const method = methodAt(reading, index + 4)
+    if (
+      token.text === 'require' &&
+      loaded?.kind === 'string' &&
+      method !== '' &&
+      mark(reading, index + 5) === '('
+    ) {
+      const { value, close } = resultOf(reading, loaded.text.replace('node:', '') + method, index + 5, depth)
+      return { value, next: close + 1 }
+    }
     const known = reading.values.get(token.text)
     if (mark(reading, index + 1) !== '(')
       return { value: PLACES.get(token.text) ?? known ?? UNKNOWN, next: index + 1 }

@@ -22,6 +22,7 @@ const WHOLE = new RegExp(
     // Ruby, Crystal, Julia
     String.raw`(?<![\w$@%{'":*/-])ENV\b(?:\.(?:to_|each|map|inspect|values|select|filter|sort|collect|reject|entries|find|flat|min|max|group|dup|clone|reduce|inject|sum|zip|join|partition|slice|then|tap|any|all)|(?!\s{0,4}[.[{='"]|\w|\s{0,4}\w))|\bin\s{1,4}ENV\b(?![.[])`,
     // PHP
+    String.raw`\bphpinfo\(\s{0,4}(?:INFO_ENVIRONMENT|INFO_VARIABLES|16|32)`,
     String.raw`\bgetenv\(\s{0,4}(?:null\s{0,4}[,)]|\))`,
     String.raw`\$_(?:ENV|SERVER)\b(?!\s{0,4}\[)`,
     String.raw`\bfilter_input_array\(\s{0,4}INPUT_(?:ENV|SERVER)`,

@@ -17,6 +17,7 @@ import {
   isIntrospection,
   isLoader,
   isShellCall,
+  isStarter,
   OPENERS,
   POWERFUL,
   runsItsText,
@@ -34,6 +35,7 @@ import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
 import { noteGuarded, noteOpened, writesWhatItOpens } from './other-files.ts'
 import { evaluatesTopic, hasIndirectProgram, plainForms, removesTopic } from './perl-forms.ts'
+import { evaluatesPattern, plainPhp } from './php-forms.ts'
 import { isRaku, plainRaku } from './raku-forms.ts'
 import { reachesSystem } from './raw-system.ts'
 import {
@@ -74,8 +76,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
     return takesSecrets(text) ? { ...read, calls: [...read.calls, SECRET_READ] } : read
   }
   // A part that is not known is a value.
-  const given = language === 'perl' && isRaku(via) ? plainRaku(text) : text
-  const plain = language === 'perl' ? plainForms(given) : language === 'ruby' ? plainLists(given) : given
+  const plain = plainOf(text, language, via)
   const { tokens, isCut } = tokensOf(plain.replaceAll(GAP, '0'), language)
   const reading: Reading = {
     tokens,
@@ -120,7 +121,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   // Whatever is read then takes the place of the files that it comes from.
   if (text.includes(language === 'ruby' ? '$-i' : '$^I') && (language === 'perl' || language === 'ruby'))
     reading.unknownUses.add('write')
-  if (language === 'lua' && text.includes('package.cpath')) addCall(reading, `${UNKNOWN_USE}package.cpath`)
+  if (language === 'lua') noteLuaPlaces(reading, text)
   settleDatabases(reading)
   const texts = tokens.flatMap((token) => (token.kind === 'string' ? token.text : []))
   for (const place of secretPlaces(text, texts))
@@ -139,6 +140,7 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   }
   // A pattern of Perl may hold code.
   if (language === 'perl' && (text.includes('(?{') || text.includes('(??{'))) reading.opaque.add('eval')
+  if (language === 'php' && evaluatesPattern(text)) reading.opaque.add('eval')
   // A text of YAML that makes objects of its own choice.
   if (language === 'python' && text.includes('!!python/')) reading.opaque.add('eval')
   if (takesSecrets(text)) reading.calls.add(SECRET_READ)
@@ -148,6 +150,24 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   const isDecoded = [...reading.calls].some(isDecoder)
   if (isDecoded && reading.opaque.has('eval')) reading.opaque.add('decoded')
   return { calls: [...reading.calls], inner: reading.inner, opaque: [...reading.opaque] }
+}
+
+const BARE_WORD =
+  /(?<![\w.("'])(delete|unlink|rmdir|load|save|source|run|cd|diary|mkdir|type)[ \t]{1,4}([/~][\w./*~-]{1,256})/g
+
+/** Places from which Lua takes its modules. */
+function noteLuaPlaces(reading: Reading, text: string): void {
+  if (text.includes('package.cpath')) addCall(reading, `${UNKNOWN_USE}package.cpath`)
+  if (/\bpackage\.path\s{0,4}=/.test(text)) addCall(reading, 'package.path')
+}
+
+/** The code with one form for what its language writes in several. */
+function plainOf(text: string, language: Language, via: string): string {
+  if (language === 'perl') return plainForms(isRaku(via) ? plainRaku(text) : text)
+  if (language === 'ruby') return plainLists(text)
+  if (language === 'php') return plainPhp(text)
+  // `delete /x` of Octave: a word is a text.
+  return /^(?:octave|matlab|scilab)/.test(via) ? text.replaceAll(BARE_WORD, '$1("$2")') : text
 }
 
 function takesSecrets(text: string): boolean {
@@ -178,7 +198,9 @@ function step(reading: Reading, index: number): number {
   }
   if (reading.language === 'awk') readRedirection(reading, index)
   if (token.kind === 'mark') {
-    const before = reading.results.get(index - 1)
+    // What a call without brackets gives ends with its statement.
+    const isNext = ![';', '\n'].includes(mark(reading, index - 1))
+    const before = isNext ? reading.results.get(index - 1) : undefined
     if (before !== undefined && 'name' in before) {
       if (token.text === '(') {
         noteUse(reading, before.name, true)
@@ -265,6 +287,11 @@ function readUse(reading: Reading, index: number): number {
       // A method of some value: what it is called is all that is known.
       if (mark(reading, index + 1) === '(') {
         addCall(reading, name.slice(1))
+        if (name.endsWith('constructor.constructor')) reading.opaque.add('eval')
+        // `main(_)->os:cmd("x")` of Erlang.
+        const plain = name.slice(1)
+        if (reading.language === 'other' && plain.includes('.') && isStarter(plain))
+          call(reading, plain, index + 1)
         if (name === '.can') call(reading, 'can', index + 1)
         noteSending(reading, name, index + 1)
         noteWritten(reading, name.slice(1), index + 1)
@@ -298,7 +325,8 @@ function readUse(reading: Reading, index: number): number {
       /^[A-Za-z_]\w{0,63}$/.test(member.value.text)
     )
       name = `${name}.${member.value.text}`
-    else if (POWERFUL.has(name) && mark(reading, member.next + 1) === '(') reading.opaque.add('eval')
+    else if (POWERFUL.has(name) && (reading.language === 'lua' || mark(reading, member.next + 1) === '('))
+      reading.opaque.add('eval')
     else break
     end = member.next
     name = resolve(reading, name)

@@ -10,7 +10,7 @@ import { ARGUMENT_TOKENS, addCall, addPath, looksAbsolute, mark, nameAt, type Re
 
 /** Last parts of names, whatever stands before them: what they are given as a path is made, changed or removed. */
 const SAYS_MADE =
-  /(?:^|\.)(?:\w*(?:FileHandler|Writer)|basicConfig|dictConfig|Workbook|Logger|PStore|XLSX|transports\.File|to[Ff]ile|memmap|mkstemp|mkdtemp|NamedTemporaryFile|TemporaryDirectory|tempfile|tempdir|tempnam|mktmpdir|mbox|Maildir|rmtree\w*|remove_\w+|removeSync|delete_(?:dir|file|tree)\w*|emptyDir\w*|(?:write|output|append)File\w*|spew\w*|mirror|getstore|DumpFile|error_log|asXML|saveXML|copy_(?:file|entry|into)|move_into|image(?:png|jpe?g|gif|webp|avif|w?bmp|gd2?)|sys\.(?:writeFile|deleteFile|createDirectory)|pino|pino\.destination|venv\.create|YAML\.Store|loguru\.logger\.add)(?:\.(?:new|open))?$/
+  /(?:^|\.)(?:\w*(?:FileHandler|Writer)|basicConfig|dictConfig|Workbook|Logger|Tempfile|Tempfile\.create|PStore|XLSX|transports\.File|to[Ff]ile|memmap|mkstemp|mkdtemp|NamedTemporaryFile|TemporaryDirectory|tempfile|tempdir|tempnam|mktmpdir|mbox|Maildir|rmtree\w*|remove_\w+|removeSync|delete_(?:dir|file|tree)\w*|emptyDir\w*|(?:write|output|append)File\w*|spew\w*|mirror|getstore|DumpFile|error_log|asXML|saveXML|openU[Rr][Ii]|copy_(?:file|entry|into)|move_into|image(?:png|jpe?g|gif|webp|avif|w?bmp|gd2?)|sys\.(?:writeFile|deleteFile|createDirectory)|pino|pino\.destination|venv\.create|YAML\.Store|loguru\.logger\.add)(?:\.(?:new|open))?$/
 
 /** A mode by which a file is written: `w`, `a+`, `xb`, `r+`, `w:gz`. */
 const WRITING_MODE = /^(?:[wax]|[rwax][bt]?\+)[bt+|]{0,2}(?::\w{0,4})?$/
@@ -85,6 +85,12 @@ function writeNamed(reading: Reading, open: number): void {
 
 /** Whether the text at `index` is given to a setting that says where something is put. */
 export function isOutput(reading: Reading, index: number): boolean {
+  if (reading.language === 'php' && mark(reading, index - 1) === ',') {
+    // `ini_set("error_log", "/x")`, `["file", "/x", "w"]`
+    const before = reading.tokens[index - 2]?.text
+    const mode = reading.tokens[index + 2]?.text ?? ''
+    if (nameAt(reading, index - 4) === 'ini_set' || (before === 'file' && /^[waxc]/.test(mode))) return true
+  }
   // `out: ["/x", "w"]`
   if (mark(reading, index - 1) === '[') index -= 1
   const joint = mark(reading, index - 1)

@@ -77,7 +77,12 @@ const WRITE_WORDS: readonly string[] = Object.freeze([
     'lcd ',
   ],
   ...[
+    '.archive -x',
+    '.ar -x',
     'dump memory ',
+    'append memory ',
+    'append value ',
+    'append binary ',
     'dump value ',
     'set logging file ',
     'set output ',
@@ -366,11 +371,20 @@ export function readEscapes(word: ShellWord, via: string): readonly Inner[] {
     if (found.length > 0) return found
     const set = settings(word, line, via)
     // Some take several commands on a line.
+    const bar = line.indexOf('|')
+    if (set.length === 0 && bar > 0 && BARRED.test(via)) return barred(word, line.slice(bar + 1), via)
     if (set.length > 0 || !line.includes(';')) return set
     const next = (part: string) => (part === '' || part === ' ' ? NOTHING : readLine(word, part.trim(), via))
     return eachLine(line.slice(line.indexOf(';') + 1), next, ';')
   })
   return bounded([...calls(word, via), ...fileCalls(word), ...lines])
+}
+
+/** Editors that take several commands on a line, parted by bars. */
+const BARRED = /^(?:vi|vim|nvim|ex|view|gvim|vimdiff|rvim)\b/
+
+function barred(word: ShellWord, rest: string, via: string): readonly Inner[] {
+  return eachLine(rest, (part) => (part.trim() === '' ? NOTHING : readLine(word, part.trim(), via)), '|')
 }
 
 const NOTHING: readonly never[] = Object.freeze([])

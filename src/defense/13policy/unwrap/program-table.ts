@@ -143,7 +143,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'node nodejs iojs | -e:x --eval:x -p:x --print:x -pe:x -r:r --require:r --import:r --loader:r --experimental-loader:r -C: --conditions: --env-file:r --input-type: --title: --icu-data-dir:r --openssl-config:r --redirect-warnings:w --cpu-prof:? --cpu-prof-dir:w --heap-prof:? --heap-prof-dir:w --diagnostic-dir:w --report-dir:w --report-directory:w --tls-keylog:w --trace-event-file-pattern:w --logfile:w --max-old-space-size:? | ?* | stops given=-e,--eval,-p,--print,-pe',
   'bun | -e:x --eval:x -p:x --print:x -r:r --preload:r -c:r --config:r --cwd:w --env-file:r | -* | stops',
   'deno | -c:r --config:r --import-map:r --cert:r | -* | stops',
-  'php php-cgi | -r:x --run:x -B:x -R:x -E:x -F:r -f:r --file:r -S: -t:r -c:r -d: -z:r --process-begin:x --process-code:x --process-end:x | ?* | stops given=-r,--run,-f,--file,-B,-R,-E',
+  'php php-cgi | -r:x --run:x -B:x -R:x -E:x -F:r -f:r --file:r -S: --server: -t:r --docroot:r -c:r -d: -z:r --process-begin:x --process-code:x --process-end:x | ?* | stops given=-r,--run,-f,--file,-B,-R,-E',
   'lua luajit texlua | -e:x -l: -i:? | ?* | stops given=-e',
   'Rscript R | -e:x --file:r -f:r -g: -d: --args:? | ?* | stops given=-e',
   'guile | -c:x -e: -s:r -l:r -L:r -C:r -x: | ?* | stops ends=-c,-s given=-c',

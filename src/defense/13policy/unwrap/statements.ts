@@ -46,7 +46,7 @@ const MEANINGS: readonly (readonly [string, RegExp])[] = Object.freeze([
   // What only its owner does to a server: it stops, loads code, forgets its logs, or reads its directories.
   [
     'sql:server',
-    /^\s*shutdown\s*$|^\s*load\s+'|^\s*(?:un)?install\s+(?:plugin|component)\b|\bset\s+(?:@@)?(?:global|persist)\b|^\s*(?:reset|change|purge)\s+(?:master|replica|slave|binary|replication)\b|^\s*stop\s+(?:slave|replica)\b|\bpg_(?:reload_conf|rotate_logfile|terminate_backend|switch_wal|promote|ls_\w{1,32}|read_\w{1,32}|stat_file)\s*\(/i,
+    /^\s*shutdown\s*$|^\s*load\s+'|^\s*(?:force\s+)?install\s+[^;]{1,128}\sfrom\s|^\s*(?:un)?install\s+(?:plugin|component)\b|\bset\s+(?:@@)?(?:global|persist)\b|^\s*(?:reset|change|purge)\s+(?:master|replica|slave|binary|replication)\b|^\s*stop\s+(?:slave|replica)\b|\bpg_(?:reload_conf|rotate_logfile|terminate_backend|switch_wal|promote|ls_\w{1,32}|read_\w{1,32}|stat_file)\s*\(/i,
   ],
   ['sql:change', /^\s*alter\s+(?:table|schema|view|index)\b|\brename\s+table\b/i],
 ])

@@ -77,7 +77,8 @@ export const editor: Unwrap = (call) => {
       inner.push(...readEscapes(tail(word, 1), call.name))
     // `ex -sc COMMAND`
     const next = call.words[index + 1]
-    if (index > 0 && next !== undefined && CLUSTER_OF_COMMAND.test(word.text))
+    const isBehindSilent = word.text === '-c' && call.words[index - 1]?.text === '-s'
+    if (index > 0 && next !== undefined && (isBehindSilent || CLUSTER_OF_COMMAND.test(word.text)))
       inner.push(...readEscapes(next, call.name))
   })
   return inner
