@@ -18,7 +18,9 @@ import type { Assignment, ShellWord, Simple, Word, WordPart } from './syntax.ts'
 import { expandWord } from './words.ts'
 
 /** Arrays of bash and zsh of which an element is what a name runs from then on. */
-const NAMING: ReadonlySet<string> = new Set('BASH_ALIASES BASH_CMDS aliases galiases functions'.split(' '))
+const NAMING: ReadonlySet<string> = new Set(
+  'BASH_ALIASES BASH_CMDS aliases galiases functions commands'.split(' '),
+)
 
 /** Elements of an array that are kept. */
 const ELEMENTS = 256

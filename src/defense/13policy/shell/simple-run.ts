@@ -23,6 +23,7 @@ import {
   type State,
   setVariable,
   type Value,
+  variableOf,
   variablesNow,
 } from './state.ts'
 import type {
@@ -236,6 +237,15 @@ function merged(walk: Walk, { success, failure }: Outcome): State | undefined {
   return joined(walk, success, failure)
 }
 
+/** `$x` in the place of a program, where it is an array: zsh, rc and fish run all of it, others the first item. */
+function wholeArray(expander: () => Expander, [part, ...others]: Word): readonly ShellWord[] | undefined {
+  if (part?.kind !== 'parameter' || part.isQuoted || others.length > 0) return undefined
+  const { name, index, form, operator } = part.parameter
+  if (index !== undefined || form !== 'value' || operator !== undefined) return undefined
+  const value = variableOf(expander().state, name)
+  return value?.kind === 'array' && value.items.length > 1 ? value.items : undefined
+}
+
 function expandWords(walk: Walk, expander: () => Expander, words: readonly Word[]): readonly ShellWord[] {
   const all: ShellWord[] = []
   let isDeclarer = false
@@ -256,7 +266,8 @@ function expandWords(walk: Walk, expander: () => Expander, words: readonly Word[
       if (all.length === 1 && !isDeclarer) isDeclarer = DECLARERS.includes(plain.text)
       continue
     }
-    const expanded = expandWord(expander(), word)
+    const expanded =
+      (all.length === 0 ? wholeArray(expander, word) : undefined) ?? expandWord(expander(), word)
     if (expanded === undefined) walk.opaque.add('limit')
     for (const item of expanded ?? []) all.push(item)
     if (all.length > 0 && !isDeclarer) isDeclarer = DECLARERS.includes(all[0]?.text ?? '') && all.length === 1
