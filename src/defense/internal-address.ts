@@ -154,6 +154,7 @@ export function hostOfAuthority(authority: string): string {
 
 /** `%31` for `1`, full-width digits, an ideographic full stop: what clients read as plain before they look a host up. */
 export function plainForm(host: string): string {
+  if (!/[^\x20-\x24\x26-\x7e]/.test(host)) return host
   const decoded = host.replace(/%[0-7][0-9a-fA-F]/g, (hex) =>
     String.fromCharCode(Number.parseInt(hex.slice(1), 16)),
   )

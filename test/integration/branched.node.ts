@@ -122,7 +122,7 @@ export async function startBranched(
   if (made.code !== 0) throw new Error(made.stderr)
   changeConfig(home, {
     policy: { default_rules: false },
-    session: { max_sessions: 64 },
+    session: { max_sessions: 64, max_per_agent: null },
     ...(typeof change === 'function' ? change(home) : change),
   })
   const workspace = join(home, '.sass-edge/workspace')

@@ -17,7 +17,8 @@ const EXECUTE = 1
 const EXECUTE_STREAM = 2
 const PING = 11
 const MIB = 1_048_576
-const AT_ONCE = 8
+/** Fewer than one agent may have sessions. */
+const AT_ONCE = 4
 const GROWTH_KIB = 8 * 1_024
 /** The heap grows with the number of connections before the collector looks: this is where it has long settled. */
 const CEILING_KIB = 96 * 1_024

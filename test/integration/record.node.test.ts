@@ -60,7 +60,7 @@ t.test(
     const directory = await install(t, {
       ...ON_REAL_FILES,
       audit: { epoch_records: 7, segment_bytes: 65_536 },
-      session: { max_sessions: 64 },
+      session: { max_sessions: 64, max_per_agent: null },
       log: { level: 'error' },
     })
     const began: string[] = []

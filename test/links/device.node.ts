@@ -23,7 +23,7 @@ const SESSIONS = 192
 const AT_ONCE = 96
 
 const CONFIG: Json = {
-  session: { max_sessions: SESSIONS, ring_bytes: 65_536, keepalive_seconds: 5 },
+  session: { max_sessions: SESSIONS, max_per_agent: null, ring_bytes: 65_536, keepalive_seconds: 5 },
   execution: { max_concurrent: AT_ONCE },
   quota: { queue: 1_024 },
   acl: { penalties: { enabled: false } },

@@ -14,7 +14,10 @@ const PEERS = 20
 t.test(
   'who ends its side and does not read leaves nothing behind, and others get their output',
   async (t) => {
-    const daemon = await startNew(t, { ...ON_REAL_FILES, session: { max_sessions: PEERS + 2 } })
+    const daemon = await startNew(t, {
+      ...ON_REAL_FILES,
+      session: { max_sessions: PEERS + 2, max_per_agent: null },
+    })
     // What a first caller leaves open belongs to the daemon.
     await isServed(t, daemon)
     const before = daemon.descriptors()

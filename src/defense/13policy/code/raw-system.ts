@@ -33,7 +33,7 @@ const BROUGHT_IN =
 const RENAMED =
   /#\s{0,4}define\s{1,4}\w{1,64}\s{1,4}(?:system|popen|exec[lv]p?e?|unlink|remove|rename|rmdir|reboot|kill)\s{0,4}$|\)\s{0,4}\([^()]{0,64}\)\s{0,4}=\s{0,4}&?(?:system|popen|exec[lv]p?e?|unlink|remove|rename|rmdir|reboot|kill)\s{0,4}[;,]|\bdlsym\s{0,4}\(|\bplugin\.Open\s{0,4}\(|\bSystem\.load\s{0,4}\(|\bgetEngineByName\s{0,4}\(/m
 /** A connection that becomes the input and output of a program. */
-const JOINED = /\b(?:connect|accept)\s{0,4}\([^]{0,512}\bdup[23]?\s{0,4}\([^]{0,512}\bexec[lv]/
+const JOINED = /\b(?:connect|accept)\s{0,4}\([\s\S]{0,512}\bdup[23]?\s{0,4}\([\s\S]{0,512}\bexec[lv]/
 const CALLED_BY_COBOL = /\bcall\s{1,8}["']system["']\s{1,8}using\b/i
 
 function isRawAssembly(text: string): boolean {
