@@ -75,7 +75,7 @@ export function fileOrdersOf(text: string): readonly Inner[] {
   const elements = [...text.matchAll(ELEMENT_ORDER)]
     .slice(0, ORDERS_MAX)
     .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
-  const changed = [...text.matchAll(CHANGE)]
+  const changed = [...text.matchAll(CHANGE), ...text.matchAll(CHANGED)]
     .slice(0, ORDERS_MAX)
     .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
   const programs = [...text.matchAll(NAMED_PROGRAM)]
@@ -83,6 +83,10 @@ export function fileOrdersOf(text: string): readonly Inner[] {
     .flatMap(([, path = '']) => argv([literal(path)], PROJECT))
   return [...elements, ...changed, ...programs, ...calledOrdersOf(text)]
 }
+
+/** `new File("/x").deleteDir()` */
+const CHANGED =
+  /["']((?:\/|~\/)[^"'\n]{1,512})["']\s{0,4}\)\s{0,4}\.\s{0,4}(?:delete|remove|unlink|rmtree|rmdir|write|append|truncate|set)/gi
 
 /** `Remove Directory    /x`, `IO.delete(file("/x"))`, `<RemoveDir Directories="/x"/>`, `\\openout1=/x`. */
 const CHANGE =
@@ -92,6 +96,7 @@ const CHANGE =
 export function changesIn(text: string): readonly Inner[] {
   return [...text.matchAll(CHANGE)]
     .filter(([whole, path = '']) => /["'(]/.test(whole.charAt(whole.length - path.length - 1)))
+    .concat([...text.matchAll(CHANGED)])
     .slice(0, ORDERS_MAX)
     .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
 }
@@ -102,7 +107,7 @@ const NAMED_PROGRAM =
 
 /** `set(NAME value)`, `NAME := value`, `<property name="NAME" value="value"/>`: settings of the document itself. */
 const SETTING =
-  /(?:(?:^[ \t]{0,16}|[{,][ \t]{0,4})(?:set\(|(?:export|let|var|val|def|my|local)[ \t])?["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:|[ \t])|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=)[ \t]{0,8}["']?([^\n"'`)<>]{1,256})/gm
+  /(?:^[ \t]{0,16}set\([ \t]{0,8}([A-Za-z_]\w{0,63})[ \t]{1,8}|(?:^[ \t]{0,16}(?:(?:export|let|var|val|def|my|local)[ \t])?|[{,][ \t]{0,4}|[ \t](?=\w{1,64}=["']\/))["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:)|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=)[ \t]{0,8}["']?((?![ \t{])[^\n"'`)<>]{1,256})/gm
 const USED =
   /\$\{([\w.-]{1,64})\}|\$\(([\w.-]{1,64})\)|\{\{\s{0,4}\.?([\w.-]{1,64})\s{0,4}\}\}|\$([A-Za-z_]\w{0,63})|%\(([\w.-]{1,64})\)s|@(\w{1,64})@/g
 /** Settings of one document, and how long it becomes by them. */
@@ -113,9 +118,9 @@ const GROWN_MAX = 65_536
 export function withSettings(text: string): string {
   if (!/[$%@]|\{\{/.test(text) || text.length > GROWN_MAX) return text
   const settings = new Map<string, string>()
-  for (const [, line, element, value = ''] of text.matchAll(SETTING)) {
+  for (const [, set, line, element, value = ''] of text.matchAll(SETTING)) {
     if (settings.size >= SETTINGS_MAX) break
-    settings.set(line ?? element ?? '', value.trim())
+    settings.set(set ?? line ?? element ?? '', value.trim().replace(/[}\],]{1,8}$/, ''))
   }
   const put = (from: string) =>
     from.replaceAll(USED, (whole, ...names) => {

@@ -25,7 +25,7 @@ const TOOLS: ReadonlySet<string> = new Set(
     'sphinx-build mkdocs hugo jekyll zola terraform tofu packer ansible ansible-playbook lua-language-server mage goreleaser',
     'pre-commit lefthook husky lint-staged nodemon watchexec entr air reflex process-compose overmind hivemind foreman honcho',
     'hyperfine bumpversion bump2version bump-my-version cz semantic-release release-it changie towncrier cookiecutter copier',
-    'ocamlc ocamlopt ocamlfind ghc rustc rustdoc doxygen cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
+    'gnatmake dmd ldc2 lazbuild ocamlc ocamlopt ocamlfind ghc rustc rustdoc doxygen cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
   ].flatMap((names) => names.split(' ')),
 )
 
