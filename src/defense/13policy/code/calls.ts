@@ -69,7 +69,7 @@ const OTHER_ARGV: ReadonlySet<string> = set(
   'system* run-program Start process-lines system-process/args subprocess call-process start-process run-process/wait exec_cmd startProcess execl execlp execv execvp execve spawn_executable process_create ProcessBuilder Command',
 )
 const OTHER_SHELL: ReadonlySet<string> = set(
-  'callCommand callProcess readProcess rawSystem spawnCommand system shell sh spawn_command_line_sync spawn_command_line_async execShellCmd execCmd execCmdEx executeShell run-shell-command shell-command shell-command-to-string os_cmd cmd popen',
+  'open_process open_process_in open_process_out open_process_full callCommand callProcess readProcess rawSystem spawnCommand system shell sh spawn_command_line_sync spawn_command_line_async execShellCmd execCmd execCmdEx executeShell run-shell-command shell-command shell-command-to-string os_cmd cmd popen',
 )
 /** What the last part of a name says there, whatever the case: `EXECUTE_COMMAND_LINE`, `fpSystem`, `RunCommand`. */
 const SAYS_RUN =

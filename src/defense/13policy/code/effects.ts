@@ -43,7 +43,7 @@ import {
 } from './reading.ts'
 import { noteBody } from './requests.ts'
 import { EXEC_OF_C, execWords, noteMode, noteSettings } from './starts.ts'
-import { followFile, noteAdded, runsFile } from './taken-in.ts'
+import { followFile, noteAdded, notePlace, runsFile } from './taken-in.ts'
 import { isOwnFile, noteModule } from './unknown-uses.ts'
 import { type Argument, argumentsOf, beneath, makesPath, resolve } from './values.ts'
 import { noteWritten } from './written-paths.ts'
@@ -94,6 +94,7 @@ function readCall(reading: Reading, given: string, open: number): void {
     noteBody(reading, name, open)
     noteCode(reading, name, open)
     noteWritten(reading, name, open)
+    notePlace(reading, name, open)
     return
   }
   noteMode(reading, name, open)
@@ -370,6 +371,7 @@ function runProgram(
     return
   }
   const list = rest.find((value) => value.kind === 'list') ?? options
+  if (rest.length === 0 && list === undefined && program.text.includes(' ')) return runText(reading, program)
   const [only] = rest
   if (list === undefined && rest.length === 1 && only?.kind === 'text' && only.text.includes(' ')) {
     // The arguments as one text: `Process.Start("rm", "-rf /")`.

@@ -70,6 +70,7 @@ export function pastInterpolation(text: string, at: number, language: Language):
   }
   const isOpen = (opening: string, ...languages: readonly Language[]) =>
     languages.includes(language) && text.startsWith(opening, at)
-  const opens = isOpen('#{', 'ruby', 'other') || isOpen('${', 'javascript', 'other')
+  if (isOpen('{$', 'php')) return closingBrace(text, at + 1)
+  const opens = isOpen('#{', 'ruby', 'other') || isOpen('${', 'javascript', 'other', 'php')
   return opens ? closingBrace(text, at + 2) : at
 }

@@ -9,7 +9,7 @@ import type { Language } from '../unwrap/inner.ts'
 import { commentEnd } from './comments.ts'
 import { withHome } from './holes.ts'
 import { interpolatedCode, pastInterpolation } from './interpolated.ts'
-import { readEscape } from './string-escapes.ts'
+import { readDecimal, readEscape } from './string-escapes.ts'
 
 export type Token = {
   /** `command`: text that the language itself gives to a shell (backticks, `qx`, `%x`). */
@@ -404,7 +404,7 @@ function readString(reader: Reader, prefix: string): void {
     if (letter === '\\') {
       if (isRaw && text.charAt(at + 1) !== quote && text.charAt(at + 1) !== '\\') continue
       parts.push(text.slice(start, at))
-      const found = readEscape(text, at + 1)
+      const found = language === 'lua' ? readDecimal(text, at + 1) : readEscape(text, at + 1)
       parts.push(found.text)
       at = found.end - 1
       start = found.end
@@ -435,5 +435,6 @@ function readString(reader: Reader, prefix: string): void {
 function holdsCode(language: Language, quote: string, prefix: string): boolean {
   if (language === 'python') return prefix.includes('f')
   if (language === 'javascript') return quote === '`'
+  if (language === 'php') return quote === '"'
   return (language === 'ruby' && quote !== "'") || (language === 'other' && quote === '"')
 }

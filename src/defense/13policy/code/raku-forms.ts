@@ -23,6 +23,7 @@ export function plainRaku(text: string): string {
   return text
     .replaceAll(OPENED, 'open(F, ">", $1')
     .replaceAll(METHOD_OPENED, 'open(F, ">", $1)')
+    .replaceAll(/\bqqx\b|\bqq?:x\b/g, 'qx')
     .replaceAll(ONE_WORD, 'system "$2"')
     .replaceAll(ON_PATH, '$2($1, ')
     .replaceAll(/(?<![.\w])spurt\b/g, 'truncate')

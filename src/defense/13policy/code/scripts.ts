@@ -235,7 +235,11 @@ function tclPatterns(text: string): readonly string[] {
 const TCL_PATHS = /(?:[\w.*~/-]|\$\w|\$\{\w{1,64}\}){1,256}\/(?:[\w.*/-]|\$\w|\$\{\w{1,64}\}){0,256}/g
 const PATHS_MAX = 32
 
-export function readTcl(text: string, via: string): Scripted {
+/** `{*}[glob /x/*]`: all that fits. */
+const TCL_LISTED = /\{\*\}\[\s{0,4}glob\s{1,4}(?:-\w{1,32}\s{1,4}|--\s{1,4}){0,4}([^\]\s]{1,1024})\s{0,4}\]/g
+
+export function readTcl(given: string, via: string): Scripted {
+  const text = given.replaceAll(TCL_LISTED, '$1')
   const calls = new Set<string>()
   const inner: Inner[] = []
   const opaque = new Set<Opaque>()
@@ -272,7 +276,8 @@ export function readTcl(text: string, via: string): Scripted {
         })
       else {
         const { words: argv, files } = redirected(given)
-        if (argv.length > 0) inner.push({ kind: 'argv', words: argv, via })
+        const listed = argv.map((word) => (/^[/~].*\*/.test(word.text) ? { ...word, isGlob: true } : word))
+        if (argv.length > 0) inner.push({ kind: 'argv', words: listed, via })
         for (const file of files) inner.push({ kind: 'path', word: file, use: 'write' })
       }
     } else if (program === 'open') {

@@ -36,3 +36,10 @@ export function readEscape(text: string, at: number): { readonly text: string; r
     return { text: String.fromCharCode(Number.parseInt(octal, 8)), end: at + octal.length }
   return { text: ESCAPES.get(letter) ?? letter, end: at + Math.max(1, letter.length) }
 }
+
+/** As `readEscape` in Lua, where digits are those of a decimal number: `\47`. */
+export function readDecimal(text: string, at: number): { readonly text: string; readonly end: number } {
+  const digits = /^\d{1,3}/.exec(text.slice(at, at + 3))?.[0]
+  if (digits === undefined) return readEscape(text, at)
+  return { text: String.fromCharCode(Number(digits)), end: at + digits.length }
+}

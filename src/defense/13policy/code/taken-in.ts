@@ -4,8 +4,9 @@
  * @module
  */
 import type { Language } from '../unwrap/inner.ts'
-import { addCall, addInner, addPath, type Reading, wordOf } from './reading.ts'
-import { argumentsOf, beneath } from './values.ts'
+import { addCall, addInner, addPath, mark, type Reading, wordOf } from './reading.ts'
+import { PLACES } from './value-calls.ts'
+import { argumentsOf, beneath, closing } from './values.ts'
 
 /** Its own input, as a file. */
 const INPUT = /^\/(?:dev\/(?:stdin|fd\/0)|proc\/(?:self|thread-self)\/fd\/0)$/
@@ -23,6 +24,12 @@ export function runsFile(reading: Reading, name: string, open: number): boolean 
   addPath(reading, first, 'read')
   addInner(reading, { kind: 'script', word: wordOf(first), language, via })
   return true
+}
+
+/** `Path.home()`: what such a call gives is a path to the methods behind it. */
+export function notePlace(reading: Reading, name: string, open: number): void {
+  const path = mark(reading, open) === '(' ? PLACES.get(name) : undefined
+  if (path !== undefined) reading.results.set(closing(reading, open), { path })
 }
 
 /** What the name of a file ends with that a loader is given without it. */

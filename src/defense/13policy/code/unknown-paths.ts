@@ -12,7 +12,7 @@ import { addHoledPath, addPath, addUnknownPath, looksAbsolute, type Reading } fr
 
 /** Parts of names by which a text comes from outside, or a path from above. */
 const OUTSIDE: ReadonlySet<string> = new Set(
-  'argv ARGV argc environ env ENV ENVIRON getenv stdin STDIN input raw_input gets readline fgets urlopen requests httpx fetch axios homedir home expanduser sep pardir parents root anchor getpwnam getpwuid getpwall to_bytes chr fromCharCode commandArgs ARGS args argn'.split(
+  'argv ARGV argc environ env ENV ENVIRON getenv stdin STDIN input raw_input gets readline fgets urlopen requests httpx fetch axios homedir home expanduser sep pardir parents root anchor getpwnam getpwuid getpwall to_bytes bytes bytearray urldecode rawurldecode strrev unquote chr fromCharCode commandArgs ARGS args argn'.split(
     ' ',
   ),
 )
@@ -27,12 +27,33 @@ const INSTALLED: ReadonlySet<string> = new Set(
 /** Texts that name the top, the home directory, or what lies above. */
 const TOPS: ReadonlySet<string> = new Set(['/', '~', '..'])
 
-function takesFromOutside({ calls, tokens }: Reading): boolean {
+/** `"stsoh".reverse`, `"stsoh".split("").reverse()`: another text is made of one, letter by letter. */
+function isTurned({ tokens }: Reading, index: number): boolean {
+  const method = tokens[index + 1]
+  if (method?.kind !== 'name' || !TURNING.has(method.text)) return false
+  return (
+    !method.text.startsWith('.split') ||
+    (tokens[index + 3]?.kind === 'string' && tokens[index + 3]?.text === '')
+  )
+}
+
+const TURNING: ReadonlySet<string> = new Set([
+  '.reverse',
+  '.tr',
+  '.swapcase',
+  '.split',
+  '.rot13',
+  '.translate',
+])
+
+function takesFromOutside(reading: Reading): boolean {
+  const { calls, tokens } = reading
   for (const call of calls)
     if (isDecoder(call) || INSTALLED.has(call) || call.split('.', 16).some((part) => OUTSIDE.has(part)))
       return true
-  return tokens.some(({ kind, text }) => {
-    if (kind !== 'name') return kind === 'string' && text === '..'
+  return tokens.some(({ kind, text }, index) => {
+    if (kind === 'string') return text === '..' || isTurned(reading, index)
+    if (kind !== 'name') return false
     const name = text.replace(/^[$@%.]+/, '')
     return OUTSIDE.has(name) || INSTALLED.has(name) || text.endsWith('.__file__')
   })
