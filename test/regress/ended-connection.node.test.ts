@@ -12,7 +12,7 @@ import { command, EXECUTE, isOver } from './streams.node.ts'
 const PEERS = 6
 
 t.test('a peer that does not end its side after the daemon has ended is reset', async (t) => {
-  const daemon = await startNew(t, ON_REAL_FILES)
+  const daemon = await startNew(t, { ...ON_REAL_FILES, session: { max_per_agent: null } })
   // What a first caller leaves open belongs to the daemon.
   await isServed(t, daemon)
   const before = daemon.descriptors()
