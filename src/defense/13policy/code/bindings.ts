@@ -2,7 +2,7 @@
  * What names stand for in code: imports, aliases, members taken out of a module, names that a value was given to.
  * @module
  */
-import { isLoader } from './calls.ts'
+import { isAddress, isLoader } from './calls.ts'
 import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, type Value } from './reading.ts'
 import { noteAll, noteModule } from './unknown-uses.ts'
 import { closing, join, readValue, resolve } from './values.ts'
@@ -107,6 +107,7 @@ function bindModule(reading: Reading, names: readonly string[], module: string):
     }
   }
   addCall(reading, `import:${module}`)
+  if (isAddress(module)) reading.opaque.add('eval')
   noteModule(reading, module)
 }
 

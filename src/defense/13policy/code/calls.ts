@@ -194,6 +194,11 @@ const LOADERS: ReadonlySet<string> = set(
  */
 const BUILTIN_LOADER = ['process', 'getBuiltin' + 'Module'].join('.')
 
+/** What is at an address, or in one, is code that nobody has seen. */
+export function isAddress(module: string): boolean {
+  return /^(?:https?|data|blob):/.test(module)
+}
+
 export function isLoader(name: string): boolean {
   return LOADERS.has(name) || name === BUILTIN_LOADER
 }

@@ -11,6 +11,7 @@ import {
   COPIES,
   changesPlace,
   fileUse,
+  isAddress,
   isArgvCall,
   isCallback,
   isEvaluator,
@@ -109,8 +110,7 @@ function readCall(reading: Reading, given: string, open: number): void {
     if (first?.kind === 'text' && !first.isOpaque) {
       const module = first.text.replace('node:', '')
       addCall(reading, `import:${module}`)
-      // What is at an address, or in one, is code that nobody has seen.
-      if (/^(?:https?|data|blob):/.test(module)) reading.opaque.add('eval')
+      if (isAddress(module)) reading.opaque.add('eval')
       noteModule(reading, module)
       reading.results.set(close, { name: module })
       if (isOwnFile(module)) followFile(reading, name === 'require_relative' ? `./${module}` : module)

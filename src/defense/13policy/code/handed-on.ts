@@ -6,7 +6,7 @@
  */
 import { isEvaluator, isShellCall, isStarter } from './calls.ts'
 import { ARGUMENT_TOKENS, mark, nameAt, type Reading } from './reading.ts'
-import { closing } from './values.ts'
+import { closing, resolve } from './values.ts'
 
 function set(text: string): ReadonlySet<string> {
   return new Set(text.split(' '))
@@ -98,4 +98,12 @@ export function isNamedStarter(reading: Reading, index: number): boolean {
   if (!['(', ',', '[', '=', '=>'].includes(before)) return false
   const open = openBracket(reading, index)
   return !SHOWERS.has(nameAt(reading, open - 1))
+}
+
+/** A name that runs the text which stands behind it, as a command or as code. */
+export function isRunner(reading: Reading, index: number): boolean {
+  const token = reading.tokens[index]
+  if (token?.kind !== 'name') return false
+  const name = resolve(reading, token.text)
+  return isShellCall(name, reading.language) || isEvaluator(name, reading.language)
 }

@@ -85,8 +85,14 @@ export function bracketedWrites(text: string): readonly string[] {
 }
 
 /** Where programs keep what they log in with, below a home directory. */
-const SECRET_PLACE =
-  /^[^\s]{0,64}?(\.(?:ssh|aws|gnupg|azure|kube|password-store|mozilla|npmrc|pypirc|netrc|pgpass|my\.cnf|git-credentials|docker\/config\.json|config\/(?:gcloud|gh|google-chrome|chromium)|local\/share\/keyrings|cargo\/credentials(?:\.toml)?)(?:\/[\w./*?-]{0,128})?)$/
+const SECRET_PLACES = [
+  'ssh|aws|gnupg|azure|kube|oci|fly|password-store|mozilla|npmrc|yarnrc\\.yml|pypirc|netrc|authinfo(?:\\.gpg)?|pgpass',
+  'my\\.cnf|mylogin\\.cnf|git-credentials|docker\\/config\\.json|terraformrc|terraform\\.d|vault-token|s3cfg|boto',
+  'm2\\/settings(?:-security)?\\.xml|gradle\\/gradle\\.properties|(?:cargo|gem)\\/credentials(?:\\.toml)?',
+  'local\\/share\\/keyrings|ansible\\/vault\\w{0,32}',
+  'config\\/(?:gcloud|gh|hub|glab-cli|rclone|doctl|hcloud|heroku|op|sops|age|containers|git\\/credentials|google-chrome|chromium)',
+].join('|')
+const SECRET_PLACE = new RegExp(`^[^\\s]{0,64}?(\\.(?:${SECRET_PLACES})(?:\\/[\\w./*?-]{0,128})?)$`)
 /** How code asks for a home directory. */
 const ASKS_HOME = /[hH]ome|HOME|expanduser|USERPROFILE|pw_dir|getpw|userInfo/
 

@@ -29,7 +29,7 @@ import { settleDatabases } from './databases.ts'
 import { call, callNamed, runText, usePath } from './effects.ts'
 import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
-import { isHandedOn, isModuleHandedOn, isNamedStarter, openBracket } from './handed-on.ts'
+import { isHandedOn, isModuleHandedOn, isNamedStarter, isRunner, openBracket } from './handed-on.ts'
 import { isHoledPath, withHoles } from './holes.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
@@ -193,6 +193,8 @@ function step(reading: Reading, index: number): number {
   if (token.kind === 'string' && isNamedStarter(reading, index)) reading.opaque.add('eval')
   if (token.kind === 'command') {
     reading.calls.add('backticks')
+    // `` eval `x` ``: what a command prints is run.
+    if (isRunner(reading, index - 1)) reading.opaque.add('eval')
     runText(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque })
     return index
   }

@@ -237,9 +237,9 @@ function merged(walk: Walk, { success, failure }: Outcome): State | undefined {
   return joined(walk, success, failure)
 }
 
-/** `$x` in the place of a program, where it is an array: zsh, rc and fish run all of it, others the first item. */
+/** `$x` in the place of a program, where it is an array: zsh, rc, fish and yash run all of it, others the first item. */
 function wholeArray(expander: () => Expander, [part, ...others]: Word): readonly ShellWord[] | undefined {
-  if (part?.kind !== 'parameter' || part.isQuoted || others.length > 0) return undefined
+  if (part?.kind !== 'parameter' || others.length > 0) return undefined
   const { name, index, form, operator } = part.parameter
   if (index !== undefined || form !== 'value' || operator !== undefined) return undefined
   const value = variableOf(expander().state, name)

@@ -365,8 +365,9 @@ function programsOf(call: Call, language: Language): readonly Inner[] {
     inner.push(...laterCode(call))
     if (evaluated !== undefined) return inner
     if (['run', 'x', 'test'].includes(first?.text ?? '')) {
-      if (second?.text === '-') inner.push(...stdinOf(call, call.name, language))
-      else if (second !== undefined) inner.push(...innerOfScript(second, call.name, language))
+      const script = call.parsed.operands.slice(1).find(({ text }) => text === '-' || !text.startsWith('-'))
+      if (script?.text === '-') inner.push(...stdinOf(call, call.name, language))
+      else if (script !== undefined) inner.push(...innerOfScript(script, call.name, language))
     } else if (first === undefined && inner.length === 0 && !doesWithout(call))
       inner.push(...stdinOf(call, call.name, language))
     return inner
