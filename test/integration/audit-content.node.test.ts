@@ -107,12 +107,16 @@ t.test(
   },
 )
 
-/** All that the chain says, in order. */
+/** All that the chain says, in order; throws where a file was closed meanwhile. */
 function chainBytes(place: string): Buffer {
-  const closed = readdirSync(place)
-    .filter((name) => /^audit-\d+\.jsonl$/.test(name))
-    .sort()
-  return Buffer.concat([...closed, 'audit.jsonl'].map((name) => readFileSync(join(place, name))))
+  const closed = () =>
+    readdirSync(place)
+      .filter((name) => /^audit-\d+\.jsonl$/.test(name))
+      .sort()
+  const files = closed()
+  const bytes = Buffer.concat([...files, 'audit.jsonl'].map((name) => readFileSync(join(place, name))))
+  if (closed().length !== files.length) throw new Error('Between two files.')
+  return bytes
 }
 
 t.test('what was written stays as it is: the chain only grows, whatever happens (JF-F08)', async (t) => {
