@@ -17,14 +17,17 @@ const EXECUTE = 1
 const EXECUTE_STREAM = 2
 const PING = 11
 const MIB = 1_048_576
-/** Fewer than one agent may have sessions. */
-const AT_ONCE = 4
+const AT_ONCE = 8
 const GROWTH_KIB = 8 * 1_024
 /** The heap grows with the number of connections before the collector looks: this is where it has long settled. */
 const CEILING_KIB = 96 * 1_024
 
-// As many at once as one connection may have streams.
-const daemon = await startNew(t, { ...ON_REAL_FILES, capabilities: { default: { max_concurrent: 32 } } })
+// As many at once as one connection may have streams, and as many connections as there are workers.
+const daemon = await startNew(t, {
+  ...ON_REAL_FILES,
+  session: { max_per_agent: null },
+  capabilities: { default: { max_concurrent: 32 } },
+})
 const empty: CborValue = new Map()
 
 function framed(body: Uint8Array): Uint8Array {
