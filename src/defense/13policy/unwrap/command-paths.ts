@@ -54,7 +54,13 @@ export function argumentPaths(
     // A program that is not known is taken to read what it is given.
     for (const word of parsed.operands) {
       if (isRewritten) add(word, 'write')
-      else if (word.opaque !== undefined || isAway || looksLikePath(word.text)) add(word, 'read')
+      else if (
+        word.opaque !== undefined ||
+        isAway ||
+        looksLikePath(word.text) ||
+        word.text.startsWith('file:///')
+      )
+        add(word, 'read')
       addAssigned(word, add)
     }
   }
@@ -93,8 +99,10 @@ const HOSTED: ReadonlySet<string> = new Set(
 /** `name=/path`, as an unknown program may take it. */
 function addAssigned(word: ShellWord, add: Add): void {
   const equals = word.text.indexOf('=')
-  const after = equals < 0 ? '' : word.text.charAt(equals + 1)
+  const after = equals < 0 ? ' ' : word.text.charAt(equals + 1)
   if (after === '/' || after === '~' || after === '.') add(part(word, equals + 1), 'read')
+  // `key=@/x`, `key=:/x`, `key=%/x`: what the file holds.
+  else if ('@:%'.includes(after) && word.text.charAt(equals + 2) === '/') add(part(word, equals + 2), 'read')
 }
 
 function addValue(name: string, option: string, word: ShellWord, use: OptionUse, add: Add): void {
@@ -391,9 +399,24 @@ const unpacked: Extra = (parsed, add) => {
     add(last, 'write')
 }
 
+/** `[f=mpegts]/x|[f=mp4]y`: places of a stream that goes to several. */
+const media: Extra = (parsed, add) => {
+  for (const word of parsed.operands) {
+    if (!word.text.includes('|') && !word.text.startsWith('[')) continue
+    for (const place of word.text.split('|', PLACES_MAX)) {
+      const file = place.slice(place.indexOf(']') + 1).replace(/^file:/, '')
+      if (file.includes('/') && !file.includes('://')) add({ ...word, text: file }, 'write')
+    }
+  }
+}
+
+/** Places of one stream; what people write has two. */
+const PLACES_MAX = 64
+
 const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['dd', dd],
   ['docker', container],
+  ['ffmpeg', media],
   ['podman', container],
   ['kubectl', container],
   ['oc', container],

@@ -63,8 +63,8 @@ export function ordersOf(document: string): readonly Inner[] {
 
 /** `file(WRITE "/x" ...)` of CMake: what is done with files. */
 const FILE_ORDER =
-  /\b(?:file|configure_file)\s{0,8}\(\s{0,8}(READ|STRINGS|GLOB|COPY|WRITE|APPEND|REMOVE|REMOVE_RECURSE|RENAME|DOWNLOAD|CREATE_LINK|TOUCH|CHMOD)\s([^)]{0,4096})\)/g
-const READING_ORDERS: ReadonlySet<string> = new Set(['READ', 'STRINGS', 'GLOB'])
+  /\b(?:file|configure_file)\s{0,8}\(\s{0,8}(READ|STRINGS|UPLOAD|GLOB|COPY|WRITE|APPEND|REMOVE|REMOVE_RECURSE|RENAME|DOWNLOAD|CREATE_LINK|TOUCH|CHMOD)\s([^)]{0,4096})\)/g
+const READING_ORDERS: ReadonlySet<string> = new Set(['READ', 'STRINGS', 'GLOB', 'UPLOAD'])
 
 /** `<delete dir="/x"/>` of Ant: what is done with files. */
 const ELEMENT_ORDER =
@@ -90,7 +90,7 @@ const CHANGED =
 
 /** `Remove Directory    /x`, `IO.delete(file("/x"))`, `<RemoveDir Directories="/x"/>`, `\\openout1=/x`. */
 const CHANGE =
-  /(?:\b|[a-z_])(?:remove|delete|erase|wipe|purge|truncate|unlink|rmtree|rmdir|rm_rf|overwrite|write|append|openout|create|touch|move|rename|save|spit|destination|todir|(?:cache|work|temp|build|out|output|target|dest|dist|log)[-_]?dir)\w{0,24}[^\n/~]{0,96}?["'\s(=:>]((?:\/|~\/)[^\s"'`,;)<>\]}]{1,512})/gi
+  /(?:\b|[a-z_])(?:remove|delete|erase|wipe|purge|truncate|unlink|rmtree|rmdir|rm_rf|overwrite|write|append|openout|create|touch|move|rename|save|spit|destination|todir|target :=|(?:cache|work|temp|build|out|output|target|dest|dist|log)[-_]?dir)\w{0,24}[^\n/~]{0,96}?["'\s(=:>]((?:\/|~\/)[^\s"'`,;)<>\]}]{1,512})/gi
 
 /** The files that a text of a few words changes: only one in quotes or brackets is not just spoken of. */
 export function changesIn(text: string): readonly Inner[] {
@@ -107,12 +107,56 @@ const NAMED_PROGRAM =
 
 /** `set(NAME value)`, `NAME := value`, `<property name="NAME" value="value"/>`: settings of the document itself. */
 const SETTING =
-  /(?:^[ \t]{0,16}set\([ \t]{0,8}([A-Za-z_]\w{0,63})[ \t]{1,8}|(?:^[ \t]{0,16}(?:(?:export|let|var|val|def|my|local)[ \t])?|[{,][ \t]{0,4}|[ \t](?=\w{1,64}=["']\/))["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:)|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=)[ \t]{0,8}["']?((?![ \t{])[^\n"'`)<>]{1,256})/gm
+  /(?:^[ \t]{0,16}(?:set|foreach)\([ \t]{0,8}([A-Za-z_]\w{0,63})[ \t]{1,8}|(?:^[ \t]{0,16}(?:(?:export|let|var|val|def|my|local)[ \t])?|[{,][ \t]{0,4}|[ \t](?=\w{1,64}=["']\/))["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:)|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=)[ \t]{0,8}["']?((?![ \t{])[^\n"'`)<>]{1,256})/gm
 const USED =
   /\$\{([\w.-]{1,64})\}|\$\(([\w.-]{1,64})\)|\{\{\s{0,4}\.?([\w.-]{1,64})\s{0,4}\}\}|\$([A-Za-z_]\w{0,63})|%\(([\w.-]{1,64})\)s|@(\w{1,64})@/g
+const HOME = '$ENV{HOME}'
 /** Settings of one document, and how long it becomes by them. */
 const SETTINGS_MAX = 256
 const GROWN_MAX = 65_536
+
+/** `string(CONCAT x a b)`, `list(APPEND x a)` of CMake: settings that are made of texts. */
+const MADE_SETTING =
+  /\b(string|list)\s{0,8}\(\s{0,8}(CONCAT|APPEND|PREPEND|JOIN|ASCII|REPLACE|REVERSE|SUBSTRING|TOLOWER)\s{1,8}([^()]{1,1024})\)/g
+const MADE_WORD = /"([^"]*)"|([^\s"]+)/g
+
+type MakeSetting = (given: readonly string[], before: string) => string
+
+/** Where among the words the name of the setting stands, counted from the end where below zero, and what it becomes of the others. */
+const MADE: ReadonlyMap<string, readonly [number, MakeSetting]> = new Map<
+  string,
+  readonly [number, MakeSetting]
+>([
+  ['string CONCAT', [0, (given) => given.join('')]],
+  ['string APPEND', [0, (given, before) => before + given.join('')]],
+  ['string PREPEND', [0, (given, before) => given.join('') + before]],
+  ['string JOIN', [1, ([glue = '', ...given]) => given.join(glue)]],
+  ['string ASCII', [-1, (given) => given.map((code) => String.fromCharCode(Number(code))).join('')]],
+  ['string REPLACE', [2, ([from = '', to = '', ...given]) => given.join('').replaceAll(from, to)]],
+  ['string REVERSE', [-1, ([text = '']) => [...text].reverse().join('')]],
+  ['string TOLOWER', [-1, ([text = '']) => text.toLowerCase()]],
+  ['string SUBSTRING', [-1, ([text = '', from, length]) => partOfText(text, Number(from), Number(length))]],
+  ['list APPEND', [0, (given, before) => [before, ...given].join(' ').trim()]],
+  ['list PREPEND', [0, (given, before) => [...given, before].join(' ').trim()]],
+])
+
+function partOfText(text: string, from: number, length: number): string {
+  return length < 0 ? text.slice(from) : text.slice(from, from + length)
+}
+
+/** Adds to the settings those that the document makes of texts. */
+function addMade(text: string, settings: Map<string, string>, put: (from: string) => string): void {
+  for (const [, kind, order, words = ''] of text.matchAll(MADE_SETTING)) {
+    const [place, make] = MADE.get(`${kind} ${order}`) ?? []
+    if (place === undefined || make === undefined || settings.size >= SETTINGS_MAX) continue
+    const given = [...words.matchAll(MADE_WORD)].map(([, quoted, bare]) => put(quoted ?? bare ?? ''))
+    const [name = ''] = given.splice(place, 1)
+    settings.set(name, make(given, settings.get(name) ?? '').slice(0, TEXT_MAX))
+  }
+}
+
+/** A setting that is made of texts. */
+const TEXT_MAX = 4_096
 
 /** The document with its own settings put in where it uses them. */
 export function withSettings(text: string): string {
@@ -120,13 +164,20 @@ export function withSettings(text: string): string {
   const settings = new Map<string, string>()
   for (const [, set, line, element, value = ''] of text.matchAll(SETTING)) {
     if (settings.size >= SETTINGS_MAX) break
-    settings.set(set ?? line ?? element ?? '', value.trim().replace(/[}\],]{1,8}$/, ''))
+    const given = value.trim().replace(/[}\],]{1,8}$/, '')
+    // `foreach(x IN LISTS list)`
+    const listed =
+      set === undefined
+        ? given
+        : given.replace(/^IN (?:ITEMS |LISTS (\w+))/, (_, name) => (name === undefined ? '' : `\${${name}}`))
+    settings.set(set ?? line ?? element ?? '', listed)
   }
   const put = (from: string) =>
-    from.replaceAll(USED, (whole, ...names) => {
+    from.replaceAll(HOME, '~').replaceAll(USED, (whole, ...names) => {
       const name = names.slice(0, USES).find((found) => found !== undefined)
       return settings.get(String(name)) ?? whole
     })
+  if (text.includes('string') || text.includes('list')) addMade(text, settings, put)
   // One of a setting within another.
   const once = put(text)
   const twice = once.length > GROWN_MAX ? once : put(once)

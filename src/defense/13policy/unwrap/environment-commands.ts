@@ -32,7 +32,20 @@ const WRAPPER_OPTION = /-wrapper[ ,=]\s{0,8}["']?([^\s"']{1,4096})/g
 
 /** A trace is written to the file that such a variable names. */
 const WRITTEN =
-  /^(?:GIT_TRACE\w{0,64}|GIT_REDIRECT_STDOUT|GIT_REDIRECT_STDERR|SSLKEYLOGFILE|NODE_V8_COVERAGE|PYTHONPYCACHEPREFIX|GCOV_PREFIX|LLVM_PROFILE_FILE|LD_DEBUG_OUTPUT|GOCACHE|GOMODCACHE|CARGO_TARGET_DIR|CCACHE_DIR|PIP_TARGET|PIP_CACHE_DIR|PIP_LOG|npm_config_(?:cache|prefix)|MALLOC_TRACE|TF_LOG_PATH|ANSIBLE_LOG_PATH|PYTEST_DEBUG_TEMPROOT)$/
+  /^(?:GIT_TRACE\w{0,64}|GIT_REDIRECT_STDOUT|GIT_REDIRECT_STDERR|SSLKEYLOGFILE|NODE_V8_COVERAGE|PYTHONPYCACHEPREFIX|GCOV_PREFIX|LLVM_PROFILE_FILE|LD_DEBUG_OUTPUT|COREHOST_TRACEFILE|DOTNET_DbgMiniDumpName|COMPlus_DbgMiniDumpName|DOTNET_EventPipeOutputPath|GST_DEBUG_FILE|GST_DEBUG_DUMP_DOT_DIR|NODE_REDIRECT_WARNINGS|NODE_COMPILE_CACHE|CCACHE_LOGFILE|SCCACHE_ERROR_LOG|MESA_LOG_FILE|VALGRIND_LOG|PYTHON_HISTORY|NODE_REPL_HISTORY|SQLITE_HISTORY|PSQL_HISTORY|MYSQL_HISTFILE|LESSHISTFILE|GDBHISTFILE|REDISCLI_HISTFILE|RLWRAP_HOME|COVERAGE_FILE|MOZ_LOG_FILE|G_DEBUG_FILE|CUDA_LOG_FILE|DBUS_SESSION_LOG|GOCACHE|GOMODCACHE|CARGO_TARGET_DIR|CCACHE_DIR|PIP_TARGET|PIP_CACHE_DIR|PIP_LOG|npm_config_(?:cache|prefix)|MALLOC_TRACE|TF_LOG_PATH|ANSIBLE_LOG_PATH|PYTEST_DEBUG_TEMPROOT)$/
+
+/** Options in a variable, of which one names a file that is written: `FFREPORT=file=/x:level=32`, `ASAN_OPTIONS=log_path=/x`. */
+const WRITTEN_WITHIN =
+  /^(?:FFREPORT|\w{1,8}SAN_OPTIONS|VALGRIND_OPTS|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|MAVEN_OPTS|GRADLE_OPTS|SBT_OPTS|ANT_OPTS|JAVA_OPTS|NODE_OPTIONS|GOFLAGS|PYTEST_ADDOPTS|XRAY_OPTIONS|MALLOC_CONF)$/
+const WRITTEN_PLACE =
+  /(?:^|[\s:,=])(?:-{1,2}(?:[\w-]{0,32}(?:log|out|output|report|xml|html|basetemp|profile|trace|warnings|prof-dir|diagnostic-dir|directory)(?:-file)?|o)[= ]|-XX:(?:HeapDumpPath|ErrorFile|LogFile)=|-Xloggc:|(?:file|filename|log_path|log_dir|log_file|coverage_dir|stats_path)=)["']?((?:\/|~\/)[^\s:,;"']{1,1024})/g
+
+function writtenWithin(name: string, value: Assignment['value']): readonly Inner[] {
+  if (!WRITTEN_WITHIN.test(name) || !/[/~]/.test(value.text)) return []
+  return [...value.text.matchAll(WRITTEN_PLACE)].map(
+    ([, text = '']): Inner => ({ kind: 'path', word: { ...value, text }, use: 'write' }),
+  )
+}
 
 /** Expanded by the shell, and then a file that is run. */
 const EXPANDED: ReadonlySet<string> = new Set(['BASH_ENV', 'ENV', 'PS0', 'PS1', 'PS2', 'PS4', 'ZDOTDIR'])
@@ -150,7 +163,11 @@ export function environmentText(name: string, value: Assignment['value']): reado
     if (name.startsWith('LESS')) while (text.startsWith('|') || text.startsWith('-')) text = text.slice(1)
     return [{ kind: 'shell', word: { ...value, text }, via: `${name}=` }, ...programFile({ ...value, text })]
   }
-  const inner: Inner[] = [...optionTexts(name, value), ...pagerText(name, value)]
+  const inner: Inner[] = [
+    ...optionTexts(name, value),
+    ...pagerText(name, value),
+    ...writtenWithin(name, value),
+  ]
   if (EXPANDED.has(name) && (value.text.includes('$(') || value.text.includes('`'))) {
     inner.push({ kind: 'shell', word: { ...value, text: `: "${value.text}"` }, via: `${name}=` })
   }

@@ -7,7 +7,7 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import { eachLine, type Inner } from './inner.ts'
+import { argv, eachLine, type Inner, literal } from './inner.ts'
 
 /** Words before a command that change nothing of what it is. */
 const MODIFIERS: readonly string[] = Object.freeze([
@@ -77,8 +77,6 @@ const WRITE_WORDS: readonly string[] = Object.freeze([
     'lcd ',
   ],
   ...[
-    '.archive -x',
-    '.ar -x',
     'dump memory ',
     'append memory ',
     'append value ',
@@ -260,6 +258,11 @@ function readLine(word: ShellWord, line: string, via: string): readonly Inner[] 
     if (text.charAt(from) === '[') from += 1
     const command = text.slice(from).trim()
     return command === '' ? [] : [{ kind: 'shell', word: { ...word, text: command }, via }]
+  }
+  // An archive within a database, which is told what to do as tar is.
+  if (startOf(text, ['.ar ', '.archive ']) !== undefined) {
+    const words = text.split(' ', 64).filter((one) => one !== '')
+    return argv([literal('tar'), ...words.slice(1).map((one) => ({ ...word, text: unquoted(one) }))], via)
   }
   const shellWord = startOf(text, SHELL_WORDS)
   if (shellWord !== undefined) {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ShellWord } from '../shell/shell.ts'
-import { eachLine, type Inner, shell } from './inner.ts'
+import { argv, eachLine, type Inner, shell } from './inner.ts'
 
 /** `${:!cmd!}` of bmake. */
 const RUN_IN_PLACE = /\$\{:!([^!\n]{1,4096})!/g
@@ -30,7 +30,16 @@ const SETTING =
   /^[ ]{0,8}(?:export[ ]|override[ ]){0,2}[ ]{0,8}([\w.-]{1,64})[ \t]{0,8}(?:::?|\?|\+|!)?=[ \t]{0,8}([^\n]{0,1024})$/gm
 const VARIABLE = /\$(?:\(([\w.-]{1,64})\)|\{([\w.-]{1,64})\})/g
 /** What make itself sets and a recipe would do harm with. */
-const BUILT_IN: readonly (readonly [string, string])[] = Object.freeze([['RM', 'rm -f'] as const])
+const BUILT_IN: readonly (readonly [string, string])[] = Object.freeze([
+  ['RM', 'rm -f'],
+  ['MAKE', 'make'],
+  ['CC', 'cc'],
+  ['CXX', 'g++'],
+  ['CPP', 'cpp'],
+  ['AR', 'ar'],
+  ['AS', 'as'],
+  ['LD', 'ld'],
+])
 const VARIABLES_MAX = 256
 /** One variable in another, and how long a recipe becomes. */
 const NESTED_MAX = 4
@@ -100,6 +109,9 @@ function putIn(recipe: string, variables: MakeVariables): string {
 const ASSIGNED = /^[ ]{0,8}[\w.-]{1,64}[ \t]{0,8}!=[ \t]{0,8}([^\n]{1,1024})$/gm
 const FILED = /\$[({]file[ \t]{1,8}(>{1,2}|<)[ \t]{0,8}([^,)}\n]{1,1024})/g
 
+/** Another makefile, from elsewhere. */
+const TAKEN_IN = /^[ ]{0,8}[-s]?include[ \t]{1,8}((?:\/|~\/|\.\.\/)[^\s#]{1,1024})/gm
+
 /** `define NAME`, lines, `endef`: recipes that others call by that name. */
 const DEFINED = /^define[ \t][^\n]{0,256}\n((?:(?!endef)[^\n]*\n)+)/gm
 
@@ -141,6 +153,12 @@ export function makeText(word: ShellWord, given: MakeVariables = NO_VARIABLES): 
       use: mark === '<' ? 'read' : 'write',
     }),
   )
+  const takenIn = [...word.text.matchAll(TAKEN_IN)].flatMap(([, file = '']) =>
+    argv(
+      ['make', '-f', putIn(file, variables)].map((text) => ({ ...word, text })),
+      'make',
+    ),
+  )
   const defined = [...word.text.matchAll(DEFINED)].flatMap(([, body = '']) => eachLine(body, run))
-  return [...shellFunction(word), ...assigned, ...filed, ...recipes, ...defined]
+  return [...shellFunction(word), ...assigned, ...filed, ...takenIn, ...recipes, ...defined]
 }

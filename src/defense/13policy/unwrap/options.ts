@@ -190,7 +190,7 @@ const OUTPUT_OR_FORM = /^--(?:out|output|dest|destination|pack-destination|save-
 
 /** And the last words of longer names, where the value is a place: `--heap-dump-path`, `--trace`, `-Xlog:gc:file`. */
 const OUTPUT_WORD =
-  /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|nimcache|cache|work|gen|generate|generated|snapshot|download|json|html|xml|csv|sarif|lcov|dist|prof|diagnostics?|destination|publish|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data|debug)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name))?$|^-Xlog(?:gc|:.{0,128}file)$|^-o$|^-femit-\w{1,16}$|^-fdump-[\w-]{1,64}$|^-a[cdghilmns]{0,8}$|repo\.local$|build[-_.]dir(?:ectory)?$|dep(?:endency)?[-_]file$/i
+  /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|nimcache|cache|work|gen|generate|generated|snapshot|download|json|html|xml|csv|sarif|lcov|dist|prof|diagnostics?|destination|publish|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data|debug)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name)){0,2}$|^-Xlog(?:gc|:.{0,128}file)$|^-o$|^-femit-\w{1,16}$|^-fdump-[\w-]{1,64}$|^-a[cdghilmns]{0,8}$|repo\.local$|build[-_.]dir(?:ectory)?$|dep(?:endency)?[-_]file$/i
 /** By themselves mostly switches, which say in what form something is told: what comes next is an operand. */
 const FORM = /^--?(?:json|html|xml|csv|info|data|header|map|marks|pattern|debug)$/
 /** Longer than the names of options. */

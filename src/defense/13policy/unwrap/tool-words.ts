@@ -43,6 +43,34 @@ const GATHERED: ReadonlySet<string> = new Set('--test-cmd --shell --shell-arg --
 
 const NOTHING = (): readonly Inner[] => []
 
+/** A place where anybody writes, in a word. */
+const TEMPORARY = /(?:^|[=:,;"'@ ])((?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)\/[^\s"',;]{1,1024})$/
+/** Names that say of a file that it is loaded or started: `--sbt-jar`, `-p:CustomBeforeTargets`, `--compiler-subst`. */
+const LOADED =
+  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=/i
+/** Letters by which a tool is told what to load. */
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  ...['bun', 'bunx', 'mocha', 'deno'].map((name) => [name, '-r'] as const),
+  ...['gradle', 'gradlew'].map((name) => [name, '-g'] as const),
+])
+
+const PLACED = /out|log|report|cache|result|dump|trace|dest|save|export|junit|cov|history|pid$/i
+
+/** What a tool is told by such a name to load or start from a place where anybody writes. */
+function loadedIn(words: readonly ShellWord[]): readonly Inner[] {
+  return words.flatMap((word, index): readonly Inner[] => {
+    if (!word.text.includes('/tmp/') && !word.text.includes('shm/')) return []
+    const path = TEMPORARY.exec(word.text)?.[1] ?? ''
+    if (path === '') return []
+    const attached = word.text.slice(0, word.text.length - path.length)
+    const name = attached === '' ? (words[index - 1]?.text ?? '') : attached
+    const isNamed =
+      (/^[-/]/.test(name) && LOADED.test(name) && !PLACED.test(name)) ||
+      LETTERS.get(words[0]?.text ?? '') === name
+    return isNamed ? argv([{ ...word, text: path }], 'load') : []
+  })
+}
+
 function ordersIn(
   { text, opaque }: ShellWord,
   changes: (text: string) => readonly Inner[],
@@ -68,6 +96,7 @@ export function textsOfTool(call: Call, assignments: readonly Assignment[]): rea
       ordersIn(word, codes.has(word) ? NOTHING : changesIn),
     ),
     ...given.flatMap((word) => ordersIn(word, fileOrdersOf)),
+    ...loadedIn(words.slice(0, WORDS_MAX)),
     ...(gathered.length > 1 ? argv(gathered, names[0] ?? '--') : []),
   ]
 }

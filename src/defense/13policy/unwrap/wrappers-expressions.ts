@@ -213,26 +213,34 @@ export function moduleFiles(call: Call): readonly Inner[] {
 /** `docker build --secret id=x,src=/file -o type=local,dest=/directory`: what a build takes and where it puts it. */
 export function buildFiles(call: Call): readonly Inner[] {
   if (!call.words.some(({ text }) => text === 'build' || text === 'bake' || text === 'bud')) return []
-  return call.words.flatMap((word, index): readonly Inner[] => {
-    const equals = word.text.indexOf('=')
-    const isAttached = word.text.startsWith('--') && equals > 0
-    const option = isAttached ? word.text.slice(0, equals) : word.text
-    const value = isAttached ? { ...word, text: word.text.slice(equals + 1) } : call.words[index + 1]
-    if (value === undefined) return []
-    const fields = value.text.split(',', 32)
-    const field = (...names: readonly string[]) =>
-      fields.find((one) => names.some((name) => one.startsWith(name)))
-    if (option === '--secret' || option === '--ssh' || option === '--build-context') {
-      const source = field('src=', 'source=', 'default=', 'key=')
-      const file = source === undefined ? undefined : source.slice(source.indexOf('=') + 1)
-      return file === undefined ? [] : [{ kind: 'path', word: { ...value, text: file }, use: 'read' }]
-    }
-    if (option !== '-o' && option !== '--output' && option !== '--iidfile' && option !== '--metadata-file')
-      return []
-    const target = field('dest=')
-    const text = target === undefined ? (value.text.includes('=') ? '' : value.text) : target.slice(5)
-    return text === '' || text === '-' ? [] : [{ kind: 'path', word: { ...value, text }, use: 'write' }]
-  })
+  // What lies in the context of a build may go into the image.
+  const context = call.words.at(-1)
+  const taken: readonly Inner[] =
+    context !== undefined && /^(?:\/|~|\.\.)/.test(context.text)
+      ? [{ kind: 'path', word: context, use: 'read' }]
+      : []
+  return taken.concat(
+    call.words.flatMap((word, index): readonly Inner[] => {
+      const equals = word.text.indexOf('=')
+      const isAttached = word.text.startsWith('--') && equals > 0
+      const option = isAttached ? word.text.slice(0, equals) : word.text
+      const value = isAttached ? { ...word, text: word.text.slice(equals + 1) } : call.words[index + 1]
+      if (value === undefined) return []
+      const fields = value.text.split(',', 32)
+      const field = (...names: readonly string[]) =>
+        fields.find((one) => names.some((name) => one.startsWith(name)))
+      if (option === '--secret' || option === '--ssh' || option === '--build-context') {
+        const source = field('src=', 'source=', 'default=', 'key=')
+        const file = source === undefined ? undefined : source.slice(source.indexOf('=') + 1)
+        return file === undefined ? [] : [{ kind: 'path', word: { ...value, text: file }, use: 'read' }]
+      }
+      if (option !== '-o' && option !== '--output' && option !== '--iidfile' && option !== '--metadata-file')
+        return []
+      const target = field('dest=')
+      const text = target === undefined ? (value.text.includes('=') ? '' : value.text) : target.slice(5)
+      return text === '' || text === '-' ? [] : [{ kind: 'path', word: { ...value, text }, use: 'write' }]
+    }),
+  )
 }
 
 /** `ubus call file read '{"path":"/x"}'` and `call file exec '{"command":"/x","params":["y"]}'`. */

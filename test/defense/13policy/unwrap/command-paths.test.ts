@@ -7,6 +7,13 @@ import { commandsOf, pathsOf } from '../unwrap-staged.ts'
 
 const PATHS: readonly (readonly [string, readonly string[]])[] = [
   ['rm build', ['write /srv/work/build']],
+  [
+    "ffmpeg -f tee '[f=mpegts]/srv/a|[f=mp4]/srv/b'",
+    ['write /srv/a', 'write /srv/b', 'write /srv/work/[f=mpegts]/srv/a|[f=mp4]/srv/b'],
+  ],
+  ['FFREPORT=file=/srv/a:level=32 ffmpeg', ['write /srv/a']],
+  ['jo key=@/srv/a', ['read /srv/a', 'read /srv/work/key=@/srv/a']],
+  ["sqlite3 x '.ar -x -C /srv/a -f y'", ['read /srv/work/y', 'write /srv/a', 'write /srv/work/x']],
   ['rm -rf ./build/../x', ['write /srv/work/x']],
   ['rm -- -x', ['write /srv/work/-x']],
   ['rm -rf ../../..', ['write /', 'write /<above>/<above>']],

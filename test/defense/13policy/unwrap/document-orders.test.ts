@@ -25,6 +25,17 @@ t.test('a setting is put in where the document uses it', (t) => {
   t.end()
 })
 
+t.test('a setting that is made of texts is put in as well', (t) => {
+  const made = (text: string) => withSettings(`${text}\nexecute_process(COMMAND ${'${c}'} /opt)`)
+  t.match(made('string(CONCAT c "r" "m")'), 'COMMAND rm /opt')
+  t.match(made('string(ASCII 114 109 c)'), 'COMMAND rm /opt')
+  t.match(made('set(c r)\nstring(APPEND c m)'), 'COMMAND rm /opt')
+  t.match(made('list(APPEND c rm -rf)'), 'COMMAND rm -rf /opt')
+  t.match(made('string(REPLACE x m c rx)'), 'COMMAND rm /opt')
+  t.match(withSettings('foreach(d /opt)\nfile(REMOVE ${d})'), 'REMOVE /opt')
+  t.end()
+})
+
 t.test('settings that double end', (t) => {
   const doubling = Array.from({ length: 64 }, (_, i) => `a${i} = $a${i + 1}$a${i + 1}`).join('\n')
   t.ok(withSettings(doubling).length < 1_000_000)

@@ -33,6 +33,28 @@ t.test('a text that changes files writes to them', (t) => {
   t.end()
 })
 
+t.test('what a tool is told to load from where anybody writes is a program', (t) => {
+  for (const line of [
+    'sbt --sbt-jar /tmp/x compile',
+    'dotnet build -p:CustomBeforeTargets=/tmp/x',
+    'bun run -r /tmp/x index.ts',
+    'gprbuild --compiler-subst=ada,/tmp/x',
+  ])
+    t.ok(
+      commandsOf(line)
+        .map(lineOf)
+        .some((one) => one.endsWith('/tmp/x')),
+      line,
+    )
+  for (const line of [
+    'pytest --junit-xml=/tmp/x',
+    'npm ci --cache /tmp/c',
+    'cargo build --target-dir /tmp/x',
+  ])
+    t.equal(commandsOf(line).length, 1, line)
+  t.end()
+})
+
 t.test('names of tests, targets and their kin run nothing', (t) => {
   for (const line of ['cargo test rm', 'make rm-cache', 'npm run rm', 'pytest -k rm tests', 'just find'])
     t.equal(commandsOf(line).length, 1, line)
