@@ -3,9 +3,10 @@
  * @module
  */
 import { isAddress, isLoader } from './calls.ts'
+import { join } from './joins.ts'
 import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, type Value } from './reading.ts'
 import { noteAll, noteModule } from './unknown-uses.ts'
-import { closing, join, readValue, resolve } from './values.ts'
+import { closing, readValue, resolve } from './values.ts'
 
 /** Modules of which everything is taken in; a name is looked for in each. */
 const STARS_MAX = 16
@@ -171,7 +172,8 @@ export function readAssignment(reading: Reading, index: number): boolean {
     return false
   }
   const target = nameAt(reading, start)
-  if (target !== '' && mark(reading, start + 1) !== '(') {
+  const isListed = target === 'join' && reading.language === 'perl'
+  if (target !== '' && !isListed && mark(reading, start + 1) !== '(') {
     const known = reading.values.get(target)
     if (known === undefined) {
       reading.values.delete(name)

@@ -29,6 +29,7 @@ import {
 } from './calls.ts'
 import { noteCode } from './code-in-calls.ts'
 import { opensDatabase } from './databases.ts'
+import { beneath, parentOf } from './joins.ts'
 import { indirectProgram } from './perl-forms.ts'
 import {
   addCall,
@@ -44,9 +45,10 @@ import {
 } from './reading.ts'
 import { noteBody } from './requests.ts'
 import { EXEC_OF_C, execWords, noteMode, noteSettings } from './starts.ts'
-import { followFile, noteAdded, notePlace, runsFile } from './taken-in.ts'
+import { followFile, noteAdded, noteObjects, notePlace, runsFile } from './taken-in.ts'
 import { isOwnFile, noteModule } from './unknown-uses.ts'
-import { type Argument, argumentsOf, beneath, makesPath, resolve } from './values.ts'
+import { makesPath } from './value-calls.ts'
+import { type Argument, argumentsOf, resolve } from './values.ts'
 import { noteWritten } from './written-paths.ts'
 
 /** Paths that are given by name: `rmtree(path=x)`, `copy(src=x, dst=y)`. */
@@ -96,6 +98,7 @@ function readCall(reading: Reading, given: string, open: number): void {
     noteCode(reading, name, open)
     noteWritten(reading, name, open)
     notePlace(reading, name, open)
+    noteObjects(reading, name, open)
     return
   }
   noteMode(reading, name, open)
@@ -113,6 +116,7 @@ function readCall(reading: Reading, given: string, open: number): void {
       if (isAddress(module)) reading.opaque.add('eval')
       noteModule(reading, module)
       reading.results.set(close, { name: module })
+      if (module.startsWith('/')) addCall(reading, 'load:file')
       if (isOwnFile(module)) followFile(reading, name === 'require_relative' ? `./${module}` : module)
     } else if (language !== 'perl' && language !== 'ruby' && language !== 'php') reading.opaque.add('eval')
   } else if (isInclude(name, language)) {
@@ -208,12 +212,6 @@ function noteApplied(reading: Reading, name: string, open: number): void {
 const PARENT = '.parent.'
 /** They give a path that lies beside. */
 const BESIDE: ReadonlySet<string> = new Set(['.with_suffix', '.with_name', '.with_stem'])
-
-/** The directory that a path lies in. */
-function parentOf(path: Value): Value {
-  if (path.kind !== 'text' || !path.text.includes('/')) return path
-  return { kind: 'text', text: path.text.slice(0, path.text.lastIndexOf('/')) || '/', isOpaque: false }
-}
 
 const BENEATH: ReadonlySet<string> = new Set(['.joinpath', '.join', '.child', '.subdir', '.file'])
 /** They list what lies beneath. */

@@ -19,8 +19,12 @@ const PUT_IN =
 const HOME_PUT_IN =
   /^(?:\$\{(?:process\.env\.HOME|process\.env\[['"]HOME['"]\]|(?:require\(['"](?:node:)?os['"]\)|os)\.homedir\(\)|homedir\(\)|Bun\.env\.HOME|Deno\.env\.get\(['"]HOME['"]\))\}|\{(?:os\.environ\[['"]HOME['"]\]|os\.environ\.get\(['"]HOME['"]\)|os\.getenv\(['"]HOME['"]\)|(?:pathlib\.)?Path\.home\(\)|os\.path\.expanduser\(['"]~['"]\)|\$_(?:SERVER|ENV)\[['"]HOME['"]\])\}|#\{(?:ENV\[['"]HOME['"]\]|ENV\.fetch\(['"]HOME['"]\)|Dir\.home|Etc\.getpwuid\.dir|System\.user_home!?(?:\(\))?)\}|\$ENV\{['"]?HOME['"]?\}|\$_(?:SERVER|ENV)\[['"]?HOME['"]?\]|\$\((?:ENV\["HOME"\]|homedir\(\))\)|\$\{System\.getenv\(['"]HOME['"]\)\})(?=\/)/
 
+/** The mark between the parts of a path, as a language puts it in. */
+const SEPARATOR_PUT_IN = /[$#]?\{(?:os\.(?:path\.)?sep|path\.sep|File::SEPARATOR)\}/g
+
 export function withHome(text: string): string {
-  return /HOME|home/.test(text) ? text.replace(HOME_PUT_IN, '~') : text
+  const separated = /\b(?:sep|SEPARATOR)\}/.test(text) ? text.replaceAll(SEPARATOR_PUT_IN, '/') : text
+  return /HOME|home/.test(separated) ? separated.replace(HOME_PUT_IN, '~') : separated
 }
 
 /** A text with a `*` in place of each part that is put in. */

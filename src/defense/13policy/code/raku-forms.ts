@@ -20,16 +20,21 @@ export function isRaku(via: string): boolean {
 
 /** The code in the forms of Perl. */
 export function plainRaku(text: string): string {
-  return text
-    .replaceAll(OPENED, 'open(F, ">", $1')
-    .replaceAll(METHOD_OPENED, 'open(F, ">", $1)')
-    .replaceAll(/\bqqx\b|\bqq?:x\b/g, 'qx')
-    .replaceAll(ONE_WORD, 'system "$2"')
-    .replaceAll(ON_PATH, '$2($1, ')
-    .replaceAll(/(?<![.\w])spurt\b/g, 'truncate')
-    .replaceAll(/\bProc::Async\.new\b/g, 'system')
-    .replaceAll(/\b([A-Z]\w{0,32}(?:::\w{1,32}){1,4})\.new\b/g, '$1->new')
-    .replaceAll(/\bEVALFILE\b/g, 'do')
-    .replaceAll(/\bEVAL\b/g, 'eval')
-    .replaceAll(/&(?:shell|run|EVAL|QX)\b|&?::\(/g, '&$handed (')
+  return (
+    text
+      .replaceAll(OPENED, 'open(F, ">", $1')
+      .replaceAll(METHOD_OPENED, 'open(F, ">", $1)')
+      .replaceAll(/\bqqx\b|\bqq?:x\b/g, 'qx')
+      .replaceAll(ONE_WORD, 'system "$2"')
+      .replaceAll(ON_PATH, '$2($1, ')
+      .replaceAll(/(?<![.\w])spurt\b/g, 'truncate')
+      .replaceAll(/\bProc::Async\.new\b/g, 'system')
+      .replaceAll(/\b([A-Z]\w{0,32}(?:::\w{1,32}){1,4})\.new\b/g, '$1->new')
+      .replaceAll(/@\*ARGS\b/g, '@ARGV')
+      // What the command line gives are its parameters.
+      .replaceAll(/\bsub\s{1,4}MAIN\b/g, '@ARGV; sub MAIN')
+      .replaceAll(/\bEVALFILE\b/g, 'do')
+      .replaceAll(/\bEVAL\b/g, 'eval')
+      .replaceAll(/&(?:shell|run|EVAL|QX)\b|&?::\(/g, '&$handed (')
+  )
 }

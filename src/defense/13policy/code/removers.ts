@@ -6,6 +6,7 @@
  * @module
  */
 import { fileUse } from './calls.ts'
+import { joinedPaths } from './joined-paths.ts'
 import type { Token } from './lexer.ts'
 import { looksAbsolute, mark, type Reading } from './reading.ts'
 import { readValue, resolve } from './values.ts'
@@ -96,14 +97,18 @@ function isNamed(reading: Reading, { kind, text }: Token, index: number): boolea
   return kind === 'string' && REMOVERS.has(text) && [',', '(', '='].includes(mark(reading, index - 1))
 }
 
+/** Texts that a whole path is put together with. */
+const PIECE = /^\/?(?:(?:etc|usr|var|boot|home|lib|bin|sbin|opt|root|srv|dev|sys|proc)(?:\/|$)|$)/
+
 /** Takes down that any place which the code names may be removed. */
 export function noteRemovers(reading: Reading): void {
   const { tokens, unknownUses } = reading
   if (unknownUses.has('write')) return
-  if (!tokens.some(({ kind, text }) => kind === 'string' && looksAbsolute(text.trim()))) return
+  const isNamedWhole = tokens.some(({ kind, text }) => kind === 'string' && looksAbsolute(text.trim()))
+  if (!isNamedWhole && !tokens.some(({ kind, text }) => kind === 'string' && PIECE.test(text))) return
   const found = tokens.some(
     (token, index) =>
       (token.kind === 'name' && removesUntold(reading, token, index)) || isNamed(reading, token, index),
   )
-  if (found) unknownUses.add('write')
+  if (found && (isNamedWhole || joinedPaths(reading).length > 0)) unknownUses.add('write')
 }

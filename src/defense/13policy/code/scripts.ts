@@ -220,8 +220,10 @@ function tclCommands(text: string, depth = 0): readonly (readonly ShellWord[])[]
 const TCL_MARKS = /[\s"{}[\]]+/
 
 /** `/proc/$p/environ`, and the ends of paths behind a variable with each directory that is named: `$p/environ`. */
-function tclPatterns(text: string): readonly string[] {
-  if (!text.includes('$')) return []
+function tclPatterns(given: string): readonly string[] {
+  if (!given.includes('$') && !given.includes('/[')) return []
+  // What a command within a path gives may be anything, as what a variable holds.
+  const text = given.replaceAll(TCL_PUT_IN, '/$x')
   const words = text.match(TCL_PATHS)?.slice(0, PATHS_MAX) ?? []
   const named = words.filter((one) => !one.includes('$'))
   const patterns = words.map(withHoles).filter(tellsMore)
@@ -232,6 +234,7 @@ function tclPatterns(text: string): readonly string[] {
   )
 }
 
+const TCL_PUT_IN = /\/\[[^[\]\n]{1,256}\]/g
 const TCL_PATHS = /(?:[\w.*~/-]|\$\w|\$\{\w{1,64}\}){1,256}\/(?:[\w.*/-]|\$\w|\$\{\w{1,64}\}){0,256}/g
 const PATHS_MAX = 32
 

@@ -4,9 +4,11 @@
  * @module
  */
 import type { Language } from '../unwrap/inner.ts'
+import { isAddress } from './calls.ts'
+import { beneath } from './joins.ts'
 import { addCall, addInner, addPath, mark, type Reading, wordOf } from './reading.ts'
 import { PLACES } from './value-calls.ts'
-import { argumentsOf, beneath, closing } from './values.ts'
+import { argumentsOf, closing } from './values.ts'
 
 /** Its own input, as a file. */
 const INPUT = /^\/(?:dev\/(?:stdin|fd\/0)|proc\/(?:self|thread-self)\/fd\/0)$/
@@ -24,6 +26,37 @@ export function runsFile(reading: Reading, name: string, open: number): boolean 
   addPath(reading, first, 'read')
   addInner(reading, { kind: 'script', word: wordOf(first), language, via })
   return true
+}
+
+/** What makes objects of a file, by code that stands in it, and the setting that says so where one does. */
+const OBJECT_LOADERS: ReadonlyMap<string, string> = new Map([
+  ...'pandas.read_pickle joblib.load dill.load cloudpickle.load jsonpickle.decode shelve.open YAML.unsafe_load YAML.unsafe_load_file Psych.unsafe_load Psych.unsafe_load_file Marshal.load Marshal.restore'
+    .split(' ')
+    .map((name) => [name, ''] as const),
+  ['numpy.load', 'allow_pickle=True'],
+  ['torch.load', 'weights_only=False'],
+])
+
+/** Takes down the files from which a call makes objects: a file of the project is as trusted as its code is. */
+export function noteObjects(reading: Reading, name: string, open: number): void {
+  const setting = OBJECT_LOADERS.get(name)
+  if (setting === undefined || mark(reading, open) !== '(') return
+  const { language, via } = reading
+  const given = reading.tokens.slice(open + 1, closing(reading, open))
+  if (
+    !given
+      .map(({ text }) => text)
+      .join('')
+      .includes(setting)
+  )
+    return
+  for (const { kind, text, isOpaque } of given) {
+    if (kind !== 'string' || isOpaque) continue
+    if (/^[/~]|^\w{2,8}:/.test(text)) addCall(reading, 'load:file')
+    if (isAddress(text)) reading.opaque.add('eval')
+    const word = { text, isGlob: false, opaque: undefined }
+    addInner(reading, { kind: 'script', word, language, via })
+  }
 }
 
 /** `Path.home()`: what such a call gives is a path to the methods behind it. */

@@ -8,11 +8,12 @@
  */
 import { isDecoder } from './calls.ts'
 import { HOLE, withHoles } from './holes.ts'
+import { joinedPaths } from './joined-paths.ts'
 import { addHoledPath, addPath, addUnknownPath, looksAbsolute, type Reading } from './reading.ts'
 
 /** Parts of names by which a text comes from outside, or a path from above. */
 const OUTSIDE: ReadonlySet<string> = new Set(
-  'argv ARGV argc environ env ENV ENVIRON getenv stdin STDIN input raw_input gets readline fgets urlopen requests httpx fetch axios homedir home expanduser sep pardir parents root anchor getpwnam getpwuid getpwall to_bytes bytes bytearray urldecode rawurldecode strrev unquote chr fromCharCode commandArgs ARGS args argn'.split(
+  'argv ARGV argc environ env ENV ENVIRON getenv stdin STDIN input raw_input gets readline fgets urlopen requests httpx fetch axios homedir home expanduser sep pardir parents root anchor getpwnam getpwuid getpwall to_bytes bytes bytearray urldecode rawurldecode strrev unquote chr fromCharCode commandArgs ARGS args argn strtr'.split(
     ' ',
   ),
 )
@@ -90,6 +91,7 @@ export function settleUnknownPaths(reading: Reading): void {
   const named = new Set<string>()
   for (const { kind, text } of reading.tokens)
     if (kind === 'string' && looksAbsolute(text.trim())) named.add(withHoles(text.trim()))
+  for (const path of joinedPaths(reading)) named.add(path)
   // As a string of its own, a slash mostly parts names.
   for (const inner of reading.inner)
     if (inner.kind === 'path' && TOPS.has(inner.word.text)) named.add(inner.word.text)

@@ -5,10 +5,11 @@
  */
 
 import type { Language } from '../unwrap/inner.ts'
-import { HOLE, withHoles } from './holes.ts'
+import { withHoles } from './holes.ts'
+import { beneath, EMPTY, filled, join, joined, SEPARATOR } from './joins.ts'
 import type { Token } from './lexer.ts'
-import { ARGUMENT_TOKENS, mark, nameAt, patternOf, type Reading, UNKNOWN, type Value } from './reading.ts'
-import { CONCATENATORS, JOINERS, LISTERS, PLACES } from './value-calls.ts'
+import { ARGUMENT_TOKENS, mark, nameAt, type Reading, UNKNOWN, type Value } from './reading.ts'
+import { CONCATENATORS, JOINERS, LISTERS, makesPath, PLACES } from './value-calls.ts'
 
 /** `A.m.system` of a class with `m = os` in it. */
 function memberAlias({ aliases }: Reading, name: string, dot: number): string {
@@ -176,7 +177,12 @@ function readOperand(reading: Reading, index: number, depth: number): Read {
   for (let count = 0; count < METHODS_MAX; count++) {
     const method = methodAt(reading, next)
     if (method === '') break
-    if (mark(reading, next + 1) !== '(') return { value: UNKNOWN, next }
+    if (mark(reading, next + 1) !== '(') {
+      // A member of it, and one of its items: what is joined to that still tells the end.
+      value = UNKNOWN
+      next = mark(reading, next + 1) === '[' ? closing(reading, next + 1) + 1 : next + 1
+      continue
+    }
     value = methodOf(reading, value, method, next + 1, depth)
     next = closing(reading, next + 1) + 1
   }
@@ -185,8 +191,6 @@ function readOperand(reading: Reading, index: number, depth: number): Read {
 
 /** Methods that give a path as it is, or as what it stands for. */
 const KEEPING: ReadonlySet<string> = new Set(['.expanduser', '.resolve', '.absolute', '.strip', '.as_posix'])
-
-const EMPTY: Value = Object.freeze({ kind: 'text', text: '', isOpaque: false })
 
 /** `sprintf("/proc/%d/x", p)`, `fmt.Sprintf`, `format!("/proc/{}/x", p)`: what is put in may be anything. */
 const FORMATTERS = /(?:^|\.)(?:[Ss]printf|format|asprintf)$/
@@ -197,30 +201,22 @@ function formatted(
   depth: number,
 ): { readonly value: Value; readonly close: number } {
   const { list, close } = argumentsOf(reading, open, depth + 1)
-  const [first] = list.flatMap(({ value }) => (value.kind === 'text' ? [value] : []))
-  if (first === undefined || first.isOpaque) return { value: first ?? UNKNOWN, close }
-  const pattern = withHoles(first.text)
-  const hole = pattern.indexOf(HOLE)
-  if (hole < 0 || pattern === first.text) return { value: first, close }
-  return { value: { kind: 'text', text: pattern.slice(0, hole), isOpaque: true, pattern }, close }
+  const at = list.findIndex(({ value }) => value.kind === 'text')
+  const first = list[at]?.value
+  if (first?.kind !== 'text' || first.isOpaque) return { value: first ?? UNKNOWN, close }
+  const given = list.slice(at + 1).map(({ value }) => value)
+  return { value: filled(first, given, first.text.includes('%') ? PERCENT : BRACED), close }
 }
 
-/** `join("/", "etc", $x)` of Perl and `implode("/", [...])` of PHP: the separator stands first. */
+const PERCENT = /%[-+0#]?\d{0,4}(?:\.\d{1,4})?[a-zA-Z]/
+const BRACED = /\{[\w:?]{0,16}\}/
+
+/** `join("/", "etc", $x)` of Perl and `implode("/", [...])` of PHP have the separator first, `table.concat` of Lua last. */
 function isListJoin(name: string, language: Language): boolean {
-  return (name === 'join' && (language === 'perl' || language === 'php')) || name === 'implode'
-}
-
-const PYTHON_PATHS: ReadonlySet<string> = new Set(['Path', 'pathlib.Path', 'PosixPath', 'pathlib.PosixPath'])
-/** A path of Java and its kin. */
-const PATH_MAKER = /(?:^|\.)(?:File|Directory|Paths?\.(?:of|get))$/
-
-export function makesPath(name: string, language: Language): boolean {
   return (
-    PYTHON_PATHS.has(name) ||
-    name === 'Pathname.new' ||
-    (name === 'Pathname' && language === 'ruby') ||
-    (name === 'path' && language === 'perl') ||
-    (language === 'other' && PATH_MAKER.test(name))
+    (name === 'join' && (language === 'perl' || language === 'php')) ||
+    name === 'implode' ||
+    name === 'table.concat'
   )
 }
 
@@ -249,25 +245,26 @@ function resultOf(
     const parts = list.flatMap(({ value, keyword }) => (keyword === undefined ? [value] : []))
     if (isConcatenation) return { value: parts.reduce(join, EMPTY), close }
     const [separator = UNKNOWN, ...others] = parts
-    const [only] = others
-    return { value: joined(separator, only?.kind === 'list' ? only : { kind: 'list', items: others }), close }
+    const [only = EMPTY] = others
+    const isPair = only.kind === 'list' || separator.kind === 'list'
+    return { value: joined(separator, isPair ? only : { kind: 'list', items: others }), close }
   }
   if ((!JOINERS.has(name) && !makesPath(name, reading.language)) || depth >= 4)
     return { value: UNKNOWN, close: closing(reading, open) }
   const { list, close } = argumentsOf(reading, open, depth + 1)
-  const [first = UNKNOWN, ...others] = list.map(({ value }) => value)
+  const [first = UNKNOWN, ...others] = list.flatMap(({ value }) =>
+    value.kind === 'list' ? value.items : [value],
+  )
   return { value: others.reduce(beneath, first), close }
 }
 
-/** `left/right`; a whole path stands for itself. */
-export function beneath(left: Value, right: Value): Value {
-  if (right.kind === 'text' && right.text.startsWith('/')) return right
-  if (left.kind === 'list') return UNKNOWN
-  const isSeparated = patternOf(left).endsWith('/')
-  return join(isSeparated ? left : join(left, SEPARATOR), right)
-}
-
-const SEPARATOR: Value = Object.freeze({ kind: 'text', text: '/', isOpaque: false })
+/** Methods of a path of Rust, Java, Kotlin and Swift that give one beneath it. */
+const BELOW: ReadonlySet<string> = new Set([
+  '.join',
+  '.resolve',
+  '.appendingPathComponent',
+  '.resolveSibling',
+])
 
 const TEXT_METHODS: ReadonlySet<string> = new Set(['.format', '.joinpath', '.concat'])
 
@@ -281,6 +278,11 @@ function methodAt(reading: Reading, at: number): string {
 
 /** What a method of `value` gives, with the mark at `open`, where that is known to be a text. */
 function methodOf(reading: Reading, value: Value, method: string, open: number, depth: number): Value {
+  const isBelow = reading.language === 'other' && BELOW.has(method) && mark(reading, open + 1) !== ')'
+  if (isBelow && value.kind === 'text' && /^[/~]/.test(value.text) && depth < 4)
+    return argumentsOf(reading, open, depth + 1)
+      .list.map((given) => given.value)
+      .reduce(beneath, value)
   if (KEEPING.has(method)) return value
   if (depth >= 4) return UNKNOWN
   if (method === '.join') return joined(value, readValue(reading, open + 1, depth + 1).value)
@@ -289,23 +291,6 @@ function methodOf(reading: Reading, value: Value, method: string, open: number, 
   if (method === '.concat') return given.reduce(join, value)
   if (method === '.format' && reading.language === 'lua') return filled(value, given, /%[sdq]/)
   return method === '.format' ? filled(value, given, /\{\w*\}/) : given.reduce(beneath, value)
-}
-
-/** `"/".join(["", "etc"])` of Python and `["", "etc"].join("/")` of the others. */
-function joined(value: Value, other: Value): Value {
-  const [parts, separator] = value.kind === 'list' ? [value, other] : [other, value]
-  if (parts.kind !== 'list' || separator.kind !== 'text') return UNKNOWN
-  const [first = UNKNOWN, ...others] = parts.items
-  return others.reduce((left, right) => join(join(left, separator), right), first)
-}
-
-/** `"/etc/%s" % "x"` and `"/etc/{}".format("x")`: up to what is not known. */
-function filled(value: Value & { readonly kind: 'text' }, given: readonly Value[], hole: RegExp): Value {
-  const [start = '', ...rest] = value.text.split(hole, given.length + 1)
-  return rest.reduce<Value>(
-    (left, text, index) => join(join(left, given[index] ?? UNKNOWN), { ...value, text }),
-    { ...value, text: start },
-  )
 }
 
 /** A part of a value, `"mr"[::-1]`, is another one. */
@@ -320,25 +305,9 @@ function subscripted(
 }
 
 /** A slash behind a path of theirs makes one beneath it. */
-const DIVIDED_PATHS: readonly Language[] = Object.freeze(['python', 'ruby'])
+const DIVIDED_PATHS: readonly Language[] = Object.freeze(['python', 'ruby', 'other'])
 
 const SUBSCRIPTS: readonly Language[] = Object.freeze(['python', 'javascript', 'ruby', 'php'])
-
-export function join(left: Value, right: Value): Value {
-  if (left.kind === 'list' && right.kind === 'list')
-    return { kind: 'list', items: [...left.items, ...right.items] }
-  if (left.kind !== 'text' && (left.kind !== 'unknown' || right.kind !== 'text')) return UNKNOWN
-  const isWhole = left.kind === 'text' && !left.isOpaque && right.kind === 'text' && !right.isOpaque
-  const known = left.kind !== 'text' ? '' : left.text
-  if (isWhole) return { kind: 'text', text: known + right.text, isOpaque: false }
-  const isEnd = left.kind !== 'text' || left.isOpaque || right.kind !== 'text'
-  return {
-    kind: 'text',
-    text: isEnd ? known : known + right.text,
-    isOpaque: true,
-    pattern: (patternOf(left) + patternOf(right)).replace('**', HOLE),
-  }
-}
 
 /** As `readValue`, without what is joined to it or done with it. */
 export function readSingle(
@@ -378,8 +347,16 @@ export function readSingle(
       return { value, next: close + 1 }
     }
     const known = reading.values.get(token.text)
+    if (mark(reading, index + 1) !== '(' && token.text === 'join' && reading.language === 'perl') {
+      // A list operator, whose arguments go on to the end of the statement.
+      const { value, close } = resultOf(reading, token.text, index, depth)
+      return { value, next: close }
+    }
     if (mark(reading, index + 1) !== '(')
-      return { value: PLACES.get(token.text) ?? known ?? UNKNOWN, next: index + 1 }
+      return {
+        value: PLACES.get(reading.aliases.get(token.text) ?? token.text) ?? known ?? UNKNOWN,
+        next: index + 1,
+      }
     const { value, close } = resultOf(reading, token.text, index + 1, depth)
     return { value, next: close + 1 }
   }

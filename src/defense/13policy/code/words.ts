@@ -31,12 +31,13 @@ import { growsWithoutEnd } from './endless.ts'
 import { moduleAsked, readsSecretVariable, SECRET_READ, setsLoaderVariable } from './environment-reads.ts'
 import { isHandedOn, isModuleHandedOn, isNamedStarter, isRunner, openBracket } from './handed-on.ts'
 import { isHoledPath, withHoles } from './holes.ts'
+import { beneath } from './joins.ts'
 import { tokensOf } from './lexer.ts'
 import { bracketedWrites, builtTexts, namedTexts, secretPlaces } from './named-texts.ts'
 import { noteGuarded, noteOpened, writesWhatItOpens } from './other-files.ts'
-import { evaluatesTopic, hasIndirectProgram, plainForms, removesTopic } from './perl-forms.ts'
-import { evaluatesPattern, plainPhp } from './php-forms.ts'
-import { isRaku, plainRaku } from './raku-forms.ts'
+import { evaluatesTopic, hasIndirectProgram, removesTopic } from './perl-forms.ts'
+import { evaluatesPattern } from './php-forms.ts'
+import { plainOf } from './plain-code.ts'
 import { reachesSystem } from './raw-system.ts'
 import {
   ARGUMENT_TOKENS,
@@ -52,14 +53,13 @@ import {
 } from './reading.ts'
 import { noteRemovers } from './removers.ts'
 import { noteSending } from './requests.ts'
-import { plainLists } from './ruby-forms.ts'
 import { GAP } from './script-parts.ts'
 import { readSed, readTcl } from './scripts.ts'
 import { noteServed } from './served-places.ts'
 import { noteAdded } from './taken-in.ts'
 import { settleUnknownPaths } from './unknown-paths.ts'
 import { noteUse, UNKNOWN_USE } from './unknown-uses.ts'
-import { beneath, closing, readSingle, readValue, resolve } from './values.ts'
+import { closing, readSingle, readValue, resolve } from './values.ts'
 import { takesWholeEnvironment } from './whole-environment.ts'
 import { isOutput, noteWritten } from './written-paths.ts'
 
@@ -152,22 +152,10 @@ export function readCode(text: string, language: Language, via: string): CodeRea
   return { calls: [...reading.calls], inner: reading.inner, opaque: [...reading.opaque] }
 }
 
-const BARE_WORD =
-  /(?<![\w.("'])(delete|unlink|rmdir|load|save|source|run|cd|diary|mkdir|type)[ \t]{1,4}([/~][\w./*~-]{1,256})/g
-
 /** Places from which Lua takes its modules. */
 function noteLuaPlaces(reading: Reading, text: string): void {
   if (text.includes('package.cpath')) addCall(reading, `${UNKNOWN_USE}package.cpath`)
   if (/\bpackage\.path\s{0,4}=/.test(text)) addCall(reading, 'package.path')
-}
-
-/** The code with one form for what its language writes in several. */
-function plainOf(text: string, language: Language, via: string): string {
-  if (language === 'perl') return plainForms(isRaku(via) ? plainRaku(text) : text)
-  if (language === 'ruby') return plainLists(text)
-  if (language === 'php') return plainPhp(text)
-  // `delete /x` of Octave: a word is a text.
-  return /^(?:octave|matlab|scilab)/.test(via) ? text.replaceAll(BARE_WORD, '$1("$2")') : text
 }
 
 function takesSecrets(text: string): boolean {

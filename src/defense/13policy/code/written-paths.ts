@@ -7,6 +7,7 @@
  */
 import { soundsLikeSaving, soundsLikeWriting } from './calls.ts'
 import { ARGUMENT_TOKENS, addCall, addPath, looksAbsolute, mark, nameAt, type Reading } from './reading.ts'
+import { readValue } from './values.ts'
 
 /** Last parts of names, whatever stands before them: what they are given as a path is made, changed or removed. */
 const SAYS_MADE =
@@ -62,6 +63,14 @@ function writeAt(reading: Reading, at: number): void {
   addPath(reading, { kind: 'text', text: token.text, isOpaque: token.isOpaque }, 'write')
 }
 
+/** `filepath.Join("/", "x")`, `"/" / "x"`: what is put together at `at`. */
+function writeJoined(reading: Reading, at: number): void {
+  const before = mark(reading, at - 1)
+  if ((before !== '(' && before !== ',') || reading.language !== 'other') return
+  const { value, next } = readValue(reading, at)
+  if (next > at + 1 && value.kind === 'text' && value.text.startsWith('/')) addPath(reading, value, 'write')
+}
+
 /** The paths among the arguments, also in lists and settings, but not those of calls among them. */
 function writeNamed(reading: Reading, open: number): void {
   const isBracketed = mark(reading, open) === '('
@@ -79,7 +88,10 @@ function writeNamed(reading: Reading, open: number): void {
       if (depth < 0) return
       if (depth <= inner) inner = Number.POSITIVE_INFINITY
     } else if (!isBracketed && depth === 0 && (text === ';' || text === '\n')) return
-    else if (depth <= inner) writeAt(reading, at)
+    else if (depth <= inner) {
+      writeAt(reading, at)
+      writeJoined(reading, at)
+    }
   }
 }
 

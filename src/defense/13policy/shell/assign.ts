@@ -33,6 +33,7 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
   const before = variableOf(expander.state, name)
   if (index !== undefined) {
     const { text } = expander.single(index)
+    if (name === 'DIRSTACK') setInStack(expander, text, value)
     if (NAMING.has(name) && text !== '')
       setAlias(expander.state, text, value.opaque === undefined ? value.text : undefined)
     const at = /^[0-9]{1,3}$/.test(text) ? Number.parseInt(text, 10) : -1
@@ -56,6 +57,13 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
   if (!expander.charge(whole.text.length)) return UNKNOWN
   setVariable(expander.state, name, { kind: 'text', word: whole })
   return whole
+}
+
+/** `DIRSTACK[1]=/x`: the place that `~1` and `popd` then name. Element 0 is where the shell is, and stays. */
+function setInStack({ state }: Expander, index: string, { text, opaque }: ShellWord): void {
+  const at = /^[0-9]{1,3}$/.test(index) ? Number.parseInt(index, 10) - 1 : -1
+  const place = opaque === undefined && text.startsWith('/') ? text : undefined
+  state.stack = state.stack.map((from, position) => (at < 0 ? undefined : position === at ? place : from))
 }
 
 function assignArray(expander: Expander, { name, value, isAppend }: Assignment): ShellWord {

@@ -124,8 +124,17 @@ function homeOf(expander: Expander, user: string): ShellWord | undefined {
     if (value?.kind === 'unset') return known(expander.home)
     return value?.kind === 'text' ? value.word : UNKNOWN
   }
+  if (/^[-+]?[0-9]{1,3}$/.test(user)) return stackEntry(expander, user)
   if (user === 'root') return known('/root')
   return /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(user) ? known(`/home/${user}`) : undefined
+}
+
+/** `~1`, `~+1`, `~-0`: a place of the stack that `pushd` makes, counted from either end; 0 is where the shell is. */
+function stackEntry({ state }: Expander, index: string): ShellWord {
+  const places = [state.directories.length === 1 ? state.directories[0] : undefined, ...state.stack]
+  const number = Number.parseInt(index.replace(/^[-+]/, ''), 10)
+  const place = index.startsWith('-') ? places.at(-1 - number) : places[number]
+  return place === undefined ? UNKNOWN : known(place)
 }
 
 function addPart(expander: Expander, builder: Builder, part: WordPart): void {

@@ -381,7 +381,9 @@ function programsOf(call: Call, language: Language): readonly Inner[] {
   )
     return inner
   if (NO_PROGRAM.has(call.name)) {
-    const scripts = call.parsed.operands.filter(({ text }) => SCRIPT_NAME.test(text))
+    const scripts = call.parsed.operands.filter(
+      ({ text, opaque }) => SCRIPT_NAME.test(text) || isStandardInput(text) || opaque === 'substitution',
+    )
     return scripts.flatMap((word) => innerOfScript(word, call.name, language))
   }
   if (first === undefined || isStandardInput(first.text)) inner.push(...stdinOf(call, call.name, language))

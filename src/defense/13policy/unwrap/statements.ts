@@ -16,6 +16,9 @@ const CLIENTS: ReadonlySet<string> = new Set(
   ),
 )
 
+/** Those of a file, whose rows are its owner's, though not what they load: `INSTALL x FROM 'https://h'`. */
+const FILE_CLIENTS: ReadonlySet<string> = new Set(['duckdb'])
+
 /** Options by which they are given a script. */
 const SCRIPTS: ReadonlySet<string> = new Set(['-f', '--file', '-i', '--input-file'])
 
@@ -94,8 +97,10 @@ function textsOf(flow: Flow, { words, parsed, stdin, cwd }: Maker): readonly str
 
 /** What the statements do that a client of a database is given, as calls; none for any other program. */
 export function statementCalls(flow: Flow, maker: Maker): readonly string[] {
-  if (!goesBy(maker.names, CLIENTS)) return NONE
-  return [...new Set(textsOf(flow, maker).flatMap((text) => statementsOf(text).flatMap(meaningsOf)))]
+  const ofFile = goesBy(maker.names, FILE_CLIENTS)
+  if (!ofFile && !goesBy(maker.names, CLIENTS)) return NONE
+  const calls = [...new Set(textsOf(flow, maker).flatMap((text) => statementsOf(text).flatMap(meaningsOf)))]
+  return ofFile ? calls.filter((call) => call === 'sql:server') : calls
 }
 
 const NONE: readonly never[] = Object.freeze([])

@@ -21,7 +21,7 @@ import {
 } from './inner.ts'
 
 /** What a program is given on its standard input, where that is known. */
-function inputOf(call: Call): ShellWord | undefined {
+export function inputOf(call: Call): ShellWord | undefined {
   const { stdin } = call
   if (stdin.kind === 'text') return stdin.word
   if (stdin.kind !== 'pipe' || stdin.output === undefined || stdin.isDecoded) return undefined
@@ -55,7 +55,7 @@ function fromNetwork({ stdin }: Call): readonly Inner[] {
   return stdin.kind === 'pipe' && stdin.isFetched === true ? [{ kind: 'opaque', opaque: 'piped' }] : []
 }
 
-function fromInput(call: Call): readonly Inner[] {
+export function fromInput(call: Call): readonly Inner[] {
   const word = inputOf(call)
   if (word === undefined) return fromNetwork(call)
   // What a shell that is started there reads is the rest of the same input, and more.
@@ -179,22 +179,6 @@ export const fileManager: Unwrap = (call) => [
   ...call.parsed.values.flatMap(({ word, use }) =>
     use === 'code' && '&$%'.includes(word.text.charAt(0)) ? [shell(tail(word, 1), call.name)] : [],
   ),
-]
-
-/** `include(/file)`, `sinclude(/file)`: what a macro reads. */
-function included(word: ShellWord): readonly Inner[] {
-  return [...word.text.matchAll(/include\([`\s]{0,8}([^'),\s]{1,4096})/g)].map(
-    ([, text = '']): Inner => ({ kind: 'path', word: { ...word, text }, use: 'read' }),
-  )
-}
-
-/** m4: what its macros are given, in its definitions and in what it reads. */
-export const macros: Unwrap = (call) => [
-  ...fromInput(call),
-  ...call.parsed.values.flatMap(({ option, word }) =>
-    option === '-D' || option === '--define' ? [...readEscapes(word, call.name), ...included(word)] : [],
-  ),
-  ...[inputOf(call) ?? []].flat().flatMap(included),
 ]
 
 /** Configurations that the standard input or an argument gives: `KEY=command`, `Include FILE`, `file("/x")`. */

@@ -32,7 +32,6 @@ import {
   fileNames,
   filesOfList,
   gdb,
-  macros,
   prompt,
 } from './wrappers-editors.ts'
 import {
@@ -51,6 +50,7 @@ import {
 } from './wrappers-expressions.ts'
 import { git } from './wrappers-git.ts'
 import { jobText, later, make, ninja, scriptLater } from './wrappers-jobs.ts'
+import { macros } from './wrappers-macros.ts'
 import { composeFile } from './wrappers-projects.ts'
 
 const tar: Unwrap = (call) => {
@@ -344,6 +344,10 @@ const apt: Unwrap = (call) =>
 const PROMPTS =
   'bc dc telnet sftp-server lftp ncftp ftp tnftp psftp pftp tftp gnuplot maxima gp genius ginsh yacas r2 radare2 rizin rz scanmem tasksh tdbtool ldbedit jtag irssi weechat weechat-headless profanity newsboat mutt neomutt alpine mail mailx s-nail heirloom-mailx w3m lynx elinks zathura crash smbclient rpcclient hping3 fdisk iftop nslookup minicom picocom slsh vagrant-shell cu tip ispell aspell mc mcedit pdb cgdb msfconsole bconsole openocd urjtag'
 
+/** `history -s WORD...`: what `fc -s` then runs. */
+const rememberedCommand: Unwrap = (call) =>
+  call.words[1]?.text === '-s' ? [{ kind: 'shell', word: joined(call.words.slice(2)), via: call.name }] : []
+
 export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['git', git],
   ['coredumpctl', coredump],
@@ -398,6 +402,7 @@ export const SPECIAL_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ...PROMPTS.split(' ').map((name) => [name, prompt] as const),
   ...['lf', 'ranger', 'nnn', 'vifm'].map((name) => [name, fileManager] as const),
   ['m4', macros],
+  ['history', rememberedCommand],
   ['gm4', macros],
   ['libtool', libraryTool],
   ['ubus', busCall],

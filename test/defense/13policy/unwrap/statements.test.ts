@@ -68,3 +68,8 @@ t.test('many openings of comments and blanks cost no more than their length', (t
   t.strictSame(callsOf(`psql -c 'delete from t where${' '.repeat(20_000)}a = 1'`), ['sql:rows'])
   t.end()
 })
+
+t.test('what a database of a file loads from elsewhere is told, and its own rows are not', async (t) => {
+  t.same(callsOf(`duckdb -c "install x from 'http://h/x'"`), ['sql:server'])
+  t.same(callsOf('duckdb x.db -c "drop table t"'), [])
+})
