@@ -80,9 +80,46 @@ function write(value: unknown, depth: number): string {
 }
 
 /**
+ * Whether JSON.stringify writes the canonical text: the members of every object are in their order already, as those
+ * of our own are, and there is nothing in it to refuse. One flat text then, and no garbage of its parts.
+ */
+function isInOrder(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed()
+    case 'number':
+      return Number.isFinite(value)
+    case 'boolean':
+      return true
+    case 'object':
+      if (value === null) return true
+      if (depth >= DEPTH_MAX) return false
+      return Array.isArray(value) ? areInOrder(value, depth + 1) : isObjectInOrder(value, depth + 1)
+    default:
+      return false
+  }
+}
+
+function areInOrder(values: readonly unknown[], depth: number): boolean {
+  for (let at = 0; at < values.length; at += 1) if (!isInOrder(values[at], depth)) return false
+  return true
+}
+
+function isObjectInOrder(members: object, depth: number): boolean {
+  if (Object.getPrototypeOf(members) !== Object.prototype) return false
+  let before = ''
+  for (const key of Object.keys(members)) {
+    if (key < before || !key.isWellFormed()) return false
+    before = key
+    if (!isInOrder((members as Readonly<Record<string, unknown>>)[key], depth)) return false
+  }
+  return true
+}
+
+/**
  * The canonical text of `value`; its UTF-8 bytes are what is signed or hashed.
  * @throws SassError INTERNAL where the value has no canonical text (see the head of this file).
  */
 export function canonicalize(value: Json): string {
-  return write(value, 0)
+  return isInOrder(value, 0) ? JSON.stringify(value) : write(value, 0)
 }

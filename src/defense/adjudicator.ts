@@ -94,7 +94,9 @@ export function adjudicateBy(
   let noted: { layer: LayerName; note: Note } | undefined
   // A human is asked only about what nothing else refuses: the layers behind the question are heard first.
   let asked: { layer: LayerName; finding: Finding } | undefined
-  for (const { name, check } of layers) {
+  // By number: what iterates over a frozen array is garbage for each of its items.
+  for (let at = 0; at < layers.length; at++) {
+    const { name, check } = layers[at] as Layer
     try {
       const finding = check(facts, policy, ledger)
       if (finding === undefined) continue

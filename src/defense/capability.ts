@@ -88,18 +88,28 @@ export type Permission = 'allowed' | 'denied' | 'unlisted'
 
 /** Deny first; a missing match is `unlisted`. */
 export function permitsCommand(
-  set: CapabilitySet,
+  set: CommandSet,
   argv: readonly string[],
   resolved: string | undefined,
 ): Permission {
   // Denied by either path: what was asked for, and the file that it resolves to. Allowed only by the latter.
-  const isDenied = (pattern: string) =>
-    matchesCommand(pattern, argv, resolved) || matchesCommand(pattern, argv, undefined)
-  if (set.denied_commands.some(isDenied)) return 'denied'
-  return set.allowed_commands.some((pattern) => matchesCommand(pattern, argv, resolved))
-    ? 'allowed'
-    : 'unlisted'
+  const { denied_commands: denied, allowed_commands: allowed } = set
+  if (isNamed(denied, argv, resolved) || isNamed(denied, argv, undefined)) return 'denied'
+  return isNamed(allowed, argv, resolved) ? 'allowed' : 'unlisted'
 }
+
+function isNamed(
+  patterns: readonly string[],
+  argv: readonly string[],
+  resolved: string | undefined,
+): boolean {
+  for (let at = 0; at < patterns.length; at++)
+    if (matchesCommand(patterns[at] ?? '', argv, resolved)) return true
+  return false
+}
+
+/** What of a set is about commands. */
+export type CommandSet = Pick<CapabilitySet, 'allowed_commands' | 'denied_commands'>
 
 export function permitsPath(set: CapabilitySet, path: string): Permission {
   if (set.denied_paths.some((pattern) => matchesPath(pattern, path))) return 'denied'
@@ -123,7 +133,9 @@ export function isBuiltin({ argv, names, via }: EffectiveCommand): boolean {
 }
 
 function isSameArgv(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((word, index) => word === b[index])
+  if (a.length !== b.length) return false
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false
+  return true
 }
 
 /**
@@ -147,7 +159,7 @@ function nameOfPattern(pattern: string): string {
 
 /** Deny first over all of them; one that nothing allows makes the whole unlisted. */
 export function permitsEffective(
-  set: CapabilitySet,
+  set: CommandSet,
   argv: readonly string[],
   resolved: string | undefined,
   commands: readonly EffectiveCommand[],
@@ -155,8 +167,11 @@ export function permitsEffective(
   const outer = permitsCommand(set, argv, resolved)
   if (outer === 'denied') return 'denied'
   let isAllowed = outer === 'allowed'
-  for (const command of commands) {
-    if (set.denied_commands.some((pattern) => deniesEffective(pattern, command))) return 'denied'
+  const { denied_commands: denied } = set
+  for (let at = 0; at < commands.length; at++) {
+    const command = commands[at] as EffectiveCommand
+    for (let number = 0; number < denied.length; number++)
+      if (deniesEffective(denied[number] ?? '', command)) return 'denied'
     // What the caller asked for is judged above, with the file that it resolves to.
     if (command.via.length === 0 || isSameArgv(command.argv, argv) || isBuiltin(command)) continue
     isAllowed &&= permitsCommand(set, command.argv, command.path) === 'allowed'

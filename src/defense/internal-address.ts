@@ -123,17 +123,24 @@ function isInside(address: IpAddress, reachable: InternalAddresses): boolean {
 function isInsideHost(host: string, reachable: InternalAddresses): boolean {
   const plain = host.replace(/\.$/, '').toLowerCase()
   if (plain === '' || plain.length > HOST_CHARS) return false
-  const zone = plain.indexOf('%')
-  const address = parseIpAddress(zone === -1 ? plain : plain.slice(0, zone)) ?? parseLooseIpv4(plain)
-  if (address !== undefined) return isInside(address, reachable)
-  const isLoopbackReachable = reachable.some((range) =>
-    rangeContains(range, { family: 4, bytes: [127, 0, 0, 1] }),
-  )
-  if (isLoopbackReachable && (plain === 'localhost' || plain.endsWith('.localhost'))) return false
+  // Every spelling of an address begins with a digit or has a colon.
+  if (/^[0-9]|:/.test(plain)) {
+    const zone = plain.indexOf('%')
+    const address = parseIpAddress(zone === -1 ? plain : plain.slice(0, zone)) ?? parseLooseIpv4(plain)
+    if (address !== undefined) return isInside(address, reachable)
+  }
+  if (!isInsideName(plain)) return false
+  const isLoopback = plain === 'localhost' || plain.endsWith('.localhost')
+  return !isLoopback || !reachable.some((range) => rangeContains(range, LOOPBACK))
+}
+
+const LOOPBACK: IpAddress = Object.freeze({ family: 4, bytes: Object.freeze([127, 0, 0, 1]) })
+
+function isInsideName(name: string): boolean {
   return (
-    INTERNAL_NAMES.includes(plain) ||
-    INTERNAL_ENDINGS.some((ending) => plain.endsWith(ending)) ||
-    ECHO_ENDINGS.some((ending) => plain.endsWith(ending) || `.${plain}` === ending)
+    INTERNAL_NAMES.includes(name) ||
+    INTERNAL_ENDINGS.some((ending) => name.endsWith(ending)) ||
+    ECHO_ENDINGS.some((ending) => name.endsWith(ending) || `.${name}` === ending)
   )
 }
 
@@ -166,21 +173,40 @@ export function plainForm(host: string): string {
  * or a bare host. Programs differ: whether a backslash ends the host, how many slashes may follow the scheme.
  */
 export function hostsOf(word: string): readonly string[] {
-  const authorityOf = (text: string, ends: RegExp): string => text.split(ends, 1)[0] ?? ''
-  const plain = authorityOf(word, /[/?#]/)
+  const plain = upTo(word, AUTHORITY_END)
+  const hosts: string[] = []
+  addHost(hosts, hostOfAuthority(plain))
   // `TCP:host:80` of socat, `name:80:host` of curl, `8080:host:80` of ssh, `http:host`.
-  const hosts = [hostOfAuthority(plain), ...plain.split(/[:,=@]/).filter((piece) => Number(piece) !== 0)]
-  const scheme = word.search(/:[/\\]/)
-  if (scheme === -1)
-    for (const piece of word.split('[').slice(1)) hosts.push(piece.split(/[\]%]/, 1)[0] ?? '')
-  else {
+  if (PART_END.test(plain))
+    for (const piece of plain.split(PART_END)) if (Number(piece) !== 0) addHost(hosts, piece)
+  const scheme = word.search(SCHEME_END)
+  if (scheme !== -1) {
     const rest = word.slice(scheme + 1).replace(/^[/\\]+/, '')
-    hosts.push(hostOfAuthority(authorityOf(rest, /[/?#]/)), hostOfAuthority(authorityOf(rest, /[/\\?#]/)))
-  }
-  const named = hosts.filter(
-    (host) => host.length <= ENCODED_CHARS && (!isSmallNumber(host) || Number(host) === 0),
-  )
-  return [...new Set([...named, ...named.map(plainForm)])]
+    addHost(hosts, hostOfAuthority(upTo(rest, AUTHORITY_END)))
+    addHost(hosts, hostOfAuthority(upTo(rest, AUTHORITY_END_BESIDE)))
+  } else if (word.includes('['))
+    for (const piece of word.split('[').slice(1)) addHost(hosts, upTo(piece, BRACKET_END))
+  return hosts
+}
+
+const AUTHORITY_END = /[/?#]/
+/** Some programs also end it at a backslash. */
+const AUTHORITY_END_BESIDE = /[/\\?#]/
+const PART_END = /[:,=@]/
+const SCHEME_END = /:[/\\]/
+const BRACKET_END = /[\]%]/
+
+function upTo(text: string, end: RegExp): string {
+  const at = text.search(end)
+  return at === -1 ? text : text.slice(0, at)
+}
+
+/** Once, as it stands and as clients read it; not what can only be a port, a time or a size. */
+function addHost(hosts: string[], host: string): void {
+  if (host.length > ENCODED_CHARS || (isSmallNumber(host) && Number(host) !== 0)) return
+  if (!hosts.includes(host)) hosts.push(host)
+  const plain = plainForm(host)
+  if (plain !== host && !hosts.includes(plain)) hosts.push(plain)
 }
 
 /** True where the word names a host inside that is not among the reachable ones. */

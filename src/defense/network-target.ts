@@ -6,6 +6,7 @@
  * @module
  */
 import type { EffectiveCommand } from './13policy/effective.ts'
+import { goesBy } from './13policy/unwrap/names.ts'
 import {
   hostOfAuthority,
   type InternalAddresses,
@@ -61,7 +62,7 @@ function targetsOf({
   options,
   optionValues,
 }: EffectiveCommand): readonly string[] | undefined {
-  const isOf = (set: ReadonlySet<string>) => names.some((name) => set.has(name))
+  const isOf = (set: ReadonlySet<string>) => goesBy(names, set)
   const places = isOf(HOST_FIRST)
     ? operands.slice(0, 1)
     : isOf(COLON_NAMES_HOST)
@@ -95,24 +96,32 @@ export function reachesInside(
   { names, operands, optionValues }: EffectiveCommand,
   reachable: InternalAddresses,
 ): boolean {
-  if (names.some((name) => NETWORK_PROGRAMS.has(name))) {
-    // Of the small numbers only 0 leads anywhere: to this host.
-    const places = operands.filter((word) => !isSmallNumber(word) || Number(word) === 0)
-    for (const { option, value } of optionValues)
-      if (!TEXT_OPTIONS.has(option) && !isSmallNumber(value)) places.push(value)
-    return places.some((word) => namesInternalHost(word, reachable))
-  }
-  const words = [...operands, ...optionValues.map(({ value }) => value)]
-  return words.some(
-    (word) => (word.includes('://') || word.startsWith('git@')) && namesInternalHost(word, reachable),
+  if (!goesBy(names, NETWORK_PROGRAMS))
+    return (
+      operands.some((word) => isAddressed(word) && namesInternalHost(word, reachable)) ||
+      optionValues.some(({ value }) => isAddressed(value) && namesInternalHost(value, reachable))
+    )
+  // Of the small numbers only 0 leads anywhere: to this host.
+  return (
+    operands.some(
+      (word) => (!isSmallNumber(word) || Number(word) === 0) && namesInternalHost(word, reachable),
+    ) ||
+    optionValues.some(
+      ({ option, value }) =>
+        !TEXT_OPTIONS.has(option) && !isSmallNumber(value) && namesInternalHost(value, reachable),
+    )
   )
+}
+
+function isAddressed(word: string): boolean {
+  return word.includes('://') || word.startsWith('git@')
 }
 
 /** True where the command would reach a host that is not listed. `domains` are in lower case; `*`: every host is. */
 export function reachesUnlisted(command: EffectiveCommand, domains: readonly string[]): boolean {
   if (domains.includes('*')) return false
   const { names, operands, optionValues } = command
-  const isNetwork = names.some((name) => NETWORK_PROGRAMS.has(name))
+  const isNetwork = goesBy(names, NETWORK_PROGRAMS)
   const targets = isNetwork
     ? targetsOf(command)
     : [...operands, ...optionValues.map(({ value }) => value)].filter(

@@ -5,7 +5,14 @@
  * @module
  */
 import { baseName, isWithin } from '../base/lexical-path.ts'
-import { compileGlob, couldFit, type GlobPart, hasWild, isAlwaysFitting } from './13policy/rules/glob-part.ts'
+import {
+  compileGlob,
+  couldFit,
+  type GlobPart,
+  hasWild,
+  headOf,
+  isAlwaysFitting,
+} from './13policy/rules/glob-part.ts'
 import { compileWord, compileWords, fitsOneOf } from './13policy/rules/word-pattern.ts'
 
 /** Base names; `*` stands for any characters. */
@@ -140,11 +147,11 @@ const FILE_PARTS = FILES.map(partsOf)
 const HOME_PLACE_PARTS = HOME_PLACES.map(partsOf)
 
 function couldBeSecretName(name: string): boolean {
-  const glob = compileGlob(name)
+  const glob = headOf(name).length >= GLOB_HEAD_CHARS ? compileGlob(name) : undefined
   return SECRET_NAMES.some(
     ({ text, word }) =>
       isAlwaysFitting(text, word, name) ||
-      (glob.head.length >= GLOB_HEAD_CHARS && !text.startsWith('*') && couldFit(text, glob, false)),
+      (glob !== undefined && !text.startsWith('*') && couldFit(text, glob, false)),
   )
 }
 
@@ -190,6 +197,8 @@ function couldBeSensitive(path: string, home: string): boolean {
   const { length } = sought.parts
   if (PLACE_PARTS.some((place) => sought.liesIn(place))) return true
   if (FILE_PARTS.some((file) => file.length === length && sought.liesIn(file))) return true
+  // Every such place has a hidden name, which no wild character stands for.
+  if (!path.includes('/.')) return false
   return homesFor(sought, home).some(
     (directory) =>
       sought.liesIn(directory) && HOME_PLACE_PARTS.some((place) => sought.liesIn(place, directory.length)),

@@ -8,10 +8,15 @@
  */
 import { isWithin } from '../base/lexical-path.ts'
 import type { UsedPath } from './13policy/effective.ts'
-import { compileGlob, couldFit } from './13policy/rules/glob-part.ts'
+import { compileGlob, couldFit, hasWild } from './13policy/rules/glob-part.ts'
 
 /** In some shells it also stands for any number of directories. */
 const ANY_DEPTH = '**'
+
+/** Whether the part of the path could expand to that of the place, which may have stars of its own. */
+function couldBe(part: string, glob: string): boolean {
+  return part === glob || ((hasWild(glob) || hasWild(part)) && couldFit(part, compileGlob(glob), true))
+}
 
 /** Part by part; the place itself, what is beneath it, and with `above` also what it lies in. */
 function couldExpandTo(place: string, path: string, above: boolean): boolean {
@@ -22,7 +27,7 @@ function couldExpandTo(place: string, path: string, above: boolean): boolean {
   if (deep === -1 && !above && parts.length < wanted.length) return false
   return wanted.every((part, index) => {
     const glob = known[index]
-    return glob === undefined || couldFit(part, compileGlob(glob), true)
+    return glob === undefined || couldBe(part, glob)
   })
 }
 

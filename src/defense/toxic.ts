@@ -7,6 +7,7 @@
  */
 import { TOXIC_PROPERTIES, type ToxicProperty } from '../base/toxic-property.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
+import { goesBy } from './13policy/unwrap/names.ts'
 import { usesSecret } from './secret-use.ts'
 import { isSensitive } from './sensitive-file.ts'
 import { NETWORK_PROGRAMS } from './tools.ts'
@@ -53,44 +54,51 @@ const CHANGERS: ReadonlySet<string> = new Set([
   'chattr',
 ])
 
-type ByProgram = Readonly<Record<string, readonly string[]>>
+type ByProgram = ReadonlyMap<string, readonly string[]>
 /** Subcommands that bring in what others wrote. */
-const FETCHING: ByProgram = Object.freeze({
-  git: ['clone', 'fetch', 'pull'],
-  npm: ['install', 'i', 'ci'],
-  pip: ['install', 'download'],
-  gem: ['install', 'fetch'],
-  docker: ['pull'],
-  podman: ['pull'],
-})
+const FETCHING: ByProgram = new Map([
+  ['git', ['clone', 'fetch', 'pull']],
+  ['npm', ['install', 'i', 'ci']],
+  ['pip', ['install', 'download']],
+  ['gem', ['install', 'fetch']],
+  ['docker', ['pull']],
+  ['podman', ['pull']],
+])
 /** Subcommands that send out. */
-const SENDING: ByProgram = Object.freeze({
-  git: ['push'],
-  npm: ['publish'],
-  gem: ['push'],
-  cargo: ['publish'],
-  twine: ['upload'],
-  docker: ['push'],
-  podman: ['push'],
-})
+const SENDING: ByProgram = new Map([
+  ['git', ['push']],
+  ['npm', ['publish']],
+  ['gem', ['push']],
+  ['cargo', ['publish']],
+  ['twine', ['upload']],
+  ['docker', ['push']],
+  ['podman', ['push']],
+])
 
-function isOneOf(table: ByProgram, { names, operands: [subcommand = ''] }: EffectiveCommand): boolean {
-  return names.some((name) => Object.hasOwn(table, name) && table[name]?.includes(subcommand) === true)
+function isOneOf(table: ByProgram, { names, operands }: EffectiveCommand): boolean {
+  const subcommand = operands[0] ?? ''
+  return names.some((name) => table.get(name)?.includes(subcommand) === true)
 }
 
 /** What the commands add, by what they say. */
 function propertiesOf(commands: readonly EffectiveCommand[], home: string): readonly ToxicProperty[] {
-  const found = { untrusted: false, secret: false, outward: false, change: false }
-  for (const command of commands) {
-    const { names } = command
-    const isNetwork = names.some((name) => NETWORK_PROGRAMS.has(name))
-    found.untrusted ||= isNetwork || isOneOf(FETCHING, command)
-    found.outward ||= isNetwork || isOneOf(SENDING, command)
-    found.change ||= names.some((name) => CHANGERS.has(name))
-    found.secret ||= usesSecret(command, home)
+  let untrusted = false
+  let secret = false
+  let outward = false
+  let change = false
+  for (let at = 0; at < commands.length; at++) {
+    const command = commands[at] as EffectiveCommand
+    const isNetwork = goesBy(command.names, NETWORK_PROGRAMS)
+    untrusted ||= isNetwork || isOneOf(FETCHING, command)
+    outward ||= isNetwork || isOneOf(SENDING, command)
+    change ||= goesBy(command.names, CHANGERS)
+    secret ||= usesSecret(command, home)
   }
+  if (!(untrusted || secret || outward || change)) return NONE
+  const found = { untrusted, secret, outward, change }
   return TOXIC_PROPERTIES.filter((property) => found[property])
 }
+const NONE: readonly ToxicProperty[] = Object.freeze([])
 
 /** What these commands add. `reals` are where used paths really lie. */
 export function toxicProperties(
@@ -100,7 +108,8 @@ export function toxicProperties(
 ): readonly ToxicProperty[] {
   const said = kept?.properties ?? propertiesOf(commands, home)
   if (kept !== undefined) kept.properties = said
-  if (said.includes('secret') || !reals.some(({ real }) => isSensitive(real, home))) return said
+  if (reals.length === 0 || said.includes('secret') || !reals.some(({ real }) => isSensitive(real, home)))
+    return said
   return TOXIC_PROPERTIES.filter((property) => property === 'secret' || said.includes(property))
 }
 

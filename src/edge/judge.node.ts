@@ -12,6 +12,7 @@ import type { RuleSet } from '../defense/13policy/rule-set.ts'
 import { effectiveCommands } from '../defense/13policy/unwrap.ts'
 import type { ExecuteAction } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
+import { createCommandMemory } from './command-memory.ts'
 import { currentUser } from './current-user.node.ts'
 import { readRuntimePolicy } from './policy-file.node.ts'
 import { realPlace } from './real-place.node.ts'
@@ -42,18 +43,6 @@ function withVariables(command: EffectiveCommand, environment: readonly string[]
   return { ...command, assignments: [...set, ...command.assignments] }
 }
 
-/** Small commands that are remembered, and how small: agents ask for the same ones again and again. */
-const REMEMBERED = 64
-const REMEMBERED_CHARS = 256
-
-/** All that a small command is taken apart by, as one text; undefined where it is not small. */
-function keyOf({ argv, environment, cwd, terminal, stdin, executable }: ExecuteAction): string | undefined {
-  // No program can be given a NUL, and none may make two commands one.
-  if (environment.length > 0 || argv.some((word) => word.includes('\0'))) return undefined
-  const key = `${terminal}\0${stdin}\0${cwd}\0${executable?.path ?? ''}\0${argv.join('\0')}`
-  return key.length <= REMEMBERED_CHARS ? key : undefined
-}
-
 function takeApart(
   { argv, environment, cwd, terminal, stdin, executable }: ExecuteAction,
   home: string,
@@ -73,27 +62,14 @@ function takeApart(
 /** What the rules have said about commands that are remembered. */
 type Found = WeakMap<Effective, { answer?: { readonly match: Match | undefined } }>
 
-/**
- * Remembers the last action asked about, since several layers ask about the same one, and a few small ones that came
- * more than once: what comes once would only be work for the garbage collector.
- */
+/** Taken apart once, however often it is asked about. */
 function effectiveOf(home: string, found: Found): Policy['effective'] {
-  let last: Readonly<{ action: ExecuteAction; key: string | undefined; effective: Effective }> | undefined
-  const remembered = new Map<string, Effective | undefined>()
+  const memory = createCommandMemory()
   return (action) => {
-    if (last?.action === action) return last.effective
-    const key = keyOf(action)
-    if (key !== undefined && last?.key === key) return last.effective
-    const known = key === undefined ? undefined : remembered.get(key)
-    const effective = known ?? takeApart(action, home)
-    if (key !== undefined && known === undefined) {
-      const isAgain = remembered.has(key)
-      remembered.set(key, isAgain ? effective : undefined)
-      if (isAgain) found.set(effective, {})
-      const [oldest] = remembered.keys()
-      if (remembered.size > REMEMBERED && oldest !== undefined) remembered.delete(oldest)
-    }
-    last = { action, key, effective }
+    const known = memory.find(action)
+    if (known !== undefined) return known
+    const effective = takeApart(action, home)
+    if (memory.keep(action, effective)) found.set(effective, {})
     return effective
   }
 }

@@ -55,7 +55,7 @@ function hiddenAsker({ commands }: Effective): () => boolean {
 }
 
 function holds({ conditions }: CompiledRule, facts: Facts): boolean {
-  for (const condition of conditions) if (!condition(facts)) return false
+  for (let at = 0; at < conditions.length; at++) if (conditions[at]?.(facts) === false) return false
   return true
 }
 
@@ -106,8 +106,9 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
       for (let at = 0; at < commands.length; at++) {
         const facts = gatherFacts(commands[at] as EffectiveCommand, paths, isHidden)
         const lacks = lacksOf(facts)
-        for (const places of candidates(index, facts)) {
-          for (const place of places) {
+        candidates(index, facts, (places) => {
+          for (let number = 0; number < places.length; number++) {
+            const place = places[number] ?? best
             if (place >= best) break
             if (((needs[place] ?? 0) & lacks) !== 0) continue
             const rule = compiled[place]
@@ -115,7 +116,7 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
             best = place
             commandIndex = at
           }
-        }
+        })
       }
       const rule = compiled[best]
       return rule === undefined ? undefined : { rule: rule.head, commandIndex }
@@ -125,7 +126,11 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
       const found: { readonly place: number; readonly match: Match }[] = []
       effective.commands.forEach((command, commandIndex) => {
         const facts = gatherFacts(command, paths, isHidden)
-        for (const place of new Set(candidates(index, facts).flat())) {
+        const places = new Set<number>()
+        candidates(index, facts, (list) => {
+          for (const place of list) places.add(place)
+        })
+        for (const place of places) {
           const rule = compiled[place]
           if (rule !== undefined && holds(rule, facts))
             found.push({ place, match: { rule: rule.head, commandIndex } })

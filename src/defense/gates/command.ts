@@ -9,6 +9,7 @@ import type { ToxicProperty } from '../../base/toxic-property.ts'
 import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
 import type { RuleHead } from '../13policy/rule-set.ts'
+import { goesBy } from '../13policy/unwrap/names.ts'
 import { matchesCommand } from '../capability.ts'
 import { quoteWord } from '../describe.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
@@ -108,7 +109,7 @@ const NAME_TESTS: readonly string[] = Object.freeze([
 
 /** Removes or changes a whole directory. A search that is for certain names does not. */
 function takesWhole({ names, argv }: EffectiveCommand): boolean {
-  if (names.some((name) => REMOVERS.has(name))) return true
+  if (goesBy(names, REMOVERS)) return true
   if (!names.includes('find')) return false
   return !argv.some((word, index) => NAME_TESTS.includes(word) && !/^\*+$/.test(argv[index + 1] ?? '*'))
 }
@@ -150,28 +151,49 @@ const LOOKERS: ReadonlySet<string> = new Set([
   'df',
 ])
 
+type OwnPaths = Policy['ownPaths']
+
+function liesIn(places: readonly string[], path: string): boolean {
+  for (let at = 0; at < places.length; at++) if (isWithin(places[at] ?? '', path)) return true
+  return false
+}
+
+function isOwn({ paths, except }: OwnPaths, path: string): boolean {
+  return liesIn(paths, path) && !liesIn(except, path)
+}
+
+/** What a shell expands: `ls /var/lib/*` means others. */
+function mayBecomeOwn({ paths, except }: OwnPaths, used: UsedPath): boolean {
+  // What is removed around them is for the rules: this layer would hide what they say.
+  const mention: UsedPath = { ...used, use: 'mention', isOpaque: false }
+  return (
+    paths.some(
+      (place) =>
+        mayTouch(place, mention) &&
+        (used.path.split('/').length > place.split('/').length || !/\/[*?]+$/.test(used.path)),
+    ) && !liesIn(except, used.path)
+  )
+}
+
+function namesOwn({ names, paths }: EffectiveCommand, own: OwnPaths): boolean {
+  for (let at = 0; at < paths.length; at++) {
+    const used = paths[at] as UsedPath
+    if (!(used.isGlob ? mayBecomeOwn(own, used) : isOwn(own, used.path))) continue
+    // From a workspace that lies among them, the way up may be looked at, and not walked through.
+    const isWayUp =
+      used.use !== 'write' && !used.isGlob && own.except.some((place) => isWithin(used.path, place))
+    if (!isWayUp || !goesBy(names, LOOKERS)) return true
+  }
+  return false
+}
+
 function judgeOwnPaths(
   commands: readonly EffectiveCommand[],
   facts: Facts,
-  policy: Policy,
+  { ownPaths }: Policy,
 ): Finding | undefined {
-  const { paths: own, except } = policy.ownPaths
-  const isExcept = (path: string) => except.some((place) => isWithin(place, path))
-  const isOwn = (path: string) => own.some((place) => isWithin(place, path)) && !isExcept(path)
-  // What is removed around them is for the rules: this layer would hide what they say. And `ls /var/lib/*` means others.
-  const mayBecome = (place: string, used: UsedPath) =>
-    mayTouch(place, { ...used, use: 'mention', isOpaque: false }) &&
-    (used.path.split('/').length > place.split('/').length || !/\/[*?]+$/.test(used.path))
-  const mayBeOwn = (used: UsedPath) =>
-    used.isGlob ? own.some((place) => mayBecome(place, used)) && !isExcept(used.path) : isOwn(used.path)
-  const isOutside = ({ path, use, isGlob }: UsedPath) =>
-    use !== 'write' && !isGlob && except.some((place) => isWithin(path, place))
-  // From a workspace that lies among them, the way up may be looked at, and not walked through.
-  const isNamed = commands.some(({ names, paths }) => {
-    const isLook = names.some((name) => LOOKERS.has(name))
-    return paths.some((used) => mayBeOwn(used) && !(isLook && isOutside(used)))
-  })
-  if (!isNamed && !facts.realPaths.some(({ real }) => isOwn(real))) return undefined
+  const isNamed = commands.some((command) => namesOwn(command, ownPaths))
+  if (!isNamed && !facts.realPaths.some(({ real }) => isOwn(ownPaths, real))) return undefined
   return {
     ...violation('CAPABILITY_PATH_DENIED', 'protected.daemon', 'The command names the daemon’s own files.'),
     incident: 'high',

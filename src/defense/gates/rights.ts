@@ -5,11 +5,13 @@
  * @module
  */
 import { baseName } from '../../base/lexical-path.ts'
+import type { Tool } from '../../base/tool-name.ts'
 import type { EffectiveCommand } from '../13policy/effective.ts'
 import { isShell } from '../13policy/unwrap/names.ts'
 import {
   blocksCommand,
   type CapabilitySet,
+  type CommandSet,
   type Permission,
   permitsEffective,
   permitsPath,
@@ -17,7 +19,7 @@ import {
 import type { ExecuteAction, Facts, FileAction, Identity, Ledger } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
 import { askHuman, type Check, type Finding, type Policy, strictestOf, violation } from '../layer.ts'
-import { grantsTool, toolsAsked } from '../tools.ts'
+import { grantsTool, type ToolList, toolsAsked } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
 
 type Known = Extract<Identity, { kind: 'known' }>
@@ -32,14 +34,20 @@ export const toolAccess: Check = (facts, policy) => {
   if (request.audience === 'operator' && who.role !== 'operator')
     return violation('CAPABILITY_DENIED', 'method.operator', `${request.method} is an operator's method.`)
   const needed = toolsAsked(facts, policy.effective)
-  const lists = [who.tools]
-  const missing = [...needed].filter((tool) => !grantsTool(who.tier, lists, tool))
+  const missing = lacking(who, [who.tools], needed)
   if (missing.length === 0) return undefined
   return violation(
     'CAPABILITY_DENIED',
     `tools.${who.tier}`,
     `The request needs ${missing.join(' and ')}, which tier ${who.tier} and the tools of ${who.name} do not give.`,
   )
+}
+
+/** The tools that are needed and that the tier and the lists do not give. */
+function lacking({ tier }: Known, lists: readonly ToolList[], needed: ReadonlySet<Tool>): readonly Tool[] {
+  const missing: Tool[] = []
+  for (const tool of needed) if (!grantsTool(tier, lists, tool)) missing.push(tool)
+  return missing
 }
 
 export const delegation: Check = (facts, policy) => {
@@ -55,8 +63,7 @@ export const delegation: Check = (facts, policy) => {
   if (hops >= DELEGATION_HOPS)
     return violation('CAPABILITY_DENIED', 'delegation.hops', `The work has been handed on ${hops} times.`)
   const lists = [who.tools, ...chain.map(({ tools }) => tools)]
-  if ([...toolsAsked(facts, policy.effective)].every((tool) => grantsTool(who.tier, lists, tool)))
-    return undefined
+  if (lacking(who, lists, toolsAsked(facts, policy.effective)).length === 0) return undefined
   return violation(
     'CAPABILITY_DENIED',
     'delegation.rights',
@@ -74,6 +81,7 @@ function namesDenied(
   commands: readonly EffectiveCommand[],
   reals: Facts['realPaths'],
 ): boolean {
+  if (set.denied_paths.length === 0) return false
   return commands.some(({ paths }) =>
     paths.some((used) => {
       const real = reals.find(({ path }) => path === used.path)?.real
@@ -101,6 +109,8 @@ function judgeShell(
   )
 }
 
+const NO_PATTERNS: readonly string[] = Object.freeze([])
+
 const WORSE: Readonly<Record<Permission, number>> = Object.freeze({ denied: 2, unlisted: 1, allowed: 0 })
 
 function judgeCommands(
@@ -113,16 +123,17 @@ function judgeCommands(
   commands: readonly EffectiveCommand[],
 ): Finding | undefined {
   const { security } = policy
-  const blocked = security.blockedCommands.find((text) =>
-    commands.some((command) => blocksCommand(text, command)),
-  )
+  const blocked =
+    security.blockedCommands.length === 0
+      ? undefined
+      : security.blockedCommands.find((text) => commands.some((command) => blocksCommand(text, command)))
   if (blocked !== undefined)
     return violation(
       'CAPABILITY_CMD_DENIED',
       'security.blocked_commands',
       `The command is blocked by "${blocked}" of security.blocked_commands.`,
     )
-  const outer: CapabilitySet = { ...set, allowed_commands: security.allowedCommands, denied_commands: [] }
+  const outer: CommandSet = { allowed_commands: security.allowedCommands, denied_commands: NO_PATTERNS }
   const resolved = action.executable?.path
   const own = permitsEffective(set, action.argv, resolved, commands)
   const general = permitsEffective(outer, action.argv, resolved, commands)

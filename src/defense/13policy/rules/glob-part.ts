@@ -98,13 +98,19 @@ function spread(reachable: boolean[], glob: readonly Token[]): void {
     if (reachable[j] === true && glob[j]?.kind === 'run') reachable[j + 1] = true
 }
 
+/** What stands before the first wild character. */
+export function headOf(part: string): string {
+  const at = part.search(/[*?[]/)
+  return at === -1 ? part : part.slice(0, at)
+}
+
 export function compileGlob(part: string): GlobPart {
   const tokens = tokensOf(part)
   return {
     text: part,
     tokens,
     least: tokens.reduce((count, { kind }) => count + (kind === 'one' ? 1 : 0), 0),
-    head: part.split(/[*?[]/, 1)[0] ?? '',
+    head: headOf(part),
   }
 }
 
@@ -115,7 +121,8 @@ export function compileGlob(part: string): GlobPart {
 export function couldFit(pattern: string, part: GlobPart, hidden: boolean): boolean {
   const { tokens, least, head } = part
   if (!hidden && pattern.startsWith('.') && !part.text.startsWith('.')) return false
-  const [known = ''] = pattern.split('*', 1)
+  const star = pattern.indexOf('*')
+  const known = star === -1 ? pattern : pattern.slice(0, star)
   if (!known.startsWith(head) && !head.startsWith(known)) return false
   const isName = known.length === pattern.length
   // A name as long as it is has no room for more; so what is compared is bounded by the name.

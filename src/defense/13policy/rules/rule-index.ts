@@ -128,21 +128,24 @@ export function namesProgram(
   return named === undefined ? undefined : 'named'
 }
 
-/** Lists of rules that could match, each in the order of strictness; a rule can be in several. */
-export function candidates(index: RuleIndex, facts: Facts): readonly (readonly number[])[] {
+type Take = (rules: readonly number[]) => void
+
+function lookUpAll(index: WordIndex, names: readonly string[], take: Take): void {
+  for (let at = 0; at < names.length; at++) lookUp(index, names[at] ?? '', take)
+}
+
+/** Hands the lists of rules that could match to `take`, each in the order of strictness; a rule can be in several. */
+export function candidates(index: RuleIndex, facts: Facts, take: Take): void {
   const { command } = facts
   const { words } = index
-  const found: (readonly number[])[] = []
-  const take = (rules: readonly number[]) => {
-    found.push(rules)
-  }
   if (index.always.length > 0) take(index.always)
-  for (const name of command.names) lookUp(words.program, name, take)
-  for (const name of command.calls) lookUp(words.calls, name, take)
-  for (const { name } of command.assignments) lookUp(words.assigns, name, take)
-  for (const name of command.pipedFrom) lookUp(words.piped_from, name, take)
-  for (const name of command.pipedTo) lookUp(words.piped_to, name, take)
-  for (const name of command.via) lookUp(words.via, name, take)
+  lookUpAll(words.program, command.names, take)
+  lookUpAll(words.calls, command.calls, take)
+  for (let at = 0; at < command.assignments.length; at++)
+    lookUp(words.assigns, command.assignments[at]?.name ?? '', take)
+  lookUpAll(words.piped_from, command.pipedFrom, take)
+  lookUpAll(words.piped_to, command.pipedTo, take)
+  lookUpAll(words.via, command.via, take)
   for (let list = nextBit(facts.used, 0); list !== -1; list = nextBit(facts.used, list + 1)) {
     const rules = index.paths[list]
     if (rules !== undefined) take(rules)
@@ -152,5 +155,4 @@ export function candidates(index: RuleIndex, facts: Facts): readonly (readonly n
       const rules = index.opaque.get(reason)
       if (rules !== undefined) take(rules)
     }
-  return found
 }

@@ -70,7 +70,8 @@ function fitsPieces({ head, middle, tail, rarest, least }: Pieces, word: string)
   if (rarest !== '' && !word.includes(rarest)) return false
   const end = word.length - tail.length
   let at = head.length
-  for (const piece of middle) {
+  for (let place = 0; place < middle.length; place++) {
+    const piece = middle[place] ?? ''
     const found = word.indexOf(piece, at)
     if (found === -1 || found + piece.length > end) return false
     at = found + piece.length
@@ -206,6 +207,6 @@ export function fitsOneOf({ literals, starts, patterns, grams }: WordList, word:
 
 /** True where one of the patterns fits one of the words. */
 export function fitsAnyOf(list: WordList, words: readonly string[]): boolean {
-  for (const word of words) if (fitsOneOf(list, word)) return true
+  for (let at = 0; at < words.length; at++) if (fitsOneOf(list, words[at] ?? '')) return true
   return false
 }

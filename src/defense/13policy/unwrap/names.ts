@@ -183,7 +183,7 @@ export function goesBy(
   names: readonly string[],
   programs: { readonly has: (name: string) => boolean },
 ): boolean {
-  for (const name of names) if (programs.has(name)) return true
+  for (let at = 0; at < names.length; at++) if (programs.has(names[at] ?? '')) return true
   return false
 }
 
