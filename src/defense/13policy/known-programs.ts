@@ -50,6 +50,14 @@ export function isKnownProgram(command: EffectiveCommand): boolean {
   return asksOnly(command, NO_WORDS) || via.some(isContained) || PROJECT_RUNNERS.has(via.at(-1) ?? '')
 }
 
+/** A file right in a place where anybody writes. */
+const LOOSE = /^(?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)\/[^/]*$/
+
+/** Whether the program is a file that anybody may have put there: what it is called says nothing of what it does. */
+export function liesLoose({ argv: [called = ''] }: EffectiveCommand): boolean {
+  return called.startsWith('/') && LOOSE.test(called)
+}
+
 const NO_WORDS: readonly string[] = Object.freeze([])
 
 /** Words with which programs of all kinds are asked for something, or work on what lies in the project. */

@@ -6,7 +6,7 @@
  * @module
  */
 import type { Effective, EffectiveCommand } from './effective.ts'
-import { isKnownProgram, isQuestion } from './known-programs.ts'
+import { isKnownProgram, isQuestion, liesLoose } from './known-programs.ts'
 import type { Rule } from './rule.ts'
 import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
 import { type Facts, gatherFacts, type Indexes } from './rules/facts.ts'
@@ -141,6 +141,7 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
         .map(({ match }) => match)
     },
     knows(command) {
+      if (liesLoose(command)) return false
       if (isKnownProgram(command)) return true
       const named = command.names.map((name) => namesProgram(index, name, allowed))
       if (named.includes('allowed')) return true

@@ -53,6 +53,8 @@ t.test('whatever it is reached through and given, any other program is not', (t)
     ['sh', '-c', 'ls | xargs plantctl'],
     ['find', '.', '-exec', 'plantctl', '{}', ';'],
     ['/opt/plant/bin/plantctl'],
+    // Anybody may have put it there.
+    ['/tmp/ls', '-la'],
     // A machine has more than one part.
     ['x-gcc', 'x.c'],
   ])

@@ -81,7 +81,7 @@ export function fileOrdersOf(text: string): readonly Inner[] {
   const programs = [...text.matchAll(NAMED_PROGRAM)]
     .slice(0, ORDERS_MAX)
     .flatMap(([, path = '']) => argv([literal(path)], PROJECT))
-  return [...elements, ...changed, ...programs, ...calledOrdersOf(text)]
+  return [...elements, ...changed, ...programs, ...calledOrdersOf(text), ...takenIn(text)]
 }
 
 /** `new File("/x").deleteDir()` */
@@ -104,6 +104,22 @@ export function changesIn(text: string): readonly Inner[] {
 /** `rustc-wrapper = "/tmp/x"`: a program of a place where anybody writes. */
 const NAMED_PROGRAM =
   /(?:wrapper|runner|linker|rustc|shell|yarnPath|preload|compiler|launcher|interpreter|plugins?|require|executable|editor|pager|hookspath|command|program)["']?\s{0,4}[=:]\s{0,4}\[?\s{0,4}["']?((?:\/tmp|\/var\/tmp|\/dev\/shm)\/[^\s"',\]]{1,256})/gi
+
+/** `import "/tmp/x.just"`, `apply from: "https://x"`, `includes:` with a file: what a document takes in from where anybody writes. */
+const TAKEN_IN =
+  /(?:\b(?:imports?|includes?|extends|apply from|load|taskfile|inherit|subninja|project\()|<import)\b[^\n/]{0,64}(?:\n[ \t]{1,16}[\w.-]{1,64}:[ \t]{0,4}){0,2}["']?((?:\/tmp|\/var\/tmp|\/dev\/shm)\/[^\s"',\]]{1,256}|https?:\/\/[^\s"',\]]{1,256})/gi
+
+/** Files and addresses from which a document takes orders: a file is a program of that place, an address is not known. */
+function takenIn(text: string): readonly Inner[] {
+  return [...text.matchAll(TAKEN_IN)]
+    .slice(0, ORDERS_MAX)
+    .flatMap(([whole, place = '']): readonly Inner[] => {
+      if (place.startsWith('/')) return argv([literal(place)], PROJECT)
+      return REMOTE.test(whole) ? [{ kind: 'opaque', opaque: 'piped' }] : []
+    })
+}
+/** Words behind which tools fetch what they run. */
+const REMOTE = /^(?:apply from|includes:|taskfile)/i
 
 /** `set(NAME value)`, `NAME := value`, `<property name="NAME" value="value"/>`: settings of the document itself. */
 const SETTING =

@@ -86,7 +86,7 @@ const FILES: ReadonlySet<string> = new Set([
     'NPM_CONFIG_GLOBALCONFIG npm_config_globalconfig LIBGL_DRIVERS_PATH GST_PLUGIN_PATH QT_PLUGIN_PATH',
     'QT_QPA_PLATFORM_PLUGIN_PATH GTK_PATH GIO_EXTRA_MODULES GIO_MODULE_DIR GDK_PIXBUF_MODULE_FILE',
     'MAGICK_CONFIGURE_PATH MAGICK_CODER_MODULE_PATH SASL_PATH LADSPA_PATH OCL_ICD_VENDORS LIBVA_DRIVERS_PATH',
-    'VDPAU_DRIVER_PATH R_PROFILE R_PROFILE_USER R_ENVIRON_USER JULIA_LOAD_PATH TCLLIBPATH GUILE_LOAD_PATH',
+    'VDPAU_DRIVER_PATH BAT_CONFIG_PATH LESSKEY LESSKEYIN LESSKEY_CONTENT FZF_DEFAULT_OPTS_FILE KAKOUNE_CONFIG_DIR MICRO_CONFIG_HOME HELIX_RUNTIME ZELLIJ_CONFIG_DIR ZELLIJ_CONFIG_FILE STARSHIP_CONFIG KITTY_CONFIG_DIRECTORY LF_CONFIG_HOME VIMRUNTIME MYVIMRC LG_CONFIG_FILE TIGRC_USER TIGRC_SYSTEM R_PROFILE R_PROFILE_USER R_ENVIRON_USER JULIA_LOAD_PATH TCLLIBPATH GUILE_LOAD_PATH',
     'EMACSLOADPATH OCAMLPATH CAML_LD_LIBRARY_PATH ERL_LIBS ANSIBLE_CONFIG ANSIBLE_LIBRARY TF_CLI_CONFIG_FILE',
     'WGETRC CURL_HOME GIT_SSH DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH VK_LAYER_SETTINGS_PATH',
   ].flatMap((names) => names.split(' ')),
@@ -144,6 +144,24 @@ export function bareSetting(word: ShellWord): ShellWord {
     : word
 }
 
+/** Variables that hold options of one program, which are read as if it had been given them. */
+const OPTIONS_OF: ReadonlyMap<string, string> = new Map([
+  ['FZF_DEFAULT_OPTS', 'fzf'],
+  ['TAR_OPTIONS', 'tar'],
+  ['BAT_OPTS', 'bat'],
+  ['LESS', 'less'],
+  ['ACK_OPTIONS', 'ack'],
+  ['PYTEST_ADDOPTS', 'pytest'],
+  ['CTAGS', 'ctags'],
+  ['ZIPOPT', 'zip'],
+  ['JQ_OPTS', 'jq'],
+  ['NNN_OPTS', 'nnn'],
+  ['SKIM_DEFAULT_OPTIONS', 'sk'],
+  ['RSYNC_OPTIONS', 'rsync'],
+  ['GTEST_OPTIONS', 'ctest'],
+  ['VALGRIND_OPTS', 'valgrind'],
+])
+
 /** `LESS='+!cmd'`: what a pager is given to begin with. */
 function pagerText(name: string, value: Assignment['value']): readonly Inner[] {
   const at = name === 'LESS' || name === 'MORE' ? value.text.indexOf('+!') : -1
@@ -163,6 +181,9 @@ export function environmentText(name: string, value: Assignment['value']): reado
     if (name.startsWith('LESS')) while (text.startsWith('|') || text.startsWith('-')) text = text.slice(1)
     return [{ kind: 'shell', word: { ...value, text }, via: `${name}=` }, ...programFile({ ...value, text })]
   }
+  const program = OPTIONS_OF.get(name)
+  if (program !== undefined && value.text.includes('-'))
+    return [{ kind: 'shell', word: { ...value, text: `${program} ${value.text}` }, via: `${name}=` }]
   const inner: Inner[] = [
     ...optionTexts(name, value),
     ...pagerText(name, value),

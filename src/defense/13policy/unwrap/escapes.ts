@@ -131,6 +131,11 @@ const READ_WORDS: readonly string[] = Object.freeze([
     'file-read ',
     'restore ',
     'argadd ',
+    'luafile ',
+    'pyfile ',
+    'py3file ',
+    'rubyfile ',
+    'runtime ',
     'n ',
     'type ',
   ],
@@ -208,6 +213,7 @@ function calls(word: ShellWord, via: string): readonly Inner[] {
 /** Functions of an editor's language that write, remove or rename the files that they name. */
 const FILE_CALLS: readonly string[] = Object.freeze([
   'delete(',
+  'delete_file(',
   'writefile(',
   'rename(',
   'setfperm(',
@@ -346,11 +352,19 @@ const COMMAND_SETTINGS: readonly string[] = Object.freeze([
   ],
 ])
 
+/** And of which it is a file or a directory that is written. */
+const WRITTEN_SETTINGS =
+  /^(?:backupdir|bdir|directory|dir|undodir|udir|viewdir|verbosefile|vfile|viminfofile|vif|spellfile|logfile)$/
+
 function settings(word: ShellWord, line: string, via: string): readonly Inner[] {
   const equals = line.indexOf('=')
   if (equals <= 0 || equals > 64) return []
   const before = line.slice(0, equals).trim().toLowerCase()
   const name = before.slice(before.lastIndexOf(' ') + 1)
+  if (WRITTEN_SETTINGS.test(name)) {
+    const place = unquoted(line.slice(equals + 1)).split(/[ |]/, 1)[0] ?? ''
+    return /^[/~]/.test(place) ? [{ kind: 'path', word: { ...word, text: place }, use: 'write' }] : []
+  }
   if (!COMMAND_SETTINGS.includes(name)) return []
   const value = unquoted(line.slice(equals + 1))
   return value === '' ? [] : [{ kind: 'shell', word: { ...word, text: value }, via }]

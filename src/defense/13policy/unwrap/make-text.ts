@@ -39,6 +39,7 @@ const BUILT_IN: readonly (readonly [string, string])[] = Object.freeze([
   ['AR', 'ar'],
   ['AS', 'as'],
   ['LD', 'ld'],
+  ['HOME', '~'],
 ])
 const VARIABLES_MAX = 256
 /** One variable in another, and how long a recipe becomes. */
@@ -52,21 +53,48 @@ function variablesOf(text: string, given: MakeVariables): MakeVariables {
     if (found.size >= VARIABLES_MAX) break
     found.set(name, value)
   }
+  for (const [, name = '', body = ''] of text.matchAll(DEFINED)) found.set(name, body.trimEnd())
+  for (const [, name = '', value = ''] of text.matchAll(EVALUATED)) found.set(name, value)
   for (const [name, value] of given) found.set(name, value)
   return found
 }
 
-/** `$(subst a,b,text)`, `$(foreach v,list,text)`: functions that only make text of text. */
+/** `$(subst a,b,text)`, `$(call f,a)`: functions that only make text of text. */
 const FUNCTION =
-  /\$[({](subst|foreach|strip|firstword|lastword|addprefix|addsuffix)[ \t]([^(){}$]{0,1024}(?:\$[({]\w{1,64}[)}][^(){}$]{0,1024}){0,16})[)}]/g
+  /\$[({](subst|foreach|strip|firstword|lastword|addprefix|addsuffix|if|or|and|patsubst|word|wordlist|join|value|call|eval)[ \t]([^(){}$]{0,1024}(?:\$[({]\w{1,64}[)}][^(){}$]{0,1024}){0,16})[)}]/g
 
-const FUNCTIONS: ReadonlyMap<string, (given: readonly string[]) => string> = new Map([
+type MakeFunction = (given: readonly string[], variables: MakeVariables) => string
+
+const FUNCTIONS: ReadonlyMap<string, MakeFunction> = new Map<string, MakeFunction>([
   ['subst', ([from = '', to = '', ...text]) => (from === '' ? '' : text.join(',').replaceAll(from, to))],
   ['strip', (text) => text.join(',').trim()],
   ['firstword', (text) => wordsOf(text.join(','))[0] ?? ''],
   ['lastword', (text) => wordsOf(text.join(',')).at(-1) ?? ''],
   ['addprefix', ([before = '', ...text]) => eachWord(text, (word) => before + word)],
   ['addsuffix', ([after = '', ...text]) => eachWord(text, (word) => word + after)],
+  ['if', ([test = '', yes = '', ...no]) => (test.trim() === '' ? no.join(',') : yes)],
+  ['or', (given) => given.find((one) => one.trim() !== '')?.trim() ?? ''],
+  ['and', (given) => (given.some((one) => one.trim() === '') ? '' : (given.at(-1)?.trim() ?? ''))],
+  ['patsubst', ([from = '', to = '', ...text]) => eachWord(text, (word) => patterned(word, from, to.trim()))],
+  ['word', ([at = '', ...text]) => wordsOf(text.join(','))[Number(at) - 1] ?? ''],
+  [
+    'wordlist',
+    ([from = '', to = '', ...text]) =>
+      wordsOf(text.join(','))
+        .slice(Number(from) - 1, Number(to))
+        .join(' '),
+  ],
+  ['join', ([first = '', second = '']) => joinedWords(wordsOf(first), wordsOf(second))],
+  ['value', ([name = ''], variables) => variables.get(name.trim()) ?? ''],
+  [
+    'call',
+    ([name = '', ...given], variables) =>
+      (variables.get(name.trim()) ?? '').replaceAll(GIVEN, (_, round, curly) =>
+        (given[Number(round ?? curly) - 1] ?? '').trim(),
+      ),
+  ],
+  // What it sets is among the variables.
+  ['eval', () => ''],
   [
     'foreach',
     ([name = '', list = '', ...text]) =>
@@ -79,6 +107,24 @@ const FUNCTIONS: ReadonlyMap<string, (given: readonly string[]) => string> = new
   ],
 ])
 
+/** `$(1)` in what `$(call ...)` uses. */
+const GIVEN = /\$(?:\(([1-9])\)|\{([1-9])\})/g
+
+/** `word` as `to`, where it fits `from`; in both, `%` stands for the rest. */
+function patterned(word: string, from: string, to: string): string {
+  const [before = '', after = ''] = from.split('%', 2)
+  if (!from.includes('%')) return word === from ? to : word
+  if (!word.startsWith(before) || !word.endsWith(after)) return word
+  return to.replace('%', () => word.slice(before.length, word.length - after.length))
+}
+
+function joinedWords(first: readonly string[], second: readonly string[]): string {
+  return Array.from(
+    { length: Math.max(first.length, second.length) },
+    (_, at) => (first[at] ?? '') + (second[at] ?? ''),
+  ).join(' ')
+}
+
 function wordsOf(text: string): readonly string[] {
   return text.trim().split(/\s+/, VARIABLES_MAX)
 }
@@ -87,18 +133,19 @@ function eachWord(text: readonly string[], make: (word: string) => string): stri
   return wordsOf(text.join(',')).map(make).join(' ')
 }
 
-function withFunctions(text: string): string {
+function withFunctions(text: string, variables: MakeVariables): string {
   return text.replaceAll(
     FUNCTION,
-    (whole, name, given) => FUNCTIONS.get(name)?.(String(given).split(',')) ?? whole,
+    (whole, name, given) => FUNCTIONS.get(name)?.(String(given).split(','), variables) ?? whole,
   )
 }
 
 function putIn(recipe: string, variables: MakeVariables): string {
-  let text = withFunctions(recipe)
+  let text = withFunctions(recipe, variables)
   for (let depth = 0; depth < NESTED_MAX && /\$[({]/.test(text); depth++) {
     const next = withFunctions(
       text.replaceAll(VARIABLE, (whole, round, curly) => variables.get(String(round ?? curly)) ?? whole),
+      variables,
     )
     if (next === text || next.length > RECIPE_CHARACTERS) break
     text = next
@@ -110,13 +157,21 @@ const ASSIGNED = /^[ ]{0,8}[\w.-]{1,64}[ \t]{0,8}!=[ \t]{0,8}([^\n]{1,1024})$/gm
 const FILED = /\$[({]file[ \t]{1,8}(>{1,2}|<)[ \t]{0,8}([^,)}\n]{1,1024})/g
 
 /** Another makefile, from elsewhere. */
-const TAKEN_IN = /^[ ]{0,8}[-s]?include[ \t]{1,8}((?:\/|~\/|\.\.\/)[^\s#]{1,1024})/gm
+const TAKEN_IN = /^[ ]{0,8}[-s]?(?:include|load)[ \t]{1,8}((?:\/|~\/|\.\.\/)[^\s#]{1,1024})/gm
 
 /** `define NAME`, lines, `endef`: recipes that others call by that name. */
-const DEFINED = /^define[ \t][^\n]{0,256}\n((?:(?!endef)[^\n]*\n)+)/gm
+const DEFINED = /^define[ \t]{1,8}([\w.-]{1,64})[^\n]{0,256}\n((?:(?!endef)[^\n]*\n)+)/gm
+/** `$(eval NAME := value)` */
+const EVALUATED = /\$[({]eval[ \t]{1,8}([\w.-]{1,64})[ \t]{0,8}[:?+]?=[ \t]{0,8}([^\n){}]{0,1024})/g
+/** `export NAME = value`: a variable of all that the recipes start. */
+const EXPORTED = /^[ ]{0,8}export[ \t]{1,8}([\w.-]{1,64})[ \t]{0,8}[:?]?=[ \t]{0,8}([^\n]{0,1024})$/gm
+/** The lines of a recipe that one shell is given. */
+const RECIPE = /^\t[^\n]*(?:\n\t[^\n]*)*/gm
 
 /** `$(X)`, and not the `$$(cmd)` that the shell is given. */
 const UNSET = /(?<!\$)\$[({]/
+
+const ONE_SHELL = /^\.ONESHELL:/m
 
 /** What a makefile has its recipes run by, where that is no shell. */
 function shellOf(variables: MakeVariables): string | undefined {
@@ -126,7 +181,11 @@ function shellOf(variables: MakeVariables): string | undefined {
 }
 
 /** Each recipe is what follows the semicolon of a rule, or a line that begins with a tab. */
-export function makeText(word: ShellWord, given: MakeVariables = NO_VARIABLES): readonly Inner[] {
+export function makeText(source: ShellWord, given: MakeVariables = NO_VARIABLES): readonly Inner[] {
+  // A line goes on behind the mark at its end.
+  const word = source.text.includes('\\\n')
+    ? { ...source, text: source.text.replaceAll(/\\\n\t?/g, ' ') }
+    : source
   const variables = variablesOf(word.text, given)
   const starter = shellOf(variables)
   const run = (recipe: string) => {
@@ -159,6 +218,21 @@ export function makeText(word: ShellWord, given: MakeVariables = NO_VARIABLES): 
       'make',
     ),
   )
-  const defined = [...word.text.matchAll(DEFINED)].flatMap(([, body = '']) => eachLine(body, run))
-  return [...shellFunction(word), ...assigned, ...filed, ...takenIn, ...recipes, ...defined]
+  const defined = [...word.text.matchAll(DEFINED)].flatMap(([, , body = '']) => eachLine(body, run))
+  const exported = [...word.text.matchAll(EXPORTED)].map(([, name, value = '']) =>
+    shell({ ...word, text: `${name}='${putIn(value, variables)}' true` }, 'make'),
+  )
+  const whole = ONE_SHELL.test(word.text)
+    ? [...word.text.matchAll(RECIPE)].flatMap(([lines]) => run(lines.replaceAll(/^\t/gm, '')))
+    : []
+  return [
+    ...shellFunction(word),
+    ...assigned,
+    ...filed,
+    ...takenIn,
+    ...recipes,
+    ...defined,
+    ...exported,
+    ...whole,
+  ]
 }

@@ -25,6 +25,7 @@ const TOOLS: ReadonlySet<string> = new Set(
     'sphinx-build mkdocs hugo jekyll zola terraform tofu packer ansible ansible-playbook lua-language-server mage goreleaser',
     'pre-commit lefthook husky lint-staged nodemon watchexec entr air reflex process-compose overmind hivemind foreman honcho',
     'hyperfine bumpversion bump2version bump-my-version cz semantic-release release-it changie towncrier cookiecutter copier',
+    'kak micro jed mg zile hx helix jove gedit geany lazygit tig gitui zellij',
     'gnatmake dmd ldc2 lazbuild ocamlc ocamlopt ocamlfind ghc rustc rustdoc doxygen cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
   ].flatMap((names) => names.split(' ')),
 )
@@ -44,17 +45,17 @@ const GATHERED: ReadonlySet<string> = new Set('--test-cmd --shell --shell-arg --
 const NOTHING = (): readonly Inner[] => []
 
 /** A place where anybody writes, in a word. */
-const TEMPORARY = /(?:^|[=:,;"'@ ])((?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)\/[^\s"',;]{1,1024})$/
+const TEMPORARY = /(?:^|[=:,;"'@ ])((?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)\/[^\s"',;]{0,1024})$/
 /** Names that say of a file that it is loaded or started: `--sbt-jar`, `-p:CustomBeforeTargets`, `--compiler-subst`. */
 const LOADED =
-  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=/i
+  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
 /** Letters by which a tool is told what to load. */
 const LETTERS: ReadonlyMap<string, string> = new Map([
   ...['bun', 'bunx', 'mocha', 'deno'].map((name) => [name, '-r'] as const),
   ...['gradle', 'gradlew'].map((name) => [name, '-g'] as const),
 ])
 
-const PLACED = /out|log|report|cache|result|dump|trace|dest|save|export|junit|cov|history|pid$/i
+const PLACED = /out|log(?!ger)|report|cache|result|dump|trace|dest|save|export|junit|cov|history|pid$/i
 
 /** What a tool is told by such a name to load or start from a place where anybody writes. */
 function loadedIn(words: readonly ShellWord[]): readonly Inner[] {
@@ -65,7 +66,7 @@ function loadedIn(words: readonly ShellWord[]): readonly Inner[] {
     const attached = word.text.slice(0, word.text.length - path.length)
     const name = attached === '' ? (words[index - 1]?.text ?? '') : attached
     const isNamed =
-      (/^[-/]/.test(name) && LOADED.test(name) && !PLACED.test(name)) ||
+      ((attached !== '' || /^[-/]/.test(name)) && LOADED.test(name) && !PLACED.test(name)) ||
       LETTERS.get(words[0]?.text ?? '') === name
     return isNamed ? argv([{ ...word, text: path }], 'load') : []
   })

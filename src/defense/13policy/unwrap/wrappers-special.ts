@@ -265,7 +265,8 @@ const multiplexer: Unwrap = (call) => {
   const command = words.slice(parsed.firstOperand)
   if (command.length === 0) return []
   const place = optionValue(parsed, '-c')
-  const inner = [shell(joined(command), 'tmux')]
+  const set = parsed.values.filter(({ option }) => option === '-e').map(({ word }) => shell(word, 'tmux -e'))
+  const inner = [shell(joined(command), 'tmux'), ...set]
   return place === undefined ? inner : [...inner, { kind: 'path', word: place, use: 'write' }]
 }
 
