@@ -138,16 +138,18 @@ export function askHuman(
   }
 }
 
-/** A refusal before a question, a question before a note; of equals the first. */
-export function strictestOf(findings: readonly (Finding | Note | undefined)[]): Finding | Note | undefined {
-  const rank = (finding: Finding | Note) =>
-    finding.outcome === 'VI_SWAP' ? 0 : finding.outcome === 'note' ? 2 : 1
-  let strictest: Finding | Note | undefined
-  for (const finding of findings) {
-    if (finding !== undefined && (strictest === undefined || rank(finding) < rank(strictest)))
-      strictest = finding
-  }
-  return strictest
+/** A refusal before a question, a question before a note. */
+function rankOf({ outcome }: Finding | Note): number {
+  return outcome === 'VI_SWAP' ? 0 : outcome === 'note' ? 2 : 1
+}
+
+/** The stricter of two findings; of equals the first. */
+export function stricterOf(
+  first: Finding | Note | undefined,
+  second: Finding | Note | undefined,
+): Finding | Note | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  return rankOf(second) < rankOf(first) ? second : first
 }
 
 /** A value that the types say cannot be: the data is not what it should be, and the layer denies. */

@@ -8,7 +8,7 @@
 import { isWithin } from '../base/lexical-path.ts'
 import { ALL_TOOLS, TIERS, type Tier, type Tool } from '../base/tool-name.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
-import { isShell } from './13policy/unwrap/names.ts'
+import { goesBy, isShell } from './13policy/unwrap/names.ts'
 import type { ExecuteAction, Facts } from './facts.ts'
 
 export type { Tier, Tool } from '../base/tool-name.ts'
@@ -70,7 +70,7 @@ const INTERPRETERS = words(
 const SYSTEM_PLACES: readonly string[] = Object.freeze(['/usr', '/bin', '/sbin', '/nix/store'])
 
 function isAnyOf(set: ReadonlySet<string>, command: EffectiveCommand): boolean {
-  return command.names.some((name) => set.has(name))
+  return goesBy(command.names, set)
 }
 
 /** False where the name promises nothing: a file of somebody's own, a shell, or code that a variable brings along. */
@@ -79,7 +79,7 @@ function isWhatItSays({ names, path, assignments }: EffectiveCommand): boolean {
   return (
     isInPlace &&
     !isShell(names) &&
-    !names.some((name) => INTERPRETERS.has(name)) &&
+    !goesBy(names, INTERPRETERS) &&
     assignments.every(({ name }) => SHOWING_VARIABLES.has(name) || name.startsWith('LC_'))
   )
 }
@@ -113,26 +113,30 @@ function readingTool(command: EffectiveCommand): Tool | undefined {
   return command.names.includes('git') && GIT_READERS.has(command.operands[0] ?? '') ? 'Read' : undefined
 }
 
-/** The tools that one effective command needs; none where it only carries another one. */
-function toolsOf(command: EffectiveCommand, isCarrier: boolean): readonly Tool[] {
-  const isUnknown = command.opaque.length > 0 || command.calls.length > 0 || !isWhatItSays(command)
-  const writes = command.paths.some(({ use }) => use === 'write')
-  if (isAnyOf(NETWORK_PROGRAMS, command))
-    return ['WebFetch', ...(isUnknown ? (['Bash'] as const) : writes ? (['Write'] as const) : [])]
-  if (isUnknown) return ['Bash']
-  if (isCarrier && !writes && isAnyOf(CARRIERS, command)) return []
-  if (command.names.includes('sed')) return [writes ? 'Edit' : 'Read']
+/** Adds the tools that one effective command needs; none where it only carries another one. */
+function addTools(needed: Set<Tool>, command: EffectiveCommand, isCarrier: boolean): void {
+  const { names, opaque, calls, paths } = command
+  const isUnknown = opaque.length > 0 || calls.length > 0 || !isWhatItSays(command)
+  const writes = paths.some(({ use }) => use === 'write')
+  if (isAnyOf(NETWORK_PROGRAMS, command)) {
+    needed.add('WebFetch')
+    if (isUnknown) needed.add('Bash')
+    else if (writes) needed.add('Write')
+  } else if (isUnknown) needed.add('Bash')
+  else if (isCarrier && !writes && isAnyOf(CARRIERS, command)) return
+  else if (names.includes('sed')) needed.add(writes ? 'Edit' : 'Read')
   // What it changes may be named in what it reads.
-  if (command.names.includes('patch')) return ['Edit']
-  if (isAnyOf(WRITERS, command)) return [doesMore(command) ? 'Bash' : 'Write']
-  return [writes ? 'Bash' : (readingTool(command) ?? 'Bash')]
+  else if (names.includes('patch')) needed.add('Edit')
+  else if (isAnyOf(WRITERS, command)) needed.add(doesMore(command) ? 'Bash' : 'Write')
+  else needed.add(writes ? 'Bash' : (readingTool(command) ?? 'Bash'))
 }
 
 /** Every tool that the commands need. Nothing known needs `Bash`: whatever it is, it is no mere reading. */
 export function toolsNeeded({ commands, kept }: Effective): ReadonlySet<Tool> {
   if (kept?.tools !== undefined) return kept.tools
   const needed = new Set<Tool>()
-  for (const command of commands) for (const tool of toolsOf(command, commands.length > 1)) needed.add(tool)
+  for (let at = 0; at < commands.length; at++)
+    addTools(needed, commands[at] as EffectiveCommand, commands.length > 1)
   if (needed.size === 0) needed.add('Bash')
   if (kept !== undefined) kept.tools = needed
   return needed

@@ -9,13 +9,16 @@ import type { Effective } from '../defense/13policy/effective.ts'
 import type { ExecuteAction } from '../defense/facts.ts'
 
 /** Places for commands: so many shelves, chosen by a hash, with so many places each. */
-const SHELVES = 16
+const SHELF_BITS = 4
+const SHELVES = 1 << SHELF_BITS
 const PLACES = 4
 /** What is larger is not kept. */
 const CHARS_MAX = 256
 /** Of FNV-1a, 32 bits. */
 const HASH_START = 0x811c9dc5
 const HASH_FACTOR = 0x01000193
+/** Without a sign. */
+const HASH_BITS = 31
 /** Of what is too large. */
 const NO_HASH = -1
 
@@ -49,6 +52,11 @@ function hashOf({ argv, environment, cwd }: ExecuteAction): number {
   return chars > CHARS_MAX ? NO_HASH : Math.imul(hash, HASH_FACTOR) >>> 1
 }
 
+/** By its highest bits, into which all others have gone. */
+function shelfOf(hash: number): number {
+  return hash >>> (HASH_BITS - SHELF_BITS)
+}
+
 /** In all that a command is taken apart by. */
 function isSame(one: ExecuteAction, other: ExecuteAction): boolean {
   if (
@@ -68,7 +76,7 @@ export function createCommandMemory(): CommandMemory {
   const shelves: Place[][] = Array.from({ length: SHELVES }, () => [])
   let last: Known | undefined
   const placeOf = (hash: number, action: ExecuteAction): Place | undefined => {
-    for (const place of shelves[hash % SHELVES] ?? [])
+    for (const place of shelves[shelfOf(hash)] ?? [])
       if (place.hash === hash && isSame(place.action, action)) return place
     return undefined
   }
@@ -85,7 +93,7 @@ export function createCommandMemory(): CommandMemory {
     keep(action, effective) {
       const hash = hashOf(action)
       last = { hash, action, effective }
-      const shelf = shelves[hash % SHELVES]
+      const shelf = shelves[shelfOf(hash)]
       if (hash === NO_HASH || shelf === undefined) return false
       const place = placeOf(hash, action)
       if (place !== undefined) {

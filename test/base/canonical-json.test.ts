@@ -69,6 +69,30 @@ t.test('sorts keys by UTF-16 code units at every depth, whatever their order bef
   )
 })
 
+/** The same value with the members of every object the other way round. */
+function turned(value: Json): Json {
+  if (Array.isArray(value)) return value.map((item) => turned(item))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, member]) => [key, turned(member)]),
+  )
+}
+
+t.test('what is in its order already is written as what is not', async (t) => {
+  const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
+  fc.assert(
+    fc.property(value, (value) => canonicalize(value as Json) === canonicalize(turned(value as Json))),
+    { numRuns: 500 },
+  )
+  t.equal(
+    canonicalize([-0, 1e21, 1e-7, '\u2028"', null, { a: true, b: [] }]),
+    '[0,1e+21,1e-7,"\u2028\\"",null,{"a":true,"b":[]}]',
+  )
+  t.equal(canonicalize(Object.assign(Object.create(null), { a: 1 })), '{"a":1}')
+})
+
 t.test('escapes exactly what RFC 8785 section 3.2.2.2 escapes', async (t) => {
   const short = new Map([
     [0x08, '\\b'],
@@ -128,6 +152,8 @@ t.test(
       new Uint8Array(2),
       new (class Own {})(),
       { nested: [{ deep: Number.NaN }] },
+      { toJSON: () => 1 },
+      { '\ud800': 1 },
       cycle,
     ]
     for (const value of refused) {

@@ -70,7 +70,9 @@ export function countEffective(
 ): { readonly effective: Effective; readonly steps: number } {
   let budget = LOOKS_SPARE
   const words: ShellWord[] = []
-  for (const text of argv) {
+  // By number: what iterates over a frozen array is garbage for each of its items.
+  for (let at = 0; at < argv.length; at++) {
+    const text = argv[at] ?? ''
     budget += LOOKS_MAX * (text.length + 1)
     words.push({ text, isGlob: false, opaque: undefined })
   }
@@ -226,9 +228,9 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
   }
   if (takesSettings(names))
     fresh = [...fresh, ...call.words.slice(1).flatMap((word) => readAssignment(bareSetting(word)) ?? [])]
-  for (const { name, value } of fresh) {
-    for (const inner of environmentText(name, value)) follow(run, draft, inner, frame, assignments)
-  }
+  if (fresh.length > 0)
+    for (const { name, value } of fresh)
+      for (const inner of environmentText(name, value)) follow(run, draft, inner, frame, assignments)
   if (run.flow.files.size > 0)
     for (const inner of innerOfProject(run.flow, names)) follow(run, draft, inner, frame, assignments)
   if (isShell(names) && !isMultiple(names)) {
@@ -241,7 +243,8 @@ function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: r
     for (const inner of innerOfWrapper({ ...call, name: wrapper }))
       follow(run, draft, inner, frame, assignments)
   }
-  for (const inner of loadedFiles(call)) follow(run, draft, inner, frame, assignments)
+  const loaded = loadedFiles(call)
+  if (loaded.length > 0) for (const inner of loaded) follow(run, draft, inner, frame, assignments)
   const interpreter = names.find((name) => LANGUAGES.has(name))
   if (interpreter !== undefined) {
     // What is started reads the rest of an input of which the beginning was the program.

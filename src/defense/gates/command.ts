@@ -22,7 +22,7 @@ import {
   type Measure,
   type Note,
   type Policy,
-  strictestOf,
+  stricterOf,
   tarpit,
   violation,
 } from '../layer.ts'
@@ -312,16 +312,18 @@ export const specifics: Check = (facts, policy, ledger) => {
   const { commands } = effective
   const { security } = policy
   const properties = toxicProperties(effective, policy.home, facts.realPaths)
-  const findings: (Finding | Note | undefined)[] = [
-    // What a transfer is like is not started: no program of it is pinned.
-    action === facts.action ? judgePins(action, facts, policy) : undefined,
-    judgeOwnPaths(commands, facts, policy),
-    judgeHidden(action.argv),
-  ]
+  let found: Finding | Note | undefined
+  const add = (finding: Finding | Note | undefined) => {
+    found = stricterOf(found, finding)
+  }
+  // What a transfer is like is not started: no program of it is pinned.
+  if (action === facts.action) add(judgePins(action, facts, policy))
+  add(judgeOwnPaths(commands, facts, policy))
+  add(judgeHidden(action.argv))
   if (properties.includes('secret')) {
     const measure =
       ledger.level === 'RESTRICT' && security.sensitiveFiles !== 'allow' ? 'deny' : security.sensitiveFiles
-    findings.push(
+    add(
       measured(measure, facts, ledger, {
         code: 'CAPABILITY_PATH_DENIED',
         rule: 'sensitive_files',
@@ -333,7 +335,7 @@ export const specifics: Check = (facts, policy, ledger) => {
     security.internalAddresses !== 'allow' &&
     commands.some((command) => reachesInside(command, security.reachable))
   ) {
-    findings.push(
+    add(
       withoutIncident(
         measured(security.internalAddresses, facts, ledger, {
           code: 'CAPABILITY_DENIED',
@@ -344,7 +346,7 @@ export const specifics: Check = (facts, policy, ledger) => {
     )
   }
   if (commands.some((command) => reachesUnlisted(command, security.allowedDomains))) {
-    findings.push(
+    add(
       withoutIncident(
         measured(security.unlistedDomains, facts, ledger, {
           code: 'CAPABILITY_DENIED',
@@ -354,9 +356,9 @@ export const specifics: Check = (facts, policy, ledger) => {
       ),
     )
   }
-  findings.push(judgeUnknown(commands, facts, policy, ledger))
-  findings.push(judgeToxic(properties, facts, policy, ledger))
-  return strictestOf(findings)
+  add(judgeUnknown(commands, facts, policy, ledger))
+  add(judgeToxic(properties, facts, policy, ledger))
+  return found
 }
 
 /** A health check of something that is not there yet asks again and again, and is no attack. */

@@ -18,7 +18,15 @@ import {
 } from '../capability.ts'
 import type { ExecuteAction, Facts, FileAction, Identity, Ledger } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
-import { askHuman, type Check, type Finding, type Policy, strictestOf, violation } from '../layer.ts'
+import {
+  askHuman,
+  type Check,
+  type Finding,
+  type Note,
+  type Policy,
+  stricterOf,
+  violation,
+} from '../layer.ts'
 import { grantsTool, type ToolList, toolsAsked } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
 
@@ -182,17 +190,15 @@ function judgeSet(
   ledger: Ledger,
   name: string,
   action: ExecuteAction,
-): readonly (Finding | undefined)[] {
+): Finding | Note | undefined {
   const set = setNamed(policy, name)
   // A set that is not there allows nothing.
   if (set === undefined)
-    return [violation('CAPABILITY_DENIED', 'capability.missing', `There is no capability set ${name}.`)]
+    return violation('CAPABILITY_DENIED', 'capability.missing', `There is no capability set ${name}.`)
   const { commands } = policy.effective(action)
-  return [
-    judgeCommands(facts, ledger, policy, name, set, action, commands),
-    judgeShell(action, commands, policy),
-    judgePlaces(facts, name, set, action, commands),
-  ]
+  const ofCommands = judgeCommands(facts, ledger, policy, name, set, action, commands)
+  const ofShell = judgeShell(action, commands, policy)
+  return stricterOf(stricterOf(ofCommands, ofShell), judgePlaces(facts, name, set, action, commands))
 }
 
 /** By where it says that it is and by where it really is: each must be allowed, and neither denied. */
@@ -229,8 +235,12 @@ function setsOf(who: Known): readonly string[] {
 export const capability: Check = (facts, policy, ledger) => {
   const { identity: who, action } = facts
   if (who.kind !== 'known') return undefined
-  if (isFileAction(action)) return strictestOf(setsOf(who).map((name) => judgeTransfer(policy, name, action)))
-  if (action?.kind !== 'execute') return undefined
   // Nobody is asked about what is denied anyway.
-  return strictestOf(setsOf(who).flatMap((name) => judgeSet(facts, policy, ledger, name, action)))
+  let found: Finding | Note | undefined
+  for (const name of setsOf(who)) {
+    if (isFileAction(action)) found = stricterOf(found, judgeTransfer(policy, name, action))
+    else if (action?.kind === 'execute')
+      found = stricterOf(found, judgeSet(facts, policy, ledger, name, action))
+  }
+  return found
 }

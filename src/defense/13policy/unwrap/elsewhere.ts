@@ -60,14 +60,14 @@ export const LISTED = '/<listed>'
 
 /** Adds to what `draft` writes, where it lies elsewhere, that it does. */
 export function addElsewhere(paths: UsedPath[], { cwd: root, home }: CommandSurroundings): void {
-  const cache = `${home}${CACHE}`
   for (let at = 0, end = paths.length; at < end; at += 1) {
     const used = paths[at]
     if (used === undefined || used.use !== 'write' || isWithin(root, used.path)) continue
     const { path } = used
-    if (path.startsWith('/<') || (path === '/' && used.isOpaque) || isWithin(cache, path)) continue
+    if (path.startsWith('/<') || (path === '/' && used.isOpaque) || isWithin(`${home}${CACHE}`, path))
+      continue
     if (TEMPORARY.some((place) => isWithin(place, path)) || STREAMS.test(path)) continue
-    paths.push({ ...used, path: joinPath(ELSEWHERE, `.${path}`) })
+    paths.push({ ...used, path: path === '/' ? ELSEWHERE : ELSEWHERE + path })
   }
 }
 /** Variables that name a place where the programs that take them write. */

@@ -27,15 +27,17 @@ export type Made =
     }
 
 export type Flow = {
-  readonly files: Map<string, Made>
-  readonly hashed: Map<string, string>
+  files: Named<Made>
+  hashed: Named<string>
   /** Directories that hold what was fetched. */
   readonly trees: string[]
   /** Links, and where they lead. */
-  readonly links: Map<string, string>
+  links: Named<string>
   /** Files that a tool has been found to run. */
-  readonly run: Set<string>
+  readonly run: string[]
 }
+
+type Named<Value> = ReadonlyMap<string, Value>
 
 /** Files of one request that are kept; what people write has two. */
 const FILES_MAX = 64
@@ -44,7 +46,15 @@ const FILES_MAX = 64
 const TEXT_MAX = 65_536
 
 export function startFlow(): Flow {
-  return { files: new Map(), hashed: new Map(), trees: [], links: new Map(), run: new Set() }
+  return { files: NOTHING, hashed: NOTHING, trees: [], links: NOTHING, run: [] }
+}
+
+/** Shared: most requests make no file. */
+const NOTHING: Named<never> = new Map<string, never>()
+
+/** The same map with that entry, where it is not the shared one. */
+function withEntry<Value>(map: Named<Value>, key: string, value: Value): Named<Value> {
+  return map === NOTHING ? new Map([[key, value]]) : (map as Map<string, Value>).set(key, value)
 }
 
 /** What a command does, as far as files that it makes are concerned. */
@@ -84,10 +94,16 @@ function put(flow: Flow, path: string | undefined, made: Made | undefined): void
   // A name that `mktemp` has made may be that of several files; what is hidden in one of them stays so.
   if (before !== undefined && before.kind !== 'text' && path.includes('XXX')) {
     if (before.kind === 'program' && made?.kind === 'program')
-      flow.files.set(path, { kind: 'program', names: [...before.names, ...made.names].slice(0, FILES_MAX) })
-    else if (before.kind === 'program') flow.files.set(path, { kind: 'hidden', opaque: 'eval' })
-  } else if (made === undefined) flow.files.delete(path)
-  else if (flow.files.has(path) || flow.files.size < FILES_MAX) flow.files.set(path, made)
+      flow.files = withEntry(flow.files, path, {
+        kind: 'program',
+        names: [...before.names, ...made.names].slice(0, FILES_MAX),
+      })
+    else if (before.kind === 'program')
+      flow.files = withEntry<Made>(flow.files, path, { kind: 'hidden', opaque: 'eval' })
+  } else if (made === undefined) {
+    if (before !== undefined) (flow.files as Map<string, Made>).delete(path)
+  } else if (before !== undefined || flow.files.size < FILES_MAX)
+    flow.files = withEntry(flow.files, path, made)
 }
 
 /** What comes over a command's input, as the content of a file that is filled with it. */
@@ -224,7 +240,7 @@ function noteCopies(flow: Flow, maker: Maker): void {
     put(flow, to, made)
     put(flow, joinPath(to, baseName(from)), made)
     if (isLink && flow.links.size < FILES_MAX)
-      flow.links.set(to, from).set(joinPath(to, baseName(from)), from)
+      flow.links = withEntry(withEntry(flow.links, to, from), joinPath(to, baseName(from)), from)
   }
 }
 
@@ -345,7 +361,8 @@ function noteBlocks(flow: Flow, maker: Maker): void {
 function noteHashed(flow: Flow, { parsed }: Maker): void {
   const path = parsed.values.find(({ option }) => option === '-p')?.word
   if (path === undefined || path.opaque !== undefined) return
-  for (const { text } of parsed.operands) if (flow.hashed.size < FILES_MAX) flow.hashed.set(text, path.text)
+  for (const { text } of parsed.operands)
+    if (flow.hashed.size < FILES_MAX) flow.hashed = withEntry(flow.hashed, text, path.text)
 }
 
 /**

@@ -38,7 +38,7 @@ function isAlphanumeric(code: number): boolean {
  * operand, everything from there on is an operand.
  */
 export function parseArguments(words: readonly ShellWord[], form: ProgramForm, from = 1): ParsedArguments {
-  const options = new Set<string>()
+  const options: string[] = []
   const values: OptionValue[] = []
   const operands: ShellWord[] = []
   let firstOperand = words.length
@@ -67,7 +67,16 @@ export function parseArguments(words: readonly ShellWord[], form: ProgramForm, f
     if (taken.use === 'text') addNamed(taken.wants, next, values)
     index += 1
   }
-  return { options: [...options], values, operands, firstOperand }
+  return { options: once(options), values, operands, firstOperand }
+}
+
+/** Few enough to look for each among those before it. */
+const FEW = 8
+
+/** Each of them once, in their order. */
+function once(words: readonly string[]): readonly string[] {
+  if (words.length > FEW) return [...new Set(words)]
+  return words.every((word, at) => words.indexOf(word) === at) ? words : [...new Set(words)]
 }
 
 /** What is given to an option for a name of its own: `-o cache_dir=/x`, `--dump-section .text=/x`. */
@@ -98,7 +107,7 @@ function readOption(
   word: ShellWord,
   next: ShellWord | undefined,
   form: ProgramForm,
-  options: Set<string>,
+  options: string[],
   values: OptionValue[],
 ): Taken | undefined {
   const { text } = word
@@ -112,7 +121,7 @@ function readOption(
   if (text.startsWith('--') || form.words) {
     const equals = text.indexOf('=')
     const name = equals < 0 ? text : text.slice(0, equals)
-    options.add(name)
+    options.push(name)
     const option = findLong(name, form)
     const use = form.options.get(option) ?? undefined
     const ends = form.ends.has(option)
@@ -125,7 +134,7 @@ function readOption(
     if (length > 0) {
       // `-o/bin/x`, `-FE/bin`: a letter or two with their value, among programs that also have words.
       const letters = text.slice(0, length)
-      options.add(text)
+      options.push(text)
       values.push({
         option: letters,
         word: partOf(word, text.slice(length)),
@@ -134,7 +143,7 @@ function readOption(
       return undefined
     }
     if (equals >= 0) {
-      if (form.words && !text.startsWith('--')) options.add(text)
+      if (form.words && !text.startsWith('--')) options.push(text)
       const value = partOf(word, text.slice(equals + 1))
       const ifUnknown = isWritten(name, value, false) ? 'write' : 'unknown'
       values.push({ option: name, word: value, use: use?.use ?? ifUnknown })
@@ -149,7 +158,7 @@ function readOption(
     if (use === undefined || use.isAttached) return ends ? { wants: undefined, use: 'text', ends } : undefined
     return { wants: name, use: use.use, ends }
   }
-  options.add(text)
+  options.push(text)
   // A long name after a single dash, as some programs also take it (`-exec` of fd, `-Xmx` of java).
   const whole = text.length > 2 ? form.options.get(text) : undefined
   if (whole !== undefined)
@@ -263,7 +272,7 @@ function findLong(name: string, form: ProgramForm): string {
 function readCluster(
   word: ShellWord,
   form: ProgramForm,
-  options: Set<string>,
+  options: string[],
   values: OptionValue[],
 ): Taken | undefined {
   const { text } = word
@@ -282,7 +291,7 @@ function readCluster(
         })
       return ends ? { wants: undefined, use: 'text', ends } : undefined
     }
-    options.add(option)
+    options.push(option)
     if (form.ends.has(option)) ends = true
     if (known === undefined) continue
     const rest = text.slice(at + 1)

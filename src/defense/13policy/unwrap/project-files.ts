@@ -226,9 +226,9 @@ export function innerOfProject(flow: Flow, names: readonly string[]): readonly I
   if (readers.length === 0) return NONE
   const inner: Inner[] = []
   for (const [path, made] of flow.files) {
-    if (flow.run.has(path)) continue
+    if (flow.run.includes(path)) continue
     const reading = readers.filter((reader) => isRead(reader, path))
-    if (reading.length > 0) flow.run.add(path)
+    if (reading.length > 0) flow.run.push(path)
     for (const reader of reading) inner.push(...innerOf(reader, path, made))
   }
   return inner

@@ -16,7 +16,8 @@ import { statementCalls } from './statements.ts'
 export function settle(flow: Flow, draft: Draft, maker: Maker, root: string): void {
   if (flow.links.size > 0) draft.paths.push(...linkedPaths(flow, maker))
   noteFiles(flow, maker)
-  const calls = [...statementCalls(flow, maker), ...environmentCalls(draft)]
+  const statements = statementCalls(flow, maker)
+  const environment = environmentCalls(draft)
   const isInTree = usesTree(flow, maker)
   if (draft.assignments.length > 0) draft.paths.push(...writtenByVariables(draft))
   const elsewhere = treeElsewhere(maker, root)
@@ -24,6 +25,6 @@ export function settle(flow: Flow, draft: Draft, maker: Maker, root: string): vo
     draft.paths.push(elsewhere)
     if (elsewhere.path !== LISTED) draft.calls = [...draft.calls, TREE_ELSEWHERE]
   }
-  if (isInTree || calls.length > 0)
-    draft.calls = [...draft.calls, ...calls, ...(isInTree ? [FETCHED_TREE] : [])]
+  if (isInTree || statements.length > 0 || environment.length > 0)
+    draft.calls = [...draft.calls, ...statements, ...environment, ...(isInTree ? [FETCHED_TREE] : [])]
 }
