@@ -63,7 +63,9 @@ export function ordersOf(document: string): readonly Inner[] {
 
 /** `file(WRITE "/x" ...)` of CMake: what is done with files. */
 const FILE_ORDER =
-  /\b(?:file|configure_file)\s{0,8}\(\s{0,8}(READ|STRINGS|UPLOAD|GLOB|COPY|WRITE|APPEND|REMOVE|REMOVE_RECURSE|RENAME|DOWNLOAD|CREATE_LINK|TOUCH|CHMOD)\s([^)]{0,4096})\)/g
+  /\b(?:file|configure_file)\s{0,8}\(\s{0,8}(READ|STRINGS|UPLOAD|GLOB|GENERATE|INSTALL|MAKE_DIRECTORY|COPY_FILE|COPY|WRITE|APPEND|REMOVE|REMOVE_RECURSE|RENAME|DOWNLOAD|CREATE_LINK|TOUCH|CHMOD)\s([^)]{0,4096})\)/g
+/** `configure_file(x /x)` */
+const CONFIGURED = /\bconfigure_file\s{0,8}\(\s{0,8}[^\s)]{1,512}\s{1,8}["']?((?:\/|~\/)[^\s"')]{1,512})/g
 const READING_ORDERS: ReadonlySet<string> = new Set(['READ', 'STRINGS', 'GLOB', 'UPLOAD'])
 
 /** `<delete dir="/x"/>` of Ant: what is done with files. */
@@ -75,7 +77,7 @@ export function fileOrdersOf(text: string): readonly Inner[] {
   const elements = [...text.matchAll(ELEMENT_ORDER)]
     .slice(0, ORDERS_MAX)
     .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
-  const changed = [...text.matchAll(CHANGE), ...text.matchAll(CHANGED)]
+  const changed = [...text.matchAll(CHANGE), ...text.matchAll(CHANGED), ...text.matchAll(CONFIGURED)]
     .slice(0, ORDERS_MAX)
     .map(([, path = '']): Inner => ({ kind: 'path', word: literal(path), use: 'write' }))
   const programs = [...text.matchAll(NAMED_PROGRAM)]
@@ -90,7 +92,7 @@ const CHANGED =
 
 /** `Remove Directory    /x`, `IO.delete(file("/x"))`, `<RemoveDir Directories="/x"/>`, `\\openout1=/x`. */
 const CHANGE =
-  /(?:\b|[a-z_])(?:remove|delete|erase|wipe|purge|truncate|unlink|rmtree|rmdir|rm_rf|overwrite|write|append|openout|create|touch|move|rename|save|spit|destination|todir|target :=|(?:cache|work|temp|build|out|output|target|dest|dist|log)[-_]?dir)\w{0,24}[^\n/~]{0,96}?["'\s(=:>]((?:\/|~\/)[^\s"'`,;)<>\]}]{1,512})/gi
+  /(?:\b|[a-z_])(?:remove|delete|erase|wipe|purge|truncate|unlink|rmtree|rmdir|rm_rf|overwrite|write|append|openout|create|touch|move|rename|save|spit|destination|todir|target :=|(?:cache|work|temp|build|out|output|target|dest|dist|log|install|clean|data)[-_]?(?:dir|path|files?|targets)|basetemp|directory(?=>))\w{0,24}[^\n/~]{0,96}?["'\s(=:>]((?:\/|~\/)[^\s"'`,;)<>\]}]{1,512})/gi
 
 /** The files that a text of a few words changes: only one in quotes or brackets is not just spoken of. */
 export function changesIn(text: string): readonly Inner[] {
@@ -103,7 +105,7 @@ export function changesIn(text: string): readonly Inner[] {
 
 /** `rustc-wrapper = "/tmp/x"`: a program of a place where anybody writes. */
 const NAMED_PROGRAM =
-  /(?:wrapper|runner|linker|rustc|shell|yarnPath|preload|compiler|launcher|interpreter|plugins?|require|executable|editor|pager|hookspath|command|program)["']?\s{0,4}[=:]\s{0,4}\[?\s{0,4}["']?((?:\/tmp|\/var\/tmp|\/dev\/shm)\/[^\s"',\]]{1,256})/gi
+  /(?:(?:wrapper|runner|linker|rustc|shell|yarnPath|preload|compiler|launcher|interpreter|plugins?|require|executable|editor|pager|hookspath|command|program|agent|agentpath|agentlib|fuse-ld|\bpath|^(?:c|cpp|ar|ld|cc|cxx|strip))["']?\s{0,4}[=:]|=>)\s{0,4}\[?\s{0,4}["']?((?:\/tmp|\/var\/tmp|\/dev\/shm)(?:\/[^\s"',\]]{0,256}|(?=["'\s\]])))/gim
 
 /** `import "/tmp/x.just"`, `apply from: "https://x"`, `includes:` with a file: what a document takes in from where anybody writes. */
 const TAKEN_IN =
@@ -123,7 +125,7 @@ const REMOTE = /^(?:apply from|includes:|taskfile)/i
 
 /** `set(NAME value)`, `NAME := value`, `<property name="NAME" value="value"/>`: settings of the document itself. */
 const SETTING =
-  /(?:^[ \t]{0,16}(?:set|foreach)\([ \t]{0,8}([A-Za-z_]\w{0,63})[ \t]{1,8}|(?:^[ \t]{0,16}(?:(?:export|let|var|val|def|my|local)[ \t])?|[{,][ \t]{0,4}|[ \t](?=\w{1,64}=["']\/))["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:)|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=)[ \t]{0,8}["']?((?![ \t{])[^\n"'`)<>]{1,256})/gm
+  /(?:^[ \t]{0,16}(?:set|foreach)\([ \t]{0,8}([A-Za-z_]\w{0,63})[ \t]{1,8}|(?:^[ \t]{0,16}(?:(?:export|let|var|val|def|my|local)[ \t])?|[{,][ \t]{0,4}|[ \t](?=\w{1,64}=["']\/))["']?\$?([A-Za-z_][\w.-]{0,63})["']?[ \t]{0,8}(?:[:?]?=|:)|name=["']([\w.-]{1,64})["'][ \t]{1,8}(?:value|location)=|<([\w.-]{1,64})>)[ \t]{0,8}["']?((?![ \t{])[^\n"'`)<>]{1,256})/gm
 const USED =
   /\$\{([\w.-]{1,64})\}|\$\(([\w.-]{1,64})\)|\{\{\s{0,4}\.?([\w.-]{1,64})\s{0,4}\}\}|\$([A-Za-z_]\w{0,63})|%\(([\w.-]{1,64})\)s|@(\w{1,64})@/g
 const HOME = '$ENV{HOME}'
@@ -178,7 +180,7 @@ const TEXT_MAX = 4_096
 export function withSettings(text: string): string {
   if (!/[$%@]|\{\{/.test(text) || text.length > GROWN_MAX) return text
   const settings = new Map<string, string>()
-  for (const [, set, line, element, value = ''] of text.matchAll(SETTING)) {
+  for (const [, set, line, element, tag, value = ''] of text.matchAll(SETTING)) {
     if (settings.size >= SETTINGS_MAX) break
     const given = value.trim().replace(/[}\],]{1,8}$/, '')
     // `foreach(x IN LISTS list)`
@@ -186,7 +188,7 @@ export function withSettings(text: string): string {
       set === undefined
         ? given
         : given.replace(/^IN (?:ITEMS |LISTS (\w+))/, (_, name) => (name === undefined ? '' : `\${${name}}`))
-    settings.set(set ?? line ?? element ?? '', listed)
+    settings.set(set ?? line ?? element ?? tag ?? '', listed)
   }
   const put = (from: string) =>
     from.replaceAll(HOME, '~').replaceAll(USED, (whole, ...names) => {

@@ -5,7 +5,8 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
-import { argv, type Call, has, type Inner, type Language, literal, tail } from './inner.ts'
+import { type Call, has, type Inner, type Language, literal, tail } from './inner.ts'
+import { installedProgram, programOfModule, searchedProgram } from './installed-programs.ts'
 import { isShell, namesOf } from './names.ts'
 import { laterInput, moduleCode } from './runners.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
@@ -143,32 +144,6 @@ function writtenByModule(call: Call, module: string): readonly Inner[] {
   const isArchive = module === 'zipfile' || module === 'tarfile'
   const written = isArchive ? (extracts ? words.slice(1) : []) : module === 'venv' ? words : []
   return written.map((word) => ({ kind: 'path', word, use: 'write' }))
-}
-
-/** Modules of Python that are the program of that name: `python3 -m pip install x`. */
-const PROGRAM_MODULES: ReadonlySet<string> = new Set([
-  'pip',
-  'pipx',
-  'poetry',
-  'uv',
-  'twine',
-  'hatch',
-  'flit',
-  'sqlite3',
-])
-
-function programOfModule(call: Call): readonly Inner[] {
-  const at = call.words.findIndex(({ text }) => text.startsWith('-m'))
-  const own = call.words[at]
-  if (own === undefined) return []
-  const module = own.text === '-m' ? call.words[at + 1] : tail(own, 2)
-  if (module === undefined || !PROGRAM_MODULES.has(module.text)) return []
-  // What `venv/bin/python -m pip` installs lies where it does with `venv/bin/pip`.
-  const [python] = call.words
-  const directory =
-    python?.opaque === undefined ? (python?.text.slice(0, python.text.lastIndexOf('/') + 1) ?? '') : ''
-  const program = { ...module, text: `${directory}${module.text}` }
-  return argv([program, ...call.words.slice(own.text === '-m' ? at + 2 : at + 1)], `${call.name} -m`)
 }
 
 /** Options that bring in a module before the program, and how the code says the same. */
@@ -387,7 +362,12 @@ function programsOf(call: Call, language: Language): readonly Inner[] {
     return scripts.flatMap((word) => innerOfScript(word, call.name, language))
   }
   if (first === undefined || isStandardInput(first.text)) inner.push(...stdinOf(call, call.name, language))
-  else inner.push(...innerOfScript(first, call.name, language, call.parsed.operands.slice(1)))
+  else
+    inner.push(
+      ...innerOfScript(first, call.name, language, call.parsed.operands.slice(1)),
+      ...installedProgram(call.parsed.operands, call.name),
+      ...searchedProgram(call),
+    )
   return inner
 }
 

@@ -282,6 +282,7 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'xfs_io | -c: -p: -C: -m: | w*',
   'hx helix mg zile kak | -c: --config: -b: -u: -f: -e: --eval: --load: -l: -n: -p: -s: -E: -ui: --log:w | w* | plus',
   'lazygit gitui tig | -ucf: --use-config-file: --log:w | r*',
+  'rimraf del-cli del trash trash-put trash-cli rmtrash rip | -G: | w*',
   'hexedit hexer dhex bvi bmore jove jmacs jstar jpico rjoe gedit kate kwrite mousepad leafpad geany pluma xed tilde dte amp e3 le aee ee moe sensible-editor editor featherpad nedit l3afpad vipe mcdiff jvim elvis nvi levee micro-editor | -e: -p: -f: | w* | plus',
   'emacs | -e:x --eval:x -eval:x -E:x -g: -l:r --load:r --script:r -f: --execute:x --exec:x | w*',
   'gprbuild gprinstall gprclean gprconfig | -P:r -o:w -X: -j: -u: --autoconf:w --config:r --db:r --target: --subdirs: --root-dir:r --prefix:w | ?*',

@@ -7,6 +7,7 @@
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { type Call, has, type Inner, joined, type Language, type Stdin } from './inner.ts'
+import { installedProgram } from './installed-programs.ts'
 import { looksLikePath } from './used-paths.ts'
 
 /** Options of nu that take a file or a name beside the text. */
@@ -217,7 +218,7 @@ export function innerOfShell(call: Call): readonly Inner[] {
     }
     return inner
   }
-  inner.push(...innerOfScript(script, 'sh', undefined, rest))
+  inner.push(...innerOfScript(script, 'sh', undefined, rest), ...installedProgram([script, ...rest], 'sh'))
   for (const word of rest) if (looksLikePath(word.text)) inner.push({ kind: 'path', word, use: 'mention' })
   return inner
 }

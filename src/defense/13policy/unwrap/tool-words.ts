@@ -26,6 +26,7 @@ const TOOLS: ReadonlySet<string> = new Set(
     'pre-commit lefthook husky lint-staged nodemon watchexec entr air reflex process-compose overmind hivemind foreman honcho',
     'hyperfine bumpversion bump2version bump-my-version cz semantic-release release-it changie towncrier cookiecutter copier',
     'kak micro jed mg zile hx helix jove gedit geany lazygit tig gitui zellij',
+    'basex xidel zorba saxon xqilla',
     'gnatmake dmd ldc2 lazbuild ocamlc ocamlopt ocamlfind ghc rustc rustdoc doxygen cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
   ].flatMap((names) => names.split(' ')),
 )
@@ -48,7 +49,7 @@ const NOTHING = (): readonly Inner[] => []
 const TEMPORARY = /(?:^|[=:,;"'@ ])((?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)\/[^\s"',;]{0,1024})$/
 /** Names that say of a file that it is loaded or started: `--sbt-jar`, `-p:CustomBeforeTargets`, `--compiler-subst`. */
 const LOADED =
-  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
+  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|-load$|-load=|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
 /** Letters by which a tool is told what to load. */
 const LETTERS: ReadonlyMap<string, string> = new Map([
   ...['bun', 'bunx', 'mocha', 'deno'].map((name) => [name, '-r'] as const),

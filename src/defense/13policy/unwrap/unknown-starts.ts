@@ -14,7 +14,7 @@ import { isWrapper } from './wrappers.ts'
 
 /** Programs that no other one has as a word for something of its own, where a path stands behind. */
 const STARTED: ReadonlySet<string> = new Set(
-  'rm rmdir unlink shred dd wipefs blkdiscard mkfs cat cp mv ln chmod chown chgrp chattr setcap tee truncate tar curl wget nc socat insmod crontab useradd usermod iptables sed find'.split(
+  'rm rmdir unlink shred rimraf del-cli trash dd wipefs blkdiscard mkfs cat cp mv ln chmod chown chgrp chattr setcap tee truncate tar curl wget nc socat insmod crontab useradd usermod iptables sed find'.split(
     ' ',
   ),
 )
