@@ -107,32 +107,34 @@ export function withoutVersion(name: string): string {
   return name.slice(0, end)
 }
 
+function addName(names: string[], name: string | undefined): void {
+  if (name !== undefined && name !== '' && !names.includes(name)) names.push(name)
+}
+
 function addNames(names: string[], name: string): void {
-  const add = (another: string | undefined) => {
-    if (another !== undefined && another !== '' && !names.includes(another)) names.push(another)
-  }
-  add(name)
+  addName(names, name)
   const bare = withoutVersion(name)
   let family = name
   if (bare !== name && VERSIONED.has(bare)) {
     // `python3.11` is `python3` as well.
     const major = name.slice(bare.length).replace('-', '').split('.', 1)[0] ?? ''
-    add(bare + major)
-    add(bare)
+    addName(names, bare + major)
+    addName(names, bare)
     family = bare
   }
   const dot = name.indexOf('.')
   if (dot > 0 && DOTTED.has(name.slice(0, dot))) {
     family = name.slice(0, dot)
-    add(family)
+    addName(names, family)
   }
-  if (family.startsWith('ld-') && (family.includes('.so') || family.endsWith('.so'))) add('ld.so')
-  if (family.startsWith('ld-linux') || family.startsWith('ld-musl') || family === 'ld64.so.2') add('ld.so')
-  if (family.startsWith('busybox')) add('busybox')
-  if (family.startsWith('qemu-') && EMULATED.test(family)) add('qemu-user')
+  if (family.startsWith('ld-') && (family.includes('.so') || family.endsWith('.so'))) addName(names, 'ld.so')
+  if (family.startsWith('ld-linux') || family.startsWith('ld-musl') || family === 'ld64.so.2')
+    addName(names, 'ld.so')
+  if (family.startsWith('busybox')) addName(names, 'busybox')
+  if (family.startsWith('qemu-') && EMULATED.test(family)) addName(names, 'qemu-user')
   const cmdlet = family.includes('-') ? CMDLETS.get(family.toLowerCase()) : undefined
-  add(cmdlet)
-  add(FAMILIES.get(cmdlet ?? family))
+  addName(names, cmdlet)
+  addName(names, FAMILIES.get(cmdlet ?? family))
 }
 
 const INIT_SCRIPT = /^\/(?:etc|lib)\/(?:init\.d|rc\.d|rc\.d\/init\.d)\/[^/]+$/
@@ -155,11 +157,12 @@ export function namesOf(called: string, resolved: string | undefined): readonly 
   // One file, and what it does is told by the name alone: as `pidof` it kills nobody.
   const file = found === 'killall5' && own === 'pidof' ? 'pidof' : found
   // What runs is the file: a link to rm is rm, whatever it is called. Of a program of many the name tells which.
-  if (file !== undefined && !isOfMany(file)) addNames(names, file)
+  const other = file === own ? undefined : file
+  if (other !== undefined && !isOfMany(other)) addNames(names, other)
   addNames(names, own)
   // A script of the start of the system, which takes the verbs of `service`.
   if (called.startsWith('/') && INIT_SCRIPT.test(called)) names.push('init-script')
-  if (file !== undefined) addNames(names, file)
+  if (other !== undefined) addNames(names, other)
   return names
 }
 
