@@ -279,7 +279,9 @@ export function joinDirectories(
   right: readonly (string | undefined)[],
 ): readonly (string | undefined)[] {
   if (left === right || (left.length === 1 && right.length === 1 && left[0] === right[0])) return left
-  const all = [...new Set([...left, ...right])]
+  const all = [...left]
+  // Few: each side has been joined itself.
+  for (const directory of right) if (!all.includes(directory)) all.push(directory)
   return all.length > DIRECTORIES ? [undefined] : all
 }
 
