@@ -9,6 +9,7 @@ import type { PathUse, UsedPath } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { diskUse } from './disk-uses.ts'
 import { has } from './inner.ts'
+import { addLater, media, SUBCOMMANDED } from './later-paths.ts'
 import { type ParsedArguments, partOf, writtenPart } from './options.ts'
 import type { OperandUse, OptionUse, ProgramForm } from './programs.ts'
 import { operandUse } from './programs.ts'
@@ -48,6 +49,8 @@ export function argumentPaths(
     addKnown(name, form, form.operands, parsed, isRewritten ? (word) => add(word, 'write') : add)
     if (parsed.operands.length === 0 && form.given.length === 0) addTaken(form.operands, parsed, add)
   }
+  // `deno fmt /x`, `deno test --coverage=/x`: what stands behind the word that says what is done.
+  if (form.stops && SUBCOMMANDED.has(name)) addLater(parsed, isRewritten, add)
   // Elsewhere than where the request runs, whatever could be a name is one.
   const isAway = place.cwd === undefined || !isWithin(place.root, place.cwd)
   if (form.operands === undefined && !form.stops) {
@@ -398,20 +401,6 @@ const unpacked: Extra = (parsed, add) => {
   if (last !== undefined && has(parsed, '-x', '-X', '-e', '-R', '-b', '--extract', '--vextract', '--build'))
     add(last, 'write')
 }
-
-/** `[f=mpegts]/x|[f=mp4]y`: places of a stream that goes to several. */
-const media: Extra = (parsed, add) => {
-  for (const word of parsed.operands) {
-    if (!word.text.includes('|') && !word.text.startsWith('[')) continue
-    for (const place of word.text.split('|', PLACES_MAX)) {
-      const file = place.slice(place.indexOf(']') + 1).replace(/^file:/, '')
-      if (file.includes('/') && !file.includes('://')) add({ ...word, text: file }, 'write')
-    }
-  }
-}
-
-/** Places of one stream; what people write has two. */
-const PLACES_MAX = 64
 
 const EXTRA: ReadonlyMap<string, Extra> = new Map<string, Extra>([
   ['dd', dd],

@@ -47,6 +47,8 @@ const LETTERS: readonly string[] = Object.freeze([
   '-wr',
   '-L',
 ])
+/** To these, one of the words says it, and no letter. */
+const BY_WORD: ReadonlySet<string> = new Set('cargo go zig mix dart swift gleam'.split(' '))
 const WORDS: readonly string[] = Object.freeze(['fmt', 'format', 'fix'])
 /** Whatever the program, it changes what it is given. */
 const LONG =
@@ -56,6 +58,7 @@ const LONG =
 export function rewrites(names: readonly string[], { options, operands }: ParsedArguments): boolean {
   if (options.some((option) => LONG.test(option))) return true
   if (goesBy(names, ALWAYS)) return !options.some((option) => LOOKING.includes(option))
+  if (goesBy(names, BY_WORD)) return WORDS.includes(operands[0]?.text ?? '')
   if (!goesBy(names, BY_LETTER)) return false
   return options.some((option) => LETTERS.includes(option)) || WORDS.includes(operands[0]?.text ?? '')
 }

@@ -26,6 +26,8 @@ const TOOLS: ReadonlySet<string> = new Set(
     'pre-commit lefthook husky lint-staged nodemon watchexec entr air reflex process-compose overmind hivemind foreman honcho',
     'hyperfine bumpversion bump2version bump-my-version cz semantic-release release-it changie towncrier cookiecutter copier',
     'kak micro jed mg zile hx helix jove gedit geany lazygit tig gitui zellij',
+    'colcon catkin_make catkin alr automake autoconf autoreconf aclocal autom4te autoscan autoheader bitbake kas devtool',
+    'abuild redo-ifchange kotlinc kotlin scalac javac jbang coursier cs amm tinygo groovyc',
     'basex xidel zorba saxon xqilla',
     'gnatmake dmd ldc2 lazbuild ocamlc ocamlopt ocamlfind ghc rustc rustdoc doxygen cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
   ].flatMap((names) => names.split(' ')),
@@ -49,12 +51,21 @@ const NOTHING = (): readonly Inner[] => []
 const TEMPORARY = /(?:^|[=:,;"'@ ])((?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)\/[^\s"',;]{0,1024})$/
 /** Names that say of a file that it is loaded or started: `--sbt-jar`, `-p:CustomBeforeTargets`, `--compiler-subst`. */
 const LOADED =
-  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|-load$|-load=|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
+  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|backend|-load$|-load=|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
 /** Letters by which a tool is told what to load. */
-const LETTERS: ReadonlyMap<string, string> = new Map([
-  ...['bun', 'bunx', 'mocha', 'deno'].map((name) => [name, '-r'] as const),
-  ...['gradle', 'gradlew'].map((name) => [name, '-g'] as const),
-])
+const LETTERS: ReadonlyMap<string, readonly string[]> = new Map(
+  [
+    'bun bunx mocha deno | -r',
+    'gradle gradlew | -g',
+    'autoreconf aclocal automake autoconf autom4te autoscan | -I -B',
+    'bmake | -m',
+    'mk | -f',
+    'bitbake | -R -r',
+  ].flatMap((line) => {
+    const [names = '', letters = ''] = line.split(' | ')
+    return names.split(' ').map((name) => [name, letters.split(' ')] as const)
+  }),
+)
 
 const PLACED = /out|log(?!ger)|report|cache|result|dump|trace|dest|save|export|junit|cov|history|pid$/i
 
@@ -68,7 +79,7 @@ function loadedIn(words: readonly ShellWord[]): readonly Inner[] {
     const name = attached === '' ? (words[index - 1]?.text ?? '') : attached
     const isNamed =
       ((attached !== '' || /^[-/]/.test(name)) && LOADED.test(name) && !PLACED.test(name)) ||
-      LETTERS.get(words[0]?.text ?? '') === name
+      LETTERS.get(words[0]?.text ?? '')?.includes(name) === true
     return isNamed ? argv([{ ...word, text: path }], 'load') : []
   })
 }

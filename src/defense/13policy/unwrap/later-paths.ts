@@ -1,0 +1,37 @@
+/**
+ * Paths in words of a program that it reads by itself: behind the word that says what is done, and within one word that
+ * names several places.
+ * From the manuals of deno, bun, scala-cli, npx and FFmpeg.
+ * @module
+ */
+import type { PathUse } from '../effective.ts'
+import type { ShellWord } from '../shell/shell.ts'
+import { type ParsedArguments, parseArguments } from './options.ts'
+import { UNKNOWN_FORM } from './programs.ts'
+import { looksLikePath } from './used-paths.ts'
+
+type Add = (word: ShellWord, use: PathUse) => void
+
+/** Programs whose options mostly stand behind such a word. */
+export const SUBCOMMANDED: ReadonlySet<string> = new Set('deno bun scala-cli npx bunx'.split(' '))
+
+/** What is written there: as options say, and the operands where the word says so. */
+export function addLater({ operands }: ParsedArguments, isRewritten: boolean, add: Add): void {
+  const later = parseArguments(operands, UNKNOWN_FORM, 1)
+  for (const { word, use } of later.values) if (use === 'write') add(word, use)
+  if (isRewritten) for (const word of later.operands) if (looksLikePath(word.text)) add(word, 'write')
+}
+
+/** `[f=mpegts]/x|[f=mp4]y`: places of a stream that goes to several. */
+export function media(parsed: ParsedArguments, add: Add): void {
+  for (const word of parsed.operands) {
+    if (!word.text.includes('|') && !word.text.startsWith('[')) continue
+    for (const place of word.text.split('|', PLACES_MAX)) {
+      const file = place.slice(place.indexOf(']') + 1).replace(/^file:/, '')
+      if (file.includes('/') && !file.includes('://')) add({ ...word, text: file }, 'write')
+    }
+  }
+}
+
+/** Places of one stream; what people write has two. */
+const PLACES_MAX = 64
