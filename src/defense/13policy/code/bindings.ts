@@ -5,7 +5,7 @@
 import { isAddress, isLoader } from './calls.ts'
 import { join } from './joins.ts'
 import { ARGUMENT_TOKENS, addCall, mark, nameAt, type Reading, type Value } from './reading.ts'
-import { noteAll, noteModule } from './unknown-uses.ts'
+import { GIVEN, noteAll, noteModule } from './unknown-uses.ts'
 import { closing, readValue, resolve } from './values.ts'
 
 /** Modules of which everything is taken in; a name is looked for in each. */
@@ -69,7 +69,7 @@ export function readImport(reading: Reading, index: number): number {
   }
   if (reading.language === 'perl' && PERL_IMPORTS.has(word)) {
     const module = nameAt(reading, index + 1)
-    if (!/^[A-Za-z]/.test(module) || (word === 'require' && !/^[A-Z]/.test(module))) return index
+    if (!/^[A-Za-z]/.test(module)) return index
     addCall(reading, `import:${module}`)
     noteModule(reading, module)
     return index + 1
@@ -227,7 +227,9 @@ export function moduleAt(reading: Reading, index: number): string | undefined {
 /** `{a, b: c} = require('m')`: the names between the brackets. */
 export function bindMembers(reading: Reading, index: number): void {
   const from = nameAt(reading, index + 1) === 'await' ? index + 2 : index + 1
-  const module = moduleAt(reading, from) ?? reading.aliases.get(nameAt(reading, from))
+  const named = nameAt(reading, from)
+  const module =
+    moduleAt(reading, from) ?? reading.aliases.get(named) ?? (GIVEN.has(named) ? named : undefined)
   if (module === undefined) return
   for (let at = index - 2; at >= 0 && at > index - ARGUMENT_TOKENS && mark(reading, at) !== '{'; at--) {
     const name = nameAt(reading, at)

@@ -179,8 +179,11 @@ const EVALUATORS: Readonly<Record<Language, ReadonlySet<string>>> = Object.freez
   other: set('eval parse include_string eval-string'),
 })
 
+/** Methods of Ruby that evaluate a text, whatever they are called on. */
+const EVALUATING: ReadonlySet<string> = set('instance_eval class_eval module_eval instance_exec class_exec')
+
 export function isEvaluator(name: string, language: Language): boolean {
-  return EVALUATORS[language].has(name)
+  return EVALUATORS[language].has(name) || (language === 'ruby' && EVALUATING.has(lastPart(name)))
 }
 
 /** A string names a module, and the result is it. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Language } from '../unwrap/inner.ts'
+import { isApart, isInclude, isMode, isNumberOfMode, isText } from './argument-kinds.ts'
 import { moduleAt } from './bindings.ts'
 import {
   CODE_TAKERS,
@@ -36,6 +36,7 @@ import {
   addInner,
   addPath,
   goTo,
+  looksAbsolute,
   mark,
   nameAt,
   type Reading,
@@ -48,7 +49,7 @@ import { EXEC_OF_C, execWords, noteMode, noteSettings } from './starts.ts'
 import { followFile, noteAdded, noteObjects, notePlace, runsFile } from './taken-in.ts'
 import { isOwnFile, noteModule } from './unknown-uses.ts'
 import { makesPath } from './value-calls.ts'
-import { type Argument, argumentsOf, resolve } from './values.ts'
+import { type Argument, argumentsOf, closing, resolve } from './values.ts'
 import { noteWritten } from './written-paths.ts'
 
 /** Paths that are given by name: `rmtree(path=x)`, `copy(src=x, dst=y)`. */
@@ -99,6 +100,8 @@ function readCall(reading: Reading, given: string, open: number): void {
     noteWritten(reading, name, open)
     notePlace(reading, name, open)
     noteObjects(reading, name, open)
+    if (name === 'module.createRequire') reading.results.set(closing(reading, open), { name: 'require' })
+    if (name.endsWith('constructor.constructor')) reading.opaque.add('eval')
     return
   }
   noteMode(reading, name, open)
@@ -145,8 +148,10 @@ function readCall(reading: Reading, given: string, open: number): void {
       if (path.kind === 'text') addPath(reading, path, 'mention')
     }
   } else if (CODE_TAKERS.has(name)) {
+    // Beside the code stands the file that what was measured is put into.
     for (const { value } of list)
-      if (value.kind === 'text')
+      if (value.kind === 'text' && looksAbsolute(value.text)) addPath(reading, value, 'write')
+      else if (value.kind === 'text')
         addInner(reading, { kind: 'code', language, word: wordOf(value), via: reading.via })
   } else if (opensDatabase(name)) {
     if (first !== undefined) reading.databases.push(first)
@@ -282,35 +287,6 @@ export function callNamed(reading: Reading, name: Value, open: number): void {
     reading,
     name,
     list.map(({ value }) => value),
-  )
-}
-
-/** A file of PHP, or of a host, that is run. */
-function isInclude(name: string, language: Language): boolean {
-  if (language === 'other') return name === 'include' || name === 'source'
-  return language === 'php' && ['include', 'include_once', 'require', 'require_once'].includes(name)
-}
-
-/** Of a call that writes a text into a file, the text; of one that changes a mode, the mode. */
-function isText(name: string, value: Value, values: readonly Value[]): boolean {
-  if (/write|append|put_contents|Lines/i.test(name)) return value !== values[0]
-  return isNumberOfMode(value)
-}
-
-/** A mode or an owner as a number. */
-function isNumberOfMode(value: Value): boolean {
-  return value.kind === 'text' && /^(?:0o?)?[0-7]{3,4}$/.test(value.text)
-}
-
-/** `"r"` behind a command that is opened as a file is. */
-function isMode(text: string): boolean {
-  return /^[rwa][+bte]{0,2}$/.test(text)
-}
-
-/** Whether several strings are an argv to this call, and not a command with options. */
-function isApart(name: string, language: Language): boolean {
-  return (
-    (language === 'perl' || language === 'ruby' || language === 'other') && !name.startsWith('child_process')
   )
 }
 

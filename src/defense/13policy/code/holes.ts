@@ -22,8 +22,14 @@ const HOME_PUT_IN =
 /** The mark between the parts of a path, as a language puts it in. */
 const SEPARATOR_PUT_IN = /[$#]?\{(?:os\.(?:path\.)?sep|path\.sep|File::SEPARATOR)\}/g
 
+/** `${"etc"}`: a text that is put into another is a part of it. */
+const TEXT_PUT_IN = /[$#]?\{ ?(["'])([\w./ -]{0,128})\1 ?\}/g
+
 export function withHome(text: string): string {
-  const separated = /\b(?:sep|SEPARATOR)\}/.test(text) ? text.replaceAll(SEPARATOR_PUT_IN, '/') : text
+  const written = /\{ ?["']/.test(text) ? text.replaceAll(TEXT_PUT_IN, '$2') : text
+  const separated = /\b(?:sep|SEPARATOR)\}/.test(written)
+    ? written.replaceAll(SEPARATOR_PUT_IN, '/')
+    : written
   return /HOME|home/.test(separated) ? separated.replace(HOME_PUT_IN, '~') : separated
 }
 

@@ -62,9 +62,20 @@ const BRACED = /\$\{(\w{1,64})\}/g
 const WORDS =
   /\bqw\s{0,8}(?:\(([^()]{0,4096})\)|\[([^[\]]{0,4096})\]|\{([^{}]{0,4096})\}|([/|!])([^/|!]{0,4096})\4)/g
 
+/** `` <<`X` ``: the lines up to the one that says so are given to a shell. */
+const RUN_LINES = /<<`(\w{1,64})`([^\n]{0,1024})\n([\s\S]{0,16384}?)\n\1(?=\n|$)/g
+
+function runOf(_: string, _end: string, rest: string, lines: string): string {
+  return `readpipe('${lines.replaceAll(/['\\]/g, '\\$&')}')${rest}`
+}
+
+/** `unshift @INC, "/x"`: a place of modules, as `use lib` adds one. */
+const ADDED_PLACE = /\b(?:unshift|push)\s{0,4}\(?\s{0,4}@INC\s{0,4},\s{0,4}|@INC\s{0,4}=\s{0,4}(?=[('"q])/g
+
 /** The code with one form for what has several: `glob("x/*")` for `<x/*>`, `$name` for `${name}`, a list for `qw(a b)`. */
 export function plainForms(text: string): string {
-  return text
+  const plain = text.includes('<<`') ? text.replaceAll(RUN_LINES, runOf) : text
+  return (plain.includes('@INC') ? plain.replaceAll(ADDED_PLACE, 'use lib ') : plain)
     .replaceAll(GLOB, ' glob("$1")')
     .replaceAll(LIST, (_, words) => ` ${listOf(String(words))}`)
     .replaceAll(PATTERNS, globsOf)

@@ -26,7 +26,7 @@ const OF_FILES =
   /(?:^|\.)Files\.(?:write\w*|delete\w*|move|copy|create\w*|newBufferedWriter|newOutputStream|set\w+)$/
 
 /** The same where nothing stands behind them: of a text or a list, what is taken out does. */
-const REMOVERS_ALONE: ReadonlySet<string> = new Set(['delete', 'remove', 'destroy', 'truncate'])
+const REMOVERS_ALONE: ReadonlySet<string> = new Set(['delete', 'remove', 'destroy', 'truncate', 'writer'])
 
 /** What is shown, defined, or looked for by its name is not handed on. */
 const NOT_HANDED: ReadonlySet<string> = new Set(

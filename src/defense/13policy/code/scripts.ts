@@ -165,6 +165,10 @@ function tclCommands(text: string, depth = 0): readonly (readonly ShellWord[])[]
   }
   const endCommand = () => {
     endWord()
+    // To these a text in quotes is as much of a script as one in braces.
+    if (TCL_CONTROL.has(words[0]?.text ?? ''))
+      for (const { text, opaque } of words.slice(1))
+        if (opaque === undefined && text.includes(' ') && !nested.includes(text)) nested.push(text)
     if (words.length > 0) commands.push(words)
     words = []
   }
@@ -215,6 +219,13 @@ function tclCommands(text: string, depth = 0): readonly (readonly ShellWord[])[]
   if (depth < 4) for (const one of nested) commands.push(...tclCommands(one, depth + 1))
   return commands.slice(0, INNER_MAX)
 }
+
+/** Commands of Tcl that take scripts. */
+const TCL_CONTROL: ReadonlySet<string> = new Set(
+  'if while for foreach lmap catch try switch eval expr after time uplevel namespace apply proc trap dict expect interact bind trace'.split(
+    ' ',
+  ),
+)
 
 /** What parts the words of a Tcl text. */
 const TCL_MARKS = /[\s"{}[\]]+/
@@ -373,6 +384,8 @@ const TCL_PREFIXES: ReadonlyMap<string, number> = new Map([
   ['after', 1],
   ['time', 0],
   ['catch', 0],
+  ['coroutine', 1],
+  ['tailcall', 0],
 ])
 
 /** A command by its whole name: `::exec`, `::tcl::file::delete`. */
@@ -380,6 +393,12 @@ function plainTcl(words: readonly ShellWord[]): readonly ShellWord[] {
   const [name, ...rest] = words
   const own = TCL_PREFIXES.get(name?.text ?? '')
   if (own !== undefined && rest.length > own + 1) return plainTcl(rest.slice(own))
+  // The level is a number, and may be left out.
+  if (name?.text === 'uplevel' && rest.length > 1)
+    return plainTcl(/^#?\d+$/.test(rest[0]?.text ?? '') ? rest.slice(1) : rest)
+  // Expect has its commands under longer names too.
+  if (name?.text.startsWith('exp_') && rest.length > 0)
+    return plainTcl([{ ...name, text: name.text.slice(4) }, ...rest])
   if (name === undefined || !name.text.includes('::')) return words
   const [, ensemble, action] = /^(?:::)?tcl::(file|chan)::(\w{1,32})$/.exec(name.text) ?? []
   if (ensemble !== undefined && action !== undefined)

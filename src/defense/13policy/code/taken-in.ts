@@ -16,11 +16,11 @@ const INPUT = /^\/(?:dev\/(?:stdin|fd\/0)|proc\/(?:self|thread-self)\/fd\/0)$/
 /** `load FILE` of Ruby and `do FILE` of Perl run a file by its name; whether it was that. */
 export function runsFile(reading: Reading, name: string, open: number): boolean {
   const { language, via } = reading
-  if (name !== 'load' && name !== 'do' && name !== 'require_relative') return false
+  if (name !== 'load' && name !== 'do' && name !== 'require_relative' && name !== 'autoload') return false
   if (language !== (name === 'do' ? 'perl' : 'ruby')) return false
-  const first = argumentsOf(reading, open).list[0]?.value
+  const first = argumentsOf(reading, open).list[name === 'autoload' ? 1 : 0]?.value
   if (first?.kind !== 'text' || first.isOpaque) return false
-  if (name === 'require_relative' && !first.text.startsWith('/')) return false
+  if ((name === 'require_relative' || name === 'autoload') && !first.text.startsWith('/')) return false
   addCall(reading, 'load:file')
   if (INPUT.test(first.text)) reading.opaque.add('eval')
   addPath(reading, first, 'read')

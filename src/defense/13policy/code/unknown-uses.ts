@@ -38,7 +38,7 @@ import { closing } from './values.ts'
 export const UNKNOWN_USE = 'unknown:'
 
 /** Modules of Node.js that its one-liners find without asking for them. */
-const GIVEN: ReadonlySet<string> = new Set(
+export const GIVEN: ReadonlySet<string> = new Set(
   'imports process child_process cluster dgram fs http http2 https inspector module net os repl tls v8 vm wasi worker_threads Deno Bun'.split(
     ' ',
   ),

@@ -16,6 +16,7 @@ import {
   isEvaluator,
   isIntrospection,
   isLoader,
+  isSender,
   isShellCall,
   isStarter,
   OPENERS,
@@ -348,6 +349,8 @@ function readUse(reading: Reading, index: number): number {
       next.kind === 'name' ||
       next.text === '[' ||
       hasIndirectProgram(reading, name, end) ||
+      (reading.language === 'perl' && next.text === '<' && isShellCall(name, 'perl')) ||
+      takesSymbol(reading, name, end) ||
       (reading.language === 'perl' && SAVERS.has(name) && ['{', '\\'].includes(next.text)) ||
       (next.kind === 'number' &&
         (fileUse(name, reading.language) !== undefined || isShellCall(name, reading.language))))
@@ -373,6 +376,18 @@ function readUse(reading: Reading, index: number): number {
   } else if (name.includes('.') && !name.startsWith('$')) addCall(reading, name)
   else if (name.startsWith('__')) addCall(reading, name)
   return end
+}
+
+/** `system :x.to_s`, `__send__ :system, "x"`: the name at `index` is called with a symbol of Ruby. */
+function takesSymbol(reading: Reading, name: string, index: number): boolean {
+  const { language } = reading
+  return (
+    language === 'ruby' &&
+    mark(reading, index + 1) === ':' &&
+    reading.tokens[index + 2]?.kind === 'name' &&
+    mark(reading, index - 1) !== '?' &&
+    (isShellCall(name, language) || isSender(name, language) || name === 'autoload')
+  )
 }
 
 /** `(require('m').f)(x)`: a member in brackets of its own that is called. */
@@ -408,9 +423,10 @@ function listBefore(reading: Reading, index: number): Value {
 
 /** `require('m')['name']`. */
 function readMember(reading: Reading, module: string, index: number): void {
-  const { value, next } = readValue(reading, index + 1)
-  if (mark(reading, next) !== ']') return
-  if (value.kind !== 'text' || value.isOpaque) {
+  const { value, next: end } = readValue(reading, index + 1)
+  const isWhole = mark(reading, end) === ']'
+  const next = isWhole ? end : closing(reading, index)
+  if (!isWhole || value.kind !== 'text' || value.isOpaque) {
     if (POWERFUL.has(module)) reading.opaque.add('eval')
     return
   }

@@ -22,7 +22,7 @@ const ON_TEXTS =
 
 /** Names of settings that say where something is put. */
 const OUTPUTS: ReadonlySet<string> = new Set(
-  'outfile outdir outFile outDir outputFile outputDir outputPath output_file output_dir output_path download_dir cfile dst dest destination target_dir save_path savePath save_dir log_file logFile logfile out err stdout stderr'.split(
+  'outfile outdir outFile outDir outputFile outputDir outputPath output_file output_dir output_path download_dir cfile dst dest destination target_dir save_path savePath save_dir log_file logFile logfile exdir destfile extract_dir extract_path out err stdout stderr'.split(
     ' ',
   ),
 )

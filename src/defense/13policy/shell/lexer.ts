@@ -311,8 +311,9 @@ function readDollar(scan: Scan, isQuoted: boolean): Word | undefined {
     const next = current(scan)
     // bash 5.3, ksh and mksh run what is in `${ ...; }` and `${| ...; }`.
     if (next === ' ' || next === '\t' || next === '\n' || next === '|') {
-      if (next === '|') scan.at += 1
-      return [{ kind: 'substitution', body: readBody(scan, '}'), isQuoted }]
+      const isValue = next === '|'
+      if (isValue) scan.at += 1
+      return [{ kind: 'substitution', body: readBody(scan, '}'), isQuoted, isValue }]
     }
     if (!enter(scan)) return []
     const parameter = readBraced(scan, isQuoted)

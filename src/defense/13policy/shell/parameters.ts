@@ -65,6 +65,9 @@ const PATTERN_CHARACTERS = 1_024
 /** Work on one value beyond which its result counts as not known. */
 const PATTERN_STEPS = 1_000_000
 
+const EXPANDING = /^\([^():]{0,16}e[^():]{0,16}\)/
+const RUN: ShellWord = Object.freeze({ ...UNKNOWN, opaque: 'eval' })
+
 export function expandParameter(expander: Expander, parameter: Parameter): Expansion {
   const { operator, argument } = parameter
   let found = find(expander, parameter)
@@ -72,6 +75,9 @@ export function expandParameter(expander: Expander, parameter: Parameter): Expan
   if (operator === undefined) return itemsOf(found)
   if (operator === 'bad') {
     expander.single(argument)
+    const [first] = argument
+    // `${(e)x}` of zsh runs what is in the value, as a text in quotes does.
+    if (first?.kind === 'text' && EXPANDING.test(first.text)) return itemsOf({ ...NOT_KNOWN, items: [RUN] })
     return itemsOf(NOT_KNOWN)
   }
   // Plain text of `${x:-text}`, which is split as a value is.

@@ -66,7 +66,13 @@ export type ShellContext = {
 export type WordPart =
   | { readonly kind: 'text'; readonly text: string; readonly isQuoted: boolean }
   | { readonly kind: 'parameter'; readonly parameter: Parameter; readonly isQuoted: boolean }
-  | { readonly kind: 'substitution'; readonly body: List; readonly isQuoted: boolean }
+  /** `isValue`: it gives the value of REPLY, and not what it prints. */
+  | {
+      readonly kind: 'substitution'
+      readonly body: List
+      readonly isQuoted: boolean
+      readonly isValue?: boolean
+    }
   | { readonly kind: 'substituted'; readonly isInput: boolean; readonly body: List }
   | { readonly kind: 'arithmetic'; readonly expression: Word; readonly isQuoted: boolean }
 

@@ -148,7 +148,8 @@ function addPart(expander: Expander, builder: Builder, part: WordPart): void {
       return
     case 'substitution': {
       const output = expander.substitute(part.body)
-      const item: ShellWord = output === undefined ? unknownOutput(expander, part.body) : known(output)
+      const item: ShellWord =
+        output === undefined || part.isValue === true ? unknownOutput(expander, part.body) : known(output)
       addItem(expander, builder, item, part.isQuoted)
       return
     }

@@ -7,139 +7,8 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
+import { MODIFIERS, READ_WORDS, SHELL_WORDS, WRITE_WORDS } from './escape-words.ts'
 import { argv, eachLine, type Inner, literal } from './inner.ts'
-
-/** Words before a command that change nothing of what it is. */
-const MODIFIERS: readonly string[] = Object.freeze([
-  ...[
-    'silent! ',
-    'silent ',
-    'sil! ',
-    'sil ',
-    'exe ',
-    'execute ',
-    'noautocmd ',
-    'keepalt ',
-    'verbose ',
-    'map ',
-  ],
-  ...['push-command ', 'spawn ', 'normal ', 'platform '],
-])
-
-/** What stands before text for a shell, up to the end of the line. */
-const SHELL_WORDS: readonly string[] = Object.freeze([
-  ...[
-    'terminal ',
-    'term ',
-    'ter ',
-    'shell ',
-    'shell! ',
-    'shell -w ',
-    'sh ',
-    'system ',
-    'exec ',
-    'execute ',
-    'run ',
-  ],
-  ...['.shell ', '.system ', '\\! ', '\\!', '.once |', '.output |', '\\o |', '\\g |', '\\copy |', 'pipe '],
-  ...[
-    '.import "|',
-    ".import '|",
-    '.import |',
-    'make ',
-    'lcmd ',
-    'local ',
-    'spawn ',
-    'pager ',
-    '~!',
-    '~|',
-    '|',
-  ],
-  ...['set output "|', "set output '|", 'set print "|', "set print '|", 'plot "<', "plot '<"],
-  ...['tee |', 'bang ', 'sh! ', 'cmd '],
-])
-
-/** A file is written by what begins so; the file is the last word of the line. */
-const WRITE_WORDS: readonly string[] = Object.freeze([
-  ...['w ', 'w! ', 'wq ', 'wq! ', 'write ', 'write! ', 'saveas ', 'saveas! ', 'sav ', 'sav! ', 'W '],
-  ...[
-    '.output ',
-    '.once ',
-    '.backup ',
-    '.save ',
-    '.log ',
-    '.excel ',
-    '\\o ',
-    '\\w ',
-    'tee ',
-    'get ',
-    'mget ',
-    'lcd ',
-  ],
-  ...[
-    'dump memory ',
-    'append memory ',
-    'append value ',
-    'append binary ',
-    'dump value ',
-    'set logging file ',
-    'set output ',
-    'set print ',
-    'save ',
-    'export-filename:',
-    'log ',
-  ],
-  ...['set print-file ', 'export ', 'snapshot ', 'generate-core-file ', 'gcore '],
-])
-/** And read by these. */
-const READ_WORDS: readonly string[] = Object.freeze([
-  ...[
-    'e ',
-    'e! ',
-    'edit ',
-    'r ',
-    'read ',
-    'so ',
-    'source ',
-    'tabe ',
-    'tabnew ',
-    'sp ',
-    'split ',
-    'vs ',
-    'vsplit ',
-  ],
-  ...[
-    '.read ',
-    '.import ',
-    '.load ',
-    '.open ',
-    '.restore ',
-    '\\i ',
-    '\\ir ',
-    '\\. ',
-    'put ',
-    'mput ',
-    'view ',
-    'open ',
-  ],
-  ...[
-    'set auto-load ',
-    'load ',
-    'include ',
-    'Include ',
-    'file ',
-    'file-read ',
-    'restore ',
-    'argadd ',
-    'luafile ',
-    'pyfile ',
-    'py3file ',
-    'rubyfile ',
-    'runtime ',
-    'n ',
-    'type ',
-  ],
-])
 
 const QUOTES = '"\'`'
 
@@ -394,11 +263,30 @@ export function readEscapes(word: ShellWord, via: string): readonly Inner[] {
     const next = (part: string) => (part === '' || part === ' ' ? NOTHING : readLine(word, part.trim(), via))
     return eachLine(line.slice(line.indexOf(';') + 1), next, ';')
   })
-  return bounded([...calls(word, via), ...fileCalls(word), ...lines])
+  return bounded([...calls(word, via), ...fileCalls(word), ...withinLine(word, via), ...lines])
 }
 
 /** Editors that take several commands on a line, parted by bars. */
 const BARRED = /^(?:vi|vim|nvim|ex|view|gvim|vimdiff|rvim)\b/
+
+/** `` e `cmd` `` of an editor, `` \set x `cmd` `` and `select 1 \g |cmd` of psql. */
+const TICKED = /`([^`\n]{1,1024})`/g
+const PIPED = /\\gx?\s{0,4}\|([^\n]{1,1024})/g
+
+function withinLine(word: ShellWord, via: string): readonly Inner[] {
+  const isClient = /^psql\b/.test(via)
+  const forms = [
+    ...(word.text.includes('`') && (BARRED.test(via) || (isClient && word.text.startsWith('\\')))
+      ? [TICKED]
+      : []),
+    ...(isClient && word.text.includes('|') ? [PIPED] : []),
+  ]
+  return forms.flatMap((form) =>
+    [...word.text.matchAll(form)].map(
+      ([, text = '']): Inner => ({ kind: 'shell', word: { ...word, text }, via }),
+    ),
+  )
+}
 
 function barred(word: ShellWord, rest: string, via: string): readonly Inner[] {
   return eachLine(rest, (part) => (part.trim() === '' ? NOTHING : readLine(word, part.trim(), via)), '|')

@@ -8,7 +8,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { type Call, has, type Inner, type Language, literal, tail } from './inner.ts'
 import { installedProgram, programOfModule, searchedProgram } from './installed-programs.ts'
 import { isShell, namesOf } from './names.ts'
-import { laterInput, moduleCode } from './runners.ts'
+import { laterInput, moduleCode, startedFunctions } from './runners.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 import { laterCode, moduleFiles, scriptCode } from './wrappers-expressions.ts'
 
@@ -195,6 +195,8 @@ function preloads(call: Call, language: Language): string {
   if (start === undefined) return ''
   const texts = preloaded(call).map(({ text }) => {
     const module = text.split('=', 1)[0] ?? ''
+    // What stands behind a module is code as well: `-M'x; system "y"'`.
+    if (language === 'perl' && /[;\s({]/.test(text)) return `${start}${text};`
     if (!/^[@\w./:-]{1,256}$/.test(module) || isStandardInput(module)) return ''
     if (language === 'perl') return `${start}${module};`
     return `${start}'${module}'${start.endsWith('(') ? ')' : ''};`
@@ -210,6 +212,7 @@ export function innerOfInterpreter(call: Call): readonly Inner[] {
     ...programsOf(call, language),
     ...preloadedFiles(call, language),
     ...laterInput(call, language),
+    ...startedFunctions(call),
   ]
   const preface = preloads(call, language) + switchSettings(call) + inputLines(call) + rewritten(call)
   if (preface === '') return inner

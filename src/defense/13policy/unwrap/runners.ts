@@ -5,7 +5,7 @@
  * @module
  */
 import type { ShellWord } from '../shell/shell.ts'
-import { type Call, has, type Inner, type Language, shell, type Unwrap } from './inner.ts'
+import { type Call, has, type Inner, type Language, literal, shell, type Unwrap } from './inner.ts'
 import { fromStdin, isStandardInput } from './shell-invocation.ts'
 
 function set(text: string): ReadonlySet<string> {
@@ -127,4 +127,17 @@ export function laterInput(call: Call, language: Language): readonly Inner[] {
 /** A prompt that the line does not feed reads what whoever has started it says there. */
 function promptCode({ stdin, name }: Call, language: Language): readonly Inner[] {
   return stdin.kind === 'text' || stdin.kind === 'pipe' ? fromStdin(stdin, name, language) : []
+}
+
+/** `erl -s MODULE FUNCTION ARGUMENT...`, `erl -run ...`: the function is called with what stands up to the next option. */
+export function startedFunctions({ name, words }: Call): readonly Inner[] {
+  if (name !== 'erl') return []
+  return words.flatMap(({ text }, index): readonly Inner[] => {
+    if (text !== '-s' && text !== '-run') return []
+    const end = words.findIndex((word, at) => at > index && word.text.startsWith('-'))
+    const [module, called, ...given] = words.slice(index + 1, end < 0 ? undefined : end)
+    if (module === undefined || called === undefined) return []
+    const code = `${module.text}:${called.text}("${given.map((word) => word.text).join(' ')}")`
+    return [{ kind: 'code', language: 'other', word: literal(code), via: `erl ${text}` }]
+  })
 }

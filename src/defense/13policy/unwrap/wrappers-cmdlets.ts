@@ -83,12 +83,23 @@ const fromPipeline: Unwrap = ({ words, stdin, name }) => {
 /** To these a name is where it goes. */
 const MOVERS: ReadonlySet<string> = new Set(['Move-Item', 'Rename-Item', 'mi', 'rni', 'ren'])
 
+/** `| ForEach-Object Delete`, `| % MoveTo /x`: a member that is called on what comes down the pipeline. */
+const eachMember: Unwrap = (call) => {
+  const member = call.words.find(({ text }, index) => index > 0 && !text.startsWith('-'))?.text ?? ''
+  if (call.stdin.kind !== 'pipe' || !MEMBERS.test(member)) return []
+  const words = [literal('Remove-Item'), LISTED_INPUT]
+  return [{ kind: 'argv', words, via: call.name, stdin: { kind: 'closed' } }]
+}
+
+const MEMBERS = /^(?:Delete|MoveTo|CopyTo|Encrypt|SetAccessControl)$/i
+
 /** They act on what they are given; a text that comes down the pipeline is what is written where they name a file. */
 const ACTORS =
   'Remove-Item ri del erase rd Clear-Content clc Set-Content Add-Content Move-Item mi Rename-Item rni ren Stop-Process spps'
 
 export const CMDLET_WRAPPERS: readonly (readonly [string, Unwrap])[] = [
   ['Start-Process', startProcess],
-  ['Start-Job', block],
+  ['Start-Job', (call) => [...block(call), ...eachMember(call)]],
+
   ...ACTORS.split(' ').map((name) => [name, fromPipeline] as const),
 ]

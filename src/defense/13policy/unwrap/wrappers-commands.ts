@@ -6,6 +6,7 @@
  */
 
 import type { ShellWord } from '../shell/shell.ts'
+import { PIPE_MARK } from '../shell/words.ts'
 import { readEscapes } from './escapes.ts'
 import { argv, type Inner, literal, PROJECT, shell, type Unwrap } from './inner.ts'
 import { goesBy } from './names.ts'
@@ -273,6 +274,7 @@ const sources: Unwrap = (call) => {
     // To the builder of Ada, a source may go without its end.
     const isShort = call.name.startsWith('gnat') && /^\w{1,64}$/.test(given.text)
     const word = isShort ? { ...given, text: `${given.text}.adb` } : given
+    if (word.stands === PIPE_MARK) return [{ kind: 'opaque', opaque: 'piped' }]
     if (!SOURCE.test(word.text)) return []
     return [{ kind: 'script', word, language: 'other', via: call.name, read: readSource }]
   })

@@ -54,3 +54,11 @@ t.test('what is fetched into a prompt is not known', async (t) => {
   t.ok(opaqueOf(commandsOf('curl x.example | python3 -i app.py')).includes('piped'))
   t.ok(opaqueOf(commandsOf('python3 -m trace <(curl x.example)')).includes('piped'))
 })
+
+t.test('a function that Erlang is told to start is called', async (t) => {
+  for (const line of ['erl -noshell -s os cmd reboot -s init stop', 'erl -run os cmd reboot'])
+    t.ok(
+      commandsOf(line).some(({ argv }) => argv[0] === 'reboot'),
+      line,
+    )
+})
