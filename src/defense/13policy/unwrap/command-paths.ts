@@ -10,6 +10,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { diskUse } from './disk-uses.ts'
 import { has } from './inner.ts'
 import { addLater, media, SUBCOMMANDED } from './later-paths.ts'
+import { goesBy } from './names.ts'
 import { type ParsedArguments, partOf, writtenPart } from './options.ts'
 import type { OperandUse, OptionUse, ProgramForm } from './programs.ts'
 import { operandUse } from './programs.ts'
@@ -50,7 +51,8 @@ export function argumentPaths(
     if (parsed.operands.length === 0 && form.given.length === 0) addTaken(form.operands, parsed, add)
   }
   // `deno fmt /x`, `deno test --coverage=/x`: what stands behind the word that says what is done.
-  if (form.stops && SUBCOMMANDED.has(name)) addLater(parsed, isRewritten, add)
+  if (form.stops && parsed.operands.length > 1 && goesBy(names, SUBCOMMANDED))
+    addLater(parsed, isRewritten, add)
   // Elsewhere than where the request runs, whatever could be a name is one.
   const isAway = place.cwd === undefined || !isWithin(place.root, place.cwd)
   if (form.operands === undefined && !form.stops) {

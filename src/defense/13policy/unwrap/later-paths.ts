@@ -12,14 +12,17 @@ import { looksLikePath } from './used-paths.ts'
 
 type Add = (word: ShellWord, use: PathUse) => void
 
-/** Programs whose options mostly stand behind such a word. */
-export const SUBCOMMANDED: ReadonlySet<string> = new Set('deno bun scala-cli npx bunx'.split(' '))
+/** Programs whose options mostly stand behind such a word, or behind a script that is given them. */
+export const SUBCOMMANDED: ReadonlySet<string> = new Set(
+  'deno bun scala-cli npx bunx python node ruby perl php lua tclsh Rscript julia'.split(' '),
+)
 
 /** What is written there: as options say, and the operands where the word says so. */
 export function addLater({ operands }: ParsedArguments, isRewritten: boolean, add: Add): void {
-  const later = parseArguments(operands, UNKNOWN_FORM, 1)
+  const later = parseArguments(operands, UNKNOWN_FORM, 0)
   for (const { word, use } of later.values) if (use === 'write') add(word, use)
-  if (isRewritten) for (const word of later.operands) if (looksLikePath(word.text)) add(word, 'write')
+  if (isRewritten)
+    for (const word of later.operands.slice(1)) if (looksLikePath(word.text)) add(word, 'write')
 }
 
 /** `[f=mpegts]/x|[f=mp4]y`: places of a stream that goes to several. */

@@ -28,6 +28,10 @@ const TOOLS: ReadonlySet<string> = new Set(
     'kak micro jed mg zile hx helix jove gedit geany lazygit tig gitui zellij',
     'colcon catkin_make catkin alr automake autoconf autoreconf aclocal autom4te autoscan autoheader bitbake kas devtool',
     'abuild redo-ifchange kotlinc kotlin scalac javac jbang coursier cs amm tinygo groovyc',
+    'nyc c8 eslint prettier stylelint karma rspec cucumber phpunit phpstan psalm rector phing robo pylint mypy flake8 ruff black',
+    'antora standard-version protoc buf flatc thrift sqlc prisma alembic flyway liquibase knex typeorm sequelize dbmate goose',
+    'diesel sqlx pyinstaller nuitka cython typst ko skaffold tilt molecule drush storybook ng next nuxt astro tsc ts-node swc',
+    'babel parcel esbuild terragrunt ansible-galaxy vagrant rubocop cpanm semantic-release',
     'basex xidel zorba saxon xqilla',
     'gnatmake dmd ldc2 lazbuild ocamlc ocamlopt ocamlfind ghc rustc rustdoc doxygen cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
   ].flatMap((names) => names.split(' ')),
@@ -48,10 +52,10 @@ const GATHERED: ReadonlySet<string> = new Set('--test-cmd --shell --shell-arg --
 const NOTHING = (): readonly Inner[] => []
 
 /** A place where anybody writes, in a word. */
-const TEMPORARY = /(?:^|[=:,;"'@ ])((?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)\/[^\s"',;]{0,1024})$/
+const TEMPORARY = /(?:^|[=:,;"'@ ])((?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)(?:\/[^\s"',;]{0,1024})?)$/
 /** Names that say of a file that it is loaded or started: `--sbt-jar`, `-p:CustomBeforeTargets`, `--compiler-subst`. */
 const LOADED =
-  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|backend|-load$|-load=|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
+  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|bootstrap|setup|reporter|formatter|template|themes|schema|gemfile|autoload|upx|backend|-load$|-load=|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
 /** Letters by which a tool is told what to load. */
 const LETTERS: ReadonlyMap<string, readonly string[]> = new Map(
   [
@@ -61,6 +65,16 @@ const LETTERS: ReadonlyMap<string, readonly string[]> = new Map(
     'bmake | -m',
     'mk | -f',
     'bitbake | -R -r',
+    'eslint | -f --format',
+    'rspec cucumber rubocop nyc c8 | -r -I',
+    'phpunit phpstan psalm alembic playwright karma hatch sphinx-build | -c',
+    'sqlc flyway | -f',
+    'pipenv | --python',
+    // It is the first word.
+    'doxygen | doxygen',
+    'karma | start',
+    'husky | install',
+    'semantic-release | -e',
   ].flatMap((line) => {
     const [names = '', letters = ''] = line.split(' | ')
     return names.split(' ').map((name) => [name, letters.split(' ')] as const)
@@ -72,7 +86,7 @@ const PLACED = /out|log(?!ger)|report|cache|result|dump|trace|dest|save|export|j
 /** What a tool is told by such a name to load or start from a place where anybody writes. */
 function loadedIn(words: readonly ShellWord[]): readonly Inner[] {
   return words.flatMap((word, index): readonly Inner[] => {
-    if (!word.text.includes('/tmp/') && !word.text.includes('shm/')) return []
+    if (!word.text.includes('/tmp') && !word.text.includes('/shm')) return []
     const path = TEMPORARY.exec(word.text)?.[1] ?? ''
     if (path === '') return []
     const attached = word.text.slice(0, word.text.length - path.length)

@@ -12,6 +12,8 @@ const PATHS: readonly (readonly [string, readonly string[]])[] = [
     ['write /srv/a', 'write /srv/b', 'write /srv/work/[f=mpegts]/srv/a|[f=mp4]/srv/b'],
   ],
   ['FFREPORT=file=/srv/a:level=32 ffmpeg', ['write /srv/a']],
+  ['python3 x.py --output /srv/a', ['mention /srv/a', 'read /srv/work/x.py', 'write /srv/a']],
+  ['deno test --coverage=/srv/a', ['write /srv/a']],
   ['jo key=@/srv/a', ['read /srv/a', 'read /srv/work/key=@/srv/a']],
   ["sqlite3 x '.ar -x -C /srv/a -f y'", ['read /srv/work/y', 'write /srv/a', 'write /srv/work/x']],
   ['rm -rf ./build/../x', ['write /srv/work/x']],
