@@ -92,6 +92,10 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
     case 'unset':
       unsetNames(state, operands)
       return either
+    case 'shopt':
+    case 'setopt':
+      setShellOptions(state, operands)
+      return either
     case 'set':
       setPositional(state, operands)
       return either
@@ -173,15 +177,35 @@ function isPlaced(text: string): boolean {
   return /^\.{0,2}(?:\/|$)/.test(text)
 }
 
+/** In the place of a variable: `cd NAME` also leads to the directory that a variable of that name holds. */
+const BY_VARIABLES = 'cdable_vars'
+
+/** The options of shells that say so, as bash and zsh spell them. */
+function setShellOptions(state: State, operands: readonly ShellWord[]): void {
+  if (operands.some(({ text }) => text.toLowerCase().replaceAll('_', '') === 'cdablevars'))
+    setVariable(state, BY_VARIABLES, { kind: 'text', word: known('1') })
+}
+
+/** Where `cd NAME` leads by the variable of that name; beneath the root where its value is not known. */
+function placeNamed(state: State, name: string): string | undefined {
+  if (variableOf(state, BY_VARIABLES)?.kind !== 'text') return undefined
+  const value = variableOf(state, name)
+  if (value?.kind === 'unset') return undefined
+  const isKnown = value?.kind === 'text' && value.word.opaque === undefined
+  return joinPath('/', isKnown ? value.word.text : '/')
+}
+
 /** Places of `CDPATH` that are looked at; what people write has two. */
 const SEARCHED_MAX = 8
 
 /** Where `cd NAME` may lead by `CDPATH`: beneath each of its places, or of a value that is not known beneath the root. */
 function searchedPlaces(state: State, operands: readonly ShellWord[]): readonly string[] {
-  const path = variableOf(state, 'CDPATH')
-  if (path === undefined || path.kind === 'unset') return []
   const name = operands.find(({ text, opaque }) => opaque === undefined && !text.startsWith('-'))?.text
   if (name === undefined || isPlaced(name)) return []
+  const named = placeNamed(state, name)
+  const path = variableOf(state, 'CDPATH')
+  if (path === undefined || path.kind === 'unset')
+    return named === undefined ? [] : [named, ...resolved(state, name).flatMap((place) => place ?? [])]
   const isKnown = path.kind === 'text' && path.word.opaque === undefined
   const places = isKnown ? path.word.text.split(':', SEARCHED_MAX) : ['/']
   // Where none of them has it, it is a name as any other.

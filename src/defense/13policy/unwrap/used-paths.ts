@@ -62,6 +62,8 @@ function unknownPath({ stands = '' }: ShellWord): string {
   return joinPath('/', `${UNKNOWN_MARK}${known.startsWith('/') ? known : ''}`)
 }
 
+const OF_PROCESS = /^\/proc\/(?:<\w+>)+(\/(?:task\/[^/]+\/)?(?:(?:root|cwd)\/[^<]+|environ|mem|auxv|maps))$/
+
 /** The directories of a process, which lie elsewhere than they say. */
 const PROCESS_LINK = /^\/+proc\/[^/]+\/(?:task\/[^/]+\/)?(?:cwd|root|fd\/[^/]+)(?=\/)/
 
@@ -84,10 +86,8 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
     if (parts !== undefined && !parts.includes('<') && place.cwd !== undefined)
       return pathsOf({ text: parts, isGlob: true, opaque: undefined }, use, place)
     isOpaque = true
-    // The number of a process does not matter where its directories are meant.
-    const inProcess = /^\/proc\/(?:<\w+>)+(\/(?:task\/[^/]+\/)?(?:root|cwd)\/[^<]+)$/.exec(
-      word.stands ?? '',
-    )?.[1]
+    // The number of a process does not matter where its directories, its environment or its memory are meant.
+    const inProcess = OF_PROCESS.exec(word.stands ?? '')?.[1]
     if (inProcess !== undefined)
       return pathsOf({ text: `/proc/self${inProcess}`, isGlob: word.isGlob, opaque: undefined }, use, place)
     // Of an expanded word the beginning is known, and of that what stands before the last slash is a directory.
