@@ -7,6 +7,7 @@ import { runText } from './effects.ts'
 import {
   ARGUMENT_TOKENS,
   addCall,
+  addInner,
   addPath,
   looksAbsolute,
   mark,
@@ -15,11 +16,13 @@ import {
   UNKNOWN,
   type Value,
 } from './reading.ts'
+import { UNKNOWN_USE } from './unknown-uses.ts'
 import { readValue } from './values.ts'
 
 /** Pipes and redirections of awk: `"cmd" | getline`, `print x | "cmd"`, `print x > "file"`. */
 export function readRedirection(reading: Reading, index: number): void {
   const text = mark(reading, index)
+  if (nameAt(reading, index).startsWith('@')) noteLoad(reading, index)
   if (text === '|' || text === '|&') {
     if (nameAt(reading, index + 1) === 'getline') {
       const before = reading.tokens[index - 1]
@@ -73,4 +76,15 @@ function stringsBefore(reading: Reading, index: number): Value {
   let from = index
   while (reading.tokens[from - 1]?.kind === 'string' && index - from < ARGUMENT_TOKENS) from -= 1
   return readValue(reading, from).value
+}
+
+/** `@load "x"` brings in a library of another language, `@include "x"` a file of code. */
+function noteLoad(reading: Reading, index: number): void {
+  const given = reading.tokens[index + 1]
+  const name = nameAt(reading, index)
+  if (name === '@load') addCall(reading, `${UNKNOWN_USE}load`)
+  if (name !== '@include' || given?.kind !== 'string') return
+  if (given.text.startsWith('/')) addCall(reading, 'load:file')
+  const word = { text: given.text, isGlob: false, opaque: undefined }
+  addInner(reading, { kind: 'script', word, language: 'awk', via: reading.via })
 }

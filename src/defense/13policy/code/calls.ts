@@ -321,7 +321,8 @@ const SAYS_WRITE =
   /^(?:[Rr]emove|[Dd]elete|del|rm|rmdir|rmtree|[Uu]nlink|[Ee]rase|[Rr]ename|[Mm]ove|[Ww]rite|[Aa]ppend|[Tt]runcate|[Cc]hmod|[Cc]hown|[Cc]reate|\w{0,16}(?:[Ww]riter|[Oo]utputStream)|setText|openWrite|mkdirs?|set(?:Writable|Executable|Readable|ReadOnly))(?![a-z])/
 
 /** What the name of a method says that puts what it has into a file: `extractall`, `to_csv`, `savefig`. */
-const SAYS_SAVE = /^(?:to_[a-z]+|save\w*|extract\w*|export\w*|unpack\w*|download\w*|dump|imwrite|write_\w+)$/
+const SAYS_SAVE =
+  /^(?:to_[a-z]+|save\w*|extract\w*|export\w*|unpack\w*|download\w*|dump|imwrite|write(?:_|[A-Z])\w*)$/
 
 export function soundsLikeSaving(name: string): boolean {
   return SAYS_SAVE.test(lastPart(name))

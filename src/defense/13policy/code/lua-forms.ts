@@ -18,8 +18,12 @@ const SELECTED_MODULE = new RegExp(
   'g',
 )
 
+/** `_ENV = os`: every name is then one of that module. */
+const NAMES_OF_MODULE = /\b_ENV\s{0,4}=\s{0,4}(?:os|io|debug|package|_G)\b/g
+
 /** The code with each such module as the caller of `require` has it. */
-export function plainLua(text: string): string {
+export function plainLua(given: string): string {
+  const text = given.includes('_ENV') ? given.replaceAll(NAMES_OF_MODULE, 'load(_ENV)') : given
   if (!text.includes('pcall')) return text
   return text.replaceAll(CAUGHT_MODULE, '$1 = require($2)').replaceAll(SELECTED_MODULE, 'require($1)')
 }

@@ -141,9 +141,9 @@ export function readSed(text: string, via: string): Scripted {
       })
       if (isWrite) calls.add('open:w')
       at = end
-    } else if (command === 'a' || command === 'i' || command === 'c' || command === '#' || command === ':')
-      at = restOfLine(at)
-    else if ('btT'.includes(command)) while (at < text.length && !';}\n'.includes(text.charAt(at))) at += 1
+    } else if (command === 'a' || command === 'i' || command === 'c' || command === '#') at = restOfLine(at)
+    // A label ends with its statement, in GNU sed as the name of one does that is gone to.
+    else if ('btT:'.includes(command)) while (at < text.length && !';}\n'.includes(text.charAt(at))) at += 1
   }
   if (at < text.length) opaque.add('limit')
   return { calls: [...calls], inner, opaque: [...opaque] }

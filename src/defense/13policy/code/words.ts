@@ -327,9 +327,8 @@ function readUse(reading: Reading, index: number): number {
   // A statement of Python 2.
   if (name === 'exec' && reading.language === 'python' && reading.tokens[end + 1]?.kind === 'name')
     reading.opaque.add('eval')
-  // `@f(x)` of gawk calls the function that is named by `f`; `@load` brings in one of another language.
+  // `@f(x)` of gawk calls the function that is named by `f`.
   if (reading.language === 'awk' && name.startsWith('@') && isCall) reading.opaque.add('eval')
-  if (reading.language === 'awk' && name === '@load') addCall(reading, `${UNKNOWN_USE}load`)
   const isFirst =
     reading.language === 'other' && reading.tokens[0]?.text === '(' && mark(reading, index - 1) === '('
   noteUse(reading, name, isCall || isFirst)

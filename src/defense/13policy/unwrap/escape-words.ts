@@ -19,7 +19,7 @@ export const MODIFIERS: readonly string[] = Object.freeze([
     'verbose ',
     'map ',
   ],
-  ...['push-command ', 'spawn ', 'normal ', 'platform '],
+  ...['push-command ', 'spawn ', 'normal ', 'platform ', '-interpreter-exec console '],
 ])
 
 /** What stands before text for a shell, up to the end of the line. */
@@ -87,7 +87,22 @@ export const WRITE_WORDS: readonly string[] = Object.freeze([
     'export-filename:',
     'log ',
   ],
-  ...['set print-file ', 'export ', 'snapshot ', 'generate-core-file ', 'gcore '],
+  ...[
+    'tty ',
+    'set inferior-tty ',
+    'maint print ',
+    'maintenance print ',
+    'record save ',
+    'process launch -o ',
+    'process launch -e ',
+    'process launch --stdout ',
+    'process launch --stderr ',
+    'set print-file ',
+    'export ',
+    'snapshot ',
+    'generate-core-file ',
+    'gcore ',
+  ],
 ])
 /** And read by these. */
 export const READ_WORDS: readonly string[] = Object.freeze([

@@ -273,6 +273,9 @@ const BARRED = /^(?:vi|vim|nvim|ex|view|gvim|vimdiff|rvim)\b/
 const TICKED = /`([^`\n]{1,1024})`/g
 const PIPED = /\\gx?\s{0,4}\|([^\n]{1,1024})/g
 
+/** `r < x > /y` of gdb: what follows is the words of a shell, and the program itself is known elsewhere. */
+const STARTED = /^\s{0,4}(?:r|start|starti)\s([^\n]{1,1024})/gm
+
 function withinLine(word: ShellWord, via: string): readonly Inner[] {
   const isClient = /^psql\b/.test(via)
   const forms = [
@@ -280,6 +283,7 @@ function withinLine(word: ShellWord, via: string): readonly Inner[] {
       ? [TICKED]
       : []),
     ...(isClient && word.text.includes('|') ? [PIPED] : []),
+    ...(/^gdb\b/.test(via) && word.text.includes('>') ? [STARTED] : []),
   ]
   return forms.flatMap((form) =>
     [...word.text.matchAll(form)].map(

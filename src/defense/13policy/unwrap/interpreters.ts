@@ -241,15 +241,19 @@ function switchSettings({ name, parsed }: Call): string {
 /** Lines of an input that may each be what code is run for; what people type has fewer. */
 const INPUT_LINES = 64
 
-/** `perl -n`, whose code is run for each line of its input: the lines stand among its texts. */
+/** `perl -n` and awk, whose code is run for each line of its input: the lines stand among its texts. */
 function inputLines({ name, parsed, stdin }: Call): string {
-  if ((name !== 'perl' && name !== 'ruby') || !has(parsed, '-n', '-p') || parsed.operands.length > 0)
-    return ''
+  const isLooped =
+    name === 'awk'
+      ? parsed.operands.length <= 1
+      : (name === 'perl' || name === 'ruby') && has(parsed, '-n', '-p') && parsed.operands.length === 0
+  if (!isLooped) return ''
   const text = stdin.kind === 'text' ? stdin.word.text : stdin.kind === 'pipe' ? stdin.output : undefined
   // Lines that are not known come from outside.
-  if (stdin.kind === 'pipe' && text === undefined) return 'STDIN;'
+  if (stdin.kind === 'pipe' && text === undefined) return name === 'awk' ? '' : 'STDIN;'
   const lines = text?.split('\n', INPUT_LINES).filter((line) => line.startsWith('/')) ?? []
-  return lines.map((line) => `${quoted(line)};`).join('')
+  const texts = lines.map((line) => `${quoted(line)};`).join('')
+  return name === 'awk' && texts !== '' ? `BEGIN{${texts}} ` : texts
 }
 
 /** Code that writes to the files it reads, by the names that its language has for those: they stand among its texts. */

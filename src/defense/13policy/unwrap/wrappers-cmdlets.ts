@@ -61,7 +61,8 @@ const block: Unwrap = (call) => {
     .join(' ')
     .slice(1)
   const inside = text.endsWith('}') ? text.slice(0, -1) : text
-  return inside.trim() === '' ? [] : [shell(literal(inside.trim()), call.name)]
+  // A member of what comes down is put out, and not run.
+  return inside.trim() === '' || inside.trim() === '$_' ? [] : [shell(literal(inside.trim()), call.name)]
 }
 
 /** Parameters of orders on files that take the next word, and it is no file that is acted on. */
