@@ -9,7 +9,14 @@ import { readSingle, readValue, resolve } from './values.ts'
 
 /** Values that are tried; people write a few. */
 const TRIED_MAX = 64
-const LIST_JOINERS: ReadonlySet<string> = new Set(['join', 'implode', 'table.concat', 'sprintf', 'format'])
+const LIST_JOINERS: ReadonlySet<string> = new Set([
+  'join',
+  'String.join',
+  'implode',
+  'table.concat',
+  'sprintf',
+  'format',
+])
 
 /** Whether a value that is put together may begin at `index`. */
 function begins(reading: Reading, index: number): boolean {

@@ -252,8 +252,12 @@ const PATHS_MAX = 32
 /** `{*}[glob /x/*]`: all that fits. */
 const TCL_LISTED = /\{\*\}\[\s{0,4}glob\s{1,4}(?:-\w{1,32}\s{1,4}|--\s{1,4}){0,4}([^\]\s]{1,1024})\s{0,4}\]/g
 
+/** `{*}[glob -directory /x *]` */
+const TCL_LISTED_IN =
+  /\{\*\}\[\s{0,4}glob\s{1,4}(?:-nocomplain\s{1,4})?-dir(?:ectory)?\s{1,4}([^\]\s]{1,1024})\s{1,4}(?:--\s{1,4})?([^\]\s]{1,1024})\s{0,4}\]/g
+
 export function readTcl(given: string, via: string): Scripted {
-  const text = given.replaceAll(TCL_LISTED, '$1')
+  const text = given.replaceAll(TCL_LISTED_IN, '$1/$2').replaceAll(TCL_LISTED, '$1')
   const calls = new Set<string>()
   const inner: Inner[] = []
   const opaque = new Set<Opaque>()

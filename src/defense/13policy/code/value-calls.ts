@@ -9,7 +9,7 @@ import type { Value } from './reading.ts'
 
 /** Calls that give one of the names that they are given, or all of them as one path. */
 export const JOINERS: ReadonlySet<string> = new Set(
-  'Pathname URL pathToFileURL url.pathToFileURL os.path.join posixpath.join path.join path.resolve path.normalize File.join File.expand_path filepath.Join filepath.Clean Path.Combine os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath str Path pathlib.Path PurePath pathlib.PurePath pathlib.PosixPath Pathname.new String decodeURI joinpath expanduser catfile catdir File.Spec.catfile File.Spec.catdir File.Spec.rel2abs file.path path.expand normalizePath Path.join Path.expand filename.join filename:join buildPath buildNormalizedPath build-path FileNameJoin Filename.concat fullfile'.split(
+  'Pathname URL pathToFileURL url.pathToFileURL os.path.join posixpath.join path.join path.resolve path.normalize File.join File.expand_path filepath.Join filepath.Clean Path.Combine os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath str Path pathlib.Path PurePath pathlib.PurePath pathlib.PosixPath Pathname.new String decodeURI joinpath Base.joinpath expanduser catfile catdir File.Spec.catfile File.Spec.catdir File.Spec.rel2abs file.path path.expand normalizePath Path.join Path.expand filename.join filename:join buildPath buildNormalizedPath build-path FileNameJoin Filename.concat fullfile'.split(
     ' ',
   ),
 )

@@ -216,7 +216,8 @@ function isListJoin(name: string, language: Language): boolean {
   return (
     (name === 'join' && (language === 'perl' || language === 'php')) ||
     name === 'implode' ||
-    name === 'table.concat'
+    name === 'table.concat' ||
+    (language === 'other' && (name === 'join' || name === 'String.join'))
   )
 }
 

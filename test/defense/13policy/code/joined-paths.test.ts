@@ -20,6 +20,8 @@ const JOINED: readonly string[] = [
   `gawk 'BEGIN { f = sprintf("/%s/%s", "etc", "passwd"); printf "" > f }'`,
   `elixir -e 'File.rm!(Path.join(["/", "etc", "passwd"]))'`,
   `elixir -e 'Path.join("/etc", "passwd") |> File.rm()'`,
+  `julia -e 'rm(join(["", "etc", "passwd"], "/"))'`,
+  `jshell - <<< 'new File(String.join("/", "", "etc", "passwd")).delete();'`,
   `echo 'removeFile("/" / "etc" / "passwd")' > a.nim; nim r a.nim`,
   `echo 'fn main() { fs::remove_file(Path::new("/etc").join("passwd")); }' > a.rs; rustc a.rs`,
   `echo 'func main() { os.RemoveAll(filepath.Join("/", "etc", "passwd")) }' > a.go; go run a.go`,
