@@ -50,9 +50,9 @@ export function argumentPaths(
     addKnown(name, form, form.operands, parsed, isRewritten ? (word) => add(word, 'write') : add)
     if (parsed.operands.length === 0 && form.given.length === 0) addTaken(form.operands, parsed, add)
   }
-  // `deno fmt /x`, `deno test --coverage=/x`: what stands behind the word that says what is done.
-  if (form.stops && parsed.operands.length > 1 && goesBy(names, SUBCOMMANDED))
-    addLater(parsed, isRewritten, add)
+  // `deno fmt /x`, `deno test --coverage=/x`: what stands behind the word that says what is done, or behind a script.
+  const isLater = form.stops && parsed.operands.length > 1 && goesBy(names, SUBCOMMANDED)
+  if (isLater) addLater(parsed, isRewritten, add)
   // Elsewhere than where the request runs, whatever could be a name is one.
   const isAway = place.cwd === undefined || !isWithin(place.root, place.cwd)
   if (form.operands === undefined && !form.stops) {
@@ -70,7 +70,8 @@ export function argumentPaths(
     }
   }
   for (const word of parsed.operands) {
-    const written = form.plain || word.text.length > PLACE_MAX ? undefined : writtenPart(word)
+    const isRead = form.plain || word.text.length > PLACE_MAX || (isLater && word.text.startsWith('-'))
+    const written = isRead ? undefined : writtenPart(word)
     if (written !== undefined) add(written, 'write')
   }
   EXTRA.get(name)?.(parsed, add)

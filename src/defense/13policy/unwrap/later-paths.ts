@@ -14,13 +14,20 @@ type Add = (word: ShellWord, use: PathUse) => void
 
 /** Programs whose options mostly stand behind such a word, or behind a script that is given them. */
 export const SUBCOMMANDED: ReadonlySet<string> = new Set(
-  'deno bun scala-cli npx bunx python node ruby perl php lua tclsh Rscript julia'.split(' '),
+  'deno bun dotnet scala-cli npx bunx python node ruby perl php lua tclsh Rscript julia'.split(' '),
 )
+
+/** Whether a script that is given `option` writes there: `--data`, `--cache` or `--map` may also be what it reads. */
+export function writesClearly(option: string): boolean {
+  return CLEARLY.test(option)
+}
+const CLEARLY = /^-o$|out|log|report|dest|save|write|export|dump|basetemp|install|coverage/i
 
 /** What is written there: as options say, and the operands where the word says so. */
 export function addLater({ operands }: ParsedArguments, isRewritten: boolean, add: Add): void {
   const later = parseArguments(operands, UNKNOWN_FORM, 0)
-  for (const { word, use } of later.values) if (use === 'write') add(word, use)
+  for (const { option, word, use } of later.values)
+    if (use === 'write' && writesClearly(option)) add(word, use)
   if (isRewritten)
     for (const word of later.operands.slice(1)) if (looksLikePath(word.text)) add(word, 'write')
 }

@@ -287,7 +287,6 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'cythonize | -3: -j: -X: | w*',
   'sphinx-build | -b: -c:r -d:w -w:w -D: -A: -t: -j: | r w -*',
   'nox | -f:r --noxfile:r --envdir:w -s: -e: -p: -k: -t: | ?*',
-  'conda mamba micromamba | -p:w --prefix:w | m*',
   'localedef | -i:r -f: -u: -A:r --prefix:w | w*',
   'hexedit hexer dhex bvi bmore jove jmacs jstar jpico rjoe gedit kate kwrite mousepad leafpad geany pluma xed tilde dte amp e3 le aee ee moe sensible-editor editor featherpad nedit l3afpad vipe mcdiff jvim elvis nvi levee micro-editor | -e: -p: -f: | w* | plus',
   'emacs | -e:x --eval:x -eval:x -E:x -g: -l:r --load:r --script:r -f: --execute:x --exec:x | w*',

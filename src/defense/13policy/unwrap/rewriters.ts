@@ -48,7 +48,7 @@ const LETTERS: readonly string[] = Object.freeze([
   '-L',
 ])
 /** To these, one of the words says it, and no letter. */
-const BY_WORD: ReadonlySet<string> = new Set('cargo go zig mix dart swift gleam'.split(' '))
+const BY_WORD: ReadonlySet<string> = new Set('cargo go dotnet zig mix dart swift gleam'.split(' '))
 const WORDS: readonly string[] = Object.freeze(['fmt', 'format', 'fix'])
 /** Whatever the program, it changes what it is given. */
 const LONG =
@@ -97,6 +97,9 @@ const CREATIONS: ReadonlyMap<string, readonly string[]> = new Map(
     'mksquashfs *',
     'create-react-app *',
     'virtualenv *',
+    'degit *',
+    'tiged *',
+    'giget *',
   ].map((line) => {
     const [name = '', ...orders] = line.split(' ')
     return [name, orders] as const

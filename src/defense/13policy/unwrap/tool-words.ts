@@ -9,7 +9,10 @@
 import type { ShellWord } from '../shell/shell.ts'
 import { changesIn, fileOrdersOf, ordersOf } from './document-orders.ts'
 import { type Assignment, argv, type Call, type Inner, literal } from './inner.ts'
+import { writesClearly } from './later-paths.ts'
 import { goesBy } from './names.ts'
+import { parseArguments } from './options.ts'
+import { UNKNOWN_FORM } from './programs.ts'
 import { begins } from './unknown-starts.ts'
 
 const TOOLS: ReadonlySet<string> = new Set(
@@ -32,6 +35,7 @@ const TOOLS: ReadonlySet<string> = new Set(
     'antora standard-version protoc buf flatc thrift sqlc prisma alembic flyway liquibase knex typeorm sequelize dbmate goose',
     'diesel sqlx pyinstaller nuitka cython typst ko skaffold tilt molecule drush storybook ng next nuxt astro tsc ts-node swc',
     'babel parcel esbuild terragrunt ansible-galaxy vagrant rubocop cpanm semantic-release',
+    'node-gyp electron-builder golangci-lint patch-package degit',
     'basex xidel zorba saxon xqilla',
     'gnatmake dmd ldc2 lazbuild ocamlc ocamlopt ocamlfind ghc rustc rustdoc doxygen cppcheck clang-tidy iwyu bear scan-build infer codechecker coverity valgrind kcov bats shellspec',
   ].flatMap((names) => names.split(' ')),
@@ -55,7 +59,7 @@ const NOTHING = (): readonly Inner[] => []
 const TEMPORARY = /(?:^|[=:,;"'@ ])((?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)(?:\/[^\s"',;]{0,1024})?)$/
 /** Names that say of a file that it is loaded or started: `--sbt-jar`, `-p:CustomBeforeTargets`, `--compiler-subst`. */
 const LOADED =
-  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|bootstrap|setup|reporter|formatter|template|themes|schema|gemfile|autoload|upx|backend|-load$|-load=|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
+  /compiler|linker|wrapper|launcher|preload|require|plug-?in|hook|loader|toolchain|targets|props|shell|exec|runner|command|-cmd|jar$|agent|interpreter|debugger|extension|deps|probing|script|import|include|global\.base|module|initial|settings|home$|home=|[-_.]args|program|repository\.config|tool$|tool=|conf|adapter|logger|bootstrap|setup|reporter|formatter|template|themes|schema|(?:gem|knex|make|task|just|rake|vagrant|tilt|proc)file|patch|autoload|upx|backend|-load$|-load=|-x(?:swiftc|frontend|clang|cc)$|fuse-ld|link-?flags|pass-?l\b|_(?:cc|cxx|ld|link)=|\.path=/i
 /** Letters by which a tool is told what to load. */
 const LETTERS: ReadonlyMap<string, readonly string[]> = new Map(
   [
@@ -69,6 +73,8 @@ const LETTERS: ReadonlyMap<string, readonly string[]> = new Map(
     'rspec cucumber rubocop nyc c8 | -r -I',
     'phpunit phpstan psalm alembic playwright karma hatch sphinx-build | -c',
     'sqlc flyway | -f',
+    'golangci-lint air electron-builder reflex | -c',
+    'node-gyp | --python',
     'pipenv | --python',
     // It is the first word.
     'doxygen | doxygen',
@@ -106,6 +112,28 @@ function ordersIn(
   return [...ordersOf(text), ...changes(text)]
 }
 
+/** Options that are handed on as one text, or behind two dashes: `--args='--output /x'`, `run gen -- --output /x`. */
+function handedOn(words: readonly ShellWord[]): readonly Inner[] {
+  const dashes = words.findIndex(({ text }) => text === '--')
+  const behind = dashes < 0 ? [] : [words.slice(dashes + 1)]
+  const texts = words.filter(({ text, opaque }) => opaque === undefined && HANDED_ON.test(text))
+  return [
+    ...behind,
+    ...texts.map(({ text }) =>
+      text
+        .replace(/^[-\w.]{1,64}=(?=-)/, '')
+        .split(/\s+/, WORDS_MAX)
+        .map(literal),
+    ),
+  ].flatMap((given) =>
+    parseArguments(given, UNKNOWN_FORM, 0).values.flatMap(({ option, word, use }): readonly Inner[] =>
+      use === 'write' && writesClearly(option) ? [{ kind: 'path', word, use }] : [],
+    ),
+  )
+}
+/** An option and a whole path in one text. */
+const HANDED_ON = /(?:^|[\s=])-{1,2}\w[\w.-]{0,64}[\s=](?:\/|~\/)/
+
 /** The orders in the texts that a tool is given: as arguments, in variables that are set for it, and on its input. */
 export function textsOfTool(call: Call, assignments: readonly Assignment[]): readonly Inner[] {
   const { words, stdin, names, parsed } = call
@@ -124,6 +152,7 @@ export function textsOfTool(call: Call, assignments: readonly Assignment[]): rea
     ),
     ...given.flatMap((word) => ordersIn(word, fileOrdersOf)),
     ...loadedIn(words.slice(0, WORDS_MAX)),
+    ...handedOn(words.slice(0, WORDS_MAX)),
     ...(gathered.length > 1 ? argv(gathered, names[0] ?? '--') : []),
   ]
 }

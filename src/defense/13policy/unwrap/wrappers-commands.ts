@@ -46,6 +46,7 @@ const BEHIND_OPTION: ReadonlyMap<string, readonly string[]> = table([
 const BEHIND_SUBCOMMAND: ReadonlyMap<string, readonly string[]> = table([
   'honcho foreman cabal stack bundle bundler composer mise asdf rbenv pyenv nodenv rvm direnv chamber doppler op aws-vault envconsul dotenv opam nix guix pixi hatch pdm conda mamba micromamba rye uv poetry pipenv npm pnpm yarn toolbox flatpak-spawn lerna nx rustup cargo-make task dip lando ddev vagrant heroku flyctl fly eb gcloud sam: exec execute run run-script dlx x -- shell ssh console env develop',
   'cdist: shell',
+  'conda mamba micromamba: run',
   'wezterm: start --',
   'hyprctl: exec',
   'volta nvm n fnm: run exec --exec x',

@@ -55,6 +55,19 @@ t.test('what a tool is told to load from where anybody writes is a program', (t)
   t.end()
 })
 
+t.test('options that a tool hands on say where is written', (t) => {
+  for (const line of [
+    "gradle run --args='--output /opt/a'",
+    "make run ARGS='--output /opt/a'",
+    'cargo run --bin gen -- --output /opt/a',
+    'npm run gen -- --out-dir=/opt/a',
+  ])
+    t.ok(pathsOf(commandsOf(line)).includes('write /opt/a'), line)
+  for (const line of ['cargo run -- --config /opt/a', "make run ARGS='--data /opt/a'"])
+    t.notOk(pathsOf(commandsOf(line)).includes('write /opt/a'), line)
+  t.end()
+})
+
 t.test('names of tests, targets and their kin run nothing', (t) => {
   for (const line of ['cargo test rm', 'make rm-cache', 'npm run rm', 'pytest -k rm tests', 'just find'])
     t.equal(commandsOf(line).length, 1, line)
