@@ -18,6 +18,8 @@ const OWN_MODE = /^(?:0?[0-7]00|(?:go|og|g|o)(?:-[rwx]+|=)(?:,(?:g|o)(?:-[rwx]+|
 
 /** Programs that put into a file what they are given, and take nothing out of it. */
 const FILLERS: ReadonlySet<string> = new Set('touch tee cp echo printf cat true : install'.split(' '))
+/** What they put into a file, the line says. */
+const PRINTERS: readonly string[] = Object.freeze(['touch', 'echo', 'printf'])
 const EXAMPLE = /^(?:\.\/)?\.env\.(?:example|sample|template|dist|defaults)$/
 /** Subcommands of openssl that make a key where they write one. */
 const KEY_MAKERS: ReadonlySet<string> = new Set(['req', 'genrsa', 'genpkey', 'ecparam', 'gendsa', 'dsaparam'])
@@ -54,7 +56,7 @@ function isMade(command: EffectiveCommand, { path, isOpaque, isGlob }: UsedPath)
   const file = baseName(path)
   // The one that is in use stays guarded, but for its first making: `cp .env.example .env`.
   if (file === '.env') return name === 'touch' || (name === 'cp' && EXAMPLE.test(operands[0] ?? ''))
-  if (!file.startsWith('.env.')) return false
+  if (!file.startsWith('.env.')) return file.endsWith('.env') && PRINTERS.includes(name)
   // An edit in place shows nothing, unless it writes elsewhere as well.
   if (name === 'sed') return calls.length === 0
   return FILLERS.has(name)

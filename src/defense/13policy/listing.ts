@@ -8,7 +8,7 @@
 import type { EffectiveCommand } from './effective.ts'
 
 const LISTERS: ReadonlySet<string> = new Set(
-  'ls dir vdir exa eza lsd du stat file realpath readlink basename dirname test [ namei'.split(' '),
+  'ls dir vdir exa eza lsd du stat file realpath readlink basename dirname test [ namei compgen'.split(' '),
 )
 /** With them a file is read, and what is wrong with its lines is told with the lines. */
 const OPENS: ReadonlySet<string> = new Set(['--files-from', '--files0-from', '--magic-file'])

@@ -130,13 +130,18 @@ export function declared(
   // A reference changes another variable.
   if (flags.includes('n') && program !== 'export') state.isForgetful = true
   const isLocal = program === 'local' || program === 'declare' || program === 'typeset'
-  for (const { text, isGlob, opaque } of operands) {
+  for (const { text, isGlob, opaque, stands } of operands) {
     const found = /^([A-Za-z_][A-Za-z0-9_]*)(\+?=)?/.exec(text)
     const [head = '', name, sign] = found ?? []
     if (name === undefined) continue
     if (isLocal) locals?.add(name)
     if (sign === '=' && isPlain) {
-      setVariable(state, name, { kind: 'text', word: { text: text.slice(head.length), isGlob, opaque } })
+      const word = { text: text.slice(head.length), isGlob, opaque }
+      const isMarked = stands?.startsWith(head) === true
+      setVariable(state, name, {
+        kind: 'text',
+        word: isMarked ? { ...word, stands: stands.slice(head.length) } : word,
+      })
     } else if (sign !== undefined || isLocal) deleteVariable(state, name)
     else if (!isPlain || text.length > head.length) deleteVariable(state, name)
     if (isFixed) fixVariable(state, name)

@@ -12,10 +12,13 @@ import { goesBy } from './names.ts'
 import type { Draft } from './pipeline.ts'
 import { addRequestCalls } from './request-calls.ts'
 import { decodes } from './stream.ts'
+import { placeTold } from './told-places.ts'
 
 /** Programs that put out names of files beneath what they are given, or what a link stands for. */
 const LISTERS: ReadonlySet<string> = new Set(
-  'find fd ls dir vdir tree locate plocate du stat readlink realpath dirname git lsof'.split(' '),
+  'find fd ls dir vdir tree locate plocate du stat readlink realpath dirname git lsof compgen exa eza lsd namei wc'.split(
+    ' ',
+  ),
 )
 /** These do where an option says so. */
 const SEARCHERS: ReadonlySet<string> = new Set(['grep', 'rg', 'ag', 'ack', 'ugrep'])
@@ -35,7 +38,9 @@ const DECODED = '<decoded>'
 const SOURCES_MAX = 8
 const PLACES_MAX = 8
 
-function lists({ names, options }: Draft): boolean {
+function lists(draft: Draft): boolean {
+  const { names, options } = draft
+  if (placeTold(draft) !== undefined) return true
   if (names.some((name) => LISTERS.has(name) || PRINTERS.has(name) || READERS.has(name))) return true
   return goesBy(names, SEARCHERS) && NAMES_ONLY.some((option) => options.includes(option))
 }
@@ -65,7 +70,10 @@ function pathPrinted(word: string, cwd: string | undefined): UsedPath['path'] | 
 }
 
 /** What the names that `source` puts out can be, as paths that are used so. */
-function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
+function placesOf(source: Draft, use: UsedPath['use'], home: string): readonly UsedPath[] {
+  const told = placeTold(source)
+  if (told !== undefined)
+    return [{ path: joinPath(home, told), use, isGlob: false, isOpaque: use === 'write' }]
   const isReader = goesBy(source.names, READERS)
   if (isReader || goesBy(source.names, PRINTERS))
     return (isReader ? (source.output ?? '').split(/\s+/) : source.operands)
@@ -76,11 +84,13 @@ function placesOf(source: Draft, use: UsedPath['use']): readonly UsedPath[] {
   const given = source.paths.filter((path) => path.use !== 'write' && !path.isOpaque)
   return (given.length > 0 || source.paths.length > 0 ? given : hereOf(source))
     .slice(0, PLACES_MAX)
-    .map(({ path, isGlob }) =>
-      use === 'write'
+    .map(({ path, isGlob: isExpanded }) => {
+      // What the shell has left alone, `compgen` expands.
+      const isGlob = isExpanded || (source.names.includes('compgen') && /[*?[]/.test(path))
+      return use === 'write'
         ? { path: isGlob ? withoutGlob(path) : path, use, isGlob: false, isOpaque: true }
-        : { path: isGlob ? path : joinPath(path, name), use, isGlob: true, isOpaque: false },
-    )
+        : { path: isGlob ? path : joinPath(path, name), use, isGlob: true, isOpaque: false }
+    })
 }
 
 /** These list what lies anywhere. */
@@ -137,7 +147,7 @@ const UNKNOWN = '<unknown>'
 /** Adds to each command what its unknown words may be, and where what it writes lies. */
 export function addComputed(drafts: readonly Draft[], surroundings: CommandSurroundings): void {
   addRequestCalls(drafts)
-  addSources(drafts)
+  addSources(drafts, surroundings.home)
   for (const { paths } of drafts) addElsewhere(paths, surroundings)
 }
 
@@ -183,7 +193,7 @@ function hides(draft: Draft): boolean {
   return decodes(draft) && !isPlain
 }
 
-function addSources(drafts: readonly Draft[]): void {
+function addSources(drafts: readonly Draft[], home: string): void {
   const users = drafts.filter(({ paths }) => paths.some(isUnknown))
   for (const user of users) widen(user)
   if (users.length > 0) {
@@ -195,7 +205,7 @@ function addSources(drafts: readonly Draft[]): void {
       for (const use of new Set(user.paths.filter(isUnknown).map((path) => path.use)))
         for (const source of sources) {
           if (source === user) continue
-          const places = placesOf(source, use)
+          const places = placesOf(source, use, home)
           if (places.length > 0 && isHandedOn(source) && !isBent(source, drafts)) isShown = true
           if (places.some(({ path }) => path === ROOT.path)) isAll = true
           if (!selects(source)) isNarrow = false

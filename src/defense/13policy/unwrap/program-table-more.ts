@@ -314,7 +314,7 @@ export const MORE_PROGRAM_LINES: readonly string[] = Object.freeze([
   'setlock svc envuidgid fghack pgrphack setuser s6-envuidgid s6-fghack s6-setsid s6-envdir s6-sudo execlineb chpst s6-log | -u: -U: -b: -e:r -/:w -n: -l: -L: -m: -d: -o: -p: -f: -c: -r: -t: -s: -a: | -* | stops',
   'execlineb | -c: | ?*',
   'screen | -c:r -S: -e: -h: -p: -s:p -t: -T: -Logfile:w | -* | stops',
-  'compgen complete | -C:s -F: -W:x -A: -G: -P: -S: -X: -o: | -*',
+  'compgen complete | -C:s -F: -W:x -A: -G:m -P: -S: -X: -o: | ?*',
   'mapfile readarray | -C:s -c: -d: -n: -O: -s: -u: | -*',
   'bind | -x: -f:r -q: -u: -r: -m: | -*',
   'enable | -f:r | -*',

@@ -168,7 +168,6 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'systemd-nspawn lxc-attach | -n: --name: -D:w --directory:w -i:w --image:w -u: --user: -M: --machine: --bind:m --bind-ro:m -P: -E: --setenv: | -* | stops',
   'sshpass | -p: -f:r -d: -P: | -* | stops',
   'hyperfine | -w: -r: -m: -M: --warmup: --runs: --min-runs: --max-runs: --parameter-list: --parameter-scan: --command-name: --style: --shell: --export-json:w --export-csv:w --export-markdown:w --output:w --input:r -p:s --prepare:s -c:s --cleanup:s --setup:s -S: -n: -L: | -* |',
-  'compgen complete | -C:s -F: -W: -A: -G: -P: -S: -X: | -* |',
   'dc bc | -e: --expression: -f:r --file:r | r* |',
   'bpftrace stap | -e:x -c:s -p: -o:w -I:r --include:r | ?* | given=-e',
   'unbuffer | | -* | stops',

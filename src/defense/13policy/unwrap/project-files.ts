@@ -25,7 +25,7 @@ type Reader = {
 
 /** Tools that run the commands which stand in the settings of a project, whatever the file is called. */
 const TASK_TOOLS =
-  'dub shards rebar3 luarocks snapcraft cargo cargo-make makers mise rtx asdf pipenv pdm hatch poe poetry taskipy pixi rye uv deno nx turbo lerna moon lage wireit husky lint-staged act gitlab-runner gradle gradlew mvn mvnd maven ant sbt msbuild dotnet composer tmuxinator tmuxp teamocil smug process-compose mprocs runme xc pylint bazel task go-task lefthook pre-commit tox nox vagrant serverless sst skaffold tilt garden devspace mage semantic-release release-it goreleaser changie conda conda-build mamba micromamba cmake meson hg robot behave nextflow cwltool toil miniwdl dvc mlflow mysql mariadb telegraf vector fluent-bit fluentd logstash uwsgi circusd monit modd air nodemon code watchexec reflex supervisord collectd snmpd'
+  'dub shards rebar3 luarocks snapcraft cargo cargo-make makers mise rtx asdf pipenv pdm hatch poe poetry taskipy pixi rye uv deno nx turbo lerna moon lage wireit husky lint-staged act gitlab-runner gradle gradlew mvn mvnd maven ant sbt msbuild dotnet composer tmuxinator tmuxp teamocil smug process-compose mprocs runme xc pylint bazel task go-task lefthook pre-commit tox nox vagrant serverless sst skaffold tilt garden devspace mage semantic-release release-it goreleaser changie conda conda-build mamba micromamba cmake meson hg robot behave nextflow cwltool toil miniwdl dvc mlflow mysql mariadb telegraf vector fluent-bit fluentd logstash uwsgi circusd monit modd air nodemon code watchexec reflex supervisord collectd snmpd pio platformio scons invoke inv fab conan west'
 
 /** TOOLS | FILES, with a star before a suffix | LANGUAGE, with a question mark where the tool may also leave them alone */
 const LINES: readonly string[] = [
@@ -79,7 +79,7 @@ const LINES: readonly string[] = [
   'mypy pylint sphinx-build locust gunicorn celery alembic django-admin | *.py | python',
   'python pytest py.test coverage | sitecustomize.py usercustomize.py conftest.py __main__.py *.pth .pythonrc .pythonrc.py | python',
   'python pytest py.test coverage flask uvicorn hypercorn streamlit | *.py | python?',
-  'tox nox hatch poetry pdm uv pipenv make gmake flake8 ruff behave robot pyproject-build | *.py | python?',
+  'pio platformio scons waf conan invoke inv fab doit snakemake pre-commit west meson cmake tox nox hatch poetry pdm uv pipenv make gmake flake8 ruff behave robot pyproject-build | *.py | python?',
   'npm npx yarn pnpm nodemon pm2 forever nx turbo lerna make gmake | *.js *.mjs *.cjs *.ts *.mts *.cts | javascript?',
   'rake bundle rails rspec puma rackup unicorn sidekiq cucumber | *.rb | ruby?',
   'composer drush wp | *.php | php?',

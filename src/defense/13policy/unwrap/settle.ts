@@ -10,6 +10,7 @@ import { environmentCalls } from './environment-calls.ts'
 import type { Flow } from './flow.ts'
 import { FETCHED_TREE, linkedPaths, type Maker, noteFiles, usesTree } from './flow.ts'
 import type { Draft } from './pipeline.ts'
+import { secretSends } from './secret-sends.ts'
 import { statementCalls } from './statements.ts'
 
 /** @param root where the request runs; absolute */
@@ -18,6 +19,7 @@ export function settle(flow: Flow, draft: Draft, maker: Maker, root: string): vo
   noteFiles(flow, maker)
   const statements = statementCalls(flow, maker)
   const environment = environmentCalls(draft)
+  const sends = secretSends(draft, maker)
   const isInTree = usesTree(flow, maker)
   if (draft.assignments.length > 0) draft.paths.push(...writtenByVariables(draft))
   const elsewhere = treeElsewhere(maker, root)
@@ -25,6 +27,7 @@ export function settle(flow: Flow, draft: Draft, maker: Maker, root: string): vo
     draft.paths.push(elsewhere)
     if (elsewhere.path !== LISTED) draft.calls = [...draft.calls, TREE_ELSEWHERE]
   }
+  if (sends.length > 0) draft.calls = [...draft.calls, ...sends]
   if (isInTree || statements.length > 0 || environment.length > 0)
     draft.calls = [...draft.calls, ...statements, ...environment, ...(isInTree ? [FETCHED_TREE] : [])]
 }

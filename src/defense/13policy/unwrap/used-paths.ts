@@ -67,6 +67,14 @@ const OF_PROCESS = /^\/proc\/(?:<\w+>)+(\/(?:task\/[^/]+\/)?(?:(?:root|cwd)\/[^<
 /** The directories of a process, which lie elsewhere than they say. */
 const PROCESS_LINK = /^\/+proc\/[^/]+\/(?:task\/[^/]+\/)?(?:cwd|root|fd\/[^/]+)(?=\/)/
 
+/** `file:///x`, and as SQLite takes it `file:/x?mode=ro`. */
+const FILE_ADDRESS = /^file:(?:\/\/)?(?:localhost(?=\/))?(?=[/~.])/
+
+function pathOfAddress(address: string): string {
+  const path = address.replace(FILE_ADDRESS, '').replace(/\?.*$/s, '')
+  return path.replaceAll(/%([0-7][0-9a-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+}
+
 /**
  * `word` as paths: one, or two where a program may itself read a tilde as the home directory. A word that is too long
  * for a path gives none. Beside one that climbs out of where the request runs, and one that nothing is known of, stands
@@ -77,7 +85,7 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
   let { text } = word
   if (text === '' && word.opaque === undefined) return []
   if (text.length > PATH_CHARACTERS || text.includes('\0')) return []
-  if (text.startsWith('file://')) text = text.slice('file://'.length)
+  if (FILE_ADDRESS.test(text)) text = pathOfAddress(text)
   else if (text.includes('://')) return []
   let isOpaque = false
   if (word.opaque !== undefined) {
