@@ -24,6 +24,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompressSync } from 'node:zlib'
 import type { BuildOptions, BuildResult, Metafile } from 'esbuild'
@@ -60,6 +61,15 @@ const CLIENT_BUDGET_BYTES = 500_000
 const COMPILE_CACHE = '.compile-cache'
 /** What the last build was made from. */
 const RECORD = '.inputs'
+
+/** For measuring: a thread, which has no environment, is told where to report too, and has the memory for it. */
+const REPORTING_THREADS = `
+const threads = process.getBuiltinModule('node:worker_threads')
+threads.Worker = class extends threads.Worker {
+  constructor(source, { resourceLimits, ...options }) {
+    super(source, { ...options, env: { ...options.env, NODE_V8_COVERAGE: process.env.NODE_V8_COVERAGE } })
+  }
+}`
 
 /** Paths relative to the root. */
 export interface Sources {
@@ -144,8 +154,8 @@ export async function build(sources: Sources, force = false): Promise<Built> {
 }
 
 /**
- * Builds `sources` for measuring which of their lines run: the daemon's functions as they were written, beside it
- * `sass-edge.mjs.map`, and no code cache, in which V8 counts nothing. The next build makes everything anew.
+ * Builds `sources` for measuring which of their lines run: every file as it was written with its `.map` beside it, each
+ * thread as a `.cjs` too, and no code cache, in which V8 counts nothing. The next build makes everything anew.
  * @throws Error of the bundler; what is in the output directory is then of no use
  */
 export async function buildMapped(sources: Sources): Promise<void> {
@@ -177,6 +187,8 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       legalComments: 'none',
       metafile: true,
       logLevel: 'silent',
+      // Not named in the file: Node would put the whole map into every report of what ran.
+      ...(mapped ? { sourcemap: 'external', minifySyntax: false, minifyWhitespace: false } : {}),
       ...options,
     })
     return result as BuildResult & { metafile: Metafile }
@@ -186,6 +198,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       entryPoints: [entry],
       format: 'cjs',
       target: 'node26',
+      outfile: join(staging, basename(entry).replace(/\.ts$/, '.cjs')),
       write: false,
       plugins: more.plugins ?? [],
       define: { VERSION: JSON.stringify(version), ...more.define },
@@ -196,7 +209,9 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     thread(sources.branchEntry),
     thread(sources.mcpEntry, { plugins: [NO_VALIDATOR], define: NO_COMPILER }),
   ])
-  const texts = threads.map(({ outputFiles }) => outputFiles?.[0]?.text ?? '')
+  const texts = threads.map(
+    ({ outputFiles }) => (mapped ? namedText(outputFiles) : outputFiles?.[0]?.text) ?? '',
+  )
   const [launcherText = '', keeperText = '', branchText = '', mcpText = ''] = texts
   const packedRules = packRules(join(sources.root, sources.rulesFile))
   const daemon = await bundle({
@@ -205,8 +220,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     target: 'node26',
     outfile: join(staging, 'sass-edge.mjs'),
     plugins: [LAZY_MODULES],
-    // Not named in the file: Node would put the whole map into every report of what ran.
-    ...(mapped ? { sourcemap: 'external', minifySyntax: false, minifyWhitespace: false } : {}),
+    ...(mapped ? { banner: { js: REPORTING_THREADS } } : {}),
     define: {
       VERSION: JSON.stringify(version),
       BUILT_SECONDS: String(builtSeconds()),
@@ -254,6 +268,15 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
   if (problems.length > 0) throw new Error([...new Set(problems)].join('\n'))
   const inputs = new Set([...threads, daemon, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)))
   return [...inputs].filter((path) => path.includes('node_modules/')).sort()
+}
+
+/** The text of a thread that V8 reports by the name of a file, which is written beside its map. */
+function namedText(files: BuildResult['outputFiles']): string | undefined {
+  const script = files?.find(({ path }) => path.endsWith('.cjs'))
+  if (script === undefined) return undefined
+  const text = `${script.text}\n//# sourceURL=${pathToFileURL(script.path).href}\n`
+  for (const { path, text: map } of files ?? []) writeFileSync(path, path === script.path ? text : map)
+  return text
 }
 
 /** What every start of the daemon runs is compiled when the file is read. */

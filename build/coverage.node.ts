@@ -2,11 +2,12 @@
  * `npm run coverage [-- [--more] FILE...]`: runs the tests and tells which share of the lines of src/ they run, by room and
  * as a whole, and the files below the floor with the lines that nothing runs. Exits 0 where the whole is at the floor
  * and no test failed, else 1.
- * Every Node process of the tests reports what it ran (NODE_V8_COVERAGE); each report is merged as it comes and
- * removed. One that is killed reports nothing, nor does a thread that is: what only they run counts as not run.
- * Daemons and commands that tests start run from dist/sass-edge.mjs, which is built with a map to the sources for the
- * time of the run. `--more` adds to the last run (.tap/coverage.json) where a file has not changed since. What counts as
- * a line: build/line-coverage.ts.
+ * Every Node process and thread of the tests reports what it ran (NODE_V8_COVERAGE); each report is merged as it comes
+ * and removed. One that is killed reports nothing: what only it ran counts as not run, and so does what runs in threads
+ * that a test starts from the sources, as they have no environment.
+ * Daemons and commands that tests start run from dist/, which is built with maps to the sources for the time of the run.
+ * `--more` adds to the last run (.tap/coverage.json) where a file has not changed since. What counts as a line:
+ * build/line-coverage.ts.
  * @module
  */
 import { spawn } from 'node:child_process'
@@ -43,6 +44,9 @@ const { root } = SOURCES
 const FLOOR_PERCENT = 95
 /** A report is some 1 MB, and a run writes thousands of them. */
 const COLLECT_MS = 500
+/** A process that reports takes longer: far more than the time that a file has otherwise. */
+const FILE_SECONDS = 600
+const OUT = join(root, SOURCES.outDirectory)
 const LAST_RUN = join(root, '.tap/coverage.json')
 
 type Source = {
@@ -53,7 +57,6 @@ type Source = {
   readonly sha256: string
 }
 type Bundle = {
-  readonly url: string
   readonly parts: readonly Origin[]
   /** By their numbers in the map; undefined: a file of a package. */
   readonly sources: readonly (Source | undefined)[]
@@ -67,8 +70,6 @@ type Report = {
 /** By path: what the file was, and the lines that nothing had run. */
 type LastRun = Readonly<Record<string, { readonly sha256: string; readonly missed: readonly number[] }>>
 
-const urlOf = (path: string): string => pathToFileURL(join(root, path)).href
-
 /** The sources by their URL, as V8 names them. */
 function readSources(): Map<string, Source> {
   const sources = new Map<string, Source>()
@@ -76,24 +77,27 @@ function readSources(): Map<string, Source> {
     const text = readFileSync(join(root, path), 'utf8')
     const lines = countedLines(stripTypeScriptTypes(text))
     const sha256 = createHash('sha256').update(text).digest('hex')
-    sources.set(urlOf(path), { path, lines, missed: lines, sha256 })
+    sources.set(pathToFileURL(join(root, path)).href, { path, lines, missed: lines, sha256 })
   }
   return sources
 }
 
-/** The program of the daemon, built so that what ran of it can be told. */
-async function mappedBundle(sources: ReadonlyMap<string, Source>): Promise<Bundle> {
+/** What is built, by its URL, so that what ran of it can be told. */
+async function mappedBundles(sources: ReadonlyMap<string, Source>): Promise<Map<string, Bundle>> {
   await buildMapped(SOURCES)
-  const path = join(SOURCES.outDirectory, 'sass-edge.mjs')
-  const map = JSON.parse(readFileSync(join(root, `${path}.map`), 'utf8')) as {
-    readonly sources: readonly string[]
-    readonly mappings: string
+  const bundles = new Map<string, Bundle>()
+  for (const name of globSync('*.map', { cwd: OUT })) {
+    const map = JSON.parse(readFileSync(join(OUT, name), 'utf8')) as {
+      readonly sources: readonly string[]
+      readonly mappings: string
+    }
+    const path = join(OUT, name.replace(/\.map$/, ''))
+    bundles.set(pathToFileURL(path).href, {
+      parts: origins(readFileSync(path, 'utf8'), map.mappings),
+      sources: map.sources.map((source) => sources.get(pathToFileURL(join(OUT, source)).href)),
+    })
   }
-  return {
-    url: urlOf(path),
-    parts: origins(readFileSync(join(root, path), 'utf8'), map.mappings),
-    sources: map.sources.map((name) => sources.get(urlOf(join(SOURCES.outDirectory, name)))),
-  }
+  return bundles
 }
 
 /** Takes over what the last run has found of files that are the same. */
@@ -113,11 +117,16 @@ function keepRun(sources: ReadonlyMap<string, Source>): void {
   writeFileSync(LAST_RUN, JSON.stringify(kept))
 }
 
-function merge({ result }: Report, sources: ReadonlyMap<string, Source>, bundle: Bundle): void {
+function merge(
+  { result }: Report,
+  sources: ReadonlyMap<string, Source>,
+  bundles: ReadonlyMap<string, Bundle>,
+): void {
   for (const { url, functions } of result) {
     const ranges = functions.flatMap((each) => each.ranges)
     const source = sources.get(url)
-    if (url === bundle.url) mergeBundle(bundle, ranges)
+    const bundle = bundles.get(url)
+    if (bundle !== undefined) mergeBundle(bundle, ranges)
     else if (source !== undefined && source.missed.length > 0) {
       const run = new Set(linesRun(source.missed, ranges))
       source.missed = source.missed.filter((line) => !run.has(line))
@@ -159,7 +168,7 @@ async function runTests(files: readonly string[], take: (report: Report) => void
   chmodSync(directory, 0o1777)
   const child = spawn(process.execPath, [join(root, 'build/test.node.ts'), ...files], {
     cwd: root,
-    env: { ...process.env, NODE_V8_COVERAGE: directory },
+    env: { ...process.env, NODE_V8_COVERAGE: directory, TAP_TIMEOUT: String(FILE_SECONDS) },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   let merged = 0
@@ -205,10 +214,10 @@ const tests = given.length > 0 ? given : globSync('test/**/*.test.ts', { cwd: ro
 mkdirSync(join(root, '.tap'), { recursive: true })
 const sources = readSources()
 if (words.includes('--more')) addLastRun(sources)
-const bundle = await mappedBundle(sources)
-const passed = await runTests(tests, (report) => merge(report, sources, bundle))
+const bundles = await mappedBundles(sources)
+const passed = await runTests(tests, (report) => merge(report, sources, bundles))
 keepRun(sources)
 const isEnough = tell(sources)
-rmSync(join(root, SOURCES.outDirectory, 'sass-edge.mjs.map'))
+for (const name of globSync('*.{map,cjs}', { cwd: OUT })) rmSync(join(OUT, name))
 await build(SOURCES, true)
 process.exitCode = passed && isEnough ? 0 : 1
