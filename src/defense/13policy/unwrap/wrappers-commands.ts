@@ -92,6 +92,9 @@ function commandOf(words: readonly ShellWord[]): readonly ShellWord[] {
   return words.slice(index)
 }
 
+/** Scripts of a package that have a subcommand of their own: `npm test -- unit`. */
+const SCRIPTS: ReadonlySet<string> = new Set(['test', 't', 'tst', 'start', 'stop', 'restart'])
+
 const PACKAGE_TOOLS: readonly string[] = ['npm', 'pnpm', 'yarn']
 
 const behindSubcommand: Unwrap = (call) => {
@@ -117,7 +120,9 @@ const behindSubcommand: Unwrap = (call) => {
   if (at < 0) return inner
   const subcommand = words[at]?.text ?? ''
   // What the package itself calls so is not known: `npm run build`, `yarn run x`, `task run`.
-  const isScript = SCRIPT_RUNNERS.has(call.name) && (subcommand === 'run' || subcommand === 'run-script')
+  const isNamed = subcommand === 'run' || subcommand === 'run-script'
+  const isScript =
+    SCRIPT_RUNNERS.has(call.name) && (isNamed || (subcommand === '--' && SCRIPTS.has(words[0]?.text ?? '')))
   // `npm create x -- --template y`: arguments of what makes the project.
   const isMaking = subcommand === '--' && MAKING.has(words[0]?.text ?? '')
   if (isScript || isMaking) return inner

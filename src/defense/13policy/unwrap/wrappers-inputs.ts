@@ -14,14 +14,26 @@ import {
   literal,
   optionValue,
   rest,
+  type Stdin,
   UNKNOWN_INPUT,
   type Unwrap,
 } from './inner.ts'
 import { fromStdin } from './shell-invocation.ts'
 import { isExecution } from './subcommands.ts'
 
-/** Input that is known is put in where it is no longer than people write. */
-const GIVEN_CHARACTERS = 4_096
+/** Input that is known is put in where the whole is no longer than this. */
+const GIVEN_CHARACTERS = 16_384
+
+/** What stands on an input, where the request itself puts it there. */
+function knownInput(stdin: Stdin): string | undefined {
+  if (stdin.kind === 'text') return stdin.word.opaque === undefined ? stdin.word.text : undefined
+  return stdin.kind === 'pipe' && !stdin.isDecoded ? stdin.output : undefined
+}
+
+/** The runs of a command with these inputs: each one by itself, or many at once. */
+function runsOf(inputs: readonly string[]): readonly string[] {
+  return inputs.length <= RUNS_MAX ? inputs : [inputs.join(' ')]
+}
 
 export const xargs: Unwrap = (call) => {
   const words = rest(call)
@@ -29,21 +41,19 @@ export const xargs: Unwrap = (call) => {
     optionValue(call.parsed, '-I', '-J', '-i', '--replace')?.text ??
     (has(call.parsed, '-i', '--replace') ? '{}' : '')
   const program = words.length === 0 ? [literal('echo')] : words
-  const given = call.stdin.kind === 'pipe' && !call.stdin.isDecoded ? call.stdin.output : undefined
+  const given = knownInput(call.stdin)
   if (replace === '' && given !== undefined && given.length <= GIVEN_CHARACTERS) {
     const known = inputWords(call, given).map(literal)
     return [{ kind: 'argv', words: [...program, ...known], via: 'xargs', stdin: { kind: 'closed' } }]
   }
-  if (replace !== '' && given !== undefined && given.length <= INPUT_CHARACTERS) {
-    const inputs = inputWords(call, given)
-    if (inputs.length <= RUNS_MAX)
-      return inputs.map((input) => ({
-        kind: 'argv',
-        words: program.map((word) => ({ ...word, text: word.text.replaceAll(replace, () => input) })),
-        via: 'xargs',
-        stdin: { kind: 'closed' },
-      }))
-  }
+  const marks = program.reduce((count, { text }) => count + text.split(replace).length - 1, 0)
+  if (replace !== '' && given !== undefined && marks * given.length <= GIVEN_CHARACTERS)
+    return runsOf(inputWords(call, given)).map((input) => ({
+      kind: 'argv',
+      words: program.map((word) => ({ ...word, text: word.text.replaceAll(replace, () => input) })),
+      via: 'xargs',
+      stdin: { kind: 'closed' },
+    }))
   const holds = replace !== '' && program.some(({ text }) => text.includes(replace))
   const filled = holds
     ? program.map((word) => fill(word, replace, '$input', call.stdin.kind === 'pipe'))
@@ -137,9 +147,7 @@ function found(word: ShellWord, roots: readonly ShellWord[]): readonly ShellWord
 
 export const parallel: Unwrap = (call) => {
   const words = rest(call)
-  const marks = words.findIndex(
-    ({ text }) => text === ':::' || text === '::::' || text === ':::+' || text === '::::+',
-  )
+  const marks = words.findIndex(({ text }) => MARKS.has(text))
   const command = marks < 0 ? words : words.slice(0, marks)
   const given = marks < 0 ? [] : words.slice(marks + 1)
   if (command.length === 0) {
@@ -148,9 +156,25 @@ export const parallel: Unwrap = (call) => {
     return given.map((word) => ({ kind: 'shell', word, via: 'parallel' }))
   }
   const text = command.map((word) => word.text).join(' ')
-  const [only] = given
-  const isShort = given.length === 1 && only !== undefined && only.text.length <= INPUT_CHARACTERS
-  const input = isShort ? only.text : '$input'
-  const filled = text.includes('{}') ? text.replaceAll('{}', () => input) : `${text} ${input}`
-  return [{ kind: 'shell', word: literal(filled), via: 'parallel' }]
+  const marked = text.includes('{}') ? text : `${text} {}`
+  const known = given.length > 0 ? given.filter(({ text: mark }) => !MARKS.has(mark)) : []
+  const inputs =
+    known.length > 0 && !words.some(({ text: mark }) => mark.startsWith('::::'))
+      ? known.some(({ opaque }) => opaque !== undefined)
+        ? undefined
+        : known.map((word) => word.text)
+      : knownInput(call.stdin)
+          ?.split('\n')
+          .filter((line) => line !== '')
+  const length =
+    (marked.split('{}').length - 1) * (inputs ?? []).reduce((sum, one) => sum + one.length + 1, 0)
+  const runs = inputs === undefined || length > GIVEN_CHARACTERS ? ['$input'] : runsOf(inputs)
+  return runs.map((input) => ({
+    kind: 'shell',
+    word: literal(marked.replaceAll('{}', () => input)),
+    via: 'parallel',
+  }))
 }
+
+/** What inputs stand behind: given there, or lines of files. */
+const MARKS: ReadonlySet<string> = new Set([':::', ':::+', '::::', '::::+'])
