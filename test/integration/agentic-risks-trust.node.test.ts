@@ -49,7 +49,7 @@ async function questions(daemon: Daemon): Promise<readonly Json[]> {
 }
 
 t.test(
-  'ASI09 Human-Agent Trust Exploitation: a yes is for what was shown, and for nothing else',
+  'ASI09 Human-Agent Trust Exploitation: a yes is for what was shown, and for nothing else (JF-N12)',
   async (t) => {
     t.test('a question shows what would run, with what nobody sees in it', async (t) => {
       const daemon = await startWithAgents(t, { ...ON_REAL_FILES, ...SHORT })
@@ -123,7 +123,7 @@ t.test(
   },
 )
 
-t.test('ASI10 Rogue Agents: who goes on after a no is slowed, contained and put out', async (t) => {
+t.test('ASI10 Rogue Agents: who goes on after a no is slowed, contained and put out (JF-N12)', async (t) => {
   t.test(
     'refused three times: what it runs ends, and nothing more begins, also after it comes back',
     async (t) => {
