@@ -12,7 +12,8 @@ t.test('a link that breaks in the middle costs no byte, and running calls go on'
   const link = await cutLink(t, daemon.port, [
     { way: 'down', bytes: 40_000 },
     { way: 'down', bytes: 30_000 },
-    { way: 'up', bytes: 4_000 },
+    // In the middle of what is written: nothing before it sends so much.
+    { way: 'up', bytes: 20_000 },
   ])
   const key = join(daemon.directory, '.sass-edge/keys/agent.key')
   const target = `agent@127.0.0.1:${link.port}`
@@ -33,8 +34,10 @@ t.test('a daemon that is gone is told as that, and found again when it is back',
   const directory = await install(t, ON_REAL_FILES)
   const daemon = await startDaemon(t, directory)
   const host = await startHost(t, daemon, ['--reconnect', '0'])
-  const going = host.call('execute', { command: ['sleep', '98.76511'] })
-  await until('the command', () => processesWith('98.76511').length === 1)
+  // What an earlier run has left there is another one.
+  const long = `98.${process.pid}`
+  const going = host.call('execute', { command: ['sleep', long] })
+  await until('the command', () => processesWith(long).length === 1)
   daemon.signal('SIGKILL')
   await daemon.ended
   const lost = await going

@@ -192,6 +192,8 @@ function judgeOwnPaths(
   facts: Facts,
   { ownPaths }: Policy,
 ): Finding | undefined {
+  // Also where no path is used: the layer denies without its own data.
+  if (ownPaths.paths.length === 0) return undefined
   const isNamed = commands.some((command) => namesOwn(command, ownPaths))
   if (!isNamed && !facts.realPaths.some(({ real }) => isOwn(ownPaths, real))) return undefined
   return {
