@@ -46,8 +46,7 @@ export const xargs: Unwrap = (call) => {
     const known = inputWords(call, given).map(literal)
     return [{ kind: 'argv', words: [...program, ...known], via: 'xargs', stdin: { kind: 'closed' } }]
   }
-  const marks = program.reduce((count, { text }) => count + text.split(replace).length - 1, 0)
-  if (replace !== '' && given !== undefined && marks * given.length <= GIVEN_CHARACTERS)
+  if (replace !== '' && given !== undefined && marksIn(program, replace) * given.length <= GIVEN_CHARACTERS)
     return runsOf(inputWords(call, given)).map((input) => ({
       kind: 'argv',
       words: program.map((word) => ({ ...word, text: word.text.replaceAll(replace, () => input) })),
@@ -59,6 +58,10 @@ export const xargs: Unwrap = (call) => {
     ? program.map((word) => fill(word, replace, '$input', call.stdin.kind === 'pipe'))
     : [...program, call.stdin.kind === 'pipe' ? LISTED_INPUT : UNKNOWN_INPUT]
   return [{ kind: 'argv', words: filled, via: 'xargs', stdin: { kind: 'closed' } }]
+}
+
+function marksIn(words: readonly ShellWord[], mark: string): number {
+  return words.reduce((count, { text }) => count + text.split(mark).length - 1, 0)
 }
 
 /** `find … | vidir -`: the names on its input are what it renames and removes, as if they had been given to it. */
@@ -149,31 +152,37 @@ export const parallel: Unwrap = (call) => {
   const words = rest(call)
   const marks = words.findIndex(({ text }) => MARKS.has(text))
   const command = marks < 0 ? words : words.slice(0, marks)
-  const given = marks < 0 ? [] : words.slice(marks + 1)
+  const given = marks < 0 ? [] : words.slice(marks)
   if (command.length === 0) {
     // Without a command, each input is one.
     if (given.length === 0) return fromStdin(call.stdin, 'parallel', undefined)
-    return given.map((word) => ({ kind: 'shell', word, via: 'parallel' }))
+    return given.filter(isGiven).map((word) => ({ kind: 'shell', word, via: 'parallel' }))
   }
   const text = command.map((word) => word.text).join(' ')
   const marked = text.includes('{}') ? text : `${text} {}`
-  const known = given.length > 0 ? given.filter(({ text: mark }) => !MARKS.has(mark)) : []
-  const inputs =
-    known.length > 0 && !words.some(({ text: mark }) => mark.startsWith('::::'))
-      ? known.some(({ opaque }) => opaque !== undefined)
-        ? undefined
-        : known.map((word) => word.text)
-      : knownInput(call.stdin)
-          ?.split('\n')
-          .filter((line) => line !== '')
-  const length =
-    (marked.split('{}').length - 1) * (inputs ?? []).reduce((sum, one) => sum + one.length + 1, 0)
-  const runs = inputs === undefined || length > GIVEN_CHARACTERS ? ['$input'] : runsOf(inputs)
-  return runs.map((input) => ({
+  const inputs = inputsOf(call, given)
+  const length = (marked.split('{}').length - 1) * inputs.join(' ').length
+  return (length > GIVEN_CHARACTERS ? [ANY_INPUT] : runsOf(inputs)).map((input) => ({
     kind: 'shell',
     word: literal(marked.replaceAll('{}', () => input)),
     via: 'parallel',
   }))
+}
+
+/** In the place of an input that is not known: a variable that nobody has set. */
+const ANY_INPUT = '$input'
+
+/** What is put in: what is given behind the marks, or the lines of its own input. */
+function inputsOf(call: Call, given: readonly ShellWord[]): readonly string[] {
+  if (given.some(({ text }) => text.startsWith('::::'))) return [ANY_INPUT]
+  const words = given.filter(isGiven).map(({ text, opaque }) => (opaque === undefined ? text : ANY_INPUT))
+  const lines = words.length > 0 ? words : (knownInput(call.stdin) ?? '').split('\n')
+  const inputs = lines.filter((line) => line !== '')
+  return inputs.length > 0 ? inputs : [ANY_INPUT]
+}
+
+function isGiven({ text }: ShellWord): boolean {
+  return !MARKS.has(text)
 }
 
 /** What inputs stand behind: given there, or lines of files. */
