@@ -11,6 +11,8 @@ import { AGENT_NAME_BYTES, CONFIG_LIST_ITEMS, PATH_BYTES, TIMEOUT_MAX_SECONDS } 
 const GIB = 1_073_741_824
 /** Stands for security.workspace_root in the paths of a capability set, so that the two cannot drift apart. */
 export const WORKSPACE_WORD = '$WORKSPACE'
+/** In `sandbox.hidden`: all places of secrets that are known (docs/security.md). */
+export const SECRETS_WORD = '$SECRETS'
 export const ALL_WORD = '*'
 /** The capability set of an agent that names none. */
 export const DEFAULT_CAPABILITY = 'default'

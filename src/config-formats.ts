@@ -150,7 +150,7 @@ function checkPath(text: string): Fault | undefined {
   if (UNPRINTABLE.test(text)) return UNPRINTABLE_FAULT
   if (text === '~' || text.startsWith('~/'))
     return { problem: 'begins with ~, which is not expanded', hint: 'write the whole path' }
-  if (text.startsWith('$') && text !== '$WORKSPACE') {
+  if (text.startsWith('$') && text !== '$WORKSPACE' && text !== '$SECRETS') {
     return { problem: 'begins with a variable, which is not expanded', hint: 'write the whole path' }
   }
   return undefined

@@ -3,9 +3,15 @@
  * Sources of the defaults: docs/sandbox.md, and limits.ts.
  * @module
  */
-import { WORKSPACE_WORD } from './config-caller-fields.ts'
+import { SECRETS_WORD, WORKSPACE_WORD } from './config-caller-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
 import { CONFIG_LIST_ITEMS, COPY_BYTES, SESSION_PROCESSES, TIMEOUT_MAX_SECONDS } from './limits.ts'
+
+/** Programs, libraries, settings, the packages that are installed, the log of the system. */
+const READ_PLACES: readonly string[] = [
+  ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/sys'],
+  ...['/var/log', '/var/lib/dpkg', '/var/lib/apt', '/var/lib/opkg'],
+]
 
 export const SANDBOX = {
   kind: 'object',
@@ -24,6 +30,40 @@ export const SANDBOX = {
       absent: 'the workspace',
       empty: 'nothing can be written but what lies in memory (/tmp)',
       full: '`["/"]`: every directory of the device',
+    },
+    read: {
+      kind: 'list',
+      item: { kind: 'path', doc: 'A directory or a file.' },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: READ_PLACES,
+      doc: 'What commands can read beside the workspace and what they may change. Nothing else is there: an empty directory stands in its place.',
+      absent: 'programs, libraries, settings, the record of installed packages and the log of the system',
+      empty: 'nothing but the workspace, so that no program is found',
+      full: '`["/"]`: the whole device but for what is hidden',
+    },
+    hidden: {
+      kind: 'list',
+      item: {
+        kind: 'path',
+        words: [SECRETS_WORD],
+        doc: 'A file or directory, `*` for any characters of a name; or `$SECRETS` for all places of secrets that are known (docs/security.md).',
+      },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [SECRETS_WORD],
+      doc: 'What is not there for commands within what they can read.',
+      absent: 'the known places of secrets',
+      empty: 'nothing: what the user may read, commands read',
+      full: 'leave it out of `read` instead',
+    },
+    sockets: {
+      kind: 'list',
+      item: { kind: 'path', doc: 'A Unix socket of the device.' },
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'Unix sockets of the device that commands may connect to. Whoever listens there does what commands ask, outside of any branch.',
+      absent: 'none',
+      empty: 'none',
+      full: 'there is no wildcard: name each',
     },
     require: {
       kind: 'choice',

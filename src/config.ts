@@ -9,7 +9,7 @@ import { isLoopback, parseEndpoint } from './base/ip-address.ts'
 import { resolvePath } from './base/lexical-path.ts'
 import { nearest } from './base/suggest.ts'
 import { utf8Length } from './base/utf8.ts'
-import { type AGENT, ALL_WORD, type CAPABILITY, WORKSPACE_WORD } from './config-caller-fields.ts'
+import { type AGENT, ALL_WORD, type CAPABILITY, SECRETS_WORD, WORKSPACE_WORD } from './config-caller-fields.ts'
 import { findConflicts } from './config-conflicts.ts'
 import type { Field, ListField, MapField, ObjectField, PathField, ValueOf } from './config-field-kinds.ts'
 import { CONFIG_FIELDS } from './config-fields.ts'
@@ -134,6 +134,7 @@ function readPath(walk: Walk, field: PathField, value: unknown, path: string): s
     return ''
   }
   if (value === WORKSPACE_WORD && field.words?.includes(WORKSPACE_WORD)) return walk.workspaceRoot
+  if (value === SECRETS_WORD && field.words?.includes(SECRETS_WORD)) return SECRETS_WORD
   if (value === ALL_WORD && field.words?.includes(ALL_WORD)) return ALL_WORD
   if (value === WORKSPACE_WORD) report(walk, path, 'cannot follow the workspace', 'write the whole path')
   if (field.isPlace && value.includes(':') && !value.includes('/')) {

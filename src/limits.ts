@@ -309,6 +309,12 @@ export const POLICY_IDLE_MS = 600_000
 export const KEEPER_HEAP_MIB = 16
 /** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
 export const KEEPER_IDLE_MS = 30_000
+/** What the first process of a session has to say takes a millisecond: later it is taken for lost. */
+export const INIT_ANSWER_MS = 2_000
+/** Paths that are hidden within what a session can read: each is a file in memory for each session. */
+export const HIDDEN_PLACES_MAX = 1_024
+/** Directories of /etc that are looked through for keys; a full installation has some 400. */
+export const WALKED_DIRECTORIES_MAX = 4_096
 /** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
 export const MOUNT_BUSY_TRIES = 50
 /** A build on eight cores has some hundred; a fork bomb stops here. */

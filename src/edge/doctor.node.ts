@@ -35,8 +35,7 @@ import { isClockSet } from './clock.node.ts'
 import { checkState } from './preflight.node.ts'
 import { checkWritable } from './preflight-files.node.ts'
 import { whatIsNotKept } from './state-place.node.ts'
-
-declare const KEEPER_SOURCE: string | undefined
+import { keeperText } from './thread-texts.node.ts'
 
 export type Finding = {
   readonly name: string
@@ -70,7 +69,7 @@ export type BranchTrial = {
 export async function tryBranch(parent: string): Promise<BranchTrial> {
   const syscalls = loadSyscalls()
   const directory = mkdtempSync(join(parent, '.sass-edge-doctor-'))
-  const keeper = createKeeper(typeof KEEPER_SOURCE === 'string' ? KEEPER_SOURCE : undefined)
+  const keeper = createKeeper(keeperText())
   const attributes = overlayAttributes()
   try {
     const workspace = join(directory, 'workspace')
@@ -80,14 +79,22 @@ export async function tryBranch(parent: string): Promise<BranchTrial> {
     mkdirSync(root.store)
     makeUpper(syscalls, root)
     const options = attributes === 'trusted' ? 'redirect_dir=on,index=on' : 'userxattr'
-    const made = await keeper.open({
+    const stage = join(directory, 'view')
+    mkdirSync(stage)
+    const { descriptors: made } = await keeper.open({
+      stage,
+      read: ['/usr', '/etc'],
+      hidden: [],
+      hidesSecrets: true,
+      own: [],
+      sockets: [],
+      homes: [],
       roots: [{ kind: 'overlay', path: workspace, upper: upperOf(root), work: workOf(root), options }],
       shown: [],
       scratch: ['/tmp'],
       scratchBytes: MIB,
       kept: [],
       volatile: [],
-      covers: [],
       devices: [],
       network: 'host',
       userId: process.getuid?.() ?? 0,
@@ -126,8 +133,6 @@ function remedyFor(details: Readonly<Record<string, unknown>> | undefined): stri
   if (step.startsWith('overlay') && errno === ERRNO.EINVAL)
     return 'The file system of the state directory cannot hold an overlay, as inside a container: put state_directory on a volume of its own (ext4, xfs, btrfs, tmpfs).'
   if (step.startsWith('overlay')) return 'Load the module: modprobe overlay, and add it to /etc/modules.'
-  if (step.startsWith('find'))
-    return 'Install util-linux (mount, nsenter, unshare) and coreutils 8.31 or later (env).'
   if (step.startsWith('unshare') || step.startsWith('setns') || errno === ERRNO.EPERM)
     return 'Run the daemon as root, or let users make namespaces: kernel.unprivileged_userns_clone=1 and, on Ubuntu, kernel.apparmor_restrict_unprivileged_userns=0.'
   if (step.startsWith('mount_setattr')) return 'A kernel from 5.12 on is needed.'

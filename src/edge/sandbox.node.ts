@@ -5,8 +5,9 @@
  * @module
  */
 
+import { mkdirSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { brotliDecompressSync } from 'node:zlib'
+import { join } from 'node:path'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
 import { SPAWNER_IDLE_MS } from '../limits.ts'
@@ -27,9 +28,7 @@ import { createSleepingSpawner, type SleepingSpawner } from '../sandbox/sleeping
 import { createSpawner } from '../sandbox/spawner.node.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
 
-declare const KEEPER_SOURCE: string | undefined
-declare const BRANCH_SOURCE: string | undefined
-
+import { branchText, keeperText } from './thread-texts.node.ts'
 export type Sandbox = {
   /** Starts pinned programs as what they were seen to be. */
   readonly spawner: Spawner
@@ -43,11 +42,6 @@ export type Sandbox = {
    */
   tick(isAlone: boolean, nowMs: number): boolean
   close(): Promise<void>
-}
-
-/** The text of a thread, as the bundler has packed it. */
-function unpack(packed: string): string {
-  return brotliDecompressSync(Buffer.from(packed, 'base64')).toString()
 }
 
 /**
@@ -105,6 +99,13 @@ export function wakeSpawner(config: Config, launcherSource: string | undefined):
   return { spawner, ready }
 }
 
+/** Where views are put together, in mounts that nobody else sees. */
+function makeStage(stateDirectory: string): string {
+  const stage = join(stateDirectory, 'view')
+  mkdirSync(stage, { recursive: true, mode: 0o700 })
+  return stage
+}
+
 /**
  * `covers`: what no session may see.
  * @throws SassError RUNTIME_UNSUITABLE or SANDBOX_UNAVAILABLE where programs cannot be started
@@ -122,9 +123,8 @@ export function createSandbox(
     roots,
     volatile: sandbox.volatile,
   })
-  const packed = typeof BRANCH_SOURCE === 'string' ? BRANCH_SOURCE : undefined
-  const branches = createBranchWorker(store, packed === undefined ? undefined : () => unpack(packed))
-  const keeper = createKeeper(typeof KEEPER_SOURCE === 'string' ? KEEPER_SOURCE : undefined)
+  const branches = createBranchWorker(store, branchText())
+  const keeper = createKeeper(keeperText())
   const places = createPlaces(
     {
       syscalls,
@@ -143,7 +143,11 @@ export function createSandbox(
       devices: sandbox.devices,
       memoryDirectoryBytes: sandbox.memory_directory_bytes,
       roots,
-      covers,
+      read: sandbox.read,
+      hidden: sandbox.hidden,
+      sockets: sandbox.sockets,
+      own: covers,
+      stage: makeStage(state_directory),
       limits: {
         memoryBytes: sandbox.limits.memory_bytes ?? Math.floor((totalmem() * 3) / 4),
         processes: sandbox.limits.processes,

@@ -7,7 +7,8 @@
  */
 
 import { closeSync, existsSync, openSync, realpathSync } from 'node:fs'
-import { totalmem } from 'node:os'
+import { homedir, totalmem } from 'node:os'
+import { SECRETS_WORD } from '../config-caller-fields.ts'
 import { asSassError, SassError } from '../errors.ts'
 import { PLACE_LINGER_MS } from '../limits.ts'
 import type { Log } from '../ports.ts'
@@ -17,8 +18,8 @@ import type { BranchStore } from './branch/branch-store.node.ts'
 import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
 import { isInhabited } from './crowd.node.ts'
 import { CACHE_DIRECTORIES } from './environment.ts'
-import type { Keeper } from './namespaces/keeper.node.ts'
-import type { NamespaceDescriptors, NamespacePlan, RootMount } from './namespaces/namespace-plan.ts'
+import type { Keeper, OpenedNamespaces } from './namespaces/keeper.node.ts'
+import type { NamespaceDescriptors, NamespacePlan, RootMount, ViewGaps } from './namespaces/namespace-plan.ts'
 import { createViewFinder } from './namespaces/view-finder.node.ts'
 import { isOnTerms, type Place, type Places, type PlaceUser, type Tenant, type Terms } from './place.ts'
 import type { ProgramFinder } from './plan.ts'
@@ -31,8 +32,15 @@ export type PlacesOptions = {
   readonly devices: readonly string[]
   readonly memoryDirectoryBytes: number | null
   readonly roots: readonly string[]
-  /** Absolute paths that no session may see. */
-  readonly covers: () => readonly string[]
+  /** What a session can read beside its branches, and what of it is not there. */
+  readonly read: readonly string[]
+  readonly hidden: readonly string[]
+  /** Unix sockets of the device that a session may connect to. */
+  readonly sockets: readonly string[]
+  /** The daemon's own, which no session sees by any name. */
+  readonly own: () => readonly string[]
+  /** An existing directory of the daemon's own, for putting views together. */
+  readonly stage: string
   readonly limits: GroupLimits
   readonly nowMs: () => number
 }
@@ -119,6 +127,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   const opening = new Map<string, Promise<Held>>()
   const busy = new Map<string, Promise<unknown>>()
   const branchOf = new Map<string, string>()
+  const told = new Set<string>()
   let nextNumber = 1
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a user or a network that this daemon cannot give */
@@ -137,19 +146,40 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   }
 
   function plan(branch: Branch, user: PlaceUser | undefined, network: 'host' | 'none'): NamespacePlan {
+    const home = user?.home ?? homedir()
     return {
+      stage: options.stage,
       roots: rootMounts(branch),
+      read: options.read,
+      hidden: options.hidden.filter((path) => path !== SECRETS_WORD),
+      hidesSecrets: options.hidden.includes(SECRETS_WORD),
+      own: options.own().filter(existsSync),
+      sockets: options.sockets,
       shown: branch.shown ?? [],
       scratch: SCRATCH,
       scratchBytes: options.memoryDirectoryBytes ?? Math.floor(totalmem() / MEMORY_SHARE),
       kept: keptFiles(),
       volatile: branch.volatile,
-      covers: options.covers().filter(existsSync),
       devices: options.devices,
       network,
       userId: user?.userId ?? process.getuid?.() ?? 0,
       groupId: user?.groupId ?? process.getgid?.() ?? 0,
+      homes: [home],
       caches: CACHE_DIRECTORIES,
+    }
+  }
+
+  /** Where the view is weaker than it should be, once for each place. */
+  function tellGaps({ covered, refused }: ViewGaps): void {
+    for (const [event, paths] of [
+      ['view_covered', covered],
+      ['view_refused', refused],
+    ] as const) {
+      for (const path of paths) {
+        if (told.has(path)) continue
+        told.add(path)
+        log.write('warn', event, { path })
+      }
     }
   }
 
@@ -197,14 +227,16 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { runAs, network } = tenant
     if (options.require === 'none') return bare(user, { runAs, network })
     let branch = store.open(name, tenant.agent, 'overlay', options.nowMs())
-    let descriptors: NamespaceDescriptors
+    let opened: OpenedNamespaces
     try {
-      descriptors = await keeper.open(plan(branch, user, kind))
+      opened = await keeper.open(plan(branch, user, kind))
     } catch (cause) {
       if (options.require !== 'copy' || branch.level !== 'overlay' || !isOverlayRefused(cause)) throw cause
       branch = await copied(name, tenant.agent)
-      descriptors = await keeper.open(plan(branch, user, kind))
+      opened = await keeper.open(plan(branch, user, kind))
     }
+    const { descriptors, gaps } = opened
+    tellGaps(gaps)
     const { mount, pid, ipc, root } = descriptors
     const group = ground.groups.open(name, options.limits)
     group.admit(descriptors.initPid)

@@ -1,142 +1,147 @@
 /**
  * The keeper: a thread that makes namespaces and enters no session for longer than that. Each session gets a mount
- * namespace in which its branches lie over the real directories and nothing else can be written, a process namespace
+ * namespace with a root of its own, in which its branches are the only places that can be written, a process namespace
  * whose init ends with this process, and where wanted a network without anything in it.
- * It is not the launcher, because that may not mount any more; it starts nothing that an agent has asked for.
+ * It is not the launcher, because that may not mount any more. It runs no program of the device or of a session: the
+ * init is one of its own, in memory (session-init.ts), and everything else is a system call.
  * Everything happens in a fixed order, which the steps below explain; the first step that fails is named, and what
  * was made by then is gone.
  * Also runs as CommonJS text made by the bundler, so nothing here waits at the top or asks for `import.meta`.
- * Rules: docs/sandbox.md; mount_namespaces(7), pid_namespaces(7), overlayfs.rst, mount_setattr(2).
+ * Rules: docs/sandbox.md; mount_namespaces(7), pid_namespaces(7), pivot_root(2), mount_setattr(2).
  * @module
  */
 
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
+import { INIT_ANSWER_MS } from '../../limits.ts'
 import { O_DIRECTORY, O_PATH } from '../at.node.ts'
-import { CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
-import { descendants } from '../process-tree.node.ts'
-import { ERRNO, loadSyscalls, O_CLOEXEC, O_RDWR, SIGKILL, WNOHANG } from '../syscalls.node.ts'
-import { createKernel, type Kernel, Refused } from './kernel.node.ts'
-import type { KeeperAnswer, KeeperRequest, NamespaceDescriptors, NamespacePlan } from './namespace-plan.ts'
-import { closeProc, type Held, mountView } from './view-mounts.node.ts'
+import { CAP_NET_ADMIN, CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
+import { loadSyscalls, O_CLOEXEC, O_RDWR, POLLIN, SIGKILL, WNOHANG } from '../syscalls.node.ts'
+import { createHiddenPlaces, type HiddenPlaces } from './hidden-places.node.ts'
+import { createKernel, type Kernel, MOUNT_ATTR_RDONLY, MS_BIND, MS_REC, Refused } from './kernel.node.ts'
+import type {
+  KeeperAnswer,
+  KeeperRequest,
+  NamespaceDescriptors,
+  NamespacePlan,
+  ViewGaps,
+} from './namespace-plan.ts'
+import { INIT_STEPS, sessionInit, TOLD_BYTES } from './session-init.ts'
+import { closeProc } from './view-memory.node.ts'
+import { type Held, mountView, type View } from './view-mounts.node.ts'
 
 /** linux/sched.h */
 const CLONE_FS = 0x200
 const CLONE_NEWNS = 0x20000
-const CLONE_NEWIPC = 0x8000000
-const CLONE_NEWPID = 0x20000000
-const CLONE_NEWNET = 0x40000000
 /** linux/prctl.h */
 const PR_CAP_AMBIENT = 47
 const PR_CAP_AMBIENT_RAISE = 2n
+/** sys/mount.h */
+const MNT_DETACH = 2
+/** linux/memfd.h; kernels before 6.3 know no MFD_EXEC, and need none. */
+const MFD_CLOEXEC = 1
+const MFD_EXEC = 0x10
 /** How long the end of a process namespace may take: processes that wait for a device end when they wake. */
 const END_WAIT_MS = 2_000
 const END_POLL_MS = 2
-const CHILD_WAIT_MS = 1_000
-const CHILD_POLL_MS = 0.2
 
-function find(name: string): string {
-  for (const directory of ['/usr/bin', '/bin', '/usr/sbin', '/sbin']) {
-    if (existsSync(`${directory}/${name}`)) return `${directory}/${name}`
+/** What this thread needs for every session, and keeps. */
+type Ground = {
+  readonly kernel: Kernel
+  /** The host's mounts, to come back to. */
+  readonly home: number
+  readonly places: HiddenPlaces
+  /** Programs in memory, by whether they make a network of their own. */
+  readonly inits: { readonly alone: number; readonly beside: number }
+}
+
+const SYSFS_STEP = INIT_STEPS.indexOf('mount sysfs')
+
+function inMemory({ syscalls, must }: Kernel, name: string, bytes: Uint8Array): number {
+  const path = Buffer.from(`${name}\0`)
+  let descriptor = syscalls.byNumber('memfd_create', path, MFD_CLOEXEC | MFD_EXEC)
+  if (descriptor < 0) descriptor = must('memfd_create', syscalls.byNumber('memfd_create', path, MFD_CLOEXEC))
+  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+  // Nothing can be started that somebody could write: what is open is to be read.
+  const readOnly = openSync(`/proc/self/fd/${descriptor}`, O_CLOEXEC)
+  closeSync(descriptor)
+  return readOnly
+}
+
+/** What the init tells within its time, up to `count` numbers; fewer where it has ended. */
+function listen({ syscalls }: Kernel, descriptor: number, count: number): bigint[] {
+  const told: bigint[] = []
+  const bytes = new BigInt64Array(new ArrayBuffer(TOLD_BYTES))
+  const request = new Int32Array([descriptor, POLLIN])
+  while (told.length < count) {
+    if (syscalls.libc.poll(request, 1n, INIT_ANSWER_MS) <= 0) break
+    if (Number(syscalls.libc.read(descriptor, bytes, BigInt(TOLD_BYTES))) !== TOLD_BYTES) break
+    told.push(bytes[0] ?? 0n)
   }
-  throw new Refused(`find ${name}`, 2)
+  return told
 }
 
-/** The host's namespaces of this thread, to come back to. */
-type Home = {
-  readonly mount: number
-  readonly pid: number
-  readonly ipc: number
-  readonly network: number
-  /** False in a user namespace: only the mounts are its own. */
-  readonly isReachable: boolean
-}
-
-/** Runs to its end. @throws Refused with 1 where it failed */
-function runToEnd(
-  { syscalls, spawn, must }: Kernel,
-  file: string,
-  argv: readonly string[],
-  stdin: number,
-): void {
-  const pid = spawn(file, argv, stdin)
-  const status = new Int32Array(new ArrayBuffer(4))
-  must(`waitpid(${argv[0]})`, syscalls.checked(syscalls.libc.waitpid(pid, status, 0)))
-  if (status[0] !== 0) throw new Refused(argv.join(' '), 1)
-}
-
-/**
- * The first process of the new namespaces ignores SIGCHLD, so that the kernel reaps every orphan, and reads a pipe whose
- * other end is this process's: however this one ends, that one does too, and with it all processes of the session.
- */
-const INIT: readonly string[] = ['env', '--ignore-signal=CHLD', 'cat']
-
-/** The child of a process, as soon as it has one. */
-function childOf(pid: number): number {
-  for (let waited = 0; waited < CHILD_WAIT_MS; waited += CHILD_POLL_MS) {
-    for (const child of childrenOf(pid)) return child
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CHILD_POLL_MS)
-  }
-  throw new Refused('unshare', ERRNO.ECHILD)
-}
-
-/** Not every kernel has the list of children: then everybody is asked who its parent is. */
-function childrenOf(pid: number): number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
-      .split(' ')
-      .map(Number)
-      .filter((child) => child > 0)
-  } catch {
-    return [...descendants(pid)]
-  }
-}
-
-/**
- * Starts the init in namespaces of its own. This thread makes them itself where it may come home from them. In a user
- * namespace it may not, since the host's belong to the host: there unshare(1) makes them, and the init is its child.
- */
-function startInit(kernel: Kernel, plan: NamespacePlan, held: Held, home: Home): number {
-  const { must } = kernel
-  const { libc, checked, byNumber } = kernel.syscalls
-  const isAlone = plan.network === 'none'
+function openPair({ syscalls, must }: Kernel): [readEnd: number, writeEnd: number] {
   const pair = new Int32Array(new ArrayBuffer(8))
-  must('pipe2', checked(libc.pipe2(pair, O_CLOEXEC)))
-  const [readEnd, lifeline] = [pair[0] ?? -1, pair[1] ?? -1]
+  must('pipe2', syscalls.checked(syscalls.libc.pipe2(pair, O_CLOEXEC)))
+  return [pair[0] ?? -1, pair[1] ?? -1]
+}
+
+/** Starts the init with the view's root for its directory; gives its lifeline, and whether the view has a /sys. */
+function startInit(ground: Ground, plan: NamespacePlan, held: Held): { lifeline: number; hasSys: boolean } {
+  const { kernel, inits } = ground
+  const { syscalls, must } = kernel
+  const isAlone = plan.network === 'none'
+  const [readEnd, lifeline] = openPair(kernel)
   held.passing.push(readEnd)
   held.lasting.push(lifeline)
-  if (!home.isReachable) {
-    const namespaces = ['--pid', '--ipc', ...(isAlone ? ['--net'] : [])]
-    const argv = ['unshare', ...namespaces, '--fork', '--kill-child=KILL', '--', ...INIT]
-    held.childPid = kernel.spawn(find('unshare'), argv, readEnd)
-    held.initPid = childOf(held.childPid)
-    return lifeline
-  }
-  must('unshare', checked(libc.unshare(CLONE_NEWPID | CLONE_NEWIPC | (isAlone ? CLONE_NEWNET : 0))))
+  const [hear, tell] = openPair(kernel)
+  held.passing.push(hear)
   try {
-    held.childPid = kernel.spawn(find('env'), INIT, readEnd)
-    held.initPid = held.childPid
-    return lifeline
+    const program = isAlone ? inits.alone : inits.beside
+    const maker = kernel.spawn(`/proc/self/fd/${program}`, ['sass-edge-init'], readEnd, tell)
+    must(
+      'waitpid(init)',
+      syscalls.checked(syscalls.libc.waitpid(maker, new Int32Array(new ArrayBuffer(4)), 0)),
+    )
   } finally {
-    must('setns(pid)', byNumber('setns', home.pid, CLONE_NEWPID))
-    must('setns(ipc)', byNumber('setns', home.ipc, CLONE_NEWIPC))
-    must('setns(net)', byNumber('setns', home.network, CLONE_NEWNET))
+    closeSync(tell)
   }
+  const told = listen(kernel, hear, INIT_STEPS.length + 1)
+  // Its own number is the only one that is positive, and comes when it comes.
+  held.initPid = Number(told.find((one) => one > 0n) ?? -1n)
+  const results = told.filter((one) => one <= 0n).map(Number)
+  if (held.initPid < 0) throw new Refused('clone(CLONE_NEWPID)', -(results[0] ?? 0))
+  for (const [index, step] of INIT_STEPS.entries()) if (index !== SYSFS_STEP) must(step, results[index] ?? -1)
+  return { lifeline, hasSys: results[SYSFS_STEP] === 0 }
 }
 
-/** Only a process of the namespace can mount its /proc. */
-function mountProc(kernel: Kernel, initPid: number, nullDescriptor: number): void {
-  const argv = ['nsenter', `--target=${initPid}`, '--pid', '--', 'mount', '-t', 'proc', 'proc', '/proc']
-  runToEnd(kernel, find('nsenter'), argv, nullDescriptor)
+/** A user's daemon may not mount the device's own /sys anew: it is shown as it is, but for a session without network. */
+function showSys({ kernel }: Ground, plan: NamespacePlan, { root }: View): void {
+  if (plan.network === 'none') return
+  kernel.mount('bind /sys', '/sys', `${root}/sys`, '', MS_BIND | MS_REC, '')
+  kernel.change(`${root}/sys`, MOUNT_ATTR_RDONLY, 0n, true)
+}
+
+/** The view becomes the root of this namespace, and nothing else of it can be reached any more. */
+function takeRoot(
+  { kernel: { syscalls, must, change } }: Ground,
+  { root }: View,
+  rootDescriptor: number,
+): void {
+  const here = Buffer.from('.\0')
+  change(root, MOUNT_ATTR_RDONLY, 0n)
+  must('fchdir', syscalls.byNumber('fchdir', rootDescriptor))
+  must('pivot_root', syscalls.byNumber('pivot_root', here, here))
+  must('umount2', syscalls.byNumber('umount2', here, MNT_DETACH))
 }
 
 function build(
-  kernel: Kernel,
+  ground: Ground,
   plan: NamespacePlan,
   held: Held,
-  home: Home,
-  nullDescriptor: number,
-): NamespaceDescriptors {
+): { descriptors: NamespaceDescriptors; gaps: ViewGaps } {
+  const { kernel, places } = ground
   const { syscalls, must } = kernel
   must('unshare(CLONE_NEWNS)', syscalls.checked(syscalls.libc.unshare(CLONE_NEWNS)))
   const keep = (path: string, flags: number): number => {
@@ -145,60 +150,61 @@ function build(
     return descriptor
   }
   const mount = keep('/proc/thread-self/ns/mnt', 0)
-  mountView(kernel, plan, held)
-  const lifeline = startInit(kernel, plan, held, home)
+  const view = mountView(kernel, plan, held, places)
+  const root = keep(view.root, O_PATH | O_DIRECTORY)
+  must('fchdir', syscalls.byNumber('fchdir', root))
+  const { lifeline, hasSys } = startInit(ground, plan, held)
   const ofInit = `/proc/${held.initPid}/ns`
   const pid = keep(`${ofInit}/pid`, 0)
   const ipc = keep(`${ofInit}/ipc`, 0)
   const network = plan.network === 'none' ? keep(`${ofInit}/net`, 0) : -1
-  // From here on /proc is the session's, in which this thread is not.
-  mountProc(kernel, held.initPid, nullDescriptor)
-  closeProc(kernel)
-  const root = keep('/', O_PATH | O_DIRECTORY)
-  return { mount, pid, ipc, network, root, lifeline, initPid: held.childPid }
+  closeProc(kernel, view.root)
+  if (!hasSys) showSys(ground, plan, view)
+  takeRoot(ground, view, root)
+  return {
+    descriptors: { mount, pid, ipc, network, root, lifeline, initPid: held.initPid },
+    gaps: view.gaps,
+  }
 }
 
-function open(
-  kernel: Kernel,
-  id: number,
-  plan: NamespacePlan,
-  home: Home,
-  nullDescriptor: number,
-): KeeperAnswer {
-  const held: Held = { passing: [], lasting: [], childPid: -1, initPid: -1 }
+function open(ground: Ground, id: number, plan: NamespacePlan): KeeperAnswer {
+  const held: Held = { passing: [], lasting: [], initPid: -1 }
+  const { kernel, home } = ground
   const { syscalls } = kernel
   let answer: KeeperAnswer
   try {
-    answer = { kind: 'opened', id, descriptors: build(kernel, plan, held, home, nullDescriptor) }
+    answer = { kind: 'opened', id, ...build(ground, plan, held) }
   } catch (cause) {
-    if (held.childPid > 0) {
-      syscalls.libc.kill(held.childPid, SIGKILL)
-      syscalls.libc.waitpid(held.childPid, new Int32Array(new ArrayBuffer(4)), 0)
+    if (held.initPid > 0) {
+      syscalls.libc.kill(held.initPid, SIGKILL)
+      syscalls.libc.waitpid(held.initPid, new Int32Array(new ArrayBuffer(4)), 0)
     }
     for (const descriptor of held.lasting) closeSync(descriptor)
-    const errno = cause as { step?: string; errno?: number; syscall?: string; path?: string }
+    const errno = cause as {
+      step?: string
+      errno?: number
+      syscall?: string
+      path?: string
+      message?: string
+    }
     answer = {
       kind: 'refused',
       id,
-      step: errno.step ?? `${errno.syscall ?? 'unknown'} ${errno.path ?? ''}`,
+      step: errno.step ?? `${errno.syscall ?? errno.message ?? 'unknown'} ${errno.path ?? ''}`,
       errno: Math.abs(errno.errno ?? 0),
     }
   }
   for (const descriptor of held.passing) closeSync(descriptor)
   // A thread that cannot come home would build the next session inside this one: it ends.
-  kernel.must('setns(mnt)', syscalls.byNumber('setns', home.mount, CLONE_NEWNS))
+  kernel.must('setns(mnt)', syscalls.byNumber('setns', home, CLONE_NEWNS))
   return answer
 }
 
-/**
- * Kills what is left of a session and waits until it is gone: an init ends when everybody in its namespace has ended.
- * Where unshare(1) is between, that one waits for the init, and would be gone too early if it were killed itself.
- */
-function end({ syscalls }: Kernel, id: number, pid: number, home: Home): KeeperAnswer {
+/** Kills what is left of a session and waits until it is gone: an init ends when everybody in its namespace has ended. */
+function end({ kernel: { syscalls } }: Ground, id: number, pid: number): KeeperAnswer {
   const status = new Int32Array(new ArrayBuffer(4))
   const pause = new Int32Array(new SharedArrayBuffer(4))
-  const inits = home.isReachable ? [] : childrenOf(pid)
-  for (const one of inits.length > 0 ? inits : [pid]) syscalls.libc.kill(one, SIGKILL)
+  syscalls.libc.kill(pid, SIGKILL)
   for (let waited = 0; waited < END_WAIT_MS; waited += END_POLL_MS) {
     const result = syscalls.checked(syscalls.libc.waitpid(pid, status, WNOHANG))
     if (result !== 0) return { kind: 'ended', id, isGone: true }
@@ -207,19 +213,18 @@ function end({ syscalls }: Kernel, id: number, pid: number, home: Home): KeeperA
   return { kind: 'ended', id, isGone: false }
 }
 
-/** Programs started here keep the right to mount, which a user other than root would lose by exec. */
-function keepMounting({ syscalls, must }: Kernel): void {
+/** The init keeps the rights to mount and to bring its loopback up, which a user other than root would lose by exec. */
+function keepRights({ syscalls, must }: Kernel): void {
   const header = Uint32Array.of(CAPABILITY_VERSION_3, 0)
   const data = new Uint32Array(6)
   must('capget', syscalls.byNumber('capget', header, data))
-  data[2] = (data[2] ?? 0) | (1 << CAP_SYS_ADMIN)
+  for (const capability of [CAP_NET_ADMIN, CAP_SYS_ADMIN]) data[2] = (data[2] ?? 0) | (1 << capability)
   must('capset', syscalls.byNumber('capset', header, data))
-  must(
-    'prctl(PR_CAP_AMBIENT_RAISE)',
-    syscalls.checked(
-      syscalls.libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, BigInt(CAP_SYS_ADMIN), 0n, 0n),
-    ),
-  )
+  for (const capability of [CAP_NET_ADMIN, CAP_SYS_ADMIN])
+    must(
+      'prctl(PR_CAP_AMBIENT_RAISE)',
+      syscalls.checked(syscalls.libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, BigInt(capability), 0n, 0n)),
+    )
 }
 
 function main(): void {
@@ -231,20 +236,22 @@ function main(): void {
     const nullDescriptor = openSync('/dev/null', O_RDWR | O_CLOEXEC)
     const kernel = createKernel(syscalls, nullDescriptor)
     kernel.must('unshare(CLONE_FS)', syscalls.checked(syscalls.libc.unshare(CLONE_FS)))
-    if (process.geteuid?.() !== 0) keepMounting(kernel)
-    const pid = openSync('/proc/thread-self/ns/pid', O_CLOEXEC)
-    const home: Home = {
-      mount: openSync('/proc/thread-self/ns/mnt', O_CLOEXEC),
-      pid,
-      ipc: openSync('/proc/thread-self/ns/ipc', O_CLOEXEC),
-      network: openSync('/proc/thread-self/ns/net', O_CLOEXEC),
-      isReachable: syscalls.byNumber('setns', pid, CLONE_NEWPID) === 0,
+    if (process.geteuid?.() !== 0) keepRights(kernel)
+    const machine = process.arch === 'arm64' ? 'arm64' : 'x64'
+    const ground: Ground = {
+      kernel,
+      home: openSync('/proc/thread-self/ns/mnt', O_CLOEXEC),
+      places: createHiddenPlaces(),
+      inits: {
+        alone: inMemory(kernel, 'sass-edge-init', sessionInit(machine, true)),
+        beside: inMemory(kernel, 'sass-edge-init', sessionInit(machine, false)),
+      },
     }
     port.on('message', (request: KeeperRequest) => {
-      if (request.kind === 'open') say(open(kernel, request.id, request.plan, home, nullDescriptor))
-      else if (request.kind === 'end') say(end(kernel, request.id, request.initPid, home))
+      if (request.kind === 'open') say(open(ground, request.id, request.plan))
+      else if (request.kind === 'end') say(end(ground, request.id, request.initPid))
       else {
-        for (const descriptor of [nullDescriptor, home.mount, home.pid, home.ipc, home.network])
+        for (const descriptor of [nullDescriptor, ground.home, ...Object.values(ground.inits)])
           closeSync(descriptor)
         port.close()
       }

@@ -7,7 +7,13 @@
 import { SassError } from '../../errors.ts'
 import { KEEPER_HEAP_MIB, KEEPER_IDLE_MS, LAUNCHER_HEAP_FROM_SOURCE_MIB } from '../../limits.ts'
 import { createIdleThread } from '../idle-thread.node.ts'
-import type { KeeperAnswer, KeeperRequest, NamespaceDescriptors, NamespacePlan } from './namespace-plan.ts'
+import type {
+  KeeperAnswer,
+  KeeperRequest,
+  NamespaceDescriptors,
+  NamespacePlan,
+  ViewGaps,
+} from './namespace-plan.ts'
 
 const THREAD_LIMITS = {
   maxYoungGenerationSizeMb: 1,
@@ -20,11 +26,13 @@ const THREAD_LIMITS_FROM_SOURCE = {
   stackSizeMb: 4,
 }
 
+export type OpenedNamespaces = { readonly descriptors: NamespaceDescriptors; readonly gaps: ViewGaps }
+
 export interface Keeper {
   /** Starts the thread, so that the first session does not wait for it. */
   prepare(): void
   /** @throws SassError SANDBOX_UNAVAILABLE with the step that the kernel refused */
-  open(plan: NamespacePlan): Promise<NamespaceDescriptors>
+  open(plan: NamespacePlan): Promise<OpenedNamespaces>
   /** Kills what is left of a session. False: something of it waits for a device and ends when it wakes. */
   end(initPid: number): Promise<boolean>
   close(): Promise<void>
@@ -39,13 +47,13 @@ function refusal(step: string, errno: number): SassError {
 }
 
 /** `source`: CommonJS text of the bundled thread; undefined starts it from its file. */
-export function createKeeper(source: string | undefined): Keeper {
+export function createKeeper(source: (() => string) | undefined): Keeper {
   const thread = createIdleThread<KeeperRequest, KeeperAnswer>(
     {
       name: 'keeper',
       file: () => new URL('./keeper-thread.node.ts', import.meta.url),
       limitsFromSource: THREAD_LIMITS_FROM_SOURCE,
-      text: source === undefined ? undefined : () => source,
+      text: source,
       limits: THREAD_LIMITS,
       idleMs: KEEPER_IDLE_MS,
       lost: (cause) => cause ?? refusal('the keeper thread', 0),
@@ -60,7 +68,7 @@ export function createKeeper(source: string | undefined): Keeper {
     prepare: thread.prepare,
     async open(plan) {
       const answer = await thread.ask((id) => ({ kind: 'open', id, plan }))
-      if (answer.kind === 'opened') return answer.descriptors
+      if (answer.kind === 'opened') return answer
       throw answer.kind === 'refused' ? refusal(answer.step, answer.errno) : refusal('namespaces', 0)
     },
     async end(initPid) {

@@ -1,5 +1,5 @@
 /**
- * What the keeper asks of the kernel: mounts, their attributes, and starting the few programs of its own. Every step has
+ * What the keeper asks of the kernel: mounts, their attributes, and starting the one program of its own. Every step has
  * a name, which a refusal tells.
  * Sources: mount(2), mount_setattr(2), posix_spawn(3).
  * @module
@@ -9,7 +9,7 @@ import { openSync } from 'node:fs'
 import { MOUNT_BUSY_TRIES } from '../../limits.ts'
 import { O_PATH } from '../at.node.ts'
 import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from '../spawn-attributes.node.ts'
-import { ERRNO, O_CLOEXEC, type Syscalls } from '../syscalls.node.ts'
+import { CLOSE_RANGE_CLOEXEC, ERRNO, LAST_DESCRIPTOR, O_CLOEXEC, type Syscalls } from '../syscalls.node.ts'
 
 /** sys/mount.h */
 export const MS_RDONLY = 0x1
@@ -46,8 +46,8 @@ export type Kernel = {
   mount(step: string, source: string, target: string, type: string, flags: number, options: string): void
   /** Sets attributes of a mount and clears others; of all beneath it as well where `isRecursive`. */
   change(target: string, set: bigint, clear: bigint, isRecursive?: boolean): void
-  /** Runs a program here and gives its pid. `stdin`: a descriptor. */
-  spawn(file: string, argv: readonly string[], stdin: number): number
+  /** Runs a program here, with these descriptors for 0 and 1 and no other, and gives its pid. */
+  spawn(file: string, argv: readonly string[], stdin: number, stdout: number): number
 }
 
 export function createKernel(syscalls: Syscalls, nullDescriptor: number): Kernel {
@@ -83,16 +83,17 @@ export function createKernel(syscalls: Syscalls, nullDescriptor: number): Kernel
       }
       must(`mount_setattr(${target})`, result)
     },
-    spawn(file, argv, stdin) {
+    spawn(file, argv, stdin, stdout) {
       const actions = new Uint8Array(new ArrayBuffer(SPAWN_FILE_ACTIONS_BYTES))
       const attributes = spawnAttributes(syscalls)
       const pid = new Int32Array(new ArrayBuffer(4))
       libc.posix_spawn_file_actions_init(actions)
       libc.posix_spawn_file_actions_adddup2(actions, stdin, 0)
-      libc.posix_spawn_file_actions_adddup2(actions, nullDescriptor, 1)
+      libc.posix_spawn_file_actions_adddup2(actions, stdout, 1)
       libc.posix_spawn_file_actions_adddup2(actions, nullDescriptor, 2)
-      syscalls.addCloseFrom?.(actions, 3)
-      const [path, words, environment] = [text(file), list(argv), list(['PATH=/usr/bin:/bin', 'LANG=C'])]
+      // Closed by the exec and not before it: the program itself may be one of them.
+      byNumber('close_range', 3, LAST_DESCRIPTOR, CLOSE_RANGE_CLOEXEC)
+      const [path, words, environment] = [text(file), list(argv), list([])]
       const result = libc.posix_spawn(
         pid,
         syscalls.addressOf(path),
@@ -104,7 +105,7 @@ export function createKernel(syscalls: Syscalls, nullDescriptor: number): Kernel
       libc.posix_spawn_file_actions_destroy(actions)
       must(`posix_spawn(${file})`, -result)
       // Used here so that nothing of it is collected before the call.
-      return words.kept.length > 0 && environment.kept.length > 0 ? (pid[0] ?? -1) : -1
+      return words.kept.length > 0 && environment.kept.length >= 0 ? (pid[0] ?? -1) : -1
     },
   }
 }

@@ -1,6 +1,7 @@
 /**
- * What a session sees of the device, as data that crosses to the keeper thread: which directories are branched, what
- * lies in memory, what is hidden, which devices there are. And what comes back: descriptors of the namespaces made.
+ * What a session sees of the device, as data that crosses to the keeper thread: what it may read, which directories are
+ * branched, what lies in memory, what is not there, which devices there are. And what comes back: descriptors of the
+ * namespaces made, and how well the view could be made.
  * Rules: docs/sandbox.md; mount_namespaces(7), pid_namespaces(7), pts(4).
  * @module
  */
@@ -18,19 +19,29 @@ export type RootMount =
   | { readonly kind: 'bind'; readonly path: string; readonly source: string }
 
 export type NamespacePlan = {
+  /** A directory of the daemon's own, where the view is put together; nothing in it is seen or changed. */
+  readonly stage: string
   readonly roots: readonly RootMount[]
-  /** Mount points beneath roots that are seen as they are, to be read. */
+  /** Absolute paths that can be read, with everything beneath; what does not exist is left out. */
+  readonly read: readonly string[]
+  /** Absolute paths that are not there, `*` for any characters of a name. */
+  readonly hidden: readonly string[]
+  /** Neither are all known places of secrets. */
+  readonly hidesSecrets: boolean
+  /** The daemon's own: not there by any name. */
+  readonly own: readonly string[]
+  /** Unix sockets of the device that the session may connect to. */
+  readonly sockets: readonly string[]
+  /** Mount points beneath roots that cannot be branched. */
   readonly shown: readonly string[]
-  /** Directories that are empty at first and lie in memory; what does not exist is left out. */
+  /** Directories that are empty at first and lie in memory. */
   readonly scratch: readonly string[]
   /** Most bytes of them and the volatile ones together. */
   readonly scratchBytes: number
-  /** Files and directories beneath those that stay as they are, to be read. */
+  /** Files beneath those that are there with what they hold now. */
   readonly kept: readonly string[]
   /** Directories beneath roots, in memory as well. */
   readonly volatile: readonly string[]
-  /** Covered up: nothing of them can be read or connected to. */
-  readonly covers: readonly string[]
   /** Devices by absolute path, beside the usual ones. */
   readonly devices: readonly string[]
   /** `none`: a network of its own, with nothing in it. */
@@ -38,6 +49,8 @@ export type NamespacePlan = {
   /** Who owns the terminals and the memory directories. */
   readonly userId: number
   readonly groupId: number
+  /** Homes of those users: there, and empty where they are not listed. */
+  readonly homes: readonly string[]
   /** Directories to make below /tmp, relative, for caches of tools. */
   readonly caches: readonly string[]
 }
@@ -57,13 +70,26 @@ export type NamespaceDescriptors = {
   readonly initPid: number
 }
 
+/** What of the view is weaker than it should be, by place: the kernel takes no overlay there. */
+export type ViewGaps = {
+  /** Bound, with covers over what is hidden in them: sockets in them can be reached. */
+  readonly covered: readonly string[]
+  /** Not shown, since nothing could hide what is hidden in them. */
+  readonly refused: readonly string[]
+}
+
 export type KeeperRequest =
   | { readonly kind: 'open'; readonly id: number; readonly plan: NamespacePlan }
   | { readonly kind: 'end'; readonly id: number; readonly initPid: number }
   | { readonly kind: 'close' }
 
 export type KeeperAnswer =
-  | { readonly kind: 'opened'; readonly id: number; readonly descriptors: NamespaceDescriptors }
+  | {
+      readonly kind: 'opened'
+      readonly id: number
+      readonly descriptors: NamespaceDescriptors
+      readonly gaps: ViewGaps
+    }
   | { readonly kind: 'refused'; readonly id: number; readonly step: string; readonly errno: number }
   /** How many processes were still there when it was given up; 0: all are gone. */
   | { readonly kind: 'ended'; readonly id: number; readonly isGone: boolean }

@@ -10,10 +10,27 @@ import type { NamespaceDescriptors, NamespacePlan } from '../../../src/sandbox/n
 import { isAlive } from '../../integration/daemon.node.ts'
 
 const MANY = 40
+/** As installed, and some more: ten places. */
+const READ = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib64',
+  '/etc',
+  '/opt',
+  '/sys',
+  '/var/log',
+  '/var/lib/dpkg',
+  '/var/lib/apt',
+  '/srv',
+  '/media',
+  '/mnt',
+]
 const isRoot = process.geteuid?.() === 0
 
 function planFor(directory: string, change: Partial<NamespacePlan> = {}): NamespacePlan {
-  for (const name of ['real', 'upper', 'work']) mkdirSync(join(directory, name), { recursive: true })
+  for (const name of ['real', 'upper', 'work', 'view']) mkdirSync(join(directory, name), { recursive: true })
   return {
     roots: [
       {
@@ -29,7 +46,13 @@ function planFor(directory: string, change: Partial<NamespacePlan> = {}): Namesp
     scratchBytes: 8_388_608,
     kept: [],
     volatile: [],
-    covers: [],
+    stage: join(directory, 'view'),
+    read: READ,
+    hidden: [],
+    hidesSecrets: true,
+    own: [],
+    sockets: [],
+    homes: ['/root'],
     devices: [],
     network: 'host',
     userId: 0,
@@ -54,7 +77,7 @@ t.test('places are made, seen from outside, and end', { skip: !isRoot && 'needs 
   let before = 0
   for (let turn = 0; turn <= MANY; turn++) {
     const begin = performance.now()
-    const made = await keeper.open(planFor(directory))
+    const { descriptors: made } = await keeper.open(planFor(directory))
     times.push(performance.now() - begin)
     t.ok(isAlive(made.initPid))
     if (turn === 0) {
@@ -65,7 +88,7 @@ t.test('places are made, seen from outside, and end', { skip: !isRoot && 'needs 
         seen('/proc').filter((name) => /^\d+$/.test(name)),
         ['1'],
       )
-      t.match(readFileSync(`/proc/${made.initPid}/cmdline`, 'latin1'), /^cat/)
+      t.match(readFileSync(`/proc/${made.initPid}/cmdline`, 'latin1'), /^sass-edge-init/)
     }
     close(made)
     t.equal(await keeper.end(made.initPid), true)
@@ -85,7 +108,7 @@ t.test(
     const directory = mkdtempSync('/var/lib/sass-edge-it-')
     t.teardown(() => rmSync(directory, { recursive: true, force: true }))
     const keeper = createKeeper(undefined)
-    const first = await keeper.open(planFor(directory))
+    const { descriptors: first } = await keeper.open(planFor(directory))
     close(first)
     await keeper.end(first.initPid)
     const before = descriptors()
@@ -102,7 +125,7 @@ t.test(
       await t.rejects(refused, { code: 'SANDBOX_UNAVAILABLE', message: step })
       t.equal(descriptors(), before)
     }
-    const again = await keeper.open(good)
+    const { descriptors: again } = await keeper.open(good)
     t.ok(isAlive(again.initPid), 'the next one is made as ever')
     close(again)
     t.equal(await keeper.end(again.initPid), true)
@@ -114,7 +137,7 @@ t.test('an init ends with the pipe that it reads', { skip: !isRoot && 'needs roo
   const directory = mkdtempSync('/var/lib/sass-edge-it-')
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const keeper = createKeeper(undefined)
-  const made = await keeper.open(planFor(directory, { network: 'none' }))
+  const { descriptors: made } = await keeper.open(planFor(directory, { network: 'none' }))
   t.ok(made.network >= 0)
   closeSync(made.lifeline)
   for (let waited = 0; waited < 200 && isAlive(made.initPid); waited++)
