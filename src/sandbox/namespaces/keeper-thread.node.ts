@@ -26,7 +26,7 @@ import type {
   NamespacePlan,
   ViewGaps,
 } from './namespace-plan.ts'
-import { INIT_STEPS, sessionInit, TOLD_BYTES } from './session-init.ts'
+import { INIT_NAME, INIT_STEPS, sessionInit, TOLD_BYTES } from './session-init.ts'
 import { closeProc } from './view-memory.node.ts'
 import { type Held, mountView, type View } from './view-mounts.node.ts'
 
@@ -99,7 +99,7 @@ function startInit(ground: Ground, plan: NamespacePlan, held: Held): { lifeline:
   held.passing.push(hear)
   try {
     const program = isAlone ? inits.alone : inits.beside
-    const maker = kernel.spawn(`/proc/self/fd/${program}`, ['sass-edge-init'], readEnd, tell)
+    const maker = kernel.spawn(`/proc/self/fd/${program}`, [INIT_NAME], readEnd, tell)
     must(
       'waitpid(init)',
       syscalls.checked(syscalls.libc.waitpid(maker, new Int32Array(new ArrayBuffer(4)), 0)),
@@ -243,8 +243,8 @@ function main(): void {
       home: openSync('/proc/thread-self/ns/mnt', O_CLOEXEC),
       places: createHiddenPlaces(),
       inits: {
-        alone: inMemory(kernel, 'sass-edge-init', sessionInit(machine, true)),
-        beside: inMemory(kernel, 'sass-edge-init', sessionInit(machine, false)),
+        alone: inMemory(kernel, INIT_NAME, sessionInit(machine, true)),
+        beside: inMemory(kernel, INIT_NAME, sessionInit(machine, false)),
       },
     }
     port.on('message', (request: KeeperRequest) => {

@@ -10,6 +10,7 @@
  * @module
  */
 
+import { encodeUtf8 } from '../../base/utf8.ts'
 import { type Machine, type Operand, type ProgramStep, smallProgram } from './small-program.ts'
 
 /** `[x64, arm64]`: asm/unistd_64.h, asm-generic/unistd.h */
@@ -19,6 +20,7 @@ const CALLS = {
   exit_group: [231, 94],
   ioctl: [16, 29],
   mount: [165, 40],
+  prctl: [157, 167],
   read: [0, 63],
   rt_sigaction: [13, 134],
   socket: [41, 198],
@@ -36,6 +38,8 @@ const MS_RDONLY = 0x1
 const MS_NOSUID = 0x2
 const MS_NODEV = 0x4
 const MS_NOEXEC = 0x8
+/** linux/prctl.h */
+const PR_SET_NAME = 15
 /** sys/socket.h, linux/sockios.h, net/if.h */
 const AF_INET = 2
 const SOCK_DGRAM = 2
@@ -50,14 +54,17 @@ const SIGNAL_SET_BYTES = 8
 const FIRST_DESCRIPTOR = 3
 export const TOLD_BYTES = 8
 
-const text = (value: string): Operand => ({ bytes: new TextEncoder().encode(`${value}\0`) })
+const text = (value: string): Operand => ({ bytes: encodeUtf8(`${value}\0`) })
 
 function loopbackUp(): Uint8Array {
   const request = new Uint8Array(INTERFACE_REQUEST_BYTES)
-  request.set(new TextEncoder().encode('lo'))
+  request.set(encodeUtf8('lo'))
   request[INTERFACE_FLAGS_AT] = IFF_UP
   return request
 }
+
+/** What it is called in lists of processes. */
+export const INIT_NAME = 'sass-edge-init'
 
 /** What it tells after its number, in this order. */
 export const INIT_STEPS = ['mount proc', 'bring up lo', 'mount sysfs'] as const
@@ -81,6 +88,7 @@ export function sessionInit(machine: Machine, isAlone: boolean): Uint8Array {
     ...tell,
     call('exit_group', 0),
     { kind: 'label', name: 'init' },
+    call('prctl', PR_SET_NAME, text(INIT_NAME), 0, 0, 0),
     call('mount', text('proc'), text('proc'), text('proc'), MS_NOSUID | MS_NODEV | MS_NOEXEC, 0),
     ...tell,
     call('socket', AF_INET, SOCK_DGRAM, 0),

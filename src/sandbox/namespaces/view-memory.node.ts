@@ -52,13 +52,8 @@ const PROC_READ_ONLY: readonly string[] = [
 ]
 const PROC_HIDDEN: readonly string[] = [
   'kcore',
-  'kmsg',
   'keys',
-  'key-users',
   'kallsyms',
-  'kpagecgroup',
-  'kpagecount',
-  'kpageflags',
   'latency_stats',
   'timer_list',
   'sched_debug',
@@ -142,7 +137,8 @@ export function makeMemory(kernel: Kernel, plan: NamespacePlan): ViewMemory {
         held.passing.push(descriptor)
         makeTarget(`${root}${path}`, lstatSync(path).isDirectory())
         kernel.mount(`bind ${path}`, `/proc/thread-self/fd/${descriptor}`, `${root}${path}`, '', MS_BIND, '')
-        kernel.change(`${root}${path}`, 0n, MOUNT_ATTR_NODEV)
+        // To be used, and not to be changed: its mode and its times are the device's.
+        kernel.change(`${root}${path}`, MOUNT_ATTR_RDONLY, MOUNT_ATTR_NODEV)
       }
       for (const name of ['pts', 'shm']) makeTarget(`${device}/${name}`, true)
       const owner = `newinstance,ptmxmode=0666,mode=0620,uid=${plan.userId}`

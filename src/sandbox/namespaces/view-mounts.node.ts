@@ -281,7 +281,9 @@ function mountBranch(
   }
   const lower = lowerOf(ground, place, absent, number)
   const [upper, work] = [open(held, branch.upper), open(held, branch.work)]
-  const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}${branch.options === '' ? '' : `,${branch.options}`}`
+  // An index belongs to one lower directory, and what hides is another one each time.
+  const more = lower.includes(':') ? branch.options.replace('index=on', 'index=off') : branch.options
+  const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}${more === '' ? '' : `,${more}`}`
   kernel.mount(`overlay ${path}`, 'overlay', target, 'overlay', MS_NOSUID | MS_NODEV, options)
 }
 

@@ -9,7 +9,7 @@ import { createKeeper } from '../../../src/sandbox/namespaces/keeper.node.ts'
 import type { NamespaceDescriptors, NamespacePlan } from '../../../src/sandbox/namespaces/namespace-plan.ts'
 import { isAlive } from '../../integration/daemon.node.ts'
 
-const MANY = 40
+const MANY = 60
 /** As installed, and some more: ten places. */
 const READ = [
   '/usr',
