@@ -22,7 +22,9 @@ export type Reserve = {
   heldFor(directory: string): number
   /** Gives back a piece where that directory is on the same file system, but none of the last quarter. */
   pieceFor(directory: string): MakeRoom
-  /** Gives back as much as it takes for so many bytes to be free, also of the last quarter: for what makes room. */
+  /** Gives back as much as it takes for so many bytes to be free there, but none of the last quarter. */
+  make(bytes: number): void
+  /** The same, also of the last quarter: for what makes room. */
   clear(bytes: number): void
   /** Makes it whole again, where as much is free beside it. */
   tick(): void
@@ -83,14 +85,26 @@ export function openReserve(directory: string, bytes: number): Reserve {
     return held > keep && cutTo(Math.max(keep, held - RESERVE_PIECE_BYTES))
   }
 
-  function allocate(file: number): boolean {
-    return syscalls.byNumber('fallocate', file, 0, 0, wholeBytes) === 0
+  function allocate(file: number, size: number): boolean {
+    return syscalls.byNumber('fallocate', file, 0, 0, size) === 0
+  }
+
+  /** Tried, where the file system says that there is none: some keep a part for root, and some for themselves. */
+  function hasRoom(wanted: number): boolean {
+    if (freeBytes() >= wanted) return true
+    const isThere = descriptor !== undefined && allocate(descriptor, held + wanted)
+    cutTo(held)
+    return isThere
+  }
+
+  function makeRoom(wanted: number, keep: number): void {
+    while (held > keep && !hasRoom(wanted)) give(keep)
   }
 
   function fill(): void {
     if (descriptor === undefined || held >= wholeBytes) return
     if (freeBytes() < wholeBytes - held + wholeBytes) return
-    if (allocate(descriptor)) held = wholeBytes
+    if (allocate(descriptor, wholeBytes)) held = wholeBytes
     // What was allocated before it failed is given back.
     else cutTo(held)
   }
@@ -116,9 +130,8 @@ export function openReserve(directory: string, bytes: number): Reserve {
     wholeBytes,
     heldFor: (place) => (held > 0 && isHere(place) ? held : 0),
     pieceFor: (place) => () => isHere(place) && give(wholeBytes / LAST_SHARE),
-    clear(wanted) {
-      while (freeBytes() < wanted && give(0)) {}
-    },
+    make: (wanted) => makeRoom(wanted, wholeBytes / LAST_SHARE),
+    clear: (wanted) => makeRoom(wanted, 0),
     tick: fill,
     close() {
       if (descriptor !== undefined) closeSync(descriptor)

@@ -159,7 +159,7 @@ export function createSandbox(
       groups: openControlGroups(),
       store,
       bounds,
-      makeRoom: () => reserve.clear(CLEARING_BYTES),
+      makeRoom: () => reserve.make(CLEARING_BYTES),
       log,
       leave: spawner.leave,
       awake: spawner.wake,
