@@ -5,7 +5,14 @@
  */
 import { SECRETS_WORD, WORKSPACE_WORD } from './config-caller-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
-import { CONFIG_LIST_ITEMS, COPY_BYTES, SESSION_PROCESSES, TIMEOUT_MAX_SECONDS } from './limits.ts'
+import {
+  BRANCH_FILES,
+  CONFIG_LIST_ITEMS,
+  COPY_BYTES,
+  RESERVE_BYTES,
+  SESSION_PROCESSES,
+  TIMEOUT_MAX_SECONDS,
+} from './limits.ts'
 
 /** Programs, libraries, settings, the packages that are installed, the log of the system. */
 const READ_PLACES: readonly string[] = [
@@ -140,6 +147,36 @@ export const SANDBOX = {
           default: null,
           nullable: true,
           doc: 'The largest file that a process may write (RLIMIT_FSIZE); null: as large as there is room for.',
+        },
+        branch_bytes: {
+          kind: 'integer',
+          min: 1_048_576,
+          max: Number.MAX_SAFE_INTEGER,
+          default: null,
+          nullable: true,
+          doc: 'What the branch of a session may take up on the disk of the state directory; what takes more is ended, and its branch stays. null: half of what is free there when the first command of the session begins, at most 4 GiB. No file of a command grows larger than this.',
+        },
+        branch_files: {
+          kind: 'integer',
+          min: 16,
+          max: 16_777_216,
+          default: BRANCH_FILES,
+          doc: 'Files and directories that the branch of a session may hold.',
+        },
+        reserve_bytes: {
+          kind: 'integer',
+          min: 0,
+          max: 1_099_511_627_776,
+          default: RESERVE_BYTES,
+          doc: 'Taken ahead on the disk of the state directory, and given back when that is full to the record, to drops and purges and to a start; at most an eighth of the disk. With less than this free beside it, the session that grew most is ended. 0: nothing.',
+        },
+        cpu_percent: {
+          kind: 'integer',
+          min: 1,
+          max: 100,
+          default: null,
+          nullable: true,
+          doc: 'Share of the time of all processors together that a session may take; null: as much as there is.',
         },
         silence_seconds: {
           kind: 'integer',

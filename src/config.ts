@@ -9,7 +9,13 @@ import { isLoopback, parseEndpoint } from './base/ip-address.ts'
 import { resolvePath } from './base/lexical-path.ts'
 import { nearest } from './base/suggest.ts'
 import { utf8Length } from './base/utf8.ts'
-import { type AGENT, ALL_WORD, type CAPABILITY, SECRETS_WORD, WORKSPACE_WORD } from './config-caller-fields.ts'
+import {
+  type AGENT,
+  ALL_WORD,
+  type CAPABILITY,
+  SECRETS_WORD,
+  WORKSPACE_WORD,
+} from './config-caller-fields.ts'
 import { findConflicts } from './config-conflicts.ts'
 import type { Field, ListField, MapField, ObjectField, PathField, ValueOf } from './config-field-kinds.ts'
 import { CONFIG_FIELDS } from './config-fields.ts'

@@ -7,6 +7,7 @@ import { realpathSync } from 'node:fs'
 import type { Journal } from './audit/journal.node.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { verifyWith } from './base/ed25519.node.ts'
+import { withRoom } from './base/room.ts'
 import { hostSha256 } from './base/sha256.node.ts'
 import type { Config } from './config.ts'
 import { createDeceptionBudget } from './defense/deception/budget.ts'
@@ -39,6 +40,7 @@ import {
   reloadableOf,
   warnAboutPatterns,
 } from './edge/reload.node.ts'
+import { openReserve, type Reserve } from './edge/reserve.node.ts'
 import { removeRunning, writeRunning } from './edge/running.node.ts'
 import { createSandbox, type Sandbox, wakeSpawner } from './edge/sandbox.node.ts'
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
@@ -48,7 +50,13 @@ import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { createTrafficStore, loadTraffic } from './edge/traffic-store.node.ts'
 import { createWork, record } from './edge/work.node.ts'
 import { createOutputCoders } from './edge/zstd.node.ts'
-import { FRAME_BYTES, OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION, TICK_MS } from './limits.ts'
+import {
+  CLEARING_BYTES,
+  FRAME_BYTES,
+  OUTPUT_BUFFERS,
+  OUTPUT_BUFFERS_PER_CONNECTION,
+  TICK_MS,
+} from './limits.ts'
 import type { Clock, FactsSink, LineFile, Log, Spawner, TransportAdapter } from './ports.ts'
 import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
@@ -103,6 +111,7 @@ type Ground = {
   readonly sandbox: Sandbox
   readonly spareTime: SpareTime
   readonly levelStore: LevelStore
+  readonly reserve: Reserve
   readonly kept: LineFile
   readonly launcherSource: string | undefined
   readonly sink: LogSink
@@ -117,7 +126,8 @@ function createRooms(
   prepare: PolicyInUse['prepare'],
   askToStop: (by: string) => void,
 ): Rooms {
-  const { config, clock, log, audit, facts, launcherSource, levelStore, sandbox, host, sink } = ground
+  const { config, clock, log, audit, facts, launcherSource, levelStore, reserve, sandbox, host, sink } =
+    ground
   const counts = createCounts(clock.wallMs())
   const reload = createReload(ground, () => rooms)
   const random = createRandom()
@@ -130,7 +140,7 @@ function createRooms(
   const steps = createLevelSteps({
     incident: levelStore.state.incident,
     record: (event) => record(audit, log, event),
-    save: levelStore.save,
+    save: (state) => withRoom(reserve.pieceFor(config.state_directory), () => levelStore.save(state)),
     rooms: () => rooms,
   })
 
@@ -148,6 +158,7 @@ function createRooms(
     audit,
     facts,
     refusals: createRefusals(clock.monotonicMs()),
+    roomToClear: () => reserve.clear(CLEARING_BYTES),
     verify: verifyWith,
     ...createWork(ground, counts, {
       session: (id, instance) => rooms.levels.sessionEnded(id, instance),
@@ -279,6 +290,7 @@ async function start(
   opened.spawner = starting.spawner
   const log = createLog(config.log.format, config.log.level, clock, sink.write)
   makeDirectory(config.state_directory, 'state_directory')
+  const reserve = openReserve(config.state_directory, config.sandbox.limits.reserve_bytes)
   makeDirectory(config.security.workspace_root, 'security.workspace_root')
   const formerFormat = bringForward({ directory: config.state_directory, lock: createFileLock() })
   const levelStore = openLevelStore(config.state_directory)
@@ -291,14 +303,14 @@ async function start(
   })
   const spareTime = createSpareTime()
   const { deviceRecord, frozen } = openWhole(
-    { config, clock, levelStore },
+    { config, clock, levelStore, reserve },
     reloadable.policy,
     spareTime.later,
     isAcknowledged ? ackIncident : undefined,
   )
   opened.record = deviceRecord
   const { audit, facts } = deviceRecord
-  const given = { config, configPath, clock, log, launcherSource }
+  const given = { config, configPath, clock, log, launcherSource, reserve }
   const sandbox = createSandbox(given, starting, () => reloadable.policy.ownPaths.paths)
   const volatile = whatIsNotKept(config)
   if (volatile !== undefined) log.write('warn', 'state_not_kept', { reason: volatile })
@@ -346,6 +358,10 @@ async function start(
     record(audit, log, { type: 'daemon', what: 'migrated', ...step })
   }
   await rooms.branches.resume()
+  sandbox.bounds.attach({
+    isBusy: () => rooms.executions.running > 0,
+    stop: (branch, why) => void rooms.branches.stop(branch, why),
+  })
   const addresses: string[] = []
   let metrics: MetricsServer | undefined
   try {
@@ -397,8 +413,10 @@ async function start(
     rooms.executions.tick()
     rooms.executions.endSilent(config.sandbox.limits.silence_seconds)
     deviceRecord.tick()
+    reserve.tick()
     storage.tick()
     rooms.branches.tick()
+    sandbox.bounds.tick()
     rooms.traffic.settle()
     trafficStore.tick()
   }, TICK_MS)
@@ -428,6 +446,7 @@ async function start(
     removeRunning(config.state_directory)
     record(audit, log, { type: 'daemon', what: 'stopped' })
     deviceRecord.close()
+    reserve.close()
     log.write('info', 'stopped')
   }
 

@@ -260,6 +260,38 @@ export const TIME_STAMP_BYTES = 65_536
 export const TIME_STAMP_MS = 15_000
 /** Evidence of one session: its records, facts and the policies of its time. */
 export const EVIDENCE_BYTES = 268_435_456
+/**
+ * What the branch of a session may take up where nothing else is configured: an installation of a large project with its
+ * packages is 1 to 3 GB in some 300,000 files.
+ */
+export const BRANCH_BYTES = 4_294_967_296
+export const BRANCH_FILES = 1_000_000
+/** The largest file of a command is no smaller than this where nothing else is configured, however full the disk is. */
+export const FILE_BYTES_LEAST = 16_777_216
+/**
+ * How a branch is watched while commands run: the disk is asked what is free so often that a writer of this speed (the
+ * page cache of a fast desktop takes 2 GB/s from one) cannot come past its bound unseen, but within these times.
+ */
+export const WATCHED_BYTES_PER_MS = 2_097_152
+export const WATCH_MIN_MS = 4
+export const WATCH_MAX_MS = 250
+/** Whatever is free, a branch that changes is counted again after so long; a count takes at most a part of the time. */
+export const RECOUNT_MS = 2_000
+export const RECOUNT_SHARE = 20
+/** Names that are looked at before the daemon does something else, some 2 ms; directories beneath each other that are. */
+export const COUNTED_AT_ONCE = 512
+export const COUNTED_DEPTH = 128
+/** On a disk that is nearly full nobody is ended who has taken less than this. */
+export const LOW_GROWTH_BYTES = 1_048_576
+/**
+ * What the reserve holds for the record and for clearing away when the disk is full: some 5,000 commands at 3 KB each.
+ * It is given back in pieces of some ten records, and is never more than an eighth of its file system.
+ */
+export const RESERVE_BYTES = 16_777_216
+export const RESERVE_PIECE_BYTES = 65_536
+export const RESERVE_SHARE = 8
+/** What a drop or a purge may write before its files go: records, a directory, a journal. */
+export const CLEARING_BYTES = 262_144
 /** Room that is kept for the record: with less of it free, only what reads goes on. */
 export const AUDIT_RESERVE_BYTES = 1_048_576
 /**

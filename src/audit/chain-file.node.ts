@@ -21,6 +21,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { syncDirectory } from '../base/files.node.ts'
+import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
 import { SassError } from '../errors.ts'
 import { activePath, closedPath } from './segments.node.ts'
 
@@ -73,9 +74,15 @@ function openActive(path: string): number {
 
 /**
  * @param monotonicMs measures the disk
+ * @param makeRoom is asked where that is full
  * @throws STATE_UNWRITABLE or ADDRESS_IN_USE
  */
-export function openChainFile(directory: string, lock: Lock, monotonicMs: () => number): ChainFile {
+export function openChainFile(
+  directory: string,
+  lock: Lock,
+  monotonicMs: () => number,
+  makeRoom: MakeRoom = NO_ROOM,
+): ChainFile {
   const path = activePath(directory)
   let descriptor: number
   let lockDescriptor: number
@@ -95,7 +102,7 @@ export function openChainFile(directory: string, lock: Lock, monotonicMs: () => 
     )
   }
   try {
-    descriptor = openActive(path)
+    descriptor = withRoom(makeRoom, () => openActive(path))
   } catch (cause) {
     closeSync(lockDescriptor)
     throw unusable(directory, path, cause)
@@ -127,14 +134,22 @@ export function openChainFile(directory: string, lock: Lock, monotonicMs: () => 
       )
     const bytes = Buffer.from(text)
     try {
-      const written = writeSync(descriptor, bytes)
-      if (written !== bytes.length) throw Object.assign(new Error('partly written'), { code: 'ENOSPC' })
+      withRoom(makeRoom, () => put(bytes))
     } catch (cause) {
-      takeBack()
       fail(cause)
     }
     sizeBytes += bytes.length
     isDirty = true
+  }
+
+  function put(bytes: Uint8Array): void {
+    try {
+      const written = writeSync(descriptor, bytes)
+      if (written !== bytes.length) throw Object.assign(new Error('partly written'), { code: 'ENOSPC' })
+    } catch (cause) {
+      takeBack()
+      throw broken === undefined ? cause : Object.assign(new Error(broken), { code: broken })
+    }
   }
 
   function takeBack(): void {
@@ -186,13 +201,13 @@ export function openChainFile(directory: string, lock: Lock, monotonicMs: () => 
       let opened: number
       try {
         if (isDirty) fdatasyncSync(descriptor)
-        renameSync(path, closed)
+        withRoom(makeRoom, () => renameSync(path, closed))
       } catch (cause) {
         broken = codeOf(cause)
         return false
       }
       try {
-        opened = openActive(path)
+        opened = withRoom(makeRoom, () => openActive(path))
       } catch {
         // A file that is too long is no harm; a chain in two places would be.
         renameSync(closed, path)

@@ -9,6 +9,7 @@
 import { encodeBase64Url } from '../base/base64.ts'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import { encodeHex } from '../base/hex.ts'
+import type { MakeRoom } from '../base/room.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS, HELD_RECORDS } from '../limits.ts'
@@ -29,6 +30,8 @@ export type JournalOptions = {
   readonly wallMs: () => number
   readonly monotonicMs: () => number
   readonly lock: Lock
+  /** Gives room on the disk of the directory where that is full. */
+  readonly makeRoom?: MakeRoom | undefined
   /** Does a piece of work within a moment: signing takes as long as all else of an append together. */
   readonly later: (work: () => void) => void
   /** Hash of the incident that this chain begins after, where one came before it. */
@@ -74,7 +77,7 @@ const PREPARE_KEY_AT = 0.5
  *   INTEGRITY_RISK where chain and keys do not belong together or the end of the chain was changed
  */
 export function openJournal(options: JournalOptions): Journal {
-  const file = openChainFile(options.directory, options.lock, options.monotonicMs)
+  const file = openChainFile(options.directory, options.lock, options.monotonicMs, options.makeRoom)
   try {
     return continued(file, standingOf(file, options.directory, options.keys), options)
   } catch (cause) {

@@ -21,6 +21,7 @@ import {
 import { hchacha } from '@noble/ciphers/chacha.js'
 import { syncDirectory, syncDirectorySoon } from '../base/files.node.ts'
 import { decodeHex, encodeHex } from '../base/hex.ts'
+import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
 import { FACTS_BYTES, SEALING_KEYS } from '../limits.ts'
@@ -45,6 +46,8 @@ export type SealedFactsOptions = {
   readonly nextSequence: () => number
   /** A pair is closed when its frames are so many bytes. */
   readonly segmentBytes: number
+  /** Gives room on the disk of the directory where that is full. */
+  readonly makeRoom?: MakeRoom | undefined
 }
 
 export type SealedFacts = FactsSink & {
@@ -91,7 +94,12 @@ function create(path: string): number {
   return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0o600)
 }
 
-export function openSealedFacts({ directory, nextSequence, segmentBytes }: SealedFactsOptions): SealedFacts {
+export function openSealedFacts({
+  directory,
+  nextSequence,
+  segmentBytes,
+  makeRoom = NO_ROOM,
+}: SealedFactsOptions): SealedFacts {
   let pair: Pair | undefined
   let path = directory
   let [isDirty, isSyncing, isNew] = [false, false, false]
@@ -105,9 +113,9 @@ export function openSealedFacts({ directory, nextSequence, segmentBytes }: Seale
     if (taken !== undefined && taken >= first) first = taken + 1
     const paths = pairPaths(directory, first)
     path = paths.frames
-    const frames = create(paths.frames)
+    const frames = withRoom(makeRoom, () => create(paths.frames))
     try {
-      pair = { frames, keys: create(paths.keys), sizeBytes: 0 }
+      pair = { frames, keys: withRoom(makeRoom, () => create(paths.keys)), sizeBytes: 0 }
     } catch (cause) {
       closeSync(frames)
       throw cause
@@ -127,6 +135,10 @@ export function openSealedFacts({ directory, nextSequence, segmentBytes }: Seale
 
   /** All of it or nothing; where that cannot be had, the pair ends there. */
   function write(descriptor: number, bytes: Uint8Array): void {
+    withRoom(makeRoom, () => put(descriptor, bytes))
+  }
+
+  function put(descriptor: number, bytes: Uint8Array): void {
     const before = fstatSync(descriptor).size
     try {
       const written = writeSync(descriptor, bytes)
@@ -135,8 +147,10 @@ export function openSealedFacts({ directory, nextSequence, segmentBytes }: Seale
     } catch (cause) {
       try {
         ftruncateSync(descriptor, before)
-      } catch {
+      } catch (failure) {
         end()
+        // Nothing may follow what is torn.
+        throw Object.assign(new Error('cannot be cut'), { code: 'EIO', cause: failure })
       }
       throw cause
     }

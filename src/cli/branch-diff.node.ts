@@ -42,13 +42,14 @@ function createLines(write: (line: string) => void): { take(bytes: Uint8Array): 
   }
 }
 
-function summary({ changes, conflicts, heldBack, isPreview, digest }: DiffResult): string[] {
+function summary({ changes, conflicts, heldBack, isPreview, digest, stopped }: DiffResult): string[] {
   const more = [
     ...(conflicts > 0 ? [`${conflicts} in conflict`] : []),
     ...(heldBack > 0 ? [`${heldBack} merged only by name`] : []),
   ]
   return [
     `${changes === 1 ? '1 change' : `${changes} changes`}${more.length === 0 ? '' : `, ${more.join(', ')}`}; digest ${digest}`,
+    ...(stopped === undefined ? [] : [visible(stopped)]),
     ...(isPreview ? ['Commands run in the branch: this may change before they have ended.'] : []),
   ]
 }
@@ -91,9 +92,12 @@ export async function diff(context: CommandContext, words: readonly string[]): P
     const { id, words: paths } = await chooseBranch(client, words)
     if (form === 'json') {
       const { result, value } = await jsonDiff(client, id, paths)
-      const { digest, changes, conflicts, heldBack, isPreview } = result
+      const { digest, changes, conflicts, heldBack, isPreview, stopped } = result
       output.result(
-        { ...value, digest, total: changes, conflicts, held_back: heldBack, preview: isPreview },
+        {
+          ...{ ...value, digest, total: changes, conflicts, held_back: heldBack, preview: isPreview },
+          ...(stopped === undefined ? {} : { stopped }),
+        },
         [],
       )
       return EXIT.OK

@@ -19,7 +19,8 @@ import { SUMMARIES } from './summaries.ts'
 
 type Action = (context: CommandContext, words: readonly string[]) => Promise<number>
 
-function stateOf({ running, sessions, isEmpty, canUndo }: Branch): string {
+function stateOf({ running, sessions, isEmpty, canUndo, stopped }: Branch): string {
+  if (stopped !== undefined) return 'stopped, to review'
   if (running > 0) return running === 1 ? 'a command runs' : `${running} commands run`
   if (canUndo && isEmpty) return 'merged'
   if (isEmpty) return sessions > 0 ? 'in use, nothing changed' : 'nothing changed'
@@ -45,20 +46,26 @@ const list: Action = async (context, words) => {
       ? ['There is no branch: nothing waits to be reviewed.']
       : [
           ...alignColumns([['ID', 'AGENT', 'LEVEL', 'AGE', 'STATE'], ...rows]),
+          ...branches.flatMap(({ id, stopped }) =>
+            stopped === undefined ? [] : [`${short(id)}: ${visible(stopped)}`],
+          ),
           ...(more > 0 ? [`${more} older ones are not listed; name them by their whole id.`] : []),
         ]
   context.output.result(
     {
-      branches: branches.map(({ id, agent, level, openedAt, sessions, running, isEmpty, canUndo }) => ({
-        session: id,
-        agent,
-        level,
-        opened_at: openedAt,
-        sessions,
-        running,
-        empty: isEmpty,
-        can_undo: canUndo,
-      })),
+      branches: branches.map(
+        ({ id, agent, level, openedAt, sessions, running, isEmpty, canUndo, stopped }) => ({
+          session: id,
+          agent,
+          level,
+          opened_at: openedAt,
+          sessions,
+          running,
+          empty: isEmpty,
+          can_undo: canUndo,
+          ...(stopped === undefined ? {} : { stopped }),
+        }),
+      ),
       total,
     },
     lines,

@@ -32,6 +32,8 @@ export type Branch = {
   readonly isEmpty: boolean
   /** Its last merge can be taken back. */
   readonly canUndo: boolean
+  /** Why its commands were ended and nothing more begins in it; may be cut. */
+  readonly stopped: string | undefined
 }
 export type BranchList = { readonly branches: readonly Branch[]; readonly total: number }
 
@@ -53,6 +55,8 @@ export type DiffResult = {
   readonly shown: number
   /** Commands run in the branch: what is shown may change. */
   readonly isPreview: boolean
+  /** Why commands of the branch were ended and nothing more begins in it. */
+  readonly stopped: string | undefined
 }
 
 export type OwnChangesOptions = {
@@ -200,6 +204,7 @@ function toResult(end: m.BranchDiffEnd): DiffResult {
     heldBack: end.held_back,
     shown: end.shown,
     isPreview: end.is_preview,
+    stopped: end.stopped,
   }
 }
 
@@ -235,6 +240,7 @@ export function createBranchClient(link: Pick<Link, 'call' | 'use'>): BranchClie
           running: one.running,
           isEmpty: one.is_empty,
           canUndo: one.can_undo,
+          stopped: one.stopped,
         })),
         total,
       }

@@ -194,6 +194,15 @@ function layers(syscalls: Syscalls): Finding[] {
             'No control group for processes may be made, and root is bounded by nothing else: a fork bomb can fill the device; run under systemd with Delegate=yes, or as another user.',
           )
         : ok('processes', 'The processes of the daemon’s user are bounded together (RLIMIT_NPROC).'),
+    bounds.cpu
+      ? ok(
+          'cpu',
+          'The processor time of a session can be bounded by a control group (sandbox.limits.cpu_percent).',
+        )
+      : missing(
+          'cpu',
+          'No control group for the processor may be made, so sandbox.limits.cpu_percent bounds nothing: a command can take all of its time; run under systemd with Delegate=yes, or as root.',
+        ),
   ]
 }
 

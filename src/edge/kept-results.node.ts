@@ -23,6 +23,7 @@ import {
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { syncDirectory } from '../base/files.node.ts'
+import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_SYNC_MS, KEPT_FILE_BYTES } from '../limits.ts'
 import type { DiskHealth, LineFile, LinePlace } from '../ports.ts'
@@ -34,6 +35,8 @@ export type KeptFileOptions = {
   readonly durability: 'always' | 'interval' | 'never'
   readonly monotonicMs: () => number
   readonly after: (ms: number, callback: () => void) => void
+  /** Gives room on the disk of the directory where that is full. */
+  readonly makeRoom?: MakeRoom | undefined
 }
 
 export type KeptFile = LineFile & {
@@ -92,7 +95,7 @@ function contentOf(bytes: Buffer): string | undefined {
  * @throws STATE_UNWRITABLE where the directory or the file cannot be used, ADDRESS_IN_USE where another daemon does
  */
 export function openKeptFile(options: KeptFileOptions): KeptFile {
-  const { directory, lock, durability, monotonicMs, after } = options
+  const { directory, lock, durability, monotonicMs, after, makeRoom = NO_ROOM } = options
   const path = join(directory, NAME)
   let lockDescriptor: number
   let descriptor: number
@@ -149,15 +152,23 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
     if (broken !== undefined || isClosed) throw notKept()
     const bytes = Buffer.from(text)
     try {
-      writeAll(descriptor, bytes)
+      withRoom(makeRoom, () => put(bytes))
     } catch (cause) {
-      takeBack()
       throw unwritable('cannot be written', cause)
     }
     sizeBytes += bytes.length
     isDirty = true
     if (durability !== 'never') syncSoon()
     return bytes.length
+  }
+
+  function put(bytes: Uint8Array): void {
+    try {
+      writeAll(descriptor, bytes)
+    } catch (cause) {
+      takeBack()
+      throw broken === undefined ? cause : Object.assign(new Error(broken), { code: broken })
+    }
   }
 
   function takeBack(): void {
@@ -268,13 +279,18 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
   type Copied = { readonly target: number; readonly moved: Map<LinePlace, number> }
 
   /** The other file, with what is wanted of this one; undefined where there is no room for it. */
-  function copy(places: () => Iterable<LinePlace>): Copied | undefined {
-    let target: number | undefined
+  function copy(places: () => Iterable<LinePlace>, room: MakeRoom): Copied | undefined {
     try {
-      target = openNew()
-      return { target, moved: copyTo(target, places()) }
+      return withRoom(room, () => {
+        const target = openNew()
+        try {
+          return { target, moved: copyTo(target, places()) }
+        } catch (cause) {
+          closeSync(target)
+          throw cause
+        }
+      })
     } catch {
-      if (target !== undefined) closeSync(target)
       return undefined
     }
   }
@@ -331,7 +347,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
     keepOnly(places) {
       if (broken !== undefined || isClosed) throw notKept()
       renewal = undefined
-      const copied = copy(places)
+      const copied = copy(places, makeRoom)
       let old: number | undefined
       try {
         const bytes = sizeBytes
@@ -350,7 +366,8 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
     keepOnlySoon(places) {
       if (renewal !== undefined || askedAtMs !== undefined || broken !== undefined || isClosed) return
       const until = sizeBytes
-      const copied = copy(places)
+      // Nobody waits for it: no room is given up for that.
+      const copied = copy(places, NO_ROOM)
       // A file that is too long is no harm; it is tried again.
       if (copied === undefined) return
       const { target, moved } = copied

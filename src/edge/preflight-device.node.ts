@@ -11,7 +11,7 @@ import { dirname } from 'node:path'
 import { lstatOf, statOf } from '../base/files.node.ts'
 import type { Config } from '../config.ts'
 import { asSassError } from '../errors.ts'
-import { CONNECTIONS_MAX, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
+import { CONNECTIONS_MAX, RESERVE_BYTES, RESERVE_SHARE, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { findUser } from '../sandbox/users.node.ts'
 import { isClockSet } from './clock.node.ts'
 import { DISK_WARN_BYTES, tryBranch } from './doctor.node.ts'
@@ -103,7 +103,7 @@ function checkDisk(check: string, path: string, reserveBytes: number): Finding {
   return pass(check, shown)
 }
 
-export function checkDisks({ state_directory: state, audit }: Config): readonly Finding[] {
+export function checkDisks({ state_directory: state, audit, sandbox }: Config): readonly Finding[] {
   const found = [checkDisk('disk', audit.directory, audit.reserve_bytes)]
   const isSame = statSync(nearestExisting(state)).dev === statSync(nearestExisting(audit.directory)).dev
   if (!isSame) found.push(checkDisk('disk', state, 0))
@@ -114,6 +114,40 @@ export function checkDisks({ state_directory: state, audit }: Config): readonly 
         'audit.keep_bytes',
         `is ${audit.keep_bytes}, more than the whole disk holds (${blocks * bsize})`,
         `write ${Math.floor((blocks * bsize) / 2 / MIB) * MIB} at most`,
+      ),
+    )
+  return [...found, ...checkBranchRoom(state, sandbox.limits)]
+}
+
+/** What branches and the reserve may take of the disk of the state. */
+function checkBranchRoom(state: string, limits: Config['sandbox']['limits']): readonly Finding[] {
+  const { blocks, bsize } = statfsSync(nearestExisting(state))
+  const whole = blocks * bsize
+  if (whole === 0) return []
+  const found: Finding[] = []
+  const { branch_bytes: branch, reserve_bytes: reserve } = limits
+  if (branch !== null && branch > whole)
+    found.push(
+      warn(
+        'sandbox.limits.branch_bytes',
+        `is ${branch}, more than the whole disk of the state holds (${whole}), so only the reserve keeps a branch from filling it`,
+        'write null, which takes half of what is free',
+      ),
+    )
+  if (reserve > RESERVE_BYTES && reserve > whole / RESERVE_SHARE)
+    found.push(
+      warn(
+        'sandbox.limits.reserve_bytes',
+        `is ${reserve}, more than an eighth of the disk of the state (${whole}), which is all that is taken`,
+        `write ${Math.floor(whole / RESERVE_SHARE / MIB) * MIB} at most`,
+      ),
+    )
+  if (reserve === 0)
+    found.push(
+      warn(
+        'sandbox.limits.reserve_bytes',
+        'is 0, so a command that fills the disk stops the daemon until somebody makes room',
+        `write ${RESERVE_BYTES}, the default`,
       ),
     )
   return found

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { type Journal, openJournal } from '../audit/journal.node.ts'
 import { dropOldest } from '../audit/retention.node.ts'
 import { openSealedFacts, type SealedFacts } from '../audit/sealed-facts.node.ts'
+import { withRoom } from '../base/room.ts'
 import type { Config } from '../config.ts'
 import type { Policy } from '../defense/layer.ts'
 import { SassError } from '../errors.ts'
@@ -19,6 +20,7 @@ import { freezePolicy, policiesPath } from './frozen-policy.node.ts'
 import { checkRulesPin, haltAtStart, isIntegrityRisk, setAside } from './integrity.node.ts'
 import { type KeptFile, openKeptFile } from './kept-results.node.ts'
 import type { LevelStore } from './level-store.node.ts'
+import type { Reserve } from './reserve.node.ts'
 import { createUnusedPolicies } from './unused-policies.node.ts'
 
 export type DeviceRecord = {
@@ -39,14 +41,13 @@ export type DeviceRecord = {
  * @throws SassError as openJournal
  */
 function openRecord(
-  config: Config,
-  clock: Clock,
+  ground: Omit<Ground, 'levelStore'>,
   later: (work: () => void) => void,
   follows?: string,
 ): DeviceRecord {
-  const audit = openAudit(config, clock, later, follows)
+  const audit = openAudit(ground, later, follows)
   try {
-    return withAudit(config, clock, audit)
+    return withAudit(ground, audit)
   } catch (cause) {
     audit.close()
     throw cause
@@ -54,15 +55,17 @@ function openRecord(
 }
 
 function openAudit(
-  config: Config,
-  clock: Clock,
+  { config, clock, reserve }: Omit<Ground, 'levelStore'>,
   later: (work: () => void) => void,
   follows: string | undefined,
 ): Journal {
+  const keys = openEpochKeys(config.state_directory)
+  const roomForKeys = reserve.pieceFor(config.state_directory)
   const { directory, epoch_records, epoch_seconds, segment_bytes, fsync } = config.audit
   return openJournal({
     directory,
-    keys: openEpochKeys(config.state_directory),
+    keys: { ...keys, create: (epoch) => withRoom(roomForKeys, () => keys.create(epoch)) },
+    makeRoom: reserve.pieceFor(directory),
     wallMs: clock.wallMs,
     monotonicMs: clock.monotonicMs,
     lock: createFileLock(),
@@ -76,12 +79,7 @@ function openAudit(
   })
 }
 
-function bytesLeft(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory)
-  return bavail * bsize
-}
-
-function withAudit(config: Config, clock: Clock, audit: Journal): DeviceRecord {
+function withAudit({ config, clock, reserve }: Omit<Ground, 'levelStore'>, audit: Journal): DeviceRecord {
   const { directory, segment_bytes, keep_bytes, fsync } = config.audit
   const executionsDirectory = join(config.state_directory, 'executions')
   const executions = openKeptFile({
@@ -90,12 +88,20 @@ function withAudit(config: Config, clock: Clock, audit: Journal): DeviceRecord {
     durability: fsync,
     monotonicMs: clock.monotonicMs,
     after: clock.after,
+    makeRoom: reserve.pieceFor(executionsDirectory),
   })
   const facts = openSealedFacts({
     directory,
     nextSequence: () => audit.head.sequence + 1,
     segmentBytes: segment_bytes,
+    makeRoom: reserve.pieceFor(directory),
   })
+
+  function bytesLeft(place: string): number {
+    const { bavail, bsize } = statfsSync(place)
+    return bavail * bsize + reserve.heldFor(place)
+  }
+
   function appendForGood(event: AuditEvent): void {
     audit.append(event, true)
     if (!audit.syncNow())
@@ -162,19 +168,20 @@ function slowest(disks: readonly DiskHealth[]): DiskHealth {
   }
 }
 
-type Ground = { readonly config: Config; readonly clock: Clock; readonly levelStore: LevelStore }
+type Ground = {
+  readonly config: Config
+  readonly clock: Clock
+  readonly levelStore: LevelStore
+  readonly reserve: Pick<Reserve, 'heldFor' | 'pieceFor'>
+}
 
-function recordOf(
-  { config, clock }: Ground,
-  later: (work: () => void) => void,
-  acknowledged: string | undefined,
-) {
+function recordOf(ground: Ground, later: (work: () => void) => void, acknowledged: string | undefined) {
   try {
-    return openRecord(config, clock, later)
+    return openRecord(ground, later)
   } catch (cause) {
     if (acknowledged === undefined || !isIntegrityRisk(cause)) throw cause
-    setAside(config, acknowledged)
-    return openRecord(config, clock, later, acknowledged)
+    setAside(ground.config, acknowledged)
+    return openRecord(ground, later, acknowledged)
   }
 }
 

@@ -5,14 +5,16 @@
  * @module
  */
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statfsSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
-import { SPAWNER_IDLE_MS } from '../limits.ts'
+import { CLEARING_BYTES, FILE_BYTES_LEAST, SPAWNER_IDLE_MS } from '../limits.ts'
 import type { Clock, Log, Spawner } from '../ports.ts'
 import { createAt } from '../sandbox/at.node.ts'
+import { boundOf } from '../sandbox/branch/bounds.ts'
+import { type BranchBounds, createBranchBounds } from '../sandbox/branch/branch-bounds.node.ts'
 import { openBranchStore } from '../sandbox/branch/branch-store.node.ts'
 import type { BranchWork } from '../sandbox/branch/branch-work.ts'
 import { createBranchWorker } from '../sandbox/branch/branch-worker.node.ts'
@@ -27,6 +29,8 @@ import { makeShield } from '../sandbox/shield.node.ts'
 import { createSleepingSpawner, type SleepingSpawner } from '../sandbox/sleeping-spawner.node.ts'
 import { createSpawner } from '../sandbox/spawner.node.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
+import { nearestExisting } from './preflight-device.node.ts'
+import type { Reserve } from './reserve.node.ts'
 
 import { branchText, keeperText } from './thread-texts.node.ts'
 export type Sandbox = {
@@ -34,6 +38,7 @@ export type Sandbox = {
   readonly spawner: Spawner
   readonly places: Places
   readonly branches: BranchWork
+  readonly bounds: BranchBounds
   /** Rejects with RUNTIME_UNSUITABLE or SANDBOX_UNAVAILABLE where programs cannot be started. */
   readonly ready: Promise<void>
   /**
@@ -62,11 +67,24 @@ const RLIMIT_CORE = 4
 const RLIMIT_NPROC = 6
 const RLIMIT_NOFILE = 7
 
+/**
+ * No file is larger than a branch may be, as far as that is known when the thread that starts programs is made. On a
+ * full disk that says nothing of what lies in memory.
+ */
+function fileBytes({ sandbox: { limits }, state_directory }: Config): number {
+  const { bavail, bsize } = statfsSync(nearestExisting(state_directory))
+  const bound = limits.branch_bytes ?? Math.max(FILE_BYTES_LEAST, boundOf(null, 0, bavail * bsize))
+  return Math.min(limits.file_bytes ?? Number.MAX_SAFE_INTEGER, bound)
+}
+
 /** Bounds of each process; the number of processes where the user is nobody else's and not root, whom it does not bind. */
-function processLimits({ sandbox: { limits } }: Config): [resource: number, value: number][] {
-  const pairs: [number, number][] = [[RLIMIT_CORE, 0]]
+function processLimits(config: Config): [resource: number, value: number][] {
+  const { limits } = config.sandbox
+  const pairs: [number, number][] = [
+    [RLIMIT_CORE, 0],
+    [RLIMIT_FSIZE, fileBytes(config)],
+  ]
   if (limits.open_files !== null) pairs.push([RLIMIT_NOFILE, limits.open_files])
-  if (limits.file_bytes !== null) pairs.push([RLIMIT_FSIZE, limits.file_bytes])
   if (process.geteuid?.() !== 0) pairs.push([RLIMIT_NPROC, limits.processes])
   return pairs
 }
@@ -111,7 +129,7 @@ function makeStage(stateDirectory: string): string {
  * @throws SassError RUNTIME_UNSUITABLE or SANDBOX_UNAVAILABLE where programs cannot be started
  */
 export function createSandbox(
-  { config, clock, log }: { config: Config; clock: Clock; log: Log },
+  { config, clock, log, reserve }: { config: Config; clock: Clock; log: Log; reserve: Reserve },
   { spawner, ready }: StartingSpawner,
   covers: () => readonly string[],
 ): Sandbox {
@@ -124,6 +142,14 @@ export function createSandbox(
     volatile: sandbox.volatile,
   })
   const branches = createBranchWorker(store, branchText())
+  const { limits } = sandbox
+  const bounds = createBranchBounds({
+    store,
+    limits: { bytes: limits.branch_bytes, files: limits.branch_files, lowBytes: reserve.wholeBytes },
+    copyBytes: sandbox.copy_bytes,
+    monotonicMs: clock.monotonicMs,
+    makeRoom: reserve.pieceFor(state_directory),
+  })
   const keeper = createKeeper(keeperText())
   const places = createPlaces(
     {
@@ -131,6 +157,8 @@ export function createSandbox(
       keeper,
       groups: openControlGroups(),
       store,
+      bounds,
+      makeRoom: () => reserve.make(CLEARING_BYTES),
       log,
       leave: spawner.leave,
       awake: spawner.wake,
@@ -151,6 +179,7 @@ export function createSandbox(
       limits: {
         memoryBytes: sandbox.limits.memory_bytes ?? Math.floor((totalmem() * 3) / 4),
         processes: sandbox.limits.processes,
+        cpuPercent: sandbox.limits.cpu_percent,
       },
       nowMs: clock.wallMs,
     },
@@ -167,7 +196,9 @@ export function createSandbox(
     spawner: withPins(spawner, createOpenIn(createAt(syscalls))),
     places,
     branches,
+    bounds,
     async close() {
+      bounds.close()
       await spawner.endAll()
       await branches.close()
       await places.closeAll()

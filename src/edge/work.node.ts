@@ -98,6 +98,7 @@ export function createWork(
     // While a new command runs there is time: its client waits for it and not for us.
     begun() {
       counts.started++
+      sandbox.bounds.wake()
       spareTime.spend()
     },
     freed: ended.freed,

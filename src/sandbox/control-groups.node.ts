@@ -1,9 +1,10 @@
 /**
- * Memory and processes of each session, counted and bounded by the kernel: a control group a session, in the hierarchy
+ * Memory, processes and processor time of each session, counted and bounded by the kernel: a control group a session, in the hierarchy
  * of version 2 where one is delegated, or in those of version 1. Where there is none, sessions go without, and
  * `sass-edge doctor` says so.
  * Version 2 lets no group have processes and bounded children at once: the daemon steps aside into one of its own.
- * Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/{memory,pids}.rst.
+ * Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/{memory,pids}.rst,
+ * Documentation/scheduler/{sched-bwc,sched-design-CFS}.rst.
  * @module
  */
 
@@ -19,6 +20,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../base/files.node.ts'
 
@@ -26,8 +28,16 @@ import { errnoOf } from '../base/files.node.ts'
 const OWN = 'sass-edge-daemon'
 const SESSION_PREFIX = 'sass-edge-'
 const MODE = 0o755
+/** The kernel's own period, and the least that it takes of one. */
+const CPU_PERIOD_US = 100_000
+const CPU_QUOTA_MIN_US = 1_000
 
-export type GroupLimits = { readonly memoryBytes: number | null; readonly processes: number | null }
+/** `cpuPercent`: of the time of all processors together; null: no bound. */
+export type GroupLimits = {
+  readonly memoryBytes: number | null
+  readonly processes: number | null
+  readonly cpuPercent: number | null
+}
 
 export interface SessionGroup {
   /** The session's first process: while it is there, nobody takes the group for one that was left. */
@@ -42,7 +52,7 @@ export interface SessionGroup {
 
 export interface ControlGroups {
   /** What can be bounded here. */
-  readonly bounds: { readonly memory: boolean; readonly processes: boolean }
+  readonly bounds: { readonly memory: boolean; readonly processes: boolean; readonly cpu: boolean }
   open(name: string, limits: GroupLimits): SessionGroup
 }
 
@@ -51,6 +61,7 @@ type Controller = {
   readonly version: 1 | 2
   readonly memory: boolean
   readonly processes: boolean
+  readonly cpu: boolean
 }
 
 /** `[mount point, type, super options]` of every control group file system, from mountinfo: proc_pid_mountinfo(5). */
@@ -82,12 +93,15 @@ function ownPaths(): Map<string, string> {
 function delegated(directory: string): Controller | undefined {
   try {
     const available = readFileSync(join(directory, 'cgroup.controllers'), 'utf8').trim().split(' ')
-    const wanted = ['memory', 'pids'].filter((name) => available.includes(name))
+    const wanted = ['memory', 'pids', 'cpu'].filter((name) => available.includes(name))
     if (wanted.length === 0) return undefined
     mkdirSync(join(directory, OWN), { recursive: true, mode: MODE })
     writeFileSync(join(directory, OWN, 'cgroup.procs'), String(process.pid))
     writeFileSync(join(directory, 'cgroup.subtree_control'), wanted.map((name) => `+${name}`).join(' '))
-    return { directory, version: 2, memory: wanted.includes('memory'), processes: wanted.includes('pids') }
+    return {
+      ...{ directory, version: 2, memory: wanted.includes('memory') },
+      ...{ processes: wanted.includes('pids'), cpu: wanted.includes('cpu') },
+    }
   } catch {
     return undefined
   }
@@ -117,11 +131,14 @@ function findControllers(): Controller[] {
       if (controller !== undefined) found.push(controller)
       continue
     }
-    for (const name of ['memory', 'pids'] as const) {
+    for (const name of ['memory', 'pids', 'cpu'] as const) {
       if (!options.includes(name)) continue
       const directory = pathIn(point, name)
       if (isWritable(directory))
-        found.push({ directory, version: 1, memory: name === 'memory', processes: name === 'pids' })
+        found.push({
+          ...{ directory, version: 1, memory: name === 'memory' },
+          ...{ processes: name === 'pids', cpu: name === 'cpu' },
+        })
     }
   }
   return found
@@ -159,6 +176,23 @@ function bound({ version, memory, processes }: Controller, group: string, limits
   if (processes && limits.processes !== null) writeFileSync(join(group, 'pids.max'), String(limits.processes))
 }
 
+/** A bound in each 100 ms where the kernel knows one, else a share beside the 1,024 of everybody else. */
+function boundCpu({ version, cpu }: Controller, group: string, { cpuPercent }: GroupLimits): void {
+  if (!cpu || cpuPercent === null) return
+  const quota = Math.max(
+    CPU_QUOTA_MIN_US,
+    Math.floor((CPU_PERIOD_US * availableParallelism() * cpuPercent) / 100),
+  )
+  const write = (name: string, value: string) => writeFileSync(join(group, name), value)
+  if (version === 2) {
+    if (existsSync(join(group, 'cpu.max'))) write('cpu.max', `${quota} ${CPU_PERIOD_US}`)
+    else write('cpu.weight', String(cpuPercent))
+  } else if (existsSync(join(group, 'cpu.cfs_quota_us'))) {
+    write('cpu.cfs_period_us', String(CPU_PERIOD_US))
+    write('cpu.cfs_quota_us', String(quota))
+  } else write('cpu.shares', String(Math.max(2, Math.floor((1_024 * cpuPercent) / 100))))
+}
+
 /** Looks for what this device lets the daemon use. */
 export function openControlGroups(): ControlGroups {
   let controllers: Controller[] = []
@@ -184,14 +218,20 @@ export function openControlGroups(): ControlGroups {
     bounds: {
       memory: controllers.some(({ memory }) => memory),
       processes: controllers.some(({ processes }) => processes),
+      cpu: controllers.some(({ cpu }) => cpu),
     },
     open(name, limits) {
-      const groups = controllers.flatMap((controller) => {
+      // One that would bound nothing is not made.
+      const used = controllers.filter(
+        ({ memory, processes }) => memory || processes || limits.cpuPercent !== null,
+      )
+      const groups = used.flatMap((controller) => {
         const group = join(controller.directory, `${SESSION_PREFIX}${name}`)
         try {
           leaving.delete(group)
           if (!existsSync(group)) mkdirSync(group, { mode: MODE })
           bound(controller, group, limits)
+          boundCpu(controller, group, limits)
           return [
             { controller, group, descriptor: openSync(join(group, 'cgroup.procs'), constants.O_WRONLY) },
           ]

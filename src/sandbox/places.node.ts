@@ -14,6 +14,7 @@ import { PLACE_LINGER_MS } from '../limits.ts'
 import type { Log } from '../ports.ts'
 import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
 import { type Branch, type BranchLevel, copyOf, upperOf, workOf } from './branch/branch.ts'
+import type { BranchBounds } from './branch/branch-bounds.node.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
 import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
 import { isInhabited } from './crowd.node.ts'
@@ -50,6 +51,10 @@ type Ground = {
   readonly keeper: Keeper
   readonly groups: ControlGroups
   readonly store: BranchStore
+  /** Watches what is in use, and lets nobody into what has too much. */
+  readonly bounds: Pick<BranchBounds, 'admit' | 'opened' | 'closed'>
+  /** Makes sure that there is room for what a new branch takes. */
+  readonly makeRoom: () => void
   readonly log: Log
   /** Makes the launcher come home, so that it holds no namespace that is to go. */
   readonly leave: () => Promise<void>
@@ -226,7 +231,9 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { user, network: kind } = terms(tenant)
     const { runAs, network } = tenant
     if (options.require === 'none') return bare(user, { runAs, network })
+    ground.makeRoom()
     let branch = store.open(name, tenant.agent, 'overlay', options.nowMs())
+    await ground.bounds.admit(branch)
     let opened: OpenedNamespaces
     try {
       opened = await keeper.open(plan(branch, user, kind))
@@ -238,6 +245,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { descriptors, gaps } = opened
     tellGaps(gaps)
     const { mount, pid, ipc, root } = descriptors
+    ground.bounds.opened(branch, root)
     const group = ground.groups.open(name, options.limits)
     group.admit(descriptors.initPid)
     const place: Place = {
@@ -296,6 +304,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const one = held.get(name)
     if (one === undefined) return
     held.delete(name)
+    ground.bounds.closed(name)
     clearTimeout(one.lingering)
     for (const session of one.tenants) branchOf.delete(session)
     const { descriptors, place } = one

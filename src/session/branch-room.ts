@@ -12,6 +12,7 @@ import { Warrant } from '../defense/warrant.ts'
 import { SassError } from '../errors.ts'
 import { BRANCHES_MAX, CLOCK_FLOOR_MS, EXECUTION_ID_BYTES, MERGED_KEPT_MS } from '../limits.ts'
 import type { AuditEvent, AuditValue, Clock, Log, Random } from '../ports.ts'
+import type { BranchStops } from '../sandbox/branch/bounds.ts'
 import type { Branch } from '../sandbox/branch/branch.ts'
 import type {
   BranchWork,
@@ -33,6 +34,8 @@ export type ListedBranch = {
   readonly running: number
   readonly isEmpty: boolean
   readonly canUndo: boolean
+  /** Why its commands were ended and nothing more begins in it. */
+  readonly stopped: string | undefined
 }
 
 /** A permit for a deed on a branch, and who does it. */
@@ -63,6 +66,10 @@ export type Branches = {
   checkpoints(session: string): Promise<readonly CheckpointFacts[]>
   /** Saves the branch that the session works in, as soon as no command runs there. */
   preserve(session: string, cause: Cause): void
+  /** It takes up too much: everything in it ends, and whoever ran something there hears why. */
+  stop(session: string, why: string): Promise<void>
+  /** Why nothing more begins in it; undefined: it may. */
+  stopped(session: string): string | undefined
   /** For a purge, which has redeemed its own: undefined, or why nothing was erased. */
   erase(session: string): Promise<string | undefined>
   /** At the start, before anybody is let in: brings to an end what a crash has ended in the middle. */
@@ -75,6 +82,7 @@ export type Branches = {
 
 export type BranchesGround = {
   readonly branches: BranchWork
+  readonly bounds: BranchStops
   readonly places: Places
   readonly rooms: () => { readonly executions: Executions; readonly transfers: Transfers }
   readonly clock: Clock
@@ -90,6 +98,7 @@ const FORGET_EVERY_MS = 60_000
 
 export function createBranches({
   branches: work,
+  bounds,
   places,
   rooms,
   clock,
@@ -209,7 +218,13 @@ export function createBranches({
       throw cause
     } finally {
       busy.delete(session)
+      void recheck(session)
     }
+  }
+
+  /** It may be smaller now. What cannot be counted stays stopped. */
+  function recheck(session: string): Promise<void> {
+    return bounds.recheck(session).catch(() => undefined)
   }
 
   const preserver = createPreserver({
@@ -272,6 +287,7 @@ export function createBranches({
           running: runningIn(branch.session).length,
           isEmpty: work.isEmpty(branch.session),
           canUndo: work.mergedAtMs(branch.session) !== undefined,
+          stopped: bounds.stopped(branch.session),
         })),
     find: work.find,
     review,
@@ -373,6 +389,20 @@ export function createBranches({
       for (const { session: branch } of work.list())
         if (branch === session || places.sessionsIn(branch).includes(session)) preserver.want(branch, cause)
     },
+    async stop(session, why) {
+      const sessions = new Set(places.sessionsIn(session))
+      const running = rooms().executions
+      running.endWhere(({ sessionId }) => sessions.has(sessionId), why)
+      record({ type: 'branch', what: 'stopped', branch: session, by: null, why })
+      log.write('warn', 'branch_stopped', { branch: session, why })
+      try {
+        await outOfUse(session, () => Promise.resolve())
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : 'unknown'
+        log.write('error', 'branch_not_stopped', { branch: session, reason })
+      }
+    },
+    stopped: bounds.stopped,
     async erase(session) {
       const problem = work.find(session) === undefined ? undefined : obstacle(session)
       if (problem !== undefined) return problem

@@ -25,6 +25,8 @@ import { createWaker } from './transfers-start.ts'
 type Handler = (peer: Peer, call: Call) => void
 
 const NOTHING = () => {}
+/** So that a whole list fits a frame. */
+const LISTED_WHY_BYTES = 160
 /** What is under way goes on, whoever still waits for its end. */
 export const GOES_ON: StreamUser = Object.freeze({
   message: NOTHING,
@@ -67,7 +69,7 @@ function list(peer: Peer, call: Call): void {
       const all = peer.rooms.branches.list()
       const branches = all
         .slice(0, LISTED_ENTRIES)
-        .map(({ branch, sessions, running, isEmpty, canUndo }) => ({
+        .map(({ branch, sessions, running, isEmpty, canUndo, stopped }) => ({
           session_id: idOf(branch.session),
           agent_name: branch.agent,
           level: branch.level,
@@ -76,6 +78,7 @@ function list(peer: Peer, call: Call): void {
           running,
           is_empty: isEmpty,
           can_undo: canUndo,
+          stopped: stopped === undefined ? undefined : sentence(stopped, LISTED_WHY_BYTES),
         }))
       peer.connection.end(call.streamId, m.branchList.encode({ branches, total: all.length }))
     },
@@ -101,7 +104,7 @@ function namedIn(peer: Peer, session: string, paths: readonly Uint8Array[]): Nam
 export async function sendReview(
   peer: Peer,
   call: Call,
-  review: Review & { isPreview: boolean; branch?: string },
+  review: Review & { isPreview: boolean; branch?: string; stopped?: string | undefined },
 ): Promise<void> {
   const { connection } = peer
   const { streamId } = call
@@ -150,6 +153,7 @@ export async function sendReview(
       shown: review.shown,
       is_preview: review.isPreview,
       branch: review.branch === undefined ? undefined : idOf(review.branch),
+      stopped: review.stopped === undefined ? undefined : sentence(review.stopped),
     }),
   )
   peer.streamDone(streamId)
@@ -173,7 +177,8 @@ function diff(peer: Peer, call: Call): void {
         )
         try {
           // It was given up meanwhile.
-          if (peer.user(call.streamId) === GOES_ON) await sendReview(peer, call, review)
+          const stopped = peer.rooms.branches.stopped(session)
+          if (peer.user(call.streamId) === GOES_ON) await sendReview(peer, call, { ...review, stopped })
         } finally {
           review.text.close()
         }

@@ -59,8 +59,8 @@ export type Executions = {
   readonly free: number
   /** Pairs of rings: all there are, and those that cannot be given to another one. */
   readonly rings: { readonly all: number; readonly used: number }
-  /** SIGKILL to every execution that fits: its session or its agent has ended. */
-  endWhere(fits: (execution: Execution) => boolean): void
+  /** SIGKILL to every execution that fits: its session or its agent has ended. `why` is for its caller. */
+  endWhere(fits: (execution: Execution) => boolean, why?: string): void
   /** At the end of the daemon: TERM to all, or KILL. */
   endAll(how: 'term' | 'kill'): void
   /** Whether something of that session has ended and has output here, and nobody has been told how it ended. */
@@ -349,9 +349,12 @@ export function createExecutions({
     get rings() {
       return { all: rings.length, used: rings.length - pool.free }
     },
-    endWhere(fits) {
-      for (const execution of executions.values())
-        if (isRunning(execution) && fits(execution)) execution.child?.killTree()
+    endWhere(fits, why) {
+      for (const execution of executions.values()) {
+        if (!isRunning(execution) || !fits(execution)) continue
+        execution.why ??= why
+        execution.child?.killTree()
+      }
     },
     endAll(how) {
       for (const execution of executions.values()) {

@@ -43,7 +43,11 @@ function look(peer: Peer, call: Call, { form, paths }: ChangesRequest): void {
         try {
           // It was given up meanwhile.
           if (peer.user(call.streamId) === GOES_ON)
-            await sendReview(peer, call, { ...review, branch: session })
+            await sendReview(peer, call, {
+              ...review,
+              branch: session,
+              stopped: peer.rooms.branches.stopped(session),
+            })
         } finally {
           review.text.close()
         }

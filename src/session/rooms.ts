@@ -102,6 +102,8 @@ export type Rooms = {
   readonly audit: AuditSink
   readonly facts: FactsSink
   readonly refusals: Refusals
+  /** Makes sure that there is room for the record of what makes room, and for that itself. */
+  readonly roomToClear: () => void
   readonly verify: VerifySignature
   readonly sessions: Sessions
   readonly executions: Executions
@@ -219,6 +221,8 @@ function keep(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boo
   const isPermitted = verdict.kind === 'response' && verdict.response === 'EXECUTE'
   const isQuiet = facts.action?.kind === 'read' || (kind !== 'known' && facts.action?.kind !== 'deceive')
   if (isPermitted && isQuiet) return false
+  if (isPermitted && (facts.action?.kind === 'drop_branch' || facts.action?.kind === 'purge'))
+    rooms.roomToClear()
   if (mustWrite(rooms, facts, isPermitted)) {
     const sealed = rooms.facts.seal(facts.session?.id, { facts, ledger })
     rooms.audit.append({ ...decisionEvent(facts, verdict, rooms.policy.digestOf), facts: sealed })

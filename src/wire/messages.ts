@@ -345,6 +345,7 @@ export const branchEntry = message('BranchEntry', {
   running: defaulted(6, unsigned(), 0, 'commands that run in it'),
   is_empty: defaulted(7, bool, false, 'nothing was changed, or all of it is merged'),
   can_undo: defaulted(8, bool, false, 'its last merge can be taken back'),
+  stopped: optional(9, sentence, 'why its commands were ended and nothing more begins in it; may be cut'),
 })
 export const branchList = message('BranchList', {
   branches: defaulted(1, listOf(branchEntry, LISTED_ENTRIES), []),
@@ -367,6 +368,7 @@ export const branchDiffEnd = message('BranchDiffEnd', {
   shown: defaulted(5, unsigned(), 0, 'changes that the text is about'),
   is_preview: defaulted(6, bool, false, 'commands run in the branch'),
   branch: optional(7, uuid, 'of ShowChanges: names the branch'),
+  stopped: optional(8, sentence, 'why its commands were ended and nothing more begins in it'),
 })
 export const branchMergeRequest = message('BranchMergeRequest', {
   session_id: required(1, uuid),

@@ -37,7 +37,7 @@ t.test('without an installation it tells of the device itself, each finding with
   const { findings } = JSON.parse(said.stdout.toString()) as Findings
   t.same(
     findings.map(({ name }) => name),
-    ['user', 'branch', 'landlock', 'openat2', 'memory', 'processes', 'disk', 'clock'],
+    ['user', 'branch', 'landlock', 'openat2', 'memory', 'processes', 'cpu', 'disk', 'clock'],
   )
   for (const { name, state, text } of findings) {
     t.match(state, /^(ok|missing|failed)$/, name)

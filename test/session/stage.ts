@@ -631,11 +631,13 @@ export function stageRooms(options: StageOptions = {}): Stage {
     ),
     enrolments,
     verify: verifyEd25519,
+    roomToClear() {},
     sessions,
     executions,
     places,
     branches: createBranches({
       branches: options.branchWork ?? NO_BRANCHES,
+      bounds: { stopped: () => undefined, recheck: () => Promise.resolve() },
       ...{ places, clock, random, log },
       rooms: () => rooms,
       record: (event) => audit.append(event),
