@@ -349,6 +349,19 @@ export const HIDDEN_PLACES_MAX = 1_024
 export const WALKED_DIRECTORIES_MAX = 4_096
 /** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
 export const MOUNT_BUSY_TRIES = 50
+/** Processes that have been started and not been bounded yet: those of one command, within its first millisecond. */
+export const STARTING_PROCESSES = 256
+/** All sessions together, in processes of one. */
+export const SESSIONS_PROCESSES_FACTOR = 4
+/** Looks at who has just started until nobody can fork there any more, and until it is given up as endless. */
+export const STARTING_FREE_ROUNDS = 3
+export const STARTING_ROUNDS = 64
+/** The launcher's thread is looked at this often while it has something to do: a start takes a millisecond. */
+export const LAUNCH_WATCH_MS = 200
+/** Looks at which a start that was stopped is continued; at the next one its session ends. */
+export const LAUNCH_CONTINUES = 2
+/** How long the thread may take to come home from a session that is given up. */
+export const LAUNCH_LEAVE_MS = 2_000
 /** A build on eight cores has some hundred; a fork bomb stops here. */
 export const SESSION_PROCESSES = 2_048
 /** One command after the other finds the place of the last one; what it was asked to leave running keeps it. */

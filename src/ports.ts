@@ -43,6 +43,8 @@ export interface SpawnNamespaces {
   readonly ipc: number
   /** -1: the host's network. */
   readonly network: number
+  /** The first process there: with it all end. */
+  readonly initPid: number
 }
 
 /** What it takes to start one program; everything is resolved, nothing is looked up any more. */

@@ -10,7 +10,7 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
-import { CLEARING_BYTES, FILE_BYTES_LEAST, SPAWNER_IDLE_MS } from '../limits.ts'
+import { CLEARING_BYTES, FILE_BYTES_LEAST, SESSIONS_PROCESSES_FACTOR, SPAWNER_IDLE_MS } from '../limits.ts'
 import type { Clock, Log, Spawner } from '../ports.ts'
 import { createAt } from '../sandbox/at.node.ts'
 import { boundOf } from '../sandbox/branch/bounds.ts'
@@ -18,7 +18,7 @@ import { type BranchBounds, createBranchBounds } from '../sandbox/branch/branch-
 import { openBranchStore } from '../sandbox/branch/branch-store.node.ts'
 import type { BranchWork } from '../sandbox/branch/branch-work.ts'
 import { createBranchWorker } from '../sandbox/branch/branch-worker.node.ts'
-import { openControlGroups } from '../sandbox/control-groups.node.ts'
+import { type ControlGroups, openControlGroups } from '../sandbox/control-groups.node.ts'
 import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
 import { createOpenIn } from '../sandbox/namespaces/view-finder.node.ts'
 import { withPins } from '../sandbox/pinned.node.ts'
@@ -92,8 +92,17 @@ function processLimits(config: Config): [resource: number, value: number][] {
 /** A command may keep no right of the daemon's; on the real files it has all of them, as was asked for. */
 const NO_CAPABILITIES: readonly number[] = []
 
+/** Of a session, and of all together: three quarters of the device's. */
+const sessionsMemoryBytes = (): number => Math.floor((totalmem() * 3) / 4)
+
 /** What starts programs, and `ready` when it can. */
-export type StartingSpawner = { readonly spawner: SleepingSpawner; readonly ready: Promise<void> }
+export type StartingSpawner = {
+  readonly spawner: SleepingSpawner
+  readonly ready: Promise<void>
+  readonly groups: ControlGroups
+  /** Who is told of a session that had to be ended. */
+  onLost: (namespaces: number) => void
+}
 
 /**
  * Begins the thread that starts programs. It takes as long as the rest of a start, so it comes first: nothing runs in it
@@ -105,16 +114,27 @@ export function wakeSpawner(config: Config, launcherSource: string | undefined):
   const syscalls = loadSyscalls()
   const isBare = config.sandbox.require === 'none'
   const keepCapabilities = isBare ? undefined : NO_CAPABILITIES
+  const groups = openControlGroups({
+    memoryBytes: sessionsMemoryBytes(),
+    processes: config.sandbox.limits.processes * SESSIONS_PROCESSES_FACTOR,
+    cpuPercent: null,
+  })
   const spawner = createSleepingSpawner(() => {
     const fence = isBare ? undefined : makeShield(syscalls, processLimits(config))
-    return createSpawner({ launcherSource, keepCapabilities, fence }).finally(() => {
+    return createSpawner({
+      ...{ launcherSource, keepCapabilities, fence },
+      nurseries: groups.nurseries,
+      admit: groups.admitLauncher,
+      lost: (namespaces) => starting.onLost(namespaces),
+    }).finally(() => {
       if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
     })
   })
   // Whoever starts the daemon waits for it, and does something else meanwhile.
   const ready = spawner.wake()
   ready.catch(() => undefined)
-  return { spawner, ready }
+  const starting: StartingSpawner = { spawner, ready, groups, onLost: () => undefined }
+  return starting
 }
 
 /** Where views are put together, in mounts that nobody else sees. */
@@ -130,9 +150,10 @@ function makeStage(stateDirectory: string): string {
  */
 export function createSandbox(
   { config, clock, log, reserve }: { config: Config; clock: Clock; log: Log; reserve: Reserve },
-  { spawner, ready }: StartingSpawner,
+  starting: StartingSpawner,
   covers: () => readonly string[],
 ): Sandbox {
+  const { spawner, ready, groups } = starting
   const syscalls = loadSyscalls()
   const { sandbox, state_directory } = config
   const roots = branchRoots(config, covers())
@@ -155,7 +176,7 @@ export function createSandbox(
     {
       syscalls,
       keeper,
-      groups: openControlGroups(),
+      groups,
       store,
       bounds,
       makeRoom: () => reserve.make(CLEARING_BYTES),
@@ -177,13 +198,14 @@ export function createSandbox(
       own: covers,
       stage: makeStage(state_directory),
       limits: {
-        memoryBytes: sandbox.limits.memory_bytes ?? Math.floor((totalmem() * 3) / 4),
+        memoryBytes: sandbox.limits.memory_bytes ?? sessionsMemoryBytes(),
         processes: sandbox.limits.processes,
         cpuPercent: sandbox.limits.cpu_percent,
       },
       nowMs: clock.wallMs,
     },
   )
+  starting.onLost = places.lost
   /** Since when nobody is there; undefined while somebody is. */
   let aloneSinceMs: number | undefined
   return {
@@ -203,6 +225,7 @@ export function createSandbox(
       await branches.close()
       await places.closeAll()
       await spawner.close()
+      groups.closeAll()
     },
   }
 }

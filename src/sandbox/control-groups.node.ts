@@ -1,8 +1,11 @@
 /**
- * Memory, processes and processor time of each session, counted and bounded by the kernel: a control group a session, in the hierarchy
- * of version 2 where one is delegated, or in those of version 1. Where there is none, sessions go without, and
- * `sass-edge doctor` says so.
- * Version 2 lets no group have processes and bounded children at once: the daemon steps aside into one of its own.
+ * Memory, processes and processor time of each session, counted and bounded by the kernel: a control group a session,
+ * all of them beneath one of the daemon's that bounds them together. Where there is none, sessions go without, and
+ * `sass-edge doctor` says so; where one should be there and cannot be made, nothing is started.
+ *
+ * A program begins where its launcher is. Of version 1 that is a group for those that are just starting, in which the
+ * launcher's thread lies, of version 2 the daemon's own: whoever is found there has not been bounded yet, however it
+ * was forked, and only the launcher takes anybody out (launcher-bounds.node.ts).
  * Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/{memory,pids}.rst,
  * Documentation/scheduler/{sched-bwc,sched-design-CFS}.rst.
  * @module
@@ -23,11 +26,19 @@ import {
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../base/files.node.ts'
+import { SassError } from '../errors.ts'
+import { STARTING_PROCESSES } from '../limits.ts'
+import {
+  type Controller,
+  findControllers,
+  GROUP_MODE,
+  GROUP_PREFIX,
+  OWN_GROUP,
+} from './control-hierarchies.node.ts'
+import type { Nursery } from './launcher-memory.ts'
 
-/** Beneath the daemon's own group: where it steps aside to, and what its sessions are called. */
-const OWN = 'sass-edge-daemon'
-const SESSION_PREFIX = 'sass-edge-'
-const MODE = 0o755
+/** Of the daemon's own group: where programs begin. */
+const STARTING = 'starting'
 /** The kernel's own period, and the least that it takes of one. */
 const CPU_PERIOD_US = 100_000
 const CPU_QUOTA_MIN_US = 1_000
@@ -51,109 +62,16 @@ export interface SessionGroup {
 }
 
 export interface ControlGroups {
+  /** Where the launcher finds who is not bounded yet; none where nobody can be bounded. */
+  readonly nurseries: readonly Nursery[]
+  /** The launcher's thread begins there from now on, and what it starts. */
+  admitLauncher(thread: number): void
+  /** Removes what is left, when the launcher has ended. */
+  closeAll(): void
   /** What can be bounded here. */
   readonly bounds: { readonly memory: boolean; readonly processes: boolean; readonly cpu: boolean }
+  /** @throws SassError SANDBOX_UNAVAILABLE where the group cannot be made */
   open(name: string, limits: GroupLimits): SessionGroup
-}
-
-type Controller = {
-  readonly directory: string
-  readonly version: 1 | 2
-  readonly memory: boolean
-  readonly processes: boolean
-  readonly cpu: boolean
-}
-
-/** `[mount point, type, super options]` of every control group file system, from mountinfo: proc_pid_mountinfo(5). */
-function mounts(): { point: string; type: string; options: string[] }[] {
-  return readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      const [before = '', after = ''] = line.split(' - ')
-      const [type = '', , options = ''] = after.split(' ')
-      const point = before.split(' ')[4]
-      return type.startsWith('cgroup') && point !== undefined
-        ? [{ point, type, options: options.split(',') }]
-        : []
-    })
-}
-
-/** The daemon's own group in each hierarchy: `ID:CONTROLLERS:PATH`, version 2 without controllers. */
-function ownPaths(): Map<string, string> {
-  const paths = new Map<string, string>()
-  for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {
-    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
-    if (controllers === undefined || path === undefined) continue
-    for (const name of controllers.split(',')) paths.set(name, path)
-  }
-  return paths
-}
-
-/** Makes room for bounded groups beneath the daemon's own one of version 2. Undefined where it may not. */
-function delegated(directory: string): Controller | undefined {
-  try {
-    const available = readFileSync(join(directory, 'cgroup.controllers'), 'utf8').trim().split(' ')
-    const wanted = ['memory', 'pids', 'cpu'].filter((name) => available.includes(name))
-    if (wanted.length === 0) return undefined
-    mkdirSync(join(directory, OWN), { recursive: true, mode: MODE })
-    writeFileSync(join(directory, OWN, 'cgroup.procs'), String(process.pid))
-    writeFileSync(join(directory, 'cgroup.subtree_control'), wanted.map((name) => `+${name}`).join(' '))
-    return {
-      ...{ directory, version: 2, memory: wanted.includes('memory') },
-      ...{ processes: wanted.includes('pids'), cpu: wanted.includes('cpu') },
-    }
-  } catch {
-    return undefined
-  }
-}
-
-function isWritable(directory: string): boolean {
-  const probe = join(directory, `${SESSION_PREFIX}probe-${process.pid}`)
-  try {
-    mkdirSync(probe, { mode: MODE })
-    rmdirSync(probe)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function findControllers(): Controller[] {
-  const own = ownPaths()
-  const found: Controller[] = []
-  const pathIn = (point: string, name: string): string => {
-    const path = join(point, own.get(name) ?? '')
-    return existsSync(path) ? path : point
-  }
-  for (const { point, type, options } of mounts()) {
-    if (type === 'cgroup2') {
-      const controller = delegated(pathIn(point, ''))
-      if (controller !== undefined) found.push(controller)
-      continue
-    }
-    for (const name of ['memory', 'pids', 'cpu'] as const) {
-      if (!options.includes(name)) continue
-      const directory = pathIn(point, name)
-      if (isWritable(directory))
-        found.push({
-          ...{ directory, version: 1, memory: name === 'memory' },
-          ...{ processes: name === 'pids', cpu: name === 'cpu' },
-        })
-    }
-  }
-  return found
-}
-
-/** What is left of sessions of a daemon that ended without clearing up: their processes are gone with their init. */
-function removeOld({ directory }: Controller): void {
-  for (const name of readdirSync(directory)) {
-    if (!name.startsWith(SESSION_PREFIX) || name === OWN) continue
-    try {
-      rmdirSync(join(directory, name))
-    } catch {
-      // Somebody is still in it, or it is not ours.
-    }
-  }
 }
 
 function memoryKills({ version }: Controller, group: string): number {
@@ -193,8 +111,76 @@ function boundCpu({ version, cpu }: Controller, group: string, { cpuPercent }: G
   } else write('cpu.shares', String(Math.max(2, Math.floor((1_024 * cpuPercent) / 100))))
 }
 
-/** Looks for what this device lets the daemon use. */
-export function openControlGroups(): ControlGroups {
+/** What daemons that ended without clearing up have left: their processes are gone with their inits. */
+function removeOld({ directory }: Controller): void {
+  for (const name of readdirSync(directory)) {
+    if (!name.startsWith(GROUP_PREFIX) || name === OWN_GROUP) continue
+    const owner = Number(name.slice(GROUP_PREFIX.length))
+    if (Number.isInteger(owner) && existsSync(`/proc/${owner}`)) continue
+    try {
+      const group = join(directory, name)
+      for (const inner of readdirSync(group, { withFileTypes: true }))
+        if (inner.isDirectory()) rmdirSync(join(group, inner.name))
+      rmdirSync(group)
+    } catch {
+      // Somebody is still in it, or it is not ours.
+    }
+  }
+}
+
+/** The daemon's own group in a hierarchy, which bounds all sessions together. */
+function makeParent(controller: Controller, total: GroupLimits | undefined): string {
+  const parent = join(controller.directory, `${GROUP_PREFIX}${process.pid}`)
+  if (existsSync(parent)) return parent
+  mkdirSync(parent, { mode: GROUP_MODE })
+  const isHierarchical = join(parent, 'memory.use_hierarchy')
+  if (controller.version === 1 && existsSync(isHierarchical)) writeFileSync(isHierarchical, '1')
+  if (total !== undefined) bound(controller, parent, total)
+  if (controller.version === 2) {
+    const names = Object.entries({
+      memory: controller.memory,
+      pids: controller.processes,
+      cpu: controller.cpu,
+    })
+    writeFileSync(
+      join(parent, 'cgroup.subtree_control'),
+      names.flatMap(([name, has]) => (has ? [`+${name}`] : [])).join(' '),
+    )
+  }
+  return parent
+}
+
+/** Where programs of the launcher begin in a hierarchy. */
+function openNursery(controller: Controller, parent: string): Nursery | undefined {
+  const { directory, version, memory, processes } = controller
+  if (!memory && !processes) return undefined
+  if (version === 2)
+    return {
+      list: openSync(join(directory, OWN_GROUP, 'cgroup.procs'), constants.O_RDONLY),
+      forks: -1,
+      isOfThreads: false,
+    }
+  const group = join(parent, STARTING)
+  if (!existsSync(group)) mkdirSync(group, { mode: GROUP_MODE })
+  if (processes) writeFileSync(join(group, 'pids.max'), String(STARTING_PROCESSES))
+  return {
+    list: openSync(join(group, 'tasks'), constants.O_RDWR),
+    forks: processes ? openSync(join(group, 'pids.max'), constants.O_WRONLY) : -1,
+    isOfThreads: true,
+  }
+}
+
+function notBounded(cause: unknown): SassError {
+  return new SassError(
+    'SANDBOX_UNAVAILABLE',
+    `The control group of this session could not be made (${cause instanceof Error ? cause.message : String(cause)}), so nothing would bound its commands and nothing was started; run sass-edge doctor on this device.`,
+    {},
+    cause,
+  )
+}
+
+/** Looks for what this device lets the daemon use. `total`: bounds of all sessions together. */
+export function openControlGroups(total?: GroupLimits): ControlGroups {
   let controllers: Controller[] = []
   try {
     controllers = findControllers()
@@ -214,7 +200,37 @@ export function openControlGroups(): ControlGroups {
       leaving.delete(group)
     }
   }
-  return {
+  const parents = new Map<Controller, string>()
+  const parentOf = (controller: Controller): string => {
+    const parent = parents.get(controller) ?? makeParent(controller, total)
+    parents.set(controller, parent)
+    return parent
+  }
+  let nurseries: readonly Nursery[] | undefined
+  const groups: ControlGroups = {
+    get nurseries() {
+      nurseries ??= controllers.flatMap((controller) => openNursery(controller, parentOf(controller)) ?? [])
+      return nurseries
+    },
+    admitLauncher(thread) {
+      for (const { list, isOfThreads } of groups.nurseries) if (isOfThreads) writeSync(list, String(thread))
+    },
+    closeAll() {
+      for (const { list, forks } of nurseries ?? [])
+        for (const one of [list, forks]) if (one >= 0) closeSync(one)
+      nurseries = []
+      remove()
+      for (const parent of parents.values()) {
+        for (const path of [join(parent, STARTING), parent]) {
+          try {
+            rmdirSync(path)
+          } catch {
+            // Somebody is on the way out: the next start clears it away.
+          }
+        }
+      }
+      parents.clear()
+    },
     bounds: {
       memory: controllers.some(({ memory }) => memory),
       processes: controllers.some(({ processes }) => processes),
@@ -225,26 +241,27 @@ export function openControlGroups(): ControlGroups {
       const used = controllers.filter(
         ({ memory, processes }) => memory || processes || limits.cpuPercent !== null,
       )
-      const groups = used.flatMap((controller) => {
-        const group = join(controller.directory, `${SESSION_PREFIX}${name}`)
-        try {
+      const made: { controller: Controller; group: string; descriptor: number }[] = []
+      try {
+        for (const controller of used) {
+          const group = join(parentOf(controller), name)
           leaving.delete(group)
-          if (!existsSync(group)) mkdirSync(group, { mode: MODE })
+          if (!existsSync(group)) mkdirSync(group, { mode: GROUP_MODE })
           bound(controller, group, limits)
           boundCpu(controller, group, limits)
-          return [
-            { controller, group, descriptor: openSync(join(group, 'cgroup.procs'), constants.O_WRONLY) },
-          ]
-        } catch {
-          return []
+          const descriptor = openSync(join(group, 'cgroup.procs'), constants.O_WRONLY)
+          made.push({ controller, group, descriptor })
         }
-      })
-      const memory = groups.find(({ controller }) => controller.memory)
+      } catch (cause) {
+        for (const { descriptor } of made) closeSync(descriptor)
+        throw notBounded(cause)
+      }
+      const memory = made.find(({ controller }) => controller.memory)
       let kills = memory === undefined ? 0 : memoryKills(memory.controller, memory.group)
       return {
-        descriptors: groups.map(({ descriptor }) => descriptor),
+        descriptors: made.map(({ descriptor }) => descriptor),
         admit(pid) {
-          for (const { descriptor } of groups) {
+          for (const { descriptor } of made) {
             try {
               writeSync(descriptor, String(pid))
             } catch {
@@ -253,7 +270,7 @@ export function openControlGroups(): ControlGroups {
           }
         },
         forbidForks(areForbidden) {
-          for (const { controller, group } of groups) {
+          for (const { controller, group } of made) {
             if (!controller.processes) continue
             try {
               writeFileSync(join(group, 'pids.max'), areForbidden ? '0' : String(limits.processes ?? 'max'))
@@ -270,7 +287,7 @@ export function openControlGroups(): ControlGroups {
           return isMore
         },
         close() {
-          for (const { group, descriptor } of groups) {
+          for (const { group, descriptor } of made) {
             closeSync(descriptor)
             leaving.add(group)
           }
@@ -279,4 +296,5 @@ export function openControlGroups(): ControlGroups {
       }
     },
   }
+  return groups
 }

@@ -1,26 +1,35 @@
 /**
  * What bounds a program, put on it as soon as it runs: limits of its own, and the control groups of its session. Both
- * belong to a process, and the daemon's own are not these, so that they come after the start. Should the program have
- * forked by then, its children are stopped and bounded as well.
- * Nobody has waited for it yet, so its number is still its own. Also part of the CommonJS text of the thread.
+ * belong to a process, and the daemon's own are not these, so that they come after the start. Whatever the program has
+ * forked by then began where it did, and is found there: nobody leaves that place but by this hand, and whoever forks
+ * on and on is kept from it until all are found. Without control groups its descendants are looked for, orphans among
+ * the children of the session's first process.
+ * Nobody has waited for the program yet, so its number is still its own. Also part of the CommonJS text of the thread.
  * Sources: prlimit(2), cgroups(7), proc(5).
  * @module
  */
 
-import { type Fence, SLOT_GROUPS } from './launcher-memory.ts'
-import { O_CLOEXEC, SIGSTOP, type Syscalls } from './syscalls.node.ts'
+import { STARTING_FREE_ROUNDS, STARTING_PROCESSES, STARTING_ROUNDS } from '../limits.ts'
+import { type Fence, type Nursery, SLOT_GROUPS, SLOT_INIT } from './launcher-memory.ts'
+import { O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
 
-const SIGCONT = 18
 const O_PATH = 0o10000000
-/** Numbers of children that are read at once. */
-const CHILDREN_BYTES = 4_096
+/** Numbers of processes that are read at once. */
+const LIST_BYTES = 4_096
+const LINK_BYTES = 64
 
 export interface LauncherBounds {
   /** `base`: of the request that started it. */
   apply(words: Int32Array, base: number, pid: number): void
 }
 
-export function createLauncherBounds(syscalls: Syscalls, fence: Fence | undefined): LauncherBounds {
+/** `self`: the numbers of this process and of this thread. */
+export function createLauncherBounds(
+  syscalls: Syscalls,
+  fence: Fence | undefined,
+  nurseries: readonly Nursery[],
+  self: { readonly process: number; readonly thread: number },
+): LauncherBounds {
   const { libc, byNumber, checked } = syscalls
   const limits = (fence?.limits ?? []).map(([resource, value]) => ({
     resource,
@@ -29,50 +38,103 @@ export function createLauncherBounds(syscalls: Syscalls, fence: Fence | undefine
   const limitsSecret = fence?.limitsSecret ?? 0n
   // This thread goes where /proc is that of a session: the numbers here are those of the device.
   const proc = checked(libc.open('/proc', O_PATH | O_CLOEXEC, 0))
-  const children = Buffer.from(new ArrayBuffer(CHILDREN_BYTES))
+  const list = Buffer.from(new ArrayBuffer(LIST_BYTES))
+  const link = Buffer.from(new ArrayBuffer(LINK_BYTES))
 
   function limit(pid: number): void {
     for (const { resource, pair } of limits) byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
   }
 
-  function join(descriptors: readonly number[], pid: number): void {
+  /** Limits first: whoever leaves the place where it began has them, and what it forks has them too. */
+  function settle(descriptors: readonly number[], pid: number): void {
+    limit(pid)
     const text = Buffer.from(String(pid))
     for (const descriptor of descriptors) libc.write(descriptor, text, BigInt(text.length))
   }
 
-  /** None where the kernel does not list them: then what forked in the first microseconds is not counted. */
-  function childrenOf(pid: number): number[] {
-    const path = Buffer.from(`${pid}/task/${pid}/children\0`)
-    const list = byNumber('openat', proc, path, O_CLOEXEC, 0)
-    if (list < 0) return []
-    const count = Number(libc.read(list, children, BigInt(CHILDREN_BYTES)))
-    libc.close(list)
+  function numbersIn(descriptor: number): number[] {
+    const count = Number(libc.read(descriptor, list, BigInt(LIST_BYTES)))
     if (count <= 0) return []
-    return children
-      .toString('latin1', 0, count)
-      .split(' ')
+    const text = list.toString('latin1', 0, count)
+    // The last one may be cut where the list is longer; it is there again at the next look.
+    const whole =
+      count === LIST_BYTES ? text.slice(0, Math.max(text.lastIndexOf('\n'), text.lastIndexOf(' '))) : text
+    return whole
+      .split(/[\s]+/)
       .map(Number)
-      .filter((child) => child > 0)
+      .filter((one) => one > 0)
+  }
+
+  function namespaceOf(pid: number): string {
+    const length = byNumber('readlinkat', proc, Buffer.from(`${pid}/ns/pid\0`), link, LINK_BYTES)
+    return length > 0 ? link.toString('latin1', 0, length) : ''
+  }
+
+  /** Who has begun there and not been taken out. Where others of the daemon are too, only those of the session. */
+  function waiting({ list: descriptor, isOfThreads }: Nursery, init: number): number[] {
+    byNumber('lseek', descriptor, 0, 0)
+    const own = isOfThreads ? self.thread : self.process
+    const found = numbersIn(descriptor).filter((one) => one !== own)
+    if (isOfThreads || found.length === 0) return found
+    const namespace = namespaceOf(init)
+    return namespace === '' ? [] : found.filter((one) => namespaceOf(one) === namespace)
+  }
+
+  function forbidForks({ forks }: Nursery, areForbidden: boolean): void {
+    if (forks < 0) return
+    const text = Buffer.from(areForbidden ? '0' : String(STARTING_PROCESSES))
+    libc.write(forks, text, BigInt(text.length))
+  }
+
+  function empty(nursery: Nursery, descriptors: readonly number[], init: number): void {
+    let areForbidden = false
+    for (let round = 0; round < STARTING_ROUNDS; round++) {
+      const found = waiting(nursery, init)
+      if (found.length === 0) break
+      if (round === STARTING_FREE_ROUNDS) {
+        areForbidden = true
+        for (const one of nurseries) forbidForks(one, true)
+      }
+      for (const one of found) settle(descriptors, one)
+    }
+    if (areForbidden) for (const one of nurseries) forbidForks(one, false)
+  }
+
+  /** None where the kernel does not list them: then what forked in the first microseconds is not bounded. */
+  function childrenOf(pid: number): number[] {
+    const children = byNumber('openat', proc, Buffer.from(`${pid}/task/${pid}/children\0`), O_CLOEXEC, 0)
+    if (children < 0) return []
+    const found = numbersIn(children)
+    libc.close(children)
+    return found
+  }
+
+  function limitDescendants(pid: number, init: number): void {
+    const seen = new Set<number>([pid])
+    for (let round = 0; round < STARTING_ROUNDS; round++) {
+      const fresh: number[] = []
+      for (
+        let looked = [...childrenOf(pid), ...(init > 0 ? childrenOf(init) : [])];
+        looked.length > 0;
+        looked = looked.flatMap(childrenOf)
+      ) {
+        looked = looked.filter((one) => !seen.has(one))
+        for (const one of looked) seen.add(one)
+        fresh.push(...looked)
+      }
+      if (fresh.length === 0) return
+      for (const one of fresh) limit(one)
+    }
   }
 
   return {
     apply(words, base, pid) {
       const descriptors = SLOT_GROUPS.map((slot) => words[base + slot] ?? -1).filter((one) => one >= 0)
-      if (descriptors.length === 0) return limit(pid)
-      join(descriptors, pid)
-      limit(pid)
-      // Whatever it forks from now on is bounded with it. What it had forked by then is still its child.
-      const stopped = new Set<number>()
-      for (let waiting = childrenOf(pid); waiting.length > 0; ) {
-        for (const one of waiting) libc.kill(one, SIGSTOP)
-        for (const one of waiting) {
-          join(descriptors, one)
-          limit(one)
-          stopped.add(one)
-        }
-        waiting = waiting.flatMap(childrenOf).filter((one) => !stopped.has(one))
-      }
-      for (const one of stopped) libc.kill(one, SIGCONT)
+      const init = words[base + SLOT_INIT] ?? -1
+      settle(descriptors, pid)
+      if (descriptors.length > 0 && nurseries.length > 0)
+        for (const nursery of nurseries) empty(nursery, descriptors, init)
+      else if (limits.length > 0) limitDescendants(pid, init)
     },
   }
 }

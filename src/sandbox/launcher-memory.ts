@@ -47,6 +47,8 @@ export const SLOT_GROUP = 22
 export const SLOT_KEEPS_DESCRIPTORS = 23
 /** Descriptors of lists that the number of the program is written to, -1 for none. */
 export const SLOT_GROUPS: readonly number[] = [24, 25, 26]
+/** The first process of those namespaces, as a number of the device; -1 at home. */
+export const SLOT_INIT = 27
 /** What SLOT_NAMESPACES says for the daemon's own namespaces. */
 export const HOME_NAMESPACES = 0
 
@@ -71,6 +73,15 @@ export interface Fence {
   readonly limitsSecret: bigint
 }
 
+/** Where programs are that have been started and not been bounded yet (control-groups.node.ts). */
+export interface Nursery {
+  /** A list of threads or processes, to be read and, where it is of threads, written. */
+  readonly list: number
+  /** `pids.max` there, to be written; -1 where there is none. */
+  readonly forks: number
+  readonly isOfThreads: boolean
+}
+
 /** What the thread is started with. */
 export interface LauncherStart {
   readonly memory: SharedArrayBuffer
@@ -78,12 +89,14 @@ export interface LauncherStart {
   readonly wakeDescriptor: number
   /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
   readonly keepCapabilities: readonly number[] | undefined
+  readonly nurseries: readonly Nursery[]
   /** Undefined: programs may do what the daemon's user may. */
   readonly fence: Fence | undefined
 }
 
 /** What the thread says before it goes to sleep for the first time. */
 export type LauncherReport =
-  | { readonly kind: 'ready' }
+  /** With the number of the thread. */
+  | { readonly kind: 'ready'; readonly thread: number }
   | { readonly kind: 'refused'; readonly step: string; readonly errno: number }
   | { readonly kind: 'unsuitable'; readonly message: string }

@@ -12,6 +12,8 @@
  * @module
  */
 
+import { readlinkSync } from 'node:fs'
+import { basename } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { COMMAND_UMASK } from '../limits.ts'
 import { CAPABILITY_DATA_WORDS, CAPABILITY_VERSION_3 } from './capabilities.node.ts'
@@ -88,10 +90,13 @@ const NULL_PATH = Buffer.from('/dev/null\0')
 /** Wakes that have piled up are taken at once. */
 const WAKE_BYTES = 64
 
+/** What came of it; `refused` as it is reported. */
+type Confined = { readonly kind: 'ready' } | Extract<LauncherReport, { kind: 'refused' }>
+
 /** Gives away for ever what commands must not have; the first step that fails is named. */
-function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undefined): LauncherReport {
+function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undefined): Confined {
   const { libc } = syscalls
-  const refused = (step: string, result: number): LauncherReport => ({
+  const refused = (step: string, result: number): Confined => ({
     kind: 'refused',
     step,
     errno: -result,
@@ -129,7 +134,7 @@ function confine(syscalls: Syscalls, keepCapabilities: readonly number[] | undef
  * with it, as the change of user alone would make it: else a program of the same user could read the daemon's
  * memory through this thread. Landlock allows no mount afterwards, the filter allows next to nothing.
  */
-function putUpFence(syscalls: Syscalls, fence: Fence): LauncherReport {
+function putUpFence(syscalls: Syscalls, fence: Fence): Confined {
   const { libc, checked, byNumber } = syscalls
   const { rulesetDescriptor, filter, covers, userId } = fence
   const text = (value: string): Uint8Array => Buffer.from(`${value}\0`)
@@ -346,10 +351,14 @@ function main(start: LauncherStart): void {
     return
   }
   const home = openHome(syscalls)
+  const thread = Number(basename(readlinkSync('/proc/thread-self')))
   const fenced = start.fence === undefined ? confined : putUpFence(syscalls, start.fence)
-  report(fenced)
-  if (fenced.kind !== 'ready') return
-  const bounds = createLauncherBounds(syscalls, start.fence)
+  if (fenced.kind !== 'ready') return report(fenced)
+  report({ kind: 'ready', thread })
+  const bounds = createLauncherBounds(syscalls, start.fence, start.nurseries, {
+    process: process.pid,
+    thread,
+  })
   serve(syscalls, start, nullDescriptor, createLauncherPlaces(syscalls, home), bounds)
   for (const descriptor of [nullDescriptor, ...Object.values(home)]) syscalls.libc.close(descriptor)
 }

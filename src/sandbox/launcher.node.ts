@@ -11,8 +11,14 @@
 
 import { Worker } from 'node:worker_threads'
 import { SassError } from '../errors.ts'
-import { LAUNCHER_HEAP_FROM_SOURCE_MIB, LAUNCHER_HEAP_MIB, PROGRAM_BLOCK_BYTES } from '../limits.ts'
-import type { SpawnPlan } from '../ports.ts'
+import {
+  LAUNCH_CONTINUES,
+  LAUNCH_WATCH_MS,
+  LAUNCHER_HEAP_FROM_SOURCE_MIB,
+  LAUNCHER_HEAP_MIB,
+  PROGRAM_BLOCK_BYTES,
+} from '../limits.ts'
+import type { SpawnNamespaces, SpawnPlan } from '../ports.ts'
 import {
   CONTROL_BYTES,
   CONTROL_CLOSING,
@@ -24,6 +30,7 @@ import {
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
+  type Nursery,
   SLOT_ADDRESSES,
   SLOT_ARGV,
   SLOT_BYTES,
@@ -34,6 +41,7 @@ import {
   SLOT_FILE,
   SLOT_GROUP,
   SLOT_GROUPS,
+  SLOT_INIT,
   SLOT_IPC_NAMESPACE,
   SLOT_KEEPS_DESCRIPTORS,
   SLOT_MOUNT_NAMESPACE,
@@ -48,6 +56,7 @@ import {
   SLOT_USER,
 } from './launcher-memory.ts'
 import { openPipe } from './pipes.node.ts'
+import { continueStopped, endSession } from './stopped-start.node.ts'
 import { ERRNO, type Syscalls } from './syscalls.node.ts'
 
 /** Young generation and stack of the thread, in MiB: it allocates next to nothing. */
@@ -59,6 +68,12 @@ export interface LauncherOptions {
   readonly launcherSource: string | undefined
   /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
   readonly keepCapabilities: readonly number[] | undefined
+  /** Where its programs begin (control-groups.node.ts). */
+  readonly nurseries?: readonly Nursery[] | undefined
+  /** Called with the number of the thread before it starts anything. */
+  readonly admit?: ((thread: number) => void) | undefined
+  /** A session was ended because a start in it could not be brought to its end. */
+  readonly lost?: ((namespaces: number) => void) | undefined
   /** For a thread whose programs can change nothing. */
   readonly fence?: Fence | undefined
 }
@@ -83,6 +98,7 @@ export interface Launcher {
 
 type Pending = {
   readonly block: ArrayBuffer | undefined
+  readonly namespaces: SpawnNamespaces | undefined
   readonly answered: (pid: number, errno: number) => void
 }
 type ProgramBlock = { readonly block: ArrayBuffer; readonly offsets: readonly number[] }
@@ -161,7 +177,7 @@ function programBlock(
 export async function startLauncher(options: LauncherOptions, syscalls: Syscalls): Promise<Launcher> {
   const memory = new SharedArrayBuffer(LAUNCH_MEMORY_BYTES)
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
-  const { launcherSource, keepCapabilities, fence } = options
+  const { launcherSource, keepCapabilities, fence, nurseries = [], admit, lost } = options
   const wakePipe = openPipe(syscalls)
   if (typeof wakePipe === 'number') {
     throw new SassError(
@@ -175,7 +191,10 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     // A full pipe has woken it already.
     syscalls.libc.write(wakePipe.writeEnd, wakeByte, 1n)
   }
-  const workerData: LauncherStart = { memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities, fence }
+  const workerData: LauncherStart = {
+    ...{ memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities },
+    ...{ nurseries, fence },
+  }
   // None of this process's options: what is loaded or waited for there has no place in this thread. The warning
   // that FFI is experimental has been given once, on the main thread.
   const execArgv = ['--no-warnings']
@@ -213,8 +232,10 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     syscalls.libc.close(wakePipe.readEnd)
     syscalls.libc.close(wakePipe.writeEnd)
   }
+  let thread: number
   try {
-    await confinement(worker)
+    thread = await confinement(worker)
+    admit?.(thread)
   } catch (error) {
     closeWakePipe()
     throw error
@@ -267,7 +288,30 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     answerPending()
   })
 
+  /** While anything waits: a start that somebody has stopped is no reason to wait for ever. */
+  let looking: NodeJS.Timeout | undefined
+  let looks = 0
+  let lookedAt = 0
+  const look = (): void => {
+    collect()
+    if (pending.size === 0 || ended) {
+      clearInterval(looking)
+      looking = undefined
+      return
+    }
+    looks = lookedAt === taken ? looks + 1 : 0
+    lookedAt = taken
+    if (looks === 0) return
+    if (looks <= LAUNCH_CONTINUES) return continueStopped(syscalls, thread)
+    const namespaces = pending.get(taken)?.namespaces
+    endSession(syscalls, thread, namespaces?.initPid)
+    if (namespaces !== undefined && looks === LAUNCH_CONTINUES + 1) lost?.(namespaces.number)
+  }
   const submit = (pendingRequest: Pending): void => {
+    if (looking === undefined) {
+      looking = setInterval(look, LAUNCH_WATCH_MS)
+      looking.unref()
+    }
     pending.set(submitted, pendingRequest)
     submitted = (submitted + 1) | 0
     Atomics.store(control, CONTROL_SUBMITTED, submitted)
@@ -282,7 +326,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       // A thread that is gone holds nothing; one with a full ring goes elsewhere by itself.
       if (ended || pending.size >= LAUNCH_SLOTS) return queueMicrotask(left)
       addressesOf(submitted)[SLOT_FILE] = 0n
-      submit({ block: undefined, answered: left })
+      submit({ block: undefined, namespaces: undefined, answered: left })
     },
     launch(plan, streams, answered) {
       const program = programBlock(plan, streams.kind === 'terminal' ? streams.path : undefined, syscalls)
@@ -317,11 +361,12 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       words[SLOT_PID_NAMESPACE] = namespaces?.pid ?? -1
       words[SLOT_IPC_NAMESPACE] = namespaces?.ipc ?? -1
       words[SLOT_NETWORK_NAMESPACE] = namespaces?.network ?? -1
+      words[SLOT_INIT] = namespaces?.initPid ?? -1
       words[SLOT_USER] = runAs?.userId ?? -1
       words[SLOT_GROUP] = runAs?.groupId ?? -1
       for (const [index, slot] of SLOT_GROUPS.entries()) words[slot] = plan.group?.descriptors[index] ?? -1
       words[SLOT_KEEPS_DESCRIPTORS] = plan.isDescriptor === true ? 1 : 0
-      submit({ block: program.block, answered })
+      submit({ block: program.block, namespaces, answered })
     },
     collect,
     hold(held) {
@@ -329,6 +374,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       else worker.unref()
     },
     async close() {
+      clearInterval(looking)
       tellToClose()
       worker.ref()
       await exited
@@ -337,8 +383,8 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
   }
 }
 
-/** Resolves when the thread has confined itself; rejects, with the thread ended, when it could not. */
-function confinement(worker: Worker): Promise<void> {
+/** Resolves with its number when the thread has confined itself; rejects, with the thread ended, when it could not. */
+function confinement(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
     const failed = (error: SassError): void => {
       void worker.terminate()
@@ -358,7 +404,7 @@ function confinement(worker: Worker): Promise<void> {
     worker.once('message', (report: LauncherReport) => {
       worker.off('error', onError)
       worker.off('exit', onError)
-      if (report.kind === 'ready') resolve()
+      if (report.kind === 'ready') resolve(report.thread)
       else if (report.kind === 'unsuitable') failed(new SassError('RUNTIME_UNSUITABLE', report.message))
       else
         failed(

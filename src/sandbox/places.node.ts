@@ -120,6 +120,8 @@ type Held = {
 }
 
 export type HeldPlaces = Places & {
+  /** The processes of these namespaces have been ended: the branch is taken out of use, and mounted anew when it is wanted. */
+  lost(namespaces: number): void
   /** No session has a place, and none is being made or given up. */
   readonly isEmpty: boolean
 }
@@ -251,7 +253,10 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const place: Place = {
       branch: name,
       level: branch.level,
-      namespaces: { number: nextNumber++, mount, pid, ipc, network: descriptors.network },
+      namespaces: {
+        ...{ number: nextNumber++, mount, pid, ipc },
+        ...{ network: descriptors.network, initPid: descriptors.initPid },
+      },
       group,
       rootDescriptor: root,
       writable: branch.roots.map(({ path }) => path),
@@ -418,6 +423,13 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       const one = held.get(name)
       if (one === undefined) return 'none'
       return isLivedIn(one) ? 'lived_in' : 'idle'
+    },
+    lost(namespaces) {
+      for (const [name, one] of held) {
+        if (one.place.namespaces?.number !== namespaces) continue
+        log.write('warn', 'session_ended', { branch: name, reason: 'a start in it was stopped' })
+        void places.without(name, () => Promise.resolve())
+      }
     },
     async closeAll() {
       await Promise.all([...held.keys()].map(giveUp))

@@ -9,7 +9,7 @@
 
 import { readdirSync } from 'node:fs'
 import { SassError } from '../errors.ts'
-import { PIPE_READ_BYTES } from '../limits.ts'
+import { LAUNCH_LEAVE_MS, PIPE_READ_BYTES } from '../limits.ts'
 import type { ExitStatus, Spawner } from '../ports.ts'
 import { type Nursery, type RunningChild, startChild } from './child.node.ts'
 import { createCrowd } from './crowd.node.ts'
@@ -59,8 +59,8 @@ function exitStatus(word: number): ExitStatus {
 export async function createSpawner(options: SpawnerOptions = {}): Promise<ProcessSpawner> {
   const syscalls = loadSyscalls()
   inheritNothing(syscalls)
-  const { launcherSource, keepCapabilities, fence } = options
-  const launcher = await startLauncher({ launcherSource, keepCapabilities, fence }, syscalls)
+  const { launcherSource, keepCapabilities, ...more } = options
+  const launcher = await startLauncher({ launcherSource, keepCapabilities, ...more }, syscalls)
   const running = new Set<RunningChild>()
   const byPid = new Map<number, RunningChild>()
   const statusWord = new Int32Array(new ArrayBuffer(64))
@@ -131,7 +131,12 @@ export async function createSpawner(options: SpawnerOptions = {}): Promise<Proce
     },
     leave() {
       launcher.hold(true)
-      return new Promise<void>((resolve) => launcher.leave(() => resolve())).finally(() => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      launcher.leave(resolve)
+      // Whoever waits for it goes on all the same: it only holds what would go.
+      const late = setTimeout(resolve, LAUNCH_LEAVE_MS)
+      return promise.finally(() => {
+        clearTimeout(late)
         if (running.size === 0) launcher.hold(false)
       })
     },
