@@ -13,6 +13,11 @@ const REFUSED = /^E[A-Z0-9]+$/
 
 export type Findings = Readonly<Record<string, unknown>>
 
+/** What every attack begins with. */
+export function attackPrelude(): string {
+  return source('prelude')
+}
+
 export function attackScript(name: string): string {
   return source('prelude') + source(name)
 }

@@ -61,8 +61,9 @@ const PROC_HIDDEN: readonly string[] = [
   'scsi',
   'mtd',
 ]
-/** Nothing is ever made in it. */
+/** A directory and a file with nothing in them. */
 const EMPTY = 'empty'
+const EMPTY_FILE = 'nothing'
 const SCRATCH_MODE = 0o1777
 const DIRECTORY_MODE = 0o755
 /** An empty file takes memory too: about as many files as pages. */
@@ -99,6 +100,7 @@ export function makeMemory(kernel: Kernel, plan: NamespacePlan): ViewMemory {
     mkdirSync(path)
     chmodSync(path, DIRECTORY_MODE)
   }
+  writeFileSync(`${stage}/${EMPTY_FILE}`, '', { mode: 0o444 })
   kernel.mount('bind root', root, root, '', MS_BIND, '')
 
   function showAt(directory: string, path: string, mode: number): void {
@@ -173,7 +175,7 @@ export function closeProc(kernel: Kernel, root: string): void {
   for (const name of PROC_HIDDEN) {
     const path = `${root}/proc/${name}`
     if (!existsSync(path)) continue
-    const cover = lstatSync(path).isDirectory() ? `${dirname(root)}/${EMPTY}` : '/dev/null'
+    const cover = `${dirname(root)}/${lstatSync(path).isDirectory() ? EMPTY : EMPTY_FILE}`
     kernel.mount(`cover /proc/${name}`, cover, path, '', MS_BIND, '')
     kernel.change(path, MOUNT_ATTR_RDONLY, 0n)
   }

@@ -224,6 +224,12 @@ function lowerOf(ground: Ground, place: Placed, absent: readonly string[], numbe
   return `${real}:${open(held, layer)}`
 }
 
+/** Whether the daemon's own files are seen there, or in what is mounted beneath and may come along. */
+function showsOwn({ mounts, own }: Ground, path: string): boolean {
+  const beneath = mounts.map(({ point }) => point).filter((point) => isWithin(path, point))
+  return [path, ...beneath].some((place) => exposedIn(mounts, place, own).length > 0)
+}
+
 function mountRead(
   ground: Ground,
   place: Placed & { kind: 'read' },
@@ -252,8 +258,7 @@ function mountRead(
   } catch (cause) {
     if (!(cause instanceof Refused) || !cause.step.startsWith('overlay ')) throw cause
     // A cover of the daemon's own files would fall off with the session.
-    const isOwn = exposedIn(ground.mounts, path, ground.own).length > 0
-    if (isOwn) {
+    if (showsOwn(ground, path)) {
       refused.push(path)
       return
     }
