@@ -357,9 +357,11 @@ export const SESSIONS_PROCESSES_FACTOR = 4
 export const STARTING_FREE_ROUNDS = 3
 export const STARTING_ROUNDS = 64
 /** The launcher's thread is looked at this often while it has something to do: a start takes a millisecond. */
-export const LAUNCH_WATCH_MS = 200
+export const LAUNCH_WATCH_MS = 100
 /** Looks at which a start that was stopped is continued; at the next one its session ends. */
 export const LAUNCH_CONTINUES = 2
+/** Looks after which a start that does not come to its end, for whatever reason, is given up: five seconds. */
+export const LAUNCH_LOOKS_MAX = 50
 /** How long the thread may take to come home from a session that is given up. */
 export const LAUNCH_LEAVE_MS = 2_000
 /** A build on eight cores has some hundred; a fork bomb stops here. */

@@ -12,7 +12,6 @@
 import { Worker } from 'node:worker_threads'
 import { SassError } from '../errors.ts'
 import {
-  LAUNCH_CONTINUES,
   LAUNCH_WATCH_MS,
   LAUNCHER_HEAP_FROM_SOURCE_MIB,
   LAUNCHER_HEAP_MIB,
@@ -56,7 +55,7 @@ import {
   SLOT_USER,
 } from './launcher-memory.ts'
 import { openPipe } from './pipes.node.ts'
-import { continueStopped, endSession } from './stopped-start.node.ts'
+import { freeStart } from './stopped-start.node.ts'
 import { ERRNO, type Syscalls } from './syscalls.node.ts'
 
 /** Young generation and stack of the thread, in MiB: it allocates next to nothing. */
@@ -302,10 +301,9 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     looks = lookedAt === taken ? looks + 1 : 0
     lookedAt = taken
     if (looks === 0) return
-    if (looks <= LAUNCH_CONTINUES) return continueStopped(syscalls, thread)
     const namespaces = pending.get(taken)?.namespaces
-    endSession(syscalls, thread, namespaces?.initPid)
-    if (namespaces !== undefined && looks === LAUNCH_CONTINUES + 1) lost?.(namespaces.number)
+    const hasEnded = freeStart(syscalls, thread, looks, namespaces?.initPid)
+    if (hasEnded && namespaces !== undefined) lost?.(namespaces.number)
   }
   const submit = (pendingRequest: Pending): void => {
     if (looking === undefined) {

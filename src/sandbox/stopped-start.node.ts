@@ -1,12 +1,13 @@
 /**
  * A start that somebody has stopped. Between fork and exec a program is in its session already, where everybody may stop
  * it, and the launcher's thread waits for it without an end: it is continued, and where that does not help it ends with
- * its session.
+ * its session. One that waits for something else, as a file system that does not answer, is given up later.
  * Sources: vfork(2), proc(5).
  * @module
  */
 
 import { readFileSync, readlinkSync } from 'node:fs'
+import { LAUNCH_CONTINUES, LAUNCH_LOOKS_MAX } from '../limits.ts'
 import { SIGKILL, type Syscalls } from './syscalls.node.ts'
 
 const SIGCONT = 18
@@ -24,28 +25,39 @@ function childrenOf(thread: number): number[] {
   }
 }
 
-/** Stopped, and still the program that this process is: it has not become another one. */
-function isStoppedStart(pid: number, own: string): boolean {
+type Start = { readonly pid: number; readonly isStopped: boolean }
+
+/** A child that is still the program that this process is: it has not become another one. */
+function startOf(pid: number, own: string): Start | undefined {
   try {
+    if (readlinkSync(`/proc/${pid}/exe`) !== own) return undefined
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const state = text.slice(text.lastIndexOf(')') + 2)[0]
-    return (state === 'T' || state === 't') && readlinkSync(`/proc/${pid}/exe`) === own
+    return { pid, isStopped: /^[Tt]/.test(text.slice(text.lastIndexOf(')') + 2)) }
   } catch {
-    return false
+    return undefined
   }
 }
 
-function stoppedStarts(thread: number): number[] {
+/**
+ * Does something about the start that a thread waits for, at the `looks`-th look since it began to. True where it ended
+ * the session, whose first process is `initPid`.
+ */
+export function freeStart(
+  { libc }: Syscalls,
+  thread: number,
+  looks: number,
+  initPid: number | undefined,
+): boolean {
   const own = readlinkSync(OWN_PROGRAM)
-  return childrenOf(thread).filter((pid) => isStoppedStart(pid, own))
-}
-
-export function continueStopped({ libc }: Syscalls, thread: number): void {
-  for (const pid of stoppedStarts(thread)) libc.kill(pid, SIGCONT)
-}
-
-/** Ends the first process of a session, and with it all of them, the one that is waited for too. */
-export function endSession({ libc }: Syscalls, thread: number, initPid: number | undefined): void {
+  const starts = childrenOf(thread).flatMap((pid) => startOf(pid, own) ?? [])
+  if (looks > LAUNCH_LOOKS_MAX) for (const { pid } of starts) libc.kill(pid, SIGKILL)
+  const stopped = starts.filter(({ isStopped }) => isStopped)
+  if (stopped.length === 0) return false
+  if (looks <= LAUNCH_CONTINUES) {
+    for (const { pid } of stopped) libc.kill(pid, SIGCONT)
+    return false
+  }
   if (initPid !== undefined && initPid > 1) libc.kill(initPid, SIGKILL)
-  for (const pid of stoppedStarts(thread)) libc.kill(pid, SIGKILL)
+  for (const { pid } of stopped) libc.kill(pid, SIGKILL)
+  return true
 }
