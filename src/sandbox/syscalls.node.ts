@@ -196,6 +196,7 @@ export const ERRNO = Object.freeze({
   ENOTEMPTY: 39,
   ELOOP: 40,
   ENODATA: 61,
+  ENOPROTOOPT: 92,
   ECANCELED: 125,
   ENOTTY: 25,
   EOVERFLOW: 75,
