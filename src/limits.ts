@@ -364,6 +364,11 @@ export const TASKS_PER_SESSION = 64
 export const LISTED_ENTRIES = 128
 /** One file that is pinned; programs are at most some hundred MB. */
 export const PINNED_FILE_BYTES = 1_073_741_824
+/**
+ * Sealed copies of pinned files that lie where commands can write, all that run at once: scripts have some KiB, and a
+ * large program belongs where no command can write.
+ */
+export const PINNED_COPIES_BYTES = 268_435_456
 /** One file of rules: some thousand rules with their examples. */
 export const RULES_FILE_BYTES = 4_194_304
 /** What a request may hold that waits for a challenge, a turn or a human: with all places taken some 4 MiB. */

@@ -11,13 +11,11 @@ import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
 import { SPAWNER_IDLE_MS } from '../limits.ts'
 import type { Clock, Log, Spawner } from '../ports.ts'
-import { createAt } from '../sandbox/at.node.ts'
 import { openBranchStore } from '../sandbox/branch/branch-store.node.ts'
 import type { BranchWork } from '../sandbox/branch/branch-work.ts'
 import { createBranchWorker } from '../sandbox/branch/branch-worker.node.ts'
 import { openControlGroups } from '../sandbox/control-groups.node.ts'
 import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
-import { createOpenIn } from '../sandbox/namespaces/view-finder.node.ts'
 import { withPins } from '../sandbox/pinned.node.ts'
 import type { Places } from '../sandbox/place.ts'
 import { createPlaces } from '../sandbox/places.node.ts'
@@ -160,7 +158,7 @@ export function createSandbox(
       else aloneSinceMs ??= nowMs
       return aloneSinceMs !== undefined && nowMs - aloneSinceMs >= SPAWNER_IDLE_MS && spawner.sleep()
     },
-    spawner: withPins(spawner, createOpenIn(createAt(syscalls))),
+    spawner: withPins(spawner, syscalls),
     places,
     branches,
     async close() {
