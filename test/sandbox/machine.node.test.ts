@@ -41,7 +41,7 @@ ${[
   'errno.h fcntl.h malloc.h poll.h sched.h signal.h spawn.h stddef.h termios.h unistd.h',
   'sys/file.h sys/ioctl.h sys/prctl.h sys/socket.h sys/syscall.h sys/wait.h linux/capability.h',
   'netinet/in.h stdint.h sys/mount.h sys/resource.h linux/audit.h linux/filter.h linux/landlock.h linux/seccomp.h',
-  'linux/magic.h sys/mman.h sys/statfs.h sys/statvfs.h',
+  'linux/magic.h linux/netlink.h sys/mman.h sys/statfs.h sys/statvfs.h',
 ]
   .join(' ')
   .split(' ')
@@ -86,7 +86,11 @@ const EXACT: Readonly<Record<string, string>> = {
   JUMP_EQUAL: 'BPF_JMP | BPF_JEQ | BPF_K',
   JUMP_GREATER: 'BPF_JMP | BPF_JGT | BPF_K',
   JUMP_ANY_BIT: 'BPF_JMP | BPF_JSET | BPF_K',
+  MASK: 'BPF_ALU | BPF_AND | BPF_K',
   RETURN: 'BPF_RET | BPF_K',
+  // Of the kernel alone; and the fields of a jump have a byte.
+  SOCK_TYPE_MASK: '0xf',
+  FARTHEST_JUMP: '(1 << 8 * sizeof(((struct sock_filter *)0)->jt)) - 1',
   NUMBER_AT: 'offsetof(struct seccomp_data, nr)',
   ARCHITECTURE_AT: 'offsetof(struct seccomp_data, arch)',
   ARGUMENTS_AT: 'offsetof(struct seccomp_data, args)',
@@ -150,6 +154,16 @@ const LAYOUTS: readonly (readonly [expression: string, value: number])[] = [
   ['offsetof(struct sock_filter, k)', 4],
   ['offsetof(struct landlock_path_beneath_attr, parent_fd)', 8],
   ['sizeof(struct rlimit64)', 16],
+  ...([
+    ['IPPROTO_TCP', 6],
+    ['IPPROTO_UDP', 17],
+    ['IPPROTO_ICMP', 1],
+    ['IPPROTO_ICMPV6', 58],
+  ] as const),
+  ...([
+    ['NETLINK_ROUTE', 0],
+    ['NETLINK_KOBJECT_UEVENT', 15],
+  ] as const),
   ['ST_RDONLY', 1],
   ['TMPFS_MAGIC', 0x0102_1994],
   ['RAMFS_MAGIC', 0x8584_58f6],
