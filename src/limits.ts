@@ -362,6 +362,13 @@ export const RESOLVED_PATHS = 64
 export const TASKS_PER_SESSION = 64
 /** Entries of a list for operators; the strictest or the newest come first. */
 export const LISTED_ENTRIES = 128
+/**
+ * What the kernel counts by user: a command gets half of the daemon's own limit and no more than this, which are half of
+ * the usual defaults (getrlimit(2), mq_overview(7)) and some thousand signals that wait.
+ */
+export const COMMAND_LOCKED_BYTES = 4_194_304
+export const COMMAND_QUEUE_BYTES = 409_600
+export const COMMAND_PENDING_SIGNALS = 4_096
 /** One file that is pinned; programs are at most some hundred MB. */
 export const PINNED_FILE_BYTES = 1_073_741_824
 /**

@@ -24,6 +24,7 @@ import { makeShield } from '../sandbox/shield.node.ts'
 import { createSleepingSpawner, type SleepingSpawner } from '../sandbox/sleeping-spawner.node.ts'
 import { createSpawner } from '../sandbox/spawner.node.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
+import { boundUserCounts, processLimits } from './command-limits.node.ts'
 
 declare const KEEPER_SOURCE: string | undefined
 declare const BRANCH_SOURCE: string | undefined
@@ -60,21 +61,6 @@ function branchRoots({ sandbox, security }: Config, covers: readonly string[]): 
   return isWithinOne && isHidden ? [...new Set([...branch_roots, workspace])] : branch_roots
 }
 
-/** asm-generic/resource.h */
-const RLIMIT_FSIZE = 1
-const RLIMIT_CORE = 4
-const RLIMIT_NPROC = 6
-const RLIMIT_NOFILE = 7
-
-/** Bounds of each process; the number of processes where the user is nobody else's and not root, whom it does not bind. */
-function processLimits({ sandbox: { limits } }: Config): [resource: number, value: number][] {
-  const pairs: [number, number][] = [[RLIMIT_CORE, 0]]
-  if (limits.open_files !== null) pairs.push([RLIMIT_NOFILE, limits.open_files])
-  if (limits.file_bytes !== null) pairs.push([RLIMIT_FSIZE, limits.file_bytes])
-  if (process.geteuid?.() !== 0) pairs.push([RLIMIT_NPROC, limits.processes])
-  return pairs
-}
-
 /** A command may keep no right of the daemon's; on the real files it has all of them, as was asked for. */
 const NO_CAPABILITIES: readonly number[] = []
 
@@ -90,9 +76,10 @@ export type StartingSpawner = { readonly spawner: SleepingSpawner; readonly read
 export function wakeSpawner(config: Config, launcherSource: string | undefined): StartingSpawner {
   const syscalls = loadSyscalls()
   const isBare = config.sandbox.require === 'none'
+  if (!isBare) boundUserCounts()
   const keepCapabilities = isBare ? undefined : NO_CAPABILITIES
   const spawner = createSleepingSpawner(() => {
-    const fence = isBare ? undefined : makeShield(syscalls, processLimits(config))
+    const fence = isBare ? undefined : makeShield(syscalls, processLimits(config, syscalls))
     return createSpawner({ launcherSource, keepCapabilities, fence }).finally(() => {
       if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)
     })

@@ -27,6 +27,8 @@ const NUMBER_AT = 0
 const ARCHITECTURE_AT = 4
 const ARGUMENTS_AT = 16
 const ARGUMENT_BYTES = 8
+/** asm-generic/resource.h */
+const RLIMIT_CORE = 4
 /** asm-generic/errno.h */
 const EPERM = 1
 const ENOSYS = 38
@@ -74,6 +76,7 @@ const MACHINES = Object.freeze({
       ioctl: 16,
       socket: 41,
       socketpair: 53,
+      setrlimit: 160,
     },
   },
   arm64: {
@@ -91,12 +94,13 @@ const MACHINES = Object.freeze({
       ioctl: 29,
       socket: 198,
       socketpair: 199,
+      setrlimit: 164,
     },
   },
 } as const)
 
 /** Where a comparison leads: on to the next instruction, past some, or to one of the answers at the end. */
-type Way = 'next' | number | 'allow' | 'forbid' | 'unknown' | 'family' | 'protocol'
+type Way = 'next' | number | 'allow' | 'forbid' | 'unknown' | 'family' | 'protocol' | 'nothing'
 type Instruction = {
   readonly code: number
   readonly operand: number
@@ -108,6 +112,7 @@ const load = (at: number): Instruction => ({ code: LOAD_WORD, operand: at, yes: 
 const jump = (code: number, operand: number, yes: Way, no: Way): Instruction => ({ code, operand, yes, no })
 /** The lower half: what is looked at here are ints and flags. */
 const argument = (index: number): Instruction => load(ARGUMENTS_AT + index * ARGUMENT_BYTES)
+const upperHalf = (index: number): Instruction => load(ARGUMENTS_AT + index * ARGUMENT_BYTES + 4)
 
 /** One call judged by an argument: skipped whole where the number is another one. */
 type Judged = { readonly number: number; readonly checks: readonly Instruction[] }
@@ -119,9 +124,19 @@ const ANSWERS: readonly (readonly [way: Way, value: number])[] = [
   ['unknown', SECCOMP_RET_ERRNO | ENOSYS],
   ['family', SECCOMP_RET_ERRNO | EAFNOSUPPORT],
   ['protocol', SECCOMP_RET_ERRNO | EPROTONOSUPPORT],
+  // The call says that it was done, and was not made.
+  ['nothing', SECCOMP_RET_ERRNO],
 ]
 /** struct sock_filter has a byte for each way. */
 const FARTHEST_JUMP = 255
+
+/** The launcher, which is under the filter too, tells it with a limit. */
+const tellsSecret = (limitsSecret: bigint, otherwise: Way): Instruction[] => [
+  argument(LIMITS_SECRET_ARGUMENT),
+  jump(JUMP_EQUAL, Number(limitsSecret & 0xffff_ffffn), 'next', otherwise),
+  upperHalf(LIMITS_SECRET_ARGUMENT),
+  jump(JUMP_EQUAL, Number((limitsSecret >> 32n) & 0xffff_ffffn), 'allow', otherwise),
+]
 
 /**
  * The filter for a machine, as an array of `struct sock_filter`. The launcher has to set limits of what it started,
@@ -135,14 +150,7 @@ export function seccompFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): U
     { number: calls.openat, checks: [argument(2), jump(JUMP_ANY_BIT, WRITING, 'forbid', 'allow')] },
     {
       number: calls.prlimit64,
-      checks: [
-        argument(0),
-        jump(JUMP_EQUAL, 0, 'allow', 'next'),
-        argument(LIMITS_SECRET_ARGUMENT),
-        jump(JUMP_EQUAL, Number(limitsSecret & 0xffff_ffffn), 'next', 'forbid'),
-        load(ARGUMENTS_AT + LIMITS_SECRET_ARGUMENT * ARGUMENT_BYTES + 4),
-        jump(JUMP_EQUAL, Number((limitsSecret >> 32n) & 0xffff_ffffn), 'allow', 'forbid'),
-      ],
+      checks: [argument(0), jump(JUMP_EQUAL, 0, 'allow', 'next'), ...tellsSecret(limitsSecret, 'forbid')],
     },
     {
       number: calls.fcntl,
@@ -209,16 +217,35 @@ function socketChecks(): Instruction[] {
 }
 
 /**
+ * The limit of a core dump is 1, which keeps the kernel from starting the device's handler of dumps too; 0, as programs
+ * with secrets set it, would let it. So nobody changes it but the launcher, and whoever tries hears that it is done.
+ */
+function coreLimitChecks(limitsSecret: bigint): Instruction[] {
+  return [
+    argument(1),
+    jump(JUMP_EQUAL, RLIMIT_CORE, 'next', 'allow'),
+    // Without a new limit it only asks.
+    argument(2),
+    jump(JUMP_EQUAL, 0, 'next', 2),
+    upperHalf(2),
+    jump(JUMP_EQUAL, 0, 'allow', 'next'),
+    ...tellsSecret(limitsSecret, 'nothing'),
+  ]
+}
+
+/**
  * The filter of a command in a branch: everything works but what is closed to a program without rights anyway and has
  * been the way out before. Its launcher is under it as well, and needs to enter namespaces: no command has the right to.
  */
-export function commandFilter(machine: 'x64' | 'arm64'): Uint8Array {
+export function commandFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): Uint8Array {
   const { architecture, column, calls } = MACHINES[machine]
   const forbidden = Object.values(FORBIDDEN_TO_COMMANDS).flatMap((numbers) => numbers[column] ?? [])
   const namespaces = jump(JUMP_ANY_BIT, NEW_NAMESPACES, 'forbid', 'allow')
   const judged: Judged[] = [
     { number: calls.clone, checks: [argument(0), namespaces] },
     { number: calls.unshare, checks: [argument(0), namespaces] },
+    { number: calls.setrlimit, checks: [argument(0), jump(JUMP_EQUAL, RLIMIT_CORE, 'nothing', 'allow')] },
+    { number: calls.prlimit64, checks: coreLimitChecks(limitsSecret) },
     { number: calls.socket, checks: socketChecks() },
     { number: calls.socketpair, checks: [argument(0), ...oneOf([AF_UNIX], 'family')] },
     {

@@ -133,7 +133,7 @@ for (const machine of ['x64', 'arm64'] as const) {
 }
 
 for (const machine of ['x64', 'arm64'] as const) {
-  const filter = commandFilter(machine)
+  const filter = commandFilter(machine, SECRET)
   const ask = (number: number, ...args: (number | bigint)[]): string =>
     run(filter, ARCHITECTURES[machine], number, args.map(BigInt))
   const of = (x64: number, arm64: number): number => (machine === 'x64' ? x64 : arm64)
@@ -182,6 +182,25 @@ for (const machine of ['x64', 'arm64'] as const) {
     t.equal(ask(socket, 0x1_0000_0028n, 1, 0), noFamily)
     t.end()
   })
+
+  t.test(
+    `on ${machine} nobody but the launcher changes the limit of core dumps, and all hear that it is done`,
+    (t) => {
+      const [prlimit, setrlimit] = [of(302, 261), of(160, 164)]
+      for (const pid of [0, 4242]) {
+        t.equal(ask(prlimit, pid, 4, 0x7fff_0000_0000n, 0), 'errno 0', 'an address whose lower half is 0')
+        t.equal(ask(prlimit, pid, 4, 0x1000, 0), 'errno 0')
+        t.equal(ask(prlimit, pid, 4, 0x1000, 0, SECRET + 1n), 'errno 0')
+        t.equal(ask(prlimit, pid, 4, 0x1000, 0, SECRET + (1n << 32n)), 'errno 0')
+        t.equal(ask(prlimit, pid, 4, 0x1000, 0, SECRET), ALLOW)
+        t.equal(ask(prlimit, pid, 4, 0, 0x1000), ALLOW, 'who asks is told')
+        t.equal(ask(prlimit, pid, 7, 0x1000, 0), ALLOW, 'other limits are its own')
+      }
+      t.equal(ask(setrlimit, 4, 0x1000), 'errno 0')
+      t.equal(ask(setrlimit, 7, 0x1000), ALLOW)
+      t.end()
+    },
+  )
 
   t.test(`on ${machine} no namespaces, nothing typed into terminals, no other instruction set`, (t) => {
     for (const flag of [
