@@ -177,7 +177,7 @@ export const SECURITY = {
       item: PIN,
       maxItems: CONFIG_LIST_ITEMS,
       default: [],
-      doc: 'Programs that run only with exactly this content; it is the very file that was checked that is run.',
+      doc: 'Programs that run only with exactly this content; it is the very bytes that were checked that run.',
       absent: 'no program is pinned',
       empty: 'no program is pinned',
       full: 'there is no wildcard: every program is listed',

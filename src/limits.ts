@@ -415,8 +415,20 @@ export const RESOLVED_PATHS = 64
 export const TASKS_PER_SESSION = 64
 /** Entries of a list for operators; the strictest or the newest come first. */
 export const LISTED_ENTRIES = 128
+/**
+ * What the kernel counts by user: a command gets half of the daemon's own limit and no more than this, which are half of
+ * the usual defaults (getrlimit(2), mq_overview(7)) and some thousand signals that wait.
+ */
+export const COMMAND_LOCKED_BYTES = 4_194_304
+export const COMMAND_QUEUE_BYTES = 409_600
+export const COMMAND_PENDING_SIGNALS = 4_096
 /** One file that is pinned; programs are at most some hundred MB. */
 export const PINNED_FILE_BYTES = 1_073_741_824
+/**
+ * Sealed copies of pinned files that lie where commands can write, all that run at once: scripts have some KiB, and a
+ * large program belongs where no command can write.
+ */
+export const PINNED_COPIES_BYTES = 268_435_456
 /** One file of rules: some thousand rules with their examples. */
 export const RULES_FILE_BYTES = 4_194_304
 /** What a request may hold that waits for a challenge, a turn or a human: with all places taken some 4 MiB. */

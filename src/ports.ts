@@ -71,6 +71,8 @@ export interface SpawnPlan {
   readonly keepsBackground?: boolean | undefined
   /** The file is a descriptor of the daemon's, as `/proc/self/fd/N`. */
   readonly isDescriptor?: boolean | undefined
+  /** A descriptor of the daemon's that the program has beside its three, as its fourth; absent: none. */
+  readonly fourthDescriptor?: number | undefined
   /** What the file must still be when it is started; absent: whatever is there. */
   readonly pinned?:
     | {
@@ -78,6 +80,8 @@ export interface SpawnPlan {
         readonly inode: string
         readonly size: string
         readonly changedNs: string
+        /** Lower-case hex. */
+        readonly sha256: string
       }
     | undefined
 }

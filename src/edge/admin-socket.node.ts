@@ -12,7 +12,10 @@ import { bindPrivateSocket } from './bound-socket.node.ts'
 import { claimSocket } from './socket-place.node.ts'
 import { createSocketTransport, tellEvents } from './socket-transport.node.ts'
 
-/** Asks the kernel for the user id behind a connected Unix socket; undefined where it will not say. */
+/**
+ * Asks the kernel for the user id behind a connected Unix socket; undefined where it will not say, and where whoever
+ * connected is not among the daemon's own processes.
+ */
 export type PeerUser = (descriptor: number) => number | undefined
 
 function descriptorOf(socket: Socket): number {

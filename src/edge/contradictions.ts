@@ -12,7 +12,7 @@ import type { Config } from '../config.ts'
 import { ALL_WORD } from '../config-caller-fields.ts'
 import { isShell, namesOf } from '../defense/13policy/unwrap/names.ts'
 import { matchesWord } from '../defense/capability.ts'
-import { isDangerousVariable } from '../sandbox/environment.ts'
+import { isDangerousVariable } from '../sandbox/loading-variables.ts'
 import { type Finding, fail, warn } from './finding.ts'
 
 /** Whether the file itself holds a key. */

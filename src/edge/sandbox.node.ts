@@ -5,22 +5,19 @@
  * @module
  */
 
-import { mkdirSync, statfsSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
-import { CLEARING_BYTES, FILE_BYTES_LEAST, SESSIONS_PROCESSES_FACTOR, SPAWNER_IDLE_MS } from '../limits.ts'
+import { CLEARING_BYTES, SESSIONS_PROCESSES_FACTOR, SPAWNER_IDLE_MS } from '../limits.ts'
 import type { Clock, Log, Spawner } from '../ports.ts'
-import { createAt } from '../sandbox/at.node.ts'
-import { boundOf } from '../sandbox/branch/bounds.ts'
 import { type BranchBounds, createBranchBounds } from '../sandbox/branch/branch-bounds.node.ts'
 import { openBranchStore } from '../sandbox/branch/branch-store.node.ts'
 import type { BranchWork } from '../sandbox/branch/branch-work.ts'
 import { createBranchWorker } from '../sandbox/branch/branch-worker.node.ts'
 import { type ControlGroups, openControlGroups } from '../sandbox/control-groups.node.ts'
 import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
-import { createOpenIn } from '../sandbox/namespaces/view-finder.node.ts'
 import { withPins } from '../sandbox/pinned.node.ts'
 import type { Places } from '../sandbox/place.ts'
 import { createPlaces } from '../sandbox/places.node.ts'
@@ -29,7 +26,7 @@ import { makeShield } from '../sandbox/shield.node.ts'
 import { createSleepingSpawner, type SleepingSpawner } from '../sandbox/sleeping-spawner.node.ts'
 import { createSpawner } from '../sandbox/spawner.node.ts'
 import { loadSyscalls } from '../sandbox/syscalls.node.ts'
-import { nearestExisting } from './preflight-device.node.ts'
+import { boundUserCounts, processLimits } from './command-limits.node.ts'
 import type { Reserve } from './reserve.node.ts'
 
 import { branchText, keeperText } from './thread-texts.node.ts'
@@ -61,34 +58,6 @@ function branchRoots({ sandbox, security }: Config, covers: readonly string[]): 
   return isWithinOne && isHidden ? [...new Set([...branch_roots, workspace])] : branch_roots
 }
 
-/** asm-generic/resource.h */
-const RLIMIT_FSIZE = 1
-const RLIMIT_CORE = 4
-const RLIMIT_NPROC = 6
-const RLIMIT_NOFILE = 7
-
-/**
- * No file is larger than a branch may be, as far as that is known when the thread that starts programs is made. On a
- * full disk that says nothing of what lies in memory.
- */
-function fileBytes({ sandbox: { limits }, state_directory }: Config): number {
-  const { bavail, bsize } = statfsSync(nearestExisting(state_directory))
-  const bound = limits.branch_bytes ?? Math.max(FILE_BYTES_LEAST, boundOf(null, 0, bavail * bsize))
-  return Math.min(limits.file_bytes ?? Number.MAX_SAFE_INTEGER, bound)
-}
-
-/** Bounds of each process; the number of processes where the user is nobody else's and not root, whom it does not bind. */
-function processLimits(config: Config): [resource: number, value: number][] {
-  const { limits } = config.sandbox
-  const pairs: [number, number][] = [
-    [RLIMIT_CORE, 0],
-    [RLIMIT_FSIZE, fileBytes(config)],
-  ]
-  if (limits.open_files !== null) pairs.push([RLIMIT_NOFILE, limits.open_files])
-  if (process.geteuid?.() !== 0) pairs.push([RLIMIT_NPROC, limits.processes])
-  return pairs
-}
-
 /** A command may keep no right of the daemon's; on the real files it has all of them, as was asked for. */
 const NO_CAPABILITIES: readonly number[] = []
 
@@ -113,6 +82,7 @@ export type StartingSpawner = {
 export function wakeSpawner(config: Config, launcherSource: string | undefined): StartingSpawner {
   const syscalls = loadSyscalls()
   const isBare = config.sandbox.require === 'none'
+  if (!isBare) boundUserCounts()
   const keepCapabilities = isBare ? undefined : NO_CAPABILITIES
   const groups = openControlGroups({
     memoryBytes: sessionsMemoryBytes(),
@@ -120,7 +90,7 @@ export function wakeSpawner(config: Config, launcherSource: string | undefined):
     cpuPercent: null,
   })
   const spawner = createSleepingSpawner(() => {
-    const fence = isBare ? undefined : makeShield(syscalls, processLimits(config))
+    const fence = isBare ? undefined : makeShield(syscalls, processLimits(config, syscalls))
     return createSpawner({
       ...{ launcherSource, keepCapabilities, fence },
       nurseries: groups.nurseries,
@@ -215,7 +185,7 @@ export function createSandbox(
       else aloneSinceMs ??= nowMs
       return aloneSinceMs !== undefined && nowMs - aloneSinceMs >= SPAWNER_IDLE_MS && spawner.sleep()
     },
-    spawner: withPins(spawner, createOpenIn(createAt(syscalls))),
+    spawner: withPins(spawner, syscalls),
     places,
     branches,
     bounds,

@@ -1,106 +1,10 @@
 /**
  * The environment of a command, built from nothing: a fixed base, then what the request sets and the capability
- * allows. Variables that make a program load or run something never pass, whatever is allowed.
- * Rules: docs/configuration.md (allowed_env); the names are those that loaders, shells, interpreters, Git and the
- * C library document as ways to inject code or redirect lookups.
+ * allows. Variables that make a program load or run something never pass, whatever is allowed (loading-variables.ts).
+ * Rules: docs/configuration.md (allowed_env).
  * @module
  */
-
-/** Exact names. */
-const NEVER: ReadonlySet<string> = new Set([
-  'BASHOPTS',
-  'BASH_ENV',
-  'BASH_LOADABLES_PATH',
-  'BROWSER',
-  'CDPATH',
-  'CLASSPATH',
-  'DOTNET_STARTUP_HOOKS',
-  'EDITOR',
-  'ENV',
-  'FPATH',
-  'GCONV_PATH',
-  'GETCONF_DIR',
-  'GLIBC_TUNABLES',
-  'GLOBIGNORE',
-  'HOSTALIASES',
-  'IFS',
-  'JAVA_TOOL_OPTIONS',
-  'JDK_JAVA_OPTIONS',
-  'LESSCLOSE',
-  'LESSKEY',
-  'LESSKEYIN',
-  'LESSOPEN',
-  'LOCALDOMAIN',
-  'LOCPATH',
-  'LUA_INIT',
-  'MAKEFLAGS',
-  'MANPAGER',
-  'NIS_PATH',
-  'NLSPATH',
-  'NODE_EXTRA_CA_CERTS',
-  'NODE_OPTIONS',
-  'NODE_PATH',
-  'NODE_REPL_EXTERNAL_MODULE',
-  'OPENSSL_CONF',
-  'OPENSSL_ENGINES',
-  'OPENSSL_MODULES',
-  'PAGER',
-  'PERL5DB',
-  'PERL5LIB',
-  'PERL5OPT',
-  'PERLLIB',
-  'PROMPT_COMMAND',
-  'PS4',
-  'PYTHONBREAKPOINT',
-  'PYTHONHOME',
-  'PYTHONINSPECT',
-  'PYTHONPATH',
-  'PYTHONSTARTUP',
-  'PYTHONUSERBASE',
-  'RESOLV_HOST_CONF',
-  'RES_OPTIONS',
-  'RUBYLIB',
-  'RUBYOPT',
-  'SHELLOPTS',
-  'SSH_ASKPASS',
-  'SSLKEYLOGFILE',
-  'SUDO_ASKPASS',
-  'SYSTEMD_EDITOR',
-  'SYSTEMD_PAGER',
-  'TERMCAP',
-  'TERMINFO',
-  'TERMINFO_DIRS',
-  'TERMPATH',
-  'TZDIR',
-  'VISUAL',
-  'ZDOTDIR',
-  '_JAVA_OPTIONS',
-])
-
-/** Beginnings of names: the dynamic loader, memory debugging, Git's hooks and commands, exported shell functions. */
-const NEVER_BEGINNINGS: readonly string[] = [
-  'LD_',
-  'DYLD_',
-  'MALLOC_',
-  'GIT_',
-  'BASH_FUNC_',
-  'NPM_CONFIG_',
-  'npm_config_',
-  'RUSTC_',
-  'CARGO_TARGET_',
-]
-
-/** Git variables that only name a person or a date. */
-const GIT_HARMLESS: ReadonlySet<string> = new Set([
-  'GIT_AUTHOR_DATE',
-  'GIT_AUTHOR_EMAIL',
-  'GIT_AUTHOR_NAME',
-  'GIT_COMMITTER_DATE',
-  'GIT_COMMITTER_EMAIL',
-  'GIT_COMMITTER_NAME',
-  'GIT_OPTIONAL_LOCKS',
-  'GIT_TERMINAL_PROMPT',
-])
+import { isDangerousVariable } from './loading-variables.ts'
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -121,12 +25,6 @@ export type EnvironmentBase = {
 export type Environment =
   | { readonly ok: true; readonly variables: ReadonlyMap<string, string> }
   | { readonly ok: false; readonly problem: string }
-
-/** True for a name that never passes. */
-export function isDangerousVariable(name: string): boolean {
-  if (GIT_HARMLESS.has(name)) return false
-  return NEVER.has(name) || NEVER_BEGINNINGS.some((beginning) => name.startsWith(beginning))
-}
 
 function isAllowed(name: string, allowed: readonly string[]): boolean {
   return allowed.some((pattern) =>

@@ -43,8 +43,14 @@ export const SLOT_NETWORK_NAMESPACE = 20
 /** The user and group to become, -1 for who the daemon is. */
 export const SLOT_USER = 21
 export const SLOT_GROUP = 22
-/** 1: the file is a descriptor of this process, which must stay open until it is the program. */
+/**
+ * KEEPS_PROGRAM: the file is a descriptor of this process, which must stay open until it is the program. Above 2: this
+ * descriptor is the program's fourth.
+ */
 export const SLOT_KEEPS_DESCRIPTORS = 23
+export const KEEPS_PROGRAM = 1
+/** The number that the fourth descriptor has in the program. */
+export const FOURTH_DESCRIPTOR = 3
 /** Descriptors of lists that the number of the program is written to, -1 for none. */
 export const SLOT_GROUPS: readonly number[] = [24, 25, 26]
 /** The first process of those namespaces, as a number of the device; -1 at home. */

@@ -5,7 +5,7 @@
  * It has no event loop: it sleeps on a pipe, whose writer is about to sleep itself and so hands over its processor,
  * which a futex does not (`launcher.node.ts` has the other side); requests are in shared memory. It takes one
  * request after the other in order, and answers each with a pid or the errno of posix_spawn.
- * A child gets descriptors 0, 1 and 2 and no other, its own session and process group, default signal
+ * A child gets descriptors 0, 1 and 2 and no other (but for a pinned script, which is its fourth), its own session and process group, default signal
  * dispositions and an empty mask (Node ignores SIGPIPE, which an exec would keep).
  * Also runs as CommonJS text made by the bundler, so nothing here waits at the top or asks for `import.meta`.
  * Rules: docs/security.md; posix_spawn(3), unshare(2), prctl(2), capabilities(7).
@@ -24,7 +24,9 @@ import {
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
   type Fence,
+  FOURTH_DESCRIPTOR,
   HOME_NAMESPACES,
+  KEEPS_PROGRAM,
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
@@ -196,7 +198,7 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
     terminal: bigint,
     [stdin, stdout, stderr]: readonly [number, number, number],
     cwd: bigint,
-    keepsDescriptors: boolean,
+    keeps: number,
     isHome: boolean,
   ): number {
     let errno = libc.posix_spawn_file_actions_init(bytes)
@@ -217,7 +219,10 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
       step(libc.posix_spawn_file_actions_adddup2(bytes, 0, 2))
     }
     step(libc.posix_spawn_file_actions_addchdir_np(bytes, cwd))
-    if (addCloseFrom !== undefined && !keepsDescriptors) step(addCloseFrom(bytes, 3))
+    const hasFourth = keeps >= FOURTH_DESCRIPTOR
+    if (hasFourth) step(libc.posix_spawn_file_actions_adddup2(bytes, keeps, FOURTH_DESCRIPTOR))
+    if (addCloseFrom !== undefined && keeps !== KEEPS_PROGRAM)
+      step(addCloseFrom(bytes, hasFourth ? FOURTH_DESCRIPTOR + 1 : FOURTH_DESCRIPTOR))
     return errno
   }
 
@@ -225,7 +230,7 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
     bytes,
     prepare(words, base, terminal, cwd) {
       const keeps = words[base + SLOT_KEEPS_DESCRIPTORS] ?? 0
-      if (addCloseFrom === undefined || keeps !== 0)
+      if (addCloseFrom === undefined || keeps === KEEPS_PROGRAM)
         syscalls.byNumber('close_range', 3, LAST_DESCRIPTOR, CLOSE_RANGE_CLOEXEC)
       const stdin = words[base + SLOT_STDIN] ?? -1
       const stdout = words[base + SLOT_STDOUT] ?? -1
@@ -242,7 +247,7 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
         keeps === lastKeeps
       if (isBuilt && isSame) return 0
       if (isBuilt) libc.posix_spawn_file_actions_destroy(bytes)
-      const errno = build(terminal, [stdin, stdout, stderr], cwd, keeps !== 0, isHome)
+      const errno = build(terminal, [stdin, stdout, stderr], cwd, keeps, isHome)
       wasHome = isHome
       isBuilt = errno === 0
       if (!isBuilt)

@@ -25,6 +25,7 @@ import {
   CONTROL_SUBMITTED,
   type Fence,
   HOME_NAMESPACES,
+  KEEPS_PROGRAM,
   LAUNCH_MEMORY_BYTES,
   LAUNCH_SLOTS,
   type LauncherReport,
@@ -363,7 +364,8 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       words[SLOT_USER] = runAs?.userId ?? -1
       words[SLOT_GROUP] = runAs?.groupId ?? -1
       for (const [index, slot] of SLOT_GROUPS.entries()) words[slot] = plan.group?.descriptors[index] ?? -1
-      words[SLOT_KEEPS_DESCRIPTORS] = plan.isDescriptor === true ? 1 : 0
+      words[SLOT_KEEPS_DESCRIPTORS] =
+        plan.isDescriptor === true ? KEEPS_PROGRAM : (plan.fourthDescriptor ?? 0)
       submit({ block: program.block, namespaces, answered })
     },
     collect,

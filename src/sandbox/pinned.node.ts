@@ -1,16 +1,30 @@
 /**
  * Programs that may run only with one content: the digest of the very file that was found, and a spawner that runs
- * that very file. What was digested is remembered by inode, size and the time of its last change, which only the
- * kernel sets; before a start the file is opened, compared with that once more, and run through its descriptor.
- * A script cannot be run through a descriptor that closes on exec: it is run by its path, directly after the look.
+ * exactly those bytes. What was digested is remembered by inode, size and the time of its last change, which only the
+ * kernel sets; before a start the file is opened and compared with that once more. Where no command can write, neither
+ * the file nor what leads to it, the file itself is run. Anywhere else a sealed copy is, digested while it is made: a
+ * file can be changed without its time, through a mapping, and between any look and the start. An interpreter gets the
+ * copy of a script as `/proc/self/fd/3`.
  * Rules: docs/security.md (pinned programs).
  * @module
  */
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { SassError } from '../errors.ts'
 import { PINNED_FILE_BYTES } from '../limits.ts'
-import type { Spawner, SpawnPlan } from '../ports.ts'
+import type { ChildEvents, Spawner, SpawnPlan } from '../ports.ts'
+import {
+  type At,
+  createAt,
+  O_PATH,
+  RESOLVE_IN_ROOT,
+  RESOLVE_NO_MAGICLINKS,
+  RESOLVE_NO_SYMLINKS,
+} from './at.node.ts'
+import { FOURTH_DESCRIPTOR } from './launcher-memory.ts'
+import { openRegular } from './regular-file.node.ts'
+import { createSealedCopies } from './sealed-copy.node.ts'
+import type { Syscalls } from './syscalls.node.ts'
 
 type Identity = {
   readonly device: string
@@ -27,8 +41,32 @@ const REMEMBERED = 256
 /** Opens a file to be read, by its path where the program will run. @throws where it cannot be */
 export type OpenFile = (path: string) => number
 
-export const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
-const openFile: OpenFile = (path) => openSync(path, OPEN_FLAGS)
+/** Opens by O_PATH, then what that is, if it is a file: nothing else is touched. */
+function opened(path: string, pathDescriptor: number): number {
+  try {
+    const descriptor = openRegular(pathDescriptor)
+    if (descriptor === undefined) throw new Error(`${path} is no file that holds bytes`)
+    return descriptor
+  } finally {
+    closeSync(pathDescriptor)
+  }
+}
+
+const openFile: OpenFile = (path) => opened(path, openSync(path, O_PATH))
+
+/** For paths as they are seen from an O_PATH descriptor of a `/`. */
+export function openBeneath(at: At, rootDescriptor: number): OpenFile {
+  return (path) => {
+    const found = at.openPath(
+      rootDescriptor,
+      Buffer.from(path),
+      O_PATH,
+      RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+    )
+    if (found < 0) throw new Error(`openat2: errno ${-found}`)
+    return opened(path, found)
+  }
+}
 
 function identify(descriptor: number): Identity | undefined {
   const status = fstatSync(descriptor, { bigint: true })
@@ -85,10 +123,19 @@ export function createPinLook(open: OpenFile = openFile): PinLook {
   }
 }
 
-function changed(path: string): SassError {
+function changed(path: string, cause?: unknown): SassError {
   return new SassError(
     'SANDBOX_UNAVAILABLE',
     `${path} is pinned and has changed since it was checked, so it was not started; look at the file.`,
+    { path },
+    cause,
+  )
+}
+
+function full(path: string): SassError {
+  return new SassError(
+    'SANDBOX_UNAVAILABLE',
+    `${path} is pinned and lies where commands can write, so that a copy of it is run, and there is no room for one more copy; try again when others have ended, or move it where commands cannot write.`,
     { path },
   )
 }
@@ -98,41 +145,117 @@ function isScript(descriptor: number): boolean {
   return readSync(descriptor, head, 0, 2, 0) === 2 && head[0] === 0x23 && head[1] === 0x21
 }
 
-/** Runs pinned plans through the descriptor of the file that was looked at; every other one as it is. */
-export function withPins(spawner: Spawner, openIn: (rootDescriptor: number) => OpenFile): Spawner {
+/** struct statfs of 64-bit machines: the flags of the mount; statfs(2), ST_RDONLY. */
+const STATFS_BYTES = 120
+const STATFS_FLAGS_AT = 80
+const ST_RDONLY = 1n
+
+/** Whether a path without links, and all that leads to it, lies in mounts that nobody beneath that root can write to. */
+function createIsFixed(at: At, { byNumber }: Syscalls) {
+  const status = Buffer.from(new ArrayBuffer(STATFS_BYTES))
+  const isReadOnly = (rootDescriptor: number, path: string): boolean => {
+    const flags = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS
+    const descriptor = at.openPath(rootDescriptor, Buffer.from(path), O_PATH, flags)
+    if (descriptor < 0) return false
+    const result = byNumber('fstatfs', descriptor, status)
+    at.close(descriptor)
+    return result === 0 && (status.readBigUInt64LE(STATFS_FLAGS_AT) & ST_RDONLY) !== 0n
+  }
+  return (rootDescriptor: number, path: string): boolean => {
+    const parts = path.split('/').slice(1)
+    return parts.every((_, index) => isReadOnly(rootDescriptor, `/${parts.slice(0, index + 1).join('/')}`))
+  }
+}
+
+/** What a plan becomes, and what is given back when it has begun and when it has ended. */
+type Pinned = { readonly plan: Partial<SpawnPlan>; readonly descriptor: number; readonly forget: () => void }
+
+/** Runs pinned plans as what was looked at; every other one as it is. */
+export function withPins(spawner: Spawner, syscalls: Syscalls): Spawner {
+  const at = createAt(syscalls)
+  const isFixed = createIsFixed(at, syscalls)
+  const copies = createSealedCopies(syscalls)
+
+  /** The file itself. A script is found by its interpreter at its path, where it will still be. */
+  function itself(file: string, descriptor: number): Pinned {
+    const isDescriptor = !isScript(descriptor)
+    const plan = { isDescriptor, file: isDescriptor ? `/proc/self/fd/${descriptor}` : file }
+    return { plan, descriptor, forget() {} }
+  }
+
+  function copied(file: string, source: number, sha256: string): Pinned {
+    const copy = copies.make(source)
+    if (copy === 'full') throw full(file)
+    if (copy === 'changed') throw changed(file)
+    const { descriptor, forget, isScript } = copy
+    if (copy.sha256 === sha256) {
+      const plan = isScript
+        ? { fourthDescriptor: descriptor, file: `/proc/self/fd/${FOURTH_DESCRIPTOR}` }
+        : { isDescriptor: true, file: `/proc/self/fd/${descriptor}` }
+      return { plan, descriptor, forget }
+    }
+    closeSync(descriptor)
+    forget()
+    throw changed(file)
+  }
+
+  function open(file: string, rootDescriptor: number | undefined): number {
+    try {
+      return (rootDescriptor === undefined ? openFile : openBeneath(at, rootDescriptor))(file)
+    } catch (cause) {
+      throw changed(file, cause)
+    }
+  }
+
+  function prepare({ file, rootDescriptor }: SpawnPlan, pinned: PinnedFile): Pinned {
+    const fixed = rootDescriptor !== undefined && isFixed(rootDescriptor, file)
+    const source = open(file, rootDescriptor)
+    let isKept = false
+    try {
+      const now = identify(source)
+      if (now === undefined || !isSame(now, pinned)) throw changed(file)
+      if (!fixed) return copied(file, source, pinned.sha256)
+      isKept = true
+      return itself(file, source)
+    } finally {
+      if (!isKept) closeSync(source)
+    }
+  }
+
   return {
     spawn(plan: SpawnPlan, events) {
-      const { pinned } = plan
-      if (pinned === undefined) return spawner.spawn(plan, events)
-      const { rootDescriptor } = plan
-      const descriptor = (rootDescriptor === undefined ? openFile : openIn(rootDescriptor))(plan.file)
-      let isOpen = true
-      const close = () => {
-        if (isOpen) closeSync(descriptor)
-        isOpen = false
-      }
+      if (plan.pinned === undefined) return spawner.spawn(plan, events)
+      const { plan: change, descriptor, forget } = prepare(plan, plan.pinned)
       try {
-        const now = identify(descriptor)
-        if (now === undefined || !isSame(now, pinned)) throw changed(plan.file)
-        const isDescriptor = !isScript(descriptor)
         return spawner.spawn(
-          { ...plan, isDescriptor, file: isDescriptor ? `/proc/self/fd/${descriptor}` : plan.file },
-          {
-            ...events,
-            spawned(pid) {
-              close()
-              events.spawned(pid)
-            },
-            failed(errno) {
-              close()
-              events.failed(errno)
-            },
-          },
+          { ...plan, ...change },
+          tidying(events, () => closeSync(descriptor), forget),
         )
       } catch (cause) {
-        close()
+        closeSync(descriptor)
+        forget()
         throw cause
       }
+    },
+  }
+}
+
+/** The same events, and what is to be done when it has begun, or will not, and when it has ended. */
+function tidying(events: ChildEvents, begun: () => void, ended: () => void): ChildEvents {
+  return {
+    ...events,
+    spawned(pid) {
+      begun()
+      events.spawned(pid)
+    },
+    failed(errno) {
+      begun()
+      ended()
+      events.failed(errno)
+    },
+    exited(status) {
+      ended()
+      events.exited(status)
     },
   }
 }

@@ -57,6 +57,8 @@ export type PlanResult =
   | { readonly ok: true; readonly planned: Planned }
   | { readonly ok: false; readonly problem: string }
 
+/** What was not found when it was decided about is not found when it is started either, whatever is there by then. */
+const NOT_THERE = '/proc/self/fd/none'
 const DEFAULT_TERM = 'xterm-256color'
 const TERM_PATTERN = /^[A-Za-z0-9._+-]{1,64}$/
 
@@ -104,7 +106,7 @@ export function makePlan(
       pin,
       plan: {
         // A pinned program is started from where it really lies: that is the file that was looked at.
-        file: isPinned ? program.realPath : (program?.path ?? resolvePath(cwd, command)),
+        file: isPinned ? program.realPath : (program?.path ?? NOT_THERE),
         argv,
         environment: [...environment.variables].map(([name, value]) => `${name}=${value}`),
         cwd,

@@ -4,7 +4,9 @@
  * and asking for signals to another process. Calls whose arguments lie in memory, where no filter can look, do not
  * exist (ENOSYS), so that the C library takes the older ones; nor does any call that is newer than this table.
  * Calls of another instruction set (32-bit, x32) all fail. It is the second layer: Landlock is the first.
- * Sources: seccomp(2), linux/filter.h, linux/seccomp.h, linux/audit.h, linux/sched.h.
+ * A command in a branch makes sockets of four families only. Others do not exist for it, by the errno that the kernel has
+ * for those that it was built without: programs know what to do then.
+ * Sources: seccomp(2), linux/filter.h, linux/seccomp.h, linux/audit.h, linux/sched.h, socket(2), netlink(7).
  * @module
  */
 
@@ -15,6 +17,7 @@ const LOAD_WORD = 0x20
 const JUMP_EQUAL = 0x15
 const JUMP_GREATER = 0x25
 const JUMP_ANY_BIT = 0x45
+const MASK = 0x54
 const RETURN = 0x06
 /** linux/seccomp.h */
 const SECCOMP_RET_ALLOW = 0x7fff_0000
@@ -24,9 +27,26 @@ const NUMBER_AT = 0
 const ARCHITECTURE_AT = 4
 const ARGUMENTS_AT = 16
 const ARGUMENT_BYTES = 8
+/** asm-generic/resource.h */
+const RLIMIT_CORE = 4
 /** asm-generic/errno.h */
 const EPERM = 1
 const ENOSYS = 38
+const EPROTONOSUPPORT = 93
+const EAFNOSUPPORT = 97
+/** sys/socket.h */
+const AF_UNIX = 1
+const AF_INET = 2
+const AF_INET6 = 10
+const AF_NETLINK = 16
+const SOCK_STREAM = 1
+const SOCK_DGRAM = 2
+/** linux/net.h: beside the type are flags. */
+const SOCK_TYPE_MASK = 0xf
+/** netinet/in.h: what a connection or a datagram has by default, TCP, UDP, and ICMP as ping sends it without rights. */
+const INTERNET_PROTOCOLS: readonly number[] = [0, 6, 17, 1, 58]
+/** linux/netlink.h: NETLINK_ROUTE, which the C library asks for addresses, and events of devices, which libusb waits for. */
+const NETLINK_PROTOCOLS: readonly number[] = [0, 15]
 /** mseal, of Linux 6.10. Every call of x32 is above it as well. */
 const LAST_KNOWN_CALL = 462
 /** O_WRONLY, O_RDWR, O_CREAT, O_TRUNC: the same bits on both machines. */
@@ -54,6 +74,9 @@ const MACHINES = Object.freeze({
       fcntl: 72,
       unshare: 272,
       ioctl: 16,
+      socket: 41,
+      socketpair: 53,
+      setrlimit: 160,
     },
   },
   arm64: {
@@ -69,12 +92,15 @@ const MACHINES = Object.freeze({
       fcntl: 25,
       unshare: 97,
       ioctl: 29,
+      socket: 198,
+      socketpair: 199,
+      setrlimit: 164,
     },
   },
 } as const)
 
-/** Where a comparison leads: on to the next instruction, or to one of the three answers at the end. */
-type Way = 'next' | 'allow' | 'forbid' | 'unknown'
+/** Where a comparison leads: on to the next instruction, past some, or to one of the answers at the end. */
+type Way = 'next' | number | 'allow' | 'forbid' | 'unknown' | 'family' | 'protocol' | 'nothing'
 type Instruction = {
   readonly code: number
   readonly operand: number
@@ -86,6 +112,7 @@ const load = (at: number): Instruction => ({ code: LOAD_WORD, operand: at, yes: 
 const jump = (code: number, operand: number, yes: Way, no: Way): Instruction => ({ code, operand, yes, no })
 /** The lower half: what is looked at here are ints and flags. */
 const argument = (index: number): Instruction => load(ARGUMENTS_AT + index * ARGUMENT_BYTES)
+const upperHalf = (index: number): Instruction => load(ARGUMENTS_AT + index * ARGUMENT_BYTES + 4)
 
 /** One call judged by an argument: skipped whole where the number is another one. */
 type Judged = { readonly number: number; readonly checks: readonly Instruction[] }
@@ -95,6 +122,20 @@ const ANSWERS: readonly (readonly [way: Way, value: number])[] = [
   ['allow', SECCOMP_RET_ALLOW],
   ['forbid', SECCOMP_RET_ERRNO | EPERM],
   ['unknown', SECCOMP_RET_ERRNO | ENOSYS],
+  ['family', SECCOMP_RET_ERRNO | EAFNOSUPPORT],
+  ['protocol', SECCOMP_RET_ERRNO | EPROTONOSUPPORT],
+  // The call says that it was done, and was not made.
+  ['nothing', SECCOMP_RET_ERRNO],
+]
+/** struct sock_filter has a byte for each way. */
+const FARTHEST_JUMP = 255
+
+/** The launcher, which is under the filter too, tells it with a limit. */
+const tellsSecret = (limitsSecret: bigint, otherwise: Way): Instruction[] => [
+  argument(LIMITS_SECRET_ARGUMENT),
+  jump(JUMP_EQUAL, Number(limitsSecret & 0xffff_ffffn), 'next', otherwise),
+  upperHalf(LIMITS_SECRET_ARGUMENT),
+  jump(JUMP_EQUAL, Number((limitsSecret >> 32n) & 0xffff_ffffn), 'allow', otherwise),
 ]
 
 /**
@@ -109,14 +150,7 @@ export function seccompFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): U
     { number: calls.openat, checks: [argument(2), jump(JUMP_ANY_BIT, WRITING, 'forbid', 'allow')] },
     {
       number: calls.prlimit64,
-      checks: [
-        argument(0),
-        jump(JUMP_EQUAL, 0, 'allow', 'next'),
-        argument(LIMITS_SECRET_ARGUMENT),
-        jump(JUMP_EQUAL, Number(limitsSecret & 0xffff_ffffn), 'next', 'forbid'),
-        load(ARGUMENTS_AT + LIMITS_SECRET_ARGUMENT * ARGUMENT_BYTES + 4),
-        jump(JUMP_EQUAL, Number((limitsSecret >> 32n) & 0xffff_ffffn), 'allow', 'forbid'),
-      ],
+      checks: [argument(0), jump(JUMP_EQUAL, 0, 'allow', 'next'), ...tellsSecret(limitsSecret, 'forbid')],
     },
     {
       number: calls.fcntl,
@@ -151,17 +185,69 @@ const TYPING_IOCTLS: readonly number[] = [0x5412, 0x541c]
 /** fcntl(2): with a lease, somebody who only reads a file makes everybody wait who wants to write it. F_SETLEASE, F_SETDELEG. */
 const LEASES: readonly number[] = [1024, 1040]
 
+/** The last of them leads to `otherwise`. */
+const oneOf = (values: readonly number[], otherwise: Way): Instruction[] =>
+  values.map((value, index) =>
+    jump(JUMP_EQUAL, value, 'allow', index === values.length - 1 ? otherwise : 'next'),
+  )
+
+/**
+ * Which sockets a command may make: no packets and no raw ones, no virtual machines, no ciphers of the kernel, no rare
+ * protocols, whose code is loaded when somebody first asks for them.
+ */
+function socketChecks(): Instruction[] {
+  const internet = [
+    argument(1),
+    { code: MASK, operand: SOCK_TYPE_MASK, yes: 'next', no: 'next' } as const,
+    jump(JUMP_EQUAL, SOCK_STREAM, 1, 'next'),
+    jump(JUMP_EQUAL, SOCK_DGRAM, 'next', 'forbid'),
+    argument(2),
+    ...oneOf(INTERNET_PROTOCOLS, 'protocol'),
+  ]
+  return [
+    argument(0),
+    jump(JUMP_EQUAL, AF_UNIX, 'allow', 'next'),
+    jump(JUMP_EQUAL, AF_NETLINK, internet.length + 2, 'next'),
+    jump(JUMP_EQUAL, AF_INET, 1, 'next'),
+    jump(JUMP_EQUAL, AF_INET6, 'next', 'family'),
+    ...internet,
+    argument(2),
+    ...oneOf(NETLINK_PROTOCOLS, 'protocol'),
+  ]
+}
+
+/**
+ * The limit of a core dump is 1, which keeps the kernel from starting the device's handler of dumps too; 0, as programs
+ * with secrets set it, would let it. So nobody changes it but the launcher, and whoever tries hears that it is done.
+ */
+function coreLimitChecks(limitsSecret: bigint): Instruction[] {
+  return [
+    argument(1),
+    jump(JUMP_EQUAL, RLIMIT_CORE, 'next', 'allow'),
+    // Without a new limit it only asks.
+    argument(2),
+    jump(JUMP_EQUAL, 0, 'next', 2),
+    upperHalf(2),
+    jump(JUMP_EQUAL, 0, 'allow', 'next'),
+    ...tellsSecret(limitsSecret, 'nothing'),
+  ]
+}
+
 /**
  * The filter of a command in a branch: everything works but what is closed to a program without rights anyway and has
  * been the way out before. Its launcher is under it as well, and needs to enter namespaces: no command has the right to.
  */
-export function commandFilter(machine: 'x64' | 'arm64'): Uint8Array {
+export function commandFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): Uint8Array {
   const { architecture, column, calls } = MACHINES[machine]
   const forbidden = Object.values(FORBIDDEN_TO_COMMANDS).flatMap((numbers) => numbers[column] ?? [])
   const namespaces = jump(JUMP_ANY_BIT, NEW_NAMESPACES, 'forbid', 'allow')
   const judged: Judged[] = [
     { number: calls.clone, checks: [argument(0), namespaces] },
     { number: calls.unshare, checks: [argument(0), namespaces] },
+    { number: calls.setrlimit, checks: [argument(0), jump(JUMP_EQUAL, RLIMIT_CORE, 'nothing', 'allow')] },
+    { number: calls.prlimit64, checks: coreLimitChecks(limitsSecret) },
+    { number: calls.socket, checks: socketChecks() },
+    { number: calls.socketpair, checks: [argument(0), ...oneOf([AF_UNIX], 'family')] },
     {
       number: calls.ioctl,
       checks: [
@@ -192,7 +278,7 @@ export function commandFilter(machine: 'x64' | 'arm64'): Uint8Array {
   return assemble(head, judged)
 }
 
-/** Jumps reach 255 instructions forwards and no further, which a longer table would have to mind. */
+/** @throws RangeError where a table has become longer than a jump reaches */
 function assemble(head: readonly Instruction[], judged: readonly Judged[]): Uint8Array {
   const length =
     head.length + judged.reduce((sum, { checks }) => sum + 1 + checks.length, 0) + 1 + ANSWERS.length
@@ -207,8 +293,13 @@ function assemble(head: readonly Instruction[], judged: readonly Judged[]): Uint
     view.setUint32(at * INSTRUCTION_BYTES + 4, operand, true)
     at++
   }
-  const distance = (way: Way): number =>
-    way === 'next' ? 0 : answersAt + ANSWERS.findIndex(([name]) => name === way) - at - 1
+  const distance = (way: Way): number => {
+    if (way === 'next') return 0
+    const found =
+      typeof way === 'number' ? way : answersAt + ANSWERS.findIndex(([name]) => name === way) - at - 1
+    if (found > FARTHEST_JUMP) throw new RangeError('The table of the filter is longer than a jump reaches.')
+    return found
+  }
   const emit = ({ code, operand, yes, no }: Instruction): void =>
     put(code, distance(yes), distance(no), operand)
 

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { randomBytes } from 'node:crypto'
 import { rulesetAttributes } from './fence.ts'
 import type { Fence } from './launcher-memory.ts'
 import { commandFilter } from './seccomp-filter.ts'
@@ -30,6 +31,7 @@ export function makeShield(syscalls: Syscalls, limits: Fence['limits']): Fence |
   const machine = process.arch
   if (machine !== 'x64' && machine !== 'arm64') return undefined
   const version = landlockVersion(syscalls)
+  const limitsSecret = randomBytes(8).readBigInt64LE()
   let rulesetDescriptor: number | undefined
   if (version >= SCOPE_VERSION) {
     const attributes = rulesetAttributes(version)
@@ -39,10 +41,10 @@ export function makeShield(syscalls: Syscalls, limits: Fence['limits']): Fence |
   }
   return {
     rulesetDescriptor,
-    filter: commandFilter(machine),
+    filter: commandFilter(machine, limitsSecret),
     covers: undefined,
     userId: undefined,
     limits,
-    limitsSecret: 0n,
+    limitsSecret,
   }
 }

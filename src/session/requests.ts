@@ -60,7 +60,7 @@ function adminProof(peer: Peer): Proof {
     return {
       ok: false,
       code: 'AUTH_INVALID',
-      why: 'The peer of the admin socket is neither root nor the user of the daemon.',
+      why: 'The peer of the admin socket is neither root nor the user of the daemon, or connected from another process namespace.',
     }
   }
   return {

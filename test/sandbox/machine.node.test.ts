@@ -28,6 +28,10 @@ const FILES: readonly string[] = [
   'edge/datagram.node.ts',
   'edge/unix-address.node.ts',
   'edge/peer-user.node.ts',
+  'edge/peer-namespace.node.ts',
+  'sandbox/pinned.node.ts',
+  'sandbox/regular-file.node.ts',
+  'sandbox/sealed-copy.node.ts',
   'edge/file-lock.node.ts',
   'edge/allocator.node.ts',
 ]
@@ -37,6 +41,7 @@ ${[
   'errno.h fcntl.h malloc.h poll.h sched.h signal.h spawn.h stddef.h termios.h unistd.h',
   'sys/file.h sys/ioctl.h sys/prctl.h sys/socket.h sys/syscall.h sys/wait.h linux/capability.h',
   'netinet/in.h stdint.h sys/mount.h sys/resource.h linux/audit.h linux/filter.h linux/landlock.h linux/seccomp.h',
+  'linux/magic.h linux/netlink.h sys/mman.h sys/statfs.h sys/statvfs.h',
 ]
   .join(' ')
   .split(' ')
@@ -63,7 +68,15 @@ const EXACT: Readonly<Record<string, string>> = {
   SOCKADDR_IN_BYTES: 'sizeof(struct sockaddr_in)',
   SOCKADDR_IN6_BYTES: 'sizeof(struct sockaddr_in6)',
   UCRED_BYTES: 'sizeof(struct ucred)',
+  PID_AT: 'offsetof(struct ucred, pid)',
   UID_AT: 'offsetof(struct ucred, uid)',
+  DESCRIPTOR_BYTES: 'sizeof(int)',
+  SEALABLE: 'MFD_CLOEXEC | MFD_ALLOW_SEALING',
+  SEALS: 'F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE',
+  PERMISSIONS: 'S_IRWXU | S_IRWXG | S_IRWXO',
+  STATFS_BYTES: 'sizeof(struct statfs)',
+  STATFS_FLAGS_AT: 'offsetof(struct statfs, f_flags)',
+  OF_FIRMWARE: 'EFIVARFS_MAGIC',
   PATH_RULE_BYTES: 'sizeof(struct landlock_path_beneath_attr)',
   LANDLOCK_RULE_PATH_BENEATH: 'LANDLOCK_RULE_PATH_BENEATH',
   FILTER_PROGRAM_BYTES: 'sizeof(struct sock_fprog)',
@@ -73,7 +86,11 @@ const EXACT: Readonly<Record<string, string>> = {
   JUMP_EQUAL: 'BPF_JMP | BPF_JEQ | BPF_K',
   JUMP_GREATER: 'BPF_JMP | BPF_JGT | BPF_K',
   JUMP_ANY_BIT: 'BPF_JMP | BPF_JSET | BPF_K',
+  MASK: 'BPF_ALU | BPF_AND | BPF_K',
   RETURN: 'BPF_RET | BPF_K',
+  // Of the kernel alone; and the fields of a jump have a byte.
+  SOCK_TYPE_MASK: '0xf',
+  FARTHEST_JUMP: '(1 << 8 * sizeof(((struct sock_filter *)0)->jt)) - 1',
   NUMBER_AT: 'offsetof(struct seccomp_data, nr)',
   ARCHITECTURE_AT: 'offsetof(struct seccomp_data, arch)',
   ARGUMENTS_AT: 'offsetof(struct seccomp_data, args)',
@@ -100,13 +117,15 @@ const OURS: readonly string[] = [
     'CONFINED_USER',
     'GRANTS_MAX',
   ],
+  ...['READ_BYTES', 'REMEMBERED'],
   ...['LAST_KNOWN_CALL', 'LIMITS_SECRET_ARGUMENT'],
   // By version of Landlock: the structure and its rights grow, and the headers here may be older than the kernel.
   ...['RULESET_BYTES', 'NETWORK_VERSION', 'NETWORK_RIGHTS', 'SCOPE_VERSION', 'SCOPES'],
 ]
-/** Not in the headers of a Linux before 5.11, 5.13, 5.14 and 6.6. */
+/** Not in the headers of a Linux before 5.11, 5.13, 5.14, 6.3, 6.5 and 6.6. */
 const RECENT: readonly string[] = [
   ...['CLOSE_RANGE_CLOEXEC', 'SYS_close_range', 'SYS_quotactl_fd', 'SYS_process_mrelease', 'SYS_fchmodat2'],
+  ...['MFD_EXEC', 'SO_PEERPIDFD'],
   ...['SYS_landlock_create_ruleset', 'SYS_landlock_add_rule', 'SYS_landlock_restrict_self'],
 ]
 /** What the source takes for granted about structures and types, without a name. */
@@ -135,6 +154,19 @@ const LAYOUTS: readonly (readonly [expression: string, value: number])[] = [
   ['offsetof(struct sock_filter, k)', 4],
   ['offsetof(struct landlock_path_beneath_attr, parent_fd)', 8],
   ['sizeof(struct rlimit64)', 16],
+  ...([
+    ['IPPROTO_TCP', 6],
+    ['IPPROTO_UDP', 17],
+    ['IPPROTO_ICMP', 1],
+    ['IPPROTO_ICMPV6', 58],
+  ] as const),
+  ...([
+    ['NETLINK_ROUTE', 0],
+    ['NETLINK_KOBJECT_UEVENT', 15],
+  ] as const),
+  ['ST_RDONLY', 1],
+  ['TMPFS_MAGIC', 0x0102_1994],
+  ['RAMFS_MAGIC', 0x8584_58f6],
   ['F_SETOWN', 8],
   ['F_SETSIG', 10],
   ['F_SETOWN_EX', 15],

@@ -7,8 +7,10 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   linkSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -19,14 +21,14 @@ import {
 import { join } from 'node:path'
 import t from 'tap'
 import { createPinLook, type PinnedFile, withPins } from '../../src/sandbox/pinned.node.ts'
+import { createSealedCopies } from '../../src/sandbox/sealed-copy.node.ts'
 import { createSpawner } from '../../src/sandbox/spawner.node.ts'
+import { loadSyscalls } from '../../src/sandbox/syscalls.node.ts'
 import { planFor, run, until } from './run-child.node.ts'
 
 const plain = await createSpawner()
 t.teardown(() => plain.close())
-const spawner = withPins(plain, () => {
-  throw new Error('everything runs where this process does')
-})
+const spawner = withPins(plain, loadSyscalls())
 
 const digestOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
 const descriptors = () => readdirSync('/proc/self/fd').length
@@ -162,8 +164,9 @@ t.test(
       )
     }
     const gone = looked(program(t.testdir()))
-    t.throws(() =>
-      spawner.spawn(planFor(['tool'], { file: join(t.testdirName, 'none'), pinned: gone }), NOTHING),
+    t.throws(
+      () => spawner.spawn(planFor(['tool'], { file: join(t.testdirName, 'none'), pinned: gone }), NOTHING),
+      { code: 'SANDBOX_UNAVAILABLE' },
     )
     t.equal(descriptors(), open, 'no descriptor stays open')
   },
@@ -177,7 +180,7 @@ t.test('a second name for the same file is the same file', async (t) => {
   t.equal((await run(spawner, plan)).stdout.toString(), 'x\n')
 })
 
-t.test('a script is run by its path, which its interpreter must open, and not after a change', async (t) => {
+t.test('a script is run from a copy that its interpreter opens, and not after a change', async (t) => {
   const directory = t.testdir()
   const path = script(directory, 'first')
   const pinned = looked(path)
@@ -185,6 +188,74 @@ t.test('a script is run by its path, which its interpreter must open, and not af
   t.equal((await run(spawner, plan)).stdout.toString(), 'first x\n')
   script(directory, 'second')
   t.throws(() => spawner.spawn(plan, NOTHING), { code: 'SANDBOX_UNAVAILABLE' })
+})
+
+t.test('a change that its time does not tell is told by the bytes', async (t) => {
+  const directory = t.testdir()
+  for (const path of [program(directory), script(directory, 'first')]) {
+    const pinned = { ...looked(path), sha256: '0'.repeat(64) }
+    const open = descriptors()
+    t.throws(() => spawner.spawn(planFor(['tool'], { file: path, pinned }), NOTHING), {
+      code: 'SANDBOX_UNAVAILABLE',
+    })
+    t.equal(descriptors(), open, 'no descriptor stays open')
+  }
+})
+
+t.test('what runs is sealed, open for reading alone, and the only descriptor beside the three', async (t) => {
+  const path = join(t.testdir(), 'script')
+  const says = [
+    'ls /proc/self/fd | tr "\\n" " "; readlink /proc/$$/fd/3; grep flags /proc/$$/fdinfo/3',
+    'for how in ">" ">>" "<>"; do (eval "echo changed 1$how/proc/self/fd/3") 2>/dev/null && echo "written by $how"; done',
+    '(echo changed >&3) 2>/dev/null && echo written; cat /proc/self/fd/3 | tail -n 1; echo "$0" "$@"',
+    '# the end',
+  ]
+  writeFileSync(path, `#!/bin/sh\n${says.join('\n')}\n`, { mode: 0o755 })
+  const ended = await run(spawner, planFor(['script', 'x'], { file: path, pinned: looked(path) }))
+  const [list, flags, ...rest] = ended.stdout.toString().trim().split('\n')
+  // The last one is that of `ls` itself.
+  t.match(list, /^0 1 2 3 4 \/memfd:pinned \(deleted\)$/)
+  t.match(flags, /^flags:\t0?[0-7]*0$/, 'O_RDONLY')
+  t.strictSame(rest, ['# the end', '/proc/self/fd/3 x'], ended.stderr.toString())
+})
+
+t.test('a program from a copy has no descriptor beside the three', async (t) => {
+  const path = join(t.testdir(), 'tool')
+  copyFileSync('/bin/ls', path)
+  chmodSync(path, 0o755)
+  const plan = planFor(['tool', '/proc/self/fd'], { file: path, pinned: looked(path) })
+  t.equal((await run(spawner, plan)).stdout.toString(), '0\n1\n2\n3\n', 'the last one is that of the list')
+})
+
+t.test('who may not run the file may not run its copy', async (t) => {
+  const directory = t.testdir()
+  const path = program(directory)
+  chmodSync(path, 0o644)
+  const ended = await run(spawner, planFor(['tool'], { file: path, pinned: looked(path) }))
+  t.equal(ended.errno, 13)
+  if (process.geteuid?.() !== 0) return void t.comment('skipped: only root runs programs as others')
+  chmodSync(path, 0o700)
+  const plan = planFor(['tool'], {
+    file: path,
+    pinned: looked(path),
+    runAs: { userId: 1_000, groupId: 1_000 },
+  })
+  t.equal((await run(spawner, plan)).errno, 13)
+})
+
+t.test('copies have a bound, counted until what runs has ended', async (t) => {
+  const path = program(t.testdir())
+  const { length } = readFileSync(path)
+  const copies = createSealedCopies(loadSyscalls(), length + 10)
+  const source = openSync(path, 'r')
+  const first = copies.make(source)
+  if (typeof first === 'string') throw new Error(first)
+  t.equal(first.sha256, digestOf(path))
+  t.equal(copies.make(source), 'full')
+  first.forget()
+  const second = copies.make(source)
+  if (typeof second === 'string') throw new Error(second)
+  for (const descriptor of [source, first.descriptor, second.descriptor]) closeSync(descriptor)
 })
 
 t.test('a start that fails leaves no descriptor', async (t) => {

@@ -54,8 +54,11 @@ export function createFileWork(syscalls: Syscalls = loadSyscalls()): FileWork {
       readFile(
         guard,
         (descriptor) =>
-          listDirectory(descriptor, Math.min(limitBytes, LISTING_BYTES), (name) =>
-            isPartialName(name.toString('latin1')),
+          listDirectory(
+            descriptor,
+            Math.min(limitBytes, LISTING_BYTES),
+            (name) => isPartialName(name.toString('latin1')),
+            (look) => rights.within(view, look),
           ),
         { view, real, offset, prefix, limitBytes },
       ),

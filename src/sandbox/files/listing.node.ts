@@ -5,8 +5,9 @@
  * Rules: docs/protocol.md, section 3 (files).
  * @module
  */
-import type { Stats } from 'node:fs'
-import { lstat, opendir, readlink } from 'node:fs/promises'
+import { lstatSync, readlinkSync, type Stats } from 'node:fs'
+import { opendir } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
 import { type CborValue, encodeCbor } from '../../base/cbor.ts'
 import { decodeUtf8 } from '../../base/utf8.ts'
 import { SassError } from '../../errors.ts'
@@ -32,14 +33,14 @@ function textOf(bytes: Uint8Array): string | Uint8Array {
 }
 
 /** Undefined where it has gone meanwhile. */
-async function entryOf(directory: number, name: Buffer): Promise<CborValue | undefined> {
+function entryOf(directory: number, name: Buffer): CborValue | undefined {
   try {
     // By the descriptor: whatever becomes of the directory's own path, this is a name in it.
     const path = descriptorPath(directory, name)
-    const stats = await lstat(path)
+    const stats = lstatSync(path)
     const kind = kindOf(stats)
     const entry: CborValue[] = [textOf(name), kind, stats.mode & PERMISSIONS, stats.size]
-    if (kind === 2) entry.push(textOf(await readlink(path, 'buffer')))
+    if (kind === 2) entry.push(textOf(readlinkSync(path, 'buffer')))
     return entry
   } catch {
     return undefined
@@ -64,17 +65,20 @@ async function namesIn(directory: number, hides: (name: Buffer) => boolean): Pro
   return names.sort(Buffer.compare)
 }
 
-/** `hides` names what is ours alone and not to be shown. */
+/** `hides` names what is ours alone and not to be shown; `within` looks at entries with the rights of who asks. */
 export async function listDirectory(
   directory: number,
   limitBytes: number,
   hides: (name: Buffer) => boolean,
+  within: <Result>(look: () => Result) => Result,
 ): Promise<Uint8Array> {
   const names = await namesIn(directory, hides)
   const entries: CborValue[] = []
   for (let at = 0; at < names.length; at += BATCH) {
-    const looked = await Promise.all(names.slice(at, at + BATCH).map((name) => entryOf(directory, name)))
+    const looked = within(() => names.slice(at, at + BATCH).map((name) => entryOf(directory, name)))
     for (const entry of looked) if (entry !== undefined) entries.push(entry)
+    // Others have their turn.
+    await setImmediate()
   }
   const bytes = encodeCbor(entries)
   if (bytes.length <= limitBytes) return bytes

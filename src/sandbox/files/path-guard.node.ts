@@ -4,7 +4,8 @@
  * around. What is to be written is then opened again beneath the descriptor of the directory that may be written in,
  * without any link on the way: one that is put there meanwhile is refused and not followed.
  * Refuses whatever is not where the decision has heard that it is, and everything that is neither a file nor, where one
- * is wanted, a directory. The type is asked before it is opened: opening a device or a FIFO would do something.
+ * is wanted, a directory. The type is asked before it is opened: opening a device, a FIFO or a file that the kernel makes
+ * up would do something.
  * Sources: openat2(2), path_resolution(7), open(2) (O_PATH).
  * @module
  */
@@ -22,6 +23,7 @@ import {
   RESOLVE_NO_MAGICLINKS,
   RESOLVE_NO_SYMLINKS,
 } from '../at.node.ts'
+import { holdsBytes } from '../regular-file.node.ts'
 import { ERRNO } from '../syscalls.node.ts'
 import type { Rights } from './rights.node.ts'
 
@@ -199,6 +201,11 @@ export function createPathGuard(at: At, rights: Rights): PathGuard {
       const stats = fstatSync(found, { bigint: true })
       if (!stats.isFile() && !stats.isDirectory())
         throw new SassError('FILE_IO', 'What the path names is neither a file nor a directory.')
+      if (stats.isFile() && !holdsBytes(found))
+        throw new SassError(
+          'FILE_IO',
+          'The kernel makes this file up when it is opened, as those of /proc and /sys; read it with a command.',
+        )
       // The very inode that was looked at, whatever lies at the path by now.
       return { descriptor: reopened(found), stats }
     } finally {

@@ -14,8 +14,9 @@ import { decodeHex } from '../../base/hex.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { CHUNK_BYTES } from '../../limits.ts'
 import type { FileReceiver, ReceivePlan, SessionView } from '../../ports.ts'
-import { type At, O_CREAT, O_EXCL, O_RDONLY } from '../at.node.ts'
-import { ERRNO, O_NONBLOCK, O_RDWR } from '../syscalls.node.ts'
+import { type At, O_CREAT, O_EXCL, O_PATH } from '../at.node.ts'
+import { openRegular } from '../regular-file.node.ts'
+import { ERRNO, O_RDWR } from '../syscalls.node.ts'
 import { partialName } from './partial-name.ts'
 import { fileError, type PathGuard, type Place, reopened } from './path-guard.node.ts'
 
@@ -136,8 +137,8 @@ async function sameFile(
 ): Promise<FileReceiver | undefined> {
   if (there === undefined || plan.sha256 === undefined || plan.size === 0) return undefined
   if (plan.offset < plan.size || there.size !== BigInt(plan.size)) return undefined
-  const descriptor = within(() => at.open(place.directory, place.name, O_RDONLY | O_NONBLOCK))
-  if (descriptor < 0) return undefined
+  const descriptor = within(() => openToCompare(at, place))
+  if (descriptor === undefined) return undefined
   try {
     const own = fstatSync(descriptor, { bigint: true })
     const hash = createHash('sha256')
@@ -155,6 +156,19 @@ async function sameFile(
   }
   await closeAsync(descriptor)
   return undefined
+}
+
+/** Undefined for what is no file by now, or may not be read. */
+function openToCompare(at: At, { directory, name }: Place): number | undefined {
+  const found = at.open(directory, name, O_PATH)
+  if (found < 0) return undefined
+  try {
+    return openRegular(found)
+  } catch {
+    return undefined
+  } finally {
+    at.close(found)
+  }
 }
 
 function sameReceiver(

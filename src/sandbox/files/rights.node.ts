@@ -1,6 +1,6 @@
 /**
  * The daemon's own work on a session's files with the rights that the session's commands have: as their user where they
- * have another one, and without the capabilities that let root pass over permissions. What a command may not open, a
+ * have another one, and without any capability. What a command may not open, a
  * transfer may not either. Only for what is done in one go: rights belong to the thread, and the next turn has its own.
  * Sources: credentials(7), capabilities(7), setfsuid(2), capset(2).
  * @module
@@ -21,9 +21,8 @@ export type Rights = {
 /** linux/capability.h, version 3: the header is a version and a thread, the data two words for each of three sets. */
 const HEADER_WORDS = 2
 const DATA_WORDS = 6
-/** CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID, LINUX_IMMUTABLE, MKNOD. */
-const FILE_CAPABILITIES = [0, 1, 2, 3, 4, 9, 27].reduce((mask, bit) => mask | (1 << bit), 0)
-const EFFECTIVE = 0
+/** The two words of the effective set. */
+const EFFECTIVE: readonly number[] = [0, 3]
 /** No user has it: asks who it is and changes nothing. */
 const NOBODY = 0xffff_ffff
 
@@ -59,9 +58,9 @@ export function createRights({ byNumber }: Syscalls): Rights {
 
   function withoutCapabilities<Result>(work: () => Result): Result {
     const before = capabilities()
+    if (EFFECTIVE.every((word) => before[word] === 0)) return work()
     const fewer = before.slice()
-    fewer[EFFECTIVE] = (before[EFFECTIVE] ?? 0) & ~FILE_CAPABILITIES
-    if (fewer[EFFECTIVE] === before[EFFECTIVE]) return work()
+    for (const word of EFFECTIVE) fewer[word] = 0
     setCapabilities(fewer)
     try {
       return work()

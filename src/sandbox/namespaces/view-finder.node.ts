@@ -7,7 +7,7 @@
 import { accessSync, constants, fstatSync, readlinkSync } from 'node:fs'
 import { resolvePath } from '../../base/lexical-path.ts'
 import { type At, O_NOFOLLOW, O_PATH, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from '../at.node.ts'
-import { createPinLook, OPEN_FLAGS, type OpenFile } from '../pinned.node.ts'
+import { createPinLook, openBeneath } from '../pinned.node.ts'
 import type { FoundProgram, ProgramFinder } from '../plan.ts'
 import { walkLinks } from '../program-finder.node.ts'
 import { ERRNO, type Syscalls } from '../syscalls.node.ts'
@@ -16,18 +16,9 @@ const RESOLVE = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS
 const LINK_BYTES = 4_096
 const EMPTY = Uint8Array.of(0)
 
-/** Opens files to be read by their path beneath a root. */
-export function createOpenIn(at: At): (rootDescriptor: number) => OpenFile {
-  return (rootDescriptor) => (path) => {
-    const descriptor = at.openPath(rootDescriptor, Buffer.from(path), OPEN_FLAGS, RESOLVE)
-    if (descriptor < 0) throw new Error(`openat2: errno ${-descriptor}`)
-    return descriptor
-  }
-}
-
 /** `rootDescriptor`: O_PATH on the `/` of the session, which stays the caller's. */
 export function createViewFinder(syscalls: Syscalls, at: At, rootDescriptor: number): ProgramFinder {
-  const pin = createPinLook(createOpenIn(at)(rootDescriptor))
+  const pin = createPinLook(openBeneath(at, rootDescriptor))
 
   /** With an O_PATH descriptor of what a path leads to; undefined where it leads nowhere. */
   function look<Result>(
@@ -46,7 +37,12 @@ export function createViewFinder(syscalls: Syscalls, at: At, rootDescriptor: num
       at.close(descriptor)
     }
   }
-  const placeOf = (descriptor: number): string => readlinkSync(`/proc/self/fd/${descriptor}`)
+  /** Throws for what has no name any more, and would be taken for a file of another one. */
+  const placeOf = (descriptor: number): string => {
+    const place = readlinkSync(`/proc/self/fd/${descriptor}`)
+    if (place.endsWith(' (deleted)')) throw new Error('it is gone')
+    return place
+  }
   const realExisting = (path: string): string | undefined => look(path, 0, placeOf)
 
   function lookAtProgram(path: string, mustBeExecutable: boolean): FoundProgram | undefined {

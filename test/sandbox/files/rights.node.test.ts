@@ -3,16 +3,30 @@
  * @module
  */
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { SessionView } from '../../../src/ports.ts'
 import { createFileWork } from '../../../src/sandbox/files/file-work.node.ts'
 import { createRights } from '../../../src/sandbox/files/rights.node.ts'
+import { createPinLook } from '../../../src/sandbox/pinned.node.ts'
 import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
 import { type StagedView, stageView } from './view.node.ts'
 
 const NOBODY = 65_534
+/** Linux; the same on every machine. */
+const O_PATH = 0o10000000
 const isRoot = process.geteuid?.() === 0
 const work = createFileWork()
 /** Of the calling thread: users, groups and effective capabilities. */
@@ -86,3 +100,45 @@ t.test('as another user it is that user who reads, writes and owns', { skip: !is
   )
   t.strictSame(standing(), before, 'and comes back from an error')
 })
+
+t.test(
+  'of what the kernel makes up nothing is opened, and no capability is there to open it with',
+  async (t) => {
+    const rootDescriptor = openSync('/', constants.O_DIRECTORY | O_PATH)
+    t.teardown(() => closeSync(rootDescriptor))
+    const view: SessionView = { rootDescriptor, writable: [] }
+    const made = [
+      '/proc/kmsg',
+      '/proc/version',
+      '/proc/sys/kernel/hostname',
+      '/sys/kernel/notes',
+      '/sys/power/state',
+    ]
+    for (const path of made.filter((path) => existsSync(path))) {
+      await t.rejects(
+        work.read(view, path, 0, undefined, 1_000),
+        { code: 'FILE_IO', message: /makes this file up/ },
+        path,
+      )
+      t.equal(createPinLook()(path), undefined, path)
+    }
+    const effective = createRights(loadSyscalls())
+      .within(view, standing)
+      .find((line) => line.startsWith('CapEff'))
+    t.equal(effective, 'CapEff:\t0000000000000000')
+  },
+)
+
+t.test(
+  'what is in a directory is told to whom the user of the commands may look',
+  { skip: !isRoot },
+  async (t) => {
+    const { asNobody, work: directory } = stage(t)
+    mkdirSync(join(directory, 'named'))
+    writeFileSync(join(directory, 'named/one'), 'x')
+    chmodSync(join(directory, 'named'), 0o744)
+    const reader = await work.read(asNobody, '/work/named', 0, undefined, 1_000)
+    t.equal(reader.size, 1, 'an empty list: names without the right to look at what they are')
+    reader.close()
+  },
+)
