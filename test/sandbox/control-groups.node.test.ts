@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, writeSync } from 'node:fs'
 import t from 'tap'
 import { openControlGroups } from '../../src/sandbox/control-groups.node.ts'
 
@@ -19,7 +19,7 @@ t.test('a process that is put there is in it, and the group goes when it has gon
   const child = spawn('sleep', ['60'])
   await once(child, 'spawn')
   for (const descriptor of group.descriptors) writeSync(descriptor, String(child.pid))
-  t.match(readFileSync(`/proc/${child.pid}/cgroup`, 'utf8'), `sass-edge-${NAME}`)
+  t.match(readFileSync(`/proc/${child.pid}/cgroup`, 'utf8'), `sass-edge-${process.pid}/${NAME}`)
   t.equal(group.tookMemoryKill(), false)
   child.kill('SIGKILL')
   await once(child, 'exit')
@@ -29,10 +29,31 @@ t.test('a process that is put there is in it, and the group goes when it has gon
   again.close()
 })
 
-t.test('without limits a group still counts, and what cannot be made is left out', (t) => {
+t.test('without limits a group still counts, and where none can be made nobody is admitted', (t) => {
   const groups = openControlGroups()
-  const group = groups.open(`${NAME}/not/there`, { memoryBytes: null, processes: null, cpuPercent: null })
-  group.close()
+  if (!groups.bounds.memory && !groups.bounds.processes)
+    return void t.end(t.comment('skipped: this machine lets nobody make control groups'))
+  const none = { memoryBytes: null, processes: null, cpuPercent: null }
+  t.throws(() => groups.open(`${NAME}/not/there`, none), { code: 'SANDBOX_UNAVAILABLE' })
+  const group = groups.open(NAME, none)
   t.equal(group.tookMemoryKill(), false)
+  group.close()
+  groups.closeAll()
   t.end()
+})
+
+t.test('what starts is found where it begins, and all is gone with the daemon', async (t) => {
+  const groups = openControlGroups({ memoryBytes: null, processes: 512, cpuPercent: null })
+  if (!groups.bounds.processes) return void t.comment('skipped: this machine lets nobody make control groups')
+  const nursery = groups.nurseries.find(({ forks }) => forks >= 0)
+  t.ok(nursery !== undefined || groups.nurseries.length === 0)
+  const group = groups.open(NAME, { memoryBytes: null, processes: 16, cpuPercent: null })
+  t.ok(group.descriptors.length > 0)
+  group.close()
+  groups.closeAll()
+  const own = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => / - cgroup /.test(line))
+    .map((line) => line.split(' ')[4] ?? '')
+  for (const point of own) t.notOk(existsSync(`${point}/sass-edge-${process.pid}`), point)
 })
