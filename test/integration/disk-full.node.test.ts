@@ -20,6 +20,8 @@ import {
   stateOf,
 } from './small-disk.node.ts'
 
+t.setTimeout(400_000)
+
 /** Everything that is free is taken by somebody else. */
 function fillUp({ directory }: Branched): void {
   spawnSync('dd', ['if=/dev/zero', `of=${join(stateOf(directory), 'filler')}`, 'bs=64k'], { stdio: 'ignore' })
