@@ -7,7 +7,6 @@ import { realpathSync } from 'node:fs'
 import type { Journal } from './audit/journal.node.ts'
 import { createBufferPool } from './base/buffer-pool.ts'
 import { verifyWith } from './base/ed25519.node.ts'
-import { withRoom } from './base/room.ts'
 import { hostSha256 } from './base/sha256.node.ts'
 import type { Config } from './config.ts'
 import { createDeceptionBudget } from './defense/deception/budget.ts'
@@ -46,6 +45,7 @@ import { createSandbox, type Sandbox, wakeSpawner } from './edge/sandbox.node.ts
 import { createSpareTime, type SpareTime } from './edge/spare-time.node.ts'
 import { bringForward, checkStateFormat, STATE_FORMAT } from './edge/state-format.node.ts'
 import { whatIsNotKept } from './edge/state-place.node.ts'
+import { createStorage } from './edge/storage.node.ts'
 import { createTlsAdapter } from './edge/tls-adapter.node.ts'
 import { createTrafficStore, loadTraffic } from './edge/traffic-store.node.ts'
 import { createWork, record } from './edge/work.node.ts'
@@ -73,7 +73,6 @@ import { createPeers, type Peers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
 import { createRefusals } from './session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from './session/rooms.ts'
-import { createStorageGuard } from './session/storage-guard.ts'
 import { createTarpits } from './session/tarpits.ts'
 import { createTraffic } from './session/traffic.ts'
 import { createTransfers } from './session/transfers.ts'
@@ -140,7 +139,7 @@ function createRooms(
   const steps = createLevelSteps({
     incident: levelStore.state.incident,
     record: (event) => record(audit, log, event),
-    save: (state) => withRoom(reserve.pieceFor(config.state_directory), () => levelStore.save(state)),
+    save: levelStore.save,
     rooms: () => rooms,
   })
 
@@ -293,7 +292,7 @@ async function start(
   const reserve = openReserve(config.state_directory, config.sandbox.limits.reserve_bytes)
   makeDirectory(config.security.workspace_root, 'security.workspace_root')
   const formerFormat = bringForward({ directory: config.state_directory, lock: createFileLock() })
-  const levelStore = openLevelStore(config.state_directory)
+  const levelStore = openLevelStore(config.state_directory, reserve.pieceFor(config.state_directory))
   const isAcknowledged = checkHalt(levelStore.state, ackIncident)
   const enrolments = openEnrolments(config.state_directory, clock, createRandom())
   const reloadable = await reloadableOf(config, configPath, clock.monotonicMs(), enrolments)
@@ -358,10 +357,7 @@ async function start(
     record(audit, log, { type: 'daemon', what: 'migrated', ...step })
   }
   await rooms.branches.resume()
-  sandbox.bounds.attach({
-    isBusy: () => rooms.executions.running > 0,
-    stop: (branch, why) => void rooms.branches.stop(branch, why),
-  })
+  const storage = createStorage({ config, deviceRecord, reserve, bounds: sandbox.bounds }, rooms)
   const addresses: string[] = []
   let metrics: MetricsServer | undefined
   try {
@@ -383,16 +379,6 @@ async function start(
   spareTime.later(() => void dropUnsoundKeys(config, rooms))
   const trimmer = createTrimmer()
   const trafficStore = createTrafficStore(config.state_directory, rooms.traffic, clock)
-  const storage = createStorageGuard({
-    levels: rooms.levels,
-    freeBytes: deviceRecord.freeBytes,
-    reserveBytes: config.audit.reserve_bytes,
-    disk: deviceRecord.disk,
-    append(event) {
-      deviceRecord.executions.tryIt()
-      audit.append(event, true)
-    },
-  })
   const watchClock = createClockTelling(ground, rooms)
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
@@ -413,10 +399,8 @@ async function start(
     rooms.executions.tick()
     rooms.executions.endSilent(config.sandbox.limits.silence_seconds)
     deviceRecord.tick()
-    reserve.tick()
     storage.tick()
     rooms.branches.tick()
-    sandbox.bounds.tick()
     rooms.traffic.settle()
     trafficStore.tick()
   }, TICK_MS)

@@ -260,18 +260,12 @@ export const TIME_STAMP_BYTES = 65_536
 export const TIME_STAMP_MS = 15_000
 /** Evidence of one session: its records, facts and the policies of its time. */
 export const EVIDENCE_BYTES = 268_435_456
-/**
- * What the branch of a session may take up where nothing else is configured: an installation of a large project with its
- * packages is 1 to 3 GB in some 300,000 files.
- */
+/** A branch of a session, as shipped: a large project with all of its packages is 1 to 3 GB in some 300,000 files. */
 export const BRANCH_BYTES = 4_294_967_296
 export const BRANCH_FILES = 1_000_000
-/** The largest file of a command is no smaller than this where nothing else is configured, however full the disk is. */
+/** As shipped, the largest file of a command is no smaller than this, however full the disk is. */
 export const FILE_BYTES_LEAST = 16_777_216
-/**
- * How a branch is watched while commands run: the disk is asked what is free so often that a writer of this speed (the
- * page cache of a fast desktop takes 2 GB/s from one) cannot come past its bound unseen, but within these times.
- */
+/** The disk is asked so often that a writer of this speed (a page cache takes 2 GB/s) is seen at its bound; but so often. */
 export const WATCHED_BYTES_PER_MS = 2_097_152
 export const WATCH_MIN_MS = 4
 export const WATCH_MAX_MS = 250

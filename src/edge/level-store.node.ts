@@ -7,6 +7,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readBounded, replaceFile } from '../base/files.node.ts'
+import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts'
 import { isLevel } from '../defense/level.ts'
@@ -66,13 +67,15 @@ function readState(path: string): LevelState {
   }
 }
 
-export function openLevelStore(stateDirectory: string): LevelStore {
+/** `makeRoom` is asked where the disk is full. */
+export function openLevelStore(stateDirectory: string, makeRoom: MakeRoom = NO_ROOM): LevelStore {
   const path = join(stateDirectory, NAME)
   return {
     state: readState(path),
     save({ entries, incident }) {
       if (entries.length === 0 && incident === undefined) return rmSync(path, { force: true })
-      replaceFile(path, encodeUtf8(`${JSON.stringify({ entries, incident: incident ?? null })}\n`), 0o600)
+      const text = encodeUtf8(`${JSON.stringify({ entries, incident: incident ?? null })}\n`)
+      withRoom(makeRoom, () => replaceFile(path, text, 0o600))
     },
   }
 }

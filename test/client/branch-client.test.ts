@@ -56,7 +56,7 @@ t.test('branches with hexadecimal ids', async (t) => {
     branches: [
       {
         ...{ id: ID, agent: 'ci', level: 'overlay', openedAt: 5 },
-        ...{ sessions: 0, running: 2, isEmpty: false, canUndo: true },
+        ...{ sessions: 0, running: 2, isEmpty: false, canUndo: true, stopped: undefined },
       },
     ],
     total: 9,
@@ -97,7 +97,15 @@ t.test('a diff comes piece by piece, as fast as it is taken', async (t) => {
   t.strictSame([isOver, credits], [false, []], 'nothing is granted, and it is not over, before it is taken')
   for (const resolve of waiting) resolve()
   t.strictSame(await result, {
-    ...{ digest: DIGEST, changes: 3, conflicts: 1, heldBack: 0, shown: 2, isPreview: true },
+    ...{
+      digest: DIGEST,
+      changes: 3,
+      conflicts: 1,
+      heldBack: 0,
+      shown: 2,
+      isPreview: true,
+      stopped: undefined,
+    },
   })
   t.strictSame(asked, [
     {

@@ -45,9 +45,9 @@ function fill(directory: string): string {
 }
 
 for (const kind of ['ext4', 'tmpfs'] as const) {
-  t.test(`on ${kind}: kept while the disk is filled, given back by pieces, made again`, (t) => {
+  t.test(`on ${kind}: kept while the disk is filled, given back by pieces, made again`, async (t) => {
     const directory = disk(t, kind)
-    if (directory === undefined) return t.end()
+    if (directory === undefined) return
     const reserve = openReserve(directory, 2 * MIB)
     t.equal(reserve.wholeBytes, 2 * MIB)
     t.equal(reserve.heldFor(directory), 2 * MIB)
@@ -76,12 +76,11 @@ for (const kind of ['ext4', 'tmpfs'] as const) {
     reserve.tick()
     t.equal(reserve.heldFor(directory), 2 * MIB)
     reserve.close()
-    t.end()
   })
 
-  t.test(`on ${kind}: a start on a full disk has all of it, one beside a daemon has none`, (t) => {
+  t.test(`on ${kind}: a start on a full disk has all of it, one beside a daemon has none`, async (t) => {
     const directory = disk(t, kind)
-    if (directory === undefined) return t.end()
+    if (directory === undefined) return
     const first = openReserve(directory, 2 * MIB)
     const filler = fill(directory)
     const beside = openReserve(directory, 2 * MIB)
@@ -106,7 +105,6 @@ for (const kind of ['ext4', 'tmpfs'] as const) {
       `${most.heldFor(directory)}`,
     )
     most.close()
-    t.end()
   })
 }
 

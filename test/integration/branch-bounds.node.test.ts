@@ -4,9 +4,11 @@
  * session, the record, drops, purges and starts go on.
  * @module
  */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Branched, everyone } from './branched.node.ts'
-import type { Json } from './daemon.node.ts'
+import { type Json, until } from './daemon.node.ts'
 import {
   auditEvents,
   branches,
@@ -19,6 +21,8 @@ import {
   runs,
   stateOf,
 } from './small-disk.node.ts'
+
+t.setTimeout(400_000)
 
 type Fill = {
   readonly script: string
@@ -92,7 +96,25 @@ async function fills(t: Test, daemon: Branched, { script, why, isGone }: Fill): 
   }
 }
 
+/** What the daemon itself writes for a session is the session's as well. */
+async function uploads(t: Test, daemon: Branched): Promise<void> {
+  const path = join(daemon.directory, 'large')
+  writeFileSync(path, Buffer.alloc(35 * MIB, 1))
+  await daemon.cli(['cp', path, ':large'])
+  await until('it is stopped', async () =>
+    (await branches(daemon)).some(({ stopped }) => stopped !== undefined),
+  )
+  t.match(await daemon.cli(['exec', '--', 'true']), { code: 255, stderr: /branch_bytes/ })
+  t.match(await daemon.cli(['cp', path, ':more']), { code: 255 })
+  t.match(await daemon.cli(['exec', '--branch', 'new', '--', 'echo', 'on']), { code: 0 })
+  t.ok(await isWhole(daemon), 'the record is whole')
+}
+
 for (const who of everyone(t)) {
+  await t.test(`an upload, a daemon of ${who.name}`, { timeout: 120_000 }, async (t) => {
+    const daemon = await onSmallDisk(t, who, 'ext4')
+    if (daemon !== undefined) await uploads(t, daemon)
+  })
   for (const kind of ['ext4', 'tmpfs'] as const) {
     for (const [name, fill] of Object.entries(FILLS)) {
       if (kind === 'tmpfs' && fill.isTriedTwice !== true) continue

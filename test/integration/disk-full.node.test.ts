@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Branched, everyone, inSession } from './branched.node.ts'
-import { until } from './daemon.node.ts'
+import { type Json, until } from './daemon.node.ts'
 import {
   branches,
   clearsAway,
@@ -19,6 +19,8 @@ import {
   runs,
   stateOf,
 } from './small-disk.node.ts'
+
+t.setTimeout(400_000)
 
 /** Everything that is free is taken by somebody else. */
 function fillUp({ directory }: Branched): void {
@@ -43,6 +45,24 @@ async function onFullDisk(t: Test, daemon: Branched): Promise<void> {
   fillUp(daemon)
   await clearsAway(t, daemon, session)
   t.ok(await isWhole(daemon))
+}
+
+/** Even the reserve is used up: nothing more is done, and what makes room still can be. */
+async function usedUp(t: Test, daemon: Branched): Promise<void> {
+  const client = await daemon.open('new')
+  t.match(await runs(daemon, client, 'head -c 12000000 /dev/zero > f'), { code: 0 })
+  const session = (await branches(daemon))[0]?.session ?? ''
+  await client.close()
+  fillUp(daemon)
+  const isHalted = () => / level scope=daemon name=Storage .*to=HALT/.test(daemon.log())
+  for (let count = 0; count < 200 && !isHalted(); count++)
+    await inSession(daemon, (one) => one.execute('touch', ['f'])).catch(() => undefined)
+  t.ok(isHalted(), 'HALT')
+  const dropped = await daemon.cli(['branch', 'drop', session, '--yes'])
+  t.equal(dropped.code, 0, dropped.stderr)
+  await until('its end', () => / level scope=daemon name=Storage .*to=NORMAL/.test(daemon.log()), 20_000)
+  await inSession(daemon, (one) => othersGoOn(t, daemon, one))
+  t.ok(await isWhole(daemon), 'the record is whole')
 }
 
 /** Two that keep to their bounds fill the disk together: the one that grew most ends, and only that one. */
@@ -73,13 +93,22 @@ async function sparse(t: Test, daemon: Branched): Promise<void> {
 
 for (const who of everyone(t)) {
   for (const kind of ['ext4', 'tmpfs'] as const) {
-    const on = (name: string, work: (t: Test, daemon: Branched) => Promise<void>) =>
+    const on = (
+      name: string,
+      work: (t: Test, daemon: Branched) => Promise<void>,
+      { limits, audit }: { limits?: Json; audit?: Json } = {},
+    ) =>
       t.test(`${name}, ${kind}, a daemon of ${who.name}`, { timeout: 120_000 }, async (t) => {
-        const daemon = await onSmallDisk(t, who, kind)
+        const daemon = await onSmallDisk(t, who, kind, limits, audit)
         if (daemon !== undefined) await work(t, daemon)
       })
     await on('a full disk', onFullDisk)
     await on('holes', sparse)
-    if (kind === 'ext4') await on('two that keep to their bounds', together)
+    if (kind === 'tmpfs') continue
+    await on('two that keep to their bounds', together)
+    await on('a reserve that is used up', usedUp, {
+      limits: { reserve_bytes: 262_144 },
+      audit: { reserve_bytes: 0 },
+    })
   }
 }

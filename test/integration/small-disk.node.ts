@@ -53,13 +53,14 @@ export async function onSmallDisk(
   who: Who,
   kind: Kind,
   limits: Json = {},
+  audit: Json = {},
 ): Promise<Branched | undefined> {
   let isMounted = false
   const daemon = await startBranched(t, who, (home) => {
     isMounted = process.geteuid?.() === 0 && smallDisk(t, kind, stateOf(home), who)
     return {
       state_directory: stateOf(home),
-      audit: { directory: join(stateOf(home), 'audit') },
+      audit: { directory: join(stateOf(home), 'audit'), ...audit },
       sandbox: { limits },
     }
   })

@@ -4,9 +4,12 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, readlinkSync, writeSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { openControlGroups } from '../../src/sandbox/control-groups.node.ts'
+import { until } from '../integration/daemon.node.ts'
 
 const NAME = `${process.pid}`.padStart(32, 'f')
 
@@ -27,6 +30,33 @@ t.test('a process that is put there is in it, and the group goes when it has gon
   const again = openControlGroups().open(NAME, { memoryBytes: null, processes: null, cpuPercent: null })
   t.equal(again.descriptors.length, group.descriptors.length, 'the name is free')
   again.close()
+})
+
+t.test('processor time is bounded, and processes that want more are held back', async (t) => {
+  const groups = openControlGroups()
+  if (!groups.bounds.cpu) return void t.comment('skipped: this machine lets nobody bound processor time')
+  const without = groups.open(`${NAME}0`, { memoryBytes: null, processes: null, cpuPercent: null })
+  const group = groups.open(NAME, { memoryBytes: null, processes: null, cpuPercent: 5 })
+  const directories = group.descriptors.map((one) => dirname(readlinkSync(`/proc/self/fd/${one}`)))
+  const own = directories.find((path) => existsSync(join(path, 'cpu.stat')))
+  if (own === undefined) return void t.comment('skipped: this kernel has shares alone')
+  const isNew = existsSync(join(own, 'cpu.max'))
+  const quota = readFileSync(join(own, isNew ? 'cpu.max' : 'cpu.cfs_quota_us'), 'utf8').split(/\s/)[0]
+  t.equal(Number(quota), 5_000 * availableParallelism())
+  const children = Array.from({ length: 3 }, () => spawn('sh', ['-c', 'read go; while :; do :; done']))
+  for (const child of children) {
+    for (const descriptor of group.descriptors) writeSync(descriptor, String(child.pid))
+    child.stdin.end('go\n')
+  }
+  await until('they are held back', () =>
+    /^nr_throttled [1-9]/m.test(readFileSync(join(own, 'cpu.stat'), 'utf8')),
+  )
+  for (const child of children) {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  group.close()
+  without.close()
 })
 
 t.test('without limits a group still counts, and where none can be made nobody is admitted', (t) => {

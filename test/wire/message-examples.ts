@@ -285,7 +285,16 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   [messages.changesRequest, { form: 1, paths: [Uint8Array.of(0x61, 0xff)] }],
   [
     messages.branchDiffEnd,
-    { digest, changes: 3, conflicts: 1, held_back: 1, shown: 2, is_preview: true, branch: id },
+    {
+      digest,
+      changes: 3,
+      conflicts: 1,
+      held_back: 1,
+      shown: 2,
+      is_preview: true,
+      branch: id,
+      stopped: 'it has too much',
+    },
   ],
   [
     messages.branchMergeRequest,

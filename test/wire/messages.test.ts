@@ -68,11 +68,12 @@ const TABLE: Readonly<Record<string, string>> = {
   PurgeRequest: '1 session_id',
   BranchReference: '1 session_id',
   BranchEntry:
-    '1 session_id, 2 agent_name, 3 level, 4 opened_at, 5? sessions, 6? running, 7? is_empty, 8? can_undo',
+    '1 session_id, 2 agent_name, 3 level, 4 opened_at, 5? sessions, 6? running, 7? is_empty, 8? can_undo, 9? stopped',
   BranchList: '1? branches, 2? total',
   BranchDiffRequest: '1 session_id, 2? form, 3? paths',
   ChangesRequest: '2? form, 3? paths',
-  BranchDiffEnd: '1 digest, 2? changes, 3? conflicts, 4? held_back, 5? shown, 6? is_preview, 7? branch',
+  BranchDiffEnd:
+    '1 digest, 2? changes, 3? conflicts, 4? held_back, 5? shown, 6? is_preview, 7? branch, 8? stopped',
   BranchMergeRequest: '1 session_id, 2 digest, 3? paths, 4? force, 5? held_back',
   BranchPath: '1 path, 2? what',
   BranchOutcome:
