@@ -406,6 +406,11 @@ export const BRANCH_HEAP_MIB = 768
 export const BRANCH_IDLE_MS = 30_000
 /** Files of a dropped branch that are removed before the thread looks whether there is something else to do: some 10 ms. */
 export const BRANCH_REMOVED_AT_ONCE = 1_024
+/** A path in a branch: four times PATH_MAX. Each directory is looked up from its root, so time grows with its square. */
+export const TREE_PATH_BYTES = 16_384
+/** Directories within each other that are open at once while a tree is removed, and names that are read at once. */
+export const REMOVED_DEPTH = 32
+export const REMOVED_NAMES = 1_024
 /** The longest text of a diff, on the disk of the state directory while somebody reads it. */
 export const BRANCH_TEXT_BYTES = 1_073_741_824
 /** Paths in each of the two lists of an answer about a merge, which together fill half a frame. */

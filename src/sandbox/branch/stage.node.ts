@@ -112,7 +112,7 @@ function setAll(
 }
 
 /** Also of what cannot be opened: through its place in /proc, the name itself and not what a link leads to. */
-function setMode(files: Files, directory: number, name: BytePath, mode: number, path: BytePath): void {
+export function setMode(files: Files, directory: number, name: BytePath, mode: number, path: BytePath): void {
   const descriptor = must(
     files.at.open(directory, nameBytes(name === '' ? '.' : name), O_PATH | O_NOFOLLOW),
     'opened',
