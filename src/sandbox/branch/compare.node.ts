@@ -4,10 +4,11 @@
  */
 
 import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
-import type { FileFacts, MetadataKind } from './changes.ts'
+import type { ContentDigest, FileFacts, MetadataKind } from './changes.ts'
 import type { Node } from './finding.ts'
-import { differingAttributes, type Reader } from './inspect.node.ts'
+import { differingAttributes } from './inspect.node.ts'
 import type { BytePath } from './paths.ts'
+import type { Reader } from './reader.node.ts'
 
 export function metadataOf(before: Node, after: Node): { kinds: MetadataKind[]; attributes: string[] } {
   const kinds: MetadataKind[] = []
@@ -19,8 +20,8 @@ export function metadataOf(before: Node, after: Node): { kinds: MetadataKind[]; 
   return { kinds, attributes }
 }
 
-export function factsOf(node: Node, sha256?: string): FileFacts {
-  const { type, mode, uid, gid, sizeBytes, modifiedNs, target, device } = node
+export function factsOf(node: Node, digest: ContentDigest = {}): FileFacts {
+  const { type, mode, uid, gid, sizeBytes, modifiedNs, target, device, attributes } = node
   return {
     type,
     mode,
@@ -28,9 +29,10 @@ export function factsOf(node: Node, sha256?: string): FileFacts {
     gid,
     sizeBytes,
     modifiedNs,
-    ...(sha256 === undefined ? {} : { sha256 }),
+    ...digest,
     ...(target === undefined ? {} : { target }),
     ...(device === undefined ? {} : { device }),
+    ...(attributes.size === 0 ? {} : { attributes }),
   }
 }
 
@@ -48,9 +50,16 @@ export function contents(
   above: readonly [directory: number, name: BytePath],
   after: Node,
   path: BytePath,
-): { isSame: boolean; digests: readonly [before: string | undefined, after: string | undefined] } {
+): {
+  isSame: boolean
+  digests: readonly [before: ContentDigest | undefined, after: ContentDigest | undefined]
+} {
   if (before.type !== 'file') return { isSame: isSameSpecial(before, after), digests: [undefined, undefined] }
-  if (before.sizeBytes === after.sizeBytes) return reader.compare(real, above, path)
-  const old = before.sizeBytes <= SURVEY_BEFORE_BYTES ? reader.digest(real[0], real[1], path) : undefined
-  return { isSame: false, digests: [old, reader.digest(above[0], above[1], path)] }
+  const [old, now] = [
+    { directory: real[0], name: real[1], node: before },
+    { directory: above[0], name: above[1], node: after },
+  ]
+  if (before.sizeBytes === after.sizeBytes) return reader.compare(old, now, path)
+  const digest = before.sizeBytes <= SURVEY_BEFORE_BYTES ? reader.digest(old, path) : undefined
+  return { isSame: false, digests: [digest, reader.digest(now, path)] }
 }

@@ -48,7 +48,7 @@ export function nameBytes(name: BytePath): Buffer {
 }
 
 /** A path for a sentence: nothing in it steers a terminal, and of a long one the middle is left out. */
-function shownPath(path: BytePath): string {
+export function shownPath(path: BytePath): string {
   const shown = visible(nameBytes(path).toString('utf8')) || '.'
   if (shown.length <= 2 * SHOWN_CHARS) return shown
   return `${shown.slice(0, SHOWN_CHARS)} … ${shown.slice(-SHOWN_CHARS)}`

@@ -8,6 +8,7 @@ import { closeSync, readFileSync } from 'node:fs'
 import { descriptorPath } from '../at.node.ts'
 import { ERRNO } from '../syscalls.node.ts'
 import type { Branch, BranchRoot } from './branch.ts'
+import { NO_BUDGET } from './budget.ts'
 import {
   type Files,
   fileError,
@@ -19,7 +20,9 @@ import {
 } from './files.node.ts'
 import { type RootJournal, stageName } from './journal.node.ts'
 import type { Build } from './merge-plan.ts'
+import { asSeen } from './merge-seen.node.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
+import { createReader } from './reader.node.ts'
 import { applyAttributes, attributesOfNode, copyFile, makeSpecial } from './stage.node.ts'
 
 const STAGE_MODE = 0o700
@@ -98,6 +101,7 @@ export function buildStage(
   beforeStep: (name: string) => void,
 ): number {
   let sizeBytes = 0
+  const reader = createReader(files, NO_BUDGET)
   const directories: Build[] = []
   let from: { path: BytePath; descriptor: number } | undefined
   let to: { path: BytePath; descriptor: number } | undefined
@@ -139,6 +143,7 @@ export function buildStage(
           [to.descriptor, name],
           node,
           finding.path,
+          asSeen(files, reader, finding),
         )
         sizeBytes += node.sizeBytes
         if (isReady) {
