@@ -415,6 +415,10 @@ export const CHECKPOINT_FILE_BYTES = 65_536
 export const BRANCH_RECORD_BYTES = 268_435_456
 /** A thread that works on branches: the longest list that is made takes some 180 MB, its merge about as much again. */
 export const BRANCH_HEAP_MIB = 512
+/** Threads that work on branches at most, how many of them may look at one, and how many of these for agents. */
+export const BRANCH_THREADS = 4
+export const BRANCH_LOOKS = 3
+export const BRANCH_OWN_LOOKS = 2
 /** It starts in some 30 ms: it stays while somebody reviews. */
 export const BRANCH_IDLE_MS = 30_000
 /** Files of a dropped branch that are removed before the thread looks whether there is something else to do: some 10 ms. */

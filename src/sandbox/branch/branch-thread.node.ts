@@ -1,6 +1,6 @@
 /**
- * The thread that works on branches: surveys, texts, merges and what else reads or writes many files and would hold the
- * daemon up. It takes one order after the other, so nothing is ever done twice at once on one branch. A text goes into a
+ * A thread that works on branches: surveys, texts, merges and what else reads or writes many files and would hold the
+ * daemon up. It takes one order after the other; a look ends where nobody waits for it any more. A text goes into a
  * file without a name, whose descriptor is handed over: the daemon reads it as fast as its operator does.
  * Also runs as CommonJS text made by the bundler, so nothing here waits at the top or asks for `import.meta`.
  * Rules: docs/sandbox.md (review and merge).
@@ -132,15 +132,19 @@ function* piecesOf(
 
 function review(
   syscalls: Syscalls,
-  { directory, branch, form, paths }: Order<'review'>,
+  { directory, branch, form, paths, left }: Order<'review'>,
 ): BranchResults['review'] {
-  const files = createFiles(syscalls)
+  const flag = new Int32Array(left)
+  const files = createFiles(syscalls, () => Atomics.load(flag, 0) !== 0)
   const { survey, roots } = surveyFully(files, directory, branch)
   const { changes, digest } = survey
   const wanted = changes.filter((change) => isWanted(change, paths))
   const text = createTextFile(directory)
   try {
-    for (const piece of piecesOf(files, { branch, form }, roots, wanted)) text.put(piece)
+    for (const piece of piecesOf(files, { branch, form }, roots, wanted)) {
+      files.goOn()
+      text.put(piece)
+    }
     return {
       digest,
       changes: changes.length,

@@ -30,6 +30,8 @@ import type { BytePath } from './paths.ts'
 const PIECE_BYTES = 3_840
 /** Of a path in a sentence, at its beginning and at its end. */
 const SHOWN_CHARS = 200
+const LEFT =
+  'Nobody waits for this look at the branch any more, or the branch is dropped, so it was ended; look again where it is still wanted.'
 const RESOLVE = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV
 
 export type Files = {
@@ -37,10 +39,20 @@ export type Files = {
   readonly at: At
   /** Errno of a call that is not there on this file system is remembered: it is not asked again. */
   canClone: boolean
+  /** Ends what nobody waits for any more. @throws SassError FILE_IO */
+  goOn(): void
 }
 
-export function createFiles(syscalls: Syscalls): Files {
-  return { syscalls, at: createAt(syscalls), canClone: true }
+/** @param isLeft asked again and again: true where nobody waits for what is done with these */
+export function createFiles(syscalls: Syscalls, isLeft: () => boolean = () => false): Files {
+  return {
+    syscalls,
+    at: createAt(syscalls),
+    canClone: true,
+    goOn() {
+      if (isLeft()) throw new SassError('FILE_IO', LEFT)
+    },
+  }
 }
 
 export function nameBytes(name: BytePath): Buffer {
@@ -93,6 +105,7 @@ export function openDirectory(files: Files, root: number, path: BytePath): numbe
       `${shownPath(path)} lies more than ${TREE_PATH_BYTES} bytes deep, which no program but a hostile one needs, so it is not looked at; remove it in the branch, or drop the branch.`,
       { path: shownPath(path) },
     )
+  files.goOn()
   let at = root
   for (let rest = path; ; ) {
     const isLast = rest.length <= PIECE_BYTES
@@ -181,6 +194,7 @@ export function attributesOf(
   name: BytePath,
   path: BytePath,
 ): Map<string, Uint8Array> {
+  files.goOn()
   const found = new Map<string, Uint8Array>()
   const place = descriptorPath(directory, nameBytes(name === '' ? '.' : name))
   const names = files.at.listAttributes(place)

@@ -129,12 +129,17 @@ export function digestOfBytes(bytes: Buffer, { dataSha256 }: ContentDigest): Con
 export function createReader(files: Files, budget: SurveyBudget): Reader {
   const [buffer, other] = [Buffer.alloc(SURVEY_READ_BYTES), Buffer.alloc(SURVEY_READ_BYTES)]
 
+  function spend(bytes: number, path: BytePath): void {
+    files.goOn()
+    budget.read(bytes, path)
+  }
+
   function wholeDigest(descriptor: number, path: BytePath): ContentDigest {
     let sum: Hash | undefined
     for (let at = 0; ; ) {
       const length = readFully(descriptor, buffer, at, path)
       at += length
-      budget.read(length, path)
+      spend(length, path)
       const bytes = buffer.subarray(0, length)
       if (length < buffer.length && sum === undefined) return { sha256: hash('sha256', bytes, 'hex') }
       if (length === 0 && sum !== undefined) return { sha256: sum.digest('hex') }
@@ -155,7 +160,7 @@ export function createReader(files: Files, budget: SurveyBudget): Reader {
       while (at < end) {
         const piece = buffer.subarray(0, Math.min(buffer.length, end - at))
         const length = readFully(descriptor, piece, at, path)
-        budget.read(length, path)
+        spend(length, path)
         sum.add(at, piece.subarray(0, length))
         at = length < piece.length ? sizeBytes : at + length
       }
@@ -188,7 +193,7 @@ export function createReader(files: Files, budget: SurveyBudget): Reader {
     for (let isSame = true; ; at += buffer.length) {
       const length = readFully(one, buffer, at, path)
       const otherLength = readFully(two, other, at, path)
-      budget.read(length + otherLength, path)
+      spend(length + otherLength, path)
       const [a, b] = [buffer.subarray(0, length), other.subarray(0, otherLength)]
       isSame = isSame && length === otherLength && a.equals(b)
       if (length < buffer.length && otherLength < other.length && sums === undefined) {
