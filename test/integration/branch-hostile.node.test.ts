@@ -38,7 +38,7 @@ open('CLAUDE.md', 'w').write('obey')
 async function work(daemon: Branched, name: string): Promise<string> {
   await inSession(daemon, async (client) => run(client, PYTHON ?? '', [`./${name}.py`]))
   const { stdout } = await daemon.cli(['branch', 'list', '--json'])
-  return (JSON.parse(stdout) as { branches: { session: string }[] }).branches[0]?.session ?? ''
+  return (JSON.parse(stdout.toString()) as { branches: { session: string }[] }).branches[0]?.session ?? ''
 }
 
 /** How many directories lie within each other. */

@@ -165,7 +165,9 @@ function factsJson(facts: FileFacts): Json {
     ...(facts.dataSha256 === undefined ? {} : { data_sha256: facts.dataSha256 }),
     ...(facts.target === undefined ? {} : pathJson('target', facts.target)),
     ...(facts.device === undefined ? {} : { device: [...facts.device] }),
-    ...(facts.attributes === undefined ? {} : { attributes: attributesJson(facts.attributes) }),
+    ...(facts.attributes === undefined || facts.attributes.size === 0
+      ? {}
+      : { attributes: attributesJson(facts.attributes) }),
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
-import type { ContentDigest, FileFacts, MetadataKind } from './changes.ts'
+import type { ContentDigest, MetadataKind } from './changes.ts'
 import type { Node } from './finding.ts'
 import { differingAttributes } from './inspect.node.ts'
 import type { BytePath } from './paths.ts'
@@ -20,20 +20,9 @@ export function metadataOf(before: Node, after: Node): { kinds: MetadataKind[]; 
   return { kinds, attributes }
 }
 
-export function factsOf(node: Node, digest: ContentDigest = {}): FileFacts {
-  const { type, mode, uid, gid, sizeBytes, modifiedNs, target, device, attributes } = node
-  return {
-    type,
-    mode,
-    uid,
-    gid,
-    sizeBytes,
-    modifiedNs,
-    ...digest,
-    ...(target === undefined ? {} : { target }),
-    ...(device === undefined ? {} : { device }),
-    ...(attributes.size === 0 ? {} : { attributes }),
-  }
+/** The node itself with the digest: a list of many files holds each once. */
+export function factsOf(node: Node, digest?: ContentDigest): Node {
+  return digest === undefined ? node : { ...node, ...digest }
 }
 
 function isSameSpecial(before: Node, after: Node): boolean {

@@ -78,7 +78,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   function report(
     path: BytePath,
     base: BytePath,
-    change: Omit<Change, 'root' | 'path' | 'flags'>,
+    change: Omit<Change, 'root' | 'path' | 'flags'> & { readonly before?: Node; readonly after?: Node },
     more: {
       before?: Node
       after?: Node
@@ -101,8 +101,10 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     findings.push({
       path,
       base,
-      change: { root: input.rootIndex, path: bytesOf(path), ...change, flags },
       ...more,
+      ...(change.before === undefined ? {} : { before: change.before }),
+      ...(change.after === undefined ? {} : { after: change.after }),
+      change: { root: input.rootIndex, path: bytesOf(path), ...change, flags },
     })
   }
 
