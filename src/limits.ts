@@ -394,10 +394,10 @@ export const SPARSE_BLOCK_BYTES = 4_096
 /** Content that one look at a branch reads, of the branch and of what lies beneath: a minute or two. */
 export const SURVEY_CONTENT_BYTES = 68_719_476_736
 /**
- * What one look holds in memory, counted by paths, attributes and what each entry and change takes besides: some 160,000
- * changes, and 180 MB as measured.
+ * What one look holds in memory, counted by paths, attributes and what each entry and change takes besides: some 125,000
+ * changes, which are 185 MB as measured.
  */
-export const SURVEY_HELD_BYTES = 134_217_728
+export const SURVEY_HELD_BYTES = 104_857_600
 export const SURVEY_ENTRY_BYTES = 100
 export const SURVEY_CHANGE_BYTES = 600
 /** The digest of the old content is told too up to here; it is read for that alone. */
@@ -413,8 +413,8 @@ export const MERGE_LINKS_FOLLOWED = 256
 export const CHECKPOINT_FILE_BYTES = 65_536
 /** The record and the journal of the merges of one branch: some 200 bytes a path, so a million paths. */
 export const BRANCH_RECORD_BYTES = 268_435_456
-/** A thread that works on branches: the longest list that is made takes some 180 MB, its merge about as much again. */
-export const BRANCH_HEAP_MIB = 512
+/** A thread that works on branches: the longest list that is made takes some 185 MB, its merge 400 MB. */
+export const BRANCH_HEAP_MIB = 768
 /** Threads that work on branches at most, how many of them may look at one, and how many of these for agents. */
 export const BRANCH_THREADS = 4
 export const BRANCH_LOOKS = 3
