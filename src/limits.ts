@@ -446,6 +446,19 @@ export const LISTING_BYTES = 8_388_608
 
 /** A file is compared and copied in pieces of this size: two of them are kept, larger ones are no faster. */
 export const SURVEY_READ_BYTES = 262_144
+/** A file with holes is read where it has data alone, from this size on; a smaller one is read as it is. */
+export const SPARSE_FROM_BYTES = 65_536
+/** Blocks of zeros count as holes: the blocks of most file systems. */
+export const SPARSE_BLOCK_BYTES = 4_096
+/** Content that one look at a branch reads, of the branch and of what lies beneath: a minute or two. */
+export const SURVEY_CONTENT_BYTES = 68_719_476_736
+/**
+ * What one look holds in memory, counted by paths, attributes and what each entry and change takes besides: some 125,000
+ * changes, which are 185 MB as measured.
+ */
+export const SURVEY_HELD_BYTES = 104_857_600
+export const SURVEY_ENTRY_BYTES = 100
+export const SURVEY_CHANGE_BYTES = 600
 /** The digest of the old content is told too up to here; it is read for that alone. */
 export const SURVEY_BEFORE_BYTES = 1_048_576
 /** Edits of the shortest script between two texts: memory and time grow with its square, 2,000 take 16 MB and 50 ms. */
@@ -459,12 +472,21 @@ export const MERGE_LINKS_FOLLOWED = 256
 export const CHECKPOINT_FILE_BYTES = 65_536
 /** The record and the journal of the merges of one branch: some 200 bytes a path, so a million paths. */
 export const BRANCH_RECORD_BYTES = 268_435_456
-/** The thread that works on branches: the list of a million changes is some 400 MB. */
+/** A thread that works on branches: the longest list that is made takes some 185 MB, its merge 400 MB. */
 export const BRANCH_HEAP_MIB = 768
+/** Threads that work on branches at most, how many of them may look at one, and how many of these for agents. */
+export const BRANCH_THREADS = 4
+export const BRANCH_LOOKS = 3
+export const BRANCH_OWN_LOOKS = 2
 /** It starts in some 30 ms: it stays while somebody reviews. */
 export const BRANCH_IDLE_MS = 30_000
 /** Files of a dropped branch that are removed before the thread looks whether there is something else to do: some 10 ms. */
 export const BRANCH_REMOVED_AT_ONCE = 1_024
+/** A path in a branch: four times PATH_MAX. Each directory is looked up from its root, so time grows with its square. */
+export const TREE_PATH_BYTES = 16_384
+/** Directories within each other that are open at once while a tree is removed, and names that are read at once. */
+export const REMOVED_DEPTH = 32
+export const REMOVED_NAMES = 1_024
 /** The longest text of a diff, on the disk of the state directory while somebody reads it. */
 export const BRANCH_TEXT_BYTES = 1_073_741_824
 /** Paths in each of the two lists of an answer about a merge, which together fill half a frame. */

@@ -4,7 +4,6 @@
  * @module
  */
 import { join } from 'node:path'
-import { canonicalize } from '../base/canonical-json.ts'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
@@ -23,7 +22,7 @@ export function branchEvidence(stateDirectory: string, session: string): string 
   if (branch === undefined) return undefined
   const { changes } = surveyBranch(loadSyscalls(), directory, branch)
   const roots = branch.roots.map(({ path }) => path)
-  return canonicalize(changesJson(branch.session, roots, changes))
+  return [...changesJson(branch.session, roots, changes)].join('')
 }
 
 /** The digest of such a list, hex: what the record of a merge names. */

@@ -18,6 +18,7 @@ import type {
   BranchWork,
   CheckpointFacts,
   DiffForm,
+  Looker,
   NamedPath,
   Review,
 } from '../sandbox/branch/branch-work.ts'
@@ -49,12 +50,14 @@ export type Branches = {
     session: string,
     form: DiffForm,
     paths: readonly NamedPath[],
+    onLeave?: Looker['onLeave'],
   ): Promise<Review & { isPreview: boolean }>
   /** The same for whoever works in it, one look at a time. @throws SassError RESPONSE_THROTTLED */
   reviewOwn(
     session: string,
     form: DiffForm,
     paths: readonly NamedPath[],
+    onLeave?: Looker['onLeave'],
   ): Promise<Review & { isPreview: boolean }>
   merge(
     permit: BranchPermit,
@@ -94,6 +97,7 @@ export type BranchesGround = {
 
 /** Executions that are named where they stand in the way. */
 const NAMED_EXECUTIONS = 3
+const NOBODY_LEAVES: Looker['onLeave'] = () => {}
 const FORGET_EVERY_MS = 60_000
 
 export function createBranches({
@@ -174,9 +178,14 @@ export function createBranches({
     await Promise.all(idle.map(remount))
   }
 
-  const review: Branches['review'] = async (session, form, paths) => {
+  async function look(
+    session: string,
+    form: DiffForm,
+    paths: readonly NamedPath[],
+    looker: Looker,
+  ): Promise<Review & { isPreview: boolean }> {
     const isPreview = runningIn(session).length > 0
-    return { ...(await work.review(session, form, paths)), isPreview }
+    return { ...(await work.review(session, form, paths, looker)), isPreview }
   }
 
   /** Takes it out of use; what is being moved into it or out of it ends first, and keeps what came. */
@@ -290,8 +299,9 @@ export function createBranches({
           stopped: bounds.stopped(branch.session),
         })),
     find: work.find,
-    review,
-    async reviewOwn(session, form, paths) {
+    review: (session, form, paths, onLeave = NOBODY_LEAVES) =>
+      look(session, form, paths, { isOwn: false, onLeave }),
+    async reviewOwn(session, form, paths, onLeave = NOBODY_LEAVES) {
       if (looked.has(session))
         throw new SassError(
           'RESPONSE_THROTTLED',
@@ -299,7 +309,7 @@ export function createBranches({
         )
       looked.add(session)
       try {
-        const own = await review(session, form, paths)
+        const own = await look(session, form, paths, { isOwn: true, onLeave })
         const { text } = own
         const close = () => {
           looked.delete(session)

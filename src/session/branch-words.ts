@@ -65,7 +65,9 @@ export function mergeOutcome(report: MergeReport): BranchOutcome {
         digest: report.digest,
       }
     case 'rolled_back':
-      return refused(`Nothing was merged and everything is as it was: ${report.reason ?? 'a step failed'}.`)
+      return refused(
+        `Nothing was merged and everything is as it was: ${(report.reason ?? 'a step failed').replace(/\.$/, '')}.`,
+      )
     case 'nothing':
       return leftOut.total > 0
         ? {

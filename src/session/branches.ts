@@ -50,6 +50,24 @@ function fail(peer: Peer, call: Call, cause: unknown): void {
   )
 }
 
+/** One who waits for a look; it ends when they leave. */
+export function createWaiter(): StreamUser & { onLeave(stop: () => void): void; isGone(): boolean } {
+  let isGone = false
+  let end = NOTHING
+  return {
+    ...GOES_ON,
+    leave() {
+      isGone = true
+      end()
+    },
+    onLeave(stop) {
+      end = stop
+      if (isGone) stop()
+    },
+    isGone: () => isGone,
+  }
+}
+
 /** Ends the stream with what comes, later. */
 function answerWith(peer: Peer, call: Call, coming: Promise<CborValue>): void {
   peer.join(call.streamId, GOES_ON)
@@ -168,22 +186,25 @@ function diff(peer: Peer, call: Call): void {
     problem: named.ok ? '' : named.problem,
     go() {
       if (request === undefined || !named.ok) return
-      peer.join(call.streamId, GOES_ON)
+      const waiter = createWaiter()
+      peer.join(call.streamId, waiter)
       const work = async () => {
         const review = await peer.rooms.branches.review(
           session,
           DIFF_FORMS[request.form] ?? 'text',
           named.paths,
+          waiter.onLeave,
         )
         try {
           // It was given up meanwhile.
           const stopped = peer.rooms.branches.stopped(session)
-          if (peer.user(call.streamId) === GOES_ON) await sendReview(peer, call, { ...review, stopped })
+          if (peer.user(call.streamId) === waiter) await sendReview(peer, call, { ...review, stopped })
         } finally {
           review.text.close()
         }
       }
       work().catch((cause: unknown) => {
+        if (waiter.isGone()) return
         fail(peer, call, cause)
         peer.streamDone(call.streamId)
       })

@@ -9,7 +9,7 @@ import { asSassError } from '../errors.ts'
 import { choosePaths } from '../sandbox/branch/chosen-paths.ts'
 import type { ChangesRequest } from '../wire/messages.ts'
 import { attempt } from './attempt.ts'
-import { GOES_ON, sendReview } from './branches.ts'
+import { createWaiter, sendReview } from './branches.ts'
 import { type Call, type Peer, sessionOf } from './peer.ts'
 import { failPermitted, mistake, withView } from './transfers-start.ts'
 
@@ -21,7 +21,7 @@ export function showChanges(peer: Peer, call: Call): void {
   if (!call.message.ok) return mistake(peer, call, '')
   const request = call.message.value as ChangesRequest
   // The branch of a session is known once it has a place.
-  withView(peer, call, { ...GOES_ON, waits: true }, () => look(peer, call, request))
+  withView(peer, call, { ...createWaiter(), waits: true }, () => look(peer, call, request))
 }
 
 function look(peer: Peer, call: Call, { form, paths }: ChangesRequest): void {
@@ -37,12 +37,18 @@ function look(peer: Peer, call: Call, { form, paths }: ChangesRequest): void {
     go(warrant) {
       if (!chosen.ok) return
       Warrant.redeem(warrant, action, sessionOf(peer))
-      peer.join(call.streamId, GOES_ON)
+      const waiter = createWaiter()
+      peer.join(call.streamId, waiter)
       const work = async () => {
-        const review = await rooms.branches.reviewOwn(session, FORMS[form] ?? 'text', chosen.paths)
+        const review = await rooms.branches.reviewOwn(
+          session,
+          FORMS[form] ?? 'text',
+          chosen.paths,
+          waiter.onLeave,
+        )
         try {
           // It was given up meanwhile.
-          if (peer.user(call.streamId) === GOES_ON)
+          if (peer.user(call.streamId) === waiter)
             await sendReview(peer, call, {
               ...review,
               branch: session,
@@ -53,6 +59,7 @@ function look(peer: Peer, call: Call, { form, paths }: ChangesRequest): void {
         }
       }
       work().catch((cause: unknown) => {
+        if (waiter.isGone()) return
         fail(peer, call, cause)
         peer.streamDone(call.streamId)
       })

@@ -17,7 +17,6 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -140,7 +139,7 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
   for (const name of readdirSync(directory)) {
     if (!SESSION_NAME.test(name)) continue
     const found = readBranch(join(directory, name))
-    if (found === undefined) rmSync(join(directory, name), { recursive: true, force: true })
+    if (found === undefined) dropped.add(dropBranch(syscalls, join(directory, name)))
     else branches.set(name, found)
   }
 

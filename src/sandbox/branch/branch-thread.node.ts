@@ -1,6 +1,6 @@
 /**
- * The thread that works on branches: surveys, texts, merges and what else reads or writes many files and would hold the
- * daemon up. It takes one order after the other, so nothing is ever done twice at once on one branch. A text goes into a
+ * A thread that works on branches: surveys, texts, merges and what else reads or writes many files and would hold the
+ * daemon up. It takes one order after the other; a look ends where nobody waits for it any more. A text goes into a
  * file without a name, whose descriptor is handed over: the daemon reads it as fast as its operator does.
  * Also runs as CommonJS text made by the bundler, so nothing here waits at the top or asks for `import.meta`.
  * Rules: docs/sandbox.md (review and merge).
@@ -10,7 +10,6 @@
 import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort } from 'node:worker_threads'
-import { canonicalize } from '../../base/canonical-json.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { BRANCH_TEXT_BYTES, TOLD_PATHS, TOLD_PATHS_BYTES } from '../../limits.ts'
 import { loadSyscalls, O_CLOEXEC, O_RDWR, type Syscalls } from '../syscalls.node.ts'
@@ -32,10 +31,12 @@ import { absolutePath, type Change, changesJson, isHeldBack } from './changes.ts
 import { listCheckpoints, makeCheckpoint, removeCheckpoint, restoreCheckpoint } from './checkpoint.node.ts'
 import { diffBranch } from './contents.node.ts'
 import { removeDropped } from './drop.node.ts'
+import { createFiles, type Files } from './files.node.ts'
 import { fillCopies } from './fill.node.ts'
+import type { RootSurvey } from './finding.ts'
 import { forgetMerge, mergeBranch, resumeMerge, undoMerge } from './merge.node.ts'
 import { bytePath, isBeneath } from './paths.ts'
-import { surveyBranch } from './survey.node.ts'
+import { surveyFully } from './survey.node.ts'
 import { changesText } from './text.ts'
 
 /** A file without a name; some file systems have none of those. */
@@ -110,32 +111,40 @@ function isWanted({ root, path, from }: Change, paths: readonly NamedPath[]): bo
 }
 
 function* piecesOf(
-  syscalls: Syscalls,
-  { directory, branch, form }: { directory: string; branch: Branch; form: DiffForm },
+  files: Files,
+  { branch, form }: { branch: Branch; form: DiffForm },
+  surveys: readonly RootSurvey[],
   changes: readonly Change[],
 ): Generator<Uint8Array> {
   const roots = branch.roots.map(({ path }) => path)
   switch (form) {
     case 'json':
-      return yield Buffer.from(canonicalize(changesJson(branch.session, roots, changes)))
+      for (const piece of changesJson(branch.session, roots, changes)) yield Buffer.from(piece)
+      return
     case 'text':
       for (const line of changesText(roots, changes, { folded: FOLDED })) yield Buffer.from(`${line}\n`)
       return
     case 'stat':
     case 'patch':
-      yield* diffBranch(syscalls, directory, branch, changes, form)
+      yield* diffBranch(files, branch, surveys, changes, form)
   }
 }
 
 function review(
   syscalls: Syscalls,
-  { directory, branch, form, paths }: Order<'review'>,
+  { directory, branch, form, paths, left }: Order<'review'>,
 ): BranchResults['review'] {
-  const { changes, digest } = surveyBranch(syscalls, directory, branch)
+  const flag = new Int32Array(left)
+  const files = createFiles(syscalls, () => Atomics.load(flag, 0) !== 0)
+  const { survey, roots } = surveyFully(files, directory, branch)
+  const { changes, digest } = survey
   const wanted = changes.filter((change) => isWanted(change, paths))
   const text = createTextFile(directory)
   try {
-    for (const piece of piecesOf(syscalls, { directory, branch, form }, wanted)) text.put(piece)
+    for (const piece of piecesOf(files, { branch, form }, roots, wanted)) {
+      files.goOn()
+      text.put(piece)
+    }
     return {
       digest,
       changes: changes.length,

@@ -102,6 +102,14 @@ export type CheckpointFacts = {
   readonly sizeBytes: number
 }
 
+/** Who waits for a look. */
+export type Looker = {
+  /** An agent at its own branch: such looks never hold up a human's. */
+  readonly isOwn: boolean
+  /** `stop` is to be called when nobody waits any more; it ends the look, which then fails. */
+  onLeave(stop: () => void): void
+}
+
 /** Every rejection is a SassError: FILE_IO where something could not be read or written. */
 export interface BranchWork {
   list(): readonly Branch[]
@@ -112,8 +120,8 @@ export interface BranchWork {
   mergedAtMs(session: string): number | undefined
   /** Ends what a crash has ended in the middle, in every branch; to be done before anything else. */
   resume(): Promise<readonly ResumeReport[]>
-  /** Changes nothing, and can be asked of a branch in use: then it is a preview. */
-  review(session: string, form: DiffForm, paths: readonly NamedPath[]): Promise<Review>
+  /** Changes nothing, and can be asked of a branch in use: then it is a preview. A drop of the branch ends it. */
+  review(session: string, form: DiffForm, paths: readonly NamedPath[], looker?: Looker): Promise<Review>
   /** The branch must be out of use for this and all that follows. */
   merge(session: string, wish: MergeWish): Promise<MergeReport>
   undo(session: string): Promise<UndoReport>
@@ -141,7 +149,13 @@ type OfNumber<Kind extends string> = OnBranch<Kind> & { readonly number: number 
 export type BranchOrder = {
   readonly directory: string
 } & (
-  | (OnBranch<'review'> & { readonly form: DiffForm; readonly paths: readonly NamedPath[] })
+  | (OnBranch<'review'> & {
+      readonly form: DiffForm
+      readonly paths: readonly NamedPath[]
+      readonly isOwn: boolean
+      /** Of one Int32: not 0 where nobody waits any more. */
+      readonly left: SharedArrayBuffer
+    })
   | (OnBranch<'merge'> & { readonly wish: MergeWish })
   | OnBranch<'undo' | 'resume' | 'forget'>
   | (OnBranch<'fill'> & { readonly limitBytes: number })

@@ -1,6 +1,6 @@
 /**
- * The main thread's side of the thread that works on branches: started with the first order, ended when there was none
- * for a while. One order after the other for each branch. Where the thread ends in the middle of a merge, the branch is
+ * The main thread's side of the threads that work on branches: started with the first order, ended when there was none
+ * for a while. One order after the other for each branch. Where a thread ends in the middle of a merge, the branch is
  * brought to an end of it before anything else is done there, as after a crash of the whole daemon.
  * @module
  */
@@ -17,6 +17,7 @@ import {
 import { createIdleThread } from '../idle-thread.node.ts'
 import type { Branch } from './branch.ts'
 import { type BranchStore, requireReadable } from './branch-store.node.ts'
+import { createBranchThreads, type OrderClass } from './branch-threads.node.ts'
 import type {
   BranchAnswer,
   BranchCall,
@@ -27,6 +28,8 @@ import type {
   ReviewText,
 } from './branch-work.ts'
 
+/** One Int32. */
+const FLAG_BYTES = 4
 const readAsync = promisify(read)
 const THREAD_LIMITS = {
   maxYoungGenerationSizeMb: 16,
@@ -53,6 +56,11 @@ function threadLost(cause: unknown): SassError {
     {},
     cause,
   )
+}
+
+function classOf(order: BranchOrder): OrderClass {
+  if (order.kind !== 'review') return 'deed'
+  return order.isOwn ? 'own_look' : 'look'
 }
 
 function noBranch(session: string): SassError {
@@ -89,15 +97,19 @@ function createText(descriptor: number, sizeBytes: number): ReviewText {
 
 /** `source` gives the CommonJS text of the bundled thread; undefined starts it from its file. */
 export function createBranchWorker(store: BranchStore, source: (() => string) | undefined): BranchWorker {
-  const thread = createIdleThread<BranchCall, BranchAnswer>({
-    name: 'branches',
-    file: () => new URL('./branch-thread.node.ts', import.meta.url),
-    limitsFromSource: THREAD_LIMITS_FROM_SOURCE,
-    text: source,
-    limits: THREAD_LIMITS,
-    idleMs: BRANCH_IDLE_MS,
-    lost: threadLost,
-  })
+  const threads = createBranchThreads(() =>
+    createIdleThread<BranchCall, BranchAnswer>({
+      name: 'branches',
+      file: () => new URL('./branch-thread.node.ts', import.meta.url),
+      limitsFromSource: THREAD_LIMITS_FROM_SOURCE,
+      text: source,
+      limits: THREAD_LIMITS,
+      idleMs: BRANCH_IDLE_MS,
+      lost: threadLost,
+    }),
+  )
+  /** By branch: what ends the looks at it. */
+  const looks = new Map<string, Set<() => void>>()
   /** By branch: what is done there last. */
   const turns = new Map<string, Promise<unknown>>()
   /** Branches whose last merge or undo may have been ended in the middle. */
@@ -109,7 +121,7 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
   async function ask<Kind extends BranchOrder['kind']>(
     order: Extract<BranchOrder, { kind: Kind }>,
   ): Promise<BranchResults[Kind]> {
-    const answer = await thread.ask((id) => ({ kind: 'order', id, order }))
+    const answer = await threads.ask(classOf(order), (id) => ({ kind: 'order', id, order }))
     if (answer.kind === 'done') return answer.value as BranchResults[Kind]
     const code: Code = Object.hasOwn(CODES, answer.code) ? (answer.code as Code) : 'FILE_IO'
     throw new SassError(code, answer.message, answer.details)
@@ -125,6 +137,11 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
     }
     own.then(over, over)
     return own
+  }
+
+  /** What is looked at will not be there, or nobody will be. */
+  function endLooks(session: string): void {
+    for (const stop of looks.get(session) ?? []) stop()
   }
 
   function found(session: string): Branch {
@@ -229,13 +246,23 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
       on(session, async (branch, directory) => {
         store.filled(session, await ask<'fill'>({ kind: 'fill', directory, branch, limitBytes }))
       }),
-    review: (session, form, paths) =>
-      on(session, async (branch, directory) => {
+    review(session, form, paths, looker) {
+      const left = new SharedArrayBuffer(FLAG_BYTES)
+      const stop = (): void => void Atomics.store(new Int32Array(left), 0, 1)
+      const all = looks.get(session) ?? new Set()
+      looks.set(session, all.add(stop))
+      looker?.onLeave(stop)
+      const isOwn = looker?.isOwn ?? false
+      return on(session, async (branch, directory) => {
         const { descriptor, sizeBytes, ...facts } = await ask<'review'>({
-          ...{ kind: 'review', directory, branch, form, paths },
+          ...{ kind: 'review', directory, branch, form, paths, isOwn, left },
         })
         return { ...facts, text: createText(descriptor, sizeBytes) }
-      }),
+      }).finally(() => {
+        all.delete(stop)
+        if (all.size === 0 && looks.get(session) === all) looks.delete(session)
+      })
+    },
     merge: (session, wish) =>
       changing(session, (branch, directory) => ask<'merge'>({ kind: 'merge', directory, branch, wish })),
     undo: (session) =>
@@ -254,16 +281,19 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
       on(session, (branch, directory) =>
         ask<'remove_checkpoint'>({ kind: 'remove_checkpoint', directory, branch, number }),
       ),
-    drop: (session) =>
-      inTurn(session, async () => {
+    drop(session) {
+      endLooks(session)
+      return inTurn(session, async () => {
         const branch = found(session)
         // What was merged halfway is real by now, and has to be whole before what it came from goes.
         if (unsure.has(session)) await end(branch)
         store.drop(session)
         remove().catch(() => undefined)
-      }),
-    erase: (session) =>
-      inTurn(session, async () => {
+      })
+    },
+    erase(session) {
+      endLooks(session)
+      return inTurn(session, async () => {
         const branch = store.find(session)
         if (branch !== undefined && unsure.has(session)) await end(branch).catch(() => undefined)
         store.drop(session)
@@ -273,7 +303,8 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
             'DAEMON_SHUTTING_DOWN',
             'The device is going down; purge it again when it is up.',
           )
-      }),
+      })
+    },
     forget: (session) =>
       on(session, async (branch, directory) => {
         if (!store.isEmpty(session)) return
@@ -286,9 +317,10 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
     },
     async close() {
       isClosing = true
+      for (const session of looks.keys()) endLooks(session)
       while (turns.size > 0) await Promise.allSettled(turns.values())
       await removing?.catch(() => undefined)
-      await thread.retire()
+      await threads.retire()
     },
   }
 }

@@ -7,14 +7,23 @@
  */
 
 import { encodeBase64 } from '../../base/base64.ts'
+import { canonicalize } from '../../base/canonical-json.ts'
 import type { Json } from '../../base/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts'
-import { bytePath, comparePaths } from './paths.ts'
+import { compareBytes, comparePaths } from './paths.ts'
 
 export type FileType = 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'character' | 'block'
 
+/** Of a regular file, lower-case hex; one of both. */
+export type ContentDigest = {
+  /** SHA-256 of its bytes. */
+  readonly sha256?: string
+  /** Of a file with large holes: SHA-256 of its data and where that lies (reader.node.ts). */
+  readonly dataSha256?: string
+}
+
 /** What lies at a path, before or after. */
-export type FileFacts = {
+export type FileFacts = ContentDigest & {
   readonly type: FileType
   /** Permission bits with setuid, setgid and sticky. */
   readonly mode: number
@@ -22,12 +31,12 @@ export type FileFacts = {
   readonly gid: number
   readonly sizeBytes: number
   readonly modifiedNs: bigint
-  /** Lower-case hex, of regular files: always after a change, before it where the file is small. */
-  readonly sha256?: string
   /** Of a symbolic link. */
   readonly target?: Uint8Array
   /** Of a device node. */
   readonly device?: readonly [major: number, minor: number]
+  /** Extended attributes, access lists among them; absent where there are none. */
+  readonly attributes?: ReadonlyMap<string, Uint8Array>
 }
 
 export type ChangeKind =
@@ -51,6 +60,8 @@ export type Flag =
   | 'world_writable'
   /** A file capability, which gives rights as setuid does. */
   | 'file_capability'
+  /** An access list, which gives rights that the mode does not show. */
+  | 'access_list'
   /** A symbolic link to outside of its root. */
   | 'leaves_root'
   | 'fifo'
@@ -122,9 +133,7 @@ function rank(change: Change): number {
 
 /** In the order of the list; the same changes always come in the same order. */
 export function sortChanges(changes: readonly Change[]): Change[] {
-  return [...changes].sort(
-    (a, b) => rank(a) - rank(b) || a.root - b.root || comparePaths(bytePath(a.path), bytePath(b.path)),
-  )
+  return [...changes].sort((a, b) => rank(a) - rank(b) || a.root - b.root || compareBytes(a.path, b.path))
 }
 
 /** A path as JSON: its text, and its bytes where they are no UTF-8. */
@@ -137,6 +146,13 @@ function pathJson(key: string, bytes: Uint8Array): Record<string, Json> {
   return { [key]: shown, [`${key}_base64`]: encodeBase64(bytes) }
 }
 
+/** Whole, as a merge sets them: what is not listed is not approved. */
+function attributesJson(attributes: ReadonlyMap<string, Uint8Array>): Json {
+  return [...attributes]
+    .sort(([a], [b]) => comparePaths(a, b))
+    .map(([name, value]) => ({ name, value_base64: encodeBase64(value) }))
+}
+
 function factsJson(facts: FileFacts): Json {
   return {
     type: facts.type,
@@ -146,8 +162,12 @@ function factsJson(facts: FileFacts): Json {
     size_bytes: facts.sizeBytes,
     modified_ns: facts.modifiedNs.toString(),
     ...(facts.sha256 === undefined ? {} : { sha256: facts.sha256 }),
+    ...(facts.dataSha256 === undefined ? {} : { data_sha256: facts.dataSha256 }),
     ...(facts.target === undefined ? {} : pathJson('target', facts.target)),
     ...(facts.device === undefined ? {} : { device: [...facts.device] }),
+    ...(facts.attributes === undefined || facts.attributes.size === 0
+      ? {}
+      : { attributes: attributesJson(facts.attributes) }),
   }
 }
 
@@ -188,7 +208,20 @@ function changeJson(change: Change, roots: readonly string[]): Json {
   }
 }
 
-/** The whole list as JSON: what `branch diff --json` shows, and what its digest is made of. */
-export function changesJson(session: string, roots: readonly string[], changes: readonly Change[]): Json {
-  return { session, changes: changes.map((change) => changeJson(change, roots)) }
+/**
+ * The whole list as canonical JSON, piece by piece: what `branch diff --json` shows, and what its digest is made of. It is
+ * never held as a whole.
+ */
+export function* changesJson(
+  session: string,
+  roots: readonly string[],
+  changes: readonly Change[],
+): Generator<string> {
+  yield '{"changes":['
+  let separator = ''
+  for (const change of changes) {
+    yield separator + canonicalize(changeJson(change, roots))
+    separator = ','
+  }
+  yield `],"session":${canonicalize(session)}}`
 }

@@ -28,8 +28,8 @@ import {
   statDirectory,
 } from './files.node.ts'
 import { nodeOf, readAttributes } from './inspect.node.ts'
-import { removeTree } from './merge-stage.node.ts'
 import type { BytePath } from './paths.ts'
+import { removeTree } from './remove.node.ts'
 import { applyAttributes, attributesOfNode } from './stage.node.ts'
 
 export type Checkpoint = {

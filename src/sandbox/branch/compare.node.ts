@@ -4,10 +4,11 @@
  */
 
 import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
-import type { FileFacts, MetadataKind } from './changes.ts'
+import type { ContentDigest, MetadataKind } from './changes.ts'
 import type { Node } from './finding.ts'
-import { differingAttributes, type Reader } from './inspect.node.ts'
+import { differingAttributes } from './inspect.node.ts'
 import type { BytePath } from './paths.ts'
+import type { Reader } from './reader.node.ts'
 
 export function metadataOf(before: Node, after: Node): { kinds: MetadataKind[]; attributes: string[] } {
   const kinds: MetadataKind[] = []
@@ -19,19 +20,9 @@ export function metadataOf(before: Node, after: Node): { kinds: MetadataKind[]; 
   return { kinds, attributes }
 }
 
-export function factsOf(node: Node, sha256?: string): FileFacts {
-  const { type, mode, uid, gid, sizeBytes, modifiedNs, target, device } = node
-  return {
-    type,
-    mode,
-    uid,
-    gid,
-    sizeBytes,
-    modifiedNs,
-    ...(sha256 === undefined ? {} : { sha256 }),
-    ...(target === undefined ? {} : { target }),
-    ...(device === undefined ? {} : { device }),
-  }
+/** The node itself with the digest: a list of many files holds each once. */
+export function factsOf(node: Node, digest?: ContentDigest): Node {
+  return digest === undefined ? node : { ...node, ...digest }
 }
 
 function isSameSpecial(before: Node, after: Node): boolean {
@@ -48,9 +39,16 @@ export function contents(
   above: readonly [directory: number, name: BytePath],
   after: Node,
   path: BytePath,
-): { isSame: boolean; digests: readonly [before: string | undefined, after: string | undefined] } {
+): {
+  isSame: boolean
+  digests: readonly [before: ContentDigest | undefined, after: ContentDigest | undefined]
+} {
   if (before.type !== 'file') return { isSame: isSameSpecial(before, after), digests: [undefined, undefined] }
-  if (before.sizeBytes === after.sizeBytes) return reader.compare(real, above, path)
-  const old = before.sizeBytes <= SURVEY_BEFORE_BYTES ? reader.digest(real[0], real[1], path) : undefined
-  return { isSame: false, digests: [old, reader.digest(above[0], above[1], path)] }
+  const [old, now] = [
+    { directory: real[0], name: real[1], node: before },
+    { directory: above[0], name: above[1], node: after },
+  ]
+  if (before.sizeBytes === after.sizeBytes) return reader.compare(old, now, path)
+  const digest = before.sizeBytes <= SURVEY_BEFORE_BYTES ? reader.digest(old, path) : undefined
+  return { isSame: false, digests: [digest, reader.digest(now, path)] }
 }

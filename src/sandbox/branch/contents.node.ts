@@ -1,33 +1,34 @@
 /**
  * The diff of a branch: contents before and after, read by descriptor, as a patch that `git apply --binary` takes or as
- * counts of lines. What git does not keep (directories, owners, times, devices) is told in a line that it passes over.
+ * counts of lines. Content that steers a terminal is in it as binary, and escaped in lines that git passes over.
+ * What git does not keep (directories, owners, times, devices) is told in a line that it passes over.
  * @module
  */
 
 import { createHash } from 'node:crypto'
 import { closeSync, readFileSync, readlinkSync } from 'node:fs'
 import { deflateSync } from 'node:zlib'
+import { SassError } from '../../errors.ts'
 import { DIFF_BINARY_BYTES, DIFF_TEXT_BYTES } from '../../limits.ts'
 import { descriptorPath } from '../at.node.ts'
-import type { Syscalls } from '../syscalls.node.ts'
 import type { Branch } from './branch.ts'
-import type { Change } from './changes.ts'
+import type { Change, ContentDigest } from './changes.ts'
 import { linesOf, unifiedHunks } from './diff-lines.ts'
 import {
-  createFiles,
   type Files,
   fileError,
   nameBytes,
   namesIn,
   openRoot,
+  shownPath,
   statName,
   withDirectory,
 } from './files.node.ts'
-import type { Finding } from './finding.ts'
+import type { Finding, RootSurvey } from './finding.ts'
 import { type GitBody, type GitMode, type GitSide, gitPatch, quotedPath, similarityOf } from './git-patch.ts'
-import { openFile } from './inspect.node.ts'
 import { type BytePath, bytePath, isBeneath, joinPath, namePath, parentPath } from './paths.ts'
-import { surveyFully } from './survey.node.ts'
+import { digestOfBytes, isSameDigest, openFile } from './reader.node.ts'
+import { escapedHunks, steersTerminal } from './steering.ts'
 import { shownBytes } from './text.ts'
 
 export type DiffForm = 'patch' | 'stat'
@@ -53,8 +54,17 @@ type Pair = {
   readonly isRename: boolean
 }
 
-/** Reads one side of a change; undefined for what git does not keep. */
-function sideAt(files: Files, root: number, place: BytePath, path: BytePath): Side | undefined {
+/**
+ * Reads one side of a change; undefined for what git does not keep.
+ * @param seen the digest of it in the list, of new content: what is shown is what the list's digest stands for
+ */
+function sideAt(
+  files: Files,
+  root: number,
+  place: BytePath,
+  path: BytePath,
+  seen?: ContentDigest,
+): Side | undefined {
   return withDirectory(files, root, parentPath(place), (directory) => {
     const name = namePath(place)
     const stats = statName(directory, name)
@@ -72,6 +82,11 @@ function sideAt(files: Files, root: number, place: BytePath, path: BytePath): Si
       } finally {
         closeSync(descriptor)
       }
+      if (seen !== undefined && !isSameDigest(digestOfBytes(bytes, seen), seen))
+        throw new SassError(
+          'FILE_IO',
+          `${shownPath(path)} was changed while it was looked at, so nothing is shown; look again when nothing runs in the branch.`,
+        )
     }
     const isProgram = (stats.mode & BigInt(OWNER_EXECUTES)) !== 0n
     const mode = stats.isSymbolicLink() ? '120000' : isProgram ? '100755' : '100644'
@@ -120,6 +135,11 @@ function patchOf({ before, after, isRename }: Pair): string {
     return gitPatch(gitSide(before), gitSide(after), { kind: 'none' }, isRename ? 100 : undefined)
   let body: GitBody
   let similarity = isRename ? 50 : undefined
+  let escaped = ''
+  const literal = (): GitBody => {
+    const bytes = after?.bytes ?? Buffer.alloc(0)
+    return { kind: 'binary', sizeBytes: bytes.length, deflated: deflateSync(bytes) }
+  }
   if (isText(before) && isText(after)) {
     const [oldText, newText] = [
       before?.bytes?.toString('latin1') ?? '',
@@ -127,6 +147,10 @@ function patchOf({ before, after, isRename }: Pair): string {
     ]
     const hunks = unifiedHunks(oldText, newText)
     body = { kind: 'hunks', text: hunks.text }
+    if (steersTerminal(hunks.text)) {
+      escaped = escapedHunks(after?.path ?? before?.path ?? '', hunks.text)
+      body = literal()
+    }
     if (isRename)
       similarity = similarityOf(
         linesOf(oldText).length,
@@ -139,11 +163,8 @@ function patchOf({ before, after, isRename }: Pair): string {
     (after !== undefined && after.bytes === undefined)
   )
     body = { kind: 'omitted' }
-  else {
-    const bytes = after?.bytes ?? Buffer.alloc(0)
-    body = { kind: 'binary', sizeBytes: bytes.length, deflated: deflateSync(bytes) }
-  }
-  return gitPatch(gitSide(before), gitSide(after), body, similarity)
+  else body = literal()
+  return escaped + gitPatch(gitSide(before), gitSide(after), body, similarity)
 }
 
 type Stat = { readonly line: string; readonly inserted: number; readonly deleted: number }
@@ -185,7 +206,7 @@ function* pairsOf(
     }
   }
   const made = (): Pair | string => {
-    const after = source === undefined ? undefined : sideAt(files, store, source, path)
+    const after = source === undefined ? undefined : sideAt(files, store, source, path, change.after)
     if (after === undefined) return none(`${change.after?.type ?? 'nothing'}, which a patch cannot say`)
     return { before: undefined, after, isRename: false }
   }
@@ -225,7 +246,9 @@ function* pairsOf(
       const before = sideAt(files, real, base, base)
       if (before === undefined) return
       const after =
-        source === undefined ? sideAt(files, real, base, path) : sideAt(files, store, source, path)
+        source === undefined
+          ? sideAt(files, real, base, path)
+          : sideAt(files, store, source, path, change.after)
       if (after === undefined) return yield none('attributes, which a patch cannot say')
       if (before.blob === after.blob && before.mode === after.mode && base === path)
         return yield none('metadata, which a patch cannot say')
@@ -257,14 +280,12 @@ function isUnder(changed: ReadonlySet<BytePath>, place: BytePath, top: BytePath)
  * `patch` is what `git apply --binary` takes, with paths relative to the root of each change; `stat` is one line a file.
  */
 export function* diffBranch(
-  syscalls: Syscalls,
-  directory: string,
+  files: Files,
   branch: Branch,
+  roots: readonly RootSurvey[],
   changes: readonly Change[],
   form: DiffForm,
 ): Generator<Uint8Array> {
-  const files = createFiles(syscalls)
-  const { roots } = surveyFully(files, directory, branch)
   const totals = { files: 0, inserted: 0, deleted: 0 }
   for (const [index, root] of branch.roots.entries()) {
     const wanted = new Set(
@@ -273,7 +294,7 @@ export function* diffBranch(
     const all = roots[index]?.findings ?? []
     const found = all.filter(({ path }) => wanted.has(path))
     if (found.length === 0) continue
-    if (branch.roots.length > 1) yield Buffer.from(`# in ${root.path}\n`)
+    if (branch.roots.length > 1) yield Buffer.from(`# in ${shownBytes(Buffer.from(root.path))}\n`)
     const [real, store] = [openRoot(root.path), openRoot(root.store)]
     try {
       for (const finding of found) {

@@ -1,30 +1,20 @@
 /**
  * Removes branches: one rename, after which there is no branch any more, then its files in slices, so that whoever does
  * it can do other things in between, and whoever starts next goes on with it.
- * The state directory is the daemon's alone, so names are safe here; what a session wrote is never followed.
+ * What a session wrote is never followed.
  * @module
  */
 
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  unlinkSync,
-} from 'node:fs'
+import { closeSync, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { errnoOf } from '../../base/files.node.ts'
 import type { Syscalls } from '../syscalls.node.ts'
 import type { Branch } from './branch.ts'
-import { createFiles } from './files.node.ts'
+import { createFiles, openRoot } from './files.node.ts'
 import { readJournal, removeJournal } from './journal.node.ts'
 import { removeStagesBesides } from './merge-apply.node.ts'
+import { removeSome } from './remove.node.ts'
 
 const DROPPED = 'dropped-'
-const OWN_MODE = 0o700
 
 /**
  * Renames a branch's directory to `dropped-…` beside it; where something is kept for taking back a merge beside the real
@@ -47,31 +37,6 @@ export function droppedBranches(parent: string): readonly string[] {
     .map((name) => join(parent, name))
 }
 
-/** Names as bytes: a session may have given any. */
-function entriesOf(path: Buffer): Buffer[] {
-  try {
-    return readdirSync(path, { encoding: 'buffer' })
-  } catch (cause) {
-    if (errnoOf(cause) !== 'EACCES') throw cause
-    // The kernel's own directory of an overlay has mode 000.
-    chmodSync(path, OWN_MODE)
-    return readdirSync(path, { encoding: 'buffer' })
-  }
-}
-
-/** Removes up to `budget` entries beneath and with `path`; gives what is left of it, 0 where more remains. */
-function removeSome(path: Buffer, budget: number): number {
-  let left = budget
-  if (lstatSync(path).isDirectory()) {
-    for (const name of entriesOf(path)) {
-      left = removeSome(Buffer.concat([path, Buffer.from('/'), name]), left)
-      if (left === 0) return 0
-    }
-    rmdirSync(path)
-  } else unlinkSync(path)
-  return left - 1
-}
-
 /** What a merge keeps for taking it back beside the real files; what a crash has left in the middle is not touched. */
 function removeKept(syscalls: Syscalls, dropped: string): void {
   const facts = join(dropped, 'branch.json')
@@ -88,13 +53,12 @@ function removeKept(syscalls: Syscalls, dropped: string): void {
  * @returns true where nothing is left of it
  */
 export function removeDropped(syscalls: Syscalls, dropped: string, entries: number): boolean {
+  if (!existsSync(dropped)) return true
+  removeKept(syscalls, dropped)
+  const parent = openRoot(dirname(dropped))
   try {
-    removeKept(syscalls, dropped)
-    removeSome(Buffer.from(dropped), entries + 1)
-    lstatSync(dropped)
-    return false
-  } catch (cause) {
-    if (errnoOf(cause) === 'ENOENT') return true
-    throw cause
+    return removeSome(createFiles(syscalls), parent, basename(dropped), entries)
+  } finally {
+    closeSync(parent)
   }
 }

@@ -6,11 +6,12 @@
  * @module
  */
 
-import { type BigIntStats, constants, lstatSync, openSync, readdirSync } from 'node:fs'
+import { type BigIntStats, constants, lstatSync, opendirSync, openSync, readdirSync } from 'node:fs'
 import { getSystemErrorName } from 'node:util'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/visible.ts'
 import { SassError } from '../../errors.ts'
+import { TREE_PATH_BYTES } from '../../limits.ts'
 import {
   type At,
   createAt,
@@ -25,6 +26,12 @@ import {
 import { ERRNO, type Syscalls } from '../syscalls.node.ts'
 import type { BytePath } from './paths.ts'
 
+/** One call's worth of a path: PATH_MAX of linux/limits.h less room for a name. */
+const PIECE_BYTES = 3_840
+/** Of a path in a sentence, at its beginning and at its end. */
+const SHOWN_CHARS = 200
+const LEFT =
+  'Nobody waits for this look at the branch any more, or the branch is dropped, so it was ended; look again where it is still wanted.'
 const RESOLVE = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV
 
 export type Files = {
@@ -32,20 +39,37 @@ export type Files = {
   readonly at: At
   /** Errno of a call that is not there on this file system is remembered: it is not asked again. */
   canClone: boolean
+  /** Ends what nobody waits for any more. @throws SassError FILE_IO */
+  goOn(): void
 }
 
-export function createFiles(syscalls: Syscalls): Files {
-  return { syscalls, at: createAt(syscalls), canClone: true }
+/** @param isLeft asked again and again: true where nobody waits for what is done with these */
+export function createFiles(syscalls: Syscalls, isLeft: () => boolean = () => false): Files {
+  return {
+    syscalls,
+    at: createAt(syscalls),
+    canClone: true,
+    goOn() {
+      if (isLeft()) throw new SassError('FILE_IO', LEFT)
+    },
+  }
 }
 
 export function nameBytes(name: BytePath): Buffer {
   return Buffer.from(name, 'latin1')
 }
 
+/** A path for a sentence: nothing in it steers a terminal, and of a long one the middle is left out. */
+export function shownPath(path: BytePath): string {
+  const shown = visible(nameBytes(path).toString('utf8')) || '.'
+  if (shown.length <= 2 * SHOWN_CHARS) return shown
+  return `${shown.slice(0, SHOWN_CHARS)} … ${shown.slice(-SHOWN_CHARS)}`
+}
+
 /** What cannot be done with which file, and why. `errno` is a negative result, or the error of node:fs. */
 export function fileError(action: string, path: BytePath, errno: unknown): SassError {
   const name = typeof errno === 'number' ? getSystemErrorName(errno) : errnoOf(errno)
-  const shown = visible(nameBytes(path).toString('utf8')) || '.'
+  const shown = shownPath(path)
   return new SassError(
     'FILE_IO',
     `${shown} cannot be ${action} since ${errnoText(name)}.`,
@@ -69,9 +93,30 @@ export function openRoot(path: string): number {
   }
 }
 
-/** A directory beneath a root, or `-errno`. */
+/**
+ * A directory beneath a root, or `-errno`. The kernel takes no more of a path at a time than PATH_MAX; a longer one is
+ * gone along in pieces, each from the directory before.
+ * @throws SassError FILE_IO where it lies deeper than anything is looked at
+ */
 export function openDirectory(files: Files, root: number, path: BytePath): number {
-  return files.at.openPath(root, nameBytes(path === '' ? '.' : path), O_PATH | O_DIRECTORY, RESOLVE)
+  if (path.length > TREE_PATH_BYTES)
+    throw new SassError(
+      'FILE_IO',
+      `${shownPath(path)} lies more than ${TREE_PATH_BYTES} bytes deep, which no program but a hostile one needs, so it is not looked at; remove it in the branch, or drop the branch.`,
+      { path: shownPath(path) },
+    )
+  files.goOn()
+  let at = root
+  for (let rest = path; ; ) {
+    const isLast = rest.length <= PIECE_BYTES
+    const end = isLast ? rest.length : rest.lastIndexOf('/', PIECE_BYTES)
+    const piece = rest.slice(0, end) || '.'
+    const next = files.at.openPath(at, nameBytes(piece), O_PATH | O_DIRECTORY, RESOLVE)
+    if (at !== root) files.at.close(at)
+    if (isLast || next < 0) return next
+    at = next
+    rest = rest.slice(end + 1)
+  }
 }
 
 /** True for what openDirectory answers where there is no such directory: nothing, another file, a link on the way. */
@@ -115,11 +160,30 @@ export function statDirectory(directory: number): BigIntStats {
 /** Names in an open directory, sorted by their bytes. */
 export function namesIn(directory: number, path: BytePath): BytePath[] {
   try {
-    return readdirSync(descriptorPath(directory, nameBytes('.')), { encoding: 'buffer' })
-      .map((name) => name.toString('latin1'))
-      .sort()
+    return readdirSync(descriptorPath(directory, nameBytes('.')), 'latin1').sort()
   } catch (error) {
     throw fileError('listed', path, error)
+  }
+}
+
+/** Some names in an open directory, at most `count`, in no order: of a large one without reading all of it. */
+export function firstNamesIn(directory: number, count: number): BytePath[] {
+  const names: BytePath[] = []
+  try {
+    const place = descriptorPath(directory, nameBytes('.')).toString('latin1')
+    const listing = opendirSync(place, { encoding: 'latin1', bufferSize: count })
+    try {
+      while (names.length < count) {
+        const entry = listing.readSync()
+        if (entry === null) break
+        names.push(entry.name)
+      }
+      return names
+    } finally {
+      listing.closeSync()
+    }
+  } catch (error) {
+    throw fileError('listed', '', error)
   }
 }
 
@@ -130,6 +194,7 @@ export function attributesOf(
   name: BytePath,
   path: BytePath,
 ): Map<string, Uint8Array> {
+  files.goOn()
   const found = new Map<string, Uint8Array>()
   const place = descriptorPath(directory, nameBytes(name === '' ? '.' : name))
   const names = files.at.listAttributes(place)

@@ -4,14 +4,15 @@
  * @module
  */
 
-import { closeSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isWithin } from '../../base/lexical-path.ts'
 import { SassError } from '../../errors.ts'
 import type { Syscalls } from '../syscalls.node.ts'
 import { type Branch, type BranchRoot, copyOf } from './branch.ts'
 import { copyTree } from './copy-tree.node.ts'
-import { createFiles, openRoot } from './files.node.ts'
+import { createFiles, type Files, namesIn, openRoot, statName, withDirectory } from './files.node.ts'
+import { type BytePath, joinPath } from './paths.ts'
 
 const MODE = 0o700
 
@@ -23,18 +24,25 @@ function refusal(problem: string): SassError {
 }
 
 /** Bytes of the files beneath, up to just over `limitBytes`. */
-function measure(path: Buffer, limitBytes: number): number {
+function measure(files: Files, path: string, limitBytes: number): number {
   let bytes = 0
-  const waiting = [path]
-  for (let next = waiting.pop(); next !== undefined && bytes <= limitBytes; next = waiting.pop()) {
-    for (const name of readdirSync(next, { encoding: 'buffer' })) {
-      const inner = Buffer.concat([next, Buffer.from('/'), name])
-      const status = lstatSync(inner, { throwIfNoEntry: false })
-      if (status?.isDirectory()) waiting.push(inner)
-      else bytes += status?.size ?? 0
+  const root = openRoot(path)
+  try {
+    const waiting: BytePath[] = ['']
+    for (let next = waiting.pop(); next !== undefined && bytes <= limitBytes; next = waiting.pop()) {
+      const here = next
+      withDirectory(files, root, here, (directory) => {
+        for (const name of namesIn(directory, here)) {
+          const stats = statName(directory, name)
+          if (stats?.isDirectory()) waiting.push(joinPath(here, name))
+          else bytes += Number(stats?.size ?? 0)
+        }
+      })
     }
+    return bytes
+  } finally {
+    closeSync(root)
   }
-  return bytes
 }
 
 function fillRoot(syscalls: Syscalls, root: BranchRoot): string {
@@ -62,7 +70,7 @@ export function fillCopies(syscalls: Syscalls, branch: Branch, limitBytes: numbe
   for (const { path, store } of branch.roots) {
     if (isWithin(path, store))
       throw refusal(`${path} holds the state directory and cannot be copied into itself`)
-    bytes += measure(Buffer.from(path), limitBytes - bytes)
+    bytes += measure(createFiles(syscalls), path, limitBytes - bytes)
     if (bytes > limitBytes)
       throw refusal(`The branched directories hold more than the ${limitBytes} bytes of sandbox.copy_bytes`)
   }

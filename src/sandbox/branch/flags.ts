@@ -6,16 +6,26 @@
  * @module
  */
 
+import { isAccessList } from './attributes-text.ts'
 import type { FileFacts, Flag } from './changes.ts'
-import { type BytePath, bytePath } from './paths.ts'
+import { type BytePath, bytePath, namePath, parentPath } from './paths.ts'
 
 /** Matched against the absolute path. Names of directories stand for all beneath. */
 const RUNS_ON_HOST: readonly RegExp[] = [
   // Version control, editors and tools that run what a repository tells them to.
   /\/\.git\/(?:hooks|config|config\.worktree|info\/attributes|modules\/.*\/(?:hooks|config))(?:\/|$)/,
   /\/\.git$|\/\.(?:gitmodules|gitattributes|gitconfig|envrc|mcp\.json|ripgreprc|npmrc|yarnrc|yarnrc\.yml|pypirc)$/,
-  /\/\.(?:vscode|idea|husky|githooks|devcontainer|claude|cursor|github\/workflows)(?:\/|$)/,
-  /\/\.config\/(?:git|autostart|systemd|fish|environment\.d)(?:\/|$)/,
+  /\/\.(?:vscode|idea|husky|githooks|devcontainer|github\/workflows|gitlab-ci\.yml)(?:\/|$)/,
+  /\/\.config\/(?:git|autostart|systemd|fish|environment\.d|nvim|pip|containers|direnv)(?:\/|$)/,
+  /\/\.(?:pre-commit-config\.yaml|lefthook\.ya?ml|vimrc|gvimrc|exrc|vim|nvimrc|emacs|emacs\.d|dir-locals\.el|nanorc)(?:\/|$)/,
+  /\/(?:\.gdbinit|\.gdbearlyinit|\.lldbinit|\.cgdb|\.pdbrc|\.pythonrc\.py|sitecustomize\.py|usercustomize\.py|\.irbrc|\.Rprofile)(?:\/|$)/,
+  /\/(?:\.cargo\/(?:config|config\.toml|credentials(?:\.toml)?)|rust-toolchain(?:\.toml)?|\.bazelrc|\.condarc|pip\.conf|\.curlrc|\.wgetrc)$/,
+  /\/[^/]+\.pth$/,
+  // Whom it trusts, and by which keys it is somebody elsewhere.
+  /\/\.(?:sass-edge|kube|aws|docker|gnupg|azure)(?:\/|$)|\/\.(?:netrc|rhosts|shosts|forward|k5login|pgpass|my\.cnf|screenrc|tmux\.conf|git-credentials)$/,
+  // Instructions that agents of a person follow.
+  /\/(?:CLAUDE(?:\.local)?|AGENTS?|GEMINI|CONVENTIONS|copilot-instructions)\.md$/i,
+  /\/\.(?:claude|cursor|windsurf|codex|gemini|continue|aider[^/]*|clinerules|roo|kiro|agents|junie)(?:\/|$)|\/\.(?:cursorrules|windsurfrules|goosehints)$/,
   // Shells and logins.
   /\/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout)$/,
   /\/\.(?:kshrc|cshrc|tcshrc|login|logout|xinitrc|xsession|xsessionrc|xprofile|inputrc|pam_environment)$/,
@@ -30,6 +40,12 @@ const RUNS_ON_HOST: readonly RegExp[] = [
   /\/(?:boot|efi)\//,
 ]
 
+/** What git looks for to take a directory for a repository, and what it obeys in one. */
+const MAKES_REPOSITORY: readonly BytePath[] = ['HEAD', 'objects', 'refs']
+const OBEYED_IN_REPOSITORY: ReadonlySet<BytePath> = new Set([
+  ...['HEAD', 'config', 'config.worktree', 'commondir', 'gitdir', 'hooks', 'info', 'modules'],
+])
+
 const SETUID = 0o4000
 const SETGID = 0o2000
 const WORLD_WRITE = 0o002
@@ -37,6 +53,19 @@ const STICKY = 0o1000
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\x00-\x1f\x7f]/
 const FILE_CAPABILITY = 'security.capability'
+
+/** True for a directory that git takes for a repository, whatever it is called: it obeys what is configured in it. */
+export function isRepository(has: (name: BytePath) => boolean): boolean {
+  return MAKES_REPOSITORY.every(has)
+}
+
+/** True for what git obeys in one of these repositories. */
+export function isObeyed(repositories: ReadonlySet<BytePath>, path: BytePath): boolean {
+  if (repositories.size === 0) return false
+  for (let at = path; at !== ''; at = parentPath(at))
+    if (OBEYED_IN_REPOSITORY.has(namePath(at)) && repositories.has(parentPath(at))) return true
+  return false
+}
 
 /** True where a link in `directory` (absolute) with this target leads out of `root` by its text. */
 function leaves(root: BytePath, directory: BytePath, target: BytePath): boolean {
@@ -76,7 +105,9 @@ export function flagsOf(
     if (after.target !== undefined && leaves(root, directory, bytePath(after.target)))
       flags.push('leaves_root')
   }
-  for (const name of attributes) if (name === FILE_CAPABILITY) flags.push('file_capability')
+  const gained = [...attributes]
+  if (gained.includes(FILE_CAPABILITY)) flags.push('file_capability')
+  if (gained.some(isAccessList)) flags.push('access_list')
   if (CONTROL.test(path)) flags.push('control_characters')
   if (RUNS_ON_HOST.some((pattern) => pattern.test(path))) flags.push('runs_on_host')
   return flags

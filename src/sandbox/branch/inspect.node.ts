@@ -1,17 +1,13 @@
 /**
- * Looks at files: their facts, their attributes, whether two have the same content, and the digest of it.
- * Nothing is followed; what is not a regular file is never opened.
+ * Looks at files: their facts and their attributes. Nothing is followed, and nothing is opened.
  * @module
  */
 
-import { createHash, hash } from 'node:crypto'
-import { type BigIntStats, closeSync, constants, readlinkSync, readSync } from 'node:fs'
-import { SURVEY_READ_BYTES } from '../../limits.ts'
-import { descriptorPath, O_RDONLY } from '../at.node.ts'
-import { O_NONBLOCK } from '../syscalls.node.ts'
+import { type BigIntStats, constants, readlinkSync } from 'node:fs'
+import { descriptorPath } from '../at.node.ts'
 import type { OverlayAttributes } from './branch.ts'
 import type { FileType } from './changes.ts'
-import { attributesOf, type Files, fileError, must, nameBytes } from './files.node.ts'
+import { attributesOf, type Files, fileError, nameBytes } from './files.node.ts'
 import type { Node } from './finding.ts'
 import type { BytePath } from './paths.ts'
 
@@ -115,86 +111,6 @@ function targetOf(directory: number, name: BytePath, path: BytePath): Uint8Array
     return readlinkSync(descriptorPath(directory, nameBytes(name)), { encoding: 'buffer' })
   } catch (error) {
     throw fileError('read', path, error)
-  }
-}
-
-/** Opens a regular file to read; the caller has seen that it is one, and it is not waited for where it no longer is. */
-export function openFile(files: Files, directory: number, name: BytePath, path: BytePath): number {
-  return must(files.at.open(directory, nameBytes(name), O_RDONLY | O_NONBLOCK), 'read', path)
-}
-
-function readFully(descriptor: number, buffer: Buffer, path: BytePath): number {
-  let length = 0
-  try {
-    while (length < buffer.length) {
-      const count = readSync(descriptor, buffer, length, buffer.length - length, null)
-      if (count === 0) break
-      length += count
-    }
-  } catch (error) {
-    throw fileError('read', path, error)
-  }
-  return length
-}
-
-export type Reader = {
-  /** Lower-case hex of SHA-256. */
-  digest(directory: number, name: BytePath, path: BytePath): string
-  /** Compares two files of the same size. Digests are given where they differ. */
-  compare(
-    first: readonly [directory: number, name: BytePath],
-    second: readonly [directory: number, name: BytePath],
-    path: BytePath,
-  ): { readonly isSame: boolean; readonly digests: readonly [string, string] }
-}
-
-/** Has two buffers of its own for all files that it reads. */
-export function createReader(files: Files): Reader {
-  const [buffer, other] = [Buffer.alloc(SURVEY_READ_BYTES), Buffer.alloc(SURVEY_READ_BYTES)]
-
-  function digest(directory: number, name: BytePath, path: BytePath): string {
-    const descriptor = openFile(files, directory, name, path)
-    try {
-      let length = readFully(descriptor, buffer, path)
-      if (length < buffer.length) return hash('sha256', buffer.subarray(0, length), 'hex')
-      const sum = createHash('sha256')
-      for (; length > 0; length = readFully(descriptor, buffer, path)) sum.update(buffer.subarray(0, length))
-      return sum.digest('hex')
-    } finally {
-      closeSync(descriptor)
-    }
-  }
-
-  return {
-    digest,
-    compare(first, second, path) {
-      const one = openFile(files, first[0], first[1], path)
-      try {
-        const two = openFile(files, second[0], second[1], path)
-        try {
-          let sums: [ReturnType<typeof createHash>, ReturnType<typeof createHash>] | undefined
-          for (let isSame = true; ; ) {
-            const length = readFully(one, buffer, path)
-            const otherLength = readFully(two, other, path)
-            const [a, b] = [buffer.subarray(0, length), other.subarray(0, otherLength)]
-            isSame = isSame && length === otherLength && a.equals(b)
-            if (length < buffer.length && otherLength < other.length && sums === undefined) {
-              const sum = hash('sha256', a, 'hex')
-              return { isSame, digests: [sum, isSame ? sum : hash('sha256', b, 'hex')] }
-            }
-            sums ??= [createHash('sha256'), createHash('sha256')]
-            sums[0].update(a)
-            sums[1].update(b)
-            if (length === 0 && otherLength === 0)
-              return { isSame, digests: [sums[0].digest('hex'), sums[1].digest('hex')] }
-          }
-        } finally {
-          closeSync(two)
-        }
-      } finally {
-        closeSync(one)
-      }
-    },
   }
 }
 

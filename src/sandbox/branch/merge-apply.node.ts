@@ -19,9 +19,10 @@ import {
   withDirectory,
 } from './files.node.ts'
 import { type Journal, keptName, type RootJournal, stageName } from './journal.node.ts'
-import { closeRoot, openStage, removeTree, rootOf } from './merge-stage.node.ts'
+import { closeRoot, openStage, rootOf } from './merge-stage.node.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
 import { readRecord, writeRecord } from './record.node.ts'
+import { removeTree } from './remove.node.ts'
 import { createSteps } from './steps.node.ts'
 import { showStage } from './upper-apply.node.ts'
 

@@ -8,20 +8,21 @@ import { closeSync, readFileSync } from 'node:fs'
 import { descriptorPath } from '../at.node.ts'
 import { ERRNO } from '../syscalls.node.ts'
 import type { Branch, BranchRoot } from './branch.ts'
+import { NO_BUDGET } from './budget.ts'
 import {
   type Files,
   fileError,
   must,
   nameBytes,
-  namesIn,
   openDirectory,
   openRoot,
   statDirectory,
-  statName,
 } from './files.node.ts'
 import { type RootJournal, stageName } from './journal.node.ts'
 import type { Build } from './merge-plan.ts'
+import { asSeen } from './merge-seen.node.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
+import { createReader } from './reader.node.ts'
 import { applyAttributes, attributesOfNode, copyFile, makeSpecial } from './stage.node.ts'
 
 const STAGE_MODE = 0o700
@@ -100,6 +101,7 @@ export function buildStage(
   beforeStep: (name: string) => void,
 ): number {
   let sizeBytes = 0
+  const reader = createReader(files, NO_BUDGET)
   const directories: Build[] = []
   let from: { path: BytePath; descriptor: number } | undefined
   let to: { path: BytePath; descriptor: number } | undefined
@@ -141,6 +143,7 @@ export function buildStage(
           [to.descriptor, name],
           node,
           finding.path,
+          asSeen(files, reader, finding),
         )
         sizeBytes += node.sizeBytes
         if (isReady) {
@@ -167,49 +170,6 @@ export function buildStage(
     return sizeBytes
   } finally {
     for (const last of [from, to]) if (last !== undefined) closeSync(last.descriptor)
-  }
-}
-
-/** Removes a name beneath an open directory with all that is in it, wherever links in it lead. */
-export function removeTree(files: Files, root: number, path: BytePath): void {
-  const { at } = files
-  const waiting: { path: BytePath; isListed: boolean }[] = [{ path, isListed: false }]
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const here = next
-    const parent = openDirectory(files, root, parentPath(here.path))
-    if (parent === -ERRNO.ENOENT) continue
-    must(parent, 'opened', here.path)
-    try {
-      const name = namePath(here.path)
-      if (here.isListed) {
-        must(at.removeDirectory(parent, nameBytes(name)), 'removed', here.path)
-        continue
-      }
-      const stats = statName(parent, name)
-      if (stats === undefined) continue
-      if (!stats.isDirectory()) {
-        must(at.unlink(parent, nameBytes(name)), 'removed', here.path)
-        continue
-      }
-      // The kernel's own directory of an overlay has mode 000.
-      if ((stats.mode & 0o700n) !== 0o700n)
-        applyAttributes(files, parent, name, { mode: STAGE_MODE }, false, here.path)
-      waiting.push({ path: here.path, isListed: true })
-      const directory = must(openDirectory(files, root, here.path), 'opened', here.path)
-      try {
-        for (const inner of namesIn(directory, here.path)) {
-          const result = at.unlink(directory, nameBytes(inner))
-          if (result >= 0) continue
-          if (result !== -ERRNO.EISDIR && result !== -ERRNO.EPERM)
-            throw fileError('removed', `${here.path}/${inner}`, result)
-          waiting.push({ path: `${here.path}/${inner}`, isListed: false })
-        }
-      } finally {
-        closeSync(directory)
-      }
-    } finally {
-      closeSync(parent)
-    }
   }
 }
 

@@ -10,6 +10,7 @@ export type BytePath = string
 
 /** Characters handed to one `String.fromCharCode`: each is an argument on the stack. */
 const PIECE_BYTES = 4_096
+const BLOCK_BYTES = 32_768
 
 export function bytePath(bytes: Uint8Array): BytePath {
   if (bytes.length <= PIECE_BYTES) return String.fromCharCode(...bytes)
@@ -55,4 +56,29 @@ export function depthOf(path: BytePath): number {
 /** By bytes, as the kernel would sort them. */
 export function comparePaths(a: BytePath, b: BytePath): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** As `comparePaths`, of the bytes themselves. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length)
+  for (let at = 0; at < length; at++) {
+    const difference = (a[at] ?? 0) - (b[at] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return a.length - b.length
+}
+
+/** Bytes of many paths that stay: some hundred to a buffer, as one of its own is several times as large as a path. */
+export function createPathBytes(): (path: BytePath) => Uint8Array {
+  let block = new Uint8Array(0)
+  let used = 0
+  return (path) => {
+    if (used + path.length > block.length) {
+      block = new Uint8Array(Math.max(BLOCK_BYTES, path.length))
+      used = 0
+    }
+    const start = used
+    for (let at = 0; at < path.length; at++) block[used++] = path.charCodeAt(at)
+    return block.subarray(start, used)
+  }
 }

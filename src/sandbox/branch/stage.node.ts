@@ -8,8 +8,8 @@
 
 import { readSync, writeSync } from 'node:fs'
 import { SURVEY_READ_BYTES } from '../../limits.ts'
-import { descriptorPath, O_CREAT, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY, O_WRONLY } from '../at.node.ts'
-import { ERRNO, O_NONBLOCK } from '../syscalls.node.ts'
+import { descriptorPath, O_CREAT, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY } from '../at.node.ts'
+import { ERRNO, O_NONBLOCK, O_RDWR } from '../syscalls.node.ts'
 import { attributesOf, type Files, fileError, must, nameBytes } from './files.node.ts'
 import type { Node } from './finding.ts'
 import type { Attributes } from './merge-plan.ts'
@@ -112,7 +112,7 @@ function setAll(
 }
 
 /** Also of what cannot be opened: through its place in /proc, the name itself and not what a link leads to. */
-function setMode(files: Files, directory: number, name: BytePath, mode: number, path: BytePath): void {
+export function setMode(files: Files, directory: number, name: BytePath, mode: number, path: BytePath): void {
   const descriptor = must(
     files.at.open(directory, nameBytes(name === '' ? '.' : name), O_PATH | O_NOFOLLOW),
     'opened',
@@ -150,6 +150,12 @@ export function applyAttributes(
     )
 }
 
+/** What is looked at of the open files of a copy: the source before anything is read, the copy when all is written. */
+export type CopyChecks = {
+  before(source: number): void
+  after(copy: number): void
+}
+
 /**
  * A new file with the content of another. True: with its mode and owner too, where it has no attributes and is the
  * daemon's own, as most are.
@@ -160,14 +166,17 @@ export function copyFile(
   to: readonly [directory: number, name: BytePath],
   node: Node,
   path: BytePath,
+  checks?: CopyChecks,
 ): boolean {
   const { at } = files
   const source = must(at.open(from[0], nameBytes(from[1]), O_RDONLY | O_NONBLOCK), 'read', path)
   try {
-    const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+    checks?.before(source)
+    const flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
     const target = must(at.open(to[0], nameBytes(to[1]), flags, 0o600), 'made', path)
     try {
       copyContent(files, source, target, node, path)
+      checks?.after(target)
       const isOwn = node.uid === process.geteuid?.() && node.gid === process.getegid?.()
       if (!isOwn || node.attributes.size > 0) return false
       must(at.setMode(target, node.mode), 'given its mode', path)

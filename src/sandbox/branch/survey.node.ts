@@ -7,19 +7,19 @@
  * @module
  */
 
-import { canonicalize } from '../../base/canonical-json.ts'
-import { encodeHex } from '../../base/hex.ts'
-import { hostSha256 } from '../../base/sha256.node.ts'
+import { createHash } from 'node:crypto'
 import type { Syscalls } from '../syscalls.node.ts'
 import type { Branch, BranchRoot } from './branch.ts'
+import { createBudget, type SurveyBudget } from './budget.ts'
 import { type Change, changesJson, type Survey, sortChanges } from './changes.ts'
 import { factsOf, metadataOf } from './compare.node.ts'
 import { createFiles, type Files, nameBytes, openRoot, statName, withDirectory } from './files.node.ts'
 import type { LinkedName, RootSurvey } from './finding.ts'
-import { createReader, nodeOf, readAttributes } from './inspect.node.ts'
+import { nodeOf, readAttributes } from './inspect.node.ts'
 import { stageNames } from './journal.node.ts'
 import { findAliases, groupLinks } from './links.node.ts'
 import { type BytePath, namePath, parentPath } from './paths.ts'
+import { createReader } from './reader.node.ts'
 import { type MergedRecord, readRecord } from './record.node.ts'
 import { explained, withoutIdle, withoutImpliedTimes, withRenames, withSeparated } from './sense.ts'
 import { walkRoot } from './walk.node.ts'
@@ -48,10 +48,11 @@ function withAliases(
   input: RootSurvey,
   index: number,
   hidden: ReadonlySet<BytePath>,
+  budget: SurveyBudget,
 ): RootSurvey {
   const { aliases, index: entries } = findAliases(files, realRoot, store, input, hidden)
   if (aliases.length === 0) return { ...input, index: entries }
-  const reader = createReader(files)
+  const reader = createReader(files, budget)
   const findings = [...input.findings]
   const names = new Map<bigint, LinkedName[]>(
     [...input.names].map(([inode, members]) => [inode, [...members]]),
@@ -72,9 +73,10 @@ function withAliases(
         if (known === undefined) names.set(after.inode, [member])
         else known.push(member)
         const sibling = input.findings.find((finding) => finding.after?.inode === after.inode)
+        const now = { directory: above, name: entry, node: after }
         const isSame =
           before.sizeBytes === after.sizeBytes &&
-          reader.compare([real, namePath(base)], [above, entry], path).isSame
+          reader.compare({ directory: real, name: namePath(base), node: before }, now, path).isSame
         const { kinds, attributes } = metadataOf(before, after)
         if (isSame && kinds.length === 0) return
         const change: Change = {
@@ -82,7 +84,7 @@ function withAliases(
           path: nameBytes(path),
           kind: isSame ? 'metadata' : 'modified',
           before: factsOf(before),
-          after: factsOf(after, reader.digest(above, entry, path)),
+          after: factsOf(after, reader.digest(now, path)),
           ...(kinds.length > 0 ? { metadata: kinds } : {}),
           ...(attributes.length > 0 ? { attributes } : {}),
           flags: sibling?.change.flags ?? [],
@@ -102,6 +104,7 @@ function surveyRoot(
   root: BranchRoot,
   record: MergedRecord,
   hidden: ReadonlySet<BytePath>,
+  budget: SurveyBudget,
 ): RootSurvey {
   const isCopy = branch.level === 'copy'
   const realRoot = openRoot(root.path)
@@ -114,6 +117,7 @@ function surveyRoot(
         const baseNs = BigInt(root.baseNs)
         const volatile = volatileOf(branch, root)
         const found = walkRoot(files, {
+          budget,
           rootIndex: index,
           rootPath: Buffer.from(root.path).toString('latin1'),
           upperRoot,
@@ -132,7 +136,7 @@ function surveyRoot(
         }
         const all = isCopy
           ? found
-          : withAliases(files, realRoot, store, found, index, new Set([...hidden, ...volatile]))
+          : withAliases(files, realRoot, store, found, index, new Set([...hidden, ...volatile]), budget)
         return {
           ...all,
           findings: withSeparated(
@@ -152,21 +156,27 @@ function surveyRoot(
 }
 
 /** @throws SassError FILE_IO */
-export function surveyFully(files: Files, directory: string, branch: Branch): FullSurvey {
+export function surveyFully(
+  files: Files,
+  directory: string,
+  branch: Branch,
+  budget: SurveyBudget = createBudget(),
+): FullSurvey {
   const record = readRecord(directory, branch.roots.length)
   const hidden = stageNames(directory)
   const roots: RootSurvey[] = []
   let link = 1
   for (const [index, root] of branch.roots.entries()) {
-    const found = surveyRoot(files, branch, index, root, record, hidden)
+    const found = surveyRoot(files, branch, index, root, record, hidden, budget)
     const findings = groupLinks({ findings: found.findings, names: found.names, rootIndex: index }, link)
     link += found.names.size
     roots.push({ ...found, findings })
   }
   const changes = sortChanges(roots.flatMap(({ findings }) => findings.map(({ change }) => change)))
   const paths = branch.roots.map(({ path }) => path)
-  const json = canonicalize(changesJson(branch.session, paths, changes))
-  const digest = encodeHex(hostSha256(Buffer.from(json)))
+  const sum = createHash('sha256')
+  for (const piece of changesJson(branch.session, paths, changes)) sum.update(piece)
+  const digest = sum.digest('hex')
   return { survey: { session: branch.session, changes, digest }, roots, record }
 }
 

@@ -7,6 +7,7 @@
 
 import { decodeUtf8 } from '../../base/utf8.ts'
 import { visible } from '../../base/visible.ts'
+import { attributeText } from './attributes-text.ts'
 import { absolutePath, type Change, type ChangeKind, type ConflictKind, type Flag } from './changes.ts'
 import { bytePath } from './paths.ts'
 
@@ -25,6 +26,7 @@ const FLAG_TEXT: Readonly<Record<Flag, string>> = {
   setgid: 'setgid',
   world_writable: 'everybody may write it',
   file_capability: 'has file capabilities',
+  access_list: 'an access list gives rights beside its mode',
   leaves_root: 'leads out of the branch',
   fifo: 'a FIFO',
   socket: 'a socket',
@@ -82,9 +84,17 @@ function detailsOf(
     if (metadata?.includes('owner'))
       details.push(`owner ${before.uid}:${before.gid} -> ${after.uid}:${after.gid}`)
     if (kind === 'metadata' && metadata?.includes('time')) details.push('time')
-    if (attributes !== undefined) details.push(`attributes ${attributes.map(visible).join(', ')}`)
+    if (attributes !== undefined)
+      details.push(
+        `attributes ${attributes.map((name) => attributeText(name, after.attributes?.get(name))).join(', ')}`,
+      )
   } else if (kind === 'added' && after?.type === 'file') details.push(`${after.sizeBytes} bytes`)
   else if (kind === 'deleted' && before?.type === 'file') details.push(`${before.sizeBytes} bytes`)
+  if (after !== undefined && (kind === 'added' || kind === 'retyped')) {
+    if (after.type !== 'symlink') details.push(`mode ${octal(after.mode)}`)
+    for (const [name, value] of after.attributes ?? [])
+      if (attributes?.includes(name) !== true) details.push(attributeText(name, value))
+  }
   return details
 }
 

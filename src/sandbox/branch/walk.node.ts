@@ -11,24 +11,21 @@ import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
 import { isPartialName } from '../files/partial-name.ts'
 import { type BaselineInput, createBaseline } from './baseline.node.ts'
 import type { OverlayAttributes } from './branch.ts'
-import type { Change, ConflictKind } from './changes.ts'
+import { heldBytes, type SurveyBudget } from './budget.ts'
+import type { Change, ConflictKind, ContentDigest } from './changes.ts'
 import { contents, factsOf, metadataOf } from './compare.node.ts'
-import {
-  type Files,
-  fileError,
-  nameBytes,
-  namesIn,
-  statDirectory,
-  statName,
-  withDirectory,
-} from './files.node.ts'
+import { type Files, fileError, namesIn, statDirectory, statName, withDirectory } from './files.node.ts'
 import type { Finding, LinkedName, Node, RootSurvey, SharedDirectory, UpperEntry } from './finding.ts'
-import { flagsOf } from './flags.ts'
-import { createReader, NO_ATTRIBUTES, nodeOf, type ReadAttributes, readAttributes } from './inspect.node.ts'
+import { flagsOf, isObeyed, isRepository } from './flags.ts'
+import { NO_ATTRIBUTES, nodeOf, type ReadAttributes, readAttributes } from './inspect.node.ts'
+import { checkMarks } from './marks.ts'
 import { findMoved, redirectedPath } from './moved.node.ts'
-import { type BytePath, joinPath, parentPath } from './paths.ts'
+import { type BytePath, createPathBytes, joinPath, parentPath } from './paths.ts'
+import { createReader } from './reader.node.ts'
+import { type WalkedDirectory as Directory, ELSEWHERE } from './walked-directory.ts'
 
 export type WalkInput = BaselineInput & {
+  readonly budget: SurveyBudget
   readonly rootIndex: number
   /** Absolute, as bytes. */
   readonly rootPath: BytePath
@@ -39,33 +36,20 @@ export type WalkInput = BaselineInput & {
   readonly hidden: ReadonlySet<BytePath>
 }
 
-type Directory = {
-  readonly path: BytePath
-  /** Where the real directory is; undefined: there is none to compare with. */
-  readonly base: BytePath | undefined
-  /** Shows only what is above. */
-  readonly isWhole: boolean
-  /** Marks whiteouts by an attribute. */
-  readonly hasMarkedWhiteouts: boolean
-  /** In a copy: neither it nor what it lies in was touched, so that nothing in it came, went or was moved. */
-  readonly isStill: boolean
-  /** In a copy: it is where it was. Moving what it lies in would not show in the times of what is in it. */
-  readonly isFixed: boolean
-}
-
-const ELSEWHERE = { isStill: false, isFixed: false } as const
-
 const isWhiteout = (stats: BigIntStats): boolean => stats.isCharacterDevice() && stats.rdev === 0n
 
-/** @throws SassError FILE_IO */
+/** @throws SassError FILE_IO; FILE_TOO_LARGE where the branch is too large to be looked at */
 export function walkRoot(files: Files, input: WalkInput): RootSurvey {
-  const { overlay, realRoot, upperRoot } = input
-  const reader = createReader(files)
+  const { budget, overlay, realRoot, upperRoot } = input
+  const reader = createReader(files, budget)
   const aboveName = overlay === undefined ? 'copy' : 'upper'
   const findings: Finding[] = []
   const directories = new Map<BytePath, SharedDirectory>()
   const upper: UpperEntry[] = []
+  const bytesOf = createPathBytes()
   const names = new Map<bigint, LinkedName[]>()
+  /** Directories that git takes for repositories. */
+  const repositories = new Set<BytePath>()
   /** Directories of the real tree that the branch has elsewhere, and where. */
   const moved = overlay === 'trusted' ? findMoved(files, upperRoot, realRoot) : new Map<BytePath, BytePath>()
 
@@ -86,10 +70,15 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     moved,
   )
 
+  function keep(entry: UpperEntry): void {
+    budget.entry(entry.path.length)
+    upper.push(entry)
+  }
+
   function report(
     path: BytePath,
     base: BytePath,
-    change: Omit<Change, 'root' | 'path' | 'flags'>,
+    change: Omit<Change, 'root' | 'path' | 'flags'> & { readonly before?: Node; readonly after?: Node },
     more: {
       before?: Node
       after?: Node
@@ -101,17 +90,21 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   ): void {
     const whole = joinPath(input.rootPath === '/' ? '' : input.rootPath, path)
     const before = more.before?.attributes
+    budget.change(2 * path.length + heldBytes(more.before) + heldBytes(more.after))
     const gained = [...(more.after?.attributes.keys() ?? [])].filter(
       (name) => before === undefined || !before.has(name) || change.attributes?.includes(name),
     )
     const flags = flagsOf(input.rootPath, whole, change.after, gained)
+    if (!flags.includes('runs_on_host') && isObeyed(repositories, path)) flags.push('runs_on_host')
     if (more.before !== undefined && more.before.type === 'file' && more.before.links > 1)
       if (change.kind === 'modified' || change.kind === 'retyped') flags.push('breaks_link')
     findings.push({
       path,
       base,
-      change: { root: input.rootIndex, path: nameBytes(path), ...change, flags },
       ...more,
+      ...(change.before === undefined ? {} : { before: change.before }),
+      ...(change.after === undefined ? {} : { after: change.after }),
+      change: { root: input.rootIndex, path: bytesOf(path), ...change, flags },
     })
   }
 
@@ -125,16 +118,16 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const before = node(directory, name, base, stats, attributes(directory, name, base, false))
     const beneath = before.type === 'directory' ? subtree(base) : undefined
     const conflict: ConflictKind | undefined = isChanged(stats) || beneath?.isChanged ? 'changed' : undefined
-    const sha256 =
+    const digest =
       before.type === 'file' && before.sizeBytes <= SURVEY_BEFORE_BYTES
-        ? reader.digest(directory, name, base)
+        ? reader.digest({ directory, name, node: before }, base)
         : undefined
     report(
       path,
       base,
       {
         kind: 'deleted',
-        before: factsOf(before, sha256),
+        before: factsOf(before, digest),
         ...(beneath === undefined ? {} : { removed: beneath.removed }),
         ...(conflict === undefined ? {} : { conflict }),
       },
@@ -146,6 +139,10 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const inner: Directory[] = []
     const look = (above: number, real: number | undefined) => {
       const names = namesIn(above, here.path)
+      const shown = new Set(names)
+      const isThere = (name: BytePath) =>
+        shown.has(name) || (real !== undefined && statName(real, name) !== undefined)
+      if (isRepository(isThere)) repositories.add(here.path)
       for (const name of names) {
         if (isPartialName(name) || (here.path === '' && input.hidden.has(name))) continue
         const path = joinPath(here.path, name)
@@ -155,7 +152,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
         const next = entry(here, path, name, above, stats, real)
         if (next !== undefined) inner.push(next)
       }
-      if (here.isWhole && real !== undefined && here.base !== undefined) missing(here, names, real)
+      if (here.isWhole && real !== undefined && here.base !== undefined) missing(here, shown, real)
     }
     withDirectory(files, upperRoot, here.path, (above) => {
       if (here.base === undefined) return look(above, undefined)
@@ -169,9 +166,8 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   }
 
   /** What a directory that hides the real one does not have: deleted. */
-  function missing(here: Directory, names: readonly BytePath[], real: number): void {
+  function missing(here: Directory, shown: ReadonlySet<BytePath>, real: number): void {
     const base = here.base ?? ''
-    const shown = new Set(names)
     for (const name of namesIn(real, base)) {
       const path = joinPath(here.path, name)
       const inner = joinPath(base, name)
@@ -202,19 +198,18 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const read = isGone ? NO_ATTRIBUTES : attributes(above, name, path, true)
     const isMarked = here.hasMarkedWhiteouts && stats.isFile() && stats.size === 0n
     if (isGone || (isMarked && read.marks.has('whiteout'))) {
-      upper.push({ path, kind: 'whiteout', ...(isMoved ? { redirect: base } : {}) })
+      keep({ path, kind: 'whiteout', ...(isMoved ? { redirect: base } : {}) })
       if (beneath !== undefined && real !== undefined) reportDeleted(path, base, real, name, beneath)
       return undefined
     }
-    if (read.marks.has('metacopy'))
-      throw fileError('read since the overlay keeps its content elsewhere (metacopy), and', path, -95)
     const after = node(above, name, path, stats, read)
     const before =
       beneath === undefined || real === undefined
         ? undefined
         : node(real, name, base, beneath, attributes(real, name, base, false))
+    checkMarks(path, read, overlay, before?.attributes)
     if (after.type === 'directory') return directory(here, path, base, after, before, read, stats)
-    upper.push({ path, kind: 'file', inode: after.inode })
+    keep({ path, kind: 'file', inode: after.inode })
     if (after.links > 1) {
       const known = names.get(after.inode)
       const member = { path, base, after, ...(before === undefined ? {} : { before }) }
@@ -242,17 +237,17 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const hasMarkedWhiteouts = opaque?.[0] === 0x78
     const source = mark === undefined ? undefined : redirectedPath(mark, here.base)
     if (source !== undefined && moved.get(source) === path) {
-      upper.push({ path, kind: 'redirected', redirect: Buffer.from(mark ?? []).toString('latin1') })
+      keep({ path, kind: 'redirected', redirect: Buffer.from(mark ?? []).toString('latin1') })
       reportMoved(path, base, source, after, before)
       return { path, base: source, isWhole: false, hasMarkedWhiteouts, ...ELSEWHERE }
     }
     if (source === path && before?.type === 'directory') {
       // Moved by the branch once, and merged since.
-      upper.push({ path, kind: 'settled' })
+      keep({ path, kind: 'settled' })
       shared(path, path, before, after, false)
       return { path, base: path, isWhole: false, hasMarkedWhiteouts, ...ELSEWHERE }
     }
-    upper.push({ path, kind: isOpaque || here.isWhole || mark !== undefined ? 'opaque' : 'merged' })
+    keep({ path, kind: isOpaque || here.isWhole || mark !== undefined ? 'opaque' : 'merged' })
     if (before?.type === 'directory') {
       const isWhole = here.isWhole || isOpaque || mark !== undefined
       const isStill = here.isFixed && isUntouched(stats)
@@ -339,7 +334,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
           kind: 'renamed',
           before: factsOf(before),
           after: factsOf(after),
-          from: nameBytes(source),
+          from: bytesOf(source),
           ...(kinds.length > 0 ? { metadata: kinds } : {}),
           ...(differing.length > 0 ? { attributes: differing } : {}),
           ...(hidden === undefined ? {} : { removed: hidden.removed }),
@@ -361,12 +356,19 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     origin: Uint8Array | undefined,
     isLost: boolean,
   ): void {
+    const digestAbove = (): ContentDigest | undefined =>
+      after.type === 'file'
+        ? reader.digest({ directory: above[0], name: above[1], node: after }, path)
+        : undefined
     if (before === undefined || real === undefined) {
-      const sha256 = after.type === 'file' ? reader.digest(above[0], above[1], path) : undefined
       report(
         path,
         base,
-        { kind: 'added', after: factsOf(after, sha256), ...(isLost ? { conflict: 'gone' as const } : {}) },
+        {
+          kind: 'added',
+          after: factsOf(after, digestAbove()),
+          ...(isLost ? { conflict: 'gone' as const } : {}),
+        },
         { after, source: joinPath(aboveName, path), origin },
       )
       return
@@ -382,7 +384,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
         {
           kind: 'retyped',
           before: factsOf(before),
-          after: factsOf(after, after.type === 'file' ? reader.digest(above[0], above[1], path) : undefined),
+          after: factsOf(after, digestAbove()),
           ...(beneath === undefined ? {} : { removed: beneath.removed }),
           ...(isConflict ? { conflict: 'changed' as const } : {}),
         },
@@ -425,7 +427,9 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   if (realTop === undefined) throw fileError('opened', input.rootPath, -2)
   const top = withDirectory(files, upperRoot, '', (above) => {
     const stats = statDirectory(above)
-    const after = node(above, '', '', stats, attributes(above, '', '', true))
+    const read = attributes(above, '', '', true)
+    checkMarks('', read, overlay, realTop.attributes)
+    const after = node(above, '', '', stats, read)
     const isStill = overlay === undefined && isUntouched(stats)
     if (!isStill) shared('', '', realTop, after, false)
     const isFixed = overlay === undefined

@@ -189,3 +189,20 @@ t.test('at the start only branches with a journal are asked after', async (t) =>
   writeFileSync(join(store.directoryOf(ID), 'merge.json'), '{}')
   t.strictSame(await worker.resume(), [{ session: ID, outcome: 'rolled_back', id: 'x', reason: 'y' }])
 })
+
+t.test('a look ends with whoever waits for it, and with its branch', async (t) => {
+  const { worker, upper } = make(t)
+  writeFileSync(join(upper, 'f'), 'f')
+  const left = /^Nobody waits for this look at the branch any more, or the branch is dropped/
+  await t.rejects(worker.review(ID, 'text', [], { isOwn: false, onLeave: (stop) => stop() }), {
+    code: 'FILE_IO',
+    message: left,
+  })
+  const { text } = await worker.review(ID, 'text', [], { isOwn: true, onLeave: () => {} })
+  t.match(await all(text), '/root/f (1 bytes, mode 0644)')
+  const look = worker.review(ID, 'patch', [])
+  const drop = worker.drop(ID)
+  await t.rejects(look, { message: left })
+  await drop
+  t.equal(worker.find(ID), undefined)
+})

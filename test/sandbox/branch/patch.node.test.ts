@@ -10,8 +10,9 @@ import { deflateSync } from 'node:zlib'
 import t from 'tap'
 import { diffBranch } from '../../../src/sandbox/branch/contents.node.ts'
 import { linesOf, unifiedHunks } from '../../../src/sandbox/branch/diff-lines.ts'
+import { createFiles } from '../../../src/sandbox/branch/files.node.ts'
 import { base85Lines, quotedPath, similarityOf } from '../../../src/sandbox/branch/git-patch.ts'
-import { surveyBranch } from '../../../src/sandbox/branch/survey.node.ts'
+import { surveyFully } from '../../../src/sandbox/branch/survey.node.ts'
 import { copyLike, enterMountNamespace, type Made, makeBranch, syscalls, treeOf } from './made-branch.node.ts'
 import { createRandom, fill as fillRandom, work as workRandom } from './random-work.node.ts'
 
@@ -20,8 +21,9 @@ const hasGit = spawnSync('git', ['--version']).status === 0
 const skip = !enterMountNamespace() ? 'no mount namespace' : hasGit ? false : 'no git'
 
 function diff(made: Made, form: 'patch' | 'stat'): Buffer {
-  const { changes } = surveyBranch(syscalls, made.directory, made.branch)
-  return Buffer.concat([...diffBranch(syscalls, made.directory, made.branch, changes, form)])
+  const files = createFiles(syscalls)
+  const { survey, roots } = surveyFully(files, made.directory, made.branch)
+  return Buffer.concat([...diffBranch(files, made.branch, roots, survey.changes, form)])
 }
 
 /** What git knows of a tree: paths, whether the owner may execute, contents. */

@@ -114,7 +114,7 @@ for (const attributes of ['trusted', 'user'] as const) {
       t.end()
     })
 
-    t.test('marks that are set through the mount are attributes like others', (t) => {
+    t.test('marks that are set through the mount end a look', (t) => {
       const made = makeBranch((real) => mkdirSync(join(real, 'd')), { attributes })
       t.teardown(made.remove)
       const result = made.inside((path) =>
@@ -124,9 +124,7 @@ for (const attributes of ['trusted', 'user'] as const) {
         t.end()
         return
       }
-      const [change] = changes(made)
-      t.equal(change?.kind, 'metadata')
-      t.strictSame(change?.attributes, ['user.overlay.opaque'])
+      t.throws(() => changes(made), { message: /^d was given the attribute user\.overlay\.opaque, which/ })
       t.end()
     })
 
@@ -162,10 +160,9 @@ for (const attributes of ['trusted', 'user'] as const) {
         Buffer.from(`${attributes}.overlay.redirect`),
         Buffer.from('/no/such'),
       )
-      t.match(
-        told(made),
-        attributes === 'trusted' ? ['deleted d/a', 'added lost gone'] : ['deleted d/a', 'added lost'],
-      )
+      if (attributes === 'trusted') t.match(told(made), ['deleted d/a', 'added lost gone'])
+      // A user's overlay follows none, and makes none.
+      else t.throws(() => told(made), { message: /^lost has the mark redirect, which no overlay/ })
       t.end()
     })
 
@@ -262,7 +259,7 @@ t.test('names that are no text, links and hints of renames', { skip }, (t) => {
   t.equal(Buffer.from(renamed?.from ?? []).toString(), 'old name')
   const strange = list.find(({ flags }) => flags.includes('control_characters'))
   t.strictSame(Buffer.from(strange?.path ?? []), odd)
-  const json = JSON.stringify(changesJson('s', [made.real], list))
+  const json = [...changesJson('s', [made.real], list)].join('')
   const whole = Buffer.concat([Buffer.from(`${made.real}/`), odd]).toString('base64')
   t.match(json, `"path_base64":"${whole}"`)
   const text = changesText([made.real], list, { folded: [] })
@@ -331,6 +328,23 @@ t.test('what has to be looked at twice', (t) => {
     ],
   ])
     t.strictSame(flagsOf('/', `/${path}`, facts, []), ['runs_on_host'], path)
+  for (const path of [
+    ...['.sass-edge/agent.key', '.vimrc', '.gdbinit', '.netrc', '.rhosts', '.forward', '.kube/config'],
+    ...['.aws/config', '.cargo/config.toml', '.pre-commit-config.yaml', 'lib/sitecustomize.py', 'x/evil.pth'],
+    ...['CLAUDE.md', 'sub/agents.md', 'GEMINI.md', '.cursorrules', '.github/copilot-instructions.md'],
+    ...['.claude/settings.json', '.cursor/rules/x.mdc', '.codex/config.toml', '.docker/config.json'],
+  ])
+    t.strictSame(flags(path), ['runs_on_host'], path)
+  for (const path of [
+    'CLAUDE.md.txt',
+    'docs/agents.html',
+    'vimrc',
+    'cargo/config.toml',
+    'path.pths',
+    'aws/config',
+  ])
+    t.strictSame(flags(path), [], path)
+  t.strictSame(flagsOf('/w', '/w/f', facts, ['system.posix_acl_access']), ['access_list'])
   for (const path of ['src/main.ts', 'README', 'gitconfig', 'x.git/hooks/a'])
     t.strictSame(flags(path), [], path)
   t.strictSame(flags('f', { mode: 0o6755 }), ['setuid', 'setgid'])
