@@ -153,8 +153,6 @@ export const EXECUTIONS_MAX = 32
 export const STDIN_QUEUE_BYTES = 1_048_576
 /** One read of a pipe; as large as the chunk that carries it. */
 export const PIPE_READ_BYTES = 65_536
-/** Bytes handed to a socket and not yet taken by the kernel; above it, sources are paused. */
-export const SOCKET_HIGH_WATER_BYTES = 262_144
 /**
  * The Zstd frame of one attached output. With these tables and this window one costs 260 KiB where chunks are small and
  * 400 KiB where they are large, and ratios are within 3 % of the library's own tables, which cost 1 MiB.
@@ -343,8 +341,12 @@ export const FAILED_PROOFS_PER_MINUTE = 60
 /** Refusals of one known caller with a record each, under 1 MB of audit a minute; what is more is counted. */
 export const REFUSALS_PER_MINUTE = 1_000
 export const REFUSALS_RECORD_MS = 60_000
-/** What is taken of a peer's bytes before its unread answers are looked at again: some 200 of the smallest requests. */
-export const RECEIVE_SLICE_BYTES = 2_048
+/**
+ * Answers of one connection that the kernel has not taken: with so many of them nothing more is read of it. One that
+ * waits costs some 700 bytes in Node beside its own: 60 of the smallest requests in one turn, 5 ms of work.
+ */
+export const UNREAD_ANSWERS_BYTES = 65_536
+export const UNREAD_ANSWER_COST_BYTES = 1_024
 /** Challenges of one caller in a minute: a link that breaks needs a few, a machine that tries needs thousands. */
 export const CHALLENGES_PER_MINUTE = 10
 /** Commands that wait for their turn, of all callers; each holds a request of at most one frame. */

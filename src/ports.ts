@@ -284,8 +284,6 @@ export interface Transport {
 export interface TransportEvents {
   /** Borrowed: valid until the call returns. */
   data(bytes: Uint8Array): void
-  /** All that was written has been taken. */
-  drained(): void
   /** The peer sent an orderly end. */
   ended(): void
   /** Gone, for whatever reason; once, last. */

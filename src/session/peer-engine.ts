@@ -17,6 +17,7 @@ import {
 import type { Transport } from '../ports.ts'
 import { type ConnectionEvent, createConnection } from '../wire/connection.ts'
 import { describeProblems } from '../wire/schema.ts'
+import { createAnswers } from './answers.ts'
 import { NO_CIRCUMSTANCES, NOT_LOOKED } from './attempt.ts'
 import { createBufferShare } from './buffer-share.ts'
 import { type ChallengeOutcome, createChallenges } from './challenges.ts'
@@ -66,14 +67,21 @@ export function createPeer(
   let endedAtMs: number | undefined
   let destroysSession = false
 
-  const connection = createConnection('daemon', (frame) => transport.write(frame), takeGuarded)
-  const intake = createIntake(transport, (bytes) => {
-    try {
-      connection.receive(bytes)
-    } catch (cause) {
-      fail(cause)
-    }
-  })
+  const answers = createAnswers(transport, () => intake.goOn())
+  const connection = createConnection('daemon', answers.send, takeGuarded)
+  const mustWait = () => answers.areMany
+  const intake = createIntake(
+    transport,
+    (bytes) => {
+      try {
+        return connection.receive(bytes, mustWait)
+      } catch (cause) {
+        fail(cause)
+        return bytes.length
+      }
+    },
+    mustWait,
+  )
 
   /** By name: a reload may have changed what the caller may. */
   function callerNow(): Caller | undefined {
@@ -387,7 +395,6 @@ export function createPeer(
       keepalive.received(rooms.clock.monotonicMs())
       intake.push(bytes)
     },
-    drained: () => intake.drained(),
     ended() {
       // What is over already may have given its session to another connection.
       destroysSession ||= !isOver && users.size === 0

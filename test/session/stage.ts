@@ -787,7 +787,7 @@ export function connect(stage: Stage, change: Partial<Transport> = {}): Client {
       } else list.push({ kind: event.kind })
     },
   )
-  transport.onWrite = (bytes) => connection.receive(bytes.slice())
+  transport.onWrite = (bytes) => void connection.receive(bytes.slice())
   return {
     transport,
     events,
