@@ -85,11 +85,24 @@ export const STDERR = 1
 /** Which of a process's two outputs; a terminal has STDOUT only. */
 export type OutputSource = typeof STDOUT | typeof STDERR
 
-/** `tookMemoryKill`: something of the session was killed for want of memory while it ran. */
+/** Processes that a command was asked to leave. None of it may be called once the place that they run in is given up. */
+export interface LeftBehind {
+  /** Of those that were there when the command ended: how many are. */
+  alive(): number
+  /** To each of those. False: none is there. */
+  signal(number: number): boolean
+  /** SIGKILL to them, and to whatever else of the place nobody has asked to stay. */
+  end(): void
+}
+
+/**
+ * `tookMemoryKill`: something of the session was killed for want of memory while it ran.
+ * `left`: it was asked to leave what it started, and something is there.
+ */
 export type ExitStatus = (
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'signalled'; readonly signal: number }
-) & { readonly tookMemoryKill?: boolean }
+) & { readonly tookMemoryKill?: boolean; readonly left?: LeftBehind | undefined }
 
 /** How fast what a child writes may be read; absent: as it comes. */
 export interface OutputPace {

@@ -15,7 +15,7 @@ import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
 import { type Branch, type BranchLevel, copyOf, upperOf, workOf } from './branch/branch.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
 import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
-import { isInhabited } from './crowd.node.ts'
+import { inhabitantsSeen, isInhabited } from './crowd.node.ts'
 import { CACHE_DIRECTORIES } from './environment.ts'
 import type { Keeper } from './namespaces/keeper.node.ts'
 import type { NamespaceDescriptors, NamespacePlan, RootMount } from './namespaces/namespace-plan.ts'
@@ -372,6 +372,15 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       }
     },
     has: (name, agent) => store.list().some((branch) => branch.session === name && branch.agent === agent),
+    processesIn(session, number) {
+      const one = held.get(branchOf.get(session) ?? '')
+      if (one?.descriptors === undefined || one.place.namespaces?.number !== number) return 0
+      try {
+        return inhabitantsSeen(one.descriptors.root)
+      } catch {
+        return 0
+      }
+    },
     sessionsIn: (name) => [...(held.get(name)?.tenants ?? [])],
     useOf(name) {
       const one = held.get(name)

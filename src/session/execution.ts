@@ -70,6 +70,8 @@ export type Execution = {
   /** Signals that were delivered lately, by the number that their sender drew. */
   readonly signalIds: number[]
   readonly isTerminal: boolean
+  /** It was asked to leave what it started running. */
+  readonly mayLeave?: boolean
   /** Somebody has been told how it ended. */
   isTold: boolean
 }
@@ -128,6 +130,7 @@ export function newExecution(
     stdinBytes: 0,
     signalIds: [],
     isTerminal: request.plan.terminal !== undefined,
+    mayLeave: request.plan.keepsBackground === true,
     isTold: false,
   }
 }

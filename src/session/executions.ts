@@ -23,6 +23,7 @@ import {
 } from './execution.ts'
 import { type StartRecord, startRecord } from './kept-record.ts'
 import type { KeptResults } from './kept-results.ts'
+import { createLeftWork } from './left-work.ts'
 import { createRingPool } from './ring-pool.ts'
 
 /** The limit is of the session: another command of it may have taken the memory. */
@@ -51,7 +52,13 @@ export type Executions = {
   /** What runs and what ended last; `total` counts all that is known. Undefined: everybody's. */
   recent(scope: string | undefined, most: number): { readonly found: Execution[]; readonly total: number }
   runningOf(owner: string): number
-  /** What the owner takes up: executions that run, and ended ones whose output somebody has yet to take. */
+  /** It has ended, and what it was asked to leave runs on. */
+  hasLeft(execution: Execution): boolean
+  /** How many such there are in that session. */
+  leftIn(sessionId: string): number
+  /** The owner's sessions in which something was left, or is about to be, but for that one. */
+  leavingSessions(owner: string, except: string): number
+  /** What the owner takes up: executions that run or have left something, and ended ones whose output somebody has yet to take. */
   slotsOf(owner: string): number
   readonly running: number
   /** Held back, since nobody takes what they write. */
@@ -95,6 +102,10 @@ export type ExecutionsOptions = {
   readonly results: KeptResults
   /** Called once an execution, after its last output: for the audit and the session. */
   readonly ended: (execution: Execution) => void
+  /** Processes of the session's place of that number; 0 where it has no such place any more. */
+  readonly processesIn?: (sessionId: string, place: number) => number
+  /** What an execution had left is gone: `ended` was called before. */
+  readonly leftEnded?: (execution: Execution) => void
   /** Called when a command runs. */
   readonly begun?: () => void
   /** Called when a place may have become free: whoever waits for one may have its turn. */
@@ -113,6 +124,8 @@ export function createExecutions({
   rings,
   results,
   ended,
+  processesIn,
+  leftEnded,
   begun,
   freed,
 }: ExecutionsOptions): Executions {
@@ -124,11 +137,35 @@ export function createExecutions({
   const cancelTimers = new Map<Execution, () => void>()
   const reservedByOwner = new Map<string, number>()
   let [running, reserved] = [0, 0]
+  /** By place: commands that run there, each at least one process of it. */
+  const runningIn = new Map<number, number>()
+  const left = createLeftWork(
+    (sessionId, place) => Math.max(0, (processesIn?.(sessionId, place) ?? 0) - (runningIn.get(place) ?? 0)),
+    (execution) => {
+      forgetTimer(execution)
+      settle(execution)
+      leftEnded?.(execution)
+      freed?.()
+    },
+  )
+
+  function forgetTimer(execution: Execution): void {
+    cancelTimers.get(execution)?.()
+    cancelTimers.delete(execution)
+  }
+
+  function countIn(place: number | undefined, change: 1 | -1): void {
+    if (place === undefined) return
+    const now = (runningIn.get(place) ?? 0) + change
+    if (now > 0) runningIn.set(place, now)
+    else runningIn.delete(place)
+  }
 
   /** What nobody needs here any more is known from its result alone. */
   function settle(execution: Execution): void {
     if (isRunning(execution) || execution.rings !== undefined || execution.watcher !== undefined) return
-    if (unwritten.has(execution) || executions.get(keyOf(execution)) !== execution) return
+    if (left.has(execution) || unwritten.has(execution) || executions.get(keyOf(execution)) !== execution)
+      return
     executions.delete(keyOf(execution))
   }
 
@@ -150,8 +187,8 @@ export function createExecutions({
     execution.endedAtMs = clock.wallMs()
     execution.startedAtMs = Math.round(execution.endedAtMs - (clock.monotonicMs() - execution.begunMs))
     execution.child = undefined
-    cancelTimers.get(execution)?.()
-    cancelTimers.delete(execution)
+    // What it has left has no more time than the command had.
+    if (!left.has(execution)) forgetTimer(execution)
     count(execution.owner, -1)
     // Before anybody hears of it.
     if (!results.end(execution)) unwritten.add(execution)
@@ -178,7 +215,7 @@ export function createExecutions({
   }
 
   function timeOut(execution: Execution): void {
-    if (!isRunning(execution)) return
+    if (left.end(execution) || !isRunning(execution)) return
     execution.timedOut = true
     execution.child?.signal(SIGTERM)
     cancelTimers.set(
@@ -216,6 +253,8 @@ export function createExecutions({
     if (before !== undefined) unwritten.delete(before)
     executions.set(keyOf(execution), execution)
     count(request.owner, 1)
+    const place = request.plan.namespaces?.number
+    countIn(place, 1)
     if (request.timeoutMs !== undefined)
       cancelTimers.set(
         execution,
@@ -223,21 +262,21 @@ export function createExecutions({
       )
     try {
       results.begin(record)
-      execution.child = spawner.spawn(request.plan, eventsOf(execution))
+      execution.child = spawner.spawn(request.plan, eventsOf(execution, place))
     } catch (cause) {
       // Nothing runs, and the id may be used again.
       results.undo(execution)
       executions.delete(keyOf(execution))
-      cancelTimers.get(execution)?.()
-      cancelTimers.delete(execution)
+      forgetTimer(execution)
       count(request.owner, -1)
+      countIn(place, -1)
       pool.release(execution)
       throw cause
     }
     return execution
   }
 
-  function eventsOf(execution: Execution): ChildEvents {
+  function eventsOf(execution: Execution, place: number | undefined): ChildEvents {
     return {
       spawned() {
         execution.state = 'running'
@@ -245,6 +284,7 @@ export function createExecutions({
         begun?.()
       },
       failed(errno) {
+        countIn(place, -1)
         execution.errno = errno
         end(execution, 'not_started')
       },
@@ -255,7 +295,9 @@ export function createExecutions({
       },
       stdinDrained: () => execution.watcher?.stdinDrained(),
       exited(status) {
+        countIn(place, -1)
         execution.exit = status
+        if (place !== undefined && status.left !== undefined) left.add(execution, place, status.left)
         if (status.tookMemoryKill === true) execution.why = MEMORY_KILL
         end(execution, 'finished')
       },
@@ -311,10 +353,11 @@ export function createExecutions({
     hold: setHeld,
     signal(execution, number, { warrant, action, sessionId }) {
       Warrant.redeem(warrant, action, sessionId)
-      return execution.child?.signal(number) ?? false
+      return execution.child?.signal(number) ?? left.signal(execution, number)
     },
     cancel(execution, { warrant, action, sessionId }) {
       Warrant.redeem(warrant, action, sessionId)
+      if (left.has(execution)) return left.end(execution)
       if (!isRunning(execution) || execution.child === undefined) return false
       execution.child.killTree()
       return true
@@ -331,8 +374,19 @@ export function createExecutions({
       }
     },
     runningOf: (owner) => runningByOwner.get(owner) ?? 0,
+    hasLeft: left.has,
+    leftIn: left.inSession,
+    leavingSessions(owner, except) {
+      const found = left.sessionsOf(owner)
+      for (const execution of executions.values())
+        if (execution.owner === owner && execution.mayLeave === true && isRunning(execution))
+          found.add(execution.sessionId)
+      found.delete(except)
+      return found.size
+    },
     slotsOf(owner) {
-      return (runningByOwner.get(owner) ?? 0) + (reservedByOwner.get(owner) ?? 0) + pool.readBy(owner)
+      const own = (runningByOwner.get(owner) ?? 0) + (reservedByOwner.get(owner) ?? 0)
+      return own + pool.readBy(owner) + left.countOf(owner)
     },
     get running() {
       return running
@@ -352,6 +406,7 @@ export function createExecutions({
     endWhere(fits) {
       for (const execution of executions.values())
         if (isRunning(execution) && fits(execution)) execution.child?.killTree()
+      left.endWhere(fits)
     },
     endAll(how) {
       for (const execution of executions.values()) {
@@ -359,6 +414,7 @@ export function createExecutions({
         if (how === 'term') execution.child?.signal(SIGTERM)
         else execution.child?.killTree()
       }
+      if (how === 'kill') left.endWhere(() => true)
     },
     owesEnd(sessionId) {
       for (const { sessionId: own, isTold, rings, exit } of executions.values())
@@ -396,6 +452,7 @@ export function createExecutions({
       results.clockSet()
     },
     tick() {
+      left.tick()
       results.tick()
       for (const execution of unwritten) if (results.end(execution)) unwritten.delete(execution)
       for (const execution of executions.values()) {

@@ -196,6 +196,7 @@ function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Le
     transfersFree: rooms.transfers.isFree(caller),
     sessionsFree: rooms.sessions.hasRoom(),
     sessionsOfCaller: rooms.sessions.countOf(caller),
+    leavingOfCaller: rooms.executions.leavingSessions(caller, session?.id ?? ''),
     queueFree: rooms.queue.isFree(caller),
     challengesFree: rooms.challengeRates.isFree(caller),
     confirmationsFree: session !== undefined && rooms.confirmations.isFree(session.id),

@@ -231,6 +231,7 @@ export const execution = message('Execution', {
   is_attached: defaulted(10, bool, false),
   agent_name: defaulted(11, text(AGENT_NAME_BYTES), ''),
   is_terminal: defaulted(12, bool, false, 'it runs on a terminal'),
+  has_left: defaulted(13, bool, false, 'it has ended, and what it was asked to leave runs on'),
 })
 
 export const executionList = message('ExecutionList', {

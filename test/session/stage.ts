@@ -498,6 +498,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     close: () => Promise.resolve(),
     without: (_branch, work) => work(),
     has: () => false,
+    processesIn: () => 0,
     sessionsIn: () => [],
     useOf: () => 'none',
     closeAll: () => Promise.resolve(),

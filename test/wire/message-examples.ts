@@ -219,6 +219,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
           is_attached: true,
           agent_name: 'ci',
           is_terminal: true,
+          has_left: true,
         },
       ],
       total: 1,

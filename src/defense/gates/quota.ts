@@ -66,6 +66,22 @@ function judgeTransfers(facts: Facts, policy: Policy, ledger: Ledger): Finding |
   }
 }
 
+/** One session stays for whoever wants to look at what was left, and to end it. */
+function judgeLeaving({ action, identity: who }: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
+  if (action?.kind !== 'execute' || action.place?.keepsBackground !== true) return undefined
+  const most = policy.quota.sessionsPerCaller - 1
+  const isOperator = who.kind === 'known' && who.role === 'operator'
+  const leaving = ledger.leavingOfCaller ?? 0
+  if (isOperator || leaving === 0 || leaving < most) return undefined
+  return {
+    outcome: 'THROTTLE',
+    code: 'RESPONSE_THROTTLED',
+    rule: 'session.max_per_agent',
+    reason: `Work was left running in ${leaving} other sessions of the agent, and one more has no place (session.max_per_agent); end some of it first, see sass-edge jobs and kill.`,
+    severity: 'info',
+  }
+}
+
 export const quota: Check = (facts, policy, ledger) => {
   const sessions = judgeSessions(facts, policy, ledger)
   if (sessions !== undefined) return sessions
@@ -74,6 +90,8 @@ export const quota: Check = (facts, policy, ledger) => {
   if (action?.kind !== 'execute' || who.kind !== 'known') return undefined
   const budget = judgeBudgets(facts, policy, ledger)
   if (budget !== undefined) return budget
+  const leaving = judgeLeaving(facts, policy, ledger)
+  if (leaving !== undefined) return leaving
   const most = Object.hasOwn(policy.capabilities, who.capability)
     ? (policy.capabilities[who.capability]?.max_concurrent ?? 0)
     : 0
