@@ -39,14 +39,10 @@ const list: Action = async (context, words) => {
     shortDuration(Math.max(0, now - branch.openedAt)),
     stateOf(branch),
   ])
-  const more = total - branches.length
   const lines =
     rows.length === 0
       ? ['There is no branch: nothing waits to be reviewed.']
-      : [
-          ...alignColumns([['ID', 'AGENT', 'LEVEL', 'AGE', 'STATE'], ...rows]),
-          ...(more > 0 ? [`${more} older ones are not listed; name them by their whole id.`] : []),
-        ]
+      : [...alignColumns([['ID', 'AGENT', 'LEVEL', 'AGE', 'STATE'], ...rows])]
   context.output.result(
     {
       branches: branches.map(({ id, agent, level, openedAt, sessions, running, isEmpty, canUndo }) => ({

@@ -42,6 +42,8 @@ export type BranchWish =
 export type Tenant = Terms & {
   readonly session: string
   readonly agent: string
+  /** What is kept for whoever clears up is for them too. */
+  readonly isOperator?: boolean
   readonly wish: BranchWish
 }
 

@@ -196,7 +196,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { user, network: kind } = terms(tenant)
     const { runAs, network } = tenant
     if (options.require === 'none') return bare(user, { runAs, network })
-    let branch = store.open(name, tenant.agent, 'overlay', options.nowMs())
+    let branch = store.open(name, tenant.agent, 'overlay', options.nowMs(), tenant.isOperator)
     let descriptors: NamespaceDescriptors
     try {
       descriptors = await keeper.open(plan(branch, user, kind))

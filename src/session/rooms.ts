@@ -166,6 +166,7 @@ export function tenantOf(rooms: Rooms, { id, caller, wish }: Session): Tenant {
   return {
     session: id,
     agent: caller.name,
+    isOperator: caller.role === 'operator',
     wish,
     runAs: set?.run_as ?? null,
     network: set?.network ?? 'default',

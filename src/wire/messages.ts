@@ -251,6 +251,7 @@ export type PenaltyList = MessageValue<typeof penaltyList>
 export type PenaltyClear = MessageValue<typeof penaltyClear>
 export type PurgeRequest = MessageValue<typeof purgeRequest>
 export type BranchReference = MessageValue<typeof branchReference>
+export type BranchListRequest = MessageValue<typeof branchListRequest>
 export type BranchList = MessageValue<typeof branchList>
 export type BranchDiffRequest = MessageValue<typeof branchDiffRequest>
 export type ChangesRequest = MessageValue<typeof changesRequest>
@@ -346,6 +347,9 @@ export const branchEntry = message('BranchEntry', {
   running: defaulted(6, unsigned(), 0, 'commands that run in it'),
   is_empty: defaulted(7, bool, false, 'nothing was changed, or all of it is merged'),
   can_undo: defaulted(8, bool, false, 'its last merge can be taken back'),
+})
+export const branchListRequest = message('BranchListRequest', {
+  skip: defaulted(1, unsigned(), 0, 'so many of the latest are left out'),
 })
 export const branchList = message('BranchList', {
   branches: defaulted(1, listOf(branchEntry, LISTED_ENTRIES), []),

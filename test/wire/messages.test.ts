@@ -69,6 +69,7 @@ const TABLE: Readonly<Record<string, string>> = {
   BranchReference: '1 session_id',
   BranchEntry:
     '1 session_id, 2 agent_name, 3 level, 4 opened_at, 5? sessions, 6? running, 7? is_empty, 8? can_undo',
+  BranchListRequest: '1? skip',
   BranchList: '1? branches, 2? total',
   BranchDiffRequest: '1 session_id, 2? form, 3? paths',
   ChangesRequest: '2? form, 3? paths',
