@@ -380,6 +380,7 @@ async function start(
   const watchClock = createClockTelling(ground, rooms)
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
+    log.tick()
     watchClock()
     const isIdle = rooms.executions.running === 0 && !peers.openStreams
     const isAlone = isIdle && peers.count === 0

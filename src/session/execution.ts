@@ -94,6 +94,10 @@ export type StartRequest = {
 }
 
 /** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
+/** Why a command was ended whose caller may run nothing any more: for what reason is the operator's to know. */
+export const NO_LONGER_PERMITTED =
+  'The device ended it, since its agent or its session may run nothing here any more; ask the operator.'
+
 export type Permit = { readonly warrant: Warrant; readonly action: Action; readonly sessionId: string }
 
 export function isRunning({ state }: Pick<Execution, 'state'>): boolean {

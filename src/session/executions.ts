@@ -66,10 +66,10 @@ export type Executions = {
   readonly free: number
   /** Pairs of rings: all there are, and those that cannot be given to another one. */
   readonly rings: { readonly all: number; readonly used: number }
-  /** SIGKILL to every execution that fits: its session or its agent has ended. */
-  endWhere(fits: (execution: Execution) => boolean): void
-  /** At the end of the daemon: TERM to all, or KILL. */
-  endAll(how: 'term' | 'kill'): void
+  /** SIGKILL to every execution that fits; `why` in a sentence for its caller. */
+  endWhere(fits: (execution: Execution) => boolean, why: string): void
+  /** TERM to all, or KILL; `why` as in `endWhere`. */
+  endAll(how: 'term' | 'kill', why: string): void
   /** Whether something of that session has ended and has output here, and nobody has been told how it ended. */
   owesEnd(sessionId: string): boolean
   /** Releases the rings of a session's finished executions; their results are kept. */
@@ -403,14 +403,18 @@ export function createExecutions({
     get rings() {
       return { all: rings.length, used: rings.length - pool.free }
     },
-    endWhere(fits) {
-      for (const execution of executions.values())
-        if (isRunning(execution) && fits(execution)) execution.child?.killTree()
+    endWhere(fits, why) {
+      for (const execution of executions.values()) {
+        if (!isRunning(execution) || !fits(execution)) continue
+        execution.why ??= why
+        execution.child?.killTree()
+      }
       left.endWhere(fits)
     },
-    endAll(how) {
+    endAll(how, why) {
       for (const execution of executions.values()) {
         if (!isRunning(execution)) continue
+        execution.why ??= why
         if (how === 'term') execution.child?.signal(SIGTERM)
         else execution.child?.killTree()
       }

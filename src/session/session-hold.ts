@@ -5,6 +5,7 @@
  * @module
  */
 import type { SessionFacts } from '../defense/facts.ts'
+import { NO_LONGER_PERMITTED } from './execution.ts'
 import { SESSION_FACTS } from './peer.ts'
 import type { Rooms } from './rooms.ts'
 import type { Session } from './sessions.ts'
@@ -69,7 +70,7 @@ export function createSessionHold(
       const held = session
       letGo(false)
       if (held === undefined || held.state === 'DESTROYED') return
-      executions.endWhere(({ sessionId }) => sessionId === held.id)
+      executions.endWhere(({ sessionId }) => sessionId === held.id, NO_LONGER_PERMITTED)
       sessions.apply(held, 'destroyed', clock.monotonicMs())
     },
   }
