@@ -17,6 +17,7 @@ import {
   LISTED_CHECKPOINTS,
   LISTED_CONFIRMATIONS,
   LISTED_ENTRIES,
+  LISTED_EXECUTIONS,
   NAMED_PATHS,
   PATH_BYTES,
   SHOWN_BYTES,
@@ -132,7 +133,7 @@ export const executionReference = message('ExecutionReference', { execution_id: 
 
 export const signalRequest = message('SignalRequest', {
   execution_id: required(1, uuid),
-  signal: required(2, unsigned(16 + 64), '0 INT, 1 TERM, 2 KILL, 3 HUP, from 16 on 16 + the POSIX number'),
+  signal: required(2, unsigned(16 + 64), '0 INT, 1 TERM, 2 KILL, 3 HUP, from 17 on 16 + the POSIX number'),
   signal_id: optional(12, unsigned(), 'drawn at random; the same one is not delivered twice'),
 })
 
@@ -235,7 +236,7 @@ export const execution = message('Execution', {
 })
 
 export const executionList = message('ExecutionList', {
-  executions: defaulted(1, listOf(execution, 256), []),
+  executions: defaulted(1, listOf(execution, LISTED_EXECUTIONS), []),
   total: defaulted(2, unsigned(), 0),
 })
 
