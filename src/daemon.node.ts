@@ -63,6 +63,7 @@ import { createLevels, levelsTold } from './session/levels.ts'
 import { type HostReadings, metricsText } from './session/metrics.ts'
 import { createPeers, type Peers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
+import { createRecordShares } from './session/record-shares.ts'
 import { createRefusals } from './session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from './session/rooms.ts'
 import { createStorageGuard } from './session/storage-guard.ts'
@@ -148,6 +149,7 @@ function createRooms(
     audit,
     facts,
     refusals: createRefusals(clock.monotonicMs()),
+    recordShares: createRecordShares(config.audit.keep_bytes),
     verify: verifyWith,
     ...createWork(ground, counts, {
       session: (id, instance) => rooms.levels.sessionEnded(id, instance),

@@ -253,6 +253,13 @@ export const FACTS_BYTES = 33_554_432
 export const SEALING_KEYS = 64
 /** What the record may take up, sealed facts included, before its oldest files go: some 200,000 commands. */
 export const AUDIT_KEEP_BYTES = 268_435_456
+/**
+ * What one agent may fill of that in a day, as a part of it: some 50,000 commands, and three of them leave a day of
+ * history. A record is its line in the chain, some 900 bytes, and its sealed facts.
+ */
+export const RECORD_SHARE_PARTS = 4
+export const RECORD_SHARE_MS = 86_400_000
+export const RECORD_LINE_BYTES = 1_024
 /** An answer of a time-stamping authority with its certificates is some 6 KB; how long it may take. */
 export const TIME_STAMP_BYTES = 65_536
 export const TIME_STAMP_MS = 15_000

@@ -337,6 +337,8 @@ export interface FactsSink {
    * @param session its id, 32 hex digits; undefined: of nobody's session
    */
   seal(session: string | undefined, content: unknown): string
+  /** How much was kept since the start. */
+  readonly sealedBytes: number
   /** Destroys the keys of that session: what was sealed with them is gone. Gives how many there were. */
   purge(session: string): number
 }

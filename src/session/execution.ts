@@ -6,7 +6,14 @@
 import type { Ring } from '../base/ring.ts'
 import type { Action } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
-import type { Child, ExitStatus, OutputPace, OutputSource, SpawnPlan } from '../ports.ts'
+import {
+  type Child,
+  type ExitStatus,
+  type OutputPace,
+  type OutputSource,
+  type SpawnPlan,
+  STDOUT,
+} from '../ports.ts'
 import type { StartRecord } from './kept-record.ts'
 
 /** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
@@ -137,4 +144,35 @@ export function newExecution(
     mayLeave: request.plan.keepsBackground === true,
     isTold: false,
   }
+}
+
+/** What names it among all callers'. */
+export function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
+  return `${scope}/${id}`
+}
+
+/** Into its rings as far as they take it, and to whoever watches. */
+export function takeOutput(
+  execution: Execution,
+  source: OutputSource,
+  bytes: Uint8Array,
+  nowMs: number,
+): void {
+  const room = execution.acceptBytes[source]
+  const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
+  execution.discardedBytes += bytes.length - taken.length
+  execution.lastOutputAtMs = nowMs
+  if (taken.length === 0) return
+  execution.acceptBytes[source] = room - taken.length
+  execution.outputBytes[source] += taken.length
+  ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
+  execution.watcher?.output(source)
+}
+
+/** Holds that output back, or lets it go on. */
+export function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
+  if (execution.paused[source] === isHeld) return
+  execution.paused[source] = isHeld
+  if (isHeld) execution.child?.pause(source)
+  else execution.child?.resume(source)
 }

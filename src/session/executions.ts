@@ -15,10 +15,13 @@ import { STDERR, STDOUT } from '../ports.ts'
 import {
   type Execution,
   isRunning,
+  keyOf,
   newExecution,
   type Permit,
   type RingPair,
   type StartRequest,
+  setHeld,
+  takeOutput,
   type Watcher,
 } from './execution.ts'
 import { type StartRecord, startRecord } from './kept-record.ts'
@@ -114,10 +117,6 @@ export type ExecutionsOptions = {
 
 const SIGTERM = 15
 
-function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
-  return `${scope}/${id}`
-}
-
 export function createExecutions({
   spawner,
   clock,
@@ -202,18 +201,6 @@ export function createExecutions({
     freed?.()
   }
 
-  function takeOutput(execution: Execution, source: OutputSource, bytes: Uint8Array): void {
-    const room = execution.acceptBytes[source]
-    const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
-    execution.discardedBytes += bytes.length - taken.length
-    execution.lastOutputAtMs = clock.monotonicMs()
-    if (taken.length === 0) return
-    execution.acceptBytes[source] = room - taken.length
-    execution.outputBytes[source] += taken.length
-    ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
-    execution.watcher?.output(source)
-  }
-
   function timeOut(execution: Execution): void {
     if (left.end(execution) || !isRunning(execution)) return
     execution.timedOut = true
@@ -288,7 +275,7 @@ export function createExecutions({
         execution.errno = errno
         end(execution, 'not_started')
       },
-      output: (source, bytes) => takeOutput(execution, source, bytes),
+      output: (source, bytes) => takeOutput(execution, source, bytes, clock.monotonicMs()),
       pace: {
         readBytes: (source) => execution.watcher?.pace?.readBytes(source) ?? PIPE_READ_BYTES,
         aheadBytes: () => execution.watcher?.pace?.aheadBytes() ?? PIPE_READ_BYTES,
@@ -302,13 +289,6 @@ export function createExecutions({
         end(execution, 'finished')
       },
     }
-  }
-
-  function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
-    if (execution.paused[source] === isHeld) return
-    execution.paused[source] = isHeld
-    if (isHeld) execution.child?.pause(source)
-    else execution.child?.resume(source)
   }
 
   return {

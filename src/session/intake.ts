@@ -6,6 +6,7 @@
  * @module
  */
 import type { Transport } from '../ports.ts'
+import type { Answers } from './answers.ts'
 
 export type Intake = {
   push(bytes: Uint8Array): void
@@ -18,15 +19,16 @@ export type Intake = {
 /** `receive` returns how many of the bytes it has taken; fewer than all where `mustWait` holds. */
 export function createIntake(
   transport: Pick<Transport, 'pauseReading' | 'resumeReading'>,
-  receive: (bytes: Uint8Array) => number,
-  mustWait: () => boolean,
+  answers: Pick<Answers, 'areMany'>,
+  receive: (bytes: Uint8Array, mustWait: () => boolean) => number,
 ): Intake {
+  const mustWait = () => answers.areMany
   let kept: Uint8Array | undefined
   let isPaused = false
   let isOver = false
 
   function take(bytes: Uint8Array): void {
-    const taken = mustWait() ? 0 : receive(bytes)
+    const taken = mustWait() ? 0 : receive(bytes, mustWait)
     if (isOver) return
     if (taken < bytes.length) kept = bytes.slice(taken)
     if (!mustWait() || isPaused) return

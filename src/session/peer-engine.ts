@@ -32,6 +32,8 @@ import { decide, nextCycle, type Rooms } from './rooms.ts'
 import { createSessionHold } from './session-hold.ts'
 import { holdViScreen } from './vi-swap.ts'
 
+const NO_CONTEXT = new Uint8Array(0)
+
 /** A peer past its handshake. `place` is its place among those that have not authenticated; `gone` is told once. */
 export function createPeer(
   rooms: Rooms,
@@ -41,11 +43,7 @@ export function createPeer(
   gone: () => void,
 ): PeerHandle {
   const users = new Map<number, StreamUser>()
-  const binding = transport.exportKeyingMaterial(
-    CHANNEL_BINDING_BYTES,
-    CHANNEL_BINDING_LABEL,
-    new Uint8Array(0),
-  )
+  const binding = transport.exportKeyingMaterial(CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, NO_CONTEXT)
   const transportFacts: TransportFacts = {
     ...transport.agreement,
     hasExporter: binding !== undefined,
@@ -69,19 +67,14 @@ export function createPeer(
 
   const answers = createAnswers(transport, () => intake.goOn())
   const connection = createConnection('daemon', answers.send, takeGuarded)
-  const mustWait = () => answers.areMany
-  const intake = createIntake(
-    transport,
-    (bytes) => {
-      try {
-        return connection.receive(bytes, mustWait)
-      } catch (cause) {
-        fail(cause)
-        return bytes.length
-      }
-    },
-    mustWait,
-  )
+  const intake = createIntake(transport, answers, (bytes, mustWait) => {
+    try {
+      return connection.receive(bytes, mustWait)
+    } catch (cause) {
+      fail(cause)
+      return bytes.length
+    }
+  })
 
   /** By name: a reload may have changed what the caller may. */
   function callerNow(): Caller | undefined {

@@ -16,6 +16,7 @@ import type { Policy } from '../defense/layer.ts'
 import type { Penalties, PenaltyReason } from '../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
+import { RECORD_LINE_BYTES } from '../limits.ts'
 import type {
   AuditSink,
   Clock,
@@ -42,6 +43,7 @@ import type { Levels } from './levels.ts'
 import type { HostReadings } from './metrics.ts'
 import { penalise } from './penalise.ts'
 import type { Queue } from './queue.ts'
+import type { RecordShares } from './record-shares.ts'
 import type { Refusals } from './refusals.ts'
 import { isAllowed, recalled, remember } from './session-memory.ts'
 import type { Session, Sessions } from './sessions.ts'
@@ -102,6 +104,7 @@ export type Rooms = {
   readonly audit: AuditSink
   readonly facts: FactsSink
   readonly refusals: Refusals
+  readonly recordShares: RecordShares
   readonly verify: VerifySignature
   readonly sessions: Sessions
   readonly executions: Executions
@@ -204,13 +207,22 @@ function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Le
     deceptionsFree: rooms.deceptions.free > 0,
     level: rooms.levels.of(caller, session?.id ?? '', actsFor),
     tokens: Math.floor((session?.deliveredBytes ?? 0) / BYTES_PER_TOKEN),
+    recordFree: isRecordFree(rooms, identity),
     ...recalled(session, request),
   }
 }
 
+/** Operators are not bounded: they are who clears up. */
+function isRecordFree({ recordShares, clock }: Rooms, identity: Facts['identity']): boolean {
+  if (identity.kind !== 'known' || identity.role === 'operator') return true
+  return recordShares.isFree(identity.name, clock.monotonicMs())
+}
+
 /** What is permitted always; what is refused alone as long as it is not too often. */
-function mustWrite({ refusals }: Rooms, { identity, action }: Facts, isPermitted: boolean): boolean {
-  if (identity.kind === 'known') return isPermitted || refusals.mayWriteAlone(identity.name)
+function mustWrite(rooms: Rooms, { identity, action }: Facts, isPermitted: boolean): boolean {
+  const { refusals } = rooms
+  if (identity.kind === 'known')
+    return isPermitted || (isRecordFree(rooms, identity) && refusals.mayWriteAlone(identity.name))
   // Whoever has tried to prove something, or to read as a stranger of this host.
   return (identity.kind === 'failed' || action?.kind === 'deceive') && refusals.mayWriteAlone()
 }
@@ -222,7 +234,11 @@ function keep(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boo
   const isQuiet = facts.action?.kind === 'read' || (kind !== 'known' && facts.action?.kind !== 'deceive')
   if (isPermitted && isQuiet) return false
   if (mustWrite(rooms, facts, isPermitted)) {
+    const before = rooms.facts.sealedBytes
     const sealed = rooms.facts.seal(facts.session?.id, { facts, ledger })
+    const bytes = rooms.facts.sealedBytes - before + RECORD_LINE_BYTES
+    if (facts.identity.kind === 'known')
+      rooms.recordShares.charge(facts.identity.name, bytes, rooms.clock.monotonicMs())
     rooms.audit.append({ ...decisionEvent(facts, verdict, rooms.policy.digestOf), facts: sealed })
     return true
   }

@@ -16,17 +16,21 @@ function stage(most: number) {
       isPaused = false
     },
   }
-  const mustWait = () => waiting >= most
+  const answers = {
+    get areMany() {
+      return waiting >= most
+    },
+  }
   const receive = (bytes: Uint8Array): number => {
     for (const [index, byte] of bytes.entries()) {
       taken.push(byte)
       waiting++
       largest = Math.max(largest, waiting)
-      if (mustWait()) return index + 1
+      if (answers.areMany) return index + 1
     }
     return bytes.length
   }
-  const intake = createIntake(transport, receive, mustWait)
+  const intake = createIntake(transport, answers, receive)
   const drain = () => {
     waiting = 0
     intake.goOn()

@@ -82,9 +82,27 @@ function judgeLeaving({ action, identity: who }: Facts, policy: Policy, ledger: 
   }
 }
 
+/** What need not be recorded may go on, and whoever comes in is told then. */
+const UNRECORDED: ReadonlySet<string> = new Set(['read', 'connect', 'authenticate'])
+
+function judgeRecord({ action, identity: who }: Facts, ledger: Ledger): Finding | undefined {
+  if (ledger.recordFree !== false || who.kind !== 'known' || who.role === 'operator') return undefined
+  if (action === undefined || UNRECORDED.has(action.kind)) return undefined
+  return {
+    outcome: 'THROTTLE',
+    code: 'RESPONSE_THROTTLED',
+    rule: 'audit.share',
+    reason:
+      'The agent has filled its share of the record (a quarter of audit.keep_bytes a day), and what is not recorded is not done; ask again later, for less and with shorter arguments.',
+    severity: 'warning',
+  }
+}
+
 export const quota: Check = (facts, policy, ledger) => {
   const sessions = judgeSessions(facts, policy, ledger)
   if (sessions !== undefined) return sessions
+  const record = judgeRecord(facts, ledger)
+  if (record !== undefined) return record
   const { action, identity: who } = facts
   if (who.kind === 'known' && isFileAction(action)) return judgeTransfers(facts, policy, ledger)
   if (action?.kind !== 'execute' || who.kind !== 'known') return undefined
