@@ -71,6 +71,7 @@ import { createLevels, levelsTold } from './session/levels.ts'
 import { type HostReadings, metricsText } from './session/metrics.ts'
 import { createPeers, type Peers } from './session/peers.ts'
 import { createQueue } from './session/queue.ts'
+import { createRecordShares } from './session/record-shares.ts'
 import { createRefusals } from './session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from './session/rooms.ts'
 import { createTarpits } from './session/tarpits.ts'
@@ -158,6 +159,7 @@ function createRooms(
     facts,
     refusals: createRefusals(clock.monotonicMs()),
     roomToClear: () => reserve.clear(CLEARING_BYTES),
+    recordShares: createRecordShares(config.audit.keep_bytes),
     verify: verifyWith,
     ...createWork(ground, counts, {
       session: (id, instance) => rooms.levels.sessionEnded(id, instance),
@@ -382,6 +384,7 @@ async function start(
   const watchClock = createClockTelling(ground, rooms)
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
+    log.tick()
     watchClock()
     const isIdle = rooms.executions.running === 0 && !peers.openStreams
     const isAlone = isIdle && peers.count === 0

@@ -153,8 +153,6 @@ export const EXECUTIONS_MAX = 32
 export const STDIN_QUEUE_BYTES = 1_048_576
 /** One read of a pipe; as large as the chunk that carries it. */
 export const PIPE_READ_BYTES = 65_536
-/** Bytes handed to a socket and not yet taken by the kernel; above it, sources are paused. */
-export const SOCKET_HIGH_WATER_BYTES = 262_144
 /**
  * The Zstd frame of one attached output. With these tables and this window one costs 260 KiB where chunks are small and
  * 400 KiB where they are large, and ratios are within 3 % of the library's own tables, which cost 1 MiB.
@@ -255,6 +253,13 @@ export const FACTS_BYTES = 33_554_432
 export const SEALING_KEYS = 64
 /** What the record may take up, sealed facts included, before its oldest files go: some 200,000 commands. */
 export const AUDIT_KEEP_BYTES = 268_435_456
+/**
+ * What one agent may fill of that in a day, as a part of it: some 50,000 commands, and three of them leave a day of
+ * history. A record is its line in the chain, some 900 bytes, and its sealed facts.
+ */
+export const RECORD_SHARE_PARTS = 4
+export const RECORD_SHARE_MS = 86_400_000
+export const RECORD_LINE_BYTES = 1_024
 /** An answer of a time-stamping authority with its certificates is some 6 KB; how long it may take. */
 export const TIME_STAMP_BYTES = 65_536
 export const TIME_STAMP_MS = 15_000
@@ -368,6 +373,8 @@ export const COPY_BYTES = 268_435_456
 export const BRANCH_ROOTS_MAX = 64
 /** Branches that wait for a decision: whoever never decides must not fill the disk with directories. */
 export const BRANCHES_MAX = 256
+/** Of them, those that agents cannot take: whoever clears up needs one to look around in. */
+export const BRANCHES_RESERVED = 16
 /** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
 export const TRIM_INTERVAL_MS = 5_000
 /** A start takes some 150 ms; a caller who was waiting for it has come by then. */
@@ -390,8 +397,12 @@ export const FAILED_PROOFS_PER_MINUTE = 60
 /** Refusals of one known caller with a record each, under 1 MB of audit a minute; what is more is counted. */
 export const REFUSALS_PER_MINUTE = 1_000
 export const REFUSALS_RECORD_MS = 60_000
-/** What is taken of a peer's bytes before its unread answers are looked at again: some 200 of the smallest requests. */
-export const RECEIVE_SLICE_BYTES = 2_048
+/**
+ * Answers of one connection that the kernel has not taken: with so many of them nothing more is read of it. One that
+ * waits costs some 700 bytes in Node beside its own: 60 of the smallest requests in one turn, 5 ms of work.
+ */
+export const UNREAD_ANSWERS_BYTES = 65_536
+export const UNREAD_ANSWER_COST_BYTES = 1_024
 /** Challenges of one caller in a minute: a link that breaks needs a few, a machine that tries needs thousands. */
 export const CHALLENGES_PER_MINUTE = 10
 /** Commands that wait for their turn, of all callers; each holds a request of at most one frame. */

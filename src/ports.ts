@@ -91,11 +91,24 @@ export const STDERR = 1
 /** Which of a process's two outputs; a terminal has STDOUT only. */
 export type OutputSource = typeof STDOUT | typeof STDERR
 
-/** `tookMemoryKill`: something of the session was killed for want of memory while it ran. */
+/** Processes that a command was asked to leave. None of it may be called once the place that they run in is given up. */
+export interface LeftBehind {
+  /** Of those that were there when the command ended: how many are. */
+  alive(): number
+  /** To each of those. False: none is there. */
+  signal(number: number): boolean
+  /** SIGKILL to them, and to whatever else of the place nobody has asked to stay. */
+  end(): void
+}
+
+/**
+ * `tookMemoryKill`: something of the session was killed for want of memory while it ran.
+ * `left`: it was asked to leave what it started, and something is there.
+ */
 export type ExitStatus = (
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'signalled'; readonly signal: number }
-) & { readonly tookMemoryKill?: boolean }
+) & { readonly tookMemoryKill?: boolean; readonly left?: LeftBehind | undefined }
 
 /** How fast what a child writes may be read; absent: as it comes. */
 export interface OutputPace {
@@ -290,8 +303,6 @@ export interface Transport {
 export interface TransportEvents {
   /** Borrowed: valid until the call returns. */
   data(bytes: Uint8Array): void
-  /** All that was written has been taken. */
-  drained(): void
   /** The peer sent an orderly end. */
   ended(): void
   /** Gone, for whatever reason; once, last. */
@@ -332,6 +343,8 @@ export interface FactsSink {
    * @param session its id, 32 hex digits; undefined: of nobody's session
    */
   seal(session: string | undefined, content: unknown): string
+  /** How much was kept since the start. */
+  readonly sealedBytes: number
   /** Destroys the keys of that session: what was sealed with them is gone. Gives how many there were. */
   purge(session: string): number
 }

@@ -103,6 +103,7 @@ export function openSealedFacts({
   let pair: Pair | undefined
   let path = directory
   let [isDirty, isSyncing, isNew] = [false, false, false]
+  let sealedBytes = 0
   /** By session; the one that was used last stands last. */
   const keys = new Map<string, SealingKey>()
 
@@ -220,6 +221,9 @@ export function openSealedFacts({
   }
 
   return {
+    get sealedBytes() {
+      return sealedBytes
+    },
     seal(session, content) {
       const whole = Buffer.from(JSON.stringify(content))
       const bytes = whole.length <= FACTS_BYTES ? whole : Buffer.from(JSON.stringify({ bytes: whole.length }))
@@ -229,6 +233,7 @@ export function openSealedFacts({
         const frame = frameOf(keyOf(current, session ?? ''), bytes)
         write(current.frames, frame)
         current.sizeBytes += frame.length
+        sealedBytes += frame.length
         isDirty = true
         return encodeHex(hostSha256(frame.subarray(LENGTH_BYTES)))
       } catch (cause) {

@@ -40,7 +40,6 @@ const list: Action = async (context, words) => {
     shortDuration(Math.max(0, now - branch.openedAt)),
     stateOf(branch),
   ])
-  const more = total - branches.length
   const lines =
     rows.length === 0
       ? ['There is no branch: nothing waits to be reviewed.']
@@ -49,7 +48,6 @@ const list: Action = async (context, words) => {
           ...branches.flatMap(({ id, stopped }) =>
             stopped === undefined ? [] : [`${short(id)}: ${visible(stopped)}`],
           ),
-          ...(more > 0 ? [`${more} older ones are not listed; name them by their whole id.`] : []),
         ]
   context.output.result(
     {

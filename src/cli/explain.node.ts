@@ -45,6 +45,7 @@ const QUIET: Ledger = Object.freeze({
   transfersFree: true,
   sessionsFree: true,
   sessionsOfCaller: 0,
+  leavingOfCaller: 0,
   queueFree: true,
   challengesFree: true,
   confirmationsFree: true,

@@ -24,6 +24,7 @@ function toObject(job: ExecutionSummary): object {
     id: encodeHex(job.execution_id),
     agent: job.agent_name,
     state: STATES[job.state],
+    has_left: job.has_left,
     command: job.command,
     started_at: job.started_at,
     ended_at: job.ended_at ?? null,
@@ -40,7 +41,7 @@ function table(jobs: readonly ExecutionSummary[], nowSeconds: number): string[] 
   const rows = jobs.map((job) => [
     encodeHex(job.execution_id),
     visible(job.agent_name),
-    STATES[job.state] ?? '',
+    job.has_left ? 'left running' : (STATES[job.state] ?? ''),
     endOf(job),
     shortDuration(Math.max(0, nowSeconds - job.started_at)),
     visible(job.command),
@@ -63,7 +64,7 @@ export const command: Command = {
     await client.close()
     const jobs = context.arguments.options.has('all')
       ? everything
-      : everything.filter(({ state }) => state < 2)
+      : everything.filter(({ state, has_left }) => state < 2 || has_left)
     const lines =
       jobs.length === 0 && everything.length > 0
         ? [`Nothing runs now; ${everything.length} have ended (--all).`]

@@ -229,9 +229,18 @@ export function createBranchClient(link: Pick<Link, 'call' | 'use'>): BranchClie
 
   return {
     async list() {
-      const { branches, total } = await ask<m.BranchList>('ListBranches', m.empty.encode({}))
+      const byId = new Map<string, m.BranchList['branches'][number]>()
+      let total = 0
+      // Those that are made meanwhile move the others on: what comes twice is taken once.
+      for (let skip = 0; ; ) {
+        const page = await ask<m.BranchList>('ListBranches', m.branchListRequest.encode({ skip }))
+        for (const one of page.branches) byId.set(encodeHex(one.session_id), one)
+        total = page.total
+        skip += page.branches.length
+        if (page.branches.length === 0 || skip >= total) break
+      }
       return {
-        branches: branches.map((one) => ({
+        branches: [...byId.values()].map((one) => ({
           id: encodeHex(one.session_id),
           agent: one.agent_name,
           level: one.level,

@@ -229,6 +229,10 @@ export type Ledger = {
   /** Whether one more session finds a place. */
   readonly sessionsFree: boolean
   readonly sessionsOfCaller: number
+  /** Other sessions of the caller in which commands were asked to leave something running; absent: none. */
+  readonly leavingOfCaller?: number
+  /** Whether the caller has some of its share of the record left; absent: it has. */
+  readonly recordFree?: boolean
   /** Whether a command that waits for its turn finds a place. */
   readonly queueFree: boolean
   /** Whether the caller may be challenged once more now. */

@@ -30,9 +30,10 @@ export async function drain(
   }
   await until(drainSeconds * 1_000)
   if (!isQuiet()) {
-    rooms.executions.endAll('term')
+    const why = `The device went down, and ended what still ran after ${drainSeconds} seconds (execution.drain_seconds).`
+    rooms.executions.endAll('term', why)
     await until(TERM_TO_KILL_MS)
-    rooms.executions.endAll('kill')
+    rooms.executions.endAll('kill', why)
     await until(TERM_TO_KILL_MS)
   }
   peers.endAll()

@@ -51,14 +51,14 @@ function plain(value: string | number | boolean): string {
 
 /**
  * `write` gets whole lines. More than LOG_LINES_PER_SECOND of `info` and `warn` are counted and told once a second,
- * so that a scanner cannot fill a disk through the log.
+ * so that a scanner cannot fill a disk through the log. `tick` tells of a second that is over where nothing follows it.
  */
 export function createLog(
   format: 'text' | 'json',
   level: LogLevel,
   clock: Clock,
   write: WriteLine,
-): Log & { readonly counts: LogCounts } {
+): Log & { readonly counts: LogCounts; tick(): void } {
   const least = ORDER.indexOf(level)
   const written = { debug: 0, info: 0, warn: 0, error: 0 }
   const counts = { written, suppressed: 0, missed: 0 }
@@ -85,20 +85,25 @@ export function createLog(
     missed++
   }
 
+  /** Tells what a second that is over has kept back. */
+  function turn(): void {
+    const now = Math.floor(clock.monotonicMs() / 1_000)
+    if (now === second) return
+    const told = { suppressed, missed }
+    second = now
+    lines = 0
+    suppressed = 0
+    missed = 0
+    if (told.suppressed > 0) line('warn', 'log_suppressed', { lines: told.suppressed })
+    if (told.missed > 0) line('warn', 'log_missed', { lines: told.missed })
+  }
+
   return {
     counts,
+    tick: turn,
     write(at, event, fields = {}) {
       if (ORDER.indexOf(at) < least) return
-      const now = Math.floor(clock.monotonicMs() / 1_000)
-      if (now !== second) {
-        const told = { suppressed, missed }
-        second = now
-        lines = 0
-        suppressed = 0
-        missed = 0
-        if (told.suppressed > 0) line('warn', 'log_suppressed', { lines: told.suppressed })
-        if (told.missed > 0) line('warn', 'log_missed', { lines: told.missed })
-      }
+      turn()
       if (at !== 'error' && ++lines > LOG_LINES_PER_SECOND) {
         suppressed++
         counts.suppressed++

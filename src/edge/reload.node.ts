@@ -6,6 +6,7 @@
  * Rules: docs/operations.md (reload).
  * @module
  */
+
 import { release } from 'node:os'
 import { createAllowList } from '../base/allow-list.ts'
 import { canonicalize } from '../base/canonical-json.ts'
@@ -23,6 +24,7 @@ import {
 } from '../defense/penalties.ts'
 import { SassError } from '../errors.ts'
 import type { AuditSink, Clock, Log } from '../ports.ts'
+import { NO_LONGER_PERMITTED } from '../session/execution.ts'
 import { type BesideTheList, createIdentities, scopeOf } from '../session/identities.ts'
 import type { ReloadResult, Rooms } from '../session/rooms.ts'
 import { nextKeyDigest } from './certificate.node.ts'
@@ -137,7 +139,7 @@ function endStrangers(rooms: Rooms): void {
     if (caller.publicKey.length === 0) continue
     const isSame = listed !== undefined && listed.role === caller.role && scopeOf(listed) === scopeOf(caller)
     if (isSame) continue
-    rooms.executions.endWhere(({ sessionId }) => sessionId === session.id)
+    rooms.executions.endWhere(({ sessionId }) => sessionId === session.id, NO_LONGER_PERMITTED)
     session.dismissHolder?.()
     rooms.sessions.apply(session, 'destroyed', rooms.clock.monotonicMs())
   }

@@ -67,7 +67,6 @@ export function createSocketTransport(socket: Socket, options: SocketTransportOp
 /** Joins a socket's events to whoever listens. */
 export function tellEvents(socket: Socket, events: TransportEvents): void {
   socket.on('data', (bytes: Buffer) => events.data(bytes))
-  socket.on('drain', () => events.drained())
   socket.on('end', () => events.ended())
   // A reset or a timeout is an end like any other; 'close' follows and tells.
   socket.on('error', () => {})

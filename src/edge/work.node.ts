@@ -102,9 +102,15 @@ export function createWork(
       spareTime.spend()
     },
     freed: ended.freed,
+    processesIn: sandbox.places.processesIn,
+    leftEnded: ({ sessionId }) => void sessions.executionEnded(sessionId, clock.monotonicMs()),
     ended(execution) {
       counts.ended[outcomeOf(execution)]++
-      const state = sessions.executionEnded(execution.sessionId, clock.monotonicMs())
+      const { sessionId } = execution
+      // To its session one that has left something is at work until that is gone.
+      const state = executions.hasLeft(execution)
+        ? sessions.stateOf(sessionId)
+        : sessions.executionEnded(sessionId, clock.monotonicMs())
       // Nobody waits for the record of what has already happened.
       spareTime.later(() =>
         record(audit, log, {

@@ -336,8 +336,13 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     reaped(how) {
       // Whoever ended well has lost nothing that it missed.
       const isWell = how.kind === 'exited' && how.code === 0
-      status = !isWell && plan.group?.tookMemoryKill() === true ? { ...how, tookMemoryKill: true } : how
-      nursery.crowd.ended(plan, pid)
+      const tookMemoryKill = !isWell && plan.group?.tookMemoryKill() === true
+      const left = nursery.crowd.ended(plan, pid)
+      status = {
+        ...how,
+        ...(tookMemoryKill ? { tookMemoryKill } : {}),
+        ...(left === undefined ? {} : { left }),
+      }
       if (phase === 'running') readOut()
       finish()
       if (phase === 'running') silence = setTimeout(onSilence, OUTPUT_SILENCE_MS)

@@ -10,7 +10,7 @@
 
 import { fstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { KILL_TREE_ROUNDS } from '../limits.ts'
-import type { SpawnNamespaces, SpawnPlan } from '../ports.ts'
+import type { LeftBehind, SpawnNamespaces, SpawnPlan } from '../ports.ts'
 import { killTree } from './process-tree.node.ts'
 import { SIGKILL, SIGSTOP, type Syscalls } from './syscalls.node.ts'
 
@@ -19,8 +19,8 @@ export interface Crowd {
   began(plan: SpawnPlan): void
   /** It has not begun. */
   failed(plan: SpawnPlan): void
-  /** It has ended; what it left goes, unless it was asked to stay. */
-  ended(plan: SpawnPlan, pid: number): void
+  /** It has ended; what it left goes, unless it was asked to stay: then it is told. */
+  ended(plan: SpawnPlan, pid: number): LeftBehind | undefined
   /** Kills a command with all that is its own. `isOurs`: nobody has waited for `pid` yet. */
   kill(plan: SpawnPlan, pid: number, isOurs: boolean): void
 }
@@ -29,13 +29,15 @@ export interface Crowd {
 const END_ROUNDS = 256
 const PID_NAME = /^[0-9]+$/
 
-/** True where more than the init is there: a look at the session's own /proc, which holds nobody else. */
+/** Processes beside the init: a look at the session's own /proc, which holds nobody else. */
+export function inhabitantsSeen(rootDescriptor: number): number {
+  const names = readdirSync(`/proc/self/fd/${rootDescriptor}/proc`).filter((name) => PID_NAME.test(name))
+  return Math.max(0, names.length - 1)
+}
+
+/** True where more than the init is there. */
 export function isInhabited(rootDescriptor: number): boolean {
-  let count = 0
-  for (const name of readdirSync(`/proc/self/fd/${rootDescriptor}/proc`)) {
-    if (PID_NAME.test(name) && ++count > 1) return true
-  }
-  return false
+  return inhabitantsSeen(rootDescriptor) > 0
 }
 
 /** Numbers here of the processes there, the init not among them. Those that end meanwhile are left out. */
@@ -56,18 +58,22 @@ function inhabitants({ pid }: SpawnNamespaces): number[] {
 
 export function createCrowd(syscalls: Syscalls): Crowd {
   const { kill } = syscalls.libc
-  /** By number of the namespaces: commands that run there, and processes that may stay when they end. */
+  /** By number of the namespaces: commands that run there, and what each that has ended was asked to leave. */
   const running = new Map<number, number>()
-  const staying = new Map<number, Set<number>>()
+  const staying = new Map<number, Map<SpawnPlan, ReadonlySet<number>>>()
+
+  function isSpared(namespaces: SpawnNamespaces, pid: number): boolean {
+    for (const kept of staying.get(namespaces.number)?.values() ?? []) if (kept.has(pid)) return true
+    return false
+  }
 
   /** Everything that was not asked to stay. What forks faster than it is found is found again, and killed at once. */
   function endAll({ namespaces, group }: SpawnPlan): void {
     if (namespaces === undefined) return
-    const spared = staying.get(namespaces.number)
     const stopped = new Set<number>()
     group?.forbidForks(true)
     for (let round = 0; round < END_ROUNDS; round++) {
-      const fresh = inhabitants(namespaces).filter((pid) => !stopped.has(pid) && spared?.has(pid) !== true)
+      const fresh = inhabitants(namespaces).filter((pid) => !stopped.has(pid) && !isSpared(namespaces, pid))
       if (fresh.length === 0) break
       for (const pid of fresh) {
         stopped.add(pid)
@@ -76,6 +82,24 @@ export function createCrowd(syscalls: Syscalls): Crowd {
     }
     for (const pid of stopped) kill(pid, SIGKILL)
     group?.forbidForks(false)
+  }
+
+  /** What is there now stays, as long as it likes. */
+  function leaveBehind(plan: SpawnPlan, namespaces: SpawnNamespaces): LeftBehind {
+    const there = () => inhabitants(namespaces)
+    const kept = staying.get(namespaces.number) ?? new Map<SpawnPlan, ReadonlySet<number>>()
+    const own: ReadonlySet<number> = new Set(there().filter((pid) => !isSpared(namespaces, pid)))
+    staying.set(namespaces.number, kept.set(plan, own))
+    const alive = () => there().filter((pid) => own.has(pid))
+    return {
+      alive: () => alive().length,
+      signal: (number) => alive().filter((pid) => kill(pid, number) === 0).length > 0,
+      end() {
+        kept.delete(plan)
+        if (!running.has(namespaces.number)) return endAll(plan)
+        for (const pid of alive()) kill(pid, SIGKILL)
+      },
+    }
   }
 
   /** One command less; how many are left there. */
@@ -95,22 +119,20 @@ export function createCrowd(syscalls: Syscalls): Crowd {
     ended(plan, pid) {
       const { namespaces, rootDescriptor } = plan
       const left = leave(namespaces)
-      if (namespaces === undefined || rootDescriptor === undefined) return
+      if (namespaces === undefined || rootDescriptor === undefined) return undefined
       try {
         if (!isInhabited(rootDescriptor)) {
           staying.delete(namespaces.number)
-          return
+          return undefined
         }
       } catch {
         // The session is being given up, and everything in it ends with its init.
-        return
+        return undefined
       }
-      if (plan.keepsBackground === true) {
-        const spared = staying.get(namespaces.number) ?? new Set()
-        for (const one of inhabitants(namespaces)) spared.add(one)
-        staying.set(namespaces.number, spared)
-      } else if (left === 0) endAll(plan)
+      if (plan.keepsBackground === true) return leaveBehind(plan, namespaces)
+      if (left === 0) endAll(plan)
       else killTree(syscalls, pid, false)
+      return undefined
     },
     kill(plan, pid, isOurs) {
       killTree(syscalls, pid, isOurs)

@@ -42,6 +42,8 @@ export type BranchWish =
 export type Tenant = Terms & {
   readonly session: string
   readonly agent: string
+  /** What is kept for whoever clears up is for them too. */
+  readonly isOperator?: boolean
   readonly wish: BranchWish
 }
 
@@ -73,6 +75,8 @@ export interface Places {
   without<Result>(branch: string, work: () => Promise<Result>): Promise<Result>
   /** Whether an agent has a branch of that name. */
   has(branch: string, agent: string): boolean
+  /** Processes in the session's place of that number, its init not among them; 0 where it has no such place any more. */
+  processesIn(session: string, number: number): number
   /** Sessions that work in a branch. */
   sessionsIn(branch: string): readonly string[]
   /** Whether it is mounted, and whether processes run in it, also such as were asked to stay. */

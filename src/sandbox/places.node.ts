@@ -17,7 +17,7 @@ import { type Branch, type BranchLevel, copyOf, upperOf, workOf } from './branch
 import type { BranchBounds } from './branch/branch-bounds.node.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
 import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
-import { isInhabited } from './crowd.node.ts'
+import { inhabitantsSeen, isInhabited } from './crowd.node.ts'
 import { CACHE_DIRECTORIES } from './environment.ts'
 import type { Keeper, OpenedNamespaces } from './namespaces/keeper.node.ts'
 import type { NamespaceDescriptors, NamespacePlan, RootMount, ViewGaps } from './namespaces/namespace-plan.ts'
@@ -234,7 +234,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { runAs, network } = tenant
     if (options.require === 'none') return bare(user, { runAs, network })
     ground.makeRoom()
-    let branch = store.open(name, tenant.agent, 'overlay', options.nowMs())
+    let branch = store.open(name, tenant.agent, 'overlay', options.nowMs(), tenant.isOperator)
     await ground.bounds.admit(branch)
     let opened: OpenedNamespaces
     try {
@@ -418,6 +418,15 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       }
     },
     has: (name, agent) => store.list().some((branch) => branch.session === name && branch.agent === agent),
+    processesIn(session, number) {
+      const one = held.get(branchOf.get(session) ?? '')
+      if (one?.descriptors === undefined || one.place.namespaces?.number !== number) return 0
+      try {
+        return inhabitantsSeen(one.descriptors.root)
+      } catch {
+        return 0
+      }
+    },
     sessionsIn: (name) => [...(held.get(name)?.tenants ?? [])],
     useOf(name) {
       const one = held.get(name)

@@ -81,12 +81,13 @@ function answerWith(peer: Peer, call: Call, coming: Promise<CborValue>): void {
 }
 
 function list(peer: Peer, call: Call): void {
+  const skip = call.message.ok ? (call.message.value as m.BranchListRequest).skip : 0
   attempt(peer, call, {
     action: { kind: 'read', method: call.method.name },
     go() {
       const all = peer.rooms.branches.list()
       const branches = all
-        .slice(0, LISTED_ENTRIES)
+        .slice(skip, skip + LISTED_ENTRIES)
         .map(({ branch, sessions, running, isEmpty, canUndo, stopped }) => ({
           session_id: idOf(branch.session),
           agent_name: branch.agent,

@@ -6,7 +6,14 @@
 import type { Ring } from '../base/ring.ts'
 import type { Action } from '../defense/facts.ts'
 import type { Warrant } from '../defense/warrant.ts'
-import type { Child, ExitStatus, OutputPace, OutputSource, SpawnPlan } from '../ports.ts'
+import {
+  type Child,
+  type ExitStatus,
+  type OutputPace,
+  type OutputSource,
+  type SpawnPlan,
+  STDOUT,
+} from '../ports.ts'
 import type { StartRecord } from './kept-record.ts'
 
 /** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
@@ -70,6 +77,8 @@ export type Execution = {
   /** Signals that were delivered lately, by the number that their sender drew. */
   readonly signalIds: number[]
   readonly isTerminal: boolean
+  /** It was asked to leave what it started running. */
+  readonly mayLeave?: boolean
   /** Somebody has been told how it ended. */
   isTold: boolean
 }
@@ -92,6 +101,10 @@ export type StartRequest = {
 }
 
 /** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
+/** Why a command was ended whose caller may run nothing any more: for what reason is the operator's to know. */
+export const NO_LONGER_PERMITTED =
+  'The device ended it, since its agent or its session may run nothing here any more; ask the operator.'
+
 export type Permit = { readonly warrant: Warrant; readonly action: Action; readonly sessionId: string }
 
 export function isRunning({ state }: Pick<Execution, 'state'>): boolean {
@@ -128,6 +141,38 @@ export function newExecution(
     stdinBytes: 0,
     signalIds: [],
     isTerminal: request.plan.terminal !== undefined,
+    mayLeave: request.plan.keepsBackground === true,
     isTold: false,
   }
+}
+
+/** What names it among all callers'. */
+export function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
+  return `${scope}/${id}`
+}
+
+/** Into its rings as far as they take it, and to whoever watches. */
+export function takeOutput(
+  execution: Execution,
+  source: OutputSource,
+  bytes: Uint8Array,
+  nowMs: number,
+): void {
+  const room = execution.acceptBytes[source]
+  const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
+  execution.discardedBytes += bytes.length - taken.length
+  execution.lastOutputAtMs = nowMs
+  if (taken.length === 0) return
+  execution.acceptBytes[source] = room - taken.length
+  execution.outputBytes[source] += taken.length
+  ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
+  execution.watcher?.output(source)
+}
+
+/** Holds that output back, or lets it go on. */
+export function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
+  if (execution.paused[source] === isHeld) return
+  execution.paused[source] = isHeld
+  if (isHeld) execution.child?.pause(source)
+  else execution.child?.resume(source)
 }

@@ -15,14 +15,18 @@ import { STDERR, STDOUT } from '../ports.ts'
 import {
   type Execution,
   isRunning,
+  keyOf,
   newExecution,
   type Permit,
   type RingPair,
   type StartRequest,
+  setHeld,
+  takeOutput,
   type Watcher,
 } from './execution.ts'
 import { type StartRecord, startRecord } from './kept-record.ts'
 import type { KeptResults } from './kept-results.ts'
+import { createLeftWork } from './left-work.ts'
 import { createRingPool } from './ring-pool.ts'
 
 /** The limit is of the session: another command of it may have taken the memory. */
@@ -51,7 +55,13 @@ export type Executions = {
   /** What runs and what ended last; `total` counts all that is known. Undefined: everybody's. */
   recent(scope: string | undefined, most: number): { readonly found: Execution[]; readonly total: number }
   runningOf(owner: string): number
-  /** What the owner takes up: executions that run, and ended ones whose output somebody has yet to take. */
+  /** It has ended, and what it was asked to leave runs on. */
+  hasLeft(execution: Execution): boolean
+  /** How many such there are in that session. */
+  leftIn(sessionId: string): number
+  /** The owner's sessions in which something was left, or is about to be, but for that one. */
+  leavingSessions(owner: string, except: string): number
+  /** What the owner takes up: executions that run or have left something, and ended ones whose output somebody has yet to take. */
   slotsOf(owner: string): number
   readonly running: number
   /** Held back, since nobody takes what they write. */
@@ -59,10 +69,10 @@ export type Executions = {
   readonly free: number
   /** Pairs of rings: all there are, and those that cannot be given to another one. */
   readonly rings: { readonly all: number; readonly used: number }
-  /** SIGKILL to every execution that fits: its session or its agent has ended. `why` is for its caller. */
-  endWhere(fits: (execution: Execution) => boolean, why?: string): void
-  /** At the end of the daemon: TERM to all, or KILL. */
-  endAll(how: 'term' | 'kill'): void
+  /** SIGKILL to every execution that fits; `why` in a sentence for its caller. */
+  endWhere(fits: (execution: Execution) => boolean, why: string): void
+  /** TERM to all, or KILL; `why` as in `endWhere`. */
+  endAll(how: 'term' | 'kill', why: string): void
   /** Whether something of that session has ended and has output here, and nobody has been told how it ended. */
   owesEnd(sessionId: string): boolean
   /** Releases the rings of a session's finished executions; their results are kept. */
@@ -95,6 +105,10 @@ export type ExecutionsOptions = {
   readonly results: KeptResults
   /** Called once an execution, after its last output: for the audit and the session. */
   readonly ended: (execution: Execution) => void
+  /** Processes of the session's place of that number; 0 where it has no such place any more. */
+  readonly processesIn?: (sessionId: string, place: number) => number
+  /** What an execution had left is gone: `ended` was called before. */
+  readonly leftEnded?: (execution: Execution) => void
   /** Called when a command runs. */
   readonly begun?: () => void
   /** Called when a place may have become free: whoever waits for one may have its turn. */
@@ -103,16 +117,14 @@ export type ExecutionsOptions = {
 
 const SIGTERM = 15
 
-function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
-  return `${scope}/${id}`
-}
-
 export function createExecutions({
   spawner,
   clock,
   rings,
   results,
   ended,
+  processesIn,
+  leftEnded,
   begun,
   freed,
 }: ExecutionsOptions): Executions {
@@ -124,11 +136,35 @@ export function createExecutions({
   const cancelTimers = new Map<Execution, () => void>()
   const reservedByOwner = new Map<string, number>()
   let [running, reserved] = [0, 0]
+  /** By place: commands that run there, each at least one process of it. */
+  const runningIn = new Map<number, number>()
+  const left = createLeftWork(
+    (sessionId, place) => Math.max(0, (processesIn?.(sessionId, place) ?? 0) - (runningIn.get(place) ?? 0)),
+    (execution) => {
+      forgetTimer(execution)
+      settle(execution)
+      leftEnded?.(execution)
+      freed?.()
+    },
+  )
+
+  function forgetTimer(execution: Execution): void {
+    cancelTimers.get(execution)?.()
+    cancelTimers.delete(execution)
+  }
+
+  function countIn(place: number | undefined, change: 1 | -1): void {
+    if (place === undefined) return
+    const now = (runningIn.get(place) ?? 0) + change
+    if (now > 0) runningIn.set(place, now)
+    else runningIn.delete(place)
+  }
 
   /** What nobody needs here any more is known from its result alone. */
   function settle(execution: Execution): void {
     if (isRunning(execution) || execution.rings !== undefined || execution.watcher !== undefined) return
-    if (unwritten.has(execution) || executions.get(keyOf(execution)) !== execution) return
+    if (left.has(execution) || unwritten.has(execution) || executions.get(keyOf(execution)) !== execution)
+      return
     executions.delete(keyOf(execution))
   }
 
@@ -150,8 +186,8 @@ export function createExecutions({
     execution.endedAtMs = clock.wallMs()
     execution.startedAtMs = Math.round(execution.endedAtMs - (clock.monotonicMs() - execution.begunMs))
     execution.child = undefined
-    cancelTimers.get(execution)?.()
-    cancelTimers.delete(execution)
+    // What it has left has no more time than the command had.
+    if (!left.has(execution)) forgetTimer(execution)
     count(execution.owner, -1)
     // Before anybody hears of it.
     if (!results.end(execution)) unwritten.add(execution)
@@ -165,20 +201,8 @@ export function createExecutions({
     freed?.()
   }
 
-  function takeOutput(execution: Execution, source: OutputSource, bytes: Uint8Array): void {
-    const room = execution.acceptBytes[source]
-    const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
-    execution.discardedBytes += bytes.length - taken.length
-    execution.lastOutputAtMs = clock.monotonicMs()
-    if (taken.length === 0) return
-    execution.acceptBytes[source] = room - taken.length
-    execution.outputBytes[source] += taken.length
-    ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
-    execution.watcher?.output(source)
-  }
-
   function timeOut(execution: Execution): void {
-    if (!isRunning(execution)) return
+    if (left.end(execution) || !isRunning(execution)) return
     execution.timedOut = true
     execution.child?.signal(SIGTERM)
     cancelTimers.set(
@@ -216,6 +240,8 @@ export function createExecutions({
     if (before !== undefined) unwritten.delete(before)
     executions.set(keyOf(execution), execution)
     count(request.owner, 1)
+    const place = request.plan.namespaces?.number
+    countIn(place, 1)
     if (request.timeoutMs !== undefined)
       cancelTimers.set(
         execution,
@@ -223,21 +249,21 @@ export function createExecutions({
       )
     try {
       results.begin(record)
-      execution.child = spawner.spawn(request.plan, eventsOf(execution))
+      execution.child = spawner.spawn(request.plan, eventsOf(execution, place))
     } catch (cause) {
       // Nothing runs, and the id may be used again.
       results.undo(execution)
       executions.delete(keyOf(execution))
-      cancelTimers.get(execution)?.()
-      cancelTimers.delete(execution)
+      forgetTimer(execution)
       count(request.owner, -1)
+      countIn(place, -1)
       pool.release(execution)
       throw cause
     }
     return execution
   }
 
-  function eventsOf(execution: Execution): ChildEvents {
+  function eventsOf(execution: Execution, place: number | undefined): ChildEvents {
     return {
       spawned() {
         execution.state = 'running'
@@ -245,28 +271,24 @@ export function createExecutions({
         begun?.()
       },
       failed(errno) {
+        countIn(place, -1)
         execution.errno = errno
         end(execution, 'not_started')
       },
-      output: (source, bytes) => takeOutput(execution, source, bytes),
+      output: (source, bytes) => takeOutput(execution, source, bytes, clock.monotonicMs()),
       pace: {
         readBytes: (source) => execution.watcher?.pace?.readBytes(source) ?? PIPE_READ_BYTES,
         aheadBytes: () => execution.watcher?.pace?.aheadBytes() ?? PIPE_READ_BYTES,
       },
       stdinDrained: () => execution.watcher?.stdinDrained(),
       exited(status) {
+        countIn(place, -1)
         execution.exit = status
+        if (place !== undefined && status.left !== undefined) left.add(execution, place, status.left)
         if (status.tookMemoryKill === true) execution.why = MEMORY_KILL
         end(execution, 'finished')
       },
     }
-  }
-
-  function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
-    if (execution.paused[source] === isHeld) return
-    execution.paused[source] = isHeld
-    if (isHeld) execution.child?.pause(source)
-    else execution.child?.resume(source)
   }
 
   return {
@@ -311,10 +333,11 @@ export function createExecutions({
     hold: setHeld,
     signal(execution, number, { warrant, action, sessionId }) {
       Warrant.redeem(warrant, action, sessionId)
-      return execution.child?.signal(number) ?? false
+      return execution.child?.signal(number) ?? left.signal(execution, number)
     },
     cancel(execution, { warrant, action, sessionId }) {
       Warrant.redeem(warrant, action, sessionId)
+      if (left.has(execution)) return left.end(execution)
       if (!isRunning(execution) || execution.child === undefined) return false
       execution.child.killTree()
       return true
@@ -331,8 +354,19 @@ export function createExecutions({
       }
     },
     runningOf: (owner) => runningByOwner.get(owner) ?? 0,
+    hasLeft: left.has,
+    leftIn: left.inSession,
+    leavingSessions(owner, except) {
+      const found = left.sessionsOf(owner)
+      for (const execution of executions.values())
+        if (execution.owner === owner && execution.mayLeave === true && isRunning(execution))
+          found.add(execution.sessionId)
+      found.delete(except)
+      return found.size
+    },
     slotsOf(owner) {
-      return (runningByOwner.get(owner) ?? 0) + (reservedByOwner.get(owner) ?? 0) + pool.readBy(owner)
+      const own = (runningByOwner.get(owner) ?? 0) + (reservedByOwner.get(owner) ?? 0)
+      return own + pool.readBy(owner) + left.countOf(owner)
     },
     get running() {
       return running
@@ -355,13 +389,16 @@ export function createExecutions({
         execution.why ??= why
         execution.child?.killTree()
       }
+      left.endWhere(fits)
     },
-    endAll(how) {
+    endAll(how, why) {
       for (const execution of executions.values()) {
         if (!isRunning(execution)) continue
+        execution.why ??= why
         if (how === 'term') execution.child?.signal(SIGTERM)
         else execution.child?.killTree()
       }
+      if (how === 'kill') left.endWhere(() => true)
     },
     owesEnd(sessionId) {
       for (const { sessionId: own, isTold, rings, exit } of executions.values())
@@ -399,6 +436,7 @@ export function createExecutions({
       results.clockSet()
     },
     tick() {
+      left.tick()
       results.tick()
       for (const execution of unwritten) if (results.end(execution)) unwritten.delete(execution)
       for (const execution of executions.values()) {

@@ -1,38 +1,39 @@
 /**
  * The way of received bytes into a connection, only as fast as the peer takes the answers: one that asks and does not
- * read must not make them pile up. What had been read when the pause began is kept, and nothing more.
- * Rules: docs/security.md (bounds of one connection).
+ * read must not make them pile up. After each frame it is looked whether answers wait; what had been read when the
+ * pause began is kept, and nothing more.
+ * Rules: docs/protocol.md, section 2; docs/security.md (bounds of one connection).
  * @module
  */
-import { RECEIVE_SLICE_BYTES, SOCKET_HIGH_WATER_BYTES } from '../limits.ts'
 import type { Transport } from '../ports.ts'
+import type { Answers } from './answers.ts'
 
 export type Intake = {
   push(bytes: Uint8Array): void
   /** The answers have been taken. */
-  drained(): void
+  goOn(): void
   /** Forgets what was kept. */
   stop(): void
 }
 
-/** `receive` is fed in small slices, so that a few bytes of questions cannot ask for megabytes of answers at once. */
+/** `receive` returns how many of the bytes it has taken; fewer than all where `mustWait` holds. */
 export function createIntake(
-  transport: Pick<Transport, 'waitingBytes' | 'pauseReading' | 'resumeReading'>,
-  receive: (bytes: Uint8Array) => void,
+  transport: Pick<Transport, 'pauseReading' | 'resumeReading'>,
+  answers: Pick<Answers, 'areMany'>,
+  receive: (bytes: Uint8Array, mustWait: () => boolean) => number,
 ): Intake {
+  const mustWait = () => answers.areMany
   let kept: Uint8Array | undefined
   let isPaused = false
   let isOver = false
 
   function take(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length && !isOver; at += RECEIVE_SLICE_BYTES) {
-      if (transport.waitingBytes > SOCKET_HIGH_WATER_BYTES) {
-        isPaused = true
-        kept = bytes.slice(at)
-        return transport.pauseReading()
-      }
-      receive(bytes.subarray(at, at + RECEIVE_SLICE_BYTES))
-    }
+    const taken = mustWait() ? 0 : receive(bytes, mustWait)
+    if (isOver) return
+    if (taken < bytes.length) kept = bytes.slice(taken)
+    if (!mustWait() || isPaused) return
+    isPaused = true
+    transport.pauseReading()
   }
 
   return {
@@ -45,13 +46,14 @@ export function createIntake(
       kept.set(before)
       kept.set(bytes, before.length)
     },
-    drained() {
+    goOn() {
       if (!isPaused || isOver) return
-      isPaused = false
       const rest = kept
       kept = undefined
       if (rest !== undefined) take(rest)
-      if (!isPaused && !isOver) transport.resumeReading()
+      if (isOver || mustWait()) return
+      isPaused = false
+      transport.resumeReading()
     },
     stop() {
       isOver = true

@@ -5,8 +5,10 @@
  * Rules: docs/responses.md, section 8.
  * @module
  */
+
 import { encodeHex } from '../base/hex.ts'
 import type { AuditEvent } from '../ports.ts'
+import { NO_LONGER_PERMITTED } from './execution.ts'
 import { type KeptLevels, type LevelStep, STORAGE } from './levels.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -73,9 +75,10 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
 
   function endCommands(step: LevelStep): void {
     const { executions } = ground.rooms()
-    if (step.scope === 'daemon') return executions.endAll('kill')
-    if (step.scope === 'session') return executions.endWhere(({ sessionId }) => sessionId === step.name)
-    executions.endWhere(({ owner }) => isOf(owner, step))
+    if (step.scope === 'daemon') return executions.endAll('kill', NO_LONGER_PERMITTED)
+    if (step.scope === 'session')
+      return executions.endWhere(({ sessionId }) => sessionId === step.name, NO_LONGER_PERMITTED)
+    executions.endWhere(({ owner }) => isOf(owner, step), NO_LONGER_PERMITTED)
   }
 
   /** Whoever looks into it finds the files as they were left. */

@@ -17,6 +17,7 @@ import {
 import type { Transport } from '../ports.ts'
 import { type ConnectionEvent, createConnection } from '../wire/connection.ts'
 import { describeProblems } from '../wire/schema.ts'
+import { createAnswers } from './answers.ts'
 import { NO_CIRCUMSTANCES, NOT_LOOKED } from './attempt.ts'
 import { createBufferShare } from './buffer-share.ts'
 import { type ChallengeOutcome, createChallenges } from './challenges.ts'
@@ -31,6 +32,8 @@ import { decide, nextCycle, type Rooms } from './rooms.ts'
 import { createSessionHold } from './session-hold.ts'
 import { holdViScreen } from './vi-swap.ts'
 
+const NO_CONTEXT = new Uint8Array(0)
+
 /** A peer past its handshake. `place` is its place among those that have not authenticated; `gone` is told once. */
 export function createPeer(
   rooms: Rooms,
@@ -40,11 +43,7 @@ export function createPeer(
   gone: () => void,
 ): PeerHandle {
   const users = new Map<number, StreamUser>()
-  const binding = transport.exportKeyingMaterial(
-    CHANNEL_BINDING_BYTES,
-    CHANNEL_BINDING_LABEL,
-    new Uint8Array(0),
-  )
+  const binding = transport.exportKeyingMaterial(CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, NO_CONTEXT)
   const transportFacts: TransportFacts = {
     ...transport.agreement,
     hasExporter: binding !== undefined,
@@ -66,12 +65,14 @@ export function createPeer(
   let endedAtMs: number | undefined
   let destroysSession = false
 
-  const connection = createConnection('daemon', (frame) => transport.write(frame), takeGuarded)
-  const intake = createIntake(transport, (bytes) => {
+  const answers = createAnswers(transport, () => intake.goOn())
+  const connection = createConnection('daemon', answers.send, takeGuarded)
+  const intake = createIntake(transport, answers, (bytes, mustWait) => {
     try {
-      connection.receive(bytes)
+      return connection.receive(bytes, mustWait)
     } catch (cause) {
       fail(cause)
+      return bytes.length
     }
   })
 
@@ -387,7 +388,6 @@ export function createPeer(
       keepalive.received(rooms.clock.monotonicMs())
       intake.push(bytes)
     },
-    drained: () => intake.drained(),
     ended() {
       // What is over already may have given its session to another connection.
       destroysSession ||= !isOver && users.size === 0

@@ -16,6 +16,7 @@ import type { Policy } from '../defense/layer.ts'
 import type { Penalties, PenaltyReason } from '../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
+import { RECORD_LINE_BYTES } from '../limits.ts'
 import type {
   AuditSink,
   Clock,
@@ -42,6 +43,7 @@ import type { Levels } from './levels.ts'
 import type { HostReadings } from './metrics.ts'
 import { penalise } from './penalise.ts'
 import type { Queue } from './queue.ts'
+import type { RecordShares } from './record-shares.ts'
 import type { Refusals } from './refusals.ts'
 import { isAllowed, recalled, remember } from './session-memory.ts'
 import type { Session, Sessions } from './sessions.ts'
@@ -104,6 +106,7 @@ export type Rooms = {
   readonly refusals: Refusals
   /** Makes sure that there is room for the record of what makes room, and for that itself. */
   readonly roomToClear: () => void
+  readonly recordShares: RecordShares
   readonly verify: VerifySignature
   readonly sessions: Sessions
   readonly executions: Executions
@@ -168,6 +171,7 @@ export function tenantOf(rooms: Rooms, { id, caller, wish }: Session): Tenant {
   return {
     session: id,
     agent: caller.name,
+    isOperator: caller.role === 'operator',
     wish,
     runAs: set?.run_as ?? null,
     network: set?.network ?? 'default',
@@ -198,19 +202,29 @@ function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Le
     transfersFree: rooms.transfers.isFree(caller),
     sessionsFree: rooms.sessions.hasRoom(),
     sessionsOfCaller: rooms.sessions.countOf(caller),
+    leavingOfCaller: rooms.executions.leavingSessions(caller, session?.id ?? ''),
     queueFree: rooms.queue.isFree(caller),
     challengesFree: rooms.challengeRates.isFree(caller),
     confirmationsFree: session !== undefined && rooms.confirmations.isFree(session.id),
     deceptionsFree: rooms.deceptions.free > 0,
     level: rooms.levels.of(caller, session?.id ?? '', actsFor),
     tokens: Math.floor((session?.deliveredBytes ?? 0) / BYTES_PER_TOKEN),
+    recordFree: isRecordFree(rooms, identity),
     ...recalled(session, request),
   }
 }
 
+/** Operators are not bounded: they are who clears up. */
+function isRecordFree({ recordShares, clock }: Rooms, identity: Facts['identity']): boolean {
+  if (identity.kind !== 'known' || identity.role === 'operator') return true
+  return recordShares.isFree(identity.name, clock.monotonicMs())
+}
+
 /** What is permitted always; what is refused alone as long as it is not too often. */
-function mustWrite({ refusals }: Rooms, { identity, action }: Facts, isPermitted: boolean): boolean {
-  if (identity.kind === 'known') return isPermitted || refusals.mayWriteAlone(identity.name)
+function mustWrite(rooms: Rooms, { identity, action }: Facts, isPermitted: boolean): boolean {
+  const { refusals } = rooms
+  if (identity.kind === 'known')
+    return isPermitted || (isRecordFree(rooms, identity) && refusals.mayWriteAlone(identity.name))
   // Whoever has tried to prove something, or to read as a stranger of this host.
   return (identity.kind === 'failed' || action?.kind === 'deceive') && refusals.mayWriteAlone()
 }
@@ -224,7 +238,11 @@ function keep(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boo
   if (isPermitted && (facts.action?.kind === 'drop_branch' || facts.action?.kind === 'purge'))
     rooms.roomToClear()
   if (mustWrite(rooms, facts, isPermitted)) {
+    const before = rooms.facts.sealedBytes
     const sealed = rooms.facts.seal(facts.session?.id, { facts, ledger })
+    const bytes = rooms.facts.sealedBytes - before + RECORD_LINE_BYTES
+    if (facts.identity.kind === 'known')
+      rooms.recordShares.charge(facts.identity.name, bytes, rooms.clock.monotonicMs())
     rooms.audit.append({ ...decisionEvent(facts, verdict, rooms.policy.digestOf), facts: sealed })
     return true
   }

@@ -5,6 +5,7 @@
  * @module
  */
 import type { SessionFacts } from '../defense/facts.ts'
+import { NO_LONGER_PERMITTED } from './execution.ts'
 import { SESSION_FACTS } from './peer.ts'
 import type { Rooms } from './rooms.ts'
 import type { Session } from './sessions.ts'
@@ -36,8 +37,10 @@ export function createSessionHold(
     session.dismissHolder = undefined
     session.lastSeenMs = clock.monotonicMs()
     // An end that a relay made of a link that broke must not take what the caller will come back for.
-    if (destroys && session.running === 0 && !executions.owesEnd(session.id))
-      sessions.apply(session, 'destroyed', session.lastSeenMs)
+    if (!destroys || session.running > executions.leftIn(session.id) || executions.owesEnd(session.id)) return
+    // What was asked to stay is the session's as long as it lives.
+    session.isLeft = true
+    if (session.running === 0) sessions.apply(session, 'destroyed', session.lastSeenMs)
   }
 
   return {
@@ -48,6 +51,7 @@ export function createSessionHold(
       session = taken
       owesProof = !isProven
       taken.dismissHolder = dismiss
+      taken.isLeft = false
     },
     facts() {
       if (session === undefined) return undefined
@@ -66,7 +70,7 @@ export function createSessionHold(
       const held = session
       letGo(false)
       if (held === undefined || held.state === 'DESTROYED') return
-      executions.endWhere(({ sessionId }) => sessionId === held.id)
+      executions.endWhere(({ sessionId }) => sessionId === held.id, NO_LONGER_PERMITTED)
       sessions.apply(held, 'destroyed', clock.monotonicMs())
     },
   }

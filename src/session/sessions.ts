@@ -45,6 +45,8 @@ export type Session = SessionMemory & {
   running: number
   /** True while a connection holds it; another one that takes it back dismisses that first. */
   isHeld: boolean
+  /** Its caller has gone in order, and will not come back for what runs in it: it ends with that. */
+  isLeft: boolean
   dismissHolder: (() => void) | undefined
   lastSeenMs: number
   /** Name of this instance of the agent: `NAME-TIMESTAMP-NONCE`, never used again. */
@@ -96,6 +98,7 @@ export type Sessions = {
   /** The caller's own live or expired session of that id, from the same address where that is asked for. */
   find(id: string, caller: Caller, address: string): Session | undefined
   apply(session: Session, event: SessionEvent, nowMs: number): void
+  stateOf(id: string): SessionState | undefined
   /** One execution less; returns the state that the session is in then, undefined when it is gone. */
   executionEnded(id: string, nowMs: number): SessionState | undefined
   renew(session: Session, nowMs: number): void
@@ -162,6 +165,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         expiresAtMs: nowMs + limits.maxDurationMs,
         running: 0,
         isHeld: true,
+        isLeft: false,
         dismissHolder: undefined,
         lastSeenMs: nowMs,
         instance,
@@ -189,8 +193,10 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
       if (session === undefined) return undefined
       session.running--
       apply(session, 'all_ended', nowMs)
+      if (session.isLeft && isIdle(session)) apply(session, 'destroyed', nowMs)
       return session.state
     },
+    stateOf: (id) => sessions.get(id)?.state,
     renew(session, nowMs) {
       if (SESSION_TABLE[session.state].renewed === undefined) return
       session.expiresAtMs = nowMs + limits.maxDurationMs

@@ -35,7 +35,7 @@ export const NO_CAPABILITY = Object.freeze({
 
 const STATES = Object.freeze({ starting: 0, running: 1, finished: 2, not_started: 3, unknown: 4 } as const)
 
-function summary(execution: Execution): m.ExecutionSummaryInput {
+function summary(execution: Execution, hasLeft: boolean): m.ExecutionSummaryInput {
   const { exit } = execution
   return {
     execution_id: execution.idBytes,
@@ -50,6 +50,7 @@ function summary(execution: Execution): m.ExecutionSummaryInput {
     is_attached: execution.watcher !== undefined,
     agent_name: execution.owner,
     is_terminal: execution.isTerminal,
+    has_left: hasLeft,
   }
 }
 
@@ -71,7 +72,7 @@ export function listExecutions(peer: Peer): ReturnType<typeof m.executionList.en
   const isOperator = peer.caller?.role === 'operator'
   const scope = isOperator ? undefined : scopeOf(peer.caller)
   const { found, total } = peer.rooms.executions.recent(scope, LISTED_EXECUTIONS)
-  const all = found.map(summary)
+  const all = found.map((execution) => summary(execution, peer.rooms.executions.hasLeft(execution)))
   if (!isOperator)
     for (const screen of peer.rooms.screens.values())
       if (screen.owner === name) all.push(screenSummary(screen))

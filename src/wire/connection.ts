@@ -67,14 +67,16 @@ export type ConnectionEvent =
   /** Malformed or out of phase: the connection must be reset; nothing more will come. */
   | { readonly kind: 'fatal'; readonly problem: string }
 
-export type Send = (frame: Uint8Array) => void
+/** `taken` is called when the kernel has the frame. */
+export type Send = (frame: Uint8Array, taken?: () => void) => void
 
 export type Connection = {
   readonly phase: Phase
   readonly role: Role
   /** Bytes received so far, decrypted. */
   readonly receivedBytes: number
-  receive(chunk: Uint8Array): void
+  /** `pauses` and the number that is returned: as in Deframer. */
+  receive(chunk: Uint8Array, pauses?: () => boolean): number
   /** Authenticated: larger frames, all kinds. `windowBytes` holds for streams opened from now on. */
   becomeOpen(windowBytes: number): void
   stream(id: number): Stream | undefined
@@ -142,11 +144,23 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
   let nextId = 1
   let pingNonce = 0
   let pingInFlight = false
+  let pongWaits = false
 
   const deframer = createDeframer(
-    () => (phase === 'silent' && role === 'daemon' ? UNAUTHENTICATED_FRAME_BYTES : FRAME_BYTES),
+    () => (isBounded() ? UNAUTHENTICATED_FRAME_BYTES : FRAME_BYTES),
     (event) => (event.kind === 'body' ? takeBody(event.body) : fatal(event.problem)),
   )
+
+  /** Nobody is known yet, and so little is taken. */
+  function isBounded(): boolean {
+    return phase === 'silent' && role === 'daemon'
+  }
+
+  function push(bytes: Uint8Array, pauses: (() => boolean) | undefined): number {
+    const taken = deframer.push(bytes, pauses)
+    receivedBytes += taken
+    return taken
+  }
 
   function kill(): void {
     phase = 'dead'
@@ -160,8 +174,8 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
     tell({ kind: 'fatal', problem })
   }
 
-  function transmit(frame: Uint8Array): void {
-    if (phase !== 'dead') send(frame)
+  function transmit(frame: Uint8Array, taken?: () => void): void {
+    if (phase !== 'dead') send(frame, taken)
   }
 
   function read(type: AnyMessage | undefined, payload: unknown): ReadPayload {
@@ -194,7 +208,12 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
       case 'PING': {
         const nonce = asUnsigned(frame.payload)
         if (nonce === undefined) return fatal('a PING without a nonce')
-        return transmit(encodeFrame(0, 'PONG', nonce))
+        // Its sender cannot have the answer to the one before: that has not left.
+        if (role === 'daemon' && pongWaits) return fatal('a PING while another one is in flight')
+        pongWaits = true
+        return transmit(encodeFrame(0, 'PONG', nonce), () => {
+          pongWaits = false
+        })
       }
       case 'PONG':
         if (!pingInFlight || asUnsigned(frame.payload) !== pingNonce)
@@ -298,12 +317,18 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
     get receivedBytes() {
       return receivedBytes
     },
-    receive(chunk) {
-      if (phase === 'dead') return
-      receivedBytes += chunk.length
-      if (phase === 'silent' && role === 'daemon' && receivedBytes > UNAUTHENTICATED_TOTAL_BYTES)
-        return fatal('more than UNAUTHENTICATED_TOTAL_BYTES before authentication')
-      deframer.push(chunk)
+    receive(chunk, pauses) {
+      if (phase === 'dead') return chunk.length
+      let taken = 0
+      if (isBounded()) {
+        taken = push(chunk.subarray(0, UNAUTHENTICATED_TOTAL_BYTES - receivedBytes), pauses)
+        if (taken === chunk.length || pauses?.() === true) return taken
+        if (isBounded()) {
+          fatal('more than UNAUTHENTICATED_TOTAL_BYTES before authentication')
+          return chunk.length
+        }
+      }
+      return taken + push(chunk.subarray(taken), pauses)
     },
     becomeOpen(bytes) {
       if (phase !== 'silent') return

@@ -13,8 +13,11 @@ export type DeframerEvent =
   { readonly kind: 'body'; readonly body: Uint8Array } | { readonly kind: 'fail'; readonly problem: string }
 
 export type Deframer = {
-  /** Feeds bytes; calls back once a body, in order. The callback may call `stop`. */
-  push(chunk: Uint8Array): void
+  /**
+   * Feeds bytes; calls back once a body, in order. The callback may call `stop`. `pauses` is asked after each body, and
+   * says that no more are wanted now. Returns how many bytes were taken: whoever keeps the rest feeds it later.
+   */
+  push(chunk: Uint8Array, pauses?: () => boolean): number
   /** Forgets everything and ignores what comes. */
   stop(): void
   /** True between frames: an end of the stream here cuts nothing. */
@@ -75,7 +78,7 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
     return at
   }
 
-  function push(received: Uint8Array): void {
+  function push(received: Uint8Array, pauses?: () => boolean): number {
     // A Node Buffer's `slice` is no copy; behind this line every view is plain bytes, whose `slice` is.
     const chunk = new Uint8Array(received.buffer, received.byteOffset, received.length)
     let at = 0
@@ -90,10 +93,11 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
         const body = chunk.subarray(at, at + wanted)
         at += wanted
         bodyComplete(body)
+        if (pauses?.() === true) break
         continue
       }
       const taken = Math.min(wanted, here)
-      if (taken === 0) return
+      if (taken === 0) break
       if (partial === undefined || partial.length < length) {
         const larger = new Uint8Array(length)
         if (partial !== undefined && filled > 0) larger.set(partial.subarray(0, filled))
@@ -102,8 +106,11 @@ export function createDeframer(limitBytes: () => number, tell: (event: DeframerE
       partial.set(chunk.subarray(at, at + taken), filled)
       filled += taken
       at += taken
-      if (filled === length) bodyComplete(partial.subarray(0, length))
+      if (filled !== length) continue
+      bodyComplete(partial.subarray(0, length))
+      if (pauses?.() === true) break
     }
+    return dead ? chunk.length : at
   }
 
   return {

@@ -31,7 +31,7 @@ export const fileMetadata = message('FileMetadata', {
 })
 
 export const fileChunk = message('FileChunk', {
-  metadata: optional(1, fileMetadata, 'in the first chunk, alone'),
+  metadata: optional(1, fileMetadata, 'in the first chunk'),
   data: optional(2, borrowedBytes(CHUNK_BYTES)),
 })
 

@@ -17,6 +17,7 @@ import {
   LISTED_CHECKPOINTS,
   LISTED_CONFIRMATIONS,
   LISTED_ENTRIES,
+  LISTED_EXECUTIONS,
   NAMED_PATHS,
   PATH_BYTES,
   SHOWN_BYTES,
@@ -132,7 +133,7 @@ export const executionReference = message('ExecutionReference', { execution_id: 
 
 export const signalRequest = message('SignalRequest', {
   execution_id: required(1, uuid),
-  signal: required(2, unsigned(16 + 64), '0 INT, 1 TERM, 2 KILL, 3 HUP, from 16 on 16 + the POSIX number'),
+  signal: required(2, unsigned(16 + 64), '0 INT, 1 TERM, 2 KILL, 3 HUP, from 17 on 16 + the POSIX number'),
   signal_id: optional(12, unsigned(), 'drawn at random; the same one is not delivered twice'),
 })
 
@@ -231,10 +232,11 @@ export const execution = message('Execution', {
   is_attached: defaulted(10, bool, false),
   agent_name: defaulted(11, text(AGENT_NAME_BYTES), ''),
   is_terminal: defaulted(12, bool, false, 'it runs on a terminal'),
+  has_left: defaulted(13, bool, false, 'it has ended, and what it was asked to leave runs on'),
 })
 
 export const executionList = message('ExecutionList', {
-  executions: defaulted(1, listOf(execution, 256), []),
+  executions: defaulted(1, listOf(execution, LISTED_EXECUTIONS), []),
   total: defaulted(2, unsigned(), 0),
 })
 
@@ -250,6 +252,7 @@ export type PenaltyList = MessageValue<typeof penaltyList>
 export type PenaltyClear = MessageValue<typeof penaltyClear>
 export type PurgeRequest = MessageValue<typeof purgeRequest>
 export type BranchReference = MessageValue<typeof branchReference>
+export type BranchListRequest = MessageValue<typeof branchListRequest>
 export type BranchList = MessageValue<typeof branchList>
 export type BranchDiffRequest = MessageValue<typeof branchDiffRequest>
 export type ChangesRequest = MessageValue<typeof changesRequest>
@@ -346,6 +349,9 @@ export const branchEntry = message('BranchEntry', {
   is_empty: defaulted(7, bool, false, 'nothing was changed, or all of it is merged'),
   can_undo: defaulted(8, bool, false, 'its last merge can be taken back'),
   stopped: optional(9, sentence, 'why its commands were ended and nothing more begins in it; may be cut'),
+})
+export const branchListRequest = message('BranchListRequest', {
+  skip: defaulted(1, unsigned(), 0, 'so many of the latest are left out'),
 })
 export const branchList = message('BranchList', {
   branches: defaulted(1, listOf(branchEntry, LISTED_ENTRIES), []),

@@ -153,7 +153,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 38, name: 'Explain', request: m.whyRequest, response: m.explanation },
       { number: 39, name: 'Reload', request: m.empty, response: m.outcome },
       { number: 40, name: 'Purge', request: m.purgeRequest, response: m.outcome },
-      { number: 41, name: 'ListBranches', request: m.empty, response: m.branchList },
+      { number: 41, name: 'ListBranches', request: m.branchListRequest, response: m.branchList },
       // The text comes ahead of END in StreamResponse messages, and counts against credit.
       { number: 42, name: 'DiffBranch', request: m.branchDiffRequest, response: m.branchDiffEnd },
       { number: 43, name: 'MergeBranch', request: m.branchMergeRequest, response: m.branchOutcome },

@@ -51,7 +51,7 @@ t.test('branches with hexadecimal ids', async (t) => {
     ...{ session_id: id, agent_name: 'ci', level: 'overlay', opened_at: 5 },
     ...{ sessions: 0, running: 2, is_empty: false, can_undo: true },
   }
-  const { branches } = device(ending(m.branchList.encode({ branches: [entry], total: 9 })))
+  const { branches } = device(ending(m.branchList.encode({ branches: [entry], total: 1 })))
   t.strictSame(await branches.list(), {
     branches: [
       {
@@ -59,8 +59,28 @@ t.test('branches with hexadecimal ids', async (t) => {
         ...{ sessions: 0, running: 2, isEmpty: false, canUndo: true, stopped: undefined },
       },
     ],
-    total: 9,
+    total: 1,
   })
+})
+
+t.test('a list of several pages is asked for to its end', async (t) => {
+  const total = 300
+  const ids = Array.from({ length: total }, (_, index) =>
+    Uint8Array.of(...new Uint8Array(14), index >> 8, index),
+  )
+  const plain = {
+    ...{ agent_name: 'ci', level: 'overlay', opened_at: 5 },
+    ...{ sessions: 0, running: 0, is_empty: false, can_undo: false },
+  }
+  const { branches, asked } = device((event, daemon) => {
+    const { skip } = event.message.ok ? (event.message.value as m.BranchListRequest) : { skip: total }
+    // One was made meanwhile: the last of the page before comes again.
+    const from = skip === 0 ? 0 : skip - 1
+    const page = ids.slice(from, from + 128).map((session_id) => ({ ...plain, session_id }))
+    daemon.end(event.stream, m.branchList.encode({ branches: page, total }))
+  })
+  const list = await branches.list()
+  t.same([list.total, list.branches.length, asked.length], [total, total, 3])
 })
 
 t.test('a diff comes piece by piece, as fast as it is taken', async (t) => {

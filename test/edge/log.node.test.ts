@@ -116,6 +116,18 @@ t.test('more lines than 50 in a second are counted and told once, errors always 
   t.end()
 })
 
+t.test('what was kept back is told a second later, also where nothing follows', (t) => {
+  const { log, lines, clock } = stage()
+  for (let index = 0; index < 60; index++) log.write('info', 'scan')
+  log.tick()
+  t.equal(lines.length, LOG_LINES_PER_SECOND)
+  clock.pass(1_000)
+  log.tick()
+  log.tick()
+  t.match(lines.slice(LOG_LINES_PER_SECOND), [/ warn log_suppressed lines=10\n$/])
+  t.end()
+})
+
 t.test('what is below the level does not count', (t) => {
   const { log, lines } = stage('text', 'info')
   for (let index = 0; index < 1_000; index++) log.write('debug', 'noise')

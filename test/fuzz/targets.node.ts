@@ -115,7 +115,8 @@ function connection(role: Role, isOpen: boolean, seeds: readonly Uint8Array[]): 
       const told: string[] = []
       const engine = createConnection(
         role,
-        (sent) => {
+        (sent, taken) => {
+          taken?.()
           must(engine.phase !== 'dead', 'it sends after its end')
           must(
             readFrame(sent.subarray(sent.length < 25 ? 1 : sent.length < 258 ? 2 : 3)).ok,

@@ -139,6 +139,7 @@ function stage(
       }
     },
     has: () => false,
+    processesIn: () => 0,
     sessionsIn: (name) => sessions[name] ?? [],
     useOf: (name) => uses[name] ?? 'none',
     closeAll: () => Promise.resolve(),

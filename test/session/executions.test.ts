@@ -428,8 +428,8 @@ t.test('at the end of the daemon everything that runs is asked to end, then kill
   const [one, two, over] = [start('a'), start('b'), start('c')]
   two.child.events.spawned(1)
   over.child.events.exited({ kind: 'exited', code: 0 })
-  executions.endAll('term')
-  executions.endAll('kill')
+  executions.endAll('term', 'Down.')
+  executions.endAll('kill', 'Down.')
   t.strictSame(
     [one.child.deeds, two.child.deeds, over.child.deeds],
     [['signal 15', 'killTree'], ['signal 15', 'killTree'], []],
@@ -482,9 +482,13 @@ t.test('what fits is killed with everything that descends from it, and only what
   const { executions, start } = stage(3)
   const [one, two, ended] = [start('a'), start('b', { sessionId: 'other' }), start('c')]
   ended.child.events.exited({ kind: 'exited', code: 0 })
-  executions.endWhere(({ sessionId }) => sessionId === 's')
+  executions.endWhere(({ sessionId }) => sessionId === 's', 'Over.')
   t.strictSame([one.child.deeds, two.child.deeds, ended.child.deeds], [['killTree'], [], []])
-  executions.endWhere(() => false)
+  t.strictSame(
+    [one, two, ended].map(({ execution }) => execution.why),
+    ['Over.', undefined, undefined],
+  )
+  executions.endWhere(() => false, 'Never.')
   t.strictSame(two.child.deeds, [])
   t.equal(executions.running, 2, 'its end is told by the process, as always')
   t.end()

@@ -7,7 +7,7 @@ import type { CborValue } from '../../src/base/cbor.ts'
 import { encodeHex } from '../../src/base/hex.ts'
 import { parseConfig } from '../../src/config.ts'
 import { CODES, mayTellAgent } from '../../src/errors.ts'
-import { SOCKET_HIGH_WATER_BYTES } from '../../src/limits.ts'
+import { UNREAD_ANSWER_COST_BYTES, UNREAD_ANSWERS_BYTES } from '../../src/limits.ts'
 import { executeRequest, executionReference, levelChange, signalRequest } from '../../src/wire/messages.ts'
 import { METHODS } from '../../src/wire/methods.ts'
 import {
@@ -122,7 +122,6 @@ t.test('bytes that are no frame are reset, before Authenticate and after it', (t
     t.strictSame(client.transport.deeds, ['reset'])
     t.equal(client.transport.writes.length, before, 'without an answer')
     client.events.data(Buffer.from('more'))
-    client.events.drained()
     client.events.closed()
     t.equal(stage.peers.size, 0)
     t.strictSame(
@@ -292,14 +291,20 @@ t.test('a request with something wrong is told what, by its path', (t) => {
 t.test('a peer that asks and does not read is not read any further until it does', (t) => {
   const stage = stageRooms()
   const client = enter(stage)
-  client.transport.waitingBytes = SOCKET_HIGH_WATER_BYTES + 1
-  client.open('Ping', new Map())
-  client.open('Ping', new Map())
-  t.strictSame(client.transport.deeds, ['pause'])
-  client.transport.waitingBytes = 0
-  client.events.drained()
-  client.events.drained()
-  t.strictSame(client.transport.deeds, ['pause', 'resume'])
+  const { transport } = client
+  transport.takesAtOnce = false
+  const before = transport.writes.length
+  const most = Math.ceil(UNREAD_ANSWERS_BYTES / UNREAD_ANSWER_COST_BYTES)
+  // As many as are answered, and as many more as a client may have open.
+  const streams = Array.from({ length: most + 30 }, () => client.open('Ping', new Map()))
+  t.strictSame(transport.deeds, ['pause'])
+  t.ok(transport.writes.length - before <= most, 'no more answers than may wait')
+  for (let at = before; at < transport.writes.length; at++) transport.writes[at]?.taken?.()
+  t.equal(transport.deeds.at(-1), 'resume')
+  t.ok(
+    streams.every((stream) => client.on(stream).length === 1),
+    'and then all that was asked is answered',
+  )
   t.end()
 })
 

@@ -65,6 +65,7 @@ import { createLevels, type KeptLevels, type LevelStep } from '../../src/session
 import type { HostReadings } from '../../src/session/metrics.ts'
 import { createPeers, type Peers } from '../../src/session/peers.ts'
 import { createQueue } from '../../src/session/queue.ts'
+import { createRecordShares } from '../../src/session/record-shares.ts'
 import { createRefusals } from '../../src/session/refusals.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from '../../src/session/rooms.ts'
 import { createSessions, type SessionChange } from '../../src/session/sessions.ts'
@@ -316,6 +317,7 @@ export function stageFacts(): StagedFacts {
   const sealed: (string | undefined)[] = []
   return {
     sealed,
+    sealedBytes: 0,
     seal(session) {
       sealed.push(session)
       return 'fa'.repeat(32)
@@ -498,6 +500,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     close: () => Promise.resolve(),
     without: (_branch, work) => work(),
     has: () => false,
+    processesIn: () => 0,
     sessionsIn: () => [],
     useOf: () => 'none',
     closeAll: () => Promise.resolve(),
@@ -623,6 +626,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     log,
     audit,
     facts: stageFacts(),
+    recordShares: createRecordShares(null),
     refusals: createRefusals(0),
     policy,
     identities: createIdentities(
@@ -789,7 +793,7 @@ export function connect(stage: Stage, change: Partial<Transport> = {}): Client {
       } else list.push({ kind: event.kind })
     },
   )
-  transport.onWrite = (bytes) => connection.receive(bytes.slice())
+  transport.onWrite = (bytes) => void connection.receive(bytes.slice())
   return {
     transport,
     events,

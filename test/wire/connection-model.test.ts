@@ -55,7 +55,14 @@ function note(map: Map<number, number[]>, id: number, size: number): void {
 
 function createEnd(role: Role, other: () => End): End {
   const end: End = {
-    engine: createConnection(role, (frame) => other().incoming.push(...frame), take),
+    engine: createConnection(
+      role,
+      (frame, taken) => {
+        other().incoming.push(...frame)
+        taken?.()
+      },
+      take,
+    ),
     incoming: [],
     received: new Map(),
     sent: new Map(),

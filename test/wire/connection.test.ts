@@ -30,7 +30,10 @@ function side(role: Role): Side {
   const events: ConnectionEvent[] = []
   const engine = createConnection(
     role,
-    (frame) => sent.push(encodeHex(frame)),
+    (frame, taken) => {
+      sent.push(encodeHex(frame))
+      taken?.()
+    },
     (event) => events.push(event),
   )
   return { engine, sent, events, told: () => events.splice(0).map(({ kind }) => kind) }
@@ -429,6 +432,43 @@ t.test('a PING comes back as PONG with its nonce; a PONG answers the one PING in
     bad.engine.receive(encodeFrame(0, 'PING', nonce))
     t.strictSame(bad.told(), ['fatal'])
   }
+})
+
+t.test('a second PING is malformed while the PONG of the first has not left', async (t) => {
+  for (const role of ['daemon', 'client'] as const) {
+    const leaving: (() => void)[] = []
+    const kinds: string[] = []
+    const engine = createConnection(
+      role,
+      (_frame, taken) => leaving.push(taken ?? (() => {})),
+      ({ kind }) => kinds.push(kind),
+    )
+    engine.becomeOpen(4_096)
+    for (let nonce = 1; nonce <= 3; nonce++) {
+      engine.receive(encodeFrame(0, 'PING', nonce))
+      leaving.at(-1)?.()
+    }
+    t.strictSame([leaving.length, kinds], [3, []])
+    engine.receive(encodeFrame(0, 'PING', 4))
+    engine.receive(encodeFrame(0, 'PING', 5))
+    t.strictSame(kinds, role === 'daemon' ? ['fatal'] : [], 'a client may not know when its own have left')
+  }
+})
+
+t.test('bytes are taken up to the frame after which no more are wanted', async (t) => {
+  const { engine, told } = inPhase('daemon', 'open')
+  const frames = [3, 5, 7].map((id) => openFrame(id))
+  const all = Uint8Array.from(frames.flatMap((frame) => [...frame]))
+  let pauses = true
+  const taken = engine.receive(all, () => pauses)
+  t.equal(taken, frames[0]?.length)
+  t.strictSame(told(), ['opened'])
+  pauses = false
+  t.equal(
+    engine.receive(all.subarray(taken), () => pauses),
+    all.length - taken,
+  )
+  t.strictSame(told(), ['opened', 'opened'])
 })
 
 t.test('after the end nothing is taken, told, sent or kept', async (t) => {

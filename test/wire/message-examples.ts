@@ -219,6 +219,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
           is_attached: true,
           agent_name: 'ci',
           is_terminal: true,
+          has_left: true,
         },
       ],
       total: 1,
@@ -263,6 +264,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   [messages.penaltyClear, { source: '192.0.2.7' }],
   [messages.purgeRequest, { session_id: new Uint8Array(16).fill(7) }],
   [messages.branchReference, { session_id: id }],
+  [messages.branchListRequest, { skip: 128 }],
   [
     messages.branchList,
     {

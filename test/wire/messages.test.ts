@@ -53,7 +53,7 @@ const TABLE: Readonly<Record<string, string>> = {
     '1? allowed_commands, 2? denied_commands, 3? allowed_paths, 4? denied_paths, 5? max_concurrent, 6? timeout_seconds, 7? max_file_size_bytes',
   AuditPublicKey: '1 public_key, 2 key_fingerprint, 12? epoch',
   Execution:
-    '1 execution_id, 2 state, 3 command, 4? started_at, 5? ended_at, 6? exit_code, 7? signal, 8? stdout_bytes, 9? stderr_bytes, 10? is_attached, 11? agent_name, 12? is_terminal',
+    '1 execution_id, 2 state, 3 command, 4? started_at, 5? ended_at, 6? exit_code, 7? signal, 8? stdout_bytes, 9? stderr_bytes, 10? is_attached, 11? agent_name, 12? is_terminal, 13? has_left',
   ExecutionList: '1? executions, 2? total',
   ConfirmationList: '1? confirmations, 2? total',
   Confirmation:
@@ -69,6 +69,7 @@ const TABLE: Readonly<Record<string, string>> = {
   BranchReference: '1 session_id',
   BranchEntry:
     '1 session_id, 2 agent_name, 3 level, 4 opened_at, 5? sessions, 6? running, 7? is_empty, 8? can_undo, 9? stopped',
+  BranchListRequest: '1? skip',
   BranchList: '1? branches, 2? total',
   BranchDiffRequest: '1 session_id, 2? form, 3? paths',
   ChangesRequest: '2? form, 3? paths',

@@ -29,7 +29,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [38, 'Explain', 'WhyRequest', '', 'StreamResponse', 'Explanation'],
   [39, 'Reload', 'Empty', '', 'StreamResponse', 'Outcome'],
   [40, 'Purge', 'PurgeRequest', '', 'StreamResponse', 'Outcome'],
-  [41, 'ListBranches', 'Empty', '', 'StreamResponse', 'BranchList'],
+  [41, 'ListBranches', 'BranchListRequest', '', 'StreamResponse', 'BranchList'],
   [42, 'DiffBranch', 'BranchDiffRequest', '', 'StreamResponse', 'BranchDiffEnd'],
   [43, 'MergeBranch', 'BranchMergeRequest', '', 'StreamResponse', 'BranchOutcome'],
   [44, 'UndoMerge', 'BranchReference', '', 'StreamResponse', 'BranchOutcome'],

@@ -66,14 +66,50 @@ function judgeTransfers(facts: Facts, policy: Policy, ledger: Ledger): Finding |
   }
 }
 
+/** One session stays for whoever wants to look at what was left, and to end it. */
+function judgeLeaving({ action, identity: who }: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
+  if (action?.kind !== 'execute' || action.place?.keepsBackground !== true) return undefined
+  const most = policy.quota.sessionsPerCaller - 1
+  const isOperator = who.kind === 'known' && who.role === 'operator'
+  const leaving = ledger.leavingOfCaller ?? 0
+  if (isOperator || leaving === 0 || leaving < most) return undefined
+  return {
+    outcome: 'THROTTLE',
+    code: 'RESPONSE_THROTTLED',
+    rule: 'session.max_per_agent',
+    reason: `Work was left running in ${leaving} other sessions of the agent, and one more has no place (session.max_per_agent); end some of it first, see sass-edge jobs and kill.`,
+    severity: 'info',
+  }
+}
+
+/** What need not be recorded may go on, and whoever comes in is told then. */
+const UNRECORDED: ReadonlySet<string> = new Set(['read', 'connect', 'authenticate'])
+
+function judgeRecord({ action, identity: who }: Facts, ledger: Ledger): Finding | undefined {
+  if (ledger.recordFree !== false || who.kind !== 'known' || who.role === 'operator') return undefined
+  if (action === undefined || UNRECORDED.has(action.kind)) return undefined
+  return {
+    outcome: 'THROTTLE',
+    code: 'RESPONSE_THROTTLED',
+    rule: 'audit.share',
+    reason:
+      'The agent has filled its share of the record (a quarter of audit.keep_bytes a day), and what is not recorded is not done; ask again later, for less and with shorter arguments.',
+    severity: 'warning',
+  }
+}
+
 export const quota: Check = (facts, policy, ledger) => {
   const sessions = judgeSessions(facts, policy, ledger)
   if (sessions !== undefined) return sessions
+  const record = judgeRecord(facts, ledger)
+  if (record !== undefined) return record
   const { action, identity: who } = facts
   if (who.kind === 'known' && isFileAction(action)) return judgeTransfers(facts, policy, ledger)
   if (action?.kind !== 'execute' || who.kind !== 'known') return undefined
   const budget = judgeBudgets(facts, policy, ledger)
   if (budget !== undefined) return budget
+  const leaving = judgeLeaving(facts, policy, ledger)
+  if (leaving !== undefined) return leaving
   const most = Object.hasOwn(policy.capabilities, who.capability)
     ? (policy.capabilities[who.capability]?.max_concurrent ?? 0)
     : 0

@@ -24,7 +24,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
-import { BRANCH_ROOTS_MAX, BRANCHES_MAX } from '../../limits.ts'
+import { BRANCH_ROOTS_MAX, BRANCHES_MAX, BRANCHES_RESERVED } from '../../limits.ts'
 import type { Syscalls } from '../syscalls.node.ts'
 import { isInitialUserNamespace } from '../user-namespace.node.ts'
 import type { Branch, BranchLevel, BranchRoot, OverlayAttributes } from './branch.ts'
@@ -53,7 +53,7 @@ const EMPTY_ENTRIES = 64
 export interface BranchStore {
   readonly directory: string
   /** Makes a branch for that session, or finds the one that it has. @throws SassError SANDBOX_UNAVAILABLE when there are too many */
-  open(session: string, agent: string, level: BranchLevel, nowMs: number): Branch
+  open(session: string, agent: string, level: BranchLevel, nowMs: number, isOperator?: boolean): Branch
   find(session: string): Branch | undefined
   list(): readonly Branch[]
   /** Where a branch keeps its files. */
@@ -185,9 +185,28 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     return keep({ ...branch, roots })
   }
 
+  /**
+   * An agent may have as many branches as it leaves for all other agents: the first takes half of them, of ten each a
+   * tenth of what there is, and whoever comes next always finds some.
+   * @throws SassError SANDBOX_UNAVAILABLE
+   */
+  function requireShare(agent: string, isOperator: boolean): void {
+    const free = (isOperator ? BRANCHES_MAX : BRANCHES_MAX - BRANCHES_RESERVED) - branches.size
+    let own = 0
+    for (const branch of branches.values()) if (branch.agent === agent) own++
+    if (free > 0 && (isOperator || own < free)) return
+    const whose = free > 0 ? `${own} branches of this agent` : `${branches.size} branches`
+    const how = 'see sass-edge branch list; or go on in the latest one'
+    throw new SassError(
+      'SANDBOX_UNAVAILABLE',
+      `${whose} wait for a decision, and no more are made for it, so nothing was started; have some merged or dropped, ${how}.`,
+      { branches: branches.size, own },
+    )
+  }
+
   const store: BranchStore = {
     directory,
-    open(session, agent, level, nowMs) {
+    open(session, agent, level, nowMs, isOperator = false) {
       const known = branches.get(session)
       const reason = suspended.get(session)
       if (reason !== undefined)
@@ -199,13 +218,7 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
         requireReadable(known)
         return renewed(known)
       }
-      if (branches.size >= BRANCHES_MAX) {
-        throw new SassError(
-          'SANDBOX_UNAVAILABLE',
-          `${branches.size} branches wait for a decision, and no more are made, so nothing was started; merge or drop some, see sass-edge branch list.`,
-          { branches: branches.size },
-        )
-      }
+      requireShare(agent, isOperator)
       const { roots, shown } = branchedDirectories(
         options.roots.map((path) => realpathSync(path)),
         mountPoints(),
@@ -268,6 +281,11 @@ export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions)
     },
     dropped: () => [...dropped],
     removed: (path) => void dropped.delete(path),
+  }
+  // The sessions that they were made for ended with the last daemon.
+  for (const session of [...branches.keys()]) {
+    const isKept = store.hasJournal(session) || existsSync(join(directory, session, CHECKPOINTS))
+    if (!isKept) store.removeEmpty(session)
   }
   return store
 }

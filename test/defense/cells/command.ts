@@ -336,6 +336,23 @@ export const COMMAND_CELLS: readonly Cell[] = [
     gives: PASSED,
   },
   {
+    name: 'quota: the caller has filled its share of the record',
+    ledger: { recordFree: false },
+    gives: ['THROTTLE', 'RESPONSE_THROTTLED', 'quota', 'audit.share', 'warning'],
+  },
+  {
+    name: 'quota: attaching is recorded too',
+    facts: { action: { kind: 'attach', executionId: 'x', stdin: false } },
+    ledger: { recordFree: false },
+    gives: ['THROTTLE', 'RESPONSE_THROTTLED', 'quota', 'audit.share', 'warning'],
+  },
+  {
+    name: 'quota: whoever comes in is told then',
+    facts: authenticates,
+    ledger: { recordFree: false },
+    gives: PASSED,
+  },
+  {
     name: 'quota: attaching, signalling and reading take no slot',
     facts: { action: { kind: 'attach', executionId: 'x', stdin: false } },
     ledger: { executionsFree: 0, executionsOfCaller: 9 },
