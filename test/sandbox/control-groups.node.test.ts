@@ -61,7 +61,7 @@ t.test('processor time is bounded, and processes that want more are held back', 
 
 t.test('without limits a group still counts, and where none can be made nobody is admitted', (t) => {
   const groups = openControlGroups()
-  if (!groups.bounds.memory && !groups.bounds.processes) return t.end()
+  if (!groups.bounds.memory && !groups.bounds.processes) return void t.end()
   const none = { memoryBytes: null, processes: null, cpuPercent: null }
   t.throws(() => groups.open(`${NAME}/not/there`, none), { code: 'SANDBOX_UNAVAILABLE' })
   const group = groups.open(NAME, none)
