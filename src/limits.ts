@@ -149,8 +149,6 @@ export const UNAUTHENTICATED_CONNECTIONS = 128
 export const CONNECTIONS_MAX = 64
 /** Executions at once in the whole daemon: two rings each come from the pool made at start. */
 export const EXECUTIONS_MAX = 32
-/** Bytes written to a command's stdin and not yet taken by its pipe; the largest credit window fits. */
-export const STDIN_QUEUE_BYTES = 1_048_576
 /** One read of a pipe; as large as the chunk that carries it. */
 export const PIPE_READ_BYTES = 65_536
 /**
@@ -265,23 +263,9 @@ export const TIME_STAMP_BYTES = 65_536
 export const TIME_STAMP_MS = 15_000
 /** Evidence of one session: its records, facts and the policies of its time. */
 export const EVIDENCE_BYTES = 268_435_456
-/** A branch of a session, as shipped: a large project with all of its packages is 1 to 3 GB in some 300,000 files. */
-export const BRANCH_BYTES = 4_294_967_296
 export const BRANCH_FILES = 1_000_000
 /** As shipped, the largest file of a command is no smaller than this, however full the disk is. */
 export const FILE_BYTES_LEAST = 16_777_216
-/** The disk is asked so often that a writer of this speed (a page cache takes 2 GB/s) is seen at its bound; but so often. */
-export const WATCHED_BYTES_PER_MS = 2_097_152
-export const WATCH_MIN_MS = 4
-export const WATCH_MAX_MS = 250
-/** Whatever is free, a branch that changes is counted again after so long; a count takes at most a part of the time. */
-export const RECOUNT_MS = 2_000
-export const RECOUNT_SHARE = 20
-/** Names that are looked at before the daemon does something else, some 2 ms; directories beneath each other that are. */
-export const COUNTED_AT_ONCE = 512
-export const COUNTED_DEPTH = 128
-/** On a disk that is nearly full nobody is ended who has taken less than this. */
-export const LOW_GROWTH_BYTES = 1_048_576
 /**
  * What the reserve holds for the record and for clearing away when the disk is full: some 5,000 commands at 3 KB each.
  * It is given back in pieces of some ten records, and is never more than an eighth of its file system.
@@ -319,62 +303,18 @@ export const CHUNK_MIN_BYTES = 512
 export const PIPE_MIN_BYTES = 4_096
 /** Bytes of stdin that a client library keeps while it has no credit; its writer is told to wait before. */
 export const CLIENT_STDIN_BYTES = 1_048_576
-/** What a process left in the background may hold an output open for, in silence, after the program has ended. */
-export const OUTPUT_SILENCE_MS = 100
-/** A terminal does not tell when it takes typed bytes again: ask this often. */
-export const TERMINAL_WRITE_RETRY_MS = 10
-/** execve(2): three quarters of 8 MiB for strings and their pointers is the most the kernel ever takes. */
-export const PROGRAM_BLOCK_BYTES = 6_291_456
-/** Looks at /proc before a tree of processes is killed; what is found is stopped, so a few are enough. */
-export const KILL_TREE_ROUNDS = 32
-/** What a login gives (login.defs(5), UMASK): the daemon's own is for keys and records, and would shut others out. */
-export const COMMAND_UMASK = 0o022
-/** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
-export const LAUNCHER_HEAP_MIB = 16
-export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
 /** The launcher starts in some 30 ms and takes 6 MiB: it stays while callers come one after the other. */
 export const SPAWNER_IDLE_MS = 10_000
 /** Loading the rules takes some 50 ms and they take 10 MiB: they stay over the pauses of a day of work. */
 export const POLICY_IDLE_MS = 600_000
-/** The keeper thread makes a few hundred small strings for a session. */
-export const KEEPER_HEAP_MIB = 16
-/** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
-export const KEEPER_IDLE_MS = 30_000
-/** What the first process of a session has to say takes a millisecond: later it is taken for lost. */
-export const INIT_ANSWER_MS = 2_000
-/** Paths that are hidden within what a session can read: each is a file in memory for each session. */
-export const HIDDEN_PLACES_MAX = 1_024
-/** Directories of /etc that are looked through for keys; a full installation has some 400. */
-export const WALKED_DIRECTORIES_MAX = 4_096
-/** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
-export const MOUNT_BUSY_TRIES = 50
-/** Processes that have been started and not been bounded yet: those of one command, within its first millisecond. */
-export const STARTING_PROCESSES = 256
 /** All sessions together, in processes of one. */
 export const SESSIONS_PROCESSES_FACTOR = 4
-/** Looks at who has just started until nobody can fork there any more, and until it is given up as endless. */
-export const STARTING_FREE_ROUNDS = 3
-export const STARTING_ROUNDS = 64
-/** The launcher's thread is looked at this often while it has something to do: a start takes a millisecond. */
-export const LAUNCH_WATCH_MS = 100
-/** Looks at which a start that was stopped is continued; at the next one its session ends. */
-export const LAUNCH_CONTINUES = 2
-/** Looks after which a start that does not come to its end, for whatever reason, is given up: five seconds. */
-export const LAUNCH_LOOKS_MAX = 50
-/** How long the thread may take to come home from a session that is given up. */
-export const LAUNCH_LEAVE_MS = 2_000
 /** A build on eight cores has some hundred; a fork bomb stops here. */
 export const SESSION_PROCESSES = 2_048
-/** One command after the other finds the place of the last one; what it was asked to leave running keeps it. */
-export const PLACE_LINGER_MS = 30_000
 /** A workspace that is copied for each session: some seconds on the flash of a board. */
 export const COPY_BYTES = 268_435_456
-/** Directories and file systems in one branch: each is a mount of its own, made in some 100 us. */
-export const BRANCH_ROOTS_MAX = 64
 /** Branches that wait for a decision: whoever never decides must not fill the disk with directories. */
 export const BRANCHES_MAX = 256
-/** Of them, those that agents cannot take: whoever clears up needs one to look around in. */
-export const BRANCHES_RESERVED = 16
 /** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
 export const TRIM_INTERVAL_MS = 5_000
 /** A start takes some 150 ms; a caller who was waiting for it has come by then. */
@@ -384,14 +324,8 @@ export const IDLE_GARBAGE_BYTES = 2_097_152
 export const BULK_WRITE_BYTES = 16_384
 /** An ended connection that its peer does not end as well, or does not read to the end, is reset after this. */
 export const END_LINGER_MS = 5_000
-/** Small pieces of stdin that wait are put together in blocks of this size: an array for each byte costs 300. */
-export const STDIN_BLOCK_BYTES = 4_096
-/** A pipe holds at most 1 MiB (fcntl(2), F_SETPIPE_SZ): whoever has more to read than this is still written to. */
-export const READ_OUT_READS = 16
 /** How long a record of what has happened waits for its turn, and a record for its signature. */
 export const SPARE_TIME_MS = 1
-/** How long the outputs of a new command wait in their pipes: most commands have ended by then and are read out at once. */
-export const READERS_DELAY_MS = 1
 /** Failed proofs of identity with a record each; more are counted. At most 60 KB of audit a minute come from strangers. */
 export const FAILED_PROOFS_PER_MINUTE = 60
 /** Refusals of one known caller with a record each, under 1 MB of audit a minute; what is more is counted. */
@@ -427,13 +361,6 @@ export const LISTED_ENTRIES = 128
 export const COMMAND_LOCKED_BYTES = 4_194_304
 export const COMMAND_QUEUE_BYTES = 409_600
 export const COMMAND_PENDING_SIGNALS = 4_096
-/** One file that is pinned; programs are at most some hundred MB. */
-export const PINNED_FILE_BYTES = 1_073_741_824
-/**
- * Sealed copies of pinned files that lie where commands can write, all that run at once: scripts have some KiB, and a
- * large program belongs where no command can write.
- */
-export const PINNED_COPIES_BYTES = 268_435_456
 /** One file of rules: some thousand rules with their examples. */
 export const RULES_FILE_BYTES = 4_194_304
 /** What a request may hold that waits for a challenge, a turn or a human: with all places taken some 4 MiB. */
@@ -444,8 +371,6 @@ export const PROGRAM_ARGUMENTS_BYTES = 2_097_152
 export const QUESTIONS_PER_MINUTE = 30
 /** What may be typed into a command that has not begun: the credit that the command line starts with. */
 export const PARKED_STDIN_BYTES = 262_144
-/** NAME_MAX of Linux. */
-export const FILE_NAME_BYTES = 255
 /** Transfers of one caller at once, and of all: each holds one open file and at most its window. */
 export const TRANSFERS_PER_CALLER = 4
 export const TRANSFERS_MAX = 32
@@ -455,54 +380,8 @@ export const LISTING_BYTES = 8_388_608
 
 // ---- Branches: diff and merge -----------------------------------------------------------------------------
 
-/** A file is compared and copied in pieces of this size: two of them are kept, larger ones are no faster. */
-export const SURVEY_READ_BYTES = 262_144
-/** A file with holes is read where it has data alone, from this size on; a smaller one is read as it is. */
-export const SPARSE_FROM_BYTES = 65_536
-/** Blocks of zeros count as holes: the blocks of most file systems. */
-export const SPARSE_BLOCK_BYTES = 4_096
-/** Content that one look at a branch reads, of the branch and of what lies beneath: a minute or two. */
-export const SURVEY_CONTENT_BYTES = 68_719_476_736
-/**
- * What one look holds in memory, counted by paths, attributes and what each entry and change takes besides: some 125,000
- * changes, which are 185 MB as measured.
- */
-export const SURVEY_HELD_BYTES = 104_857_600
-export const SURVEY_ENTRY_BYTES = 100
-export const SURVEY_CHANGE_BYTES = 600
-/** The digest of the old content is told too up to here; it is read for that alone. */
-export const SURVEY_BEFORE_BYTES = 1_048_576
-/** Edits of the shortest script between two texts: memory and time grow with its square, 2,000 take 16 MB and 50 ms. */
-export const DIFF_EDITS = 2_000
-/** A file is compared line by line up to here, and is a part of a patch up to there, as it is held in memory. */
-export const DIFF_TEXT_BYTES = 8_388_608
-export const DIFF_BINARY_BYTES = 67_108_864
-/** Old files with other names that are held open while a merge is forgotten: the names of more count as changed. */
-export const MERGE_LINKS_FOLLOWED = 256
-/** The facts of a checkpoint: its label and some numbers. */
-export const CHECKPOINT_FILE_BYTES = 65_536
-/** The record and the journal of the merges of one branch: some 200 bytes a path, so a million paths. */
-export const BRANCH_RECORD_BYTES = 268_435_456
-/** A thread that works on branches: the longest list that is made takes some 185 MB, its merge 400 MB. */
-export const BRANCH_HEAP_MIB = 768
-/** Threads that work on branches at most, how many of them may look at one, and how many of these for agents. */
-export const BRANCH_THREADS = 4
-export const BRANCH_LOOKS = 3
-export const BRANCH_OWN_LOOKS = 2
-/** It starts in some 30 ms: it stays while somebody reviews. */
-export const BRANCH_IDLE_MS = 30_000
-/** Files of a dropped branch that are removed before the thread looks whether there is something else to do: some 10 ms. */
-export const BRANCH_REMOVED_AT_ONCE = 1_024
-/** A path in a branch: four times PATH_MAX. Each directory is looked up from its root, so time grows with its square. */
-export const TREE_PATH_BYTES = 16_384
-/** Directories within each other that are open at once while a tree is removed, and names that are read at once. */
-export const REMOVED_DEPTH = 32
-export const REMOVED_NAMES = 1_024
-/** The longest text of a diff, on the disk of the state directory while somebody reads it. */
-export const BRANCH_TEXT_BYTES = 1_073_741_824
 /** Paths in each of the two lists of an answer about a merge, which together fill half a frame. */
 export const TOLD_PATHS = 256
-export const TOLD_PATHS_BYTES = 16_384
 /** Paths that one request may name: they fit a frame. */
 export const NAMED_PATHS = 1_024
 /** Bytes of the name that somebody gives a checkpoint. */

@@ -15,7 +15,7 @@
 
 import { Socket } from 'node:net'
 import { SassError } from '../errors.ts'
-import { CHUNK_MIN_BYTES, OUTPUT_SILENCE_MS, READ_OUT_READS, READERS_DELAY_MS } from '../limits.ts'
+import { CHUNK_MIN_BYTES } from '../limits.ts'
 import {
   type Child,
   type ChildEvents,
@@ -27,6 +27,7 @@ import {
 } from '../ports.ts'
 import type { Crowd } from './crowd.node.ts'
 import type { Launcher, LaunchStreams } from './launcher.node.ts'
+import { OUTPUT_SILENCE_MS, READ_OUT_READS, READERS_DELAY_MS } from './limits.ts'
 import { type Input, openPipes, type PipeSize, pipeInput, pipeSize } from './pipes.node.ts'
 import { openTerminal, type Terminal } from './pty.node.ts'
 import { POLLHUP, POLLIN, type Syscalls } from './syscalls.node.ts'

@@ -27,7 +27,6 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../base/files.node.ts'
 import { SassError } from '../errors.ts'
-import { STARTING_PROCESSES } from '../limits.ts'
 import {
   type Controller,
   findControllers,
@@ -36,6 +35,7 @@ import {
   OWN_GROUP,
 } from './control-hierarchies.node.ts'
 import type { Nursery } from './launcher-memory.ts'
+import { STARTING_PROCESSES } from './limits.ts'
 
 /** Of the daemon's own group: where programs begin. */
 const STARTING = 'starting'

@@ -9,8 +9,8 @@
  */
 
 import { fstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { KILL_TREE_ROUNDS } from '../limits.ts'
 import type { LeftBehind, SpawnNamespaces, SpawnPlan } from '../ports.ts'
+import { KILL_TREE_ROUNDS } from './limits.ts'
 import { killTree } from './process-tree.node.ts'
 import { SIGKILL, SIGSTOP, type Syscalls } from './syscalls.node.ts'
 

@@ -9,8 +9,8 @@
  * @module
  */
 
-import { STARTING_FREE_ROUNDS, STARTING_PROCESSES, STARTING_ROUNDS } from '../limits.ts'
 import { type Fence, type Nursery, SLOT_GROUPS, SLOT_INIT } from './launcher-memory.ts'
+import { STARTING_FREE_ROUNDS, STARTING_PROCESSES, STARTING_ROUNDS } from './limits.ts'
 import { O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
 
 const O_PATH = 0o10000000

@@ -15,7 +15,6 @@
 import { readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
-import { COMMAND_UMASK } from '../limits.ts'
 import { CAPABILITY_DATA_WORDS, CAPABILITY_VERSION_3 } from './capabilities.node.ts'
 import { createLauncherBounds, type LauncherBounds } from './launcher-bounds.node.ts'
 import {
@@ -54,6 +53,7 @@ import {
   type LauncherPlaces,
   openHome,
 } from './launcher-places.node.ts'
+import { COMMAND_UMASK } from './limits.ts'
 import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from './spawn-attributes.node.ts'
 import {
   CLOSE_RANGE_CLOEXEC,

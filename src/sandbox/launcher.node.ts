@@ -11,12 +11,6 @@
 
 import { Worker } from 'node:worker_threads'
 import { SassError } from '../errors.ts'
-import {
-  LAUNCH_WATCH_MS,
-  LAUNCHER_HEAP_FROM_SOURCE_MIB,
-  LAUNCHER_HEAP_MIB,
-  PROGRAM_BLOCK_BYTES,
-} from '../limits.ts'
 import type { SpawnNamespaces, SpawnPlan } from '../ports.ts'
 import {
   CONTROL_BYTES,
@@ -55,6 +49,12 @@ import {
   SLOT_TERMINAL,
   SLOT_USER,
 } from './launcher-memory.ts'
+import {
+  LAUNCH_WATCH_MS,
+  LAUNCHER_HEAP_FROM_SOURCE_MIB,
+  LAUNCHER_HEAP_MIB,
+  PROGRAM_BLOCK_BYTES,
+} from './limits.ts'
 import { openPipe } from './pipes.node.ts'
 import { freeStart } from './stopped-start.node.ts'
 import { ERRNO, type Syscalls } from './syscalls.node.ts'

@@ -11,7 +11,6 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { SassError } from '../errors.ts'
-import { PINNED_FILE_BYTES } from '../limits.ts'
 import type { ChildEvents, Spawner, SpawnPlan } from '../ports.ts'
 import {
   type At,
@@ -22,6 +21,7 @@ import {
   RESOLVE_NO_SYMLINKS,
 } from './at.node.ts'
 import { FOURTH_DESCRIPTOR } from './launcher-memory.ts'
+import { PINNED_FILE_BYTES } from './limits.ts'
 import { openRegular } from './regular-file.node.ts'
 import { createSealedCopies } from './sealed-copy.node.ts'
 import type { Syscalls } from './syscalls.node.ts'

@@ -7,7 +7,8 @@
 
 import { Socket } from 'node:net'
 import { SassError } from '../errors.ts'
-import { PIPE_READ_BYTES, STDIN_QUEUE_BYTES } from '../limits.ts'
+import { PIPE_READ_BYTES } from '../limits.ts'
+import { STDIN_QUEUE_BYTES } from './limits.ts'
 import { createStdinQueue } from './stdin-queue.ts'
 import { ERRNO, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
 

@@ -10,7 +10,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { KILL_TREE_ROUNDS } from '../limits.ts'
+import { KILL_TREE_ROUNDS } from './limits.ts'
 import { SIGKILL, SIGSTOP, type Syscalls } from './syscalls.node.ts'
 
 type ProcessEntry = { readonly pid: number; readonly parent: number; readonly session: number }

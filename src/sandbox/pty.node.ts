@@ -12,8 +12,8 @@
 
 import { ReadStream } from 'node:tty'
 import { SassError } from '../errors.ts'
-import { STDIN_QUEUE_BYTES, TERMINAL_WRITE_RETRY_MS } from '../limits.ts'
 import { createAt, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from './at.node.ts'
+import { STDIN_QUEUE_BYTES, TERMINAL_WRITE_RETRY_MS } from './limits.ts'
 import type { Input } from './pipes.node.ts'
 import { createStdinQueue } from './stdin-queue.ts'
 import {

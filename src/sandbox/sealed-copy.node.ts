@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fchmodSync, fchownSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { SassError } from '../errors.ts'
-import { PINNED_COPIES_BYTES } from '../limits.ts'
+import { PINNED_COPIES_BYTES } from './limits.ts'
 import { ERRNO, type Syscalls } from './syscalls.node.ts'
 
 /** linux/memfd.h: MFD_CLOEXEC, MFD_ALLOW_SEALING, and from Linux 6.3 on MFD_EXEC, which older ones do not know. */

@@ -9,11 +9,12 @@
 
 import { readdirSync } from 'node:fs'
 import { SassError } from '../errors.ts'
-import { LAUNCH_LEAVE_MS, PIPE_READ_BYTES } from '../limits.ts'
+import { PIPE_READ_BYTES } from '../limits.ts'
 import type { ExitStatus, Spawner } from '../ports.ts'
 import { type Nursery, type RunningChild, startChild } from './child.node.ts'
 import { createCrowd } from './crowd.node.ts'
 import { type LauncherOptions, startLauncher } from './launcher.node.ts'
+import { LAUNCH_LEAVE_MS } from './limits.ts'
 import {
   CLOSE_RANGE_CLOEXEC,
   ERRNO,

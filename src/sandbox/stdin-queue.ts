@@ -4,7 +4,7 @@
  * Rules: docs/protocol.md, section 2 (credit counts bytes, not pieces).
  * @module
  */
-import { STDIN_BLOCK_BYTES } from '../limits.ts'
+import { STDIN_BLOCK_BYTES } from './limits.ts'
 
 export type StdinQueue = {
   /** How many bytes wait. */

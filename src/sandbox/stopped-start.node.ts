@@ -7,7 +7,7 @@
  */
 
 import { readFileSync, readlinkSync } from 'node:fs'
-import { LAUNCH_CONTINUES, LAUNCH_LOOKS_MAX } from '../limits.ts'
+import { LAUNCH_CONTINUES, LAUNCH_LOOKS_MAX } from './limits.ts'
 import { SIGKILL, type Syscalls } from './syscalls.node.ts'
 
 const SIGCONT = 18

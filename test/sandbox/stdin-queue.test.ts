@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { STDIN_BLOCK_BYTES } from '../../src/limits.ts'
+import { STDIN_BLOCK_BYTES } from '../../src/sandbox/limits.ts'
 import { createStdinQueue } from '../../src/sandbox/stdin-queue.ts'
 
 t.test('what goes in comes out in order, however it is cut on either side', (t) => {

@@ -14,7 +14,7 @@ import {
   WATCH_MAX_MS,
   WATCH_MIN_MS,
   WATCHED_BYTES_PER_MS,
-} from '../../limits.ts'
+} from '../limits.ts'
 
 /** What is left of a disk. `files`: what may still be made there; undefined where the file system does not count. */
 export type Free = { readonly bytes: number; readonly files: number | undefined }

@@ -6,8 +6,8 @@
  * @module
  */
 
-import { BRANCH_LOOKS, BRANCH_OWN_LOOKS, BRANCH_THREADS } from '../../limits.ts'
 import type { IdleThread } from '../idle-thread.node.ts'
+import { BRANCH_LOOKS, BRANCH_OWN_LOOKS, BRANCH_THREADS } from '../limits.ts'
 
 /** What is done: a human's decision or what follows from it, a look, or an agent's look at its own branch. */
 export type OrderClass = 'deed' | 'look' | 'own_look'

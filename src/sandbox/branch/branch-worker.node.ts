@@ -8,13 +8,13 @@
 import { close, read } from 'node:fs'
 import { promisify } from 'node:util'
 import { CODES, type Code, SassError } from '../../errors.ts'
+import { createIdleThread } from '../idle-thread.node.ts'
 import {
   BRANCH_HEAP_MIB,
   BRANCH_IDLE_MS,
   BRANCH_REMOVED_AT_ONCE,
   LAUNCHER_HEAP_FROM_SOURCE_MIB,
-} from '../../limits.ts'
-import { createIdleThread } from '../idle-thread.node.ts'
+} from '../limits.ts'
 import type { Branch } from './branch.ts'
 import { type BranchStore, requireReadable } from './branch-store.node.ts'
 import { createBranchThreads, type OrderClass } from './branch-threads.node.ts'

@@ -11,7 +11,7 @@ import {
   SURVEY_CONTENT_BYTES,
   SURVEY_ENTRY_BYTES,
   SURVEY_HELD_BYTES,
-} from '../../limits.ts'
+} from '../limits.ts'
 import type { Node } from './finding.ts'
 import { type BytePath, pathBytes } from './paths.ts'
 import { shownBytes } from './text.ts'

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
+import { SURVEY_BEFORE_BYTES } from '../limits.ts'
 import type { ContentDigest, MetadataKind } from './changes.ts'
 import type { Node } from './finding.ts'
 import { differingAttributes } from './inspect.node.ts'

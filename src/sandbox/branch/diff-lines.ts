@@ -6,7 +6,7 @@
  * @module
  */
 
-import { DIFF_EDITS } from '../../limits.ts'
+import { DIFF_EDITS } from '../limits.ts'
 
 const CONTEXT_LINES = 3
 

@@ -11,7 +11,6 @@ import { getSystemErrorName } from 'node:util'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/visible.ts'
 import { SassError } from '../../errors.ts'
-import { TREE_PATH_BYTES } from '../../limits.ts'
 import {
   type At,
   createAt,
@@ -23,6 +22,7 @@ import {
   RESOLVE_NO_SYMLINKS,
   RESOLVE_NO_XDEV,
 } from '../at.node.ts'
+import { TREE_PATH_BYTES } from '../limits.ts'
 import { ERRNO, type Syscalls } from '../syscalls.node.ts'
 import type { BytePath } from './paths.ts'
 

@@ -5,8 +5,8 @@
  */
 
 import { closeSync, fstatSync } from 'node:fs'
-import { MERGE_LINKS_FOLLOWED } from '../../limits.ts'
 import { O_PATH } from '../at.node.ts'
+import { MERGE_LINKS_FOLLOWED } from '../limits.ts'
 import type { Branch, BranchRoot } from './branch.ts'
 import {
   type Files,

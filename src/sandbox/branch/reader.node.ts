@@ -9,8 +9,8 @@
 
 import { createHash, type Hash, hash } from 'node:crypto'
 import { closeSync, readSync } from 'node:fs'
-import { SPARSE_BLOCK_BYTES, SPARSE_FROM_BYTES, SURVEY_READ_BYTES } from '../../limits.ts'
 import { O_RDONLY } from '../at.node.ts'
+import { SPARSE_BLOCK_BYTES, SPARSE_FROM_BYTES, SURVEY_READ_BYTES } from '../limits.ts'
 import { O_NONBLOCK } from '../syscalls.node.ts'
 import type { SurveyBudget } from './budget.ts'
 import type { ContentDigest } from './changes.ts'

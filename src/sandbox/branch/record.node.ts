@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { readBounded, replaceFile } from '../../base/files.node.ts'
 import { parseStrictJson } from '../../base/strict-json.ts'
 import { SassError } from '../../errors.ts'
-import { BRANCH_RECORD_BYTES } from '../../limits.ts'
+import { BRANCH_RECORD_BYTES } from '../limits.ts'
 
 /** For each root: change time in ns by inode. */
 export type MergedRecord = readonly ReadonlyMap<bigint, bigint>[]

@@ -6,8 +6,8 @@
  */
 
 import { closeSync } from 'node:fs'
-import { REMOVED_DEPTH, REMOVED_NAMES } from '../../limits.ts'
 import { RENAME_NOREPLACE } from '../at.node.ts'
+import { REMOVED_DEPTH, REMOVED_NAMES } from '../limits.ts'
 import { ERRNO } from '../syscalls.node.ts'
 import {
   type Files,

@@ -7,8 +7,8 @@
  */
 
 import { readSync, writeSync } from 'node:fs'
-import { SURVEY_READ_BYTES } from '../../limits.ts'
 import { descriptorPath, O_CREAT, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY } from '../at.node.ts'
+import { SURVEY_READ_BYTES } from '../limits.ts'
 import { ERRNO, O_NONBLOCK, O_RDWR } from '../syscalls.node.ts'
 import { attributesOf, type Files, fileError, must, nameBytes } from './files.node.ts'
 import type { Node } from './finding.ts'

@@ -19,7 +19,7 @@ import {
   statSync,
 } from 'node:fs'
 import { errnoOf } from '../../base/files.node.ts'
-import { COUNTED_AT_ONCE, COUNTED_DEPTH } from '../../limits.ts'
+import { COUNTED_AT_ONCE, COUNTED_DEPTH } from '../limits.ts'
 import type { Count } from './bounds.ts'
 import { type Branch, copyOf, upperOf } from './branch.ts'
 

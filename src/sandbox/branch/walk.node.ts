@@ -7,8 +7,8 @@
  */
 
 import type { BigIntStats } from 'node:fs'
-import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
 import { isPartialName } from '../files/partial-name.ts'
+import { SURVEY_BEFORE_BYTES } from '../limits.ts'
 import { type BaselineInput, createBaseline } from './baseline.node.ts'
 import type { OverlayAttributes } from './branch.ts'
 import { heldBytes, type SurveyBudget } from './budget.ts'

@@ -7,7 +7,8 @@
  */
 import { resolvePath } from '../../base/lexical-path.ts'
 import { utf8Length } from '../../base/utf8.ts'
-import { FILE_NAME_BYTES, PATH_BYTES } from '../../limits.ts'
+import { PATH_BYTES } from '../../limits.ts'
+import { FILE_NAME_BYTES } from '../limits.ts'
 
 export type RemotePath =
   | { readonly ok: true; readonly path: string }

@@ -10,7 +10,7 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isWithin } from '../../base/lexical-path.ts'
-import { HIDDEN_PLACES_MAX, WALKED_DIRECTORIES_MAX } from '../../limits.ts'
+import { HIDDEN_PLACES_MAX, WALKED_DIRECTORIES_MAX } from '../limits.ts'
 import { ERRNO } from '../syscalls.node.ts'
 import { Refused } from './kernel.node.ts'
 import type { NamespacePlan } from './namespace-plan.ts'

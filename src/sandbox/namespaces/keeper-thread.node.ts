@@ -13,9 +13,9 @@
 
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import { INIT_ANSWER_MS } from '../../limits.ts'
 import { O_DIRECTORY, O_PATH } from '../at.node.ts'
 import { CAP_NET_ADMIN, CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
+import { INIT_ANSWER_MS } from '../limits.ts'
 import { loadSyscalls, O_CLOEXEC, O_RDWR, POLLIN, SIGKILL, WNOHANG } from '../syscalls.node.ts'
 import { createHiddenPlaces, type HiddenPlaces } from './hidden-places.node.ts'
 import { createKernel, type Kernel, MOUNT_ATTR_RDONLY, MS_BIND, MS_REC, Refused } from './kernel.node.ts'

@@ -6,8 +6,8 @@
  */
 
 import { openSync } from 'node:fs'
-import { MOUNT_BUSY_TRIES } from '../../limits.ts'
 import { O_PATH } from '../at.node.ts'
+import { MOUNT_BUSY_TRIES } from '../limits.ts'
 import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from '../spawn-attributes.node.ts'
 import { CLOSE_RANGE_CLOEXEC, ERRNO, LAST_DESCRIPTOR, O_CLOEXEC, type Syscalls } from '../syscalls.node.ts'
 

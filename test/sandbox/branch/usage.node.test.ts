@@ -15,10 +15,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { COUNTED_AT_ONCE } from '../../../src/limits.ts'
 import type { Count } from '../../../src/sandbox/branch/bounds.ts'
 import type { Branch } from '../../../src/sandbox/branch/branch.ts'
 import { countBranch } from '../../../src/sandbox/branch/usage.node.ts'
+import { COUNTED_AT_ONCE } from '../../../src/sandbox/limits.ts'
 
 const NO_LIMITS = { bytes: Number.MAX_SAFE_INTEGER, files: Number.MAX_SAFE_INTEGER }
 

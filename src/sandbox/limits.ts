@@ -1,0 +1,127 @@
+/**
+ * The numbers of the sandbox that nobody else asks for: how long it waits for what, how much it looks at, what its threads
+ * have. Each with its unit and its source; those that other rooms or the configuration know are in src/limits.ts.
+ * @module
+ */
+
+/** Bytes written to a command's stdin and not yet taken by its pipe; the largest credit window fits. */
+export const STDIN_QUEUE_BYTES = 1_048_576
+/** A branch of a session, as shipped: a large project with all of its packages is 1 to 3 GB in some 300,000 files. */
+export const BRANCH_BYTES = 4_294_967_296
+/** The disk is asked so often that a writer of this speed (a page cache takes 2 GB/s) is seen at its bound; but so often. */
+export const WATCHED_BYTES_PER_MS = 2_097_152
+export const WATCH_MIN_MS = 4
+export const WATCH_MAX_MS = 250
+/** Whatever is free, a branch that changes is counted again after so long; a count takes at most a part of the time. */
+export const RECOUNT_MS = 2_000
+export const RECOUNT_SHARE = 20
+/** Names that are looked at before the daemon does something else, some 2 ms; directories beneath each other that are. */
+export const COUNTED_AT_ONCE = 512
+export const COUNTED_DEPTH = 128
+/** On a disk that is nearly full nobody is ended who has taken less than this. */
+export const LOW_GROWTH_BYTES = 1_048_576
+/** What a process left in the background may hold an output open for, in silence, after the program has ended. */
+export const OUTPUT_SILENCE_MS = 100
+/** A terminal does not tell when it takes typed bytes again: ask this often. */
+export const TERMINAL_WRITE_RETRY_MS = 10
+/** execve(2): three quarters of 8 MiB for strings and their pointers is the most the kernel ever takes. */
+export const PROGRAM_BLOCK_BYTES = 6_291_456
+/** Looks at /proc before a tree of processes is killed; what is found is stopped, so a few are enough. */
+export const KILL_TREE_ROUNDS = 32
+/** What a login gives (login.defs(5), UMASK): the daemon's own is for keys and records, and would shut others out. */
+export const COMMAND_UMASK = 0o022
+/** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
+export const LAUNCHER_HEAP_MIB = 16
+export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
+/** The keeper thread makes a few hundred small strings for a session. */
+export const KEEPER_HEAP_MIB = 16
+/** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
+export const KEEPER_IDLE_MS = 30_000
+/** What the first process of a session has to say takes a millisecond: later it is taken for lost. */
+export const INIT_ANSWER_MS = 2_000
+/** Paths that are hidden within what a session can read: each is a file in memory for each session. */
+export const HIDDEN_PLACES_MAX = 1_024
+/** Directories of /etc that are looked through for keys; a full installation has some 400. */
+export const WALKED_DIRECTORIES_MAX = 4_096
+/** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
+export const MOUNT_BUSY_TRIES = 50
+/** Processes that have been started and not been bounded yet: those of one command, within its first millisecond. */
+export const STARTING_PROCESSES = 256
+/** Looks at who has just started until nobody can fork there any more, and until it is given up as endless. */
+export const STARTING_FREE_ROUNDS = 3
+export const STARTING_ROUNDS = 64
+/** The launcher's thread is looked at this often while it has something to do: a start takes a millisecond. */
+export const LAUNCH_WATCH_MS = 100
+/** Looks at which a start that was stopped is continued; at the next one its session ends. */
+export const LAUNCH_CONTINUES = 2
+/** Looks after which a start that does not come to its end, for whatever reason, is given up: five seconds. */
+export const LAUNCH_LOOKS_MAX = 50
+/** How long the thread may take to come home from a session that is given up. */
+export const LAUNCH_LEAVE_MS = 2_000
+/** One command after the other finds the place of the last one; what it was asked to leave running keeps it. */
+export const PLACE_LINGER_MS = 30_000
+/** Directories and file systems in one branch: each is a mount of its own, made in some 100 us. */
+export const BRANCH_ROOTS_MAX = 64
+/** Of them, those that agents cannot take: whoever clears up needs one to look around in. */
+export const BRANCHES_RESERVED = 16
+/** Small pieces of stdin that wait are put together in blocks of this size: an array for each byte costs 300. */
+export const STDIN_BLOCK_BYTES = 4_096
+/** A pipe holds at most 1 MiB (fcntl(2), F_SETPIPE_SZ): whoever has more to read than this is still written to. */
+export const READ_OUT_READS = 16
+/** How long the outputs of a new command wait in their pipes: most commands have ended by then and are read out at once. */
+export const READERS_DELAY_MS = 1
+/** One file that is pinned; programs are at most some hundred MB. */
+export const PINNED_FILE_BYTES = 1_073_741_824
+/**
+ * Sealed copies of pinned files that lie where commands can write, all that run at once: scripts have some KiB, and a
+ * large program belongs where no command can write.
+ */
+export const PINNED_COPIES_BYTES = 268_435_456
+/** NAME_MAX of Linux. */
+export const FILE_NAME_BYTES = 255
+/** A file is compared and copied in pieces of this size: two of them are kept, larger ones are no faster. */
+export const SURVEY_READ_BYTES = 262_144
+/** A file with holes is read where it has data alone, from this size on; a smaller one is read as it is. */
+export const SPARSE_FROM_BYTES = 65_536
+/** Blocks of zeros count as holes: the blocks of most file systems. */
+export const SPARSE_BLOCK_BYTES = 4_096
+/** Content that one look at a branch reads, of the branch and of what lies beneath: a minute or two. */
+export const SURVEY_CONTENT_BYTES = 68_719_476_736
+/**
+ * What one look holds in memory, counted by paths, attributes and what each entry and change takes besides: some 125,000
+ * changes, which are 185 MB as measured.
+ */
+export const SURVEY_HELD_BYTES = 104_857_600
+export const SURVEY_ENTRY_BYTES = 100
+export const SURVEY_CHANGE_BYTES = 600
+/** The digest of the old content is told too up to here; it is read for that alone. */
+export const SURVEY_BEFORE_BYTES = 1_048_576
+/** Edits of the shortest script between two texts: memory and time grow with its square, 2,000 take 16 MB and 50 ms. */
+export const DIFF_EDITS = 2_000
+/** A file is compared line by line up to here, and is a part of a patch up to there, as it is held in memory. */
+export const DIFF_TEXT_BYTES = 8_388_608
+export const DIFF_BINARY_BYTES = 67_108_864
+/** Old files with other names that are held open while a merge is forgotten: the names of more count as changed. */
+export const MERGE_LINKS_FOLLOWED = 256
+/** The facts of a checkpoint: its label and some numbers. */
+export const CHECKPOINT_FILE_BYTES = 65_536
+/** The record and the journal of the merges of one branch: some 200 bytes a path, so a million paths. */
+export const BRANCH_RECORD_BYTES = 268_435_456
+/** A thread that works on branches: the longest list that is made takes some 185 MB, its merge 400 MB. */
+export const BRANCH_HEAP_MIB = 768
+/** Threads that work on branches at most, how many of them may look at one, and how many of these for agents. */
+export const BRANCH_THREADS = 4
+export const BRANCH_LOOKS = 3
+export const BRANCH_OWN_LOOKS = 2
+/** It starts in some 30 ms: it stays while somebody reviews. */
+export const BRANCH_IDLE_MS = 30_000
+/** Files of a dropped branch that are removed before the thread looks whether there is something else to do: some 10 ms. */
+export const BRANCH_REMOVED_AT_ONCE = 1_024
+/** A path in a branch: four times PATH_MAX. Each directory is looked up from its root, so time grows with its square. */
+export const TREE_PATH_BYTES = 16_384
+/** Directories within each other that are open at once while a tree is removed, and names that are read at once. */
+export const REMOVED_DEPTH = 32
+export const REMOVED_NAMES = 1_024
+/** The longest text of a diff, on the disk of the state directory while somebody reads it. */
+export const BRANCH_TEXT_BYTES = 1_073_741_824
+export const TOLD_PATHS_BYTES = 16_384
