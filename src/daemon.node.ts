@@ -18,6 +18,7 @@ import { ensureCertificate } from './edge/certificate.node.ts'
 import { readClientCa } from './edge/client-ca.node.ts'
 import { createClock, createRandom } from './edge/clock.node.ts'
 import { createClockTelling } from './edge/clock-telling.node.ts'
+import { createLazyConfined } from './edge/confined.node.ts'
 import { currentUser } from './edge/current-user.node.ts'
 import { makeDirectory } from './edge/directory.node.ts'
 import { drain, longestDrainSeconds } from './edge/drain.node.ts'
@@ -57,7 +58,7 @@ import {
   OUTPUT_BUFFERS_PER_CONNECTION,
   TICK_MS,
 } from './limits.ts'
-import type { Clock, FactsSink, LineFile, Log, Spawner, TransportAdapter } from './ports.ts'
+import type { Clock, FactsSink, LineFile, Log, TransportAdapter } from './ports.ts'
 import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createBranches } from './session/branch-room.ts'
@@ -100,7 +101,6 @@ export type RunningDaemon = {
   readonly askedToStop: Promise<string>
 }
 
-type ConfinedSpawner = Spawner & { close(): Promise<void> }
 type Ground = {
   readonly config: Config
   readonly configPath: string | undefined
@@ -135,7 +135,6 @@ function createRooms(
   const outputBuffers = Math.max(OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION * config.session.max_sessions)
   const user = currentUser()
   const { tarpit, localhost } = config.defense
-  let confined: Promise<ConfinedSpawner | undefined> | undefined
 
   const steps = createLevelSteps({
     incident: levelStore.state.incident,
@@ -143,12 +142,6 @@ function createRooms(
     save: levelStore.save,
     rooms: () => rooms,
   })
-
-  async function makeConfined(): Promise<ConfinedSpawner | undefined> {
-    const { createConfinedSpawner } = await import('./sandbox/confined-spawner.node.ts')
-    const hidden = rooms.policy.ownPaths.paths
-    return createConfinedSpawner({ launcherSource, hidden })
-  }
 
   const rooms: Rooms = {
     ...reloadable,
@@ -213,18 +206,7 @@ function createRooms(
       bytes: localhost.bytes,
     }),
     figures: createFigures(random.bytes),
-    async closeConfined() {
-      await (await confined)?.close()
-    },
-    confined() {
-      confined ??= makeConfined().catch((cause: unknown) => {
-        log.write('warn', 'deception_unavailable', {
-          reason: cause instanceof Error ? cause.message : 'unknown',
-        })
-        return undefined
-      })
-      return confined
-    },
+    ...createLazyConfined(launcherSource, () => rooms.policy.ownPaths.paths, log),
     async reload() {
       const problem = sink.reopen()
       if (problem !== undefined) log.write('error', 'log_not_reopened', { reason: problem })

@@ -30,7 +30,7 @@ import type {
 } from '../ports.ts'
 import type { Places, Tenant } from '../sandbox/place.ts'
 import type { Planner } from '../sandbox/plan.ts'
-import type { Branches } from './branch-room.ts'
+import type { Branches } from './branch-deeds.ts'
 import type { ChallengeRates } from './challenges.ts'
 import type { Confirmations } from './confirmations.ts'
 import { type Counts, countVerdict } from './counts.ts'
