@@ -236,19 +236,26 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     ground.makeRoom()
     let branch = store.open(name, tenant.agent, 'overlay', options.nowMs(), tenant.isOperator)
     await ground.bounds.admit(branch)
+    // First what bounds it: where that cannot be had there is nothing to clear away.
+    const group = ground.groups.open(name, options.limits)
     let opened: OpenedNamespaces
     try {
-      opened = await keeper.open(plan(branch, user, kind))
+      try {
+        opened = await keeper.open(plan(branch, user, kind))
+      } catch (cause) {
+        const isCopied = options.require === 'copy' && branch.level === 'overlay' && isOverlayRefused(cause)
+        if (!isCopied) throw cause
+        branch = await copied(name, tenant.agent)
+        opened = await keeper.open(plan(branch, user, kind))
+      }
     } catch (cause) {
-      if (options.require !== 'copy' || branch.level !== 'overlay' || !isOverlayRefused(cause)) throw cause
-      branch = await copied(name, tenant.agent)
-      opened = await keeper.open(plan(branch, user, kind))
+      group.close()
+      throw cause
     }
     const { descriptors, gaps } = opened
     tellGaps(gaps)
     const { mount, pid, ipc, root } = descriptors
     ground.bounds.opened(branch, root)
-    const group = ground.groups.open(name, options.limits)
     group.admit(descriptors.initPid)
     const place: Place = {
       branch: name,

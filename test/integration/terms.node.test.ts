@@ -56,3 +56,14 @@ for (const sandbox of [{ require: 'overlay' }, { require: 'none' }]) {
     t.equal(await whoIs(daemon, 'operator'), 'root')
   })
 }
+
+t.test('whatever the umask of the daemon is, everybody finds the way in a session', async (t) => {
+  if (!isRoot) return void t.comment('skipped: only root can run commands as somebody else')
+  const before = process.umask(0o077)
+  t.teardown(() => process.umask(before))
+  const daemon = await startTwo(t, { require: 'overlay' })
+  t.equal(await whoIs(daemon, 'agent'), 'nobody')
+  const key = join(daemon.directory, '.sass-edge/keys/agent.key')
+  const ran = await daemon.cli(['exec', '--key', key, '--', 'ls', '/var', '/var/log/..'])
+  t.equal(ran.code, 0, ran.stderr)
+})

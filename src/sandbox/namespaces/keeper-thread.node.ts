@@ -15,7 +15,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { O_DIRECTORY, O_PATH } from '../at.node.ts'
 import { CAP_NET_ADMIN, CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
-import { INIT_ANSWER_MS } from '../limits.ts'
+import { COMMAND_UMASK, INIT_ANSWER_MS } from '../limits.ts'
 import { loadSyscalls, O_CLOEXEC, O_RDWR, POLLIN, SIGKILL, WNOHANG } from '../syscalls.node.ts'
 import { createHiddenPlaces, type HiddenPlaces } from './hidden-places.node.ts'
 import { createKernel, type Kernel, MOUNT_ATTR_RDONLY, MS_BIND, MS_REC, Refused } from './kernel.node.ts'
@@ -236,6 +236,8 @@ function main(): void {
     const nullDescriptor = openSync('/dev/null', O_RDWR | O_CLOEXEC)
     const kernel = createKernel(syscalls, nullDescriptor)
     kernel.must('unshare(CLONE_FS)', syscalls.checked(syscalls.libc.unshare(CLONE_FS)))
+    // Of this thread alone: what it makes is for everybody in a session, whatever the daemon's own umask is.
+    syscalls.libc.umask(COMMAND_UMASK)
     if (process.geteuid?.() !== 0) keepRights(kernel)
     const machine = process.arch === 'arm64' ? 'arm64' : 'x64'
     const ground: Ground = {
