@@ -215,6 +215,14 @@ export async function startBranched(
   return daemon
 }
 
+/** After whatever was tried: the record is whole, and what was decided is decided again. */
+export async function recordIsWhole(t: Test, daemon: Branched): Promise<void> {
+  for (const what of ['verify', 'replay']) {
+    const { code, stderr, stdout } = await daemon.cli(['audit', what])
+    t.equal(code, 0, `audit ${what}: ${stderr || stdout.toString().split('\n').at(-2)}`)
+  }
+}
+
 /** A session that ends with its work. */
 export async function inSession<Result>(
   daemon: Branched,

@@ -7,7 +7,16 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openControlGroups } from '../../src/sandbox/control-groups.node.ts'
-import { type Branched, everyone, inSession, PYTHON, run, startBranched, type Who } from './branched.node.ts'
+import {
+  type Branched,
+  everyone,
+  inSession,
+  PYTHON,
+  recordIsWhole,
+  run,
+  startBranched,
+  type Who,
+} from './branched.node.ts'
 import { sleep, until } from './daemon.node.ts'
 
 const PROCESSES = 64
@@ -80,6 +89,7 @@ async function hops(t: Test, who: Who): Promise<void> {
       t.ok(found.forks < PROCESSES, `${found.forks} forked`)
     })
   }
+  await recordIsWhole(t, daemon)
 }
 
 /** Stops everything that it may, all the time. */
@@ -138,6 +148,7 @@ async function stops(t: Test, who: Who): Promise<void> {
     },
     20_000,
   )
+  await recordIsWhole(t, daemon)
   t.equal((await daemon.stop()).signal, null, 'and the daemon ends by itself')
   await until('no process of it', () => !processesOf(daemon))
 }

@@ -17,6 +17,7 @@ import {
   homeFor,
   inSession,
   PYTHON,
+  recordIsWhole,
   run,
   startBranched,
   type Who,
@@ -70,6 +71,7 @@ async function descriptors(t: Test, who: Who): Promise<void> {
     'and lead to nothing of the daemon',
   )
   await taker.close()
+  await recordIsWhole(t, daemon)
 }
 
 /** A library that tells the host, or whoever loads it, that it has been loaded. */
@@ -129,6 +131,7 @@ async function preloaded(t: Test, who: Who): Promise<void> {
   t.notOk(existsSync('/etc/ld.so.preload'))
   t.notOk(existsSync(join(outside, 'victim')), 'nothing was written elsewhere')
   t.notOk(existsSync(mark), 'nothing of the device has loaded it')
+  await recordIsWhole(t, daemon)
 }
 
 async function listen(path: string): Promise<Server> {
@@ -194,6 +197,7 @@ async function sockets(t: Test, who: Who, network: 'host' | 'none'): Promise<voi
   await sleep(200)
   t.equal(heard, '', 'and no FIFO')
   await client.close()
+  await recordIsWhole(t, daemon)
 }
 
 const RELATIVE = `
