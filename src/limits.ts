@@ -315,6 +315,8 @@ export const SESSION_PROCESSES = 2_048
 export const COPY_BYTES = 268_435_456
 /** Branches that wait for a decision: whoever never decides must not fill the disk with directories. */
 export const BRANCHES_MAX = 256
+/** Of them, those that agents cannot take: whoever clears up needs one to look around in. */
+export const BRANCHES_RESERVED = 16
 /** An idle daemon looks this often whether there is garbage, and takes out no less than this: it costs some 10 ms. */
 export const TRIM_INTERVAL_MS = 5_000
 /** A start takes some 150 ms; a caller who was waiting for it has come by then. */

@@ -62,8 +62,6 @@ export const LAUNCH_LEAVE_MS = 2_000
 export const PLACE_LINGER_MS = 30_000
 /** Directories and file systems in one branch: each is a mount of its own, made in some 100 us. */
 export const BRANCH_ROOTS_MAX = 64
-/** Of them, those that agents cannot take: whoever clears up needs one to look around in. */
-export const BRANCHES_RESERVED = 16
 /** Small pieces of stdin that wait are put together in blocks of this size: an array for each byte costs 300. */
 export const STDIN_BLOCK_BYTES = 4_096
 /** A pipe holds at most 1 MiB (fcntl(2), F_SETPIPE_SZ): whoever has more to read than this is still written to. */

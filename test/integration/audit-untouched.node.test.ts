@@ -100,7 +100,8 @@ async function untouched(t: Test, who: Who, { change, of }: Place): Promise<void
     return client.sessionId
   })
   const { digest } = JSON.parse((await daemon.cli(['branch', 'diff', session, '--json'])).stdout.toString())
-  t.equal((await daemon.cli(['branch', 'merge', session, '--yes', '--digest', digest])).code, 0)
+  const merged = await daemon.cli(['branch', 'merge', session, '--yes', '--digest', digest])
+  t.equal(merged.code, 0, merged.stderr)
   t.equal(readFileSync(join(daemon.workspace, 'own'), 'utf8'), 'attacked', 'what was its own is merged')
 
   const after = statSync(place)

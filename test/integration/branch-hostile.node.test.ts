@@ -55,7 +55,7 @@ function depthOf(top: string): number {
 
 for (const who of everyone(t))
   t.test(`as ${who.name}`, { skip }, async (t) => {
-    const daemon = await startBranched(t, who)
+    const daemon = await startBranched(t, who, { sandbox: { limits: { branch_bytes: 2 ** 52 } } })
     const { workspace, state } = daemon
     for (const [name, script] of Object.entries({
       deep: DEEP,

@@ -6,13 +6,21 @@
  * @module
  */
 
-import { chmodSync, chownSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { isWithin } from '../../base/lexical-path.ts'
 import { AT_FDCWD } from '../at.node.ts'
 import type { Kernel } from './kernel.node.ts'
 
 /** A character device with the number 0: S_IFCHR. */
 const WHITEOUT_MODE = 0o020000
+/** A directory with this mark hides what lies beneath it in lower layers. */
+const OPAQUE_MARKS: readonly string[] = ['trusted.overlay.opaque', 'user.overlay.opaque']
+const OPAQUE_VALUE = 'y'
+
+/** A path that is not there; where other places lie beneath it, it is a directory with nothing but the ways to them. */
+export type Absent = { readonly path: string; readonly ways: readonly string[] }
+
 /** What a session sees in the place of a real file. */
 export type Substitute = { readonly path: string; readonly text: string }
 
@@ -28,17 +36,18 @@ function likeReal(layer: string, real: string): void {
 }
 
 /**
- * Fills `layer`, an empty directory, for the place at `real`. `hidden`: paths beneath it that are there, none beneath
- * another one.
+ * Fills `layer`, an empty directory, for the place at `real`. `absent`: paths beneath it, none beneath another one.
+ * True where the kernel reads its marks only with `userxattr`.
  */
 export function makeHideLayer(
   kernel: Kernel,
   layer: string,
   real: string,
-  hidden: readonly string[],
+  absent: readonly Absent[],
   substitutes: readonly Substitute[],
-): void {
+): boolean {
   const made = new Set<string>([real])
+  let needsUserMarks = false
   likeReal(layer, real)
   const at = (path: string): string => `${layer}${path.slice(real === '/' ? 0 : real.length)}`
   const makeWay = (directory: string): void => {
@@ -48,13 +57,39 @@ export function makeHideLayer(
     mkdirSync(at(directory))
     likeReal(at(directory), directory)
   }
-  for (const path of hidden) {
+  const whiteOut = (path: string): void => {
     makeWay(dirname(path))
     const target = Buffer.from(`${at(path)}\0`)
     kernel.must(`whiteout ${path}`, kernel.syscalls.byNumber('mknodat', AT_FDCWD, target, WHITEOUT_MODE, 0))
+  }
+  const isOpaque = (path: string): boolean =>
+    OPAQUE_MARKS.some((mark) => {
+      const [target, name] = [Buffer.from(`${at(path)}\0`), Buffer.from(`${mark}\0`)]
+      const value = Buffer.from(OPAQUE_VALUE)
+      const result = kernel.syscalls.byNumber('lsetxattr', target, name, value, value.length, 0)
+      if (result === 0 && mark.startsWith('user.')) needsUserMarks = true
+      return result === 0
+    })
+  /** What is there now and on no way, one by one: for a kernel that takes no mark here. */
+  const whiteOutAround = (directory: string, ways: readonly string[]): void => {
+    for (const name of readdirSync(directory)) {
+      const path = `${directory}/${name}`
+      if (!ways.some((way) => isWithin(path, way))) whiteOut(path)
+      else if (!ways.includes(path)) whiteOutAround(path, ways)
+    }
+  }
+  for (const { path, ways } of absent) {
+    if (ways.length === 0) {
+      whiteOut(path)
+      continue
+    }
+    makeWay(path)
+    for (const way of ways) makeWay(way)
+    if (!isOpaque(path)) whiteOutAround(path, ways)
   }
   for (const { path, text } of substitutes) {
     makeWay(dirname(path))
     writeFileSync(at(path), text, { mode: 0o644 })
   }
+  return needsUserMarks
 }

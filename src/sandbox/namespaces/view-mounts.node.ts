@@ -22,7 +22,7 @@ import {
 import { dirname } from 'node:path'
 import { isWithin, resolvePath } from '../../base/lexical-path.ts'
 import type { HiddenPlaces } from './hidden-places.node.ts'
-import { makeHideLayer, type Substitute } from './hide-layer.node.ts'
+import { type Absent, makeHideLayer, type Substitute } from './hide-layer.node.ts'
 import {
   type Kernel,
   MOUNT_ATTR_NODEV,
@@ -163,7 +163,7 @@ function substitutesIn(place: Placed, { userId }: NamespacePlan, isHiding: boole
 }
 
 /** What is not there in a place: what is hidden in it, and the daemon's own by whatever name. */
-function absentIn({ plan, mounts, own, hidden }: Ground, place: Placed, inner: readonly string[]): string[] {
+function absentIn({ plan, mounts, own, hidden }: Ground, place: Placed, inner: readonly string[]): Absent[] {
   const exposed = exposedIn(mounts, place.path, own)
   const isNamedRoot = place.kind === 'branch' && plan.own.some((path) => isWithin(path, place.path))
   if (exposed === 'all' && !isNamedRoot)
@@ -172,26 +172,28 @@ function absentIn({ plan, mounts, own, hidden }: Ground, place: Placed, inner: r
     .filter((path) => path !== place.path && isWithin(place.path, path))
     .filter((path) => !inner.some((other) => isWithin(other, path)))
     .sort((a, b) => a.length - b.length)
-  const found: string[] = []
-  for (const path of wanted) if (!found.some((outer) => isWithin(outer, path))) found.push(path)
+  const found: Absent[] = []
+  for (const path of wanted) {
+    const ways = inner.filter((other) => isWithin(path, other))
+    const outer = found.find((one) => isWithin(one.path, path))
+    // Of what is there but for the ways beneath it everything else is absent already.
+    if (outer === undefined) found.push({ path, ways })
+  }
   return found
 }
 
 /** Covers in the place of whiteouts, where the kernel takes no overlay. */
-function coverAll({ kernel, root }: Ground, paths: readonly string[]): void {
-  for (const path of paths) {
+function coverAll({ kernel, root }: Ground, absent: readonly Absent[]): void {
+  for (const { path, ways } of absent) {
     const target = `${root}${path}`
     if (!existsSync(target)) continue
-    if (lstatSync(target).isDirectory())
-      kernel.mount(
-        `cover ${path}`,
-        'tmpfs',
-        target,
-        'tmpfs',
-        MS_RDONLY | MS_NOSUID | MS_NODEV,
-        'size=4k,mode=555',
-      )
-    else kernel.mount(`cover ${path}`, '/dev/null', target, '', MS_BIND, '')
+    if (!lstatSync(target).isDirectory()) {
+      kernel.mount(`cover ${path}`, '/dev/null', target, '', MS_BIND, '')
+      continue
+    }
+    kernel.mount(`cover ${path}`, 'tmpfs', target, 'tmpfs', MS_NOSUID | MS_NODEV, 'size=64k,mode=755')
+    for (const way of ways) makeTarget(`${root}${way}`, true)
+    kernel.change(target, MOUNT_ATTR_RDONLY, 0n)
   }
 }
 
@@ -208,20 +210,25 @@ function bindToRead({ kernel, held, root }: Ground, path: string): void {
 }
 
 /** The lower directories of a place, as options of an overlay: what hides first, then the real one. */
-function lowerOf(ground: Ground, place: Placed, absent: readonly string[], number: number): string {
+function lowerOf(
+  ground: Ground,
+  place: Placed,
+  absent: readonly Absent[],
+  number: number,
+): { readonly lower: string; readonly needsUserMarks: boolean } {
   const { kernel, plan, held, layers } = ground
   const real = open(held, place.path)
   const substitutes = substitutesIn(place, plan, plan.hidesSecrets)
   const layer = `${layers}/${number}`
   if (absent.length > 0 || substitutes.length > 0) {
     mkdirSync(layer)
-    makeHideLayer(kernel, layer, place.path, absent, substitutes)
-    return `${open(held, layer)}:${real}`
+    const needsUserMarks = makeHideLayer(kernel, layer, place.path, absent, substitutes)
+    return { lower: `${open(held, layer)}:${real}`, needsUserMarks }
   }
-  if (place.kind === 'branch') return real
+  if (place.kind === 'branch') return { lower: real, needsUserMarks: false }
   // An overlay without an upper directory has to have two lower ones.
   mkdirSync(layer)
-  return `${real}:${open(held, layer)}`
+  return { lower: `${real}:${open(held, layer)}`, needsUserMarks: false }
 }
 
 /** Whether the daemon's own files are seen there, or in what is mounted beneath and may come along. */
@@ -233,7 +240,7 @@ function showsOwn({ mounts, own }: Ground, path: string): boolean {
 function mountRead(
   ground: Ground,
   place: Placed & { kind: 'read' },
-  absent: readonly string[],
+  absent: readonly Absent[],
   number: number,
 ): void {
   const { kernel, root, covered, refused } = ground
@@ -246,15 +253,9 @@ function mountRead(
     return
   }
   try {
-    const lower = lowerOf(ground, place, absent, number)
-    kernel.mount(
-      `overlay ${path}`,
-      'overlay',
-      target,
-      'overlay',
-      MS_RDONLY | MS_NOSUID | MS_NODEV,
-      `lowerdir=${lower}`,
-    )
+    const { lower, needsUserMarks } = lowerOf(ground, place, absent, number)
+    const options = `lowerdir=${lower}${needsUserMarks ? ',userxattr' : ''}`
+    kernel.mount(`overlay ${path}`, 'overlay', target, 'overlay', MS_RDONLY | MS_NOSUID | MS_NODEV, options)
   } catch (cause) {
     if (!(cause instanceof Refused) || !cause.step.startsWith('overlay ')) throw cause
     // A cover of the daemon's own files would fall off with the session.
@@ -271,7 +272,7 @@ function mountRead(
 function mountBranch(
   ground: Ground,
   place: Placed & { kind: 'branch' },
-  absent: readonly string[],
+  absent: readonly Absent[],
   number: number,
 ): void {
   const { kernel, held, root } = ground
@@ -284,7 +285,7 @@ function mountBranch(
     coverAll(ground, absent)
     return
   }
-  const lower = lowerOf(ground, place, absent, number)
+  const { lower } = lowerOf(ground, place, absent, number)
   const [upper, work] = [open(held, branch.upper), open(held, branch.work)]
   // An index belongs to one lower directory, and what hides is another one each time.
   const more = lower.includes(':') ? branch.options.replace('index=on', 'index=off') : branch.options

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { BRANCHES_MAX } from '../../../src/limits.ts'
 import { upperOf } from '../../../src/sandbox/branch/branch.ts'
 import { type BranchStore, openBranchStore } from '../../../src/sandbox/branch/branch-store.node.ts'
-import { BRANCHES_RESERVED } from '../../../src/sandbox/limits.ts'
+import { BRANCHES_RESERVED } from '../../../src/limits.ts'
 import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
 
 function stage(t: Test) {
