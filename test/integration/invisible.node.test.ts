@@ -5,9 +5,10 @@
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, linkSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Client } from '../../src/client/client.node.ts'
+import { READ_PLACES } from '../../src/config-sandbox-fields.ts'
 import { DEFAULT_PATH } from '../../src/sandbox/environment.ts'
 import { at, treeOf } from '../sandbox/branch/made-branch.node.ts'
 import { everyone, give, homeFor, inSession, PYTHON, run, startBranched, type Who } from './branched.node.ts'
@@ -81,13 +82,16 @@ function nodeFor(t: Test, who: Who): string {
 }
 
 async function everyday(t: Test, who: Who): Promise<void> {
-  const daemon = await startBranched(t, who)
+  const node = nodeFor(t, who)
+  // It lies where nobody has listed anything.
+  const daemon = await startBranched(t, who, {
+    sandbox: { read: [...READ_PLACES, dirname(node)] },
+  })
   const { workspace } = daemon
   execFileSync('sh', ['-c', SEED], { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] })
   for (const name of ['user.old', 'user.kept'])
     at.setAttribute(Buffer.from(join(workspace, 'tree/attributed')), Buffer.from(name), Buffer.from(name))
   const copy = join(homeFor(t, who), 'copy')
-  const node = nodeFor(t, who)
   const script = (here: string): string =>
     `import sys\nsys.argv[1:] = ${JSON.stringify([node, here])}\n${WORK}`
   daemon.put('everyday.py', script(workspace))

@@ -131,7 +131,8 @@ t.test('a disk that is full at the start: one sentence, whatever was to be writt
 })
 
 t.test('a disk that is full when older state is brought forward: it stays what it was', async (t) => {
-  const directory = await install(t)
+  // Without a reserve, which a start on a full disk is given.
+  const directory = await install(t, { sandbox: { limits: { reserve_bytes: 0 } } })
   const state = stateOf(directory)
   if (!memory(t, state, '8m')) return
   const first = await startDaemon(t, directory)
@@ -155,7 +156,10 @@ t.test('a disk that is full when older state is brought forward: it stays what i
 t.test(
   'a disk that fills up during a drain: it ends, and the next daemon starts nothing twice',
   async (t) => {
-    const directory = await install(t, { sandbox: { require: 'none' }, execution: { drain_seconds: 10 } })
+    const directory = await install(t, {
+      sandbox: { require: 'none', limits: { reserve_bytes: 0 } },
+      execution: { drain_seconds: 10 },
+    })
     const state = stateOf(directory)
     const workspace = join(directory, 'work')
     mkdirSync(workspace)

@@ -5,10 +5,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { BRANCHES_MAX } from '../../../src/limits.ts'
+import { BRANCHES_MAX, BRANCHES_RESERVED } from '../../../src/limits.ts'
 import { upperOf } from '../../../src/sandbox/branch/branch.ts'
 import { type BranchStore, openBranchStore } from '../../../src/sandbox/branch/branch-store.node.ts'
-import { BRANCHES_RESERVED } from '../../../src/limits.ts'
 import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
 
 function stage(t: Test) {
