@@ -369,7 +369,17 @@ t.test(
     const daemon = await startDaemon(t, directory)
     const policies = () => readdirSync(join(directory, '.sass-edge/state/audit/policies'))
     const documents = () => policies().filter((name) => name.endsWith('.json'))
-    const agent = await client(daemon)
+    // An agent may not fill so much of it; an operator may.
+    const { port, fingerprint: pin } = daemon
+    const privateKey = new Uint8Array(readFileSync(join(directory, '.sass-edge/keys/operator.key')))
+    const agent = await connect({
+      host: '127.0.0.1',
+      port,
+      agent: 'operator',
+      privateKey,
+      pin,
+      reconnect: false,
+    })
     await agent.execute('true')
     const [first = ''] = documents()
     changeConfig(directory, { session: { max_per_agent: 4 } })

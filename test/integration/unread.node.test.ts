@@ -15,7 +15,7 @@ const PING = 11
 const UNKNOWN = 999
 const FLOODERS = 5
 /** What may wait for five connections with what Node and OpenSSL keep for each; a pile of answers was 60 MiB more. */
-const GROWTH_KIB = 24 * 1_024
+const GROWTH_KIB = 40 * 1_024
 /** More than the kernel keeps for one connection, both ways. */
 const REQUESTS = 1_500_000
 /** Nothing is taken for so long: nobody reads any more. */
