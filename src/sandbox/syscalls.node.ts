@@ -208,6 +208,7 @@ export const ERRNO = Object.freeze({
   ECANCELED: 125,
   ENOTTY: 25,
   EOVERFLOW: 75,
+  ETIMEDOUT: 110,
   EOPNOTSUPP: 95,
 })
 

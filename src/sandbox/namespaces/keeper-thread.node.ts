@@ -16,7 +16,7 @@ import { parentPort } from 'node:worker_threads'
 import { O_DIRECTORY, O_PATH } from '../at.node.ts'
 import { CAP_NET_ADMIN, CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
 import { COMMAND_UMASK, INIT_ANSWER_MS } from '../limits.ts'
-import { loadSyscalls, O_CLOEXEC, O_RDWR, POLLIN, SIGKILL, WNOHANG } from '../syscalls.node.ts'
+import { ERRNO, loadSyscalls, O_CLOEXEC, O_RDWR, POLLIN, SIGKILL, WNOHANG } from '../syscalls.node.ts'
 import { createHiddenPlaces, type HiddenPlaces } from './hidden-places.node.ts'
 import { createKernel, type Kernel, MOUNT_ATTR_RDONLY, MS_BIND, MS_REC, Refused } from './kernel.node.ts'
 import type {
@@ -74,7 +74,10 @@ function listen({ syscalls }: Kernel, descriptor: number, count: number): bigint
   const bytes = new BigInt64Array(new ArrayBuffer(TOLD_BYTES))
   const request = new Int32Array([descriptor, POLLIN])
   while (told.length < count) {
-    if (syscalls.libc.poll(request, 1n, INIT_ANSWER_MS) <= 0) break
+    const ready = syscalls.checked(syscalls.libc.poll(request, 1n, INIT_ANSWER_MS))
+    // The end of any child of this process may interrupt it, and there are no more of those than children.
+    if (ready === -ERRNO.EINTR) continue
+    if (ready <= 0) break
     if (Number(syscalls.libc.read(descriptor, bytes, BigInt(TOLD_BYTES))) !== TOLD_BYTES) break
     told.push(bytes[0] ?? 0n)
   }
@@ -111,8 +114,9 @@ function startInit(ground: Ground, plan: NamespacePlan, held: Held): { lifeline:
   // Its own number is the only one that is positive, and comes when it comes.
   held.initPid = Number(told.find((one) => one > 0n) ?? -1n)
   const results = told.filter((one) => one <= 0n).map(Number)
-  if (held.initPid < 0) throw new Refused('clone(CLONE_NEWPID)', -(results[0] ?? 0))
-  for (const [index, step] of INIT_STEPS.entries()) if (index !== SYSFS_STEP) must(step, results[index] ?? -1)
+  if (held.initPid < 0) throw new Refused('clone(CLONE_NEWPID)', -(results[0] ?? -ERRNO.ETIMEDOUT))
+  for (const [index, step] of INIT_STEPS.entries())
+    if (index !== SYSFS_STEP) must(step, results[index] ?? -ERRNO.ETIMEDOUT)
   return { lifeline, hasSys: results[SYSFS_STEP] === 0 }
 }
 

@@ -2,6 +2,7 @@
  * The keeper by itself: a place for a plan, in how many milliseconds, what the kernel refuses, and that nothing is left.
  * @module
  */
+import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -132,6 +133,21 @@ t.test(
     await keeper.close()
   },
 )
+
+t.test('children that end meanwhile interrupt nothing', { skip: !isRoot && 'needs root' }, async (t) => {
+  const directory = mkdtempSync('/var/lib/sass-edge-it-')
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const keeper = createKeeper(undefined)
+  const spawning = setInterval(() => void spawn('true').on('error', () => undefined), 1)
+  for (let turn = 0; turn < MANY; turn++) {
+    const { descriptors: made } = await keeper.open(planFor(directory))
+    t.ok(isAlive(made.initPid))
+    close(made)
+    await keeper.end(made.initPid)
+  }
+  clearInterval(spawning)
+  await keeper.close()
+})
 
 t.test('an init ends with the pipe that it reads', { skip: !isRoot && 'needs root' }, async (t) => {
   const directory = mkdtempSync('/var/lib/sass-edge-it-')
