@@ -16,6 +16,7 @@ import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
 import { type Branch, type BranchLevel, copyOf, upperOf, workOf } from './branch/branch.ts'
 import type { BranchBounds } from './branch/branch-bounds.node.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
+import { rememberUnseen } from './branch/unseen.node.ts'
 import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
 import { inhabitantsSeen, isInhabited } from './crowd.node.ts'
 import { CACHE_DIRECTORIES } from './environment.ts'
@@ -228,6 +229,14 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     return store.open(name, agent, 'copy', options.nowMs())
   }
 
+  /** False: a process of it waits for a device. */
+  function giveBack(descriptors: NamespaceDescriptors): Promise<boolean> {
+    const { mount, pid, ipc, network, root, lifeline, initPid } = descriptors
+    for (const descriptor of [lifeline, mount, pid, ipc, network, root])
+      if (descriptor >= 0) closeSync(descriptor)
+    return keeper.end(initPid)
+  }
+
   async function make(name: string, tenant: Tenant): Promise<Held> {
     await ground.awake()
     const { user, network: kind } = terms(tenant)
@@ -246,6 +255,13 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     }
     const { descriptors, gaps } = opened
     tellGaps(gaps)
+    try {
+      // Before anything can be changed there.
+      rememberUnseen(store.directoryOf(name), gaps.absent)
+    } catch (cause) {
+      await giveBack(descriptors)
+      throw cause
+    }
     const { mount, pid, ipc, root } = descriptors
     ground.bounds.opened(branch, root)
     const group = ground.groups.open(name, options.limits)
@@ -315,10 +331,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { descriptors, place } = one
     if (descriptors === undefined) return closeSync(place.rootDescriptor)
     await ground.leave()
-    const { mount, pid, ipc, network, root, lifeline, initPid } = descriptors
-    for (const descriptor of [lifeline, mount, pid, ipc, network, root])
-      if (descriptor >= 0) closeSync(descriptor)
-    const isGone = await keeper.end(initPid)
+    const isGone = await giveBack(descriptors)
     one.group?.close()
     if (!isGone)
       log.write('warn', 'session_lingers', { branch: name, reason: 'a process waits for a device' })

@@ -82,6 +82,8 @@ type Ground = {
   readonly hidden: readonly string[]
   readonly covered: string[]
   readonly refused: string[]
+  /** Of branches. */
+  readonly absent: string[]
 }
 
 /** What a path leads to; undefined where it leads nowhere. */
@@ -339,7 +341,7 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
     own,
     ...{ root: memory.root, layers: memory.layers },
     hidden: places.find(plan, readable, plan.homes),
-    ...{ covered: [], refused: [] },
+    ...{ covered: [], refused: [], absent: [] },
   }
   makeEmpty(ground)
   makeLinks(ground, placed)
@@ -350,7 +352,10 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
     try {
       const absent = absentIn(ground, place, inner)
       if (place.kind === 'read') mountRead(ground, place, absent, number)
-      else mountBranch(ground, place, absent, number)
+      else {
+        mountBranch(ground, place, absent, number)
+        ground.absent.push(...absent)
+      }
     } catch (cause) {
       if (
         place.kind === 'branch' ||
@@ -368,5 +373,6 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   showSockets(ground)
   memory.fill()
   for (const path of OWN_PLACES.slice(0, 3)) makeTarget(`${memory.root}${path}`, true)
-  return { root: memory.root, gaps: { covered: ground.covered, refused: ground.refused } }
+  const { covered, refused, absent } = ground
+  return { root: memory.root, gaps: { covered, refused, absent } }
 }
