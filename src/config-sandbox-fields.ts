@@ -15,7 +15,7 @@ import {
 } from './limits.ts'
 
 /** Programs, libraries, settings, the packages that are installed, the log of the system. */
-const READ_PLACES: readonly string[] = [
+export const READ_PLACES: readonly string[] = [
   ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/sys'],
   ...['/var/log', '/var/lib/dpkg', '/var/lib/apt', '/var/lib/opkg'],
 ]

@@ -344,6 +344,8 @@ export const KEEPER_IDLE_MS = 30_000
 export const INIT_ANSWER_MS = 2_000
 /** Paths that are hidden within what a session can read: each is a file in memory for each session. */
 export const HIDDEN_PLACES_MAX = 1_024
+/** Directories of its caller's PATH that `init` lists to be read: nobody looks through more. */
+export const CALLER_PLACES_MAX = 16
 /** Paths that were hidden from any session of a branch: four times what is hidden from one. */
 export const UNSEEN_PLACES_MAX = 4_096
 /** Directories of /etc that are looked through for keys; a full installation has some 400. */
