@@ -5,7 +5,7 @@
 import t from 'tap'
 import type { Mount } from '../../../src/sandbox/namespaces/mount-table.ts'
 import type { RootMount } from '../../../src/sandbox/namespaces/namespace-plan.ts'
-import { layOut } from '../../../src/sandbox/namespaces/view-layout.ts'
+import { layOut, withoutHidden } from '../../../src/sandbox/namespaces/view-layout.ts'
 
 const mount = (point: string, type = 'ext4'): Mount => ({ device: '8:1', root: '/', point, type, layers: [] })
 const root = (path: string): RootMount => ({ kind: 'bind', path, source: '/copy' })
@@ -51,4 +51,25 @@ t.test('what is no file of the device is left away, and what a branch shows is n
   const mounts = [ROOT, mount('/opt/p', 'proc'), mount('/opt/c', 'cgroup2'), mount('/srv/w/boot', 'vfat')]
   t.strictSame(laid(['/opt', '/opt/p'], [], mounts), ['read /opt'])
   t.strictSame(laid([], ['/srv/w'], mounts, ['/srv/w/boot', '/srv/w']), ['branch /srv/w', 'read /srv/w/boot'])
+})
+
+t.test('a place at or in what is hidden is none, also one that is mounted there', async (t) => {
+  const mounts = [ROOT, mount('/opt/vault'), mount('/opt/way/deep'), mount('/srv/w/disk')]
+  const left = (hidden: readonly string[]): string[] =>
+    withoutHidden(
+      layOut(['/opt', '/etc'], [], ['/srv/w', '/srv/w/disk'].map(root), mounts),
+      hidden,
+      mounts,
+    ).map(({ path }) => path)
+  t.strictSame(
+    left([]),
+    ['/etc', '/opt', '/srv/w', '/opt/vault', '/opt/way/deep', '/srv/w/disk'].sort(
+      (a, b) => a.split('/').length - b.split('/').length || (a < b ? -1 : 1),
+    ),
+  )
+  t.notOk(left(['/etc']).includes('/etc'))
+  t.notOk(left(['/opt/vault']).includes('/opt/vault'))
+  t.notOk(left(['/opt/way']).includes('/opt/way/deep'))
+  t.notOk(left(['/srv/w/disk']).includes('/srv/w/disk'), 'mounted within a branch')
+  t.ok(left(['/srv']).includes('/srv/w'), 'a branch that was named')
 })
