@@ -307,6 +307,8 @@ export const CLIENT_STDIN_BYTES = 1_048_576
 export const SPAWNER_IDLE_MS = 10_000
 /** Loading the rules takes some 50 ms and they take 10 MiB: they stay over the pauses of a day of work. */
 export const POLICY_IDLE_MS = 600_000
+/** Directories of its caller's PATH that `init` lists to be read: nobody looks through more. */
+export const CALLER_PLACES_MAX = 16
 /** All sessions together, in processes of one. */
 export const SESSIONS_PROCESSES_FACTOR = 4
 /** A build on eight cores has some hundred; a fork bomb stops here. */

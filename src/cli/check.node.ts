@@ -9,6 +9,7 @@ import { unsoundKeys } from '../config-keys.ts'
 import { placesOf } from '../config-places.ts'
 import { type ExaminedConfig, examineConfig, placeProblems, problemText } from '../edge/config-file.node.ts'
 import { findPlaceContradictions } from '../edge/contradicting-places.ts'
+import { findViewContradictions } from '../edge/contradicting-views.ts'
 import { findContradictions } from '../edge/contradictions.ts'
 import type { Finding } from '../edge/finding.ts'
 import { enterOwnNamespaces } from '../edge/own-namespaces.node.ts'
@@ -16,6 +17,7 @@ import { checkMachine, checkState } from '../edge/preflight.node.ts'
 import { checkSandbox, isBranchTried } from '../edge/preflight-device.node.ts'
 import { checkFiles } from '../edge/preflight-files.node.ts'
 import { checkPolicy } from '../edge/preflight-policy.node.ts'
+import { checkView } from '../edge/preflight-view.node.ts'
 import { isGiven } from './arguments.ts'
 import type { Command } from './command.ts'
 import { EXIT } from './exit-codes.ts'
@@ -59,6 +61,8 @@ async function examineMachine(
     ...checkFiles(config, read.path, read.text),
     ...findContradictions(config, written),
     ...findPlaceContradictions(config, read.path, read.value),
+    ...findViewContradictions(config),
+    ...checkView(config),
     ...(await checkMachine(config, Date.now(), isPortTried)),
     ...(await checkPolicy(config)),
   ]

@@ -21,9 +21,12 @@ const SIGNS: Readonly<Record<Finding['state'], string>> = Object.freeze({
 })
 const ROUND_TRIPS = 5
 
-function installation(context: CommandContext): ReturnType<typeof loadConfig>['config'] | undefined {
+type Found = { readonly path: string; readonly config: ReturnType<typeof loadConfig>['config'] }
+
+function installation(context: CommandContext): Found | undefined {
   try {
-    return loadConfig(localConfigPath(context)).config
+    const path = localConfigPath(context)
+    return { path, config: loadConfig(path).config }
   } catch {
     // No installation here, or a broken one, which check is for.
     return undefined
@@ -31,9 +34,9 @@ function installation(context: CommandContext): ReturnType<typeof loadConfig>['c
 }
 
 async function here(context: CommandContext): Promise<number> {
-  const config = installation(context)
-  enterOwnNamespaces(config?.sandbox.require ?? 'overlay', process.env, 'doctor')
-  const findings = await examine(config)
+  const found = installation(context)
+  enterOwnNamespaces(found?.config.sandbox.require ?? 'overlay', process.env, 'doctor')
+  const findings = await examine(found?.config, found?.path)
   const isFailed = findings.some(({ state }) => state === 'failed')
   context.output.result({ findings, ok: !isFailed }, [
     ...alignColumns(findings.map(({ name, state, text }) => [SIGNS[state], name, text])),

@@ -70,6 +70,7 @@ export const command: Command = {
     const agentName = optionValue(options, 'agent')
     const made = makeInstallation(directory, {
       environment: context.environment,
+      searchPath: context.environment['PATH'] ?? '',
       ...(agentName === undefined ? {} : { agentName }),
       ...(port === undefined ? {} : { port }),
     })
@@ -84,6 +85,7 @@ export const command: Command = {
         directory: made.directory,
         config: made.configPath,
         workspace: made.workspaceRoot,
+        read_too: [...made.readToo],
         agent: { name: made.agent.name, key_file: made.agent.keyPath, public_key: made.agent.publicKey },
         operator: {
           name: made.operator.name,
@@ -100,6 +102,12 @@ export const command: Command = {
         `  operator       ${made.operator.name}, key ${made.operator.keyPath}`,
         `  workspace      ${made.workspaceRoot}`,
         `  fingerprint    ${fingerprint}`,
+        ...(made.readToo.length === 0
+          ? []
+          : [
+              'Commands can also read these, where programs of your PATH lie (sandbox.read):',
+              ...made.readToo.map((path) => `  ${path}`),
+            ]),
         ...(enrolment === undefined
           ? []
           : [

@@ -6,36 +6,20 @@
  * @module
  */
 
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { asSassError } from '../errors.ts'
 import { AT_FDCWD, createAt, O_DIRECTORY, O_PATH, RESOLVE_IN_ROOT } from '../sandbox/at.node.ts'
-import { type BranchRoot, upperOf, workOf } from '../sandbox/branch/branch.ts'
-import { overlayAttributes } from '../sandbox/branch/branch-store.node.ts'
-import { makeUpper } from '../sandbox/branch/upper.node.ts'
 import { openControlGroups } from '../sandbox/control-groups.node.ts'
-import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
 import { landlockVersion } from '../sandbox/shield.node.ts'
-import { ERRNO, loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
+import { loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
 
+import { type BranchTrial, SHIPPED_LISTS, type TriedLists, tryBranch } from './branch-trial.node.ts'
 import { isClockSet } from './clock.node.ts'
+import { ownPlaces } from './policy.node.ts'
 import { checkState } from './preflight.node.ts'
 import { checkWritable } from './preflight-files.node.ts'
 import { whatIsNotKept } from './state-place.node.ts'
-import { keeperText } from './thread-texts.node.ts'
 
 export type Finding = {
   readonly name: string
@@ -58,89 +42,40 @@ function missing(name: string, text: string): Finding {
   return { name, state: 'missing', text }
 }
 
-/** Sentences; `remedy` is empty where nothing is wrong. */
-export type BranchTrial = {
-  readonly state: 'ok' | 'failed'
-  readonly detail: string
-  readonly remedy: string
-}
-
-/** Tries a whole branch beneath `parent`, where the daemon would keep its own. */
-export async function tryBranch(parent: string): Promise<BranchTrial> {
-  const syscalls = loadSyscalls()
-  const directory = mkdtempSync(join(parent, '.sass-edge-doctor-'))
-  const keeper = createKeeper(keeperText())
-  const attributes = overlayAttributes()
-  try {
-    const workspace = join(directory, 'workspace')
-    mkdirSync(workspace)
-    writeFileSync(join(workspace, 'file'), 'real')
-    const root: BranchRoot = { path: workspace, store: join(directory, 'store'), baseNs: '0' }
-    mkdirSync(root.store)
-    makeUpper(syscalls, root)
-    const options = attributes === 'trusted' ? 'redirect_dir=on,index=on' : 'userxattr'
-    const stage = join(directory, 'view')
-    mkdirSync(stage)
-    const { descriptors: made } = await keeper.open({
-      stage,
-      read: ['/usr', '/etc'],
-      hidden: [],
-      hidesSecrets: true,
-      own: [],
-      sockets: [],
-      homes: [],
-      roots: [{ kind: 'overlay', path: workspace, upper: upperOf(root), work: workOf(root), options }],
-      shown: [],
-      scratch: ['/tmp'],
-      scratchBytes: MIB,
-      kept: [],
-      volatile: [],
-      devices: [],
-      network: 'host',
-      userId: process.getuid?.() ?? 0,
-      groupId: process.getgid?.() ?? 0,
-      caches: [],
-    })
-    const seen = join(workspace, 'file').slice(1)
-    writeFileSync(`/proc/self/fd/${made.root}/${seen}`, 'changed in the branch')
-    const isApart = readFileSync(join(workspace, 'file'), 'utf8') === 'real'
-    for (const descriptor of [made.lifeline, made.mount, made.pid, made.ipc, made.root]) closeSync(descriptor)
-    await keeper.end(made.initPid)
-    return isApart
-      ? {
-          state: 'ok',
-          detail: `Commands run in a branch (level overlay, ${attributes} attributes): the real files stay as they are.`,
-          remedy: '',
-        }
-      : {
-          state: 'failed',
-          detail: 'A write in a branch came through to the real file.',
-          remedy: 'Do not run agents on this device.',
-        }
-  } catch (cause) {
-    const why = asSassError(cause)?.message ?? (cause instanceof Error ? cause.message : String(cause))
-    return { state: 'failed', detail: why, remedy: remedyFor(asSassError(cause)?.details) }
-  } finally {
-    await keeper.close()
-    rmSync(directory, { recursive: true, force: true })
-  }
-}
-
-/** What to change, by the step that was refused. */
-function remedyFor(details: Readonly<Record<string, unknown>> | undefined): string {
-  const step = String(details?.['step'] ?? '')
-  const errno = Number(details?.['errno'] ?? 0)
-  if (step.startsWith('overlay') && errno === ERRNO.EINVAL)
-    return 'The file system of the state directory cannot hold an overlay, as inside a container: put state_directory on a volume of its own (ext4, xfs, btrfs, tmpfs).'
-  if (step.startsWith('overlay')) return 'Load the module: modprobe overlay, and add it to /etc/modules.'
-  if (step.startsWith('unshare') || step.startsWith('setns') || errno === ERRNO.EPERM)
-    return 'Run the daemon as root, or let users make namespaces: kernel.unprivileged_userns_clone=1 and, on Ubuntu, kernel.apparmor_restrict_unprivileged_userns=0.'
-  if (step.startsWith('mount_setattr')) return 'A kernel from 5.12 on is needed.'
-  return 'See docs/sandbox.md.'
-}
-
 function branchFinding({ state, detail, remedy }: BranchTrial): Finding {
   return { name: 'branch', state, text: `${detail} ${remedy}`.trim() }
+}
+
+const listOf = (paths: readonly string[]): string => paths.join(', ')
+
+/** What the view of these lists is like; nothing where none could be made, which is told already. */
+function viewFindings({ gaps }: BranchTrial, { read, hidden }: TriedLists): Finding[] {
+  if (gaps === undefined) return []
+  const { covered, refused } = gaps
+  const found: Finding[] = []
+  if (covered.length > 0)
+    found.push(
+      missing(
+        'view',
+        `No overlay can lie over ${listOf(covered)} (level covered): what is hidden there is covered instead of absent, and a socket of the device in it can be connected to; take it out of sandbox.read, or list what is needed of it.`,
+      ),
+    )
+  if (refused.length > 0)
+    found.push(
+      missing(
+        'view',
+        `${listOf(refused)} would show the daemon's own files and cannot be made without them, so commands find nothing there; take it out of the list, or move the state directory.`,
+      ),
+    )
+  if (found.length > 0) return found
+  const there = read.filter(existsSync).length
+  const without = hidden.length === 0 ? 'and nothing in it is hidden' : 'without what is hidden in it'
+  return [
+    ok(
+      'view',
+      `Of the device commands see the ${there} places of sandbox.read that are there, ${without}, and what they work on.`,
+    ),
+  ]
 }
 
 function who(): Finding {
@@ -256,16 +191,27 @@ function stateDirectory(config: Config | undefined): string {
   }
 }
 
-/** Looks at everything, and changes nothing. `config` undefined: the device as it is, without an installation. */
-export async function examine(config: Config | undefined): Promise<readonly Finding[]> {
+/** A branch and the view of what is listed, really made. */
+async function branchAndView(state: string, config: Config | undefined, configPath: string | undefined) {
+  const lists =
+    config === undefined ? SHIPPED_LISTS : { ...config.sandbox, own: ownPlaces(config, configPath) }
+  const trial = await tryBranch(state, lists)
+  return [branchFinding(trial), ...viewFindings(trial, lists)]
+}
+
+/**
+ * Looks at everything, and changes nothing. `config` undefined: the device as it is, without an installation.
+ * `configPath`: the file that it is from.
+ */
+export async function examine(config: Config | undefined, configPath?: string): Promise<readonly Finding[]> {
   const syscalls = loadSyscalls()
   const state = stateDirectory(config)
   const isBare = config?.sandbox.require === 'none'
   return [
     who(),
-    isBare
-      ? missing('branch', 'sandbox.require is none: commands run on the real files.')
-      : branchFinding(await tryBranch(state)),
+    ...(isBare
+      ? [missing('branch', 'sandbox.require is none: commands run on the real files.')]
+      : await branchAndView(state, config, configPath)),
     ...layers(syscalls),
     ...surroundings(state),
     ...(config === undefined ? [] : stateOf(config)),

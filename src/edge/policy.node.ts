@@ -150,6 +150,22 @@ function digestRules({ policy }: Config): string {
   return hash.update(policy.disabled_rules.join('\0')).digest('hex')
 }
 
+/** Files and directories that are the daemon's own, as they are configured. `configPath`: where that stands. */
+export function ownPlaces(config: Config, configPath: string | undefined): readonly string[] {
+  const own = [config.state_directory, config.audit.directory, config.listen.admin_socket, config.tls.key]
+  // With its directory: a cover over the file alone would move away with it when it is rotated.
+  if (config.log.file !== null) own.push(config.log.file, ...ownDirectory(config, config.log.file))
+  if (config.metrics.listen?.startsWith('/')) own.push(config.metrics.listen)
+  if (configPath !== undefined) {
+    own.push(configPath)
+    // Keys lie beside it. With a workspace beside it and the state elsewhere it is a directory like any other.
+    const directory = dirname(configPath)
+    const isInstallation = config.state_directory.startsWith(`${directory}/`)
+    own.push(...(isInstallation ? [directory] : ownDirectory(config, configPath)))
+  }
+  return own
+}
+
 /**
  * The light half, with which a daemon starts. What is wrong with own rules is found here; those that ship are tested
  * when they are built.
@@ -180,17 +196,7 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     const parsed = parseIpRange(text)
     return parsed.ok ? [parsed.range] : []
   })
-  const own = [config.state_directory, config.audit.directory, config.listen.admin_socket, config.tls.key]
-  // With its directory: a cover over the file alone would move away with it when it is rotated.
-  if (config.log.file !== null) own.push(config.log.file, ...ownDirectory(config, config.log.file))
-  if (config.metrics.listen?.startsWith('/')) own.push(config.metrics.listen)
-  if (configPath !== undefined) {
-    own.push(configPath)
-    // Keys lie beside it. With a workspace beside it and the state elsewhere it is a directory like any other.
-    const directory = dirname(configPath)
-    const isInstallation = config.state_directory.startsWith(`${directory}/`)
-    own.push(...(isInstallation ? [directory] : ownDirectory(config, configPath)))
-  }
+  const own = ownPlaces(config, configPath)
   const workspace = realPlace(security.workspace_root)
   return {
     capabilities: config.capabilities,

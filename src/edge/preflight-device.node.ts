@@ -13,8 +13,9 @@ import type { Config } from '../config.ts'
 import { asSassError } from '../errors.ts'
 import { CONNECTIONS_MAX, RESERVE_BYTES, RESERVE_SHARE, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { findUser } from '../sandbox/users.node.ts'
+import { tryBranch } from './branch-trial.node.ts'
 import { isClockSet } from './clock.node.ts'
-import { DISK_WARN_BYTES, tryBranch } from './doctor.node.ts'
+import { DISK_WARN_BYTES } from './doctor.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
 
 const MIB = 1_048_576

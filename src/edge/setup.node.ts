@@ -14,10 +14,12 @@ import { formatJson } from '../base/json-text.ts'
 import { isName } from '../base/name.ts'
 import type { Environment } from '../base/user-directory.ts'
 import { utf8Length } from '../base/utf8.ts'
-import { DEFAULT_CAPABILITY, WORKSPACE_WORD } from '../config-caller-fields.ts'
+import { DEFAULT_CAPABILITY, SECRETS_WORD, WORKSPACE_WORD } from '../config-caller-fields.ts'
+import { READ_PLACES } from '../config-sandbox-fields.ts'
 import { configSchema } from '../config-schema.ts'
 import { SassError } from '../errors.ts'
 import { DEFAULT_PORT, SOCKET_PATH_BYTES } from '../limits.ts'
+import { callerPlaces } from './caller-places.node.ts'
 import { CONFIG_NAME } from './config-file.node.ts'
 import { createKeyFiles } from './key-file.node.ts'
 
@@ -44,6 +46,8 @@ export type InstallationOptions = {
   readonly workspaceRoot?: string
   /** Where the place of runtime sockets is looked up when DIRECTORY is too long for one. */
   readonly environment?: Environment
+  /** A PATH whose programs commands shall find, wherever they lie; absent: those of the system. */
+  readonly searchPath?: string
 }
 
 /** Absolute paths of what was made, and the public keys in base64url. */
@@ -51,6 +55,8 @@ export type Installation = {
   readonly directory: string
   readonly configPath: string
   readonly workspaceRoot: string
+  /** What `searchPath` brought into the list of what commands can read. */
+  readonly readToo: readonly string[]
   readonly agent: { readonly name: string; readonly keyPath: string; readonly publicKey: string }
   readonly operator: { readonly name: string; readonly keyPath: string; readonly publicKey: string }
 }
@@ -93,6 +99,7 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
   if (options.workspaceRoot === undefined) mkdirSync(join(stage, WORKSPACE), { mode: DIRECTORY_MODE })
   const agentKey = encodeBase64Url(createKeyFiles(join(stage, KEYS, agentName)).publicKey)
   const operatorKey = encodeBase64Url(createKeyFiles(join(stage, KEYS, operatorName)).publicKey)
+  const readToo = callerPlaces(options.searchPath ?? '', READ_PLACES, options.environment?.HOME)
   const config = {
     $schema: `./${SCHEMA_NAME}`,
     listen: {
@@ -113,6 +120,8 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
         allowed_env: ['*'],
       },
     },
+    // Written out, though it is what holds without: what can be read is to be seen.
+    sandbox: { read: [...READ_PLACES, ...readToo], hidden: [SECRETS_WORD] },
     security: { workspace_root: options.workspaceRoot ?? WORKSPACE },
   }
   createFile(join(stage, SCHEMA_NAME), Buffer.from(`${formatJson(configSchema())}\n`), SCHEMA_MODE)
@@ -121,6 +130,7 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
     directory,
     configPath: join(directory, CONFIG_NAME),
     workspaceRoot: options.workspaceRoot ?? join(directory, WORKSPACE),
+    readToo,
     agent: { name: agentName, keyPath: join(directory, KEYS, `${agentName}.key`), publicKey: agentKey },
     operator: {
       name: operatorName,

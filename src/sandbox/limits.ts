@@ -123,3 +123,5 @@ export const REMOVED_NAMES = 1_024
 /** The longest text of a diff, on the disk of the state directory while somebody reads it. */
 export const BRANCH_TEXT_BYTES = 1_073_741_824
 export const TOLD_PATHS_BYTES = 16_384
+/** Paths that were hidden from any session of a branch: four times what is hidden from one. */
+export const UNSEEN_PLACES_MAX = 4_096

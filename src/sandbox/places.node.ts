@@ -6,42 +6,30 @@
  * @module
  */
 
-import { closeSync, existsSync, openSync, realpathSync } from 'node:fs'
-import { homedir, totalmem } from 'node:os'
-import { SECRETS_WORD } from '../config-caller-fields.ts'
+import { closeSync, openSync } from 'node:fs'
 import { asSassError, SassError } from '../errors.ts'
 import type { Log } from '../ports.ts'
 import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
-import { type Branch, type BranchLevel, copyOf, upperOf, workOf } from './branch/branch.ts'
+import type { Branch, BranchLevel } from './branch/branch.ts'
 import type { BranchBounds } from './branch/branch-bounds.node.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
+import { rememberUnseen } from './branch/unseen.node.ts'
 import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
 import { inhabitantsSeen, isInhabited } from './crowd.node.ts'
-import { CACHE_DIRECTORIES } from './environment.ts'
 import { PLACE_LINGER_MS } from './limits.ts'
 import type { Keeper, OpenedNamespaces } from './namespaces/keeper.node.ts'
-import type { NamespaceDescriptors, NamespacePlan, RootMount, ViewGaps } from './namespaces/namespace-plan.ts'
+import type { NamespaceDescriptors, ViewGaps } from './namespaces/namespace-plan.ts'
 import { createViewFinder } from './namespaces/view-finder.node.ts'
 import { isOnTerms, type Place, type Places, type PlaceUser, type Tenant, type Terms } from './place.ts'
 import type { ProgramFinder } from './plan.ts'
+import { type PlanOptions, sessionPlan } from './session-plan.node.ts'
 import { O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
 import { findUser } from './users.node.ts'
 
-export type PlacesOptions = {
+export type PlacesOptions = PlanOptions & {
   readonly require: BranchLevel
   readonly network: 'host' | 'none'
-  readonly devices: readonly string[]
-  readonly memoryDirectoryBytes: number | null
   readonly roots: readonly string[]
-  /** What a session can read beside its branches, and what of it is not there. */
-  readonly read: readonly string[]
-  readonly hidden: readonly string[]
-  /** Unix sockets of the device that a session may connect to. */
-  readonly sockets: readonly string[]
-  /** The daemon's own, which no session sees by any name. */
-  readonly own: () => readonly string[]
-  /** An existing directory of the daemon's own, for putting views together. */
-  readonly stage: string
   readonly limits: GroupLimits
   readonly nowMs: () => number
 }
@@ -66,22 +54,8 @@ type Ground = {
   readonly hostFinder: ProgramFinder
 }
 
-/** Directories that every program expects to write in, and what of them must stay: how names are resolved. */
-const SCRATCH: readonly string[] = ['/tmp', '/var/tmp', '/run', '/var/run']
-const RESOLVER = '/etc/resolv.conf'
-const MEMORY_SHARE = 4
 /** How long killed processes may take to be gone. */
 const SETTLE_MS = 100
-
-/** What /etc/resolv.conf leads to, where that lies in a directory that is empty for the session. */
-function keptFiles(): string[] {
-  try {
-    const real = realpathSync(RESOLVER)
-    return SCRATCH.some((path) => real.startsWith(`${path}/`)) ? [real] : []
-  } catch {
-    return []
-  }
-}
 
 /** Places on the real files, by terms: no branch has such a name. */
 const BARE = 'real files '
@@ -96,16 +70,6 @@ function termsChanged(): SassError {
 /** The kernel takes no overlay of these file systems; everything else that it refuses a copy would not mend. */
 function isOverlayRefused(cause: unknown): boolean {
   return /^overlay /.test(String(asSassError(cause)?.details['step'] ?? ''))
-}
-
-function rootMounts(branch: Branch): RootMount[] {
-  // A directory that is renamed and a file with several names behave as outside; only the kernel's own marks can tell.
-  const options = branch.attributes === 'trusted' ? 'redirect_dir=on,index=on' : 'userxattr'
-  return branch.roots.map((root) =>
-    branch.level === 'copy'
-      ? { kind: 'bind', path: root.path, source: copyOf(root) }
-      : { kind: 'overlay', path: root.path, upper: upperOf(root), work: workOf(root), options },
-  )
 }
 
 type Held = {
@@ -150,30 +114,6 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       )
     }
     return { user: runAs === null ? undefined : findUser(runAs), network: wanted }
-  }
-
-  function plan(branch: Branch, user: PlaceUser | undefined, network: 'host' | 'none'): NamespacePlan {
-    const home = user?.home ?? homedir()
-    return {
-      stage: options.stage,
-      roots: rootMounts(branch),
-      read: options.read,
-      hidden: options.hidden.filter((path) => path !== SECRETS_WORD),
-      hidesSecrets: options.hidden.includes(SECRETS_WORD),
-      own: options.own().filter(existsSync),
-      sockets: options.sockets,
-      shown: branch.shown ?? [],
-      scratch: SCRATCH,
-      scratchBytes: options.memoryDirectoryBytes ?? Math.floor(totalmem() / MEMORY_SHARE),
-      kept: keptFiles(),
-      volatile: branch.volatile,
-      devices: options.devices,
-      network,
-      userId: user?.userId ?? process.getuid?.() ?? 0,
-      groupId: user?.groupId ?? process.getgid?.() ?? 0,
-      homes: [home],
-      caches: CACHE_DIRECTORIES,
-    }
   }
 
   /** Where the view is weaker than it should be, once for each place. */
@@ -228,6 +168,14 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     return store.open(name, agent, 'copy', options.nowMs())
   }
 
+  /** False: a process of it waits for a device. */
+  function giveBack(descriptors: NamespaceDescriptors): Promise<boolean> {
+    const { mount, pid, ipc, network, root, lifeline, initPid } = descriptors
+    for (const descriptor of [lifeline, mount, pid, ipc, network, root])
+      if (descriptor >= 0) closeSync(descriptor)
+    return keeper.end(initPid)
+  }
+
   async function make(name: string, tenant: Tenant): Promise<Held> {
     await ground.awake()
     const { user, network: kind } = terms(tenant)
@@ -241,12 +189,12 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     let opened: OpenedNamespaces
     try {
       try {
-        opened = await keeper.open(plan(branch, user, kind))
+        opened = await keeper.open(sessionPlan(options, branch, user, kind))
       } catch (cause) {
         const isCopied = options.require === 'copy' && branch.level === 'overlay' && isOverlayRefused(cause)
         if (!isCopied) throw cause
         branch = await copied(name, tenant.agent)
-        opened = await keeper.open(plan(branch, user, kind))
+        opened = await keeper.open(sessionPlan(options, branch, user, kind))
       }
     } catch (cause) {
       group.close()
@@ -254,6 +202,14 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     }
     const { descriptors, gaps } = opened
     tellGaps(gaps)
+    try {
+      // Before anything can be changed there.
+      rememberUnseen(store.directoryOf(name), gaps.absent)
+    } catch (cause) {
+      await giveBack(descriptors)
+      group.close()
+      throw cause
+    }
     const { mount, pid, ipc, root } = descriptors
     ground.bounds.opened(branch, root)
     group.admit(descriptors.initPid)
@@ -322,10 +278,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { descriptors, place } = one
     if (descriptors === undefined) return closeSync(place.rootDescriptor)
     await ground.leave()
-    const { mount, pid, ipc, network, root, lifeline, initPid } = descriptors
-    for (const descriptor of [lifeline, mount, pid, ipc, network, root])
-      if (descriptor >= 0) closeSync(descriptor)
-    const isGone = await keeper.end(initPid)
+    const isGone = await giveBack(descriptors)
     one.group?.close()
     if (!isGone)
       log.write('warn', 'session_lingers', { branch: name, reason: 'a process waits for a device' })

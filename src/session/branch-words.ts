@@ -24,6 +24,12 @@ export function count(number: number, one: string, several = `${one}s`): string 
   return `${number} ${number === 1 ? one : several}`
 }
 
+/** What of the left out no other word than its name brings along. */
+function byNameAlone({ paths }: ToldPaths): string {
+  const isAny = paths.some(({ what }) => what.split(' ').includes('hidden'))
+  return isAny ? ' What was hidden from the branch is only merged where its very path is named.' : ''
+}
+
 function mergedSentence({ counts, leftOut, brought }: MergeReport): string {
   const { added, modified, deleted, renamed, metadata, sizeBytes } = counts
   const parts = [
@@ -37,7 +43,7 @@ function mergedSentence({ counts, leftOut, brought }: MergeReport): string {
   const also = brought > 0 ? ` ${count(brought, 'change')} came along that these cannot be without.` : ''
   const held =
     leftOut.total > 0
-      ? ` ${count(leftOut.total, 'special file was', 'special files were')} left out: name each, or add --with-special.`
+      ? ` ${count(leftOut.total, 'special file was', 'special files were')} left out: name each, or add --with-special.${byNameAlone(leftOut)}`
       : ''
   return `Merged: ${done === '' ? 'nothing that differed' : done}; ${count(sizeBytes, 'byte')} written.${also}${held} sass-edge branch undo takes it back.`
 }
@@ -72,7 +78,7 @@ export function mergeOutcome(report: MergeReport): BranchOutcome {
       return leftOut.total > 0
         ? {
             ...refused(
-              `Nothing was merged: ${count(leftOut.total, 'special file is', 'special files are')} merged only by name, or with --with-special.`,
+              `Nothing was merged: ${count(leftOut.total, 'special file is', 'special files are')} merged only by name, or with --with-special.${byNameAlone(leftOut)}`,
             ),
             leftOut,
           }

@@ -1,6 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { READ_PLACES } from '../../src/config-sandbox-fields.ts'
 import { loadConfig } from '../../src/edge/config-file.node.ts'
 import { runMain } from './run-main.node.ts'
 
@@ -41,4 +43,20 @@ t.test('refuses ports that are none, and a place that is a file', async (t) => {
     code: 125,
     stderr: /is not a directory: choose another place/,
   })
+})
+
+t.test('what commands can read is written out, with where programs of the PATH lie', async (t) => {
+  const place = mkdtempSync(join(process.geteuid?.() === 0 ? '/var/lib' : homedir(), 'sass-edge-it-init-'))
+  t.teardown(() => rmSync(place, { recursive: true, force: true }))
+  mkdirSync(join(place, 'node-v22/bin'), { recursive: true })
+  const directory = t.testdir({})
+  const environment = { PATH: `/usr/bin:${place}/node-v22/bin:/tmp` }
+  const said = await runMain(directory, ['init', 'a'], environment)
+  t.match(said, { code: 0, stdout: `(sandbox.read):\n  ${place}/node-v22\n` })
+  const written = JSON.parse(readFileSync(join(directory, 'a/sass.edge.json'), 'utf8'))
+  t.strictSame(written.sandbox, { read: [...READ_PLACES, join(place, 'node-v22')], hidden: ['$SECRETS'] })
+  const { config } = loadConfig(join(directory, 'a/sass.edge.json'))
+  t.strictSame(config.sandbox.read, written.sandbox.read)
+  const plain = await runMain(directory, ['init', 'b', '--json'], { PATH: '/usr/bin:/bin' })
+  t.match(JSON.parse(plain.stdout), { read_too: [] })
 })

@@ -2,11 +2,12 @@
  * `sass-edge doctor`: what it says of this machine is what a daemon then finds here, and it leaves nothing behind.
  * @module
  */
-import { readdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { sassEdge, startNew, temporary } from './daemon.node.ts'
+import { changeConfig, sassEdge, startNew, temporary } from './daemon.node.ts'
 
 type Findings = {
   readonly ok: boolean
@@ -37,7 +38,7 @@ t.test('without an installation it tells of the device itself, each finding with
   const { findings } = JSON.parse(said.stdout.toString()) as Findings
   t.same(
     findings.map(({ name }) => name),
-    ['user', 'branch', 'landlock', 'openat2', 'memory', 'processes', 'cpu', 'disk', 'clock'],
+    ['user', 'branch', 'view', 'landlock', 'openat2', 'memory', 'processes', 'cpu', 'disk', 'clock'],
   )
   for (const { name, state, text } of findings) {
     t.match(state, /^(ok|missing|failed)$/, name)
@@ -63,4 +64,37 @@ t.test('of another device it says how it is reached', async (t) => {
   const said = await daemon.cli(['doctor', `agent@127.0.0.1:${daemon.port}`, '--key', key, '--yes', '--json'])
   t.equal(said.code, 0, said.stderr)
   t.match(JSON.parse(said.stdout.toString()), { version: /^\d/, os: /^Linux/ })
+})
+
+t.test('it makes a view of the lists, and says where that is weaker than it should be', async (t) => {
+  if (process.geteuid?.() !== 0) return t.comment('skipped: only root mounts what no overlay lies over')
+  const place = mkdtempSync('/var/lib/sass-edge-it-view-')
+  t.teardown(() => rmSync(place, { recursive: true, force: true }))
+  mkdirSync(join(place, 'plain'))
+  const daemon = await startNew(t, { sandbox: { read: ['/usr', join(place, 'plain')] } })
+  const view = async (read: readonly string[]) => {
+    changeConfig(daemon.directory, { sandbox: { read } })
+    const said = await daemon.cli(['doctor', '--json'])
+    const { findings } = JSON.parse(said.stdout.toString()) as Findings
+    return findings.filter(({ name }) => name === 'view')
+  }
+  t.match(await view(['/usr', join(place, 'plain')]), [
+    { state: 'ok', text: /the 2 places of sandbox\.read/ },
+  ])
+  // The state under another name.
+  const shown = join(place, 'shown')
+  mkdirSync(shown)
+  execFileSync('mount', ['--bind', join(daemon.directory, '.sass-edge/state'), shown])
+  try {
+    t.match(await view(['/usr', shown]), [
+      { state: 'missing', text: /shown would show the daemon's own files/ },
+    ])
+    t.match(
+      await view(['/usr', place]),
+      [{ state: 'missing', text: /shown would show/ }],
+      'within a place too',
+    )
+  } finally {
+    execFileSync('umount', [shown])
+  }
 })

@@ -39,6 +39,8 @@ import { forgetMerge, mergeBranch, resumeMerge, undoMerge } from './merge.node.t
 import { bytePath, isBeneath } from './paths.ts'
 import { surveyFully } from './survey.node.ts'
 import { changesText } from './text.ts'
+import { unseenPaths } from './unseen.node.ts'
+import { asSeenWithin, unseenIn } from './unseen.ts'
 
 /** A file without a name; some file systems have none of those. */
 const O_TMPFILE = 0o20000000 | 0o200000
@@ -131,15 +133,24 @@ function* piecesOf(
   }
 }
 
+/** What the branch's own agent may know of them: nothing of what was hidden from it. */
+function seenWithin(directory: string, branch: Branch, changes: readonly Change[]): Change[] {
+  const paths = unseenPaths(directory)
+  const unseen = branch.roots.map(({ path }) => unseenIn(Buffer.from(path).toString('latin1'), paths))
+  return changes.flatMap((change) => asSeenWithin(change, bytePath(change.path), unseen[change.root]) ?? [])
+}
+
 function review(
   syscalls: Syscalls,
-  { directory, branch, form, paths, left }: Order<'review'>,
+  { directory, branch, form, paths, isOwn, left }: Order<'review'>,
 ): BranchResults['review'] {
   const flag = new Int32Array(left)
   const files = createFiles(syscalls, () => Atomics.load(flag, 0) !== 0)
   const { survey, roots } = surveyFully(files, directory, branch)
   const { changes, digest } = survey
-  const wanted = changes.filter((change) => isWanted(change, paths))
+  const wanted = (isOwn ? seenWithin(directory, branch, changes) : changes).filter((change) =>
+    isWanted(change, paths),
+  )
   const text = createTextFile(directory)
   try {
     for (const piece of piecesOf(files, { branch, form }, roots, wanted)) {

@@ -72,6 +72,8 @@ export type Flag =
   | 'runs_on_host'
   /** The real file has further names, which keep the old content. */
   | 'breaks_link'
+  /** No command of the branch could see what lies there, or in it. */
+  | 'hidden'
 
 /** Why the real file is not what the branch was made from. */
 export type ConflictKind =
@@ -116,8 +118,14 @@ export type Survey = {
 /** Files that are merged only where they are named, or where the caller allows it for all. */
 const HELD_BACK: readonly Flag[] = ['setuid', 'setgid', 'file_capability', 'fifo', 'socket', 'device']
 
+/** True for what a merge leaves out unless exactly this path is named: it writes over what the branch did not know. */
+export function isUnseen({ flags }: Change): boolean {
+  return flags.includes('hidden')
+}
+
 /** True for what a merge leaves out unless it is told otherwise. */
 export function isHeldBack(change: Change): boolean {
+  if (isUnseen(change)) return true
   if (change.kind === 'deleted' || change.after === undefined) return false
   if (change.after.type === 'directory') return false
   return change.flags.some((flag) => HELD_BACK.includes(flag))

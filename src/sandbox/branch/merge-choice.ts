@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isHeldBack } from './changes.ts'
+import { isHeldBack, isUnseen } from './changes.ts'
 import type { Finding, RootSurvey } from './finding.ts'
 import { type BytePath, isBeneath, parentPath } from './paths.ts'
 
@@ -87,7 +87,9 @@ export function chooseFindings(
   }
   /** What is not merged without being named, and what cannot be without that. */
   const barred = new Set(
-    allowHeldBack ? [] : findings.filter(({ change, path }) => isHeldBack(change) && !named.has(path)),
+    findings.filter(
+      ({ change, path }) => !named.has(path) && (isUnseen(change) || (!allowHeldBack && isHeldBack(change))),
+    ),
   )
   for (let before = -1; barred.size > 0 && barred.size !== before; ) {
     before = barred.size

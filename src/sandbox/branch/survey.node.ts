@@ -22,6 +22,8 @@ import { type BytePath, namePath, parentPath } from './paths.ts'
 import { createReader } from './reader.node.ts'
 import { type MergedRecord, readRecord } from './record.node.ts'
 import { explained, withoutIdle, withoutImpliedTimes, withRenames, withSeparated } from './sense.ts'
+import { unseenPaths } from './unseen.node.ts'
+import { unseenIn, withUnseen } from './unseen.ts'
 import { walkRoot } from './walk.node.ts'
 
 /** A survey with what only a merge needs to know. */
@@ -164,11 +166,13 @@ export function surveyFully(
 ): FullSurvey {
   const record = readRecord(directory, branch.roots.length)
   const hidden = stageNames(directory)
+  const unseen = unseenPaths(directory)
   const roots: RootSurvey[] = []
   let link = 1
   for (const [index, root] of branch.roots.entries()) {
     const found = surveyRoot(files, branch, index, root, record, hidden, budget)
-    const findings = groupLinks({ findings: found.findings, names: found.names, rootIndex: index }, link)
+    const own = withUnseen(found.findings, unseenIn(Buffer.from(root.path).toString('latin1'), unseen))
+    const findings = groupLinks({ findings: own, names: found.names, rootIndex: index }, link)
     link += found.names.size
     roots.push({ ...found, findings })
   }

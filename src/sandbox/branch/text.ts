@@ -34,6 +34,7 @@ const FLAG_TEXT: Readonly<Record<Flag, string>> = {
   control_characters: 'control characters in its name',
   runs_on_host: 'the host runs or obeys it',
   breaks_link: 'its other names keep the old content',
+  hidden: 'no command could see what lies there: merged only by name',
 }
 
 const CONFLICT_TEXT: Readonly<Record<ConflictKind, string>> = {

@@ -76,6 +76,8 @@ export type ViewGaps = {
   readonly covered: readonly string[]
   /** Not shown, since nothing could hide what is hidden in them. */
   readonly refused: readonly string[]
+  /** Of the branches: hidden in them, so that no change of theirs can be meant for what lies there. */
+  readonly absent: readonly string[]
 }
 
 export type KeeperRequest =

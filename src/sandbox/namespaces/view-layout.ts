@@ -76,3 +76,20 @@ export function layOut(
     (a, b) => a.path.split('/').length - b.path.split('/').length || (a.path < b.path ? -1 : 1),
   )
 }
+
+/**
+ * Without the places that lie at or in what is hidden: listed ones, and what is mounted there within another one. A
+ * directory that is named to be branched is there, whatever is hidden around it.
+ */
+export function withoutHidden(
+  placed: readonly Placed[],
+  hidden: readonly string[],
+  mounts: readonly Mount[],
+): readonly Placed[] {
+  return placed.filter(({ kind, path }) => {
+    if (!hidden.some((outer) => isWithin(outer, path))) return true
+    if (kind === 'read') return false
+    const isWithinAnother = placed.some((other) => other.path !== path && isWithin(other.path, path))
+    return !(isWithinAnother && mounts.some(({ point }) => point === path))
+  })
+}

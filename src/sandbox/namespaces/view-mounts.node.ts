@@ -40,7 +40,7 @@ import {
 import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from './mount-table.ts'
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
 import { systemGroups, systemUsers, USER_LISTS } from './secret-places.ts'
-import { layOut, OWN_PLACES, type Placed } from './view-layout.ts'
+import { layOut, OWN_PLACES, type Placed, withoutHidden } from './view-layout.ts'
 import { makeMemory, makeTarget } from './view-memory.node.ts'
 
 /** File systems that can hold no socket and no FIFO, and that no overlay takes for its lower directory. */
@@ -82,6 +82,8 @@ type Ground = {
   readonly hidden: readonly string[]
   readonly covered: string[]
   readonly refused: string[]
+  /** Of branches. */
+  readonly absent: string[]
 }
 
 /** What a path leads to; undefined where it leads nowhere. */
@@ -314,9 +316,14 @@ function holdWays({ kernel, plan, root }: Ground, branch: RootMount, placed: rea
 }
 
 /** Sockets of the device that are listed: the very file, which no overlay shows. */
-function showSockets({ kernel, plan, held, root }: Ground): void {
+function showSockets({ kernel, plan, held, root, mounts, own, refused }: Ground): void {
   for (const path of plan.sockets) {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) continue
+    // Whoever reaches the daemon's own is its operator, whatever is listed.
+    if (exposedIn(mounts, realPath(path) ?? path, own).length > 0) {
+      refused.push(path)
+      continue
+    }
     makeTarget(`${root}${path}`, false)
     kernel.mount(`socket ${path}`, open(held, path), `${root}${path}`, '', MS_BIND, '')
   }
@@ -329,7 +336,13 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   const mounts = parseMounts(readFileSync('/proc/thread-self/mountinfo', 'utf8'))
   const listed = plan.read.flatMap((path) => (path === '/' ? topDirectories() : (realPath(path) ?? [])))
   const own = plan.own.flatMap((path) => locationsOf(mounts, realPath(path) ?? path))
-  const placed = layOut(listed, plan.shown, plan.roots, mounts)
+  const all = layOut(listed, plan.shown, plan.roots, mounts)
+  const hidden = places.find(
+    plan,
+    all.map(({ path }) => path),
+    plan.homes,
+  )
+  const placed = withoutHidden(all, hidden, mounts)
   const readable = placed.map(({ path }) => path)
   const memory = makeMemory(kernel, plan)
   const ground: Ground = {
@@ -339,8 +352,8 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
     mounts,
     own,
     ...{ root: memory.root, layers: memory.layers },
-    hidden: places.find(plan, readable, plan.homes),
-    ...{ covered: [], refused: [] },
+    hidden,
+    ...{ covered: [], refused: [], absent: [] },
   }
   makeEmpty(ground)
   makeLinks(ground, placed)
@@ -351,7 +364,10 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
     try {
       const absent = absentIn(ground, place, inner)
       if (place.kind === 'read') mountRead(ground, place, absent, number)
-      else mountBranch(ground, place, absent, number)
+      else {
+        mountBranch(ground, place, absent, number)
+        ground.absent.push(...absent.map(({ path }) => path))
+      }
     } catch (cause) {
       if (
         place.kind === 'branch' ||
@@ -369,5 +385,6 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   showSockets(ground)
   memory.fill()
   for (const path of OWN_PLACES.slice(0, 3)) makeTarget(`${memory.root}${path}`, true)
-  return { root: memory.root, gaps: { covered: ground.covered, refused: ground.refused } }
+  const { covered, refused, absent } = ground
+  return { root: memory.root, gaps: { covered, refused, absent } }
 }

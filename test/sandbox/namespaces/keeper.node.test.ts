@@ -2,8 +2,19 @@
  * The keeper by itself: a place for a plan, in how many milliseconds, what the kernel refuses, and that nothing is left.
  * @module
  */
-import { spawn } from 'node:child_process'
-import { closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { createKeeper } from '../../../src/sandbox/namespaces/keeper.node.ts'
@@ -163,3 +174,54 @@ t.test('an init ends with the pipe that it reads', { skip: !isRoot && 'needs roo
   await keeper.end(made.initPid)
   await keeper.close()
 })
+
+t.test('what is mounted at a hidden path is hidden too', { skip: !isRoot && 'needs root' }, async (t) => {
+  const directory = mkdtempSync('/var/lib/sass-edge-it-')
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const listed = join(directory, 'listed')
+  for (const name of ['vault', 'way/deep', 'shown']) {
+    mkdirSync(join(listed, name), { recursive: true })
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(listed, name)])
+    t.teardown(() => execFileSync('umount', [join(listed, name)]))
+    writeFileSync(join(listed, name, 'file'), 'of a disk')
+  }
+  const keeper = createKeeper(undefined)
+  const hidden = [join(listed, 'vault'), join(listed, 'way'), '/opt']
+  const plan = planFor(directory, { read: ['/usr', '/opt', listed], hidden })
+  const { descriptors: made } = await keeper.open(plan)
+  const seen = (path: string): string[] => readdirSync(`/proc/self/fd/${made.root}${path}`)
+  t.strictSame(seen(listed), ['shown'])
+  t.strictSame(seen(join(listed, 'shown')), ['file'])
+  t.strictSame(seen('/opt'), [], 'a listed place that is hidden itself')
+  close(made)
+  await keeper.end(made.initPid)
+  await keeper.close()
+})
+
+t.test(
+  "the daemon's own socket is not shown, though it is listed",
+  { skip: !isRoot && 'needs root' },
+  async (t) => {
+    const directory = mkdtempSync('/var/lib/sass-edge-it-')
+    t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+    const sockets = ['own/admin.sock', 'other.sock'].map((name) => join(directory, name))
+    mkdirSync(join(directory, 'own'))
+    for (const path of sockets) {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(path, resolve))
+      t.teardown(() => server.close())
+    }
+    symlinkSync(join(directory, 'own'), join(directory, 'link'))
+    const keeper = createKeeper(undefined)
+    const listed = [...sockets, join(directory, 'link/admin.sock')]
+    const { descriptors: made, gaps } = await keeper.open(
+      planFor(directory, { sockets: listed, own: [join(directory, 'own')] }),
+    )
+    t.strictSame(gaps.refused, [sockets[0], listed[2]])
+    t.ok(existsSync(`/proc/self/fd/${made.root}${sockets[1]}`))
+    for (const path of gaps.refused) t.notOk(existsSync(`/proc/self/fd/${made.root}${path}`), path)
+    close(made)
+    await keeper.end(made.initPid)
+    await keeper.close()
+  },
+)
