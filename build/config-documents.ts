@@ -139,7 +139,9 @@ the parser itself uses.
   with and not do: everything allowed that is denied as well; an \`acl.allow\` of which nobody can reach
   \`listen.address\`; a tool that the tier does not give; a \`*\` where there is no wildcard; a limit above the one that
   ends a command before it (two that are both written fail, one that meets a default is a warning); one file or directory
-  for two keys; the state among the work or the work among the state; branch roots within each other; paths that are
+  for two keys; the state among the work or the work among the state; branch roots within each other; lists of what
+  commands see that show the whole device, homes, every secret, or sockets of whoever does all that is asked, and entries
+  of them that mean nothing or are not there; paths that are
   relative or have a \`..\` where they decide; memory, descriptors, users and devices that are not there. And the files:
   a configuration or rules that others can write, keys with another mode, owner, length or content than theirs,
   certificates that have ended, have not begun, are weak, of another key or no CA, and a private key where a public one
