@@ -90,6 +90,9 @@ function bound({ version, memory, processes }: Controller, group: string, limits
     const swap = join(group, version === 2 ? 'memory.swap.max' : 'memory.memsw.limit_in_bytes')
     // Without it a limit would only move the excess to the swap.
     if (existsSync(swap)) writeFileSync(swap, version === 2 ? '0' : String(memoryBytes))
+    // Version 1 counts what waits in TCP sockets by itself.
+    const sockets = join(group, 'memory.kmem.tcp.limit_in_bytes')
+    if (version === 1 && existsSync(sockets)) writeFileSync(sockets, String(memoryBytes))
   }
   if (processes && limits.processes !== null) writeFileSync(join(group, 'pids.max'), String(limits.processes))
 }

@@ -104,6 +104,8 @@ export const FORBIDDEN_CALLS = Object.freeze({
   quotactl: [179, 60],
   quotactl_fd: [443, 443],
   acct: [163, 89],
+  // Its requests are counted for the whole device (fs.aio-max-nr), its own databases among them.
+  io_setup: [206, 0],
   sync: [162, 81],
   syncfs: [306, 267],
   // Memory, queues and keys that processes share.
@@ -202,6 +204,7 @@ const CLOSED_TO_COMMANDS = [
   'vhangup',
   'iopl',
   'ioperm',
+  'io_setup',
   'lookup_dcookie',
   'nfsservctl',
 ] as const satisfies readonly (keyof typeof FORBIDDEN_CALLS)[]

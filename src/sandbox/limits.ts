@@ -10,6 +10,8 @@ export const STDIN_QUEUE_BYTES = 1_048_576
 export const BRANCH_BYTES = 4_294_967_296
 /** The disk is asked so often that a writer of this speed (a page cache takes 2 GB/s) is seen at its bound; but so often. */
 export const WATCHED_BYTES_PER_MS = 2_097_152
+/** As many files are made by one program on a fast disk. */
+export const WATCHED_FILES_PER_MS = 100
 export const WATCH_MIN_MS = 4
 export const WATCH_MAX_MS = 250
 /** Whatever is free, a branch that changes is counted again after so long; a count takes at most a part of the time. */
@@ -125,3 +127,5 @@ export const BRANCH_TEXT_BYTES = 1_073_741_824
 export const TOLD_PATHS_BYTES = 16_384
 /** Paths that were hidden from any session of a branch: four times what is hidden from one. */
 export const UNSEEN_PLACES_MAX = 4_096
+/** Terminals of one session: the device has 4,096 for all together (kernel.pty.max). devpts(4), `max`. */
+export const SESSION_TERMINALS = 256

@@ -260,6 +260,56 @@ async function hidden(t: Test, who: Who): Promise<void> {
   t.equal(written, '', 'and nothing else can be written')
 }
 
+const COUNTERS = `
+import ctypes, errno
+opened = []
+try:
+    while len(opened) < 4000:
+        opened.append(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY))
+except OSError:
+    pass
+context = ctypes.c_ulong(0)
+number = 206 if platform.machine() == "x86_64" else 0
+answer = libc.syscall(ctypes.c_long(number), ctypes.c_long(4096), ctypes.byref(context))
+print(json.dumps({"terminals": len(opened), "aio": "done" if answer == 0 else errno.errorcode[ctypes.get_errno()]}))`
+
+/** What the kernel counts for the whole device, and one session could use up. */
+async function counters(t: Test, who: Who): Promise<void> {
+  const daemon = await startBranched(t, who, { sandbox: { limits: { open_files: 4_096 } } })
+  const found = parse(await daemon.python(`${attackPrelude()}\n${COUNTERS}`))
+  t.ok(Number(found['terminals']) <= 256, `${found['terminals']} terminals`)
+  t.equal(found['aio'], 'EPERM')
+}
+
+/** The whole device, with the daemon's own directory mounted a second time in it. */
+async function wholeDevice(t: Test, who: Who): Promise<void> {
+  if (process.geteuid?.() !== 0 || who.name !== 'root')
+    return void t.comment('skipped: only root mounts here')
+  const daemon = await startBranched(t, who, { sandbox: { branch_roots: ['/'], read: ['/'] } })
+  await daemon.stop()
+  const second = homeFor(t, who)
+  t.equal(spawnSync('mount', ['--bind', daemon.state, second]).status, 0)
+  t.teardown(() => spawnSync('umount', ['-l', second]))
+  await daemon.start()
+  const client = await daemon.open()
+  daemon.put(
+    'made.sh',
+    `ls -A ${second} ${daemon.directory.replaceAll(/[ :,]/g, '?')}/.sass-edge && touch ${second}/../made-in-a-branch`,
+  )
+  const found = await run(client, 'sh', ['./made.sh'])
+  t.notMatch(found, /keys|state|audit|branches|sass\.edge\.json/, 'nothing of the daemon')
+  await client.close()
+  const diff = await daemon.cli(['branch', 'diff', '--json'])
+  const { changes } = JSON.parse(diff.stdout.toString()) as { changes: { path: string; change: string }[] }
+  t.strictSame(
+    changes.filter(({ change }) => change !== 'metadata').map(({ path }) => path),
+    ['/var/lib/made-in-a-branch'],
+    'and one change',
+  )
+  t.equal((await daemon.cli(['branch', 'drop', client.sessionId, '--yes'])).code, 0)
+  t.notOk(existsSync('/var/lib/made-in-a-branch'))
+}
+
 for (const who of everyone(t)) {
   if (PYTHON === undefined) {
     t.comment('skipped: these attacks need python3')
@@ -272,5 +322,7 @@ for (const who of everyone(t)) {
       sockets(t, who, network),
     )
   await t.test(`${who.name}: the daemon's files under a second name`, (t) => secondNames(t, who))
+  await t.test(`${who.name}: what is counted for the whole device`, (t) => counters(t, who))
+  await t.test(`${who.name}: a branch of the whole device`, (t) => wholeDevice(t, who))
   await t.test(`${who.name}: what is hidden`, (t) => hidden(t, who))
 }

@@ -14,6 +14,7 @@ import {
   WATCH_MAX_MS,
   WATCH_MIN_MS,
   WATCHED_BYTES_PER_MS,
+  WATCHED_FILES_PER_MS,
 } from '../limits.ts'
 
 /** What is left of a disk. `files`: what may still be made there; undefined where the file system does not count. */
@@ -58,6 +59,7 @@ type Watched = {
   /** Undefined before the first count. */
   bound: number | undefined
   count: Count | undefined
+  filesBound: number
   freeAtCount: Free
   /** What it had when it was opened, or when the disk was found nearly full the last time. */
   baseBytes: number
@@ -72,6 +74,11 @@ export function boundOf(limit: number | null, takenBytes: number, freeBytes: num
   return limit ?? Math.min(BRANCH_BYTES, Math.floor((takenBytes + freeBytes) / 2))
 }
 
+/** As many as may be, and no more than half of what the disk could have: it counts files by themselves. */
+export function filesBoundOf(limit: number, taken: number, free: number | undefined): number {
+  return free === undefined ? limit : Math.min(limit, Math.max(1, Math.floor((taken + free) / 2)))
+}
+
 function mib(bytes: number): string {
   return `${(bytes / MIB).toFixed(1)} MiB`
 }
@@ -80,11 +87,11 @@ const MEANS = 'so its commands were ended and nothing more begins in it'
 const REMEDY = 'merge or drop it, go back to a checkpoint, or begin another branch.'
 
 /** Why a branch has too much; undefined where it has not. */
-export function excess({ bytes, files }: Count, bound: number, limits: BranchLimits): string | undefined {
+export function excess({ bytes, files }: Count, bound: number, filesBound: number): string | undefined {
   if (bytes >= bound)
     return `The branch takes up ${mib(bytes)} of the ${mib(bound)} that it may have (sandbox.limits.branch_bytes), ${MEANS}: ${REMEDY}`
-  if (files >= limits.files)
-    return `The branch holds ${files} files of the ${limits.files} that it may have (sandbox.limits.branch_files), ${MEANS}: ${REMEDY}`
+  if (files >= filesBound)
+    return `The branch holds ${files} files of the ${filesBound} that it may have (sandbox.limits.branch_files), ${MEANS}: ${REMEDY}`
   return undefined
 }
 
@@ -104,12 +111,12 @@ export function createBounds(limits: BranchLimits): Bounds {
   let round: Set<string> | undefined
 
   function isDue(one: Watched, free: Free, nowMs: number): boolean {
-    const { count, bound, freeAtCount, countedAtMs, tookMs } = one
+    const { count, bound, filesBound, freeAtCount, countedAtMs, tookMs } = one
     if (count === undefined || bound === undefined) return true
     if (isSame(free, freeAtCount)) return false
     const age = nowMs - countedAtMs
     const { bytes, files } = lost(freeAtCount, free)
-    const mayBeOver = count.bytes + bytes >= bound || count.files + files >= limits.files
+    const mayBeOver = count.bytes + bytes >= bound || count.files + files >= filesBound
     // What takes long to count is counted half of the time at most.
     if (mayBeOver) return age >= tookMs
     return age >= Math.max(RECOUNT_MS, tookMs * RECOUNT_SHARE)
@@ -142,6 +149,7 @@ export function createBounds(limits: BranchLimits): Bounds {
       watched.set(branch, {
         more,
         bound: undefined,
+        filesBound: limits.files,
         count: undefined,
         freeAtCount: { bytes: 0, files: undefined },
         baseBytes: 0,
@@ -175,6 +183,7 @@ export function createBounds(limits: BranchLimits): Bounds {
       const taken: Count = { ...count, bytes }
       if (one.count === undefined) {
         one.bound = boundOf(limits.bytes, bytes, free.bytes)
+        one.filesBound = filesBoundOf(limits.files, count.files, free.files)
         one.baseBytes = bytes
       }
       one.count = taken
@@ -182,16 +191,21 @@ export function createBounds(limits: BranchLimits): Bounds {
       one.countedAtMs = nowMs
       one.tookMs = tookMs
       round?.delete(branch)
-      const why = excess(taken, one.bound ?? 0, limits)
+      const why = excess(taken, one.bound ?? 0, one.filesBound)
       return why === undefined ? endRound(free) : { branch, why }
     },
     waitMs() {
       if (last === undefined) return WATCH_MIN_MS
       let margin = last.bytes > limits.lowBytes ? last.bytes - limits.lowBytes : last.bytes
-      for (const { count, bound, freeAtCount } of watched.values())
-        if (count !== undefined && bound !== undefined)
-          margin = Math.min(margin, bound - count.bytes - lost(freeAtCount, last).bytes)
-      return Math.min(WATCH_MAX_MS, Math.max(WATCH_MIN_MS, Math.floor(margin / WATCHED_BYTES_PER_MS)))
+      let filesMargin = Number.POSITIVE_INFINITY
+      for (const { count, bound, filesBound, freeAtCount } of watched.values()) {
+        if (count === undefined || bound === undefined) continue
+        const { bytes, files } = lost(freeAtCount, last)
+        margin = Math.min(margin, bound - count.bytes - bytes)
+        filesMargin = Math.min(filesMargin, filesBound - count.files - files)
+      }
+      const waitMs = Math.min(margin / WATCHED_BYTES_PER_MS, filesMargin / WATCHED_FILES_PER_MS)
+      return Math.min(WATCH_MAX_MS, Math.max(WATCH_MIN_MS, Math.floor(waitMs)))
     },
   }
 }

@@ -21,6 +21,7 @@ import {
   createBounds,
   excess,
   type Free,
+  filesBoundOf,
 } from './bounds.ts'
 import type { Branch } from './branch.ts'
 import type { BranchStore } from './branch-store.node.ts'
@@ -161,10 +162,11 @@ export function createBranchBounds(options: BranchBoundsOptions): BranchBounds {
     if (branch === undefined) return void reasons.delete(name)
     const found = await count(branch, undefined)
     const own = { ...found, bytes: Math.max(0, found.bytes - moreOf(branch)) }
-    const now = free().bytes
-    const why = excess(own, boundOf(limits.bytes, own.bytes, now), limits)
+    const now = free()
+    const filesBound = filesBoundOf(limits.files, own.files, now.files)
+    const why = excess(own, boundOf(limits.bytes, own.bytes, now.bytes), filesBound)
     // Of what cannot be counted nobody knows that it is less.
-    if (why !== undefined || !found.isWhole || now < limits.lowBytes) return
+    if (why !== undefined || !found.isWhole || now.bytes < limits.lowBytes) return
     reasons.delete(name)
     rmSync(markOf(name), { force: true })
   }

@@ -109,6 +109,10 @@ export function flagsOf(
   if (gained.includes(FILE_CAPABILITY)) flags.push('file_capability')
   if (gained.some(isAccessList)) flags.push('access_list')
   if (CONTROL.test(path)) flags.push('control_characters')
-  if (RUNS_ON_HOST.some((pattern) => pattern.test(path))) flags.push('runs_on_host')
+  // By where it lies on the device, and by its name in the branch: what the root's own path is called says nothing.
+  const own = path.slice(root === '/' ? 0 : root.length)
+  const isMeant = (pattern: RegExp): boolean =>
+    pattern.test(own) || (pattern.test(path) && !pattern.test(`${root}/_`))
+  if (RUNS_ON_HOST.some(isMeant)) flags.push('runs_on_host')
   return flags
 }

@@ -17,6 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { SESSION_TERMINALS } from '../limits.ts'
 import {
   type Kernel,
   MOUNT_ATTR_NODEV,
@@ -143,7 +144,7 @@ export function makeMemory(kernel: Kernel, plan: NamespacePlan): ViewMemory {
         kernel.change(`${root}${path}`, MOUNT_ATTR_RDONLY, MOUNT_ATTR_NODEV)
       }
       for (const name of ['pts', 'shm']) makeTarget(`${device}/${name}`, true)
-      const owner = `newinstance,ptmxmode=0666,mode=0620,uid=${plan.userId}`
+      const owner = `newinstance,ptmxmode=0666,mode=0620,max=${SESSION_TERMINALS},uid=${plan.userId}`
       kernel.mount('devpts', 'devpts', `${device}/pts`, 'devpts', MS_NOSUID | MS_NOEXEC, owner)
       showAt(`${device}/shm`, '/dev/shm', SCRATCH_MODE)
       for (const [name, target] of DEVICE_LINKS) symlinkSync(target, `${device}/${name}`)

@@ -53,7 +53,6 @@ const WITHOUT_SOCKETS: ReadonlySet<string> = new Set([
   'udf',
   'vfat',
 ])
-const EPERM = 1
 
 export type Held = {
   /** Descriptors that end with this turn, whatever becomes of it. */
@@ -120,7 +119,8 @@ function linksOn(path: string): { readonly path: string; readonly target: string
 }
 
 function makeLinks({ plan, root }: Ground, placed: readonly Placed[]): void {
-  const wanted = [...plan.read, ...plan.scratch, ...plan.homes, ...placed.map(({ path }) => path)]
+  const top = readdirSync('/').map((name) => `/${name}`)
+  const wanted = [...top, ...plan.read, ...plan.scratch, ...plan.homes, ...placed.map(({ path }) => path)]
   for (const { path, target } of wanted.flatMap(linksOn)) {
     // Within a place it is there already.
     if (placed.some((place) => isWithin(place.path, path)) || existsSync(`${root}${path}`)) continue
@@ -164,12 +164,15 @@ function substitutesIn(place: Placed, { userId }: NamespacePlan, isHiding: boole
   }
 }
 
-/** What is not there in a place: what is hidden in it, and the daemon's own by whatever name. */
-function absentIn({ plan, mounts, own, hidden }: Ground, place: Placed, inner: readonly string[]): Absent[] {
+/** What is not there in a place: what is hidden in it, and the daemon's own by whatever name. Undefined: all of it is. */
+function absentIn(
+  { plan, mounts, own, hidden }: Ground,
+  place: Placed,
+  inner: readonly string[],
+): Absent[] | undefined {
   const exposed = exposedIn(mounts, place.path, own)
   const isNamedRoot = place.kind === 'branch' && plan.own.some((path) => isWithin(path, place.path))
-  if (exposed === 'all' && !isNamedRoot)
-    throw new Refused(`${place.path}, which shows the daemon's own files,`, EPERM)
+  if (exposed === 'all' && !isNamedRoot) return undefined
   const wanted = [...hidden, ...(exposed === 'all' ? [] : exposed)]
     .filter((path) => path !== place.path && isWithin(place.path, path))
     .filter((path) => !inner.some((other) => isWithin(other, path)))
@@ -360,23 +363,13 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   memory.showScratch()
   for (const [number, place] of placed.entries()) {
     const inner = readable.filter((path) => path !== place.path && isWithin(place.path, path))
-    // A listed place that shows the daemon's own files is left away, a branch of it is none.
-    try {
-      const absent = absentIn(ground, place, inner)
-      if (place.kind === 'read') mountRead(ground, place, absent, number)
-      else {
-        mountBranch(ground, place, absent, number)
-        ground.absent.push(...absent.map(({ path }) => path))
-      }
-    } catch (cause) {
-      if (
-        place.kind === 'branch' ||
-        !(cause instanceof Refused) ||
-        cause.errno !== EPERM ||
-        cause.step.startsWith('mount')
-      )
-        throw cause
-      ground.refused.push(place.path)
+    const absent = absentIn(ground, place, inner)
+    // What shows nothing but the daemon's own files is left away.
+    if (absent === undefined) ground.refused.push(place.path)
+    else if (place.kind === 'read') mountRead(ground, place, absent, number)
+    else {
+      mountBranch(ground, place, absent, number)
+      ground.absent.push(...absent.map(({ path }) => path))
     }
   }
   memory.showVolatile()
