@@ -49,6 +49,10 @@ const FILLS: Readonly<Record<string, Fill>> = {
     limits: { branch_files: 2_000 },
     why: /2000 files of the 2000 .*branch_files/,
   },
+  'as many names as the disk has': {
+    script: 'mkdir d; i=0; while :; do : > d/$i; i=$((i+1)); done',
+    why: /files of the \d+ .*branch_files/,
+  },
   'directories in each other': {
     script: 'while :; do mkdir d; cd d; head -c 100000 /dev/zero > f; done',
     why: /branch_bytes/,

@@ -119,7 +119,7 @@ t.test(
 )
 
 t.test('it is looked again the sooner the nearer a bound is', (t) => {
-  const bounds = createBounds({ ...LIMITS, bytes: 1_000 * MIB })
+  const bounds = createBounds({ ...LIMITS, files: 1_000_000, bytes: 1_000 * MIB })
   bounds.open('a', 0)
   bounds.look(free(10_000), 0)
   bounds.counted('a', count(0), free(10_000), 0, 1)
@@ -132,3 +132,22 @@ t.test('it is looked again the sooner the nearer a bound is', (t) => {
   t.equal(bounds.waitMs(), 4)
   t.end()
 })
+
+t.test(
+  'a disk that counts its files gives a branch half of them, and is asked the sooner the fewer are left',
+  (t) => {
+    const bounds = createBounds({ ...LIMITS, files: 1_000_000, bytes: 1_000 * MIB })
+    const disk = (files: number) => ({ bytes: 10_000 * MIB, files })
+    bounds.open('a', 0)
+    bounds.look(disk(20_000), 0)
+    t.equal(bounds.counted('a', count(0), disk(20_000), 0, 1), undefined)
+    t.equal(bounds.waitMs(), 100)
+    bounds.look(disk(12_000), 1)
+    t.equal(bounds.waitMs(), 20)
+    t.match(
+      bounds.counted('a', { bytes: 0, files: 10_000, isWhole: true }, disk(10_000), 2, 1)?.why ?? '',
+      /10000 files of the 10000 /,
+    )
+    t.end()
+  },
+)
