@@ -121,14 +121,14 @@ t.test(
 t.test('it is looked again the sooner the nearer a bound is', (t) => {
   const bounds = createBounds({ ...LIMITS, files: 1_000_000, bytes: 1_000 * MIB })
   bounds.open('a', 0)
-  bounds.look(free(10_000), 0)
-  bounds.counted('a', count(0), free(10_000), 0, 1)
+  bounds.look(free(10_000, 1_000_000), 0)
+  bounds.counted('a', count(0), free(10_000, 1_000_000), 0, 1)
   t.equal(bounds.waitMs(), 250)
-  bounds.look(free(9_900), 1)
+  bounds.look(free(9_900, 1_000_000), 1)
   t.equal(bounds.waitMs(), 250)
-  bounds.look(free(9_100), 1)
+  bounds.look(free(9_100, 1_000_000), 1)
   t.equal(bounds.waitMs(), 50)
-  bounds.look(free(9_001), 1)
+  bounds.look(free(9_001, 1_000_000), 1)
   t.equal(bounds.waitMs(), 4)
   t.end()
 })
@@ -141,9 +141,9 @@ t.test(
     bounds.open('a', 0)
     bounds.look(disk(20_000), 0)
     t.equal(bounds.counted('a', count(0), disk(20_000), 0, 1), undefined)
-    t.equal(bounds.waitMs(), 100)
+    t.equal(bounds.waitMs(), 99)
     bounds.look(disk(12_000), 1)
-    t.equal(bounds.waitMs(), 20)
+    t.equal(bounds.waitMs(), 19)
     t.match(
       bounds.counted('a', { bytes: 0, files: 10_000, isWhole: true }, disk(10_000), 2, 1)?.why ?? '',
       /10000 files of the 10000 /,
