@@ -7,7 +7,7 @@
  * @module
  */
 
-import { lstatSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isWithin } from '../../base/lexical-path.ts'
 import { HIDDEN_PLACES_MAX, WALKED_DIRECTORIES_MAX } from '../limits.ts'
@@ -15,11 +15,12 @@ import { ERRNO } from '../syscalls.node.ts'
 import { Refused } from './kernel.node.ts'
 import type { NamespacePlan } from './namespace-plan.ts'
 import { KEY_NAMES, SECRET_HOME_PLACES, SECRET_PLACES } from './secret-places.ts'
+import { seenFile } from './seen-file.node.ts'
 
 const ETC = '/etc'
 
 function exists(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  return seenFile(path) !== undefined
 }
 
 function namesIn(directory: string): string[] {
@@ -65,7 +66,7 @@ type Walk = {
   readonly found: readonly string[]
 }
 
-const changeOf = (path: string): number => lstatSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0
+const changeOf = (path: string): number => seenFile(path)?.ctimeMs ?? 0
 
 /** What of /etc is known as secret or looks like a key by its name. */
 function walkEtc(): Walk {

@@ -40,6 +40,7 @@ import {
 import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from './mount-table.ts'
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
 import { systemGroups, systemUsers, USER_LISTS } from './secret-places.ts'
+import { seenFile } from './seen-file.node.ts'
 import { layOut, OWN_PLACES, type Placed, withoutHidden } from './view-layout.ts'
 import { makeMemory, makeTarget } from './view-memory.node.ts'
 
@@ -101,7 +102,7 @@ function linksOn(path: string): { readonly path: string; readonly target: string
   let at = ''
   for (let steps = 0; rest.length > 0 && steps < 64; steps++) {
     const here = `${at}/${rest.shift()}`
-    if (lstatSync(here, { throwIfNoEntry: false })?.isSymbolicLink() !== true) {
+    if (seenFile(here)?.isSymbolicLink() !== true) {
       at = here
       continue
     }
@@ -251,10 +252,15 @@ function mountRead(
   const { kernel, root, covered, refused } = ground
   const { path, type } = place
   const target = `${root}${path}`
-  const isDirectory = lstatSync(path).isDirectory()
+  const seen = seenFile(path)
+  if (seen === undefined) {
+    refused.push(path)
+    return
+  }
+  const isDirectory = seen.isDirectory()
   makeTarget(target, isDirectory)
   if (!isDirectory) {
-    if (lstatSync(path).isFile()) bindToRead(ground, path)
+    if (seen.isFile()) bindToRead(ground, path)
     return
   }
   try {
@@ -321,7 +327,7 @@ function holdWays({ kernel, plan, root }: Ground, branch: RootMount, placed: rea
 /** Sockets of the device that are listed: the very file, which no overlay shows. */
 function showSockets({ kernel, plan, held, root, mounts, own, refused }: Ground): void {
   for (const path of plan.sockets) {
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) continue
+    if (seenFile(path)?.isSocket() !== true) continue
     // Whoever reaches the daemon's own is its operator, whatever is listed.
     if (exposedIn(mounts, realPath(path) ?? path, own).length > 0) {
       refused.push(path)
