@@ -48,7 +48,7 @@ export const WALKED_DIRECTORIES_MAX = 4_096
 /** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
 export const MOUNT_BUSY_TRIES = 50
 /** Processes that have been started and not been bounded yet: those of one command, within its first millisecond. */
-export const STARTING_PROCESSES = 64
+export const STARTING_PROCESSES = 32
 /** Looks at who has just started until nobody can fork there any more, and until it is given up as endless. */
 export const STARTING_FREE_ROUNDS = 3
 export const STARTING_ROUNDS = 64
