@@ -6,11 +6,12 @@
  * @module
  */
 
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isWithin } from '../../base/lexical-path.ts'
 import { AT_FDCWD } from '../at.node.ts'
 import type { Kernel } from './kernel.node.ts'
+import { seenFile } from './seen-file.node.ts'
 
 /** A character device with the number 0: S_IFCHR. */
 const WHITEOUT_MODE = 0o020000
@@ -26,7 +27,10 @@ export type Substitute = { readonly path: string; readonly text: string }
 
 /** Mode and owner of a real directory; a user without rights over owners leaves its own. */
 function likeReal(layer: string, real: string): void {
-  const { mode, uid, gid } = lstatSync(real)
+  const seen = seenFile(real)
+  // It has gone in this very moment.
+  if (seen === undefined) return
+  const { mode, uid, gid } = seen
   try {
     chownSync(layer, uid, gid)
   } catch {
@@ -79,6 +83,8 @@ export function makeHideLayer(
     }
   }
   for (const { path, ways } of absent) {
+    // Whatever lay there has gone with its directory since it was looked for.
+    if (seenFile(dirname(path)) === undefined) continue
     if (ways.length === 0) {
       whiteOut(path)
       continue

@@ -59,7 +59,9 @@ t.test('around a place of its own everything is hidden, also what is made later'
 t.test('what lies above the whole device hides in it by its own path', async (t) => {
   if (!isRoot) return t.comment('skipped: only root, or a namespace, makes whiteouts')
   const layer = t.testdir()
-  makeHideLayer(kernel, layer, '/', [{ path: '/etc/shadow', ways: [] }], [])
+  const gone = { path: '/etc/sass-edge-was-never-here/key', ways: [] }
+  makeHideLayer(kernel, layer, '/', [{ path: '/etc/shadow', ways: [] }, gone], [])
+  t.strictSame(readdirSync(join(layer, 'etc')), ['shadow'], 'and of what has gone nothing')
   t.ok(lstatSync(join(layer, 'etc/shadow')).isCharacterDevice())
   t.equal(lstatSync(join(layer, 'etc')).mode, lstatSync('/etc').mode)
 })
