@@ -19,6 +19,8 @@ import {
 } from './branched.node.ts'
 import { sleep, until } from './daemon.node.ts'
 
+t.setTimeout(300_000)
+
 const PROCESSES = 64
 const OPEN_FILES = 50
 const FILE_BYTES = 1_048_576
@@ -95,7 +97,7 @@ async function hops(t: Test, who: Who): Promise<void> {
 /** Stops everything that it may, all the time. */
 const STOP = `
 import os, signal, time
-end = time.time() + 20
+end = time.time() + 10
 for one in range(4):
     if os.fork() == 0:
         while time.time() < end:
@@ -105,14 +107,14 @@ for one in range(4):
                 pass
         os._exit(0)
 open("begun", "w").close()
-time.sleep(20)`
+time.sleep(10)`
 
 async function stops(t: Test, who: Who): Promise<void> {
   const daemon = await startBranched(t, who)
   daemon.put('stop.py', STOP)
   const [stopper, other] = [await daemon.open(), await daemon.open()]
   await run(other, 'true', [])
-  stopper.execute(PYTHON ?? '', ['./stop.py'], { timeoutSeconds: 30 }).catch(() => undefined)
+  stopper.execute(PYTHON ?? '', ['./stop.py'], { timeoutSeconds: 12 }).catch(() => undefined)
   await sleep(1_500)
   let [done, isOver] = [0, false]
   const starts = (async () => {
@@ -146,7 +148,7 @@ async function stops(t: Test, who: Who): Promise<void> {
       await daemon.cli(['branch', 'drop', name, '--yes'])
       return !existsSync(join(daemon.state, 'branches', name))
     },
-    20_000,
+    60_000,
   )
   await recordIsWhole(t, daemon)
   t.equal((await daemon.stop()).signal, null, 'and the daemon ends by itself')
