@@ -93,8 +93,8 @@ export function wakeSpawner(config: Config, launcherSource: string | undefined):
     const fence = isBare ? undefined : makeShield(syscalls, processLimits(config, syscalls))
     return createSpawner({
       ...{ launcherSource, keepCapabilities, fence },
-      nurseries: groups.nurseries,
-      admit: groups.admitLauncher,
+      // On the real files there is no session whose group a program could be taken to.
+      ...(isBare ? {} : { nurseries: groups.nurseries, admit: groups.admitLauncher }),
       lost: (namespaces) => starting.onLost(namespaces),
     }).finally(() => {
       if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)

@@ -187,3 +187,16 @@ t.test('run_as: who a command is, and that only root can say so', async (t) => {
   const other = await startNew(t, { capabilities: { default: { run_as: 'nobody-of-that-name' } } })
   t.match(await other.cli(['exec', '--', 'true']), { code: 255, stderr: /no user of this device/ })
 })
+
+t.test('on the real files nothing is counted, and nobody stays where programs begin', async (t) => {
+  const daemon = await startNew(t, { sandbox: { require: 'none' } })
+  const ran = await daemon.cli([
+    'exec',
+    '--',
+    'sh',
+    '-c',
+    'i=0; while [ $i -lt 100 ]; do sleep 2 & i=$((i+1)); done; cat /proc/self/cgroup',
+  ])
+  t.equal(ran.code, 0, ran.stderr)
+  t.notMatch(ran.stdout.toString(), /starting/)
+})
