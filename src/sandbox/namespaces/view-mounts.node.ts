@@ -41,7 +41,7 @@ import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from '
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
 import { systemGroups, systemUsers, USER_LISTS } from './secret-places.ts'
 import { seenFile } from './seen-file.node.ts'
-import { layOut, OWN_PLACES, type Placed, withoutHidden } from './view-layout.ts'
+import { layOut, type Placed, withoutHidden } from './view-layout.ts'
 import { makeMemory, makeTarget } from './view-memory.node.ts'
 
 /** File systems that can hold no socket and no FIFO, and that no overlay takes for its lower directory. */
@@ -54,6 +54,9 @@ const WITHOUT_SOCKETS: ReadonlySet<string> = new Set([
   'udf',
   'vfat',
 ])
+
+/** The init mounts them when there is one. */
+const LATER_PLACES: readonly string[] = ['/proc', '/sys']
 
 export type Held = {
   /** Descriptors that end with this turn, whatever becomes of it. */
@@ -383,7 +386,7 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   memory.showDevices(held)
   showSockets(ground)
   memory.fill()
-  for (const path of OWN_PLACES.slice(0, 3)) makeTarget(`${memory.root}${path}`, true)
+  for (const path of LATER_PLACES) makeTarget(`${memory.root}${path}`, true)
   const { covered, refused, absent } = ground
   return { root: memory.root, gaps: { covered, refused, absent } }
 }
