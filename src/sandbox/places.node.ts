@@ -6,7 +6,7 @@
  * @module
  */
 
-import { closeSync, openSync } from 'node:fs'
+import { close, closeSync, openSync } from 'node:fs'
 import { asSassError, SassError } from '../errors.ts'
 import type { Log } from '../ports.ts'
 import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
@@ -180,11 +180,16 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   }
 
   /** False: a process of it waits for a device. */
-  function giveBack(descriptors: NamespaceDescriptors): Promise<boolean> {
+  async function giveBack(descriptors: NamespaceDescriptors): Promise<boolean> {
     const { mount, pid, ipc, network, networkRest, gate, root, lifeline, initPid } = descriptors
-    for (const descriptor of [lifeline, mount, pid, ipc, network, networkRest, root, gate?.refusals ?? -1])
+    for (const descriptor of [lifeline, mount, pid, ipc, network, networkRest, root])
       if (descriptor >= 0) closeSync(descriptor)
-    return keeper.end(initPid)
+    // The kernel takes its time with a socket for packets, some 10 ms: another thread waits for it.
+    const refusals = gate?.refusals ?? -1
+    const closed = new Promise<void>((done) => (refusals < 0 ? done() : close(refusals, () => done())))
+    const isGone = await keeper.end(initPid)
+    await closed
+    return isGone
   }
 
   /** Hands the sockets of a session's network to the gate; without one whoever asks there is refused at once. */
