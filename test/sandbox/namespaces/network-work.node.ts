@@ -3,7 +3,7 @@
  * namespace of its own. The first argument is an empty directory, the second what to do.
  * @module
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -207,6 +207,41 @@ async function refused(): Promise<unknown> {
   return { messages, counts, listeners }
 }
 
-const WORK: Readonly<Record<string, () => Promise<unknown>>> = { connections, many, refused }
+/** What a session finds that asks where to ask for names; `etc`: /etc is a branch. */
+async function resolver(etc: boolean): Promise<unknown> {
+  const keeper = createKeeper(undefined)
+  const plan = planFor({})
+  const branch = plan.roots[0]
+  if (branch?.kind !== 'overlay') throw new Error('no overlay')
+  const roots = etc ? [{ ...branch, path: '/etc' }] : plan.roots
+  const { descriptors: made } = await keeper.open({ ...plan, roots })
+  const seen = (path: string): string => {
+    const inside = ['--mount', '--root', '--wd'].map(
+      (name) => `${name}=/proc/${process.pid}/fd/${name === '--mount' ? made.mount : made.root}`,
+    )
+    const child = spawnSync('nsenter', [...inside, '--', 'sh', '-c', path], { encoding: 'utf8' })
+    return `${child.status} ${child.stdout}${child.stderr}`
+  }
+  const result = {
+    resolver: seen('cat /etc/resolv.conf'),
+    written: seen('echo x > /etc/resolv.conf').slice(0, 1),
+    removed: seen('rm /etc/resolv.conf').slice(0, 1),
+    hosts: seen('cat /etc/hosts') === `0 ${readFileSync('/etc/hosts', 'utf8')}`,
+    upper: readdirSync(branch.upper),
+  }
+  close(made)
+  for (const { descriptor } of made.gate?.listeners ?? []) closeSync(descriptor)
+  await keeper.end(made.initPid)
+  await keeper.close()
+  return result
+}
+
+const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
+  connections,
+  many,
+  refused,
+  resolver: () => resolver(false),
+  'resolver etc': () => resolver(true),
+}
 writeFileSync(1, JSON.stringify(await WORK[what]?.()))
 process.exit(0)
