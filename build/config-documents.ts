@@ -77,7 +77,7 @@ export function rangeText(field: Field): string {
     case 'path':
       return field.nullable === true ? 'path or null' : 'path'
     case 'list':
-      return 'list'
+      return field.nullable === true ? 'list or null' : 'list'
     case 'text':
       return field.nullable === true ? 'text or null' : 'text'
     default:

@@ -5,6 +5,7 @@
  */
 
 import { TIER_NAMES } from './base/tool-name.ts'
+import { SET_EGRESS } from './config-egress-fields.ts'
 import type { ObjectField, PathField, TextField } from './config-field-kinds.ts'
 import { AGENT_NAME_BYTES, CONFIG_LIST_ITEMS, PATH_BYTES, TIMEOUT_MAX_SECONDS } from './limits.ts'
 
@@ -161,10 +162,11 @@ export const CAPABILITY = {
     },
     network: {
       kind: 'choice',
-      choices: ['default', 'host', 'none'],
+      choices: ['default', 'gate', 'none', 'host'],
       default: 'default',
-      doc: 'The network of commands: that of the device, none, or by `default` what sandbox.network says.',
+      doc: 'The network of commands, as sandbox.network; by `default` what that says. `host` is for operators, or needs sandbox.trust_network.',
     },
+    egress: SET_EGRESS,
     allowed_env: {
       kind: 'list',
       item: {

@@ -39,15 +39,18 @@ type ChoiceField = Documented & {
 }
 export type ListField = Documented & {
   readonly kind: 'list'
-  readonly item: TextField | PathField | ObjectField
+  readonly item: TextField | PathField | IntegerField | ObjectField
   readonly maxItems: number
-  readonly default: readonly string[]
+  readonly default: readonly string[] | null
+  readonly nullable?: true
   readonly absent: string
   readonly empty: string
   readonly full: string
 }
+/** `short`: a text by itself stands for an object with that key alone. */
 export type ObjectField = Documented & {
   readonly kind: 'object'
+  readonly short?: string
   readonly fields: Readonly<Record<string, Field>>
 }
 /** Named objects of one shape. `default` is what holds where the whole key is absent, in the form of the file. */
@@ -80,7 +83,7 @@ export type ValueOf<F> = F extends { readonly kind: 'text' }
         : F extends { readonly kind: 'choice'; readonly choices: readonly (infer Choice)[] }
           ? Choice
           : F extends { readonly kind: 'list'; readonly item: infer Item }
-            ? readonly ValueOf<Item>[]
+            ? readonly ValueOf<Item>[] | Nullable<F>
             : F extends { readonly kind: 'map'; readonly value: infer Value }
               ? Readonly<Record<string, ValueOf<Value>>>
               : F extends { readonly kind: 'object'; readonly fields: infer Fields }

@@ -210,6 +210,24 @@ function checkDomain(text: string): Fault | undefined {
   }
 }
 
+/** Names, addresses and ranges with ports; what it means is read with the whole list. */
+const EGRESS = /^[A-Za-z0-9._:/*[\]-]+$/
+
+function checkEgress(text: string): Fault | undefined {
+  if (EGRESS.test(text)) return undefined
+  if (text.includes('://'))
+    return { problem: 'is an address of a page', hint: 'write the host alone, like "example.com"' }
+  return {
+    problem: 'is no host, address or range with a port',
+    hint: 'write "example.com", "*.example.com", "example.com:8443", "10.1.0.0/16:1883" or "*"; names are in ASCII (xn--…)',
+  }
+}
+
+function checkMethod(text: string): Fault | undefined {
+  if (/^[A-Z][A-Z-]*$/.test(text)) return undefined
+  return { problem: 'is no method of HTTP in upper case', hint: `write "${text.toUpperCase().slice(0, 16)}"` }
+}
+
 const COMBINATION = new RegExp(`^(?:${TOXIC_PROPERTIES.join('|')})(?:\\+(?:${TOXIC_PROPERTIES.join('|')}))+$`)
 
 function checkCombination(text: string): Fault | undefined {
@@ -232,6 +250,8 @@ export const TEXT_FORMATS = Object.freeze({
   tool: { check: checkTool },
   digest: { check: checkDigest, pattern: '^[0-9a-f]{64}$' },
   domain: { check: checkDomain },
+  egress: { check: checkEgress, pattern: EGRESS.source },
+  method: { check: checkMethod, pattern: '^[A-Z][A-Z-]*$' },
   combination: { check: checkCombination, pattern: COMBINATION.source },
   blocked: { check: checkBlocked, pattern: '^\\S(?:.*\\S)?$' },
   url: { check: checkUrl, pattern: '^https?://\\S+$' },

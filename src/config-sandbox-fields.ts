@@ -4,6 +4,7 @@
  * @module
  */
 import { SECRETS_WORD, WORKSPACE_WORD } from './config-caller-fields.ts'
+import { EGRESS } from './config-egress-fields.ts'
 import type { ObjectField } from './config-field-kinds.ts'
 import {
   BRANCH_FILES,
@@ -190,9 +191,15 @@ export const SANDBOX = {
     },
     network: {
       kind: 'choice',
-      choices: ['host', 'none'],
+      choices: ['gate', 'none', 'host'],
       default: 'host',
-      doc: 'The network of commands: that of the device, or one of their own with nothing in it.',
+      doc: 'The network of commands: `gate` is one of their own, from which they reach what `egress` lists and nothing else; `none` is one with nothing in it; `host` is that of the device, for people.',
+    },
+    egress: EGRESS,
+    trust_network: {
+      kind: 'boolean',
+      default: false,
+      doc: 'Whether a capability set of an agent may have the network of the device (`network`: `host`), where no list holds.',
     },
   },
 } as const satisfies ObjectField

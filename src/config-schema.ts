@@ -34,7 +34,9 @@ function schemaOf(field: Field): Schema {
   const description = describe(field)
   switch (field.kind) {
     case 'object':
-      return { description, ...schemaOfObject(field) }
+      return field.short === undefined
+        ? { description, ...schemaOfObject(field) }
+        : { description, anyOf: [{ type: 'string', minLength: 1 }, schemaOfObject(field)] }
     case 'map':
       return {
         description,
@@ -47,7 +49,7 @@ function schemaOf(field: Field): Schema {
     case 'list':
       return {
         description,
-        type: 'array',
+        type: field.nullable === true ? ['array', 'null'] : 'array',
         maxItems: field.maxItems,
         items: schemaOf(field.item),
         default: field.default,

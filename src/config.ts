@@ -66,22 +66,23 @@ function reportKind(walk: Walk, path: string, value: unknown, wanted: string, hi
   report(walk, path, `must be ${wanted}, not ${kindOf(value)}`, hint)
 }
 
-function readObject(walk: Walk, field: ObjectField, value: unknown, path: string): Json {
+function readObject(walk: Walk, field: ObjectField, given: unknown, path: string): Json {
+  const value = field.short !== undefined && typeof given === 'string' ? { [field.short]: given } : given
   if (value !== undefined && !isObject(value)) {
     reportKind(walk, path, value, 'an object', objectHint(field))
     // One problem is enough: what it lacks inside is not worth telling.
     return readObject({ ...walk, problems: [] }, field, undefined, path)
   }
-  const given = value ?? {}
+  const object = value ?? {}
   const known = Object.keys(field.fields)
-  for (const key of Object.keys(given)) {
+  for (const key of Object.keys(object)) {
     if (known.includes(key) || (path === '' && key === '$schema')) continue
     if (walk.problems.length >= CONFIG_PROBLEMS) break
     report(walk, keyPath(path, key), 'is not a known key', unknownKeyHint(CONFIG_FIELDS, key, known))
   }
   const result: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(field.fields)) {
-    const present = Object.hasOwn(given, key) ? given[key] : undefined
+    const present = Object.hasOwn(object, key) ? object[key] : undefined
     result[key] = readField(walk, inner, present, keyPath(path, key))
   }
   return Object.freeze(result)
@@ -111,10 +112,12 @@ function readMap(walk: Walk, field: MapField, value: unknown, path: string): Jso
   return Object.freeze(result)
 }
 
-function readList(walk: Walk, field: ListField, value: unknown, path: string): readonly unknown[] {
+function readList(walk: Walk, field: ListField, value: unknown, path: string): readonly unknown[] | null {
+  if (value === null && field.nullable === true) return null
   if (value !== undefined && !Array.isArray(value))
     reportKind(walk, path, value, 'a list', listHint(value, field))
-  const given: readonly unknown[] = Array.isArray(value) ? value : field.default
+  const given: readonly unknown[] | null = Array.isArray(value) ? value : field.default
+  if (given === null) return null
   if (given.length > field.maxItems) {
     report(walk, path, `has more than ${field.maxItems} entries`, `keep ${field.maxItems} at most`)
   }

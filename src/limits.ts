@@ -205,6 +205,13 @@ export const SOCKET_PATH_BYTES = 107
 export const RING_POOL_BYTES = 1_073_741_824
 /** A list of a capability set or the allow-list; more belongs into ranges and directories. */
 export const CONFIG_LIST_ITEMS = 4_096
+/** Entries of what may be reached: a list that a person reads in a minute. */
+export const EGRESS_ENTRIES = 256
+/** RFC 1035, 2.3.4: a name has 253 characters; `*.` before it and a port after it. */
+export const EGRESS_HOST_BYTES = 262
+/** Ports of one entry, and methods of HTTP: RFC 9110 has eight. */
+export const EGRESS_PORTS = 64
+export const EGRESS_METHODS = 16
 /** Agents and capability sets of one configuration, which fits CONFIG_BYTES. */
 export const CONFIG_AGENTS = 1_024
 /** An Ed25519 seed or public key as the raw bytes that a key file holds. */

@@ -33,6 +33,9 @@ function complaints(schema: Schema, value: unknown, path = ''): string[] {
       case 'required':
         for (const key of rule as string[]) if (!members.some(([name]) => name === key)) say(`lacks ${key}`)
         break
+      case 'anyOf':
+        if ((rule as Schema[]).every((one) => complaints(one, value, path).length > 0)) say('is none of them')
+        break
       case 'properties':
         for (const [key, inner] of members) {
           const property = properties[key]

@@ -72,6 +72,7 @@ export async function tryBranch(parent: string, lists: TriedLists = SHIPPED_LIST
       volatile: [],
       devices: [],
       network: 'host',
+      listens: [],
       userId: process.getuid?.() ?? 0,
       groupId: process.getgid?.() ?? 0,
       caches: [],

@@ -18,6 +18,7 @@ import type { BranchWork } from '../sandbox/branch/branch-work.ts'
 import { createBranchWorker } from '../sandbox/branch/branch-worker.node.ts'
 import { type ControlGroups, openControlGroups } from '../sandbox/control-groups.node.ts'
 import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
+import type { NetworkGate } from '../sandbox/network-gate.ts'
 import { withPins } from '../sandbox/pinned.node.ts'
 import type { Places } from '../sandbox/place.ts'
 import { createPlaces } from '../sandbox/places.node.ts'
@@ -115,13 +116,14 @@ function makeStage(stateDirectory: string): string {
 }
 
 /**
- * `covers`: what no session may see.
+ * `covers`: what no session may see. `gate`: who serves the networks of sessions.
  * @throws SassError RUNTIME_UNSUITABLE or SANDBOX_UNAVAILABLE where programs cannot be started
  */
 export function createSandbox(
   { config, clock, log, reserve }: { config: Config; clock: Clock; log: Log; reserve: Reserve },
   starting: StartingSpawner,
   covers: () => readonly string[],
+  gate?: NetworkGate,
 ): Sandbox {
   const { spawner, ready, groups } = starting
   const syscalls = loadSyscalls()
@@ -152,6 +154,7 @@ export function createSandbox(
       makeRoom: () => reserve.make(CLEARING_BYTES),
       log,
       leave: spawner.leave,
+      gate,
       awake: spawner.wake,
       fill: (branch) => branches.fill(branch, sandbox.copy_bytes),
       hostFinder: createProgramFinder(),

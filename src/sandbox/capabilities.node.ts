@@ -9,7 +9,6 @@ import type { Syscalls } from './syscalls.node.ts'
 /** Version 3: two halves of (effective, permitted, inheritable). */
 export const CAPABILITY_VERSION_3 = 0x2008_0522
 export const CAP_KILL = 5
-export const CAP_NET_ADMIN = 12
 export const CAP_SYS_ADMIN = 21
 export const CAPABILITY_DATA_WORDS = 6
 

@@ -33,8 +33,11 @@ export type Home = {
 export type LauncherPlaces = {
   /** Goes where the request at `base` is to run, if this thread is not there; 0 or the errno. */
   enter(words: Int32Array, base: number): number
-  /** Goes home, so that nothing holds what was entered. */
-  leave(): void
+  /**
+   * Goes home, so that nothing holds what was entered. `networkRest`: where to go from a network of a session's by whoever
+   * cannot go back to the device's; -1: this thread can.
+   */
+  leave(networkRest: number): void
 }
 
 /**
@@ -57,6 +60,11 @@ export function createLauncherPlaces({ byNumber }: Syscalls, home: Home): Launch
     return -result
   }
   const goHome = (): number => move(home.mount, home.pid, home.ipc, isNetworkHome ? -1 : home.network)
+  /** As far as a user's launcher comes: the network is what holds sockets. */
+  function rest(networkRest: number): void {
+    byNumber('setns', home.mount, CLONE_NEWNS)
+    if (networkRest >= 0 && !isNetworkHome) byNumber('setns', networkRest, CLONE_NEWNET)
+  }
 
   return {
     enter(words, base) {
@@ -77,8 +85,9 @@ export function createLauncherPlaces({ byNumber }: Syscalls, home: Home): Launch
       if (errno === 0) here = number
       return errno
     },
-    leave() {
+    leave(networkRest) {
       here = goHome() === 0 ? HOME_NAMESPACES : -1
+      if (here !== HOME_NAMESPACES) rest(networkRest)
     },
   }
 }

@@ -39,6 +39,7 @@ import {
   SLOT_GROUP,
   SLOT_KEEPS_DESCRIPTORS,
   SLOT_NAMESPACES,
+  SLOT_NETWORK_NAMESPACE,
   SLOT_PID,
   SLOT_STDERR,
   SLOT_STDIN,
@@ -319,7 +320,7 @@ function serve(
     if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
     const base = (CONTROL_BYTES + (done & (LAUNCH_SLOTS - 1)) * SLOT_BYTES) / 4
     const isLaunch = (addresses[base / 2 + SLOT_FILE] ?? 0n) !== 0n
-    if (!isLaunch) places.leave()
+    if (!isLaunch) places.leave(words[base + SLOT_NETWORK_NAMESPACE] ?? -1)
     const result = isLaunch ? launch(base) : ERRNO.ECANCELED
     if (result === 0) {
       const pid = words[base + SLOT_PID] ?? -1

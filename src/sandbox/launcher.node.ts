@@ -86,8 +86,11 @@ export type LaunchStreams =
 export interface Launcher {
   /** Hands a request over. `answered` is called once, later, on this thread: errno 0 with the pid, or the errno. */
   launch(plan: SpawnPlan, streams: LaunchStreams, answered: (pid: number, errno: number) => void): void
-  /** Makes the thread come home, so that it holds no session's namespaces; called back when it has. */
-  leave(left: () => void): void
+  /**
+   * Makes the thread come home, so that it holds no session's namespaces; called back when it has. `networkRest`: as of
+   * the namespaces that it is to leave.
+   */
+  leave(networkRest: number, left: () => void): void
   /** Takes the answers that are there already; answers that come later are taken by themselves. */
   collect(): void
   /** While held, the process does not end by itself. */
@@ -321,10 +324,11 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     new BigInt64Array(memory, CONTROL_BYTES + (request & (LAUNCH_SLOTS - 1)) * SLOT_BYTES, SLOT_ADDRESSES)
 
   return {
-    leave(left) {
+    leave(networkRest, left) {
       // A thread that is gone holds nothing; one with a full ring goes elsewhere by itself.
       if (ended || pending.size >= LAUNCH_SLOTS) return queueMicrotask(left)
       addressesOf(submitted)[SLOT_FILE] = 0n
+      wordsOf(submitted)[SLOT_NETWORK_NAMESPACE] = networkRest
       submit({ block: undefined, namespaces: undefined, answered: left })
     },
     launch(plan, streams, answered) {

@@ -41,6 +41,16 @@ export const KEEPER_HEAP_MIB = 16
 export const KEEPER_IDLE_MS = 30_000
 /** What the first process of a session has to say takes a millisecond: later it is taken for lost. */
 export const INIT_ANSWER_MS = 2_000
+/** Sockets that the gate listens on in one session: IPv4 and IPv6 of 64 ports, and some that are for one address. */
+export const GATE_LISTENERS_MAX = 160
+/** Connections that wait to be accepted at one of them; the kernel takes no more than net.core.somaxconn. */
+export const GATE_BACKLOG = 128
+/** What waits to be told of refusals: each takes some 800 bytes in the kernel, so some 80. */
+export const REFUSALS_BYTES = 32_768
+/** Packets of refusals that are read at once: more than fit into that. */
+export const REFUSALS_READ = 256
+/** Refusals that are told at a command's end. */
+export const REFUSALS_TOLD = 4
 /** Paths that are hidden within what a session can read: each is a file in memory for each session. */
 export const HIDDEN_PLACES_MAX = 1_024
 /** Directories of /etc that are looked through for keys; a full installation has some 400. */

@@ -4,9 +4,12 @@
  * @module
  */
 
+import type { EgressEntry } from '../config-egress-fields.ts'
 import { SassError } from '../errors.ts'
 import type { SessionView, SpawnGroup, SpawnNamespaces } from '../ports.ts'
 import type { BranchLevel } from './branch/branch.ts'
+import type { SessionNetwork } from './namespaces/namespace-plan.ts'
+import type { RefusedPacket } from './namespaces/refused-packets.ts'
 import type { ProgramFinder } from './plan.ts'
 
 /** Where a session's commands run. */
@@ -21,6 +24,8 @@ export type Place = SessionView & {
   readonly finder: ProgramFinder
   /** Who runs its commands; undefined: the daemon's user. */
   readonly user: PlaceUser | undefined
+  /** What its network has refused since this was asked last; undefined where nobody hears of it. */
+  readonly refused?: (() => readonly RefusedPacket[]) | undefined
   /** The terms that it was made on. */
   readonly terms: Terms
 }
@@ -51,11 +56,13 @@ export type Tenant = Terms & {
 export type Terms = {
   /** The user that its commands run as; null: the daemon's. */
   readonly runAs: string | null
-  readonly network: 'default' | 'host' | 'none'
+  readonly network: 'default' | SessionNetwork
+  /** What it lists for the gate; null: what the device does. The gate follows a list that changes. */
+  readonly egress: readonly EgressEntry[] | null
 }
 
 /** False where the terms have changed since the place was made: nothing more may run there on the old ones. */
-export function isOnTerms({ terms }: Place, { runAs, network }: Terms): boolean {
+export function isOnTerms({ terms }: Place, { runAs, network }: Pick<Terms, 'runAs' | 'network'>): boolean {
   return terms.runAs === runAs && terms.network === network
 }
 

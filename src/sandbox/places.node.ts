@@ -6,7 +6,7 @@
  * @module
  */
 
-import { closeSync, openSync } from 'node:fs'
+import { close, closeSync, openSync } from 'node:fs'
 import { asSassError, SassError } from '../errors.ts'
 import type { Log } from '../ports.ts'
 import { createAt, O_DIRECTORY, O_PATH } from './at.node.ts'
@@ -18,17 +18,24 @@ import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.
 import { inhabitantsSeen, isInhabited } from './crowd.node.ts'
 import { PLACE_LINGER_MS } from './limits.ts'
 import type { Keeper, OpenedNamespaces } from './namespaces/keeper.node.ts'
-import type { NamespaceDescriptors, ViewGaps } from './namespaces/namespace-plan.ts'
+import type {
+  NamespaceDescriptors,
+  NamespacePlan,
+  SessionNetwork,
+  ViewGaps,
+} from './namespaces/namespace-plan.ts'
 import { createViewFinder } from './namespaces/view-finder.node.ts'
+import type { GatedPlace, NetworkGate, ServedNetwork } from './network-gate.ts'
 import { isOnTerms, type Place, type Places, type PlaceUser, type Tenant, type Terms } from './place.ts'
 import type { ProgramFinder } from './plan.ts'
+import { createRefusals } from './refusals.node.ts'
 import { type PlanOptions, sessionPlan } from './session-plan.node.ts'
 import { O_CLOEXEC, type Syscalls } from './syscalls.node.ts'
 import { findUser } from './users.node.ts'
 
 export type PlacesOptions = PlanOptions & {
   readonly require: BranchLevel
-  readonly network: 'host' | 'none'
+  readonly network: SessionNetwork
   readonly roots: readonly string[]
   readonly limits: GroupLimits
   readonly nowMs: () => number
@@ -45,7 +52,9 @@ type Ground = {
   readonly makeRoom: () => void
   readonly log: Log
   /** Makes the launcher come home, so that it holds no namespace that is to go. */
-  readonly leave: () => Promise<void>
+  readonly leave: (networkRest: number) => Promise<void>
+  /** Serves the networks of sessions; undefined: whatever a session asks there is refused. */
+  readonly gate: NetworkGate | undefined
   /** Resolves when programs can be started: no place is made before. */
   readonly awake: () => Promise<void>
   /** Copies the real directories into a branch of level copy. */
@@ -76,6 +85,7 @@ type Held = {
   readonly place: Place
   readonly descriptors: NamespaceDescriptors | undefined
   readonly group: SessionGroup | undefined
+  readonly served: ServedNetwork | undefined
   /** Sessions that work there. */
   readonly tenants: Set<string>
   /** Somebody may come back to it: it stays for a while when nobody is there. */
@@ -102,12 +112,12 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   let nextNumber = 1
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a user or a network that this daemon cannot give */
-  function terms({ runAs, network }: Tenant): { user: PlaceUser | undefined; network: 'host' | 'none' } {
+  function terms({ runAs, network }: Tenant): { user: PlaceUser | undefined; network: SessionNetwork } {
     const wanted = network === 'default' ? options.network : network
     const isRoot = process.geteuid?.() === 0
-    // Whoever cannot come back to the device's network cannot serve both kinds of session.
+    // Whoever cannot come back to the device's network cannot serve sessions that have it beside others.
     const what = runAs !== null ? 'run_as' : 'network'
-    if (!isRoot && (runAs !== null || wanted !== options.network)) {
+    if (!isRoot && (runAs !== null || (wanted === 'host') !== (options.network === 'host'))) {
       throw new SassError(
         'SANDBOX_UNAVAILABLE',
         `The daemon is not root and cannot give a session a ${what} of its own, so nothing was started; leave ${what} of the capability set away, or run the daemon as root.`,
@@ -148,6 +158,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       place,
       descriptors: undefined,
       group: undefined,
+      served: undefined,
       tenants: new Set(),
       lingers: false,
       lingering: undefined,
@@ -169,32 +180,49 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   }
 
   /** False: a process of it waits for a device. */
-  function giveBack(descriptors: NamespaceDescriptors): Promise<boolean> {
-    const { mount, pid, ipc, network, root, lifeline, initPid } = descriptors
-    for (const descriptor of [lifeline, mount, pid, ipc, network, root])
+  async function giveBack(descriptors: NamespaceDescriptors): Promise<boolean> {
+    const { mount, pid, ipc, network, networkRest, gate, root, lifeline, initPid } = descriptors
+    for (const descriptor of [lifeline, mount, pid, ipc, network, networkRest, root])
       if (descriptor >= 0) closeSync(descriptor)
-    return keeper.end(initPid)
+    // The kernel takes its time with a socket for packets, some 10 ms: another thread waits for it.
+    const refusals = gate?.refusals ?? -1
+    const closed = new Promise<void>((done) => (refusals < 0 ? done() : close(refusals, () => done())))
+    const isGone = await keeper.end(initPid)
+    await closed
+    return isGone
+  }
+
+  /** Hands the sockets of a session's network to the gate; without one whoever asks there is refused at once. */
+  function serve(place: GatedPlace, { gate }: NamespaceDescriptors): ServedNetwork | undefined {
+    if (gate === undefined) return undefined
+    const { listeners, names } = gate
+    if (ground.gate !== undefined) return ground.gate.serve(place, { listeners, names })
+    for (const descriptor of [names, ...listeners.map((one) => one.descriptor)]) closeSync(descriptor)
+    return undefined
   }
 
   async function make(name: string, tenant: Tenant): Promise<Held> {
     await ground.awake()
     const { user, network: kind } = terms(tenant)
-    const { runAs, network } = tenant
-    if (options.require === 'none') return bare(user, { runAs, network })
+    const { runAs, network, egress } = tenant
+    if (options.require === 'none') return bare(user, { runAs, network, egress })
     ground.makeRoom()
     let branch = store.open(name, tenant.agent, 'overlay', options.nowMs(), tenant.isOperator)
     await ground.bounds.admit(branch)
     // First what bounds it: where that cannot be had there is nothing to clear away.
     const group = ground.groups.open(name, options.limits)
+    const gated: GatedPlace = { branch: name, agent: tenant.agent, egress }
+    const plan = (): NamespacePlan =>
+      sessionPlan(options, branch, user, kind, kind === 'gate' ? (ground.gate?.listens(gated) ?? []) : [])
     let opened: OpenedNamespaces
     try {
       try {
-        opened = await keeper.open(sessionPlan(options, branch, user, kind))
+        opened = await keeper.open(plan())
       } catch (cause) {
         const isCopied = options.require === 'copy' && branch.level === 'overlay' && isOverlayRefused(cause)
         if (!isCopied) throw cause
         branch = await copied(name, tenant.agent)
-        opened = await keeper.open(sessionPlan(options, branch, user, kind))
+        opened = await keeper.open(plan())
       }
     } catch (cause) {
       group.close()
@@ -202,15 +230,18 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     }
     const { descriptors, gaps } = opened
     tellGaps(gaps)
+    const served = serve(gated, descriptors)
     try {
       // Before anything can be changed there.
       rememberUnseen(store.directoryOf(name), gaps.absent)
     } catch (cause) {
+      served?.close()
       await giveBack(descriptors)
       group.close()
       throw cause
     }
     const { mount, pid, ipc, root } = descriptors
+    const refusals = descriptors.gate?.refusals ?? -1
     ground.bounds.opened(branch, root)
     group.admit(descriptors.initPid)
     const place: Place = {
@@ -225,9 +256,10 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       writable: branch.roots.map(({ path }) => path),
       finder: createViewFinder(syscalls, at, root),
       user,
-      terms: { runAs, network },
+      refused: refusals < 0 ? undefined : createRefusals(syscalls, refusals),
+      terms: { runAs, network, egress },
     }
-    return { place, descriptors, group, tenants: new Set(), lingers: false, lingering: undefined }
+    return { place, descriptors, group, served, tenants: new Set(), lingers: false, lingering: undefined }
   }
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a branch that is not there, or another agent's */
@@ -277,7 +309,8 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     for (const session of one.tenants) branchOf.delete(session)
     const { descriptors, place } = one
     if (descriptors === undefined) return closeSync(place.rootDescriptor)
-    await ground.leave()
+    one.served?.close()
+    await ground.leave(descriptors.networkRest)
     const isGone = await giveBack(descriptors)
     one.group?.close()
     if (!isGone)

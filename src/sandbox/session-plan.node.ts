@@ -9,7 +9,8 @@ import { homedir, totalmem } from 'node:os'
 import { SECRETS_WORD } from '../config-caller-fields.ts'
 import { type Branch, copyOf, upperOf, workOf } from './branch/branch.ts'
 import { CACHE_DIRECTORIES } from './environment.ts'
-import type { NamespacePlan, RootMount } from './namespaces/namespace-plan.ts'
+import type { ListenPlace, NamespacePlan, RootMount, SessionNetwork } from './namespaces/namespace-plan.ts'
+import { RESOLVER } from './namespaces/resolver.node.ts'
 import type { PlaceUser } from './place.ts'
 
 /** What is configured of it, the same for all sessions. */
@@ -29,7 +30,6 @@ export type PlanOptions = {
 
 /** Directories that every program expects to write in, and what of them must stay: how names are resolved. */
 const SCRATCH: readonly string[] = ['/tmp', '/var/tmp', '/run', '/var/run']
-const RESOLVER = '/etc/resolv.conf'
 const MEMORY_SHARE = 4
 /** What /etc/resolv.conf leads to, where that lies in a directory that is empty for the session. */
 function keptFiles(): string[] {
@@ -56,7 +56,8 @@ export function sessionPlan(
   options: PlanOptions,
   branch: Branch,
   user: PlaceUser | undefined,
-  network: 'host' | 'none',
+  network: SessionNetwork,
+  listens: readonly ListenPlace[] = [],
 ): NamespacePlan {
   const home = user?.home ?? homedir()
   return {
@@ -70,10 +71,11 @@ export function sessionPlan(
     shown: branch.shown ?? [],
     scratch: SCRATCH,
     scratchBytes: options.memoryDirectoryBytes ?? Math.floor(totalmem() / MEMORY_SHARE),
-    kept: keptFiles(),
+    kept: network === 'gate' ? [] : keptFiles(),
     volatile: branch.volatile,
     devices: options.devices,
     network,
+    listens,
     userId: user?.userId ?? process.getuid?.() ?? 0,
     groupId: user?.groupId ?? process.getgid?.() ?? 0,
     homes: [home],

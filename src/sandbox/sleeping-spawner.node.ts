@@ -14,7 +14,7 @@ export type SleepingSpawner = Spawner & {
   /** Ends the thread; to be called only while nothing runs. True where there was one. */
   sleep(): boolean
   readonly isAwake: boolean
-  leave(): Promise<void>
+  leave(networkRest: number): Promise<void>
   endAll(): Promise<void>
   close(): Promise<void>
 }
@@ -60,7 +60,7 @@ export function createSleepingSpawner(start: () => Promise<ProcessSpawner>): Sle
         )
       return spawner.spawn(plan, events)
     },
-    leave: () => spawner?.leave() ?? Promise.resolve(),
+    leave: (networkRest) => spawner?.leave(networkRest) ?? Promise.resolve(),
     endAll: () => spawner?.endAll() ?? Promise.resolve(),
     async close() {
       isOver = true

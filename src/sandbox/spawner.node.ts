@@ -29,8 +29,8 @@ import {
 export type SpawnerOptions = Partial<LauncherOptions>
 
 export interface ProcessSpawner extends Spawner {
-  /** Makes the launcher come home: it holds no namespaces of a session then. */
-  leave(): Promise<void>
+  /** Makes the launcher come home: it holds no namespaces of a session then. `networkRest`: of the ones that it leaves. */
+  leave(networkRest: number): Promise<void>
   /** Kills what still runs and waits for it. Nothing more is started. */
   endAll(): Promise<void>
   /** `endAll`, and ends the launcher. */
@@ -130,10 +130,10 @@ export async function createSpawner(options: SpawnerOptions = {}): Promise<Proce
       }
       return startChild(plan, events, nursery)
     },
-    leave() {
+    leave(networkRest) {
       launcher.hold(true)
       const { promise, resolve } = Promise.withResolvers<void>()
-      launcher.leave(resolve)
+      launcher.leave(networkRest, resolve)
       // Whoever waits for it goes on all the same: it only holds what would go.
       const late = setTimeout(resolve, LAUNCH_LEAVE_MS)
       return promise.finally(() => {

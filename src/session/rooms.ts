@@ -175,6 +175,7 @@ export function tenantOf(rooms: Rooms, { id, caller, wish }: Session): Tenant {
     wish,
     runAs: set?.run_as ?? null,
     network: set?.network ?? 'default',
+    egress: set?.egress ?? null,
   }
 }
 

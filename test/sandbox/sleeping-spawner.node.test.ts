@@ -24,7 +24,7 @@ t.test('a thread less while it sleeps, and programs run again once it is awake',
   t.equal(spawner.sleep(), true)
   t.equal(spawner.isAwake, false)
   t.throws(() => spawner.spawn(shell('exit 0'), neverCalled(t)), { code: 'SANDBOX_UNAVAILABLE' })
-  await spawner.leave()
+  await spawner.leave(-1)
   await until(() => threads() < awake)
   // Two at once are one.
   await Promise.all([spawner.wake(), spawner.wake()])

@@ -485,7 +485,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     level: 'none',
     namespaces: undefined,
     user: undefined,
-    terms: { runAs: null, network: 'default' },
+    terms: { runAs: null, network: 'default', egress: null },
     group: undefined,
     rootDescriptor: -1,
     writable: [],

@@ -1,7 +1,7 @@
 /**
  * The keeper: a thread that makes namespaces and enters no session for longer than that. Each session gets a mount
  * namespace with a root of its own, in which its branches are the only places that can be written, a process namespace
- * whose init ends with this process, and where wanted a network without anything in it.
+ * whose init ends with this process, and where wanted a network of its own (session-network.node.ts).
  * It is not the launcher, because that may not mount any more. It runs no program of the device or of a session: the
  * init is one of its own, in memory (session-init.ts), and everything else is a system call.
  * Everything happens in a fixed order, which the steps below explain; the first step that fails is named, and what
@@ -14,12 +14,13 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { O_DIRECTORY, O_PATH } from '../at.node.ts'
-import { CAP_NET_ADMIN, CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
+import { CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
 import { COMMAND_UMASK, INIT_ANSWER_MS } from '../limits.ts'
 import { ERRNO, loadSyscalls, O_CLOEXEC, O_RDWR, POLLIN, SIGKILL, WNOHANG } from '../syscalls.node.ts'
 import { createHiddenPlaces, type HiddenPlaces } from './hidden-places.node.ts'
 import { createKernel, type Kernel, MOUNT_ATTR_RDONLY, MS_BIND, MS_REC, Refused } from './kernel.node.ts'
 import type {
+  GateDescriptors,
   KeeperAnswer,
   KeeperRequest,
   NamespaceDescriptors,
@@ -27,6 +28,7 @@ import type {
   ViewGaps,
 } from './namespace-plan.ts'
 import { INIT_NAME, INIT_STEPS, sessionInit, TOLD_BYTES } from './session-init.ts'
+import { createNetworkHome, makeNetwork, type NetworkHome } from './session-network.node.ts'
 import { closeProc } from './view-memory.node.ts'
 import { type Held, mountView, type View } from './view-mounts.node.ts'
 
@@ -51,8 +53,9 @@ type Ground = {
   /** The host's mounts, to come back to. */
   readonly home: number
   readonly places: HiddenPlaces
-  /** Programs in memory, by whether they make a network of their own. */
-  readonly inits: { readonly alone: number; readonly beside: number }
+  readonly network: NetworkHome
+  /** A program in memory. */
+  readonly init: number
 }
 
 const SYSFS_STEP = INIT_STEPS.indexOf('mount sysfs')
@@ -91,18 +94,16 @@ function openPair({ syscalls, must }: Kernel): [readEnd: number, writeEnd: numbe
 }
 
 /** Starts the init with the view's root for its directory; gives its lifeline, and whether the view has a /sys. */
-function startInit(ground: Ground, plan: NamespacePlan, held: Held): { lifeline: number; hasSys: boolean } {
-  const { kernel, inits } = ground
+function startInit(ground: Ground, held: Held): { lifeline: number; hasSys: boolean } {
+  const { kernel, init } = ground
   const { syscalls, must } = kernel
-  const isAlone = plan.network === 'none'
   const [readEnd, lifeline] = openPair(kernel)
   held.passing.push(readEnd)
   held.lasting.push(lifeline)
   const [hear, tell] = openPair(kernel)
   held.passing.push(hear)
   try {
-    const program = isAlone ? inits.alone : inits.beside
-    const maker = kernel.spawn(`/proc/self/fd/${program}`, [INIT_NAME], readEnd, tell)
+    const maker = kernel.spawn(`/proc/self/fd/${init}`, [INIT_NAME], readEnd, tell)
     must(
       'waitpid(init)',
       syscalls.checked(syscalls.libc.waitpid(maker, new Int32Array(new ArrayBuffer(4)), 0)),
@@ -120,9 +121,9 @@ function startInit(ground: Ground, plan: NamespacePlan, held: Held): { lifeline:
   return { lifeline, hasSys: results[SYSFS_STEP] === 0 }
 }
 
-/** A user's daemon may not mount the device's own /sys anew: it is shown as it is, but for a session without network. */
+/** A user's daemon may not mount the /sys of the device's network anew: it is shown as it is. */
 function showSys({ kernel }: Ground, plan: NamespacePlan, { root }: View): void {
-  if (plan.network === 'none') return
+  if (plan.network !== 'host') return
   kernel.mount('bind /sys', '/sys', `${root}/sys`, '', MS_BIND | MS_REC, '')
   kernel.change(`${root}/sys`, MOUNT_ATTR_RDONLY, 0n, true)
 }
@@ -154,19 +155,25 @@ function build(
     return descriptor
   }
   const mount = keep('/proc/thread-self/ns/mnt', 0)
+  let network = -1
+  let gate: GateDescriptors | undefined
+  if (plan.network !== 'host') {
+    ground.network.leave()
+    network = keep('/proc/thread-self/ns/net', 0)
+    gate = makeNetwork(kernel, plan, held)
+  }
   const view = mountView(kernel, plan, held, places)
   const root = keep(view.root, O_PATH | O_DIRECTORY)
   must('fchdir', syscalls.byNumber('fchdir', root))
-  const { lifeline, hasSys } = startInit(ground, plan, held)
+  const { lifeline, hasSys } = startInit(ground, held)
   const ofInit = `/proc/${held.initPid}/ns`
   const pid = keep(`${ofInit}/pid`, 0)
   const ipc = keep(`${ofInit}/ipc`, 0)
-  const network = plan.network === 'none' ? keep(`${ofInit}/net`, 0) : -1
   closeProc(kernel, view.root)
   if (!hasSys) showSys(ground, plan, view)
   takeRoot(ground, view, root)
   return {
-    descriptors: { mount, pid, ipc, network, root, lifeline, initPid: held.initPid },
+    descriptors: { mount, pid, ipc, network, networkRest: -1, gate, root, lifeline, initPid: held.initPid },
     gaps: view.gaps,
   }
 }
@@ -201,7 +208,11 @@ function open(ground: Ground, id: number, plan: NamespacePlan): KeeperAnswer {
   for (const descriptor of held.passing) closeSync(descriptor)
   // A thread that cannot come home would build the next session inside this one: it ends.
   kernel.must('setns(mnt)', syscalls.byNumber('setns', home, CLONE_NEWNS))
-  return answer
+  ground.network.comeBack()
+  const rest = answer.kind === 'opened' && answer.descriptors.network >= 0 ? ground.network.rest() : undefined
+  return rest === undefined || answer.kind !== 'opened'
+    ? answer
+    : { ...answer, descriptors: { ...answer.descriptors, networkRest: rest } }
 }
 
 /** Kills what is left of a session and waits until it is gone: an init ends when everybody in its namespace has ended. */
@@ -217,18 +228,15 @@ function end({ kernel: { syscalls } }: Ground, id: number, pid: number): KeeperA
   return { kind: 'ended', id, isGone: false }
 }
 
-/** The init keeps the rights to mount and to bring its loopback up, which a user other than root would lose by exec. */
+/** The init keeps the right to mount, which a user other than root would lose by exec. */
 function keepRights({ syscalls, must }: Kernel): void {
   const header = Uint32Array.of(CAPABILITY_VERSION_3, 0)
   const data = new Uint32Array(6)
   must('capget', syscalls.byNumber('capget', header, data))
-  for (const capability of [CAP_NET_ADMIN, CAP_SYS_ADMIN]) data[2] = (data[2] ?? 0) | (1 << capability)
+  data[2] = (data[2] ?? 0) | (1 << CAP_SYS_ADMIN)
   must('capset', syscalls.byNumber('capset', header, data))
-  for (const capability of [CAP_NET_ADMIN, CAP_SYS_ADMIN])
-    must(
-      'prctl(PR_CAP_AMBIENT_RAISE)',
-      syscalls.checked(syscalls.libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, BigInt(capability), 0n, 0n)),
-    )
+  const raised = syscalls.libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, BigInt(CAP_SYS_ADMIN), 0n, 0n)
+  must('prctl(PR_CAP_AMBIENT_RAISE)', syscalls.checked(raised))
 }
 
 function main(): void {
@@ -248,17 +256,15 @@ function main(): void {
       kernel,
       home: openSync('/proc/thread-self/ns/mnt', O_CLOEXEC),
       places: createHiddenPlaces(),
-      inits: {
-        alone: inMemory(kernel, INIT_NAME, sessionInit(machine, true)),
-        beside: inMemory(kernel, INIT_NAME, sessionInit(machine, false)),
-      },
+      network: createNetworkHome(kernel),
+      init: inMemory(kernel, INIT_NAME, sessionInit(machine)),
     }
     port.on('message', (request: KeeperRequest) => {
       if (request.kind === 'open') say(open(ground, request.id, request.plan))
       else if (request.kind === 'end') say(end(ground, request.id, request.initPid))
       else {
-        for (const descriptor of [nullDescriptor, ground.home, ...Object.values(ground.inits)])
-          closeSync(descriptor)
+        for (const descriptor of [nullDescriptor, ground.home, ground.init]) closeSync(descriptor)
+        ground.network.close()
         port.close()
       }
     })

@@ -18,6 +18,27 @@ export type RootMount =
     }
   | { readonly kind: 'bind'; readonly path: string; readonly source: string }
 
+/**
+ * `host`: that of the device. `none`: one of its own, with nothing in it. `gate`: one of its own, in which the daemon
+ * answers for every address.
+ */
+export type SessionNetwork = 'host' | 'none' | 'gate'
+
+/** A TCP port at one address as parseIpAddress reads it, or at every one. */
+export type ListenPlace = { readonly address: string | undefined; readonly port: number }
+
+/** A listening socket in a session's network: of an address, or of all of a family (`0.0.0.0`, `::`). */
+export type GateListener = { readonly descriptor: number; readonly address: string; readonly port: number }
+
+/** What the daemon serves a session's network by. None of them blocks; whoever has them closes them. */
+export type GateDescriptors = {
+  readonly listeners: readonly GateListener[]
+  /** UDP port 53 of 127.0.0.1, which the session asks for names. */
+  readonly names: number
+  /** Packets that tell what was refused (refused-packets.ts); -1: this kernel has no such socket. */
+  readonly refusals: number
+}
+
 export type NamespacePlan = {
   /** A directory of the daemon's own, where the view is put together; nothing in it is seen or changed. */
   readonly stage: string
@@ -44,8 +65,9 @@ export type NamespacePlan = {
   readonly volatile: readonly string[]
   /** Devices by absolute path, beside the usual ones. */
   readonly devices: readonly string[]
-  /** `none`: a network of its own, with nothing in it. */
-  readonly network: 'host' | 'none'
+  readonly network: SessionNetwork
+  /** Where the gate takes connections of the session; with any other network of no meaning. */
+  readonly listens: readonly ListenPlace[]
   /** Who owns the terminals and the memory directories. */
   readonly userId: number
   readonly groupId: number
@@ -62,6 +84,10 @@ export type NamespaceDescriptors = {
   readonly ipc: number
   /** -1: the host's. */
   readonly network: number
+  /** Where a thread goes that has been in it and cannot go back to the device's network; -1: it can. */
+  readonly networkRest: number
+  /** Of network `gate`. */
+  readonly gate: GateDescriptors | undefined
   /** O_PATH on `/` as the session sees it. */
   readonly root: number
   /** Write end: its end ends the init, and with it every process of the session. */

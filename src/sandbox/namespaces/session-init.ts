@@ -1,12 +1,12 @@
 /**
  * The first process of a session, as a program of its own (small-program.ts). It starts in the mounts that the keeper is
- * building, and makes the other namespaces; only whoever is in a process or network namespace can mount its /proc and
- * its /sys. From then on it does nothing but read a pipe whose other end is the daemon's: however the daemon ends, this
+ * building and in the session's network, and makes the other namespaces; only whoever is in a process namespace can
+ * mount its /proc. From then on it does nothing but read a pipe whose other end is the daemon's: however the daemon ends, this
  * one does too, and with it everything in its namespace. It ignores SIGCHLD, so that the kernel reaps every orphan.
  *
  * It tells on descriptor 1, as 64-bit numbers: once its own number (positive), and of each step in order 0 or -errno.
  * Descriptor 0 is the pipe, the working directory the root of the view.
- * Sources: clone(2), pid_namespaces(7), netdevice(7), sigaction(2).
+ * Sources: clone(2), pid_namespaces(7), sigaction(2).
  * @module
  */
 
@@ -18,12 +18,10 @@ const CALLS = {
   clone: [56, 220],
   close: [3, 57],
   exit_group: [231, 94],
-  ioctl: [16, 29],
   mount: [165, 40],
   prctl: [157, 167],
   read: [0, 63],
   rt_sigaction: [13, 134],
-  socket: [41, 198],
   write: [1, 64],
 } as const
 
@@ -31,7 +29,6 @@ const CALLS = {
 const CLONE_PARENT = 0x8000
 const CLONE_NEWIPC = 0x8000000
 const CLONE_NEWPID = 0x20000000
-const CLONE_NEWNET = 0x40000000
 const SIGCHLD = 17
 /** sys/mount.h */
 const MS_RDONLY = 0x1
@@ -40,37 +37,20 @@ const MS_NODEV = 0x4
 const MS_NOEXEC = 0x8
 /** linux/prctl.h */
 const PR_SET_NAME = 15
-/** sys/socket.h, linux/sockios.h, net/if.h */
-const AF_INET = 2
-const SOCK_DGRAM = 2
-const SIOCSIFFLAGS = 0x8914
-const IFF_UP = 1
-const INTERFACE_REQUEST_BYTES = 40
-const INTERFACE_FLAGS_AT = 16
 /** struct sigaction of the kernel: handler, flags, restorer, mask; SIG_IGN is 1. */
 const SIGNAL_ACTION_BYTES = 32
 const SIGNAL_SET_BYTES = 8
-/** After 0, 1 and 2, which it was started with. */
-const FIRST_DESCRIPTOR = 3
 export const TOLD_BYTES = 8
 
 const text = (value: string): Operand => ({ bytes: encodeUtf8(`${value}\0`) })
-
-function loopbackUp(): Uint8Array {
-  const request = new Uint8Array(INTERFACE_REQUEST_BYTES)
-  request.set(encodeUtf8('lo'))
-  request[INTERFACE_FLAGS_AT] = IFF_UP
-  return request
-}
 
 /** What it is called in lists of processes. */
 export const INIT_NAME = 'sass-edge-init'
 
 /** What it tells after its number, in this order. */
-export const INIT_STEPS = ['mount proc', 'bring up lo', 'mount sysfs'] as const
+export const INIT_STEPS = ['mount proc', 'mount sysfs'] as const
 
-/** `isAlone`: in a network of its own, with nothing in it but its own loopback. */
-export function sessionInit(machine: Machine, isAlone: boolean): Uint8Array {
+export function sessionInit(machine: Machine): Uint8Array {
   const column = machine === 'x64' ? 0 : 1
   const call = (name: keyof typeof CALLS, ...operands: Operand[]): ProgramStep => ({
     kind: 'call',
@@ -78,12 +58,11 @@ export function sessionInit(machine: Machine, isAlone: boolean): Uint8Array {
     operands,
   })
   const tell: readonly ProgramStep[] = [{ kind: 'keep' }, call('write', 1, 'word', TOLD_BYTES)]
-  const namespaces = CLONE_NEWPID | CLONE_NEWIPC | (isAlone ? CLONE_NEWNET : 0)
   const ignored = new Uint8Array(SIGNAL_ACTION_BYTES)
   ignored[0] = 1
   return smallProgram(machine, [
     // The daemon's child, not this one's: this one ends at once.
-    call('clone', namespaces | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0),
+    call('clone', CLONE_NEWPID | CLONE_NEWIPC | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0),
     { kind: 'go', to: 'init', where: 'zero' },
     ...tell,
     call('exit_group', 0),
@@ -91,10 +70,6 @@ export function sessionInit(machine: Machine, isAlone: boolean): Uint8Array {
     call('prctl', PR_SET_NAME, text(INIT_NAME), 0, 0, 0),
     call('mount', text('proc'), text('proc'), text('proc'), MS_NOSUID | MS_NODEV | MS_NOEXEC, 0),
     ...tell,
-    call('socket', AF_INET, SOCK_DGRAM, 0),
-    call('ioctl', FIRST_DESCRIPTOR, SIOCSIFFLAGS, { bytes: isAlone ? loopbackUp() : new Uint8Array(1) }),
-    ...(isAlone ? tell : [call('write', 1, { bytes: new Uint8Array(TOLD_BYTES) }, TOLD_BYTES)]),
-    call('close', FIRST_DESCRIPTOR),
     call('mount', text('sysfs'), text('sys'), text('sysfs'), MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0),
     ...tell,
     call('rt_sigaction', SIGCHLD, { bytes: ignored }, 0, SIGNAL_SET_BYTES),

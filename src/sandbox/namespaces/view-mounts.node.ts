@@ -39,6 +39,7 @@ import {
 } from './kernel.node.ts'
 import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from './mount-table.ts'
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
+import { RESOLVER, showResolver } from './resolver.node.ts'
 import { systemGroups, systemUsers, USER_LISTS } from './secret-places.ts'
 import { seenFile } from './seen-file.node.ts'
 import { layOut, type Placed, withoutHidden } from './view-layout.ts'
@@ -98,9 +99,15 @@ function realPath(path: string): string | undefined {
   }
 }
 
+type Links = {
+  readonly links: readonly { readonly path: string; readonly target: string }[]
+  /** What the path leads to, which need not be there. */
+  readonly end: string
+}
+
 /** The links on the way to a path and after it, which are there in the view as on the device. */
-function linksOn(path: string): { readonly path: string; readonly target: string }[] {
-  const links: { path: string; target: string }[] = []
+function followLinks(path: string): Links {
+  const links: Links['links'][number][] = []
   let rest = path.split('/').slice(1)
   let at = ''
   for (let steps = 0; rest.length > 0 && steps < 64; steps++) {
@@ -119,13 +126,13 @@ function linksOn(path: string): { readonly path: string; readonly target: string
     ]
     at = ''
   }
-  return links
+  return { links, end: at }
 }
 
 function makeLinks({ plan, root }: Ground, placed: readonly Placed[]): void {
   const top = readdirSync('/').map((name) => `/${name}`)
   const wanted = [...top, ...plan.read, ...plan.scratch, ...plan.homes, ...placed.map(({ path }) => path)]
-  for (const { path, target } of wanted.flatMap(linksOn)) {
+  for (const { path, target } of wanted.flatMap((one) => followLinks(one).links)) {
     // Within a place it is there already.
     if (placed.some((place) => isWithin(place.path, path)) || existsSync(`${root}${path}`)) continue
     makeTarget(`${root}${dirname(path)}`, true)
@@ -386,6 +393,15 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   memory.showDevices(held)
   showSockets(ground)
   memory.fill()
+  if (plan.network === 'gate') {
+    const { end } = followLinks(RESOLVER)
+    showResolver(
+      kernel,
+      { stage: plan.stage, root: memory.root },
+      end,
+      readable.some((place) => isWithin(place, end)) && !plan.scratch.some((place) => isWithin(place, end)),
+    )
+  }
   for (const path of LATER_PLACES) makeTarget(`${memory.root}${path}`, true)
   const { covered, refused, absent } = ground
   return { root: memory.root, gaps: { covered, refused, absent } }

@@ -67,6 +67,7 @@ function planFor(directory: string, change: Partial<NamespacePlan> = {}): Namesp
     homes: ['/root'],
     devices: [],
     network: 'host',
+    listens: [],
     userId: 0,
     groupId: 0,
     caches: ['.cache/x'],
@@ -76,8 +77,12 @@ function planFor(directory: string, change: Partial<NamespacePlan> = {}): Namesp
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length
 
-function close({ mount, pid, ipc, network, root, lifeline }: NamespaceDescriptors): void {
-  for (const descriptor of [lifeline, mount, pid, ipc, network, root])
+function close({ mount, pid, ipc, network, networkRest, gate, root, lifeline }: NamespaceDescriptors): void {
+  const ofGate =
+    gate === undefined
+      ? []
+      : [gate.names, gate.refusals, ...gate.listeners.map(({ descriptor }) => descriptor)]
+  for (const descriptor of [lifeline, mount, pid, ipc, network, networkRest, root, ...ofGate])
     if (descriptor >= 0) closeSync(descriptor)
 }
 
