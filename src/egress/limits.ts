@@ -81,6 +81,8 @@ export const GRANTS_MAX = 256
 /** One line a minute for the same refusal, with how many there were. */
 export const REFUSAL_EVERY_MS = 60_000
 export const REFUSALS_MAX = 256
+/** Of them a session keeps sums. */
+export const DESTINATIONS_MAX = 256
 export const HOUR_MS = 3_600_000
 /** What a connection may pass before it asks for more, where its entry has a budget. */
 export const LEASE_BYTES = 1_048_576
