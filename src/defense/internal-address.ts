@@ -6,47 +6,10 @@
  * Rules: docs/responses.md, section 1 (specifics); RFC 6890, RFC 4193, RFC 6052, RFC 3964.
  * @module
  */
-import {
-  type IpAddress,
-  type IpRange,
-  parseIpAddress,
-  parseIpRange,
-  rangeContains,
-} from '../base/ip-address.ts'
+import { isInternalAddress } from '../base/internal-range.ts'
+import { type IpAddress, type IpRange, parseIpAddress, rangeContains } from '../base/ip-address.ts'
 
 export type InternalAddresses = readonly IpRange[]
-
-function ranges(...texts: readonly string[]): readonly IpRange[] {
-  return texts.flatMap((text) => {
-    const parsed = parseIpRange(text)
-    return parsed.ok ? [parsed.range] : []
-  })
-}
-
-const INTERNAL = ranges(
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '224.0.0.0/4',
-  '240.0.0.0/4',
-  '::/127',
-  '64:ff9b:1::/48',
-  'fc00::/7',
-  'fe80::/10',
-  'fec0::/10',
-  'ff00::/8',
-)
-/** IPv6 prefixes that carry an IPv4 address, and at which byte. */
-const CARRIERS = Object.freeze([
-  { ranges: ranges('64:ff9b::/96', '::/96'), at: 12 },
-  { ranges: ranges('2002::/16'), at: 2 },
-])
 
 const INTERNAL_NAMES: readonly string[] = Object.freeze([
   'localhost',
@@ -105,21 +68,6 @@ export function parseLooseIpv4(text: string): IpAddress | undefined {
   return { family: 4, bytes: [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256) }
 }
 
-function embedded(address: IpAddress): IpAddress | undefined {
-  for (const { ranges: carriers, at } of CARRIERS) {
-    if (carriers.some((range) => rangeContains(range, address)))
-      return { family: 4, bytes: address.bytes.slice(at, at + 4) }
-  }
-  return undefined
-}
-
-function isInside(address: IpAddress, reachable: InternalAddresses): boolean {
-  const inner = embedded(address)
-  const candidates = inner === undefined ? [address] : [address, inner]
-  if (candidates.some((candidate) => reachable.some((range) => rangeContains(range, candidate)))) return false
-  return candidates.some((candidate) => INTERNAL.some((range) => rangeContains(range, candidate)))
-}
-
 function isInsideHost(host: string, reachable: InternalAddresses): boolean {
   const plain = host.replace(/\.$/, '').toLowerCase()
   if (plain === '' || plain.length > HOST_CHARS) return false
@@ -127,7 +75,7 @@ function isInsideHost(host: string, reachable: InternalAddresses): boolean {
   if (/^[0-9]|:/.test(plain)) {
     const zone = plain.indexOf('%')
     const address = parseIpAddress(zone === -1 ? plain : plain.slice(0, zone)) ?? parseLooseIpv4(plain)
-    if (address !== undefined) return isInside(address, reachable)
+    if (address !== undefined) return isInternalAddress(address, reachable)
   }
   if (!isInsideName(plain)) return false
   const isLoopback = plain === 'localhost' || plain.endsWith('.localhost')

@@ -7,7 +7,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['limits.ts', 'errors.ts', 'ports.ts'],
   ['base'],
   ['config'],
-  ['wire', 'defense', 'audit'],
+  ['wire', 'defense', 'audit', 'egress'],
   ['sandbox'],
   ['session', 'intent'],
   ['edge', 'client'],

@@ -1,0 +1,38 @@
+/**
+ * Bytes an hour of the entries that have a bound. An hour begins with the first byte, and the next one with the first
+ * byte after it. Bytes are let on lease, a part at a time, so that connections of one entry cannot take them twice; what
+ * of a lease was not used is given back.
+ * @module
+ */
+
+import type { EgressEntry } from './egress-list.ts'
+import { HOUR_MS, LEASE_BYTES } from './limits.ts'
+
+export interface Budgets {
+  /** So many bytes more may pass; 0: none in this hour; undefined: the entry has no bound. */
+  lease(entry: EgressEntry, nowMs: number): number | undefined
+  /** Corrects what was let by what has passed: negative gives back. */
+  correct(entry: EgressEntry, bytes: number): void
+}
+
+export function createBudgets(): Budgets {
+  const hours = new Map<string, { readonly startedAtMs: number; usedBytes: number }>()
+  return {
+    lease({ text, bytesPerHour }, nowMs) {
+      if (bytesPerHour === undefined) return undefined
+      const known = hours.get(text)
+      const hour =
+        known === undefined || nowMs - known.startedAtMs >= HOUR_MS
+          ? { startedAtMs: nowMs, usedBytes: 0 }
+          : known
+      hours.set(text, hour)
+      const bytes = Math.max(0, Math.min(LEASE_BYTES, bytesPerHour - hour.usedBytes))
+      hour.usedBytes += bytes
+      return bytes
+    },
+    correct({ text }, bytes) {
+      const hour = hours.get(text)
+      if (hour !== undefined) hour.usedBytes = Math.max(0, hour.usedBytes + bytes)
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * What a session has talked to, summed by name or address and port; beyond 256 of them all others as one.
+ * @module
+ */
+
+import type { EgressRecord } from './gate-events.ts'
+import { DESTINATIONS_MAX } from './limits.ts'
+
+export interface Destination {
+  /** A name, or the text of an address; undefined: all others. */
+  readonly host: string | undefined
+  readonly port: number | undefined
+  readonly connections: number
+  /** From the session to the server. */
+  readonly sentBytes: number
+  readonly receivedBytes: number
+}
+
+export interface Destinations {
+  add(line: EgressRecord): void
+  /** The one that was talked to last comes last. */
+  list(): readonly Destination[]
+}
+
+export function createDestinations(): Destinations {
+  const known = new Map<string, Destination>()
+  return {
+    add({ name, address, port, sentBytes, receivedBytes }) {
+      const host = name ?? address
+      const own = `${host} ${port}`
+      const isOther = !known.has(own) && known.size >= DESTINATIONS_MAX
+      const key = isOther ? '' : own
+      const before = known.get(key)
+      known.delete(key)
+      known.set(key, {
+        host: isOther ? undefined : host,
+        port: isOther ? undefined : port,
+        connections: (before?.connections ?? 0) + 1,
+        sentBytes: (before?.sentBytes ?? 0) + sentBytes,
+        receivedBytes: (before?.receivedBytes ?? 0) + receivedBytes,
+      })
+    },
+    list: () => [...known.values()],
+  }
+}

@@ -1,0 +1,32 @@
+import t from 'tap'
+import { createBudgets } from '../../src/egress/budgets.ts'
+import type { EgressEntry } from '../../src/egress/egress-list.ts'
+
+function entry(bytesPerHour: number | undefined): EgressEntry {
+  return { text: 'a.example', host: { kind: 'any' }, ports: [80], methods: undefined, bytesPerHour }
+}
+
+t.test('bytes are let a part at a time, to the bound of an hour', (t) => {
+  const budgets = createBudgets()
+  const bound = entry(2_500_000)
+  t.equal(budgets.lease(bound, 0), 1_048_576)
+  t.equal(budgets.lease(bound, 1), 1_048_576)
+  t.equal(budgets.lease(bound, 2), 2_500_000 - 2 * 1_048_576)
+  t.equal(budgets.lease(bound, 3), 0)
+  budgets.correct(bound, -1_000)
+  t.equal(budgets.lease(bound, 4), 1_000, 'what was not used is there again')
+  budgets.correct(bound, 500)
+  t.equal(budgets.lease(bound, 3_599_999), 0)
+  t.equal(budgets.lease(bound, 3_600_000), 1_048_576, 'another hour')
+  t.end()
+})
+
+t.test('an entry without a bound has none', (t) => {
+  const budgets = createBudgets()
+  t.equal(budgets.lease(entry(undefined), 0), undefined)
+  budgets.correct(entry(undefined), -5)
+  t.equal(budgets.lease(entry(7), 0), 7)
+  budgets.correct(entry(7), -50)
+  t.equal(budgets.lease(entry(7), 0), 7, 'never more than the bound')
+  t.end()
+})
