@@ -22,6 +22,7 @@ import { createLazyConfined } from './edge/confined.node.ts'
 import { currentUser } from './edge/current-user.node.ts'
 import { makeDirectory } from './edge/directory.node.ts'
 import { drain, longestDrainSeconds } from './edge/drain.node.ts'
+import { createEgress, type Egress } from './edge/egress.node.ts'
 import { createFileLock } from './edge/file-lock.node.ts'
 import { createHostReadings } from './edge/host-readings.node.ts'
 import { openEnrolments } from './edge/identity-book.node.ts'
@@ -109,6 +110,7 @@ type Ground = {
   readonly audit: Journal
   readonly facts: FactsSink
   readonly sandbox: Sandbox
+  readonly egress: Egress
   readonly spareTime: SpareTime
   readonly levelStore: LevelStore
   readonly reserve: Reserve
@@ -161,6 +163,7 @@ function createRooms(
     transfers: createTransfers(),
     files: createFileWork(),
     places: sandbox.places,
+    egress: ground.egress,
     branches: createBranches({
       ...{ clock, random, log, ...sandbox },
       rooms: () => rooms,
@@ -294,7 +297,12 @@ async function start(
   opened.record = deviceRecord
   const { audit, facts } = deviceRecord
   const given = { config, configPath, clock, log, launcherSource, reserve }
-  const sandbox = createSandbox(given, starting, () => reloadable.policy.ownPaths.paths)
+  const egress = createEgress({
+    ...{ clock, rooms: () => rooms },
+    record: (event) => record(audit, log, event),
+    ownPorts: () => [tls.port],
+  })
+  const sandbox = createSandbox(given, starting, () => reloadable.policy.ownPaths.paths, egress)
   const volatile = whatIsNotKept(config)
   if (volatile !== undefined) log.write('warn', 'state_not_kept', { reason: volatile })
   const host = createHostReadings({
@@ -302,7 +310,7 @@ async function start(
     connections: () => peers.phases(),
   })
   const kept = deviceRecord.executions
-  const ground = { ...given, audit, facts, sandbox, spareTime, levelStore, kept, host, sink }
+  const ground = { ...given, audit, facts, sandbox, egress, spareTime, levelStore, kept, host, sink }
   const { promise: askedToStop, resolve: askToStop } = Promise.withResolvers<string>()
   const policyInUse = createPolicyInUse(config, reloadable.policy, () => rooms)
   const rooms: Rooms = createRooms(ground, { ...reloadable, enrolments }, policyInUse.prepare, askToStop)
@@ -408,6 +416,7 @@ async function start(
     metrics?.close()
     trafficStore.save()
     await sandbox.close()
+    await egress.close()
     await rooms.closeConfined()
     spareTime.spend()
     const refused = rooms.refusals.rest()

@@ -22,6 +22,7 @@ import {
   PENALTY_SOURCES,
   type PenaltySettings,
 } from '../defense/penalties.ts'
+import { egressSettings } from '../egress/egress-settings.ts'
 import { SassError } from '../errors.ts'
 import type { AuditSink, Clock, Log } from '../ports.ts'
 import { NO_LONGER_PERMITTED } from '../session/execution.ts'
@@ -49,6 +50,7 @@ const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Objec
   ['session.bind_ip', ({ session }: Config) => session.bind_ip],
   ['session.ring_bytes', ({ session }: Config) => session.ring_bytes],
   ['execution', ({ execution }: Config) => execution],
+  ['sandbox', ({ sandbox }: Config) => ({ ...sandbox, egress: null })],
   ['security.workspace_root', ({ security }: Config) => security.workspace_root],
   ['quota.queue', ({ quota }: Config) => quota.queue],
   ['defense.tarpit', ({ defense }: Config) => defense.tarpit],
@@ -105,6 +107,7 @@ export async function reloadableOf(
       isAllowed: inList(acl.allow),
       isExempt,
       nextKeyDigest: nextKeyDigest(config.tls.key),
+      egress: egressSettings(config),
       adminUserIds: [0, process.getuid?.() ?? 0],
     },
     penaltySettings: {
@@ -235,6 +238,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
       target.penalties = createPenalties(made.penaltySettings)
     }
     endStrangers(target)
+    target.egress.relist()
     target.queue.pump()
     await warnAboutPatterns(config, log)
     log.write('info', 'reloaded', { policy: policyVersion, needs_restart: needsRestart.join(' ') })

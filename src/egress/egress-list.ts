@@ -148,7 +148,8 @@ function parseEntry(value: unknown, problem: (field: string, text: string) => vo
   }
 }
 
-function entryText(host: string, ports: readonly number[]): string {
+/** An entry as a person would write it. */
+export function entryText(host: string, ports: readonly number[]): string {
   const bare = host.includes(':') ? host.replace(/^[^/]*/, '[$&]') : host
   return ports === DEFAULT_PORTS ? bare : `${bare}:${ports.join(',')}`
 }

@@ -16,6 +16,8 @@ import type { Policy } from '../defense/layer.ts'
 import type { Penalties, PenaltyReason } from '../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
+import type { EgressSettings } from '../egress/egress-settings.ts'
+import type { EgressRoom } from '../egress/gate-port.ts'
 import { RECORD_LINE_BYTES } from '../limits.ts'
 import type {
   AuditSink,
@@ -74,6 +76,7 @@ export type Settings = {
   readonly isExempt: (address: string) => boolean
   /** Fingerprint of the device key that follows this one, where there is one already. */
   readonly nextKeyDigest?: Uint8Array | undefined
+  readonly egress: EgressSettings
   /** Who may use the admin socket: root and the daemon's own user. */
   readonly adminUserIds: readonly number[]
 }
@@ -113,6 +116,7 @@ export type Rooms = {
   /** Where each session's commands run. */
   readonly places: Places
   readonly branches: Branches
+  readonly egress: EgressRoom
   readonly transfers: Transfers
   readonly files: FileWork
   /** What that session sees of the files; rejects with SANDBOX_UNAVAILABLE where it has no branch to see them in. */

@@ -1,0 +1,176 @@
+/**
+ * The gate of the sessions' networks, joined to the rest of the daemon: its list from the configuration, its questions
+ * to a human, its lines to the record.
+ * Rules: docs/egress.md.
+ * @module
+ */
+
+import { networkInterfaces } from 'node:os'
+import { encodeHex } from '../base/hex.ts'
+import { type IpAddress, parseIpAddress } from '../base/ip-address.ts'
+import type { HumanAnswer } from '../egress/asking.ts'
+import { listenedPorts } from '../egress/egress-list.ts'
+import { listWithin } from '../egress/egress-settings.ts'
+import type { EgressRecord } from '../egress/gate-events.ts'
+import type { EgressQuestion, EgressRoom, EgressSession } from '../egress/gate-port.ts'
+import { createEgressGate } from '../egress/gate-server.node.ts'
+import { createResolver, DEVICE_PLACES } from '../egress/resolver.node.ts'
+import type { AuditEvent, Clock } from '../ports.ts'
+import type { GatedPlace, NetworkGate } from '../sandbox/network-gate.ts'
+import { F_DUPFD_CLOEXEC, loadSyscalls } from '../sandbox/syscalls.node.ts'
+import type { ConfirmationOutcome, Pending } from '../session/confirmations.ts'
+import { isRunning } from '../session/execution.ts'
+import type { Rooms } from '../session/rooms.ts'
+import { relayText } from './thread-texts.node.ts'
+
+export type Egress = NetworkGate & EgressRoom & { close(): Promise<void> }
+
+/** After the three that every program has. */
+const FIRST_FREE = 3n
+const LAYER = 'egress'
+const RULE = 'unlisted'
+const ANSWERS: Readonly<Record<ConfirmationOutcome, HumanAnswer>> = Object.freeze({
+  approved: 'yes',
+  denied: 'no',
+  timed_out: 'none',
+})
+
+/** The addresses of this device, as they are now: interfaces come and go. */
+function ownAddresses(): IpAddress[] {
+  return Object.values(networkInterfaces()).flatMap((entries = []) =>
+    entries.flatMap(({ address }) => parseIpAddress(address) ?? []),
+  )
+}
+
+function placeText({ host, port }: EgressQuestion): string {
+  if (port === undefined) return host
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+type Ground = {
+  readonly clock: Clock
+  readonly rooms: () => Rooms
+  /** What has happened, whatever can be written. */
+  readonly record: (event: AuditEvent) => void
+  /** TCP ports that the daemon listens on. */
+  readonly ownPorts: () => readonly number[]
+}
+
+type Served = { readonly place: GatedPlace; readonly session: EgressSession }
+
+export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress {
+  /** By branch. */
+  const served = new Map<string, Served>()
+  const listOf = ({ egress }: GatedPlace) => listWithin(rooms().settings.egress, egress)
+  const { libc, checked } = loadSyscalls()
+
+  function recordAnswer(
+    pending: Pending,
+    what: ConfirmationOutcome | 'asked' | 'withdrawn',
+    by: string,
+  ): void {
+    const { id, agent, sessionId, layer, rule, digest } = pending
+    record({
+      ...{ type: 'confirmation', what, id, agent, session: sessionId, layer, rule },
+      ...{ digest: encodeHex(digest), by },
+    })
+    rooms().log.write(what === 'asked' ? 'warn' : 'info', 'confirmation', { what, id, agent, rule, by })
+  }
+
+  /** Nobody can be asked about a place that no session works in any more. */
+  function ask(question: EgressQuestion, answer: (answer: HumanAnswer) => void): () => void {
+    const { confirmations, places, executions } = rooms()
+    const place = served.get(question.session)?.place
+    const session = places.sessionsIn(question.session)[0]
+    const refuse = (): (() => void) => {
+      answer('none')
+      return () => {}
+    }
+    if (place === undefined || session === undefined || !confirmations.isFree(session)) return refuse()
+    const wanted = placeText(question)
+    const commands = executions
+      .present()
+      .filter((execution) => execution.sessionId === session && isRunning(execution))
+      .map(({ command }) => command)
+    const asked = confirmations.ask(
+      {
+        agent: place.agent,
+        sessionId: session,
+        layer: LAYER,
+        rule: RULE,
+        reason: `${wanted} is not in sandbox.egress.`,
+        shown: {
+          action: { kind: 'reach', host: question.host, port: question.port ?? null },
+          branch: place.branch,
+          commands,
+        },
+      },
+      (outcome, by) => {
+        if (asked !== undefined) recordAnswer(asked.pending, outcome, by)
+        answer(ANSWERS[outcome])
+      },
+    )
+    if (asked === undefined) return refuse()
+    recordAnswer(asked.pending, 'asked', '')
+    return () => {
+      asked.withdraw()
+      recordAnswer(asked.pending, 'withdrawn', '')
+    }
+  }
+
+  function recordLine(branch: string, line: EgressRecord): void {
+    const place = served.get(branch)?.place
+    record({
+      type: 'egress',
+      tool: 'egress',
+      agent: place?.agent ?? null,
+      session: rooms().places.sessionsIn(branch)[0] ?? null,
+      branch,
+      name: line.name ?? null,
+      address: line.address ?? null,
+      port: line.port ?? null,
+      verdict: line.verdict,
+      reason: line.reason ?? null,
+      sent_bytes: line.sentBytes,
+      received_bytes: line.receivedBytes,
+      duration_ms: line.durationMs,
+      times: line.times,
+    })
+  }
+
+  const gate = createEgressGate(
+    {
+      clock,
+      duplicate: (descriptor) => checked(libc.fcntl(descriptor, F_DUPFD_CLOEXEC, FIRST_FREE)),
+      resolver: createResolver(clock, DEVICE_PLACES),
+      relaySource: relayText(),
+    },
+    { ask, record: recordLine },
+  )
+
+  return {
+    listens: (place) => listenedPorts(listOf(place)).map((port) => ({ address: undefined, port })),
+    serve(place, { listeners, names }) {
+      const { unlisted, refusesInternal, reachable } = rooms().settings.egress
+      const session = gate.open(
+        place.branch,
+        listOf(place),
+        { unlisted, refusesInternal, reachable, ownPorts: ownPorts(), ownAddresses },
+        { listeners: listeners.map(({ descriptor, port }) => ({ fd: descriptor, port })), dns: names },
+      )
+      const one: Served = { place, session }
+      served.set(place.branch, one)
+      return {
+        async close() {
+          await session.end()
+          if (served.get(place.branch) === one) served.delete(place.branch)
+        },
+      }
+    },
+    destinations: (branch) => served.get(branch)?.session.destinations() ?? [],
+    relist() {
+      for (const { place, session } of served.values()) session.relist(listOf(place))
+    },
+    close: () => gate.close(),
+  }
+}
