@@ -101,6 +101,11 @@ export function answerBytes(head: Uint8Array, rcode: Rcode, address?: IpAddress)
   return answer
 }
 
+/** True where an answer that was made here has a record. */
+export function answerHasAddress(answer: Uint8Array): boolean {
+  return answer[7] !== 0
+}
+
 function addressRecord({ family, bytes }: IpAddress): readonly number[] {
   const type = family === 4 ? TYPE_A : TYPE_AAAA
   // The name is the question's, right behind the head.

@@ -91,3 +91,9 @@ export const LEASE_BYTES = 1_048_576
 export const RELAY_IDLE_MS = 30_000
 export const RELAY_HEAP_MIB = 24
 export const RELAY_HEAP_FROM_SOURCE_MIB = 64
+/** nice(2): where a processor is shared, the daemon itself comes first. */
+export const RELAY_NICE = 5
+/** A server that is gone without a word is found out; Linux asks nine times, 75 seconds apart. */
+export const KEEPALIVE_MS = 60_000
+/** What was held back is looked at again after so long at the soonest: each look opens every listener anew. */
+export const HOLD_MIN_MS = 100

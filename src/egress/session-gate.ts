@@ -135,7 +135,7 @@ export function createSessionGate(initialList: EgressList, rules: GateRules & Ad
       reason,
       sentBytes: carried.sentBytes,
       receivedBytes: carried.receivedBytes,
-      durationMs: Math.max(0, nowMs - startedAtMs),
+      durationMs: Math.round(Math.max(0, nowMs - startedAtMs)),
       times: 1,
     }
   }

@@ -1,0 +1,65 @@
+/**
+ * The gate to the network as the rest of the daemon has it.
+ * @module
+ */
+
+import type { AddressRules } from './address-check.ts'
+import type { HumanAnswer } from './asking.ts'
+import type { Destination } from './destinations.ts'
+import type { EgressList } from './egress-list.ts'
+import type { EgressRecord, GateRules } from './gate-events.ts'
+import type { GateCounts } from './session-gate.ts'
+
+/** A listening TCP socket of a session's network namespace, as a descriptor that does not block. */
+export interface GateListener {
+  readonly fd: number
+  /** The port that a client means which connects to it. */
+  readonly port: number
+}
+
+/** Taken over: they are closed when the session ends. */
+export interface GateDescriptors {
+  /** Two for each of `listenedPorts(list)`: IPv4 and IPv6. */
+  readonly listeners: readonly GateListener[]
+  /** UDP, bound to port 53 of 127.0.0.1 there. */
+  readonly dns: number
+}
+
+export interface EgressQuestion {
+  readonly session: string
+  /** A name in normal form, or the text of an address. */
+  readonly host: string
+  /** Undefined: a name was asked for; the answer holds for 80 and 443. */
+  readonly port: number | undefined
+}
+
+export interface EgressEvents {
+  /**
+   * A human is asked: `answer` is called once, `none` where nobody answers in time. What comes back is called where
+   * nobody waits for it any more, and then no answer counts.
+   */
+  ask(question: EgressQuestion, answer: (answer: HumanAnswer) => void): () => void
+  /** Once for each connection that is over and each refusal that is worth a line. Must not throw. */
+  record(session: string, line: EgressRecord): void
+}
+
+export interface EgressSession {
+  /** From now on this list holds; what it does not let through ends. `more`: listeners for ports that it adds. */
+  relist(list: EgressList, more?: readonly GateListener[]): void
+  /** Ends every connection; resolves when all are closed and recorded. */
+  end(): Promise<void>
+  readonly counts: GateCounts
+  destinations(): readonly Destination[]
+}
+
+export interface EgressGate {
+  /** @param session its id, for records and questions */
+  open(
+    session: string,
+    list: EgressList,
+    rules: GateRules & AddressRules,
+    descriptors: GateDescriptors,
+  ): EgressSession
+  /** Ends what is open, and the thread that passes bytes. */
+  close(): Promise<void>
+}

@@ -1,0 +1,197 @@
+/**
+ * The gate on the machine: for each session its sockets and its machine (`session-gate.ts`), for all of them one thread
+ * that passes bytes and one resolver. Connections are accepted and decided on here, and handed over when they are let
+ * through; nothing of what they carry is read here.
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import { formatIpAddress, parseIpAddress } from '../base/ip-address.ts'
+import type { Clock } from '../ports.ts'
+import { answerHasAddress } from './dns-message.ts'
+import { createDoorway, type Duplicate } from './doorway.node.ts'
+import type { GateInput, GateOutput } from './gate-events.ts'
+import type { EgressEvents, EgressGate, EgressSession } from './gate-port.ts'
+import { CONNECTIONS_TOTAL_MAX, HOLD_MIN_MS } from './limits.ts'
+import { createRelay } from './relay.node.ts'
+import type { EgressResolver } from './resolver.node.ts'
+import { createSessionGate } from './session-gate.ts'
+
+export interface GateParts {
+  readonly clock: Clock
+  readonly duplicate: Duplicate
+  readonly resolver: EgressResolver
+  /** CommonJS text of the bundled thread; undefined starts it from its file. */
+  readonly relaySource: (() => string) | undefined
+}
+
+interface OpenSession {
+  readonly session: EgressSession
+  input(input: GateInput): void
+  /** Another one may have closed what it waits for. */
+  look(): void
+}
+
+function descriptorOf(socket: Socket): number {
+  const handle = (socket as unknown as { readonly _handle?: { readonly fd?: number } | null })._handle
+  return handle?.fd ?? -1
+}
+
+export function createEgressGate(
+  { clock, duplicate, resolver, relaySource }: GateParts,
+  events: EgressEvents,
+): EgressGate {
+  const sessions = new Set<OpenSession>()
+  /** Whose each connection is. */
+  const owners = new Map<number, OpenSession>()
+  let nextId = 1
+  const relay = createRelay(relaySource, clock, (report) => owners.get(report.id)?.input(report))
+
+  function ownerless(id: number): void {
+    const wasFull = owners.size >= CONNECTIONS_TOTAL_MAX
+    owners.delete(id)
+    if (wasFull) for (const one of sessions) one.look()
+  }
+
+  const open: EgressGate['open'] = (name, list, rules, descriptors) => {
+    const gate = createSessionGate(list, rules)
+    /** Connections that are not let through yet. */
+    const held = new Map<number, Socket>()
+    const withdrawals = new Map<string, () => void>()
+    let isEnded = false
+    let finished = (): void => {}
+    const ending = new Promise<void>((resolve) => {
+      finished = resolve
+    })
+    let cancelLook = (): void => {}
+
+    const doorway = createDoorway(descriptors, duplicate, {
+      connection(socket, port) {
+        const address = parseIpAddress(socket.localAddress ?? '')
+        // It is gone already.
+        if (address === undefined) return void socket.destroy()
+        const id = nextId++
+        held.set(id, socket)
+        owners.set(id, own)
+        own.input({ kind: 'accepted', id, address, port })
+      },
+      question: (bytes, to) => own.input({ kind: 'question', bytes, to }),
+    })
+
+    function handOver(output: Extract<GateOutput, { kind: 'connect' }>): void {
+      const { id, addresses, port, guard, leaseBytes } = output
+      const socket = held.get(id)
+      if (socket === undefined) return
+      const fd = duplicate(descriptorOf(socket))
+      held.delete(id)
+      socket.destroy()
+      if (fd >= 0)
+        relay.connect({ id, fd, addresses: addresses.map(formatIpAddress), port, guard, leaseBytes })
+      else {
+        const nothing = { address: undefined, sentBytes: 0, receivedBytes: 0 }
+        own.input({ kind: 'closed', id, ...nothing, reason: 'lost' })
+      }
+    }
+
+    function act(output: GateOutput): void {
+      switch (output.kind) {
+        case 'answer':
+          // A connection follows an address.
+          if (answerHasAddress(output.bytes)) relay.prepare()
+          return doorway.answer(output.bytes, output.to)
+        case 'ask': {
+          const { key, target, port } = output
+          const host = typeof target === 'string' ? target : formatIpAddress(target)
+          withdrawals.set(key, () => {})
+          const withdraw = events.ask({ session: name, host, port }, (answer) => {
+            if (withdrawals.delete(key)) own.input({ kind: 'answered', key, target, port, answer })
+          })
+          // It may have been answered at once.
+          if (withdrawals.has(key)) withdrawals.set(key, withdraw)
+          return
+        }
+        case 'withdraw':
+          withdrawals.get(output.key)?.()
+          withdrawals.delete(output.key)
+          return
+        case 'resolve':
+          void resolver.resolve(output.name).then((addresses) => {
+            own.input({ kind: 'resolved', id: output.id, addresses })
+          })
+          return
+        case 'connect':
+          return handOver(output)
+        case 'grant':
+          return relay.grant(output.id, output.bytes)
+        case 'reset': {
+          const socket = held.get(output.id)
+          if (socket === undefined) return relay.reset(output.id, output.reason)
+          held.delete(output.id)
+          ownerless(output.id)
+          socket.resetAndDestroy()
+          return
+        }
+        case 'record':
+          return events.record(name, output.line)
+      }
+    }
+
+    const own: OpenSession = {
+      input(input) {
+        for (const output of gate.input(input, clock.monotonicMs())) act(output)
+        if (input.kind === 'closed') ownerless(input.id)
+        if (isEnded) finish()
+        else own.look()
+      },
+      look() {
+        if (isEnded) return
+        cancelLook()
+        const nowMs = clock.monotonicMs()
+        const acceptsInMs = owners.size >= CONNECTIONS_TOTAL_MAX ? undefined : gate.acceptsInMs(nowMs)
+        const readsInMs = gate.readsInMs(nowMs)
+        doorway.takeConnections(acceptsInMs === 0)
+        doorway.takeQuestions(readsInMs === 0)
+        const waits = [acceptsInMs ?? 0, readsInMs].filter((wait) => wait > 0)
+        if (waits.length > 0)
+          cancelLook = clock.after(Math.max(HOLD_MIN_MS, Math.min(...waits)), () => own.look())
+      },
+      session: {
+        relist(newList, more = []) {
+          if (isEnded) return
+          doorway.add(more)
+          own.input({ kind: 'listed', list: newList })
+        },
+        end() {
+          if (isEnded) return ending
+          isEnded = true
+          cancelLook()
+          doorway.close()
+          own.input({ kind: 'ended' })
+          return ending
+        },
+        get counts() {
+          return gate.counts
+        },
+        destinations: gate.destinations,
+      },
+    }
+
+    function finish(): void {
+      if (gate.counts.connections > 0 || !sessions.delete(own)) return
+      for (const output of gate.input({ kind: 'ended' }, clock.monotonicMs())) act(output)
+      finished()
+    }
+
+    sessions.add(own)
+    own.look()
+    return own.session
+  }
+
+  return {
+    open,
+    async close() {
+      await Promise.all([...sessions].map(({ session }) => session.end()))
+      await relay.close()
+    },
+  }
+}
