@@ -191,6 +191,22 @@ function findMetricsConflicts({ metrics, listen, state_directory }: Config): Con
   return findLongSocket(path, place)
 }
 
+/** The network of the device knows no list: an agent has it where somebody has said that it is to be trusted. */
+function findNetworkConflicts({ agents, capabilities, sandbox }: Config): ConfigProblem[] {
+  if (sandbox.trust_network) return []
+  return Object.entries(capabilities).flatMap(([name, { network }]): ConfigProblem[] => {
+    const agent = agents.find(({ role, capability }) => role === 'agent' && capability === name)
+    if (network !== 'host' || agent === undefined) return []
+    return [
+      {
+        path: `capabilities.${name}.network`,
+        problem: `is "host", the network of the device, for "${agent.name}", which is an agent: no list holds there`,
+        hint: 'write "gate" and list in sandbox.egress what it needs, or set sandbox.trust_network to true',
+      },
+    ]
+  })
+}
+
 /**
  * Every conflict of a configuration whose values are each valid (invalid ones were replaced by their defaults).
  * @param allowGiven whether the file itself holds acl.allow
@@ -200,6 +216,7 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
     ...findAgentConflicts(config),
     ...findDelegationConflicts(config),
     ...findPinConflicts(config),
+    ...findNetworkConflicts(config),
   ]
   const { listen, tls, execution, session, defense, acl } = config
   const address = parseIpAddress(listen.address)

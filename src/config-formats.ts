@@ -214,9 +214,9 @@ function checkDomain(text: string): Fault | undefined {
 const EGRESS = /^[A-Za-z0-9._:/*[\]-]+$/
 
 function checkEgress(text: string): Fault | undefined {
-  if (EGRESS.test(text)) return undefined
   if (text.includes('://'))
     return { problem: 'is an address of a page', hint: 'write the host alone, like "example.com"' }
+  if (EGRESS.test(text)) return undefined
   return {
     problem: 'is no host, address or range with a port',
     hint: 'write "example.com", "*.example.com", "example.com:8443", "10.1.0.0/16:1883" or "*"; names are in ASCII (xn--…)',

@@ -67,9 +67,11 @@ function reportKind(walk: Walk, path: string, value: unknown, wanted: string, hi
 }
 
 function readObject(walk: Walk, field: ObjectField, given: unknown, path: string): Json {
-  const value = field.short !== undefined && typeof given === 'string' ? { [field.short]: given } : given
+  const isShort = field.short !== undefined && typeof given === 'string'
+  const value = isShort ? { [field.short]: given } : given
   if (value !== undefined && !isObject(value)) {
-    reportKind(walk, path, value, 'an object', objectHint(field))
+    const wanted = field.short === undefined ? 'an object' : 'a text or an object'
+    reportKind(walk, path, value, wanted, objectHint(field))
     // One problem is enough: what it lacks inside is not worth telling.
     return readObject({ ...walk, problems: [] }, field, undefined, path)
   }
@@ -83,7 +85,8 @@ function readObject(walk: Walk, field: ObjectField, given: unknown, path: string
   const result: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(field.fields)) {
     const present = Object.hasOwn(object, key) ? object[key] : undefined
-    result[key] = readField(walk, inner, present, keyPath(path, key))
+    // What is wrong with a text by itself is wrong where it stands.
+    result[key] = readField(walk, inner, present, isShort && key === field.short ? path : keyPath(path, key))
   }
   return Object.freeze(result)
 }

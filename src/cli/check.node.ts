@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import { unsoundKeys } from '../config-keys.ts'
 import { placesOf } from '../config-places.ts'
 import { type ExaminedConfig, examineConfig, placeProblems, problemText } from '../edge/config-file.node.ts'
+import { findNetworkContradictions } from '../edge/contradicting-networks.ts'
 import { findPlaceContradictions } from '../edge/contradicting-places.ts'
 import { findViewContradictions } from '../edge/contradicting-views.ts'
 import { findContradictions } from '../edge/contradictions.ts'
@@ -62,6 +63,7 @@ async function examineMachine(
     ...findContradictions(config, written),
     ...findPlaceContradictions(config, read.path, read.value),
     ...findViewContradictions(config),
+    ...findNetworkContradictions(config, written),
     ...checkView(config),
     ...(await checkMachine(config, Date.now(), isPortTried)),
     ...(await checkPolicy(config)),

@@ -6,6 +6,7 @@
 import { join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
+import { TEXT_FORMATS } from '../config-formats.ts'
 import { ensureCertificate } from '../edge/certificate.node.ts'
 import { createClock, createRandom } from '../edge/clock.node.ts'
 import { LOCAL_DIRECTORY, loadConfig } from '../edge/config-file.node.ts'
@@ -48,6 +49,11 @@ export const command: Command = {
   options: [
     { name: 'agent', value: 'NAME', description: 'the name of the first agent (agent)' },
     { name: 'port', value: 'PORT', description: 'the TCP port, 0 for any free one (19284)' },
+    {
+      name: 'egress',
+      value: 'HOSTS',
+      description: "what commands may reach, joined by commas; '*' for everything (public registries)",
+    },
   ],
   examples: [
     {
@@ -67,12 +73,19 @@ export const command: Command = {
         '--port is not a number from 0 to 65535: write a port, or 0 for any free one.',
       )
     }
+    const egress = optionValue(options, 'egress')?.split(',')
+    for (const host of egress ?? []) {
+      const fault = TEXT_FORMATS.egress.check(host)
+      if (fault !== undefined)
+        throw new SassError('USAGE', `--egress: ${JSON.stringify(host)} ${fault.problem}: ${fault.hint}.`)
+    }
     const agentName = optionValue(options, 'agent')
     const made = makeInstallation(directory, {
       environment: context.environment,
       searchPath: context.environment['PATH'] ?? '',
       ...(agentName === undefined ? {} : { agentName }),
       ...(port === undefined ? {} : { port }),
+      ...(egress === undefined ? {} : { egress }),
     })
     const { config } = loadConfig(made.configPath)
     const { fingerprint } = await ensureCertificate(config.tls.key, config.tls.certificate, {

@@ -15,6 +15,7 @@ import { isName } from '../base/name.ts'
 import type { Environment } from '../base/user-directory.ts'
 import { utf8Length } from '../base/utf8.ts'
 import { DEFAULT_CAPABILITY, SECRETS_WORD, WORKSPACE_WORD } from '../config-caller-fields.ts'
+import { EGRESS_SHIPPED } from '../config-egress-fields.ts'
 import { READ_PLACES } from '../config-sandbox-fields.ts'
 import { configSchema } from '../config-schema.ts'
 import { SassError } from '../errors.ts'
@@ -46,6 +47,8 @@ export type InstallationOptions = {
   readonly workspaceRoot?: string
   /** Where the place of runtime sockets is looked up when DIRECTORY is too long for one. */
   readonly environment?: Environment
+  /** What commands may reach; absent: what ships. */
+  readonly egress?: readonly string[]
   /** A PATH whose programs commands shall find, wherever they lie; absent: those of the system. */
   readonly searchPath?: string
 }
@@ -120,8 +123,12 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
         allowed_env: ['*'],
       },
     },
-    // Written out, though it is what holds without: what can be read is to be seen.
-    sandbox: { read: [...READ_PLACES, ...readToo], hidden: [SECRETS_WORD] },
+    // Written out, though it is what holds without: what can be read and reached is to be seen.
+    sandbox: {
+      read: [...READ_PLACES, ...readToo],
+      hidden: [SECRETS_WORD],
+      egress: options.egress ?? EGRESS_SHIPPED,
+    },
     security: { workspace_root: options.workspaceRoot ?? WORKSPACE },
   }
   createFile(join(stage, SCHEMA_NAME), Buffer.from(`${formatJson(configSchema())}\n`), SCHEMA_MODE)

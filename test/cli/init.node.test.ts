@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { EGRESS_SHIPPED } from '../../src/config-egress-fields.ts'
 import { READ_PLACES } from '../../src/config-sandbox-fields.ts'
 import { loadConfig } from '../../src/edge/config-file.node.ts'
 import { runMain } from './run-main.node.ts'
@@ -45,6 +46,21 @@ t.test('refuses ports that are none, and a place that is a file', async (t) => {
   })
 })
 
+t.test('what commands may reach is what was named', async (t) => {
+  const directory = t.testdir({})
+  t.match(await runMain(directory, ['init', 'a', '--egress', '*']), { code: 0 })
+  const egressIn = (name: string) =>
+    JSON.parse(readFileSync(join(directory, name, 'sass.edge.json'), 'utf8')).sandbox.egress
+  t.strictSame(egressIn('a'), ['*'])
+  t.match(await runMain(directory, ['init', 'b', '--egress', 'a.example,10.0.0.0/8:1883']), { code: 0 })
+  t.strictSame(egressIn('b'), ['a.example', '10.0.0.0/8:1883'])
+  t.match(await runMain(directory, ['init', 'c', '--egress', 'https://a.example']), {
+    code: 125,
+    stderr: /--egress: "https:\/\/a.example" is an address of a page: write the host alone/,
+  })
+  t.notOk(existsSync(join(directory, 'c')))
+})
+
 t.test('what commands can read is written out, with where programs of the PATH lie', async (t) => {
   const place = mkdtempSync(join(process.geteuid?.() === 0 ? '/var/lib' : homedir(), 'sass-edge-it-init-'))
   t.teardown(() => rmSync(place, { recursive: true, force: true }))
@@ -54,7 +70,11 @@ t.test('what commands can read is written out, with where programs of the PATH l
   const said = await runMain(directory, ['init', 'a'], environment)
   t.match(said, { code: 0, stdout: `(sandbox.read):\n  ${place}/node-v22\n` })
   const written = JSON.parse(readFileSync(join(directory, 'a/sass.edge.json'), 'utf8'))
-  t.strictSame(written.sandbox, { read: [...READ_PLACES, join(place, 'node-v22')], hidden: ['$SECRETS'] })
+  t.strictSame(written.sandbox, {
+    read: [...READ_PLACES, join(place, 'node-v22')],
+    hidden: ['$SECRETS'],
+    egress: EGRESS_SHIPPED,
+  })
   const { config } = loadConfig(join(directory, 'a/sass.edge.json'))
   t.strictSame(config.sandbox.read, written.sandbox.read)
   const plain = await runMain(directory, ['init', 'b', '--json'], { PATH: '/usr/bin:/bin' })

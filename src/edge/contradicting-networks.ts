@@ -1,0 +1,119 @@
+/**
+ * The network of commands as it is configured: one line that says what they reach, and what would surprise whoever wrote
+ * it. Judged as text; whoever reads what the entries of a list mean takes the lists from here.
+ * Rules: docs/configuration.md (what check finds beyond the file); docs/sandbox.md (the network).
+ * @module
+ */
+import type { CapabilityConfig, Config } from '../config.ts'
+import { ALL_WORD } from '../config-caller-fields.ts'
+import { type EgressEntry, writtenEgress } from '../config-egress-fields.ts'
+import type { IsWritten } from './contradictions.ts'
+import { type Finding, fail, pass, warn } from './finding.ts'
+
+/** Hosts that are named before the rest is counted. */
+const HOSTS_SHOWN = 3
+
+type Network = Config['sandbox']['network']
+
+/** What the commands of a set have. */
+export function networkOf({ sandbox }: Config, { network }: CapabilityConfig): Network {
+  return network === 'default' ? sandbox.network : network
+}
+
+/** Every list of the configuration, by the path of its key, as its author wrote it. */
+export function egressLists({ sandbox, capabilities }: Pick<Config, 'sandbox' | 'capabilities'>): readonly {
+  readonly path: string
+  readonly list: readonly unknown[]
+}[] {
+  const sets = Object.entries(capabilities).flatMap(([name, { egress }]) =>
+    egress === null ? [] : [{ path: `capabilities.${name}.egress`, list: egress.map(writtenEgress) }],
+  )
+  return [{ path: 'sandbox.egress', list: sandbox.egress.map(writtenEgress) }, ...sets]
+}
+
+/** The entries in words: `3 hosts: a.example, b.example, c.example`, or `every host`. */
+function hostsText(list: readonly EgressEntry[]): string {
+  if (list.length === 0) return 'nothing'
+  if (list.some(({ host }) => host === ALL_WORD)) return 'every host outside'
+  const shown = list.slice(0, HOSTS_SHOWN).map(({ host }) => host)
+  const more = list.length - shown.length
+  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
+}
+
+const UNLISTED: Readonly<Record<Config['security']['unlisted_domains'], string>> = {
+  ask: 'a human is asked about anything else',
+  deny: 'anything else is refused',
+  audit: 'anything else is let through and recorded',
+  allow: 'anything else is let through',
+}
+
+function explain(config: Config): Finding {
+  const { network, egress } = config.sandbox
+  switch (network) {
+    case 'host':
+      return pass(
+        'sandbox.network',
+        "commands have the device's network: they reach whatever it does, and no list holds",
+      )
+    case 'none':
+      return pass('sandbox.network', 'commands have no network')
+    case 'gate':
+      return pass(
+        'sandbox.egress',
+        `commands reach ${hostsText(egress)}, and ${UNLISTED[config.security.unlisted_domains]}`,
+      )
+  }
+}
+
+/** Agents that have a set, for a sentence. */
+function agentsWith({ agents }: Config, name: string): readonly string[] {
+  return agents
+    .filter(({ role, capability }) => role === 'agent' && capability === name)
+    .map((agent) => agent.name)
+}
+
+function hostFindings(config: Config, isWritten: IsWritten): readonly Finding[] {
+  return Object.entries(config.capabilities).flatMap(([name, set]): readonly Finding[] => {
+    const isOwn = set.network === 'host'
+    if (networkOf(config, set) !== 'host' || !(isOwn || isWritten('sandbox.network'))) return []
+    const agents = agentsWith(config, name)
+    if (agents.length === 0) return []
+    return [
+      warn(
+        isOwn ? `capabilities.${name}.network` : 'sandbox.network',
+        `gives ${agents.join(', ')} the network of the device, so they reach everything that it does and can send out what they read`,
+        'write "gate" and list in sandbox.egress what they need',
+      ),
+    ]
+  })
+}
+
+function listFindings(config: Config, isWritten: IsWritten): readonly Finding[] {
+  const networks = Object.values(config.capabilities).map((set) => networkOf(config, set))
+  const found: Finding[] = []
+  if (isWritten('sandbox.egress') && isWritten('sandbox.network') && !networks.includes('gate'))
+    found.push(
+      warn(
+        'sandbox.egress',
+        'lists what commands reach, and no capability set has the network that it holds for',
+        'write "gate" as sandbox.network, or take the list out',
+      ),
+    )
+  for (const [name, set] of Object.entries(config.capabilities)) {
+    if (set.egress === null || networkOf(config, set) === 'gate') continue
+    found.push(
+      fail(
+        `capabilities.${name}.egress`,
+        `lists what its commands reach, and their network is "${networkOf(config, set)}", for which no list holds`,
+        'write "gate" as its network, or take the list out',
+      ),
+    )
+  }
+  return found
+}
+
+/** `isWritten`: whether the file itself holds a key. */
+export function findNetworkContradictions(config: Config, isWritten: IsWritten): readonly Finding[] {
+  if (config.sandbox.require === 'none') return []
+  return [explain(config), ...hostFindings(config, isWritten), ...listFindings(config, isWritten)]
+}

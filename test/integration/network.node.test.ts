@@ -1,0 +1,81 @@
+/**
+ * Sessions with a network of kind `gate` of a real daemon, before anybody answers in it: everything is refused at once,
+ * nothing of it can be changed, and nothing is left of fifty.
+ * @module
+ */
+import { readdirSync, readlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { attack, judge } from './attacks.node.ts'
+import { type Branched, everyone, inSession, PYTHON, run, startBranched, type Who } from './branched.node.ts'
+import { until } from './daemon.node.ts'
+
+const SESSIONS = 50
+
+/** Networks that the daemon holds, by a thread or a descriptor. */
+function networksOf(daemon: Branched): readonly string[] {
+  const place = `/proc/${daemon.pid()}`
+  const links = [
+    ...readdirSync(`${place}/fd`).map((name) => `${place}/fd/${name}`),
+    ...readdirSync(`${place}/task`).map((name) => `${place}/task/${name}/ns/net`),
+  ]
+  const found = links.flatMap((path) => {
+    try {
+      return [readlinkSync(path)]
+    } catch {
+      return []
+    }
+  })
+  return [...new Set(found.filter((target) => target.startsWith('net:')))]
+}
+
+async function closed(t: Test, who: Who): Promise<void> {
+  const daemon = await startBranched(t, who, { sandbox: { network: 'gate' } })
+  const abstract = `sass-edge-network-${process.pid}-${who.name}`
+  const servers = [createServer((socket) => socket.end()), createServer((socket) => socket.end())]
+  const [server, named] = servers
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => named?.listen(`\0${abstract}`, resolve))
+  t.teardown(() => servers.map((one) => one.close()))
+  const port = String((server?.address() as { port: number }).port)
+  judge(t, await attack(daemon, 'networks'), {
+    'a server of its own': 'done',
+    resolver: 'nameserver 127.0.0.1\n',
+  })
+  judge(t, await attack(daemon, 'sockets', abstract, port), {
+    interfaces: Array,
+    'abstract among themselves': 'done',
+    'path of its own': 'done',
+  })
+}
+
+async function leavesNothing(t: Test, who: Who): Promise<void> {
+  const daemon = await startBranched(t, who, { sandbox: { network: 'gate' } })
+  const milliseconds: number[] = []
+  const once = () =>
+    inSession(daemon, async (client) => {
+      const begin = performance.now()
+      await run(client, 'true', [])
+      const middle = performance.now()
+      await run(client, 'true', [])
+      milliseconds.push(2 * middle - begin - performance.now())
+    })
+  await once()
+  await until('the first one has gone', () => networksOf(daemon).length <= 2)
+  const [networks, descriptors] = [networksOf(daemon), daemon.descriptors()]
+  for (let turn = 0; turn < SESSIONS; turn++) await once()
+  await until('descriptors as before', () => daemon.descriptors() <= descriptors)
+  await until('networks as before', () => networksOf(daemon).length <= networks.length)
+  t.strictSame(networksOf(daemon), networks)
+  milliseconds.sort((a, b) => a - b)
+  t.comment(`a place with a network takes ${milliseconds[SESSIONS / 2]?.toFixed(1)} ms in the middle`)
+}
+
+for (const who of everyone(t)) {
+  if (PYTHON === undefined) {
+    t.comment('skipped: what tries this needs python3')
+    break
+  }
+  await t.test(`a session is alone in its network, daemon of ${who.name}`, (t) => closed(t, who))
+  await t.test(`nothing is left of ${SESSIONS} networks, daemon of ${who.name}`, (t) => leavesNothing(t, who))
+}
