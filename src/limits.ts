@@ -355,6 +355,8 @@ export const QUEUE_PLACES = 64
 /** What a human is shown of a command, as JSON; what is longer cannot be judged by looking at it, and is refused. */
 export const SHOWN_BYTES = 4_096
 /** Questions in one answer to an operator: they fit a frame. */
+/** Places of a session's network that the caller of a failed command is told of. */
+export const REFUSED_TOLD = 4
 export const LISTED_CONFIRMATIONS = 12
 /** Decisions that can still be explained in full, and what is kept of a command for it. */
 export const EXPLAINED_DECISIONS = 256

@@ -66,6 +66,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   purge: kind('execution', 'human', 'warning'),
   identity: kind('execution', 'configuration', 'warning'),
   branch: kind('execution', 'human'),
+  egress: kind('execution', 'tool'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
   clock: kind('observations', 'lifecycle', 'warning'),
@@ -79,6 +80,7 @@ function raised({ type, to, what }: AuditEvent, severity: EventSeverity): EventS
   if (type === 'challenge' && what !== 'passed') return 'warning'
   if (type === 'daemon' && what === 'reload_failed') return 'warning'
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
+  if (type === 'egress' && what !== 'passed') return 'warning'
   return severity
 }
 

@@ -129,7 +129,7 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
       name: line.name ?? null,
       address: line.address ?? null,
       port: line.port ?? null,
-      verdict: line.verdict,
+      what: line.verdict,
       reason: line.reason ?? null,
       sent_bytes: line.sentBytes,
       received_bytes: line.receivedBytes,

@@ -207,7 +207,8 @@ export function createAttachment(
     const execution = getExecution()
     const exit = execution?.exit
     if (exit === undefined) return {}
-    const why = execution?.why === undefined ? {} : { why: execution.why }
+    const text = execution?.why ?? execution?.refused
+    const why = text === undefined ? {} : { why: text }
     return exit.kind === 'exited' ? { exit_code: exit.code, ...why } : { signal: exit.signal, ...why }
   }
 

@@ -501,6 +501,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     without: (_branch, work) => work(),
     has: () => false,
     processesIn: () => 0,
+    refusedIn: () => [],
     sessionsIn: () => [],
     useOf: () => 'none',
     closeAll: () => Promise.resolve(),
