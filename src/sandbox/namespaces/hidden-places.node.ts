@@ -10,14 +10,16 @@
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isWithin } from '../../base/lexical-path.ts'
+import { HIDDEN_PLACES, KEY_NAMES, SECRET_HOME_PLACES, SECRET_PLACES } from '../../base/secret-places.ts'
 import { HIDDEN_PLACES_MAX, WALKED_DIRECTORIES_MAX } from '../limits.ts'
 import { ERRNO } from '../syscalls.node.ts'
 import { Refused } from './kernel.node.ts'
 import type { NamespacePlan } from './namespace-plan.ts'
-import { KEY_NAMES, SECRET_HOME_PLACES, SECRET_PLACES } from './secret-places.ts'
+
 import { seenFile } from './seen-file.node.ts'
 
 const ETC = '/etc'
+const SYSTEM_PLACES = [...SECRET_PLACES, ...HIDDEN_PLACES]
 
 function exists(path: string): boolean {
   return seenFile(path) !== undefined
@@ -71,7 +73,7 @@ const changeOf = (path: string): number => seenFile(path)?.ctimeMs ?? 0
 /** What of /etc is known as secret or looks like a key by its name. */
 function walkEtc(): Walk {
   const directories = new Map<string, number>()
-  const found = SECRET_PLACES.filter((place) => isWithin(ETC, place)).flatMap(expand)
+  const found = SYSTEM_PLACES.filter((place) => isWithin(ETC, place)).flatMap(expand)
   const open = [ETC]
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (directories.size >= WALKED_DIRECTORIES_MAX) break
@@ -110,7 +112,7 @@ export function createHiddenPlaces(): HiddenPlaces {
   }
 
   function secrets(read: readonly string[], homes: readonly string[]): string[] {
-    const places = SECRET_PLACES.filter((place) => !isWithin(ETC, place)).flatMap(expand)
+    const places = SYSTEM_PLACES.filter((place) => !isWithin(ETC, place)).flatMap(expand)
     // A home is looked into where something of it can be read.
     const all = new Set([...homes, '/root', ...namesIn('/home').map((name) => `/home/${name}`)])
     for (const home of all) {

@@ -39,8 +39,8 @@ import {
 } from './kernel.node.ts'
 import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from './mount-table.ts'
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
-import { systemGroups, systemUsers, USER_LISTS } from './secret-places.ts'
 import { seenFile } from './seen-file.node.ts'
+import { systemGroups, systemUsers, USER_LISTS } from './system-users.ts'
 import { layOut, type Placed, withoutHidden } from './view-layout.ts'
 import { makeMemory, makeTarget } from './view-memory.node.ts'
 
