@@ -81,6 +81,28 @@ t.test('a file with secrets is read only after a yes, and not after a no or sile
   t.notMatch(JSON.stringify(daemon.audit()), '.env')
 })
 
+t.test(
+  'who types the command in a script reads that a human is asked, and programs have an event',
+  async (t) => {
+    const daemon = await startNew(t)
+    writeFileSync(join(daemon.workspace, '.env'), 'TOKEN=geheim\n')
+    for (const more of [[], ['--json']]) {
+      const running = daemon.cli(['exec', ...more, '--', 'cat', '.env'])
+      const { id } = await question(daemon)
+      t.equal((await daemon.cli(['confirm', 'approve', String(id), '--yes'])).code, 0)
+      const { code, stdout, stderr } = await running
+      t.equal(code, 0)
+      t.equal(stderr, more.length > 0 ? '' : 'sass-edge: waiting for an operator (sass-edge confirm list)\n')
+      if (more.length === 0) t.equal(stdout.toString(), 'TOKEN=geheim\n')
+      else
+        t.strictSame(JSON.parse(stdout.toString().split('\n')[0] ?? ''), {
+          event: 'waiting',
+          kind: 'operator',
+        })
+    }
+  },
+)
+
 t.test('who leaves while a human is asked takes the question along', async (t) => {
   const daemon = await startNew(t)
   writeFileSync(join(daemon.workspace, '.env'), '')
