@@ -209,6 +209,8 @@ export const CONFIG_LIST_ITEMS = 4_096
 export const EGRESS_ENTRIES = 256
 /** RFC 1035, 2.3.4: a name has 253 characters; `*.` before it and a port after it. */
 export const EGRESS_HOST_BYTES = 262
+/** Places of a session's network that refused a command, as they are named at its end. */
+export const REFUSED_SHOWN = 4
 /** Ports of one entry, and methods of HTTP: RFC 9110 has eight. */
 export const EGRESS_PORTS = 64
 export const EGRESS_METHODS = 16

@@ -103,6 +103,7 @@ export const executeResponse = message('ExecuteResponse', {
   truncated: defaulted(13, bool, false),
   findings: optional(14, listOf(finding, 64)),
   why: optional(15, sentence, 'why the device ended it'),
+  refused: optional(16, sentence, 'what the network of its session refused'),
 })
 
 export const streamResponse = message('StreamResponse', {
@@ -122,6 +123,7 @@ export const streamResponse = message('StreamResponse', {
   sha256: optional(19, digest, 'of an upload: of what is there before offset'),
   why: optional(20, sentence, 'why the device ended it; last message only'),
   isolation: optional(21, text(16), 'to operators, first message only: overlay, copy or none'),
+  refused: optional(22, sentence, 'what the network of its session refused; last message only'),
 })
 
 export const stdinChunk = message('StdinChunk', {
