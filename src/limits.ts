@@ -209,6 +209,8 @@ export const CONFIG_LIST_ITEMS = 4_096
 export const EGRESS_ENTRIES = 256
 /** RFC 1035, 2.3.4: a name has 253 characters; `*.` before it and a port after it. */
 export const EGRESS_HOST_BYTES = 262
+/** Places of a session's network that refused a command, as they are named at its end. */
+export const REFUSED_SHOWN = 4
 /** Ports of one entry, and methods of HTTP: RFC 9110 has eight. */
 export const EGRESS_PORTS = 64
 export const EGRESS_METHODS = 16
@@ -360,8 +362,6 @@ export const QUEUE_PLACES = 64
 /** What a human is shown of a command, as JSON; what is longer cannot be judged by looking at it, and is refused. */
 export const SHOWN_BYTES = 4_096
 /** Questions in one answer to an operator: they fit a frame. */
-/** Places of a session's network that the caller of a failed command is told of. */
-export const REFUSED_TOLD = 4
 export const LISTED_CONFIRMATIONS = 12
 /** Decisions that can still be explained in full, and what is kept of a command for it. */
 export const EXPLAINED_DECISIONS = 256

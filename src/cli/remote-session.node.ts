@@ -205,7 +205,8 @@ export function createRemoteSession(context: CommandContext, target: string | un
       if (stdout.isBroken || stderr.isBroken) return BROKEN_PIPE
       if (ended.truncated)
         output.warn('The output went over the limit of the device; what came after it was dropped.')
-      if (ended.why !== undefined) output.warn(visible(ended.why))
+      for (const sentence of [ended.why, ended.refused])
+        if (sentence !== undefined) output.warn(visible(sentence))
       if (ended.timedOut)
         throw new SassError(
           'EXECUTION_TIMEOUT',
@@ -220,6 +221,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
             exit_code: exitCode ?? null,
             signal: signal === undefined ? null : signalName(signal),
             ...(ended.why === undefined ? {} : { why: ended.why }),
+            ...(ended.refused === undefined ? {} : { refused: ended.refused }),
             stdout_bytes: stdoutBytes,
             stderr_bytes: stderrBytes,
           },

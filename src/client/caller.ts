@@ -41,6 +41,8 @@ export type RemoteExit = {
   readonly timedOut: boolean
   /** Why the device ended it, where it did: its words. Never write them to a terminal as they are. */
   readonly why: string | undefined
+  /** What the network of its session refused, in a sentence. */
+  readonly refused?: string | undefined
 }
 
 /** Where output goes. A promise holds the next credit back until it is settled. `bytes` are borrowed: copy to keep. */
@@ -369,6 +371,7 @@ export function createCaller(
             truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
             timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
             why: value.why,
+            ...(value.refused === undefined ? {} : { refused: value.refused }),
           })
         })
       },

@@ -7,13 +7,13 @@
 import { closeSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SECRETS_WORD } from '../config-caller-fields.ts'
-import { READ_PLACES } from '../config-sandbox-fields.ts'
+import { READ_PLACES, SANDBOX } from '../config-sandbox-fields.ts'
 import { asSassError } from '../errors.ts'
 import { type BranchRoot, upperOf, workOf } from '../sandbox/branch/branch.ts'
 import { overlayAttributes } from '../sandbox/branch/branch-store.node.ts'
 import { makeUpper } from '../sandbox/branch/upper.node.ts'
 import { createKeeper } from '../sandbox/namespaces/keeper.node.ts'
-import type { ViewGaps } from '../sandbox/namespaces/namespace-plan.ts'
+import type { SessionNetwork, ViewGaps } from '../sandbox/namespaces/namespace-plan.ts'
 import { ERRNO, loadSyscalls } from '../sandbox/syscalls.node.ts'
 import { keeperText } from './thread-texts.node.ts'
 
@@ -33,12 +33,19 @@ export type TriedLists = {
   readonly read: readonly string[]
   readonly hidden: readonly string[]
   readonly sockets: readonly string[]
+  readonly network: SessionNetwork
   /** The daemon's own. */
   readonly own: readonly string[]
 }
 
 /** Without a configuration. */
-export const SHIPPED_LISTS: TriedLists = { read: READ_PLACES, hidden: [SECRETS_WORD], sockets: [], own: [] }
+export const SHIPPED_LISTS: TriedLists = {
+  read: READ_PLACES,
+  hidden: [SECRETS_WORD],
+  sockets: [],
+  network: SANDBOX.fields.network.default,
+  own: [],
+}
 
 /** Tries a whole branch beneath `parent`, where the daemon would keep its own, with a view of these lists. */
 export async function tryBranch(parent: string, lists: TriedLists = SHIPPED_LISTS): Promise<BranchTrial> {
@@ -71,7 +78,7 @@ export async function tryBranch(parent: string, lists: TriedLists = SHIPPED_LIST
       kept: [],
       volatile: [],
       devices: [],
-      network: 'host',
+      network: lists.network,
       listens: [],
       userId: process.getuid?.() ?? 0,
       groupId: process.getgid?.() ?? 0,
@@ -80,7 +87,10 @@ export async function tryBranch(parent: string, lists: TriedLists = SHIPPED_LIST
     const seen = join(workspace, 'file').slice(1)
     writeFileSync(`/proc/self/fd/${made.root}/${seen}`, 'changed in the branch')
     const isApart = readFileSync(join(workspace, 'file'), 'utf8') === 'real'
-    for (const descriptor of [made.lifeline, made.mount, made.pid, made.ipc, made.root]) closeSync(descriptor)
+    const { gate } = made
+    const ofNetwork = [made.network, made.networkRest, gate?.names ?? -1, gate?.refusals ?? -1]
+    for (const descriptor of [made.lifeline, made.mount, made.pid, made.ipc, made.root, ...ofNetwork])
+      if (descriptor >= 0) closeSync(descriptor)
     await keeper.end(made.initPid)
     return isApart
       ? {

@@ -13,7 +13,7 @@ import type { Config } from '../config.ts'
 import { asSassError } from '../errors.ts'
 import { CONNECTIONS_MAX, RESERVE_BYTES, RESERVE_SHARE, UNAUTHENTICATED_CONNECTIONS } from '../limits.ts'
 import { findUser } from '../sandbox/users.node.ts'
-import { tryBranch } from './branch-trial.node.ts'
+import { SHIPPED_LISTS, tryBranch } from './branch-trial.node.ts'
 import { isClockSet } from './clock.node.ts'
 import { DISK_WARN_BYTES } from './doctor.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
@@ -294,7 +294,10 @@ export function isBranchTried(config: Config): boolean {
 /** Makes a branch where the daemon would, and takes it down. */
 export async function checkSandbox(config: Config): Promise<readonly Finding[]> {
   const check = 'sandbox.require'
-  const { state, detail, remedy } = await tryBranch(nearestExisting(config.state_directory))
+  const { state, detail, remedy } = await tryBranch(nearestExisting(config.state_directory), {
+    ...SHIPPED_LISTS,
+    network: config.sandbox.network,
+  })
   if (state === 'ok') return [pass(check, 'a branch can be made')]
   return [
     fail(

@@ -103,7 +103,6 @@ export function createWork(
     },
     freed: ended.freed,
     processesIn: sandbox.places.processesIn,
-    refusedIn: sandbox.places.refusedIn,
     leftEnded: ({ sessionId }) => void sessions.executionEnded(sessionId, clock.monotonicMs()),
     ended(execution) {
       counts.ended[outcomeOf(execution)]++

@@ -49,8 +49,6 @@ export const GATE_BACKLOG = 128
 export const REFUSALS_BYTES = 32_768
 /** Packets of refusals that are read at once: more than fit into that. */
 export const REFUSALS_READ = 256
-/** Refusals that are told at a command's end. */
-export const REFUSALS_TOLD = 4
 /** Paths that are hidden within what a session can read: each is a file in memory for each session. */
 export const HIDDEN_PLACES_MAX = 1_024
 /** Directories of /etc that are looked through for keys; a full installation has some 400. */

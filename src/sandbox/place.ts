@@ -84,8 +84,6 @@ export interface Places {
   has(branch: string, agent: string): boolean
   /** Processes in the session's place of that number, its init not among them; 0 where it has no such place any more. */
   processesIn(session: string, number: number): number
-  /** What the network of the session's place of that number has refused since this was asked last. */
-  refusedIn(session: string, number: number): readonly RefusedPacket[]
   /** Sessions that work in a branch. */
   sessionsIn(branch: string): readonly string[]
   /** Whether it is mounted, and whether processes run in it, also such as were asked to stay. */

@@ -420,10 +420,6 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
         return 0
       }
     },
-    refusedIn(session, number) {
-      const place = held.get(branchOf.get(session) ?? '')?.place
-      return place?.namespaces?.number === number ? (place.refused?.() ?? []) : []
-    },
     sessionsIn: (name) => [...(held.get(name)?.tenants ?? [])],
     useOf(name) {
       const one = held.get(name)

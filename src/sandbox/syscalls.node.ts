@@ -195,6 +195,7 @@ export const ERRNO = Object.freeze({
   EEXIST: 17,
   EXDEV: 18,
   ENOENT: 2,
+  ENODEV: 19,
   ENOTDIR: 20,
   EISDIR: 21,
   EINVAL: 22,

@@ -18,6 +18,7 @@ import type { Executions } from './executions.ts'
 import { aheadBytes, chunkBytes } from './output-pace.ts'
 import { createOutputPacker, type PackedPiece } from './output-packer.ts'
 import type { Peer } from './peer.ts'
+import { refusedSentence } from './refused-reach.ts'
 
 export type Attachment = Watcher & {
   /** Credit or buffers came: go on. */
@@ -203,13 +204,20 @@ export function createAttachment(
     packer?.close()
   }
 
-  function exitFields(): { exit_code?: number; signal?: number; why?: string } {
+  /** Taken whatever is told of it: the next command is not told of what this one did. */
+  function refusedBy({ sessionId, exit }: Execution): { refused?: string } {
+    const refused = refusedSentence(peer.rooms.places.find(sessionId)?.refused?.() ?? [])
+    const hasFailed = exit?.kind !== 'exited' || exit.code !== 0
+    return refused === undefined || !hasFailed ? {} : { refused }
+  }
+
+  function exitFields(): { exit_code?: number; signal?: number; why?: string; refused?: string } {
     const execution = getExecution()
     const exit = execution?.exit
-    if (exit === undefined) return {}
-    const text = execution?.why ?? execution?.refused
-    const why = text === undefined ? {} : { why: text }
-    return exit.kind === 'exited' ? { exit_code: exit.code, ...why } : { signal: exit.signal, ...why }
+    if (execution === undefined || exit === undefined) return {}
+    const why = execution.why === undefined ? {} : { why: execution.why }
+    const more = { ...why, ...refusedBy(execution) }
+    return exit.kind === 'exited' ? { exit_code: exit.code, ...more } : { signal: exit.signal, ...more }
   }
 
   function finish(): void {

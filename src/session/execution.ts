@@ -65,8 +65,6 @@ export type Execution = {
   timedOut: boolean
   /** Why the device ended it, or how it ended is not known, in a sentence for its caller; undefined otherwise. */
   why: string | undefined
-  /** What of it the device refused while it ran, in a sentence for its caller. */
-  refused?: string | undefined
   lastOutputAtMs: number
   /** Output bytes still taken into the rings; what comes after is counted and dropped. */
   acceptBytes: [number, number]

@@ -12,7 +12,6 @@ import { SassError } from '../errors.ts'
 import { PIPE_READ_BYTES, TERM_TO_KILL_MS } from '../limits.ts'
 import type { ChildEvents, Clock, LineFile, OutputSource, Spawner } from '../ports.ts'
 import { STDERR, STDOUT } from '../ports.ts'
-import type { RefusedPacket } from '../sandbox/namespaces/refused-packets.ts'
 import {
   type Execution,
   isRunning,
@@ -28,7 +27,6 @@ import {
 import { type StartRecord, startRecord } from './kept-record.ts'
 import type { KeptResults } from './kept-results.ts'
 import { createLeftWork } from './left-work.ts'
-import { refusedText } from './refused-network.ts'
 import { createRingPool } from './ring-pool.ts'
 
 /** The limit is of the session: another command of it may have taken the memory. */
@@ -109,8 +107,6 @@ export type ExecutionsOptions = {
   readonly ended: (execution: Execution) => void
   /** Processes of the session's place of that number; 0 where it has no such place any more. */
   readonly processesIn?: (sessionId: string, place: number) => number
-  /** What the network of that place has refused since this was asked last. */
-  readonly refusedIn?: (sessionId: string, place: number) => readonly RefusedPacket[]
   /** What an execution had left is gone: `ended` was called before. */
   readonly leftEnded?: (execution: Execution) => void
   /** Called when a command runs. */
@@ -128,7 +124,6 @@ export function createExecutions({
   results,
   ended,
   processesIn,
-  refusedIn,
   leftEnded,
   begun,
   freed,
@@ -291,9 +286,6 @@ export function createExecutions({
         execution.exit = status
         if (place !== undefined && status.left !== undefined) left.add(execution, place, status.left)
         if (status.tookMemoryKill === true) execution.why = MEMORY_KILL
-        const refused = place === undefined ? [] : (refusedIn?.(execution.sessionId, place) ?? [])
-        // One that has got on without it need not hear of it.
-        if (status.kind !== 'exited' || status.code !== 0) execution.refused = refusedText(refused)
         end(execution, 'finished')
       },
     }

@@ -102,7 +102,8 @@ export const executeResponse = message('ExecuteResponse', {
   signal: optional(12, unsigned(127), 'POSIX number'),
   truncated: defaulted(13, bool, false),
   findings: optional(14, listOf(finding, 64)),
-  why: optional(15, sentence, 'why the device ended it, or what of its network it refused'),
+  why: optional(15, sentence, 'why the device ended it'),
+  refused: optional(16, sentence, 'what the network of its session refused'),
 })
 
 export const streamResponse = message('StreamResponse', {
@@ -120,12 +121,9 @@ export const streamResponse = message('StreamResponse', {
   encoding: defaulted(17, unsigned(1), 0, '1: data is zstd'),
   code: optional(18, unsigned(UINT16), 'of section 7'),
   sha256: optional(19, digest, 'of an upload: of what is there before offset'),
-  why: optional(
-    20,
-    sentence,
-    'why the device ended it, or what of its network it refused; last message only',
-  ),
+  why: optional(20, sentence, 'why the device ended it; last message only'),
   isolation: optional(21, text(16), 'to operators, first message only: overlay, copy or none'),
+  refused: optional(22, sentence, 'what the network of its session refused; last message only'),
 })
 
 export const stdinChunk = message('StdinChunk', {

@@ -49,6 +49,24 @@ async function closed(t: Test, who: Who): Promise<void> {
   })
 }
 
+/** A command that has failed is told where it was refused, and no other one is. */
+async function tells(t: Test, who: Who): Promise<void> {
+  const daemon = await startBranched(t, who, { sandbox: { network: 'gate' } })
+  daemon.put(
+    'reach.py',
+    'import socket, sys\nsocket.socket().connect_ex(("127.0.0.1", 8080))\nsys.exit(int(sys.argv[1]))\n',
+  )
+  const said = async (code: string) =>
+    (await daemon.cli(['exec', '--', PYTHON ?? '', './reach.py', code])).stderr
+  t.match(await said('7'), /127\.0\.0\.1:8080 refused: nothing listens there/)
+  t.notMatch(await said('0'), /refused/)
+  await inSession(daemon, async (client) => {
+    await run(client, PYTHON ?? '', ['./reach.py', '0'])
+    const running = client.stream('false', [], { output: () => undefined })
+    t.equal((await running.exit).refused, undefined)
+  })
+}
+
 async function leavesNothing(t: Test, who: Who): Promise<void> {
   const daemon = await startBranched(t, who, { sandbox: { network: 'gate' } })
   const milliseconds: number[] = []
@@ -77,5 +95,6 @@ for (const who of everyone(t)) {
     break
   }
   await t.test(`a session is alone in its network, daemon of ${who.name}`, (t) => closed(t, who))
+  await t.test(`a command hears what was refused, daemon of ${who.name}`, (t) => tells(t, who))
   await t.test(`nothing is left of ${SESSIONS} networks, daemon of ${who.name}`, (t) => leavesNothing(t, who))
 }

@@ -140,7 +140,6 @@ function stage(
     },
     has: () => false,
     processesIn: () => 0,
-    refusedIn: () => [],
     sessionsIn: (name) => sessions[name] ?? [],
     useOf: (name) => uses[name] ?? 'none',
     closeAll: () => Promise.resolve(),

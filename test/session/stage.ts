@@ -501,7 +501,6 @@ function stagePlaces(finder: () => ProgramFinder): Places {
     without: (_branch, work) => work(),
     has: () => false,
     processesIn: () => 0,
-    refusedIn: () => [],
     sessionsIn: () => [],
     useOf: () => 'none',
     closeAll: () => Promise.resolve(),

@@ -66,6 +66,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       truncated: true,
       findings: [{ kind: 'email', offset: 3, length: 4 }],
       why: 'w',
+      refused: 'r',
     },
   ],
   [
@@ -92,6 +93,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       sha256: digest,
       why: 'w',
       isolation: 'overlay',
+      refused: 'r',
     },
   ],
   [messages.stdinChunk, { data: Uint8Array.of(1), resize: { rows: 1, cols: 65_535 } }],

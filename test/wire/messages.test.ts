@@ -14,9 +14,9 @@ const TABLE: Readonly<Record<string, string>> = {
   ExecuteRequest:
     '1? command, 2? args, 3? cwd, 4? env, 5? execution_id, 6? session_id, 7? is_reattach, 8? resume_offset, 12? raw_payload, 13? stdin, 14? pty, 15? resume_offset_stderr, 16? accept, 17? declared_goal, 18? tail, 19? timeout_seconds, 20? keep_background',
   ExecuteResponse:
-    '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings, 15? why',
+    '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings, 15? why, 16? refused',
   StreamResponse:
-    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code, 19? sha256, 20? why, 21? isolation',
+    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code, 19? sha256, 20? why, 21? isolation, 22? refused',
   StdinChunk: '1? data, 2? resize',
   TerminalSize: '1 rows, 2 cols',
   Pty: '1 rows, 2 cols, 3? term',

@@ -51,12 +51,14 @@ export function ranResult(ran: Ran): ToolResult {
   const stdout = shownOutput('stdout', ran.stdout.kept(), id, isRunning)
   const stderr = shownOutput('stderr', ran.stderr.kept(), id, isRunning)
   const why = exit?.why === undefined ? undefined : shownText(exit.why)
+  const refused = exit?.refused === undefined ? undefined : shownText(exit.refused)
   const isTimeOver = exit?.timedOut === true
   const message = 'The time of the command was over, and the device ended it; nothing of it runs any more.'
   return {
     text: [
       stateWords(ran),
       ...(why === undefined ? [] : [`The device ended it: ${why}`]),
+      ...(refused === undefined ? [] : [`The network: ${refused}`]),
       ...(exit?.truncated === true
         ? ['Its output went over the limit of the device; the rest was dropped.']
         : []),
@@ -70,6 +72,7 @@ export function ranResult(ran: Ran): ToolResult {
       ...(exit?.exitCode === undefined ? {} : { exit_code: exit.exitCode }),
       ...(exit?.signal === undefined ? {} : { signal: signalName(exit.signal) }),
       ...(why === undefined ? {} : { why }),
+      ...(refused === undefined ? {} : { refused }),
       stdout: stdout.data,
       stderr: stderr.data,
       ...(lostBytes > 0 ? { lost_bytes: lostBytes } : {}),

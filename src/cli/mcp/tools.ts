@@ -64,6 +64,7 @@ const ran = {
   exit_code: z.number().optional(),
   signal: z.string().optional(),
   why: z.string().optional().describe('why the device ended it'),
+  refused: z.string().optional().describe('what the network of the session refused'),
   stdout: output,
   stderr: output,
   lost_bytes: z.number().optional().describe('output that the device no longer has'),

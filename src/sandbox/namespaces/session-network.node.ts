@@ -45,8 +45,10 @@ const RESOLVER_PORT = 53
 /** struct sock_fprog, and one instruction of it. */
 const FILTER_PROGRAM_BYTES = 16
 const FILTER_INSTRUCTION_BYTES = 8
-/** What a kernel without IPv6 says, or one where it is turned off. */
-const WITHOUT_IPV6: readonly number[] = [-ERRNO.EAFNOSUPPORT, -ERRNO.EADDRNOTAVAIL, -ERRNO.EOPNOTSUPP]
+/** What a kernel without IPv6 says, or one where it is turned off: of a socket, an address, a route. */
+const WITHOUT_IPV6: readonly number[] = [
+  ...[-ERRNO.EAFNOSUPPORT, -ERRNO.EADDRNOTAVAIL, -ERRNO.EOPNOTSUPP, -ERRNO.EACCES, -ERRNO.ENODEV],
+]
 
 const LOOPBACK = '127.0.0.1'
 const ANY = ['0.0.0.0', '::'] as const

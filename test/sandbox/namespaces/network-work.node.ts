@@ -4,16 +4,26 @@
  * @module
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { overlayAttributes } from '../../../src/sandbox/branch/branch-store.node.ts'
 import { createKeeper } from '../../../src/sandbox/namespaces/keeper.node.ts'
+import { createKernel } from '../../../src/sandbox/namespaces/kernel.node.ts'
 import type {
   ListenPlace,
   NamespaceDescriptors,
   NamespacePlan,
 } from '../../../src/sandbox/namespaces/namespace-plan.ts'
+import { createNetworkHome, makeNetwork } from '../../../src/sandbox/namespaces/session-network.node.ts'
 import { createRefusals } from '../../../src/sandbox/refusals.node.ts'
 import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
 
@@ -236,10 +246,24 @@ async function resolver(etc: boolean): Promise<unknown> {
   return result
 }
 
+/** As on a device where it is turned off for every network. */
+async function withoutSix(): Promise<unknown> {
+  const kernel = createKernel(loadSyscalls(), openSync('/dev/null', 'r+'))
+  const home = createNetworkHome(kernel)
+  home.leave()
+  for (const name of ['all', 'default', 'lo'])
+    writeFileSync(`/proc/sys/net/ipv6/conf/${name}/disable_ipv6`, '1')
+  const held: { lasting: number[] } = { lasting: [] }
+  const listens = [...LISTENS, { port: 443, address: '2001:db8::7' }, { port: 443, address: '::1' }]
+  const made = makeNetwork(kernel, planFor({ listens }), held)
+  return made?.listeners.map(({ address, port }) => `${address} ${port}`)
+}
+
 const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
   connections,
   many,
   refused,
+  'without six': withoutSix,
   resolver: () => resolver(false),
   'resolver etc': () => resolver(true),
 }

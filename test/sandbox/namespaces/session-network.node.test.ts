@@ -59,6 +59,12 @@ for (const who of everyone(t)) {
     t.comment(`a place with a network in ${Number(milliseconds).toFixed(1)} ms in the middle`)
   })
 
+  t.test(`a device without IPv6 does without, for a keeper of ${who.name}`, async (t) => {
+    const listeners = work(t, who, 'without six') as unknown as string[]
+    const four = listeners.filter((one) => !one.startsWith('::'))
+    t.strictSame(four, ['0.0.0.0 80', '0.0.0.0 443', '127.0.0.1 8080'])
+  })
+
   t.test(`what is refused in the midst of it leaves nothing, for a keeper of ${who.name}`, async (t) => {
     const { messages, counts, listeners } = work(t, who, 'refused') as {
       messages: string[]
