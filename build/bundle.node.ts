@@ -3,7 +3,7 @@
  *   dist/sass-edge.mjs   daemon, client and tools, one file
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
  *   dist/default-rules.json  the rules of the policy that ship, as they are
- * The threads (launcher, keeper, branches, Model Context Protocol) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
+ * The threads (launcher, keeper, branches, relay, Model Context Protocol) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
  * started from text needs no second file, also not in the single binary.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
  * `node build/bundle.node.ts [--force]`
@@ -82,6 +82,7 @@ export interface Sources {
   readonly launcherEntry: string
   readonly keeperEntry: string
   readonly branchEntry: string
+  readonly relayEntry: string
   readonly mcpEntry: string
   readonly clientEntry: string
   /** Rules of the policy; the program finds them beside itself. */
@@ -97,6 +98,7 @@ export const SOURCES: Sources = {
   launcherEntry: 'src/sandbox/launcher-thread.node.ts',
   keeperEntry: 'src/sandbox/namespaces/keeper-thread.node.ts',
   branchEntry: 'src/sandbox/branch/branch-thread.node.ts',
+  relayEntry: 'src/egress/relay-thread.node.ts',
   mcpEntry: 'src/cli/mcp/server-thread.node.ts',
   clientEntry: 'src/client/client.node.ts',
   rulesFile: 'policy/default-rules.json',
@@ -208,12 +210,13 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     thread(sources.launcherEntry),
     thread(sources.keeperEntry),
     thread(sources.branchEntry),
+    thread(sources.relayEntry),
     thread(sources.mcpEntry, { plugins: [NO_VALIDATOR], define: NO_COMPILER }),
   ])
   const texts = threads.map(
     ({ outputFiles }) => (mapped ? namedText(outputFiles) : outputFiles?.[0]?.text) ?? '',
   )
-  const [launcherText = '', keeperText = '', branchText = '', mcpText = ''] = texts
+  const [launcherText = '', keeperText = '', branchText = '', relayText = '', mcpText = ''] = texts
   const packedRules = packRules(join(sources.root, sources.rulesFile))
   const daemon = await bundle({
     entryPoints: [sources.daemonEntry],
@@ -229,6 +232,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       // Seldom started: packed they take a quarter.
       KEEPER_SOURCE: JSON.stringify(brotliCompressSync(keeperText).toString('base64')),
       BRANCH_SOURCE: JSON.stringify(brotliCompressSync(branchText).toString('base64')),
+      RELAY_SOURCE: JSON.stringify(brotliCompressSync(relayText).toString('base64')),
       MCP_SOURCE: JSON.stringify(brotliCompressSync(mcpText).toString('base64')),
       PACKED_RULES: JSON.stringify(packedRules),
       PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),

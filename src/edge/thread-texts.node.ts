@@ -8,6 +8,7 @@ import { brotliDecompressSync } from 'node:zlib'
 
 declare const KEEPER_SOURCE: string | undefined
 declare const BRANCH_SOURCE: string | undefined
+declare const RELAY_SOURCE: string | undefined
 
 export type ThreadText = () => string
 
@@ -22,4 +23,8 @@ export function keeperText(): ThreadText | undefined {
 
 export function branchText(): ThreadText | undefined {
   return typeof BRANCH_SOURCE === 'string' ? unpacked(BRANCH_SOURCE) : undefined
+}
+
+export function relayText(): ThreadText | undefined {
+  return typeof RELAY_SOURCE === 'string' ? unpacked(RELAY_SOURCE) : undefined
 }

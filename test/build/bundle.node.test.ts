@@ -61,6 +61,7 @@ export function run(text: string) { new Worker(text, { eval: true }).on('message
     launcherEntry: thread,
     keeperEntry: thread,
     branchEntry: thread,
+    relayEntry: thread,
     mcpEntry: thread,
   }
 }
