@@ -3,7 +3,7 @@
  *   dist/sass-edge.mjs   daemon, client and tools, one file
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
  *   dist/default-rules.json  the rules of the policy that ship, as they are
- * The threads (launcher, keeper, branches, Model Context Protocol) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
+ * The threads (launcher, keeper, branches, relay, Model Context Protocol) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
  * started from text needs no second file, also not in the single binary.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
  * `node build/bundle.node.ts [--force]`

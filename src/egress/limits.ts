@@ -59,6 +59,8 @@ export const LENGTH_DIGITS = 14
 export const CHUNK_DIGITS = 12
 /** What a client says first it says within this. */
 export const FIRST_BYTES_MS = 10_000
+/** A connection that one side has ended, and over which nothing comes any more. */
+export const HALF_CLOSED_MS = 120_000
 /** All addresses of a name together, and each while others are left. */
 export const CONNECT_MS = 15_000
 export const CONNECT_EACH_MS = 3_000

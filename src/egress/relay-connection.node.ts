@@ -8,7 +8,14 @@
 import { connect, Socket } from 'node:net'
 import type { GateReason } from './gate-events.ts'
 import { createGuard } from './guard.ts'
-import { CONNECT_EACH_MS, CONNECT_MS, FIRST_BYTES_MS, KEEPALIVE_MS, RELAY_BUFFER_BYTES } from './limits.ts'
+import {
+  CONNECT_EACH_MS,
+  CONNECT_MS,
+  FIRST_BYTES_MS,
+  HALF_CLOSED_MS,
+  KEEPALIVE_MS,
+  RELAY_BUFFER_BYTES,
+} from './limits.ts'
 import type { RelayPlan, RelayReport } from './relay-messages.ts'
 
 export interface RelayConnection {
@@ -126,17 +133,26 @@ export function relayConnection(plan: RelayPlan, tell: (report: RelayReport) => 
     return toServer(shown.subarray(0, step.bytes))
   }
 
+  function endServer(socket: Socket): void {
+    socket.end()
+    socket.setTimeout(HALF_CLOSED_MS, () => over(undefined))
+  }
+
   function connected(socket: Socket, address: string): void {
     clearTimeout(attempt)
     isConnected = true
     reached = address
     socket.setNoDelay(true)
     socket.setKeepAlive(true, KEEPALIVE_MS)
-    socket.on('end', () => client.end())
+    socket.on('end', () => {
+      client.end()
+      // Whoever has ended may be gone, and the other may not know.
+      client.setTimeout(HALF_CLOSED_MS, () => over(undefined))
+    })
     const waiting = early
     early = undefined
     if (waiting === undefined || toServer(waiting)) client.resume()
-    if (isClientDone) socket.end()
+    if (isClientDone) endServer(socket)
   }
 
   /** The first address, or the one after that which failed. */
@@ -176,7 +192,7 @@ export function relayConnection(plan: RelayPlan, tell: (report: RelayReport) => 
     isClientDone = true
     // It has said nothing that may pass, and says nothing more.
     if (!isConnecting) over('silent')
-    else if (isConnected) upstream?.end()
+    else if (isConnected && upstream !== undefined) endServer(upstream)
   })
   client.on('close', closed)
   if (guard === undefined || plan.guard.kind === 'other') connectNext()

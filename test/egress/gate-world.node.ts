@@ -39,7 +39,7 @@ export async function listener(host = '0.0.0.0'): Promise<{ fd: number; realPort
 const AF_INET = 2
 const SOCK_DGRAM = 2
 
-function datagrams(): { fd: number; realPort: number } {
+export function datagrams(): { fd: number; realPort: number } {
   const fd = syscalls.checked(syscalls.libc.socket(AF_INET, SOCK_DGRAM | O_NONBLOCK | O_CLOEXEC, 0))
   for (let realPort = 20_000 + (process.pid % 10_000); ; realPort++) {
     const address = new Uint8Array(new ArrayBuffer(16))
