@@ -4,26 +4,24 @@
  * @module
  */
 
-import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { encodeBase64Url } from '../base/base64.ts'
 import { checkPublicKey } from '../base/ed25519-key.ts'
-import { errnoOf, errnoText, makePrivateDirectory, replaceFile } from '../base/files.node.ts'
+import { errnoOf, errnoText, makePrivateDirectory } from '../base/files.node.ts'
 import { isName } from '../base/name.ts'
-import { parseStrictJson } from '../base/strict-json.ts'
 import { nearest } from '../base/suggest.ts'
 import { ALL_TOOLS, isTool, TIER_NAMES, TOOLS } from '../base/tool-name.ts'
-import { type AgentConfig, parseConfig } from '../config.ts'
+import type { AgentConfig } from '../config.ts'
 import { DEFAULT_CAPABILITY } from '../config-caller-fields.ts'
-import { type LoadedConfig, problemText } from '../edge/config-file.node.ts'
+import type { LoadedConfig } from '../edge/config-file.node.ts'
 import { enrolledBeside, updateBook, visibleBook } from '../edge/identity-book.node.ts'
 import { createKeyFiles, readPublicKey } from '../edge/key-file.node.ts'
 import { SassError } from '../errors.ts'
-import { CONFIG_BYTES } from '../limits.ts'
 import type { IdentityBook } from '../session/enrolments.ts'
 import { optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
-import { setMember } from './config-edit.ts'
+import { editedText, writeEdited } from './config-writer.node.ts'
 import { EXIT } from './exit-codes.ts'
 import { alignColumns } from './listing.ts'
 import { localConfig, takeWords } from './local-config.node.ts'
@@ -37,42 +35,6 @@ function listed(loaded: LoadedConfig): readonly unknown[] {
   const value = loaded.value
   const agents = typeof value === 'object' && value !== null && 'agents' in value ? value.agents : []
   return Array.isArray(agents) ? agents : []
-}
-
-/** The text of the file with other agents, proven to be a valid configuration. */
-function editedText(loaded: LoadedConfig, agents: readonly unknown[]): string {
-  const text = setMember(loaded.text, 'agents', agents)
-  const parsed = parseStrictJson(text, { size: CONFIG_BYTES })
-  if (!parsed.ok)
-    throw new SassError(
-      'CONFIG_INVALID',
-      `${loaded.path} would not be valid any more, since ${parsed.problem}: nothing was changed.`,
-    )
-  const result = parseConfig(parsed.value, { configDirectory: dirname(loaded.path) })
-  if (result.ok) return text
-  const first = result.problems[0]
-  const why = first === undefined ? '' : `, since ${problemText(first)}`
-  throw new SassError(
-    'CONFIG_INVALID',
-    `${loaded.path} would not be valid any more${why}: nothing was changed.`,
-    {
-      problems: result.problems,
-    },
-  )
-}
-
-/** Replaces the file itself, not a link to it, and keeps its mode and owner. */
-function writeEdited(loaded: LoadedConfig, text: string): void {
-  try {
-    const path = realpathSync(loaded.path)
-    const stats = statSync(path)
-    replaceFile(path, Buffer.from(text), stats.mode & 0o777, stats)
-  } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const sentence = `${loaded.path} cannot be written, since ${errnoText(errno)}: nothing was changed.`
-    throw new SassError('STATE_UNWRITABLE', sentence, { path: loaded.path, errno }, error)
-  }
 }
 
 function makeKeyDirectory(path: string): void {
@@ -130,7 +92,7 @@ function add(context: CommandContext, loaded: LoadedConfig, name: string): numbe
   const base = join(dirname(loaded.path), 'keys', name)
   const entryFor = (key: Uint8Array) => ({ name, public_key: encodeBase64Url(key), ...rights })
   const save = (key: Uint8Array) =>
-    writeEdited(loaded, editedText(loaded, [...listed(loaded), entryFor(key)]))
+    writeEdited(loaded, editedText(loaded, 'agents', [...listed(loaded), entryFor(key)]))
   let key: Uint8Array
   if (keyOption !== undefined) {
     key = readPublicKey(resolve(context.cwd, keyOption), checkPublicKey)
@@ -183,7 +145,7 @@ function remove(context: CommandContext, loaded: LoadedConfig, name: string): nu
     const hint = meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`
     throw new SassError('USAGE', `There is no agent of this name in ${loaded.path}: ${hint}.`)
   }
-  if (index !== -1) writeEdited(loaded, editedText(loaded, listed(loaded).toSpliced(index, 1)))
+  if (index !== -1) writeEdited(loaded, editedText(loaded, 'agents', listed(loaded).toSpliced(index, 1)))
   const where = index === -1 ? 'those who have enrolled or are invited' : loaded.path
   context.output.result({ removed: name, config: loaded.path }, [
     `Removed ${name} from ${where}; its key files stay where they are.`,

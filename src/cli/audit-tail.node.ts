@@ -34,7 +34,7 @@ export const tailOptions: readonly OptionSpec[] = [
     name: 'tool',
     value: 'TOOL',
     description:
-      'tail: only what was permitted to use that tool: Read, Glob, Grep, Write, Edit, Bash or WebFetch',
+      'tail: only what was permitted to use that tool: Read, Glob, Grep, Write, Edit, Bash or WebFetch; egress: what sessions talked to',
   },
   {
     name: 'since',
@@ -44,6 +44,8 @@ export const tailOptions: readonly OptionSpec[] = [
   { name: 'until', value: 'TIME', description: 'tail: only up to then' },
 ]
 
+/** What records of the gate to the network have for a tool. */
+const EGRESS = 'egress'
 const FILTERS = ['session', 'agent', 'for', 'tool', 'since', 'until'] as const
 
 /** As records have it. A day alone begins, or as an end ends, in UTC. */
@@ -64,11 +66,12 @@ function timeOf(options: Options, name: 'since' | 'until'): string | undefined {
 
 function toolOf(options: Options): string | undefined {
   const text = optionValue(options, 'tool')
-  if (text === undefined || TOOLS.some((tool) => tool === text)) return text
-  const meant = nearest(text, TOOLS)
+  const tools = [...TOOLS, EGRESS]
+  if (text === undefined || tools.some((tool) => tool === text)) return text
+  const meant = nearest(text, tools)
   throw new SassError(
     'USAGE',
-    `There is no tool ${JSON.stringify(text.slice(0, 40))}${meant === undefined ? `: it is one of ${TOOLS.join(', ')}.` : `: did you mean ${meant}?`}`,
+    `There is no tool ${JSON.stringify(text.slice(0, 40))}${meant === undefined ? `: it is one of ${tools.join(', ')}.` : `: did you mean ${meant}?`}`,
   )
 }
 

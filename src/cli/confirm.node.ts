@@ -12,11 +12,12 @@ import type { Confirmation, Confirmations } from '../client/operator-client.ts'
 import { SassError } from '../errors.ts'
 import { ask } from './ask.node.ts'
 import type { Command, CommandContext } from './command.ts'
+import { egressEdits, writeEdited } from './config-writer.node.ts'
 import { EXIT } from './exit-codes.ts'
 import { alignColumns, pickId, shortDuration, shortIds } from './listing.ts'
-import { takeWords } from './local-config.node.ts'
+import { localConfig, takeWords } from './local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from './operator.node.ts'
-import { askedLine, judgedBy, questionLines, shownValue } from './question.ts'
+import { askedLine, judgedBy, questionLines, reachedPlace, shownValue } from './question.ts'
 import { SUMMARIES } from './summaries.ts'
 
 const QUESTION = Object.freeze({ name: 'question', listedBy: 'sass-edge confirm list' })
@@ -87,6 +88,38 @@ async function list(context: CommandContext): Promise<number> {
   return EXIT.OK
 }
 
+/**
+ * What `--always` writes: the place that is asked about, into the list of the device and, where it has one, that of the
+ * agent's capability set. Read and checked before anything is answered.
+ * @throws SassError USAGE for any other question; what is wrong with the configuration
+ */
+function listing(
+  context: CommandContext,
+  question: Confirmation,
+): {
+  readonly place: string
+  readonly path: string
+  readonly lists: readonly string[]
+  write(): void
+} {
+  const place = reachedPlace(question)
+  if (place === undefined)
+    throw new SassError(
+      'USAGE',
+      '--always is for what a session wants to reach, and this asks for something else; answer it without --always.',
+    )
+  const loaded = localConfig(context)
+  const { capability } = loaded.config.agents.find(({ name }) => name === question.agent) ?? {}
+  const hasOwn = capability !== undefined && (loaded.config.capabilities[capability]?.egress ?? null) !== null
+  const edits = egressEdits(loaded, place, hasOwn ? capability : undefined)
+  return {
+    place,
+    path: loaded.path,
+    lists: edits.lists,
+    write: () => writeEdited(loaded, edits.text),
+  }
+}
+
 /** Shows the question and has it answered; `text` begins its id. */
 async function answer(context: CommandContext, text: string, approve: boolean): Promise<number> {
   const { output } = context
@@ -104,29 +137,49 @@ async function answer(context: CommandContext, text: string, approve: boolean): 
       'USAGE',
       'Nobody said yes, so nothing was answered and the question still waits; answer it at a terminal, or with --yes.',
     )
+  const saves = context.arguments.options.has('always') ? listing(context, question) : undefined
   const digest = encodeHex(hostSha256(encodeUtf8(question.shown)))
   // A new connection: whoever looks at a question for long does not keep one alive.
   const outcome = await asOperator(context, ({ operator }) =>
     operator.answerConfirmation(id, approve, digest),
   )
   const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
-  output.result({ ...toObject(question, nowSeconds()), approved: approve, digest, message }, [message])
+  const lines = [message]
+  if (saves !== undefined) {
+    saves.write()
+    lines.push(doneMessage(await asOperator(context, ({ operator }) => operator.reload()), 'CONFIG_INVALID'))
+    lines.push(`${saves.place} is in ${saves.lists.join(' and ')} of ${saves.path} from now on.`)
+  }
+  const listed = saves === undefined ? {} : { listed: saves.place, lists: saves.lists }
+  output.result({ ...toObject(question, nowSeconds()), approved: approve, digest, message, ...listed }, lines)
   return EXIT.OK
 }
 
 export const command: Command = {
   name: 'confirm',
   summary: SUMMARIES.confirm,
-  usage: ['confirm list', 'confirm approve ID', 'confirm deny ID'],
-  options: OPERATOR_OPTIONS,
+  usage: ['confirm list', 'confirm approve ID [--always]', 'confirm deny ID'],
+  options: [
+    ...OPERATOR_OPTIONS,
+    {
+      name: 'always',
+      description: 'approve: what is to be reached is listed in the configuration from now on',
+    },
+  ],
   examples: [
     { line: 'sass-edge confirm list', does: 'what waits, for how long, and why' },
     { line: 'sass-edge confirm approve 5f3a9c12', does: 'shows it once more, asks, and lets it go on' },
+    {
+      line: 'sass-edge confirm approve 5f3a --always',
+      does: 'lets a session reach it, and lists it in sandbox.egress, so that nobody is asked again',
+    },
     { line: 'sass-edge confirm deny 5f3a --yes', does: 'refuses it without asking back' },
   ],
   async run(context) {
     const [action, id] = takeWords(context, 2)
     if (action === 'list' && id === undefined) return list(context)
+    if (action === 'deny' && context.arguments.options.has('always'))
+      throw new SassError('USAGE', '--always is for approve: what is refused is asked about again.')
     if ((action === 'approve' || action === 'deny') && id !== undefined)
       return answer(context, id, action === 'approve')
     throw new SassError(

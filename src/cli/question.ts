@@ -32,9 +32,16 @@ function argvOf(action: Members | undefined): readonly string[] | undefined {
   return Array.isArray(argv) && argv.every((word) => typeof word === 'string') ? argv : undefined
 }
 
+/** Where a session's network turned, as `host:port`; undefined where that is not what is asked about. */
+export function reachedPlace(confirmation: Confirmation): string | undefined {
+  const action = members(members(shownValue(confirmation))?.['action'])
+  return action?.['kind'] === 'reach' && typeof action['place'] === 'string' ? action['place'] : undefined
+}
+
 function inShort(action: Members | undefined, shown: unknown, chars: number): string {
   const argv = argvOf(action)
   if (argv !== undefined) return commandLine(argv, chars)
+  if (action?.['kind'] === 'reach') return `reach ${visible(String(action['place']))}`
   const text = visible(JSON.stringify(action ?? shown) ?? '')
   return text.length > chars ? `${text.slice(0, chars - 1)}…` : text
 }

@@ -54,7 +54,7 @@ function cut(text: string, chars: number): string {
 }
 
 /** What an operator can do about it: the layer, the beginning of the rule (of which the first that fits counts), the advice. */
-const ADVICE: readonly (readonly [LayerName | 'any', string, string])[] = Object.freeze([
+const ADVICE: readonly (readonly [LayerName | 'any' | 'egress', string, string])[] = Object.freeze([
   ['any', 'deny_on_error', 'This is a defect of the daemon: keep the audit and report it.'],
   [
     'acl',
@@ -95,6 +95,11 @@ const ADVICE: readonly (readonly [LayerName | 'any', string, string])[] = Object
     'Look at the text that the agent was given: hardly anybody writes such characters by hand.',
   ],
   ['specifics', 'protected.', 'Nobody may name the daemon’s own files; look at what the agent was after.'],
+  [
+    'egress',
+    'unlisted',
+    'Answer with `sass-edge confirm`; if it is meant to be reached, approve it with --always, or add it to sandbox.egress.',
+  ],
   ['capability', 'security.', 'Change `security` in the configuration, then `sass-edge reload`.'],
   ['quota', 'quota.', 'Answer with `sass-edge confirm`, or raise the limit in `quota`.'],
   ['tool_access', 'method.operator', 'The agent called a method of operators: look at what it is.'],
@@ -143,7 +148,7 @@ const RISKS: readonly (readonly [string, string])[] = Object.freeze([
   ['toxic.', 'high: secrets could leave the device, or what strangers wrote could change it'],
   ['level.', 'high: the session has done what raised the alarm'],
   ['internal_addresses', 'high: services inside often ask nobody who they are'],
-  ['unlisted_domains', 'medium: data could go to a host that nobody has listed, or come from it'],
+  ['unlisted', 'medium: data could go to a host that nobody has listed, or come from it'],
   ['unknown_program', 'medium: nobody has looked at what the program does'],
   ['quota.', 'low: more of what the session does already'],
   ['', 'medium: the agent is not meant to do this by itself'],

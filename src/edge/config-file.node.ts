@@ -15,6 +15,7 @@ import { type Place, placesOf } from '../config-places.ts'
 import { diagnose, isAgain } from '../config-syntax.ts'
 import { SassError } from '../errors.ts'
 import { CONFIG_BYTES } from '../limits.ts'
+import { egressProblems } from './contradicting-networks.ts'
 
 /** The name of the configuration in each of its places. */
 export const CONFIG_NAME = 'sass.edge.json'
@@ -118,7 +119,8 @@ export function examineConfig(file: string): ExaminedConfig {
   const text = bytes.toString('utf8')
   const result = parseConfig(parsed.value, { configDirectory: dirname(path) })
   const read = { path, text, value: parsed.value }
-  if (result.ok) return { ...read, problems: [], config: result.config }
+  if (result.ok)
+    return { ...read, problems: placeProblems(text, egressProblems(result.config)), config: result.config }
   return { ...read, problems: placeProblems(text, result.problems), config: result.draft }
 }
 

@@ -7,6 +7,7 @@
 import type { CapabilityConfig, Config } from '../config.ts'
 import { ALL_WORD } from '../config-caller-fields.ts'
 import { type EgressEntry, writtenEgress } from '../config-egress-fields.ts'
+import { parseEgressList } from '../egress/egress-list.ts'
 import type { IsWritten } from './contradictions.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
 
@@ -29,6 +30,16 @@ export function egressLists({ sandbox, capabilities }: Pick<Config, 'sandbox' | 
     egress === null ? [] : [{ path: `capabilities.${name}.egress`, list: egress.map(writtenEgress) }],
   )
   return [{ path: 'sandbox.egress', list: sandbox.egress.map(writtenEgress) }, ...sets]
+}
+
+/** Entries that are none, by the path of each. */
+export function egressProblems(
+  config: Config,
+): { readonly path: string; readonly problem: string; readonly hint: string }[] {
+  return egressLists(config).flatMap(({ path, list }) => {
+    const read = parseEgressList(list, path)
+    return read.ok ? [] : read.problems.map(({ field, problem }) => ({ path: field, problem, hint: '' }))
+  })
 }
 
 /** The entries in words: `3 hosts: a.example, b.example, c.example`, or `every host`. */

@@ -100,7 +100,7 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
         rule: RULE,
         reason: `${wanted} is not in sandbox.egress.`,
         shown: {
-          action: { kind: 'reach', host: question.host, port: question.port ?? null },
+          action: { kind: 'reach', place: wanted },
           branch: place.branch,
           commands,
         },
