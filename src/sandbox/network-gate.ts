@@ -25,6 +25,9 @@ export type ServedNetwork = {
 export interface NetworkGate {
   /** Where it wants to be asked for a place; wherever else a session turns is refused at once. */
   listens(place: GatedPlace): readonly ListenPlace[]
-  /** Serves a network until it is closed: from now on the sockets but `refusals` are the gate's. */
+  /**
+   * Serves a network until it is closed: from now on these sockets are the gate's, also where it throws. What it lets
+   * through follows the lists as they are at each moment; where it listens stays as long as the place.
+   */
   serve(place: GatedPlace, descriptors: Omit<GateDescriptors, 'refusals'>): ServedNetwork
 }

@@ -230,8 +230,9 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     }
     const { descriptors, gaps } = opened
     tellGaps(gaps)
-    const served = serve(gated, descriptors)
+    let served: ServedNetwork | undefined
     try {
+      served = serve(gated, descriptors)
       // Before anything can be changed there.
       rememberUnseen(store.directoryOf(name), gaps.absent)
     } catch (cause) {

@@ -49,6 +49,32 @@ async function closed(t: Test, who: Who): Promise<void> {
   })
 }
 
+/** A daemon that cannot go back to the device's network has sessions with one of their own beside each other. */
+async function besideEachOther(t: Test, who: Who): Promise<void> {
+  const all = { allowed_commands: ['*'], allowed_paths: ['$WORKSPACE'], allowed_env: ['*'] }
+  const capabilities = (network: string) => ({ default: { ...all, network } })
+  const shows = (daemon: Branched) => daemon.sh('cat /etc/resolv.conf; readlink /proc/self/ns/net')
+  for (const [device, own] of [
+    ['none', 'gate'],
+    ['gate', 'none'],
+  ] as const) {
+    const daemon = await startBranched(t, who, {
+      sandbox: { network: device },
+      capabilities: capabilities(own),
+    })
+    const said = await shows(daemon)
+    t.notMatch(said, networksOf(daemon)[0] ?? '')
+    t.equal(said.startsWith('nameserver 127.0.0.1\n'), own === 'gate')
+  }
+  const daemon = await startBranched(t, who, {
+    sandbox: { network: 'gate', trust_network: true },
+    capabilities: capabilities('host'),
+  })
+  if (who.name === 'user')
+    await t.rejects(shows(daemon), { code: 'SANDBOX_UNAVAILABLE', message: /not root/ })
+  else t.ok((await shows(daemon)).includes(readlinkSync('/proc/self/ns/net')))
+}
+
 /** A command that has failed is told where it was refused, and no other one is. */
 async function tells(t: Test, who: Who): Promise<void> {
   const daemon = await startBranched(t, who, { sandbox: { network: 'gate' } })
@@ -79,11 +105,13 @@ async function leavesNothing(t: Test, who: Who): Promise<void> {
       milliseconds.push(2 * middle - begin - performance.now())
     })
   await once()
-  await until('the first one has gone', () => networksOf(daemon).length <= 2)
+  // The device's, and the one that a user's threads rest in.
+  const most = who.name === 'root' ? 1 : 2
+  await until('the first one has gone', () => networksOf(daemon).length <= most)
   const [networks, descriptors] = [networksOf(daemon), daemon.descriptors()]
   for (let turn = 0; turn < SESSIONS; turn++) await once()
   await until('descriptors as before', () => daemon.descriptors() <= descriptors)
-  await until('networks as before', () => networksOf(daemon).length <= networks.length)
+  await until('networks as before', () => networksOf(daemon).length <= most)
   t.strictSame(networksOf(daemon), networks)
   milliseconds.sort((a, b) => a - b)
   t.comment(`a place with a network takes ${milliseconds[SESSIONS / 2]?.toFixed(1)} ms in the middle`)
@@ -95,6 +123,7 @@ for (const who of everyone(t)) {
     break
   }
   await t.test(`a session is alone in its network, daemon of ${who.name}`, (t) => closed(t, who))
+  await t.test(`networks of several kinds, daemon of ${who.name}`, (t) => besideEachOther(t, who))
   await t.test(`a command hears what was refused, daemon of ${who.name}`, (t) => tells(t, who))
   await t.test(`nothing is left of ${SESSIONS} networks, daemon of ${who.name}`, (t) => leavesNothing(t, who))
 }
