@@ -56,6 +56,15 @@ function lineEnd(bytes: Uint8Array, from: number): number {
   return at === -1 ? -1 : at - 1
 }
 
+/** Spaces and tabs alone: what else a language takes for white space is part of the value to a server. */
+function trimmed(value: string): string {
+  const isBlank = (at: number): boolean => value[at] === ' ' || value[at] === '\t'
+  let [start, end] = [0, value.length]
+  while (start < end && isBlank(start)) start++
+  while (end > start && isBlank(end - 1)) end--
+  return value.slice(start, end)
+}
+
 function isFor(authority: string, { name, port }: HttpGuardPlan): boolean {
   if (name === undefined) return true
   const [, host = '', given] = /^([^:]*)(?::([0-9]{1,5}))?$/.exec(authority) ?? []
@@ -80,7 +89,7 @@ function readHead(text: string, plan: HttpGuardPlan): Head {
     const lower = field.toLowerCase()
     if (!FRAMING.includes(lower)) continue
     if (framing.has(lower)) return refused(lower === 'host' ? 'http_other_host' : 'http_malformed')
-    framing.set(lower, value.replace(/^[ \t]+/, '').trimEnd())
+    framing.set(lower, trimmed(value))
   }
   const host = framing.get('host')
   if (host === undefined || !isFor(host, plan)) return refused('http_other_host')

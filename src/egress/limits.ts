@@ -89,7 +89,7 @@ export const HOUR_MS = 3_600_000
 /** What a connection may pass before it asks for more, where its entry has a budget. */
 export const LEASE_BYTES = 1_048_576
 
-/** The thread that passes bytes: starts in some 20 ms and takes 4 MiB; it stays while connections come and go. */
+/** The thread that passes bytes: starts in some 20 ms and takes 5 to 9 MiB; it stays while connections come and go. */
 export const RELAY_IDLE_MS = 30_000
 export const RELAY_HEAP_MIB = 24
 export const RELAY_HEAP_FROM_SOURCE_MIB = 64

@@ -148,3 +148,24 @@ t.test('the thread alone yields to others', async (t) => {
   t.equal(nices.filter((nice) => Number(nice) === Math.max(5, Number(own))).length >= 1, true)
   t.ok(Number(own) < 5, 'the main thread does not')
 })
+
+t.test('when there was nothing for a while the thread ends, and comes back', async (t) => {
+  const clock = createClock()
+  const reports: RelayReport[] = []
+  const soon = { ...clock, after: (ms: number, done: () => void) => clock.after(Math.min(ms, 20), done) }
+  const relay = createRelay(undefined, soon, (report) => reports.push(report))
+  t.teardown(relay.close)
+  const threads = () => readdirSync('/proc/self/task').length
+  const until = async (condition: () => boolean) => {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  const before = threads()
+  for (const id of [1, 2]) {
+    const { client, fd } = await pair()
+    relay.connect({ id, fd, addresses: ['127.0.0.1'], port: 1, guard: NONE, leaseBytes: undefined })
+    t.equal(threads(), before + 1)
+    await until(() => reports.length === id)
+    client.destroy()
+    await until(() => threads() === before)
+  }
+})

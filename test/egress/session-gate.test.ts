@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import t from 'tap'
+import { isInternalAddress } from '../../src/base/internal-range.ts'
 import { formatIpAddress, type IpAddress, parseIpAddress } from '../../src/base/ip-address.ts'
 import { parseEgressList } from '../../src/egress/egress-list.ts'
 import type { GateInput, GateOutput, GateRules } from '../../src/egress/gate-events.ts'
@@ -317,5 +319,150 @@ t.test('256 connections, and only so many questions and connections a second', (
   t.strictSame(gate.waits()[1], 32)
   gate.wait(32)
   t.strictSame(gate.waits(), [0, 0])
+  t.end()
+})
+
+t.test('whatever happens in whatever order, nothing leads inside and nothing is left', (t) => {
+  const names = ['a.example', 'x.b.example', 'c.example', 'd.example', 'localhost', '1.0.0.127.in-addr.arpa']
+  const places = [
+    '127.64.0.1',
+    '127.64.0.2',
+    '127.64.9.9',
+    '192.0.2.1',
+    '10.0.0.1',
+    '127.0.0.1',
+    '0.0.0.0',
+    '2001:db8::1',
+    '::1',
+  ]
+  const lists = [
+    ['a.example', '*.b.example'],
+    ['*'],
+    [],
+    ['10.0.0.0/8:80', { host: 'a.example', ports: [80], bytes_per_hour: 9 }],
+  ]
+  const one = fc.oneof(
+    fc.record({
+      kind: fc.constant('question' as const),
+      name: fc.constantFrom(...names),
+      type: fc.constantFrom(A, AAAA, TXT),
+    }),
+    fc.record({
+      kind: fc.constant('accepted' as const),
+      at: fc.constantFrom(...places),
+      port: fc.constantFrom(80, 443, 19284),
+    }),
+    fc.record({
+      kind: fc.constant('resolved' as const),
+      id: fc.nat(20),
+      at: fc.array(fc.constantFrom(...places.slice(3)), { maxLength: 6 }),
+    }),
+    fc.record({
+      kind: fc.constant('answered' as const),
+      pick: fc.nat(3),
+      answer: fc.constantFrom('yes', 'no', 'none'),
+    }),
+    fc.record({ kind: fc.constant('closed' as const), id: fc.nat(20), bytes: fc.nat(2_000_000) }),
+    fc.record({ kind: fc.constant('lease' as const), id: fc.nat(20) }),
+    fc.record({ kind: fc.constant('listed' as const), list: fc.constantFrom(...lists) }),
+    fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(400_000) }),
+  )
+  type Step = typeof one extends fc.Arbitrary<infer Value> ? Value : never
+  const play = (steps: readonly Step[], unlisted: GateRules['unlisted']): void => {
+    let list = listOf(lists[0] ?? [])
+    const rules = {
+      unlisted,
+      refusesInternal: true,
+      reachable: [],
+      ownPorts: [19284],
+      ownAddresses: () => [],
+    }
+    const gate = createSessionGate(list, rules)
+    const asked = new Map<string, { target: string | IpAddress; port: number | undefined }>()
+    const connected = new Set<number>()
+    const open = new Set<number>()
+    let [nowMs, nextId, hasGranted] = [0, 0, false]
+    const tell = (input: GateInput): void => {
+      for (const output of gate.input(input, nowMs)) {
+        if (output.kind === 'ask') asked.set(output.key, output)
+        if (output.kind === 'withdraw' && !asked.delete(output.key)) throw new Error('nobody was asked')
+        if (output.kind === 'reset' && !connected.has(output.id) && !open.delete(output.id))
+          throw new Error('reset twice')
+        if (output.kind !== 'connect') continue
+        if (!open.has(output.id) || connected.has(output.id)) throw new Error('connected twice')
+        connected.add(output.id)
+        const isListed = list.some(({ host }) => host.kind === 'range') || hasGranted
+        for (const address of output.addresses) {
+          const isOwn =
+            output.port === 19284 && ['127.0.0.1', '0.0.0.0', '::1'].includes(formatIpAddress(address))
+          if (isOwn || (!isListed && isInternalAddress(address, [])))
+            throw new Error(`leads to ${formatIpAddress(address)}`)
+        }
+      }
+      if (asked.size > 3 || gate.counts.connections !== open.size) throw new Error('counts')
+    }
+    for (const step of steps) {
+      switch (step.kind) {
+        case 'question':
+          tell(question(step.name, step.type))
+          break
+        case 'accepted': {
+          const id = nextId++
+          open.add(id)
+          tell({ kind: 'accepted', id, address: address(step.at), port: step.port })
+          break
+        }
+        case 'resolved':
+          if (open.has(step.id) && !connected.has(step.id))
+            tell({ kind: 'resolved', id: step.id, addresses: step.at.map(address) })
+          break
+        case 'answered': {
+          const [key, what] = [...asked][step.pick] ?? []
+          if (key === undefined || what === undefined) break
+          asked.delete(key)
+          hasGranted ||= step.answer === 'yes'
+          tell({ kind: 'answered', key, target: what.target, port: what.port, answer: step.answer as 'yes' })
+          break
+        }
+        case 'closed':
+          if (!connected.delete(step.id)) break
+          open.delete(step.id)
+          tell({
+            kind: 'closed',
+            id: step.id,
+            address: '192.0.2.1',
+            sentBytes: step.bytes,
+            receivedBytes: 0,
+            reason: undefined,
+          })
+          break
+        case 'lease':
+          if (connected.has(step.id)) tell({ kind: 'lease', id: step.id })
+          break
+        case 'listed':
+          list = listOf(step.list)
+          tell({ kind: 'listed', list })
+          break
+        case 'wait':
+          nowMs += step.ms
+      }
+    }
+    tell({ kind: 'ended' })
+    for (const id of [...connected]) {
+      connected.delete(id)
+      open.delete(id)
+      tell({ kind: 'closed', id, address: undefined, sentBytes: 0, receivedBytes: 0, reason: 'ended' })
+    }
+    if (gate.counts.connections !== 0 || gate.counts.asked !== 0 || asked.size > 0)
+      throw new Error('something is left')
+  }
+  fc.assert(
+    fc.property(
+      fc.array(one, { maxLength: 60 }),
+      fc.constantFrom('ask', 'deny', 'audit'),
+      (steps, unlisted) => play(steps, unlisted as 'ask'),
+    ),
+    { numRuns: 500 },
+  )
   t.end()
 })
