@@ -39,9 +39,8 @@ export type RemoteExit = {
   readonly signal: number | undefined
   readonly truncated: boolean
   readonly timedOut: boolean
-  /** Why the device ended it, where it did: its words. Never write them to a terminal as they are. */
+  /** Why the device ended it, and what its network refused: the device's words. Never write them to a terminal as they are. */
   readonly why: string | undefined
-  /** What the network of its session refused, in a sentence. */
   readonly refused?: string | undefined
 }
 
@@ -370,8 +369,7 @@ export function createCaller(
             signal: value.signal,
             truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
             timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
-            why: value.why,
-            ...(value.refused === undefined ? {} : { refused: value.refused }),
+            ...{ why: value.why, refused: value.refused },
           })
         })
       },

@@ -90,6 +90,7 @@ t.test('output goes to its sink with its offset, and the exit comes last (SS-25)
     truncated: false,
     timedOut: false,
     why: undefined,
+    refused: undefined,
   })
   t.strictSame(seen, [
     ['stdout', [1, 2], 0],
@@ -100,14 +101,38 @@ t.test('output goes to its sink with its offset, and the exit comes last (SS-25)
 
 t.test('a signal, a cut output and a time that was over are told as what they are', async (t) => {
   for (const [fields, exit] of [
-    [{ signal: 9 }, { exitCode: undefined, signal: 9, truncated: false, timedOut: false, why: undefined }],
+    [
+      { signal: 9 },
+      {
+        exitCode: undefined,
+        signal: 9,
+        truncated: false,
+        timedOut: false,
+        why: undefined,
+        refused: undefined,
+      },
+    ],
     [
       { exit_code: 1, code: 15 },
-      { exitCode: 1, signal: undefined, truncated: true, timedOut: false, why: undefined },
+      {
+        exitCode: 1,
+        signal: undefined,
+        truncated: true,
+        timedOut: false,
+        why: undefined,
+        refused: undefined,
+      },
     ],
     [
       { signal: 9, code: 12 },
-      { exitCode: undefined, signal: 9, truncated: false, timedOut: true, why: undefined },
+      {
+        exitCode: undefined,
+        signal: 9,
+        truncated: false,
+        timedOut: true,
+        why: undefined,
+        refused: undefined,
+      },
     ],
   ] as const) {
     const { caller, daemon } = pair()

@@ -61,6 +61,7 @@ async function stage(t: Test, value: object = BASE, wallMs = () => 0): Promise<S
         done.push(...['1', '2', '3'].filter((sessionId) => fits({ sessionId })).map((id) => `kill ${id}`)),
     },
     queue: { pump: () => void done.push('pump') },
+    egress: { relist: () => void done.push('relist') },
   } as unknown as Rooms
   let sessions = 0
   return {
@@ -227,6 +228,8 @@ t.test('what only a restart takes over is named, and everything else holds alrea
     'listen',
     'log',
     'quota.queue',
+    // Its branch roots follow from the workspace.
+    'sandbox',
     'security.workspace_root',
     'session.max_sessions',
     'session.ring_bytes',
