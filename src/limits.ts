@@ -266,6 +266,11 @@ export const AUDIT_KEEP_BYTES = 268_435_456
  */
 export const RECORD_SHARE_PARTS = 4
 export const RECORD_SHARE_MS = 86_400_000
+/**
+ * What an agent's next request waits for at most, when its share is nearly full. So long a usual record takes to come
+ * back out of the share, with the shipped size: commands one after the other go on for days, and a ^C is not late.
+ */
+export const RECORD_PACE_MS = 2_000
 export const RECORD_LINE_BYTES = 1_024
 /** An answer of a time-stamping authority with its certificates is some 6 KB; how long it may take. */
 export const TIME_STAMP_BYTES = 65_536

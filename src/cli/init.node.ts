@@ -18,7 +18,7 @@ import { lineFor, reachedHere } from './agent-invite.node.ts'
 import { optionValue, wholeNumber } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { takeWords } from './local-config.node.ts'
+import { linesOfReadToo, takeWords } from './local-config.node.ts'
 import { utcTime } from './operator.node.ts'
 import { emphasis } from './output.node.ts'
 import { SUMMARIES } from './summaries.ts'
@@ -82,7 +82,6 @@ export const command: Command = {
     const agentName = optionValue(options, 'agent')
     const made = makeInstallation(directory, {
       environment: context.environment,
-      searchPath: context.environment['PATH'] ?? '',
       ...(agentName === undefined ? {} : { agentName }),
       ...(port === undefined ? {} : { port }),
       ...(egress === undefined ? {} : { egress }),
@@ -115,12 +114,7 @@ export const command: Command = {
         `  operator       ${made.operator.name}, key ${made.operator.keyPath}`,
         `  workspace      ${made.workspaceRoot}`,
         `  fingerprint    ${fingerprint}`,
-        ...(made.readToo.length === 0
-          ? []
-          : [
-              'Commands can also read these, where programs of your PATH lie (sandbox.read):',
-              ...made.readToo.map((path) => `  ${path}`),
-            ]),
+        ...linesOfReadToo(made.readToo),
         ...(enrolment === undefined
           ? []
           : [

@@ -41,3 +41,12 @@ export function takeWords(context: CommandContext, most: number): readonly strin
   if (extra === undefined) return positionals
   throw new SassError('USAGE', `${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
 }
+
+/** Says what of whoever made an installation commands can read, beside what every installation lists. */
+export function linesOfReadToo(paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return []
+  return [
+    'Commands can also read these, where programs of your PATH lie (sandbox.read):',
+    ...paths.map((path) => `  ${path}`),
+  ]
+}

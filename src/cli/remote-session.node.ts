@@ -94,6 +94,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
   function onWaiting(what: Waiting): void {
     isWaiting = what.kind !== 'challenge'
     waiting.show(what)
+    if (output.json && isWaiting) void say({ event: 'waiting', ...what })
   }
 
   function begun(execution: RunningExecution): Promise<string> {

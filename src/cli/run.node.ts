@@ -4,6 +4,7 @@
  * @module
  */
 import { join } from 'node:path'
+import { READ_PLACES } from '../config-sandbox-fields.ts'
 import { startDaemon } from '../daemon.node.ts'
 import { findConfig, LOCAL_DIRECTORY, loadConfig } from '../edge/config-file.node.ts'
 import { openLogSink } from '../edge/log-sink.node.ts'
@@ -14,6 +15,7 @@ import { makeInstallation } from '../edge/setup.node.ts'
 import { optionValue } from './arguments.ts'
 import type { Command, CommandContext } from './command.ts'
 import { EXIT } from './exit-codes.ts'
+import { linesOfReadToo } from './local-config.node.ts'
 import { emphasis } from './output.node.ts'
 import { SUMMARIES } from './summaries.ts'
 
@@ -92,7 +94,10 @@ export const command: Command = {
       },
       [
         ...(isNew
-          ? [`No configuration was found, so one was made: ${path} (keys, certificate, loopback only).`]
+          ? [
+              `No configuration was found, so one was made: ${path} (keys, certificate, loopback only).`,
+              ...linesOfReadToo(config.sandbox.read.filter((one) => !READ_PLACES.includes(one))),
+            ]
           : []),
         `sass-edge listens on ${bold(daemon.address)}, device key ${daemon.fingerprint}`,
         ...(manager.isPresent

@@ -1,6 +1,6 @@
 /**
  * One line on a terminal while a command waits before it begins, written over as that changes and gone when it does.
- * In a pipe and with --json there is none.
+ * In a pipe stands once that a human is asked, who has to be told of it; with --json there is none.
  * @module
  */
 import { isatty } from 'node:tty'
@@ -33,12 +33,18 @@ function textOf(what: Waiting): string | undefined {
 }
 
 export function createWaitingLine({ json }: Pick<Output, 'json'>): WaitingLine {
-  const hasReader = !json && isatty(STDERR_FD)
+  const isTerminal = isatty(STDERR_FD)
   let isShown = false
+  let isTold = false
   return {
     show(what) {
-      const text = hasReader ? textOf(what) : undefined
+      const text = json ? undefined : textOf(what)
       if (text === undefined) return
+      if (!isTerminal) {
+        if (what.kind === 'operator' && !isTold) writeAll(STDERR_FD, `sass-edge: ${text}\n`)
+        isTold ||= what.kind === 'operator'
+        return
+      }
       isShown = true
       writeAll(STDERR_FD, `${CLEAR_LINE}sass-edge: ${text}`)
     },

@@ -5,15 +5,24 @@
  * @module
  */
 import { baseName, isWithin } from '../base/lexical-path.ts'
+import { SECRET_HOME_PLACES, SECRET_PLACES } from '../base/secret-places.ts'
 import {
+  alwaysFits,
   compileGlob,
   couldFit,
   type GlobPart,
   hasWild,
   headOf,
   isAlwaysFitting,
+  isFarFetched,
 } from './13policy/rules/glob-part.ts'
-import { compileWord, compileWords, fitsOneOf } from './13policy/rules/word-pattern.ts'
+import {
+  compileWord,
+  compileWords,
+  fitsOneOf,
+  fitsWord,
+  type WordPattern,
+} from './13policy/rules/word-pattern.ts'
 
 /** Base names; `*` stands for any characters. */
 const NAMES: readonly string[] = Object.freeze([
@@ -86,35 +95,10 @@ const CERTIFICATE_NAMES: readonly string[] = Object.freeze([
   'dhparams.pem',
 ])
 
-/** Below the home of whoever runs the commands; everything in them, or that very file. */
-const HOME_PLACES: readonly string[] = Object.freeze([
-  '.ssh',
-  '.aws',
-  '.gnupg',
-  '.azure',
-  '.kube',
-  '.password-store',
-  '.mozilla',
-  '.config/gcloud',
-  '.config/google-chrome',
-  '.config/chromium',
-  '.config/gh',
-  '.local/share/keyrings',
-  '.docker/config.json',
-  '.npmrc',
-  '.pypirc',
-  '.cargo/credentials.toml',
-])
 const PUBLIC_HOME_PLACES: readonly string[] = Object.freeze(['.ssh/known_hosts', '.ssh/config'])
 
-/** Below /etc. */
+/** Every place of the system lies below it. */
 const ETC = '/etc/'
-const PLACES: readonly string[] = Object.freeze(
-  [
-    ...['passwd', 'passwd-', 'shadow', 'shadow-', 'gshadow', 'gshadow-', 'sudoers', 'sudoers.d'],
-    ...['ssl/private', 'krb5.keytab', 'wireguard', 'NetworkManager/system-connections', 'wpa_supplicant'],
-  ].map((name) => `${ETC}${name}`),
-)
 /** They have nothing beneath them. */
 const FILES: readonly string[] = Object.freeze(['/proc/kcore', '/dev/mem', '/dev/kmem'])
 
@@ -139,12 +123,25 @@ const OPEN_NAMES = compileNames(PUBLIC_NAMES)
 /** A glob that begins with less than this is meant for other files: `cat s*` is not about secrets.json. */
 const GLOB_HEAD_CHARS = 2
 
+/** A place, read once: what a path in it begins with, and the pattern of its last name where that has a star. */
+type Place = { readonly head: string; readonly last: WordPattern | undefined; readonly parts: Parts }
 /** The parts of a path; the first one of an absolute path is empty. */
 type Parts = readonly string[]
 const partsOf = (path: string): Parts => path.split('/')
-const PLACE_PARTS = PLACES.map(partsOf)
+const placeOf = (place: string): Place => {
+  const name = baseName(place)
+  const isWild = name.includes('*')
+  return {
+    head: isWild ? place.slice(0, -name.length) : place,
+    last: isWild ? compileWord(name) : undefined,
+    parts: partsOf(place),
+  }
+}
+/** The users are for everybody to read, and for nobody to send or to change unasked. */
+const ETC_PLACES = ['/etc/passwd', ...SECRET_PLACES].map(placeOf)
+const HOME_PLACES = SECRET_HOME_PLACES.map(placeOf)
+const PUBLIC_PLACES = PUBLIC_HOME_PLACES.map(placeOf)
 const FILE_PARTS = FILES.map(partsOf)
-const HOME_PLACE_PARTS = HOME_PLACES.map(partsOf)
 
 function couldBeSecretName(name: string): boolean {
   const glob = headOf(name).length >= GLOB_HEAD_CHARS ? compileGlob(name) : undefined
@@ -175,9 +172,10 @@ class SoughtPath {
   #couldBe(index: number, name: string): boolean {
     const part = this.parts[index] ?? ''
     if (part === name) return true
-    if (!hasWild(part)) return false
-    this.#globs[index] ??= compileGlob(part)
-    return couldFit(name, this.#globs[index], false)
+    if (!hasWild(part)) return name.includes('*') && alwaysFits(name, part)
+    const glob = this.#globs[index] ?? compileGlob(part)
+    this.#globs[index] = glob
+    return couldFit(name, glob, false) && !isFarFetched(name, glob)
   }
 }
 
@@ -195,13 +193,13 @@ function couldBeSensitive(path: string, home: string): boolean {
   if (couldBeSecretName(name) || isOfProcess(path)) return true
   const sought = new SoughtPath(path)
   const { length } = sought.parts
-  if (PLACE_PARTS.some((place) => sought.liesIn(place))) return true
+  if (ETC_PLACES.some(({ parts }) => sought.liesIn(parts))) return true
   if (FILE_PARTS.some((file) => file.length === length && sought.liesIn(file))) return true
   // Every such place has a hidden name, which no wild character stands for.
   if (!path.includes('/.')) return false
   return homesFor(sought, home).some(
     (directory) =>
-      sought.liesIn(directory) && HOME_PLACE_PARTS.some((place) => sought.liesIn(place, directory.length)),
+      sought.liesIn(directory) && HOME_PLACES.some(({ parts }) => sought.liesIn(parts, directory.length)),
   )
 }
 
@@ -218,17 +216,22 @@ function belowAnyHome(path: string): number {
 }
 const HOMES = '/home/'
 
-function liesBelow(path: string, from: number, places: readonly string[], isWhole: boolean): boolean {
-  // Every such place has a hidden name; most of what lies in a home has none.
-  if (from === -1 || path[from] !== '.') return false
-  return places.some(
-    (place) =>
-      path.startsWith(place, from) &&
-      (path.length === from + place.length || (!isWhole && path[from + place.length] === '/')),
-  )
+/** Whether the path, from there on, is the place or, unless it must be that itself, lies beneath it. */
+function liesAt(path: string, from: number, { head, last }: Place, isWhole: boolean): boolean {
+  if (!path.startsWith(head, from)) return false
+  const at = from + head.length
+  if (last === undefined) return path.length === at || (!isWhole && path[at] === '/')
+  const end = path.indexOf('/', at)
+  return fitsWord(last, end === -1 ? path.slice(at) : path.slice(at, end))
 }
 
-function isAtHome(path: string, home: string, places: readonly string[], isWhole: boolean): boolean {
+function liesBelow(path: string, from: number, places: readonly Place[], isWhole: boolean): boolean {
+  // Every such place has a hidden name; most of what lies in a home has none.
+  if (from === -1 || path[from] !== '.') return false
+  return places.some((place) => liesAt(path, from, place, isWhole))
+}
+
+function isAtHome(path: string, home: string, places: readonly Place[], isWhole: boolean): boolean {
   return (
     liesBelow(path, belowHome(path, home), places, isWhole) ||
     liesBelow(path, belowHome(path, ROOT_HOME), places, isWhole) ||
@@ -244,11 +247,11 @@ export function isSensitive(path: string, home: string, isGlob = false): boolean
   const name = baseName(path)
   const couldBe =
     fitsOneOf(SECRET_WORDS, name) ||
-    (path.startsWith(ETC) && PLACES.some((place) => isWithin(place, path))) ||
+    (path.startsWith(ETC) && ETC_PLACES.some((place) => liesAt(path, 0, place, false))) ||
     isOfProcess(path) ||
     FILES.includes(path) ||
     isAtHome(path, home, HOME_PLACES, false)
   if (!couldBe || fitsOneOf(PUBLIC_WORDS, name)) return false
   if (!path.includes('/.') && fitsOneOf(CERTIFICATE_WORDS, name)) return false
-  return !isAtHome(path, home, PUBLIC_HOME_PLACES, true)
+  return !isAtHome(path, home, PUBLIC_PLACES, true)
 }

@@ -45,12 +45,13 @@ export type InstallationOptions = {
   readonly port?: number
   /** Where commands start: an absolute path, or absent for a `workspace` of its own. */
   readonly workspaceRoot?: string
-  /** Where the place of runtime sockets is looked up when DIRECTORY is too long for one. */
+  /**
+   * Of whoever makes it: PATH, whose programs commands shall find wherever they lie, and where the place of runtime sockets
+   * is looked up when DIRECTORY is too long for one. Absent: the programs of the system alone.
+   */
   readonly environment?: Environment
   /** What commands may reach; absent: what ships. */
   readonly egress?: readonly string[]
-  /** A PATH whose programs commands shall find, wherever they lie; absent: those of the system. */
-  readonly searchPath?: string
 }
 
 /** Absolute paths of what was made, and the public keys in base64url. */
@@ -58,7 +59,7 @@ export type Installation = {
   readonly directory: string
   readonly configPath: string
   readonly workspaceRoot: string
-  /** What `searchPath` brought into the list of what commands can read. */
+  /** What PATH brought into the list of what commands can read. */
   readonly readToo: readonly string[]
   readonly agent: { readonly name: string; readonly keyPath: string; readonly publicKey: string }
   readonly operator: { readonly name: string; readonly keyPath: string; readonly publicKey: string }
@@ -102,7 +103,8 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
   if (options.workspaceRoot === undefined) mkdirSync(join(stage, WORKSPACE), { mode: DIRECTORY_MODE })
   const agentKey = encodeBase64Url(createKeyFiles(join(stage, KEYS, agentName)).publicKey)
   const operatorKey = encodeBase64Url(createKeyFiles(join(stage, KEYS, operatorName)).publicKey)
-  const readToo = callerPlaces(options.searchPath ?? '', READ_PLACES, options.environment?.HOME)
+  const { PATH: searchPath = '', HOME: home } = options.environment ?? {}
+  const readToo = callerPlaces(searchPath, READ_PLACES, home)
   const config = {
     $schema: `./${SCHEMA_NAME}`,
     listen: {

@@ -76,6 +76,7 @@ function isWritable(directory: string): boolean {
   }
 }
 
+/** In the order in which they are joined: those in which programs begin come last. */
 export function findControllers(): Controller[] {
   const own = ownPaths()
   const found: Controller[] = []
@@ -99,5 +100,7 @@ export function findControllers(): Controller[] {
         })
     }
   }
-  return found
+  return found.sort(
+    (one, other) => Number(one.memory || one.processes) - Number(other.memory || other.processes),
+  )
 }

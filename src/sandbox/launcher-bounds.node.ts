@@ -45,11 +45,14 @@ export function createLauncherBounds(
     for (const { resource, pair } of limits) byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
   }
 
-  /** Limits first: whoever leaves the place where it began has them, and what it forks has them too. */
+  /**
+   * Limits first: whoever leaves the place where it began has them, and what it forks has them too. The groups in
+   * their order, and none after one that was refused: whoever is not in the last place any more is in none of them.
+   */
   function settle(descriptors: readonly number[], pid: number): void {
     limit(pid)
     const text = Buffer.from(String(pid))
-    for (const descriptor of descriptors) libc.write(descriptor, text, BigInt(text.length))
+    for (const descriptor of descriptors) if (libc.write(descriptor, text, BigInt(text.length)) < 0) return
   }
 
   function numbersIn(descriptor: number): number[] {
@@ -132,8 +135,9 @@ export function createLauncherBounds(
       const descriptors = SLOT_GROUPS.map((slot) => words[base + slot] ?? -1).filter((one) => one >= 0)
       const init = words[base + SLOT_INIT] ?? -1
       settle(descriptors, pid)
-      if (descriptors.length > 0 && nurseries.length > 0)
-        for (const nursery of nurseries) empty(nursery, descriptors, init)
+      // Groups are joined in the order of the places: who has left the last one has left them all.
+      const last = nurseries.at(-1)
+      if (descriptors.length > 0 && last !== undefined) empty(last, descriptors, init)
       else if (limits.length > 0) limitDescendants(pid, init)
     },
   }

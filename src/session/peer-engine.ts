@@ -67,7 +67,7 @@ export function createPeer(
 
   const answers = createAnswers(transport, () => intake.goOn())
   const connection = createConnection('daemon', answers.send, takeGuarded)
-  const intake = createIntake(transport, answers, (bytes, mustWait) => {
+  const intake = createIntake(transport, answers, rooms.clock, (bytes, mustWait) => {
     try {
       return connection.receive(bytes, mustWait)
     } catch (cause) {
@@ -357,8 +357,11 @@ export function createPeer(
     streamDone: (streamId) => users.delete(streamId),
     stdinDrained: (streamId) => users.get(streamId)?.stdinDrained(),
     user: (streamId) => users.get(streamId),
-    decide: (request, action, identity = identityNow(), look = NOT_LOOKED) =>
-      decide(rooms, factsFor(request, action, identity, look), hold.session),
+    decide(request, action, identity = identityNow(), look = NOT_LOOKED) {
+      const verdict = decide(rooms, factsFor(request, action, identity, look), hold.session)
+      if (identity.kind === 'known') intake.waitUntil(rooms.recordShares.nextMs(identity.name))
+      return verdict
+    },
     refuse,
     fail: failCall,
     challenge(settled) {
@@ -424,12 +427,8 @@ export function createPeer(
       for (const [streamId, user] of [...users]) {
         if (user.waits !== true) continue
         endStream(streamId)
-        connection.fail(
-          streamId,
-          'DAEMON_SHUTTING_DOWN',
-          'The device is going down; nothing was done.',
-          details,
-        )
+        const text = 'The device is going down; nothing was done.'
+        connection.fail(streamId, 'DAEMON_SHUTTING_DOWN', text, details)
       }
       connection.goAway('DAEMON_SHUTTING_DOWN', 'The device is going down.', details)
     },
@@ -438,8 +437,7 @@ export function createPeer(
       return tarpit === undefined ? 'ending' : 'tarpit'
     },
     get hasOpenStreams() {
-      for (const user of users.values()) if (user.isHeld !== true) return true
-      return false
+      return [...users.values()].some(({ isHeld }) => isHeld !== true)
     },
     end() {
       over()

@@ -242,7 +242,7 @@ function keep(rooms: Rooms, facts: Facts, ledger: Ledger, verdict: Verdict): boo
     const before = rooms.facts.sealedBytes
     const sealed = rooms.facts.seal(facts.session?.id, { facts, ledger })
     const bytes = rooms.facts.sealedBytes - before + RECORD_LINE_BYTES
-    if (facts.identity.kind === 'known')
+    if (facts.identity.kind === 'known' && facts.identity.role === 'agent')
       rooms.recordShares.charge(facts.identity.name, bytes, rooms.clock.monotonicMs())
     rooms.audit.append({ ...decisionEvent(facts, verdict, rooms.policy.digestOf), facts: sealed })
     return true

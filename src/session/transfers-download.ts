@@ -23,8 +23,8 @@ import {
   failTransfer,
   mistake,
   movedMeanwhile,
-  recordEnd,
   type TransferEnd,
+  whenOver,
   withView,
 } from './transfers-start.ts'
 
@@ -168,14 +168,5 @@ function begin(
     }
   }
 
-  work().then(
-    (end) => {
-      place.end()
-      recordEnd(peer, action, warrant, end)
-    },
-    (cause: unknown) => {
-      place.end()
-      peer.fail(call, cause)
-    },
-  )
+  whenOver(work(), peer, call, { place, action, warrant })
 }

@@ -13,7 +13,7 @@ import { asSassError, type Code, mayTellAgent, SassError } from '../errors.ts'
 import type { SessionView } from '../ports.ts'
 import { attempt } from './attempt.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from './peer.ts'
-import type { WhyEnded } from './transfers.ts'
+import type { TransferPlace, WhyEnded } from './transfers.ts'
 
 /** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
 export function mistake(peer: Peer, call: Call, problem: string): void {
@@ -66,7 +66,7 @@ export type TransferEnd = {
 }
 
 /** Digests and sizes: neither the name nor the content ever enters the chain. */
-export function recordEnd(
+function recordEnd(
   peer: Peer,
   action: FileAction,
   warrant: Warrant,
@@ -92,6 +92,25 @@ export function recordEnd(
   } catch (cause) {
     rooms.log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
   }
+}
+
+/** When the work on a transfer is over its place is free, and its end is recorded. */
+export function whenOver(
+  work: Promise<TransferEnd>,
+  peer: Peer,
+  call: Call,
+  { place, action, warrant }: { place: TransferPlace; action: FileAction; warrant: Warrant },
+): void {
+  work.then(
+    (end) => {
+      place.end()
+      recordEnd(peer, action, warrant, end)
+    },
+    (cause: unknown) => {
+      place.end()
+      peer.fail(call, cause)
+    },
+  )
 }
 
 /** Ends the stream with what went wrong, in words for the caller; gives the code. */

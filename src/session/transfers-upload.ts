@@ -32,8 +32,8 @@ import {
   failTransfer,
   mistake,
   movedMeanwhile,
-  recordEnd,
   type TransferEnd,
+  whenOver,
   withView,
 } from './transfers-start.ts'
 
@@ -336,14 +336,5 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
     return { outcome: SEVERED, bytes: written, sha256: null }
   }
 
-  work().then(
-    (end) => {
-      place.end()
-      recordEnd(peer, action, warrant, end)
-    },
-    (cause: unknown) => {
-      place.end()
-      peer.fail(call, cause)
-    },
-  )
+  whenOver(work(), peer, call, { place, action, warrant })
 }

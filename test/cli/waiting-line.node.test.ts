@@ -13,13 +13,21 @@ line.show({ kind: 'challenge' })
 line.show({ kind: 'queued', position: 3 })
 line.show({ kind: 'operator' })
 line.clear()
+line.show({ kind: 'operator' })
+line.clear()
 line.clear()
 `
 }
 
-t.test('in a pipe nothing is said', async (t) => {
-  const run = spawnSync(process.execPath, ['--input-type=module', '-e', code(false)], { encoding: 'utf8' })
-  t.match(run, { status: 0, stdout: '', stderr: '' })
+t.test('in a pipe stands once that a human is asked, and with --json nothing', async (t) => {
+  const run = (json: boolean) =>
+    spawnSync(process.execPath, ['--input-type=module', '-e', code(json)], { encoding: 'utf8' })
+  t.match(run(false), {
+    status: 0,
+    stdout: '',
+    stderr: /^sass-edge: waiting for an operator \(sass-edge confirm list\)\n$/,
+  })
+  t.match(run(true), { status: 0, stdout: '', stderr: '' })
 })
 
 t.test('on a terminal it is one line, written over and then gone; with --json there is none', async (t) => {
@@ -32,7 +40,7 @@ t.test('on a terminal it is one line, written over and then gone; with --json th
   const clear = '\r\u001b[K'
   t.equal(
     run(false).stdout,
-    `${clear}sass-edge: waiting in the queue, place 3${clear}sass-edge: waiting for an operator (sass-edge confirm list)${clear}`,
+    `${clear}sass-edge: waiting in the queue, place 3${clear}sass-edge: waiting for an operator (sass-edge confirm list)${clear}${clear}sass-edge: waiting for an operator (sass-edge confirm list)${clear}`,
   )
   t.equal(run(true).stdout, '')
 })

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { SECRET_HOME_PLACES, SECRET_PLACES } from '../../src/base/secret-places.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import { isSensitive } from '../../src/defense/sensitive-file.ts'
 import { executing, FACTS, HOME, LEDGER, policyWith } from './staged-facts.ts'
@@ -126,6 +127,17 @@ t.test('secrets are known by their names and their places, and what only looks l
   t.end()
 })
 
+t.test('what most devices have and what is hidden in a home is asked about too', (t) => {
+  for (const place of [...SECRET_PLACES, ...SECRET_HOME_PLACES.map((name) => `/home/other/${name}`)]) {
+    t.ok(isSensitive(place.replace('*', ''), HOME), place)
+    t.ok(isSensitive(place.replace('*', 'x'), HOME), place)
+    t.ok(isSensitive(`${place.replace('*', 'x')}/y`, HOME), place)
+    t.notOk(isSensitive(`${place.replace('*', 'x')}/y.pub`, HOME), place)
+    t.ok(isSensitive(place, HOME, true), `${place} as a shell expands it`)
+  }
+  t.end()
+})
+
 t.test('a name with wild characters is one where it could become one', (t) => {
   for (const glob of [
     ...[
@@ -143,6 +155,7 @@ t.test('a name with wild characters is one where it could become one', (t) => {
       '/etc/s[h]adow',
       '/e*/shadow',
       '/etc/sudoers.d/*',
+      '/etc/shadow.?ak',
     ],
     ...['/proc/*/environ', '/proc/[0-9]*/mem', `${HOME}/.ss?/x`, '/home/*/.ssh/id_rsa', `${HOME}/.aws/*`],
     ...['/srv/work/.env.*'],
@@ -206,13 +219,18 @@ t.test('a command that uses such a file is asked about, however it names it (JF-
 t.test('docs/security.md has every name, place and range', (t) => {
   const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
   const page = read('docs/security.md')
-  const lists = ['src/defense/sensitive-file.ts', 'src/defense/internal-address.ts'].flatMap((path) => {
+  const files = [
+    'src/base/secret-places.ts',
+    'src/defense/sensitive-file.ts',
+    'src/defense/internal-address.ts',
+  ]
+  const lists = files.flatMap((path) => {
     const code = read(path)
     return [...code.matchAll(/^ {2}'([^']+)',$/gm)].map(([, entry = '']) => entry)
   })
-  t.ok(lists.length > 70, `${lists.length} of them`)
-  // Copies of the password databases and the other names of this host are told in words.
-  const inWords = /-$|^\/etc\/gshadow|local(host|domain)|^ip6-|^metadata\.|docker\.internal$/
+  t.ok(lists.length > 150, `${lists.length} of them`)
+  // The other names of this host are told in words.
+  const inWords = /local(host|domain)|^ip6-|^metadata\.|docker\.internal$/
   t.strictSame(
     lists.filter((entry) => !page.includes(`\`${entry}\``) && !inWords.test(entry)),
     [],

@@ -17,10 +17,8 @@ import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import {
   ALARMED,
-  client,
   DENIED,
   decisionAsInstalled,
-  levels,
   outcome,
   SCREEN,
   SHORT,
@@ -28,6 +26,7 @@ import {
   undone,
   unstopped,
 } from './agentic.node.ts'
+import { client, levels } from './agents.node.ts'
 import { authenticateFrame, framesIn, isServed, known, tcp, tls } from './connections.node.ts'
 import { type Daemon, ON_REAL_FILES, until } from './daemon.node.ts'
 

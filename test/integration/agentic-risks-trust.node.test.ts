@@ -10,16 +10,14 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Client, connect } from '../../src/client/client.node.ts'
+import { connect } from '../../src/client/client.node.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import {
   ALARMED,
-  client,
   DENIED,
   decisionAsInstalled,
   decisions,
-  levels,
   outcome,
   SCREEN,
   SHORT,
@@ -27,27 +25,11 @@ import {
   undone,
   unstopped,
 } from './agentic.node.ts'
+import { client, levels, questions, running } from './agents.node.ts'
 import { authenticateFrame, isServed, known, tls } from './connections.node.ts'
-import { type Daemon, isAlive, type Json, ON_REAL_FILES, until } from './daemon.node.ts'
+import { isAlive, ON_REAL_FILES, until } from './daemon.node.ts'
 
 const EXECUTE = 1
-/** A command that runs until it is ended; its process. */
-async function running(agent: Client): Promise<number> {
-  let text = ''
-  const command = agent.stream('sh', ['-c', 'echo $$; exec sleep 300'], {
-    output: (_source, bytes) => {
-      text += Buffer.from(bytes).toString()
-    },
-  })
-  command.exit.catch(() => {})
-  await until('its number', () => text.endsWith('\n'))
-  return Number(text)
-}
-
-async function questions(daemon: Daemon): Promise<readonly Json[]> {
-  return JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations
-}
-
 t.test(
   'ASI09 Human-Agent Trust Exploitation: a yes is for what was shown, and for nothing else (JF-N12)',
   async (t) => {

@@ -26,7 +26,6 @@ import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { methodNamed } from '../../src/wire/methods.ts'
 import {
-  client,
   decisionAsInstalled,
   decisions,
   outcome,
@@ -36,6 +35,7 @@ import {
   undone,
   unstopped,
 } from './agentic.node.ts'
+import { client, question } from './agents.node.ts'
 import { authenticateFrame, framesIn, isServed, known, tls } from './connections.node.ts'
 import {
   changeConfig,
@@ -108,11 +108,9 @@ t.test(
       const read = outcome(other.execute('cat', ['.env'], { onWaiting }))
       // The session could send out by what it has run already: the secret itself waits for a human.
       await until('a question', () => heard.includes('operator'))
-      const { confirmations } = JSON.parse(
-        (await patient.cli(['confirm', 'list', '--json'])).stdout.toString(),
-      )
-      t.match(confirmations, [{ rule: /^toxic\.untrusted-secret-outward$/ }])
-      t.equal((await patient.cli(['confirm', 'deny', confirmations[0].id, '--yes'])).code, 0)
+      const { id, rule } = await question(patient)
+      t.match(rule, /^toxic\.untrusted-secret-outward$/)
+      t.equal((await patient.cli(['confirm', 'deny', id, '--yes'])).code, 0)
       t.equal(await read, SCREEN)
       t.match(decisions(patient).at(-1), { response: 'R4', rule: /confirm|toxic/ })
       await other.close()

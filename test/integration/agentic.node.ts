@@ -4,7 +4,6 @@
  * @module
  */
 import type { Test } from 'tap'
-import { type Client, connect } from '../../src/client/client.node.ts'
 import { parseConfig } from '../../src/config.ts'
 import { EXAMPLE_HOME, exampleArgv } from '../../src/defense/13policy/examples.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
@@ -80,10 +79,6 @@ export async function startWithAgents(
   return startDaemon(t, directory)
 }
 
-export function client({ port, fingerprint: pin, seed }: Daemon, agent = 'agent'): Promise<Client> {
-  return connect({ host: '127.0.0.1', port, agent, privateKey: seed(agent), pin, reconnect: false })
-}
-
 /** `done`, or the code of the error that it fails with. */
 export async function outcome(work: Promise<unknown>): Promise<string> {
   try {
@@ -97,8 +92,4 @@ export async function outcome(work: Promise<unknown>): Promise<string> {
 /** Decisions about commands in the record, oldest first. */
 export function decisions(daemon: Daemon): Json[] {
   return daemon.audit().filter(({ type, action }) => type === 'decision' && action === 'execute')
-}
-
-export async function levels(daemon: Daemon): Promise<readonly Json[]> {
-  return JSON.parse((await daemon.cli(['level', 'show', '--json'])).stdout.toString()).levels
 }

@@ -5,7 +5,7 @@
 import { constants, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { connect } from '../../src/client/client.node.ts'
+import { client } from './agents.node.ts'
 import { auditEvents, install, type Json, sassEdge, startDaemon, startNew } from './daemon.node.ts'
 
 t.test('the audit holds transitions and their reasons and never the text of a command (SS-51)', async (t) => {
@@ -32,16 +32,7 @@ const NOBODYS = ['daemon', 'epoch', 'recovered', 'dropped', 'refusals']
 
 /** A day in short: commands that end, that are killed and that are refused, levels, questions, a purge. */
 async function livedThrough(directory: string, daemon: Awaited<ReturnType<typeof startDaemon>>) {
-  const { port, fingerprint: pin, seed } = daemon
-  const agent = await connect({
-    host: '127.0.0.1',
-    port,
-    agent: 'agent',
-    privateKey: seed(),
-    pin,
-    // What is refused ends the connection, and is not to be asked again.
-    reconnect: false,
-  })
+  const agent = await client(daemon)
   await agent.execute('true')
   const detached = await daemon.cli(['exec', '--detach', '--', 'sleep', '60'])
   await daemon.cli(['kill', detached.stdout.toString().trim()])
@@ -148,16 +139,7 @@ t.test('what was written stays as it is: the chain only grows, whatever happens 
     })
     t.equal(flags.length, 1, 'one descriptor')
     t.ok((flags[0] ?? 0) & constants.O_APPEND, 'which can write nowhere but at the end')
-    const { port, fingerprint: pin, seed } = daemon
-    const agent = await connect({
-      host: '127.0.0.1',
-      port,
-      agent: 'agent',
-      privateKey: seed(),
-      pin,
-      // What is refused ends the connection, and is not to be asked again.
-      reconnect: false,
-    })
+    const agent = await client(daemon)
     for (let index = 0; index < 40; index++) {
       await agent.execute('true')
       look()

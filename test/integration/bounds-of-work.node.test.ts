@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path'
 import t from 'tap'
 import { connect } from '../../src/client/client.node.ts'
+import { question } from './agents.node.ts'
 import { ON_REAL_FILES, sleep, startNew, until } from './daemon.node.ts'
 
 const REFUSES = { defense: { deny_response: 'reason', levels: { automatic: false } } }
@@ -76,15 +77,12 @@ t.test('a session that has been given its tokens gets no work until a human says
   t.teardown(() => device.close())
   const work = () => device.execute('head', ['-c', '4000', '/dev/zero'])
   for (const _ of [1, 2]) t.equal((await work()).stdout.length, 4_000)
-  const pending = async () =>
-    JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations[0]
   for (const answer of ['deny', 'approve']) {
     const asked = work().then(
       ({ stdout }) => stdout.length,
       ({ code }: { code?: unknown }) => code,
     )
-    await until('the question', async () => (await pending()) !== undefined)
-    const { id, rule } = await pending()
+    const { id, rule } = await question(daemon)
     t.equal(rule, 'quota.tokens_per_session')
     t.equal((await daemon.cli(['confirm', answer, id, '--yes'])).code, 0)
     t.equal(await asked, answer === 'approve' ? 4_000 : 'CONFIRMATION_DENIED')

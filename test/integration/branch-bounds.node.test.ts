@@ -16,10 +16,10 @@ import {
   freeBytes,
   isWhole,
   MIB,
-  onSmallDisk,
   othersGoOn,
   runs,
   stateOf,
+  testOnSmallDisk,
 } from './small-disk.node.ts'
 
 t.setTimeout(400_000)
@@ -115,17 +115,12 @@ async function uploads(t: Test, daemon: Branched): Promise<void> {
 }
 
 for (const who of everyone(t)) {
-  await t.test(`an upload, a daemon of ${who.name}`, { timeout: 120_000 }, async (t) => {
-    const daemon = await onSmallDisk(t, who, 'ext4')
-    if (daemon !== undefined) await uploads(t, daemon)
-  })
+  await testOnSmallDisk(t, 'an upload', { who, kind: 'ext4' }, uploads)
   for (const kind of ['ext4', 'tmpfs'] as const) {
     for (const [name, fill] of Object.entries(FILLS)) {
       if (kind === 'tmpfs' && fill.isTriedTwice !== true) continue
-      await t.test(`${name}, ${kind}, a daemon of ${who.name}`, { timeout: 120_000 }, async (t) => {
-        const daemon = await onSmallDisk(t, who, kind, fill.limits)
-        if (daemon !== undefined) await fills(t, daemon, fill)
-      })
+      const on = { who, kind, limits: fill.limits }
+      await testOnSmallDisk(t, name, on, (t, daemon) => fills(t, daemon, fill))
     }
   }
 }

@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
+import { question } from './agents.node.ts'
 import {
   changeConfig,
   type Daemon,
@@ -148,8 +149,6 @@ t.test(
     for (const go of ways(join(workspace, '../beyond'))) t.equal(await code(go()), 'CAPABILITY_PATH_DENIED')
     t.notOk(existsSync(join(workspace, '../beyond')), 'beyond the scope')
 
-    const question = async () =>
-      JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations[0]
     const [download = async () => {}, upload = async () => {}] = ways('.env')
     t.equal(
       await code(download()),
@@ -159,9 +158,9 @@ t.test(
     for (const go of [upload, () => device.execute('cat', ['.env'])])
       for (const answer of ['deny', 'approve']) {
         const asked = code(go())
-        await until('the question', async () => (await question()) !== undefined)
-        t.equal((await question()).rule, 'sensitive_files', 'a human is asked about a file with secrets')
-        t.equal((await daemon.cli(['confirm', answer, (await question()).id, '--yes'])).code, 0)
+        const { id, rule } = await question(daemon)
+        t.equal(rule, 'sensitive_files', 'a human is asked about a file with secrets')
+        t.equal((await daemon.cli(['confirm', answer, id, '--yes'])).code, 0)
         t.equal(await asked, answer === 'deny' ? 'CONFIRMATION_DENIED' : 'done')
       }
     for (const go of [...ways('plain'), () => device.execute('cat', ['plain'])])

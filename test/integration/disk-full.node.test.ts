@@ -7,17 +7,17 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Branched, everyone, inSession } from './branched.node.ts'
-import { type Json, until } from './daemon.node.ts'
+import { until } from './daemon.node.ts'
 import {
   branches,
   clearsAway,
   freeBytes,
   isWhole,
   MIB,
-  onSmallDisk,
   othersGoOn,
   runs,
   stateOf,
+  testOnSmallDisk,
 } from './small-disk.node.ts'
 
 t.setTimeout(400_000)
@@ -93,22 +93,12 @@ async function sparse(t: Test, daemon: Branched): Promise<void> {
 
 for (const who of everyone(t)) {
   for (const kind of ['ext4', 'tmpfs'] as const) {
-    const on = (
-      name: string,
-      work: (t: Test, daemon: Branched) => Promise<void>,
-      { limits, audit }: { limits?: Json; audit?: Json } = {},
-    ) =>
-      t.test(`${name}, ${kind}, a daemon of ${who.name}`, { timeout: 120_000 }, async (t) => {
-        const daemon = await onSmallDisk(t, who, kind, limits, audit)
-        if (daemon !== undefined) await work(t, daemon)
-      })
-    await on('a full disk', onFullDisk)
-    await on('holes', sparse)
+    const on = { who, kind }
+    await testOnSmallDisk(t, 'a full disk', on, onFullDisk)
+    await testOnSmallDisk(t, 'holes', on, sparse)
     if (kind === 'tmpfs') continue
-    await on('two that keep to their bounds', together)
-    await on('a reserve that is used up', usedUp, {
-      limits: { reserve_bytes: 262_144 },
-      audit: { reserve_bytes: 0 },
-    })
+    await testOnSmallDisk(t, 'two that keep to their bounds', on, together)
+    const little = { limits: { reserve_bytes: 262_144 }, audit: { reserve_bytes: 0 } }
+    await testOnSmallDisk(t, 'a reserve that is used up', { ...on, ...little }, usedUp)
   }
 }

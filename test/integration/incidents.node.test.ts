@@ -7,6 +7,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
+import { levels, question } from './agents.node.ts'
 import { type Daemon, install, startDaemon, until } from './daemon.node.ts'
 
 const rule = (name: string, more: object) => ({
@@ -33,10 +34,6 @@ function client({ port, fingerprint: pin, seed }: Daemon, agent = 'agent'): Prom
   return connect({ host: '127.0.0.1', port, agent, privateKey: seed(agent), pin })
 }
 
-async function levels(daemon: Daemon): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return JSON.parse((await daemon.cli(['level', 'show', '--json'])).stdout.toString()).levels
-}
-
 t.test(
   'at a checkpoint and in containment the state is saved, and a human finds it as it was left (JF-094)',
   async (t) => {
@@ -60,10 +57,8 @@ t.test(
     t.match(await checkpoints(), [{ number: 1, files: 2, label: 'CHECKPOINT: 13policy own.xhigh' }])
 
     const waits = agent.execute('rm', ['before'])
-    const pending = async () =>
-      JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations[0]
-    await until('the question', async () => (await pending()) !== undefined)
-    t.equal((await daemon.cli(['confirm', 'approve', (await pending()).id, '--yes'])).code, 0)
+    const { id } = await question(daemon)
+    t.equal((await daemon.cli(['confirm', 'approve', id, '--yes'])).code, 0)
     await waits
     t.equal((await daemon.cli(['level', 'set', 'session', branch, 'NORMAL'])).code, 0)
     t.equal(await listed(), 'late\n')

@@ -6,10 +6,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Client, connect } from '../../src/client/client.node.ts'
 import { viScreen } from '../../src/defense/vi-screen.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
+import { client, levels, question, running } from './agents.node.ts'
 import { authenticateFrame, framesIn, isServed, known, tls, type Wire } from './connections.node.ts'
 import { type Daemon, install, isAlive, ON_REAL_FILES, sassEdge, startDaemon, until } from './daemon.node.ts'
 
@@ -40,14 +40,6 @@ async function start(t: Test): Promise<Daemon> {
   return startDaemon(t, directory)
 }
 
-function client({ port, fingerprint: pin, seed }: Daemon, agent = 'agent'): Promise<Client> {
-  return connect({ host: '127.0.0.1', port, agent, privateKey: seed(agent), pin, reconnect: false })
-}
-
-async function levels(daemon: Daemon): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return JSON.parse((await daemon.cli(['level', 'show', '--json'])).stdout.toString()).levels
-}
-
 /** Asks for a command and does not wait for its end; the stream number. */
 function ask(wire: Wire, stream: number, command: string, ...args: string[]): void {
   wire.socket.write(encodeFrame(stream, 'OPEN', executeRequest.encode({ command, args }), 2))
@@ -63,20 +55,6 @@ function gotScreen(wire: Wire, stream: number): boolean {
   })
 }
 
-/** A command of the agent that runs until it is ended; its process. */
-async function running(daemon: Daemon, agent: Client): Promise<number> {
-  let text = ''
-  const command = agent.stream('sh', ['-c', 'echo $$; exec sleep 300'], {
-    output: (_source, bytes) => {
-      text += Buffer.from(bytes).toString()
-    },
-  })
-  command.exit.catch(() => {})
-  await until('its number', () => text.endsWith('\n'))
-  t.ok(isAlive(Number(text)), `${daemon.pid} runs ${text}`)
-  return Number(text)
-}
-
 t.test(
   'three violations contain an agent: what runs is killed, nothing begins, until an operator says so',
   async (t) => {
@@ -84,7 +62,7 @@ t.test(
     const victim = join(daemon.workspace, 'file')
     writeFileSync(victim, 'as it was', { mode: 0o600 })
     const agent = await client(daemon)
-    const pid = await running(daemon, agent)
+    const pid = await running(agent)
     const wire = await known(daemon)
     for (const stream of [3, 5]) {
       ask(wire, stream, 'chmod', '0777', victim)
@@ -145,11 +123,8 @@ t.test('a rule of severity high makes the session wait for a human', async (t) =
   t.ok((await agent.ping()).uptime_seconds >= 0, 'what only tells is told')
   const heard: string[] = []
   const made = agent.execute('touch', ['approved'], { onWaiting: ({ kind }) => void heard.push(kind) })
-  const question = async () =>
-    JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations[0]
-  await until('the question', async () => (await question()) !== undefined)
+  const { id, rule: by, shown } = await question(daemon)
   t.notOk(existsSync(join(daemon.workspace, 'approved')), 'nothing is done yet')
-  const { id, rule: by, shown } = await question()
   t.equal(by, 'level.checkpoint')
   t.match(shown, { action: { argv: ['touch', 'approved'] } })
   t.equal((await daemon.cli(['confirm', 'approve', id, '--yes'])).code, 0)
@@ -164,7 +139,7 @@ t.test(
   async (t) => {
     const daemon = await start(t)
     const agent = await client(daemon)
-    const pid = await running(daemon, agent)
+    const pid = await running(agent)
     const wire = await known(daemon)
     const before = wire.received().length
     ask(wire, 3, 'xcritical')
@@ -188,7 +163,7 @@ t.test(
   async (t) => {
     const daemon = await start(t)
     const agent = await client(daemon)
-    const pid = await running(daemon, agent)
+    const pid = await running(agent)
     const idle = await known(daemon, 'operator')
     const fresh = await tls(daemon.port)
     t.equal((await daemon.cli(['level', 'set', 'daemon', 'HALT', '--why', 'a test'])).code, 0)

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { encodeBase64Url } from '../../src/base/base64.ts'
 import { publicKeyOf } from '../../src/base/ed25519.node.ts'
 import { type Client, connect, type Waiting } from '../../src/client/client.node.ts'
+import { question, questions } from './agents.node.ts'
 import { isServed, tls } from './connections.node.ts'
 import {
   changeConfig,
@@ -28,19 +29,6 @@ function client({ port, fingerprint: pin, seed }: Daemon): Promise<Client> {
   return connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: seed(), pin })
 }
 
-async function questions(daemon: Daemon): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations
-}
-
-async function question(daemon: Daemon): Promise<Readonly<Record<string, unknown>>> {
-  let found: Readonly<Record<string, unknown>> | undefined
-  await until('a question', async () => {
-    ;[found] = await questions(daemon)
-    return found !== undefined
-  })
-  return found ?? {}
-}
-
 t.test('a file with secrets is read only after a yes, and not after a no or silence', async (t) => {
   const daemon = await startNew(t, { ...HOLD, confirm: { timeout_seconds: 2 } })
   writeFileSync(join(daemon.workspace, '.env'), 'TOKEN=geheim\n')
@@ -51,16 +39,16 @@ t.test('a file with secrets is read only after a yes, and not after a no or sile
   const approved = read()
   const asked = await question(daemon)
   t.match(asked, { agent: 'agent', rule: 'sensitive_files', shown: { action: { argv: ['cat', '.env'] } } })
-  t.equal((await daemon.cli(['confirm', 'approve', String(asked['id']), '--yes'])).code, 0)
+  t.equal((await daemon.cli(['confirm', 'approve', asked.id, '--yes'])).code, 0)
   t.equal(Buffer.from((await approved).stdout).toString(), 'TOKEN=geheim\n')
   t.same(heard, [{ kind: 'operator' }])
-  const again = await daemon.cli(['confirm', 'approve', String(asked['id']), '--yes'])
+  const again = await daemon.cli(['confirm', 'approve', asked.id, '--yes'])
   t.not(again.code, 0, 'a question is answered once')
 
   const denied = t.rejects(read(), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
   const { id } = await question(daemon)
   t.not(id, asked['id'], 'a yes holds for one command, not for the next')
-  t.equal((await daemon.cli(['confirm', 'deny', String(id), '--yes'])).code, 0)
+  t.equal((await daemon.cli(['confirm', 'deny', id, '--yes'])).code, 0)
   await denied
 
   const begin = performance.now()
@@ -80,6 +68,28 @@ t.test('a file with secrets is read only after a yes, and not after a no or sile
   t.notMatch(JSON.stringify(daemon.audit()), 'geheim')
   t.notMatch(JSON.stringify(daemon.audit()), '.env')
 })
+
+t.test(
+  'who types the command in a script reads that a human is asked, and programs have an event',
+  async (t) => {
+    const daemon = await startNew(t)
+    writeFileSync(join(daemon.workspace, '.env'), 'TOKEN=geheim\n')
+    for (const more of [[], ['--json']]) {
+      const running = daemon.cli(['exec', ...more, '--', 'cat', '.env'])
+      const { id } = await question(daemon)
+      t.equal((await daemon.cli(['confirm', 'approve', id, '--yes'])).code, 0)
+      const { code, stdout, stderr } = await running
+      t.equal(code, 0)
+      t.equal(stderr, more.length > 0 ? '' : 'sass-edge: waiting for an operator (sass-edge confirm list)\n')
+      if (more.length === 0) t.equal(stdout.toString(), 'TOKEN=geheim\n')
+      else
+        t.strictSame(JSON.parse(stdout.toString().split('\n')[0] ?? ''), {
+          event: 'waiting',
+          kind: 'operator',
+        })
+    }
+  },
+)
 
 t.test('who leaves while a human is asked takes the question along', async (t) => {
   const daemon = await startNew(t)

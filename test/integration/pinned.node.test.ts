@@ -4,7 +4,7 @@
  * @module
  */
 import { createHash } from 'node:crypto'
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Client } from '../../src/client/client.node.ts'
@@ -16,6 +16,7 @@ const SCRIPT = '#!/bin/sh\necho GOOD "$@"\n'
 /** As long, so that its size tells nothing. */
 const OTHER = '#!/bin/sh\necho EVIL "$@"\n'
 const ECHO = '/bin/echo'
+const NODE = '/usr/bin/node'
 
 /**
  * Puts the other content there and the right one back: in place, by renaming, and through a mapping, which does not
@@ -124,6 +125,23 @@ t.test('what was not found is not started, by its bare name either', async (t) =
   t.teardown(() => client.close())
   for (const command of ['evil', './evil', join(daemon.workspace, 'evil'), 'none', './none'])
     await t.rejects(client.execute(command, []), Error, command)
+})
+
+t.test('Node runs a pinned script of the workspace where its first line lets it keep the name', async (t) => {
+  const who = everyone(t)[0]
+  if (who === undefined) return
+  if (!existsSync(NODE)) return t.comment(`skipped: ${NODE} is not here`)
+  const script = `#!${NODE} --preserve-symlinks-main\nconsole.log('GOOD', ...process.argv.slice(2))\n`
+  const daemon = await startBranched(t, who, (home) => ({
+    security: {
+      unknown_programs: 'allow',
+      executables: [{ path: join(home, '.sass-edge/workspace/tool'), sha256: digestOf(script) }],
+    },
+  }))
+  daemon.put('tool', script)
+  const client = await daemon.open()
+  t.teardown(() => client.close())
+  t.equal(await run(client, './tool', ['x']), 'GOOD x\n')
 })
 
 for (const who of everyone(t))

@@ -54,3 +54,44 @@ t.test('long arguments push nothing out of the record, and cost others nothing',
   for (const words of ['verify', 'replay'])
     t.equal((await sassEdge(['audit', words], { cwd: directory })).code, 0, words)
 })
+
+/** Of these a share of 2 MiB holds some 33. */
+const NEARLY_ALL = 28
+
+t.test(
+  'an agent that has nearly filled its share waits for its next answer, and nobody else does',
+  async (t) => {
+    const directory = await install(t, { audit: { keep_bytes: 8 * MIB, segment_bytes: MIB } })
+    const added = await sassEdge(['agent', 'add', 'other'], { cwd: directory })
+    t.equal(added.code, 0, added.stderr)
+    const daemon = await startDaemon(t, directory)
+    const come = (agent: string) =>
+      connect({
+        host: '127.0.0.1',
+        port: daemon.port,
+        agent,
+        privateKey: daemon.seed(agent),
+        pin: daemon.fingerprint,
+      })
+    const [flooding, other] = [await come('agent'), await come('other')]
+    const word = 'x'.repeat(ARGUMENT_BYTES)
+    await other.execute('true', [])
+    for (let count = 0; count < NEARLY_ALL; count++) await flooding.execute('true', [word])
+    const ended: string[] = []
+    const run = async (name: string, client: typeof other, times: number, words: string[]) => {
+      for (let count = 0; count < times; count++) {
+        t.equal((await client.execute('true', words)).exitCode, 0, name)
+        ended.push(name)
+      }
+    }
+    await Promise.all([run('flooding', flooding, 2, [word]), run('other', other, 10, [])])
+    t.strictSame(
+      ended.slice(0, 10),
+      Array(10).fill('other'),
+      'it has ten answers before that one has its next',
+    )
+    t.strictSame(ended.slice(10), ['flooding', 'flooding'], 'which come all the same')
+    await Promise.all([flooding.close(), other.close()])
+    await daemon.stop()
+  },
+)

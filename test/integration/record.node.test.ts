@@ -7,13 +7,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Client, connect } from '../../src/client/client.node.ts'
+import { connect } from '../../src/client/client.node.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
+import { client } from './agents.node.ts'
 import { known } from './connections.node.ts'
 import {
   changeConfig,
-  type Daemon,
   install,
   type Json,
   ON_REAL_FILES,
@@ -24,11 +24,6 @@ import {
 } from './daemon.node.ts'
 
 const KILLS = Number(process.env['RECORD_KILLS'] ?? 6)
-
-function client({ port, fingerprint: pin, seed }: Daemon): Promise<Client> {
-  // What becomes of a cut is looked at, and not waited for.
-  return connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: seed(), pin, reconnect: false })
-}
 
 async function said(directory: string, ...args: string[]): Promise<Json & { readonly code: number }> {
   const { code, stdout } = await sassEdge([...args, '--json'], { cwd: directory, timeoutMs: 120_000 })

@@ -5,8 +5,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { connect } from '../../src/client/client.node.ts'
-import { ON_REAL_FILES, startNew, until } from './daemon.node.ts'
+import { client, question } from './agents.node.ts'
+import { ON_REAL_FILES, startNew } from './daemon.node.ts'
 
 /** A title, a cleared screen, a turned reading direction, what joins and hides, and a line of somebody else. */
 const EVIL = '\u001b]0;mine\u0007\u001b[2J\rApproved by boss'
@@ -24,15 +24,7 @@ for (const [where, more] of [
       security: { unknown_programs: 'allow' },
       defense: { deny_response: 'reason', levels: { automatic: false } },
     })
-    const { port, fingerprint: pin, seed } = daemon
-    const agent = await connect({
-      host: '127.0.0.1',
-      port,
-      agent: 'agent',
-      privateKey: seed(),
-      pin,
-      reconnect: false,
-    })
+    const agent = await client(daemon)
     const script = `run${EVIL}`
     writeFileSync(join(daemon.workspace, script), '#!/bin/sh\nsleep 30\n', { mode: 0o755 })
     writeFileSync(join(daemon.workspace, '.env'), 'x')
@@ -41,13 +33,10 @@ for (const [where, more] of [
     await agent.execute('curl', [`http://127.0.0.1/${EVIL}`]).catch(() => {})
     await agent.execute(`./${script}`).catch(() => {})
     agent.execute('cat', ['.env', `/srv/${HIDDEN}`]).catch(() => {})
-    const questions = async () =>
-      JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations
-    await until('the question', async () => (await questions()).length === 1)
+    const { id } = await question(daemon)
 
     const seqs = daemon.audit().flatMap(({ action, seq }) => (action === 'execute' ? [String(seq)] : []))
     t.ok(seqs.length >= 4)
-    const [{ id }] = await questions()
     let shown = 0
     for (const words of [
       ['audit', 'tail', '-n', '100'],

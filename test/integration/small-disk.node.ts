@@ -20,7 +20,8 @@ import { type Branched, homeFor, inSession, startBranched, type Who } from './br
 import { type Json, until } from './daemon.node.ts'
 
 export const MIB = 1_048_576
-export type Kind = 'ext4' | 'tmpfs'
+const TEST_MS = 120_000
+type Kind = 'ext4' | 'tmpfs'
 
 /** A file system of 80 MiB at the directory until the end of the test; false where none can be made. */
 function smallDisk(t: Test, kind: Kind, directory: string, who: Who): boolean {
@@ -48,7 +49,7 @@ function smallDisk(t: Test, kind: Kind, directory: string, who: Who): boolean {
 export const stateOf = (home: string): string => join(home, 'small')
 
 /** A daemon whose state lies on such a disk; undefined where none can be made. */
-export async function onSmallDisk(
+async function onSmallDisk(
   t: Test,
   who: Who,
   kind: Kind,
@@ -67,6 +68,19 @@ export async function onSmallDisk(
   if (isMounted) return daemon
   t.comment(`skipped: no small ${kind} can be mounted here`)
   return undefined
+}
+
+/** A test of that name with such a daemon. */
+export function testOnSmallDisk(
+  t: Test,
+  name: string,
+  { who, kind, limits, audit }: { who: Who; kind: Kind; limits?: Json | undefined; audit?: Json | undefined },
+  work: (t: Test, daemon: Branched) => Promise<void>,
+): Promise<unknown> {
+  return t.test(`${name}, ${kind}, a daemon of ${who.name}`, { timeout: TEST_MS }, async (t) => {
+    const daemon = await onSmallDisk(t, who, kind, limits, audit)
+    if (daemon !== undefined) await work(t, daemon)
+  })
 }
 
 export function freeBytes({ directory }: Branched): number {

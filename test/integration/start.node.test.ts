@@ -2,14 +2,16 @@
  * How a daemon starts, refuses to start, stops and comes back: as somebody sees it who types the commands.
  * @module
  */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { connect } from '../../src/client/client.node.ts'
 import { isServed } from './connections.node.ts'
 import {
   changeConfig,
+  configPath,
   install,
   PROGRAM,
   type Result,
@@ -151,17 +153,27 @@ t.test(
       return
     }
     const directory = temporary(t)
+    const tools = mkdtempSync(join(process.geteuid?.() === 0 ? '/var/lib' : homedir(), 'sass-edge-it-start-'))
+    t.teardown(() => rmSync(tools, { recursive: true, force: true }))
+    mkdirSync(join(tools, 'tool/bin'), { recursive: true })
     const script = `ip link set lo up; "$SASS_EDGE" run > out 2> log & daemon=$!
     for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; grep -q stops out && break; done
     npx() { shift; "$SASS_EDGE" "$@"; }
     eval "$(grep -m1 -o 'npx sass-edge exec.*' out)"; echo rc=$?
     kill $daemon; wait $daemon; echo end=$?`
-    const options = { cwd: directory, env: { SASS_EDGE: PROGRAM } }
+    const options = {
+      cwd: directory,
+      env: { SASS_EDGE: PROGRAM, PATH: `${process.env['PATH']}:${tools}/tool/bin` },
+    }
     const { stdout, stderr } = await runProgram('unshare', ['-rn', 'sh', '-c', script], options)
     t.equal(stderr, '')
     t.match(stdout.toString(), /^Linux [^\n]+\nrc=0\nend=0\n$/)
     const said = readFileSync(join(directory, 'out'), 'utf8')
     t.match(said, /^No configuration was found, so one was made: [^\n]+\.sass-edge\/sass\.edge\.json/)
+    t.match(said, `(sandbox.read):\n`)
+    t.match(said, `\n  ${tools}/tool\n`, 'and what of the PATH commands can read, as init has it')
+    const { sandbox } = JSON.parse(readFileSync(configPath(directory), 'utf8'))
+    t.ok(sandbox.read.includes(join(tools, 'tool')))
     t.match(said, /listens on 127\.0\.0\.1:19284, device key sha256:/)
   },
 )

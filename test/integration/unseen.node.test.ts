@@ -155,3 +155,31 @@ t.test('it is remembered over a daemon that hides nothing any more', async (t) =
   await daemon.cli(['branch', 'merge', '--yes', '--digest', digest])
   isWhole(t, top)
 })
+
+t.test('names that are no text are hidden as others are, and no merge takes them away', async (t) => {
+  if (!isRoot) return t.comment(SKIPPED)
+  const top = place(t)
+  const raw = (name: string): Buffer => Buffer.from(`${top}/${name}`, 'latin1')
+  const own = ['x\xff.key', 'd\xff/y\xfe.key', 'd\xff/z.key']
+  mkdirSync(raw('d\xff'))
+  for (const name of own) writeFileSync(raw(name), SECRET)
+  writeFileSync(raw('d\xff/open\xff'), 'before\n')
+  const daemon = await daemonFor(t, top)
+  await inSession(daemon, async (client: Client) => {
+    const shown = await runScript(daemon, client, `cd ${top}; find . -type f | wc -l; cat ./d*/*`)
+    t.equal(shown, '4\nbefore\n', 'what is open, in the directory of that name too')
+    await runScript(daemon, client, `cd ${top}; rm -r d*; printf 'of the branch' > "$(printf 'x\\377.key')"`)
+  })
+  const { changes } = await listed(daemon)
+  t.strictSame(
+    changes.map(({ change, flags }) => [change, ...flags]),
+    [
+      ['deleted', 'hidden'],
+      ['modified', 'hidden'],
+    ],
+    'the directory around them, and the file of that name',
+  )
+  const { digest } = await listed(daemon)
+  await daemon.cli(['branch', 'merge', '--yes', '--digest', digest, '--with-special'])
+  for (const name of own) t.equal(readFileSync(raw(name), 'utf8'), SECRET, name)
+})

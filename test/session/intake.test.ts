@@ -21,6 +21,24 @@ function stage(most: number) {
       return waiting >= most
     },
   }
+  let now = 0
+  let timer: { atMs: number; callback: () => void } | undefined
+  const clock = {
+    monotonicMs: () => now,
+    after(ms: number, callback: () => void) {
+      timer = { atMs: now + ms, callback }
+      return () => {
+        timer = undefined
+      }
+    },
+  }
+  const pass = (ms: number) => {
+    now += ms
+    const due = timer
+    if (due === undefined || due.atMs > now) return
+    timer = undefined
+    due.callback()
+  }
   const receive = (bytes: Uint8Array): number => {
     for (const [index, byte] of bytes.entries()) {
       taken.push(byte)
@@ -30,12 +48,15 @@ function stage(most: number) {
     }
     return bytes.length
   }
-  const intake = createIntake(transport, answers, receive)
+  const intake = createIntake(transport, answers, clock, receive)
   const drain = () => {
     waiting = 0
     intake.goOn()
   }
-  return { intake, taken, drain, isPaused: () => isPaused, largest: () => largest }
+  return {
+    ...{ intake, taken, drain, pass, isPaused: () => isPaused, largest: () => largest },
+    hasTimer: () => timer !== undefined,
+  }
 }
 
 t.test('questions whose answers nobody takes are not taken either, and none is lost', (t) => {
@@ -85,5 +106,29 @@ t.test('nothing is taken after the end', (t) => {
   intake.push(Uint8Array.of(1))
   drain()
   t.equal(taken.length, before)
+  t.end()
+})
+
+t.test('who has to wait is read again when its time has come, and not because answers were taken', (t) => {
+  const { intake, taken, drain, pass, isPaused, hasTimer } = stage(100)
+  intake.waitUntil(0)
+  intake.push(Uint8Array.of(1))
+  t.strictSame([taken, isPaused(), hasTimer()], [[1], false, false], 'a time that is past is none')
+  intake.waitUntil(50)
+  intake.push(Uint8Array.of(2))
+  intake.push(Uint8Array.of(3))
+  intake.waitUntil(500)
+  drain()
+  pass(49)
+  t.strictSame([taken, isPaused()], [[1], true])
+  pass(1)
+  t.strictSame([taken, isPaused(), hasTimer()], [[1, 2, 3], false, false])
+  intake.waitUntil(100)
+  pass(50)
+  intake.push(Uint8Array.of(4))
+  t.strictSame(taken, [1, 2, 3, 4], 'what comes later has waited already')
+  intake.waitUntil(200)
+  intake.stop()
+  t.notOk(hasTimer(), 'nothing is left of it at the end')
   t.end()
 })

@@ -46,16 +46,6 @@ import { StepFailure } from './steps.node.ts'
 import { type FullSurvey, surveyFully } from './survey.node.ts'
 import { applyUpper, restoreUpper } from './upper-apply.node.ts'
 
-export type { BeforeStep } from './merge-apply.node.ts'
-export type {
-  ChosenPath,
-  MergeCounts,
-  MergeRequest,
-  MergeResult,
-  ResumeResult,
-  UndoResult,
-} from './merge-result.ts'
-
 const NOTHING: BeforeStep = () => {}
 
 function pathsIn(paths: readonly ChosenPath[] | undefined, root: number): BytePath[] | undefined {

@@ -6,11 +6,12 @@
  */
 
 import { join } from 'node:path'
+import { bytesOfEscaped, escapedText } from '../../base/escaped-path.ts'
 import { readBounded, replaceFile } from '../../base/files.node.ts'
 import { parseStrictJson } from '../../base/strict-json.ts'
 import { SassError } from '../../errors.ts'
 import { BRANCH_RECORD_BYTES, UNSEEN_PLACES_MAX } from '../limits.ts'
-import type { BytePath } from './paths.ts'
+import { type BytePath, bytePath, pathBytes } from './paths.ts'
 
 const FILE = 'unseen.json'
 const MODE = 0o600
@@ -24,7 +25,19 @@ function unusable(path: string, cause?: unknown): SassError {
   )
 }
 
-/** Absolute paths. @throws SassError FILE_IO where the record is there but cannot be read */
+/** In the record a path that is no text is what the survey has: an object with one character for each byte. */
+type Recorded = string | { readonly bytes: BytePath }
+
+const recordOf = (path: string): Recorded =>
+  path.isWellFormed() ? path : { bytes: bytePath(bytesOfEscaped(path)) }
+
+function pathOf(recorded: unknown): string | undefined {
+  if (typeof recorded === 'string') return recorded
+  const isBytes = typeof recorded === 'object' && recorded !== null && 'bytes' in recorded
+  return isBytes && typeof recorded.bytes === 'string' ? escapedText(pathBytes(recorded.bytes)) : undefined
+}
+
+/** Absolute paths (escaped-path.ts). @throws SassError FILE_IO where the record is there but cannot be read */
 export function readUnseen(directory: string): readonly string[] {
   const path = join(directory, FILE)
   let read: ReturnType<typeof readBounded>
@@ -38,14 +51,15 @@ export function readUnseen(directory: string): readonly string[] {
   if (!parsed?.ok || !Array.isArray(parsed.value)) throw unusable(path)
   const paths: readonly unknown[] = parsed.value
   return paths.map((one) => {
-    if (typeof one !== 'string' || !one.startsWith('/')) throw unusable(path)
-    return one
+    const known = pathOf(one)
+    if (known?.startsWith('/') !== true) throw unusable(path)
+    return known
   })
 }
 
 /** As the survey has paths: one character for each byte. */
 export function unseenPaths(directory: string): readonly BytePath[] {
-  return readUnseen(directory).map((path) => Buffer.from(path).toString('latin1'))
+  return readUnseen(directory).map((path) => bytePath(bytesOfEscaped(path)))
 }
 
 /**
@@ -65,7 +79,7 @@ export function rememberUnseen(directory: string, absent: readonly string[]): vo
     )
   const path = join(directory, FILE)
   try {
-    replaceFile(path, Buffer.from(JSON.stringify([...known])), MODE)
+    replaceFile(path, Buffer.from(JSON.stringify([...known].map(recordOf))), MODE)
   } catch (error) {
     throw unusable(path, error)
   }

@@ -2,22 +2,25 @@
  * What is not there for a session within what it may read: the paths that `sandbox.hidden` names, with `*` in names, the
  * known places of secrets, and what in /etc looks like a key by its name. /etc is walked once and
  * again only where one of its directories has changed.
- * Reads names, and no file.
+ * Reads names, and no file. A name is bytes: one that is no text is found as well, and told as escaped-path.ts has it.
  * Rules: docs/sandbox.md; docs/security.md (what is hidden).
  * @module
  */
 
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { escapedText } from '../../base/escaped-path.ts'
 import { isWithin } from '../../base/lexical-path.ts'
+import { HIDDEN_PLACES, KEY_NAMES, SECRET_HOME_PLACES, SECRET_PLACES } from '../../base/secret-places.ts'
 import { HIDDEN_PLACES_MAX, WALKED_DIRECTORIES_MAX } from '../limits.ts'
 import { ERRNO } from '../syscalls.node.ts'
 import { Refused } from './kernel.node.ts'
 import type { NamespacePlan } from './namespace-plan.ts'
-import { KEY_NAMES, SECRET_HOME_PLACES, SECRET_PLACES } from './secret-places.ts'
-import { seenFile } from './seen-file.node.ts'
+
+import { kernelPath, seenFile } from './seen-file.node.ts'
 
 const ETC = '/etc'
+const SYSTEM_PLACES = [...SECRET_PLACES, ...HIDDEN_PLACES]
 
 function exists(path: string): boolean {
   return seenFile(path) !== undefined
@@ -25,7 +28,7 @@ function exists(path: string): boolean {
 
 function namesIn(directory: string): string[] {
   try {
-    return readdirSync(directory)
+    return readdirSync(kernelPath(directory), { encoding: 'buffer' }).map(escapedText)
   } catch {
     return []
   }
@@ -71,16 +74,17 @@ const changeOf = (path: string): number => seenFile(path)?.ctimeMs ?? 0
 /** What of /etc is known as secret or looks like a key by its name. */
 function walkEtc(): Walk {
   const directories = new Map<string, number>()
-  const found = SECRET_PLACES.filter((place) => isWithin(ETC, place)).flatMap(expand)
+  const found = SYSTEM_PLACES.filter((place) => isWithin(ETC, place)).flatMap(expand)
   const open = [ETC]
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (directories.size >= WALKED_DIRECTORIES_MAX) break
     directories.set(path, changeOf(path))
     try {
-      for (const entry of readdirSync(path, { withFileTypes: true })) {
-        const inner = `${path}/${entry.name}`
+      for (const entry of readdirSync(kernelPath(path), { encoding: 'buffer', withFileTypes: true })) {
+        const name = escapedText(entry.name)
+        const inner = `${path}/${name}`
         if (entry.isDirectory()) open.push(inner)
-        else if (KEYS.some((fits) => fits.test(entry.name))) found.push(inner)
+        else if (KEYS.some((fits) => fits.test(name))) found.push(inner)
       }
     } catch {
       // Nobody else of this user reads it either.
@@ -93,7 +97,7 @@ export type HiddenWish = Pick<NamespacePlan, 'hidden' | 'hidesSecrets'>
 
 export interface HiddenPlaces {
   /**
-   * Absolute paths that are there, each once, the outer ones first and none beneath another one.
+   * Absolute paths (escaped-path.ts) that are there, each once, the outer ones first and none beneath another one.
    * `homes`: of the users that commands run as.
    */
   find(wanted: HiddenWish, read: readonly string[], homes: readonly string[]): readonly string[]
@@ -110,7 +114,7 @@ export function createHiddenPlaces(): HiddenPlaces {
   }
 
   function secrets(read: readonly string[], homes: readonly string[]): string[] {
-    const places = SECRET_PLACES.filter((place) => !isWithin(ETC, place)).flatMap(expand)
+    const places = SYSTEM_PLACES.filter((place) => !isWithin(ETC, place)).flatMap(expand)
     // A home is looked into where something of it can be read.
     const all = new Set([...homes, '/root', ...namesIn('/home').map((name) => `/home/${name}`)])
     for (const home of all) {

@@ -8,10 +8,11 @@
 
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { bytesOfEscaped, escapedText } from '../../base/escaped-path.ts'
 import { isWithin } from '../../base/lexical-path.ts'
 import { AT_FDCWD } from '../at.node.ts'
 import type { Kernel } from './kernel.node.ts'
-import { seenFile } from './seen-file.node.ts'
+import { kernelPath, seenFile } from './seen-file.node.ts'
 
 /** A character device with the number 0: S_IFCHR. */
 const WHITEOUT_MODE = 0o020000
@@ -19,7 +20,7 @@ const WHITEOUT_MODE = 0o020000
 const OPAQUE_MARKS: readonly string[] = ['trusted.overlay.opaque', 'user.overlay.opaque']
 const OPAQUE_VALUE = 'y'
 
-/** A path that is not there; where other places lie beneath it, it is a directory with nothing but the ways to them. */
+/** A path (escaped-path.ts) that is not there; where other places lie beneath it, it is a directory with nothing but the ways to them. */
 export type Absent = { readonly path: string; readonly ways: readonly string[] }
 
 /** What a session sees in the place of a real file. */
@@ -32,11 +33,11 @@ function likeReal(layer: string, real: string): void {
   if (seen === undefined) return
   const { mode, uid, gid } = seen
   try {
-    chownSync(layer, uid, gid)
+    chownSync(kernelPath(layer), uid, gid)
   } catch {
     // In a user namespace nobody else's number is known.
   }
-  chmodSync(layer, mode & 0o7777)
+  chmodSync(kernelPath(layer), mode & 0o7777)
 }
 
 /**
@@ -58,17 +59,17 @@ export function makeHideLayer(
     if (made.has(directory)) return
     makeWay(dirname(directory))
     made.add(directory)
-    mkdirSync(at(directory))
+    mkdirSync(kernelPath(at(directory)))
     likeReal(at(directory), directory)
   }
   const whiteOut = (path: string): void => {
     makeWay(dirname(path))
-    const target = Buffer.from(`${at(path)}\0`)
+    const target = bytesOfEscaped(`${at(path)}\0`)
     kernel.must(`whiteout ${path}`, kernel.syscalls.byNumber('mknodat', AT_FDCWD, target, WHITEOUT_MODE, 0))
   }
   const isOpaque = (path: string): boolean =>
     OPAQUE_MARKS.some((mark) => {
-      const [target, name] = [Buffer.from(`${at(path)}\0`), Buffer.from(`${mark}\0`)]
+      const [target, name] = [bytesOfEscaped(`${at(path)}\0`), Buffer.from(`${mark}\0`)]
       const value = Buffer.from(OPAQUE_VALUE)
       const result = kernel.syscalls.byNumber('lsetxattr', target, name, value, value.length, 0)
       if (result === 0 && mark.startsWith('user.')) needsUserMarks = true
@@ -76,8 +77,8 @@ export function makeHideLayer(
     })
   /** What is there now and on no way, one by one: for a kernel that takes no mark here. */
   const whiteOutAround = (directory: string, ways: readonly string[]): void => {
-    for (const name of readdirSync(directory)) {
-      const path = `${directory}/${name}`
+    for (const name of readdirSync(kernelPath(directory), { encoding: 'buffer' })) {
+      const path = `${directory}/${escapedText(name)}`
       if (!ways.some((way) => isWithin(path, way))) whiteOut(path)
       else if (!ways.includes(path)) whiteOutAround(path, ways)
     }

@@ -6,6 +6,7 @@
  */
 
 import { openSync } from 'node:fs'
+import { bytesOfEscaped } from '../../base/escaped-path.ts'
 import { O_PATH } from '../at.node.ts'
 import { MOUNT_BUSY_TRIES } from '../limits.ts'
 import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from '../spawn-attributes.node.ts'
@@ -37,7 +38,7 @@ export class Refused extends Error {
   }
 }
 
-const text = (value: string): Uint8Array => Buffer.from(`${value}\0`)
+const text = (value: string): Uint8Array => bytesOfEscaped(`${value}\0`)
 
 export type Kernel = {
   readonly syscalls: Syscalls

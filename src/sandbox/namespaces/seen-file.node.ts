@@ -1,14 +1,20 @@
 /**
- * A look at a file of the device that need not be there, nor be this user's to see.
+ * A look at a file of the device that need not be there, nor be this user's to see, by a path whose bytes need not be text.
  * @module
  */
 
-import { lstatSync, type Stats } from 'node:fs'
+import { lstatSync, type PathLike, type Stats } from 'node:fs'
+import { bytesOfEscaped } from '../../base/escaped-path.ts'
 
-/** What lies at a path, a link as itself; undefined where nothing does, or where nobody but others may look. */
+/** A path as the kernel is asked for it; Node would ask for another one where it is not UTF-8. */
+export function kernelPath(path: string): PathLike {
+  return path.isWellFormed() ? path : Buffer.from(bytesOfEscaped(path))
+}
+
+/** What lies at a path (escaped-path.ts), a link as itself; undefined where nothing does, or where nobody but others may look. */
 export function seenFile(path: string): Stats | undefined {
   try {
-    return lstatSync(path, { throwIfNoEntry: false })
+    return lstatSync(kernelPath(path), { throwIfNoEntry: false })
   } catch {
     return undefined
   }

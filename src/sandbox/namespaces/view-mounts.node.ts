@@ -40,8 +40,8 @@ import {
 import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from './mount-table.ts'
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
 import { RESOLVER, showResolver } from './resolver.node.ts'
-import { systemGroups, systemUsers, USER_LISTS } from './secret-places.ts'
-import { seenFile } from './seen-file.node.ts'
+import { kernelPath, seenFile } from './seen-file.node.ts'
+import { systemGroups, systemUsers, USER_LISTS } from './system-users.ts'
 import { layOut, type Placed, withoutHidden } from './view-layout.ts'
 import { makeMemory, makeTarget } from './view-memory.node.ts'
 
@@ -202,8 +202,8 @@ function absentIn(
 function coverAll({ kernel, root }: Ground, absent: readonly Absent[]): void {
   for (const { path, ways } of absent) {
     const target = `${root}${path}`
-    if (!existsSync(target)) continue
-    if (!lstatSync(target).isDirectory()) {
+    if (!existsSync(kernelPath(target))) continue
+    if (!lstatSync(kernelPath(target)).isDirectory()) {
       kernel.mount(`cover ${path}`, '/dev/null', target, '', MS_BIND, '')
       continue
     }

@@ -29,14 +29,8 @@ import {
   restoreCheckpoint,
 } from '../../../src/sandbox/branch/checkpoint.node.ts'
 import { dropBranch, droppedBranches, removeDropped } from '../../../src/sandbox/branch/drop.node.ts'
-import {
-  forgetMerge,
-  type MergeRequest,
-  type MergeResult,
-  mergeBranch,
-  resumeMerge,
-  undoMerge,
-} from '../../../src/sandbox/branch/merge.node.ts'
+import { forgetMerge, mergeBranch, resumeMerge, undoMerge } from '../../../src/sandbox/branch/merge.node.ts'
+import type { MergeRequest, MergeResult } from '../../../src/sandbox/branch/merge-result.ts'
 import { surveyBranch } from '../../../src/sandbox/branch/survey.node.ts'
 import {
   afterTick,

@@ -23,9 +23,18 @@ t.test('what was hidden from any session is kept, and nothing is forgotten', asy
   t.equal(statSync(join(directory, 'unseen.json')).ino, before, 'and not written again for the same')
 })
 
+t.test('a path that is no text is kept as its bytes', async (t) => {
+  const directory = t.testdir()
+  const path = '/etc/d\udcff/ä.key'
+  rememberUnseen(directory, [path, '/etc/shadow'])
+  rememberUnseen(directory, [path])
+  t.strictSame(readUnseen(directory), [path, '/etc/shadow'])
+  t.strictSame(unseenPaths(directory), ['/etc/d\xff/\xc3\xa4.key', '/etc/shadow'])
+})
+
 t.test('a record that cannot be understood is no empty one', async (t) => {
   const directory = t.testdir()
-  for (const text of ['', '{}', '[1]', '["etc"]', '["/a"']) {
+  for (const text of ['', '{}', '[1]', '["etc"]', '[{}]', '[{"bytes":1}]', '[{"bytes":"etc"}]', '["/a"']) {
     writeFileSync(join(directory, 'unseen.json'), text)
     t.throws(() => readUnseen(directory), { code: 'FILE_IO' }, text)
     t.throws(() => rememberUnseen(directory, ['/b']), { code: 'FILE_IO' })

@@ -30,6 +30,20 @@ t.test('names with * stand for what is there, and for no leading dot', async (t)
   t.strictSame(find('*.nothing'), [])
 })
 
+t.test('a name that is no text fits as any other does', async (t) => {
+  const directory = t.testdir()
+  const raw = (name: string): Buffer =>
+    Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(name, 'latin1')])
+  mkdirSync(raw('d\xff'))
+  for (const name of ['x\xff.key', 'x\xfe.txt', 'd\xff/\xc3\xa4.key']) writeFileSync(raw(name), '')
+  const find = (pattern: string) =>
+    createHiddenPlaces()
+      .find({ hidden: [`${directory}/${pattern}`], hidesSecrets: false }, [directory], [])
+      .map((path) => path.slice(directory.length + 1))
+  t.strictSame(find('*.key'), ['x\udcff.key'])
+  t.strictSame(find('*/*.key'), ['d\udcff/ä.key'])
+})
+
 t.test('a path without * is hidden before it is made, where its directory is there', async (t) => {
   const directory = t.testdir({ one: {} })
   const find = (path: string) =>
@@ -91,5 +105,8 @@ t.test('/etc is looked through for what is a key by its name, also one that came
   t.ok(find().includes(join(directory, 'deep/id_rsa')), 'made later')
   rmSync(join(directory, 'x.key'))
   t.notOk(find().includes(join(directory, 'x.key')), 'gone since')
+  mkdirSync(Buffer.from(`${directory}/d\xff`, 'latin1'))
+  writeFileSync(Buffer.from(`${directory}/d\xff/x\xfe.key`, 'latin1'), '')
+  t.ok(find().includes(join(directory, 'd\udcff/x\udcfe.key')), 'though neither name is text')
   t.strictSame(places.find({ hidden: [], hidesSecrets: true }, ['/usr'], []), [], 'only where /etc is read')
 })

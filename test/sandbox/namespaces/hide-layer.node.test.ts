@@ -3,7 +3,7 @@
  * @module
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { makeHideLayer } from '../../../src/sandbox/namespaces/hide-layer.node.ts'
@@ -54,6 +54,24 @@ t.test('around a place of its own everything is hidden, also what is made later'
   const script = `mount -t overlay overlay -o lowerdir=${layer}:${real} ${seen} && echo later > ${real}/own/later && cd ${seen} && find . | sort`
   const shown = execFileSync('unshare', ['--mount', 'sh', '-c', script], { encoding: 'utf8' })
   t.equal(shown, '.\n./open\n./own\n./own/way\n./own/way/work\n')
+})
+
+t.test('names that are no text are hidden by their bytes', async (t) => {
+  if (!isRoot) return t.comment('skipped: only root, or a namespace, makes whiteouts')
+  const directory = t.testdir({ real: {}, layer: {}, seen: {} })
+  const raw = (name: string): Buffer => Buffer.from(`${directory}/real/${name}`, 'latin1')
+  mkdirSync(raw('d\xff'))
+  for (const name of ['x\xff.key', 'x\xfe.key', 'd\xff/y\xff', 'd\xff/z']) writeFileSync(raw(name), '')
+  const [real, layer, seen] = ['real', 'layer', 'seen'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const absent = ['x\udcff.key', 'd\udcff/y\udcff'].map((name) => ({ path: `${real}/${name}`, ways: [] }))
+  makeHideLayer(kernel, layer, real, absent, [])
+  const script = `mount -t overlay overlay -o lowerdir=${layer}:${real} ${seen} && cd ${seen} && find . -type f | sort`
+  const shown = execFileSync('unshare', ['--mount', 'sh', '-c', script], { encoding: 'latin1' })
+  t.equal(shown, './d\xff/z\n./x\xfe.key\n')
 })
 
 t.test('what lies above the whole device hides in it by its own path', async (t) => {

@@ -1,15 +1,9 @@
 /**
- * The users that a session sees, and the lists of places that it does not.
+ * The users and groups that a session sees.
  * @module
  */
 import t from 'tap'
-import {
-  KEY_NAMES,
-  SECRET_HOME_PLACES,
-  SECRET_PLACES,
-  systemGroups,
-  systemUsers,
-} from '../../../src/sandbox/namespaces/secret-places.ts'
+import { systemGroups, systemUsers } from '../../../src/sandbox/namespaces/system-users.ts'
 
 const USERS = [
   'root:$6$hash:0:0:The Root:/root:/bin/bash',
@@ -44,11 +38,4 @@ t.test('groups are shown without persons, and without their passwords', async (t
     'root:x:0:\nsudo:$6$h:27:ann,daemon,bob\nann:x:1000:\nbob:x:1001:ann\nwork:x:1500:\n:x:1:\nbroken\n'
   t.equal(systemGroups(groups, new Set(['ann', 'bob'])), 'root:x:0:\nsudo:x:27:daemon\nwork:x:1500:\n')
   t.equal(systemGroups('', new Set()), '\n')
-})
-
-t.test('the lists of secret places are of the form that they are read in', async (t) => {
-  for (const place of SECRET_PLACES) t.match(place, /^\/[^/]+(?:\/[^/]+)+$/, place)
-  for (const place of SECRET_HOME_PLACES) t.match(place, /^\.[^/]+(?:\/[^/]+)*$/, place)
-  for (const name of KEY_NAMES) t.notMatch(name, '/', name)
-  for (const list of [SECRET_PLACES, SECRET_HOME_PLACES, KEY_NAMES]) t.equal(new Set(list).size, list.length)
 })

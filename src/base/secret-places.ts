@@ -1,0 +1,126 @@
+/**
+ * Where devices keep what opens them: password databases, private keys, credentials of networks and services, what people
+ * log in with. `$SECRETS` in `sandbox.hidden` stands for all of it; a command that names what most devices have, or a place
+ * of a home, is asked about (sensitive-file.ts).
+ * A `*` stands for any characters of a place's last name, and of no other one.
+ * Rules: docs/security.md (single things; what is hidden).
+ * @module
+ */
+
+/** Of the system, absolute paths: hidden, and asked about. */
+export const SECRET_PLACES: readonly string[] = Object.freeze([
+  '/etc/shadow*',
+  '/etc/gshadow*',
+  '/etc/passwd-',
+  '/etc/sudoers',
+  '/etc/sudoers.d',
+  '/etc/ssl/private',
+  '/etc/krb5.keytab',
+  '/etc/wireguard',
+  '/etc/NetworkManager/system-connections',
+  '/etc/wpa_supplicant',
+])
+
+/** Hidden as well; what a command that names them may do is for the rules alone (policy/default-rules.json). */
+export const HIDDEN_PLACES: readonly string[] = Object.freeze([
+  '/etc/.pwd.lock',
+  '/etc/group-',
+  '/etc/security/opasswd',
+  '/etc/pki/tls/private',
+  '/etc/ssh/ssh_host_*_key',
+  '/etc/dropbear',
+  '/etc/letsencrypt/accounts',
+  '/etc/letsencrypt/archive',
+  '/etc/letsencrypt/live',
+  '/etc/ipsec.secrets',
+  '/etc/ipsec.d/private',
+  '/etc/swanctl/private',
+  '/etc/openvpn',
+  '/etc/ppp/*-secrets',
+  '/etc/wpa_supplicant.conf',
+  '/etc/netplan',
+  '/etc/hostapd',
+  '/etc/config/wireless',
+  '/etc/iwd',
+  '/etc/apt/auth.conf',
+  '/etc/apt/auth.conf.d',
+  '/etc/docker/key.json',
+  '/etc/mosquitto/passwd*',
+  '/etc/mysql/debian.cnf',
+  '/etc/samba/*.tdb',
+  '/etc/samba/credentials*',
+  '/etc/cifs-credentials*',
+  '/etc/salt/pki',
+  '/etc/puppetlabs/puppet/ssl/private_keys',
+  '/etc/kubernetes',
+  '/etc/rancher',
+  '/var/log/installer',
+])
+
+/** Files of /etc that are keys by their names, wherever they lie there: found by walking it. */
+export const KEY_NAMES: readonly string[] = Object.freeze([
+  '*.key',
+  '*-key.pem',
+  '*_key.pem',
+  'key.pem',
+  'privkey*.pem',
+  'private*.pem',
+  '*.p12',
+  '*.pfx',
+  '*.jks',
+  '*.keystore',
+  '*.kdbx',
+  '*.kdb',
+  'id_rsa',
+  'id_dsa',
+  'id_ecdsa',
+  'id_ed25519',
+  'credentials',
+  'credentials.json',
+  'secrets.*',
+  '.env',
+  '.netrc',
+  '.htpasswd',
+  '.pgpass',
+  '.my.cnf',
+])
+
+/** Below a home, each with a dot at its beginning: hidden, and asked about. Histories hold what was typed: MITRE ATT&CK T1552.003. */
+export const SECRET_HOME_PLACES: readonly string[] = Object.freeze([
+  '.ssh',
+  '.aws',
+  '.gnupg',
+  '.azure',
+  '.kube',
+  '.password-store',
+  '.mozilla',
+  '.thunderbird',
+  '.config/gcloud',
+  '.config/google-chrome',
+  '.config/chromium',
+  '.config/gh',
+  '.config/sass-edge',
+  '.config/age',
+  '.config/sops',
+  '.config/rclone',
+  '.local/share/keyrings',
+  '.docker/config.json',
+  '.npmrc',
+  '.pypirc',
+  '.netrc',
+  '.pgpass',
+  '.my.cnf',
+  '.git-credentials',
+  '.vault-token',
+  '.cargo/credentials*',
+  '.gem/credentials',
+  '.terraform.d/credentials*',
+  '.bash_history',
+  '.zsh_history',
+  '.python_history',
+  '.node_repl_history',
+  '.mysql_history',
+  '.psql_history',
+  '.lesshst',
+  '.viminfo',
+])
