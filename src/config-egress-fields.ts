@@ -91,10 +91,10 @@ export const SET_EGRESS = {
 } as const satisfies ListField
 
 /** As it is in a configuration that has been read. */
-export type EgressEntry = ValueOf<typeof EGRESS_ENTRY>
+export type EgressItem = ValueOf<typeof EGRESS_ENTRY>
 
 /** An entry as its author would write it: a text, or an object of what it says beside the host. */
-export function writtenEgress({ host, ports, methods, bytes_per_hour }: EgressEntry): unknown {
+export function writtenEgress({ host, ports, methods, bytes_per_hour }: EgressItem): unknown {
   if (ports === null && methods === null && bytes_per_hour === null) return host
   return {
     host,

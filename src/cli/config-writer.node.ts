@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { errnoOf, errnoText, replaceFile } from '../base/files.node.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 import { parseConfig } from '../config.ts'
-import { type EgressEntry, writtenEgress } from '../config-egress-fields.ts'
+import { type EgressItem, writtenEgress } from '../config-egress-fields.ts'
 import { type LoadedConfig, problemText } from '../edge/config-file.node.ts'
 import { SassError } from '../errors.ts'
 import { CONFIG_BYTES } from '../limits.ts'
@@ -62,7 +62,7 @@ function members(value: unknown): Members {
 }
 
 /** A list of what may be reached with one place more; one that stands for the shipped list is written out. */
-function withPlace(written: unknown, inForce: readonly EgressEntry[], place: string): readonly unknown[] {
+function withPlace(written: unknown, inForce: readonly EgressItem[], place: string): readonly unknown[] {
   const list = Array.isArray(written) ? (written as readonly unknown[]) : inForce.map(writtenEgress)
   return list.includes(place) ? list : [...list, place]
 }

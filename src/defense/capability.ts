@@ -12,7 +12,7 @@ import { canonicalize } from '../base/canonical-json.ts'
 import { sha256 } from '../base/hash.ts'
 import { baseName, isWithin } from '../base/lexical-path.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
-import type { EgressEntry } from '../config-egress-fields.ts'
+import type { EgressItem } from '../config-egress-fields.ts'
 import type { EffectiveCommand } from './13policy/effective.ts'
 
 export type CapabilitySet = {
@@ -29,7 +29,7 @@ export type CapabilitySet = {
   readonly run_as?: string | null
   readonly network?: 'default' | 'gate' | 'none' | 'host'
   /** What its commands may reach; null: what the device lists. */
-  readonly egress?: readonly EgressEntry[] | null
+  readonly egress?: readonly EgressItem[] | null
 }
 
 /** SHA-256 of the RFC 8785 JSON of the set, 32 bytes: what AuthResponse carries. */

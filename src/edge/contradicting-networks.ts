@@ -6,7 +6,7 @@
  */
 import type { CapabilityConfig, Config } from '../config.ts'
 import { ALL_WORD } from '../config-caller-fields.ts'
-import { type EgressEntry, writtenEgress } from '../config-egress-fields.ts'
+import { type EgressItem, writtenEgress } from '../config-egress-fields.ts'
 import { parseEgressList } from '../egress/egress-list.ts'
 import type { IsWritten } from './contradictions.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
@@ -43,7 +43,7 @@ export function egressProblems(
 }
 
 /** The entries in words: `3 hosts: a.example, b.example, c.example`, or `every host`. */
-function hostsText(list: readonly EgressEntry[]): string {
+function hostsText(list: readonly EgressItem[]): string {
   if (list.length === 0) return 'nothing'
   if (list.some(({ host }) => host === ALL_WORD)) return 'every host outside'
   const shown = list.slice(0, HOSTS_SHOWN).map(({ host }) => host)

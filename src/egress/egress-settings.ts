@@ -6,7 +6,7 @@
 
 import { type IpRange, parseIpRange } from '../base/ip-address.ts'
 import type { Config } from '../config.ts'
-import { type EgressEntry, writtenEgress } from '../config-egress-fields.ts'
+import { type EgressItem, writtenEgress } from '../config-egress-fields.ts'
 import { type EgressList, parseEgressList } from './egress-list.ts'
 import type { GateRules } from './gate-events.ts'
 import { narrowedList } from './narrowed.ts'
@@ -19,7 +19,7 @@ export type EgressSettings = GateRules & {
 }
 
 /** Entries that are none are left away: a configuration that has some was refused before it came here. */
-function readList(entries: readonly EgressEntry[]): EgressList {
+function readList(entries: readonly EgressItem[]): EgressList {
   const read = parseEgressList(entries.map(writtenEgress))
   return read.ok ? read.list : []
 }
@@ -39,6 +39,6 @@ export function egressSettings({ sandbox, security }: Config): EgressSettings {
 }
 
 /** The list that holds for a capability set; `entries` null: it says nothing of it. */
-export function listWithin({ list }: EgressSettings, entries: readonly EgressEntry[] | null): EgressList {
+export function listWithin({ list }: EgressSettings, entries: readonly EgressItem[] | null): EgressList {
   return entries === null ? list : narrowedList(list, readList(entries))
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { EgressEntry } from '../config-egress-fields.ts'
+import type { EgressItem } from '../config-egress-fields.ts'
 import type { GateDescriptors, ListenPlace } from './namespaces/namespace-plan.ts'
 
 /** Whose network it is. */
@@ -14,7 +14,7 @@ export type GatedPlace = {
   readonly branch: string
   readonly agent: string
   /** What its capability set lists; null: what the device does. */
-  readonly egress: readonly EgressEntry[] | null
+  readonly egress: readonly EgressItem[] | null
 }
 
 export type ServedNetwork = {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { EgressEntry } from '../config-egress-fields.ts'
+import type { EgressItem } from '../config-egress-fields.ts'
 import { SassError } from '../errors.ts'
 import type { SessionView, SpawnGroup, SpawnNamespaces } from '../ports.ts'
 import type { BranchLevel } from './branch/branch.ts'
@@ -58,7 +58,7 @@ export type Terms = {
   readonly runAs: string | null
   readonly network: 'default' | SessionNetwork
   /** What it lists for the gate; null: what the device does. The gate follows a list that changes. */
-  readonly egress: readonly EgressEntry[] | null
+  readonly egress: readonly EgressItem[] | null
 }
 
 /** False where the terms have changed since the place was made: nothing more may run there on the old ones. */
