@@ -65,7 +65,8 @@ export function createDoorway(
       lookup: (address, _options, found) => found(null, address, 4),
     })
     socket.on('error', () => {})
-    socket.on('message', (bytes, { address, port }) => question(bytes, { address, port }))
+    // Port 0 is no place to send an answer to.
+    socket.on('message', (bytes, { address, port }) => port > 0 && question(bytes, { address, port }))
     socket.bind({ fd: own })
     socket.unref()
     return socket

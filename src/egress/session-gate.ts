@@ -75,6 +75,8 @@ export type GateCounts = { readonly connections: number; readonly names: number;
 const LOCAL_V4: IpAddress = Object.freeze({ family: 4, bytes: Object.freeze([127, 0, 0, 1]) })
 const LOCAL_V6: IpAddress = Object.freeze({ family: 6, bytes: Object.freeze([...new Array(15).fill(0), 1]) })
 
+const SERVICE_LABELS = /^(?:_[a-z0-9-]+\.)+/
+
 function textOf(target: Target): string {
   return typeof target === 'string' ? target : formatIpAddress(target)
 }
@@ -241,8 +243,10 @@ export function createSessionGate(initialList: EgressList, rules: GateRules & Ad
       const local = type === TYPE_A ? LOCAL_V4 : type === TYPE_AAAA ? LOCAL_V6 : undefined
       return [answer(answerBytes(head, RCODE.ok, local))]
     }
-    if (rules.unlisted === 'audit' || entryForName([...grants, ...list], name, undefined) !== undefined)
-      return [answer(allowedAnswer(question, nowMs))]
+    const isListed = (host: string) => entryForName([...grants, ...list], host, undefined) !== undefined
+    if (rules.unlisted === 'audit' || isListed(name)) return [answer(allowedAnswer(question, nowMs))]
+    // Where a listed host has a service (RFC 2782): apt asks so, and goes to the host itself then.
+    if (isListed(name.replace(SERVICE_LABELS, ''))) return [noName]
     const isAddress = type === TYPE_A || type === TYPE_AAAA
     if (rules.unlisted !== 'ask' || !isAddress) return [noName, ...refusedName(name, 'unlisted', nowMs)]
     const key = keyOf(name, undefined)

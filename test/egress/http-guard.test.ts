@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import t from 'tap'
 import { createHttpGuard, type HttpGuardPlan } from '../../src/egress/http-guard.ts'
@@ -191,4 +193,67 @@ t.test('cuts change nothing, and what is held back is bounded', (t) => {
     { numRuns: 50 },
   )
   t.end()
+})
+
+/** The Host of each request that Node's server reads in `text`. */
+async function hostsRead(text: string): Promise<string[]> {
+  const hosts: string[] = []
+  const server = createServer({ insecureHTTPParser: true, requireHostHeader: false }, (request, response) => {
+    hosts.push(request.headersDistinct['host']?.join() ?? '')
+    request.resume()
+    response.end()
+  })
+  server.on('clientError', () => {})
+  const socket = new Duplex({ read() {}, write: (_bytes, _encoding, done) => done() })
+  server.emit('connection', socket)
+  socket.push(Buffer.from(text, 'latin1'))
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  socket.destroy()
+  return hosts
+}
+
+t.test('in what passes another program, however lenient, reads no other host', async (t) => {
+  t.strictSame(await hostsRead(GET + CHUNKED), ['a.example', 'a.example'])
+  const piece = fc.constantFrom(
+    ...[
+      GET,
+      POST,
+      CHUNKED,
+      'GET / HTTP/1.1\r\n',
+      'POST / HTTP/1.1\r\n',
+      '\r\n',
+      '\n',
+      '\r',
+      ' ',
+      '\t',
+      '\0',
+      '\xa0',
+      ':',
+    ],
+    ...[
+      'Host: a.example\r\n',
+      'Host: b.example\r\n',
+      'GET / HTTP/1.1\r\nHost: b.example\r\n\r\n',
+      'Content-Length: 3',
+    ],
+    ...[
+      'Content-Length: 0',
+      'Transfer-Encoding: chunked',
+      'Transfer-Encoding:',
+      'chunked',
+      'identity',
+      ',',
+      '3\r\nabc\r\n',
+    ],
+    ...['0\r\n\r\n', '0\r\n', 'abc', ';', 'Connection: upgrade\r\n', 'Upgrade: h2c\r\n', 'HTTP/1.0'],
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 14 }), async (pieces) => {
+      const text = pieces.join('')
+      const { passed: through } = passed(text)
+      const others = (await hostsRead(through)).filter((host) => !/^a\.example\.?(?::80)?$/i.test(host))
+      if (others.length > 0) throw new Error(`${others}`)
+    }),
+    { numRuns: 300 },
+  )
 })

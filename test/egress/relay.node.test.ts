@@ -80,7 +80,7 @@ t.test('what is let passes, and then more is asked for', async (t) => {
   })
   await until(() => reports.length === 1)
   t.strictSame(reports, [{ kind: 'lease', id: 1 }])
-  t.equal(bytes, 0)
+  t.ok(bytes <= 32_768, 'a buffer of the other way at most')
   relay.grant(1, 1_000_000)
   await until(() => bytes === 50_000)
   await until(() => reports.length === 2)

@@ -117,6 +117,11 @@ t.test('other names do not exist, and neither do names of addresses', (t) => {
   t.strictSame(gate.ask('b.example'), ['NXDOMAIN', 'refused b.example: unlisted 1'])
   t.strictSame(gate.ask('b.example'), ['NXDOMAIN'])
   t.strictSame(gate.ask('1.0.0.127.in-addr.arpa', 12), ['NXDOMAIN'])
+  t.strictSame(gate.ask('_http._tcp.a.example', 33), ['NXDOMAIN'], 'a service of a listed host')
+  t.strictSame(gate.ask('_http._tcp.e.example', TXT), [
+    'NXDOMAIN',
+    'refused _http._tcp.e.example: unlisted 1',
+  ])
   t.strictSame(gate.ask('evil.com\0.a.example'), ['NXDOMAIN'])
   t.strictSame(gate.ask('localhost'), ['127.0.0.1'])
   t.strictSame(gate.ask('localhost', AAAA), ['0.0.0.1'])

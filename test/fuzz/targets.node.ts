@@ -24,6 +24,7 @@ import type { Role } from '../../src/wire/phases.ts'
 import { EXAMPLES } from '../wire/message-examples.ts'
 import { COMMAND_TARGETS } from './command-targets.ts'
 import { DECISION_TARGETS } from './decision-targets.ts'
+import { EGRESS_TARGETS } from './egress-targets.ts'
 import type { FuzzTarget, Random } from './engine.ts'
 import { latin, must, text } from './inputs.ts'
 import { RECORD_TARGETS } from './record-targets.node.ts'
@@ -314,4 +315,5 @@ export const TARGETS: readonly FuzzTarget[] = Object.freeze([
   ...COMMAND_TARGETS,
   ...DECISION_TARGETS,
   ...RECORD_TARGETS,
+  ...EGRESS_TARGETS,
 ])
