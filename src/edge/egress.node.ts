@@ -16,6 +16,7 @@ import type { EgressQuestion, EgressRoom, EgressSession } from '../egress/gate-p
 import { createEgressGate } from '../egress/gate-server.node.ts'
 import { createResolver, DEVICE_PLACES } from '../egress/resolver.node.ts'
 import type { AuditEvent, Clock } from '../ports.ts'
+import type { GateListener, ListenPlace } from '../sandbox/namespaces/namespace-plan.ts'
 import type { GatedPlace, NetworkGate } from '../sandbox/network-gate.ts'
 import { F_DUPFD_CLOEXEC, loadSyscalls } from '../sandbox/syscalls.node.ts'
 import type { ConfirmationOutcome, Pending } from '../session/confirmations.ts'
@@ -42,6 +43,8 @@ function ownAddresses(): IpAddress[] {
   )
 }
 
+const listenerOf = ({ descriptor, port }: GateListener) => ({ fd: descriptor, port })
+
 function placeText({ host, port }: EgressQuestion): string {
   if (port === undefined) return host
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -56,7 +59,12 @@ type Ground = {
   readonly ownPorts: () => readonly number[]
 }
 
-type Served = { readonly place: GatedPlace; readonly session: EgressSession }
+type Served = {
+  readonly place: GatedPlace
+  readonly session: EgressSession
+  /** Opens what a list has that the one before had not. */
+  follow(): Promise<void>
+}
 
 export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress {
   /** By branch. */
@@ -138,6 +146,8 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
     })
   }
 
+  const listens = (place: GatedPlace): ListenPlace[] =>
+    listenedPorts(listOf(place)).map((port) => ({ address: undefined, port }))
   const gate = createEgressGate(
     {
       clock,
@@ -149,16 +159,26 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
   )
 
   return {
-    listens: (place) => listenedPorts(listOf(place)).map((port) => ({ address: undefined, port })),
-    serve(place, { listeners, names }) {
+    listens,
+    serve(place, { listeners, names }, listen) {
+      const open = new Set(listeners.map(({ port }) => port))
       const { unlisted, refusesInternal, reachable } = rooms().settings.egress
       const session = gate.open(
         place.branch,
         listOf(place),
         { unlisted, refusesInternal, reachable, ownPorts: ownPorts(), ownAddresses },
-        { listeners: listeners.map(({ descriptor, port }) => ({ fd: descriptor, port })), dns: names },
+        { listeners: listeners.map(listenerOf), dns: names },
       )
-      const one: Served = { place, session }
+      const one: Served = {
+        place,
+        session,
+        async follow() {
+          const more = listens(place).filter(({ port }) => !open.has(port))
+          for (const { port } of more) open.add(port)
+          const made = more.length === 0 ? [] : await listen(more)
+          session.relist(listOf(place), made.map(listenerOf))
+        },
+      }
       served.set(place.branch, one)
       return {
         async close() {
@@ -169,7 +189,14 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
     },
     destinations: (branch) => served.get(branch)?.session.destinations() ?? [],
     relist() {
-      for (const { place, session } of served.values()) session.relist(listOf(place))
+      for (const { place, session, follow } of served.values()) {
+        // What is not listed any more ends at once, whatever becomes of what is new.
+        session.relist(listOf(place))
+        follow().catch((cause: unknown) => {
+          const reason = cause instanceof Error ? cause.message : 'unknown'
+          rooms().log.write('warn', 'egress_not_listening', { branch: place.branch, reason })
+        })
+      }
     },
     close: () => gate.close(),
   }

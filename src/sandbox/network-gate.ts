@@ -6,7 +6,7 @@
  */
 
 import type { EgressItem } from '../config-egress-fields.ts'
-import type { GateDescriptors, ListenPlace } from './namespaces/namespace-plan.ts'
+import type { GateDescriptors, GateListener, ListenPlace } from './namespaces/namespace-plan.ts'
 
 /** Whose network it is. */
 export type GatedPlace = {
@@ -29,5 +29,10 @@ export interface NetworkGate {
    * Serves a network until it is closed: from now on these sockets are the gate's, also where it throws. What it lets
    * through follows the lists as they are at each moment; where it listens stays as long as the place.
    */
-  serve(place: GatedPlace, descriptors: Omit<GateDescriptors, 'refusals'>): ServedNetwork
+  serve(
+    place: GatedPlace,
+    descriptors: Omit<GateDescriptors, 'refusals'>,
+    /** Opens more sockets there, for a list that changes. */
+    listen: (places: readonly ListenPlace[]) => Promise<readonly GateListener[]>,
+  ): ServedNetwork
 }

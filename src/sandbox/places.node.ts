@@ -193,10 +193,11 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   }
 
   /** Hands the sockets of a session's network to the gate; without one whoever asks there is refused at once. */
-  function serve(place: GatedPlace, { gate }: NamespaceDescriptors): ServedNetwork | undefined {
+  function serve(place: GatedPlace, { gate, network }: NamespaceDescriptors): ServedNetwork | undefined {
     if (gate === undefined) return undefined
     const { listeners, names } = gate
-    if (ground.gate !== undefined) return ground.gate.serve(place, { listeners, names })
+    if (ground.gate !== undefined)
+      return ground.gate.serve(place, { listeners, names }, (places) => keeper.listen(network, places))
     for (const descriptor of [names, ...listeners.map((one) => one.descriptor)]) closeSync(descriptor)
     return undefined
   }

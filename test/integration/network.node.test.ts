@@ -37,7 +37,7 @@ async function closed(t: Test, who: Who): Promise<void> {
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
   await new Promise<void>((resolve) => named?.listen(`\0${abstract}`, resolve))
   t.teardown(() => servers.map((one) => one.close()))
-  const port = String((server?.address() as { port: number }).port)
+  const port = String((server?.address() as { port: number } | undefined)?.port)
   judge(t, await attack(daemon, 'networks'), {
     'a server of its own': 'done',
     resolver: 'nameserver 127.0.0.1\n',

@@ -23,12 +23,13 @@ import type {
   GateDescriptors,
   KeeperAnswer,
   KeeperRequest,
+  ListenPlace,
   NamespaceDescriptors,
   NamespacePlan,
   ViewGaps,
 } from './namespace-plan.ts'
 import { INIT_NAME, INIT_STEPS, sessionInit, TOLD_BYTES } from './session-init.ts'
-import { createNetworkHome, makeNetwork, type NetworkHome } from './session-network.node.ts'
+import { createNetworkHome, makeNetwork, type NetworkHome, openListeners } from './session-network.node.ts'
 import { closeProc } from './view-memory.node.ts'
 import { type Held, mountView, type View } from './view-mounts.node.ts'
 
@@ -228,6 +229,21 @@ function end({ kernel: { syscalls } }: Ground, id: number, pid: number): KeeperA
   return { kind: 'ended', id, isGone: false }
 }
 
+/** Opens more sockets in a network that is there already. */
+function listenIn(ground: Ground, id: number, network: number, places: readonly ListenPlace[]): KeeperAnswer {
+  const held: { readonly lasting: number[] } = { lasting: [] }
+  try {
+    ground.network.enter(network)
+    return { kind: 'listening', id, listeners: openListeners(ground.kernel, places, held) }
+  } catch (cause) {
+    for (const descriptor of held.lasting) closeSync(descriptor)
+    const { step = 'listen', errno = 0 } = cause as { step?: string; errno?: number }
+    return { kind: 'refused', id, step, errno: Math.abs(errno) }
+  } finally {
+    ground.network.comeBack()
+  }
+}
+
 /** The init keeps the right to mount, which a user other than root would lose by exec. */
 function keepRights({ syscalls, must }: Kernel): void {
   const header = Uint32Array.of(CAPABILITY_VERSION_3, 0)
@@ -261,6 +277,7 @@ function main(): void {
     }
     port.on('message', (request: KeeperRequest) => {
       if (request.kind === 'open') say(open(ground, request.id, request.plan))
+      else if (request.kind === 'listen') say(listenIn(ground, request.id, request.network, request.places))
       else if (request.kind === 'end') say(end(ground, request.id, request.initPid))
       else {
         for (const descriptor of [nullDescriptor, ground.home, ground.init]) closeSync(descriptor)

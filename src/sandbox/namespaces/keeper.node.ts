@@ -8,8 +8,10 @@ import { SassError } from '../../errors.ts'
 import { createIdleThread } from '../idle-thread.node.ts'
 import { KEEPER_HEAP_MIB, KEEPER_IDLE_MS, LAUNCHER_HEAP_FROM_SOURCE_MIB } from '../limits.ts'
 import type {
+  GateListener,
   KeeperAnswer,
   KeeperRequest,
+  ListenPlace,
   NamespaceDescriptors,
   NamespacePlan,
   ViewGaps,
@@ -33,6 +35,11 @@ export interface Keeper {
   prepare(): void
   /** @throws SassError SANDBOX_UNAVAILABLE with the step that the kernel refused */
   open(plan: NamespacePlan): Promise<OpenedNamespaces>
+  /**
+   * Opens more sockets for the gate in a session's network; a port that the session has taken is left out.
+   * @throws SassError SANDBOX_UNAVAILABLE with the step that the kernel refused
+   */
+  listen(network: number, places: readonly ListenPlace[]): Promise<readonly GateListener[]>
   /** Kills what is left of a session. False: something of it waits for a device and ends when it wakes. */
   end(initPid: number): Promise<boolean>
   close(): Promise<void>
@@ -70,6 +77,11 @@ export function createKeeper(source: (() => string) | undefined): Keeper {
       const answer = await thread.ask((id) => ({ kind: 'open', id, plan }))
       if (answer.kind === 'opened') return answer
       throw answer.kind === 'refused' ? refusal(answer.step, answer.errno) : refusal('namespaces', 0)
+    },
+    async listen(network, places) {
+      const answer = await thread.ask((id) => ({ kind: 'listen', id, network, places }))
+      if (answer.kind === 'listening') return answer.listeners
+      throw answer.kind === 'refused' ? refusal(answer.step, answer.errno) : refusal('sockets', 0)
     },
     async end(initPid) {
       const answer = await thread.ask((id) => ({ kind: 'end', id, initPid }))

@@ -109,6 +109,13 @@ export type ViewGaps = {
 export type KeeperRequest =
   | { readonly kind: 'open'; readonly id: number; readonly plan: NamespacePlan }
   | { readonly kind: 'end'; readonly id: number; readonly initPid: number }
+  /** More of the gate's sockets, in a network that is there: `network` stays the asker's. */
+  | {
+      readonly kind: 'listen'
+      readonly id: number
+      readonly network: number
+      readonly places: readonly ListenPlace[]
+    }
   | { readonly kind: 'close' }
 
 export type KeeperAnswer =
@@ -121,5 +128,6 @@ export type KeeperAnswer =
   | { readonly kind: 'refused'; readonly id: number; readonly step: string; readonly errno: number }
   /** How many processes were still there when it was given up; 0: all are gone. */
   | { readonly kind: 'ended'; readonly id: number; readonly isGone: boolean }
+  | { readonly kind: 'listening'; readonly id: number; readonly listeners: readonly GateListener[] }
   | { readonly kind: 'ready' }
   | { readonly kind: 'unsuitable'; readonly message: string }

@@ -56,6 +56,8 @@ const ANY = ['0.0.0.0', '::'] as const
 export type NetworkHome = {
   /** In a network of its own, new and empty, from here on. */
   leave(): void
+  /** In that one from here on. */
+  enter(network: number): void
   /** Back, where this thread has left. */
   comeBack(): void
   /**
@@ -80,6 +82,10 @@ export function createNetworkHome({ syscalls, must }: Kernel): NetworkHome {
   }
   return {
     leave: unshare,
+    enter(network) {
+      must('setns(net)', syscalls.byNumber('setns', network, CLONE_NEWNET))
+      isAway = true
+    },
     comeBack() {
       if (!isAway) return
       const result = syscalls.byNumber('setns', parked ?? device, CLONE_NEWNET)
@@ -142,7 +148,7 @@ function makeAllLocal(kernel: Kernel): void {
   }
 }
 
-/** A socket that is bound; undefined where it is one of IPv6 and there is none. */
+/** A socket that is bound; undefined where it is one of IPv6 and there is none, or where a server of the session's is. */
 function bindSocket(
   kernel: Kernel,
   type: number,
@@ -168,7 +174,8 @@ function bindSocket(
   const bytes = socketAddress(parsed, port)
   const bound = checked(libc.bind(descriptor, bytes, bytes.length))
   if (bound < 0) closeSync(descriptor)
-  else held.lasting.push(descriptor)
+  if (bound === -ERRNO.EADDRINUSE) return undefined
+  if (bound >= 0) held.lasting.push(descriptor)
   const result = isSix ? unlessWithoutIpv6(kernel, step, bound) : must(step, bound)
   return result === undefined ? undefined : descriptor
 }
