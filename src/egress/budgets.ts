@@ -11,8 +11,11 @@ import { HOUR_MS, LEASE_BYTES } from './limits.ts'
 export interface Budgets {
   /** So many bytes more may pass; 0: none in this hour; undefined: the entry has no bound. */
   lease(entry: EgressEntry, nowMs: number): number | undefined
-  /** Corrects what was let by what has passed: negative gives back. */
-  correct(entry: EgressEntry, bytes: number): void
+  /**
+   * Corrects what was let since then by what has passed. Negative gives back, but for what may have been let in an hour
+   * before: that is over.
+   */
+  correct(entry: EgressEntry, bytes: number, sinceMs: number): void
 }
 
 export function createBudgets(): Budgets {
@@ -30,9 +33,10 @@ export function createBudgets(): Budgets {
       hour.usedBytes += bytes
       return bytes
     },
-    correct({ text }, bytes) {
+    correct({ text }, bytes, sinceMs) {
       const hour = hours.get(text)
-      if (hour !== undefined) hour.usedBytes = Math.max(0, hour.usedBytes + bytes)
+      if (hour !== undefined && (bytes > 0 || sinceMs >= hour.startedAtMs))
+        hour.usedBytes = Math.max(0, hour.usedBytes + bytes)
     },
   }
 }

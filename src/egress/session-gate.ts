@@ -143,14 +143,14 @@ export function createSessionGate(initialList: EgressList, rules: GateRules & Ad
   }
 
   function reset(connection: Connection, reason: GateReason, nowMs: number): readonly GateOutput[] {
-    const { id, entry, leasedBytes, addresses } = connection
+    const { id, entry, leasedBytes, addresses, startedAtMs } = connection
     connections.delete(id)
     // The thread that passes its bytes is asked to end it, and says what it has carried.
     if (addresses !== undefined) {
       connections.set(id, connection)
       return [{ kind: 'reset', id, reason }]
     }
-    if (entry !== undefined) budgets.correct(entry, -leasedBytes)
+    if (entry !== undefined) budgets.correct(entry, -leasedBytes, startedAtMs)
     const line = lineOf(connection, nowMs, reason, { sentBytes: 0, receivedBytes: 0 })
     return [{ kind: 'reset', id, reason }, ...refusal(line, nowMs)]
   }
@@ -288,9 +288,9 @@ export function createSessionGate(initialList: EgressList, rules: GateRules & Ad
     const connection = connections.get(input.id)
     if (connection === undefined) return []
     connections.delete(input.id)
-    const { entry, leasedBytes } = connection
+    const { entry, leasedBytes, startedAtMs } = connection
     const bytes = input.sentBytes + input.receivedBytes
-    if (entry !== undefined) budgets.correct(entry, bytes - leasedBytes)
+    if (entry !== undefined) budgets.correct(entry, bytes - leasedBytes, startedAtMs)
     const line = lineOf(connection, nowMs, input.reason, input)
     if (bytes > 0) destinations.add(line)
     return bytes === 0 && input.reason !== undefined ? refusal(line, nowMs) : [{ kind: 'record', line }]
