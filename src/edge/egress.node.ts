@@ -46,7 +46,6 @@ function ownAddresses(): IpAddress[] {
 const listenerOf = ({ descriptor, port }: GateListener) => ({ fd: descriptor, port })
 
 function placeText({ host, port }: EgressQuestion): string {
-  if (port === undefined) return host
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 

@@ -253,9 +253,9 @@ export function listsAddress(list: EgressList, address: IpAddress, port: number)
   )
 }
 
-/** What somebody has agreed to, as an entry; no port: 80 and 443. */
-export function grantedEntry(target: string | IpAddress, port: number | undefined): EgressEntry {
-  const ports = port === undefined ? DEFAULT_PORTS : [port]
+/** What somebody has agreed to, as an entry. */
+export function grantedEntry(target: string | IpAddress, port: number): EgressEntry {
+  const ports = [port]
   if (typeof target === 'string')
     return {
       text: entryText(target, ports),

@@ -67,7 +67,7 @@ export type GateInput =
       readonly kind: 'answered'
       readonly key: string
       readonly target: Target
-      readonly port: number | undefined
+      readonly port: number
       readonly answer: HumanAnswer
     }
   /** A connection has passed what it was let. */
@@ -87,8 +87,7 @@ export type GateInput =
 
 export type GateOutput =
   | { readonly kind: 'answer'; readonly to: Sender; readonly bytes: Uint8Array }
-  /** `port` undefined: 80 and 443. */
-  | { readonly kind: 'ask'; readonly key: string; readonly target: Target; readonly port: number | undefined }
+  | { readonly kind: 'ask'; readonly key: string; readonly target: Target; readonly port: number }
   /** Nobody waits for that answer any more. */
   | { readonly kind: 'withdraw'; readonly key: string }
   | { readonly kind: 'resolve'; readonly id: number; readonly name: string }

@@ -29,8 +29,7 @@ export interface EgressQuestion {
   readonly session: string
   /** A name in normal form, or the text of an address. */
   readonly host: string
-  /** Undefined: a name was asked for; the answer holds for 80 and 443. */
-  readonly port: number | undefined
+  readonly port: number
 }
 
 export interface EgressEvents {

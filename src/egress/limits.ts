@@ -33,8 +33,6 @@ export const QUESTION_BYTES = 512
 /** A build that begins asks for the same few names from many processes at once, and then no more. */
 export const QUESTIONS_PER_SECOND = 32
 export const QUESTIONS_BURST = 128
-/** Who asks again while a human is asked: the last ones get the answer. */
-export const QUESTIONS_WAITING_PER_NAME = 4
 
 /** A browser opens 6 to a host, npm 15 to one; what exceeds it waits in the kernel's queue. */
 export const CONNECTIONS_MAX = 256

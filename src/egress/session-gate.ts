@@ -57,7 +57,6 @@ type Connection = {
   readonly addresses: readonly IpAddress[] | undefined
   readonly leasedBytes: number
 }
-type WaitingQuestion = { readonly to: Sender; readonly question: Question }
 
 export interface SessionGate {
   input(input: GateInput, nowMs: number): readonly GateOutput[]
@@ -81,8 +80,8 @@ function textOf(target: Target): string {
   return typeof target === 'string' ? target : formatIpAddress(target)
 }
 
-function keyOf(target: Target, port: number | undefined): string {
-  return `${textOf(target)} ${port ?? ''}`
+function keyOf(target: Target, port: number): string {
+  return `${textOf(target)} ${port}`
 }
 
 export function createSessionGate(initialList: EgressList, rules: GateRules & AddressRules): SessionGate {
@@ -90,7 +89,7 @@ export function createSessionGate(initialList: EgressList, rules: GateRules & Ad
   /** What a human has agreed to, for as long as the session is there. */
   const grants: EgressEntry[] = []
   const standIns = createStandIns()
-  const asking = createAsking<number, WaitingQuestion>()
+  const asking = createAsking()
   const budgets = createBudgets()
   const refusals = createRefusals<EgressRecord>()
   const destinations = createDestinations()
@@ -208,7 +207,7 @@ export function createSessionGate(initialList: EgressList, rules: GateRules & Ad
       if (problem !== undefined) return reset(connection, problem, nowMs)
     }
     const key = keyOf(target, port)
-    const asked = asking.connection(key, id, nowMs)
+    const asked = asking.ask(key, id, nowMs)
     if (asked === 'waiting') return []
     return asked === 'asked' ? [{ kind: 'ask', key, target, port }] : reset(connection, asked, nowMs)
   }
@@ -220,9 +219,9 @@ export function createSessionGate(initialList: EgressList, rules: GateRules & Ad
     return address === undefined ? answerBytes(head, RCODE.failed) : answerBytes(head, RCODE.ok, address)
   }
 
-  function refusedName(name: string, reason: GateReason, nowMs: number): readonly GateOutput[] {
+  function refusedName(name: string, nowMs: number): readonly GateOutput[] {
     const line: EgressRecord = {
-      ...{ name, address: undefined, port: undefined, verdict: 'refused', reason },
+      ...{ name, address: undefined, port: undefined, verdict: 'refused', reason: 'unlisted' },
       ...{ sentBytes: 0, receivedBytes: 0, durationMs: 0, times: 1 },
     }
     return refusal(line, nowMs)
@@ -244,44 +243,24 @@ export function createSessionGate(initialList: EgressList, rules: GateRules & Ad
       return [answer(answerBytes(head, RCODE.ok, local))]
     }
     const isListed = (host: string) => entryForName([...grants, ...list], host, undefined) !== undefined
-    if (rules.unlisted === 'audit' || isListed(name)) return [answer(allowedAnswer(question, nowMs))]
+    // An address of its own tells nothing, and whoever connects to it is asked about, with the port.
+    if (rules.unlisted !== 'deny' || isListed(name)) return [answer(allowedAnswer(question, nowMs))]
     // Where a listed host has a service (RFC 2782): apt asks so, and goes to the host itself then.
     if (isListed(name.replace(SERVICE_LABELS, ''))) return [noName]
-    const isAddress = type === TYPE_A || type === TYPE_AAAA
-    if (rules.unlisted !== 'ask' || !isAddress) return [noName, ...refusedName(name, 'unlisted', nowMs)]
-    const key = keyOf(name, undefined)
-    const asked = asking.question(key, { to, question }, nowMs)
-    if (asked === 'waiting') return []
-    if (asked === 'asked') return [{ kind: 'ask', key, target: name, port: undefined }]
-    return [noName, ...refusedName(name, asked, nowMs)]
+    return [noName, ...refusedName(name, nowMs)]
   }
 
   function answered(
     { key, target, port, answer }: Extract<GateInput, { kind: 'answered' }>,
     nowMs: number,
   ): readonly GateOutput[] {
-    const waiting = asking.answered(key, answer, nowMs)
+    const held = asking.answered(key, answer, nowMs).flatMap((id) => connections.get(id) ?? [])
     const reason = answer === 'no' ? 'denied' : 'unanswered'
-    const held = waiting.connections.flatMap((id) => connections.get(id) ?? [])
-    if (answer !== 'yes')
-      return [
-        ...waiting.questions.map(({ to, question }) => noNameTo(to, question)),
-        ...(port === undefined && typeof target === 'string' ? refusedName(target, reason, nowMs) : []),
-        ...held.flatMap((connection) => reset(connection, reason, nowMs)),
-      ]
+    if (answer !== 'yes') return held.flatMap((connection) => reset(connection, reason, nowMs))
     const entry = grantedEntry(target, port)
     if (grants.length >= GRANTS_MAX) grants.shift()
     grants.push(entry)
-    return [
-      ...waiting.questions.map(
-        ({ to, question }): GateOutput => ({ kind: 'answer', to, bytes: allowedAnswer(question, nowMs) }),
-      ),
-      ...held.flatMap((connection) => proceed(connection, entry, nowMs)),
-    ]
-  }
-
-  function noNameTo(to: Sender, { head }: Question): GateOutput {
-    return { kind: 'answer', to, bytes: answerBytes(head, RCODE.noName) }
+    return held.flatMap((connection) => proceed(connection, entry, nowMs))
   }
 
   function closed(input: Extract<GateInput, { kind: 'closed' }>, nowMs: number): readonly GateOutput[] {

@@ -197,7 +197,6 @@ t.test('80 and 443 are always listened on', (t) => {
 })
 
 t.test('what is agreed to is an entry like others', (t) => {
-  t.strictSame(grantedEntry('a.example', undefined), list('a.example')[0])
   t.strictSame(grantedEntry('a.example', 8080), list('a.example:8080')[0])
   t.strictSame(grantedEntry(address('127.0.0.1'), 8080), list('127.0.0.1:8080')[0])
   t.strictSame(grantedEntry(address('::1'), 8080), list('[::1]:8080')[0])
