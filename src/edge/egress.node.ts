@@ -9,6 +9,7 @@ import { networkInterfaces } from 'node:os'
 import { encodeHex } from '../base/hex.ts'
 import { type IpAddress, parseIpAddress } from '../base/ip-address.ts'
 import type { HumanAnswer } from '../egress/asking.ts'
+import { type Budgets, createBudgets } from '../egress/budgets.ts'
 import { listenedPorts } from '../egress/egress-list.ts'
 import { listWithin } from '../egress/egress-settings.ts'
 import type { EgressRecord } from '../egress/gate-events.ts'
@@ -70,6 +71,14 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
   const served = new Map<string, Served>()
   const listOf = ({ egress }: GatedPlace) => listWithin(rooms().settings.egress, egress)
   const { libc, checked } = loadSyscalls()
+  /** By capability set: its sessions share what an hour lets through. */
+  const budgets = new Map<string, Budgets>()
+  function budgetsOf({ agent }: GatedPlace): Budgets {
+    const set = rooms().identities.find(agent)?.capability ?? ''
+    const known = budgets.get(set) ?? createBudgets()
+    budgets.set(set, known)
+    return known
+  }
 
   function recordAnswer(
     pending: Pending,
@@ -167,6 +176,7 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
         listOf(place),
         { unlisted, refusesInternal, reachable, ownPorts: ownPorts(), ownAddresses },
         { listeners: listeners.map(listenerOf), dns: names },
+        budgetsOf(place),
       )
       const one: Served = {
         place,

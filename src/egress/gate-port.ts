@@ -5,6 +5,7 @@
 
 import type { AddressRules } from './address-check.ts'
 import type { HumanAnswer } from './asking.ts'
+import type { Budgets } from './budgets.ts'
 import type { Destination } from './destinations.ts'
 import type { EgressList } from './egress-list.ts'
 import type { EgressRecord, GateRules } from './gate-events.ts'
@@ -52,12 +53,13 @@ export interface EgressSession {
 }
 
 export interface EgressGate {
-  /** @param session its id, for records and questions */
+  /** @param session its id, for records and questions. @param budgets shared with other sessions; absent: of its own */
   open(
     session: string,
     list: EgressList,
     rules: GateRules & AddressRules,
     descriptors: GateDescriptors,
+    budgets?: Budgets,
   ): EgressSession
   /** Ends what is open, and the thread that passes bytes. */
   close(): Promise<void>

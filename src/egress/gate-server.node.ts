@@ -53,8 +53,8 @@ export function createEgressGate(
     if (wasFull) for (const one of sessions) one.look()
   }
 
-  const open: EgressGate['open'] = (name, list, rules, descriptors) => {
-    const gate = createSessionGate(list, rules)
+  const open: EgressGate['open'] = (name, list, rules, descriptors, budgets) => {
+    const gate = createSessionGate(list, rules, budgets)
     /** Connections that are not let through yet. */
     const held = new Map<number, Socket>()
     const withdrawals = new Map<string, () => void>()

@@ -11,7 +11,7 @@
 import { formatIpAddress, type IpAddress } from '../base/ip-address.ts'
 import { type AddressRules, addressProblem } from './address-check.ts'
 import { createAsking } from './asking.ts'
-import { createBudgets } from './budgets.ts'
+import { type Budgets, createBudgets } from './budgets.ts'
 import { createDestinations, type Destination } from './destinations.ts'
 import { answerBytes, type Question, RCODE, readQuestion, TYPE_A, TYPE_AAAA } from './dns-message.ts'
 import {
@@ -84,13 +84,17 @@ function keyOf(target: Target, port: number): string {
   return `${textOf(target)} ${port}`
 }
 
-export function createSessionGate(initialList: EgressList, rules: GateRules & AddressRules): SessionGate {
+/** `budgets`: shared with other sessions; absent: of its own. */
+export function createSessionGate(
+  initialList: EgressList,
+  rules: GateRules & AddressRules,
+  budgets: Budgets = createBudgets(),
+): SessionGate {
   let list = initialList
   /** What a human has agreed to, for as long as the session is there. */
   const grants: EgressEntry[] = []
   const standIns = createStandIns()
   const asking = createAsking()
-  const budgets = createBudgets()
   const refusals = createRefusals<EgressRecord>()
   const destinations = createDestinations()
   const connections = new Map<number, Connection>()
