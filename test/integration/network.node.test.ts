@@ -1,6 +1,6 @@
 /**
- * Sessions with a network of kind `gate` of a real daemon, before anybody answers in it: everything is refused at once,
- * nothing of it can be changed, and nothing is left of fifty.
+ * Sessions with a network of kind `gate` of a real daemon: what nothing lists is refused at once, nothing of it can be
+ * changed, and nothing is left of fifty.
  * @module
  */
 import { readdirSync, readlinkSync } from 'node:fs'
@@ -30,7 +30,10 @@ function networksOf(daemon: Branched): readonly string[] {
 }
 
 async function closed(t: Test, who: Who): Promise<void> {
-  const daemon = await startBranched(t, who, { sandbox: { network: 'gate' } })
+  const daemon = await startBranched(t, who, {
+    sandbox: { network: 'gate' },
+    security: { unlisted_domains: 'deny' },
+  })
   const abstract = `sass-edge-network-${process.pid}-${who.name}`
   const servers = [createServer((socket) => socket.end()), createServer((socket) => socket.end())]
   const [server, named] = servers

@@ -1,9 +1,18 @@
 """A network that the gate answers for: nobody changes it, looks into it or gets around it."""
 import socket, subprocess
 
+
+def tcp(address, port):
+    """The gate takes connections on the ports of its list; what is refused gets no byte."""
+    one = socket.create_connection((address, port), 5)
+    one.send(b"GET / HTTP/1.0\r\n\r\n")
+    if one.recv(1) == b"":
+        raise OSError(104, "")
+
+
 for address in ["192.0.2.7", "127.0.0.1", "2001:db8::7", "::1", "0.0.0.0", "::ffff:192.0.2.7"]:
     for port in [22, 80, 443, 8080]:
-        attempt("tcp %s %d" % (address, port), lambda: socket.create_connection((address, port), 5).close())
+        attempt("tcp %s %d" % (address, port), lambda: tcp(address, port))
 
 
 def udp(address, port):

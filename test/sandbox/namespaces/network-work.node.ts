@@ -203,7 +203,6 @@ async function refused(): Promise<unknown> {
   const counts: unknown[] = []
   const attempts: readonly Partial<NamespacePlan>[] = [
     { listens: [{ port: 80, address: 'nowhere' }] },
-    { listens: [...LISTENS, { port: 443, address: undefined }] },
     { listens: Array.from({ length: 200 }, (_, index) => ({ port: 1_000 + index, address: undefined })) },
     { roots: [{ kind: 'bind', path: join(directory, 'real'), source: join(directory, 'nowhere') }] },
   ]
