@@ -1,0 +1,56 @@
+import t from 'tap'
+import { parseIpAddress } from '../../src/base/ip-address.ts'
+import {
+  type EgressList,
+  entryForAddress,
+  entryForName,
+  parseEgressList,
+} from '../../src/egress/egress-list.ts'
+import { narrowedList } from '../../src/egress/narrowed.ts'
+
+function list(...entries: readonly unknown[]): EgressList {
+  const read = parseEgressList(entries)
+  if (!read.ok) throw new Error(JSON.stringify(read.problems))
+  return read.list
+}
+
+const told = (entries: EgressList) =>
+  entries.map(({ text, methods, bytesPerHour }) =>
+    [text, methods?.join(), bytesPerHour].filter(Boolean).join(' '),
+  )
+
+t.test('a set has of its list what the device has too', (t) => {
+  const device = list('a.example', '*.b.example', '10.0.0.0/8:1883')
+  t.strictSame(told(narrowedList(device, list('a.example:443', 'x.b.example:80', 'c.example'))), [
+    'a.example:443',
+    'x.b.example:80',
+  ])
+  t.strictSame(told(narrowedList(device, list('10.1.0.0/16:1883', '10.1.0.0/16:22', '0.0.0.0/0:1883'))), [
+    '10.1.0.0/16:1883',
+    '10.0.0.0/8:1883',
+  ])
+  t.equal(narrowedList(device, list('*')), device, 'all of it')
+  t.strictSame(narrowedList(device, []), [])
+  t.strictSame(narrowedList([], list('a.example')), [])
+  t.end()
+})
+
+t.test('neither asks less for being listed by the other', (t) => {
+  const device = list(
+    { host: 'api.x.example', methods: ['GET', 'HEAD'], bytes_per_hour: 100 },
+    '*.x.example:80',
+  )
+  const set = list({ host: 'api.x.example', methods: ['GET', 'POST'], bytes_per_hour: 200 })
+  t.strictSame(told(narrowedList(device, set)), ['api.x.example:80 GET 100'])
+  const wide = narrowedList(device, list('*.x.example:80'))
+  t.strictSame(entryForName(wide, 'api.x.example', 80)?.methods, ['GET', 'HEAD'], 'the nearest holds')
+  t.equal(entryForName(wide, 'www.x.example', 80)?.methods, undefined)
+  t.end()
+})
+
+t.test('no set opens what is inside by a device that lists everything outside', (t) => {
+  const inside = parseIpAddress('10.0.0.1')
+  if (inside === undefined) throw new Error('no address')
+  t.equal(entryForAddress(narrowedList(list('*'), list('10.0.0.0/8:80')), inside, 80), undefined)
+  t.end()
+})
