@@ -8,11 +8,12 @@
 import { networkInterfaces } from 'node:os'
 import { encodeHex } from '../base/hex.ts'
 import { type IpAddress, parseIpAddress } from '../base/ip-address.ts'
+import type { AddressRules } from '../egress/address-check.ts'
 import type { HumanAnswer } from '../egress/asking.ts'
 import { type Budgets, createBudgets } from '../egress/budgets.ts'
-import { listenedPorts } from '../egress/egress-list.ts'
+import { type EgressList, listenedPorts } from '../egress/egress-list.ts'
 import { listWithin } from '../egress/egress-settings.ts'
-import type { EgressRecord } from '../egress/gate-events.ts'
+import type { EgressRecord, GateRules } from '../egress/gate-events.ts'
 import type { EgressQuestion, EgressRoom, EgressSession } from '../egress/gate-port.ts'
 import { createEgressGate } from '../egress/gate-server.node.ts'
 import { createResolver, DEVICE_PLACES } from '../egress/resolver.node.ts'
@@ -22,7 +23,7 @@ import type { GatedPlace, NetworkGate } from '../sandbox/network-gate.ts'
 import { F_DUPFD_CLOEXEC, loadSyscalls } from '../sandbox/syscalls.node.ts'
 import type { ConfirmationOutcome, Pending } from '../session/confirmations.ts'
 import { isRunning } from '../session/execution.ts'
-import type { Rooms } from '../session/rooms.ts'
+import { capabilityOf, type Rooms } from '../session/rooms.ts'
 import { relayText } from './thread-texts.node.ts'
 
 export type Egress = NetworkGate & EgressRoom & { close(): Promise<void> }
@@ -69,12 +70,17 @@ type Served = {
 export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress {
   /** By branch. */
   const served = new Map<string, Served>()
-  const listOf = ({ egress }: GatedPlace) => listWithin(rooms().settings.egress, egress)
+  const setOf = ({ agent }: GatedPlace): string => rooms().identities.find(agent)?.capability ?? ''
+  /** As it is now: a reload narrows what is open. */
+  function listOf(place: GatedPlace): EgressList {
+    const set = capabilityOf(rooms(), setOf(place))
+    return listWithin(rooms().settings.egress, set === undefined ? place.egress : (set.egress ?? null))
+  }
   const { libc, checked } = loadSyscalls()
   /** By capability set: its sessions share what an hour lets through. */
   const budgets = new Map<string, Budgets>()
-  function budgetsOf({ agent }: GatedPlace): Budgets {
-    const set = rooms().identities.find(agent)?.capability ?? ''
+  function budgetsOf(place: GatedPlace): Budgets {
+    const set = setOf(place)
     const known = budgets.get(set) ?? createBudgets()
     budgets.set(set, known)
     return known
@@ -154,6 +160,22 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
     })
   }
 
+  /** As they are when they are asked for: a reload changes them for what is open, too. */
+  const rules: GateRules & AddressRules = {
+    get unlisted() {
+      return rooms().settings.egress.unlisted
+    },
+    get refusesInternal() {
+      return rooms().settings.egress.refusesInternal
+    },
+    get reachable() {
+      return rooms().settings.egress.reachable
+    },
+    get ownPorts() {
+      return ownPorts()
+    },
+    ownAddresses,
+  }
   const listens = (place: GatedPlace): ListenPlace[] =>
     listenedPorts(listOf(place)).map((port) => ({ address: undefined, port }))
   const gate = createEgressGate(
@@ -170,11 +192,10 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
     listens,
     serve(place, { listeners, names }, listen) {
       const open = new Set(listeners.map(({ port }) => port))
-      const { unlisted, refusesInternal, reachable } = rooms().settings.egress
       const session = gate.open(
         place.branch,
         listOf(place),
-        { unlisted, refusesInternal, reachable, ownPorts: ownPorts(), ownAddresses },
+        rules,
         { listeners: listeners.map(listenerOf), dns: names },
         budgetsOf(place),
       )

@@ -208,11 +208,16 @@ export function listenedPorts(list: EgressList): readonly number[] {
   return [...new Set([...DEFAULT_PORTS, ...list.flatMap(({ ports }) => ports)])].sort((a, b) => a - b)
 }
 
-/** How near an entry is to a name; -1: it does not hold. */
-function nearness(host: EgressHost, name: string): number {
-  if (host.kind === 'name') return host.name === name ? Number.POSITIVE_INFINITY : -1
-  if (host.kind === 'below') return isBelow(name, host.name) ? host.name.length : -1
-  return host.kind === 'any' ? 0 : -1
+/** How little a host stands for: of two that hold, the narrower one does. */
+export function narrowness(host: EgressHost): number {
+  if (host.kind === 'name') return Number.POSITIVE_INFINITY
+  if (host.kind === 'below') return host.name.length
+  return host.kind === 'range' ? host.range.prefixBits + 1 : 0
+}
+
+function holdsName(host: EgressHost, name: string): boolean {
+  if (host.kind === 'name') return host.name === name
+  return host.kind === 'below' ? isBelow(name, host.name) : host.kind === 'any'
 }
 
 function nearest(list: EgressList, port: number | undefined, near: (entry: EgressEntry) => number) {
@@ -232,15 +237,16 @@ export function entryForName(
   name: string,
   port: number | undefined,
 ): EgressEntry | undefined {
-  return nearest(list, port, ({ host }) => nearness(host, name))
+  return nearest(list, port, ({ host }) => (holdsName(host, name) ? narrowness(host) : -1))
 }
 
 /** The entry that holds for a bare address and `port`. `*` is for none that is inside. */
 export function entryForAddress(list: EgressList, address: IpAddress, port: number): EgressEntry | undefined {
   const isInternal = isInternalAddress(address, [])
   return nearest(list, port, ({ host }) => {
-    if (host.kind === 'any') return isInternal ? -1 : 0
-    return host.kind === 'range' && rangeContains(host.range, address) ? host.range.prefixBits + 1 : -1
+    const holds =
+      host.kind === 'any' ? !isInternal : host.kind === 'range' && rangeContains(host.range, address)
+    return holds ? narrowness(host) : -1
   })
 }
 

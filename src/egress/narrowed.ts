@@ -6,7 +6,7 @@
  */
 
 import { formatIpAddress, rangeContains } from '../base/ip-address.ts'
-import { type EgressEntry, type EgressHost, type EgressList, entryText } from './egress-list.ts'
+import { type EgressEntry, type EgressHost, type EgressList, entryText, narrowness } from './egress-list.ts'
 import { isBelow } from './host-name.ts'
 
 /** True where whatever `inner` stands for is among what `outer` does. */
@@ -26,13 +26,6 @@ function hostText(host: EgressHost): string {
   if (host.kind === 'range') return `${formatIpAddress(host.range.address)}/${host.range.prefixBits}`
   if (host.kind === 'any') return '*'
   return host.kind === 'below' ? `*.${host.name}` : host.name
-}
-
-/** How narrow a host is, for two that cover the same. */
-function narrowness(host: EgressHost): number {
-  if (host.kind === 'name') return Number.POSITIVE_INFINITY
-  if (host.kind === 'below') return host.name.length
-  return host.kind === 'range' ? host.range.prefixBits + 1 : 0
 }
 
 function both(

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { GateReason } from './gate-events.ts'
+import type { GateInput, GateReason } from './gate-events.ts'
 import type { GuardPlan } from './guard.ts'
 
 export interface RelayPlan {
@@ -26,15 +26,7 @@ export type RelayRequest =
   | { readonly kind: 'close' }
 
 /** Of one connection, once. */
-export interface RelayClosed {
-  readonly kind: 'closed'
-  readonly id: number
-  /** Undefined: it was never connected. */
-  readonly address: string | undefined
-  readonly sentBytes: number
-  readonly receivedBytes: number
-  readonly reason: GateReason | undefined
-}
+export type RelayClosed = Extract<GateInput, { kind: 'closed' }>
 
 /** `lease`: what was let has passed, and it waits for more. */
 export type RelayReport = RelayClosed | { readonly kind: 'lease'; readonly id: number }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createClock } from '../../src/edge/clock.node.ts'
 import { createRelay } from '../../src/egress/relay.node.ts'
 import type { RelayReport } from '../../src/egress/relay-messages.ts'
@@ -32,9 +32,8 @@ function relayOf() {
   return { relay, reports, until }
 }
 
-const NONE = { kind: 'none' } as const
-
-t.test('bytes pass to the first address that answers, and are counted', async (t) => {
+/** A relay, and a server that gives back what it is sent. */
+async function echoing(t: Test) {
   const upstream = await serve((socket) => socket.pipe(socket))
   if (upstream === undefined) throw new Error('no server')
   const { relay, reports, until } = relayOf()
@@ -42,6 +41,13 @@ t.test('bytes pass to the first address that answers, and are counted', async (t
     upstream.server.close()
     await relay.close()
   })
+  return { upstream, relay, reports, until }
+}
+
+const NONE = { kind: 'none' } as const
+
+t.test('bytes pass to the first address that answers, and are counted', async (t) => {
+  const { upstream, relay, reports, until } = await echoing(t)
   relay.prepare()
   const { client, fd } = await pair()
   const addresses = ['127.0.0.2', '127.0.0.1']
@@ -64,13 +70,7 @@ t.test('bytes pass to the first address that answers, and are counted', async (t
 })
 
 t.test('what is let passes, and then more is asked for', async (t) => {
-  const upstream = await serve((socket) => socket.pipe(socket))
-  if (upstream === undefined) throw new Error('no server')
-  const { relay, reports, until } = relayOf()
-  t.teardown(async () => {
-    upstream.server.close()
-    await relay.close()
-  })
+  const { upstream, relay, reports, until } = await echoing(t)
   const { client, fd } = await pair()
   relay.connect({ id: 1, fd, addresses: ['127.0.0.1'], port: upstream.port, guard: NONE, leaseBytes: 100 })
   client.end(Buffer.alloc(50_000))

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { connect } from '../../src/client/client.node.ts'
 import { install, sassEdge, startDaemon } from './daemon.node.ts'
 
@@ -14,7 +14,8 @@ const MIB = 1_048_576
 const COMMANDS = 340
 const ARGUMENT_BYTES = 60_000
 
-t.test('long arguments push nothing out of the record, and cost others nothing', async (t) => {
+/** A daemon that keeps little, and two agents who come to it. */
+async function shared(t: Test) {
   const directory = await install(t, { audit: { keep_bytes: 8 * MIB, segment_bytes: MIB } })
   const added = await sassEdge(['agent', 'add', 'other'], { cwd: directory })
   t.equal(added.code, 0, added.stderr)
@@ -27,6 +28,11 @@ t.test('long arguments push nothing out of the record, and cost others nothing',
       privateKey: daemon.seed(agent),
       pin: daemon.fingerprint,
     })
+  return { directory, daemon, come }
+}
+
+t.test('long arguments push nothing out of the record, and cost others nothing', async (t) => {
+  const { directory, daemon, come } = await shared(t)
   const client = await come('agent')
   const word = 'x'.repeat(ARGUMENT_BYTES)
   let done = 0
@@ -61,18 +67,7 @@ const NEARLY_ALL = 28
 t.test(
   'an agent that has nearly filled its share waits for its next answer, and nobody else does',
   async (t) => {
-    const directory = await install(t, { audit: { keep_bytes: 8 * MIB, segment_bytes: MIB } })
-    const added = await sassEdge(['agent', 'add', 'other'], { cwd: directory })
-    t.equal(added.code, 0, added.stderr)
-    const daemon = await startDaemon(t, directory)
-    const come = (agent: string) =>
-      connect({
-        host: '127.0.0.1',
-        port: daemon.port,
-        agent,
-        privateKey: daemon.seed(agent),
-        pin: daemon.fingerprint,
-      })
+    const { daemon, come } = await shared(t)
     const [flooding, other] = [await come('agent'), await come('other')]
     const word = 'x'.repeat(ARGUMENT_BYTES)
     await other.execute('true', [])
