@@ -5,6 +5,7 @@
  */
 import { readdirSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { hostname } from 'node:os'
 import t, { type Test } from 'tap'
 import { attack, judge } from './attacks.node.ts'
 import { type Branched, everyone, inSession, PYTHON, run, startBranched, type Who } from './branched.node.ts'
@@ -45,6 +46,8 @@ async function closed(t: Test, who: Who): Promise<void> {
     'a server of its own': 'done',
     resolver: 'nameserver 127.0.0.1\n',
   })
+  const own = `127.0.0.1 localhost\n127.0.1.1 ${hostname()}\n::1 localhost ip6-localhost ip6-loopback\n`
+  t.equal(await daemon.sh('cat /etc/hosts'), own, 'none of the names that the device lists')
   judge(t, await attack(daemon, 'sockets', abstract, port), {
     interfaces: Array,
     'abstract among themselves': 'done',

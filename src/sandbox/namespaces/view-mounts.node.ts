@@ -39,7 +39,7 @@ import {
 } from './kernel.node.ts'
 import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from './mount-table.ts'
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
-import { RESOLVER, showResolver } from './resolver.node.ts'
+import { NAME_FILES, showNameFile } from './resolver.node.ts'
 import { kernelPath, seenFile } from './seen-file.node.ts'
 import { systemGroups, systemUsers, USER_LISTS } from './system-users.ts'
 import { layOut, type Placed, withoutHidden } from './view-layout.ts'
@@ -393,11 +393,12 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   memory.showDevices(held)
   showSockets(ground)
   memory.fill()
-  if (plan.network === 'gate') {
-    const { end } = followLinks(RESOLVER)
-    showResolver(
+  for (const file of plan.network === 'gate' ? NAME_FILES : []) {
+    const { end } = followLinks(file.path)
+    showNameFile(
       kernel,
       { stage: plan.stage, root: memory.root },
+      file,
       end,
       readable.some((place) => isWithin(place, end)) && !plan.scratch.some((place) => isWithin(place, end)),
     )

@@ -1,20 +1,23 @@
 /**
- * Where a session that the gate answers for asks for names, whatever the device has for that: tried with an /etc of its
+ * Where a session that the gate answers for asks for names, and which it knows, whatever the device has for that: tried with an /etc of its
  * own in mounts that nobody else sees.
  * @module
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 
+const OWN_NAMES = `0 127.0.0.1 localhost\n127.0.1.1 ${hostname()}\n::1 localhost ip6-localhost ip6-loopback\n`
 const ASKS = '0 nameserver 127.0.0.1\n'
 
 type Found = {
   readonly resolver: string
   readonly written: string
   readonly removed: string
-  readonly hosts: boolean
+  readonly hosts: string
+  readonly hostsWritten: string
   readonly upper: readonly string[]
 }
 
@@ -44,11 +47,22 @@ exec ${process.execPath} --no-warnings ${join(import.meta.dirname, 'network-work
 if (process.geteuid?.() !== 0) t.comment('skipped: only root makes these mounts')
 else {
   t.test('a file of the device is not seen, and cannot be changed', async (t) => {
-    const { resolver, written, removed, hosts } = found(t, 'echo nameserver 192.0.2.1 > /etc/resolv.conf')
+    const { resolver, written, removed } = found(t, 'echo nameserver 192.0.2.1 > /etc/resolv.conf')
     t.equal(resolver, ASKS)
     t.not(written, '0')
     t.not(removed, '0')
-    t.ok(hosts, 'the hosts are those of the device')
+  })
+
+  t.test('the names that it knows are its own, whatever the device lists', async (t) => {
+    for (const what of ['resolver', 'resolver etc']) {
+      const { hosts, hostsWritten, upper } = found(t, 'echo 192.0.2.9 plc.example > /etc/hosts', what)
+      t.equal(hosts, OWN_NAMES)
+      t.not(hostsWritten, '0')
+      t.strictSame(upper, [])
+    }
+    const linked = 'echo 192.0.2.9 plc.example > /run/hosts; ln -sf /run/hosts /etc/hosts'
+    t.equal(found(t, linked).hosts, OWN_NAMES)
+    t.match(found(t, 'rm -f /etc/hosts').hosts, /^1 .*No such file/)
   })
 
   t.test('a link into a directory that each session has for itself leads to it', async (t) => {
