@@ -193,13 +193,14 @@ function findMetricsConflicts({ metrics, listen, state_directory }: Config): Con
 
 /** The network of the device knows no list: an agent has it where somebody has said that it is to be trusted. */
 function findNetworkConflicts({ agents, capabilities, sandbox }: Config): ConfigProblem[] {
-  if (sandbox.trust_network) return []
+  if (sandbox.trust_network || sandbox.require === 'none') return []
   return Object.entries(capabilities).flatMap(([name, { network }]): ConfigProblem[] => {
     const agent = agents.find(({ role, capability }) => role === 'agent' && capability === name)
-    if (network !== 'host' || agent === undefined) return []
+    const own = network === 'default' ? sandbox.network : network
+    if (own !== 'host' || agent === undefined) return []
     return [
       {
-        path: `capabilities.${name}.network`,
+        path: network === 'default' ? 'sandbox.network' : `capabilities.${name}.network`,
         problem: `is "host", the network of the device, for "${agent.name}", which is an agent: no list holds there`,
         hint: 'write "gate" and list in sandbox.egress what it needs, or set sandbox.trust_network to true',
       },

@@ -1,10 +1,12 @@
 /**
- * What one key says about others: `listen.profile` "metered" about those of the link, and `security.questions` about
- * what people are asked. Those below that have their defaults, written or not, have other values. What somebody chose
+ * What one key says about others: `listen.profile` "metered" about those of the link, `security.questions` about what
+ * people are asked, and `security.allowed_domains` about `sandbox.egress`. Those below that have their defaults, written or not, have other values. What somebody chose
  * otherwise stays.
  * @module
  */
 import type { Config } from './config.ts'
+import { ALL_WORD } from './config-caller-fields.ts'
+import { EGRESS_SHIPPED } from './config-egress-fields.ts'
 import { CONFIG_FIELDS } from './config-fields.ts'
 import { KEEPALIVE_MAX_MS } from './limits.ts'
 
@@ -17,7 +19,7 @@ function unlessChosen<T>(value: T, standard: T, metered: T): T {
 
 type Asking = Pick<
   Config['security'],
-  'sensitive_files' | 'toxic_combinations' | 'unlisted_domains' | 'unknown_programs'
+  'sensitive_files' | 'toxic_combinations' | 'unlisted_domains' | 'opaque'
 >
 /** What happens to what would be asked about. */
 const QUESTIONS: Readonly<Record<'strict' | 'permissive', Asking>> = Object.freeze({
@@ -25,13 +27,13 @@ const QUESTIONS: Readonly<Record<'strict' | 'permissive', Asking>> = Object.free
     sensitive_files: 'deny',
     toxic_combinations: 'deny',
     unlisted_domains: 'deny',
-    unknown_programs: 'deny',
+    opaque: 'deny',
   },
   permissive: {
     sensitive_files: 'ask',
     toxic_combinations: 'audit',
     unlisted_domains: 'ask',
-    unknown_programs: 'audit',
+    opaque: 'ask',
   },
 })
 
@@ -49,14 +51,29 @@ function withQuestions(config: Config): Config {
       sensitive_files: held('sensitive_files'),
       toxic_combinations: held('toxic_combinations'),
       unlisted_domains: held('unlisted_domains'),
-      unknown_programs: held('unknown_programs'),
+      opaque: held('opaque'),
     }),
   })
 }
 
+/** An older file has the list of the gate in `security.allowed_domains`, and none in `sandbox.egress`. */
+function withOlderList(config: Config): Config {
+  const { security, sandbox } = config
+  const { allowed_domains: listed } = security
+  const hosts = sandbox.egress.map(({ host }) => host)
+  if (listed.includes(ALL_WORD) || hosts.join() !== EGRESS_SHIPPED.join()) return config
+  const egress = listed.map((domain) => ({
+    host: domain.includes(':') ? `[${domain}]` : domain,
+    ports: null,
+    methods: null,
+    bytes_per_hour: null,
+  }))
+  return Object.freeze({ ...config, sandbox: Object.freeze({ ...sandbox, egress: Object.freeze(egress) }) })
+}
+
 /** The configuration as it holds, frozen like the one that is given. */
 export function withProfile(config: Config): Config {
-  return withQuestions(withLink(config))
+  return withQuestions(withLink(withOlderList(config)))
 }
 
 function withLink(config: Config): Config {

@@ -192,7 +192,7 @@ export const SANDBOX = {
     network: {
       kind: 'choice',
       choices: ['gate', 'none', 'host'],
-      default: 'host',
+      default: 'gate',
       doc: 'The network of commands: `gate` is one of their own, from which they reach what `egress` lists and nothing else; `none` is one with nothing in it; `host` is that of the device, for people.',
     },
     egress: EGRESS,

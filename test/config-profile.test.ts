@@ -56,18 +56,36 @@ t.test('there are two profiles', (t) => {
 
 /** What happens to what people may be asked about. */
 const asked = (value: Record<string, unknown>) => {
-  const { sensitive_files, toxic_combinations, unlisted_domains, unknown_programs } = parsed(value).security
-  return [sensitive_files, toxic_combinations, unlisted_domains, unknown_programs]
+  const { sensitive_files, toxic_combinations, unlisted_domains, opaque } = parsed(value).security
+  return [sensitive_files, toxic_combinations, unlisted_domains, opaque]
 }
 
 t.test('how much people are asked is one word, and what somebody chose for one thing stays', (t) => {
   t.strictSame(asked({}), ['ask', 'ask', 'ask', 'ask'])
   t.strictSame(asked({ security: { questions: 'standard' } }), asked({}))
   t.strictSame(asked({ security: { questions: 'strict' } }), ['deny', 'deny', 'deny', 'deny'])
-  t.strictSame(asked({ security: { questions: 'permissive' } }), ['ask', 'audit', 'ask', 'audit'])
-  const chosen = { unknown_programs: 'allow', toxic_combinations: 'deny' }
+  t.strictSame(asked({ security: { questions: 'permissive' } }), ['ask', 'audit', 'ask', 'ask'])
+  const chosen = { opaque: 'allow', toxic_combinations: 'deny' }
   t.strictSame(asked({ security: { questions: 'strict', ...chosen } }), ['deny', 'deny', 'deny', 'allow'])
   t.strictSame(asked({ security: { questions: 'permissive', ...chosen } }), ['ask', 'deny', 'ask', 'allow'])
   t.ok(Object.isFrozen(parsed({ security: { questions: 'strict' } }).security))
+  t.end()
+})
+
+t.test('an older file lists in security.allowed_domains what the gate lets through', (t) => {
+  const hosts = (value: Record<string, unknown>) => parsed(value).sandbox.egress.map(({ host }) => host)
+  const shipped = hosts({})
+  t.ok(shipped.includes('deb.debian.org'))
+  t.strictSame(hosts({ security: { allowed_domains: ['*'] } }), shipped)
+  t.strictSame(hosts({ security: { allowed_domains: ['*.example.com', '2001:db8::1'] } }), [
+    '*.example.com',
+    '[2001:db8::1]',
+  ])
+  t.strictSame(hosts({ security: { allowed_domains: [] } }), [])
+  t.strictSame(
+    hosts({ security: { allowed_domains: ['a.example'] }, sandbox: { egress: ['b.example'] } }),
+    ['b.example'],
+    'its own list holds',
+  )
   t.end()
 })

@@ -18,6 +18,7 @@ import { withEnrolled } from '../edge/identity-book.node.ts'
 import { loadPolicy, makePolicy } from '../edge/policy.node.ts'
 import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS } from '../limits.ts'
+import { configuredWeaknesses } from '../sandbox/confinement.node.ts'
 import { makePlan } from '../sandbox/plan.ts'
 import { createProgramFinder } from '../sandbox/program-finder.node.ts'
 import { executeAction, smallest } from '../session/execute-action.ts'
@@ -96,6 +97,16 @@ function installed(action: ExecuteAction): ExecuteAction {
   return { ...action, executable: { path: `/usr/bin/${name}`, device: '0', inode: '0', sha256: null } }
 }
 
+/** Where it would run, as far as the configuration says it: what of the view this kernel can give is only seen there. */
+function expectedPlace({ sandbox, capabilities }: Config, identity: Identity) {
+  const { require: level, devices, sockets } = sandbox
+  const own = identity.kind === 'known' ? capabilities[identity.capability]?.network : undefined
+  const network = own === undefined || own === 'default' ? sandbox.network : own
+  const weak =
+    level === 'none' ? (['real_files'] as const) : configuredWeaknesses({ network, devices, sockets })
+  return { branch: '', level, confinement: { digest: '', weak } }
+}
+
 /** @throws SassError for rules that cannot be used, an agent that is not listed, or a command that is no command */
 export async function explainCommand(
   config: Config,
@@ -145,6 +156,7 @@ export async function explainCommand(
       '0'.repeat(32),
       smallest(set?.timeout_seconds, config.quota.tool_timeout_seconds),
       smallest(set?.output_bytes, config.quota.output_bytes),
+      expectedPlace(config, identity),
     ),
   )
   const facts: Facts = {

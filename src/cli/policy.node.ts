@@ -108,11 +108,26 @@ const explain: Subcommand = async (context) => {
     stdin: isGiven(options, 'stdin'),
   })
   const { response, layer, rule, reason, advice, effective, severity, code, agent, verdict } = answer
-  const value = { response, layer, rule, reason, effective, advice, severity, code, agent }
+  const { opaque, confinement } = answer
+  const value = {
+    response,
+    layer,
+    rule,
+    reason,
+    effective,
+    opaque,
+    confinement,
+    advice,
+    severity,
+    code,
+    agent,
+  }
   context.output.result({ ...value, enhanced_audit: verdict.enhancedAudit }, [
     `${response}  ${layer}  ${rule}`,
     reason,
     ...effective.map((line) => `  would run  ${line}`),
+    `  not read   ${opaque === '' ? 'nothing: its words say what it does' : opaque}`,
+    `  sandbox    ${confinement}`,
     ...(advice === '' ? [] : [advice]),
   ])
   return EXIT.OK

@@ -44,6 +44,8 @@ function tellDaemons(context: CommandContext, told: Explanation): void {
       reason: told.reason,
       advice: told.advice,
       severity: told.severity,
+      opaque: told.opaque,
+      confinement: told.confinement,
       agent: told.agent_name,
       source: told.source,
       at: told.at,
@@ -54,6 +56,8 @@ function tellDaemons(context: CommandContext, told: Explanation): void {
       ['response', told.response],
       ['decided by', `${told.layer}, ${told.rule}`],
       ['severity', told.severity],
+      ['not read', told.opaque],
+      ['sandbox', told.confinement],
       ['why', told.reason],
       ['what to do', told.advice],
       ['who', who(told.agent_name, told.source)],
@@ -77,6 +81,12 @@ function tellEvent(context: CommandContext, { event, timestamp }: ChainRecord, s
   ])
 }
 
+/** As the record has it. */
+function sandboxOf(level: string, weak: string, digest: string): string {
+  if (level === '') return ''
+  return `${level}${weak === '' ? '' : `, weak: ${weak}`} (${digest})`
+}
+
 function tellRecord(context: CommandContext, record: ChainRecord, sequence: number): void {
   const { event, timestamp } = record
   if (event.type !== 'decision') return tellEvent(context, record, sequence)
@@ -93,6 +103,8 @@ function tellRecord(context: CommandContext, record: ChainRecord, sequence: numb
       ['decided by', `${layer}, ${rule}`],
       ['code', field('code')],
       ['severity', field('severity')],
+      ['not read', field('opaque')],
+      ['sandbox', sandboxOf(field('isolation'), field('weak'), field('confinement'))],
       ['what to do', advice],
       ['who', who(field('agent'), field('source'))],
       ['session', field('session')],

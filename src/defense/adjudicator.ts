@@ -4,11 +4,13 @@
  * Rules: docs/responses.md, section 1.
  * @module
  */
+import type { OpaqueClass } from './13policy/opaque/opaque-class.ts'
 import { authorityOf } from './authority.ts'
-import type { Facts, Ledger } from './facts.ts'
+import type { Action, Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
 import type { Finding, Layer, Note, Policy } from './layer.ts'
 import { LAYERS } from './layers.ts'
+import { opaqueClassOf, opaqueReason, weaknessesOf } from './opaque.ts'
 import { toolsAsked } from './tools.ts'
 import { toxicProperties } from './toxic.ts'
 import type { LayerName, Verdict } from './verdict.ts'
@@ -50,6 +52,13 @@ const PLAIN = Object.freeze({
   code: undefined,
 } as const)
 
+/** What nobody has read is told by its class, and is nothing to be warned of. */
+function saidOf(action: Action, opaque: OpaqueClass | undefined) {
+  if (opaque === undefined || action.kind !== 'execute') return PLAIN
+  const reason = opaqueReason(opaque, weaknessesOf(action))
+  return { layer: 'specifics', rule: `opaque.${opaque}`, reason, code: undefined } as const
+}
+
 function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: Note } | undefined): Verdict {
   // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.
   const { action } = facts
@@ -57,9 +66,10 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
   const authority = authorityOf(facts, policy)
   if (authority === undefined) return denyOnError('capability', facts)
   const command = judgedCommand(action)
+  const opaque = opaqueClassOf(action, facts, policy)
   const said =
     noted === undefined
-      ? PLAIN
+      ? saidOf(action, opaque)
       : { layer: noted.layer, rule: noted.note.rule, reason: noted.note.reason, code: noted.note.code }
   return {
     kind: 'response',
@@ -74,6 +84,7 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
       command === undefined
         ? NOTHING
         : toxicProperties(policy.effective(command), policy.home, facts.realPaths),
+    opaque,
     warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, action, policy.digestOf),
   }
 }

@@ -4,10 +4,13 @@
  * Rules: docs/responses.md, section 3: every denial says what, why, and what to do.
  * @module
  */
+
 import { visible } from '../base/visible.ts'
 import { EXPLAINED_CHARS } from '../limits.ts'
+import { CLASS_TEXTS } from './13policy/opaque/opaque-class.ts'
 import type { Facts } from './facts.ts'
 import type { Policy } from './layer.ts'
+import { opaqueClassOf, WEAKNESS_TEXTS } from './opaque.ts'
 import { type LayerName, RESPONSE_NUMBERS, RESPONSES, type Verdict } from './verdict.ts'
 
 export type Described = {
@@ -23,6 +26,10 @@ export type Described = {
   readonly source: string
   /** Each command that would really run. */
   readonly effective: readonly string[]
+  /** What of a command nobody has read, by its class; empty: its words say what it does. */
+  readonly opaque: string
+  /** How far from the device it runs; empty: that is not known, or nothing runs. */
+  readonly confinement: string
 }
 
 const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/
@@ -66,18 +73,13 @@ const ADVICE: readonly (readonly [LayerName | 'any' | 'egress', string, string])
   ['specifics', 'sensitive_files', 'Answer with `sass-edge confirm`, or change security.sensitive_files.'],
   [
     'specifics',
-    'internal_addresses',
-    'Add the range to security.reachable_addresses, or change security.internal_addresses.',
+    'opaque.unknown',
+    'Answer with `sass-edge confirm`; name the program in security.known_programs if you know what it does, or have the whole sandbox hold (see `sass-edge doctor`), so that nobody need be asked.',
   ],
   [
     'specifics',
-    'unlisted_domains',
-    'Answer with `sass-edge confirm`; if the host is meant to be reached, add it to security.allowed_domains.',
-  ],
-  [
-    'specifics',
-    'unknown_program',
-    'Answer with `sass-edge confirm`; if the program is meant to run here, add it to security.known_programs, or to the allowed_commands of the capability set.',
+    'opaque.',
+    'Answer with `sass-edge confirm`, or have the whole sandbox hold (network "gate", no devices, no sockets; see `sass-edge doctor`), so that nobody need be asked; security.opaque says otherwise.',
   ],
   [
     'specifics',
@@ -147,9 +149,8 @@ const RISKS: readonly (readonly [string, string])[] = Object.freeze([
   ['sensitive_files', 'high: whoever has the secret can act as its owner'],
   ['toxic.', 'high: secrets could leave the device, or what strangers wrote could change it'],
   ['level.', 'high: the session has done what raised the alarm'],
-  ['internal_addresses', 'high: services inside often ask nobody who they are'],
   ['unlisted', 'medium: data could go to a host that nobody has listed, or come from it'],
-  ['unknown_program', 'medium: nobody has looked at what the program does'],
+  ['opaque.', 'medium: nobody has read what it does, and something of the sandbox is missing'],
   ['quota.', 'low: more of what the session does already'],
   ['', 'medium: the agent is not meant to do this by itself'],
 ])
@@ -197,10 +198,20 @@ export function responseName(verdict: Verdict): string {
   return nameOfResponse(recordedResponse(verdict))
 }
 
+/** `whole (ef01...)`, or what is missing. The digest is that of the record. */
+function confinementText(action: Facts['action']): string {
+  if (action?.kind !== 'execute' || action.place === undefined) return ''
+  const { weak, digest } = action.place.confinement
+  const what =
+    weak.length === 0 ? 'whole' : `weak, since ${weak.map((one) => WEAKNESS_TEXTS[one]).join(', and ')}`
+  return digest === '' ? what : `${what} (${digest})`
+}
+
 export function describeDecision(facts: Facts, verdict: Verdict, policy: Policy): Described {
   const { action, identity, source } = facts
   const asked = askedFor(facts)
   const commands = action?.kind === 'execute' ? policy.effective(action).commands : []
+  const opaque = opaqueClassOf(action, facts, policy)
   return {
     asked: asked === '' ? NOTHING_ASKED : asked,
     response: responseName(verdict),
@@ -220,5 +231,7 @@ export function describeDecision(facts: Facts, verdict: Verdict, policy: Policy)
       .filter(({ argv }) => argv.length > 0)
       .slice(0, MOST_COMMANDS)
       .map(({ argv }) => commandLine(argv, COMMAND_CHARS)),
+    opaque: opaque === undefined ? '' : `${opaque}: ${CLASS_TEXTS[opaque]}`,
+    confinement: confinementText(action),
   }
 }

@@ -64,6 +64,28 @@ export type SessionFacts = {
   readonly state: 'live' | 'expired' | 'unproven' | 'unknown'
 }
 
+/**
+ * Why a command is not as far from the device as it could be: it runs on the real files; it has the device's network;
+ * a place of its view is bound and not an overlay, so that sockets there can be reached; a device, or a Unix socket of
+ * the device, is given to it.
+ */
+export const WEAKNESSES = Object.freeze([
+  'real_files',
+  'host_network',
+  'covered_view',
+  'devices',
+  'sockets',
+] as const)
+export type Weakness = (typeof WEAKNESSES)[number]
+
+/** How far from the device a command runs. */
+export type Confinement = {
+  /** SHA-256, hex, of all that its session may see, reach and take. */
+  readonly digest: string
+  /** None: whatever it does reaches nothing but what the lists have. */
+  readonly weak: readonly Weakness[]
+}
+
 /** What would be done. Exact: a warrant is bound to the digest of this. */
 export type Action =
   | { readonly kind: 'connect'; readonly address: string }
@@ -108,6 +130,7 @@ export type Action =
       /** Where it runs; absent where that is not known yet. */
       readonly place?: {
         readonly branch: string
+        readonly confinement: Confinement
         readonly level: 'overlay' | 'copy' | 'none'
         /** What it leaves running stays in its session. */
         readonly keepsBackground: boolean

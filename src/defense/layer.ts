@@ -10,7 +10,6 @@ import type { Effective } from './13policy/effective.ts'
 import type { Matcher } from './13policy/matcher.ts'
 import type { CapabilitySet } from './capability.ts'
 import type { ExecuteAction, Facts, Ledger } from './facts.ts'
-import type { InternalAddresses } from './internal-address.ts'
 import type { Awaited, Incident, LayerName, Response, Severity } from './verdict.ts'
 import type { TextDigest } from './warrant.ts'
 
@@ -31,16 +30,10 @@ export type Policy = {
     readonly toxicCombinations: Measure
     /** What may not come together within a session. */
     readonly toxicRegistry: readonly (readonly ToxicProperty[])[]
-    readonly internalAddresses: Measure
-    /** Hosts that commands may reach; `*` alone: every one. */
-    readonly allowedDomains: readonly string[]
-    readonly unlistedDomains: Measure
-    /** What happens to a program that nothing is known of. */
-    readonly unknownPrograms: Measure
+    /** What happens to a command that nobody has read where it could reach the device. */
+    readonly opaque: Exclude<Measure, 'audit'>
     /** Names of programs that the operator knows. */
     readonly knownPrograms: readonly string[]
-    /** Internal addresses that may be reached all the same. */
-    readonly reachable: InternalAddresses
     /** SHA-256, hex, of the file at that real path. */
     readonly pins: Readonly<Record<string, string>>
     readonly pinnedOnly: boolean

@@ -6,6 +6,7 @@
 
 import type { ToxicProperty } from '../base/toxic-property.ts'
 import type { Code } from '../errors.ts'
+import type { OpaqueClass } from './13policy/opaque/opaque-class.ts'
 import type { Tool } from './tools.ts'
 import type { Warrant } from './warrant.ts'
 
@@ -86,6 +87,8 @@ export type Verdict =
       readonly tools: readonly Tool[]
       /** What the permitted action adds to what its session has done. */
       readonly toxic: readonly ToxicProperty[]
+      /** Of a command: what of it nobody has read; undefined: its words say what it does. */
+      readonly opaque: OpaqueClass | undefined
     } & Decided)
   | ({
       readonly kind: 'response'

@@ -7,12 +7,12 @@
  */
 import { isLoopback, parseIpAddress, parseIpRange, rangeContains } from '../base/ip-address.ts'
 import { isWithin } from '../base/lexical-path.ts'
+import { isDangerousVariable } from '../base/loading-variables.ts'
 import { TIERS } from '../base/tool-name.ts'
 import type { Config } from '../config.ts'
 import { ALL_WORD } from '../config-caller-fields.ts'
 import { isShell, namesOf } from '../defense/13policy/unwrap/names.ts'
 import { matchesWord } from '../defense/capability.ts'
-import { isDangerousVariable } from '../sandbox/loading-variables.ts'
 import { type Finding, fail, warn } from './finding.ts'
 
 /** Whether the file itself holds a key. */
@@ -192,7 +192,7 @@ const NO_WILDCARD: readonly (readonly [
   [
     'security.known_programs',
     ({ security }) => security.known_programs,
-    'set security.unknown_programs to "allow" instead',
+    'set security.opaque to "allow" instead',
   ],
   [
     'security.reachable_addresses',
@@ -207,6 +207,28 @@ function securityFindings(config: Config, isWritten: IsWritten): readonly Findin
     const index = entries(config).indexOf(ALL_WORD)
     return index === -1 ? [] : [fail(`${path}[${index}]`, 'is "*", and there is no wildcard here', remedy)]
   })
+  if (isWritten('security.unknown_programs'))
+    found.push(
+      warn(
+        'security.unknown_programs',
+        'is of no effect: a program that nothing is known of runs where the whole sandbox holds, and security.opaque says what happens elsewhere',
+        `take it out, and write "opaque": "${security.unknown_programs === 'audit' ? 'allow' : security.unknown_programs}" if elsewhere the same shall happen`,
+      ),
+    )
+  if (!security.allowed_domains.includes(ALL_WORD))
+    found.push(
+      isWritten('sandbox.egress')
+        ? fail(
+            'security.allowed_domains',
+            'says what commands reach, and so does sandbox.egress, which holds',
+            'take it out, and list in sandbox.egress what is missing there',
+          )
+        : warn(
+            'security.allowed_domains',
+            'is the older name of sandbox.egress, and holds as that does: for the ports 80 and 443',
+            'write the entries as sandbox.egress, and take it out',
+          ),
+    )
   if (security.pinned_only && security.executables.length === 0)
     found.push(
       fail(
@@ -216,10 +238,7 @@ function securityFindings(config: Config, isWritten: IsWritten): readonly Findin
       ),
     )
   const asking = (
-    [
-      ...(['sensitive_files', 'toxic_combinations', 'internal_addresses', 'unknown_programs'] as const),
-      ...(security.allowed_domains.includes(ALL_WORD) ? [] : (['unlisted_domains'] as const)),
-    ] as const
+    [...(['sensitive_files', 'toxic_combinations', 'opaque', 'unlisted_domains'] as const)] as const
   ).filter((key) => security[key] === 'ask')
   if (confirm.max_pending === 0) {
     const written = asking.find((key) => isWritten(`security.${key}`))

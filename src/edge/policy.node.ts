@@ -8,7 +8,6 @@ import { createHash, type Hash } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errnoOf, errnoText } from '../base/files.node.ts'
-import { parseIpRange } from '../base/ip-address.ts'
 import { isWithin } from '../base/lexical-path.ts'
 import { hostTextDigest } from '../base/sha256.node.ts'
 import { nearest } from '../base/suggest.ts'
@@ -192,10 +191,6 @@ export async function makePolicy(config: Config, configPath: string | undefined)
     )
   }
   const { security, quota, session, acl, defense } = config
-  const ranges = security.reachable_addresses.flatMap((text) => {
-    const parsed = parseIpRange(text)
-    return parsed.ok ? [parsed.range] : []
-  })
   const own = ownPlaces(config, configPath)
   const workspace = realPlace(security.workspace_root)
   return {
@@ -208,12 +203,8 @@ export async function makePolicy(config: Config, configPath: string | undefined)
       sensitiveFiles: security.sensitive_files,
       toxicCombinations: security.toxic_combinations,
       toxicRegistry: security.toxic_registry.map(readCombination),
-      allowedDomains: security.allowed_domains.map((domain) => domain.toLowerCase()),
-      unlistedDomains: security.unlisted_domains,
-      internalAddresses: security.internal_addresses,
-      unknownPrograms: security.unknown_programs,
+      opaque: security.opaque,
       knownPrograms: security.known_programs,
-      reachable: ranges,
       pins: Object.fromEntries(security.executables.map(({ path, sha256 }) => [path, sha256])),
       pinnedOnly: security.pinned_only,
     },

@@ -24,8 +24,8 @@ function readRules(directory: string, { kind, sha256 }: KeptRules) {
 
 export type ThawedPolicy = { readonly policy: Policy; readonly program: string }
 
-/** A policy that was kept before there was a question about programs that nobody knows asked none. */
-const BEFORE_UNKNOWN_PROGRAMS = Object.freeze({ unknownPrograms: 'allow', knownPrograms: [] } as const)
+/** A policy that was kept before there was a question about what nobody has read asked none. */
+const BEFORE_OPAQUE = Object.freeze({ opaque: 'allow', knownPrograms: [] } as const)
 
 /**
  * The policy that was kept under that name.
@@ -48,7 +48,7 @@ export function thawPolicy(directory: string, sha256: string): ThawedPolicy {
     program: frozen.program,
     policy: {
       ...data,
-      security: { ...BEFORE_UNKNOWN_PROGRAMS, ...security },
+      security: { ...BEFORE_OPAQUE, ...security },
       quota: { ...quota, sessionsPerCaller },
       ...judge,
       digestOf: hostTextDigest,

@@ -4,7 +4,7 @@
  * Rules: docs/configuration.md (allowed_env).
  * @module
  */
-import { isDangerousVariable } from './loading-variables.ts'
+import { isDangerousVariable } from '../base/loading-variables.ts'
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 

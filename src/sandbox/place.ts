@@ -5,6 +5,7 @@
  */
 
 import type { EgressItem } from '../config-egress-fields.ts'
+import type { Confinement } from '../defense/facts.ts'
 import { SassError } from '../errors.ts'
 import type { SessionView, SpawnGroup, SpawnNamespaces } from '../ports.ts'
 import type { BranchLevel } from './branch/branch.ts'
@@ -17,6 +18,7 @@ export type Place = SessionView & {
   /** The branch, by the id of the session that it was made for; empty at level none. */
   readonly branch: string
   readonly level: BranchLevel
+  readonly confinement: Confinement
   /** Undefined at level none. */
   readonly namespaces: SpawnNamespaces | undefined
   /** What bounds its processes; undefined where this device lets nobody bound them. */

@@ -14,6 +14,7 @@ import type { Branch, BranchLevel } from './branch/branch.ts'
 import type { BranchBounds } from './branch/branch-bounds.node.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
 import { rememberUnseen } from './branch/unseen.node.ts'
+import { confinementOf, unconfined } from './confinement.node.ts'
 import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
 import { inhabitantsSeen, isInhabited } from './crowd.node.ts'
 import { PLACE_LINGER_MS } from './limits.ts'
@@ -146,6 +147,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const place: Place = {
       branch: '',
       level: 'none',
+      confinement: unconfined(terms.runAs),
       namespaces: undefined,
       group: undefined,
       rootDescriptor,
@@ -249,6 +251,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const place: Place = {
       branch: name,
       level: branch.level,
+      confinement: confinementOf({ level: branch.level, plan: plan(), gaps, limits: options.limits, egress }),
       namespaces: {
         ...{ number: nextNumber++, mount, pid, ipc },
         ...{ network: descriptors.network, initPid: descriptors.initPid },

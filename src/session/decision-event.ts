@@ -34,9 +34,12 @@ function branchFields(action: Facts['action']): { branch?: string; shown?: strin
   return { branch: action.branch, ...('digest' in action ? { shown: action.digest } : {}) }
 }
 
-/** How far what a command changes is kept apart from the real files. */
-function isolationOf(action: Facts['action']): { isolation?: string } {
-  return action?.kind === 'execute' && action.place !== undefined ? { isolation: action.place.level } : {}
+/** How far a command is kept from the device: how what it changes is, and the digest of all that its session has. */
+function isolationOf(action: Facts['action']): { isolation?: string; confinement?: string; weak?: string } {
+  if (action?.kind !== 'execute' || action.place === undefined) return {}
+  const { level, confinement } = action.place
+  const { digest, weak } = confinement
+  return { isolation: level, confinement: digest, ...(weak.length === 0 ? {} : { weak: weak.join(' ') }) }
 }
 
 /** Digests and names only: no argument, path or payload ever enters the chain. */
@@ -67,6 +70,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['
     ...actsFor(identity),
     ...branchFields(action),
     ...isolationOf(action),
+    ...(permitted?.opaque === undefined ? {} : { opaque: permitted.opaque }),
   }
   if (!verdict.enhancedAudit) return event
   // What is worth a second look: the circumstances, by what they are and not by what they hold.

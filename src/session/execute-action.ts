@@ -24,7 +24,7 @@ export function executeAction(
   id: string,
   timeout: number | undefined,
   outputBytes: number | undefined,
-  place?: Pick<Place, 'branch' | 'level'>,
+  place?: Pick<Place, 'branch' | 'confinement' | 'level'>,
 ): ExecuteAction {
   // In the order of RFC 8785, so that the warrant's digest need not sort them.
   return {
@@ -48,6 +48,7 @@ export function executeAction(
       : {
           place: {
             branch: place.branch,
+            confinement: place.confinement,
             keepsBackground: plan.keepsBackground === true,
             level: place.level,
           },

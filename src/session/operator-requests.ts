@@ -26,6 +26,8 @@ type Answer = { readonly success: boolean; readonly message: string }
 /** So many of them fit one frame with the rest of their entries. */
 const LEVEL_WHY_BYTES = 256
 const EFFECTIVE_BYTES = 240
+const OPAQUE_BYTES = 256
+const CONFINEMENT_BYTES = 512
 const SCOPES: readonly string[] = Object.freeze(['daemon', 'agent', 'session'])
 
 function reading(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
@@ -240,6 +242,8 @@ const explain: Handler = (peer, call) =>
           at: Math.floor(found.atMs / 1_000),
           effective: found.effective.map((line) => sentence(line, EFFECTIVE_BYTES)),
           severity: found.severity,
+          opaque: sentence(found.opaque, OPAQUE_BYTES),
+          confinement: sentence(found.confinement, CONFINEMENT_BYTES),
         }),
       )
     },

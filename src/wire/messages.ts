@@ -432,6 +432,8 @@ export const explanation = message('Explanation', {
   at: defaulted(10, unsigned(), 0, 'Unix seconds'),
   effective: defaulted(11, listOf(text(256), 32), []),
   severity: defaulted(12, text(16), ''),
+  opaque: defaulted(13, text(256), '', 'of a command: what of it nobody has read'),
+  confinement: defaulted(14, text(512), '', 'how far from the device it runs, and the digest of that'),
 })
 
 /** STATUS and GOAWAY carry these; `details` depends on the code. */

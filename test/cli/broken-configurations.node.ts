@@ -807,7 +807,7 @@ const COMBINATIONS: readonly Broken[] = [
     name: 'a star among the known',
     set: { 'security.known_programs': ['*'] },
     path: 'security.known_programs[0]',
-    says: /unknown_programs to "allow"/,
+    says: /opaque to "allow"/,
   },
   {
     name: 'a star among the reachable',

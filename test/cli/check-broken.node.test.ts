@@ -169,7 +169,7 @@ const UNUSUAL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     'confirm.max_pending': 0,
     'security.sensitive_files': 'deny',
     'security.toxic_combinations': 'deny',
-    'security.unknown_programs': 'allow',
+    'security.opaque': 'allow',
   },
   'state within the work, apart': {
     state_directory: 'work/.sass-edge/state',

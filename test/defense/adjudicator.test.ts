@@ -21,6 +21,7 @@ import {
   anyPolicy,
   compileRules,
   executing,
+  exposed,
   FACTS,
   LEDGER,
   mostlyGoodFacts,
@@ -221,7 +222,6 @@ const COUNTED = {
   ...policyWith(
     {},
     {
-      internalAddresses: 'allow',
       sensitiveFiles: 'allow',
       toxicCombinations: 'allow',
     },
@@ -246,11 +246,14 @@ t.test('no part of policy or ledger can be missing and the action still be done'
     'allowedCommands',
     'blockedCommands',
     'sensitiveFiles',
-    'internalAddresses',
+    'opaque',
     'pins',
   ]) {
     const security = { ...COUNTED.security, [name]: undefined }
-    const shell = { ...CURL, action: executing(['sh', '-c', 'curl http://10.0.0.1/ -o .env']) }
+    const shell = {
+      ...CURL,
+      action: exposed(executing(['sh', '-c', 'make; curl http://10.0.0.1/ -o .env']), 'host_network'),
+    }
     const verdict = adjudicate(shell, { ...COUNTED, security } as unknown as Policy, LEDGER)
     t.not(verdict.kind === 'response' && verdict.response, 'EXECUTE', `policy.security.${name}`)
   }

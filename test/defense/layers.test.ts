@@ -39,7 +39,7 @@ for (const { name, facts, policy, ledger, gives } of CELLS) {
     const isExecute = verdict.kind === 'response' && verdict.response === 'EXECUTE'
     t.equal(
       verdict.enhancedAudit,
-      isExecute ? verdict.layer !== 'all' : verdict.severity === 'critical',
+      isExecute ? verdict.severity === 'warning' : verdict.severity === 'critical',
       'the record says more of what is noted and of what is critical',
     )
     if (verdict.kind === 'mistake') t.equal(verdict.ends, verdict.code === 'DECOMPRESSION_LIMIT_EXCEEDED')

@@ -37,10 +37,8 @@ const LENIENT = policyWith(
   {},
   {
     sensitiveFiles: 'allow',
-    internalAddresses: 'allow',
     toxicCombinations: 'allow',
-    unknownPrograms: 'allow',
-    unlistedDomains: 'allow',
+    opaque: 'allow',
   },
 )
 
@@ -115,10 +113,7 @@ t.test('each way to narrow a right refuses more and permits nothing more', (t) =
       ledger,
     ]),
     'stricter measures': neverWidens(
-      fc.constantFrom(
-        ...(['sensitiveFiles', 'internalAddresses', 'toxicCombinations'] as const),
-        ...(['unknownPrograms', 'unlistedDomains'] as const),
-      ),
+      fc.constantFrom(...(['sensitiveFiles', 'toxicCombinations', 'opaque'] as const)),
       (name, facts, policy, ledger) => [
         facts,
         { ...policy, security: { ...policy.security, [name]: 'deny' } },

@@ -12,6 +12,7 @@ import { effectiveCommands } from '../../src/defense/13policy/unwrap.ts'
 import type { CapabilitySet } from '../../src/defense/capability.ts'
 import type {
   Action,
+  Confinement,
   ExecuteAction,
   Facts,
   Identity,
@@ -19,6 +20,7 @@ import type {
   RequestFacts,
   SessionFacts,
   Source,
+  Weakness,
 } from '../../src/defense/facts.ts'
 import type { Policy } from '../../src/defense/layer.ts'
 import { LEVELS } from '../../src/defense/level.ts'
@@ -90,12 +92,8 @@ export const SECURITY: Policy['security'] = {
     ['untrusted', 'secret', 'outward'],
     ['untrusted', 'secret', 'change'],
   ],
-  allowedDomains: ['*'],
-  unlistedDomains: 'ask',
-  internalAddresses: 'deny',
-  unknownPrograms: 'ask',
+  opaque: 'ask',
   knownPrograms: [],
-  reachable: [],
   pins: {},
   pinnedOnly: false,
 }
@@ -190,6 +188,9 @@ export const REQUEST: RequestFacts = {
 
 export const SESSION: SessionFacts = { id: 'ab'.repeat(16), state: 'live' }
 
+/** Nothing of the sandbox is missing. */
+export const CONTAINED: Confinement = { digest: 'ef'.repeat(32), weak: [] }
+
 /** `ls` in the workspace, found as /usr/bin/ls. A program of another name is found by that name. */
 export function executing(
   argv: readonly string[] = ['ls'],
@@ -203,11 +204,19 @@ export function executing(
     executable: { path, device: '1', inode: '2', sha256: null },
     cwd,
     environment: [],
+    place: { branch: 'ab'.repeat(16), confinement: CONTAINED, keepsBackground: false, level: 'overlay' },
     terminal: false,
     stdin: false,
     timeoutSeconds: null,
     outputBytes: null,
   }
+}
+
+/** The same, where the device could be reached. */
+export function exposed(action: ExecuteAction, ...weak: readonly Weakness[]): ExecuteAction {
+  const { place } = action
+  if (place === undefined) throw new Error('The command has no place.')
+  return { ...action, place: { ...place, confinement: { ...place.confinement, weak } } }
 }
 
 /** Every layer passes these. */
@@ -498,12 +507,8 @@ export const anySecurity: fc.Arbitrary<Policy['security']> = fc.record({
   sensitiveFiles: measure,
   toxicCombinations: measure,
   toxicRegistry: fc.constantFrom(SECURITY.toxicRegistry, [], [['secret', 'change']] as const),
-  allowedDomains: fc.constantFrom(['*'], [], ['example.com', '*.example.com']),
-  unlistedDomains: measure,
-  internalAddresses: measure,
-  unknownPrograms: measure,
+  opaque: fc.constantFrom('deny' as const, 'ask' as const, 'allow' as const),
   knownPrograms: fc.constantFrom([], ['plantctl']),
-  reachable: fc.constant([]),
   pins: fc.constantFrom({}, { '/usr/bin/ls': 'aa' }),
   pinnedOnly: fc.boolean(),
 })

@@ -163,15 +163,14 @@ t.test('the digest of the rules follows their files and what is disabled, and no
 
 t.test('numbers and lists come out as the decision reads them', async (t) => {
   const config = configOf(t.testdir(), {
-    security: { reachable_addresses: ['10.0.0.0/8', '::1'], allow_shell: false, pinned_only: true },
+    security: { allow_shell: false, pinned_only: true, opaque: 'deny' },
     quota: { ticks_per_task: null, tokens_per_session: 100 },
     session: { max_per_agent: null },
     acl: { penalties: { early_drop_start: 7, early_drop_percent: 9 } },
     defense: { localhost: { enabled: false } },
   })
   const policy = await makePolicy(config, undefined)
-  t.equal(policy.security.reachable.length, 2)
-  t.match(policy.security, { allowShell: false, pinnedOnly: true, allowedCommands: ['*'] })
+  t.match(policy.security, { allowShell: false, pinnedOnly: true, opaque: 'deny', allowedCommands: ['*'] })
   t.same(policy.quota, {
     ticksPerTask: null,
     tokensPerSession: 100,

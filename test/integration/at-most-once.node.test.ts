@@ -237,7 +237,7 @@ t.test('what no daemon saw the end of is told as that, and listed', async (t) =>
 })
 
 t.test('a purge leaves nothing of what ran in the state directory', async (t) => {
-  const directory = await install(t, { ...ON_REAL_FILES, security: { unknown_programs: 'allow' } })
+  const directory = await install(t, { ...ON_REAL_FILES, security: { opaque: 'allow' } })
   const daemon = await startDaemon(t, directory)
   const canary = 'canary-40127'
   copyFileSync('/bin/true', join(daemon.workspace, canary))

@@ -115,7 +115,7 @@ export function changeConfig(directory: string, change: Json): void {
 }
 
 /** Commands change the real files: for tests that look at what a command has left there, or at its processes. */
-export const ON_REAL_FILES: Json = { sandbox: { require: 'none' } }
+export const ON_REAL_FILES: Json = { sandbox: { require: 'none' }, security: { opaque: 'allow' } }
 
 /** A new directory with an installation in its .sass-edge, as `sass-edge init` makes it, on any free port. */
 export async function install(t: Scope, change: Json = {}): Promise<string> {

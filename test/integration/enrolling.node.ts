@@ -9,7 +9,7 @@ import { type EnrolmentLine, readEnrolmentLine } from '../../src/wire/enrolment-
 import { type Daemon, type Json, type Result, sassEdge } from './daemon.node.ts'
 
 export const LOOPBACK_EXEMPT: Json = { acl: { penalties: { exempt: ['127.0.0.0/8'] } } }
-export const REAL_FILES: Json = { sandbox: { require: 'none' } }
+export const REAL_FILES: Json = { sandbox: { require: 'none' }, security: { opaque: 'allow' } }
 
 export async function invite(daemon: Daemon, name: string, ...more: string[]): Promise<string> {
   const run = await daemon.cli(['agent', 'invite', name, '--json', ...more])

@@ -115,7 +115,7 @@ t.test('what was not found is not started, by its bare name either', async (t) =
     defense: { deny_response: 'reason', levels: { automatic: false } },
     security: {
       questions: 'permissive',
-      unknown_programs: 'allow',
+      opaque: 'allow',
       pinned_only: true,
       executables: [{ path: '/usr/bin/env', sha256: digestOf(readFileSync('/usr/bin/env')) }],
     },
@@ -134,7 +134,7 @@ t.test('Node runs a pinned script of the workspace where its first line lets it 
   const script = `#!${NODE} --preserve-symlinks-main\nconsole.log('GOOD', ...process.argv.slice(2))\n`
   const daemon = await startBranched(t, who, (home) => ({
     security: {
-      unknown_programs: 'allow',
+      opaque: 'allow',
       executables: [{ path: join(home, '.sass-edge/workspace/tool'), sha256: digestOf(script) }],
     },
   }))
@@ -151,7 +151,7 @@ for (const who of everyone(t))
       defense: { deny_response: 'reason', levels: { automatic: false } },
       security: {
         questions: 'permissive',
-        unknown_programs: 'allow',
+        opaque: 'allow',
         executables: [
           { path: join(home, '.sass-edge/workspace/tool'), sha256: digestOf(SCRIPT) },
           { path: join(home, '.sass-edge/workspace/program'), sha256: digestOf(readFileSync(ECHO)) },

@@ -131,7 +131,7 @@ t.test(
 
 t.test('a warrant has at most two records, and each is far below the bounds of a log (RX-31)', async (t) => {
   // Nobody is there to be asked about it.
-  const daemon = await startNew(t, { security: { unknown_programs: 'allow' } })
+  const daemon = await startNew(t, { security: { opaque: 'allow' } })
   const agent = await client(daemon)
   for (let index = 0; index < 20; index++) await agent.execute('true')
   await agent.execute('./no-such-program').catch(() => {})

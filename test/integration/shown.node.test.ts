@@ -21,7 +21,7 @@ for (const [where, more] of [
   t.test(`text that an agent controls is cleaned before a person sees it, ${where} (SA-57)`, async (t) => {
     const daemon = await startNew(t, {
       ...more,
-      security: { unknown_programs: 'allow' },
+      security: { opaque: 'allow' },
       defense: { deny_response: 'reason', levels: { automatic: false } },
     })
     const agent = await client(daemon)

@@ -30,7 +30,7 @@ const CONFIG: Json = {
   defense: { levels: { automatic: false } },
   capabilities: { default: { denied_commands: [DENIED_COMMAND], max_concurrent: AT_ONCE } },
   policy: { default_rules: false },
-  security: { unknown_programs: 'allow' },
+  security: { opaque: 'allow' },
   log: { level: 'warn' },
 }
 

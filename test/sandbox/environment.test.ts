@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
+import { isDangerousVariable } from '../../src/base/loading-variables.ts'
 import { buildEnvironment, CACHE_DIRECTORIES, DEFAULT_PATH } from '../../src/sandbox/environment.ts'
-import { isDangerousVariable } from '../../src/sandbox/loading-variables.ts'
 
 const BASE = { home: '/home/u', user: 'u' }
 const build = (requested: Record<string, string>, allowed: readonly string[] = ['*'], term?: string) =>

@@ -344,13 +344,7 @@ t.test('whoever is asked is shown the action, its risk, its id and what else cou
       /^ +risk +high: /,
       { sensitiveFiles: 'allow' },
     ],
-    [
-      ['curl', 'https://example.net/'],
-      'unlisted_domains',
-      /^ +risk +medium: /,
-      { allowedDomains: ['example.com'] },
-    ],
-    [['plantctl', 'stop'], 'unknown_program', /^ +risk +medium: /, { unknownPrograms: 'ask' }],
+    [['plantctl', 'stop'], 'opaque.unknown', /^ +risk +medium: /, { opaque: 'ask' }],
     [['make'], 'default.allowed_commands', /^ +risk +medium: /, { confirmsUnlisted: true }],
   ] as const) {
     const capability = rule === 'default.allowed_commands' ? { allowed_commands: ['ls'] } : {}

@@ -1,6 +1,6 @@
 /**
- * The layers about the command itself: single things (pinned programs, the daemon's own files, secrets, addresses
- * inside, hidden characters, toxic combinations) and the rules of 13Policy.
+ * The layers about the command itself: single things (pinned programs, the daemon's own files, secrets, hidden
+ * characters, what nobody has read, toxic combinations) and the rules of 13Policy.
  * Rules: docs/responses.md, layers 10 and 11, and the section on the rules.
  * @module
  */
@@ -10,8 +10,6 @@ import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
 import type { RuleHead } from '../13policy/rule-set.ts'
 import { goesBy } from '../13policy/unwrap/names.ts'
-import { matchesCommand } from '../capability.ts'
-import { quoteWord } from '../describe.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
 import { judgedCommand } from '../file-action.ts'
 import {
@@ -26,7 +24,7 @@ import {
   tarpit,
   violation,
 } from '../layer.ts'
-import { reachesInside, reachesUnlisted } from '../network-target.ts'
+import { opaqueClassOf, opaqueReason, weaknessesOf } from '../opaque.ts'
 import { mayTouch } from '../touched-path.ts'
 import { toxicProperties, toxicRule } from '../toxic.ts'
 import { challenge } from './session.ts'
@@ -250,43 +248,25 @@ function judgeHidden(argv: readonly string[]): Finding | Note | undefined {
   }
 }
 
-/** Long enough to know a program by, and short in a sentence. */
-const NAME_CHARS = 64
-
-/** Nobody has thought about what the program does, so no rule would stop it. */
-function judgeUnknown(
-  commands: readonly EffectiveCommand[],
+/** Contained it runs, and is told by its class; where the device could be reached a human decides. */
+function judgeOpaque(
+  action: ExecuteAction,
   facts: Facts,
   policy: Policy,
   ledger: Ledger,
 ): Finding | Note | undefined {
-  const { unknownPrograms } = policy.security
-  if (unknownPrograms === 'allow') return undefined
-  // A program that is not on the device starts nothing: whoever mistypes a name hears that, and no human is asked.
-  const missing =
-    facts.action?.kind === 'execute' && facts.action.executable === null ? commands[0] : undefined
-  const unknown = commands.find(
-    (command) =>
-      command !== missing && !policy.rules.knows(command) && !isMeant(command, facts.identity, policy),
-  )
-  if (unknown === undefined) return undefined
-  const name = quoteWord((unknown.argv[0] ?? '').slice(0, NAME_CHARS))
+  const { opaque } = policy.security
+  if (opaque === 'allow') return undefined
+  const weak = weaknessesOf(action)
+  if (weak.length === 0) return undefined
+  const kind = opaqueClassOf(action, facts, policy)
+  if (kind === undefined) return undefined
   return withoutIncident(
-    measured(unknownPrograms, facts, ledger, {
+    measured(opaque, facts, ledger, {
       code: 'CAPABILITY_CMD_DENIED',
-      rule: 'unknown_program',
-      reason: `No rule knows what ${name} does.`,
+      rule: `opaque.${kind}`,
+      reason: opaqueReason(kind, weak),
     }),
-  )
-}
-
-/** The operator has named the program: its very file, or in a pattern that is not for all. */
-function isMeant({ argv, path }: EffectiveCommand, who: Facts['identity'], policy: Policy): boolean {
-  const { knownPrograms, allowedCommands, pins } = policy.security
-  if (path !== undefined && Object.hasOwn(pins, path)) return true
-  const set = who.kind === 'known' ? policy.capabilities[who.capability] : undefined
-  return [...knownPrograms, ...allowedCommands, ...(set?.allowed_commands ?? [])].some(
-    (pattern) => !pattern.startsWith('*') && matchesCommand(pattern, argv, path),
   )
 }
 
@@ -333,32 +313,7 @@ export const specifics: Check = (facts, policy, ledger) => {
       }),
     )
   }
-  if (
-    security.internalAddresses !== 'allow' &&
-    commands.some((command) => reachesInside(command, security.reachable))
-  ) {
-    add(
-      withoutIncident(
-        measured(security.internalAddresses, facts, ledger, {
-          code: 'CAPABILITY_DENIED',
-          rule: 'internal_addresses',
-          reason: 'The command would reach an address inside this network.',
-        }),
-      ),
-    )
-  }
-  if (commands.some((command) => reachesUnlisted(command, security.allowedDomains))) {
-    add(
-      withoutIncident(
-        measured(security.unlistedDomains, facts, ledger, {
-          code: 'CAPABILITY_DENIED',
-          rule: 'unlisted_domains',
-          reason: 'The command would reach a host that security.allowed_domains does not list.',
-        }),
-      ),
-    )
-  }
-  add(judgeUnknown(commands, facts, policy, ledger))
+  if (action === facts.action) add(judgeOpaque(action, facts, policy, ledger))
   add(judgeToxic(properties, facts, policy, ledger))
   return found
 }

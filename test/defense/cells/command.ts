@@ -2,7 +2,7 @@
  * The cells of the layers about the command and its limits: single things, rules, quota.
  * @module
  */
-import { executing, OPERATOR, POLICY, policyWith } from '../staged-facts.ts'
+import { executing, exposed, OPERATOR, POLICY, policyWith } from '../staged-facts.ts'
 import { asked, authenticates, type Cell, noted, OPEN, PASSED, questions, runs, violated } from './cell.ts'
 
 export const COMMAND_CELLS: readonly Cell[] = [
@@ -121,82 +121,79 @@ export const COMMAND_CELLS: readonly Cell[] = [
     gives: PASSED,
   },
   {
-    name: 'specifics: an address inside',
-    facts: runs(['curl', 'http://10.0.0.1/']),
+    name: 'specifics: what nobody has read runs where nothing of the sandbox is missing, and is told by its class',
+    facts: runs(['plantctl', 'stop']),
     policy: OPEN,
-    // A wait for something that is not there yet is no attack: no incident.
-    gives: ['VI_SWAP', 'CAPABILITY_DENIED', 'specifics', 'internal_addresses', 'warning'],
-  },
-  ...questions(
-    'specifics: an address inside where humans are asked',
-    'CAPABILITY_DENIED',
-    'specifics',
-    'internal_addresses',
-    { facts: runs(['curl', 'http://10.0.0.1/']), policy: policyWith({}, { internalAddresses: 'ask' }) },
-  ),
-  {
-    name: 'specifics: an address inside, audited',
-    facts: runs(['curl', 'http://10.0.0.1/']),
-    policy: policyWith({}, { internalAddresses: 'audit' }),
-    gives: noted('specifics', 'internal_addresses'),
+    gives: ['EXECUTE', undefined, 'specifics', 'opaque.unknown', 'info'],
   },
   {
-    name: 'specifics: an address inside, allowed, passes',
-    facts: runs(['curl', 'http://10.0.0.1/']),
-    policy: policyWith({}, { internalAddresses: 'allow' }),
-    gives: PASSED,
+    name: 'specifics: the strictest class of several is told',
+    facts: runs(['sh', '-c', 'make && ./x.sh']),
+    policy: OPEN,
+    gives: ['EXECUTE', undefined, 'specifics', 'opaque.file', 'info'],
   },
   ...questions(
-    'specifics: a program that nothing is known of',
+    'specifics: what nobody has read, with the network of the device',
     'CAPABILITY_CMD_DENIED',
     'specifics',
-    'unknown_program',
-    { facts: runs(['plantctl', 'stop']), policy: OPEN },
+    'opaque.interpreter',
+    { facts: { action: exposed(executing(['python3', 'x.py']), 'host_network') }, policy: OPEN },
+    ['EXECUTE', undefined, 'specifics', 'opaque.interpreter', 'info'],
   ),
   {
-    name: 'specifics: a program that nothing is known of, refused',
-    facts: runs(['plantctl', 'stop']),
-    policy: policyWith({}, { unknownPrograms: 'deny' }),
-    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'unknown_program', 'warning'],
+    name: 'specifics: what nobody has read, on the real files, refused',
+    facts: { action: exposed(executing(['plantctl', 'stop']), 'real_files') },
+    policy: policyWith({}, { opaque: 'deny' }),
+    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown', 'warning'],
   },
   {
-    name: 'specifics: a program that nothing is known of, audited',
-    facts: runs(['plantctl', 'stop']),
-    policy: policyWith({}, { unknownPrograms: 'audit' }),
-    gives: noted('specifics', 'unknown_program'),
+    name: 'specifics: what nobody has read, with a device, allowed',
+    facts: { action: exposed(executing(['plantctl', 'stop']), 'devices') },
+    policy: policyWith({}, { opaque: 'allow' }),
+    gives: ['EXECUTE', undefined, 'specifics', 'opaque.unknown', 'info'],
+  },
+  {
+    name: 'specifics: where a command would run is not known, so it is taken to reach the device',
+    facts: { action: { ...executing(['plantctl', 'stop']), place: undefined } as never },
+    policy: policyWith({}, { opaque: 'deny' }),
+    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown', 'warning'],
+  },
+  {
+    name: 'specifics: a plain command passes wherever it runs',
+    facts: { action: exposed(executing(['ls']), 'real_files', 'host_network') },
+    policy: policyWith({}, { opaque: 'deny' }),
+    gives: PASSED,
   },
   {
     name: 'specifics: a program that is not on the device starts nothing, and passes',
     facts: {
-      ...runs(['plantctl', 'stop']),
-      action: { ...executing(['plantctl', 'stop']), executable: null },
+      action: exposed({ ...executing(['plantctl', 'stop']), executable: null }, 'real_files'),
     },
-    policy: OPEN,
+    policy: policyWith({}, { opaque: 'deny' }),
     gives: PASSED,
   },
   {
-    name: 'specifics: what would be started by what is not on the device is asked about',
+    name: 'specifics: what would be started by what is not on the device is judged',
     facts: {
-      ...runs(['env', 'plantctl', 'stop']),
-      action: { ...executing(['env', 'plantctl', 'stop']), executable: null },
+      action: exposed({ ...executing(['env', 'plantctl', 'stop']), executable: null }, 'real_files'),
     },
-    policy: policyWith({}, { unknownPrograms: 'deny' }),
-    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'unknown_program', 'warning'],
+    policy: policyWith({}, { opaque: 'deny' }),
+    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown', 'warning'],
   },
   {
-    name: 'specifics: a program that the operator knows, with these words, passes',
+    name: 'specifics: a program that the operator knows, with these words, is plain',
     facts: runs(['plantctl', 'status']),
     policy: policyWith({}, { knownPrograms: ['plantctl status'] }),
     gives: PASSED,
   },
   {
-    name: 'specifics: a program whose file is pinned is known',
+    name: 'specifics: a program whose file is pinned is plain',
     facts: { ...runs(['/opt/plant/plantctl', 'stop']), programs: [] },
     policy: policyWith({}, { pins: { '/opt/plant/plantctl': '0'.repeat(64) } }),
     gives: PASSED,
   },
   {
-    name: 'specifics: a program that the set of the caller names passes',
+    name: 'specifics: a program that the set of the caller names is plain',
     facts: runs(['plantctl', 'stop']),
     policy: policyWith({ allowed_commands: ['plantctl', '*'] }, {}),
     gives: PASSED,

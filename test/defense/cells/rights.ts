@@ -247,7 +247,7 @@ export const RIGHTS_CELLS: readonly Cell[] = [
       name: `capability: ${shell} where shells are allowed passes`,
       facts: runs([shell]),
       policy: policyWith({}, { allowShell: true }),
-      gives: PASSED,
+      gives: ['EXECUTE', undefined, 'specifics', 'opaque.computed', 'info'],
     },
   ]),
 ]

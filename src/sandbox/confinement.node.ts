@@ -1,0 +1,63 @@
+/**
+ * How far from the device the commands of a session run, in one digest: the same for all sessions that may see, reach
+ * and take the same. And what weakens it.
+ * Rules: docs/sandbox.md (what is recorded of it); docs/policy.md, "What is not read".
+ * @module
+ */
+import { canonicalize } from '../base/canonical-json.ts'
+import { encodeHex } from '../base/hex.ts'
+import { hostSha256 } from '../base/sha256.node.ts'
+import type { Json } from '../base/strict-json.ts'
+import { encodeUtf8 } from '../base/utf8.ts'
+import { type EgressItem, writtenEgress } from '../config-egress-fields.ts'
+import type { Confinement, Weakness } from '../defense/facts.ts'
+import type { BranchLevel } from './branch/branch.ts'
+import type { GroupLimits } from './control-groups.node.ts'
+import type { NamespacePlan, ViewGaps } from './namespaces/namespace-plan.ts'
+
+type Made = {
+  readonly level: BranchLevel
+  readonly plan: NamespacePlan
+  readonly gaps: ViewGaps
+  readonly limits: GroupLimits
+  /** The list that a capability set has of its own; null: the device's. */
+  readonly egress: readonly EgressItem[] | null
+}
+
+function digestOf(what: unknown): string {
+  return encodeHex(hostSha256(encodeUtf8(canonicalize(JSON.parse(JSON.stringify(what)) as Json))))
+}
+
+type Given = Pick<NamespacePlan, 'network' | 'devices' | 'sockets'>
+
+/** What is configured of it, where nothing has been made yet. */
+export function configuredWeaknesses(
+  { network, devices, sockets }: Given,
+  covered = false,
+): readonly Weakness[] {
+  const found: Weakness[] = []
+  if (network === 'host') found.push('host_network')
+  if (covered) found.push('covered_view')
+  if (devices.length > 0) found.push('devices')
+  if (sockets.length > 0) found.push('sockets')
+  return found
+}
+
+/** Of a session in a view of its own. */
+export function confinementOf(made: Made): Confinement {
+  const { level, plan, gaps, limits, egress } = made
+  const { read, hidden, hidesSecrets, sockets, shown, volatile, devices, network, scratchBytes } = plan
+  const { userId, groupId, homes } = plan
+  const roots = plan.roots.map(({ kind, path }) => ({ kind, path }))
+  const digest = digestOf({
+    ...{ level, read, hidden, hidesSecrets, roots, shown, volatile, devices, sockets, network, scratchBytes },
+    ...{ userId, groupId, homes, limits, covered: gaps.covered, refused: gaps.refused },
+    egress: egress === null ? null : egress.map(writtenEgress),
+  })
+  return { digest, weak: configuredWeaknesses(plan, gaps.covered.length > 0) }
+}
+
+/** Of a session on the real files. */
+export function unconfined(runAs: string | null): Confinement {
+  return { digest: digestOf({ level: 'none', runAs }), weak: ['real_files'] }
+}
