@@ -21,7 +21,7 @@ function problem(text: string, port: number, entries: readonly string[] = [], ru
   return addressProblem(address(text), port, parsed.ok ? parsed.list : [], rules)
 }
 
-t.test('an address inside is refused in every form, unless it is listed or reachable', (t) => {
+t.test('an address inside is refused in every form, unless it is listed or reachable (JF-F16)', (t) => {
   for (const text of [
     '10.0.0.1',
     '127.0.0.1',
@@ -30,6 +30,16 @@ t.test('an address inside is refused in every form, unless it is listed or reach
     '::ffff:10.0.0.1',
     '64:ff9b::a00:1',
     '0.0.0.0',
+    ...[
+      '::ffff:a00:1',
+      '::10.0.0.1',
+      '2002:a00:1::',
+      '100.64.0.1',
+      '172.31.255.255',
+      '192.168.0.1',
+      'fd00::1',
+      'fe80::1',
+    ],
   ])
     t.equal(problem(text, 443), 'internal_address', text)
   t.equal(problem('192.0.2.1', 443), undefined)

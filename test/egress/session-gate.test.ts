@@ -90,7 +90,7 @@ function gateOf({
   }
 }
 
-t.test('a listed name has an address, which leads to the name and nowhere else', (t) => {
+t.test('a listed name has an address, which leads to the name and nowhere else (JF-016)', (t) => {
   const gate = gateOf()
   t.strictSame(gate.ask('A.Example'), ['127.64.0.1'])
   t.strictSame(gate.ask('a.example', AAAA), ['empty'])
@@ -127,7 +127,7 @@ t.test('other names do not exist, and neither do names of addresses', (t) => {
   t.end()
 })
 
-t.test('a name that resolves to an address inside, or to the daemon, leads nowhere', (t) => {
+t.test('a name that resolves to an address inside, or to the daemon, leads nowhere (JF-065)', (t) => {
   const gate = gateOf({ entries: ['a.example', 'a.example:19284', '127.0.0.0/8:19284'] })
   gate.ask('a.example')
   let id = 0
