@@ -4,6 +4,7 @@
  * @module
  */
 
+import * as egressMessages from '../src/wire/egress-messages.ts'
 import * as fileMessages from '../src/wire/file-messages.ts'
 import { KIND } from '../src/wire/frame.ts'
 import * as identityMessages from '../src/wire/identity-messages.ts'
@@ -22,7 +23,7 @@ type FieldFacts = {
 
 /** Every message of the protocol, in the order of their names. */
 export function allMessages(): readonly AnyMessage[] {
-  const all = [messages, fileMessages, identityMessages, statusMessages].flatMap((room) =>
+  const all = [messages, egressMessages, fileMessages, identityMessages, statusMessages].flatMap((room) =>
     Object.values(room),
   )
   return (all as AnyMessage[]).sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -60,6 +60,7 @@ import {
   TICK_MS,
 } from './limits.ts'
 import type { Clock, FactsSink, LineFile, Log, TransportAdapter } from './ports.ts'
+import { branchDirectory } from './sandbox/branch/branch-store.node.ts'
 import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/program-finder.node.ts'
 import { createBranches } from './session/branch-room.ts'
@@ -299,6 +300,7 @@ async function start(
   const given = { config, configPath, clock, log, launcherSource, reserve }
   const egress = createEgress({
     ...{ clock, rooms: () => rooms },
+    directoryOf: (branch) => branchDirectory(config.state_directory, branch),
     record: (event) => record(audit, log, event),
     ownPorts: () => [tls.port],
   })

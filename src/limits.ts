@@ -211,6 +211,12 @@ export const EGRESS_ENTRIES = 256
 export const EGRESS_HOST_BYTES = 262
 /** Places of a session's network that refused a command, as they are named at its end. */
 export const REFUSED_SHOWN = 4
+/** RFC 1035, 2.3.4, and some more than an address has. */
+export const HOST_NAME_BYTES = 255
+/** What the work in a branch has talked to, as far as the end of a look at it names it: 20 KiB of a frame. */
+export const LISTED_DESTINATIONS = 64
+/** What the gate refused last, as status names it. */
+export const LISTED_REFUSED = 16
 /** Ports of one entry, and methods of HTTP: RFC 9110 has eight. */
 export const EGRESS_PORTS = 64
 export const EGRESS_METHODS = 16

@@ -9,7 +9,7 @@ import { isatty } from 'node:tty'
 import { encodeHex } from '../base/hex.ts'
 import { hostSha256 } from '../base/sha256.node.ts'
 import { visible } from '../base/visible.ts'
-import type { BranchOutcome, DiffForm, DiffResult, ToldPath } from '../client/branch-client.ts'
+import type { BranchOutcome, DiffForm, DiffResult, TalkedTo, ToldPath } from '../client/branch-client.ts'
 import type { Client } from '../client/client.node.ts'
 import { SassError } from '../errors.ts'
 import { shownPath } from '../sandbox/branch/chosen-paths.ts'
@@ -17,12 +17,15 @@ import { isGiven, optionValue, optionValues } from './arguments.ts'
 import { ask } from './ask.node.ts'
 import { chooseBranch } from './branch-choice.node.ts'
 import type { CommandContext } from './command.ts'
+import { sizeText } from './copy-place.ts'
 import { EXIT } from './exit-codes.ts'
 import { asOperator } from './operator.node.ts'
 import { writeAll } from './output.node.ts'
 
 const STDOUT_FD = 1
 const STDERR_FD = 2
+/** Hosts that are named before the rest is counted. */
+const HOSTS_SHOWN = 8
 const DIGEST = /^[0-9a-f]{64}$/
 
 /** Shows text line by line as it comes, each made safe for a terminal. */
@@ -42,7 +45,36 @@ function createLines(write: (line: string) => void): { take(bytes: Uint8Array): 
   }
 }
 
-function summary({ changes, conflicts, heldBack, isPreview, digest, stopped }: DiffResult): string[] {
+function hostText(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : visible(host)}:${port}`
+}
+
+/** Whom the work has talked to: the most bytes first, and the rest as one. */
+function talkedLine(all: readonly TalkedTo[]): string[] {
+  if (all.length === 0) return []
+  const named = all.filter(({ host }) => host !== undefined).slice(0, HOSTS_SHOWN)
+  const rest = all.filter((one) => !named.includes(one))
+  const carried = (some: readonly TalkedTo[]): string => {
+    const [out, back] = [0, 0].map((_, index) =>
+      some.reduce((sum, one) => sum + (index === 0 ? one.sentBytes : one.receivedBytes), 0),
+    )
+    return `(${sizeText(out ?? 0)} out, ${sizeText(back ?? 0)} in)`
+  }
+  const places = named.map((one) => `${hostText(one.host ?? '', one.port)} ${carried([one])}`)
+  return [
+    `This work talked to: ${[...places, ...(rest.length === 0 ? [] : [`others ${carried(rest)}`])].join(', ')}`,
+  ]
+}
+
+function summary({
+  changes,
+  conflicts,
+  heldBack,
+  isPreview,
+  digest,
+  stopped,
+  talkedTo,
+}: DiffResult): string[] {
   const more = [
     ...(conflicts > 0 ? [`${conflicts} in conflict`] : []),
     ...(heldBack > 0 ? [`${heldBack} merged only by name`] : []),
@@ -51,6 +83,7 @@ function summary({ changes, conflicts, heldBack, isPreview, digest, stopped }: D
     `${changes === 1 ? '1 change' : `${changes} changes`}${more.length === 0 ? '' : `, ${more.join(', ')}`}; digest ${digest}`,
     ...(stopped === undefined ? [] : [visible(stopped)]),
     ...(isPreview ? ['Commands run in the branch: this may change before they have ended.'] : []),
+    ...talkedLine(talkedTo),
   ]
 }
 
@@ -92,11 +125,15 @@ export async function diff(context: CommandContext, words: readonly string[]): P
     const { id, words: paths } = await chooseBranch(client, words)
     if (form === 'json') {
       const { result, value } = await jsonDiff(client, id, paths)
-      const { digest, changes, conflicts, heldBack, isPreview, stopped } = result
+      const { digest, changes, conflicts, heldBack, isPreview, stopped, talkedTo } = result
       output.result(
         {
           ...{ ...value, digest, total: changes, conflicts, held_back: heldBack, preview: isPreview },
           ...(stopped === undefined ? {} : { stopped }),
+          talked_to: talkedTo.map(({ host, port, connections, sentBytes, receivedBytes }) => ({
+            ...(host === undefined ? { others: true } : { host, port }),
+            ...{ connections, sent_bytes: sentBytes, received_bytes: receivedBytes },
+          })),
         },
         [],
       )

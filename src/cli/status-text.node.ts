@@ -4,6 +4,7 @@
  */
 import { encodeHex } from '../base/hex.ts'
 import { visible } from '../base/visible.ts'
+import type { GateReadings } from '../wire/egress-messages.ts'
 import type { ExecutionSummary, PingResponse } from '../wire/messages.ts'
 import type { DeviceReadings, SecurityStatus } from '../wire/status-messages.ts'
 import { sizeText } from './copy-place.ts'
@@ -18,6 +19,8 @@ export type Snapshot = {
 }
 
 const RESPONSES = ['execute', 'challenge', 'throttle', 'vi swap', 'tarpit', 'drop'] as const
+/** Places that were refused, as people see them; programs see all that are told. */
+const REFUSED_SHOWN = 4
 /** ExecutionSummary.state: 0 starts, 1 runs. */
 const RUNNING = 1
 
@@ -62,6 +65,19 @@ function deviceObject(device: DeviceReadings | undefined): Readonly<Record<strin
   }
 }
 
+function gateObject(gate: GateReadings | undefined): Readonly<Record<string, unknown>> | null {
+  if (gate === undefined) return null
+  const { sent, received, lately, ...counts } = gate
+  return {
+    ...counts,
+    ...{ sent_bytes: sent, received_bytes: received },
+    lately: lately.map(({ host, port, reason, times, at }) => ({
+      ...{ host, port: port ?? null, reason, times },
+      at: new Date(at * 1_000).toISOString(),
+    })),
+  }
+}
+
 function jobsOf({ executions, atMs }: Snapshot) {
   return executions
     .filter(({ state }) => state <= RUNNING)
@@ -93,6 +109,7 @@ export function statusObject(snapshot: Snapshot): Readonly<Record<string, unknow
     ),
     audit: { sequence: status.audit_seq, hash: encodeHex(status.audit_hash) },
     device: deviceObject(status.device),
+    gate: gateObject(status.gate),
     jobs: jobsOf(snapshot),
     link: linkObject(status),
   }
@@ -133,6 +150,23 @@ function deviceLines(status: SecurityStatus): string[] {
   ]
 }
 
+function refusedText({ host, port, reason, times }: GateReadings['lately'][number]): string {
+  const shown = host.includes(':') ? `[${host}]` : visible(host)
+  const place = port === undefined ? shown : `${shown}:${port}`
+  return `${place} (${visible(reason)}${times === 1 ? '' : `, ${times} times`})`
+}
+
+function gateLines({ gate }: SecurityStatus): string[] {
+  if (gate === undefined) return []
+  const { sessions, connections, passed, refused, failed, sent, received, lately } = gate
+  return [
+    `gate       ${counted(connections, 'connection')} open in ${counted(sessions, 'session')}; ${passed} passed, ${refused} refused, ${failed} not reached; ${sizeText(sent)} out, ${sizeText(received)} in`,
+    ...(lately.length === 0
+      ? []
+      : [`           refused lately: ${lately.slice(0, REFUSED_SHOWN).map(refusedText).join(', ')}`]),
+  ]
+}
+
 /** For people. */
 export function statusLines({ status, ping }: Snapshot): string[] {
   const counts = RESPONSES.map((name, index) => `${name} ${status.responses.get(index + 1) ?? 0}`)
@@ -143,6 +177,7 @@ export function statusLines({ status, ping }: Snapshot): string[] {
     `responses  ${counts.join(', ')}`,
     `policy     ${visible(status.policy_version)}`,
     `audit      record ${status.audit_seq}, ${encodeHex(status.audit_hash).slice(0, 16)}…`,
+    ...gateLines(status),
     ...linkLines(status),
   ]
 }

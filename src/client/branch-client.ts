@@ -45,6 +45,16 @@ export type NamedPath = string | Uint8Array
 /** `bytes` are borrowed: copy to keep. A promise holds the next ones back until it is settled. */
 export type TextSink = (bytes: Uint8Array) => void | Promise<void>
 
+/** What the work in a branch has reached, over connections that are over. */
+export type TalkedTo = {
+  /** A name or an address; undefined: all that are not listed. */
+  readonly host: string | undefined
+  readonly port: number
+  readonly connections: number
+  readonly sentBytes: number
+  readonly receivedBytes: number
+}
+
 export type DiffResult = {
   /** Of the whole list of changes, whatever paths were asked for. */
   readonly digest: string
@@ -57,6 +67,8 @@ export type DiffResult = {
   readonly isPreview: boolean
   /** Why commands of the branch were ended and nothing more begins in it. */
   readonly stopped: string | undefined
+  /** The most bytes first. */
+  readonly talkedTo: readonly TalkedTo[]
 }
 
 export type OwnChangesOptions = {
@@ -205,6 +217,10 @@ function toResult(end: m.BranchDiffEnd): DiffResult {
     shown: end.shown,
     isPreview: end.is_preview,
     stopped: end.stopped,
+    talkedTo: end.talked_to.map(({ host, port, connections, sent, received }) => ({
+      ...{ host: host === '' ? undefined : host, port, connections },
+      ...{ sentBytes: sent, receivedBytes: received },
+    })),
   }
 }
 

@@ -37,7 +37,7 @@ import { createRunning, type OnGap, type StreamedExecution } from './running.ts'
 import { executeOnce } from './unary.ts'
 import type { OnWaiting } from './waiting.ts'
 
-export type { BranchClient, OwnChanges, OwnChangesOptions, TextSink } from './branch-client.ts'
+export type { BranchClient, OwnChanges, OwnChangesOptions, TalkedTo, TextSink } from './branch-client.ts'
 export type { OutputSink, RemoteExit, UnaryResult } from './caller.ts'
 export type { ClientCertificate } from './client-certificate.ts'
 export type { Compression } from './compression.node.ts'

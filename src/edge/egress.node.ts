@@ -16,6 +16,9 @@ import { listWithin } from '../egress/egress-settings.ts'
 import type { EgressRecord, GateRules } from '../egress/gate-events.ts'
 import type { EgressQuestion, EgressRoom, EgressSession } from '../egress/gate-port.ts'
 import { createEgressGate } from '../egress/gate-server.node.ts'
+import { createGateTally } from '../egress/gate-tally.ts'
+import { createLately, type Lately } from '../egress/lately.ts'
+import { REFUSED_TOLD } from '../egress/limits.ts'
 import { createResolver, DEVICE_PLACES } from '../egress/resolver.node.ts'
 import type { AuditEvent, Clock } from '../ports.ts'
 import type { GateListener, ListenPlace } from '../sandbox/namespaces/namespace-plan.ts'
@@ -24,6 +27,7 @@ import { F_DUPFD_CLOEXEC, loadSyscalls } from '../sandbox/syscalls.node.ts'
 import type { ConfirmationOutcome, Pending } from '../session/confirmations.ts'
 import { isRunning } from '../session/execution.ts'
 import { capabilityOf, type Rooms } from '../session/rooms.ts'
+import { createTalkedTo } from './talked-to.node.ts'
 import { relayText } from './thread-texts.node.ts'
 
 export type Egress = NetworkGate & EgressRoom & { close(): Promise<void> }
@@ -53,6 +57,8 @@ function placeText({ host, port }: EgressQuestion): string {
 
 type Ground = {
   readonly clock: Clock
+  /** Where a branch has its directory. */
+  readonly directoryOf: (branch: string) => string
   readonly rooms: () => Rooms
   /** What has happened, whatever can be written. */
   readonly record: (event: AuditEvent) => void
@@ -63,19 +69,26 @@ type Ground = {
 type Served = {
   readonly place: GatedPlace
   readonly session: EgressSession
+  readonly refused: Lately
   /** Opens what a list has that the one before had not. */
   follow(): Promise<void>
 }
 
-export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress {
+export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Ground): Egress {
   /** By branch. */
   const served = new Map<string, Served>()
+  const ending = new Set<Promise<void>>()
   const setOf = ({ agent }: GatedPlace): string => rooms().identities.find(agent)?.capability ?? ''
   /** As it is now: a reload narrows what is open. */
   function listOf(place: GatedPlace): EgressList {
     const set = capabilityOf(rooms(), setOf(place))
     return listWithin(rooms().settings.egress, set === undefined ? place.egress : (set.egress ?? null))
   }
+  const tally = createGateTally()
+  const talkedTo = createTalkedTo(clock, directoryOf, (branch, cause) => {
+    const reason = cause instanceof Error ? cause.message : 'unknown'
+    rooms().log.write('warn', 'talked_to_unwritten', { branch, reason })
+  })
   const { libc, checked } = loadSyscalls()
   /** By capability set: its sessions share what an hour lets through. */
   const budgets = new Map<string, Budgets>()
@@ -160,6 +173,13 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
     })
   }
 
+  function tell(branch: string, line: EgressRecord): void {
+    const nowMs = clock.wallMs()
+    tally.add(line, nowMs)
+    served.get(branch)?.refused.add(line, nowMs)
+    if (line.sentBytes + line.receivedBytes > 0) talkedTo.add(branch, line)
+  }
+
   /** As they are when they are asked for: a reload changes them for what is open, too. */
   const rules: GateRules & AddressRules = {
     get unlisted() {
@@ -185,7 +205,7 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
       resolver: createResolver(clock, DEVICE_PLACES),
       relaySource: relayText(),
     },
-    { ask, record: recordLine },
+    { ask, record: recordLine, tell },
   )
 
   return {
@@ -202,6 +222,7 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
       const one: Served = {
         place,
         session,
+        refused: createLately(REFUSED_TOLD),
         async follow() {
           const more = listens(place).filter(({ port }) => !open.has(port))
           for (const { port } of more) open.add(port)
@@ -210,14 +231,32 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
         },
       }
       served.set(place.branch, one)
+      async function end(): Promise<void> {
+        await session.end()
+        if (served.get(place.branch) === one) served.delete(place.branch)
+        await talkedTo.rest(place.branch)
+      }
       return {
-        async close() {
-          await session.end()
-          if (served.get(place.branch) === one) served.delete(place.branch)
+        close() {
+          const done = end().finally(() => ending.delete(done))
+          ending.add(done)
         },
       }
     },
-    destinations: (branch) => served.get(branch)?.session.destinations() ?? [],
+    destinations: talkedTo.list,
+    refused: (branch) => served.get(branch)?.refused.take() ?? [],
+    nameOf(branch, text) {
+      const address = parseIpAddress(text)
+      return address === undefined ? undefined : served.get(branch)?.session.nameOf(address)
+    },
+    readings() {
+      const counts = [...served.values()].map(({ session }) => session.counts)
+      return tally.readings({
+        sessions: counts.length,
+        connections: counts.reduce((sum, { connections }) => sum + connections, 0),
+        asked: counts.reduce((sum, { asked }) => sum + asked, 0),
+      })
+    },
     relist() {
       for (const { place, session, follow } of served.values()) {
         // What is not listed any more ends at once, whatever becomes of what is new.
@@ -228,6 +267,9 @@ export function createEgress({ clock, rooms, record, ownPorts }: Ground): Egress
         })
       }
     },
-    close: () => gate.close(),
+    async close() {
+      await gate.close()
+      await Promise.all(ending)
+    },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What a session has talked to, summed by name or address and port; beyond 256 of them all others as one.
+ * What the work in a branch has talked to, summed by name or address and port; beyond 256 of them all others as one.
  * @module
  */
 
@@ -22,14 +22,21 @@ export interface Destinations {
   list(): readonly Destination[]
 }
 
-export function createDestinations(): Destinations {
+const OTHERS = ''
+
+const keyOf = (host: string | undefined, port: number | undefined): string =>
+  host === undefined ? OTHERS : `${host} ${port}`
+
+/** `before`: the sums that it goes on with. */
+export function createDestinations(before: readonly Destination[] = []): Destinations {
   const known = new Map<string, Destination>()
+  for (const one of before.slice(0, DESTINATIONS_MAX + 1)) known.set(keyOf(one.host, one.port), one)
   return {
     add({ name, address, port, sentBytes, receivedBytes }) {
       const host = name ?? address
-      const own = `${host} ${port}`
+      const own = keyOf(host, port)
       const isOther = !known.has(own) && known.size >= DESTINATIONS_MAX
-      const key = isOther ? '' : own
+      const key = isOther ? OTHERS : own
       const before = known.get(key)
       known.delete(key)
       known.set(key, {

@@ -103,3 +103,5 @@ export type GateOutput =
   | { readonly kind: 'grant'; readonly id: number; readonly bytes: number }
   | { readonly kind: 'reset'; readonly id: number; readonly reason: GateReason }
   | { readonly kind: 'record'; readonly line: EgressRecord }
+  /** What has just happened, whether it has a line of its own or not. */
+  | { readonly kind: 'tell'; readonly line: EgressRecord }

@@ -3,12 +3,15 @@
  * @module
  */
 
+import type { IpAddress } from '../base/ip-address.ts'
 import type { AddressRules } from './address-check.ts'
 import type { HumanAnswer } from './asking.ts'
 import type { Budgets } from './budgets.ts'
 import type { Destination } from './destinations.ts'
 import type { EgressList } from './egress-list.ts'
 import type { EgressRecord, GateRules } from './gate-events.ts'
+import type { GateReadings } from './gate-tally.ts'
+import type { RefusedPlace } from './lately.ts'
 import type { GateCounts } from './session-gate.ts'
 
 /** A listening TCP socket of a session's network namespace, as a descriptor that does not block. */
@@ -41,6 +44,8 @@ export interface EgressEvents {
   ask(question: EgressQuestion, answer: (answer: HumanAnswer) => void): () => void
   /** Once for each connection that is over and each refusal that is worth a line. Must not throw. */
   record(session: string, line: EgressRecord): void
+  /** Each of them as it happens, also where it is none of those that get a line. Must not throw. */
+  tell(session: string, line: EgressRecord): void
 }
 
 export interface EgressSession {
@@ -49,7 +54,8 @@ export interface EgressSession {
   /** Ends every connection; resolves when all are closed and recorded. */
   end(): Promise<void>
   readonly counts: GateCounts
-  destinations(): readonly Destination[]
+  /** The name that an address stands for there; undefined: it stands for none. */
+  nameOf(address: IpAddress): string | undefined
 }
 
 export interface EgressGate {
@@ -67,8 +73,14 @@ export interface EgressGate {
 
 /** The gate as the rooms of sessions know it. */
 export interface EgressRoom {
-  /** What the work in that branch has talked to since its place was made, the latest last. */
+  /** What the work in that branch has talked to, over restarts, the latest last. */
   destinations(branch: string): readonly Destination[]
+  /** What was refused to the work in that branch since this was asked last; each is told once. */
+  refused(branch: string): readonly RefusedPlace[]
+  /** The name that an address stands for in that branch; undefined: it stands for none. */
+  nameOf(branch: string, address: string): string | undefined
+  /** What it does now, and has done since the daemon started. */
+  readings(): GateReadings
   /** Another list may hold: what it does not let through ends. */
   relist(): void
 }

@@ -133,6 +133,8 @@ export function createEgressGate(
         }
         case 'record':
           return events.record(name, output.line)
+        case 'tell':
+          return events.tell(name, output.line)
       }
     }
 
@@ -172,7 +174,7 @@ export function createEgressGate(
         get counts() {
           return gate.counts
         },
-        destinations: gate.destinations,
+        nameOf: gate.nameOf,
       },
     }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { LISTED_REFUSED } from '../limits.ts'
+
 /** RFC 1035, 2.3.4: a label, and a whole name without its last dot. */
 export const LABEL_BYTES = 63
 export const HOST_NAME_CHARS = 253
@@ -81,8 +83,15 @@ export const GRANTS_MAX = 256
 /** One line a minute for the same refusal, with how many there were. */
 export const REFUSAL_EVERY_MS = 60_000
 export const REFUSALS_MAX = 256
-/** Of them a session keeps sums. */
+/** Of them a branch keeps sums. */
 export const DESTINATIONS_MAX = 256
+/** The file with these sums: 256 lines with the longest names, and some more. */
+export const TALKED_TO_BYTES = 131_072
+/** So much later it is written: what follows at once is written with it. */
+export const TALKED_TO_MS = 2_000
+/** What was refused last: of all sessions, for an operator, and of one, for its next command that fails. */
+export const REFUSED_KEPT = LISTED_REFUSED
+export const REFUSED_TOLD = 32
 export const HOUR_MS = 3_600_000
 /** What a connection may pass before it asks for more, where its entry has a budget. */
 export const LEASE_BYTES = 1_048_576

@@ -12,7 +12,6 @@ import { formatIpAddress, type IpAddress } from '../base/ip-address.ts'
 import { type AddressRules, addressProblem } from './address-check.ts'
 import { createAsking } from './asking.ts'
 import { type Budgets, createBudgets } from './budgets.ts'
-import { createDestinations, type Destination } from './destinations.ts'
 import { answerBytes, type Question, RCODE, readQuestion, TYPE_A, TYPE_AAAA } from './dns-message.ts'
 import {
   type EgressEntry,
@@ -65,8 +64,8 @@ export interface SessionGate {
   /** Milliseconds until the next question may be read. */
   readsInMs(nowMs: number): number
   readonly counts: GateCounts
-  /** What it has talked to, the latest last. */
-  destinations(): readonly Destination[]
+  /** The name that an address stands for there; undefined: it stands for none. */
+  nameOf(address: IpAddress): string | undefined
 }
 
 export type GateCounts = { readonly connections: number; readonly names: number; readonly asked: number }
@@ -96,7 +95,6 @@ export function createSessionGate(
   const standIns = createStandIns()
   const asking = createAsking()
   const refusals = createRefusals<EgressRecord>()
-  const destinations = createDestinations()
   const connections = new Map<number, Connection>()
   const accepting = createPace(CONNECTIONS_PER_SECOND, CONNECTIONS_BURST)
   const reading = createPace(QUESTIONS_PER_SECOND, QUESTIONS_BURST)
@@ -109,7 +107,8 @@ export function createSessionGate(
   function refusal(line: EgressRecord, nowMs: number): readonly GateOutput[] {
     const key = `${line.name ?? line.address ?? ''} ${line.port ?? ''} ${line.reason ?? ''}`
     const times = refusals.note(key, line, nowMs)
-    return times === undefined ? [] : [{ kind: 'record', line: { ...line, times } }]
+    const told: GateOutput = { kind: 'tell', line }
+    return times === undefined ? [told] : [told, { kind: 'record', line: { ...line, times } }]
   }
 
   /** The line of a connection that is over, or of one that never was. */
@@ -275,8 +274,11 @@ export function createSessionGate(
     const bytes = input.sentBytes + input.receivedBytes
     if (entry !== undefined) budgets.correct(entry, bytes - leasedBytes, startedAtMs)
     const line = lineOf(connection, nowMs, input.reason, input)
-    if (bytes > 0) destinations.add(line)
-    return bytes === 0 && input.reason !== undefined ? refusal(line, nowMs) : [{ kind: 'record', line }]
+    if (bytes === 0 && input.reason !== undefined) return refusal(line, nowMs)
+    return [
+      { kind: 'tell', line },
+      { kind: 'record', line },
+    ]
   }
 
   function leased(id: number, nowMs: number): readonly GateOutput[] {
@@ -347,6 +349,6 @@ export function createSessionGate(
     get counts() {
       return { connections: connections.size, names: standIns.size, asked: asking.size }
     },
-    destinations: destinations.list,
+    nameOf: standIns.nameOf,
   }
 }

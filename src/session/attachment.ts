@@ -19,6 +19,7 @@ import { aheadBytes, chunkBytes } from './output-pace.ts'
 import { createOutputPacker, type PackedPiece } from './output-packer.ts'
 import type { Peer } from './peer.ts'
 import { refusedSentence } from './refused-reach.ts'
+import { sentence } from './sentence.ts'
 
 export type Attachment = Watcher & {
   /** Credit or buffers came: go on. */
@@ -205,10 +206,19 @@ export function createAttachment(
   }
 
   /** Taken whatever is told of it: the next command is not told of what this one did. */
-  function refusedBy({ sessionId, exit }: Execution): { refused?: string } {
-    const refused = refusedSentence(peer.rooms.places.find(sessionId)?.refused?.() ?? [])
+  function refusedBy({ sessionId, exit, command }: Execution): { refused?: string } {
+    const { places, egress } = peer.rooms
+    const place = places.find(sessionId)
+    if (place?.namespaces === undefined || place.namespaces.network < 0) return {}
+    const { branch } = place
+    const refused = refusedSentence({
+      reaches: place.refused?.() ?? [],
+      places: egress.refused(branch),
+      nameOf: (address) => egress.nameOf(branch, address),
+      command,
+    })
     const hasFailed = exit?.kind !== 'exited' || exit.code !== 0
-    return refused === undefined || !hasFailed ? {} : { refused }
+    return refused === undefined || !hasFailed ? {} : { refused: sentence(refused) }
   }
 
   function exitFields(): { exit_code?: number; signal?: number; why?: string; refused?: string } {

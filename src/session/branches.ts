@@ -8,11 +8,19 @@
 import type { CborValue } from '../base/cbor.ts'
 import { decodeHex, encodeHex } from '../base/hex.ts'
 import type { BranchAction } from '../defense/facts.ts'
+import type { Destination } from '../egress/destinations.ts'
 import { asSassError, CODES } from '../errors.ts'
-import { CHUNK_BYTES, LISTED_CHECKPOINTS, LISTED_ENTRIES, PATH_BYTES } from '../limits.ts'
+import {
+  CHUNK_BYTES,
+  LISTED_CHECKPOINTS,
+  LISTED_DESTINATIONS,
+  LISTED_ENTRIES,
+  PATH_BYTES,
+} from '../limits.ts'
 import { STDOUT } from '../ports.ts'
 import { DIFF_FORMS, type NamedPath, type Review, type ToldPaths } from '../sandbox/branch/branch-work.ts'
 import { choosePaths, shownPath } from '../sandbox/branch/chosen-paths.ts'
+import type { TalkedTo } from '../wire/egress-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
 import { attempt } from './attempt.ts'
@@ -119,11 +127,37 @@ function namedIn(peer: Peer, session: string, paths: readonly Uint8Array[]): Nam
   return choosePaths(peer.rooms.planner.workspaceRoot, branch.roots, paths)
 }
 
+/** Those with the most bytes by name, and the rest as one. */
+function talkedMessages(all: readonly Destination[]): readonly TalkedTo[] {
+  const bytesOf = ({ sentBytes, receivedBytes }: Destination): number => sentBytes + receivedBytes
+  const named = all
+    .filter(({ host }) => host !== undefined)
+    .toSorted((one, other) => bytesOf(other) - bytesOf(one))
+  const isWhole = named.length === all.length && named.length <= LISTED_DESTINATIONS
+  const shown = named.slice(0, isWhole ? LISTED_DESTINATIONS : LISTED_DESTINATIONS - 1)
+  const rest = all.filter((one) => !shown.includes(one))
+  const sum = (of: (one: Destination) => number): number => rest.reduce((total, one) => total + of(one), 0)
+  const others: Destination = {
+    ...{ host: undefined, port: undefined, connections: sum(({ connections }) => connections) },
+    ...{
+      sentBytes: sum(({ sentBytes }) => sentBytes),
+      receivedBytes: sum(({ receivedBytes }) => receivedBytes),
+    },
+  }
+  return [...shown, ...(isWhole ? [] : [others])].map(
+    ({ host, port, connections, sentBytes, receivedBytes }) => ({
+      ...{ host: host ?? '', port: port ?? 0, connections },
+      ...{ sent: sentBytes, received: receivedBytes },
+    }),
+  )
+}
+
 /** Sends a text under credit, and then its end. */
 export async function sendReview(
   peer: Peer,
   call: Call,
   review: Review & { isPreview: boolean; branch?: string; stopped?: string | undefined },
+  talkedTo: readonly Destination[],
 ): Promise<void> {
   const { connection } = peer
   const { streamId } = call
@@ -173,6 +207,7 @@ export async function sendReview(
       is_preview: review.isPreview,
       branch: review.branch === undefined ? undefined : idOf(review.branch),
       stopped: review.stopped === undefined ? undefined : sentence(review.stopped),
+      talked_to: talkedMessages(talkedTo),
     }),
   )
   peer.streamDone(streamId)
@@ -199,7 +234,8 @@ function diff(peer: Peer, call: Call): void {
         try {
           // It was given up meanwhile.
           const stopped = peer.rooms.branches.stopped(session)
-          if (peer.user(call.streamId) === waiter) await sendReview(peer, call, { ...review, stopped })
+          if (peer.user(call.streamId) === waiter)
+            await sendReview(peer, call, { ...review, stopped }, peer.rooms.egress.destinations(session))
         } finally {
           review.text.close()
         }

@@ -49,11 +49,12 @@ function look(peer: Peer, call: Call, { form, paths }: ChangesRequest): void {
         try {
           // It was given up meanwhile.
           if (peer.user(call.streamId) === waiter)
-            await sendReview(peer, call, {
-              ...review,
-              branch: session,
-              stopped: peer.rooms.branches.stopped(session),
-            })
+            await sendReview(
+              peer,
+              call,
+              { ...review, branch: session, stopped: rooms.branches.stopped(session) },
+              rooms.egress.destinations(session),
+            )
         } finally {
           review.text.close()
         }

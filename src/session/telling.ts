@@ -147,6 +147,20 @@ function deviceReadings({ rooms }: Peer): s.SecurityStatusInput['device'] {
   }
 }
 
+function gateReadings({ rooms }: Peer): s.SecurityStatusInput['gate'] {
+  const { sentBytes, receivedBytes, lately, ...counts } = rooms.egress.readings()
+  const { sessions, passed, refused, failed } = counts
+  if (sessions + passed + refused + failed === 0) return undefined
+  return {
+    ...counts,
+    ...{ sent: sentBytes, received: receivedBytes },
+    lately: lately.toReversed().map(({ host, port, reason, times, atMs }) => ({
+      ...{ host, port, reason, times },
+      at: Math.floor(atMs / 1_000),
+    })),
+  }
+}
+
 /** An agent sees that the daemon is there and what it has been given; what is done to the refused is not its business. */
 export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.encode> {
   const { tarpits, sessions, settings, responses, penalties, levels, clock } = peer.rooms
@@ -164,6 +178,7 @@ export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.e
     ),
     ...linkFields(peer),
     device: isOperator ? deviceReadings(peer) : undefined,
+    gate: isOperator ? gateReadings(peer) : undefined,
     ...(head === undefined ? auditFields(peer) : { audit_seq: head.sequence, audit_hash: head.hash }),
   })
 }

@@ -16,6 +16,7 @@ import {
   FRAME_BYTES,
   LISTED_CHECKPOINTS,
   LISTED_CONFIRMATIONS,
+  LISTED_DESTINATIONS,
   LISTED_ENTRIES,
   LISTED_EXECUTIONS,
   NAMED_PATHS,
@@ -25,6 +26,7 @@ import {
   TOLD_PATHS,
   UNARY_OUTPUT_BYTES,
 } from '../limits.ts'
+import { talkedTo } from './egress-messages.ts'
 import {
   bool,
   borrowedBytes,
@@ -377,6 +379,7 @@ export const branchDiffEnd = message('BranchDiffEnd', {
   is_preview: defaulted(6, bool, false, 'commands run in the branch'),
   branch: optional(7, uuid, 'of ShowChanges: names the branch'),
   stopped: optional(8, sentence, 'why its commands were ended and nothing more begins in it'),
+  talked_to: defaulted(9, listOf(talkedTo, LISTED_DESTINATIONS), [], 'the most bytes first'),
 })
 export const branchMergeRequest = message('BranchMergeRequest', {
   session_id: required(1, uuid),

@@ -4,6 +4,7 @@
  * @module
  */
 import { AGENT_NAME_BYTES, EXECUTION_ID_BYTES, LISTED_ENTRIES, METRICS_BYTES } from '../limits.ts'
+import { gateReadings } from './egress-messages.ts'
 import {
   bytes,
   countMap,
@@ -70,6 +71,7 @@ export const securityStatus = message('SecurityStatus', {
   yesterday: optional(18, wireBytes),
   sessions: defaulted(19, listOf(sessionBytes, LISTED_ENTRIES), [], 'to operators'),
   device: optional(20, deviceReadings, 'to operators'),
+  gate: optional(21, gateReadings, 'to operators, where any session has had one'),
 })
 
 export type DeviceReadings = MessageValue<typeof deviceReadings>

@@ -60,7 +60,7 @@ t.test('real clients in a network namespace of their own', async (t) => {
   const resolver = createResolver(clock, { hostsFile: join(directory, 'hosts'), servers: ['127.0.0.1:1'] })
   const gate = createEgressGate(
     { clock, duplicate, resolver, relaySource: undefined },
-    { ask: () => () => {}, record: (_session, line) => lines.push(line) },
+    { ask: () => () => {}, record: (_session, line) => lines.push(line), tell: () => {} },
   )
   const rules = {
     unlisted: 'deny',

@@ -33,7 +33,7 @@ t.test('a name that is listed is reached by the address that stands for it, and 
       ...{ sentBytes: GET.length, receivedBytes: ANSWER.length, times: 1 },
     },
   ])
-  t.match(world.session.destinations(), [{ host: 'a.example', port: 80, connections: 1 }])
+  t.strictSame(world.told, world.lines)
 
   const other = world.connect(address, 80)
   other.write(GET.replace('a.example', 'b.example'))

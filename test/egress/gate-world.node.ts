@@ -69,6 +69,7 @@ export async function openWorld(options: WorldOptions) {
   writeFileSync(hostsFile, hosts)
   const clock = createClock()
   const lines: EgressRecord[] = []
+  const told: EgressRecord[] = []
   const questions: EgressQuestion[] = []
   const withdrawn: EgressQuestion[] = []
   const gate = createEgressGate(
@@ -85,6 +86,7 @@ export async function openWorld(options: WorldOptions) {
         return () => withdrawn.push(question)
       },
       record: (_session, line) => lines.push(line),
+      tell: (_session, line) => told.push(line),
     },
   )
   const list = listOf(entries)
@@ -112,6 +114,7 @@ export async function openWorld(options: WorldOptions) {
       await gate.close()
     },
     lines,
+    told,
     questions,
     withdrawn,
     dnsPort: dns.realPort,

@@ -33,22 +33,24 @@ function question(name: string, type = A): Extract<GateInput, { kind: 'question'
 
 /** `NXDOMAIN`, `empty`, an address; what else comes as it is. */
 function told(outputs: readonly GateOutput[]): unknown[] {
-  return outputs.map((output) => {
-    if (output.kind === 'record') {
-      const { name, address, port, verdict, reason, times } = output.line
-      return `${verdict} ${name ?? address}:${port ?? ''} ${reason ?? ''} ${times}`.trim()
-    }
-    if (output.kind === 'connect')
-      return `connect ${output.id} ${output.addresses.map(formatIpAddress)} ${output.port} ${output.guard.kind} ${output.leaseBytes ?? ''}`.trim()
-    if (output.kind === 'reset') return `reset ${output.id} ${output.reason}`
-    if (output.kind === 'ask')
-      return `ask ${typeof output.target === 'string' ? output.target : formatIpAddress(output.target)} ${output.port ?? ''}`.trim()
-    if (output.kind === 'resolve') return `resolve ${output.id} ${output.name}`
-    if (output.kind !== 'answer') return output
-    const [, , , flags = 0] = output.bytes
-    if ((flags & 15) !== 0) return ['ok', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'][flags & 15]
-    return output.bytes[7] === 0 ? 'empty' : output.bytes.slice(-4).join('.')
-  })
+  return outputs.flatMap((output): unknown[] => (output.kind === 'tell' ? [] : [toldOne(output)]))
+}
+
+function toldOne(output: GateOutput): unknown {
+  if (output.kind === 'record') {
+    const { name, address, port, verdict, reason, times } = output.line
+    return `${verdict} ${name ?? address}:${port ?? ''} ${reason ?? ''} ${times}`.trim()
+  }
+  if (output.kind === 'connect')
+    return `connect ${output.id} ${output.addresses.map(formatIpAddress)} ${output.port} ${output.guard.kind} ${output.leaseBytes ?? ''}`.trim()
+  if (output.kind === 'reset') return `reset ${output.id} ${output.reason}`
+  if (output.kind === 'ask')
+    return `ask ${typeof output.target === 'string' ? output.target : formatIpAddress(output.target)} ${output.port ?? ''}`.trim()
+  if (output.kind === 'resolve') return `resolve ${output.id} ${output.name}`
+  if (output.kind !== 'answer') return output
+  const [, , , flags = 0] = output.bytes
+  if ((flags & 15) !== 0) return ['ok', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'][flags & 15]
+  return output.bytes[7] === 0 ? 'empty' : output.bytes.slice(-4).join('.')
 }
 
 type Options = { entries?: readonly unknown[]; unlisted?: GateRules['unlisted']; refusesInternal?: boolean }
@@ -104,7 +106,8 @@ t.test('a listed name has an address, which leads to the name and nowhere else (
   t.strictSame(gate.closed(1, 700), ['passed a.example:443  1'])
   t.strictSame(gate.accept(2, '127.64.0.2', 80), ['resolve 2 x.b.example'])
   t.strictSame(gate.found(2, '192.0.2.2'), ['connect 2 192.0.2.2 80 http'])
-  t.match(gate.gate.destinations(), [{ host: 'a.example', port: 443, connections: 1, sentBytes: 700 }])
+  t.equal(gate.gate.nameOf(address('127.64.0.1')), 'a.example')
+  t.equal(gate.gate.nameOf(address('127.64.0.9')), undefined)
   t.end()
 })
 

@@ -106,11 +106,26 @@ export async function run(client: Client, command: string, args: readonly string
   return stdout
 }
 
+/** What a daemon finds for /etc, in mounts that nobody else sees: root alone makes them. */
+export type Surroundings = { readonly etc: string }
+
+const SURROUND = 'mount --bind "$1" /etc && shift && exec "$@"'
+
+/** The words that start the daemon, and whether they are for root, who becomes that user then. */
+function startWords({ uid }: Who, around: Surroundings | undefined): readonly string[] {
+  const run = [PROGRAM, 'run', '--json']
+  if (around === undefined) return run
+  const become = uid === 0 ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
+  const mounted = ['sh', '-c', SURROUND, 'sh', around.etc]
+  return ['unshare', '--mount', '--', ...mounted, ...become, ...run]
+}
+
 /** An installation and its daemon. What stops an attack here is to be the kernel, not the reading of its words. */
 export async function startBranched(
   t: Test,
   who: Who,
   change: Json | ((home: string) => Json) = {},
+  around?: Surroundings,
 ): Promise<Branched> {
   // Nothing of a path may mean anything to a mount.
   const home = join(homeFor(t, who), 'a b:c,d')
@@ -177,7 +192,12 @@ export async function startBranched(
     ended: () => ended ?? Promise.resolve({ code: 0, signal: null }),
     async start() {
       said = ''
-      child = spawn(PROGRAM, ['run', '--json'], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+      const [file = '', ...words] = startWords(who, around)
+      const { cwd, env } = options
+      child = spawn(file, words, {
+        ...(around === undefined ? options : { cwd, env }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         log += text
       })

@@ -634,7 +634,16 @@ export function stageRooms(options: StageOptions = {}): Stage {
     enrolments,
     verify: verifyEd25519,
     roomToClear() {},
-    egress: { destinations: () => [], relist() {} },
+    egress: {
+      destinations: () => [],
+      refused: () => [],
+      nameOf: () => undefined,
+      readings: () => ({
+        ...{ sessions: 0, connections: 0, asked: 0, passed: 0, refused: 0, failed: 0 },
+        ...{ sentBytes: 0, receivedBytes: 0, lately: [] },
+      }),
+      relist() {},
+    },
     sessions,
     executions,
     places,

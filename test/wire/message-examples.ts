@@ -2,6 +2,7 @@
  * A full example of every message, for tests of the messages and of the grammar that describes them.
  * @module
  */
+import * as egressMessages from '../../src/wire/egress-messages.ts'
 import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
@@ -31,6 +32,13 @@ const DEVICE = {
   tarpit_bytes: 16,
   tarpit_seconds: 17,
 }
+
+const REFUSED = { host: 'b.example', port: 443, reason: 'unlisted', times: 2, at: 5 }
+const GATE = {
+  ...{ sessions: 1, connections: 2, asked: 3, passed: 4, refused: 5, failed: 6, sent: 7, received: 8 },
+  lately: [REFUSED],
+}
+const TALKED = { host: 'a.example', port: 443, connections: 1, sent: 2, received: 2 ** 40 }
 
 export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, unknown>>])[] = [
   [
@@ -177,9 +185,13 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       yesterday: { received: 0, sent: 0, since: 0 },
       sessions: [{ session_id: id, agent_name: 'a', received: 5, sent: 6 }],
       device: DEVICE,
+      gate: GATE,
     },
   ],
   [statusMessages.deviceReadings, DEVICE],
+  [egressMessages.gateReadings, GATE],
+  [egressMessages.refusedPlace, REFUSED],
+  [egressMessages.talkedTo, TALKED],
   [statusMessages.metricsText, { text: 'a 1\n' }],
   [
     identityMessages.inviteRequest,
@@ -298,6 +310,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       is_preview: true,
       branch: id,
       stopped: 'it has too much',
+      talked_to: [TALKED],
     },
   ],
   [

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { encodeCbor, openCbor } from '../../src/base/cbor.ts'
 import { encodeHex } from '../../src/base/hex.ts'
+import * as egressMessages from '../../src/wire/egress-messages.ts'
 import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
@@ -41,7 +42,11 @@ const TABLE: Readonly<Record<string, string>> = {
   KeyRotation: '1 public_key, 2 signature',
   Empty: '',
   SecurityStatus:
-    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device',
+    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device, 21? gate',
+  GateReadings:
+    '1? sessions, 2? connections, 3? asked, 4? passed, 5? refused, 6? failed, 7? sent, 8? received, 9? lately',
+  RefusedPlace: '1 host, 2? port, 3 reason, 4? times, 5? at',
+  TalkedTo: '1? host, 2? port, 3? connections, 4? sent, 5? received',
   DeviceReadings:
     '1? started_at, 2? rss_bytes, 3? anonymous_bytes, 4? open_files, 5? free_bytes, 6? running, 7? stalled, 8? queued, 9? rings, 10? rings_used, 11? confirmations, 12? transfers, 13? branches, 14? connections, 15? strangers, 16? tarpit_bytes, 17? tarpit_seconds',
   MetricsText: '1 text',
@@ -74,7 +79,7 @@ const TABLE: Readonly<Record<string, string>> = {
   BranchDiffRequest: '1 session_id, 2? form, 3? paths',
   ChangesRequest: '2? form, 3? paths',
   BranchDiffEnd:
-    '1 digest, 2? changes, 3? conflicts, 4? held_back, 5? shown, 6? is_preview, 7? branch, 8? stopped',
+    '1 digest, 2? changes, 3? conflicts, 4? held_back, 5? shown, 6? is_preview, 7? branch, 8? stopped, 9? talked_to',
   BranchMergeRequest: '1 session_id, 2 digest, 3? paths, 4? force, 5? held_back',
   BranchPath: '1 path, 2? what',
   BranchOutcome:
@@ -90,7 +95,7 @@ const TABLE: Readonly<Record<string, string>> = {
 
 type FieldFacts = Readonly<Record<string, { readonly key: number; readonly presence: string }>>
 const fieldsOf = (type: AnyMessage) => Object.entries(type.fields as FieldFacts)
-const ALL = [messages, fileMessages, identityMessages, statusMessages].flatMap((room) =>
+const ALL = [messages, egressMessages, fileMessages, identityMessages, statusMessages].flatMap((room) =>
   Object.values(room),
 ) as AnyMessage[]
 

@@ -35,6 +35,7 @@ import { mountPoints, topDirectories } from './mount-points.node.ts'
 import { branchedDirectories } from './roots.ts'
 import { makeUpper } from './upper.node.ts'
 
+const BRANCHES = 'branches'
 const BRANCH_FILE = 'branch.json'
 const MODE = 0o600
 const DIRECTORY_MODE = 0o700
@@ -122,6 +123,11 @@ function timeOfChange(path: string, store: string): string {
   }
 }
 
+/** Where a branch keeps its files, whether it is there or not. */
+export function branchDirectory(stateDirectory: string, session: string): string {
+  return join(stateDirectory, BRANCHES, session)
+}
+
 export type BranchStoreOptions = {
   readonly stateDirectory: string
   /** Absolute. */
@@ -131,7 +137,7 @@ export type BranchStoreOptions = {
 
 /** Opens the store and clears away what was left half. */
 export function openBranchStore(syscalls: Syscalls, options: BranchStoreOptions): BranchStore {
-  const directory = join(options.stateDirectory, 'branches')
+  const directory = join(options.stateDirectory, BRANCHES)
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE })
   const branches = new Map<string, Branch>()
   const dropped = new Set<string>(droppedBranches(directory))
