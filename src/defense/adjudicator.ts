@@ -8,7 +8,7 @@ import type { OpaqueClass } from './13policy/opaque/opaque-class.ts'
 import { authorityOf } from './authority.ts'
 import type { Action, Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
-import type { Finding, Layer, Note, Policy } from './layer.ts'
+import { type Finding, isStricter, type Layer, type Note, type Policy } from './layer.ts'
 import { LAYERS } from './layers.ts'
 import { opaqueClassOf, opaqueReason, weaknessesOf } from './opaque.ts'
 import { toolsAsked } from './tools.ts'
@@ -22,9 +22,9 @@ function toVerdict(layer: LayerName, finding: Finding): Verdict {
   const { code, rule, reason, severity, incident } = finding
   const decided = { code, layer, rule, reason, severity, incident, enhancedAudit: severity === 'critical' }
   switch (finding.outcome) {
-    case 'mistake':
-    case 'mistake_and_end':
-      return { kind: 'mistake', ends: finding.outcome === 'mistake_and_end', ...decided }
+    case 'status':
+    case 'status_and_end':
+      return { kind: 'status', ends: finding.outcome === 'status_and_end', ...decided }
     case 'THROTTLE':
       return { kind: 'response', response: 'THROTTLE', awaits: finding.awaits, ...decided }
     default:
@@ -89,11 +89,6 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
   }
 }
 
-/** Not merely to wait for something. */
-function refuses({ outcome }: Finding): boolean {
-  return outcome !== 'THROTTLE' && outcome !== 'CHALLENGE'
-}
-
 /** The verdict by the given layers; `adjudicate` gives it the real ones, tests may give it failing ones. */
 export function adjudicateBy(
   layers: readonly Layer[],
@@ -103,8 +98,8 @@ export function adjudicateBy(
 ): Verdict {
   // What is noted first is what the record names: it comes from the layer that is asked first.
   let noted: { layer: LayerName; note: Note } | undefined
-  // A human is asked only about what nothing else refuses: the layers behind the question are heard first.
-  let asked: { layer: LayerName; finding: Finding } | undefined
+  // What yields waits until the layers behind it are heard: one of them may be stricter.
+  let held: { layer: LayerName; finding: Finding } | undefined
   // By number: what iterates over a frozen array is garbage for each of its items.
   for (let at = 0; at < layers.length; at++) {
     const { name, check } = layers[at] as Layer
@@ -112,13 +107,14 @@ export function adjudicateBy(
       const finding = check(facts, policy, ledger)
       if (finding === undefined) continue
       if (finding.outcome === 'note') noted ??= { layer: name, note: finding }
-      else if (finding.isQuestion === true) asked ??= { layer: name, finding }
-      else if (asked === undefined || refuses(finding)) return toVerdict(name, finding)
+      else if (held !== undefined && !isStricter(finding, held.finding)) continue
+      else if (finding.yields === true) held = { layer: name, finding }
+      else return toVerdict(name, finding)
     } catch {
       return denyOnError(name, facts)
     }
   }
-  if (asked !== undefined) return toVerdict(asked.layer, asked.finding)
+  if (held !== undefined) return toVerdict(held.layer, held.finding)
   try {
     return permit(facts, policy, noted)
   } catch {

@@ -15,7 +15,7 @@ import { type LayerName, RESPONSE_NUMBERS, RESPONSES, type Verdict } from './ver
 
 export type Described = {
   readonly asked: string
-  /** `R4 VI_SWAP`, or `STATUS` for a caller's plain mistake. */
+  /** `R4 VI_SWAP`, or `STATUS` where it is refused with a sentence. */
   readonly response: string
   readonly layer: string
   readonly rule: string
@@ -191,7 +191,7 @@ function askedFor({ action, request }: Facts): string {
 
 /** As the record has it. */
 function recordedResponse(verdict: Verdict): string {
-  return verdict.kind === 'mistake' ? 'STATUS' : `R${RESPONSE_NUMBERS[verdict.response]}`
+  return verdict.kind === 'status' ? 'STATUS' : `R${RESPONSE_NUMBERS[verdict.response]}`
 }
 
 export function responseName(verdict: Verdict): string {

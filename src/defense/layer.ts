@@ -61,15 +61,18 @@ export type Policy = {
 }
 
 export type Finding = {
-  readonly outcome: Exclude<Response, 'EXECUTE'> | 'mistake' | 'mistake_and_end'
+  readonly outcome: Exclude<Response, 'EXECUTE'> | 'status' | 'status_and_end'
   readonly code: Code
   readonly rule: string
   readonly reason: string
   readonly severity: Severity
   readonly incident?: Incident
   readonly awaits?: Awaited
-  /** A human would be asked: whatever a later layer denies is denied without bothering anybody. */
-  readonly isQuestion?: true
+  /**
+   * Says nothing about who asks, so the layers behind it are heard first: nobody is asked about what one of them
+   * refuses, and what one of them finds hostile is answered as that.
+   */
+  readonly yields?: true
 }
 
 /** The layer passes, and the record says more than usual. */
@@ -88,12 +91,17 @@ export function tarpit(ledger: Ledger, finding: Omit<Finding, 'outcome'>): Findi
   return { ...finding, outcome: ledger.tarpitsFree > 0 ? 'TARPIT' : 'DROP' }
 }
 
-/** R4: the caller tried what it may not. */
+/** R4: the caller tried what nobody tries by accident. */
 export function violation(code: Code, rule: string, reason: string): Finding {
   return { outcome: 'VI_SWAP', code, rule, reason, severity: 'critical', incident: 'violation' }
 }
 
-/** R3 until a human has answered; passes once the answer was yes, R4 once it was anything else. */
+/** What the caller may not do here, and may well have asked for in good faith: a sentence, and no incident. */
+export function refusal(code: Code, rule: string, reason: string): Finding {
+  return { outcome: 'status', code, rule, reason, severity: 'warning', yields: true }
+}
+
+/** R3 until a human has answered; passes once the answer was yes, and is refused once it was anything else. */
 export function askHuman(
   facts: Facts,
   ledger: Ledger,
@@ -106,16 +114,9 @@ export function askHuman(
     case 'approved':
       return undefined
     case 'denied':
-      return violation('CONFIRMATION_DENIED', rule, `${reason} A human was asked and said no.`)
+      return refusal('CONFIRMATION_DENIED', rule, `${reason} A human was asked and said no.`)
     case 'timed_out':
-      // Nobody was there: that says nothing about the caller.
-      return {
-        outcome: 'VI_SWAP',
-        code: 'CONFIRMATION_TIMEOUT',
-        rule,
-        reason: `${reason} A human was asked and did not answer in time.`,
-        severity: 'warning',
-      }
+      return refusal('CONFIRMATION_TIMEOUT', rule, `${reason} A human was asked and did not answer in time.`)
     case undefined:
       return {
         outcome: 'THROTTLE',
@@ -125,15 +126,27 @@ export function askHuman(
           ? `${reason} A human is asked.`
           : `${reason} A human would be asked, but as many questions of this session wait already as may.`,
         severity: 'warning',
-        isQuestion: true,
+        yields: true,
         ...(ledger.confirmationsFree ? { awaits: 'operator' as const } : {}),
       }
   }
 }
 
-/** A refusal before a question, a question before a note. */
-function rankOf({ outcome }: Finding | Note): number {
-  return outcome === 'VI_SWAP' ? 0 : outcome === 'note' ? 2 : 1
+/** What is hostile before what is refused, that before what has to wait, that before a note. */
+const RANKS: Readonly<Record<(Finding | Note)['outcome'], number>> = Object.freeze({
+  VI_SWAP: 0,
+  TARPIT: 0,
+  DROP: 0,
+  status: 1,
+  status_and_end: 1,
+  THROTTLE: 2,
+  CHALLENGE: 2,
+  note: 3,
+})
+
+/** Whether a finding is stricter than another one that was there before it. */
+export function isStricter({ outcome }: Finding | Note, before: Finding | Note): boolean {
+  return RANKS[outcome] < RANKS[before.outcome]
 }
 
 /** The stricter of two findings; of equals the first. */
@@ -142,7 +155,7 @@ export function stricterOf(
   second: Finding | Note | undefined,
 ): Finding | Note | undefined {
   if (first === undefined || second === undefined) return first ?? second
-  return rankOf(second) < rankOf(first) ? second : first
+  return isStricter(second, first) ? second : first
 }
 
 /** A value that the types say cannot be: the data is not what it should be, and the layer denies. */

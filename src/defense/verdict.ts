@@ -65,15 +65,18 @@ type Decided = {
   readonly layer: LayerName | 'all'
   /** What in that layer decided: a stable name, for the audit and for people. */
   readonly rule: string
-  /** One sentence for the operator; never sent to an agent but for a caller's plain mistake. */
+  /** One sentence for the operator; sent to an agent only where the answer is a sentence. */
   readonly reason: string
   readonly severity: Severity
   readonly enhancedAudit: boolean
   readonly incident: Incident | undefined
 }
 
-/** A refusal of a caller's plain mistake is answered with the reason (STATUS); `ends` also ends the connection. */
-export type Mistake = { readonly kind: 'mistake'; readonly ends: boolean } & Decided
+/**
+ * Refused with the reason (STATUS): a caller's plain mistake, what its set does not allow, and what a human did not
+ * approve. `ends` also ends the connection.
+ */
+export type Told = { readonly kind: 'status'; readonly ends: boolean } & Decided
 
 /** A warrant exists exactly when the response is EXECUTE, and something awaited only where it is THROTTLE. */
 export type Verdict =
@@ -99,4 +102,4 @@ export type Verdict =
       readonly kind: 'response'
       readonly response: Exclude<Response, 'EXECUTE' | 'THROTTLE'>
     } & Decided)
-  | Mistake
+  | Told

@@ -11,7 +11,7 @@ import { encodeHex } from '../base/hex.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import type { Action, Approval, Identity, Look, RequestFacts } from '../defense/facts.ts'
-import type { Verdict } from '../defense/verdict.ts'
+import type { Awaited, Verdict } from '../defense/verdict.ts'
 import type { Warrant } from '../defense/warrant.ts'
 import { CODES } from '../errors.ts'
 import { MAX_WINDOW_BYTES, PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from '../limits.ts'
@@ -248,7 +248,7 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
   }
 
   /** Its messages are another kind: there is no way to tell it what it waits for. */
-  function refuseUntold({ response }: { readonly response: string }): void {
+  function refuseUntold(response: string, awaits?: Awaited): void {
     release()
     if (response === 'CHALLENGE')
       return connection.fail(
@@ -259,7 +259,9 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
     connection.fail(
       call.streamId,
       'RESPONSE_THROTTLED',
-      'The request would have to wait; send it again later.',
+      awaits === 'operator'
+        ? 'A human would be asked about this, and this method cannot wait for an answer: do it by a command (ExecuteStream), or ask whoever you work for.'
+        : 'The request would have to wait; send it again later.',
     )
   }
 
@@ -335,11 +337,11 @@ export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
       aim.identity,
       aim.look,
     )
-    if (verdict.kind === 'mistake') return refuse(verdict)
+    if (verdict.kind === 'status') return refuse(verdict)
     const isHeavy = (aim.weight ?? 0) > PARKED_BYTES
-    const waits =
-      verdict.response === 'CHALLENGE' || (verdict.response === 'THROTTLE' && verdict.awaits !== undefined)
-    if (waits && call.method.responseMore !== streamResponse) return refuseUntold(verdict)
+    const awaits = verdict.response === 'THROTTLE' ? verdict.awaits : undefined
+    const waits = verdict.response === 'CHALLENGE' || awaits !== undefined
+    if (waits && call.method.responseMore !== streamResponse) return refuseUntold(verdict.response, awaits)
     switch (verdict.response) {
       case 'EXECUTE':
         return mustBeKept(rooms, aim.action)

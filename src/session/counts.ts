@@ -12,7 +12,7 @@ import type { Execution } from './execution.ts'
 export type Outcome = 'succeeded' | 'failed' | 'signalled' | 'timed_out' | 'not_started'
 
 export type Counts = {
-  /** Decisions, by `layer response`; a caller's plain mistake, which is told, is `STATUS`. */
+  /** Decisions, by `layer response`; what is refused with a sentence is `STATUS`. */
   readonly verdicts: Map<string, number>
   /** Connections that came, and those of them that were turned away before a byte was read. */
   readonly arrived: Record<Transport['kind'], number>

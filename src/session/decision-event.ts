@@ -15,7 +15,7 @@ function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
   return action?.kind === 'execute' && verdict.kind === 'response' && verdict.response === 'EXECUTE'
 }
 
-/** As every record names a response: R1 to R6, or STATUS for the answer to a mistake. */
+/** As every record names a response: R1 to R6, or STATUS for a refusal with a sentence. */
 export function recordedResponse(verdict: Verdict): string {
   return verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS'
 }

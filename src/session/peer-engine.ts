@@ -164,7 +164,7 @@ export function createPeer(
   }
 
   function refuse(verdict: Verdict, call: Call | undefined): void {
-    if (verdict.kind === 'mistake') {
+    if (verdict.kind === 'status') {
       if (call !== undefined) connection.fail(call.streamId, verdict.code ?? 'INTERNAL', verdict.reason)
       if (!verdict.ends) return
       over()
@@ -205,8 +205,9 @@ export function createPeer(
 
   function throttle({ code = 'RESPONSE_THROTTLED', reason }: Verdict, call: Call | undefined): void {
     if (call === undefined) return
-    // What a human would have been asked about is no business of an agent.
-    if (mayTellAgent(code) || callerNow()?.role === 'operator')
+    // That a question about it has no place is no refusal of what was asked.
+    const isUnasked = code.startsWith('CAPABILITY_')
+    if ((mayTellAgent(code) && !isUnasked) || callerNow()?.role === 'operator')
       return connection.fail(call.streamId, code, reason)
     connection.fail(
       call.streamId,
@@ -318,7 +319,7 @@ export function createPeer(
       },
       undefined,
     )
-    if (verdict.kind === 'mistake')
+    if (verdict.kind === 'status')
       return connection.refuseUnknown(streamId, verdict.code ?? 'FRAME_MALFORMED', verdict.reason)
     switch (verdict.response) {
       case 'CHALLENGE':

@@ -359,7 +359,7 @@ export function decide(rooms: Rooms, facts: Facts, session?: Session): Verdict {
   const sequence = keepOrHalt(rooms, facts, ledger, verdict) ? rooms.audit.head.sequence : undefined
   if (sequence !== undefined) rooms.explanations.keep(sequence, facts, verdict)
   account(facts, verdict, session)
-  if (verdict.kind === 'mistake' || verdict.response !== 'EXECUTE') {
+  if (verdict.kind === 'status' || verdict.response !== 'EXECUTE') {
     log(rooms, facts, verdict, sequence)
     penaliseSource(rooms, facts, verdict)
     raiseLevel(rooms, facts, verdict, session)

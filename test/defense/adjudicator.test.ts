@@ -45,7 +45,7 @@ function unplaced(verdict: Verdict): unknown {
 function deformity(verdict: Verdict): string | undefined {
   const isExecute = verdict.kind === 'response' && verdict.response === 'EXECUTE'
   if (verdict.kind === 'response' && !RESPONSES.includes(verdict.response)) return 'not one of the six'
-  if (verdict.kind !== 'response' && verdict.kind !== 'mistake') return 'neither response nor mistake'
+  if (verdict.kind !== 'response' && verdict.kind !== 'status') return 'neither response nor mistake'
   if (isExecute !== ('warrant' in verdict && verdict.warrant instanceof Warrant)) return 'warrant'
   if (verdict.layer === 'all' ? !isExecute : !LAYER_NAMES.includes(verdict.layer)) return 'layer'
   if (isExecute && verdict.layer !== 'all' && !verdict.enhancedAudit) return 'a note that is not recorded'
@@ -88,7 +88,7 @@ t.test(
       'TARPIT',
       'THROTTLE',
       'VI_SWAP',
-      'mistake',
+      'status',
     ])
     t.end()
   },

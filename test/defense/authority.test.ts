@@ -63,7 +63,7 @@ t.test('a command cites the first clause that allows it, and without one it is d
   t.equal(authority(facts, withClauses('ls', 'git push', 'git status', '*')), 'default.allowed_commands[2]')
   t.equal(authority(facts, withClauses('ls', 'git push', '*')), 'default.allowed_commands[2]')
   t.match(adjudicate(facts, withClauses('ls', 'git push'), LEDGER), {
-    response: 'VI_SWAP',
+    kind: 'status',
     layer: 'capability',
   })
   t.equal(authorityOf(facts, withClauses('ls')), undefined)

@@ -124,12 +124,12 @@ t.test('what would really run is said beside what was asked', (t) => {
   const policy = policyWith({ denied_commands: ['rm'] })
   t.strictSame(describeDecision(facts, adjudicate(facts, policy, LEDGER), policy), {
     asked: `sh -c 'cd /tmp && rm -rf "a b"'`,
-    response: 'R4 VI_SWAP',
+    response: 'STATUS',
     layer: 'capability',
     rule: 'default.denied_commands',
-    reason: 'The command is denied by capability default.',
+    reason: 'The command, or one that it would start, is denied by capability default.',
     advice: 'Add the command or path to the capability set of the agent if it should be allowed.',
-    severity: 'critical',
+    severity: 'warning',
     agent: 'bot',
     source: '192.0.2.1',
     effective: [`sh -c 'cd /tmp && rm -rf "a b"'`, 'cd /tmp', `rm -rf 'a b'`],

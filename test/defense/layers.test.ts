@@ -42,7 +42,7 @@ for (const { name, facts, policy, ledger, gives } of CELLS) {
       isExecute ? verdict.severity === 'warning' : verdict.severity === 'critical',
       'the record says more of what is noted and of what is critical',
     )
-    if (verdict.kind === 'mistake') t.equal(verdict.ends, verdict.code === 'DECOMPRESSION_LIMIT_EXCEEDED')
+    if (verdict.kind === 'status') t.equal(verdict.ends, verdict.code === 'DECOMPRESSION_LIMIT_EXCEEDED')
     t.end()
   })
 }
@@ -74,24 +74,24 @@ t.test('exactly the layers that can deny do: each has a cell, and so has each of
     'TARPIT',
     'THROTTLE',
     'VI_SWAP',
-    'mistake',
+    'status',
   ])
   t.end()
 })
 
-t.test('denied wins over allowed with R4, and what no pattern matches is denied (SS-19)', (t) => {
+t.test('denied wins over allowed, and what no pattern matches is refused (SS-19)', (t) => {
   const response = (argv: readonly string[], cwd: string, set: Partial<CapabilitySet>) => {
     const action = executing(argv, '/usr/bin/ls', cwd)
     const [outcome, , , rule] = shapeOf(adjudicate({ ...FACTS, action }, policyWith(set), LEDGER))
     return `${outcome} ${rule}`
   }
   t.equal(response(['ls'], '/srv', {}), 'EXECUTE all_passed')
-  t.equal(response(['ls'], '/srv', { denied_commands: ['ls'] }), 'VI_SWAP default.denied_commands')
+  t.equal(response(['ls'], '/srv', { denied_commands: ['ls'] }), 'status default.denied_commands')
   t.equal(response(['ls'], '/srv', { denied_paths: ['/srv'] }), 'VI_SWAP default.denied_paths')
-  t.equal(response(['ls'], '/srv', { allowed_commands: ['y'] }), 'VI_SWAP default.allowed_commands')
-  t.equal(response(['ls'], '/srv', { allowed_commands: [] }), 'VI_SWAP default.allowed_commands')
-  t.equal(response(['ls'], '/srv', { allowed_paths: ['/etc'] }), 'VI_SWAP default.allowed_paths')
-  t.equal(response(['ls'], '/srv', { allowed_paths: [] }), 'VI_SWAP default.allowed_paths')
+  t.equal(response(['ls'], '/srv', { allowed_commands: ['y'] }), 'status default.allowed_commands')
+  t.equal(response(['ls'], '/srv', { allowed_commands: [] }), 'status default.allowed_commands')
+  t.equal(response(['ls'], '/srv', { allowed_paths: ['/etc'] }), 'status default.allowed_paths')
+  t.equal(response(['ls'], '/srv', { allowed_paths: [] }), 'status default.allowed_paths')
   t.end()
 })
 
@@ -99,9 +99,9 @@ t.test('a shell needs the allow-list as well as the switch (OS-06, OS-07)', (t) 
   const action = executing(['bash', '-c', 'true'])
   const outcome = (allowShell: boolean, allowed_commands: string[]) =>
     shapeOf(adjudicate({ ...FACTS, action }, policyWith({ allowed_commands }, { allowShell }), LEDGER))[0]
-  t.equal(outcome(true, []), 'VI_SWAP')
-  t.equal(outcome(true, ['ls']), 'VI_SWAP')
-  t.equal(outcome(false, ['bash']), 'VI_SWAP')
+  t.equal(outcome(true, []), 'status')
+  t.equal(outcome(true, ['ls']), 'status')
+  t.equal(outcome(false, ['bash']), 'status')
   t.equal(outcome(true, ['bash']), 'EXECUTE')
   t.end()
 })
@@ -152,7 +152,7 @@ t.test('the page names every level, tier and measure, and every rule of single t
 })
 
 t.test('a known caller and nobody share no answer to a violation', (t) => {
-  const violation = { ...FACTS, action: executing(['rm']) }
+  const violation = { ...FACTS, action: executing(['deny-high']) }
   t.equal(shapeOf(adjudicate({ ...violation, identity: AGENT }, POLICY, LEDGER))[0], 'VI_SWAP')
   t.equal(shapeOf(adjudicate({ ...violation, ...before }, POLICY, LEDGER))[0], 'TARPIT')
   t.end()
@@ -180,6 +180,14 @@ t.test('a rule leads to what its action and severity say, and to nothing else (S
     'deny-high': ['VI_SWAP', 'TARPIT', true],
     'deny-medium': ['VI_SWAP', 'TARPIT', true],
     'deny-low': ['EXECUTE', 'TARPIT', true],
+    'ask-critical': ['THROTTLE', 'TARPIT', false],
+    'ask-high': ['THROTTLE', 'TARPIT', false],
+    'ask-medium': ['THROTTLE', 'TARPIT', false],
+    'ask-low': ['THROTTLE', 'TARPIT', false],
+    'note-critical': ['EXECUTE', 'TARPIT', true],
+    'note-high': ['EXECUTE', 'TARPIT', true],
+    'note-medium': ['EXECUTE', 'TARPIT', true],
+    'note-low': ['EXECUTE', 'TARPIT', true],
     'challenge-critical': ['CHALLENGE', 'TARPIT', false],
     'challenge-high': ['CHALLENGE', 'TARPIT', false],
     'challenge-medium': ['CHALLENGE', 'TARPIT', false],

@@ -37,7 +37,7 @@ t.test(
       identity: { kind: 'failed', code: 'AUTH_SIGNATURE_INVALID', why: 'no' },
       action: executing(['deny-high']),
     }
-    let policy = policyWith({ denied_commands: ['deny-high'] })
+    let policy = policyWith({ denied_paths: ['/srv/work'] })
     let ledger: Ledger = { ...LEDGER, executionsFree: 0 }
     const steps: [string, string, () => void][] = [
       ['acl', 'DROP', () => (facts = { ...facts, source: FACTS.source })],
@@ -77,7 +77,7 @@ t.test(
         ]) {
           const action = { ...given.action, kind } as unknown as Action
           const verdict = adjudicate({ ...given, action }, POLICY, given === facts ? ledger : LEDGER)
-          if (verdict.kind !== 'response' || verdict.response === 'EXECUTE') return verdict.kind === 'mistake'
+          if (verdict.kind !== 'response' || verdict.response === 'EXECUTE') return verdict.kind === 'status'
         }
         return true
       }),
@@ -105,14 +105,14 @@ t.test(
 /** The decision, and which layers were asked for it and did not simply pass, in the order in which they were. */
 function traced(facts: Facts, ledger: Ledger) {
   const asked: LayerName[] = []
-  const stops: { readonly name: LayerName; readonly isQuestion: boolean }[] = []
+  const stops: { readonly name: LayerName; readonly yields: boolean }[] = []
   const layers = LAYERS.map(({ name, check }) => ({
     name,
     check: (...given: Parameters<typeof check>) => {
       asked.push(name)
       const finding = check(...given)
       if (finding !== undefined && finding.outcome !== 'note')
-        stops.push({ name, isQuestion: finding.isQuestion === true })
+        stops.push({ name, yields: finding.yields === true })
       return finding
     },
   }))
@@ -121,7 +121,7 @@ function traced(facts: Facts, ledger: Ledger) {
 
 /** How a decision may end: allowed, denied or waiting, and a mistake of the message itself. */
 function endOf(verdict: Verdict): string {
-  if (verdict.kind === 'mistake') return 'mistake'
+  if (verdict.kind === 'status') return 'status'
   if (verdict.response === 'EXECUTE') return 'allowed'
   if (verdict.response !== 'THROTTLE') return verdict.response === 'CHALLENGE' ? 'challenged' : 'denied'
   return verdict.awaits === 'operator' ? 'asked' : 'waits'
@@ -147,9 +147,8 @@ t.test(
         // No layer is left out on the way, none is asked twice and none out of its turn.
         t.strictSame(asked, order.slice(0, asked.length))
         if (end === 'allowed') t.strictSame([asked.length, stops], [order.length, []])
-        // What stops a request is the end of its path; only a question first hears whether another layer refuses.
-        else
-          t.ok(stops.slice(0, -1).every(({ isQuestion }) => isQuestion) || verdict.rule === 'deny_on_error')
+        // What stops a request is the end of its path; only what says nothing about the caller first hears whether another layer is stricter.
+        else t.ok(stops.slice(0, -1).every(({ yields }) => yields) || verdict.rule === 'deny_on_error')
         t.equal('warrant' in verdict, end === 'allowed')
       }),
       { numRuns: 1_000 },

@@ -62,7 +62,7 @@ export function ruleText(action: string, severity: string, program = `${action}-
   }
 }
 
-export const RULE_ACTIONS = ['deny', 'challenge', 'allow'] as const
+export const RULE_ACTIONS = ['deny', 'ask', 'challenge', 'note', 'allow'] as const
 export const RULE_SEVERITIES = ['critical', 'high', 'medium', 'low'] as const
 export const RULES: readonly object[] = RULE_ACTIONS.flatMap((action) =>
   RULE_SEVERITIES.map((severity) => ruleText(action, severity)),

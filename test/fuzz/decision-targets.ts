@@ -194,7 +194,7 @@ const decision: FuzzTarget = {
       JSON.stringify(adjudicate(facts, policy, ledger)) === JSON.stringify(verdict),
       'the same facts give another verdict',
     )
-    if (verdict.kind === 'mistake') return `mistake ${verdict.rule}`
+    if (verdict.kind === 'status') return `status ${verdict.rule}`
     must(RESPONSES.includes(verdict.response), 'none of the six')
     const warrant = 'warrant' in verdict ? verdict.warrant : undefined
     must(

@@ -425,7 +425,7 @@ t.test(
   },
 )
 
-t.test('a no and silence are R4, recorded as what they were', (t) => {
+t.test('a no and silence are told in a sentence, recorded as what they were, and raise nothing', (t) => {
   for (const [how, code] of [
     ['denied', 'CONFIRMATION_DENIED'],
     ['timed_out', 'CONFIRMATION_TIMEOUT'],
@@ -435,32 +435,36 @@ t.test('a no and silence are R4, recorded as what they were', (t) => {
     const stream = ask(client, ['cat', '/etc/shadow'])
     if (how === 'denied') answer(staged, false)
     else clock.pass(60_000)
-    t.equal(rooms.viHolds.get('bot'), 1, how)
-    t.match(client.on(stream).at(-1)?.value, { source: 0, data: /~/ })
+    t.equal(rooms.viHolds.get('bot'), undefined, 'no screen')
+    t.match(client.on(stream).at(-1), {
+      kind: 'status',
+      code: CODES[code].number,
+      text: /holds secrets\. A human was asked and (said no|did not)/,
+    })
     t.equal(spawner.children.length, 0)
     t.match(staged.audit.events.filter(({ type }) => type === 'confirmation').at(-1), { what: how })
-    t.match(staged.audit.events.at(-1), { response: 'R4', code, rule: 'sensitive_files' })
+    t.match(staged.audit.events.at(-1), { response: 'STATUS', code, rule: 'sensitive_files' })
     t.strictSame(rooms.confirmations.list(), [])
     for (let more = 1; more < VIOLATIONS_TO_CONTAIN; more++) {
-      client.connection.reset(stream)
-      const next = ask(client, ['cat', '/etc/shadow'])
+      ask(client, ['cat', '/etc/shadow'])
       if (how === 'denied') answer(staged, false)
       else clock.pass(60_000)
-      client.connection.reset(next)
     }
-    const level = how === 'denied' ? 'CONTAIN' : 'NORMAL'
-    t.equal(rooms.levels.of('bot', '', []), level, 'that nobody was there is no incident')
+    t.equal(rooms.levels.of('bot', '', []), 'NORMAL', 'neither says anything about the caller')
   }
   t.end()
 })
 
 t.test('what was typed while a human was asked is swallowed by the screen, which goes on taking it', (t) => {
+  const rules = [{ action: 'deny', severity: 'high', argv: { program: ['cat'] } } as const]
   const staged = stage({}, 4_096)
   const { client } = staged
   const stream = ask(client, ['cat', '/etc/shadow'], { stdin: true })
   type(client, stream, 'x'.repeat(4_096))
   t.equal(client.connection.credit(stream), 0)
-  answer(staged, false)
+  // It is hostile by the rules of a reload meanwhile, whatever the human says.
+  staged.rooms.policy = stage({ rules }).rooms.policy
+  answer(staged, true)
   t.equal(client.connection.credit(stream), 4_096, 'as any editor would')
   t.end()
 })
@@ -481,7 +485,7 @@ t.test('two reasons to ask need two answers', (t) => {
   ask(again.client, ['cat', '/etc/shadow'])
   answer(again, true)
   answer(again, false)
-  t.strictSame([again.spawner.children.length, again.rooms.viHolds.get('bot')], [0, 1])
+  t.strictSame([again.spawner.children.length, again.rooms.viHolds.get('bot')], [0, undefined])
   t.end()
 })
 

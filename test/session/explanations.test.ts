@@ -144,8 +144,8 @@ t.test(
     const stage = stageRooms()
     const client = enter(stage)
     run(client, 'rm', { args: ['x'] })
-    const at = stage.audit.events.findIndex(({ response }) => response === 'R4') + 1
-    t.match(stage.rooms.explanations.find(at), { asked: 'rm x', response: 'R4 VI_SWAP' })
+    const at = stage.audit.events.findIndex(({ response }) => response === 'STATUS') + 1
+    t.match(stage.rooms.explanations.find(at), { asked: 'rm x', response: 'STATUS' })
     t.match(stage.logged.findLast(({ event }) => event === 'refused')?.fields, { seq: at })
     client.open('Ping', new Map())
     t.equal(stage.rooms.explanations.find(at + 1), undefined)

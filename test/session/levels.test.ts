@@ -14,7 +14,7 @@ import {
   VIOLATIONS_TO_CONTAIN,
 } from '../../src/limits.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/levels.ts'
-import { enter, type Heard, run, stageRooms } from './stage.ts'
+import { enter, type Heard, HOSTILE, run, stageRooms } from './stage.ts'
 
 function stage(kept: KeptLevels = { entries: [] }, isAutomatic = true) {
   const steps: LevelStep[] = []
@@ -371,7 +371,7 @@ t.test(
     run(bot, 'sleep')
     run(other, 'sleep')
     run(helper, 'sleep')
-    for (let count = 0; count < 3; count++) bot.connection.reset(run(bot, 'rm'))
+    for (let count = 0; count < 3; count++) bot.connection.reset(run(bot, HOSTILE))
     t.equal(rooms.levels.of('bot', '', []), 'CONTAIN')
     t.strictSame(
       spawner.children.map(({ deeds }) => deeds),

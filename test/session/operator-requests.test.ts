@@ -10,7 +10,16 @@ import { FRAME_BYTES, LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../../src/lim
 import { inviteRequest } from '../../src/wire/identity-messages.ts'
 import * as m from '../../src/wire/messages.ts'
 import { METHODS, type MethodName } from '../../src/wire/methods.ts'
-import { ADMIN, type Client, enter, run, type Stage, type StageOptions, stageRooms } from './stage.ts'
+import {
+  ADMIN,
+  type Client,
+  enter,
+  HOSTILE,
+  run,
+  type Stage,
+  type StageOptions,
+  stageRooms,
+} from './stage.ts'
 
 function stage(options: StageOptions = {}) {
   const staged = stageRooms({ penalties: { minSeconds: 60 }, ...options })
@@ -300,14 +309,14 @@ t.test('a decision is explained by its number, in words that fit whatever was as
     kind: 'ended',
     value: {
       seq: audit.events.length,
-      response: 'R4 VI_SWAP',
+      response: 'STATUS',
       layer: 'capability',
       rule: 'default.denied_commands',
       agent_name: 'bot',
       source: '192.0.2.1',
       asked: /^rm -rf '警/,
       advice: /capability set/,
-      severity: 'critical',
+      severity: 'warning',
     },
   })
   const { value } = explain() ?? {}
@@ -364,8 +373,8 @@ t.test('whoever is an operator no longer after a reload has nothing of an operat
   })
   t.match(ask(boss, 'ListExecutions')?.value, { total: 0 })
   t.match(ask(boss, 'SecurityStatus')?.value, { level: '' })
-  const shown = run(boss, 'rm')
-  t.notMatch(JSON.stringify(boss.on(shown)), /denied/, 'and is told no reasons')
+  const shown = run(boss, HOSTILE)
+  t.notMatch(JSON.stringify(boss.on(shown)), /nobody sees/, 'and is told no reasons')
   t.strictSame(staged.spawner.children[0]?.deeds, [])
   t.end()
 })

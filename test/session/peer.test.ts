@@ -429,8 +429,8 @@ t.test('the audit holds who, what was decided and why, and never the text of a c
   t.strictSame(decisions(stage), [
     ['R1', 'all', 'all_passed', null],
     ['R1', 'all', 'all_passed', null],
-    ['R4', 'capability', 'default.denied_commands', 'CAPABILITY_CMD_DENIED'],
-    ['R4', 'capability', 'default.allowed_paths', 'CAPABILITY_PATH_DENIED'],
+    ['STATUS', 'capability', 'default.denied_commands', 'CAPABILITY_CMD_DENIED'],
+    ['STATUS', 'capability', 'default.allowed_paths', 'CAPABILITY_PATH_DENIED'],
     ['STATUS', 'completeness', 'message', 'FRAME_MALFORMED'],
     ['R1', 'all', 'all_passed', null],
   ])

@@ -9,10 +9,11 @@ import { Warrant } from '../../src/defense/warrant.ts'
 import { REFUSALS_PER_MINUTE, TASKS_PER_SESSION, VIOLATIONS_TO_CONTAIN } from '../../src/limits.ts'
 import { capabilityOf, decide, nextCycle } from '../../src/session/rooms.ts'
 import { AGENT, executing, FACTS, NOBODY, REQUEST } from '../defense/staged-facts.ts'
-import { callerNamed, type StageOptions, stageRooms } from './stage.ts'
+import { callerNamed, HOSTILE, type StageOptions, stageRooms } from './stage.ts'
 
 const allowed: Facts = { ...FACTS, action: executing(['ls'], '/bin/ls') }
 const denied: Facts = { ...FACTS, action: executing(['rm'], '/bin/rm') }
+const hostile: Facts = { ...FACTS, action: executing([HOSTILE], '/bin/rm') }
 
 t.test('what is decided about a known caller is recorded with its response, layer and rule', (t) => {
   const { rooms, audit } = stageRooms()
@@ -27,7 +28,13 @@ t.test('what is decided about a known caller is recorded with its response, laye
       session_state: 'EXECUTING',
       method: 'Execute',
     },
-    { type: 'decision', response: 'R4', layer: 'capability', rule: 'default.denied_commands', warrant: null },
+    {
+      type: 'decision',
+      response: 'STATUS',
+      layer: 'capability',
+      rule: 'default.denied_commands',
+      warrant: null,
+    },
   ])
   t.equal(audit.events[0]?.['warrant'], 'warrant' in verdict && verdict.warrant.id)
   t.not(audit.events[0]?.['action_digest'], audit.events[1]?.['action_digest'])
@@ -120,22 +127,22 @@ t.test('a caller that is refused all the time has so many records in a minute, t
   decide(rooms, allowed)
   t.match(audit.events.at(-1), { response: 'R1' }, 'what is permitted always has one')
   decide(rooms, { ...denied, identity: { ...AGENT, name: 'other' } as Facts['identity'] })
-  t.match(audit.events.at(-1), { response: 'R4', agent: 'other' }, 'nobody else is concerned')
+  t.match(audit.events.at(-1), { response: 'STATUS', agent: 'other' }, 'nobody else is concerned')
   decide(rooms, { ...denied, request: { ...REQUEST, problems: 'x' } })
   const record = rooms.refusals.tick(60_000)
   t.same(record, {
     type: 'refusals',
-    counts: { 'R4 capability default.denied_commands': 30, 'STATUS completeness message': 1 },
+    counts: { 'STATUS capability default.denied_commands': 30, 'STATUS completeness message': 1 },
   })
   decide(rooms, denied)
-  t.match(audit.events.at(-1), { response: 'R4', agent: 'bot' }, 'and in the next minute again')
+  t.match(audit.events.at(-1), { response: 'STATUS', agent: 'bot' }, 'and in the next minute again')
   t.end()
 })
 
 t.test('what is counted raises the level all the same, and is told in the log', (t) => {
   const { rooms, steps, logged } = stageRooms()
   for (let count = 0; count < REFUSALS_PER_MINUTE; count++) rooms.refusals.mayWriteAlone('bot')
-  for (let count = 0; count < VIOLATIONS_TO_CONTAIN; count++) decide(rooms, denied)
+  for (let count = 0; count < VIOLATIONS_TO_CONTAIN; count++) decide(rooms, hostile)
   t.match(steps, [{ scope: 'agent', name: 'bot', to: 'CONTAIN' }])
   t.equal(logged.length, VIOLATIONS_TO_CONTAIN)
   t.notOk('seq' in (logged[0]?.fields ?? {}), 'without a record there is no number of one')
@@ -143,9 +150,9 @@ t.test('what is counted raises the level all the same, and is told in the log', 
 })
 
 t.test('the same violation is that of layer, rule and program: others are counted by themselves', (t) => {
-  const { rooms, steps } = stageRooms({ capability: { denied_commands: ['rm', 'dd', 'mv'] } })
+  const { rooms, steps } = stageRooms({ capability: { denied_paths: ['/srv/work/secret'] } })
   const tries = (program: string) =>
-    decide(rooms, { ...FACTS, action: executing([program], `/bin/${program}`) })
+    decide(rooms, { ...FACTS, action: executing([program, 'secret'], `/bin/${program}`) })
   for (let count = 1; count < VIOLATIONS_TO_CONTAIN; count++)
     for (const program of ['rm', 'dd', 'mv']) tries(program)
   t.strictSame(steps, [])
@@ -157,7 +164,7 @@ t.test('the same violation is that of layer, rule and program: others are counte
 t.test('what is permitted makes no line in the log; a mistake is less than a violation there', (t) => {
   const { rooms, logged } = stageRooms()
   decide(rooms, allowed)
-  decide(rooms, denied)
+  decide(rooms, hostile)
   decide(rooms, {
     ...allowed,
     request: { ...REQUEST, problems: 'x' },
@@ -166,7 +173,7 @@ t.test('what is permitted makes no line in the log; a mistake is less than a vio
     {
       level: 'warn',
       event: 'refused',
-      fields: { agent: 'bot', response: 'VI_SWAP', reason: /is denied by capability/ },
+      fields: { agent: 'bot', response: 'VI_SWAP', reason: /nobody sees/ },
     },
     { level: 'info', event: 'refused', fields: { response: 'STATUS', layer: 'completeness' } },
   ])
@@ -202,7 +209,7 @@ t.test('a record names the instance, and says more where a second look is worth 
   const known = { ...AGENT, instance: 'bot-20270115T080000Z-00000000' } as Facts['identity']
   decide(rooms, { ...allowed, identity: known })
   decide(rooms, { ...running(['who']), identity: known })
-  decide(rooms, { ...denied, identity: known })
+  decide(rooms, { ...hostile, identity: known })
   const [plain, noted, refused] = audit.events
   t.equal(plain?.['instance'], 'bot-20270115T080000Z-00000000')
   t.notOk('enhanced' in (plain ?? {}))

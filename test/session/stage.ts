@@ -397,6 +397,9 @@ export function memoryBook(book = EMPTY_BOOK): BookStore {
 export type StagedAgent = Partial<Parameters<typeof createIdentities>[0][number]> & { readonly seed?: number }
 export type StagedRule = Pick<Rule, 'action' | 'severity'> & Partial<Rule>
 
+/** A program whose name is not what it seems: refused by every layer's first look, and counted as one violation. */
+export const HOSTILE = 'rm\u200b'
+
 /** The policy of a configuration with that, made as the daemon makes it. */
 export function stagePolicy(options: StageOptions = {}): Policy {
   const listed = (options.rules ?? []).map((rule, index) => ({

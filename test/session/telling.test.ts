@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { MethodName } from '../../src/wire/methods.ts'
-import { type Client, connect, enter, run, stageRooms } from './stage.ts'
+import { type Client, connect, enter, HOSTILE, run, stageRooms } from './stage.ts'
 
 const ask = (client: Client, method: MethodName) => client.on(client.open(method, new Map())).at(-1)?.value
 type Status = Readonly<Record<string, unknown>> & { readonly responses: ReadonlyMap<number, number> }
@@ -18,7 +18,7 @@ function busy() {
   const other = enter(staged, { name: 'other', seed: 2 })
   run(other, 'ls')
   staged.spawner.children[0]?.events.spawned(1)
-  run(other, 'rm')
+  run(other, HOSTILE)
   connect(staged, { remoteAddress: '198.51.100.1' }).open('Ping', new Map())
   connect(staged, { remoteAddress: '198.51.100.2' }).events.data(Uint8Array.of(0xff))
   staged.rooms.levels.set('daemon', '', 'RESTRICT', 'w', 'boss')

@@ -11,7 +11,15 @@ import { CODES } from '../../src/errors.ts'
 import { VI_SWAP_HOLD_SECONDS } from '../../src/limits.ts'
 import { executeRequest, executionReference, signalRequest, stdinChunk } from '../../src/wire/messages.ts'
 import { shown } from '../defense/terminal.ts'
-import { type AuthChange, type Client, connect, enter, type StageOptions, stageRooms } from './stage.ts'
+import {
+  type AuthChange,
+  type Client,
+  connect,
+  enter,
+  HOSTILE,
+  type StageOptions,
+  stageRooms,
+} from './stage.ts'
 
 const SCREEN = Buffer.from(viScreen()).toString('latin1')
 const ID = new Uint8Array(16).fill(5)
@@ -30,7 +38,7 @@ function stage(options: StageOptions = {}, auth: AuthChange = {}) {
 
 t.test('a refused command looks as if an editor had been started, for an hour by default', (t) => {
   const { client, ask, clock, spawner } = stage()
-  const stream = ask('rm', { execution_id: ID })
+  const stream = ask(HOSTILE, { execution_id: ID })
   t.strictSame(
     client.on(stream).map(({ kind, value }) => [kind, value?.['source'], value?.['data'], value?.['offset']]),
     [
@@ -68,7 +76,7 @@ t.test('with a terminal the screen has its size; without, 24 rows of 80 columns'
     [{ rows: 6, cols: 12 }, 6, 12],
   ] as const) {
     const { client, ask } = stage()
-    const stream = ask('rm', pty === undefined ? {} : { pty, stdin: true })
+    const stream = ask(HOSTILE, pty === undefined ? {} : { pty, stdin: true })
     const state = await shown(rows, columns, output(client, stream))
     t.strictSame(
       state.rows,
@@ -84,7 +92,7 @@ t.test('with a terminal the screen has its size; without, 24 rows of 80 columns'
 
 t.test('keys are swallowed in silence', (t) => {
   const { client, ask } = stage()
-  const stream = ask('rm', { pty: { rows: 24, cols: 80 }, stdin: true })
+  const stream = ask(HOSTILE, { pty: { rows: 24, cols: 80 }, stdin: true })
   const before = client.transport.writes.length
   for (const keys of ['ihello', '\x1b', ':q!\r', '\x03', '\x1a', 'ZZ']) {
     client.connection.message(stream, new Map([[1, Buffer.from(keys)]]), keys.length)
@@ -95,7 +103,7 @@ t.test('keys are swallowed in silence', (t) => {
 
 t.test('a new size of the terminal is drawn, as an editor does it', async (t) => {
   const { client, ask } = stage()
-  const stream = ask('rm', { pty: { rows: 24, cols: 80 }, stdin: true })
+  const stream = ask(HOSTILE, { pty: { rows: 24, cols: 80 }, stdin: true })
   client.connection.message(stream, resizeTo(40, 100))
   client.connection.message(stream, resizeTo(10, 14))
   const state = await shown(10, 14, output(client, stream))
@@ -109,7 +117,7 @@ t.test('a new size of the terminal is drawn, as an editor does it', async (t) =>
 
 t.test('redraws keep to the credit of the stream, and the last size is drawn when there is some', (t) => {
   const { client, ask } = stage({}, { window: 4_096 })
-  const stream = ask('rm', { pty: { rows: 24, cols: 80 }, stdin: true })
+  const stream = ask(HOSTILE, { pty: { rows: 24, cols: 80 }, stdin: true })
   for (let index = 0; index < 100; index++) client.connection.message(stream, resizeTo(500 - index, 80))
   client.connection.message(stream, resizeTo(3, 80))
   client.connection.message(stream, resizeTo(499, 80))
@@ -124,7 +132,7 @@ t.test('redraws keep to the credit of the stream, and the last size is drawn whe
 t.test('a screen that is larger than the window comes in pieces, as any output', (t) => {
   const { client, ask } = stage({}, { window: 1_024 })
   const pty = { rows: 500, cols: 80 }
-  const stream = ask('rm', { pty, stdin: true })
+  const stream = ask(HOSTILE, { pty, stdin: true })
   t.equal(output(client, stream).length, 1_024)
   client.connection.grant(stream, 4_096)
   t.strictSame(output(client, stream), Buffer.from(viScreen(pty.rows, pty.cols)))
@@ -133,7 +141,7 @@ t.test('a screen that is larger than the window comes in pieces, as any output',
 
 t.test('without a terminal nothing is drawn again', (t) => {
   const { client, ask } = stage()
-  const stream = ask('rm', { stdin: true })
+  const stream = ask(HOSTILE, { stdin: true })
   const before = client.on(stream).length
   client.connection.message(stream, resizeTo(50, 100))
   t.equal(client.on(stream).length, before)
@@ -142,7 +150,7 @@ t.test('without a terminal nothing is drawn again', (t) => {
 
 t.test('its first message has the form of one from a command that runs', (t) => {
   const { client, ask, spawner } = stage()
-  const refused = ask('rm')
+  const refused = ask(HOSTILE)
   const running = ask('ls')
   spawner.children[0]?.events.spawned(1)
   const [first, second] = [client.on(refused)[0]?.value ?? {}, client.on(running)[0]?.value ?? {}]
@@ -153,8 +161,8 @@ t.test('its first message has the form of one from a command that runs', (t) => 
 
 t.test('it holds a slot of the caller, and gives it back when it is over or left', (t) => {
   const { client, ask, clock, rooms, spawner } = stage()
-  const first = ask('rm')
-  ask('rm')
+  const first = ask(HOSTILE)
+  ask(HOSTILE)
   t.equal(rooms.viHolds.get('bot'), 2)
   const third = ask('ls')
   t.match(
@@ -179,14 +187,14 @@ const listed = (client: Client) => ask(client, 'ListExecutions')?.value?.['execu
 
 t.test('to its caller it is a command that runs: it is listed, counted and takes every signal', (t) => {
   const { client, ask: run, spawner, rooms, clock } = stage()
-  const stream = run('/usr/bin/rm', { args: ['-rf', '/'], execution_id: ID })
+  const stream = run(`/usr/bin/${HOSTILE}`, { args: ['-rf', '/'], execution_id: ID })
   const entry = (listed(client) as readonly Record<string, unknown>[])[0]
   run('ls', { execution_id: new Uint8Array(16).fill(6) })
   spawner.children[0]?.events.spawned(1)
   spawner.children[0]?.events.output(0, new Uint8Array(7))
   const all = listed(client) as readonly Record<string, unknown>[]
   const real = all.find(({ command }) => command === 'ls')
-  t.match(entry, { execution_id: ID, state: 1, command: 'rm', is_attached: true, agent_name: 'bot' })
+  t.match(entry, { execution_id: ID, state: 1, command: HOSTILE, is_attached: true, agent_name: 'bot' })
   t.strictSame(
     Object.entries(entry ?? {}).map(([key, value]) => [key, value === undefined]),
     Object.entries(real ?? {}).map(([key, value]) => [key, value === undefined]),
@@ -211,7 +219,7 @@ t.test('to its caller it is a command that runs: it is listed, counted and takes
 
 t.test('nobody else sees or reaches it', (t) => {
   const staged = stage()
-  staged.ask('rm', { execution_id: ID })
+  staged.ask(HOSTILE, { execution_id: ID })
   for (const auth of [
     { name: 'other', seed: 2 },
     { name: 'boss', seed: 3 },
@@ -227,7 +235,7 @@ t.test('nobody else sees or reaches it', (t) => {
 t.test('attaching to it again shows it again, and the stream before it ends, as with any command', (t) => {
   const staged = stage()
   const { client, rooms, clock } = staged
-  const first = staged.ask('rm', { execution_id: ID })
+  const first = staged.ask(HOSTILE, { execution_id: ID })
   const [before] = listed(client) as readonly object[]
   clock.pass(5_000)
   const second = enter(staged)
@@ -258,7 +266,7 @@ t.test('what is no command and is held in silence is none in the list either', (
 
 t.test('a contained agent that asks about its screen ends nothing by it', (t) => {
   const { client, ask: run, rooms } = stage()
-  const stream = run('rm', { execution_id: ID })
+  const stream = run(HOSTILE, { execution_id: ID })
   rooms.levels.set('agent', 'bot', 'CONTAIN', 'odd', 'boss')
   t.strictSame(client.on(client.open('Cancel', reference)), [])
   t.equal(client.on(stream).length, 2)
@@ -268,7 +276,7 @@ t.test('a contained agent that asks about its screen ends nothing by it', (t) =>
 
 t.test('the end of the connection ends the hold', (t) => {
   const { client, ask, clock, rooms } = stage()
-  ask('rm')
+  ask(HOSTILE)
   client.events.closed()
   t.strictSame([rooms.viHolds.size, clock.timers], [0, 0])
   t.end()
@@ -277,7 +285,7 @@ t.test('the end of the connection ends the hold', (t) => {
 t.test('what is typed is swallowed, however small the window', (t) => {
   for (const window of [4_096, 65_536]) {
     const { client, ask } = stage({}, { window })
-    const stream = ask('rm', { stdin: true })
+    const stream = ask(HOSTILE, { stdin: true })
     for (let typed = 0; typed < 300_000; ) {
       const size = Math.min(client.connection.credit(stream), 4_000)
       if (size === 0) throw new Error(`stuck after ${typed} bytes with a window of ${window}`)
@@ -293,7 +301,7 @@ t.test('what is typed is swallowed, however small the window', (t) => {
 
 t.test('other methods are held in silence', (t) => {
   const { client, ask, clock } = stage()
-  const stream = ask('rm', {}, true)
+  const stream = ask(HOSTILE, {}, true)
   t.strictSame(client.on(stream), [])
   clock.pass(3_600_000)
   t.match(client.on(stream), [{ kind: 'status', code: CODES.RESPONSE_VI_SWAP_ENGAGED.number, text: '' }])
@@ -302,7 +310,7 @@ t.test('other methods are held in silence', (t) => {
 
 t.test('nothing that an agent gets from it says denied, and no code of a denial is sent', (t) => {
   const { client, ask, clock } = stage()
-  ask('rm')
+  ask(HOSTILE)
   ask('ls', { cwd: '/etc' }, true)
   clock.pass(3_600_000)
   const sent = Buffer.concat(client.transport.writes.map(({ bytes }) => bytes)).toString('latin1')
@@ -317,7 +325,7 @@ t.test('an operator is told why, and so is an agent where the configuration asks
     stage({}, { name: 'boss', seed: 3 }),
     stage({ settings: { denyResponse: 'reason' } }),
   ]) {
-    const stream = staged.ask('rm')
+    const stream = staged.ask(HOSTILE)
     t.match(staged.client.on(stream), [
       { kind: 'status', code: CODES.CAPABILITY_CMD_DENIED.number, text: /is denied by/ },
     ])
@@ -332,7 +340,7 @@ t.test(
     const parsed = parseConfig({}, { configDirectory: '/srv' })
     t.equal(parsed.ok && parsed.config.defense.vi_swap.hold_seconds, 3_600)
     const rules = [{ action: 'deny', severity: 'high', argv: { program: ['mkfs'] } } as const]
-    for (const command of ['rm', 'mkfs']) {
+    for (const command of [HOSTILE, 'mkfs']) {
       const { client, ask, clock, rooms } = stage({ rules, automatic: false })
       const stream = ask(command, { pty: { rows: 24, cols: 80 }, stdin: true })
       const screen = output(client, stream)
@@ -348,7 +356,7 @@ t.test(
     for (const remoteAddress of ['192.0.2.1', '127.0.0.1']) {
       const staged = stageRooms({ rules, penalties: { enabled: false } })
       const stranger = connect(staged, { remoteAddress })
-      stranger.open('ExecuteStream', executeRequest.encode({ command: 'rm' }))
+      stranger.open('ExecuteStream', executeRequest.encode({ command: HOSTILE }))
       t.strictSame([staged.rooms.viHolds.size, staged.rooms.tarpits.held], [0, 1])
       const heard = Buffer.concat(stranger.transport.writes.map(({ bytes }) => bytes))
       t.notOk(heard.includes('\x1b[?1049h'))

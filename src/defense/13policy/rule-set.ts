@@ -23,20 +23,22 @@ export type RulesProblem = {
 /** What a match says. */
 export type RuleHead = Pick<Rule, 'id' | 'action' | 'severity' | 'description' | 'why'>
 
-const RANKS = Object.freeze({
-  critical: 0,
-  high: 1,
-  medium: 2,
-  challenge: 3,
-  low: 4,
-  allow: 5,
-} as const)
+/** The strictest first. A denial is hostile, by its severity. */
+const MEANINGS = Object.freeze(['critical', 'high', 'medium', 'ask', 'challenge', 'note', 'allow'] as const)
 
-/** 0 is the strictest: critical deny, high deny, medium deny, challenge, low, allow. */
-export function strictness({ action, severity }: Pick<Rule, 'action' | 'severity'>): number {
-  if (action === 'allow') return RANKS.allow
-  if (severity === 'low') return RANKS.low
-  return action === 'challenge' ? RANKS.challenge : RANKS[severity]
+/** What follows from a match: a denial's severity, or the action. A denial or a challenge that is low is a note. */
+export function meaningOf({
+  action,
+  severity,
+}: Pick<Rule, 'action' | 'severity'>): (typeof MEANINGS)[number] {
+  if (action === 'allow' || action === 'note' || action === 'ask') return action
+  if (severity === 'low') return 'note'
+  return action === 'challenge' ? 'challenge' : severity
+}
+
+/** 0 is the strictest: critical deny, high deny, medium deny, ask, challenge, note, allow. */
+export function strictness(rule: Pick<Rule, 'action' | 'severity'>): number {
+  return MEANINGS.indexOf(meaningOf(rule))
 }
 
 /** Stricter first, then the smaller id by code units: the order in a file means nothing. */

@@ -1,12 +1,16 @@
 /**
  * A rule of the policy, as data: what it matches, what follows, and why. Types alone; rules-file.ts reads and checks
  * them, matcher.ts matches them.
- * Rules: docs/responses.md, section 2; docs/policy.md for the language.
+ * Rules: docs/policy.md.
  * @module
  */
 import type { Opaque } from './effective.ts'
 
-export type RuleAction = 'deny' | 'challenge' | 'allow'
+/**
+ * `deny`: hostile, what nobody does by accident. `ask`: a human decides. `challenge`: the connection is proven once
+ * more. `note`: it runs and is recorded. `allow`: it is expected.
+ */
+export type RuleAction = 'deny' | 'ask' | 'challenge' | 'note' | 'allow'
 export type RuleSeverity = 'critical' | 'high' | 'medium' | 'low'
 
 /**

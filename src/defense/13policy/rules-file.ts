@@ -22,7 +22,7 @@ const SENTENCE_CHARS = 512
 const EXAMPLES_MAX = 64
 const EXAMPLE_CHARS = 4_096
 
-const ACTIONS: readonly RuleAction[] = Object.freeze(['deny', 'challenge', 'allow'])
+const ACTIONS: readonly RuleAction[] = Object.freeze(['deny', 'ask', 'challenge', 'note', 'allow'])
 const SEVERITIES: readonly RuleSeverity[] = Object.freeze(['critical', 'high', 'medium', 'low'])
 const FILE_KEYS = Object.freeze(['sets', 'rules'])
 const RULE_KEYS = Object.freeze([

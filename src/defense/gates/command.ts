@@ -8,7 +8,7 @@ import { isWithin } from '../../base/lexical-path.ts'
 import type { ToxicProperty } from '../../base/toxic-property.ts'
 import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
-import type { RuleHead } from '../13policy/rule-set.ts'
+import { meaningOf, type RuleHead } from '../13policy/rule-set.ts'
 import { goesBy } from '../13policy/unwrap/names.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
 import { judgedCommand } from '../file-action.ts'
@@ -20,6 +20,7 @@ import {
   type Measure,
   type Note,
   type Policy,
+  refusal,
   stricterOf,
   tarpit,
   violation,
@@ -29,17 +30,18 @@ import { mayTouch } from '../touched-path.ts'
 import { toxicProperties, toxicRule } from '../toxic.ts'
 import { challenge } from './session.ts'
 
-/** R4, a question, a note, or nothing, as the configuration has it. */
+/** A refusal, a question, a note, or nothing, as the configuration has it. */
 function measured(
   measure: Measure,
   facts: Facts,
   ledger: Ledger,
   finding: { readonly code: Code; readonly rule: string; readonly reason: string },
+  denial = refusal,
 ): Finding | Note | undefined {
   const { code, rule, reason } = finding
   switch (measure) {
     case 'deny':
-      return violation(code, rule, reason)
+      return denial(code, rule, reason)
     case 'ask':
       return askHuman(facts, ledger, code, rule, reason)
     case 'audit':
@@ -56,7 +58,7 @@ function judgeFile(path: string, sha256: string | null, policy: Policy): Finding
   const pin = Object.hasOwn(pins, path) ? pins[path] : undefined
   if (pin === undefined)
     return pinnedOnly
-      ? violation(
+      ? refusal(
           'CAPABILITY_CMD_DENIED',
           'executables.unpinned',
           `Only pinned programs may run, and ${path} is not one.`,
@@ -261,13 +263,11 @@ function judgeOpaque(
   if (weak.length === 0) return undefined
   const kind = opaqueClassOf(action, facts, policy)
   if (kind === undefined) return undefined
-  return withoutIncident(
-    measured(opaque, facts, ledger, {
-      code: 'CAPABILITY_CMD_DENIED',
-      rule: `opaque.${kind}`,
-      reason: opaqueReason(kind, weak),
-    }),
-  )
+  return measured(opaque, facts, ledger, {
+    code: 'CAPABILITY_CMD_DENIED',
+    rule: `opaque.${kind}`,
+    reason: opaqueReason(kind, weak),
+  })
 }
 
 function judgeToxic(
@@ -305,25 +305,17 @@ export const specifics: Check = (facts, policy, ledger) => {
   if (properties.includes('secret')) {
     const measure =
       ledger.level === 'RESTRICT' && security.sensitiveFiles !== 'allow' ? 'deny' : security.sensitiveFiles
-    add(
-      measured(measure, facts, ledger, {
-        code: 'CAPABILITY_PATH_DENIED',
-        rule: 'sensitive_files',
-        reason: 'The command uses a file that holds secrets.',
-      }),
-    )
+    const finding = {
+      code: 'CAPABILITY_PATH_DENIED',
+      rule: 'sensitive_files',
+      reason: 'The command uses a file that holds secrets.',
+    } as const
+    // Where secrets are denied, whoever goes for one is after it.
+    add(measured(measure, facts, ledger, finding, violation))
   }
   if (action === facts.action) add(judgeOpaque(action, facts, policy, ledger))
   add(judgeToxic(properties, facts, policy, ledger))
   return found
-}
-
-/** A health check of something that is not there yet asks again and again, and is no attack. */
-function withoutIncident(finding: Finding | Note | undefined): Finding | Note | undefined {
-  if (finding === undefined || finding.outcome === 'note' || finding.code === 'CONFIRMATION_DENIED')
-    return finding
-  const { incident: _, ...rest } = finding
-  return { ...rest, severity: 'warning' }
 }
 
 const ruleReason = ({ description, why }: RuleHead): string => `${description} ${why}`
@@ -333,28 +325,39 @@ const rules: Check = (facts, policy, ledger) => {
   const action = judgedCommand(facts.action)
   if (action === undefined) return undefined
   const match = policy.rules.strictest(policy.effective(action))
-  if (match === undefined || match.rule.action === 'allow') return undefined
-  const { id, severity, action: measure } = match.rule
+  if (match === undefined) return undefined
+  const { id, severity } = match.rule
   const reason = ruleReason(match.rule)
-  if (severity === 'low') return { outcome: 'note', rule: id, reason }
-  if (measure === 'challenge') {
-    if (request?.challenge === 'passed') return { outcome: 'note', rule: id, reason }
-    return challenge(ledger, { code: 'RESPONSE_CHALLENGE_REQUIRED', rule: id, reason })
+  const note: Note = { outcome: 'note', rule: id, reason }
+  const meaning = match.isGuess && match.rule.action !== 'allow' ? 'note' : meaningOf(match.rule)
+  switch (meaning) {
+    case 'allow':
+      return undefined
+    case 'note':
+      return note
+    case 'challenge':
+      if (request?.challenge === 'passed') return note
+      return challenge(ledger, { code: 'RESPONSE_CHALLENGE_REQUIRED', rule: id, reason })
+    case 'ask':
+      return askHuman(facts, ledger, 'CAPABILITY_CMD_DENIED', id, reason) ?? note
+    default: {
+      const finding = {
+        code: 'CAPABILITY_CMD_DENIED',
+        rule: id,
+        reason,
+        severity: 'critical',
+        incident: meaning,
+      } as const
+      if (severity === 'critical' || who.kind !== 'known') return tarpit(ledger, finding)
+      return { ...finding, outcome: 'VI_SWAP' }
+    }
   }
-  const finding = {
-    code: 'CAPABILITY_CMD_DENIED',
-    rule: id,
-    reason,
-    severity: 'critical',
-    incident: severity,
-  } as const
-  if (severity === 'critical' || who.kind !== 'known') return tarpit(ledger, finding)
-  return { ...finding, outcome: 'VI_SWAP' }
 }
 
 export const policy13: Check = (facts, policy, ledger) => {
   const finding = rules(facts, policy, ledger)
   const action = judgedCommand(facts.action)
-  if (action === undefined || (finding !== undefined && finding.outcome !== 'note')) return finding
-  return judgeAround(policy.effective(action).commands, policy) ?? finding
+  if (action === undefined) return finding
+  // The first of equals decides: what a rule says of a hostile command says more.
+  return stricterOf(finding, judgeAround(policy.effective(action).commands, policy))
 }

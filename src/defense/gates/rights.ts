@@ -24,6 +24,7 @@ import {
   type Finding,
   type Note,
   type Policy,
+  refusal,
   stricterOf,
   violation,
 } from '../layer.ts'
@@ -110,10 +111,10 @@ function judgeShell(
   const names = commands.flatMap((command) => command.names)
   if (resolved !== undefined) names.push(baseName(resolved))
   if (!isShell(names)) return undefined
-  return violation(
+  return refusal(
     'CAPABILITY_CMD_DENIED',
     'security.allow_shell',
-    'A command shell would run and security.allow_shell is false.',
+    'A command shell would run, and security.allow_shell is false: name the program itself.',
   )
 }
 
@@ -136,10 +137,10 @@ function judgeCommands(
       ? undefined
       : security.blockedCommands.find((text) => commands.some((command) => blocksCommand(text, command)))
   if (blocked !== undefined)
-    return violation(
+    return refusal(
       'CAPABILITY_CMD_DENIED',
       'security.blocked_commands',
-      `The command is blocked by "${blocked}" of security.blocked_commands.`,
+      `The command is blocked by "${blocked}" of security.blocked_commands: nobody may run that here.`,
     )
   const outer: CommandSet = { allowed_commands: security.allowedCommands, denied_commands: NO_PATTERNS }
   const resolved = action.executable?.path
@@ -148,16 +149,27 @@ function judgeCommands(
   const worst = WORSE[general] > WORSE[own] ? general : own
   if (worst === 'allowed') return undefined
   if (worst === 'denied')
-    return violation(
+    return refusal(
       'CAPABILITY_CMD_DENIED',
       `${name}.denied_commands`,
-      `The command is denied by capability ${name}.`,
+      `The command, or one that it would start, is denied by capability ${name}.`,
     )
   const rule = own === 'unlisted' ? `${name}.allowed_commands` : 'security.allowed_commands'
-  const reason = `The command is not allowed by ${own === 'unlisted' ? `capability ${name}` : rule}.`
+  const reason = `The command, or one that it would start, is not allowed by ${own === 'unlisted' ? `capability ${name}` : rule}.`
   return security.confirmsUnlisted
     ? askHuman(facts, ledger, 'CAPABILITY_CMD_DENIED', rule, reason)
-    : violation('CAPABILITY_CMD_DENIED', rule, reason)
+    : refusal('CAPABILITY_CMD_DENIED', rule, reason)
+}
+
+/** A place that an operator has denied is one that nobody is to go near; one that is not listed is merely outside. */
+function refusedPath(permission: Exclude<Permission, 'allowed'>, name: string, what: string): Finding {
+  return permission === 'denied'
+    ? violation('CAPABILITY_PATH_DENIED', `${name}.denied_paths`, `${what} is denied by capability ${name}.`)
+    : refusal(
+        'CAPABILITY_PATH_DENIED',
+        `${name}.allowed_paths`,
+        `${what} is not allowed by capability ${name}.`,
+      )
 }
 
 function judgePlaces(
@@ -168,14 +180,7 @@ function judgePlaces(
   commands: readonly EffectiveCommand[],
 ): Finding | undefined {
   const cwd = permitsPath(set, action.cwd)
-  if (cwd !== 'allowed') {
-    const rule = cwd === 'denied' ? 'denied_paths' : 'allowed_paths'
-    return violation(
-      'CAPABILITY_PATH_DENIED',
-      `${name}.${rule}`,
-      `The working directory ${cwd === 'denied' ? 'is denied' : 'is not allowed'} by capability ${name}.`,
-    )
-  }
+  if (cwd !== 'allowed') return refusedPath(cwd, name, 'The working directory')
   if (!namesDenied(set, commands, facts.realPaths)) return undefined
   return violation(
     'CAPABILITY_PATH_DENIED',
@@ -209,17 +214,12 @@ function judgeTransfer(policy: Policy, name: string, action: FileAction): Findin
   for (const path of [action.path, action.real]) {
     const permission = permitsPath(set, path)
     if (permission === 'allowed') continue
-    const isDenied = permission === 'denied'
-    return violation(
-      'CAPABILITY_PATH_DENIED',
-      `${name}.${isDenied ? 'denied_paths' : 'allowed_paths'}`,
-      `The path of the transfer ${isDenied ? 'is denied' : 'is not allowed'} by capability ${name}.`,
-    )
+    return refusedPath(permission, name, 'The path of the transfer')
   }
   const most = set.max_file_size_bytes
   if (action.size === null || action.size <= most) return undefined
   return {
-    outcome: 'mistake',
+    outcome: 'status',
     code: 'FILE_TOO_LARGE',
     rule: `${name}.max_file_size_bytes`,
     reason: `The file has ${action.size} bytes, and ${most} may be transferred.`,

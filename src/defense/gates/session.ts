@@ -173,7 +173,7 @@ export const completeness: Check = ({ request, action }) => {
   if (request === undefined) return undefined
   if (request.overExpanded) {
     return {
-      outcome: 'mistake_and_end',
+      outcome: 'status_and_end',
       code: 'DECOMPRESSION_LIMIT_EXCEEDED',
       rule: 'raw_payload',
       reason:
@@ -183,7 +183,7 @@ export const completeness: Check = ({ request, action }) => {
   }
   if (request.problems === '') return undefined
   return {
-    outcome: 'mistake',
+    outcome: 'status',
     code: 'FRAME_MALFORMED',
     rule: 'message',
     reason: `The request was not run: ${request.problems}.`,

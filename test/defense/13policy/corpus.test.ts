@@ -1,21 +1,24 @@
 /**
- * Two corpora of command lines judge the packaged rules: what an agent could do to the machine is stopped, however it
- * is written, and honest work in a workspace is not. Every line is tried in three forms: as its own argv where it is
- * one plain command, and as what `sh -c` and `bash -c` are given.
+ * Two corpora of command lines judge the packaged rules: what an agent could do to the machine leaves at least a line
+ * in the record, however it is written, and honest work in a workspace is never taken for hostile and hardly ever asked
+ * about. Every line is tried in three forms: as its own argv where it is one plain command, and as what `sh -c` and
+ * `bash -c` are given.
  * @module
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../../../src/defense/13policy/examples.ts'
 import { createMatcher, type Matcher } from '../../../src/defense/13policy/matcher.ts'
-import { strictness } from '../../../src/defense/13policy/rule-set.ts'
+import { meaningOf } from '../../../src/defense/13policy/rule-set.ts'
 import { readRules, rulesProblemText } from '../../../src/defense/13policy/rules-file.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
 
 const CWD = '/home/dev/project'
 const HOME = '/home/dev'
-/** Of the lines of honest work, so many may be stopped. */
-const EVERYDAY_STOPPED_SHARE = 0.03
+/** Of the lines of honest work, so many may be asked about. */
+const EVERYDAY_ASKED_SHARE = 0.01
+/** Of the dangerous lines, so many at least are hostile or asked about: a corpus that is only noted proves little. */
+const DANGEROUS_STOPPED_SHARE = 0.8
 /** Fewer lines would prove little. */
 const CORPUS_LINES = 600
 const SHOWN_LINES = 200
@@ -23,7 +26,7 @@ const SHOWN_LINES = 200
 const POLICY = new URL('../../../policy/', import.meta.url)
 const CORPUS = new URL('corpus/', import.meta.url)
 
-type Outcome = 'denied' | 'challenged' | 'passed'
+type Outcome = 'hostile' | 'asked' | 'noted' | 'passed'
 
 type CorpusLine = { readonly group: string; readonly text: string }
 
@@ -60,10 +63,11 @@ function judge(matcher: Matcher, argv: readonly string[]): Pick<Judged, 'outcome
     effectiveCommands(argv, { cwd: CWD, home: HOME, resolved: undefined, terminal: false, stdin: false }),
   )
   if (match === undefined) return { outcome: 'passed', rule: undefined }
-  const { id: rule, action } = match.rule
-  if (strictness(match.rule) >= strictness({ action: 'deny', severity: 'low' }))
-    return { outcome: 'passed', rule }
-  return { outcome: action === 'challenge' ? 'challenged' : 'denied', rule }
+  const { id: rule } = match.rule
+  const meaning = meaningOf(match.rule)
+  if (meaning === 'allow') return { outcome: 'passed', rule }
+  if (meaning === 'note' || match.isGuess) return { outcome: 'noted', rule }
+  return { outcome: meaning === 'ask' ? 'asked' : 'hostile', rule }
 }
 
 function judgeAll(matcher: Matcher, lines: readonly CorpusLine[]): readonly Judged[] {
@@ -80,42 +84,49 @@ const told = ({ group, form, rule, text }: Judged) =>
 const matcher = packagedMatcher()
 
 t.test(
-  'every dangerous command line is stopped, as itself and inside sh -c and bash -c (JF-T06)',
+  'no dangerous command line runs without a note, as itself and inside sh -c and bash -c (JF-T06)',
   async (t) => {
     const lines = readCorpus('dangerous.txt')
     t.ok(lines.length >= CORPUS_LINES, 'the corpus is large enough to judge by')
     const judged = judgeAll(matcher, lines)
     const passed = judged.filter(({ outcome }) => outcome === 'passed')
-    const challenged = judged.filter(({ outcome }) => outcome === 'challenged')
+    const stopped = judged.filter(({ outcome }) => outcome === 'hostile' || outcome === 'asked')
+    const hostile = judged.filter(({ outcome }) => outcome === 'hostile')
     t.comment(
-      `${lines.length} lines in three forms: ${passed.length} passed, ${challenged.length} challenged`,
+      `${lines.length} lines in three forms: ${hostile.length} hostile, ${stopped.length - hostile.length} asked, ${passed.length} passed`,
     )
-    for (const each of challenged.slice(0, SHOWN_LINES)) t.comment(`challenged ${told(each)}`)
     t.same(passed.slice(0, SHOWN_LINES).map(told), [], 'nothing dangerous passes')
+    t.ok(stopped.length >= judged.length * DANGEROUS_STOPPED_SHARE)
   },
 )
 
-/** Programs of a line that nothing is known of; those beneath the working directory are the caller's own. */
-function unknownPrograms(matcher: Matcher, text: string): readonly string[] {
-  const surroundings = { cwd: CWD, home: HOME, resolved: undefined, terminal: false, stdin: false }
-  return effectiveCommands(ownArgv(text), surroundings)
-    .commands.filter((command) => !matcher.knows(command) && command.path?.startsWith(CWD) !== true)
-    .map(({ argv }) => argv[0] ?? '')
-}
+t.test('honest work is never hostile, and asked about in at most one of 100 command lines', async (t) => {
+  const lines = readCorpus('everyday.txt')
+  t.ok(lines.length >= CORPUS_LINES, 'the corpus is large enough to judge by')
+  const judged = judgeAll(matcher, lines)
+  t.same(judged.filter(({ outcome }) => outcome === 'hostile').map(told), [])
+  const asked = judged.filter(({ outcome }) => outcome === 'asked')
+  for (const each of asked.slice(0, SHOWN_LINES)) t.comment(`asked ${told(each)}`)
+  const askedLines = new Set(asked.map(({ text }) => text))
+  t.ok(
+    askedLines.size <= lines.length * EVERYDAY_ASKED_SHARE,
+    `${askedLines.size} of ${lines.length} lines are asked about in at least one form`,
+  )
+})
 
 t.test(
-  'honest work is stopped in at most 3 of 100 command lines, questions about programs included',
+  'a shipped rule is hostile, asks, notes or allows: none leaves a human out by a challenge',
   async (t) => {
-    const lines = readCorpus('everyday.txt')
-    t.ok(lines.length >= CORPUS_LINES, 'the corpus is large enough to judge by')
-    const stopped = judgeAll(matcher, lines).filter(({ outcome }) => outcome !== 'passed')
-    const asked = lines.filter(({ text }) => unknownPrograms(matcher, text).length > 0)
-    for (const { text } of asked.slice(0, SHOWN_LINES)) t.comment(`asked ${text}`)
-    const stoppedLines = new Set([...stopped, ...asked].map(({ text }) => text))
-    for (const each of stopped.slice(0, SHOWN_LINES)) t.comment(`${each.outcome} ${told(each)}`)
-    t.ok(
-      stoppedLines.size <= lines.length * EVERYDAY_STOPPED_SHARE,
-      `${stoppedLines.size} of ${lines.length} lines are stopped in at least one form`,
+    const read = readRules(readFileSync(new URL('default-rules.json', POLICY), 'utf8'), 'default-rules.json')
+    if (!read.ok) throw new Error('the packaged rules cannot be read')
+    t.same(
+      read.rules.rules.filter(({ action }) => action === 'challenge').map(({ id }) => id),
+      [],
+    )
+    // A low denial would be a note under another name.
+    t.same(
+      read.rules.rules.filter(({ action, severity }) => action === 'deny' && severity === 'low'),
+      [],
     )
   },
 )

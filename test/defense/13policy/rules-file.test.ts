@@ -82,7 +82,7 @@ t.test('every problem is told at once, with its path and the word that was meant
     [
       'set is not a known key (did you mean sets?)',
       'rules[0].exmples is not a known key (did you mean examples?)',
-      'rules[0].action is "denny", which is not one of deny, challenge, allow (did you mean deny?)',
+      'rules[0].action is "denny", which is not one of deny, ask, challenge, note, allow (did you mean deny?)',
       'rules[0].severity is "hihg", which is not one of critical, high, medium, low (did you mean high?)',
       'rules[1].argv.progam is not a known key (did you mean program?)',
       'rules[1].argv.options[0] has something that is not an option (write -r|--recursive, with dashes and no spaces)',

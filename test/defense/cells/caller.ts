@@ -397,11 +397,11 @@ export const CALLER_CELLS: readonly Cell[] = [
   {
     name: 'completeness: a message with problems',
     facts: asked({ problems: 'command is missing' }),
-    gives: ['mistake', 'FRAME_MALFORMED', 'completeness', 'message', 'info'],
+    gives: ['status', 'FRAME_MALFORMED', 'completeness', 'message', 'info'],
   },
   {
     name: 'completeness: a payload that expands too far',
     facts: asked({ overExpanded: true }),
-    gives: ['mistake', 'DECOMPRESSION_LIMIT_EXCEEDED', 'completeness', 'raw_payload', 'warning'],
+    gives: ['status', 'DECOMPRESSION_LIMIT_EXCEEDED', 'completeness', 'raw_payload', 'warning'],
   },
 ]

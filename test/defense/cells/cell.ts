@@ -11,7 +11,7 @@ export type Cell = {
   readonly facts?: Partial<Facts>
   readonly policy?: Policy
   readonly ledger?: Partial<Ledger>
-  /** response or `mistake`, code, layer, rule, severity, incident, what is awaited */
+  /** response or `status`, code, layer, rule, severity, incident, what is awaited */
   readonly gives: readonly (string | undefined)[]
 }
 
@@ -48,6 +48,8 @@ export const agent = (change: Partial<typeof AGENT>): Partial<Facts> => ({
 export const OPEN = policyWith({})
 export const violated = (code: string, layer: string, rule: string) =>
   ['VI_SWAP', code, layer, rule, 'critical', 'violation'] as const
+export const refused = (code: string, layer: string, rule: string) =>
+  ['status', code, layer, rule, 'warning'] as const
 export const asking = (code: string, layer: string, rule: string) =>
   ['THROTTLE', code, layer, rule, 'warning', undefined, 'operator'] as const
 export const noted = (layer: string, rule: string) => ['EXECUTE', undefined, layer, rule, 'warning'] as const
@@ -80,15 +82,14 @@ export function questions(
       facts: answer('denied'),
       policy,
       ledger,
-      gives: violated('CONFIRMATION_DENIED', layer, rule),
+      gives: refused('CONFIRMATION_DENIED', layer, rule),
     },
     {
       name: `${name}: silence`,
       facts: answer('timed_out'),
       policy,
       ledger,
-      // Nobody was there: that is no incident.
-      gives: ['VI_SWAP', 'CONFIRMATION_TIMEOUT', layer, rule, 'warning'],
+      gives: refused('CONFIRMATION_TIMEOUT', layer, rule),
     },
     {
       name: `${name}: yes to another question`,

@@ -2,8 +2,17 @@
  * The cells of the layers about the command and its limits: single things, rules, quota.
  * @module
  */
-import { executing, exposed, OPERATOR, POLICY, policyWith } from '../staged-facts.ts'
-import { asked, authenticates, type Cell, noted, OPEN, PASSED, questions, runs, violated } from './cell.ts'
+import {
+  compileRules,
+  executing,
+  exposed,
+  OPERATOR,
+  POLICY,
+  policyWith,
+  REQUEST,
+  ruleText,
+} from '../staged-facts.ts'
+import { asked, authenticates, type Cell, noted, OPEN, PASSED, questions, refused, runs, violated } from './cell.ts'
 
 export const COMMAND_CELLS: readonly Cell[] = [
   {
@@ -30,7 +39,7 @@ export const COMMAND_CELLS: readonly Cell[] = [
   {
     name: 'specifics: a program without a pin where only pinned ones may run',
     policy: policyWith({}, { pins: { '/usr/bin/cat': 'aa' }, pinnedOnly: true }),
-    gives: violated('CAPABILITY_CMD_DENIED', 'specifics', 'executables.unpinned'),
+    gives: refused('CAPABILITY_CMD_DENIED', 'specifics', 'executables.unpinned'),
   },
   {
     name: 'specifics: a program without a pin passes elsewhere',
@@ -144,7 +153,7 @@ export const COMMAND_CELLS: readonly Cell[] = [
     name: 'specifics: what nobody has read, on the real files, refused',
     facts: { action: exposed(executing(['plantctl', 'stop']), 'real_files') },
     policy: policyWith({}, { opaque: 'deny' }),
-    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown', 'warning'],
+    gives: refused('CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown'),
   },
   {
     name: 'specifics: what nobody has read, with a device, allowed',
@@ -156,7 +165,7 @@ export const COMMAND_CELLS: readonly Cell[] = [
     name: 'specifics: where a command would run is not known, so it is taken to reach the device',
     facts: { action: { ...executing(['plantctl', 'stop']), place: undefined } as never },
     policy: policyWith({}, { opaque: 'deny' }),
-    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown', 'warning'],
+    gives: refused('CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown'),
   },
   {
     name: 'specifics: a plain command passes wherever it runs',
@@ -178,7 +187,7 @@ export const COMMAND_CELLS: readonly Cell[] = [
       action: exposed({ ...executing(['env', 'plantctl', 'stop']), executable: null }, 'real_files'),
     },
     policy: policyWith({}, { opaque: 'deny' }),
-    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown', 'warning'],
+    gives: refused('CAPABILITY_CMD_DENIED', 'specifics', 'opaque.unknown'),
   },
   {
     name: 'specifics: a program that the operator knows, with these words, is plain',
@@ -216,7 +225,7 @@ export const COMMAND_CELLS: readonly Cell[] = [
     facts: runs(['curl', 'https://example.com/']),
     policy: policyWith({}, { toxicCombinations: 'deny' }),
     ledger: { toxic: ['secret'] },
-    gives: violated('CAPABILITY_DENIED', 'specifics', 'toxic.untrusted-secret-outward'),
+    gives: refused('CAPABILITY_DENIED', 'specifics', 'toxic.untrusted-secret-outward'),
   },
   {
     name: 'specifics: a toxic combination, audited',
@@ -269,14 +278,57 @@ export const COMMAND_CELLS: readonly Cell[] = [
       gives: ['THROTTLE', 'CHALLENGE_RATE_LIMIT', '13policy', `test.challenge-${severity}`, 'warning'],
     },
   ]),
-  ...(['deny', 'challenge'] as const).map(
-    (action): Cell => ({
-      name: `13policy: a low ${action} is noted`,
-      facts: runs([`${action}-low`]),
+  ...(['deny-low', 'challenge-low', 'note-low', 'note-critical'] as const).map(
+    (rule): Cell => ({
+      name: `13policy: ${rule} is noted`,
+      facts: runs([rule]),
       policy: OPEN,
-      gives: noted('13policy', `test.${action}-low`),
+      gives: noted('13policy', `test.${rule}`),
     }),
   ),
+  ...(['critical', 'high', 'medium', 'low'] as const).flatMap((severity) =>
+    questions(
+      `13policy: a rule that asks, ${severity}`,
+      'CAPABILITY_CMD_DENIED',
+      '13policy',
+      `test.ask-${severity}`,
+      { facts: runs([`ask-${severity}`]), policy: OPEN },
+      noted('13policy', `test.ask-${severity}`),
+    ),
+  ),
+  {
+    name: '13policy: a yes does not lift a denial of the same line',
+    facts: {
+      ...runs(['sh', '-c', 'ask-high; deny-medium']),
+      request: { ...REQUEST, approvals: [{ rule: 'test.ask-high', outcome: 'approved' }] },
+    },
+    policy: OPEN,
+    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', '13policy', 'test.deny-medium', 'critical', 'medium'],
+  },
+  {
+    name: '13policy: what is asked about takes along a directory that holds what is the daemon’s own',
+    facts: runs(['sh', '-c', 'ask-high; rm -r /var/lib']),
+    policy: OPEN,
+    gives: ['VI_SWAP', 'CAPABILITY_PATH_DENIED', '13policy', 'protected.around', 'critical', 'high'],
+  },
+  {
+    name: '13policy: what the words of a tool only seem to say is noted',
+    facts: runs(['pytest', '-k', 'rm_rf or reboot']),
+    policy: policyWith({}, {}, { rules: compileRules([ruleText('deny', 'critical', 'reboot')]) }),
+    gives: noted('13policy', 'test.deny-critical'),
+  },
+  {
+    name: '13policy: a hostile command is hostile also where the set does not allow it',
+    facts: runs(['deny-high']),
+    policy: policyWith({ allowed_commands: ['ls'] }),
+    gives: ['VI_SWAP', 'CAPABILITY_CMD_DENIED', '13policy', 'test.deny-high', 'critical', 'high'],
+  },
+  {
+    name: '13policy: nobody is asked about what the set does not allow',
+    facts: runs(['ask-high']),
+    policy: policyWith({ allowed_commands: ['ls'] }),
+    gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'default.allowed_commands'),
+  },
   ...(['critical', 'high', 'medium', 'low'] as const).map(
     (severity): Cell => ({
       name: `13policy: an allow of ${severity} passes`,

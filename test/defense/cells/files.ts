@@ -5,7 +5,7 @@
  */
 import type { Facts, FileAction } from '../../../src/defense/facts.ts'
 import { compileRules, OPEN_SET, policyWith, REQUEST, SET } from '../staged-facts.ts'
-import { agent, asking, type Cell, OPEN, PASSED, violated } from './cell.ts'
+import { agent, asking, type Cell, OPEN, PASSED, refused, violated } from './cell.ts'
 
 type Upload = Extract<FileAction, { kind: 'upload' }>
 type Download = Extract<FileAction, { kind: 'download' }>
@@ -34,7 +34,7 @@ function downloads(path: string, change: Partial<Download> = {}): Partial<Facts>
 const BOUNDED = policyWith({ ...SET, max_file_size_bytes: 10 })
 const SIZED = policyWith({ max_file_size_bytes: 10 })
 const denied = violated('CAPABILITY_PATH_DENIED', 'capability', 'default.denied_paths')
-const unlisted = violated('CAPABILITY_PATH_DENIED', 'capability', 'default.allowed_paths')
+const unlisted = refused('CAPABILITY_PATH_DENIED', 'capability', 'default.allowed_paths')
 const protectedPlace = [
   'VI_SWAP',
   'CAPABILITY_PATH_DENIED',
@@ -43,7 +43,7 @@ const protectedPlace = [
   'critical',
   'high',
 ]
-const tooLarge = ['mistake', 'FILE_TOO_LARGE', 'capability', 'default.max_file_size_bytes', 'warning']
+const tooLarge = ['status', 'FILE_TOO_LARGE', 'capability', 'default.max_file_size_bytes', 'warning']
 
 /** A rule about what is written, for the commands that people write with. */
 const RULED = policyWith(
@@ -253,6 +253,6 @@ export const FILE_CELLS: readonly Cell[] = [
       ...SIZED,
       capabilities: { ...SIZED.capabilities, narrow: { ...OPEN_SET, allowed_paths: ['/no'] } },
     },
-    gives: violated('CAPABILITY_PATH_DENIED', 'capability', 'narrow.allowed_paths'),
+    gives: refused('CAPABILITY_PATH_DENIED', 'capability', 'narrow.allowed_paths'),
   },
 ]

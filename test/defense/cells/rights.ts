@@ -3,7 +3,19 @@
  * @module
  */
 import { executing, OPEN_SET, OPERATOR, POLICY, policyWith } from '../staged-facts.ts'
-import { agent, asked, type Cell, OPEN, PASSED, questions, reads, runs, SHELLS, violated } from './cell.ts'
+import {
+  agent,
+  asked,
+  type Cell,
+  OPEN,
+  PASSED,
+  questions,
+  reads,
+  refused,
+  runs,
+  SHELLS,
+  violated,
+} from './cell.ts'
 
 export const RIGHTS_CELLS: readonly Cell[] = [
   {
@@ -122,24 +134,24 @@ export const RIGHTS_CELLS: readonly Cell[] = [
     name: 'capability: a denied command, though a pattern allows it',
     facts: runs(['git', 'push']),
     policy: policyWith({ denied_commands: ['git push'] }),
-    gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'default.denied_commands'),
+    gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'default.denied_commands'),
   },
   {
     name: 'capability: an unlisted command',
     facts: runs(['rm', 'x']),
-    gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'default.allowed_commands'),
+    gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'default.allowed_commands'),
   },
   {
     name: 'capability: a command that security does not list',
     facts: runs(['rm', 'x']),
     policy: policyWith({}, { allowedCommands: ['ls'] }),
-    gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'security.allowed_commands'),
+    gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'security.allowed_commands'),
   },
   {
     name: 'capability: a command that security blocks, though it is allowed',
     facts: runs(['rm', '-r', '-f', 'x']),
     policy: policyWith({}, { blockedCommands: ['rm -rf'] }),
-    gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'security.blocked_commands'),
+    gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'security.blocked_commands'),
   },
   {
     name: 'capability: a command beside a blocked one passes',
@@ -192,7 +204,7 @@ export const RIGHTS_CELLS: readonly Cell[] = [
         },
       },
     ),
-    gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'above.denied_commands'),
+    gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'above.denied_commands'),
   },
   {
     name: 'capability: the one above has no set',
@@ -202,7 +214,7 @@ export const RIGHTS_CELLS: readonly Cell[] = [
   {
     name: 'capability: no command at all',
     facts: { action: executing([], '/usr/bin/rm') },
-    gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'default.allowed_commands'),
+    gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'default.allowed_commands'),
   },
   {
     name: 'capability: a denied directory',
@@ -212,7 +224,7 @@ export const RIGHTS_CELLS: readonly Cell[] = [
   {
     name: 'capability: an unlisted directory',
     facts: { action: executing(['ls'], '/usr/bin/ls', '/srv/workshop') },
-    gives: violated('CAPABILITY_PATH_DENIED', 'capability', 'default.allowed_paths'),
+    gives: refused('CAPABILITY_PATH_DENIED', 'capability', 'default.allowed_paths'),
   },
   {
     name: 'capability: a denied path among the arguments',
@@ -229,19 +241,19 @@ export const RIGHTS_CELLS: readonly Cell[] = [
       name: `capability: ${shell} by name`,
       facts: runs([shell, '-c', 'x']),
       policy: policyWith({}, { allowShell: false }),
-      gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'security.allow_shell'),
+      gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'security.allow_shell'),
     },
     {
       name: `capability: ${shell} behind another name`,
       facts: { action: executing(['/srv/work/harmless'], `/bin/${shell}`) },
       policy: policyWith({}, { allowShell: false }),
-      gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'security.allow_shell'),
+      gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'security.allow_shell'),
     },
     {
       name: `capability: ${shell} behind another program`,
       facts: runs(['env', shell, '-c', 'x']),
       policy: policyWith({}, { allowShell: false }),
-      gives: violated('CAPABILITY_CMD_DENIED', 'capability', 'security.allow_shell'),
+      gives: refused('CAPABILITY_CMD_DENIED', 'capability', 'security.allow_shell'),
     },
     {
       name: `capability: ${shell} where shells are allowed passes`,

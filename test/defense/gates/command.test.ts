@@ -118,11 +118,11 @@ t.test('a pinned program runs with exactly the content that was pinned', (t) => 
   )
   const only = policyWith({}, { pins: { '/usr/bin/ls': 'aa' }, pinnedOnly: true })
   t.equal(outcome(withHash('aa'), only), 'EXECUTE all_passed')
-  t.equal(outcome(withHash('aa', '/usr/bin/cat'), only), 'VI_SWAP executables.unpinned')
-  t.equal(outcome(withHash(null, '/toString'), only), 'VI_SWAP executables.unpinned')
+  t.equal(outcome(withHash('aa', '/usr/bin/cat'), only), 'status executables.unpinned')
+  t.equal(outcome(withHash(null, '/toString'), only), 'status executables.unpinned')
   t.equal(
     outcome(withHash('aa', 'toString'), only),
-    'VI_SWAP executables.unpinned',
+    'status executables.unpinned',
     'what every object inherits',
   )
   t.equal(
@@ -191,7 +191,7 @@ t.test(
 
 t.test('of several things the strictest decides, and then the first', (t) => {
   const both = exposed(executing(['python3', '.env']), 'host_network')
-  t.equal(outcome(both, policyWith({}, { opaque: 'deny' })), 'VI_SWAP opaque.interpreter', 'a refusal first')
+  t.equal(outcome(both, policyWith({}, { opaque: 'deny' })), 'status opaque.interpreter', 'a refusal first')
   t.equal(
     outcome(both, policyWith({}, { opaque: 'allow' })),
     'THROTTLE sensitive_files',

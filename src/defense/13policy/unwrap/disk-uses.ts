@@ -9,9 +9,17 @@ import type { ParsedArguments } from './options.ts'
 
 /** What is done with the disk in the arguments of `name`, which the table of programs has as `use`. */
 export function diskUse(name: string, parsed: ParsedArguments, use: PathUse): PathUse {
+  // What lies on the disk is put right or made larger, and stays: rules on the programs themselves decide about that.
+  if (KEEPERS.has(name)) return 'mention'
   if (changesDisk(name, parsed)) return 'write'
   return use === 'write' && onlyLooks(name, parsed) ? 'read' : use
 }
+
+const KEEPERS: ReadonlySet<string> = new Set(
+  'e2fsck fsck fsck.ext2 fsck.ext3 fsck.ext4 fsck.vfat fsck.fat fsck.xfs fsck.btrfs dosfsck btrfsck xfs_repair resize2fs tune2fs'.split(
+    ' ',
+  ),
+)
 
 /** `hdparm` shows, unless an option changes. */
 function changesDisk(name: string, { options }: ParsedArguments): boolean {
@@ -30,11 +38,6 @@ const QUERIES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
     'sfdisk -l --list -d --dump -J --json -V --verify -F --list-free -s --show-size -x -o --output -q --quiet -T --list-types -g --show-geometry -n --no-act --bytes',
     'sgdisk -p --print -i --info -v --verify -L --list-types -F -f -E -D -P --pretend --display-alignment --first-in-largest --end-of-largest --first-aligned-in-largest',
     'gdisk -l',
-    'tune2fs -l',
-    'e2fsck -n -f -v -fn -nf -C -p',
-    'fsck -n -N -fn -nf -v',
-    'xfs_repair -n -v',
-    'resize2fs -P -f -p',
     'blkdiscard -h --help -V --version',
   ].map((line) => {
     const [name = '', ...options] = line.split(' ')
@@ -82,12 +85,8 @@ function onlyLooks(name: string, parsed: ParsedArguments): boolean {
   }
   const looks = LOOKS.get(name)
   if (looks !== undefined) return looks.includes(operands[0]?.text ?? '')
-  const queries = QUERIES.get(name.startsWith('fsck') ? 'fsck' : name)
+  const queries = QUERIES.get(name)
   if (queries === undefined || options.length === 0) return false
-  // `-f` and `-p` of a check repair unless it is told not to.
-  const isRepairing = name.startsWith('fsck') || name === 'e2fsck' || name === 'xfs_repair'
-  const asks = name === 'resize2fs' ? ['-P'] : ['-n', '-N']
-  if ((isRepairing || name === 'resize2fs') && !options.some((option) => asks.includes(option))) return false
   // A cluster is there as a whole as well; its letters decide.
   return options.every((option) => queries.has(option) || !isShort(option))
 }
