@@ -12,7 +12,18 @@ import {
   REQUEST,
   ruleText,
 } from '../staged-facts.ts'
-import { asked, authenticates, type Cell, noted, OPEN, PASSED, questions, refused, runs, violated } from './cell.ts'
+import {
+  asked,
+  authenticates,
+  type Cell,
+  noted,
+  OPEN,
+  PASSED,
+  questions,
+  refused,
+  runs,
+  violated,
+} from './cell.ts'
 
 export const COMMAND_CELLS: readonly Cell[] = [
   {
