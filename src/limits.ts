@@ -260,6 +260,13 @@ export const AUDIT_EPOCH_RECORDS = 1_000
 export const AUDIT_EPOCH_SECONDS = 3_600
 /** responses.md 7: what is written outlives a loss of power after at most so long. */
 export const AUDIT_SYNC_MS = 200
+/**
+ * What one decision may cost: steps of some 50 ns, so that no request holds up the others for more than 20 ms; text that
+ * is put together on the way, and levels within one another.
+ */
+export const DECISION_STEPS = 300_000
+export const DECISION_BYTES = 1_048_576
+export const DECISION_DEPTH = 256
 /** What one decision was made from: a payload of PAYLOAD_PLAIN_BYTES, with every path in it looked up. */
 export const FACTS_BYTES = 33_554_432
 /** Sessions whose sealing keys are at hand; another one that comes back gets a new key. */

@@ -6,7 +6,7 @@
  */
 import { isWithin } from '../base/lexical-path.ts'
 import type { Config } from '../config.ts'
-import type { CommandSurroundings, Effective, EffectiveCommand } from '../defense/13policy/effective.ts'
+import type { Effective } from '../defense/13policy/effective.ts'
 import { createMatcher, type Match, type Matcher } from '../defense/13policy/matcher.ts'
 import type { RuleSet } from '../defense/13policy/rule-set.ts'
 import { effectiveCommands } from '../defense/13policy/unwrap.ts'
@@ -19,44 +19,12 @@ import { realPlace } from './real-place.node.ts'
 
 export type Judge = Pick<Policy, 'rules' | 'effective'>
 
-/**
- * What variables that the caller sets would run by themselves (PAGER, GIT_SSH_COMMAND...), as if they had been given to
- * env(1) in front of nothing; neither that env nor the nothing is a command of the caller.
- */
-function commandsOfVariables(
-  environment: readonly string[],
-  surroundings: CommandSurroundings,
-): EffectiveCommand[] {
-  const { commands } = effectiveCommands(['env', ...environment, 'true'], {
-    ...surroundings,
-    resolved: undefined,
-  })
-  return commands.filter(({ via, names }) => via.length > 1 || (via.length === 1 && !names.includes('true')))
-}
-
-/** The command as it is, with the variables that are set for it. */
-function withVariables(command: EffectiveCommand, environment: readonly string[]): EffectiveCommand {
-  const set = environment.map((entry) => {
-    const at = entry.indexOf('=')
-    return { name: entry.slice(0, at), value: entry.slice(at + 1) }
-  })
-  return { ...command, assignments: [...set, ...command.assignments] }
-}
-
 function takeApart(
   { argv, environment, cwd, terminal, stdin, executable }: ExecuteAction,
   home: string,
 ): Effective {
   const surroundings = { cwd, home, resolved: executable?.path, terminal, stdin }
-  const own = effectiveCommands(argv, surroundings)
-  if (environment.length === 0) return { ...own, kept: {} }
-  return {
-    kept: {},
-    commands: [
-      ...own.commands.map((command) => withVariables(command, environment)),
-      ...commandsOfVariables(environment, surroundings),
-    ],
-  }
+  return { ...effectiveCommands(argv, surroundings, environment), kept: {} }
 }
 
 /** What the rules have said about commands that are remembered. */

@@ -6,17 +6,13 @@
 import type { Effective } from '../../src/defense/13policy/effective.ts'
 import { readRules } from '../../src/defense/13policy/rules-file.ts'
 import { SHELL_COMMANDS } from '../../src/defense/13policy/shell/scan.ts'
-import { countShell, parseShell } from '../../src/defense/13policy/shell/shell.ts'
+import { parseShell } from '../../src/defense/13policy/shell/shell.ts'
 import { COMMANDS_MAX, effectiveCommands } from '../../src/defense/13policy/unwrap.ts'
 import { compileRules, HOME, RULES, ruleText } from '../defense/staged-facts.ts'
 import type { FuzzTarget } from './engine.ts'
 import { latin, must, text } from './inputs.ts'
 
 const SURROUNDINGS = { cwd: '/srv/work', home: HOME, resolved: undefined, terminal: false, stdin: false }
-/** Steps of the parser for each character of the text; its own tests hold it to a line. */
-const STEPS_PER_CHARACTER = 1_000
-const STEPS_AT_LEAST = 200_000
-
 const SHELL_SEEDS = [
   'cd /; rm -rf *',
   'a=rm; $a -rf "$HOME"/x && echo `id` || { sudo sh -c \'reboot\'; }',
@@ -53,9 +49,8 @@ const shell: FuzzTarget = {
   run(input) {
     const line = latin(input)
     const context = { cwd: '/srv/work', home: HOME }
-    const { script, steps } = countShell(line, context)
+    const script = parseShell(line, context)
     must(script.commands.length <= SHELL_COMMANDS, 'more commands than are looked at')
-    must(steps <= STEPS_AT_LEAST + STEPS_PER_CHARACTER * line.length, `${steps} steps`)
     must(
       JSON.stringify(parseShell(line, context)) === JSON.stringify(script),
       'the same text gives something else',

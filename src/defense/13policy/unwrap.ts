@@ -1,447 +1,135 @@
 /**
  * A command line as the commands that it would really run: the outermost one, and what it wraps, through shells,
  * interpreters and programs that run other programs. Reads no file and runs nothing. What cannot be known is said so;
- * nothing is guessed. Work and results are bounded, and it throws nothing.
+ * nothing is guessed. A request that would cost more than one decision may (`work.ts`) is not read at all: it is its
+ * own argv, opaque by `limit`.
  * Rules: docs/responses.md, section 2.
  * @module
  */
-import { gapped, staysInPlace, UNKNOWN_PART } from './code/script-parts.ts'
-import { readCode, readGuess } from './code/words.ts'
-import type { CommandSurroundings, Effective } from './effective.ts'
-import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
-import { SETTINGS_MARK } from './shell/words.ts'
-import { argumentPaths } from './unwrap/command-paths.ts'
+import { spend, startWork, type Work, WorkSpent } from '../work.ts'
+import type { CommandSurroundings, Effective, EffectiveCommand } from './effective.ts'
+import type { ShellWord } from './shell/shell.ts'
+import { runCommand } from './unwrap/commands.ts'
 import { addComputed } from './unwrap/computed.ts'
-import { bareSetting, environmentText, takesSettings } from './unwrap/environment-commands.ts'
-import { copiedText, inputOf, isSelf, type Made, madeProgram, scriptAt, startFlow } from './unwrap/flow.ts'
-import { type Assignment, type Call, type Inner, isOfProtocol, type Language } from './unwrap/inner.ts'
-import {
-  innerOfInterpreter,
-  isCommandFile,
-  LANGUAGES,
-  languageOf,
-  programOf,
-  readsCommands,
-} from './unwrap/interpreters.ts'
-import { makesText } from './unwrap/made-text.ts'
-import { goesBy, isMultiple, isShell, namesOf } from './unwrap/names.ts'
-import type { ParsedArguments } from './unwrap/options.ts'
-import { addOpaque, connect, type Draft, isDecoder, type Segment, stdinOf, viaOf } from './unwrap/pipeline.ts'
-import { formOf, takesAnything, UNKNOWN_FORM } from './unwrap/programs.ts'
-import { innerOfProject, loadedFiles } from './unwrap/project-files.ts'
-import {
-  addPaths,
-  addSurroundings,
-  COMMANDS_MAX,
-  DEPTH_MAX,
-  directoryOf,
-  draftOf,
-  type Frame,
-  finish,
-  LOOKS_MAX,
-  LOOKS_SPARE,
-  pay,
-  placeOf,
-  type Run,
-  settingOf,
-  stop,
-} from './unwrap/run.ts'
-import { settle } from './unwrap/settle.ts'
-import { innerOfScript, innerOfShell, isAllArguments, positionals } from './unwrap/shell-invocation.ts'
-import { knownOutput } from './unwrap/stream.ts'
-import { parseCall } from './unwrap/subcommands.ts'
-import { commandOfTool, isTool, textsOfTool } from './unwrap/tool-words.ts'
-import { unknownStarts } from './unwrap/unknown-starts.ts'
-import { liesWithin, pathsOf } from './unwrap/used-paths.ts'
-import { operandText, partlyKnown, valueTexts } from './unwrap/word-texts.ts'
-import { innerOfWrapper, isWrapper, readAssignment } from './unwrap/wrappers.ts'
+import { startFlow } from './unwrap/flow.ts'
+import { namesOf } from './unwrap/names.ts'
+import { draftOf, type Frame, finish, type Run, spendJudgement } from './unwrap/run.ts'
 
 export { COMMANDS_MAX, DEPTH_MAX } from './unwrap/run.ts'
 
-/** Every command that `argv` would run, the outermost first. `argv` is what execve gets: nothing in it is expanded. */
-export function effectiveCommands(argv: readonly string[], surroundings: CommandSurroundings): Effective {
-  return countEffective(argv, surroundings).effective
+/**
+ * Every command that `argv` would run, the outermost first. `argv` is what execve gets: nothing in it is expanded.
+ * @param environment `NAME=value`, as the caller sets them
+ */
+export function effectiveCommands(
+  argv: readonly string[],
+  surroundings: CommandSurroundings,
+  environment: readonly string[] = [],
+): Effective {
+  return countEffective(argv, surroundings, environment).effective
 }
 
-/** As `effectiveCommands`, with what it has cost: the characters of all words and texts that were followed. */
+/** As `effectiveCommands`, with what it has cost. */
 export function countEffective(
   argv: readonly string[],
   surroundings: CommandSurroundings,
-): { readonly effective: Effective; readonly steps: number } {
-  let budget = LOOKS_SPARE
+  environment: readonly string[] = [],
+): { readonly effective: Effective; readonly work: Readonly<Work> } {
+  const work = startWork()
+  try {
+    return { effective: { commands: readRequest(argv, surroundings, environment, work) }, work }
+  } catch (cause) {
+    if (!(cause instanceof WorkSpent)) throw cause
+    const unread = { ...unreadCommand(argv, surroundings), opaque: LIMIT }
+    return { effective: { commands: [withVariables(unread, environment)] }, work }
+  }
+}
+
+/** What rules and tools ask of a variable that is set for a command. */
+const VARIABLE_STEPS = 4
+
+const LIMIT = Object.freeze(['limit'] as const)
+
+function readRequest(
+  argv: readonly string[],
+  surroundings: CommandSurroundings,
+  environment: readonly string[],
+  work: Work,
+): readonly EffectiveCommand[] {
+  const own = readCommands(argv, surroundings, work)
+  if (environment.length === 0) return own
+  spend(work, environment.length * own.length * VARIABLE_STEPS)
+  return [
+    ...own.map((command) => withVariables(command, environment)),
+    ...commandsOfVariables(environment, surroundings, work),
+  ]
+}
+
+/**
+ * What variables that the caller sets would run by themselves (PAGER, GIT_SSH_COMMAND...), as if they had been given to
+ * env(1) in front of nothing; neither that env nor the nothing is a command of the caller.
+ */
+function commandsOfVariables(
+  environment: readonly string[],
+  surroundings: CommandSurroundings,
+  work: Work,
+): readonly EffectiveCommand[] {
+  const around = { ...surroundings, resolved: undefined }
+  return readCommands(['env', ...environment, 'true'], around, work).filter(
+    ({ via, names }) => via.length > 1 || (via.length === 1 && !names.includes('true')),
+  )
+}
+
+/** The command as it is, with the variables that are set for it. */
+function withVariables(command: EffectiveCommand, environment: readonly string[]): EffectiveCommand {
+  if (environment.length === 0) return command
+  const set = environment.map((entry) => {
+    const at = entry.indexOf('=')
+    return { name: entry.slice(0, at), value: entry.slice(at + 1) }
+  })
+  return { ...command, assignments: [...set, ...command.assignments] }
+}
+
+function readCommands(
+  argv: readonly string[],
+  surroundings: CommandSurroundings,
+  work: Work,
+): readonly EffectiveCommand[] {
+  const run: Run = { surroundings, drafts: [], flow: startFlow(), work, isOver: false }
+  runCommand(run, wordsOf(argv), frameOf(surroundings))
+  addComputed(run.drafts, surroundings, work)
+  for (const draft of run.drafts) spendJudgement(work, draft)
+  return run.drafts.map(finish)
+}
+
+/** The command itself, of which nothing was read but its name. */
+function unreadCommand(argv: readonly string[], surroundings: CommandSurroundings): EffectiveCommand {
+  const run: Run = { surroundings, drafts: [], flow: startFlow(), work: startWork(), isOver: true }
+  const draft = draftOf(run, wordsOf(argv), frameOf(surroundings))
+  draft.names = namesOf(argv[0] ?? '', surroundings.resolved)
+  return finish(draft)
+}
+
+function wordsOf(argv: readonly string[]): ShellWord[] {
   const words: ShellWord[] = []
   // By number: what iterates over a frozen array is garbage for each of its items.
-  for (let at = 0; at < argv.length; at++) {
-    const text = argv[at] ?? ''
-    budget += LOOKS_MAX * (text.length + 1)
-    words.push({ text, isGlob: false, opaque: undefined })
-  }
-  const run: Run = { surroundings, drafts: [], flow: startFlow(), budget, isOver: false }
-  runCommand(run, words, {
-    cwd: surroundings.cwd,
+  for (let at = 0; at < argv.length; at++)
+    words.push({ text: argv[at] ?? '', isGlob: false, opaque: undefined })
+  return words
+}
+
+function frameOf({ cwd, resolved }: CommandSurroundings): Frame {
+  return {
+    cwd,
     via: [],
     depth: 0,
     assignments: [],
     freshFrom: 0,
     redirects: [],
     stdin: { kind: 'caller' },
-    resolved: surroundings.resolved,
+    resolved,
     isDecoded: false,
     isMade: false,
     environments: undefined,
-  })
-  addComputed(run.drafts, surroundings)
-  return { effective: { commands: run.drafts.map(finish) }, steps: budget - run.budget }
-}
-
-const NO_ARGUMENTS: ParsedArguments = Object.freeze({
-  options: [],
-  values: [],
-  operands: [],
-  firstOperand: 1,
-})
-
-/** They take an owner first, which is no place: `chown -R "$(id -u):$(id -g)" build`. */
-const OWNER_PROGRAMS: ReadonlySet<string> = new Set(['chown', 'chgrp'])
-const OWNER = /^<part>(?:[:.](?:<part>)?)?$/
-
-function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
-  if (run.isOver) return
-  if (frame.depth > DEPTH_MAX || run.drafts.length >= COMMANDS_MAX) {
-    stop(run)
-    return
   }
-  const draft = draftOf(run, words, frame)
-  run.drafts.push(draft)
-  let characters = 1 + frame.assignments.length
-  for (const { text, opaque } of words) {
-    characters += text.length + 1
-    if (opaque !== undefined) addOpaque(draft, opaque)
-  }
-  if (!pay(run, characters)) return
-  const program = words[0]
-  if (program === undefined) draft.names = [':']
-  else if (program.opaque !== undefined) addOpaque(draft, 'program')
-  else if (program.isGlob) {
-    if (!liesWithin(program.text, frame.cwd, run.surroundings.cwd)) addOpaque(draft, 'program')
-  } else draft.names = namesOf(program.text, frame.resolved)
-  if (program !== undefined && isSelf(program.text)) addOpaque(draft, 'program')
-  const form = formOf(draft.names)
-  const isKnown = form !== UNKNOWN_FORM && !frame.assignments.some(({ name }) => name === 'PATH')
-  const made =
-    program === undefined || program.opaque !== undefined
-      ? undefined
-      : madeProgram(run.flow, program.text, draft.path, isKnown)
-  // Then its names are also those of what it was copied from.
-  if (made?.kind === 'program') draft.names = [...new Set([...made.names, ...draft.names])]
-  const assignments = addSurroundings(run, draft, frame)
-  const stdin = inputOf(run.flow, frame)
-  let parsed = NO_ARGUMENTS
-  if (words.length > 1) {
-    const known = made?.kind === 'program' ? formOf(draft.names) : form
-    parsed = parseCall(draft.names, words, known)
-    draft.options = parsed.options
-    const givesOwner = goesBy(draft.names, OWNER_PROGRAMS)
-    draft.operands = parsed.operands.map((word, index) =>
-      givesOwner && index === 0 && OWNER.test(word.stands ?? '') ? (word.stands ?? '') : operandText(word),
-    )
-    if (parsed.operands.some(({ opaque }) => opaque !== undefined))
-      draft.operands = [...draft.operands, ...parsed.operands.flatMap(partlyKnown)]
-    if (parsed.values.length > 0)
-      draft.optionValues = parsed.values.flatMap(({ option, word }) =>
-        valueTexts(word).map((value) => ({ option, value })),
-      )
-    const place = placeOf(run, frame)
-    const paths = argumentPaths(draft.names, known, parsed, place)
-    if (paths.length > 0) addPaths(draft, paths)
-  }
-  if (program !== undefined) {
-    const call = { names: draft.names, name: '', words, parsed, stdin, terminal: draft.terminal }
-    unwrap(run, draft, call, stdin === frame.stdin ? frame : { ...frame, stdin }, assignments)
-    if (made !== undefined && made.kind !== 'program')
-      runMade(run, draft, made, words, undefined, 'sh', frame, assignments)
-  }
-  // What `read` takes is what its variables are.
-  const taken = draft.names[0] === 'read' && stdin.kind === 'text' ? stdin.word.text : undefined
-  draft.output =
-    taken ??
-    knownOutput(draft.names, words, stdin) ??
-    copiedText(run.flow, { names: draft.names, parsed, cwd: frame.cwd })
-  const maker = {
-    names: draft.names,
-    options: draft.options,
-    parsed,
-    words,
-    stdin,
-    output: draft.output,
-    redirects: frame.redirects,
-    cwd: frame.cwd,
-    calls: draft.calls,
-    paths: draft.paths,
-  }
-  settle(run.flow, draft, maker, run.surroundings.cwd)
-}
-
-/** Runs a file that the request has made: what was written into it, or what hides there. */
-function runMade(
-  run: Run,
-  draft: Draft,
-  made: Exclude<Made, { kind: 'program' }>,
-  positional: readonly ShellWord[],
-  given: Language | undefined,
-  via: string,
-  frame: Frame,
-  assignments: readonly Assignment[],
-): void {
-  if (made.kind === 'hidden') {
-    addOpaque(draft, made.opaque)
-    return
-  }
-  if (frame.depth >= DEPTH_MAX) {
-    stop(run)
-    return
-  }
-  const word: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
-  const language = given ?? languageOf(made.text)
-  const deeper = { ...frame, depth: frame.depth + 1 }
-  const program = language === undefined && via === 'sh' && given === undefined ? programOf(made.text) : []
-  if (program.length > 0) {
-    follow(run, draft, { kind: 'argv', words: [...program, ...positional], via }, frame, assignments)
-    return
-  }
-  if (language !== undefined) follow(run, draft, { kind: 'code', language, word, via }, deeper, assignments)
-  else follow(run, draft, { kind: 'shell', word, via, positional }, frame, assignments)
-}
-
-const NO_ASSIGNMENTS: readonly Assignment[] = Object.freeze([])
-
-const DECLARERS: readonly string[] = Object.freeze(['export', 'declare', 'typeset', 'local', 'readonly'])
-
-/** Follows what the command runs in its turn. */
-function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: readonly Assignment[]): void {
-  const { names } = call
-  let fresh = assignments.length > frame.freshFrom ? assignments.slice(frame.freshFrom) : NO_ASSIGNMENTS
-  if (DECLARERS.includes(names[0] ?? '')) {
-    const set = call.parsed.operands.flatMap((word) => readAssignment(word) ?? [])
-    draft.assignments = [...draft.assignments, ...set.map(settingOf)]
-    fresh = [...fresh, ...set]
-  }
-  if (takesSettings(names))
-    fresh = [...fresh, ...call.words.slice(1).flatMap((word) => readAssignment(bareSetting(word)) ?? [])]
-  if (fresh.length > 0)
-    for (const { name, value } of fresh)
-      for (const inner of environmentText(name, value)) follow(run, draft, inner, frame, assignments)
-  if (run.flow.files.size > 0)
-    for (const inner of innerOfProject(run.flow, names)) follow(run, draft, inner, frame, assignments)
-  if (isShell(names) && !isMultiple(names)) {
-    for (const inner of innerOfShell(call)) follow(run, draft, inner, frame, assignments)
-    return
-  }
-  const count = run.drafts.length
-  const wrapper = names.find((name) => isWrapper(name) && (!isMultiple([name]) || isMultiple(names)))
-  if (wrapper !== undefined) {
-    for (const inner of innerOfWrapper({ ...call, name: wrapper }))
-      follow(run, draft, inner, frame, assignments)
-  }
-  const loaded = loadedFiles(call)
-  if (loaded.length > 0) for (const inner of loaded) follow(run, draft, inner, frame, assignments)
-  const interpreter = names.find((name) => LANGUAGES.has(name))
-  if (interpreter !== undefined) {
-    // What is started reads the rest of an input of which the beginning was the program.
-    const later = call.stdin.kind === 'text' ? { ...frame, stdin: { kind: 'caller' } as const } : frame
-    for (const inner of innerOfInterpreter({ ...call, name: interpreter }))
-      follow(run, draft, inner, later, assignments)
-  }
-  if (wrapper === undefined && interpreter === undefined && takesAnything(formOf(names)))
-    for (const inner of unknownStarts(call)) follow(run, draft, inner, frame, assignments)
-  if (isTool(names)) {
-    for (const inner of textsOfTool(call, fresh)) follow(run, draft, inner, frame, assignments)
-    // What its own form has not told already.
-    if (run.drafts.length === count)
-      for (const inner of commandOfTool(call)) follow(run, draft, inner, frame, assignments)
-  }
-  for (const { option, word, use } of call.parsed.values) {
-    // A file with commands that is the output of one.
-    const isHidden = use === 'read' && word.opaque === 'substitution' && isCommandFile(option)
-    if (isHidden && (wrapper !== undefined || names.some(readsCommands)))
-      for (const inner of innerOfScript(word, 'sh')) follow(run, draft, inner, frame, assignments)
-    if (isOfProtocol(call, option)) continue
-    if (use === 'shell')
-      follow(run, draft, { kind: 'shell', word, via: `${names[0]} ${option}` }, frame, assignments)
-    else if (use === 'program' && call.parsed.operands.length >= 0 && wrapper === undefined) {
-      follow(run, draft, { kind: 'argv', words: [word], via: `${names[0]} ${option}` }, frame, assignments)
-    }
-  }
-}
-
-function follow(
-  run: Run,
-  draft: Draft,
-  inner: Inner,
-  frame: Frame,
-  assignments: readonly Assignment[],
-): void {
-  if (run.isOver) return
-  switch (inner.kind) {
-    case 'opaque':
-      addOpaque(draft, inner.opaque)
-      if (frame.isDecoded && inner.opaque === 'piped') addOpaque(draft, 'decoded')
-      return
-    case 'path':
-      addPaths(draft, pathsOf(inner.word, inner.use, placeOf(run, frame)))
-      return
-    case 'script': {
-      const { word, language, via, positional = [], read } = inner
-      const made = scriptAt(run.flow, word, frame)
-      if (made === undefined && inner.otherwise !== undefined) {
-        draft.calls = [...draft.calls, inner.otherwise]
-        return
-      }
-      if (read !== undefined) {
-        const isFound = made?.kind === 'hidden' && (made.isFetched === true || made.opaque === 'decoded')
-        if (isFound) addOpaque(draft, made.opaque)
-        if (made?.kind !== 'text') return
-        const text: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
-        for (const next of read(text)) follow(run, draft, next, frame, assignments)
-        return
-      }
-      addPaths(draft, pathsOf(word, 'read', placeOf(run, frame)))
-      if (made !== undefined && made.kind !== 'program')
-        runMade(run, draft, made, positional, language, via, frame, assignments)
-      return
-    }
-    case 'argv': {
-      const added = inner.assignments ?? []
-      runCommand(run, inner.words, {
-        ...frame,
-        cwd: inner.directory === undefined ? frame.cwd : directoryOf(inner.directory, frame, run),
-        via: [...frame.via, inner.via],
-        depth: frame.depth + 1,
-        assignments: [...assignments, ...added],
-        freshFrom: assignments.length,
-        redirects: [],
-        stdin: inner.stdin ?? frame.stdin,
-        resolved: undefined,
-        environments: undefined,
-      })
-      return
-    }
-    case 'shell':
-      followShell(run, draft, inner, frame, assignments)
-      return
-    case 'code': {
-      const { word } = inner
-      if (inner.isGuess === true) {
-        if (word.opaque !== undefined || !pay(run, word.text.length)) return
-        const guess = readGuess(word.text, inner.language, inner.via)
-        for (const opaque of guess.opaque) addOpaque(draft, opaque)
-        for (const next of guess.inner) follow(run, draft, next, frame, assignments)
-        return
-      }
-      // What is text, a pattern or a number of a script is no program.
-      const script = frame.isMade || frame.isDecoded ? undefined : gapped(word)
-      const isKept = script !== undefined && staysInPlace(script, inner.language)
-      if (word.opaque !== undefined && !isKept) addOpaque(draft, frame.isDecoded ? 'decoded' : 'eval')
-      const text = isKept ? script : word.text
-      if (!pay(run, text.length)) return
-      const reading = readCode(text, inner.language, inner.via)
-      if (isKept) {
-        draft.calls = [...draft.calls, UNKNOWN_PART]
-        if (reading.inner.some(({ kind }) => kind !== 'path')) addOpaque(draft, 'eval')
-      }
-      const calls = new Set([...draft.calls, ...reading.calls])
-      draft.calls = [...calls]
-      for (const opaque of reading.opaque) addOpaque(draft, opaque)
-      for (const next of reading.inner) follow(run, draft, next, frame, assignments)
-      return
-    }
-  }
-}
-
-function followShell(
-  run: Run,
-  draft: Draft,
-  inner: Extract<Inner, { kind: 'shell' }>,
-  frame: Frame,
-  assignments: readonly Assignment[],
-): void {
-  const { word, positional } = inner
-  if (frame.depth >= DEPTH_MAX) {
-    stop(run)
-    return
-  }
-  const via = [...frame.via, inner.via]
-  const depth = frame.depth + 1
-  const stdin = inner.stdin ?? frame.stdin
-  const base: Frame = {
-    ...frame,
-    via,
-    depth,
-    assignments,
-    freshFrom: assignments.length,
-    redirects: [],
-    stdin,
-    resolved: undefined,
-    environments: undefined,
-  }
-  if (positional !== undefined && positional.length > 1 && isAllArguments(word.text)) {
-    runCommand(run, positional.slice(1), base)
-    return
-  }
-  // Programs that are there for it print what this evaluates.
-  const isSettings = inner.via === 'eval' && word.stands === SETTINGS_MARK
-  if (isSettings) return
-  if (word.opaque !== undefined)
-    addOpaque(draft, frame.isDecoded && word.opaque === 'substitution' ? 'decoded' : 'eval')
-  if (!pay(run, word.text.length)) return
-  // A text that runs in the shell itself finds its variables, and parameters that are not told.
-  const isOwn = inner.via === 'eval' || inner.via === 'trap' || inner.via === 'alias'
-  const variables = positional === undefined ? (isOwn ? NOTHING_KNOWN : undefined) : positionals(positional)
-  const context: ShellContext = {
-    ...{ cwd: frame.cwd, home: run.surroundings.home, environment: assignments },
-    ...(variables === undefined ? {} : { variables }),
-    ...(positional === undefined || positional.length < 2 ? {} : { positional: positional.slice(1) }),
-  }
-  const environments = isOwn ? frame.environments : undefined
-  for (const environment of environments ?? [assignments]) {
-    if (environment !== environments?.[0] && environments !== undefined && !pay(run, word.text.length)) return
-    const script = parseShell(word.text, { ...context, environment })
-    // Of a text of which only the beginning is known, the end is cut anywhere.
-    for (const opaque of script.opaque)
-      if (opaque !== 'syntax' || word.opaque === undefined) addOpaque(draft, opaque)
-    runScript(run, script, base)
-    if (run.isOver) return
-  }
-}
-
-const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
-
-function runScript(run: Run, script: ShellScript, base: Frame): void {
-  const pipelines = new Map<number, Segment[]>()
-  const isMade = base.isMade || makesText(script.commands, run.surroundings.stdin)
-  const isDecoded =
-    base.isDecoded || script.commands.some((command) => command.isSubstitution && isDecoder(command))
-  for (const command of script.commands) {
-    const segments = pipelines.get(command.pipeline) ?? []
-    pipelines.set(command.pipeline, segments)
-    const start = run.drafts.length
-    const stdin = stdinOf(run.drafts, command, segments, base)
-    runCommand(run, command.words, {
-      ...base,
-      cwd: command.cwd,
-      via: viaOf(base.via, command),
-      assignments:
-        command.assignments.length === 0 ? base.assignments : [...base.assignments, ...command.assignments],
-      freshFrom: base.assignments.length,
-      redirects: command.redirects,
-      stdin,
-      resolved: undefined,
-      isDecoded,
-      isMade,
-      environments: command.environments,
-    })
-    if (run.isOver) break
-    segments.push({ place: command.place, start, end: run.drafts.length, output: run.drafts[start]?.output })
-  }
-  for (const segments of pipelines.values()) if (segments.length > 1) connect(run.drafts, segments)
 }

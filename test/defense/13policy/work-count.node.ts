@@ -1,13 +1,13 @@
 /**
  * Counts what taking command lines apart really does: how often each block of its code runs, by the precise coverage of
- * V8, and how many characters the searches of strings go over. Run as a program, it prints the work of each kind of
+ * V8, how many characters the searches of strings go over, and the steps that are paid for. Run as a program, it prints the work of each kind of
  * text for two lengths, as JSON.
  * @module
  */
 import { Session } from 'node:inspector'
-import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
+import { countEffective } from '../../../src/defense/13policy/unwrap.ts'
 
-const LENGTHS: readonly number[] = [65_536, 1_048_576]
+const LENGTHS: readonly number[] = [4_096, 65_536]
 
 const SURROUNDINGS = { cwd: '/w', home: '/h', resolved: undefined, terminal: false, stdin: false }
 
@@ -178,9 +178,9 @@ const rows = CASES.map(([kind, make]) => ({
     const argv = make(length)
     blocks()
     characters = 0
-    effectiveCommands(argv, SURROUNDINGS)
+    const { work } = countEffective(argv, SURROUNDINGS)
     const searched = characters
-    return { blocks: blocks(), searched }
+    return { blocks: blocks(), searched, steps: work.steps }
   }),
 }))
 console.log(JSON.stringify(rows))

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { DECISION_STEPS } from '../../../src/limits.ts'
 
-type Work = { readonly blocks: number; readonly searched: number }
+type Work = { readonly blocks: number; readonly searched: number; readonly steps: number }
 type Row = { readonly kind: string; readonly work: readonly [Work, Work] }
 
 /** In a process of its own: the coverage of this one belongs to whoever runs the tests. */
@@ -15,19 +16,18 @@ function count(): readonly Row[] {
   return JSON.parse(text) as Row[]
 }
 
-const RATIO = 16
-/** Blocks of code that run and characters that are searched, for each character that is given. */
-const WORK_A_CHARACTER = 150
+/** Blocks of code that run and characters that are searched, for each step that is paid for, and in any case. */
+const WORK_A_STEP = 32
+const WORK_AT_LEAST = 500_000
 
-t.test('sixteen times the text takes sixteen times the work, in every lexer and parser', (t) => {
+t.test('what a text is paid for is what it costs, in every lexer and parser', (t) => {
   const rows = count()
   t.ok(rows.length > 60, `${rows.length} kinds of text`)
-  for (const { kind, work } of rows) {
-    const [short, long] = work.map(({ blocks, searched }) => blocks + searched)
-    if (short === undefined || long === undefined) throw new Error(`no work counted for ${kind}`)
-    // What is the same for every length, such as the tables, is let go of.
-    t.ok(long <= RATIO * 1.15 * short + 50_000, `${JSON.stringify(kind)}: ${short} and ${long}`)
-    t.ok(long <= WORK_A_CHARACTER * 1_048_576, `${JSON.stringify(kind)}: ${long}`)
-  }
+  for (const { kind, work } of rows)
+    for (const { blocks, searched, steps } of work) {
+      const done = blocks + searched
+      t.ok(done <= WORK_A_STEP * steps + WORK_AT_LEAST, `${JSON.stringify(kind)}: ${done} for ${steps} steps`)
+      t.ok(steps <= DECISION_STEPS, `${JSON.stringify(kind)}: ${steps} steps`)
+    }
   t.end()
 })

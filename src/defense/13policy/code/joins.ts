@@ -3,6 +3,7 @@
  * put together of known and unknown parts, the known ones are kept.
  * @module
  */
+import { WorkSpent } from '../../work.ts'
 import { HOLE } from './holes.ts'
 import { patternOf, UNKNOWN, type Value } from './reading.ts'
 
@@ -39,12 +40,21 @@ export function filled(
   )
 }
 
+/** What code puts together of several parts: a line, a path, a page at most. A text that doubles ends here. */
+const JOINED_MAX = 8_192
+const ITEMS_MAX = 1_024
+
+/** @throws WorkSpent where it is too long */
 export function join(left: Value, right: Value): Value {
+  if (left.kind === 'list' && right.kind === 'list' && left.items.length + right.items.length > ITEMS_MAX)
+    throw new WorkSpent('The code makes a list that is longer than anybody writes.')
   if (left.kind === 'list' && right.kind === 'list')
     return { kind: 'list', items: [...left.items, ...right.items] }
   if (left.kind !== 'text' && (left.kind !== 'unknown' || right.kind !== 'text')) return UNKNOWN
   const isWhole = left.kind === 'text' && !left.isOpaque && right.kind === 'text' && !right.isOpaque
   const known = left.kind !== 'text' ? '' : left.text
+  if (patternOf(left).length + patternOf(right).length > JOINED_MAX)
+    throw new WorkSpent('The code makes a text that is longer than anybody writes.')
   if (isWhole) return { kind: 'text', text: known + right.text, isOpaque: false }
   const isEnd = left.kind !== 'text' || left.isOpaque || right.kind !== 'text'
   return {

@@ -31,8 +31,7 @@ export function runAlias(
   where: Where,
 ): Outcome {
   if (!charge(walk, text.length)) return { success: state, failure: state }
-  const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
-  charge(walk, steps)
+  const { list, failure } = parseText(text, Math.min(walk.depth, SHELL_DEPTH), walk.work)
   if (failure !== undefined) walk.opaque.add(failure)
   const name = literalOf(simple.words[0] ?? []) ?? ''
   // An alias is not expanded within itself.
@@ -51,8 +50,7 @@ export function runEvaluated(
   if (words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return
   const text = words.map((word) => word.text).join(' ')
   if (!charge(walk, text.length)) return
-  const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
-  charge(walk, steps)
+  const { list, failure } = parseText(text, Math.min(walk.depth, SHELL_DEPTH), walk.work)
   // What cannot be read is told where the text of `eval` is judged.
   if (failure === undefined) runner.list(walk, list, state, where)
 }

@@ -37,6 +37,7 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
     if (NAMING.has(name) && text !== '')
       setAlias(expander.state, text, value.opaque === undefined ? value.text : undefined)
     const at = /^[0-9]{1,3}$/.test(text) ? Number.parseInt(text, 10) : -1
+    if (before?.kind === 'array') expander.charge(before.items.length)
     const items = before?.kind === 'array' ? [...before.items] : before?.kind === 'text' ? [before.word] : []
     const isLoose = before?.kind === 'array' && before.isLoose === true
     const isNext =
@@ -54,7 +55,7 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
   }
   const head = before?.kind === 'text' ? before.word : before?.kind === 'unset' ? known('') : UNKNOWN
   const whole = appended(head, value)
-  if (!expander.charge(whole.text.length)) return UNKNOWN
+  if (!expander.hold(whole.text.length)) return UNKNOWN
   setVariable(expander.state, name, { kind: 'text', word: whole })
   return whole
 }

@@ -11,10 +11,20 @@ export const BRACE_WORDS = 256
 
 type Piece = { readonly part: WordPart } | { readonly sign: '{' | ',' | '}' }
 
+/** What it costs to look for braces, and to pair what was found. */
+const CHARACTER_STEPS = 1
+const PIECE_STEPS = 8
+
+function charactersOf(part: WordPart): number {
+  return part.kind === 'text' && !part.isQuoted ? part.text.length : 1
+}
+
 /** The words of `word`; undefined where they are too many. */
-export function expandBraces(word: Word): readonly Word[] | undefined {
+export function expandBraces(word: Word, charge: (steps: number) => boolean): readonly Word[] | undefined {
   if (!word.some((part) => part.kind === 'text' && !part.isQuoted && part.text.includes('{'))) return [word]
+  if (!charge(word.reduce((sum, part) => sum + charactersOf(part), 0) * CHARACTER_STEPS)) return undefined
   const pieces = piecesOf(word)
+  if (!charge(pieces.length * PIECE_STEPS)) return undefined
   const { closes, commas, depth } = pairsOf(pieces)
   if (depth > SHELL_DEPTH) return undefined
   const result = between(pieces, 0, pieces.length, closes, commas)

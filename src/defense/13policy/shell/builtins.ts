@@ -40,8 +40,21 @@ export const DECLARERS: readonly string[] = Object.freeze([
   'readonly',
 ])
 
+/** Behind `command` and `builtin` with their options, what these run; themselves where nothing is behind them. */
+function withoutPrefix(words: readonly ShellWord[]): readonly ShellWord[] {
+  let at = 0
+  for (let next = 0; next < words.length; next += 1) {
+    const { text, opaque, isGlob } = words[next] ?? UNKNOWN
+    if (next > at && text.startsWith('-')) continue
+    at = next
+    if (opaque !== undefined || isGlob || (text !== 'command' && text !== 'builtin')) break
+  }
+  return at === 0 ? words : words.slice(at)
+}
+
 /** Effects of a command on `state`, which it may change. */
-export function applyBuiltin(state: State, words: readonly ShellWord[], home: string): Outcome {
+export function applyBuiltin(state: State, given: readonly ShellWord[], home: string): Outcome {
+  const words = withoutPrefix(given)
   const [program, ...operands] = words
   const always: Outcome = { success: state, failure: undefined }
   const either: Outcome = { success: state, failure: state }
@@ -57,10 +70,8 @@ export function applyBuiltin(state: State, words: readonly ShellWord[], home: st
     case 'true':
       return always
     case 'command':
-    case 'builtin': {
-      const at = operands.findIndex((word) => !word.text.startsWith('-'))
-      return at === -1 ? either : applyBuiltin(state, operands.slice(at), home)
-    }
+    case 'builtin':
+      return either
     case 'exit':
     case 'return':
     case 'break':
@@ -269,18 +280,18 @@ function unsetNames(state: State, operands: readonly ShellWord[]): void {
 }
 
 function setPositional(state: State, operands: readonly ShellWord[]): void {
-  const at = operands.findIndex(
-    ({ text, opaque }) => opaque !== undefined || text === '--' || !/^[-+]/.test(text),
-  )
+  const isOperand = ({ text, opaque }: ShellWord) =>
+    opaque !== undefined || text === '--' || !/^[-+]/.test(text)
+  let at = operands.findIndex(isOperand)
+  // `-o name` takes the word after it; which it is here does not matter to what follows `--`.
+  while (at > 0 && operands[at]?.opaque === undefined && /^[-+][a-z]*o$/.test(operands[at - 1]?.text ?? ''))
+    at = operands.findIndex((word, index) => index > at && isOperand(word))
   if (at === -1) return
   if (operands[at]?.opaque !== undefined) {
     state.positional = undefined
     return
   }
-  // `-o name` takes the word after it; which it is here does not matter to what follows `--`.
-  const isOption = /^[-+][a-z]*o$/.test(operands[at - 1]?.text ?? '')
-  if (isOption) setPositional(state, operands.slice(at + 1))
-  else state.positional = operands.slice(operands[at]?.text === '--' ? at + 1 : at)
+  state.positional = operands.slice(operands[at]?.text === '--' ? at + 1 : at)
 }
 
 function shift(state: State, count: ShellWord | undefined): void {

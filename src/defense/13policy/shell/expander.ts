@@ -9,7 +9,7 @@ import type { Expander } from './parameters.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import type { State } from './state.ts'
 import type { Command, List, Redirect, ShellRedirect } from './syntax.ts'
-import { charge, copied, giveUp, type Walk, type Where } from './walk.ts'
+import { charge, chargeText, copied, giveUp, type Walk, type Where } from './walk.ts'
 import { expandSingle, patternSegments } from './words.ts'
 
 /** The walk over lists, which simple commands need for substitutions, functions and aliases. */
@@ -32,6 +32,7 @@ export function expanderFor(
     state,
     home: walk.home,
     charge: (steps) => charge(walk, steps),
+    hold: (characters) => chargeText(walk, characters),
     // It reads what the command itself would read.
     substitute: (body) => {
       const isPiped = where.place > 0

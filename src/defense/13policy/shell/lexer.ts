@@ -14,6 +14,7 @@ import {
   isMeta,
   isMetaCode,
   leave,
+  pay,
   type Scan,
   skipBlanks,
   take,
@@ -42,7 +43,6 @@ function plainWord(scan: Scan): Word | undefined {
   // A parenthesis or a bracket may belong to it.
   if (!isMetaCode(next) || next === 40 || next === 60 || next === 62) return undefined
   scan.at = end
-  scan.steps += end - at + 1
   return [{ kind: 'text', text: text.slice(at, end), isQuoted: false }]
 }
 
@@ -81,13 +81,24 @@ export function readArithmetic(scan: Scan, end: number): Word {
   return word
 }
 
+/** What reading a word with quotes, and an expansion in it, costs beside its characters. */
+const WORD_STEPS = 4
+const PART_STEPS = 12
+
+/** What a search for the end goes over at once, and pays for. */
+const LOOKED_AT_ONCE = 64
+const LOOKED_STEPS = 8
+
 /**
  * Where the `))` is that closes arithmetic begun here, or -1 where the parentheses close as those of commands do.
  */
 export function arithmeticEnd(scan: Scan): number {
   let depth = 0
-  for (let at = scan.at; at < scan.text.length; at += 1) {
-    scan.steps += 1
+  for (let at = scan.at, paid = at; at < scan.text.length; at += 1) {
+    if (at >= paid) {
+      pay(scan, LOOKED_STEPS)
+      paid += LOOKED_AT_ONCE
+    }
     const character = scan.text[at]
     if (character === '\\') at += 1
     else if (character === '(') depth += 1
@@ -124,6 +135,7 @@ function isEnd(mode: Mode, character: string): boolean {
 /** `isQuoted`: by the rules of double quotes; single quotes mean nothing, a backslash quotes only some characters. */
 function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
   const parts: WordPart[] = []
+  pay(scan, WORD_STEPS)
   let pending = ''
   let groups = 0
   const flush = () => {
@@ -192,6 +204,7 @@ function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
       parts.push(readBackticks(scan, isQuoted))
       previous = ''
     } else if (character === '$') {
+      pay(scan, PART_STEPS)
       const part = readDollar(scan, isQuoted)
       if (part === undefined) pending += '$'
       else {
@@ -204,7 +217,6 @@ function readParts(scan: Scan, mode: Mode, isQuoted: boolean): Word {
       scan.at += 1
       if (mode !== 'pattern' && groups === 0) {
         while (scan.at < scan.text.length && isPlain(scan.text.charCodeAt(scan.at))) scan.at += 1
-        scan.steps += scan.at - start
       }
       pending += scan.text.slice(start, scan.at)
       previous = scan.text[scan.at - 1] ?? ''
@@ -225,7 +237,6 @@ function takeUntil(scan: Scan, end: string): string {
   if (found === -1) fail(scan, 'syntax')
   const stop = found === -1 ? scan.text.length : found
   const text = scan.text.slice(scan.at, stop)
-  scan.steps += text.length
   scan.at = Math.min(stop + 1, scan.text.length)
   return text
 }
@@ -251,7 +262,6 @@ function readBackticks(scan: Scan, isQuoted: boolean): WordPart {
   const text: string[] = []
   for (;;) {
     const character = scan.text[scan.at]
-    scan.steps += 1
     if (character === undefined) {
       fail(scan, 'syntax')
       break
@@ -345,7 +355,6 @@ function readAnsi(scan: Scan): string {
   const text: string[] = []
   while (scan.failure === undefined) {
     const character = scan.text[scan.at]
-    scan.steps += 1
     if (character === undefined) fail(scan, 'syntax')
     else if (character === "'") {
       scan.at += 1

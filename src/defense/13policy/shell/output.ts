@@ -13,6 +13,15 @@ export function outputOf(words: readonly string[]): string | undefined {
   return undefined
 }
 
+/** How long that output is at most, in characters; 0 of other programs. */
+export function outputSize([program, format = '', ...values]: readonly string[]): number {
+  if (program !== 'echo' && program !== 'printf') return 0
+  let size = format.length
+  for (const value of values) size += value.length + 1
+  // The format is used again for each value that is left.
+  return program === 'echo' ? size : size + format.length * values.length
+}
+
 function echoOf(operands: readonly string[]): string | undefined {
   let isEscaped = false
   let hasNewline = true

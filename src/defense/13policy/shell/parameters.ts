@@ -14,8 +14,9 @@ import { LISTED_MARK, PART_MARK } from './words.ts'
 export type Expander = {
   readonly state: State
   readonly home: string
-  /** Counts work; false where the limit is reached. */
+  /** Pays for work, and for text that is made; false where nothing more is looked at. */
   readonly charge: (steps: number) => boolean
+  readonly hold: (characters: number) => boolean
   /** Runs a substitution; its output where it is known. */
   readonly substitute: (body: List) => string | undefined
   readonly substituted: (body: List, isInput: boolean) => void
@@ -69,6 +70,8 @@ function secretOf(name: string): Found {
 /** A pattern longer than this is not compiled. */
 const PATTERN_CHARACTERS = 1_024
 /** Work on one value beyond which its result counts as not known. */
+/** Comparisons of a character that one step makes. */
+const COMPARED_A_STEP = 16
 const PATTERN_STEPS = 1_000_000
 
 const EXPANDING = /^\([^():]{0,16}e[^():]{0,16}\)/
@@ -265,7 +268,7 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   const pattern = compilePattern(segments)
   const size = item.text.length + 1
   const cost = size * size * (pattern.length + 1)
-  if (cost > PATTERN_STEPS || !expander.charge(cost)) return UNKNOWN
+  if (cost > PATTERN_STEPS || !expander.charge(Math.floor(cost / COMPARED_A_STEP))) return UNKNOWN
   const result = changed(operator, pattern, item.text, replacement.text)
   const isCut = (operator === '%' || operator === '%%') && PLACES.has(parameter.name)
   return known(isCut ? climbed(item.text, result, segments.map(({ text }) => text).join('')) : result)

@@ -4,6 +4,8 @@
  * Rules: POSIX.1-2024 XCU 2.10; bash 5.2 for `|&`, `select`, `function`, `coproc`, `(( ))`, `[[ ]]`, `;&`, `;;&`.
  * @module
  */
+
+import type { Work } from '../../work.ts'
 import { arithmeticEnd, atWord, readArithmetic, readHeredoc, readPattern, readWord } from './lexer.ts'
 import * as at from './scan.ts'
 import { literalOf, readRedirects, readSimple } from './simple.ts'
@@ -12,46 +14,25 @@ import type { AndOr, Command, Compound, List, Pipeline, Redirect, Word } from '.
 export type ParsedShell = {
   readonly list: List
   readonly failure: 'syntax' | 'limit' | undefined
-  readonly steps: number
 }
 
-/** Reads the whole of `text`; never throws. `depth`: how deep it lies in another text. */
-export function parseText(text: string, depth: number): ParsedShell {
-  if (text.length > at.SHELL_TEXT_CHARACTERS) return { list: [], failure: 'limit', steps: 0 }
-  const scan = scanOf(text, depth)
+/** Reads the whole of `text`. `depth`: how deep it lies in another text. */
+export function parseText(text: string, depth: number, work: Work): ParsedShell {
+  const scan = at.startScan(text, depth, work, readList, readHeredoc)
   const list = readList(scan)
   if (scan.at < text.length) at.fail(scan, 'syntax')
-  return { list, failure: scan.failure, steps: scan.steps }
+  return { list, failure: scan.failure }
 }
 
 /** Reads text in which only expansions count. */
 export function parseExpansions(
   text: string,
   depth: number,
-): { readonly word: Word; readonly failure: ParsedShell['failure']; readonly steps: number } {
-  const scan = scanOf(text, depth)
+  work: Work,
+): { readonly word: Word; readonly failure: ParsedShell['failure'] } {
+  const scan = at.startScan(text, depth, work, readList, readHeredoc)
   const word = readHeredoc(scan, text)
-  return { word, failure: scan.failure, steps: scan.steps }
-}
-
-function scanOf(text: string, depth: number): at.Scan {
-  return {
-    text,
-    at: 0,
-    steps: 0,
-    limit: stepsOf(text),
-    depth,
-    commands: 0,
-    failure: undefined,
-    pending: [],
-    list: readList,
-    heredoc: readHeredoc,
-  }
-}
-
-/** Each character is looked at a few times, and some again for each level it lies in. */
-function stepsOf(text: string): number {
-  return 64 * text.length + 65_536
+  return { word, failure: scan.failure }
 }
 
 /** Up to the end, a closing parenthesis, a reserved word that closes something, or `;;`. */
@@ -152,6 +133,9 @@ function takeTime(scan: at.Scan): boolean {
   return false
 }
 
+/** What reading a command costs beside its characters. */
+const COMMAND_STEPS = 8
+
 function readCommand(scan: at.Scan): Command {
   at.skipBlanks(scan)
   const compound = readCompound(scan)
@@ -161,6 +145,7 @@ function readCommand(scan: at.Scan): Command {
     return { kind: 'compound', compound, redirects }
   }
   scan.commands += 1
+  at.pay(scan, COMMAND_STEPS)
   if (scan.commands > at.SHELL_COMMANDS) at.fail(scan, 'limit')
   const simple = readSimple(scan)
   at.skipBlanks(scan)
@@ -270,7 +255,6 @@ function readParenthesis(scan: at.Scan): Compound {
 function readAsCommands(scan: at.Scan, text: string): List | undefined {
   const inner = at.innerScan(scan, text)
   const list = inner.depth > at.SHELL_DEPTH ? [] : readList(inner)
-  scan.steps = inner.steps
   if (inner.failure === 'limit') at.fail(scan, 'limit')
   return inner.failure === undefined && inner.at >= text.length ? list : undefined
 }

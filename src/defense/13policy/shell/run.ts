@@ -4,6 +4,7 @@
  * Rules: POSIX.1-2024 XCU 2.9.
  * @module
  */
+import { enter, leave, spendPass } from '../../work.ts'
 import type { Outcome } from './builtins.ts'
 import { startsWithoutEnd } from './endless.ts'
 import { expanderFor, expandRedirects, type Runner } from './expander.ts'
@@ -42,6 +43,10 @@ const LOOP_WORDS = 64
 /** Rounds until a loop changes nothing more; after them nothing stays known. */
 const LOOP_ROUNDS = 3
 
+/** What running an item of a list and a command costs, whatever they are. */
+const ITEM_STEPS = 4
+const COMMAND_STEPS = 16
+
 export const RUNNER: Runner = Object.freeze({ list: runList, command: runCommand })
 
 /** Runs a list in `state`, which it may change. */
@@ -49,9 +54,10 @@ export function runList(walk: Walk, list: List, state: State, where: Where): Out
   let outcome: Outcome = { success: state, failure: undefined }
   let last = state
   if (walk.depth >= SHELL_DEPTH * 4) giveUp(walk)
+  enter(walk.work)
   walk.depth += 1
   for (const item of list) {
-    if (!charge(walk, 1)) break
+    if (!charge(walk, ITEM_STEPS)) break
     // After `exit` nothing runs; it is looked at all the same.
     const start: State = joined(walk, outcome.success, outcome.failure) ?? last
     last = start
@@ -61,6 +67,7 @@ export function runList(walk: Walk, list: List, state: State, where: Where): Out
     } else outcome = runAndOr(walk, item, start, where)
   }
   walk.depth -= 1
+  leave(walk.work)
   return outcome
 }
 
@@ -76,6 +83,7 @@ function runAndOr(walk: Walk, { first, rest }: AndOr, state: State, where: Where
     )
     const isCertain = isAnd && before.failure === undefined
     const run = () => runPipeline(walk, pipeline, entry, where)
+    if (!isAnd) spendPass(walk.work, walk.output?.length ?? 0)
     const written = isAnd ? '' : walk.output?.slice(start?.length ?? 0)
     // What is printed behind `cd` is not printed where it fails; it is meant to lead there.
     const right = isCertain || (isAnd && isMove(first)) ? run() : perhaps(walk, run, written)
@@ -130,7 +138,7 @@ function runPipeline(walk: Walk, { commands, isNegated }: Pipeline, state: State
 }
 
 export function runCommand(walk: Walk, command: Command, state: State, where: Where): Outcome {
-  if (!charge(walk, 1)) return { success: state, failure: state }
+  if (!charge(walk, COMMAND_STEPS)) return { success: state, failure: state }
   where.last.place = Math.max(where.last.place, where.place)
   if (command.kind === 'simple') return runSimple(RUNNER, walk, command, state, where)
   if (command.redirects.length === 0)

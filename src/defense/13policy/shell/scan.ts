@@ -1,24 +1,25 @@
 /**
  * A place in a shell text, and the small steps over it: line continuations, blanks, comments, reserved words,
- * here-documents. Every step moves forward, so that reading costs time in proportion to the text.
+ * here-documents. Every step moves forward, so that a text is paid for by
+ * its length; what is read twice is paid for twice.
  * Rules: POSIX.1-2024 XCU 2.3 and 2.7.4.
  * @module
  */
+import { spend, type Work } from '../../work.ts'
 import type { List, Word } from './syntax.ts'
 
 /** Compound commands and substitutions within one another; beyond it a text is not written for people. */
 export const SHELL_DEPTH = 16
 /** Commands of one text, as written and as run; each is judged by every rule. */
 export const SHELL_COMMANDS = 512
-/** What a caller may send at all is less; more is not looked at. */
-export const SHELL_TEXT_CHARACTERS = 1_048_576
+/** Steps for each character of a text, which several small steps look at. */
+const STEPS_A_CHARACTER = 1
 
 export type Scan = {
   readonly text: string
   at: number
-  /** Characters looked at, which is what reading costs. */
-  steps: number
-  readonly limit: number
+  /** What the decision has cost. */
+  readonly work: Work
   depth: number
   commands: number
   failure: 'syntax' | 'limit' | undefined
@@ -35,14 +36,30 @@ export type Scan = {
   readonly heredoc: (scan: Scan, text: string) => Word
 }
 
+export function startScan(
+  text: string,
+  depth: number,
+  work: Work,
+  list: Scan['list'],
+  heredoc: Scan['heredoc'],
+): Scan {
+  spend(work, text.length * STEPS_A_CHARACTER)
+  return { text, at: 0, work, depth, commands: 0, failure: undefined, pending: [], list, heredoc }
+}
+
+/** Pays for steps beside those that are paid for the characters of the text. */
+export function pay(scan: Scan, steps: number): void {
+  spend(scan.work, steps)
+}
+
 /** A scan of another text within this one (backticks, here-documents). */
 export function innerScan(scan: Scan, text: string): Scan {
+  spend(scan.work, text.length * STEPS_A_CHARACTER)
   return { ...scan, text, at: 0, depth: scan.depth + 1, pending: [] }
 }
 
 /** Takes back what an inner scan has cost and found. */
 export function closeInner(scan: Scan, inner: Scan): void {
-  scan.steps = inner.steps
   scan.commands = inner.commands
   if (inner.failure !== undefined) fail(scan, inner.failure)
 }
@@ -54,8 +71,7 @@ export function fail(scan: Scan, failure: 'syntax' | 'limit'): void {
 /** Goes one level deeper; false where that is too deep. */
 export function enter(scan: Scan): boolean {
   scan.depth += 1
-  // What is read twice (arithmetic that may be commands, backticks) must not be read over and over.
-  if (scan.depth > SHELL_DEPTH || scan.steps > scan.limit) fail(scan, 'limit')
+  if (scan.depth > SHELL_DEPTH) fail(scan, 'limit')
   return scan.failure === undefined
 }
 
@@ -70,7 +86,6 @@ const NEWLINE = 10
 export function current(scan: Scan): string {
   const { text } = scan
   while (text.charCodeAt(scan.at) === BACKSLASH && text.charCodeAt(scan.at + 1) === NEWLINE) scan.at += 2
-  scan.steps += 1
   return text[scan.at] ?? ''
 }
 
@@ -95,7 +110,6 @@ export function skipBlanks(scan: Scan): void {
       // A comment ends before the newline; a backslash in it continues nothing.
       const end = scan.text.indexOf('\n', scan.at)
       const next = end === -1 ? scan.text.length : end
-      scan.steps += next - scan.at
       scan.at = next
       return
     } else return
@@ -123,7 +137,6 @@ export function readPending(scan: Scan): void {
       const end = scan.text.indexOf('\n', scan.at)
       const next = end === -1 ? scan.text.length : end
       let start = scan.at
-      scan.steps += next - start + 1
       while (hasTabs && scan.text[start] === '\t') start += 1
       const line = scan.text.slice(start, next)
       scan.at = Math.min(next + 1, scan.text.length)
@@ -178,7 +191,6 @@ export function peekWord(scan: Scan): string {
     if (isMetaCode(code)) break
     end += 1
   }
-  scan.steps += end - at + 1
   return end - at > LONGEST_RESERVED ? '' : text.slice(at, end)
 }
 

@@ -1,10 +1,10 @@
 /**
  * Shell text to the simple commands as they would really run: quotes removed, known variables put in, substitutions
- * taken apart, loops and functions followed. What cannot be known says so. It never throws, and costs time in
- * proportion to the text; beyond a limit it gives up with `limit`, and what a shell could not read is `syntax`.
+ * taken apart, loops and functions followed. What cannot be known says so, and what a shell could not read is `syntax`.
  * Rules: POSIX.1-2024 XCU 2, with what bash 5.2 and busybox ash add; where shells differ, what any of them would run.
  * @module
  */
+import { startWork, type Work } from '../../work.ts'
 import { parseText } from './parser.ts'
 import { runCommand, runList } from './run.ts'
 import { shownThroughout } from './shown.ts'
@@ -15,19 +15,12 @@ import { startWalk, type Where } from './walk.ts'
 
 export type { ShellCommand, ShellContext, ShellRedirect, ShellScript, ShellWord } from './syntax.ts'
 
-export function parseShell(text: string, context: ShellContext): ShellScript {
-  return countShell(text, context).script
-}
-
-/** As `parseShell`, with what it has cost: characters looked at and put together. */
-export function countShell(
-  text: string,
-  context: ShellContext,
-): { readonly script: ShellScript; readonly steps: number } {
-  const { list, failure, steps } = parseText(text, 0)
-  const walk = startWalk(text.length, context.home)
+/** @throws WorkSpent where the text costs more than `work` has left */
+export function parseShell(text: string, context: ShellContext, work: Work = startWork()): ShellScript {
+  const { list, failure } = parseText(text, 0, work)
+  const walk = startWalk(work, context.home)
   if (failure !== undefined) walk.opaque.add(failure)
-  const state = startState(context)
+  const state = startState(context, work)
   const where: Where = {
     pipeline: undefined,
     place: 0,
@@ -50,5 +43,5 @@ export function countShell(
   if (walk.traps.length > 0) closeTraps(walk, end)
   const opaque = walk.opaque.size === 0 ? [] : [...walk.opaque]
   const commands = opaque.length > 0 ? walk.commands : shownThroughout(walk.commands)
-  return { script: { commands, opaque }, steps: steps + walk.steps }
+  return { commands, opaque }
 }

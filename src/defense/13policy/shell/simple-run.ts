@@ -8,7 +8,7 @@ import { aliasOf, runAlias, runEvaluated } from './aliases-run.ts'
 import { assign, declared } from './assign.ts'
 import { applyBuiltin, DECLARERS, type Outcome, readFrom, SPECIAL_BUILTINS } from './builtins.ts'
 import { expanderFor, expandRedirects, type Runner, runInside } from './expander.ts'
-import { outputOf } from './output.ts'
+import { outputOf, outputSize } from './output.ts'
 import type { Expander } from './parameters.ts'
 import { parseExpansions, parseText } from './parser.ts'
 import { NAMING, pathPrinted } from './paths-printed.ts'
@@ -37,7 +37,17 @@ import type {
   Word,
 } from './syntax.ts'
 import { environmentNow } from './traps.ts'
-import { charge, copied, emit, functionsOf, joined, perhaps, type Walk, type Where } from './walk.ts'
+import {
+  charge,
+  chargeText,
+  copied,
+  emit,
+  functionsOf,
+  joined,
+  perhaps,
+  type Walk,
+  type Where,
+} from './walk.ts'
 import { expandSingle, expandWord, plainField } from './words.ts'
 
 const NONE: readonly never[] = Object.freeze([])
@@ -160,6 +170,8 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
       else setVariable(state, name, { kind: 'text', word: value })
     }
   }
+  charge(walk, words.length + (state.positional?.length ?? 0))
+  if (program.text === 'printf') chargeText(walk, outputSize(words.map(({ text }) => text)))
   const outcome = applyBuiltin(state, words, walk.home)
   if (program.text === 'read') readFrom(state, words, redirects)
   if (
@@ -191,7 +203,7 @@ function emitSimple(
   const own = { ...found, place, isSubstitution }
   const command = namesProcesses ? { ...own, namesProcesses } : isShown ? { ...own, isShown } : own
   if (found.words[0]?.text !== 'eval') emit(walk, state, command)
-  else emit(walk, state, { ...command, environments: [environmentNow(state.variables)] })
+  else emit(walk, state, { ...command, environments: [environmentNow(state)] })
 }
 
 /** `kill`, or `kill` behind a few plain words: `sudo kill -9`. */
@@ -218,8 +230,11 @@ export function runIndexes(walk: Walk, expander: Expander, words: readonly Shell
   for (const { text } of words) {
     const at = Math.max(text.indexOf('[$('), text.indexOf('[`'))
     if (at === -1 || !charge(walk, text.length)) continue
-    const { word, failure, steps } = parseExpansions(text.slice(at + 1), Math.min(walk.depth, SHELL_DEPTH))
-    charge(walk, steps)
+    const { word, failure } = parseExpansions(
+      text.slice(at + 1),
+      Math.min(walk.depth, SHELL_DEPTH),
+      walk.work,
+    )
     if (failure === undefined) expander.single(word)
   }
 }
@@ -262,7 +277,7 @@ function expandWords(walk: Walk, expander: () => Expander, words: readonly Word[
     }
     const plain = plainField(word)
     if (plain !== undefined) {
-      if (charge(walk, plain.text.length)) all.push(plain)
+      if (charge(walk, 1)) all.push(plain)
       if (all.length === 1 && !isDeclarer) isDeclarer = DECLARERS.includes(plain.text)
       continue
     }
@@ -293,11 +308,12 @@ function noteOutput(
     return
   }
   const texts = words.map(({ text }) => text)
+  if (!chargeText(walk, outputSize(texts))) return
   const printed =
     SILENT.includes(texts[0] ?? '') || (texts[0] === 'cd' && texts[1] !== '-')
       ? ''
       : (made ?? copiedInput(texts, redirects) ?? outputOf(texts))
-  walk.output = printed === undefined || !charge(walk, printed.length) ? undefined : walk.output + printed
+  walk.output = printed === undefined || !chargeText(walk, printed.length) ? undefined : walk.output + printed
 }
 
 const SILENT: readonly string[] = Object.freeze([
@@ -341,8 +357,8 @@ function noteTrap(runner: Runner, walk: Walk, state: State, words: readonly Shel
 /** Whether the text of a trap leaves the variables as they are. */
 function keepsVariables(runner: Runner, walk: Walk, text: string, state: State, where: Where): boolean {
   if (!charge(walk, text.length)) return false
-  const { list, failure, steps } = parseText(text, Math.min(walk.depth, SHELL_DEPTH))
-  if (!charge(walk, steps) || failure !== undefined) return false
+  const { list, failure } = parseText(text, Math.min(walk.depth, SHELL_DEPTH), walk.work)
+  if (failure !== undefined) return false
   const { output, jumped, exited, isTrapping } = walk
   const entry = copied(walk, state)
   const { variables } = entry

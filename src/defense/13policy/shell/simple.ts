@@ -4,7 +4,7 @@
  * @module
  */
 import { atWord, readWord } from './lexer.ts'
-import { current, fail, isMeta, type Scan, skipBlanks, skipLines, take } from './scan.ts'
+import { current, fail, isMeta, pay, type Scan, skipBlanks, skipLines, take } from './scan.ts'
 import type { Assignment, Redirect, Simple, Word, WordPart } from './syntax.ts'
 
 /** The text of a word without expansions; undefined for others. */
@@ -155,6 +155,9 @@ const OPERATORS: readonly { readonly sign: string; readonly fd: number; readonly
     { sign: '>', fd: 1, kind: 'write' },
   ])
 
+/** What reading a redirection costs beside its characters. */
+const REDIRECT_STEPS = 24
+
 /** Takes one redirection; false where none begins here. */
 function readRedirect(scan: Scan, redirects: Redirect[], fd?: number): boolean {
   skipBlanks(scan)
@@ -162,6 +165,7 @@ function readRedirect(scan: Scan, redirects: Redirect[], fd?: number): boolean {
   if (character !== '<' && character !== '>' && character !== '&') return false
   if (character !== '&' && scan.text[scan.at + 1] === '(' && fd === undefined) return false
   if (character === '&' && scan.text[scan.at + 1] !== '>' && scan.text[scan.at + 1] !== '\\') return false
+  pay(scan, REDIRECT_STEPS)
   const operator = OPERATORS.find(({ sign }) => take(scan, sign))
   if (operator === undefined) return false
   skipBlanks(scan)

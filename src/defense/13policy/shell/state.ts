@@ -3,7 +3,11 @@
  * two ways lead to a point, only what both agree upon stays known. Copies share what is in them until one is changed.
  * @module
  */
+import { spend, type Work } from '../../work.ts'
 import type { Command, ShellContext, ShellWord } from './syntax.ts'
+
+/** What copying an entry of a map or a set costs. */
+const COPIED_STEPS = 2
 
 /** Of one variable. A variable that is not in the map has a value that is not known, or none. */
 export type Value =
@@ -26,6 +30,8 @@ export type History = {
 }
 
 export type State = {
+  /** Pays for what is copied and compared of this state. */
+  readonly work: Work
   /** Changed by the functions of this file alone: other states may share it. */
   variables: ReadonlyMap<string, Value>
   functions: ReadonlyMap<string, ShellFunction>
@@ -98,7 +104,7 @@ export const UNKNOWN: ShellWord = Object.freeze({ text: '', isGlob: false, opaqu
 
 export const DEFAULT_IFS = ' \t\n'
 
-export function startState(context: ShellContext): State {
+export function startState(context: ShellContext, work: Work): State {
   const { cwd, home, variables, environment } = context
   const values = new Map<string, Value>()
   values.set('HOME', { kind: 'text', word: known(home) })
@@ -112,6 +118,7 @@ export function startState(context: ShellContext): State {
   if (variables !== undefined)
     for (const [name, text] of variables) values.set(name, { kind: 'text', word: known(text) })
   return {
+    work,
     variables: values,
     functions: NO_FUNCTIONS,
     aliases: NO_ALIASES,
@@ -155,6 +162,7 @@ function positionalOf(variables: ReadonlyMap<string, string> | undefined): reado
 export function copyState(state: State): State {
   share(state)
   return {
+    work: state.work,
     variables: state.variables,
     functions: state.functions,
     aliases: state.aliases,
@@ -185,6 +193,7 @@ export function variablesNow(state: State): ReadonlyMap<string, Value> {
 
 function ownVariables(state: State): Map<string, Value> {
   if (!state.ownsVariables) {
+    spend(state.work, state.variables.size * COPIED_STEPS)
     state.variables = new Map(state.variables)
     state.ownsVariables = true
   }
@@ -193,6 +202,7 @@ function ownVariables(state: State): Map<string, Value> {
 
 export function setFunction(state: State, name: string, entry: ShellFunction): void {
   if (!state.ownsFunctions) {
+    spend(state.work, state.functions.size * COPIED_STEPS)
     state.functions = new Map(state.functions)
     state.ownsFunctions = true
   }
@@ -202,6 +212,7 @@ export function setFunction(state: State, name: string, entry: ShellFunction): v
 /** With `text` undefined, there is no such alias any more. */
 export function setAlias(state: State, name: string, text: string | undefined): void {
   if (!state.ownsAliases) {
+    spend(state.work, state.aliases.size * COPIED_STEPS)
     state.aliases = new Map(state.aliases)
     state.ownsAliases = true
   }
@@ -244,6 +255,10 @@ function isSame(left: Value | undefined, right: Value | undefined): boolean {
 /** What holds whether it came from `left` or from `right`. */
 export function mergeStates(left: State, right: State): State {
   const merged = copyState(left)
+  if (left.variables !== right.variables) spend(left.work, left.variables.size)
+  if (left.functions !== right.functions)
+    spend(left.work, left.functions.size + right.functions.size * COPIED_STEPS)
+  if (left.aliases !== right.aliases) spend(left.work, right.aliases.size)
   if (left.variables !== right.variables) {
     for (const [name, value] of left.variables) {
       if (!isSame(value, right.variables.get(name))) ownVariables(merged).delete(name)
@@ -321,7 +336,9 @@ export function deleteVariable(state: State, name: string): void {
 
 /** What the variable is given from now on is not known to stay. */
 export function fixVariable(state: State, name: string): void {
-  if (!state.fixed.has(name)) state.fixed = new Set([...state.fixed, name])
+  if (state.fixed.has(name)) return
+  spend(state.work, state.fixed.size * COPIED_STEPS)
+  state.fixed = new Set([...state.fixed, name])
 }
 
 export function variableOf(state: State, name: string): Value | undefined {

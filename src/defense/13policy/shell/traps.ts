@@ -4,6 +4,7 @@
  * Rules: POSIX.1-2024 XCU 2.15, trap.
  * @module
  */
+import { spend } from '../../work.ts'
 import {
   copyState,
   deleteVariable,
@@ -19,6 +20,9 @@ import type { Walk } from './walk.ts'
 
 type Environment = NonNullable<ShellContext['environment']>
 
+/** What a variable costs that is told to a text. */
+const ENTRY_STEPS = 4
+
 /** Variables that are there before a text sets them, on most devices. */
 const INHERITED: readonly string[] = Object.freeze([
   ...['PATH', 'SHELL', 'MAIL', 'HOME', 'USER', 'LOGNAME', 'PWD', 'OLDPWD', 'LANG', 'TERM', 'HOSTNAME'],
@@ -29,6 +33,7 @@ export function closeTraps(walk: Walk, end: State): void {
   for (const { at, variables } of walk.traps) {
     const command = walk.commands[at]
     if (command === undefined) continue
+    spend(walk.work, (variables.size + end.history.values.size) * ENTRY_STEPS)
     walk.commands[at] = { ...command, environments: environmentsOf(variables, end) } satisfies ShellCommand
   }
 }
@@ -48,7 +53,8 @@ function isSameValue(given: Value | 'many', word: ShellWord | undefined): boolea
 }
 
 /** What `eval` finds: the variables as they are. */
-export function environmentNow(variables: ReadonlyMap<string, Value>): Environment {
+export function environmentNow({ variables, work }: State): Environment {
+  spend(work, variables.size * ENTRY_STEPS)
   const environment: { name: string; value: ShellWord }[] = []
   for (const [name, value] of variables) {
     const word = wordOf(value)

@@ -2,21 +2,18 @@
  * The bookkeeping of a walk over a shell text: what has been found, what it has cost, where in a pipeline it is.
  * @module
  */
+import { hold, spend, type Work } from '../../work.ts'
 import type { Opaque } from '../effective.ts'
 import { SHELL_COMMANDS } from './scan.ts'
 import { copyState, mergeStates, type State, type Value } from './state.ts'
 import type { Command, ShellCommand, ShellRedirect, Simple } from './syntax.ts'
 
-/** Work on a text: so much for each of its characters, and so much in any case. Values that double end here. */
-const STEPS_PER_CHARACTER = 16
-const STEPS_AT_LEAST = 2_097_152
-
 export type Walk = {
   readonly home: string
   readonly commands: ShellCommand[]
   readonly opaque: Set<Opaque>
-  readonly limit: number
-  steps: number
+  /** What the decision has cost. */
+  readonly work: Work
   /** Nothing more is looked at. */
   isOver: boolean
   /** Above 0: only what changes counts, commands were or will be found otherwise. */
@@ -74,13 +71,12 @@ export type Where = {
   readonly last: { place: number }
 }
 
-export function startWalk(characters: number, home: string): Walk {
+export function startWalk(work: Work, home: string): Walk {
   return {
     home,
     commands: [],
     opaque: new Set(),
-    limit: characters * STEPS_PER_CHARACTER + STEPS_AT_LEAST,
-    steps: 0,
+    work,
     isOver: false,
     dry: 0,
     depth: 0,
@@ -109,10 +105,15 @@ export function functionsOf(walk: Walk): Functions {
   return walk.functions
 }
 
-/** Counts work; false where it is too much. */
+/** Pays for work; false where nothing more is looked at. */
 export function charge(walk: Walk, steps: number): boolean {
-  walk.steps += steps
-  if (walk.steps > walk.limit) giveUp(walk)
+  spend(walk.work, steps)
+  return !walk.isOver
+}
+
+/** Pays for a text that is made; false where nothing more is looked at. */
+export function chargeText(walk: Walk, characters: number): boolean {
+  hold(walk.work, characters)
   return !walk.isOver
 }
 
@@ -120,6 +121,9 @@ export function giveUp(walk: Walk): void {
   walk.isOver = true
   walk.opaque.add('limit')
 }
+
+/** A copy shares what it holds; what is copied or compared later pays for itself. */
+const STATE_STEPS = 4
 
 /** A command that runs in each of the directories it may be in. */
 export function emit(walk: Walk, state: State, command: Omit<ShellCommand, 'cwd'>): void {
@@ -134,14 +138,14 @@ export function emit(walk: Walk, state: State, command: Omit<ShellCommand, 'cwd'
 }
 
 export function copied(walk: Walk, state: State): State {
-  charge(walk, state.variables.size + state.functions.size + 1)
+  charge(walk, STATE_STEPS)
   return copyState(state)
 }
 
 export function joined(walk: Walk, left: State | undefined, right: State | undefined): State | undefined {
   if (left === right || right === undefined) return left
   if (left === undefined) return right
-  charge(walk, left.variables.size + right.variables.size + 1)
+  charge(walk, STATE_STEPS)
   return mergeStates(left, right)
 }
 

@@ -28,7 +28,7 @@ type Builder = {
 
 /** The words that `word` becomes; undefined where they are too many. */
 export function expandWord(expander: Expander, word: Word): readonly ShellWord[] | undefined {
-  const alternatives = expandBraces(word)
+  const alternatives = expandBraces(word, expander.charge)
   if (alternatives === undefined) return undefined
   const [only] = alternatives
   if (alternatives.length === 1 && only !== undefined) return expandFields(expander, only, true)
@@ -84,9 +84,13 @@ export function patternSegments(
   return segments
 }
 
+/** And the field that they become. */
+const FIELD_STEPS = 8
+
 function expandFields(expander: Expander, word: Word, isSplit: boolean): readonly ShellWord[] {
+  if (!expander.charge(FIELD_STEPS)) return []
   const plain = plainField(word)
-  if (plain !== undefined) return expander.charge(plain.text.length) ? [plain] : []
+  if (plain !== undefined) return [plain]
   const builder: Builder = {
     fields: [],
     text: '',
@@ -137,7 +141,11 @@ function stackEntry({ state }: Expander, index: string): ShellWord {
   return place === undefined ? UNKNOWN : known(place)
 }
 
+/** What expanding a part of a word costs, whatever comes of it. */
+const PART_STEPS = 8
+
 function addPart(expander: Expander, builder: Builder, part: WordPart): void {
+  expander.charge(PART_STEPS)
   switch (part.kind) {
     case 'text':
       addText(expander, builder, part.text, part.isQuoted)
@@ -217,6 +225,7 @@ function addItem(expander: Expander, builder: Builder, item: ShellWord, isQuoted
     // Its known beginning has been added.
     const { text, stands } = item
     const rest = stands?.startsWith(text) ? stands.slice(text.length) : UNKNOWN_MARK
+    expander.hold(rest.length)
     builder.stands = (builder.stands ?? builder.text) + rest
     builder.opaque ??= item.opaque
     builder.isStarted = true
@@ -226,7 +235,7 @@ function addItem(expander: Expander, builder: Builder, item: ShellWord, isQuoted
 function addText(expander: Expander, builder: Builder, text: string, isQuoted: boolean): void {
   if (isQuoted || text !== '') builder.isStarted = true
   builder.isAfterBlank = false
-  if (!expander.charge(text.length)) return
+  if (!expander.hold(text.length)) return
   if (!isQuoted) markGlob(builder, text)
   if (builder.opaque === undefined) builder.text += text
   else if (builder.stands !== undefined) builder.stands += text

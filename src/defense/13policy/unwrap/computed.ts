@@ -5,6 +5,7 @@
  * @module
  */
 
+import { spend, type Work } from '../../work.ts'
 import type { CommandSurroundings, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import { addElsewhere, LISTED, UNKNOWN_ELSEWHERE } from './elsewhere.ts'
@@ -145,9 +146,10 @@ function widen(draft: Draft): void {
 const UNKNOWN = '<unknown>'
 
 /** Adds to each command what its unknown words may be, and where what it writes lies. */
-export function addComputed(drafts: readonly Draft[], surroundings: CommandSurroundings): void {
+export function addComputed(drafts: readonly Draft[], surroundings: CommandSurroundings, work: Work): void {
+  for (const { paths, operands } of drafts) spend(work, 1 + paths.length + operands.length)
   addRequestCalls(drafts)
-  addSources(drafts, surroundings.home)
+  addSources(drafts, surroundings.home, work)
   for (const { paths } of drafts) addElsewhere(paths, surroundings)
 }
 
@@ -193,11 +195,12 @@ function hides(draft: Draft): boolean {
   return decodes(draft) && !isPlain
 }
 
-function addSources(drafts: readonly Draft[], home: string): void {
+function addSources(drafts: readonly Draft[], home: string, work: Work): void {
   const users = drafts.filter(({ paths }) => paths.some(isUnknown))
   for (const user of users) widen(user)
   if (users.length > 0) {
     const sources = drafts.filter((draft) => lists(draft) && isTaken(draft)).slice(0, SOURCES_MAX)
+    spend(work, Math.floor((users.length * sources.length * drafts.length) / 8))
     for (const user of users) {
       let isShown = false
       let isNarrow = true

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { spend, type Work } from '../../work.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { MODIFIERS, READ_WORDS, SHELL_WORDS, WRITE_WORDS } from './escape-words.ts'
 import { argv, eachLine, type Inner, literal } from './inner.ts'
@@ -248,8 +249,13 @@ function bounded(inner: readonly Inner[]): readonly Inner[] {
     : [...inner.slice(0, INNER_MAX), { kind: 'opaque', opaque: 'limit' }]
 }
 
+/** What reading a text costs: each of its lines is compared with some hundred words. */
+const TEXT_STEPS = 32
+const CHARACTER_STEPS = 12
+
 /** Everything that `word` runs or uses, as commands of a program with a prompt of its own. */
-export function readEscapes(word: ShellWord, via: string): readonly Inner[] {
+export function readEscapes(word: ShellWord, via: string, work: Work): readonly Inner[] {
+  spend(work, TEXT_STEPS + word.text.length * CHARACTER_STEPS)
   const lines = eachLine(word.text, (raw) => {
     const line = raw.trim()
     if (line === '') return []
@@ -302,9 +308,10 @@ const NOTHING: readonly never[] = Object.freeze([])
 const QUOTES_MAX = 4_096
 
 /** `... TO PROGRAM 'cmd'`, `COPY x TO '/file'`, `INTO OUTFILE '/file'`, `LOAD_FILE('/file')`, `readfile('/file')`. */
-export function readQuery(word: ShellWord, via: string): readonly Inner[] {
+export function readQuery(word: ShellWord, via: string, work: Work): readonly Inner[] {
   const inner: Inner[] = []
   const { text } = word
+  spend(work, TEXT_STEPS + text.length)
   let from = 0
   for (let count = 0; ; count++) {
     if (count >= QUOTES_MAX) return [...inner, { kind: 'opaque', opaque: 'limit' }]

@@ -2,6 +2,7 @@
  * What a command runs in its turn, as data: wrappers, shells and interpreters give it, unwrap.ts follows it.
  * @module
  */
+import type { Work } from '../../work.ts'
 import type { Opaque, PathUse } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import type { ParsedArguments } from './options.ts'
@@ -86,6 +87,8 @@ export type Call = {
   readonly parsed: ParsedArguments
   readonly stdin: Stdin
   readonly terminal: boolean
+  /** What the decision has cost; whoever goes over the words more than once pays for it. */
+  readonly work: Work
 }
 
 export function literal(text: string): ShellWord {

@@ -4,6 +4,7 @@
  * Rules: POSIX.1-2024, XCU 2.9.2 Pipelines.
  * @module
  */
+import { hold, spend, type Work } from '../../work.ts'
 import type { EffectiveCommand, Opaque, UsedPath } from '../effective.ts'
 import type { ShellCommand } from '../shell/shell.ts'
 import { fetches } from './flow.ts'
@@ -16,6 +17,8 @@ import { decodes } from './stream.ts'
 
 /** Names in a pipeline that a command is told of. */
 const NEIGHBOURS_MAX = 32
+/** What asking one of them costs. */
+const NEIGHBOUR_STEPS = 2
 
 /** A command that is being put together. */
 export type Draft = {
@@ -53,6 +56,7 @@ export function stdinOf(
   command: ShellCommand,
   segments: readonly Segment[],
   base: { readonly stdin: Stdin; readonly isDecoded: boolean },
+  work: Work,
 ): Stdin {
   for (let at = command.redirects.length - 1; at >= 0; at -= 1) {
     const { fd, kind, target } = command.redirects[at] ?? NO_REDIRECT
@@ -64,10 +68,12 @@ export function stdinOf(
     return isStandardInput(target.text) ? base.stdin : { kind: 'closed' }
   }
   if (command.place === 0) return base.stdin
+  spend(work, (drafts.length - (segments[0]?.start ?? 0) + segments.length) * NEIGHBOUR_STEPS)
   const before = segments.filter(({ place }) => place < command.place)
   const nearest = before.filter(({ place }) => place === command.place - 1)
   const isDecoded = before.some(({ start, end }) => drafts.slice(start, end).some(decodes))
   const outputs = nearest.map(({ output }) => output)
+  hold(work, outputs.length < 2 ? 0 : outputs.reduce((sum, output) => sum + (output?.length ?? 0), 0))
   const isKnown = outputs.length > 0 && outputs.every((output) => output !== undefined)
   const isFetched = before.some(({ start, end }) =>
     drafts.slice(start, end).some(({ names }) => fetches(names)),
@@ -76,7 +82,8 @@ export function stdinOf(
 }
 
 /** Tells the commands of a pipeline of those before and after them. */
-export function connect(drafts: readonly Draft[], segments: readonly Segment[]): void {
+export function connect(drafts: readonly Draft[], segments: readonly Segment[], work: Work): void {
+  spend(work, segments.length * NEIGHBOURS_MAX * NEIGHBOUR_STEPS)
   const places: string[][] = []
   for (const { place, start, end } of segments) {
     while (places.length <= place) places.push([])

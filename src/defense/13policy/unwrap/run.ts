@@ -4,6 +4,7 @@
  * @module
  */
 
+import { spend, spendPass, type Work } from '../../work.ts'
 import type { CommandSurroundings, EffectiveCommand, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellCommand, ShellRedirect, ShellWord } from '../shell/shell.ts'
@@ -18,17 +19,13 @@ export const DEPTH_MAX = 8
 /** Commands of one request; each is judged by every rule. */
 export const COMMANDS_MAX = 256
 
-/** Each character of the request may be looked at this often on the way through its wrappers, and a little more. */
-export const LOOKS_MAX = 12
-
-export const LOOKS_SPARE = 65_536
-
 export type Run = {
   readonly surroundings: CommandSurroundings
   readonly drafts: Draft[]
   /** The files that the request makes. */
   readonly flow: Flow
-  budget: number
+  /** What the whole decision has cost and may cost. */
+  readonly work: Work
   isOver: boolean
 }
 
@@ -71,6 +68,28 @@ export function finish(draft: Draft): EffectiveCommand {
   }
 }
 
+/**
+ * Pays for what every rule together looks at of a command: its words and its paths, each by its length.
+ * @throws WorkSpent
+ */
+export function spendJudgement(work: Work, draft: Draft): void {
+  const { options, operands, paths, argv, calls, pipedFrom, pipedTo, assignments } = draft
+  const named = options.length + operands.length + calls.length + assignments.length
+  spend(work, JUDGED_STEPS + WORD_STEPS * (named + pipedFrom.length + pipedTo.length))
+  for (const word of argv) spendPass(work, word.length)
+  for (const { path, isGlob } of paths) spendPass(work, path.length * (isGlob ? GLOB_LOOKS : PATH_LOOKS))
+}
+
+/** Steps that every rule together takes for a command, and for each of its words. */
+const JUDGED_STEPS = 200
+const WORD_STEPS = 4
+/** How often all patterns together go over a path, and over one with wild characters. */
+const PATH_LOOKS = 16
+const GLOB_LOOKS = 256
+
+/** Of each redirection: a path that is written, and what is kept of it. */
+const REDIRECT_STEPS = 32
+
 const NONE: readonly never[] = Object.freeze([])
 
 /** Says on the last command that there is more than was looked at. */
@@ -78,13 +97,6 @@ export function stop(run: Run): void {
   run.isOver = true
   const last = run.drafts.at(-1)
   if (last !== undefined) addOpaque(last, 'limit')
-}
-
-/** Pays for looking at so many characters; false where the request has used up its own. */
-export function pay(run: Run, characters: number): boolean {
-  run.budget -= characters
-  if (run.budget < 0) stop(run)
-  return !run.isOver
 }
 
 /** Paths of one command; a rule that needs more to see what is done would not see it with more. */
@@ -145,6 +157,7 @@ export function addSurroundings(run: Run, draft: Draft, frame: Frame): readonly 
   }
   if (redirects.length === 0) return assignments
   const place = placeOf(run, frame)
+  spend(run.work, redirects.length * REDIRECT_STEPS)
   for (const { kind, target } of redirects) {
     if (target.opaque !== undefined) addOpaque(draft, target.opaque)
     if (kind === 'read') addPaths(draft, pathsOf(target, 'read', place))

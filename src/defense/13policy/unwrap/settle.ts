@@ -5,6 +5,7 @@
  * @module
  */
 
+import { spend, type Work } from '../../work.ts'
 import { LISTED, TREE_ELSEWHERE, treeElsewhere, writtenByVariables } from './elsewhere.ts'
 import { environmentCalls } from './environment-calls.ts'
 import type { Flow } from './flow.ts'
@@ -14,7 +15,9 @@ import { secretSends } from './secret-sends.ts'
 import { statementCalls } from './statements.ts'
 
 /** @param root where the request runs; absolute */
-export function settle(flow: Flow, draft: Draft, maker: Maker, root: string): void {
+export function settle(flow: Flow, draft: Draft, maker: Maker, root: string, work: Work): void {
+  const places = draft.paths.length + maker.words.length
+  spend(work, Math.floor(((flow.links.size + flow.trees.length) * places) / 4))
   if (flow.links.size > 0) draft.paths.push(...linkedPaths(flow, maker))
   noteFiles(flow, maker)
   const statements = statementCalls(flow, maker)

@@ -162,12 +162,12 @@ function guessed(word: ShellWord, via: string): readonly Inner[] {
 }
 
 /** Texts that read as code of a language that nothing is known of. */
-function guessedCode({ words, stdin }: Call, via: string): readonly Inner[] {
+function guessedCode({ words, stdin, work }: Call, via: string): readonly Inner[] {
   const inner: Inner[] = []
   const add = (word: ShellWord) => {
     // `! cmd`, `shell cmd`: a line for a prompt of its own.
     if (word.opaque === undefined && PROMPT_LINE.test(word.text))
-      inner.push(...readEscapes({ ...word, text: word.text.replace(/^!\s{0,4}sh\s+(?!-)/, '!') }, via))
+      inner.push(...readEscapes({ ...word, text: word.text.replace(/^!\s{0,4}sh\s+(?!-)/, '!') }, via, work))
     else inner.push(...guessed(word, via))
   }
   const end = Math.min(words.length, WORDS_MAX)

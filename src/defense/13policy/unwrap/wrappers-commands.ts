@@ -203,7 +203,7 @@ const versionControl: Unwrap = (call) =>
 /** `-wrapper /bin/sh,-c,cmd` of a compiler: a program and its arguments, between commas. */
 const compiler: Unwrap = (call) => [
   ...(call.stdin.kind === 'text' && call.parsed.operands.some(({ text }) => text === '-')
-    ? readEscapes(call.stdin.word, call.name)
+    ? readEscapes(call.stdin.word, call.name, call.work)
     : []),
   ...wrapperOf(call),
   ...passedOn(call),

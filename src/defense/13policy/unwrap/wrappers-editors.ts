@@ -43,7 +43,10 @@ function fromFiles(call: Call): readonly Inner[] {
             word,
             language: undefined,
             via: call.name,
-            read: (text) => [...readEscapes(text, call.name), ...readQuery(text, call.name)],
+            read: (text) => [
+              ...readEscapes(text, call.name, call.work),
+              ...readQuery(text, call.name, call.work),
+            ],
           },
         ]
       : [],
@@ -59,7 +62,7 @@ export function fromInput(call: Call): readonly Inner[] {
   const word = inputOf(call)
   if (word === undefined) return fromNetwork(call)
   // What a shell that is started there reads is the rest of the same input, and more.
-  return readEscapes(word, call.name).map((inner) =>
+  return readEscapes(word, call.name, call.work).map((inner) =>
     inner.kind === 'shell' ? { ...inner, stdin: { kind: 'caller' } } : inner,
   )
 }
@@ -68,18 +71,18 @@ export function fromInput(call: Call): readonly Inner[] {
 export const editor: Unwrap = (call) => {
   const inner: Inner[] = [...fromFiles(call), ...fromInput(call)]
   for (const { option, word } of call.parsed.values) {
-    if (option === '-c' || option === '--cmd') inner.push(...readEscapes(word, call.name))
+    if (option === '-c' || option === '--cmd') inner.push(...readEscapes(word, call.name, call.work))
     else if (option === '--remote-expr' || option === '--remote-send')
-      inner.push(...readEscapes(word, call.name))
+      inner.push(...readEscapes(word, call.name, call.work))
   }
   call.words.forEach((word, index) => {
     if (index > 0 && word.text.startsWith('+') && word.text.length > 1)
-      inner.push(...readEscapes(tail(word, 1), call.name))
+      inner.push(...readEscapes(tail(word, 1), call.name, call.work))
     // `ex -sc COMMAND`
     const next = call.words[index + 1]
     const isBehindSilent = word.text === '-c' && call.words[index - 1]?.text === '-s'
     if (index > 0 && next !== undefined && (isBehindSilent || CLUSTER_OF_COMMAND.test(word.text)))
-      inner.push(...readEscapes(next, call.name))
+      inner.push(...readEscapes(next, call.name, call.work))
   })
   return inner
 }
@@ -96,7 +99,7 @@ export const gdb: Unwrap = (call) => {
   const inner: Inner[] = [...fromFiles(call), ...fromInput(call)]
   for (const { option, word } of call.parsed.values) {
     if (!DEBUGGER_COMMANDS.has(option)) continue
-    const found = readEscapes(word, call.name)
+    const found = readEscapes(word, call.name, call.work)
     inner.push(...found)
     // A call into the process that is debugged.
     if (found.length === 0 && word.text.includes('system(')) inner.push({ kind: 'opaque', opaque: 'eval' })
@@ -140,7 +143,10 @@ export const database: Unwrap = (call) => {
     ...fromFiles(call),
     ...fromNetwork(call),
     ...(input === undefined || option === undefined ? [] : given(call, option, input)),
-    ...texts.flatMap((word) => [...readEscapes(word, call.name), ...readQuery(word, call.name)]),
+    ...texts.flatMap((word) => [
+      ...readEscapes(word, call.name, call.work),
+      ...readQuery(word, call.name, call.work),
+    ]),
   ]
 }
 
@@ -148,7 +154,9 @@ export const database: Unwrap = (call) => {
 export const prompt: Unwrap = (call) => [
   ...fromFiles(call),
   ...fromInput(call),
-  ...call.parsed.values.flatMap(({ word, use }) => (use === 'code' ? readEscapes(word, call.name) : [])),
+  ...call.parsed.values.flatMap(({ word, use }) =>
+    use === 'code' ? readEscapes(word, call.name, call.work) : [],
+  ),
 ]
 
 /** A client that takes its words as one command takes each line of its input as one too. */
@@ -188,7 +196,7 @@ export const configuration: Unwrap = (call) => {
     ...call.parsed.values.filter(({ use }) => use === 'code').map(({ word }) => word),
     ...(input === undefined ? [] : [input]),
   ]
-  return words.flatMap((word) => [...readEscapes(word, call.name), ...quotedFiles(word)])
+  return words.flatMap((word) => [...readEscapes(word, call.name, call.work), ...quotedFiles(word)])
 }
 
 /** Quoted absolute paths: what a configuration language reads. */

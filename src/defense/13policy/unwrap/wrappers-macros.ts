@@ -54,6 +54,6 @@ export const macros: Unwrap = (call) => {
   const whole = [...texts, ...texts.map((text) => expanded(text, given))]
   return [
     ...fromInput(call),
-    ...whole.flatMap((text) => [...readEscapes(literal(text), call.name), ...included(text)]),
+    ...whole.flatMap((text) => [...readEscapes(literal(text), call.name, call.work), ...included(text)]),
   ]
 }

@@ -4,7 +4,9 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { countShell, parseShell, type ShellCommand } from '../../../../src/defense/13policy/shell/shell.ts'
+import { parseShell, type ShellCommand } from '../../../../src/defense/13policy/shell/shell.ts'
+import { startWork, WorkSpent } from '../../../../src/defense/work.ts'
+import { DECISION_STEPS } from '../../../../src/limits.ts'
 
 const CONTEXT = { cwd: '/srv/work', home: '/home/u' }
 const parse = (text: string, variables?: ReadonlyMap<string, string>) =>
@@ -294,17 +296,20 @@ t.test('beyond a limit nothing more is looked at, and that is said', (t) => {
     ['braces', 'echo {1..999}'],
     ['braces multiplied', 'echo {a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}'],
     ['braces within braces', `echo ${'{a,'.repeat(3_000)}${'}'.repeat(3_000)}`],
-    ['values that double', `X=aaaaaaaa;${'X=$X$X;'.repeat(60)}`],
-    ['text', `#${'a'.repeat(1_048_576)}`],
   ] as const) {
     const { opaque, commands } = parse(text)
     t.strictSame(opaque, ['limit'], name)
     t.ok(commands.length <= 512)
   }
+  for (const [name, text] of [
+    ['values that double', `X=aaaaaaaa;${'X=$X$X;'.repeat(60)}`],
+    ['text', `#${'a'.repeat(1_048_576)}`],
+  ] as const)
+    t.throws(() => parse(text), WorkSpent, name)
   t.end()
 })
 
-t.test('the cost grows with the text and no faster', (t) => {
+t.test('a text costs what it is paid for: a few steps a character, or it is not read to its end', (t) => {
   for (const [unit, start, end] of [
     ['a', '', ''],
     ['a ', '', ''],
@@ -326,14 +331,17 @@ t.test('the cost grows with the text and no faster', (t) => {
     ['\\`', 'x `', '`'],
     [' ', 'IFS=; X="', '"; $X $X'],
   ] as const) {
-    const stepsOf = (characters: number) => {
+    for (const characters of [1_024, 65_536]) {
       const text =
         start + unit.repeat(Math.floor((characters - start.length - end.length) / unit.length)) + end
-      return countShell(text, CONTEXT).steps / text.length
-    }
-    for (const characters of [65_536, 1_048_576]) {
-      const steps = stepsOf(characters)
-      t.ok(steps < 150, `${steps.toFixed(1)} steps a character for ${characters} of ${JSON.stringify(unit)}`)
+      const work = startWork()
+      try {
+        parseShell(text, CONTEXT, work)
+      } catch (cause) {
+        t.ok(cause instanceof WorkSpent, String(cause))
+      }
+      const name = `${work.steps} steps for ${characters} of ${JSON.stringify(unit)}`
+      t.ok(work.steps <= Math.min(DECISION_STEPS, 150 * characters), name)
     }
   }
   t.end()
