@@ -105,7 +105,9 @@ const HOSTILE: readonly (readonly [string, readonly string[]])[] = [
   ['words of parallel', ['parallel', ...Array.from({ length: 4_000 }, () => ':::')]],
   ['formats that are used again', sh(`printf -v x '${'%s'.repeat(2_000)}' ${'a '.repeat(20_000)}; echo $x`)],
   ['formats that are printed', sh(`printf '${'a%s'.repeat(2_000)}' ${'a '.repeat(20_000)} | sh`)],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a shell's.
   ['replacements', sh(fill('${a//x/y}', `a=${'x'.repeat(400)}; echo `))],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a shell's.
   ['patterns of many stars', sh(`a=${'ab'.repeat(400)}; echo ${fill('${a%%*a*a*a*b*c}').slice(0, 60_000)}`)],
   ['patterns of case', sh(fill('case $x in *a*|*b*|[c-d]*) e;; esac; '))],
   ['globs of many stars', ['rm', ...Array.from({ length: 4_000 }, () => '/e*t*c*/*')]],
@@ -149,7 +151,7 @@ t.test('what people send is far from the bounds', async (t) => {
   }
   within(['ls', '-l', '/srv/work'], 500)
   within(sh('cd /srv/work && make -j2 && ls *.o | wc -l'), 50)
-  within(sh(Array.from({ length: 200 }, (_, index) => `cp a${index}.txt "$x/b" || exit 1`).join('\n')), 2)
+  within(sh(Array.from({ length: 100 }, (_, index) => `cp a${index}.txt "$x/b" || exit 1`).join('\n')), 2)
   // The longest argument, and as many as there may be.
   within(['echo', 'x'.repeat(131_072)], 2)
   within(['ls', ...Array.from({ length: 4_095 }, () => 'x'.repeat(31))], 1)

@@ -7,7 +7,7 @@ import { spend, type Work } from '../../work.ts'
 import type { ShellWord } from '../shell/shell.ts'
 
 const COMMAND_STEPS = 100
-const WORD_STEPS = 40
+const WORD_STEPS = 32
 const ASSIGNMENT_STEPS = 8
 /** Characters of words that one step looks at. */
 const CHARACTERS_A_STEP = 2

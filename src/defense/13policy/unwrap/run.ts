@@ -84,7 +84,7 @@ export function spendJudgement(work: Work, draft: Draft): void {
 const JUDGED_STEPS = 200
 const WORD_STEPS = 4
 /** How often all patterns together go over a path, and over one with wild characters. */
-const PATH_LOOKS = 16
+const PATH_LOOKS = 8
 const GLOB_LOOKS = 256
 
 /** Of each redirection: a path that is written, and what is kept of it. */
