@@ -1,5 +1,5 @@
 /**
- * `sass-edge level show|set`: the levels of alarm of the daemon, of agents and of sessions.
+ * `sass-edge level [show|set]`: the levels of alarm of the daemon, of agents and of sessions.
  * Rules: docs/responses.md, on levels.
  * @module
  */
@@ -19,18 +19,27 @@ import { SUMMARIES } from './summaries.ts'
 
 const SESSION_ID = /^[0-9a-f]{32}$/
 
-/** What to do about whom is stopped, for each. */
+/** The record of the incident that an entry's reason ends with. */
+const RECORD = /, record (\d{1,16})$/
+
+/** How each is looked into and lowered. HALT has a line of its own, and what the disk does ends with that. */
 function nextSteps(entries: Levels['entries']): readonly string[] {
-  const stopped = entries.filter(({ scope, level }) => scope !== 'daemon' && isStopped(level))
-  if (stopped.length === 0) return []
+  const raised = entries.filter(
+    ({ scope, name, level }) => scope !== 'daemon' || (name === '' && level !== 'HALT'),
+  )
+  if (raised.length === 0) return []
+  const reasons = new Set(raised.flatMap(({ why }) => RECORD.exec(why)?.[1] ?? []))
   return [
-    'Look into it (sass-edge audit tail, why SEQ, branch diff), then let it go on:',
-    ...stopped.map(({ scope, name }) => `  sass-edge level set ${visible(scope)} ${visible(name)} NORMAL`),
+    'Look into it (sass-edge audit tail and branch diff say what else was done):',
+    ...[...reasons].map((seq) => `  sass-edge why ${seq}`),
+    'Then let it go on:',
+    ...raised.map(({ scope, name }) =>
+      name === ''
+        ? `  sass-edge level set ${visible(scope)} NORMAL`
+        : `  sass-edge level set ${visible(scope)} ${visible(name)} NORMAL`,
+    ),
   ]
 }
-
-const isStopped = (level: string): boolean =>
-  level === 'CHECKPOINT' || level === 'CONTAIN' || level === 'HALT'
 
 function showLines({ entries, incident }: Levels): string[] {
   const rows = entries.map(({ scope, name, level, since, why }) => [
@@ -107,20 +116,20 @@ async function set(context: CommandContext, words: readonly string[]): Promise<n
 export const command: Command = {
   name: 'level',
   summary: SUMMARIES.level,
-  usage: ['level show', 'level set SCOPE [NAME] LEVEL [--why TEXT] [--ack-incident HASH]'],
+  usage: ['level [show]', 'level set SCOPE [NAME] LEVEL [--why TEXT] [--ack-incident HASH]'],
   options: [
     { name: 'why', value: 'TEXT', description: 'the reason, for the record and for those who come after' },
     { name: 'ack-incident', value: 'HASH', description: 'the incident that was looked into, to end HALT' },
     ...OPERATOR_OPTIONS,
   ],
   examples: [
-    { line: 'sass-edge level show', does: 'who is not at NORMAL, since when and why' },
+    { line: 'sass-edge level', does: 'who is not at NORMAL, since when and why, and how to lower it' },
     { line: 'sass-edge level set agent ci CONTAIN --why "odd pushes"', does: 'lets ci do nothing more' },
     { line: 'sass-edge level set daemon NORMAL', does: 'the whole device goes on as usual' },
   ],
   async run(context) {
     const [action, ...words] = takeWords(context, 4)
-    if (action === 'show' && words.length === 0) return show(context)
+    if ((action === undefined || action === 'show') && words.length === 0) return show(context)
     if (action === 'set') return set(context, words)
     throw new SassError('USAGE', 'level can show and set SCOPE [NAME] LEVEL: see sass-edge level --help.')
   },

@@ -131,6 +131,9 @@ const ADVICE: readonly (readonly [LayerName | 'any' | 'egress', string, string])
   ['quota', '', 'Wait until something has ended, or raise the limit that is named.'],
 ] as const)
 
+const ANSWER_RULE =
+  'Answer with `sass-edge confirm`; if nobody need be asked about this here, name the rule in policy.disabled_rules.'
+
 /** What a verdict and its record in the chain both say. `response` is `R1` to `R6` or `STATUS`. */
 export type Outcome = { readonly layer: string; readonly rule: string; readonly response: string }
 
@@ -138,6 +141,8 @@ export type Outcome = { readonly layer: string; readonly rule: string; readonly 
 export function adviceFor({ layer, rule, response }: Outcome): string {
   if (response === PERMITTED)
     return layer === 'all' ? '' : 'It was allowed; look at it if it is not what you expect.'
+  // A rule denies (R4 and up), or asks: then it waits, or a human has not approved it.
+  if (layer === '13policy' && (response === 'R3' || response === 'STATUS')) return ANSWER_RULE
   const advice = ADVICE.find(
     ([at, beginning]) => (at === 'any' || at === layer) && rule.startsWith(beginning),
   )

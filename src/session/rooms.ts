@@ -298,7 +298,14 @@ function penaliseSource(rooms: Rooms, facts: Facts, verdict: Verdict): void {
 /** Enough to tell programs apart. */
 const TOOL_CHARS = 64
 
-function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Session | undefined): void {
+/** @param sequence the number of the decision's record, where it has one: `sass-edge why` explains it */
+function raiseLevel(
+  rooms: Rooms,
+  facts: Facts,
+  verdict: Verdict,
+  session: Session | undefined,
+  sequence: number | undefined,
+): void {
   const { identity } = facts
   if (verdict.incident === undefined || identity.kind !== 'known') return
   // What it may do at any other time is no violation while the disk does not take more than reads.
@@ -316,7 +323,7 @@ function raiseLevel(rooms: Rooms, facts: Facts, verdict: Verdict, session: Sessi
       sessionId: session?.id ?? '',
       what: `${why} ${(tool ?? '').slice(0, TOOL_CHARS)}`,
     },
-    why,
+    `${why} by ${identity.name}${sequence === undefined ? '' : `, record ${sequence}`}`,
     rooms.clock.monotonicMs(),
   )
 }
@@ -362,7 +369,7 @@ export function decide(rooms: Rooms, facts: Facts, session?: Session): Verdict {
   if (verdict.kind === 'status' || verdict.response !== 'EXECUTE') {
     log(rooms, facts, verdict, sequence)
     penaliseSource(rooms, facts, verdict)
-    raiseLevel(rooms, facts, verdict, session)
+    raiseLevel(rooms, facts, verdict, session, sequence)
   }
   return verdict
 }

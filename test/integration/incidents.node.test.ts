@@ -54,7 +54,9 @@ t.test(
     t.strictSame(await checkpoints(), [], 'what runs is let to its end first')
     await running
     await until('the state', async () => (await checkpoints()).length === 1)
-    t.match(await checkpoints(), [{ number: 1, files: 2, label: 'CHECKPOINT: 13policy own.xhigh' }])
+    t.match(await checkpoints(), [
+      { number: 1, files: 2, label: /^CHECKPOINT: 13policy own\.xhigh by agent, record \d+$/ },
+    ])
 
     const waits = agent.execute('rm', ['before'])
     const { id } = await question(daemon)
@@ -68,7 +70,9 @@ t.test(
 
     await t.rejects(agent.execute('xcritical'))
     await until('the state of the contained', async () => (await checkpoints()).length === 2)
-    t.match((await checkpoints()).at(-1), { label: 'CONTAIN: 13policy own.xcritical' })
+    t.match((await checkpoints()).at(-1), {
+      label: /^CONTAIN: 13policy own\.xcritical by agent, record \d+$/,
+    })
     t.match(
       daemon.audit().filter(({ what }) => what === 'preserved'),
       [

@@ -27,12 +27,14 @@ const RULES = JSON.stringify({
 })
 const CHANGE = {
   policy: { rules_file: 'rules.json' },
-  capabilities: { default: { denied_commands: ['chmod'] } },
   defense: {
     vi_swap: { hold_seconds: 1 },
     tarpit: { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 },
   },
 }
+
+/** A name that is not what it seems: nobody writes it by accident. */
+const DISGUISED = 'chmod\u200b'
 
 async function start(t: Test): Promise<Daemon> {
   const directory = await install(t, { ...ON_REAL_FILES, ...CHANGE })
@@ -65,15 +67,15 @@ t.test(
     const pid = await running(agent)
     const wire = await known(daemon)
     for (const stream of [3, 5]) {
-      ask(wire, stream, 'chmod', '0777', victim)
+      ask(wire, stream, DISGUISED, '0777', victim)
       await until('a screen', () => gotScreen(wire, stream))
     }
     t.same(await levels(daemon), [], 'two are not enough')
     t.ok(isAlive(pid))
-    ask(wire, 7, 'chmod', '0777', victim)
+    ask(wire, 7, DISGUISED, '0777', victim)
     await until('the end of what ran', () => !isAlive(pid))
     t.match(await levels(daemon), [
-      { scope: 'agent', name: 'agent', level: 'CONTAIN', why: /violation.*3 times.*denied_commands/ },
+      { scope: 'agent', name: 'agent', level: 'CONTAIN', why: /violation.*3 times.*argument\.hidden/ },
     ])
     ask(wire, 9, 'touch', 'new')
     await until('a screen', () => gotScreen(wire, 9))

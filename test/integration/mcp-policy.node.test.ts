@@ -60,7 +60,7 @@ t.test('what policy refuses is not explained, unless the device does', async (t)
     defense: { deny_response: 'reason', levels: { automatic: false } },
   })
   const told = await (await startHost(t, telling)).call('read', { path: '/etc/shadow' })
-  t.match(told, { isError: true, text: /path of the transfer is not allowed/ })
+  t.match(told, { isError: true, text: /password hashes of the device/ })
 })
 
 t.test(

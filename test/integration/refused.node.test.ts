@@ -16,7 +16,7 @@ const HOLD_SECONDS = 2
 const daemon = await startNew(t, {
   // Repeated violations would contain the agent, which has tests of its own.
   defense: { vi_swap: { hold_seconds: HOLD_SECONDS }, levels: { automatic: false } },
-  capabilities: { default: { denied_commands: ['rm', 'reboot *'], max_concurrent: 2 } },
+  capabilities: { default: { denied_commands: ['rm'], max_concurrent: 2 } },
 })
 const { port, fingerprint: pin } = daemon
 
@@ -32,11 +32,11 @@ const on = (wire: Wire, stream: number): Frame[] =>
 const payload = (frame: Frame | undefined): ReadonlyMap<number, unknown> =>
   frame?.payload as ReadonlyMap<number, unknown>
 
-t.test('a denied command gets an editor’s screen and silence, and is not run', async (t) => {
+t.test('a hostile command gets an editor’s screen and silence, and is not run', async (t) => {
   const wire = await known(daemon)
   const audited = daemon.audit().length
   const lines = refusals(daemon).length
-  const request = executeRequest.encode({ command: 'rm', args: ['-r', 'x'], stdin: true })
+  const request = executeRequest.encode({ command: 'cat', args: ['/etc/shadow'], stdin: true })
   wire.socket.write(encodeFrame(3, 'OPEN', request, 2))
   await until('the screen', () => on(wire, 3).length === 2)
   const begin = performance.now()
@@ -61,7 +61,7 @@ t.test('a denied command gets an editor’s screen and silence, and is not run',
     .slice(audited)
     .filter(({ type }) => type === 'decision')
   t.equal(records.length, 1, 'one record')
-  t.match(records[0], { response: 'R4', code: 'CAPABILITY_CMD_DENIED', rule: 'default.denied_commands' })
+  t.match(records[0], { response: 'R4', code: 'CAPABILITY_CMD_DENIED', rule: 'credentials.shadow' })
   t.equal(refusals(daemon).length - lines, 1, 'one line in the log')
   t.equal(
     daemon.audit().some((event) => event['type'] === 'execution_ended'),
@@ -71,10 +71,34 @@ t.test('a denied command gets an editor’s screen and silence, and is not run',
   wire.socket.destroy()
 })
 
+t.test(
+  'what the set of an agent denies is refused with a sentence, at once, and raises nothing',
+  async (t) => {
+    const audited = daemon.audit().length
+    const agent = await open()
+    const sentence = /^The command, or one that it would start, is denied by capability default\.$/
+    await t.rejects(agent.execute('rm', ['x']), { code: 'CAPABILITY_CMD_DENIED', message: sentence })
+    await t.rejects(agent.execute('sh', ['-c', 'ls; rm x']), { code: 'CAPABILITY_CMD_DENIED' })
+    await agent.close()
+    const { code, stdout, stderr } = await daemon.cli(['exec', '--', 'rm', 'x'])
+    t.same([code, stdout.length], [255, 0])
+    t.match(stderr, /is denied by capability default/)
+    t.match(
+      daemon
+        .audit()
+        .slice(audited)
+        .filter(({ type, rule }) => type === 'decision' && rule === 'default.denied_commands'),
+      [1, 2, 3].map(() => ({ response: 'STATUS', severity: 'warning' })),
+    )
+  },
+)
+
 t.test('the screen holds one of the caller’s slots', async (t) => {
   const wire = await known(daemon)
   for (const stream of [3, 5])
-    wire.socket.write(encodeFrame(stream, 'OPEN', executeRequest.encode({ command: 'rm' }), 2))
+    wire.socket.write(
+      encodeFrame(stream, 'OPEN', executeRequest.encode({ command: 'cat', args: ['/etc/shadow'] }), 2),
+    )
   wire.socket.write(encodeFrame(7, 'OPEN', executeRequest.encode({ command: 'true' }), 1))
   await until('an answer', () => on(wire, 7).length > 0)
   t.match(on(wire, 7)[0], { kind: 'MSG' })
@@ -91,7 +115,7 @@ t.test('the screen holds one of the caller’s slots', async (t) => {
 })
 
 t.test('on the command line the refused see the same screen and no word more', async (t) => {
-  const child = spawn(PROGRAM, ['exec', '--', 'rm', 'x'], {
+  const child = spawn(PROGRAM, ['exec', '--', 'cat', '/etc/shadow'], {
     cwd: daemon.directory,
     env: environment(daemon.directory),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -103,7 +127,7 @@ t.test('on the command line the refused see the same screen and no word more', a
   t.notMatch(stderr.replace('sass-edge', ''), TELLING)
   const unary = await open()
   const begin = performance.now()
-  await t.rejects(unary.execute('rm'), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+  await t.rejects(unary.execute('cat', ['/etc/shadow']), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
   t.ok(performance.now() - begin > HOLD_SECONDS * 1_000 - 300, 'a unary answer is held as long')
   await unary.close()
 })
@@ -148,7 +172,7 @@ t.test(
 t.test('an operator is told the reason', async (t) => {
   const { code, stderr, stdout } = await daemon.cli(['exec', '--agent', 'operator', '--', 'rm', 'x'])
   t.same([code, stdout.length], [255, 0])
-  t.match(stderr, /^sass-edge: The command is denied by capability default\.\n$/)
+  t.match(stderr, /^sass-edge: The command, or one that it would start, is denied by capability default\.\n$/)
 })
 
 /** The session id of a new connection that asks to take `resume` back. */

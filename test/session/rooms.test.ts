@@ -298,7 +298,7 @@ t.test('what a rule denies raises the level that goes with its severity', (t) =>
       rules: [{ action: 'deny', severity, argv: { program: ['who'] } }],
     })
     decide(rooms, running(['who']), session)
-    t.match(steps, [{ ...step, why: '13policy staged.rule-0', by: '' }])
+    t.match(steps, [{ ...step, why: /^13policy staged\.rule-0 by bot, record \d+$/, by: '' }])
   }
   const { rooms, steps, session } = withSession()
   decide(rooms, allowed, session)

@@ -1,6 +1,6 @@
 /**
  * What went wrong, for a model: what happened in the words of the device or of the client, whether anything was started,
- * and what to do now. Why a policy said no is told as far as the device told it, which is not at all.
+ * and what to do now. Why a policy said no is told as far as the device told it.
  * Rules: docs/mcp.md; docs/protocol.md, sections 7 to 9.
  * @module
  */
@@ -20,6 +20,10 @@ const ADVICE: Readonly<Partial<Record<Code, string>>> = Object.freeze({
   FILE_CREATE_DIR_FAILED: 'Make the directory first, with execute and ["mkdir", "-p", "DIR"].',
   FILE_TOO_LARGE: 'An operator sets the limit; read large files in pieces, or leave them where they are.',
   SANDBOX_UNAVAILABLE: 'This is for the operator of the device: sass-edge doctor says what is missing.',
+  CAPABILITY_DENIED: 'Do without it, or ask whoever you work for to have it allowed.',
+  CAPABILITY_PATH_DENIED: 'Stay in the workspace, or ask whoever you work for to have the place allowed.',
+  CAPABILITY_CMD_DENIED:
+    'Do it with a command that you may run, or ask whoever you work for to have this one allowed; other spellings of it are refused as well.',
   CONFIRMATION_DENIED: 'A human has said no: do something else, or ask whoever you work for.',
   CONFIRMATION_TIMEOUT:
     'Nobody answered in time: tell whoever you work for that an operator has to approve it (sass-edge confirm list), then ask again.',
