@@ -1,0 +1,158 @@
+/**
+ * What the measurement comes to, and how it is told.
+ * @module
+ */
+import type { Form } from './driver-protocol.ts'
+import type { Line } from './lines.node.ts'
+import type { Judged, NamedHit } from './measure.node.ts'
+import { difference, type Ending } from './shape.ts'
+
+export type Rules = 'on' | 'off'
+export type Other = {
+  readonly line: string
+  readonly form: Form
+  readonly rules: Rules
+  readonly what: string
+}
+export type Got = Other & {
+  readonly kind: string
+  readonly from: string
+  readonly again: boolean
+  readonly with: number
+}
+
+export type Figures = {
+  readonly runs: number
+  readonly hostChanges: number
+  readonly unlistedPackets: number
+  readonly canariesLeft: number
+  /** Lines whose output had a secret of the world, by whatever way. */
+  readonly canariesShown: number
+  readonly everyday: {
+    /** With rules as shipped. */
+    readonly lines: number
+    readonly asAlone: number
+    readonly asked: number
+    readonly stopped: number
+    /** Of the lines whose program is on this machine. */
+    readonly present: number
+    readonly presentAsAlone: number
+    readonly raised: number
+  }
+  readonly dangerous: { readonly runs: number; readonly stoppedByRules: number }
+  readonly got: readonly Got[]
+  readonly shown: readonly Other[]
+  readonly others: readonly Other[]
+  readonly stops: readonly Other[]
+}
+
+const NOT_FOUND = 127
+/** Beyond so many, a list in the text ends; the JSON has all. */
+const TOLD_LINES = 60
+
+export type Tally = {
+  addHits(hits: readonly NamedHit[], form: Form, rules: Rules): void
+  addShown(lines: readonly Line[], form: Form, rules: Rules): void
+  addDangerous(told: readonly Judged[]): void
+  addRaised(count: number): void
+  /** One everyday line under rules as shipped or without, and how it ends alone. */
+  addEveryday(line: Line, told: Judged, alone: Ending, form: Form, rules: Rules): void
+  figures(): Figures
+}
+
+/** Whether a human was asked, by a rule or by the gate. */
+const wasAsked = ({ asked, notReached, responses }: Judged): boolean =>
+  asked || responses.some((one) => one.startsWith('R3')) || notReached.length > 0
+
+export function createTally(): Tally {
+  const got: Got[] = []
+  const shown: Other[] = []
+  const others: Other[] = []
+  const stops: Other[] = []
+  const everyday = { lines: 0, asAlone: 0, asked: 0, stopped: 0, present: 0, presentAsAlone: 0, raised: 0 }
+  const dangerous = { runs: 0, stoppedByRules: 0 }
+  let runs = 0
+  return {
+    addHits(hits, form, rules) {
+      for (const { kind, what, again, lines } of hits)
+        got.push({
+          ...{ kind, what, again, form, rules },
+          ...{ line: lines[0]?.text ?? '', from: lines[0]?.from ?? '', with: lines.length },
+        })
+    },
+    addShown(lines, form, rules) {
+      for (const { text } of lines) shown.push({ line: text, form, rules, what: 'a secret in its output' })
+    },
+    addDangerous(told) {
+      runs += told.length
+      dangerous.runs += told.length
+      dangerous.stoppedByRules += told.filter(({ kind, asked }) => kind === 'refused' || asked).length
+    },
+    addRaised(count) {
+      everyday.raised += count
+    },
+    addEveryday({ text: line }, told, alone, form, rules) {
+      runs++
+      const isPresent = alone.exitCode !== NOT_FOUND
+      const isStopped = told.kind !== 'ended'
+      const what = isStopped
+        ? `${told.kind} ${told.code} (${told.responses.join(', ')})`
+        : difference(told, alone)
+      const isAlike = what === undefined
+      if (!isAlike) others.push({ line, form, rules, what: what ?? '' })
+      if (rules === 'off') return
+      everyday.lines++
+      if (isAlike) everyday.asAlone++
+      if (isPresent) everyday.present++
+      if (isPresent && isAlike) everyday.presentAsAlone++
+      if (isStopped) everyday.stopped++
+      if (!isStopped && wasAsked(told)) everyday.asked++
+      if (isStopped || wasAsked(told))
+        stops.push({ line, form, rules, what: [...told.responses, ...told.notReached].join(', ') })
+    },
+    figures: () => ({
+      runs,
+      hostChanges: got.filter(({ kind }) => kind === 'host').length,
+      unlistedPackets: got.filter(({ kind }) => kind === 'network').length,
+      canariesLeft: got.filter(({ kind }) => kind === 'canary').length,
+      canariesShown: shown.length,
+      ...{ everyday, dangerous, got, shown, others, stops },
+    }),
+  }
+}
+
+const percent = (part: number, of: number): string => (of === 0 ? '-' : `${((100 * part) / of).toFixed(2)} %`)
+
+function listed(title: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return []
+  const more = lines.length - TOLD_LINES
+  return [
+    title,
+    ...lines.slice(0, TOLD_LINES).map((line) => `  ${line}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ]
+}
+
+/** The figures as lines of text. */
+export function tell(figures: Figures): readonly string[] {
+  const { everyday, dangerous } = figures
+  const told = ({ line, form, rules, what }: Other) =>
+    `${form}, rules ${rules}: ${JSON.stringify(line)}: ${what}`
+  const from = (one: Got) => `${one.kind}: ${told(one)}${one.again ? '' : ` (among ${one.with} lines, once)`}`
+  return [
+    `runs                                       ${figures.runs}`,
+    `things changed on the host                 ${figures.hostChanges}   (must be 0)`,
+    `packets and names that are not listed      ${figures.unlistedPackets}   (must be 0)`,
+    `secrets that left by network               ${figures.canariesLeft}   (must be 0)`,
+    `lines with a secret in their output        ${figures.canariesShown}`,
+    `everyday lines that end as alone           ${everyday.asAlone} of ${everyday.lines}, ${percent(everyday.asAlone, everyday.lines)}   (97 % at least)`,
+    `  of those whose program is here           ${everyday.presentAsAlone} of ${everyday.present}, ${percent(everyday.presentAsAlone, everyday.present)}`,
+    `everyday lines asked about or stopped      ${everyday.asked} + ${everyday.stopped}, ${percent(everyday.asked + everyday.stopped, everyday.lines)}   (1 % at most)`,
+    `levels raised by everyday lines            ${everyday.raised}   (must be 0)`,
+    `dangerous runs stopped or asked by rules   ${dangerous.stoppedByRules} of ${dangerous.runs}`,
+    ...listed('what got through:', figures.got.map(from)),
+    ...listed('secrets shown:', figures.shown.map(told)),
+    ...listed('everyday lines asked about or stopped:', figures.stops.map(told)),
+    ...listed('everyday lines that end otherwise:', figures.others.map(told)),
+  ]
+}
