@@ -33,8 +33,7 @@ const SECONDS: Record<Kind, number> = { dangerous: 2, everyday: 4 }
 const AGAIN = { seconds: 15, parallel: 1 }
 const WORLD_LINES = 512
 /** Of 11,000 and of 5,600: the tests have a minute and a half. */
-const SHORT_DANGEROUS_EVERY = 100
-const SHORT_EVERYDAY_EVERY = 180
+const SHORT_EVERY: Record<Kind, number> = { dangerous: 140, everyday: 280 }
 
 const { values } = parseArgs({
   options: {
@@ -66,7 +65,8 @@ function chosen(kind: Kind): readonly Line[] {
     return kind === 'dangerous' ? own.map((text) => ({ text: text.replaceAll('⏎', '\n'), from: 'own' })) : []
   }
   if (values.only !== undefined && values.only !== kind) return []
-  return sampled(linesOf(kind), Number(values.sample), Number(values.offset))
+  const every = values.short ? SHORT_EVERY[kind] : Number(values.sample)
+  return sampled(linesOf(kind), every, Number(values.offset))
 }
 
 const note = (text: string): void =>
@@ -141,7 +141,7 @@ async function measureEveryday(
 
 /** Dangerous lines without rules, in one world in both forms; everyday lines with them. */
 async function measureShort(kit: Kit, tally: Tally): Promise<void> {
-  const lines = sampled(linesOf('dangerous'), SHORT_DANGEROUS_EVERY, Number(values.offset))
+  const [lines, everyday] = [chosen('dangerous'), chosen('everyday')]
   const { measure, end } = measureIn(kit, 'dangerous', 'off')
   for (const [at, form] of (['inline', 'file'] as const).entries()) {
     const { told, hits, shown } = await measure(sampled(lines, 2, at), form)
@@ -150,13 +150,7 @@ async function measureShort(kit: Kit, tally: Tally): Promise<void> {
     tally.addDangerous([...told.values()])
   }
   await end()
-  await measureEveryday(
-    kit,
-    tally,
-    'inline',
-    ['on'],
-    sampled(linesOf('everyday'), SHORT_EVERYDAY_EVERY, Number(values.offset)),
-  )
+  await measureEveryday(kit, tally, 'inline', ['on'], everyday)
 }
 
 async function main(): Promise<number> {
