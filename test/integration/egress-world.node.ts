@@ -18,8 +18,11 @@ import type { Test } from 'tap'
 import { type Branched, startBranched, type Who } from './branched.node.ts'
 import { auditEvents, type Json } from './daemon.node.ts'
 
+/** Below .example: programs take no certificate for all names of a top level. */
+const NAMES: readonly string[] = ['web', 'git', 'pip', 'npm', 'deb', 'allowed']
 const DNS_PORT = 53
 const TYPE_A = 1
+const TYPE_AAAA = 28
 
 export type Hit = { readonly port: number; readonly address: string; readonly bytes: () => string }
 
@@ -28,10 +31,15 @@ export type World = {
   address(last: number): string
   /** Names that the name server knows; what it is asked for otherwise does not exist. */
   readonly names: Map<string, readonly string[]>
+  /** As those, for IPv6: sixteen bytes in hexadecimal digits. */
+  readonly six: Map<string, string>
   /** Every question that came, `name type`. */
   readonly questions: string[]
   /** Every connection that came to a server of the test. */
   readonly hits: Hit[]
+  /** Connections to that server: now, and most at once. */
+  open(last: number, port: number): number
+  peak(last: number, port: number): number
   readonly authority: string
   readonly directory: string
   /** Answers whoever comes, in the clear or with a certificate for all names of the test. */
@@ -56,7 +64,7 @@ function run(directory: string, line: string): void {
   execFileSync('sh', ['-c', line], { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
-/** An authority and one certificate for every name below .example and .test. */
+/** An authority and one certificate for its names. */
 function makeCertificates(directory: string): void {
   const key = 'openssl ecparam -name prime256v1 -genkey -noout -out'
   run(directory, `${key} ca.key && ${key} leaf.key`)
@@ -66,7 +74,7 @@ function makeCertificates(directory: string): void {
   )
   writeFileSync(
     join(directory, 'leaf.ext'),
-    'subjectAltName=DNS:*.example,DNS:*.allowed.example,DNS:*.test\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\nauthorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n',
+    `subjectAltName=${NAMES.map((name) => `DNS:${name}.example`).join(',')}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\nauthorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n`,
   )
   run(directory, 'openssl req -new -key leaf.key -subj /CN=leaf -out leaf.csr')
   run(
@@ -86,13 +94,15 @@ function readName(message: Buffer): { readonly name: string; readonly type: numb
   return { name: labels.join('.').toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 }
 }
 
-function answerTo(message: Buffer, end: number, addresses: readonly string[], isKnown: boolean): Buffer {
+type Found = { readonly type: number; readonly bytes: Buffer }
+
+function answerTo(message: Buffer, end: number, found: readonly Found[], isKnown: boolean): Buffer {
   const head = Buffer.from(message.subarray(0, end))
   head.writeUInt16BE(isKnown ? 0x8180 : 0x8183, 2)
-  head.writeUInt16BE(addresses.length, 6)
+  head.writeUInt16BE(found.length, 6)
   head.writeUInt32BE(0, 8)
-  const records = addresses.map((text) =>
-    Buffer.from([0xc0, 12, 0, TYPE_A, 0, 1, 0, 0, 0, 1, 0, 4, ...text.split('.').map(Number)]),
+  const records = found.map(({ type, bytes }) =>
+    Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 1, 0, bytes.length, ...bytes]),
   )
   return Buffer.concat([head, ...records])
 }
@@ -112,6 +122,7 @@ export async function openWorld(t: Test): Promise<World> {
   writeFileSync(hostsFile, '127.0.0.1 localhost\n')
   writeFileSync(resolver, `nameserver ${address(DNS_PORT)}\n`)
   const names = new Map<string, readonly string[]>()
+  const six = new Map<string, string>()
   const questions: string[] = []
   const hits: Hit[] = []
 
@@ -119,19 +130,27 @@ export async function openWorld(t: Test): Promise<World> {
   dns.on('message', (message, from) => {
     const { name, type, end } = readName(message)
     questions.push(`${name} ${type}`)
-    const known = names.get(name)
-    const answer = answerTo(message, end, type === TYPE_A ? (known ?? []) : [], known !== undefined)
-    dns.send(answer, from.port, from.address)
+    const four = (names.get(name) ?? []).map((text) => Buffer.from(text.split('.').map(Number)))
+    const all: Found[] = [
+      ...four.map((bytes) => ({ type: TYPE_A, bytes })),
+      ...(six.has(name) ? [{ type: TYPE_AAAA, bytes: Buffer.from(six.get(name) ?? '', 'hex') }] : []),
+    ]
+    const found = all.filter((one) => one.type === type)
+    dns.send(answerTo(message, end, found, all.length > 0), from.port, from.address)
   })
   dns.bind(DNS_PORT, address(DNS_PORT))
   await once(dns, 'listening')
   t.teardown(() => new Promise<void>((resolve) => dns.close(() => resolve())))
 
+  const servers = new Map<string, { readonly open: Set<Socket>; peak: number }>()
   type Listening = ReturnType<typeof createServer>
   async function listen(server: Listening, last: number, port: number): Promise<void> {
     const open = new Set<Socket>()
+    const counts = { open, peak: 0 }
+    servers.set(`${last} ${port}`, counts)
     server.on('connection', (socket: Socket) => {
       open.add(socket)
+      counts.peak = Math.max(counts.peak, open.size)
       let text = ''
       socket.on('error', () => {})
       socket.on('close', () => open.delete(socket))
@@ -154,6 +173,9 @@ export async function openWorld(t: Test): Promise<World> {
   return {
     address,
     names,
+    six,
+    open: (last, port) => servers.get(`${last} ${port}`)?.open.size ?? 0,
+    peak: (last, port) => servers.get(`${last} ${port}`)?.peak ?? 0,
     questions,
     hits,
     authority: join(directory, 'ca.pem'),
