@@ -69,4 +69,9 @@ t.test('the network of the device is for an agent only where it is trusted', asy
   t.match(given('agent', false), { ok: false, problems: [{ path: 'capabilities.default.network' }] })
   t.equal(given('agent', true).ok, true)
   t.equal(given('operator', false).ok, true)
+  const agents = [{ name: 'a', public_key: key, role: 'agent', capability: 'default' }]
+  const all = (sandbox: Readonly<Record<string, unknown>>) => parseConfig({ agents, sandbox }, CONTEXT)
+  t.match(all({ network: 'host' }), { ok: false, problems: [{ path: 'sandbox.network' }] })
+  t.equal(all({ network: 'host', trust_network: true }).ok, true)
+  t.equal(all({ network: 'host', require: 'none' }).ok, true, 'on the real files it is told otherwise')
 })

@@ -19,6 +19,7 @@ import { checkSandbox, isBranchTried } from '../edge/preflight-device.node.ts'
 import { checkFiles } from '../edge/preflight-files.node.ts'
 import { checkPolicy } from '../edge/preflight-policy.node.ts'
 import { checkView } from '../edge/preflight-view.node.ts'
+import { tellLists } from '../edge/told-lists.ts'
 import { isGiven } from './arguments.ts'
 import type { Command } from './command.ts'
 import { EXIT } from './exit-codes.ts'
@@ -62,6 +63,7 @@ async function examineMachine(
     ...checkFiles(config, read.path, read.text),
     ...findContradictions(config, written),
     ...findPlaceContradictions(config, read.path, read.value),
+    ...tellLists(config),
     ...findViewContradictions(config),
     ...findNetworkContradictions(config, written),
     ...checkView(config),

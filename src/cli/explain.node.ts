@@ -18,9 +18,9 @@ import { withEnrolled } from '../edge/identity-book.node.ts'
 import { loadPolicy, makePolicy } from '../edge/policy.node.ts'
 import { SassError } from '../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS } from '../limits.ts'
-import { configuredWeaknesses } from '../sandbox/confinement.node.ts'
 import { makePlan } from '../sandbox/plan.ts'
 import { createProgramFinder } from '../sandbox/program-finder.node.ts'
+import { weaknessesOf } from '../sandbox/weaknesses.ts'
 import { executeAction, smallest } from '../session/execute-action.ts'
 import { createIdentities, factsOf } from '../session/identities.ts'
 import { lookUp } from '../session/real-paths.ts'
@@ -102,8 +102,7 @@ function expectedPlace({ sandbox, capabilities }: Config, identity: Identity) {
   const { require: level, devices, sockets } = sandbox
   const own = identity.kind === 'known' ? capabilities[identity.capability]?.network : undefined
   const network = own === undefined || own === 'default' ? sandbox.network : own
-  const weak =
-    level === 'none' ? (['real_files'] as const) : configuredWeaknesses({ network, devices, sockets })
+  const weak = level === 'none' ? (['real_files'] as const) : weaknessesOf({ network, devices, sockets })
   return { branch: '', level, confinement: { digest: '', weak } }
 }
 

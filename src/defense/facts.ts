@@ -67,7 +67,7 @@ export type SessionFacts = {
 /**
  * Why a command is not as far from the device as it could be: it runs on the real files; it has the device's network;
  * a place of its view is bound and not an overlay, so that sockets there can be reached; a device, or a Unix socket of
- * the device, is given to it.
+ * the device, is given to it; nothing bounds its processes.
  */
 export const WEAKNESSES = Object.freeze([
   'real_files',
@@ -75,6 +75,7 @@ export const WEAKNESSES = Object.freeze([
   'covered_view',
   'devices',
   'sockets',
+  'unbounded',
 ] as const)
 export type Weakness = (typeof WEAKNESSES)[number]
 

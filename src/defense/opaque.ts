@@ -17,6 +17,7 @@ export const WEAKNESS_TEXTS: Readonly<Record<Weakness, string>> = Object.freeze(
   covered_view: 'this kernel cannot keep all of its view apart',
   devices: 'it is given a device',
   sockets: 'it is given a socket of the device',
+  unbounded: 'nothing bounds its processes',
 })
 
 /** The operator has named the program: its very file, or in a pattern that is not for all. */

@@ -1,18 +1,13 @@
 /**
- * The network of commands as it is configured: one line that says what they reach, and what would surprise whoever wrote
- * it. Judged as text; whoever reads what the entries of a list mean takes the lists from here.
+ * The network of commands as it is configured: what would surprise whoever wrote it. Judged as text; whoever reads what the entries of a list mean takes the lists from here.
  * Rules: docs/configuration.md (what check finds beyond the file); docs/sandbox.md (the network).
  * @module
  */
 import type { CapabilityConfig, Config } from '../config.ts'
-import { ALL_WORD } from '../config-caller-fields.ts'
-import { type EgressItem, writtenEgress } from '../config-egress-fields.ts'
+import { writtenEgress } from '../config-egress-fields.ts'
 import { parseEgressList } from '../egress/egress-list.ts'
 import type { IsWritten } from './contradictions.ts'
-import { type Finding, fail, pass, warn } from './finding.ts'
-
-/** Hosts that are named before the rest is counted. */
-const HOSTS_SHOWN = 3
+import { type Finding, fail, warn } from './finding.ts'
 
 type Network = Config['sandbox']['network']
 
@@ -40,40 +35,6 @@ export function egressProblems(
     const read = parseEgressList(list, path)
     return read.ok ? [] : read.problems.map(({ field, problem }) => ({ path: field, problem, hint: '' }))
   })
-}
-
-/** The entries in words: `3 hosts: a.example, b.example, c.example`, or `every host`. */
-function hostsText(list: readonly EgressItem[]): string {
-  if (list.length === 0) return 'nothing'
-  if (list.some(({ host }) => host === ALL_WORD)) return 'every host outside'
-  const shown = list.slice(0, HOSTS_SHOWN).map(({ host }) => host)
-  const more = list.length - shown.length
-  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
-}
-
-const UNLISTED: Readonly<Record<Config['security']['unlisted_domains'], string>> = {
-  ask: 'a human is asked about anything else',
-  deny: 'anything else is refused',
-  audit: 'anything else is let through and recorded',
-  allow: 'anything else is let through',
-}
-
-function explain(config: Config): Finding {
-  const { network, egress } = config.sandbox
-  switch (network) {
-    case 'host':
-      return pass(
-        'sandbox.network',
-        "commands have the device's network: they reach whatever it does, and no list holds",
-      )
-    case 'none':
-      return pass('sandbox.network', 'commands have no network')
-    case 'gate':
-      return pass(
-        'sandbox.egress',
-        `commands reach ${hostsText(egress)}, and ${UNLISTED[config.security.unlisted_domains]}`,
-      )
-  }
 }
 
 /** Agents that have a set, for a sentence. */
@@ -126,5 +87,5 @@ function listFindings(config: Config, isWritten: IsWritten): readonly Finding[] 
 /** `isWritten`: whether the file itself holds a key. */
 export function findNetworkContradictions(config: Config, isWritten: IsWritten): readonly Finding[] {
   if (config.sandbox.require === 'none') return []
-  return [explain(config), ...hostFindings(config, isWritten), ...listFindings(config, isWritten)]
+  return [...hostFindings(config, isWritten), ...listFindings(config, isWritten)]
 }

@@ -9,10 +9,13 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { Config } from '../config.ts'
+import type { Weakness } from '../defense/facts.ts'
+import { WEAKNESS_TEXTS } from '../defense/opaque.ts'
 import { AT_FDCWD, createAt, O_DIRECTORY, O_PATH, RESOLVE_IN_ROOT } from '../sandbox/at.node.ts'
-import { openControlGroups } from '../sandbox/control-groups.node.ts'
+import { areProcessesBounded, openControlGroups } from '../sandbox/control-groups.node.ts'
 import { landlockVersion } from '../sandbox/shield.node.ts'
 import { loadSyscalls, type Syscalls } from '../sandbox/syscalls.node.ts'
+import { weaknessesOf } from '../sandbox/weaknesses.ts'
 
 import { type BranchTrial, SHIPPED_LISTS, type TriedLists, tryBranch } from './branch-trial.node.ts'
 import { isClockSet } from './clock.node.ts'
@@ -76,6 +79,19 @@ function viewFindings({ gaps }: BranchTrial, { read, hidden }: TriedLists): Find
       `Of the device commands see the ${there} places of sandbox.read that are there, ${without}, and what they work on.`,
     ),
   ]
+}
+
+/** What becomes of code, build tools, terminals and programs that nobody knows. */
+function opaqueFinding(weak: readonly Weakness[]): Finding {
+  return weak.length === 0
+    ? ok(
+        'opaque',
+        'Commands that nobody has read (code, build tools, a terminal) run: they reach nothing but what is listed.',
+      )
+    : missing(
+        'opaque',
+        `Commands that nobody has read (code, build tools, a terminal) could reach the device, since ${weak.map((one) => WEAKNESS_TEXTS[one]).join(', and ')}: security.opaque says what happens to them, as shipped a human is asked about each.`,
+      )
 }
 
 function who(): Finding {
@@ -196,7 +212,15 @@ async function branchAndView(state: string, config: Config | undefined, configPa
   const lists =
     config === undefined ? SHIPPED_LISTS : { ...config.sandbox, own: ownPlaces(config, configPath) }
   const trial = await tryBranch(state, lists)
-  return [branchFinding(trial), ...viewFindings(trial, lists)]
+  const { network, sockets } = lists
+  const isCovered = (trial.gaps?.covered.length ?? 0) > 0
+  const isUnbounded = !areProcessesBounded(openControlGroups())
+  const given = { network, sockets, devices: config?.sandbox.devices ?? [] }
+  return [
+    branchFinding(trial),
+    ...viewFindings(trial, lists),
+    ...(trial.gaps === undefined ? [] : [opaqueFinding(weaknessesOf(given, { isCovered, isUnbounded }))]),
+  ]
 }
 
 /**
@@ -210,7 +234,10 @@ export async function examine(config: Config | undefined, configPath?: string): 
   return [
     who(),
     ...(isBare
-      ? [missing('branch', 'sandbox.require is none: commands run on the real files.')]
+      ? [
+          missing('branch', 'sandbox.require is none: commands run on the real files.'),
+          opaqueFinding(['real_files']),
+        ]
       : await branchAndView(state, config, configPath)),
     ...layers(syscalls),
     ...surroundings(state),

@@ -125,10 +125,14 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
         allowed_env: ['*'],
       },
     },
-    // Written out, though it is what holds without: what can be read and reached is to be seen.
+    // Written out, though it is what holds without: what commands see, change and reach is to be seen.
     sandbox: {
+      branch_roots: [WORKSPACE_WORD],
       read: [...READ_PLACES, ...readToo],
       hidden: [SECRETS_WORD],
+      devices: [],
+      sockets: [],
+      network: 'gate',
       egress: options.egress ?? EGRESS_SHIPPED,
     },
     security: { workspace_root: options.workspaceRoot ?? WORKSPACE },

@@ -1,6 +1,6 @@
 /**
  * How far from the device the commands of a session run, in one digest: the same for all sessions that may see, reach
- * and take the same. And what weakens it.
+ * and take the same.
  * Rules: docs/sandbox.md (what is recorded of it); docs/policy.md, "What is not read".
  * @module
  */
@@ -10,16 +10,19 @@ import { hostSha256 } from '../base/sha256.node.ts'
 import type { Json } from '../base/strict-json.ts'
 import { encodeUtf8 } from '../base/utf8.ts'
 import { type EgressItem, writtenEgress } from '../config-egress-fields.ts'
-import type { Confinement, Weakness } from '../defense/facts.ts'
+import type { Confinement } from '../defense/facts.ts'
 import type { BranchLevel } from './branch/branch.ts'
 import type { GroupLimits } from './control-groups.node.ts'
 import type { NamespacePlan, ViewGaps } from './namespaces/namespace-plan.ts'
+import { weaknessesOf } from './weaknesses.ts'
 
 type Made = {
   readonly level: BranchLevel
   readonly plan: NamespacePlan
   readonly gaps: ViewGaps
   readonly limits: GroupLimits
+  /** Neither a control group nor a limit of the user's bounds how many processes it has. */
+  readonly isUnbounded: boolean
   /** The list that a capability set has of its own; null: the device's. */
   readonly egress: readonly EgressItem[] | null
 }
@@ -28,24 +31,9 @@ function digestOf(what: unknown): string {
   return encodeHex(hostSha256(encodeUtf8(canonicalize(JSON.parse(JSON.stringify(what)) as Json))))
 }
 
-type Given = Pick<NamespacePlan, 'network' | 'devices' | 'sockets'>
-
-/** What is configured of it, where nothing has been made yet. */
-export function configuredWeaknesses(
-  { network, devices, sockets }: Given,
-  covered = false,
-): readonly Weakness[] {
-  const found: Weakness[] = []
-  if (network === 'host') found.push('host_network')
-  if (covered) found.push('covered_view')
-  if (devices.length > 0) found.push('devices')
-  if (sockets.length > 0) found.push('sockets')
-  return found
-}
-
 /** Of a session in a view of its own. */
 export function confinementOf(made: Made): Confinement {
-  const { level, plan, gaps, limits, egress } = made
+  const { level, plan, gaps, limits, isUnbounded, egress } = made
   const { read, hidden, hidesSecrets, sockets, shown, volatile, devices, network, scratchBytes } = plan
   const { userId, groupId, homes } = plan
   const roots = plan.roots.map(({ kind, path }) => ({ kind, path }))
@@ -54,7 +42,7 @@ export function confinementOf(made: Made): Confinement {
     ...{ userId, groupId, homes, limits, covered: gaps.covered, refused: gaps.refused },
     egress: egress === null ? null : egress.map(writtenEgress),
   })
-  return { digest, weak: configuredWeaknesses(plan, gaps.covered.length > 0) }
+  return { digest, weak: weaknessesOf(plan, { isCovered: gaps.covered.length > 0, isUnbounded }) }
 }
 
 /** Of a session on the real files. */

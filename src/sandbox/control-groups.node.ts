@@ -61,6 +61,11 @@ export interface SessionGroup {
   close(): void
 }
 
+/** By a control group, or by the kernel's own count of what a user has, which root is bounded by in nothing. */
+export function areProcessesBounded({ bounds }: Pick<ControlGroups, 'bounds'>): boolean {
+  return bounds.processes || process.geteuid?.() !== 0
+}
+
 export interface ControlGroups {
   /** Where the launcher finds who is not bounded yet; none where nobody can be bounded. */
   readonly nurseries: readonly Nursery[]

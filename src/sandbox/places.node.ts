@@ -15,7 +15,12 @@ import type { BranchBounds } from './branch/branch-bounds.node.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
 import { rememberUnseen } from './branch/unseen.node.ts'
 import { confinementOf, unconfined } from './confinement.node.ts'
-import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
+import {
+  areProcessesBounded,
+  type ControlGroups,
+  type GroupLimits,
+  type SessionGroup,
+} from './control-groups.node.ts'
 import { inhabitantsSeen, isInhabited } from './crowd.node.ts'
 import { PLACE_LINGER_MS } from './limits.ts'
 import type { Keeper, OpenedNamespaces } from './namespaces/keeper.node.ts'
@@ -251,7 +256,10 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const place: Place = {
       branch: name,
       level: branch.level,
-      confinement: confinementOf({ level: branch.level, plan: plan(), gaps, limits: options.limits, egress }),
+      confinement: confinementOf({
+        ...{ level: branch.level, plan: plan(), gaps, limits: options.limits, egress },
+        isUnbounded: !areProcessesBounded(ground.groups),
+      }),
       namespaces: {
         ...{ number: nextNumber++, mount, pid, ipc },
         ...{ network: descriptors.network, initPid: descriptors.initPid },
