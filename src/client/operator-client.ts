@@ -11,7 +11,7 @@ import { EXECUTION_ID_BYTES } from '../limits.ts'
 import { type Invitation, type InviteRequestInput, inviteRequest } from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MessageValue } from '../wire/schema.ts'
-import type { MetricsText } from '../wire/status-messages.ts'
+import * as s from '../wire/status-messages.ts'
 import type { Caller } from './caller.ts'
 
 const DIGEST_BYTES = 32
@@ -76,7 +76,7 @@ export type OperatorClient = {
   /** Of one source, or of all. */
   clearPenalties(source?: string): Promise<Outcome>
   /** Rejects with PROCESS_NOT_FOUND where the device does not remember that decision in words. */
-  explain(sequence: number): Promise<m.Explanation>
+  explain(sequence: number): Promise<s.Explanation>
   /** Resolves when the new configuration holds, or with what is wrong with it; then the old one holds. */
   reload(): Promise<Outcome>
   /** What the daemon counts, as text for Prometheus. */
@@ -149,13 +149,13 @@ export function createOperatorClient(call: Caller['call']): OperatorClient {
       return { penalties, total }
     },
     clearPenalties: (source) => ask<Outcome>('ClearPenalties', m.penaltyClear.encode({ source })),
-    explain: (sequence) => ask<m.Explanation>('Explain', m.whyRequest.encode({ seq: sequence })),
+    explain: (sequence) => ask<s.Explanation>('Explain', s.whyRequest.encode({ seq: sequence })),
     purge(session) {
       const id = hexBytes(session, EXECUTION_ID_BYTES, 'The id of a session')
       return ask<Outcome>('Purge', m.purgeRequest.encode({ session_id: id }))
     },
     reload: () => ask<Outcome>('Reload', nothing),
-    metrics: async () => (await ask<MetricsText>('ShowMetrics', nothing)).text,
+    metrics: async () => (await ask<s.MetricsText>('ShowMetrics', nothing)).text,
     drain: () => ask<Outcome>('Drain', nothing),
     invite: (request) => ask<Invitation>('InviteAgent', inviteRequest.encode(request)),
   }

@@ -12,7 +12,7 @@ import { encodeUtf8 } from '../base/utf8.ts'
 import { type EgressItem, writtenEgress } from '../config-egress-fields.ts'
 import type { Confinement } from '../defense/facts.ts'
 import type { BranchLevel } from './branch/branch.ts'
-import type { GroupLimits } from './control-groups.node.ts'
+import { areProcessesBounded, type ControlGroups, type GroupLimits } from './control-groups.node.ts'
 import type { NamespacePlan, ViewGaps } from './namespaces/namespace-plan.ts'
 import { weaknessesOf } from './weaknesses.ts'
 
@@ -21,8 +21,7 @@ type Made = {
   readonly plan: NamespacePlan
   readonly gaps: ViewGaps
   readonly limits: GroupLimits
-  /** Neither a control group nor a limit of the user's bounds how many processes it has. */
-  readonly isUnbounded: boolean
+  readonly groups: Pick<ControlGroups, 'bounds'>
   /** The list that a capability set has of its own; null: the device's. */
   readonly egress: readonly EgressItem[] | null
 }
@@ -33,7 +32,7 @@ function digestOf(what: unknown): string {
 
 /** Of a session in a view of its own. */
 export function confinementOf(made: Made): Confinement {
-  const { level, plan, gaps, limits, isUnbounded, egress } = made
+  const { level, plan, gaps, limits, groups, egress } = made
   const { read, hidden, hidesSecrets, sockets, shown, volatile, devices, network, scratchBytes } = plan
   const { userId, groupId, homes } = plan
   const roots = plan.roots.map(({ kind, path }) => ({ kind, path }))
@@ -42,7 +41,13 @@ export function confinementOf(made: Made): Confinement {
     ...{ userId, groupId, homes, limits, covered: gaps.covered, refused: gaps.refused },
     egress: egress === null ? null : egress.map(writtenEgress),
   })
-  return { digest, weak: weaknessesOf(plan, { isCovered: gaps.covered.length > 0, isUnbounded }) }
+  return {
+    digest,
+    weak: weaknessesOf(plan, {
+      isCovered: gaps.covered.length > 0,
+      isUnbounded: !areProcessesBounded(groups),
+    }),
+  }
 }
 
 /** Of a session on the real files. */

@@ -104,3 +104,11 @@ export function noPlace(cause: unknown): SassError {
         cause,
       )
 }
+
+/** What a session is told whose place was made on other terms, and has commands that run. */
+export function termsChanged(): SassError {
+  return new SassError(
+    'SANDBOX_UNAVAILABLE',
+    'The user or the network of this agent has changed while its commands run, so nothing more was started beside them; end them first, see sass-edge jobs.',
+  )
+}

@@ -15,12 +15,7 @@ import type { BranchBounds } from './branch/branch-bounds.node.ts'
 import type { BranchStore } from './branch/branch-store.node.ts'
 import { rememberUnseen } from './branch/unseen.node.ts'
 import { confinementOf, unconfined } from './confinement.node.ts'
-import {
-  areProcessesBounded,
-  type ControlGroups,
-  type GroupLimits,
-  type SessionGroup,
-} from './control-groups.node.ts'
+import type { ControlGroups, GroupLimits, SessionGroup } from './control-groups.node.ts'
 import { inhabitantsSeen, isInhabited } from './crowd.node.ts'
 import { PLACE_LINGER_MS } from './limits.ts'
 import type { Keeper, OpenedNamespaces } from './namespaces/keeper.node.ts'
@@ -32,7 +27,15 @@ import type {
 } from './namespaces/namespace-plan.ts'
 import { createViewFinder } from './namespaces/view-finder.node.ts'
 import type { GatedPlace, NetworkGate, ServedNetwork } from './network-gate.ts'
-import { isOnTerms, type Place, type Places, type PlaceUser, type Tenant, type Terms } from './place.ts'
+import {
+  isOnTerms,
+  type Place,
+  type Places,
+  type PlaceUser,
+  type Tenant,
+  type Terms,
+  termsChanged,
+} from './place.ts'
 import type { ProgramFinder } from './plan.ts'
 import { createRefusals } from './refusals.node.ts'
 import { type PlanOptions, sessionPlan } from './session-plan.node.ts'
@@ -74,13 +77,6 @@ const SETTLE_MS = 100
 
 /** Places on the real files, by terms: no branch has such a name. */
 const BARE = 'real files '
-
-function termsChanged(): SassError {
-  return new SassError(
-    'SANDBOX_UNAVAILABLE',
-    'The user or the network of this agent has changed while its commands run, so nothing more was started beside them; end them first, see sass-edge jobs.',
-  )
-}
 
 /** The kernel takes no overlay of these file systems; everything else that it refuses a copy would not mend. */
 function isOverlayRefused(cause: unknown): boolean {
@@ -257,8 +253,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       branch: name,
       level: branch.level,
       confinement: confinementOf({
-        ...{ level: branch.level, plan: plan(), gaps, limits: options.limits, egress },
-        isUnbounded: !areProcessesBounded(ground.groups),
+        ...{ level: branch.level, plan: plan(), gaps, limits: options.limits, groups: ground.groups, egress },
       }),
       namespaces: {
         ...{ number: nextNumber++, mount, pid, ipc },

@@ -229,7 +229,7 @@ const explain: Handler = (peer, call) =>
         )
       peer.connection.end(
         call.streamId,
-        m.explanation.encode({
+        s.explanation.encode({
           seq,
           asked: sentence(found.asked),
           response: found.response,

@@ -266,8 +266,6 @@ export type BranchOutcome = MessageValue<typeof branchOutcome>
 export type BranchOutcomeInput = MessageInput<typeof branchOutcome>
 export type BranchCheckpoint = MessageValue<typeof branchCheckpoint>
 export type CheckpointList = MessageValue<typeof checkpointList>
-export type Explanation = MessageValue<typeof explanation>
-export type ExplanationInput = MessageInput<typeof explanation>
 export type ChallengeAnswer = MessageValue<typeof challengeAnswer>
 export type StdinChunk = MessageValue<typeof stdinChunk>
 export type AuthRequest = MessageValue<typeof authRequest>
@@ -419,24 +417,6 @@ export const checkpoint = message('Checkpoint', {
 export const checkpointList = message('CheckpointList', {
   checkpoints: defaulted(1, listOf(checkpoint, LISTED_CHECKPOINTS), []),
   total: defaulted(2, unsigned(), 0),
-})
-
-export const whyRequest = message('WhyRequest', { seq: required(1, unsigned()) })
-export const explanation = message('Explanation', {
-  seq: required(1, unsigned()),
-  asked: defaulted(2, text(1_024), '', 'what was asked, cut to a length'),
-  response: required(3, text(16)),
-  layer: required(4, text(32)),
-  rule: required(5, text(128)),
-  reason: required(6, sentence),
-  advice: defaulted(7, sentence, ''),
-  agent_name: defaulted(8, text(AGENT_NAME_BYTES), ''),
-  source: defaulted(9, text(64), ''),
-  at: defaulted(10, unsigned(), 0, 'Unix seconds'),
-  effective: defaulted(11, listOf(text(256), 32), []),
-  severity: defaulted(12, text(16), ''),
-  opaque: defaulted(13, text(256), '', 'of a command: what of it nobody has read'),
-  confinement: defaulted(14, text(512), '', 'how far from the device it runs, and the digest of that'),
 })
 
 /** STATUS and GOAWAY carry these; `details` depends on the code. */

@@ -150,7 +150,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 35, name: 'SetLevel', request: m.levelChange, response: m.outcome },
       { number: 36, name: 'ListPenalties', request: m.empty, response: m.penaltyList },
       { number: 37, name: 'ClearPenalties', request: m.penaltyClear, response: m.outcome },
-      { number: 38, name: 'Explain', request: m.whyRequest, response: m.explanation },
+      { number: 38, name: 'Explain', request: s.whyRequest, response: s.explanation },
       { number: 39, name: 'Reload', request: m.empty, response: m.outcome },
       { number: 40, name: 'Purge', request: m.purgeRequest, response: m.outcome },
       { number: 41, name: 'ListBranches', request: m.branchListRequest, response: m.branchList },

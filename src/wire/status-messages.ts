@@ -19,6 +19,8 @@ import {
   unsigned,
 } from './schema.ts'
 
+const sentence = text(1_024)
+
 /** Bytes of TCP payload, TLS included, as the device counts them. */
 export const wireBytes = message('WireBytes', {
   received: defaulted(1, unsigned(), 0, 'by the device'),
@@ -78,3 +80,23 @@ export type DeviceReadings = MessageValue<typeof deviceReadings>
 export type MetricsText = MessageValue<typeof metricsText>
 export type SecurityStatus = MessageValue<typeof securityStatus>
 export type SecurityStatusInput = MessageInput<typeof securityStatus>
+
+export const whyRequest = message('WhyRequest', { seq: required(1, unsigned()) })
+export const explanation = message('Explanation', {
+  seq: required(1, unsigned()),
+  asked: defaulted(2, text(1_024), '', 'what was asked, cut to a length'),
+  response: required(3, text(16)),
+  layer: required(4, text(32)),
+  rule: required(5, text(128)),
+  reason: required(6, sentence),
+  advice: defaulted(7, sentence, ''),
+  agent_name: defaulted(8, text(AGENT_NAME_BYTES), ''),
+  source: defaulted(9, text(64), ''),
+  at: defaulted(10, unsigned(), 0, 'Unix seconds'),
+  effective: defaulted(11, listOf(text(256), 32), []),
+  severity: defaulted(12, text(16), ''),
+  opaque: defaulted(13, text(256), '', 'of a command: what of it nobody has read'),
+  confinement: defaulted(14, text(512), '', 'how far from the device it runs, and the digest of that'),
+})
+export type Explanation = MessageValue<typeof explanation>
+export type ExplanationInput = MessageInput<typeof explanation>

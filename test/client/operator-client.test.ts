@@ -4,6 +4,7 @@ import { createOperatorClient } from '../../src/client/operator-client.ts'
 import * as m from '../../src/wire/messages.ts'
 import { type MethodName, methodNamed } from '../../src/wire/methods.ts'
 import { readMessage } from '../../src/wire/schema.ts'
+import * as s from '../../src/wire/status-messages.ts'
 
 const ID = new Uint8Array(16).fill(0xab)
 const DIGEST = new Uint8Array(32).fill(0xcd)
@@ -105,7 +106,7 @@ t.test('penalties of all or of one source', async (t) => {
 
 t.test('an explanation by its number, and a reload', async (t) => {
   const explanation = { seq: 9, response: 'R4 VI_SWAP', layer: 'capability', rule: 'x', reason: 'Because.' }
-  const explaining = device(m.explanation.encode(explanation))
+  const explaining = device(s.explanation.encode(explanation))
   t.match(await explaining.operator.explain(9), { ...explanation, effective: [] })
   t.match(explaining.asked, [{ method: 'Explain', value: { seq: 9 } }])
   const reloading = device(m.outcome.encode({ success: true }))

@@ -18,6 +18,7 @@ import { answerChallenge } from '../../src/wire/challenge.ts'
 import * as m from '../../src/wire/messages.ts'
 import { METHODS, type MethodName, methodNamed } from '../../src/wire/methods.ts'
 import { readMessage } from '../../src/wire/schema.ts'
+import * as s from '../../src/wire/status-messages.ts'
 import { AGENT, executing, FACTS, LEDGER, OPEN_SET, OPERATOR, POLICY, SET } from '../defense/staged-facts.ts'
 import { authOf, connect, exporterOf, stageClock, stageRandom, stageRooms } from '../session/stage.ts'
 import type { FuzzTarget } from './engine.ts'
@@ -297,7 +298,7 @@ const operatorRequests = [
   request('ShowMetrics'),
   request('Purge', m.purgeRequest.encode({ session_id: new Uint8Array(16) })),
   request('ClearPenalties', m.penaltyClear.encode({ source: '192.0.2.1' })),
-  request('Explain', m.whyRequest.encode({ seq: 1 })),
+  request('Explain', s.whyRequest.encode({ seq: 1 })),
   request('Reload'),
   request('Drain'),
 ]

@@ -10,6 +10,7 @@ import { FRAME_BYTES, LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../../src/lim
 import { inviteRequest } from '../../src/wire/identity-messages.ts'
 import * as m from '../../src/wire/messages.ts'
 import { METHODS, type MethodName } from '../../src/wire/methods.ts'
+import * as s from '../../src/wire/status-messages.ts'
 import {
   ADMIN,
   type Client,
@@ -78,7 +79,7 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
         digest: staged.pending.digest,
       }),
       SetLevel: m.levelChange.encode({ scope: 'agent', name: 'other', level: 'NORMAL' }),
-      Explain: m.whyRequest.encode({ seq: 1 }),
+      Explain: s.whyRequest.encode({ seq: 1 }),
       InviteAgent: inviteRequest.encode({ agent_name: 'friend', is_operator: true, capability: 'default' }),
       Purge: m.purgeRequest.encode({ session_id: staged.agent.sessionId }),
     }
@@ -303,7 +304,7 @@ t.test('penalties are listed, lifted one by one and all together', (t) => {
 t.test('a decision is explained by its number, in words that fit whatever was asked', (t) => {
   const staged = stage()
   const { agent, boss, audit } = staged
-  const explain = () => ask(boss, 'Explain', m.whyRequest.encode({ seq: audit.events.length }))
+  const explain = () => ask(boss, 'Explain', s.whyRequest.encode({ seq: audit.events.length }))
   run(agent, 'rm', { args: ['-rf', '警'.repeat(400)] })
   t.match(explain(), {
     kind: 'ended',
@@ -320,8 +321,8 @@ t.test('a decision is explained by its number, in words that fit whatever was as
     },
   })
   const { value } = explain() ?? {}
-  t.ok(m.explanation.encode(value as Parameters<typeof m.explanation.encode>[0]))
-  t.match(ask(boss, 'Explain', m.whyRequest.encode({ seq: 9_999 })), {
+  t.ok(s.explanation.encode(value as Parameters<typeof s.explanation.encode>[0]))
+  t.match(ask(boss, 'Explain', s.whyRequest.encode({ seq: 9_999 })), {
     kind: 'status',
     text: /does not remember/,
   })

@@ -345,9 +345,9 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       total: 1,
     },
   ],
-  [messages.whyRequest, { seq: 7 }],
+  [statusMessages.whyRequest, { seq: 7 }],
   [
-    messages.explanation,
+    statusMessages.explanation,
     {
       seq: 7,
       asked: 'ls',

@@ -89,7 +89,7 @@ const TABLE: Readonly<Record<string, string>> = {
   CheckpointList: '1? checkpoints, 2? total',
   WhyRequest: '1 seq',
   Explanation:
-    '1 seq, 2? asked, 3 response, 4 layer, 5 rule, 6 reason, 7? advice, 8? agent_name, 9? source, 10? at, 11? effective, 12? severity',
+    '1 seq, 2? asked, 3 response, 4 layer, 5 rule, 6 reason, 7? advice, 8? agent_name, 9? source, 10? at, 11? effective, 12? severity, 13? opaque, 14? confinement',
   Status: '1 code, 2? text, 3? details',
 }
 
