@@ -15,7 +15,7 @@ import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import {
   ALARMED,
-  DENIED,
+  DISGUISED,
   decisionAsInstalled,
   decisions,
   outcome,
@@ -23,7 +23,7 @@ import {
   SHORT,
   startWithAgents,
   undone,
-  unstopped,
+  unnoticed,
 } from './agentic.node.ts'
 import { client, levels, questions, running } from './agents.node.ts'
 import { authenticateFrame, isServed, known, tls } from './connections.node.ts'
@@ -47,7 +47,7 @@ t.test(
       t.notMatch(shown, /^Approved by boss/m)
       const [question] = await questions(daemon)
       t.equal((await daemon.cli(['confirm', 'deny', String(question?.['id']), '--yes'])).code, 0)
-      t.equal(await asked, SCREEN)
+      t.equal(await asked, 'CONFIRMATION_DENIED')
       await agent.close()
     })
 
@@ -80,7 +80,7 @@ t.test(
       t.equal(await small, 'done')
       t.match(await boss.operator.answerConfirmation(id ?? '', true, digest ?? ''), { success: false })
       t.notOk(existsSync(join(daemon.workspace, 'copy')), 'a yes to the small thing is none to the large one')
-      t.equal(await large, SCREEN, 'silence is no')
+      t.equal(await large, 'CONFIRMATION_TIMEOUT', 'silence is no')
       t.notOk(existsSync(join(daemon.workspace, 'copy')))
       const told = daemon.audit().filter(({ type }) => type === 'confirmation')
       t.same(
@@ -109,11 +109,11 @@ t.test('ASI10 Rogue Agents: who goes on after a no is slowed, contained and put 
   t.test(
     'refused three times: what it runs ends, and nothing more begins, also after it comes back',
     async (t) => {
-      const daemon = await startWithAgents(t, { ...ON_REAL_FILES, ...ALARMED, ...DENIED }, [['other']])
+      const daemon = await startWithAgents(t, { ...ON_REAL_FILES, ...ALARMED }, [['other']])
       const [rogue, other] = await Promise.all([client(daemon), client(daemon, 'other')])
       const [own, others] = await Promise.all([running(rogue), running(other)])
       for (let time = 0; time < 3; time++)
-        t.not(await outcome(rogue.execute('chmod', ['777', `file-${time}`])), 'done')
+        t.not(await outcome(rogue.execute(DISGUISED, ['777', `file-${time}`])), 'done')
       await until('the end of what it ran', () => !isAlive(own))
       t.match(await levels(daemon), [{ scope: 'agent', name: 'agent', level: 'CONTAIN' }])
       await rogue.close()
@@ -163,7 +163,7 @@ t.test('ASI10 Rogue Agents: who goes on after a no is slowed, contained and put 
       'cp ./agent /usr/local/bin/agent',
     ]
     const hide = ['history -c', 'export HISTFILE=/dev/null', 'rm -rf /var/log', 'journalctl --vacuum-time=1s']
-    t.strictSame(unstopped(decide, [...outlive, ...hide, ':(){ :|:& };:', 'iptables -F']), [])
+    t.strictSame(unnoticed(decide, [...outlive, ...hide, ':(){ :|:& };:', 'iptables -F']), [])
     t.strictSame(undone(decide, ['cp a b', 'ls /var/log', 'systemctl status ssh']), [])
   })
 })

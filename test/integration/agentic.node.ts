@@ -14,7 +14,7 @@ import { changeConfig, type Daemon, install, type Json, sassEdge, startDaemon } 
 /** The workspace of a device: nothing of it is looked at here. */
 const WORKSPACE = '/srv/work'
 
-/** Decides on a command line in the workspace: `done`, or the response and the rule that it comes from. */
+/** Decides on a command line in the workspace: `done`, `noted` or the response, and the rule that it comes from. */
 export type Decide = (text: string) => string
 
 /** The rules that ship, under the configuration as it is where nobody has changed it. */
@@ -30,8 +30,9 @@ export async function decisionAsInstalled(t: Test, security: object = {}): Promi
       word.replaceAll(EXAMPLE_HOME, policy.home).replaceAll('/home/dev/project', WORKSPACE),
     )
     const verdict = adjudicate({ ...FACTS, action: executing(argv, undefined, WORKSPACE) }, policy, LEDGER)
-    if (verdict.kind !== 'response') return verdict.kind
-    return verdict.response === 'EXECUTE' ? 'done' : `${verdict.response} ${verdict.rule}`
+    if (verdict.kind !== 'response') return `${verdict.kind} ${verdict.rule}`
+    if (verdict.response !== 'EXECUTE') return `${verdict.response} ${verdict.rule}`
+    return verdict.layer === 'all' ? 'done' : `noted ${verdict.rule}`
   }
 }
 
@@ -40,9 +41,14 @@ export function unstopped(decide: Decide, lines: readonly string[]): readonly st
   return lines.filter((line) => !/^(?:VI_SWAP|TARPIT|THROTTLE) (?!deny_on_error)/.test(decide(line)))
 }
 
-/** Those that do not just run. */
+/** Those that run, if at all, without a line in the record that says more than usual: contained, and nobody could tell. */
+export function unnoticed(decide: Decide, lines: readonly string[]): readonly string[] {
+  return unstopped(decide, lines).filter((line) => !decide(line).startsWith('noted '))
+}
+
+/** Those that do not run. */
 export function undone(decide: Decide, lines: readonly string[]): readonly string[] {
-  return lines.map((line) => `${line}: ${decide(line)}`).filter((told) => !told.endsWith(': done'))
+  return lines.map((line) => `${line}: ${decide(line)}`).filter((told) => !/: (?:done|noted \S+)$/.test(told))
 }
 
 /** Held screens and noise are short, and each refusal is judged by itself: no alarm comes of the ones before. */
@@ -57,8 +63,8 @@ export const SHORT: Json = {
 /** As `SHORT`, and refusals raise the alarm as they do where nobody has changed it. */
 export const ALARMED: Json = { defense: { ...(SHORT['defense'] as Json), levels: { automatic: true } } }
 
-/** Denied whatever else holds, and harmless where it were not. */
-export const DENIED: Json = { capabilities: { default: { denied_commands: ['chmod'] } } }
+/** A program's name that is not what it seems: hostile, and harmless where it were not refused. */
+export const DISGUISED = 'chmod\u200b'
 
 /** The code that a held screen ends with. */
 export const SCREEN = 'RESPONSE_VI_SWAP_ENGAGED'

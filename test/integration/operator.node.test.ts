@@ -45,14 +45,14 @@ t.test('a file with secrets is read only after a yes, and not after a no or sile
   const again = await daemon.cli(['confirm', 'approve', asked.id, '--yes'])
   t.not(again.code, 0, 'a question is answered once')
 
-  const denied = t.rejects(read(), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+  const denied = t.rejects(read(), { code: 'CONFIRMATION_DENIED' })
   const { id } = await question(daemon)
   t.not(id, asked['id'], 'a yes holds for one command, not for the next')
   t.equal((await daemon.cli(['confirm', 'deny', id, '--yes'])).code, 0)
   await denied
 
   const begin = performance.now()
-  const silent = t.rejects(read(), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+  const silent = t.rejects(read(), { code: 'CONFIRMATION_TIMEOUT' })
   await question(daemon)
   await silent
   t.ok(performance.now() - begin > 1_900, 'after the time for an answer, and not before')
@@ -170,17 +170,13 @@ t.test(
 
     changeConfig(daemon.directory, { capabilities: { default: { denied_commands: ['uname'] } } })
     t.match(await reloaded(t, daemon, 'reloaded'), /policy=/)
-    await t.rejects(
-      agent.execute('uname'),
-      { code: 'RESPONSE_VI_SWAP_ENGAGED' },
-      'in the session that is open',
-    )
+    await t.rejects(agent.execute('uname'), { code: 'CAPABILITY_CMD_DENIED' }, 'in the session that is open')
     t.equal((await agent.execute('true')).exitCode, 0)
 
     const good = readFileSync(configPath(daemon.directory), 'utf8')
     writeFileSync(configPath(daemon.directory), good.replace('"denied_commands"', '"denied_comands"'))
     t.match(await reloaded(t, daemon, 'reload_failed'), /denied_comands is not a known key/)
-    await t.rejects(agent.execute('uname'), { code: 'RESPONSE_VI_SWAP_ENGAGED' }, 'the old one holds')
+    await t.rejects(agent.execute('uname'), { code: 'CAPABILITY_CMD_DENIED' }, 'the old one holds')
 
     writeFileSync(configPath(daemon.directory), good)
     changeConfig(daemon.directory, {
@@ -214,11 +210,14 @@ t.test('a reload before the first caller is what the first caller finds', async 
   writeFileSync(join(daemon.directory, '.sass-edge/rules.json'), JSON.stringify({ rules: [rule] }))
   await reloaded(t, daemon, 'reloaded')
   const agent = await client(daemon)
-  await t.rejects(agent.execute('id'), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+  await t.rejects(agent.execute('id'), { code: 'CAPABILITY_CMD_DENIED' })
   await t.rejects(agent.execute('uname'), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
   t.match(
-    daemon.audit().filter(({ response }) => response === 'R4'),
-    [{ rule: 'default.denied_commands' }, { rule: 'own.no-uname' }],
+    daemon.audit().filter(({ response }) => response === 'STATUS' || response === 'R4'),
+    [
+      { response: 'STATUS', rule: 'default.denied_commands' },
+      { response: 'R4', rule: 'own.no-uname' },
+    ],
   )
   await agent.close()
 })

@@ -48,7 +48,7 @@ t.test(
       acl: { allow: ['127.0.0.1'] },
       policy: { rules_file: 'rules.json' },
       quota: { queue: 0 },
-      capabilities: { default: { denied_commands: ['rm'], max_concurrent: 1 } },
+      capabilities: { default: { max_concurrent: 1 } },
       defense: {
         vi_swap: { hold_seconds: 1 },
         tarpit: { chunk_bytes: 64, total_bytes: 128, delay_ms: 50 },
@@ -75,7 +75,11 @@ t.test(
     await agent.cancel(held.id)
     await until('its end', async () => (await agent.ping()).active_processes === 0)
 
-    await t.rejects(agent.execute('rm', [victim]), { code: 'RESPONSE_VI_SWAP_ENGAGED' }, 'R4: a held screen')
+    await t.rejects(
+      agent.execute('rm\u200b', [victim]),
+      { code: 'RESPONSE_VI_SWAP_ENGAGED' },
+      'R4: a held screen',
+    )
     t.ok(existsSync(victim))
 
     const forged = await tls(daemon.port)
@@ -153,7 +157,10 @@ t.test('with pinned_only nothing else runs', async (t) => {
   })
   const agent = await client(daemon)
   t.equal(Buffer.from((await agent.execute('echo', ['x'])).stdout).toString(), 'x\n')
-  await t.rejects(agent.execute('touch', ['new']), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+  await t.rejects(agent.execute('touch', ['new']), {
+    code: 'CAPABILITY_CMD_DENIED',
+    message: /Only pinned programs/,
+  })
   t.notOk(existsSync(join(daemon.workspace, 'new')))
   await agent.close()
 })
