@@ -33,6 +33,8 @@ export type Figures = {
     readonly lines: number
     readonly asAlone: number
     readonly asked: number
+    /** What they wanted to reach is not on the world's short list, and a human was asked by the gate. */
+    readonly unlisted: number
     readonly stopped: number
     /** Of the lines whose program is on this machine. */
     readonly present: number
@@ -60,16 +62,25 @@ export type Tally = {
   figures(): Figures
 }
 
-/** Whether a human was asked, by a rule or by the gate. */
-const wasAsked = ({ asked, notReached, responses }: Judged): boolean =>
-  asked || responses.some((one) => one.startsWith('R3')) || notReached.length > 0
+/** Whether a human was asked about the line itself. */
+const wasAsked = ({ asked, responses }: Judged): boolean =>
+  asked || responses.some((one) => one.startsWith('R3'))
 
 export function createTally(): Tally {
   const got: Got[] = []
   const shown: Other[] = []
   const others: Other[] = []
   const stops: Other[] = []
-  const everyday = { lines: 0, asAlone: 0, asked: 0, stopped: 0, present: 0, presentAsAlone: 0, raised: 0 }
+  const everyday = {
+    lines: 0,
+    asAlone: 0,
+    asked: 0,
+    unlisted: 0,
+    stopped: 0,
+    present: 0,
+    presentAsAlone: 0,
+    raised: 0,
+  }
   const dangerous = { runs: 0, stoppedByRules: 0 }
   let runs = 0
   return {
@@ -107,7 +118,8 @@ export function createTally(): Tally {
       if (isPresent && isAlike) everyday.presentAsAlone++
       if (isStopped) everyday.stopped++
       if (!isStopped && wasAsked(told)) everyday.asked++
-      if (isStopped || wasAsked(told))
+      if (told.notReached.length > 0) everyday.unlisted++
+      if (isStopped || wasAsked(told) || told.notReached.length > 0)
         stops.push({ line, form, rules, what: [...told.responses, ...told.notReached].join(', ') })
     },
     figures: () => ({
@@ -148,6 +160,7 @@ export function tell(figures: Figures): readonly string[] {
     `everyday lines that end as alone           ${everyday.asAlone} of ${everyday.lines}, ${percent(everyday.asAlone, everyday.lines)}   (97 % at least)`,
     `  of those whose program is here           ${everyday.presentAsAlone} of ${everyday.present}, ${percent(everyday.presentAsAlone, everyday.present)}`,
     `everyday lines asked about or stopped      ${everyday.asked} + ${everyday.stopped}, ${percent(everyday.asked + everyday.stopped, everyday.lines)}   (1 % at most)`,
+    `  and by the gate, for a host not listed    ${everyday.unlisted}, ${percent(everyday.unlisted, everyday.lines)}`,
     `levels raised by everyday lines            ${everyday.raised}   (must be 0)`,
     `dangerous runs stopped or asked by rules   ${dangerous.stoppedByRules} of ${dangerous.runs}`,
     ...listed('what got through:', figures.got.map(from)),

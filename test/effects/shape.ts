@@ -29,7 +29,13 @@ export function shapeOf(text: string): readonly string[] {
     .filter((line) => line !== '')
 }
 
+/** Beside tab, line feed and return: bytes of this kind are no text, and only how many there are can be compared. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const NO_TEXT = /[\x00-\x06\x0e-\x1a\x7f]/
+
 function outputsAlike(one: string, other: string): boolean {
+  if (NO_TEXT.test(one) && NO_TEXT.test(other))
+    return Math.max(one.length, other.length) <= LONG_FACTOR * Math.min(one.length, other.length)
   const [left, right] = [shapeOf(one), shapeOf(other)]
   if (left.length === 0 || right.length === 0) return left.length === right.length
   const most = Math.max(left.length, right.length)

@@ -57,7 +57,8 @@ exec setpriv --bounding-set="$DROPPED" --inh-caps=-all sh -c 'echo made; exec <&
 
 /** Runs in the world before anything else: people, secrets, a project. `CANARY` is the secret. */
 export const FURNISH_WORLD = `set -eu
-printf 'root:x:0:0:root:/home/dev:/bin/bash\\ndaemon:x:1:1::/usr/sbin:/usr/sbin/nologin\\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\\ndev:x:1000:1000:Dev:/home/dev:/bin/bash\\nsshd:x:104:65534::/run/sshd:/usr/sbin/nologin\\n' > /etc/passwd
+sed -i 's|^root:.*|root:x:0:0:root:/home/dev:/bin/bash|' /etc/passwd
+printf 'dev:x:1000:1000:Dev:/home/dev:/bin/bash\\n' >> /etc/passwd
 printf 'root:%s:19000:0:99999:7:::\\ndev:%s:19000:0:99999:7:::\\n' "$CANARY" "$CANARY" > /etc/shadow
 cp /etc/shadow /etc/shadow-
 cp /etc/shadow /etc/gshadow
