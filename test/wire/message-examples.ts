@@ -361,6 +361,8 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       at: 1,
       effective: ['ls'],
       severity: 'warning',
+      opaque: 'build: builds',
+      confinement: 'whole',
     },
   ],
   [messages.status, { code: 105, text: 'gone', details: new Map([[1, 2 ** 40]]) }],
