@@ -32,12 +32,12 @@ function toVerdict(layer: LayerName, finding: Finding): Verdict {
   }
 }
 
-/** R4 for somebody whom we know, R6 for anybody else: the defect is ours, the refusal must not show it. */
+/** A code and a sentence for somebody whom we know: the defect is ours. R6 for anybody else. */
 function denyOnError(layer: LayerName, facts: Facts | undefined): Verdict {
   // The types say that facts and identity are there; a denial must not depend on it.
   const who: Partial<Facts>['identity'] = facts?.identity
   return toVerdict(layer, {
-    outcome: who?.kind === 'known' ? 'VI_SWAP' : 'DROP',
+    outcome: who?.kind === 'known' ? 'status' : 'DROP',
     code: 'INTERNAL',
     rule: 'deny_on_error',
     reason: `The layer ${layer} could not decide; the request was refused. Report this as a defect.`,

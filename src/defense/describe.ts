@@ -7,7 +7,8 @@
 
 import { visible } from '../base/visible.ts'
 import { EXPLAINED_CHARS } from '../limits.ts'
-import { CLASS_TEXTS } from './13policy/opaque/opaque-class.ts'
+import type { EffectiveCommand } from './13policy/effective.ts'
+import { CLASS_TEXTS, type OpaqueClass } from './13policy/opaque/opaque-class.ts'
 import type { Facts } from './facts.ts'
 import type { Policy } from './layer.ts'
 import { opaqueClassOf, WEAKNESS_TEXTS } from './opaque.ts'
@@ -212,11 +213,24 @@ function confinementText(action: Facts['action']): string {
   return digest === '' ? what : `${what} (${digest})`
 }
 
+/** What a command comes down to; nothing where it cannot be read, which is why it was refused. */
+function readOf(facts: Facts, policy: Policy): Read {
+  const { action } = facts
+  if (action?.kind !== 'execute') return UNREAD
+  try {
+    return { commands: policy.effective(action).commands, opaque: opaqueClassOf(action, facts, policy) }
+  } catch {
+    return UNREAD
+  }
+}
+
+type Read = { readonly commands: readonly EffectiveCommand[]; readonly opaque: OpaqueClass | undefined }
+const UNREAD: Read = Object.freeze({ commands: [], opaque: undefined })
+
 export function describeDecision(facts: Facts, verdict: Verdict, policy: Policy): Described {
   const { action, identity, source } = facts
   const asked = askedFor(facts)
-  const commands = action?.kind === 'execute' ? policy.effective(action).commands : []
-  const opaque = opaqueClassOf(action, facts, policy)
+  const { commands, opaque } = readOf(facts, policy)
   return {
     asked: asked === '' ? NOTHING_ASKED : asked,
     response: responseName(verdict),

@@ -33,10 +33,19 @@ type Found = WeakMap<Effective, { answer?: { readonly match: Match | undefined }
 /** Taken apart once, however often it is asked about. */
 function effectiveOf(home: string, found: Found): Policy['effective'] {
   const memory = createCommandMemory()
+  // Several layers ask about one request; what failed is not tried again for each of them.
+  let failed: { readonly action: ExecuteAction; readonly cause: unknown } | undefined
   return (action) => {
     const known = memory.find(action)
     if (known !== undefined) return known
-    const effective = takeApart(action, home)
+    if (failed?.action === action) throw failed.cause
+    let effective: Effective
+    try {
+      effective = takeApart(action, home)
+    } catch (cause) {
+      failed = { action, cause }
+      throw cause
+    }
     if (memory.keep(action, effective)) found.set(effective, {})
     return effective
   }

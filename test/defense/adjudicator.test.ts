@@ -169,15 +169,14 @@ t.test('a layer that throws denies: R4 for a known caller, R6 for anybody else (
             : layer.check,
     }))
     for (const [identity, response] of [
-      [AGENT, 'VI_SWAP'],
+      [AGENT, undefined],
       [NOBODY, 'DROP'],
       [{ kind: 'failed', code: 'AUTH_INVALID', why: 'x' }, 'DROP'],
     ] as const) {
       t.match(
         adjudicateBy(failing, { ...FACTS, identity }, POLICY, LEDGER),
         {
-          kind: 'response',
-          response,
+          ...(response === undefined ? { kind: 'status', ends: false } : { kind: 'response', response }),
           code: 'INTERNAL',
           layer: name,
           rule: 'deny_on_error',
@@ -194,21 +193,24 @@ t.test('data that a layer needs and does not find denies, down to facts with not
   const whole = { ...FACTS } as Record<string, unknown>
   for (const name of ['source', 'identity']) {
     const verdict = adjudicate({ ...whole, [name]: undefined } as unknown as Facts, POLICY, LEDGER)
-    t.match(verdict, { kind: 'response', rule: 'deny_on_error', severity: 'critical' }, `without ${name}`)
-    t.equal(verdict.kind === 'response' && verdict.response, name === 'identity' ? 'DROP' : 'VI_SWAP')
+    t.match(verdict, { rule: 'deny_on_error', severity: 'critical' }, `without ${name}`)
+    t.equal(
+      verdict.kind === 'response' ? verdict.response : 'a sentence',
+      name === 'identity' ? 'DROP' : 'a sentence',
+    )
   }
   t.match(adjudicate(FACTS, undefined as unknown as Policy, LEDGER), {
-    response: 'VI_SWAP',
+    kind: 'status',
     rule: 'deny_on_error',
   })
-  t.match(adjudicate(FACTS, POLICY, undefined as unknown as Ledger), { response: 'VI_SWAP', layer: 'level' })
+  t.match(adjudicate(FACTS, POLICY, undefined as unknown as Ledger), { kind: 'status', layer: 'level' })
   t.match(adjudicate({} as Facts, POLICY, LEDGER), { response: 'DROP', rule: 'deny_on_error' })
   t.match(adjudicate(undefined as unknown as Facts, POLICY, LEDGER), {
     response: 'DROP',
     rule: 'deny_on_error',
   })
   const nothing: Layer[] = [{ name: 'acl', check: () => null as unknown as undefined }]
-  t.match(adjudicateBy(nothing, FACTS, POLICY, LEDGER), { response: 'VI_SWAP', rule: 'deny_on_error' })
+  t.match(adjudicateBy(nothing, FACTS, POLICY, LEDGER), { kind: 'status', rule: 'deny_on_error' })
   t.end()
 })
 
@@ -274,7 +276,7 @@ t.test('no part of policy or ledger can be missing and the action still be done'
 
 t.test('what all layers pass without an action to permit is denied', (t) => {
   t.match(adjudicate({ ...FACTS, action: undefined }, POLICY, LEDGER), {
-    response: 'VI_SWAP',
+    kind: 'status',
     rule: 'deny_on_error',
   })
   t.end()
@@ -282,7 +284,7 @@ t.test('what all layers pass without an action to permit is denied', (t) => {
 
 t.test('an action that has no canonical form gets no warrant', (t) => {
   const verdict = adjudicate({ ...FACTS, action: executing(['ls', '\ud800']) }, POLICY, LEDGER)
-  t.match(verdict, { kind: 'response', response: 'VI_SWAP', rule: 'deny_on_error' })
+  t.match(verdict, { kind: 'status', rule: 'deny_on_error' })
   t.notOk('warrant' in verdict)
   t.end()
 })

@@ -85,7 +85,7 @@ t.test(
     )
     const teleport = { kind: 'teleport' } as unknown as Action
     t.match(adjudicate({ ...FACTS, action: teleport }, POLICY, LEDGER), {
-      response: 'VI_SWAP',
+      kind: 'status',
       layer: 'completeness',
       rule: 'deny_on_error',
     })

@@ -337,7 +337,10 @@ t.test(
     // As a caller is known to the decision it has a list; what comes without one is no caller that may do anything.
     for (const tools of [undefined, null, {}, []])
       for (const argv of Object.values(ONE_OF_EACH))
-        t.match(outcomeOf({ tools }, { action: executing(argv) }), /^VI_SWAP (deny_on_error|tools\.T5)$/)
+        t.match(
+          outcomeOf({ tools }, { action: executing(argv) }),
+          /^(status deny_on_error|VI_SWAP tools\.T5)$/,
+        )
     const read = (tools: unknown) =>
       parseConfig({ agents: [{ name: 'a', public_key: keyOf(1), tools }] }, { configDirectory: '/srv' }).ok
     t.strictSame([null, 'Read', {}, ['Reed'], ['Read']].map(read), [false, false, false, false, true])

@@ -62,10 +62,12 @@ t.test(
       t.equal(spawner.children.length, 1, `${step}: nothing was started`)
       t.equal(rooms.executions.runningOf('bot'), 0)
       t.match(logged.at(-1), { level: /error|warn/, fields: { method: 'ExecuteStream', reason: /./ } })
-      // A decision that fails denies, and of a denial the caller is told nothing but a screen.
-      if (step === 'the decision')
+      if (step === 'the decision') {
         t.match(logged.at(-1)?.fields, { layer: '13policy', rule: 'deny_on_error' })
-      else
+        t.match(client.on(failed), [
+          { kind: 'status', code: CODES.INTERNAL.number, text: /could not decide/ },
+        ])
+      } else
         t.match(client.on(failed), [
           { kind: 'status', code: CODES.SANDBOX_UNAVAILABLE.number, text: /nothing was done/ },
         ])

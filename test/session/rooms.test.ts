@@ -416,8 +416,12 @@ t.test('whatever fails in the decision denies, is recorded and logged, and expla
     const { rooms, audit, logged } = stageRooms()
     rooms.policy = { ...policy, ...change } as unknown as typeof policy
     const verdict = decide(rooms, running(argv))
-    t.match(verdict, { response: 'VI_SWAP', layer, rule: 'deny_on_error', severity: 'critical' }, layer)
-    t.match(audit.events.at(-1), { response: 'R4', layer, severity: 'critical', warrant: null })
+    t.match(
+      verdict,
+      { kind: 'status', code: 'INTERNAL', layer, rule: 'deny_on_error', severity: 'critical' },
+      layer,
+    )
+    t.match(audit.events.at(-1), { response: 'STATUS', layer, severity: 'critical', warrant: null })
     t.match(logged.at(-1), { level: 'warn', fields: { layer, reason: /could not decide/ } })
     t.ok(adviceFor({ layer, rule: 'deny_on_error', response: 'R4' }) !== '', 'and what to do')
   }
