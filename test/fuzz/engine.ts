@@ -82,7 +82,8 @@ function randomBytes(random: Random, count: number): Uint8Array {
   return Uint8Array.from({ length: count }, () => random.below(256))
 }
 
-function mutateOnce(
+/** One change of `bytes`, which may take something of `other` or of `pieces`. */
+export function mutate(
   bytes: Uint8Array,
   other: Uint8Array,
   pieces: readonly Uint8Array[],
@@ -121,7 +122,7 @@ function nextInput(corpus: readonly Uint8Array[], pieces: readonly Uint8Array[],
   if (random.below(50) === 0) return randomBytes(random, random.below(200))
   const pick = () => corpus[random.below(corpus.length)] ?? new Uint8Array(0)
   let input = pick()
-  for (let left = 1 + random.below(5); left > 0; left--) input = mutateOnce(input, pick(), pieces, random)
+  for (let left = 1 + random.below(5); left > 0; left--) input = mutate(input, pick(), pieces, random)
   return input.slice(0, INPUT_BYTES)
 }
 

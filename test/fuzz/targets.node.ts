@@ -28,6 +28,7 @@ import { EGRESS_TARGETS } from './egress-targets.ts'
 import type { FuzzTarget, Random } from './engine.ts'
 import { latin, must, text } from './inputs.ts'
 import { RECORD_TARGETS } from './record-targets.node.ts'
+import { workTarget } from './work-target.ts'
 
 const LIMITS = { depth: 8, items: 4_096 }
 
@@ -313,6 +314,7 @@ export const TARGETS: readonly FuzzTarget[] = Object.freeze([
   range,
   target,
   ...COMMAND_TARGETS,
+  workTarget,
   ...DECISION_TARGETS,
   ...RECORD_TARGETS,
   ...EGRESS_TARGETS,
