@@ -336,6 +336,8 @@ export const SPAWNER_IDLE_MS = 10_000
 export const POLICY_IDLE_MS = 600_000
 /** Directories of its caller's PATH that `init` lists to be read: nobody looks through more. */
 export const CALLER_PLACES_MAX = 16
+/** Settings of git that `init` looks through: people write some hundred bytes. */
+export const GIT_SETTINGS_BYTES = 65_536
 /** All sessions together, in processes of one. */
 export const SESSIONS_PROCESSES_FACTOR = 4
 /** A build on eight cores has some hundred; a fork bomb stops here. */

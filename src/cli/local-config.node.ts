@@ -46,7 +46,7 @@ export function takeWords(context: CommandContext, most: number): readonly strin
 export function linesOfReadToo(paths: readonly string[]): readonly string[] {
   if (paths.length === 0) return []
   return [
-    'Commands can also read these, where programs of your PATH lie (sandbox.read):',
+    'Commands can also read these, where programs of your PATH lie, and your settings of git (sandbox.read):',
     ...paths.map((path) => `  ${path}`),
   ]
 }

@@ -22,6 +22,7 @@ import { SassError } from '../errors.ts'
 import { DEFAULT_PORT, SOCKET_PATH_BYTES } from '../limits.ts'
 import { callerPlaces } from './caller-places.node.ts'
 import { CONFIG_NAME } from './config-file.node.ts'
+import { gitSettings } from './git-settings.node.ts'
 import { createKeyFiles } from './key-file.node.ts'
 
 const DIRECTORY_MODE = 0o700
@@ -104,7 +105,11 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
   const agentKey = encodeBase64Url(createKeyFiles(join(stage, KEYS, agentName)).publicKey)
   const operatorKey = encodeBase64Url(createKeyFiles(join(stage, KEYS, operatorName)).publicKey)
   const { PATH: searchPath = '', HOME: home } = options.environment ?? {}
-  const readToo = callerPlaces(searchPath, READ_PLACES, home)
+  const settings = gitSettings(home)
+  const readToo = [
+    ...callerPlaces(searchPath, READ_PLACES, home),
+    ...(settings === undefined ? [] : [settings]),
+  ]
   const config = {
     $schema: `./${SCHEMA_NAME}`,
     listen: {

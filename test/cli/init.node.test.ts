@@ -71,6 +71,10 @@ t.test('what commands can read is written out, with where programs of the PATH l
   t.match(said, { code: 0, stdout: `(sandbox.read):\n  ${place}/node-v22\n` })
   const written = JSON.parse(readFileSync(join(directory, 'a/sass.edge.json'), 'utf8'))
   t.strictSame(written.sandbox, {
+    branch_roots: ['$WORKSPACE'],
+    devices: [],
+    sockets: [],
+    network: 'gate',
     read: [...READ_PLACES, join(place, 'node-v22')],
     hidden: ['$SECRETS'],
     egress: EGRESS_SHIPPED,
