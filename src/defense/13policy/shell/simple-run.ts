@@ -308,7 +308,8 @@ function noteOutput(
     return
   }
   const texts = words.map(({ text }) => text)
-  if (!chargeText(walk, outputSize(texts))) return
+  const size = outputSize(texts)
+  if (size > 0 && !chargeText(walk, size)) return
   const printed =
     SILENT.includes(texts[0] ?? '') || (texts[0] === 'cd' && texts[1] !== '-')
       ? ''

@@ -18,11 +18,11 @@ const DASH = 45
 /** @throws WorkSpent */
 export function spendCommand(work: Work, words: readonly ShellWord[], assignments: number): void {
   let characters = 0
-  for (const { text } of words) characters += text.length
+  let letters = 0
+  for (let at = 0; at < words.length; at += 1) characters += words[at]?.text.length ?? 0
   const own = COMMAND_STEPS + words.length * WORD_STEPS + assignments * ASSIGNMENT_STEPS
   spend(work, own + Math.floor(characters / CHARACTERS_A_STEP))
-  let letters = 0
-  for (const { text } of words) letters += lettersOf(text)
+  for (let at = 0; at < words.length; at += 1) letters += lettersOf(words[at]?.text ?? '')
   spend(work, letters * LETTER_STEPS)
 }
 

@@ -128,7 +128,8 @@ export function runCommand(run: Run, words: readonly ShellWord[], frame: Frame):
   }
   // What `read` takes is what its variables are.
   const taken = draft.names[0] === 'read' && stdin.kind === 'text' ? stdin.word.text : undefined
-  if (taken === undefined) hold(run.work, outputSize([draft.names[0] ?? '', ...draft.argv.slice(1)]))
+  if (draft.names[0] === 'echo' || draft.names[0] === 'printf')
+    hold(run.work, outputSize([draft.names[0], ...draft.argv.slice(1)]))
   draft.output =
     taken ??
     knownOutput(draft.names, words, stdin) ??

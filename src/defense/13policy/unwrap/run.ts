@@ -76,8 +76,14 @@ export function spendJudgement(work: Work, draft: Draft): void {
   const { options, operands, paths, argv, calls, pipedFrom, pipedTo, assignments } = draft
   const named = options.length + operands.length + calls.length + assignments.length
   spend(work, JUDGED_STEPS + WORD_STEPS * (named + pipedFrom.length + pipedTo.length))
-  for (const word of argv) spendPass(work, word.length)
-  for (const { path, isGlob } of paths) spendPass(work, path.length * (isGlob ? GLOB_LOOKS : PATH_LOOKS))
+  let characters = 0
+  for (let at = 0; at < argv.length; at++) characters += argv[at]?.length ?? 0
+  for (let at = 0; at < paths.length; at++) {
+    const used = paths[at]
+    if (used !== undefined)
+      characters += PATH_LOOKS_AT_LEAST + used.path.length * (used.isGlob ? GLOB_LOOKS : PATH_LOOKS)
+  }
+  spendPass(work, characters)
 }
 
 /** Steps that every rule together takes for a command, and for each of its words. */
@@ -85,6 +91,7 @@ const JUDGED_STEPS = 200
 const WORD_STEPS = 4
 /** How often all patterns together go over a path, and over one with wild characters. */
 const PATH_LOOKS = 8
+const PATH_LOOKS_AT_LEAST = 64
 const GLOB_LOOKS = 256
 
 /** Of each redirection: a path that is written, and what is kept of it. */
