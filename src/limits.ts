@@ -284,7 +284,8 @@ export const RECORD_SHARE_MS = 86_400_000
  * back out of the share, with the shipped size: commands one after the other go on for days, and a ^C is not late.
  */
 export const RECORD_PACE_MS = 2_000
-export const RECORD_LINE_BYTES = 1_024
+/** A record of a command with all that it says: signature, digests, where it ran. */
+export const RECORD_LINE_BYTES = 1_152
 /** An answer of a time-stamping authority with its certificates is some 6 KB; how long it may take. */
 export const TIME_STAMP_BYTES = 65_536
 export const TIME_STAMP_MS = 15_000

@@ -81,7 +81,7 @@ export type Weakness = (typeof WEAKNESSES)[number]
 
 /** How far from the device a command runs. */
 export type Confinement = {
-  /** SHA-256, hex, of all that its session may see, reach and take. */
+  /** The first 128 bits of the SHA-256, hex, of all that its session may see, reach and take. */
   readonly digest: string
   /** None: whatever it does reaches nothing but what the lists have. */
   readonly weak: readonly Weakness[]

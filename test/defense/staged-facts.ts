@@ -102,7 +102,7 @@ export const POLICY: Policy = {
   capabilities: { default: SET },
   security: SECURITY,
   rules: compileRules(RULES),
-  rulesDigest: 'ef'.repeat(32),
+  rulesDigest: 'ef'.repeat(16),
   home: HOME,
   ownPaths: { paths: ['/var/lib/edge'], except: ['/var/lib/edge/workspace'] },
   quota: { ticksPerTask: null, tokensPerSession: null, sessionsPerCaller: 4 },
@@ -189,7 +189,7 @@ export const REQUEST: RequestFacts = {
 export const SESSION: SessionFacts = { id: 'ab'.repeat(16), state: 'live' }
 
 /** Nothing of the sandbox is missing. */
-export const CONTAINED: Confinement = { digest: 'ef'.repeat(32), weak: [] }
+export const CONTAINED: Confinement = { digest: 'ef'.repeat(16), weak: [] }
 
 /** `ls` in the workspace, found as /usr/bin/ls. A program of another name is found by that name. */
 export function executing(

@@ -8,6 +8,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import t from 'tap'
 import { connect } from '../../src/client/client.node.ts'
+import { RECORD_LINE_BYTES } from '../../src/limits.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { client } from './agents.node.ts'
@@ -142,7 +143,7 @@ t.test('a warrant has at most two records, and each is far below the bounds of a
     if (typeof warrant === 'string') perWarrant.set(warrant, (perWarrant.get(warrant) ?? 0) + 1)
   t.ok(perWarrant.size > 20)
   t.ok(Math.max(...perWarrant.values()) <= 2)
-  t.ok(Math.max(...lines.map(({ length }) => length)) <= 1_024, 'a record is at most 1 KiB')
+  t.ok(Math.max(...lines.map(({ length }) => length)) <= RECORD_LINE_BYTES, 'a record is about 1 KiB')
 })
 
 t.test(

@@ -482,7 +482,7 @@ function stagePlaces(finder: () => ProgramFinder): Places {
   const place: Place = {
     branch: '',
     level: 'none',
-    confinement: { digest: '00'.repeat(32), weak: ['real_files'] },
+    confinement: { digest: '00'.repeat(16), weak: ['real_files'] },
     namespaces: undefined,
     user: undefined,
     terms: { runAs: null, network: 'default', egress: null },
