@@ -25,6 +25,7 @@ const ROOMS = [
   'src/defense/firewall',
   'src/defense/gates',
   'src/edge',
+  'src/egress',
   'src/errors.ts',
   'src/intent',
   'src/limits.ts',
