@@ -16,7 +16,6 @@ t.test('what is not clear is a local mistake, before anybody is asked', async (t
     [['confirm', 'approve'], /confirm can list/],
     [['confirm', 'list', ID], /confirm can list/],
     [['confirm', 'approve', ID, '--json'], /give --yes if you have seen it/],
-    [['level'], /level can show and set/],
     [['level', 'set'], /level set daemon LEVEL/],
     [['level', 'set', 'daemon', 'ci', 'NORMAL'], /level set daemon LEVEL/],
     [['level', 'set', 'agent', 'NORMAL'], /level set daemon LEVEL/],

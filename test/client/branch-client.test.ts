@@ -125,6 +125,7 @@ t.test('a diff comes piece by piece, as fast as it is taken', async (t) => {
       shown: 2,
       isPreview: true,
       stopped: undefined,
+      talkedTo: [],
     },
   })
   t.strictSame(asked, [

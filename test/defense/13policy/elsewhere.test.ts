@@ -1,13 +1,12 @@
 /**
- * What is written, removed, moved or changed in mode or owner is stopped unless it is shown to lie where the request
- * runs or among temporary files: every kind of program that does so, by every way to a place elsewhere. The same
+ * What is written, removed, moved or changed in mode or owner is noted at least, unless it is shown to lie where the
+ * request runs or among temporary files: every kind of program that does so, by every way to a place elsewhere. The same
  * programs pass by the same ways to a place in the workspace.
  * @module
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createMatcher } from '../../../src/defense/13policy/matcher.ts'
-import { strictness } from '../../../src/defense/13policy/rule-set.ts'
 import { readRules } from '../../../src/defense/13policy/rules-file.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
 
@@ -128,31 +127,29 @@ const matcher = (() => {
   return createMatcher(read.rules, HOME)
 })()
 
-/** The rule that stops a line; undefined where none does. */
-function stoppedBy(line: string): string | undefined {
+/** The rule that has something to say of a line; undefined where none has. */
+function toldBy(line: string): string | undefined {
   const surroundings = { cwd: CWD, home: HOME, resolved: undefined, terminal: false, stdin: false }
   const match = matcher.strictest(effectiveCommands(['bash', '-c', line], surroundings))
-  const stops =
-    match !== undefined && strictness(match.rule) < strictness({ action: 'deny', severity: 'low' })
-  return stops ? match.rule.id : undefined
+  return match?.rule.action === 'allow' ? undefined : match?.rule.id
 }
 
 const placed = (writer: string) => (place: string) => writer.replaceAll('@', () => place)
 
-t.test('whatever writes, by whatever way it gets elsewhere, is stopped', async (t) => {
+t.test('whatever writes, by whatever way it gets elsewhere, is noted', async (t) => {
   const lines = WRITERS.flatMap((writer) =>
     WAYS.flatMap((way) => ELSEWHERE.map((directory) => way(placed(writer), directory))),
   )
   t.same(
-    lines.filter((line) => stoppedBy(line) === undefined),
+    lines.filter((line) => toldBy(line) === undefined),
     [],
   )
 })
 
-t.test('whatever writes to what nobody can tell the place of is stopped', async (t) => {
+t.test('whatever writes to what nobody can tell the place of is noted', async (t) => {
   const lines = WRITERS.flatMap((writer) => UNKNOWN.map((way) => way(placed(writer))))
   t.same(
-    lines.filter((line) => stoppedBy(line) === undefined),
+    lines.filter((line) => toldBy(line) === undefined),
     [],
   )
 })
@@ -162,7 +159,7 @@ t.test('by the same ways, what lies in the workspace or among temporary files is
     WAYS.flatMap((way) => ['sub', '/tmp/job'].map((directory) => way(placed(writer), directory))),
   )
   t.same(
-    lines.filter((line) => stoppedBy(line)?.endsWith('-elsewhere') === true),
+    lines.filter((line) => toldBy(line)?.endsWith('-elsewhere') === true),
     [],
   )
 })

@@ -6,7 +6,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createMatcher } from '../../../src/defense/13policy/matcher.ts'
-import { strictness } from '../../../src/defense/13policy/rule-set.ts'
 import { readRules } from '../../../src/defense/13policy/rules-file.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
 
@@ -93,7 +92,7 @@ const matcher = (() => {
   return createMatcher(read.rules, '/home/dev')
 })()
 
-function isStopped(line: string): boolean {
+function isTold(line: string): boolean {
   const surroundings = { cwd: '/home/dev/project', home: '/home/dev' }
   const match = matcher.strictest(
     effectiveCommands(['bash', '-c', line], {
@@ -103,17 +102,17 @@ function isStopped(line: string): boolean {
       stdin: false,
     }),
   )
-  return match !== undefined && strictness(match.rule) < strictness({ action: 'deny', severity: 'low' })
+  return match !== undefined && match.rule.action !== 'allow'
 }
 
-t.test('what is fetched or decoded does not run, by whatever way', async (t) => {
+t.test('what is fetched or decoded does not run without a note, by whatever way', async (t) => {
   const lines = [...SOURCES.flatMap((source) => SINKS.map((sink) => sink(source))), ...DECODED]
   t.same(
-    lines.filter((line) => !isStopped(line)),
+    lines.filter((line) => !isTold(line)),
     [],
   )
 })
 
 t.test('what only handles such texts passes', async (t) => {
-  t.same(HARMLESS.filter(isStopped), [])
+  t.same(HARMLESS.filter(isTold), [])
 })
