@@ -264,7 +264,7 @@ export const AUDIT_SYNC_MS = 200
  * What one decision may cost: steps of some 50 ns, so that no request holds up the others for more than 20 ms; text that
  * is put together on the way, and levels within one another.
  */
-export const DECISION_STEPS = 300_000
+export const DECISION_STEPS = 256_000
 export const DECISION_BYTES = 1_048_576
 export const DECISION_DEPTH = 256
 /** What one decision was made from: a payload of PAYLOAD_PLAIN_BYTES, with every path in it looked up. */
