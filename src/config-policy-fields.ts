@@ -45,7 +45,7 @@ export const SECURITY = {
       kind: 'choice',
       choices: ['strict', 'standard', 'permissive'],
       default: 'standard',
-      doc: 'How much people are asked about. It sets those of sensitive_files, toxic_combinations, unlisted_domains and opaque that have their defaults: strict denies what standard asks about, permissive asks about secrets, domains and what nobody has read, and records the rest.',
+      doc: 'How much people are asked about. It sets those of sensitive_files, toxic_combinations, unlisted_domains and opaque that have their defaults: strict denies what standard asks about, and what a rule asks about, permissive asks about secrets, domains and what nobody has read, and records the rest.',
     },
     allow_shell: {
       kind: 'boolean',

@@ -32,6 +32,8 @@ export type Policy = {
     readonly toxicRegistry: readonly (readonly ToxicProperty[])[]
     /** What happens to a command that nobody has read where it could reach the device. */
     readonly opaque: Exclude<Measure, 'audit'>
+    /** Whether a human is asked what a rule would ask; else it is refused. Absent: asked. */
+    readonly rulesAsk?: boolean
     /** Names of programs that the operator knows. */
     readonly knownPrograms: readonly string[]
     /** SHA-256, hex, of the file at that real path. */

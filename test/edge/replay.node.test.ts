@@ -134,11 +134,11 @@ t.test('a decision that was recorded otherwise than it comes out is named with i
   const { directory } = await written(t.testdir(), 40)
   const path = join(directory, 'audit.jsonl')
   const lines = readFileSync(path, 'utf8').split('\n')
-  const at = lines.findIndex((line) => readRecord(line)?.event['response'] === 'R4')
+  const at = lines.findIndex((line) => readRecord(line)?.event['response'] === 'STATUS')
   const record = readRecord(lines[at] ?? '')
   writeFileSync(
     path,
-    lines.with(at, (lines[at] ?? '').replace('"response":"R4"', '"response":"R1"')).join('\n'),
+    lines.with(at, (lines[at] ?? '').replace('"response":"STATUS"', '"response":"R1"')).join('\n'),
   )
   const { counts, different } = replayChain(directory, programVersion())
   t.match(counts, { same: 39, different: 1 })

@@ -339,7 +339,9 @@ const rules: Check = (facts, policy, ledger) => {
       if (request?.challenge === 'passed') return note
       return challenge(ledger, { code: 'RESPONSE_CHALLENGE_REQUIRED', rule: id, reason })
     case 'ask':
-      return askHuman(facts, ledger, 'CAPABILITY_CMD_DENIED', id, reason) ?? note
+      return policy.security.rulesAsk === false
+        ? refusal('CAPABILITY_CMD_DENIED', id, reason)
+        : (askHuman(facts, ledger, 'CAPABILITY_CMD_DENIED', id, reason) ?? note)
     default: {
       const finding = {
         code: 'CAPABILITY_CMD_DENIED',
