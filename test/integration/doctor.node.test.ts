@@ -38,7 +38,19 @@ t.test('without an installation it tells of the device itself, each finding with
   const { findings } = JSON.parse(said.stdout.toString()) as Findings
   t.same(
     findings.map(({ name }) => name),
-    ['user', 'branch', 'view', 'landlock', 'openat2', 'memory', 'processes', 'cpu', 'disk', 'clock'],
+    [
+      'user',
+      'branch',
+      'view',
+      'opaque',
+      'landlock',
+      'openat2',
+      'memory',
+      'processes',
+      'cpu',
+      'disk',
+      'clock',
+    ],
   )
   for (const { name, state, text } of findings) {
     t.match(state, /^(ok|missing|failed)$/, name)
@@ -55,6 +67,10 @@ t.test('where commands run on the real files it says so', async (t) => {
   t.match(
     findings.find(({ name }) => name === 'branch'),
     { state: 'missing', text: /real files/ },
+  )
+  t.match(
+    findings.find(({ name }) => name === 'opaque'),
+    { state: 'missing', text: /since it runs on the real files: security.opaque says/ },
   )
 })
 
