@@ -186,7 +186,9 @@ async function escapes(t: Test, daemon: Branched): Promise<void> {
     })
     t.notMatch(found['cgroup made'], 'done')
     for (const name of ['sudo', 'su', 'pkexec', 'newuidmap']) t.not(found[name], 0, name)
-    if (process.arch === 'x64') t.strictSame(found['other instruction sets'], [-1, 'ENOSYS'])
+    // A kernel without the older instruction set ends who asks for it.
+    if (process.arch === 'x64' && found['other instruction sets'] !== 'died')
+      t.strictSame(found['other instruction sets'], [-1, 'ENOSYS'])
     // What is hidden is the null device there.
     const hidden = ['keys', 'kallsyms', 'timer_list', 'kcore', 'latency_stats', 'sched_debug']
     const writable = (found['writable in /proc'] as string[]).filter(
@@ -218,7 +220,8 @@ async function escapes(t: Test, daemon: Branched): Promise<void> {
     unchanged(t)
     for (const server of [...servers, tcp]) server.close()
     judge(t, found, {
-      port: 'done',
+      // A port of the device that no list has.
+      port: 'ECONNREFUSED',
       interfaces: Array,
       'abstract among themselves': 'done',
       'path of its own': 'done',
