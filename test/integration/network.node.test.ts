@@ -74,6 +74,7 @@ async function besideEachOther(t: Test, who: Who): Promise<void> {
   }
   const daemon = await startBranched(t, who, {
     sandbox: { network: 'gate', trust_network: true },
+    security: { opaque: 'allow' },
     capabilities: capabilities('host'),
   })
   if (who.name === 'user')
