@@ -93,7 +93,7 @@ t.test('the tarpit holds 32; whoever comes next is reset', async (t) => {
 })
 
 t.test('who does not read the noise is let go when a write is not taken in time (SS-44)', async (t) => {
-  const tarpit = { delay_ms: 1, send_timeout_ms: 300 }
+  const tarpit = { delay_ms: 1, send_timeout_ms: 2_000 }
   const device = await startNew(t, { defense: { tarpit } })
   const held = async (): Promise<number> =>
     JSON.parse((await device.cli(['status', '--json'])).stdout.toString()).active_tarpits
