@@ -15,7 +15,7 @@ import {
   sassEdge,
   startDaemon,
 } from '../integration/daemon.node.ts'
-import { DENIED_COMMAND, STARTS_FILE } from './jobs.ts'
+import { DENIED_PATH, STARTS_FILE } from './jobs.ts'
 
 /** Kept results are counted for each of them. */
 export const AGENTS = 8
@@ -28,7 +28,7 @@ const CONFIG: Json = {
   quota: { queue: 1_024 },
   acl: { penalties: { enabled: false } },
   defense: { levels: { automatic: false } },
-  capabilities: { default: { denied_commands: [DENIED_COMMAND], max_concurrent: AT_ONCE } },
+  capabilities: { default: { denied_paths: [DENIED_PATH], max_concurrent: AT_ONCE } },
   policy: { default_rules: false },
   security: { opaque: 'allow' },
   log: { level: 'warn' },

@@ -96,7 +96,7 @@ const inSteps = (lines: number, step: number, seconds: string) =>
 
 type Draft = Partial<Omit<Job, 'id' | 'kind'>> & { readonly script?: string }
 
-/** How each kind is drawn. `denied` is a command that the configuration of the history denies. */
+/** How each kind is drawn. `denied` names a path that the configuration of the history denies. */
 const DRAFTS: Readonly<Record<JobKind, (random: Random) => Draft>> = {
   short(random) {
     const code = random.below(4) === 0 ? random.below(256) : 0
@@ -152,7 +152,7 @@ const DRAFTS: Readonly<Record<JobKind, (random: Random) => Draft>> = {
   },
   missing: () => ({ command: '/nowhere/such-program', args: [], expected: { kind: 'not-started' } }),
   mistaken: () => ({ command: 'true', args: [], cwd: 'no/such/place', expected: { kind: 'not-started' } }),
-  denied: () => ({ command: 'factor', args: ['6'], expected: { kind: 'denied' } }),
+  denied: () => ({ command: 'cat', args: [`${DENIED_PATH}/6`], expected: { kind: 'denied' } }),
 }
 
 /** More of what is likely to go wrong. */
@@ -161,7 +161,7 @@ const WEIGHTS: readonly JobKind[] = [
   ...(['stdin', 'stdin', 'stdin', 'head', 'signals', 'signals', 'stubborn', 'silent'] as const),
   ...(['unary', 'unary', 'missing', 'mistaken', 'denied'] as const),
 ]
-export const DENIED_COMMAND = 'factor'
+export const DENIED_PATH = '/srv/denied'
 
 export function drawJob(random: Random, kind = WEIGHTS[random.below(WEIGHTS.length)] ?? 'short'): Job {
   const id = hex(random, 16)

@@ -32,7 +32,7 @@ t.test('what a link leads to is judged whatever variables are set', async (t) =>
       await until('an answer', () => isOver(wire, asked))
       t.equal(on(wire, asked).at(-1)?.kind, 'STATUS', `${name} ${[...(env ?? [])]}`)
       const decided = auditEvents(daemon.directory).findLast(({ action }) => action === 'execute')
-      t.match(decided, { response: 'R4', layer: 'capability' })
+      t.match(decided, { response: 'STATUS', layer: 'capability' })
     }
   wire.socket.destroy()
 })

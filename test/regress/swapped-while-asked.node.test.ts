@@ -71,7 +71,7 @@ const start = (test: Test) =>
   startNew(test, {
     ...ON_REAL_FILES,
     capabilities: { default: SET },
-    security: { confirm_dangerous_actions: true },
+    security: { opaque: 'allow', confirm_dangerous_actions: true },
   })
 
 async function question(daemon: Daemon, not?: string): Promise<string> {

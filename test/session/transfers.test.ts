@@ -101,8 +101,30 @@ t.test('an upload is decided, told where it begins, written, and recorded withou
   t.equal(stage.rooms.transfers.countOf('bot'), 0)
 })
 
+t.test(
+  'a path that nothing allows is refused with a sentence: nothing is opened, granted or written',
+  async (t) => {
+    for (const path of ['/etc/motd', '/work/../etc/new']) {
+      const { stage, work } = ground(t)
+      const client = enter(stage)
+      const stream = begin(client, metadataOf(path, randomBytes(70_000)))
+      const back = client.open('FileDownload', fileDownloadRequest.encode({ remote_path: path }))
+      await settle()
+      for (const asked of [stream, back])
+        t.match(
+          client.on(asked),
+          [{ kind: 'status', code: 51, text: /not allowed by capability default/ }],
+          path,
+        )
+      t.equal(client.connection.credit(stream), 0, 'no credit')
+      t.equal(stage.rooms.viHolds.get('bot') ?? 0, 0)
+      t.strictSame(readdirSync(work), [])
+    }
+  },
+)
+
 t.test('a path that is denied stalls: nothing is told, opened, granted or written', async (t) => {
-  for (const path of ['/work/denied/x', '/etc/motd', '/work/../etc/new']) {
+  for (const path of ['/work/denied/x', '/work/../work/denied/new']) {
     const { stage, work } = ground(t)
     const client = enter(stage)
     const bytes = randomBytes(70_000)
