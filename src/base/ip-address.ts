@@ -159,3 +159,8 @@ export function parseEndpoint(
   const port = Number(match?.[3])
   return address === undefined || port > 65_535 ? undefined : { address, host, port }
 }
+
+/** `host:port`, an address of IPv6 in brackets (RFC 3986, section 3.2.2). */
+export function hostPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}

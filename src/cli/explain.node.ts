@@ -13,6 +13,7 @@ import { type Described, describeDecision } from '../defense/describe.ts'
 import type { ExecuteAction, Facts, Identity, Ledger } from '../defense/facts.ts'
 import type { Policy } from '../defense/layer.ts'
 import type { Verdict } from '../defense/verdict.ts'
+import { networkOf } from '../edge/contradicting-networks.ts'
 import { currentUser } from '../edge/current-user.node.ts'
 import { withEnrolled } from '../edge/identity-book.node.ts'
 import { loadPolicy, makePolicy } from '../edge/policy.node.ts'
@@ -98,10 +99,11 @@ function installed(action: ExecuteAction): ExecuteAction {
 }
 
 /** Where it would run, as far as the configuration says it: what of the view this kernel can give is only seen there. */
-function expectedPlace({ sandbox, capabilities }: Config, identity: Identity) {
+function expectedPlace(config: Config, identity: Identity) {
+  const { sandbox, capabilities } = config
   const { require: level, devices, sockets } = sandbox
-  const own = identity.kind === 'known' ? capabilities[identity.capability]?.network : undefined
-  const network = own === undefined || own === 'default' ? sandbox.network : own
+  const set = identity.kind === 'known' ? capabilities[identity.capability] : undefined
+  const network = set === undefined ? sandbox.network : networkOf(config, set)
   const weak = level === 'none' ? (['real_files'] as const) : weaknessesOf({ network, devices, sockets })
   return { branch: '', level, confinement: { digest: '', weak } }
 }

@@ -10,7 +10,7 @@ import type { Action, Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
 import { type Finding, isStricter, type Layer, type Note, type Policy } from './layer.ts'
 import { LAYERS } from './layers.ts'
-import { opaqueClassOf, opaqueReason, weaknessesOf } from './opaque.ts'
+import { opaqueClassOf, opaqueReason, recordedWeaknesses } from './opaque.ts'
 import { toolsAsked } from './tools.ts'
 import { toxicProperties } from './toxic.ts'
 import type { LayerName, Verdict } from './verdict.ts'
@@ -55,7 +55,7 @@ const PLAIN = Object.freeze({
 /** What nobody has read is told by its class, and is nothing to be warned of. */
 function saidOf(action: Action, opaque: OpaqueClass | undefined) {
   if (opaque === undefined || action.kind !== 'execute') return PLAIN
-  const reason = opaqueReason(opaque, weaknessesOf(action))
+  const reason = opaqueReason(opaque, recordedWeaknesses(action))
   return { layer: 'specifics', rule: `opaque.${opaque}`, reason, code: undefined } as const
 }
 

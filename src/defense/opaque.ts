@@ -1,7 +1,7 @@
 /**
  * Commands that nobody has read, by where they run: where all of the sandbox holds they run, and where something of it
  * is missing a human is asked, or what the configuration says.
- * Rules: docs/responses.md, "What is not read"; docs/policy.md has the classes.
+ * Rules: docs/policy.md, "What is not read".
  * @module
  */
 import type { EffectiveCommand } from './13policy/effective.ts'
@@ -47,7 +47,7 @@ export function opaqueClassOf(
 }
 
 /** Why a command could reach the device; none: it cannot, whatever it does. */
-export function weaknessesOf({ place }: ExecuteAction): readonly Weakness[] {
+export function recordedWeaknesses({ place }: ExecuteAction): readonly Weakness[] {
   return place?.confinement.weak ?? ['real_files']
 }
 

@@ -237,9 +237,9 @@ function securityFindings(config: Config, isWritten: IsWritten): readonly Findin
         'pin the programs that shall run, or set it to false',
       ),
     )
-  const asking = (
-    [...(['sensitive_files', 'toxic_combinations', 'opaque', 'unlisted_domains'] as const)] as const
-  ).filter((key) => security[key] === 'ask')
+  const asking = (['sensitive_files', 'toxic_combinations', 'opaque', 'unlisted_domains'] as const).filter(
+    (key) => security[key] === 'ask',
+  )
   if (confirm.max_pending === 0) {
     const written = asking.find((key) => isWritten(`security.${key}`))
     const key = security.confirm_dangerous_actions ? 'confirm_dangerous_actions' : (written ?? asking[0])

@@ -7,7 +7,7 @@
 
 import { networkInterfaces } from 'node:os'
 import { encodeHex } from '../base/hex.ts'
-import { type IpAddress, parseIpAddress } from '../base/ip-address.ts'
+import { hostPort, type IpAddress, parseIpAddress } from '../base/ip-address.ts'
 import type { AddressRules } from '../egress/address-check.ts'
 import type { HumanAnswer } from '../egress/asking.ts'
 import { type Budgets, createBudgets } from '../egress/budgets.ts'
@@ -51,9 +51,7 @@ function ownAddresses(): IpAddress[] {
 
 const listenerOf = ({ descriptor, port }: GateListener) => ({ fd: descriptor, port })
 
-function placeText({ host, port }: EgressQuestion): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`
-}
+const placeText = ({ host, port }: EgressQuestion): string => hostPort(host, port)
 
 type Ground = {
   readonly clock: Clock

@@ -5,6 +5,7 @@
  * Rules: docs/sandbox.md, docs/egress.md; docs/policy.md, "What is not read".
  * @module
  */
+import { listText } from '../base/list-text.ts'
 import type { Config } from '../config.ts'
 import { ALL_WORD, SECRETS_WORD } from '../config-caller-fields.ts'
 import type { EgressItem } from '../config-egress-fields.ts'
@@ -14,11 +15,7 @@ import { type Finding, pass } from './finding.ts'
 /** Entries of a list that are named before the rest is counted. */
 const SHOWN = 3
 
-/** `/usr, /bin, /sbin and 12 more`. */
-function some(list: readonly string[]): string {
-  const more = list.length - SHOWN
-  return `${list.slice(0, SHOWN).join(', ')}${more <= 0 ? '' : ` and ${more} more`}`
-}
+const some = (list: readonly string[]): string => listText(list, SHOWN)
 
 function hiddenText(hidden: readonly string[]): string {
   const own = hidden.filter((path) => path !== SECRETS_WORD)

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { hostPort } from '../base/ip-address.ts'
+import { listText } from '../base/list-text.ts'
 import type { GateReason } from '../egress/gate-events.ts'
 import type { RefusedPlace } from '../egress/lately.ts'
 import { REFUSED_SHOWN } from '../limits.ts'
@@ -70,15 +72,7 @@ const NOBODY =
 const ONLY_TCP = 'of a session nothing leaves but connections of TCP to what sandbox.egress lists'
 
 function placeText(host: string, port: number | undefined): string {
-  const shown = host.includes(':') ? `[${host}]` : host
-  return port === undefined ? shown : `${shown}:${port}`
-}
-
-/** `a, b and 2 more` */
-function some(places: readonly string[]): string {
-  const shown = places.slice(0, REFUSED_SHOWN)
-  const more = places.length - shown.length
-  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
+  return port === undefined ? host : hostPort(host, port)
 }
 
 /** A sentence; undefined where nothing was refused. */
@@ -93,7 +87,7 @@ export function refusedSentence({ reaches, places, nameOf, command }: Refused): 
     if (protocol === 'udp') note(ONLY_TCP, `${place} (UDP)`)
     else note(NOBODY, place)
   }
-  const parts = [...byWhy].map(([why, wanted]) => `${some([...wanted])} refused: ${why}`)
+  const parts = [...byWhy].map(([why, wanted]) => `${listText([...wanted], REFUSED_SHOWN)} refused: ${why}`)
   if (WITHOUT_SOCKETS.has(command) && !byWhy.has(ONLY_TCP)) parts.push(`${command} was refused: ${ONLY_TCP}`)
   return parts.length === 0 ? undefined : `${parts.join('; ')}.`
 }

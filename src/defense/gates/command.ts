@@ -25,7 +25,7 @@ import {
   tarpit,
   violation,
 } from '../layer.ts'
-import { opaqueClassOf, opaqueReason, weaknessesOf } from '../opaque.ts'
+import { opaqueClassOf, opaqueReason, recordedWeaknesses } from '../opaque.ts'
 import { mayTouch } from '../touched-path.ts'
 import { toxicProperties, toxicRule } from '../toxic.ts'
 import { challenge } from './session.ts'
@@ -259,7 +259,7 @@ function judgeOpaque(
 ): Finding | Note | undefined {
   const { opaque } = policy.security
   if (opaque === 'allow') return undefined
-  const weak = weaknessesOf(action)
+  const weak = recordedWeaknesses(action)
   if (weak.length === 0) return undefined
   const kind = opaqueClassOf(action, facts, policy)
   if (kind === undefined) return undefined
