@@ -1,7 +1,7 @@
 /**
  * The measurements that the project is held to, each beside a peer or the floor, in one run and interleaved, so that
  * a machine that drifts drifts for both. Figures are medians and their ratios; a bound that is not held is said and
- * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, links, throughput, memory, start, tarpit, record, branch, lag.
+ * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, links, throughput, memory, start, tarpit, record, branch, lag, gate.
  * @module
  */
 import { spawn } from 'node:child_process'
@@ -16,6 +16,7 @@ import { measureBranch } from './branch.node.ts'
 import { bytesOnTheWire } from './bytes.node.ts'
 import { type Device, startDevice } from './device.node.ts'
 import { measureFloor } from './floor.node.ts'
+import { gate } from './gate.node.ts'
 import { holdAll, type Intruder, intrude } from './intruders.node.ts'
 import { lagOfExec, lagOfShell, worstLag } from './lag.node.ts'
 import { comingBack } from './links.node.ts'
@@ -354,7 +355,7 @@ async function branches(device: Device): Promise<void> {
       true,
       `${(cost.branchedMs * 1_000).toFixed(0)} us in a branch`,
     )
-    record('the place of a session', cost.placeMs, ' ms', 25, true, 'its first command over a warm one')
+    record('the place of a session', cost.placeMs, ' ms', 15, true, 'its first command over a warm one')
     record(
       'review of many files',
       cost.diffMs,
@@ -427,6 +428,7 @@ async function main(names: readonly string[]): Promise<void> {
     if (wants('record')) await recordOfWork(device)
     if (wants('branch')) await branches(device)
     if (wants('lag')) await lag()
+    if (wants('gate')) await gate(connectTo, record)
   } finally {
     await ssh?.stop()
     await device.stop()

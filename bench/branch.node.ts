@@ -80,9 +80,15 @@ export async function measureBranch(
     await session.close()
   }
   const workspace = join(device.directory, '.sass-edge/workspace')
-  const script = `const fs = require('fs'); for (let d = 0; d < ${FILES / FILES_A_DIRECTORY}; d++) { fs.mkdirSync('many/' + d, { recursive: true }); for (let f = 0; f < ${FILES_A_DIRECTORY}; f++) fs.writeFileSync('many/' + d + '/' + f, 'file ' + d + ' ' + f) }`
-  writeFileSync(join(workspace, 'many.cjs'), script)
-  await run(device, ['exec', '--branch', 'new', '--', process.execPath, './many.cjs'])
+  const script = `d=0
+while [ $d -lt ${FILES / FILES_A_DIRECTORY} ]; do
+  mkdir -p many/$d; f=0
+  while [ $f -lt ${FILES_A_DIRECTORY} ]; do echo "file $d $f" > many/$d/$f; f=$((f + 1)); done
+  d=$((d + 1))
+done
+`
+  writeFileSync(join(workspace, 'many.sh'), script)
+  await run(device, ['exec', '--branch', 'new', '--', 'sh', './many.sh'])
   const diffMs = await timedMs(() => run(device, ['branch', 'diff', '--json']))
   const mergeMs = await timedMs(() => run(device, ['branch', 'merge', '--yes']))
   const merged = readdirSync(join(workspace, 'many'), { recursive: true }).length

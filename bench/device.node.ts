@@ -13,6 +13,7 @@ const PROGRAM = join(import.meta.dirname, '..', 'bin', 'sass-edge')
 
 export type Device = {
   readonly directory: string
+  readonly pid: number
   readonly port: number
   readonly fingerprint: string
   readonly privateKey: Uint8Array
@@ -60,6 +61,7 @@ export async function startDevice(
   const pid = child.pid ?? 0
   return {
     directory,
+    pid,
     program,
     port: Number(address.split(':').at(-1)),
     fingerprint,

@@ -1,9 +1,10 @@
 /**
- * `node test/fuzz/work-hunt.node.ts [SECONDS [SEED]]`: hunts for command lines that take long to decide. The thousand
+ * `node test/fuzz/work-hunt.node.ts [SECONDS [SEED [FILE]]]`: hunts for command lines that take long to decide. The thousand
  * that cost the most steps, and as many that take the most time for each, are kept and changed again, doubled and
- * joined. Prints the worst of both kinds; exits 1 where a bound of a decision does not hold.
+ * joined. Prints the worst of both kinds, and writes a line of Base64 for each of the slowest into FILE; exits 1 where a bound of a decision does not hold.
  * @module
  */
+import { writeFileSync } from 'node:fs'
 import { createRandom, mutate, workedMs } from './engine.ts'
 import { WORK_INPUT_BYTES, WORK_SEEDS, workOf, workTarget } from './work-target.ts'
 
@@ -15,7 +16,7 @@ const SHOWN = 8
 
 type Found = { readonly input: Uint8Array; readonly steps: number; readonly ms: number }
 
-const [seconds = '600', given] = process.argv.slice(2)
+const [seconds = '600', given, file] = process.argv.slice(2)
 const seed = given === undefined ? Date.now() >>> 0 : Number(given)
 const random = createRandom(seed)
 console.log(`seed ${seed}`)
@@ -94,3 +95,5 @@ for (const [what, list] of [
     console.log(`  ${ms.toFixed(1)} ms, ${steps} steps, ${input.length} bytes: ${show(input)}`)
   }
 }
+if (file !== undefined)
+  writeFileSync(file, byTime.map(({ input }) => `${Buffer.from(input).toString('base64')}\n`).join(''))

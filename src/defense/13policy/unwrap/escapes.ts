@@ -9,7 +9,7 @@
 import { spend, type Work } from '../../work.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { MODIFIERS, READ_WORDS, SHELL_WORDS, WRITE_WORDS } from './escape-words.ts'
-import { argv, eachLine, type Inner, literal } from './inner.ts'
+import { argv, eachLine, type Inner, LINES_MAX, literal } from './inner.ts'
 
 const QUOTES = '"\'`'
 
@@ -249,13 +249,14 @@ function bounded(inner: readonly Inner[]): readonly Inner[] {
     : [...inner.slice(0, INNER_MAX), { kind: 'opaque', opaque: 'limit' }]
 }
 
-/** What reading a text costs: each of its lines is compared with some hundred words. */
-const TEXT_STEPS = 32
+/** What reading a text costs: each of its lines is compared with some hundred words, four times at most. */
+const TEXT_STEPS = 96
 const CHARACTER_STEPS = 12
 
 /** Everything that `word` runs or uses, as commands of a program with a prompt of its own. */
 export function readEscapes(word: ShellWord, via: string, work: Work): readonly Inner[] {
   spend(work, TEXT_STEPS + word.text.length * CHARACTER_STEPS)
+  if (word.text.includes(';')) spend(work, word.text.split(';', LINES_MAX).length * TEXT_STEPS)
   const lines = eachLine(word.text, (raw) => {
     const line = raw.trim()
     if (line === '') return []
