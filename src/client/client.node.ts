@@ -32,6 +32,7 @@ import type { Head } from './heads.node.ts'
 import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
 import { RECONNECT_GIVE_UP_MS } from './limits.ts'
 import { type Connected, createLink, type Link, type OnLink } from './link.ts'
+import { requestWords } from './long-arguments.node.ts'
 import { createOperatorClient, type OperatorClient, type Outcome } from './operator-client.ts'
 import { createRunning, type OnGap, type StreamedExecution } from './running.ts'
 import { executeOnce } from './unary.ts'
@@ -167,8 +168,7 @@ function executeInput(
 ): ExecuteRequestInput {
   const { cwd, environment, timeoutSeconds, keepBackground } = options
   return {
-    command,
-    args,
+    ...requestWords(command, args),
     execution_id: id,
     cwd,
     env: environment === undefined ? undefined : new Map(Object.entries(environment)),

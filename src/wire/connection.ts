@@ -23,6 +23,7 @@ import {
   encodeFrame,
   encodeOutputFrame,
   type Frame,
+  holdsFrame,
   readFrame,
 } from './frame.ts'
 import { type Status, status } from './messages.ts'
@@ -345,10 +346,17 @@ export function createConnection(role: Role, send: Send, tell: (event: Connectio
         )
       }
       const id = nextId
+      const frame = encodeFrame(id, 'OPEN', request, method.number)
+      if (!holdsFrame(frame)) {
+        throw new SassError(
+          'USAGE',
+          `The request has ${frame.length} bytes, or more parts than a device takes in one; it was not sent. Give it in fewer and smaller parts.`,
+        )
+      }
       nextId += 2
       streams.open(id, method, true, windowBytes)
       if (!more) streams.closeSide(id, 'local')
-      transmit(encodeFrame(id, 'OPEN', request, method.number))
+      transmit(frame)
       return id
     },
     message(id, payload, dataBytes = 0) {

@@ -7,8 +7,8 @@
  * @module
  */
 import { type CborValue, encodeCbor, headBytes, openCbor, writeHead } from '../base/cbor.ts'
-import type { CborLimits } from '../base/cbor-check.ts'
-import { CBOR_DEPTH, CBOR_ITEMS } from '../limits.ts'
+import { type CborLimits, checkCbor } from '../base/cbor-check.ts'
+import { CBOR_DEPTH, CBOR_ITEMS, FRAME_BYTES } from '../limits.ts'
 
 export const KIND = Object.freeze({
   OPEN: 0,
@@ -105,6 +105,15 @@ export function encodeFrame(
   if (method !== undefined) body.push(method)
   if (payload !== undefined) body.push(payload)
   return enframe(encodeCbor(body))
+}
+
+/** False: whoever gets that frame takes it as malformed, for its bytes or for its items. */
+export function holdsFrame(frame: Uint8Array): boolean {
+  const width = (frame[0] ?? 0) & 31
+  const body = frame.subarray(width < 24 ? 1 : 1 + 2 ** (width - 24))
+  // An item has a byte at least.
+  if (body.length <= CBOR_ITEMS) return true
+  return body.length <= FRAME_BYTES && checkCbor(body, BODY_LIMITS) === undefined
 }
 
 /** The `source` of a StreamResponse that carries no output; 0 and 1 are STDOUT and STDERR of ports.ts. */

@@ -42,6 +42,20 @@ async function started(
   return { kill: (name) => child.kill(name), result }
 }
 
+t.test('arguments that no frame holds arrive all the same, and too many are told', async (t) => {
+  const count = ['exec', '--', 'sh', '-c', 'echo $#; echo "$1" | wc -c', 'sh']
+  for (const [args, said] of [
+    [Array.from({ length: 4_000 }, () => 'word'), '4000\n5'],
+    [['x'.repeat(120_000)], '1\n120001'],
+  ] as const) {
+    const { code, stdout, stderr } = await daemon.cli([...count, ...args])
+    t.same([code, stdout.toString(), stderr], [0, `${said}\n`, ''])
+  }
+  const { code, stderr } = await daemon.cli([...count, ...Array.from({ length: 5_000 }, () => 'word')])
+  t.equal(code, 125)
+  t.match(stderr, /5003 arguments .* nothing was sent/)
+})
+
 t.test('a remote exit code passes through, from 0 to 255', async (t) => {
   const codes = [0, 1, 2, 42, 77, 124, 125, 126, 127, 128, 137, 200, 253, 254, 255]
   for (const code of codes) {

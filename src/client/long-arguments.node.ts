@@ -1,0 +1,47 @@
+/**
+ * Arguments that are more than one frame holds: packed into the request's raw_payload, which a device unpacks. What is
+ * too much for that as well is told before anything is sent.
+ * Rules: docs/protocol.md, section 3 (Execute, raw_payload).
+ * @module
+ */
+import * as zlib from 'node:zlib'
+import { encodeCbor } from '../base/cbor.ts'
+import { utf8Length } from '../base/utf8.ts'
+import { SassError } from '../errors.ts'
+import { ARGUMENTS_MAX, CBOR_ITEMS, FRAME_BYTES } from '../limits.ts'
+import type { ExecuteRequestInput } from './caller.ts'
+
+/** For what a request has beside its arguments. */
+const BESIDE_ITEMS = 1_024
+const BESIDE_BYTES = 16_384
+
+export type Words = Pick<ExecuteRequestInput, 'command' | 'args' | 'raw_payload'>
+
+/**
+ * A program and its arguments as a request has them.
+ * @throws SassError USAGE where no request holds them
+ */
+export function requestWords(command: string, args: readonly string[]): Words {
+  const bytes = args.reduce((sum, text) => sum + utf8Length(text), utf8Length(command))
+  if (args.length < CBOR_ITEMS - BESIDE_ITEMS && bytes + args.length * 5 < FRAME_BYTES - BESIDE_BYTES)
+    return { command, args }
+  const size = `The command has ${args.length} arguments of ${bytes} bytes together`
+  if (args.length >= ARGUMENTS_MAX)
+    throw new SassError(
+      'USAGE',
+      `${size}, and a device takes ${ARGUMENTS_MAX - 1}; nothing was sent. Give them to it in a file, or on its standard input.`,
+    )
+  if (typeof zlib.zstdCompressSync !== 'function')
+    throw new SassError(
+      'USAGE',
+      `${size}, which this Node.js (${process.version}) cannot pack for the wire; nothing was sent. Use Node.js 22.15 or later, or the packaged program.`,
+    )
+  const plain = encodeCbor([command, ...args])
+  const raw_payload = zlib.zstdCompressSync(plain).toString('base64')
+  if (raw_payload.length > FRAME_BYTES - BESIDE_BYTES)
+    throw new SassError(
+      'USAGE',
+      `${size}, and packed they still take ${raw_payload.length} bytes, more than one request holds; nothing was sent. Send them as a file (sass-edge cp), or on its standard input.`,
+    )
+  return { raw_payload }
+}
