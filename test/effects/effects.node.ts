@@ -6,7 +6,7 @@
  *     --sample N        every Nth line           --offset N       the first one of these
  *     --only KIND       dangerous or everyday    --form FORM      inline or file
  *     --rules WHICH     on or off                --json FILE      everything that was found
- *     --lines FILE      these lines instead, one each, as dangerous ones
+ *     --lines FILE      these lines instead, one each, as dangerous ones, or as --only says
  *     --parallel N      sessions at once (6)     --batch N        lines between two looks (64)
  *     --short           some hundred lines in three worlds, as the tests have it
  *     --leaks           commands run unconfined: to see that what they do is found
@@ -62,7 +62,9 @@ const batch = Number(values.batch)
 function chosen(kind: Kind): readonly Line[] {
   if (values.lines !== undefined) {
     const own = readFileSync(values.lines, 'utf8').split('\n').filter(Boolean)
-    return kind === 'dangerous' ? own.map((text) => ({ text: text.replaceAll('⏎', '\n'), from: 'own' })) : []
+    return kind === (values.only ?? 'dangerous')
+      ? own.map((text) => ({ text: text.replaceAll('⏎', '\n'), from: 'own' }))
+      : []
   }
   if (values.only !== undefined && values.only !== kind) return []
   const every = values.short ? SHORT_EVERY[kind] : Number(values.sample)
