@@ -52,9 +52,12 @@ export function pay(scan: Scan, steps: number): void {
   spend(scan.work, steps)
 }
 
+/** What beginning and ending one costs, however short it is. */
+const INNER_STEPS = 32
+
 /** A scan of another text within this one (backticks, here-documents). */
 export function innerScan(scan: Scan, text: string): Scan {
-  spend(scan.work, text.length * STEPS_A_CHARACTER)
+  spend(scan.work, INNER_STEPS + text.length * STEPS_A_CHARACTER)
   return { ...scan, text, at: 0, depth: scan.depth + 1, pending: [] }
 }
 

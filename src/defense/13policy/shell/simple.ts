@@ -156,7 +156,7 @@ const OPERATORS: readonly { readonly sign: string; readonly fd: number; readonly
   ])
 
 /** What reading a redirection costs beside its characters. */
-const REDIRECT_STEPS = 24
+const REDIRECT_STEPS = 48
 
 /** Takes one redirection; false where none begins here. */
 function readRedirect(scan: Scan, redirects: Redirect[], fd?: number): boolean {
