@@ -39,7 +39,7 @@ export function fieldsOf(message: AnyMessage): readonly (readonly [name: string,
 /** `false`, `0` or `empty`: what a field is when it is absent. */
 export function fallbackText(fallback: unknown): string {
   if (typeof fallback === 'boolean' || typeof fallback === 'number') return String(fallback)
-  return 'empty'
+  return typeof fallback === 'string' && fallback !== '' ? fallback : 'empty'
 }
 
 function messageRule(message: AnyMessage): string {

@@ -36,7 +36,7 @@ export const EGRESS_ENTRY = {
     },
     ports: {
       kind: 'list',
-      item: { kind: 'integer', min: 1, max: 65_535, default: null, doc: 'A TCP port.' },
+      item: { kind: 'integer', min: 1, max: 65_535, default: null, doc: 'A port.' },
       maxItems: EGRESS_PORTS,
       default: null,
       nullable: true,
@@ -44,6 +44,12 @@ export const EGRESS_ENTRY = {
       absent: 'the port of the host, else 80 and 443',
       empty: 'refused: take the entry out',
       full: 'there is no wildcard: name each',
+    },
+    protocol: {
+      kind: 'choice',
+      choices: ['tcp', 'udp'],
+      default: 'tcp',
+      doc: 'What may be sent there: connections, or datagrams, which need one address and name their ports.',
     },
     methods: {
       kind: 'list',
@@ -94,11 +100,12 @@ export const SET_EGRESS = {
 export type EgressItem = ValueOf<typeof EGRESS_ENTRY>
 
 /** An entry as its author would write it: a text, or an object of what it says beside the host. */
-export function writtenEgress({ host, ports, methods, bytes_per_hour }: EgressItem): unknown {
-  if (ports === null && methods === null && bytes_per_hour === null) return host
+export function writtenEgress({ host, ports, protocol, methods, bytes_per_hour }: EgressItem): unknown {
+  if (ports === null && protocol === 'tcp' && methods === null && bytes_per_hour === null) return host
   return {
     host,
     ...(ports === null ? {} : { ports }),
+    ...(protocol === 'tcp' ? {} : { protocol }),
     ...(methods === null ? {} : { methods }),
     ...(bytes_per_hour === null ? {} : { bytes_per_hour }),
   }

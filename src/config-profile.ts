@@ -65,6 +65,7 @@ function withOlderList(config: Config): Config {
   const egress = listed.map((domain) => ({
     host: domain.includes(':') ? `[${domain}]` : domain,
     ports: null,
+    protocol: 'tcp' as const,
     methods: null,
     bytes_per_hour: null,
   }))

@@ -16,12 +16,15 @@ function read(egress: unknown): Config['sandbox']['egress'] {
 }
 
 t.test('a text stands for an entry with that host alone', async (t) => {
-  const nothing = { ports: null, methods: null, bytes_per_hour: null }
+  const nothing = { ports: null, protocol: 'tcp', methods: null, bytes_per_hour: null }
   t.strictSame(read(['a.example', { host: '10.0.0.0/8:1883' }, { host: '*', ports: [1, 65_535] }]), [
     { host: 'a.example', ...nothing },
     { host: '10.0.0.0/8:1883', ...nothing },
     { host: '*', ...nothing, ports: [1, 65_535] },
   ])
+  const ntp = { host: '192.0.2.1', ports: [123], protocol: 'udp' }
+  t.strictSame(read([ntp]).map(writtenEgress), [ntp])
+  t.strictSame(read([{ host: 'a.example', protocol: 'tcp' }]).map(writtenEgress), ['a.example'])
   t.strictSame(read([]), [])
   t.strictSame(read(undefined).map(writtenEgress), EGRESS_SHIPPED)
 })
@@ -40,6 +43,7 @@ t.test('what is no entry is told with what to write', async (t) => {
     [[{ host: 'a', port: 80 }], /port is not a known key/],
     [[{ host: 'a', ports: [0] }], /ports\[0\] is 0/],
     [[{ host: 'a', ports: ['80'] }], /ports\[0\] must be a whole number/],
+    [[{ host: '192.0.2.1:123', protocol: 'icmp' }], /egress\[0\]\.protocol /],
     [[{ host: 'a', methods: ['get'] }], /methods\[0\] is no method/],
     [[{ host: 'a', bytes_per_hour: 0 }], /bytes_per_hour is 0/],
     [new Array(257).fill('a.example'), /more than 256 entries/],

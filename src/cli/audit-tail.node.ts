@@ -87,9 +87,18 @@ function wantedBy(options: Options): Wanted | undefined {
   }
 }
 
+/** TCP is what nobody has to be told of. */
+function withoutTcp({
+  protocol,
+  ...fields
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return protocol === 'udp' ? { ...fields, port: `${fields['port']}/udp` } : fields
+}
+
 /** One record as one line for people: what it is first, then its fields as they are. */
 function lineOf({ event, timestamp }: ChainRecord): string {
-  const { type, seq, ...fields } = event
+  const { type, seq, ...all } = event
+  const fields = type === EGRESS ? withoutTcp(all) : all
   const told = Object.entries(fields)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)

@@ -45,8 +45,9 @@ function createLines(write: (line: string) => void): { take(bytes: Uint8Array): 
   }
 }
 
-function hostText(host: string, port: number): string {
-  return `${host.includes(':') ? `[${host}]` : visible(host)}:${port}`
+function hostText({ host = '', port, protocol }: TalkedTo): string {
+  const place = `${host.includes(':') ? `[${host}]` : visible(host)}:${port}`
+  return protocol === 'udp' ? `${place}/udp` : place
 }
 
 /** Whom the work has talked to: the most bytes first, and the rest as one. */
@@ -60,7 +61,7 @@ function talkedLine(all: readonly TalkedTo[]): string[] {
     )
     return `(${sizeText(out ?? 0)} out, ${sizeText(back ?? 0)} in)`
   }
-  const places = named.map((one) => `${hostText(one.host ?? '', one.port)} ${carried([one])}`)
+  const places = named.map((one) => `${hostText(one)} ${carried([one])}`)
   return [
     `This work talked to: ${[...places, ...(rest.length === 0 ? [] : [`others ${carried(rest)}`])].join(', ')}`,
   ]
@@ -130,8 +131,8 @@ export async function diff(context: CommandContext, words: readonly string[]): P
         {
           ...{ ...value, digest, total: changes, conflicts, held_back: heldBack, preview: isPreview },
           ...(stopped === undefined ? {} : { stopped }),
-          talked_to: talkedTo.map(({ host, port, connections, sentBytes, receivedBytes }) => ({
-            ...(host === undefined ? { others: true } : { host, port }),
+          talked_to: talkedTo.map(({ host, port, protocol, connections, sentBytes, receivedBytes }) => ({
+            ...(host === undefined ? { others: true } : { host, port, protocol }),
             ...{ connections, sent_bytes: sentBytes, received_bytes: receivedBytes },
           })),
         },

@@ -71,8 +71,8 @@ function gateObject(gate: GateReadings | undefined): Readonly<Record<string, unk
   return {
     ...counts,
     ...{ sent_bytes: sent, received_bytes: received },
-    lately: lately.map(({ host, port, reason, times, at }) => ({
-      ...{ host, port: port ?? null, reason, times },
+    lately: lately.map(({ host, port, protocol, reason, times, at }) => ({
+      ...{ host, port: port ?? null, protocol: port === undefined ? null : protocol, reason, times },
       at: new Date(at * 1_000).toISOString(),
     })),
   }
@@ -150,9 +150,9 @@ function deviceLines(status: SecurityStatus): string[] {
   ]
 }
 
-function refusedText({ host, port, reason, times }: GateReadings['lately'][number]): string {
+function refusedText({ host, port, protocol, reason, times }: GateReadings['lately'][number]): string {
   const shown = host.includes(':') ? `[${host}]` : visible(host)
-  const place = port === undefined ? shown : `${shown}:${port}`
+  const place = port === undefined ? shown : `${shown}:${port}${protocol === 'udp' ? '/udp' : ''}`
   return `${place} (${visible(reason)}${times === 1 ? '' : `, ${times} times`})`
 }
 

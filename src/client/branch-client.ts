@@ -50,6 +50,8 @@ export type TalkedTo = {
   /** A name or an address; undefined: all that are not listed. */
   readonly host: string | undefined
   readonly port: number
+  readonly protocol: 'tcp' | 'udp'
+  /** Or flows of datagrams. */
   readonly connections: number
   readonly sentBytes: number
   readonly receivedBytes: number
@@ -217,8 +219,9 @@ function toResult(end: m.BranchDiffEnd): DiffResult {
     shown: end.shown,
     isPreview: end.is_preview,
     stopped: end.stopped,
-    talkedTo: end.talked_to.map(({ host, port, connections, sent, received }) => ({
+    talkedTo: end.talked_to.map(({ host, port, protocol, connections, sent, received }) => ({
       ...{ host: host === '' ? undefined : host, port, connections },
+      protocol: protocol === 'udp' ? 'udp' : 'tcp',
       ...{ sentBytes: sent, receivedBytes: received },
     })),
   }

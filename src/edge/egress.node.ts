@@ -7,14 +7,14 @@
 
 import { networkInterfaces } from 'node:os'
 import { encodeHex } from '../base/hex.ts'
-import { hostPort, type IpAddress, parseIpAddress } from '../base/ip-address.ts'
+import { formatIpAddress, hostPort, type IpAddress, parseIpAddress } from '../base/ip-address.ts'
 import type { AddressRules } from '../egress/address-check.ts'
 import type { HumanAnswer } from '../egress/asking.ts'
 import { type Budgets, createBudgets } from '../egress/budgets.ts'
-import { type EgressList, listenedPorts } from '../egress/egress-list.ts'
+import { datagramPlaces, type EgressList, listenedPorts, type Protocol } from '../egress/egress-list.ts'
 import { listWithin } from '../egress/egress-settings.ts'
 import type { EgressRecord, GateRules } from '../egress/gate-events.ts'
-import type { EgressQuestion, EgressRoom, EgressSession } from '../egress/gate-port.ts'
+import type { EgressQuestion, EgressRoom, EgressSession, MoreDescriptors } from '../egress/gate-port.ts'
 import { createEgressGate } from '../egress/gate-server.node.ts'
 import { createGateTally } from '../egress/gate-tally.ts'
 import { createLately, type Lately } from '../egress/lately.ts'
@@ -23,17 +23,16 @@ import { createResolver, DEVICE_PLACES } from '../egress/resolver.node.ts'
 import type { AuditEvent, Clock } from '../ports.ts'
 import type { GateListener, ListenPlace } from '../sandbox/namespaces/namespace-plan.ts'
 import type { GatedPlace, NetworkGate } from '../sandbox/network-gate.ts'
-import { F_DUPFD_CLOEXEC, loadSyscalls } from '../sandbox/syscalls.node.ts'
+import { loadSyscalls } from '../sandbox/syscalls.node.ts'
 import type { ConfirmationOutcome, Pending } from '../session/confirmations.ts'
 import { isRunning } from '../session/execution.ts'
 import { capabilityOf, type Rooms } from '../session/rooms.ts'
+import { createDatagramSockets } from './datagram-sockets.node.ts'
 import { createTalkedTo } from './talked-to.node.ts'
 import { relayText } from './thread-texts.node.ts'
 
 export type Egress = NetworkGate & EgressRoom & { close(): Promise<void> }
 
-/** After the three that every program has. */
-const FIRST_FREE = 3n
 const LAYER = 'egress'
 const RULE = 'unlisted'
 const ANSWERS: Readonly<Record<ConfirmationOutcome, HumanAnswer>> = Object.freeze({
@@ -49,7 +48,22 @@ function ownAddresses(): IpAddress[] {
   )
 }
 
-const listenerOf = ({ descriptor, port }: GateListener) => ({ fd: descriptor, port })
+/** As the gate has them: of datagrams the address is meant, of connections the port alone. */
+function descriptorsOf(listeners: readonly GateListener[]): MoreDescriptors {
+  const of = (protocol: Protocol) => listeners.filter((one) => one.protocol === protocol)
+  return {
+    listeners: of('tcp').map(({ descriptor, port }) => ({ fd: descriptor, port })),
+    datagrams: of('udp').flatMap(({ descriptor, address, port }) => {
+      const parsed = parseIpAddress(address)
+      return parsed === undefined ? [] : [{ fd: descriptor, address: parsed, port }]
+    }),
+  }
+}
+
+/** A port of connections is listened on at every address. */
+function placeKey({ protocol, address, port }: ListenPlace): string {
+  return protocol === 'tcp' ? `${port}` : hostPort(address, port)
+}
 
 const placeText = ({ host, port }: EgressQuestion): string => hostPort(host, port)
 
@@ -87,7 +101,6 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
     const reason = cause instanceof Error ? cause.message : 'unknown'
     rooms().log.write('warn', 'talked_to_unwritten', { branch, reason })
   })
-  const { libc, checked } = loadSyscalls()
   /** By capability set: its sessions share what an hour lets through. */
   const budgets = new Map<string, Budgets>()
   function budgetsOf(place: GatedPlace): Budgets {
@@ -162,6 +175,7 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
       name: line.name ?? null,
       address: line.address ?? null,
       port: line.port ?? null,
+      protocol: line.protocol ?? null,
       what: line.verdict,
       reason: line.reason ?? null,
       sent_bytes: line.sentBytes,
@@ -194,12 +208,19 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
     },
     ownAddresses,
   }
-  const listens = (place: GatedPlace): ListenPlace[] =>
-    listenedPorts(listOf(place)).map((port) => ({ address: undefined, port }))
+  function listens(place: GatedPlace): ListenPlace[] {
+    const list = listOf(place)
+    return [
+      ...listenedPorts(list).map((port) => ({ protocol: 'tcp', address: undefined, port }) as const),
+      ...datagramPlaces(list).map(
+        ({ address, port }) => ({ protocol: 'udp', address: formatIpAddress(address), port }) as const,
+      ),
+    ]
+  }
   const gate = createEgressGate(
     {
       clock,
-      duplicate: (descriptor) => checked(libc.fcntl(descriptor, F_DUPFD_CLOEXEC, FIRST_FREE)),
+      sockets: createDatagramSockets(loadSyscalls()),
       resolver: createResolver(clock, DEVICE_PLACES),
       relaySource: relayText(),
     },
@@ -209,12 +230,12 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
   return {
     listens,
     serve(place, { listeners, names }, listen) {
-      const open = new Set(listeners.map(({ port }) => port))
+      const open = new Set(listeners.map(placeKey))
       const session = gate.open(
         place.branch,
         listOf(place),
         rules,
-        { listeners: listeners.map(listenerOf), dns: names },
+        { ...descriptorsOf(listeners), dns: names },
         budgetsOf(place),
       )
       const one: Served = {
@@ -222,10 +243,13 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
         session,
         refused: createLately(REFUSED_TOLD),
         async follow() {
-          const more = listens(place).filter(({ port }) => !open.has(port))
-          for (const { port } of more) open.add(port)
-          const made = more.length === 0 ? [] : await listen(more)
-          session.relist(listOf(place), made.map(listenerOf))
+          const wanted = new Map(listens(place).map((one) => [placeKey(one), one]))
+          // The gate has closed what it does not hear any more; a port of connections stays.
+          for (const key of open) if (key.includes(':') && !wanted.has(key)) open.delete(key)
+          const more = [...wanted].filter(([key]) => !open.has(key))
+          for (const [key] of more) open.add(key)
+          const made = more.length === 0 ? [] : await listen(more.map(([, one]) => one))
+          session.relist(listOf(place), descriptorsOf(made))
         },
       }
       served.set(place.branch, one)

@@ -31,12 +31,16 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 function readDestination(value: unknown): Destination | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const { host, port, connections, sent_bytes, received_bytes } = value as Readonly<Record<string, unknown>>
+  const { host, port, protocol, connections, sent_bytes, received_bytes } = value as Readonly<
+    Record<string, unknown>
+  >
   const isPlace = typeof host === 'string' && isCount(port) && port <= 65_535
   if (!(isPlace || (host === null && port === null))) return undefined
   if (!isCount(connections) || !isCount(sent_bytes) || !isCount(received_bytes)) return undefined
   return {
     ...(isPlace ? { host, port } : { host: undefined, port: undefined }),
+    // Absent from files of before.
+    protocol: protocol === 'udp' ? 'udp' : 'tcp',
     ...{ connections, sentBytes: sent_bytes, receivedBytes: received_bytes },
   }
 }
@@ -55,8 +59,8 @@ function readFrom(directory: string): readonly Destination[] {
 
 function textOf(all: readonly Destination[]): string {
   return JSON.stringify(
-    all.map(({ host, port, connections, sentBytes, receivedBytes }) => ({
-      ...{ host: host ?? null, port: port ?? null, connections },
+    all.map(({ host, port, protocol, connections, sentBytes, receivedBytes }) => ({
+      ...{ host: host ?? null, port: port ?? null, protocol, connections },
       ...{ sent_bytes: sentBytes, received_bytes: receivedBytes },
     })),
   )

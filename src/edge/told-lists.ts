@@ -9,6 +9,7 @@ import { listText } from '../base/list-text.ts'
 import type { Config } from '../config.ts'
 import { ALL_WORD, SECRETS_WORD } from '../config-caller-fields.ts'
 import type { EgressItem } from '../config-egress-fields.ts'
+import { entryText } from '../egress/egress-list.ts'
 import { weaknessesOf } from '../sandbox/weaknesses.ts'
 import { type Finding, pass } from './finding.ts'
 
@@ -25,10 +26,13 @@ function hiddenText(hidden: readonly string[]): string {
 }
 
 function hostsText(list: readonly EgressItem[]): string {
-  if (list.length === 0) return 'nothing'
-  return list.some(({ host }) => host === ALL_WORD)
-    ? 'every host outside'
-    : some(list.map(({ host }) => host))
+  const datagrams = list.flatMap(({ host, ports, protocol }) =>
+    protocol === 'udp' ? [ports === null ? host : entryText(host, ports)] : [],
+  )
+  const hosts = list.flatMap(({ host, protocol }) => (protocol === 'tcp' ? [host] : []))
+  const connected = hosts.length === 0 ? [] : [hosts.includes(ALL_WORD) ? 'every host outside' : some(hosts)]
+  const told = [...connected, ...(datagrams.length === 0 ? [] : [`${some(datagrams)} over UDP`])]
+  return told.length === 0 ? 'nothing' : told.join(', and ')
 }
 
 const UNLISTED: Readonly<Record<Config['security']['unlisted_domains'], string>> = {

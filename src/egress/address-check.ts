@@ -6,7 +6,7 @@
 
 import { addressForms, isInternalAddress } from '../base/internal-range.ts'
 import { formatIpAddress, type IpAddress, type IpRange, isLoopback } from '../base/ip-address.ts'
-import { type EgressList, listsAddress } from './egress-list.ts'
+import { type EgressList, listsAddress, type Protocol } from './egress-list.ts'
 
 export interface AddressRules {
   /** Addresses inside are refused unless a range of the list, or of `reachable`, holds them. */
@@ -31,6 +31,7 @@ export function addressProblem(
   port: number,
   list: EgressList,
   { refusesInternal, reachable, ownPorts, ownAddresses }: AddressRules,
+  protocol: Protocol = 'tcp',
 ): AddressProblem | undefined {
   if (ownPorts.includes(port)) {
     const own = ownAddresses().map(formatIpAddress)
@@ -40,5 +41,5 @@ export function addressProblem(
     if (isOwn) return 'own_port'
   }
   if (!refusesInternal || !isInternalAddress(address, reachable)) return undefined
-  return listsAddress(list, address, port) ? undefined : 'internal_address'
+  return listsAddress(list, address, port, protocol) ? undefined : 'internal_address'
 }

@@ -1,8 +1,9 @@
 /**
- * What the work in a branch has talked to, summed by name or address and port; beyond 256 of them all others as one.
+ * What the work in a branch has talked to, summed by name or address, port and protocol; beyond 256 of them all others as one.
  * @module
  */
 
+import type { Protocol } from './egress-list.ts'
 import type { EgressRecord } from './gate-events.ts'
 import { DESTINATIONS_MAX } from './limits.ts'
 
@@ -10,6 +11,8 @@ export interface Destination {
   /** A name, or the text of an address; undefined: all others. */
   readonly host: string | undefined
   readonly port: number | undefined
+  readonly protocol: Protocol
+  /** Or flows of datagrams. */
   readonly connections: number
   /** From the session to the server. */
   readonly sentBytes: number
@@ -24,17 +27,17 @@ export interface Destinations {
 
 const OTHERS = ''
 
-const keyOf = (host: string | undefined, port: number | undefined): string =>
-  host === undefined ? OTHERS : `${host} ${port}`
+const keyOf = ({ host, port, protocol }: Pick<Destination, 'host' | 'port' | 'protocol'>): string =>
+  host === undefined ? OTHERS : `${host} ${port} ${protocol}`
 
 /** `before`: the sums that it goes on with. */
 export function createDestinations(before: readonly Destination[] = []): Destinations {
   const known = new Map<string, Destination>()
-  for (const one of before.slice(0, DESTINATIONS_MAX + 1)) known.set(keyOf(one.host, one.port), one)
+  for (const one of before.slice(0, DESTINATIONS_MAX + 1)) known.set(keyOf(one), one)
   return {
-    add({ name, address, port, sentBytes, receivedBytes }) {
+    add({ name, address, port, protocol = 'tcp', sentBytes, receivedBytes }) {
       const host = name ?? address
-      const own = keyOf(host, port)
+      const own = keyOf({ host, port, protocol })
       const isOther = !known.has(own) && known.size >= DESTINATIONS_MAX
       const key = isOther ? OTHERS : own
       const before = known.get(key)
@@ -42,6 +45,7 @@ export function createDestinations(before: readonly Destination[] = []): Destina
       known.set(key, {
         host: isOther ? undefined : host,
         port: isOther ? undefined : port,
+        protocol: isOther ? 'tcp' : protocol,
         connections: (before?.connections ?? 0) + 1,
         sentBytes: (before?.sentBytes ?? 0) + sentBytes,
         receivedBytes: (before?.receivedBytes ?? 0) + receivedBytes,

@@ -4,11 +4,14 @@
  *     example.com  *.example.com  example.com:8443  *  *:8443
  *     10.1.0.0/16:1883  192.0.2.7  [2001:db8::]/32:443  2001:db8::1
  *     { "host": "example.com", "ports": [80], "methods": ["GET"], "bytes_per_hour": 1000000 }
+ *     { "host": "10.1.0.5", "ports": [123], "protocol": "udp" }
  *
  * An entry without a port is for 80 and 443. `*.example.com` is what lies below, by whole labels, and not the name
  * itself. `*` is every name, and every address that is not inside (`base/internal-range.ts`). Where several entries hold,
  * the nearest counts: the name itself before `*.`, the longer of those before the shorter, a range with more bits, `*`
- * last; of equals the first. Methods are for what is not encrypted. Every problem is told, with its field.
+ * last; of equals the first. Methods are for what is not encrypted. An entry of TCP, as all are that say nothing else,
+ * holds for no datagram, and one of UDP for nothing else; it is for one address and names its ports. Every problem is
+ * told, with its field.
  * Rules: docs/egress.md.
  * @module
  */
@@ -16,13 +19,16 @@
 import { addressForms, isInternalAddress } from '../base/internal-range.ts'
 import {
   formatIpAddress,
+  hostPort,
   type IpAddress,
   type IpRange,
   parseIpRange,
   rangeContains,
 } from '../base/ip-address.ts'
+import { datagramAddressProblem } from './datagram-address.ts'
 import { isBelow, normalHostName } from './host-name.ts'
 import {
+  DATAGRAM_PLACES_MAX,
   ENTRIES_MAX,
   ENTRY_METHODS_MAX,
   ENTRY_PORTS_MAX,
@@ -32,6 +38,8 @@ import {
   TLS_PORT,
   TLS_PORTS,
 } from './limits.ts'
+
+export type Protocol = 'tcp' | 'udp'
 
 export type EgressHost =
   | { readonly kind: 'name'; readonly name: string }
@@ -44,6 +52,7 @@ export interface EgressEntry {
   /** As it is written, for people: two entries of one text are the same. */
   readonly text: string
   readonly host: EgressHost
+  readonly protocol: Protocol
   readonly ports: readonly number[]
   /** Upper case; undefined: all of them. */
   readonly methods: readonly string[] | undefined
@@ -58,7 +67,7 @@ export type EgressListResult =
   | { readonly ok: false; readonly problems: readonly EgressProblem[] }
 
 const DEFAULT_PORTS: readonly number[] = Object.freeze([PLAIN_PORT, TLS_PORT])
-const FIELDS: readonly string[] = Object.freeze(['host', 'ports', 'methods', 'bytes_per_hour'])
+const FIELDS: readonly string[] = Object.freeze(['host', 'ports', 'protocol', 'methods', 'bytes_per_hour'])
 const METHOD = /^[A-Z][A-Z0-9_-]*$/
 const PORT = /^[1-9][0-9]{0,4}$/
 const FORMS =
@@ -129,6 +138,24 @@ function parseEntry(value: unknown, problem: (field: string, text: string) => vo
   }
   const methods = parseMethods(given['methods'], (text) => problem('.methods', text))
   const named = parsePorts(given['ports'], split.port, (text) => problem('.ports', text))
+  const protocol = given['protocol'] ?? 'tcp'
+  if (protocol !== 'tcp' && protocol !== 'udp') {
+    problem('.protocol', 'must be "tcp" or "udp"')
+    return undefined
+  }
+  if (protocol === 'udp') {
+    const wrong =
+      host.kind === 'range'
+        ? datagramAddressProblem(host.range, named ?? [])
+        : 'must be an address with protocol "udp", and this is a name'
+    if (wrong !== undefined) problem(hostField, wrong)
+    if (split.port === undefined && given['ports'] === undefined)
+      problem('.ports', 'must be named with protocol "udp"')
+    if (methods !== undefined) {
+      problem('.methods', 'are of HTTP over TCP, and not for protocol "udp"')
+      return undefined
+    }
+  }
   const ports = named ?? (methods === undefined ? DEFAULT_PORTS : [PLAIN_PORT])
   const encrypted = methods === undefined ? undefined : ports.find((port) => TLS_PORTS.includes(port))
   if (encrypted !== undefined)
@@ -140,8 +167,9 @@ function parseEntry(value: unknown, problem: (field: string, text: string) => vo
   if (bytesPerHour !== undefined && !(Number.isSafeInteger(bytesPerHour) && Number(bytesPerHour) > 0))
     problem('.bytes_per_hour', 'must be a whole number of bytes, at least 1')
   return {
-    text: isText ? value : entryText(split.host, ports),
+    text: isText ? value : entryText(split.host, ports, protocol),
     host,
+    protocol,
     ports,
     methods,
     bytesPerHour: bytesPerHour === undefined ? undefined : Number(bytesPerHour),
@@ -149,9 +177,10 @@ function parseEntry(value: unknown, problem: (field: string, text: string) => vo
 }
 
 /** An entry as a person would write it. */
-export function entryText(host: string, ports: readonly number[]): string {
+export function entryText(host: string, ports: readonly number[], protocol: Protocol = 'tcp'): string {
   const bare = host.includes(':') ? host.replace(/^[^/]*/, '[$&]') : host
-  return ports === DEFAULT_PORTS ? bare : `${bare}:${ports.join(',')}`
+  const suffix = protocol === 'udp' ? '/udp' : ''
+  return ports === DEFAULT_PORTS ? bare : `${bare}:${ports.join(',')}${suffix}`
 }
 
 function parseMethods(value: unknown, problem: (text: string) => void): readonly string[] | undefined {
@@ -200,12 +229,35 @@ export function parseEgressList(value: unknown, field = 'egress'): EgressListRes
       field,
       problem: `names more than ${LISTENED_PORTS_MAX} different ports, 80 and 443 included`,
     })
+  if (datagramPlaces(list).length > DATAGRAM_PLACES_MAX)
+    problems.push({
+      field,
+      problem: `has more than ${DATAGRAM_PLACES_MAX} different places with protocol "udp", an address with a port each`,
+    })
   return problems.length === 0 ? { ok: true, list } : { ok: false, problems }
 }
 
 /** The TCP ports that a session with this list listens on, ascending: those it names, and always 80 and 443. */
 export function listenedPorts(list: EgressList): readonly number[] {
-  return [...new Set([...DEFAULT_PORTS, ...list.flatMap(({ ports }) => ports)])].sort((a, b) => a - b)
+  const named = list.flatMap(({ ports, protocol }) => (protocol === 'tcp' ? ports : []))
+  return [...new Set([...DEFAULT_PORTS, ...named])].sort((a, b) => a - b)
+}
+
+/** Where datagrams go. */
+export type DatagramPlace = { readonly address: IpAddress; readonly port: number }
+
+export function datagramPlaceText({ address, port }: DatagramPlace): string {
+  return hostPort(formatIpAddress(address), port)
+}
+
+/** Every address with a port that the list has for datagrams, each once. */
+export function datagramPlaces(list: EgressList): readonly DatagramPlace[] {
+  const all = list.flatMap(({ host, ports, protocol }) =>
+    protocol === 'udp' && host.kind === 'range'
+      ? ports.map((port) => ({ address: host.range.address, port }))
+      : [],
+  )
+  return [...new Map(all.map((place) => [datagramPlaceText(place), place])).values()]
 }
 
 /** How little a host stands for: of two that hold, the narrower one does. */
@@ -220,10 +272,16 @@ function holdsName(host: EgressHost, name: string): boolean {
   return host.kind === 'below' ? isBelow(name, host.name) : host.kind === 'any'
 }
 
-function nearest(list: EgressList, port: number | undefined, near: (entry: EgressEntry) => number) {
+function nearest(
+  list: EgressList,
+  protocol: Protocol,
+  port: number | undefined,
+  near: (entry: EgressEntry) => number,
+) {
   let best: EgressEntry | undefined
   let bestNearness = -1
   for (const entry of list) {
+    if (entry.protocol !== protocol) continue
     if (port !== undefined && !entry.ports.includes(port)) continue
     const found = near(entry)
     if (found > bestNearness) [best, bestNearness] = [entry, found]
@@ -231,19 +289,24 @@ function nearest(list: EgressList, port: number | undefined, near: (entry: Egres
   return best
 }
 
-/** The entry that holds for `name` (in normal form) and `port`; undefined port: for any. */
+/** The entry that holds for connections to `name` (in normal form) and `port`; undefined port: for any. */
 export function entryForName(
   list: EgressList,
   name: string,
   port: number | undefined,
 ): EgressEntry | undefined {
-  return nearest(list, port, ({ host }) => (holdsName(host, name) ? narrowness(host) : -1))
+  return nearest(list, 'tcp', port, ({ host }) => (holdsName(host, name) ? narrowness(host) : -1))
 }
 
 /** The entry that holds for a bare address and `port`. `*` is for none that is inside. */
-export function entryForAddress(list: EgressList, address: IpAddress, port: number): EgressEntry | undefined {
+export function entryForAddress(
+  list: EgressList,
+  address: IpAddress,
+  port: number,
+  protocol: Protocol = 'tcp',
+): EgressEntry | undefined {
   const isInternal = isInternalAddress(address, [])
-  return nearest(list, port, ({ host }) => {
+  return nearest(list, protocol, port, ({ host }) => {
     const holds =
       host.kind === 'any' ? !isInternal : host.kind === 'range' && rangeContains(host.range, address)
     return holds ? narrowness(host) : -1
@@ -251,21 +314,30 @@ export function entryForAddress(list: EgressList, address: IpAddress, port: numb
 }
 
 /** True where the list has that address, or what it carries, in a range for that port. */
-export function listsAddress(list: EgressList, address: IpAddress, port: number): boolean {
+export function listsAddress(
+  list: EgressList,
+  address: IpAddress,
+  port: number,
+  protocol: Protocol = 'tcp',
+): boolean {
   const forms = addressForms(address)
   return list.some(
-    ({ host, ports }) =>
-      host.kind === 'range' && ports.includes(port) && forms.some((form) => rangeContains(host.range, form)),
+    ({ host, ports, protocol: own }) =>
+      own === protocol &&
+      host.kind === 'range' &&
+      ports.includes(port) &&
+      forms.some((form) => rangeContains(host.range, form)),
   )
 }
 
-/** What somebody has agreed to, as an entry. */
+/** What somebody has agreed to, as an entry of TCP. */
 export function grantedEntry(target: string | IpAddress, port: number): EgressEntry {
   const ports = [port]
   if (typeof target === 'string')
     return {
       text: entryText(target, ports),
       host: { kind: 'name', name: target },
+      protocol: 'tcp',
       ports,
       methods: undefined,
       bytesPerHour: undefined,
@@ -273,6 +345,7 @@ export function grantedEntry(target: string | IpAddress, port: number): EgressEn
   return {
     text: entryText(formatIpAddress(target), ports),
     host: { kind: 'range', range: { address: target, prefixBits: target.bytes.length * 8 } },
+    protocol: 'tcp',
     ports,
     methods: undefined,
     bytesPerHour: undefined,

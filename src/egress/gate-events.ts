@@ -7,7 +7,7 @@
 import type { IpAddress } from '../base/ip-address.ts'
 import type { AddressProblem } from './address-check.ts'
 import type { Asked, HumanAnswer } from './asking.ts'
-import type { EgressList } from './egress-list.ts'
+import type { EgressList, Protocol } from './egress-list.ts'
 import type { GuardPlan, GuardReason } from './guard.ts'
 
 /** A name in normal form, or a bare address. */
@@ -46,6 +46,8 @@ export interface EgressRecord {
   readonly address: string | undefined
   /** Undefined: a name was asked for, and no port yet. */
   readonly port: number | undefined
+  /** Undefined: a name was asked for. `udp`: a flow of datagrams from one sender to one place. */
+  readonly protocol: Protocol | undefined
   /** `audited`: it passed, and would be asked about or refused otherwise. */
   readonly verdict: 'passed' | 'audited' | 'refused' | 'failed'
   readonly reason: GateReason | undefined
@@ -59,8 +61,14 @@ export interface EgressRecord {
 
 export type GateInput =
   | { readonly kind: 'question'; readonly to: Sender; readonly bytes: Uint8Array }
-  /** `address`, `port`: what the client connected to. */
-  | { readonly kind: 'accepted'; readonly id: number; readonly address: IpAddress; readonly port: number }
+  /** `address`, `port`: what the client connected to, or sent the first datagram of a flow to. */
+  | {
+      readonly kind: 'accepted'
+      readonly id: number
+      readonly address: IpAddress
+      readonly port: number
+      readonly protocol: Protocol
+    }
   /** No addresses: it could not be. */
   | { readonly kind: 'resolved'; readonly id: number; readonly addresses: readonly IpAddress[] }
   | {

@@ -8,7 +8,7 @@ import type { AddressRules } from './address-check.ts'
 import type { HumanAnswer } from './asking.ts'
 import type { Budgets } from './budgets.ts'
 import type { Destination } from './destinations.ts'
-import type { EgressList } from './egress-list.ts'
+import type { DatagramPlace, EgressList } from './egress-list.ts'
 import type { EgressRecord, GateRules } from './gate-events.ts'
 import type { GateReadings } from './gate-tally.ts'
 import type { RefusedPlace } from './lately.ts'
@@ -21,13 +21,22 @@ export interface GateListener {
   readonly port: number
 }
 
+/** A UDP socket of a session's network namespace, bound to an address and port that the list has for datagrams. */
+export interface GateDatagrams extends DatagramPlace {
+  readonly fd: number
+}
+
 /** Taken over: they are closed when the session ends. */
 export interface GateDescriptors {
   /** Two for each of `listenedPorts(list)`: IPv4 and IPv6. */
   readonly listeners: readonly GateListener[]
   /** UDP, bound to port 53 of 127.0.0.1 there. */
   readonly dns: number
+  readonly datagrams: readonly GateDatagrams[]
 }
+
+/** More of them, for a list that names more. */
+export type MoreDescriptors = Pick<GateDescriptors, 'listeners' | 'datagrams'>
 
 export interface EgressQuestion {
   readonly session: string
@@ -42,15 +51,18 @@ export interface EgressEvents {
    * nobody waits for it any more, and then no answer counts.
    */
   ask(question: EgressQuestion, answer: (answer: HumanAnswer) => void): () => void
-  /** Once for each connection that is over and each refusal that is worth a line. Must not throw. */
+  /** Once for each connection or flow of datagrams that is over and each refusal that is worth a line. Must not throw. */
   record(session: string, line: EgressRecord): void
   /** Each of them as it happens, also where it is none of those that get a line. Must not throw. */
   tell(session: string, line: EgressRecord): void
 }
 
 export interface EgressSession {
-  /** From now on this list holds; what it does not let through ends. `more`: listeners for ports that it adds. */
-  relist(list: EgressList, more?: readonly GateListener[]): void
+  /**
+   * From now on this list holds; what it does not let through ends, and where it has no datagrams nothing hears them.
+   * `more`: for what it adds; of datagrams what it has not, or has already, is closed.
+   */
+  relist(list: EgressList, more?: MoreDescriptors): void
   /** Ends every connection; resolves when all are closed and recorded. */
   end(): Promise<void>
   readonly counts: GateCounts

@@ -1,25 +1,34 @@
 /**
  * The gate on the machine: for each session its sockets and its machine (`session-gate.ts`), for all of them one thread
  * that passes bytes and one resolver. Connections are accepted and decided on here, and handed over when they are let
- * through; nothing of what they carry is read here.
+ * through; nothing of what they carry is read here. Datagrams, which are few, pass here (`datagram-flows.node.ts`).
  * @module
  */
 
+import { closeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { formatIpAddress, parseIpAddress } from '../base/ip-address.ts'
 import type { Clock } from '../ports.ts'
+import { createDatagramFlows } from './datagram-flows.node.ts'
+import type { DatagramSockets } from './datagram-reader.node.ts'
 import { answerHasAddress } from './dns-message.ts'
-import { createDoorway, type Duplicate } from './doorway.node.ts'
+import { createDoorway } from './doorway.node.ts'
 import type { GateInput, GateOutput } from './gate-events.ts'
 import type { EgressEvents, EgressGate, EgressSession } from './gate-port.ts'
-import { CONNECTIONS_TOTAL_MAX, HOLD_MIN_MS } from './limits.ts'
+import {
+  CONNECTIONS_TOTAL_MAX,
+  DATAGRAMS_TOTAL_BURST,
+  DATAGRAMS_TOTAL_PER_SECOND,
+  HOLD_MIN_MS,
+} from './limits.ts'
+import { createPace } from './pace.ts'
 import { createRelay } from './relay.node.ts'
 import type { EgressResolver } from './resolver.node.ts'
 import { createSessionGate } from './session-gate.ts'
 
 export interface GateParts {
   readonly clock: Clock
-  readonly duplicate: Duplicate
+  readonly sockets: DatagramSockets
   readonly resolver: EgressResolver
   /** CommonJS text of the bundled thread; undefined starts it from its file. */
   readonly relaySource: (() => string) | undefined
@@ -38,12 +47,14 @@ function descriptorOf(socket: Socket): number {
 }
 
 export function createEgressGate(
-  { clock, duplicate, resolver, relaySource }: GateParts,
+  { clock, sockets, resolver, relaySource }: GateParts,
   events: EgressEvents,
 ): EgressGate {
+  const { duplicate } = sockets
   const sessions = new Set<OpenSession>()
   /** Whose each connection is. */
   const owners = new Map<number, OpenSession>()
+  const datagrams = createPace(DATAGRAMS_TOTAL_PER_SECOND, DATAGRAMS_TOTAL_BURST)
   let nextId = 1
   const relay = createRelay(relaySource, clock, (report) => owners.get(report.id)?.input(report))
 
@@ -73,13 +84,28 @@ export function createEgressGate(
         const id = nextId++
         held.set(id, socket)
         owners.set(id, own)
-        own.input({ kind: 'accepted', id, address, port })
+        own.input({ kind: 'accepted', id, address, port, protocol: 'tcp' })
       },
       question: (bytes, to) => own.input({ kind: 'question', bytes, to }),
     })
 
+    const flows = createDatagramFlows(sockets, clock, datagrams, {
+      enter() {
+        const nowMs = clock.monotonicMs()
+        if (owners.size >= CONNECTIONS_TOTAL_MAX || gate.acceptsInMs(nowMs) !== 0) return undefined
+        const id = nextId++
+        owners.set(id, own)
+        return id
+      },
+      wanted: (id, { address, port }) => own.input({ kind: 'accepted', id, address, port, protocol: 'udp' }),
+      lease: (id) => own.input({ kind: 'lease', id }),
+      closed: (input) => own.input(input),
+    })
+
     function handOver(output: Extract<GateOutput, { kind: 'connect' }>): void {
       const { id, addresses, port, guard, leaseBytes } = output
+      const [first] = addresses
+      if (flows.has(id) && first !== undefined) return flows.connect(id, first, leaseBytes)
       const socket = held.get(id)
       if (socket === undefined) return
       const fd = duplicate(descriptorOf(socket))
@@ -122,8 +148,12 @@ export function createEgressGate(
         case 'connect':
           return handOver(output)
         case 'grant':
-          return relay.grant(output.id, output.bytes)
+          return (flows.has(output.id) ? flows : relay).grant(output.id, output.bytes)
         case 'reset': {
+          if (flows.has(output.id)) {
+            if (!flows.reset(output.id, output.reason)) ownerless(output.id)
+            return
+          }
           const socket = held.get(output.id)
           if (socket === undefined) return relay.reset(output.id, output.reason)
           held.delete(output.id)
@@ -158,16 +188,21 @@ export function createEgressGate(
           cancelLook = clock.after(Math.max(HOLD_MIN_MS, Math.min(...waits)), () => own.look())
       },
       session: {
-        relist(newList, more = []) {
-          if (isEnded) return
-          doorway.add(more)
+        relist(newList, more = { listeners: [], datagrams: [] }) {
+          if (isEnded) {
+            for (const { fd } of [...more.listeners, ...more.datagrams]) closeSync(fd)
+            return
+          }
+          doorway.add(more.listeners)
           own.input({ kind: 'listed', list: newList })
+          flows.follow(newList, more.datagrams)
         },
         end() {
           if (isEnded) return ending
           isEnded = true
           cancelLook()
           doorway.close()
+          flows.close()
           own.input({ kind: 'ended' })
           return ending
         },
@@ -185,6 +220,7 @@ export function createEgressGate(
     }
 
     sessions.add(own)
+    flows.follow(list, descriptors.datagrams)
     own.look()
     return own.session
   }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Protocol } from './egress-list.ts'
 import type { EgressRecord, GateReason } from './gate-events.ts'
 
 export type RefusedPlace = {
@@ -11,6 +12,7 @@ export type RefusedPlace = {
   readonly host: string
   /** Undefined: a name was asked for, and no port yet. */
   readonly port: number | undefined
+  readonly protocol: Protocol
   readonly reason: GateReason
   readonly times: number
   /** When it was refused last. */
@@ -32,13 +34,13 @@ export function createLately(most: number): Lately {
   const known = new Map<string, RefusedPlace>()
   const list = (): readonly RefusedPlace[] => [...known.values()]
   return {
-    add({ name, address, port, reason, verdict }, nowMs) {
+    add({ name, address, port, protocol = 'tcp', reason, verdict }, nowMs) {
       if (reason === undefined || ENDS.has(reason) || (verdict !== 'refused' && verdict !== 'failed')) return
       const host = name ?? address ?? ''
-      const key = `${host} ${port} ${reason}`
+      const key = `${host} ${port} ${protocol} ${reason}`
       const times = (known.get(key)?.times ?? 0) + 1
       known.delete(key)
-      known.set(key, { host, port, reason, times, atMs: nowMs })
+      known.set(key, { host, port, protocol, reason, times, atMs: nowMs })
       const [oldest] = known.keys()
       if (known.size > most && oldest !== undefined) known.delete(oldest)
     },

@@ -19,6 +19,11 @@ export const ENTRIES_MAX = 1_024
 export const ENTRY_PORTS_MAX = 64
 /** Two listeners each, IPv4 and IPv6. */
 export const LISTENED_PORTS_MAX = 64
+/** Addresses with a port that a list has for datagrams: each is a socket in every session. A plant has a few servers. */
+export const DATAGRAM_PLACES_MAX = 16
+/** Where a session asks for names. */
+export const NAMES_ADDRESS = '127.0.0.1'
+export const NAMES_PORT = 53
 export const ENTRY_METHODS_MAX = 16
 export const METHOD_CHARS = 16
 
@@ -43,6 +48,14 @@ export const CONNECTIONS_TOTAL_MAX = 1_024
 /** Each is a line in the record and a fifth of a millisecond of the daemon's. */
 export const CONNECTIONS_PER_SECOND = 128
 export const CONNECTIONS_BURST = 512
+/** RFC 4787 section 4.3 wants two minutes of whoever translates addresses; NTP and CoAP have answered in some seconds. */
+export const FLOW_IDLE_MS = 60_000
+/** Of one session, both ways together: each takes some 20 us of the daemon's, so that is a twenty-fifth of a processor. */
+export const DATAGRAMS_PER_SECOND = 2_000
+export const DATAGRAMS_BURST = 512
+/** Of all sessions together: a sixth of a processor. */
+export const DATAGRAMS_TOTAL_PER_SECOND = 8_000
+export const DATAGRAMS_TOTAL_BURST = 2_048
 /** Of a connection, one for each way; the kernel's own are beside them. */
 export const RELAY_BUFFER_BYTES = 32_768
 /** What may be read and held back while it is not known whether it may pass. */

@@ -1,6 +1,6 @@
 /**
  * The list of a capability set within the device's: what a set lists holds where the device's list has it too, with what
- * either asks of it. A set narrows and never widens.
+ * either asks of it, of TCP and of UDP apart. A set narrows and never widens.
  * Rules: docs/egress.md.
  * @module
  */
@@ -42,13 +42,15 @@ function joined(
   one: EgressEntry,
   other: EgressEntry,
 ): EgressEntry {
+  const { protocol } = one
   const bytes = Math.min(
     one.bytesPerHour ?? Number.POSITIVE_INFINITY,
     other.bytesPerHour ?? Number.POSITIVE_INFINITY,
   )
   return {
-    text: entryText(hostText(host), ports),
+    text: entryText(hostText(host), ports, protocol),
     host,
+    protocol,
     ports,
     methods: both(one.methods, other.methods),
     bytesPerHour: Number.isFinite(bytes) ? bytes : undefined,
@@ -59,13 +61,14 @@ function joined(
 export function narrowedList(device: EgressList, set: EgressList): EgressList {
   if (set.some(({ text }) => text === '*')) return device
   return set.flatMap((wanted) => {
+    const alike = device.filter(({ protocol }) => protocol === wanted.protocol)
     const within = wanted.ports.flatMap((port) => {
-      const [nearest] = device
+      const [nearest] = alike
         .filter((entry) => entry.ports.includes(port) && covers(entry.host, wanted.host))
         .sort((one, other) => narrowness(other.host) - narrowness(one.host))
       return nearest === undefined ? [] : [joined(wanted.host, [port], nearest, wanted)]
     })
-    const beneath = device.flatMap((entry) => {
+    const beneath = alike.flatMap((entry) => {
       if (!covers(wanted.host, entry.host) || covers(entry.host, wanted.host)) return []
       const ports = entry.ports.filter((port) => wanted.ports.includes(port))
       return ports.length === 0 ? [] : [joined(entry.host, ports, entry, wanted)]

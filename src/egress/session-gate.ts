@@ -3,7 +3,8 @@
  * knows who may be reached, which address stands for which name, what a human is being asked and what passes; it
  * opens, reads and sends nothing.
  * A connection goes: accepted, asked about where nothing lists it, resolved where it is to a name, checked at every
- * address, connected, closed. Whatever ends it before is a reset, and a line in the record says why.
+ * address, connected, closed. Whatever ends it before is a reset, and a line in the record says why. So does a flow of
+ * datagrams, which is never asked about: it is to an address, and its place is there because the list has it.
  * Rules: docs/egress.md.
  * @module
  */
@@ -19,6 +20,7 @@ import {
   entryForAddress,
   entryForName,
   grantedEntry,
+  type Protocol,
 } from './egress-list.ts'
 import type {
   EgressRecord,
@@ -49,6 +51,7 @@ type Connection = {
   readonly startedAtMs: number
   readonly target: Target
   readonly port: number
+  readonly protocol: Protocol
   readonly isAudited: boolean
   /** Undefined: a human is being asked. */
   readonly entry: EgressEntry | undefined
@@ -99,13 +102,15 @@ export function createSessionGate(
   const accepting = createPace(CONNECTIONS_PER_SECOND, CONNECTIONS_BURST)
   const reading = createPace(QUESTIONS_PER_SECOND, QUESTIONS_BURST)
 
-  function entryFor(target: Target, port: number): EgressEntry | undefined {
+  function entryFor(target: Target, port: number, protocol: Protocol): EgressEntry | undefined {
     const all = [...grants, ...list]
-    return typeof target === 'string' ? entryForName(all, target, port) : entryForAddress(all, target, port)
+    return typeof target === 'string'
+      ? entryForName(all, target, port)
+      : entryForAddress(all, target, port, protocol)
   }
 
   function refusal(line: EgressRecord, nowMs: number): readonly GateOutput[] {
-    const key = `${line.name ?? line.address ?? ''} ${line.port ?? ''} ${line.reason ?? ''}`
+    const key = `${line.name ?? line.address ?? ''} ${line.port ?? ''} ${line.protocol ?? ''} ${line.reason ?? ''}`
     const times = refusals.note(key, line, nowMs)
     const told: GateOutput = { kind: 'tell', line }
     return times === undefined ? [told] : [told, { kind: 'record', line: { ...line, times } }]
@@ -116,9 +121,10 @@ export function createSessionGate(
     {
       target,
       port,
+      protocol,
       startedAtMs,
       isAudited,
-    }: Pick<Connection, 'target' | 'port' | 'startedAtMs' | 'isAudited'>,
+    }: Pick<Connection, 'target' | 'port' | 'protocol' | 'startedAtMs' | 'isAudited'>,
     nowMs: number,
     reason: GateReason | undefined,
     carried: {
@@ -135,6 +141,7 @@ export function createSessionGate(
       name: typeof target === 'string' ? target : undefined,
       address,
       port,
+      protocol,
       verdict: isEnd ? (isAudited ? 'audited' : 'passed') : isFailure ? 'failed' : 'refused',
       reason,
       sentBytes: carried.sentBytes,
@@ -172,11 +179,11 @@ export function createSessionGate(
     found: readonly IpAddress[],
     nowMs: number,
   ): readonly GateOutput[] {
-    const { id, port, target, entry } = connection
+    const { id, port, protocol, target, entry } = connection
     if (entry === undefined) return []
     if (found.length === 0) return reset(connection, 'unresolved', nowMs)
     const all = [...grants, ...list]
-    const problems = found.map((address) => addressProblem(address, port, all, rules))
+    const problems = found.map((address) => addressProblem(address, port, all, rules, protocol))
     const addresses = found.filter((_, index) => problems[index] === undefined).slice(0, ADDRESSES_TRIED)
     const [problem] = problems
     if (addresses.length === 0) return reset(connection, problem ?? 'internal_address', nowMs)
@@ -187,21 +194,24 @@ export function createSessionGate(
     return [{ kind: 'connect', id, addresses, port, guard, leaseBytes }]
   }
 
-  function accepted(id: number, address: IpAddress, port: number, nowMs: number): readonly GateOutput[] {
+  function accepted(
+    { id, address, port, protocol }: Extract<GateInput, { kind: 'accepted' }>,
+    nowMs: number,
+  ): readonly GateOutput[] {
     accepting.take(nowMs)
-    const target = standIns.nameOf(address) ?? address
-    const entry = entryFor(target, port)
-    const isMissed = entry === undefined
+    const target = protocol === 'udp' ? address : (standIns.nameOf(address) ?? address)
+    const entry = entryFor(target, port, protocol)
+    const isMissed = entry === undefined && protocol === 'tcp'
     const isAudited =
       isMissed && rules.unlisted === 'audit' && !(typeof target !== 'string' && isStandIn(target))
     const connection: Connection = {
-      ...{ id, startedAtMs: nowMs, target, port, isAudited, entry: undefined },
+      ...{ id, startedAtMs: nowMs, target, port, protocol, isAudited, entry: undefined },
       ...{ addresses: undefined, leasedBytes: 0 },
     }
     connections.set(id, connection)
     if (entry !== undefined) return proceed(connection, entry, nowMs)
     if (isAudited) return proceed(connection, grantedEntry(target, port), nowMs)
-    if (rules.unlisted !== 'ask') return reset(connection, 'unlisted', nowMs)
+    if (!isMissed || rules.unlisted !== 'ask') return reset(connection, 'unlisted', nowMs)
     if (typeof target !== 'string') {
       // Nobody is asked about what stays refused whatever the answer is.
       if (isStandIn(target)) return reset(connection, 'unlisted', nowMs)
@@ -224,7 +234,8 @@ export function createSessionGate(
 
   function refusedName(name: string, nowMs: number): readonly GateOutput[] {
     const line: EgressRecord = {
-      ...{ name, address: undefined, port: undefined, verdict: 'refused', reason: 'unlisted' },
+      ...{ name, address: undefined, port: undefined, protocol: undefined },
+      ...{ verdict: 'refused', reason: 'unlisted' },
       ...{ sentBytes: 0, receivedBytes: 0, durationMs: 0, times: 1 },
     }
     return refusal(line, nowMs)
@@ -295,9 +306,9 @@ export function createSessionGate(
   function listed(newList: EgressList, nowMs: number): readonly GateOutput[] {
     list = newList
     return [...connections.values()].flatMap((connection) => {
-      const { target, port, entry, addresses, isAudited } = connection
+      const { target, port, protocol, entry, addresses, isAudited } = connection
       if (entry === undefined || isAudited) return []
-      const now = entryFor(target, port)
+      const now = entryFor(target, port, protocol)
       const name = typeof target === 'string' ? target : undefined
       const isSame =
         now !== undefined &&
@@ -305,7 +316,7 @@ export function createSessionGate(
         now.bytesPerHour === entry.bytesPerHour
       const all = [...grants, ...list]
       const leadsThere = addresses?.every(
-        (address) => addressProblem(address, port, all, rules) === undefined,
+        (address) => addressProblem(address, port, all, rules, protocol) === undefined,
       )
       return isSame && leadsThere !== false ? [] : reset(connection, 'delisted', nowMs)
     })
@@ -327,7 +338,7 @@ export function createSessionGate(
         case 'question':
           return questioned(input.to, input.bytes, nowMs)
         case 'accepted':
-          return accepted(input.id, input.address, input.port, nowMs)
+          return accepted(input, nowMs)
         case 'resolved': {
           const connection = connections.get(input.id)
           return connection === undefined ? [] : connect(connection, input.addresses, nowMs)

@@ -43,6 +43,8 @@ export const KEEPER_IDLE_MS = 30_000
 export const INIT_ANSWER_MS = 2_000
 /** Sockets that the gate listens on in one session: IPv4 and IPv6 of 64 ports, and some that are for one address. */
 export const GATE_LISTENERS_MAX = 160
+/** Datagrams that wait at one of them: socket(7) doubles it, and each small one takes some 800 bytes, so some 160. */
+export const GATE_DATAGRAMS_BYTES = 65_536
 /** Connections that wait to be accepted at one of them; the kernel takes no more than net.core.somaxconn. */
 export const GATE_BACKLOG = 128
 /** What waits to be told of refusals: each takes some 800 bytes in the kernel, so some 80. */

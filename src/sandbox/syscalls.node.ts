@@ -18,6 +18,7 @@ const SIGNATURES = {
   __errno_location: { arguments: [], return: 'pointer' },
   bind: { arguments: ['i32', 'buffer', 'u32'], return: 'i32' },
   close: { arguments: ['i32'], return: 'i32' },
+  connect: { arguments: ['i32', 'buffer', 'u32'], return: 'i32' },
   fcntl: { arguments: ['i32', 'i32', 'i64'], return: 'i32' },
   flock: { arguments: ['i32', 'i32'], return: 'i32' },
   getsockopt: { arguments: ['i32', 'i32', 'i32', 'buffer', 'buffer'], return: 'i32' },

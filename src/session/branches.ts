@@ -138,15 +138,16 @@ function talkedMessages(all: readonly Destination[]): readonly TalkedTo[] {
   const rest = all.filter((one) => !shown.includes(one))
   const sum = (of: (one: Destination) => number): number => rest.reduce((total, one) => total + of(one), 0)
   const others: Destination = {
-    ...{ host: undefined, port: undefined, connections: sum(({ connections }) => connections) },
+    ...{ host: undefined, port: undefined, protocol: 'tcp' },
+    connections: sum(({ connections }) => connections),
     ...{
       sentBytes: sum(({ sentBytes }) => sentBytes),
       receivedBytes: sum(({ receivedBytes }) => receivedBytes),
     },
   }
   return [...shown, ...(isWhole ? [] : [others])].map(
-    ({ host, port, connections, sentBytes, receivedBytes }) => ({
-      ...{ host: host ?? '', port: port ?? 0, connections },
+    ({ host, port, protocol, connections, sentBytes, receivedBytes }) => ({
+      ...{ host: host ?? '', port: port ?? 0, protocol, connections },
       ...{ sent: sentBytes, received: receivedBytes },
     }),
   )

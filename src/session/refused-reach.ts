@@ -69,10 +69,13 @@ const WHY: Readonly<Record<GateReason, string>> = Object.freeze({
 })
 const NOBODY =
   'nothing listens there in the network of the session, and beyond it only what sandbox.egress lists is reached'
-const ONLY_TCP = 'of a session nothing leaves but connections of TCP to what sandbox.egress lists'
+const NO_DATAGRAMS = 'sandbox.egress has no entry with protocol udp for it'
+const ONLY_LISTED =
+  'of a session nothing leaves but connections of TCP and datagrams of UDP to what sandbox.egress lists'
 
-function placeText(host: string, port: number | undefined): string {
-  return port === undefined ? host : hostPort(host, port)
+function placeText(host: string, port: number | undefined, protocol: 'tcp' | 'udp'): string {
+  const place = port === undefined ? host : hostPort(host, port)
+  return protocol === 'udp' ? `${place} (UDP)` : place
 }
 
 /** A sentence; undefined where nothing was refused. */
@@ -81,13 +84,11 @@ export function refusedSentence({ reaches, places, nameOf, command }: Refused): 
   const note = (why: string, place: string): void => {
     byWhy.set(why, (byWhy.get(why) ?? new Set()).add(place))
   }
-  for (const { host, port, reason } of places) note(WHY[reason], placeText(host, port))
-  for (const { protocol, address, port } of reaches) {
-    const place = placeText(nameOf(address) ?? address, port)
-    if (protocol === 'udp') note(ONLY_TCP, `${place} (UDP)`)
-    else note(NOBODY, place)
-  }
+  for (const { host, port, protocol, reason } of places) note(WHY[reason], placeText(host, port, protocol))
+  for (const { protocol, address, port } of reaches)
+    note(protocol === 'udp' ? NO_DATAGRAMS : NOBODY, placeText(nameOf(address) ?? address, port, protocol))
   const parts = [...byWhy].map(([why, wanted]) => `${listText([...wanted], REFUSED_SHOWN)} refused: ${why}`)
-  if (WITHOUT_SOCKETS.has(command) && !byWhy.has(ONLY_TCP)) parts.push(`${command} was refused: ${ONLY_TCP}`)
+  if (WITHOUT_SOCKETS.has(command) && !byWhy.has(NO_DATAGRAMS))
+    parts.push(`${command} was refused: ${ONLY_LISTED}`)
   return parts.length === 0 ? undefined : `${parts.join('; ')}.`
 }

@@ -154,8 +154,8 @@ function gateReadings({ rooms }: Peer): s.SecurityStatusInput['gate'] {
   return {
     ...counts,
     ...{ sent: sentBytes, received: receivedBytes },
-    lately: lately.toReversed().map(({ host, port, reason, times, atMs }) => ({
-      ...{ host, port, reason, times },
+    lately: lately.toReversed().map(({ host, port, protocol, reason, times, atMs }) => ({
+      ...{ host, port, protocol, reason, times },
       at: Math.floor(atMs / 1_000),
     })),
   }

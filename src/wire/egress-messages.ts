@@ -15,12 +15,15 @@ import {
   unsigned,
 } from './schema.ts'
 
+const PROTOCOL = defaulted(6, text(3), 'tcp', 'udp: datagrams')
+
 export const talkedTo = message('TalkedTo', {
   host: defaulted(1, text(HOST_NAME_BYTES), '', 'a name or an address; empty: all that are not listed'),
   port: defaulted(2, unsigned(65_535), 0),
   connections: defaulted(3, unsigned(), 0),
   sent: defaulted(4, unsigned(), 0, 'bytes, by the work in the branch'),
   received: defaulted(5, unsigned(), 0),
+  protocol: PROTOCOL,
 })
 
 export const refusedPlace = message('RefusedPlace', {
@@ -29,6 +32,7 @@ export const refusedPlace = message('RefusedPlace', {
   reason: required(3, text(32), 'as docs/egress.md lists them'),
   times: defaulted(4, unsigned(), 0),
   at: defaulted(5, unsigned(), 0, 'the last time, Unix seconds'),
+  protocol: PROTOCOL,
 })
 
 /** What the gate to the network does, and has done since the daemon started. */

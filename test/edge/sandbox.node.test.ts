@@ -20,7 +20,7 @@ const TENANT: Tenant = {
   wish: { kind: 'new' },
   runAs: null,
   network: 'gate',
-  egress: [{ host: 'a.example', ports: null, methods: null, bytes_per_hour: null }],
+  egress: [{ host: 'a.example', ports: null, protocol: 'tcp', methods: null, bytes_per_hour: null }],
 }
 const descriptors = (): number => readdirSync('/proc/self/fd').length
 
@@ -98,7 +98,7 @@ t.test(
     const servers = new Set<Server>()
     let names: number | undefined
     const sandbox = makeSandbox(t, {
-      listens: () => [{ address: undefined, port: 443 }],
+      listens: () => [{ protocol: 'tcp', address: undefined, port: 443 }],
       serve(place, given) {
         places.push(place)
         names = given.names

@@ -9,7 +9,15 @@ import { DESTINATIONS_MAX, TALKED_TO_BYTES } from '../../src/egress/limits.ts'
 
 function line(name: string | undefined, sentBytes = 10): EgressRecord {
   return {
-    ...{ name, address: '192.0.2.1', port: 443, verdict: 'passed', reason: undefined, sentBytes },
+    ...{
+      name,
+      address: '192.0.2.1',
+      port: 443,
+      protocol: 'tcp',
+      verdict: 'passed',
+      reason: undefined,
+      sentBytes,
+    },
     ...{ receivedBytes: 20, durationMs: 0, times: 1 },
   }
 }
@@ -38,10 +46,12 @@ t.test('it is there after a restart, and goes on', async (t) => {
   t.equal(statSync(file).mode & 0o777, 0o600)
   const second = make()
   second.add('a', line('x.example'))
+  second.add('a', { ...line(undefined), protocol: 'udp' })
   await Promise.all([second.rest('a'), second.rest('a')])
   t.strictSame(make().list('a'), [
-    { host: '192.0.2.1', port: 443, connections: 1, sentBytes: 10, receivedBytes: 20 },
-    { host: 'x.example', port: 443, connections: 2, sentBytes: 20, receivedBytes: 40 },
+    { host: '192.0.2.1', port: 443, protocol: 'tcp', connections: 1, sentBytes: 10, receivedBytes: 20 },
+    { host: 'x.example', port: 443, protocol: 'tcp', connections: 2, sentBytes: 20, receivedBytes: 40 },
+    { host: '192.0.2.1', port: 443, protocol: 'udp', connections: 1, sentBytes: 10, receivedBytes: 20 },
   ])
   t.strictSame(failures, [])
 })

@@ -61,6 +61,13 @@ t.test('the network is told by its kind', (t) => {
   t.equal(network({ network: 'none' }), 'sandbox.network: commands have no network')
   t.match(network({ network: 'host' }), /^sandbox.network: .* no list holds$/)
   t.match(network({ egress: [] }), /reach nothing, and a human/)
+  const ntp = { host: '192.0.2.1', ports: [123], protocol: 'udp' }
+  const log = { host: '[2001:db8::1]:514', protocol: 'udp' }
+  t.match(
+    network({ egress: [ntp, log] }),
+    /reach 192\.0\.2\.1:123, \[2001:db8::1\]:514 over UDP, and a human/,
+  )
+  t.match(network({ egress: ['*', ntp] }), /reach every host outside, and 192\.0\.2\.1:123 over UDP, and/)
   t.match(network({ egress: ['*'] }), /reach every host outside, and a human/)
   t.strictSame(lines({ sandbox: { require: 'none' }, security: { opaque: 'allow' } }), [
     'sandbox.require: commands run on the real files of the device, and no list holds',

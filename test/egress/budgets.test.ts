@@ -3,7 +3,14 @@ import { createBudgets } from '../../src/egress/budgets.ts'
 import type { EgressEntry } from '../../src/egress/egress-list.ts'
 
 function entry(bytesPerHour: number | undefined): EgressEntry {
-  return { text: 'a.example', host: { kind: 'any' }, ports: [80], methods: undefined, bytesPerHour }
+  return {
+    text: 'a.example',
+    host: { kind: 'any' },
+    protocol: 'tcp',
+    ports: [80],
+    methods: undefined,
+    bytesPerHour,
+  }
 }
 
 t.test('bytes are let a part at a time, to the bound of an hour', (t) => {

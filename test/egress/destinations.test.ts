@@ -2,21 +2,23 @@ import t from 'tap'
 import { createDestinations } from '../../src/egress/destinations.ts'
 import type { EgressRecord } from '../../src/egress/gate-events.ts'
 
-function line(name: string | undefined, port: number): EgressRecord {
+function line(name: string | undefined, port: number, protocol: 'tcp' | 'udp' = 'tcp'): EgressRecord {
   return {
-    ...{ name, address: '192.0.2.1', port, verdict: 'passed', reason: undefined },
+    ...{ name, address: '192.0.2.1', port, protocol, verdict: 'passed', reason: undefined },
     ...{ sentBytes: 3, receivedBytes: 5, durationMs: 1, times: 1 },
   }
 }
 
-t.test('what was talked to is summed by host and port', (t) => {
+t.test('what was talked to is summed by host, port and protocol', (t) => {
   const destinations = createDestinations()
   destinations.add(line('a.example', 443))
   destinations.add(line(undefined, 443))
   destinations.add(line('a.example', 443))
+  destinations.add(line(undefined, 443, 'udp'))
   t.strictSame(destinations.list(), [
-    { host: '192.0.2.1', port: 443, connections: 1, sentBytes: 3, receivedBytes: 5 },
-    { host: 'a.example', port: 443, connections: 2, sentBytes: 6, receivedBytes: 10 },
+    { host: '192.0.2.1', port: 443, protocol: 'tcp', connections: 1, sentBytes: 3, receivedBytes: 5 },
+    { host: 'a.example', port: 443, protocol: 'tcp', connections: 2, sentBytes: 6, receivedBytes: 10 },
+    { host: '192.0.2.1', port: 443, protocol: 'udp', connections: 1, sentBytes: 3, receivedBytes: 5 },
   ])
   t.end()
 })

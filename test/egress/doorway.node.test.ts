@@ -10,16 +10,20 @@ t.test('while it is held back connections and questions wait, and are taken then
   const dns = datagrams()
   const connections: number[] = []
   const questions: string[] = []
-  const doorway = createDoorway({ listeners: [{ fd: first.fd, port: 80 }], dns: dns.fd }, duplicate, {
-    connection(socket, port) {
-      connections.push(port)
-      socket.destroy()
+  const doorway = createDoorway(
+    { listeners: [{ fd: first.fd, port: 80 }], dns: dns.fd, datagrams: [] },
+    duplicate,
+    {
+      connection(socket, port) {
+        connections.push(port)
+        socket.destroy()
+      },
+      question(bytes, from) {
+        questions.push(Buffer.from(bytes).toString())
+        doorway.answer(Buffer.from('answer'), from)
+      },
     },
-    question(bytes, from) {
-      questions.push(Buffer.from(bytes).toString())
-      doorway.answer(Buffer.from('answer'), from)
-    },
-  })
+  )
   const until = async (condition: () => boolean) => {
     while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
   }
@@ -58,10 +62,14 @@ t.test('while it is held back connections and questions wait, and are taken then
 })
 
 t.test('a descriptor that cannot be had is no door', (t) => {
-  const doorway = createDoorway({ listeners: [{ fd: 99_999, port: 80 }], dns: 99_999 }, () => -9, {
-    connection: () => t.fail('nobody can come'),
-    question: () => t.fail('nobody can ask'),
-  })
+  const doorway = createDoorway(
+    { listeners: [{ fd: 99_999, port: 80 }], dns: 99_999, datagrams: [] },
+    () => -9,
+    {
+      connection: () => t.fail('nobody can come'),
+      question: () => t.fail('nobody can ask'),
+    },
+  )
   doorway.takeConnections(true)
   doorway.takeQuestions(true)
   doorway.answer(Buffer.from('x'), { address: '127.0.0.1', port: 9 })

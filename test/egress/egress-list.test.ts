@@ -1,6 +1,8 @@
 import t from 'tap'
 import { type IpAddress, parseIpAddress } from '../../src/base/ip-address.ts'
 import {
+  datagramPlaces,
+  datagramPlaceText,
   type EgressList,
   entryForAddress,
   entryForName,
@@ -27,6 +29,7 @@ t.test('an entry without a port is for 80 and 443', (t) => {
     {
       text: 'Example.COM.',
       host: { kind: 'name', name: 'example.com' },
+      protocol: 'tcp',
       ports: [80, 443],
       methods: undefined,
       bytesPerHour: undefined,
@@ -34,6 +37,7 @@ t.test('an entry without a port is for 80 and 443', (t) => {
     {
       text: '*.example.com',
       host: { kind: 'below', name: 'example.com' },
+      protocol: 'tcp',
       ports: [80, 443],
       methods: undefined,
       bytesPerHour: undefined,
@@ -41,11 +45,19 @@ t.test('an entry without a port is for 80 and 443', (t) => {
     {
       text: 'b.example:8443',
       host: { kind: 'name', name: 'b.example' },
+      protocol: 'tcp',
       ports: [8443],
       methods: undefined,
       bytesPerHour: undefined,
     },
-    { text: '*', host: { kind: 'any' }, ports: [80, 443], methods: undefined, bytesPerHour: undefined },
+    {
+      text: '*',
+      host: { kind: 'any' },
+      protocol: 'tcp',
+      ports: [80, 443],
+      methods: undefined,
+      bytesPerHour: undefined,
+    },
   ])
   t.end()
 })
@@ -74,6 +86,7 @@ t.test('an object has ports, methods and a budget', (t) => {
       {
         text: 'example.com:80,8080',
         host: { kind: 'name', name: 'example.com' },
+        protocol: 'tcp',
         ports: [80, 8080],
         methods: ['GET', 'HEAD'],
         bytesPerHour: 5,
@@ -200,5 +213,75 @@ t.test('what is agreed to is an entry like others', (t) => {
   t.strictSame(grantedEntry('a.example', 8080), list('a.example:8080')[0])
   t.strictSame(grantedEntry(address('127.0.0.1'), 8080), list('127.0.0.1:8080')[0])
   t.strictSame(grantedEntry(address('::1'), 8080), list('[::1]:8080')[0])
+  t.end()
+})
+
+t.test('an entry of UDP is for one address and its ports, and for no connection', (t) => {
+  const entries = list(
+    { host: '10.0.0.5', ports: [123, 5683], protocol: 'udp', bytes_per_hour: 9 },
+    { host: '[2001:db8::5]:514', protocol: 'udp' },
+    { host: '10.0.0.5:123', protocol: 'udp' },
+    { host: '10.0.0.0/8', ports: [80, 123], protocol: 'tcp' },
+    '*:514',
+  )
+  t.strictSame(entries[0], {
+    text: '10.0.0.5:123,5683/udp',
+    host: { kind: 'range', range: { address: address('10.0.0.5'), prefixBits: 32 } },
+    protocol: 'udp',
+    ports: [123, 5683],
+    methods: undefined,
+    bytesPerHour: 9,
+  })
+  t.strictSame(datagramPlaces(entries).map(datagramPlaceText), [
+    '10.0.0.5:123',
+    '10.0.0.5:5683',
+    '[2001:db8::5]:514',
+  ])
+  t.strictSame(listenedPorts(entries), [80, 123, 443, 514], 'of connections alone')
+  const text = (host: string, port: number, protocol: 'tcp' | 'udp') =>
+    entryForAddress(entries, address(host), port, protocol)?.text
+  t.equal(text('10.0.0.5', 123, 'udp'), '10.0.0.5:123,5683/udp')
+  t.equal(text('10.0.0.5', 123, 'tcp'), '10.0.0.0/8:80,123')
+  t.equal(text('10.0.0.6', 123, 'udp'), undefined)
+  t.equal(text('10.0.0.5', 5683, 'tcp'), undefined)
+  t.equal(text('2001:db8::5', 514, 'tcp'), '*:514')
+  t.ok(listsAddress(entries, address('10.0.0.5'), 5683, 'udp'))
+  t.notOk(listsAddress(entries, address('10.0.0.5'), 5683))
+  t.notOk(listsAddress(entries, address('10.0.0.5'), 80, 'udp'))
+  t.equal(entryForName(list({ host: '10.0.0.5:123', protocol: 'udp' }), 'a.example', undefined), undefined)
+  t.end()
+})
+
+t.test('what is no entry of UDP is told, with its field', (t) => {
+  for (const [entry, field, problem] of [
+    [{ host: 'a.example:123' }, '.host', /this is a name/],
+    [{ host: '*:123' }, '.host', /this is a name/],
+    [{ host: '10.0.0.0/31:123' }, '.host', /this is a range/],
+    [{ host: '10.0.0.5' }, '.ports', /must be named/],
+    [{ host: '0.0.0.0:123' }, '.host', /no address of one host/],
+    [{ host: '0.1.2.3:123' }, '.host', /no address of one host/],
+    [{ host: '224.0.0.1:123' }, '.host', /no address of one host/],
+    [{ host: '255.255.255.255:123' }, '.host', /no address of one host/],
+    [{ host: '[::]:123' }, '.host', /no address of one host/],
+    [{ host: '[ff02::1]:123' }, '.host', /no address of one host/],
+    [{ host: '127.64.0.1:123' }, '.host', /stands for a name/],
+    [{ host: '127.0.0.1', ports: [52, 53] }, '.host', /asks for names/],
+    [{ host: '10.0.0.5:80', methods: ['GET'] }, '.methods', /of HTTP/],
+    [{ host: '10.0.0.5:80', protocol: 'sctp' }, '.protocol', /"tcp" or "udp"/],
+  ] as const) {
+    const parsed = parseEgressList([{ protocol: 'udp', ...entry }], 'x')
+    if (parsed.ok) throw new Error(`taken: ${JSON.stringify(entry)}`)
+    t.strictSame(
+      parsed.problems.map((one) => one.field),
+      [`x[0]${field}`],
+      JSON.stringify(entry),
+    )
+    t.match(parsed.problems[0]?.problem, problem)
+  }
+  t.ok(parseEgressList([{ host: '127.0.0.1:5353', protocol: 'udp' }]).ok, 'of the device itself')
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ host: `10.0.0.${index}:123`, protocol: 'udp' }))
+  t.ok(parseEgressList([...many(16), ...many(16)]).ok, 'a place is counted once')
+  t.match(parseEgressList(many(17)), { ok: false, problems: [{ field: 'egress', problem: /more than 16/ }] })
   t.end()
 })

@@ -25,7 +25,13 @@ t.test('a set narrows the list, and one that says nothing leaves it', async (t) 
   t.strictSame(texts(settings.list), ['*.a.example', 'b.example:8443'])
   t.equal(listWithin(settings, null), settings.list)
   t.strictSame(listWithin(settings, []), [])
-  const named = (host: string) => ({ host, ports: null, methods: null, bytes_per_hour: null })
+  const named = (host: string) => ({
+    host,
+    ports: null,
+    protocol: 'tcp' as const,
+    methods: null,
+    bytes_per_hour: null,
+  })
   t.strictSame(
     listWithin(settings, [named('x.a.example'), named('c.example')])
       .flatMap(({ host }) => (host.kind === 'name' ? [host.name] : []))

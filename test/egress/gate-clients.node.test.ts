@@ -11,7 +11,7 @@ import { listenedPorts } from '../../src/egress/egress-list.ts'
 import type { EgressRecord } from '../../src/egress/gate-events.ts'
 import { createEgressGate } from '../../src/egress/gate-server.node.ts'
 import { createResolver } from '../../src/egress/resolver.node.ts'
-import { duplicate, listOf } from './gate-world.node.ts'
+import { listOf, sockets } from './gate-world.node.ts'
 import { openNamespace } from './network-namespace.node.ts'
 
 const run = promisify(execFile)
@@ -59,7 +59,7 @@ t.test('real clients in a network namespace of their own', async (t) => {
   const clock = createClock()
   const resolver = createResolver(clock, { hostsFile: join(directory, 'hosts'), servers: ['127.0.0.1:1'] })
   const gate = createEgressGate(
-    { clock, duplicate, resolver, relaySource: undefined },
+    { clock, sockets, resolver, relaySource: undefined },
     { ask: () => () => {}, record: (_session, line) => lines.push(line), tell: () => {} },
   )
   const rules = {

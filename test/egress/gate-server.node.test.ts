@@ -221,7 +221,7 @@ t.test('what is open ends with the session, or when the list does not have it an
     ],
   )
   const more = await listener()
-  world.session.relist(listOf([`127.0.0.1:${port}`]), [{ fd: more.fd, port }])
+  world.session.relist(listOf([`127.0.0.1:${port}`]), { listeners: [{ fd: more.fd, port }], datagrams: [] })
   const third = world.connect('127.0.0.1', port)
   await once(third, 'data')
   const end = received(third)

@@ -5,7 +5,15 @@ import { createLately } from '../../src/egress/lately.ts'
 
 function line(name: string, change: Partial<EgressRecord> = {}): EgressRecord {
   return {
-    ...{ name, address: undefined, port: 443, verdict: 'refused', reason: 'unlisted', sentBytes: 0 },
+    ...{
+      name,
+      address: undefined,
+      port: 443,
+      protocol: 'tcp',
+      verdict: 'refused',
+      reason: 'unlisted',
+      sentBytes: 0,
+    },
     ...{ receivedBytes: 0, durationMs: 0, times: 1 },
     ...change,
   }
@@ -16,6 +24,16 @@ t.test('what was refused is kept once, the last one last, and the oldest goes', 
   lately.add(line('a.example'), 1)
   lately.add(line('b.example'), 2)
   lately.add(line('a.example'), 3)
+  const both = createLately(2)
+  for (const protocol of ['tcp', 'udp'] as const) both.add(line('a.example', { protocol }), 1)
+  t.strictSame(
+    both.list().map(({ protocol, times }) => [protocol, times]),
+    [
+      ['tcp', 1],
+      ['udp', 1],
+    ],
+    'of TCP and UDP apart',
+  )
   t.strictSame(
     lately.list().map(({ host, times, atMs }) => [host, times, atMs]),
     [

@@ -10,19 +10,26 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { IpAddress } from '../../src/base/ip-address.ts'
 import { createClock } from '../../src/edge/clock.node.ts'
+import { createDatagramSockets } from '../../src/edge/datagram-sockets.node.ts'
 import type { HumanAnswer } from '../../src/egress/asking.ts'
-import { type EgressList, listenedPorts, parseEgressList } from '../../src/egress/egress-list.ts'
+import {
+  datagramPlaces,
+  datagramPlaceText,
+  type EgressList,
+  listenedPorts,
+  parseEgressList,
+} from '../../src/egress/egress-list.ts'
 import type { EgressRecord, GateRules } from '../../src/egress/gate-events.ts'
-import type { EgressQuestion, GateListener } from '../../src/egress/gate-port.ts'
+import type { EgressQuestion, GateDatagrams, GateListener } from '../../src/egress/gate-port.ts'
 import { createEgressGate } from '../../src/egress/gate-server.node.ts'
 import { createResolver } from '../../src/egress/resolver.node.ts'
-import { F_DUPFD_CLOEXEC, loadSyscalls, O_CLOEXEC, O_NONBLOCK } from '../../src/sandbox/syscalls.node.ts'
+import type { Clock } from '../../src/ports.ts'
+import { loadSyscalls, O_CLOEXEC, O_NONBLOCK } from '../../src/sandbox/syscalls.node.ts'
 
 const syscalls = loadSyscalls()
 
-export function duplicate(fd: number): number {
-  return syscalls.checked(syscalls.libc.fcntl(fd, F_DUPFD_CLOEXEC, 3n))
-}
+export const sockets = createDatagramSockets(syscalls)
+export const { duplicate } = sockets
 
 type Handled = { readonly _handle?: { readonly fd?: number } | null }
 
@@ -60,14 +67,22 @@ export interface WorldOptions {
   readonly hosts?: string
   readonly unlisted?: GateRules['unlisted']
   readonly ownPorts?: readonly number[]
+  /** How many times faster its time goes. */
+  readonly haste?: number
   readonly answer?: (question: EgressQuestion) => HumanAnswer | Promise<HumanAnswer>
 }
 
 export async function openWorld(options: WorldOptions) {
   const { directory, entries, hosts = '', unlisted = 'deny', ownPorts = [], answer = () => 'no' } = options
+  const { haste = 1 } = options
   const hostsFile = join(directory, 'hosts')
   writeFileSync(hostsFile, hosts)
-  const clock = createClock()
+  const ownClock = createClock()
+  const clock: Clock = {
+    ...ownClock,
+    monotonicMs: () => ownClock.monotonicMs() * haste,
+    after: (ms, callback) => ownClock.after(ms / haste, callback),
+  }
   const lines: EgressRecord[] = []
   const told: EgressRecord[] = []
   const questions: EgressQuestion[] = []
@@ -75,7 +90,7 @@ export async function openWorld(options: WorldOptions) {
   const gate = createEgressGate(
     {
       clock,
-      duplicate,
+      sockets,
       resolver: createResolver(clock, { hostsFile, servers: ['127.0.0.1:1'] }),
       relaySource: undefined,
     },
@@ -98,11 +113,19 @@ export async function openWorld(options: WorldOptions) {
     realPorts.set(port, realPort)
   }
   const dns = datagrams()
+  const places: GateDatagrams[] = []
+  /** Where a session's datagrams to a place go in fact, by its text. */
+  const realPlaces = new Map<string, number>()
+  for (const place of datagramPlaces(list)) {
+    const { fd, realPort } = datagrams()
+    places.push({ fd, ...place })
+    realPlaces.set(datagramPlaceText(place), realPort)
+  }
   const rules = {
     ...{ unlisted, refusesInternal: true, reachable: [], ownPorts },
     ownAddresses: (): readonly IpAddress[] => [],
   }
-  const session = gate.open('s1', list, rules, { listeners, dns: dns.fd })
+  const session = gate.open('s1', list, rules, { listeners, dns: dns.fd, datagrams: places })
 
   const asking = new Set<DatagramSocket>()
 
@@ -118,6 +141,7 @@ export async function openWorld(options: WorldOptions) {
     questions,
     withdrawn,
     dnsPort: dns.realPort,
+    realPlaces,
     /** The bytes of the answer. */
     async lookUp(name: string, type = 1): Promise<Uint8Array> {
       const socket = createSocket('udp4')

@@ -48,6 +48,21 @@ t.test('neither asks less for being listed by the other', (t) => {
   t.end()
 })
 
+t.test('a set has datagrams only where the device has them, and connections no more by that', (t) => {
+  const [ntp, log] = [
+    { host: '192.0.2.1', ports: [123, 124], protocol: 'udp', bytes_per_hour: 100 },
+    { host: '192.0.2.2:514', protocol: 'udp' },
+  ]
+  const device = list(ntp, log, '192.0.2.0/24:9000')
+  const one = { host: '192.0.2.1:123', protocol: 'udp', bytes_per_hour: 200 }
+  t.strictSame(told(narrowedList(device, list(one))), ['192.0.2.1/32:123/udp 100'])
+  t.strictSame(told(narrowedList(device, list('192.0.2.0/24:123', '*:514', '192.0.2.2:514'))), [])
+  t.strictSame(told(narrowedList(device, list({ host: '192.0.2.9:9000', protocol: 'udp' }))), [])
+  t.strictSame(told(narrowedList(list('0.0.0.0/0:123', '*:123'), list(one))), [])
+  t.equal(narrowedList(device, list('*')), device)
+  t.end()
+})
+
 t.test('no set opens what is inside by a device that lists everything outside', (t) => {
   const inside = parseIpAddress('10.0.0.1')
   if (inside === undefined) throw new Error('no address')

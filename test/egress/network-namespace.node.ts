@@ -81,7 +81,7 @@ function main(ports: readonly number[]): void {
     }),
   )
   const dns = bound(AF_INET, SOCK_DGRAM, 53, [127, 0, 0, 1])
-  parentPort?.postMessage({ descriptors: { listeners, dns }, path })
+  parentPort?.postMessage({ descriptors: { listeners, dns, datagrams: [] }, path })
   setInterval(() => {}, 2 ** 30)
 }
 

@@ -76,7 +76,7 @@ function gateOf({
     in: (input: GateInput) => told(gate.input(input, nowMs)),
     ask: (name: string, type?: number) => told(gate.input(question(name, type), nowMs)),
     accept: (id: number, at: string, port: number) =>
-      told(gate.input({ kind: 'accepted', id, address: address(at), port }, nowMs)),
+      told(gate.input({ kind: 'accepted', id, address: address(at), port, protocol: 'tcp' }, nowMs)),
     found: (id: number, ...texts: readonly string[]) =>
       told(gate.input({ kind: 'resolved', id, addresses: texts.map(address) }, nowMs)),
     closed: (id: number, bytes = 0, reason?: 'unreachable' | 'budget' | 'ended' | 'http_other_host') =>
@@ -349,6 +349,7 @@ t.test('whatever happens in whatever order, nothing leads inside and nothing is 
     ['*'],
     [],
     ['10.0.0.0/8:80', { host: 'a.example', ports: [80], bytes_per_hour: 9 }],
+    [{ host: '10.0.0.1', ports: [80, 19284], protocol: 'udp', bytes_per_hour: 9 }],
   ]
   const one = fc.oneof(
     fc.record({
@@ -360,6 +361,7 @@ t.test('whatever happens in whatever order, nothing leads inside and nothing is 
       kind: fc.constant('accepted' as const),
       at: fc.constantFrom(...places),
       port: fc.constantFrom(80, 443, 19284),
+      protocol: fc.constantFrom('tcp' as const, 'udp' as const),
     }),
     fc.record({
       kind: fc.constant('resolved' as const),
@@ -390,6 +392,7 @@ t.test('whatever happens in whatever order, nothing leads inside and nothing is 
     const asked = new Map<string, { target: string | IpAddress; port: number }>()
     const connected = new Set<number>()
     const open = new Set<number>()
+    const flows = new Set<number>()
     let [nowMs, nextId, hasGranted] = [0, 0, false]
     const tell = (input: GateInput): void => {
       for (const output of gate.input(input, nowMs)) {
@@ -400,6 +403,8 @@ t.test('whatever happens in whatever order, nothing leads inside and nothing is 
         if (output.kind !== 'connect') continue
         if (!open.has(output.id) || connected.has(output.id)) throw new Error('connected twice')
         connected.add(output.id)
+        if (flows.has(output.id) && !list.some(({ protocol }) => protocol === 'udp'))
+          throw new Error('datagrams that no list has')
         const isListed = list.some(({ host }) => host.kind === 'range') || hasGranted
         for (const address of output.addresses) {
           const isOwn =
@@ -418,7 +423,8 @@ t.test('whatever happens in whatever order, nothing leads inside and nothing is 
         case 'accepted': {
           const id = nextId++
           open.add(id)
-          tell({ kind: 'accepted', id, address: address(step.at), port: step.port })
+          if (step.protocol === 'udp') flows.add(id)
+          tell({ kind: 'accepted', id, address: address(step.at), port: step.port, protocol: step.protocol })
           break
         }
         case 'resolved':

@@ -48,7 +48,7 @@ async function told(t: Test, who: Who): Promise<void> {
   )
   t.match(
     (await daemon.cli(['exec', '--', 'sh', './udp.sh'])).stderr,
-    /192\.0\.2\.1:123 \(UDP\) refused: of a session nothing leaves but connections of TCP/,
+    /192\.0\.2\.1:123 \(UDP\) refused: sandbox\.egress has no entry with protocol udp for it/,
   )
   t.equal(world.hits.length, 2, 'nothing of it came to a server')
 

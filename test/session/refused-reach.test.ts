@@ -8,7 +8,7 @@ const NOTHING: Refused = { reaches: [], places: [], nameOf: () => undefined, com
 const told = (change: Partial<Refused>) => refusedSentence({ ...NOTHING, ...change })
 
 function place(host: string, port: number | undefined, reason: RefusedPlace['reason']): RefusedPlace {
-  return { host, port, reason, times: 1, atMs: 0 }
+  return { host, port, protocol: 'tcp', reason, times: 1, atMs: 0 }
 }
 
 t.test('the first places are named, and the rest is counted', async (t) => {
@@ -32,7 +32,7 @@ t.test('an address that stands for a name is named by it', async (t) => {
   })
   t.equal(
     text,
-    'a.example:8080 refused: nothing listens there in the network of the session, and beyond it only what sandbox.egress lists is reached; a.example:443 (UDP) refused: of a session nothing leaves but connections of TCP to what sandbox.egress lists.',
+    'a.example:8080 refused: nothing listens there in the network of the session, and beyond it only what sandbox.egress lists is reached; a.example:443 (UDP) refused: sandbox.egress has no entry with protocol udp for it.',
   )
 })
 
@@ -45,9 +45,10 @@ t.test('what the gate refused is told with why, of those with one reason togethe
         place('2001:db8::7', 80, 'internal_address'),
         place('d.example', 443, 'hello_other_name'),
         place('d.example', 443, 'hello_malformed'),
+        { ...place('192.0.2.1', 123, 'budget'), protocol: 'udp' },
       ],
     }),
-    'b.example, c.example:443 refused: sandbox.egress does not list it; [2001:db8::7]:80 refused: it lies inside and no range of sandbox.egress has it; d.example:443 refused: what its client says in TLS does not name it.',
+    'b.example, c.example:443 refused: sandbox.egress does not list it; [2001:db8::7]:80 refused: it lies inside and no range of sandbox.egress has it; d.example:443 refused: what its client says in TLS does not name it; 192.0.2.1:123 (UDP) refused: it had its bytes of this hour.',
   )
   const longest = Array.from({ length: 32 }, (_, index) =>
     place(`${'a'.repeat(250)}${index}`, 443, index % 2 === 0 ? 'denied' : 'budget'),
@@ -56,10 +57,11 @@ t.test('what the gate refused is told with why, of those with one reason togethe
 })
 
 t.test('ping has no socket that could be refused, and is told all the same', async (t) => {
-  const why = 'of a session nothing leaves but connections of TCP to what sandbox.egress lists.'
+  const why =
+    'of a session nothing leaves but connections of TCP and datagrams of UDP to what sandbox.egress lists.'
   t.equal(told({ command: 'ping' }), `ping was refused: ${why}`)
   t.equal(
     told({ command: 'traceroute', reaches: [{ protocol: 'udp', address: '192.0.2.1', port: 33_434 }] }),
-    `192.0.2.1:33434 (UDP) refused: ${why}`,
+    '192.0.2.1:33434 (UDP) refused: sandbox.egress has no entry with protocol udp for it.',
   )
 })

@@ -33,12 +33,12 @@ const DEVICE = {
   tarpit_seconds: 17,
 }
 
-const REFUSED = { host: 'b.example', port: 443, reason: 'unlisted', times: 2, at: 5 }
+const REFUSED = { host: 'b.example', port: 443, reason: 'unlisted', times: 2, at: 5, protocol: 'udp' }
 const GATE = {
   ...{ sessions: 1, connections: 2, asked: 3, passed: 4, refused: 5, failed: 6, sent: 7, received: 8 },
   lately: [REFUSED],
 }
-const TALKED = { host: 'a.example', port: 443, connections: 1, sent: 2, received: 2 ** 40 }
+const TALKED = { host: 'a.example', port: 443, connections: 1, sent: 2, received: 2 ** 40, protocol: 'udp' }
 
 export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, unknown>>])[] = [
   [

@@ -45,8 +45,8 @@ const TABLE: Readonly<Record<string, string>> = {
     '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device, 21? gate',
   GateReadings:
     '1? sessions, 2? connections, 3? asked, 4? passed, 5? refused, 6? failed, 7? sent, 8? received, 9? lately',
-  RefusedPlace: '1 host, 2? port, 3 reason, 4? times, 5? at',
-  TalkedTo: '1? host, 2? port, 3? connections, 4? sent, 5? received',
+  RefusedPlace: '1 host, 2? port, 3 reason, 4? times, 5? at, 6? protocol',
+  TalkedTo: '1? host, 2? port, 3? connections, 4? sent, 5? received, 6? protocol',
   DeviceReadings:
     '1? started_at, 2? rss_bytes, 3? anonymous_bytes, 4? open_files, 5? free_bytes, 6? running, 7? stalled, 8? queued, 9? rings, 10? rings_used, 11? confirmations, 12? transfers, 13? branches, 14? connections, 15? strangers, 16? tarpit_bytes, 17? tarpit_seconds',
   MetricsText: '1 text',

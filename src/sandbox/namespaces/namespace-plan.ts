@@ -24,11 +24,18 @@ export type RootMount =
  */
 export type SessionNetwork = 'host' | 'none' | 'gate'
 
-/** A TCP port at one address as parseIpAddress reads it, or at every one. */
-export type ListenPlace = { readonly address: string | undefined; readonly port: number }
+/** A port at one address as parseIpAddress reads it; one of TCP may be at every address. */
+export type ListenPlace =
+  | { readonly protocol: 'tcp'; readonly address: string | undefined; readonly port: number }
+  | { readonly protocol: 'udp'; readonly address: string; readonly port: number }
 
-/** A listening socket in a session's network: of an address, or of all of a family (`0.0.0.0`, `::`). */
-export type GateListener = { readonly descriptor: number; readonly address: string; readonly port: number }
+/** A socket in a session's network that listens, or is bound: of an address, or of all of a family (`0.0.0.0`, `::`). */
+export type GateListener = {
+  readonly descriptor: number
+  readonly protocol: ListenPlace['protocol']
+  readonly address: string
+  readonly port: number
+}
 
 /** What the daemon serves a session's network by. None of them blocks; whoever has them closes them. */
 export type GateDescriptors = {
@@ -66,7 +73,7 @@ export type NamespacePlan = {
   /** Devices by absolute path, beside the usual ones. */
   readonly devices: readonly string[]
   readonly network: SessionNetwork
-  /** Where the gate takes connections of the session; with any other network of no meaning. */
+  /** Where the gate takes connections and datagrams of the session; with any other network of no meaning. */
   readonly listens: readonly ListenPlace[]
   /** Who owns the terminals and the memory directories. */
   readonly userId: number

@@ -9,7 +9,7 @@
 
 import { closeSync, openSync } from 'node:fs'
 import { parseIpAddress } from '../../base/ip-address.ts'
-import { GATE_BACKLOG, GATE_LISTENERS_MAX, REFUSALS_BYTES } from '../limits.ts'
+import { GATE_BACKLOG, GATE_DATAGRAMS_BYTES, GATE_LISTENERS_MAX, REFUSALS_BYTES } from '../limits.ts'
 import { ERRNO, O_CLOEXEC, O_NONBLOCK } from '../syscalls.node.ts'
 import { type Kernel, Refused } from './kernel.node.ts'
 import type { GateDescriptors, GateListener, ListenPlace, NamespacePlan } from './namespace-plan.ts'
@@ -184,15 +184,23 @@ function bindSocket(
 export function openListeners(kernel: Kernel, places: readonly ListenPlace[], held: Holds): GateListener[] {
   const { syscalls, must } = kernel
   const listeners: GateListener[] = []
-  const wanted = places.flatMap(({ address, port }) =>
-    (address === undefined ? ANY : [address]).map((one) => ({ address: one, port })),
+  const wanted = places.flatMap(({ protocol, address, port }) =>
+    (address === undefined ? ANY : [address]).map((one) => ({ protocol, address: one, port })),
   )
   if (wanted.length > GATE_LISTENERS_MAX) throw new Refused('so many listening ports', ERRNO.E2BIG)
-  for (const { address, port } of wanted) {
-    const descriptor = bindSocket(kernel, SOCK_STREAM, address, port, held)
+  const room = Int32Array.of(GATE_DATAGRAMS_BYTES)
+  for (const { protocol, address, port } of wanted) {
+    const type = protocol === 'tcp' ? SOCK_STREAM : SOCK_DGRAM
+    const descriptor = bindSocket(kernel, type, address, port, held)
     if (descriptor === undefined) continue
-    must(`listen(${port})`, syscalls.checked(syscalls.libc.listen(descriptor, GATE_BACKLOG)))
-    listeners.push({ descriptor, address, port })
+    const { libc, checked } = syscalls
+    if (protocol === 'tcp') must(`listen(${port})`, checked(libc.listen(descriptor, GATE_BACKLOG)))
+    else
+      must(
+        `setsockopt(${port})`,
+        checked(libc.setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, room, room.byteLength)),
+      )
+    listeners.push({ descriptor, protocol, address, port })
   }
   return listeners
 }
@@ -229,7 +237,8 @@ export function makeNetwork(kernel: Kernel, plan: NamespacePlan, held: Holds): G
   bringUp(kernel)
   if (plan.network !== 'gate') return undefined
   makeAllLocal(kernel)
-  const listeners = openListeners(kernel, plan.listens, held)
+  // First, so that nothing else can have its place.
   const names = bindSocket(kernel, SOCK_DGRAM, LOOPBACK, RESOLVER_PORT, held) ?? -1
+  const listeners = openListeners(kernel, plan.listens, held)
   return { listeners, names, refusals: openRefusals(kernel, held) }
 }

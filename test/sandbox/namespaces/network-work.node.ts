@@ -29,9 +29,9 @@ import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
 
 const MANY = 50
 const LISTENS: readonly ListenPlace[] = [
-  { port: 80, address: undefined },
-  { port: 443, address: undefined },
-  { port: 8080, address: '127.0.0.1' },
+  { protocol: 'tcp', port: 80, address: undefined },
+  { protocol: 'tcp', port: 443, address: undefined },
+  { protocol: 'tcp', port: 8080, address: '127.0.0.1' },
 ]
 
 const [directory = '', what = ''] = process.argv.slice(2)
@@ -202,8 +202,14 @@ async function refused(): Promise<unknown> {
   const messages: string[] = []
   const counts: unknown[] = []
   const attempts: readonly Partial<NamespacePlan>[] = [
-    { listens: [{ port: 80, address: 'nowhere' }] },
-    { listens: Array.from({ length: 200 }, (_, index) => ({ port: 1_000 + index, address: undefined })) },
+    { listens: [{ protocol: 'tcp', port: 80, address: 'nowhere' }] },
+    {
+      listens: Array.from({ length: 200 }, (_, index) => ({
+        protocol: 'tcp' as const,
+        port: 1_000 + index,
+        address: undefined,
+      })),
+    },
     { roots: [{ kind: 'bind', path: join(directory, 'real'), source: join(directory, 'nowhere') }] },
   ]
   for (const attempt of [attempts[0], ...attempts]) {
@@ -254,7 +260,11 @@ async function withoutSix(): Promise<unknown> {
   for (const name of ['all', 'default', 'lo'])
     writeFileSync(`/proc/sys/net/ipv6/conf/${name}/disable_ipv6`, '1')
   const held: { lasting: number[] } = { lasting: [] }
-  const listens = [...LISTENS, { port: 443, address: '2001:db8::7' }, { port: 443, address: '::1' }]
+  const listens: readonly ListenPlace[] = [
+    ...LISTENS,
+    { protocol: 'tcp', port: 443, address: '2001:db8::7' },
+    { protocol: 'tcp', port: 443, address: '::1' },
+  ]
   const made = makeNetwork(kernel, planFor({ listens }), held)
   return made?.listeners.map(({ address, port }) => `${address} ${port}`)
 }
