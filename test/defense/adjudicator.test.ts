@@ -48,7 +48,9 @@ function deformity(verdict: Verdict): string | undefined {
   if (verdict.kind !== 'response' && verdict.kind !== 'status') return 'neither response nor mistake'
   if (isExecute !== ('warrant' in verdict && verdict.warrant instanceof Warrant)) return 'warrant'
   if (verdict.layer === 'all' ? !isExecute : !LAYER_NAMES.includes(verdict.layer)) return 'layer'
-  if (isExecute && verdict.layer !== 'all' && !verdict.enhancedAudit) return 'a note that is not recorded'
+  // What nobody has read is told by its class, which is no note.
+  const isNoted = verdict.layer !== 'all' && !verdict.rule.startsWith('opaque.')
+  if (isExecute && isNoted && !verdict.enhancedAudit) return 'a note that is not recorded'
   if (verdict.code === undefined ? !isExecute : !Object.hasOwn(CODES, verdict.code)) return 'code'
   if (isExecute && (verdict.incident !== undefined || !('toxic' in verdict))) return 'incident'
   if (verdict.rule === '' || typeof verdict.reason !== 'string') return 'no reason'
