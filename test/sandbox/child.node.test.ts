@@ -270,7 +270,7 @@ t.test('a background process that holds an output open does not hold back the en
 t.test('what a background process still writes at short intervals is read to its end', async (t) => {
   // The writer keeps its own times: on a busy machine it may be silent for longer than it was told to be.
   const kept = join(t.testdir({}), 'times')
-  const script = `now() { date +%s%N | tee -a ${kept}; }; now; (for i in 1 2 3 4 5 6; do sleep 0.05; now; done) & exit 7`
+  const script = `now() { date +%s%N | tee -a ${kept}; }; now; (for i in 1 2 3 4 5 6; do sleep 0.03; now; done) & exit 7`
   const written = () => readFileSync(kept, 'utf8').split('\n').slice(0, -1)
   for (let tries = 0; tries < 20; tries++) {
     writeFileSync(kept, '')
