@@ -1,23 +1,11 @@
 import t from 'tap'
-import { formatIpAddress, type IpAddress, parseIpAddress } from '../../src/base/ip-address.ts'
-import { parseEgressList } from '../../src/egress/egress-list.ts'
+import { formatIpAddress } from '../../src/base/ip-address.ts'
 import type { GateInput, GateOutput, GateRules } from '../../src/egress/gate-events.ts'
 import { CONNECTIONS_BURST, CONNECTIONS_MAX } from '../../src/egress/limits.ts'
 import { createSessionGate } from '../../src/egress/session-gate.ts'
+import { address, listOf } from './staged-lists.ts'
 
 const NTP = { host: '192.0.2.1', ports: [123], protocol: 'udp' }
-
-function address(text: string): IpAddress {
-  const parsed = parseIpAddress(text)
-  if (parsed === undefined) throw new Error(text)
-  return parsed
-}
-
-function listOf(entries: readonly unknown[]) {
-  const parsed = parseEgressList(entries)
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
-  return parsed.list
-}
 
 function told(output: GateOutput): string {
   if (output.kind === 'record') {

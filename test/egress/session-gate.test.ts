@@ -1,27 +1,15 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isInternalAddress } from '../../src/base/internal-range.ts'
-import { formatIpAddress, type IpAddress, parseIpAddress } from '../../src/base/ip-address.ts'
-import { parseEgressList } from '../../src/egress/egress-list.ts'
+import { formatIpAddress, type IpAddress } from '../../src/base/ip-address.ts'
 import type { GateInput, GateOutput, GateRules } from '../../src/egress/gate-events.ts'
 import { createSessionGate } from '../../src/egress/session-gate.ts'
+import { address, listOf } from './staged-lists.ts'
 
 const SENDER = { address: '127.0.0.1', port: 40_000 }
 const A = 1
 const AAAA = 28
 const TXT = 16
-
-function address(text: string): IpAddress {
-  const parsed = parseIpAddress(text)
-  if (parsed === undefined) throw new Error(text)
-  return parsed
-}
-
-function listOf(entries: readonly unknown[]) {
-  const parsed = parseEgressList(entries)
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
-  return parsed.list
-}
 
 function question(name: string, type = A): Extract<GateInput, { kind: 'question' }> {
   const labels = name
