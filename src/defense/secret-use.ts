@@ -47,7 +47,7 @@ function looksAtCertificate({ names, operands, options }: EffectiveCommand): boo
 
 /** A new file in the place where the command runs, of which nothing was secret before. */
 function isMade(command: EffectiveCommand, { path, isOpaque, isGlob }: UsedPath): boolean {
-  const { names, cwd, operands, options, calls, paths } = command
+  const { names, cwd, operands, options, paths } = command
   if (cwd === undefined || isOpaque || isGlob || !isWithin(cwd, path)) return false
   if (paths.some((other) => other.path === path && other.use !== 'write')) return false
   const [name = ''] = names
@@ -58,7 +58,7 @@ function isMade(command: EffectiveCommand, { path, isOpaque, isGlob }: UsedPath)
   if (file === '.env') return name === 'touch' || (name === 'cp' && EXAMPLE.test(operands[0] ?? ''))
   if (!file.startsWith('.env.')) return file.endsWith('.env') && PRINTERS.includes(name)
   // An edit in place shows nothing, unless it writes elsewhere as well.
-  if (name === 'sed') return calls.length === 0
+  if (name === 'sed') return !paths.some((other) => other.use === 'write' && other.path !== path)
   return FILLERS.has(name)
 }
 

@@ -115,8 +115,8 @@ function readingTool(command: EffectiveCommand): Tool | undefined {
 
 /** Adds the tools that one effective command needs; none where it only carries another one. */
 function addTools(needed: Set<Tool>, command: EffectiveCommand, isCarrier: boolean): void {
-  const { names, opaque, calls, paths } = command
-  const isUnknown = opaque.length > 0 || calls.length > 0 || !isWhatItSays(command)
+  const { names, opaque, paths } = command
+  const isUnknown = opaque.length > 0 || !isWhatItSays(command)
   const writes = paths.some(({ use }) => use === 'write')
   if (isAnyOf(NETWORK_PROGRAMS, command)) {
     needed.add('WebFetch')

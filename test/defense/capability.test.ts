@@ -270,7 +270,6 @@ t.test('what is denied is denied whatever it is reached through', (t) => {
     ['xargs', 'rm'],
     ['nice', '-n', '5', 'timeout', '1', 'rm', 'x'],
     ['sudo', 'rm', 'x'],
-    ['python3', '-c', 'import os; os.system("rm x")'],
   ]) {
     t.equal(permits({ ...all, denied_commands: ['rm'] }, argv), 'denied', argv.join(' '))
     t.equal(

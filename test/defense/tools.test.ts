@@ -153,7 +153,7 @@ t.test('T1 can neither write nor start what is not a reader, by whatever option 
     ['git', '--exec-path=.', 'status'],
     ['sed', '-i', 's/a/b/', 'x'],
     ['sed', '-n', 'w out', 'x'],
-    ['sed', '1e id', 'x'],
+    ['sed', '1e rm y', 'x'],
     ['sed', 's/a/b/e', 'x'],
     ['ed', 'x'],
     ['ed'],

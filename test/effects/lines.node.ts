@@ -1,5 +1,6 @@
 /**
- * The command lines that are run: the two corpora that judge the packaged rules, the examples of these rules, and what
+ * The command lines that are run: the corpora that judge the packaged rules, those that no rule
+ * stands against, the examples of these rules, and what
  * the suite of the ten agentic risks tries.
  * @module
  */
@@ -14,7 +15,7 @@ export type Kind = 'dangerous' | 'everyday'
 export type Line = { readonly text: string; readonly from: string }
 
 /** As the corpora are written: `# group: ` names the lines behind it, and `⏎` stands for a line feed. */
-function corpus(name: Kind): readonly Line[] {
+function corpus(name: Kind | 'contained'): readonly Line[] {
   let group = ''
   return readFileSync(join(CORPUS, `${name}.txt`), 'utf8')
     .split('\n')
@@ -56,7 +57,7 @@ function risks(): readonly Line[] {
 export function linesOf(kind: Kind): readonly Line[] {
   const all =
     kind === 'dangerous'
-      ? [...corpus(kind), ...risks(), ...examples('match')]
+      ? [...corpus(kind), ...corpus('contained'), ...risks(), ...examples('match')]
       : [...corpus(kind), ...examples('pass')]
   const seen = new Set<string>()
   return all.filter(({ text }) => {

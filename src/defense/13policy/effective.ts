@@ -45,7 +45,7 @@ export type CommandSurroundings = {
 
 export type PathUse = 'read' | 'write' | 'mention'
 
-/** A path that a command is given, in its operands, option values, redirections or code. */
+/** A path that a command is given, in its operands, option values, redirections or scripts. */
 export type UsedPath = {
   /** Absolute and lexically normalised (`~` and `$HOME` put in); for a glob, with its wild characters. */
   readonly path: string
@@ -93,8 +93,6 @@ export type EffectiveCommand = {
   /** Names of the programs before and after it in its pipeline, nearest first. */
   readonly pipedFrom: readonly string[]
   readonly pipedTo: readonly string[]
-  /** Dotted names that the code of an interpreter calls (`os.system`, `open:w`, `system`, `child_process.exec`). */
-  readonly calls: readonly string[]
   readonly opaque: readonly Opaque[]
   /** Where it would run; undefined where a `cd` goes to a place that is not known. */
   readonly cwd: string | undefined

@@ -6,10 +6,11 @@
  * @module
  */
 import type { EffectiveCommand } from './effective.ts'
+import { programClass } from './opaque/program-classes.ts'
 import { asksOnly } from './rules/inquiry.ts'
-import { LANGUAGES } from './unwrap/interpreters.ts'
-import { withoutVersion } from './unwrap/names.ts'
-import { isTabled } from './unwrap/unknown-starts.ts'
+import { isShell, withoutVersion } from './unwrap/names.ts'
+import { formOf, UNKNOWN_FORM } from './unwrap/programs.ts'
+import { isWrapper } from './unwrap/wrappers.ts'
 
 /** Of a tool chain, behind the machine that it builds for: `aarch64-linux-gnu-gcc`. */
 const CROSS_TOOLS: ReadonlySet<string> = new Set(
@@ -24,30 +25,22 @@ function isCrossTool(name: string): boolean {
   return end > 0 && name.lastIndexOf('-', end - 1) > 0 && CROSS_TOOLS.has(name.slice(end + 1))
 }
 
-/** What runs in a container of its own: not a program of this host. Who starts one is judged as such. */
-const CONTAINERS: ReadonlySet<string> = new Set(
-  'docker podman nerdctl buildah kubectl oc crictl ctr lxc compose docker-compose podman-compose'.split(' '),
-)
-
-function isContained(way: string): boolean {
-  const blank = way.indexOf(' ')
-  return blank > 0 && CONTAINERS.has(way.slice(0, blank))
+/** Whether the tables of how programs are read have one of `names`. */
+function isTabled(names: readonly string[]): boolean {
+  return formOf(names) !== UNKNOWN_FORM || isShell(names) || names.some(isWrapper)
 }
 
-/** They run the scripts of a project by its own names for them, and programs of its environment. */
-const PROJECT_RUNNERS: ReadonlySet<string> = new Set(['hatch run', 'pdm run', 'pixi run', 'rye run'])
-
 /**
- * Whether something is known of the program, or its command is a question to it, or it runs in a container or as a
- * script of a project. What is
- * not known by its name at all is opaque, which other rules decide on.
+ * Whether something is known of the program, or its command is a question to it. What is not known by its name at all
+ * is opaque.
  */
 export function isKnownProgram(command: EffectiveCommand): boolean {
-  const { names, via } = command
+  const { names } = command
   // A job or a format is no program: `ts %H:%M`.
   if (names.length === 0 || isTabled(names) || names[0]?.startsWith('%') === true) return true
-  if (names.some((name) => LANGUAGES.has(name) || isCrossTool(withoutVersion(name)))) return true
-  return asksOnly(command, NO_WORDS) || via.some(isContained) || PROJECT_RUNNERS.has(via.at(-1) ?? '')
+  if (programClass(names) !== undefined || names.some((name) => isCrossTool(withoutVersion(name))))
+    return true
+  return asksOnly(command, NO_WORDS)
 }
 
 /** A file right in a place where anybody writes. */

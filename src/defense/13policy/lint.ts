@@ -22,7 +22,6 @@ const SUBJECTS: readonly (keyof CommandMatch)[] = Object.freeze([
   'writes',
   'reads',
   'takes',
-  'calls',
   'opaque',
   'opaque_path',
   'assigns',

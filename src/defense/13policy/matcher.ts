@@ -8,20 +8,17 @@
 import type { Effective, EffectiveCommand } from './effective.ts'
 import { isKnownProgram, isQuestion, liesLoose } from './known-programs.ts'
 import type { Rule } from './rule.ts'
-import { compareRules, type RuleHead, type RuleSet, strictness } from './rule-set.ts'
+import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
 import { type Facts, gatherFacts, type Indexes } from './rules/facts.ts'
 import { type Condition, compileConditions, createShared, indexLists } from './rules/rule-conditions.ts'
 import { candidates, indexRules, namesProgram, type RuleIndex } from './rules/rule-index.ts'
 import { lacksOf, needsOf } from './rules/rule-needs.ts'
-import { PROJECT } from './unwrap/inner.ts'
 import { withoutVersion } from './unwrap/names.ts'
 
 export type Match = {
   readonly rule: RuleHead
   /** Of the effective commands, one that the rule matches: the first, where one match is told. */
   readonly commandIndex: number
-  /** The command is only taken out of the words or the files of a project's tool, which may well be a mere text. */
-  readonly isGuess: boolean
 }
 
 export type Matcher = {
@@ -42,8 +39,6 @@ type Compiled = {
   readonly paths: Indexes
 }
 type CompiledRule = { readonly head: RuleHead; readonly conditions: readonly Condition[] }
-
-const NOTE = strictness({ action: 'note', severity: 'low' })
 
 /** Words that make a shell's `*` stand for names that begin with a dot as well. */
 const HIDDEN_WORDS: readonly string[] = Object.freeze(['dotglob', 'globdots', 'GLOB_DOTS'])
@@ -99,49 +94,39 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
   // Made by another function, so that the rules as they were written are not kept.
   const { rules: compiled, needs, index, paths } = compile(set, home)
   const allowed = (place: number): boolean => compiled[place]?.head.action === 'allow'
-  /** The first place of a rule that stops nothing. */
-  const harmless = compiled.findIndex(({ head }) => strictness(head) >= NOTE)
-  const harmlessFrom = harmless < 0 ? compiled.length : harmless
 
   return {
     count: compiled.length,
     strictest(effective) {
       const isHidden = hiddenAsker(effective)
       const { commands } = effective
-      // A rule's place is its strictness: the smallest place wins, whatever the order of commands. A guess is worth
-      // a note, so that what is stricter counts as the first of the notes.
+      // A rule's place is its strictness: the smallest place wins, whatever the order of commands.
       let best = compiled.length
-      let worth = Number.POSITIVE_INFINITY
       let commandIndex = -1
-      let isGuess = false
       for (let at = 0; at < commands.length; at++) {
         const command = commands[at] as EffectiveCommand
-        const least = command.via.includes(PROJECT) ? harmlessFrom : 0
         const facts = gatherFacts(command, paths, isHidden)
         const lacks = lacksOf(facts)
         candidates(index, facts, (places) => {
           for (let number = 0; number < places.length; number++) {
-            const place = places[number] ?? worth
-            if (Math.max(place, least) >= worth) break
+            const place = places[number] ?? best
+            if (place >= best) break
             if (((needs[place] ?? 0) & lacks) !== 0) continue
             const rule = compiled[place]
             if (rule === undefined || !holds(rule, facts)) continue
             best = place
-            worth = Math.max(place, least)
             commandIndex = at
-            isGuess = least > 0
           }
         })
       }
       const rule = compiled[best]
-      return rule === undefined ? undefined : { rule: rule.head, commandIndex, isGuess }
+      return rule === undefined ? undefined : { rule: rule.head, commandIndex }
     },
     everyMatch(effective) {
       const isHidden = hiddenAsker(effective)
       const found: { readonly place: number; readonly match: Match }[] = []
       effective.commands.forEach((command, commandIndex) => {
         const facts = gatherFacts(command, paths, isHidden)
-        const isGuess = command.via.includes(PROJECT)
         const places = new Set<number>()
         candidates(index, facts, (list) => {
           for (const place of list) places.add(place)
@@ -149,7 +134,7 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
         for (const place of places) {
           const rule = compiled[place]
           if (rule !== undefined && holds(rule, facts))
-            found.push({ place, match: { rule: rule.head, commandIndex, isGuess } })
+            found.push({ place, match: { rule: rule.head, commandIndex } })
         }
       })
       return found

@@ -62,8 +62,6 @@ export type CommandMatch = {
   readonly not_via?: readonly string[]
   readonly piped_from?: readonly string[]
   readonly piped_to?: readonly string[]
-  /** Calls in the code of an interpreter. */
-  readonly calls?: readonly string[]
   /** Reasons why a part cannot be known; `*` for any. */
   readonly opaque?: readonly (Opaque | '*')[]
   /** A used path of which only the beginning is known, or none. */

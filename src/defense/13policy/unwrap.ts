@@ -10,8 +10,6 @@ import { spend, startWork, type Work, WorkSpent } from '../work.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand } from './effective.ts'
 import type { ShellWord } from './shell/shell.ts'
 import { runCommand } from './unwrap/commands.ts'
-import { addComputed } from './unwrap/computed.ts'
-import { startFlow } from './unwrap/flow.ts'
 import { namesOf } from './unwrap/names.ts'
 import { draftOf, type Frame, finish, type Run, spendJudgement } from './unwrap/run.ts'
 
@@ -59,25 +57,7 @@ function readRequest(
   const own = readCommands(argv, surroundings, work)
   if (environment.length === 0) return own
   spend(work, environment.length * own.length * VARIABLE_STEPS)
-  return [
-    ...own.map((command) => withVariables(command, environment)),
-    ...commandsOfVariables(environment, surroundings, work),
-  ]
-}
-
-/**
- * What variables that the caller sets would run by themselves (PAGER, GIT_SSH_COMMAND...), as if they had been given to
- * env(1) in front of nothing; neither that env nor the nothing is a command of the caller.
- */
-function commandsOfVariables(
-  environment: readonly string[],
-  surroundings: CommandSurroundings,
-  work: Work,
-): readonly EffectiveCommand[] {
-  const around = { ...surroundings, resolved: undefined }
-  return readCommands(['env', ...environment, 'true'], around, work).filter(
-    ({ via, names }) => via.length > 1 || (via.length === 1 && !names.includes('true')),
-  )
+  return own.map((command) => withVariables(command, environment))
 }
 
 /** The command as it is, with the variables that are set for it. */
@@ -95,16 +75,15 @@ function readCommands(
   surroundings: CommandSurroundings,
   work: Work,
 ): readonly EffectiveCommand[] {
-  const run: Run = { surroundings, drafts: [], flow: startFlow(), work, isOver: false }
+  const run: Run = { surroundings, drafts: [], work, isOver: false }
   runCommand(run, wordsOf(argv), frameOf(surroundings))
-  addComputed(run.drafts, surroundings, work)
   for (const draft of run.drafts) spendJudgement(work, draft)
   return run.drafts.map(finish)
 }
 
 /** The command itself, of which nothing was read but its name. */
 function unreadCommand(argv: readonly string[], surroundings: CommandSurroundings): EffectiveCommand {
-  const run: Run = { surroundings, drafts: [], flow: startFlow(), work: startWork(), isOver: true }
+  const run: Run = { surroundings, drafts: [], work: startWork(), isOver: true }
   const draft = draftOf(run, wordsOf(argv), frameOf(surroundings))
   draft.names = namesOf(argv[0] ?? '', surroundings.resolved)
   return finish(draft)
@@ -129,7 +108,6 @@ function frameOf({ cwd, resolved }: CommandSurroundings): Frame {
     stdin: { kind: 'caller' },
     resolved,
     isDecoded: false,
-    isMade: false,
     environments: undefined,
   }
 }

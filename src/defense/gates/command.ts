@@ -329,7 +329,7 @@ const rules: Check = (facts, policy, ledger) => {
   const { id, severity } = match.rule
   const reason = ruleReason(match.rule)
   const note: Note = { outcome: 'note', rule: id, reason }
-  const meaning = match.isGuess && match.rule.action !== 'allow' ? 'note' : meaningOf(match.rule)
+  const meaning = meaningOf(match.rule)
   switch (meaning) {
     case 'allow':
       return undefined

@@ -66,7 +66,7 @@ function judge(matcher: Matcher, argv: readonly string[]): Pick<Judged, 'outcome
   const { id: rule } = match.rule
   const meaning = meaningOf(match.rule)
   if (meaning === 'allow') return { outcome: 'passed', rule }
-  if (meaning === 'note' || match.isGuess) return { outcome: 'noted', rule }
+  if (meaning === 'note') return { outcome: 'noted', rule }
   return { outcome: meaning === 'ask' ? 'asked' : 'hostile', rule }
 }
 
@@ -131,8 +131,8 @@ t.test(
   },
 )
 
-t.test('no command line is in both corpora, and none is twice in one', async (t) => {
-  const all = [...readCorpus('dangerous.txt'), ...readCorpus('everyday.txt')].map(({ text }) => text)
+t.test('no command line is in two corpora, and none is twice in one', async (t) => {
+  const all = ['dangerous.txt', 'contained.txt', 'everyday.txt'].flatMap(readCorpus).map(({ text }) => text)
   t.same(
     all.filter((text, index) => all.indexOf(text) !== index),
     [],

@@ -29,7 +29,6 @@ t.test('a program goes by each of its names', async (t) => {
   t.ok(matches({ program: ['perl', 'python3*'] }, python))
   t.notOk(matches({ program: ['perl'] }, python))
   t.notOk(matches({ program: ['r*'] }, { names: [] }), 'a program that is not known has none')
-  t.ok(matches({ program: ['*'], calls: ['os.system'] }, { names: [], calls: ['os.system'] }))
 })
 
 t.test('every field must hold', async (t) => {
@@ -140,7 +139,6 @@ t.test('what is around a command', async (t) => {
   t.ok(matches({ piped_from: ['curl'], program: ['sh'] }, { names: ['sh'], pipedFrom: ['tee', 'curl'] }))
   t.ok(matches({ piped_to: ['sh'] }, { pipedTo: ['sh'] }))
   t.ok(matches({ via: ['sudo'] }, { via: ['sh -c', 'sudo'] }))
-  t.ok(matches({ calls: ['os.*'] }, { calls: ['open:w', 'os.system'] }))
   t.ok(matches({ opaque: ['eval'] }, { opaque: ['expansion', 'eval'] }))
   t.ok(matches({ opaque: ['*'] }, { opaque: ['limit'] }))
   t.notOk(matches({ opaque: ['*'] }, {}))

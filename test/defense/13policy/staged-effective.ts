@@ -20,7 +20,6 @@ export function command(change: Partial<EffectiveCommand> = {}): EffectiveComman
     via: [],
     pipedFrom: [],
     pipedTo: [],
-    calls: [],
     opaque: [],
     cwd: '/srv/work',
     terminal: false,

@@ -66,7 +66,3 @@ export function withoutMark(paths: EffectiveCommand['paths']): EffectiveCommand[
 export function opaqueOf(commands: readonly EffectiveCommand[]): readonly string[] {
   return [...new Set(commands.flatMap(({ opaque }) => opaque))].sort()
 }
-
-export function callsOf(commands: readonly EffectiveCommand[]): readonly string[] {
-  return [...new Set(commands.flatMap(({ calls }) => calls))].sort()
-}

@@ -323,12 +323,6 @@ export const COMMAND_CELLS: readonly Cell[] = [
     gives: ['VI_SWAP', 'CAPABILITY_PATH_DENIED', '13policy', 'protected.around', 'critical', 'high'],
   },
   {
-    name: '13policy: what the words of a tool only seem to say is noted',
-    facts: runs(['pytest', '-k', 'rm_rf or reboot']),
-    policy: policyWith({}, {}, { rules: compileRules([ruleText('deny', 'critical', 'reboot')]) }),
-    gives: noted('13policy', 'test.deny-critical'),
-  },
-  {
     name: '13policy: a hostile command is hostile also where the set does not allow it',
     facts: runs(['deny-high']),
     policy: policyWith({ allowed_commands: ['ls'] }),

@@ -22,7 +22,11 @@ const LINES: readonly (readonly [ProgramClass, string])[] = [
   // Programs that take orders of their own, and start others by them
   [
     'interpreter',
-    'vim ed ex emacs nano joe kak hx micro mg jed zile gdb lldb m4 gnuplot dc sqlite3 duckdb psql mysql mongo redis-cli cypher-shell influx clickhouse-client gimp blender',
+    'vim ed ex emacs nano joe kak hx micro mg jed zile gdb lldb m4 gnuplot bc dc sqlite3 duckdb psql pgcli mysql mycli usql cqlsh bq mongo redis-cli cypher-shell influx clickhouse clickhouse-client clickhouse-local gimp inkscape blender xfs_io',
+  ],
+  [
+    'interpreter',
+    'yq gojq jaq mlr q csvtool exiftool xmllint jsonnet dhall gomplate doxygen fossil ranger lf nnn vifm irssi weechat kermit r2 radare2 rizin rz uwsgi execlineb kotlinc idris2 ipython3 flask',
   ],
   // Build, test and project tools
   [
@@ -37,7 +41,16 @@ const LINES: readonly (readonly [ProgramClass, string])[] = [
     'build',
     'platformio pio west idf.py arduino-cli sphinx-build mkdocs hugo jekyll zola terraform tofu terragrunt packer ansible ansible-playbook pre-commit lefthook husky lint-staged foreman honcho overmind hyperfine colcon catkin_make catkin automake autoconf autoreconf bitbake kas tsc ts-node swc babel parcel esbuild next nuxt astro eslint prettier stylelint karma rspec cucumber phpunit phpstan pylint mypy ruff flake8 black latexmk pdflatex xelatex lualatex latex tex dpkg-buildpackage debuild rpmbuild makepkg abuild checkinstall configure',
   ],
+  // Compilers: what they take in stands in the sources
+  [
+    'build',
+    'gcc g++ cc c++ c89 c99 clang clang++ gfortran tcc rustc javac as nasm yasm ld cpp gnatmake gprbuild ocamlc ocamlopt mcs swiftc ldc2 dmd fpc crystal gccgo tinygo valac',
+  ],
   // What starts programs that its arguments do not hold, or elsewhere
+  [
+    'launcher',
+    'perf volta cross-env-shell wezterm direnv dvc hg svn jj qsub bsub sbatch condor_run torchrun kernprof pidstat',
+  ],
   [
     'launcher',
     'docker podman nerdctl buildah kubectl oc crictl ctr lxc compose docker-compose podman-compose tmux screen dtach abduco byobu zellij at batch crontab supervisord supervisorctl pm2 forever runsvdir s6-svscan s6-rc systemd-run vagrant qemu-system qemu-user kexec run-parts',

@@ -6,16 +6,13 @@
 import { baseName } from '../../../base/lexical-path.ts'
 import type { EffectiveCommand, UsedPath } from '../effective.ts'
 import { onlyLists } from '../listing.ts'
-import { addBits, type BitSet, emptyBits, isEmpty, joinBits } from './bit-set.ts'
+import { type BitSet, emptyBits, isEmpty, joinBits } from './bit-set.ts'
 import type { PathIndex } from './path-pattern.ts'
-import { lookUp, type WordIndex } from './word-index.ts'
 
-/** The lists of patterns of all rules: of paths, of those that exempt, of calls and how many of these. */
+/** The lists of patterns of all rules: of paths, and of those that exempt. */
 export type Indexes = {
   readonly positive: PathIndex
   readonly exempt: PathIndex
-  readonly calls: WordIndex
-  readonly callLists: number
 }
 
 /** A used path with the lists of patterns that it fits, and those that exempt it. */
@@ -34,7 +31,6 @@ export type Facts = {
   readonly usesAny: boolean
   written: BitSet | undefined
   read: BitSet | undefined
-  called: BitSet | undefined
   longOptions: readonly string[] | undefined
   beginnings: string[] | undefined
   lines: readonly string[] | undefined
@@ -56,7 +52,6 @@ export function gatherFacts(command: EffectiveCommand, indexes: Indexes, isHidde
     usesAny: !isEmpty(used),
     written: undefined,
     read: undefined,
-    called: undefined,
     longOptions: undefined,
     beginnings: undefined,
     lines: undefined,
@@ -104,16 +99,6 @@ export function readLists(facts: Facts): BitSet {
 export function exemptLists({ indexes }: Facts, path: LocatedPath): BitSet {
   path.exempt ??= indexes.exempt.alwaysFits(path.used)
   return path.exempt
-}
-
-/** The lists that some call fits. */
-export function calledLists(facts: Facts): BitSet {
-  if (facts.called !== undefined) return facts.called
-  const lists = emptyBits(facts.indexes.callLists)
-  const take = (numbers: readonly number[]) => addBits(lists, numbers)
-  for (const call of facts.command.calls) lookUp(facts.indexes.calls, call, take)
-  facts.called = lists
-  return lists
 }
 
 /** Long options as they are given, each of which may be the beginning of one, as `getopt_long` takes it. */

@@ -72,7 +72,7 @@ const PLAIN: ReadonlyMap<string, (value: string, cwd: string | undefined) => boo
   ['RUSTC_WRAPPER', (value) => /^s?ccache$/.test(value)],
   // What a project calls its surroundings; to a shell it would be a file of that name.
   ['ENV', (value) => /^(?:dev|development|test|testing|ci|local|stage|staging|prod|production)$/.test(value)],
-  ['PS4', (value) => /^[^$`\\]*$/.test(value)],
+  ['PS4', (value) => /^[^$`\\<]*$/.test(value)],
 ])
 
 export function isPlainSetting({ name, value, stands }: Setting, cwd: string | undefined): boolean {

@@ -9,7 +9,6 @@ import type { CommandMatch, Rule } from '../rule.ts'
 import { type BitSet, hasBit } from './bit-set.ts'
 import {
   beginningsOf,
-  calledLists,
   exemptLists,
   type Facts,
   type Indexes,
@@ -23,8 +22,7 @@ import {
 import { asksOnly, inquirable } from './inquiry.ts'
 import { createPathIndex } from './path-pattern.ts'
 import { isPlainSetting } from './plain-setting.ts'
-import { createListPool, findValue, type SmallMap, sealMap } from './small-map.ts'
-import { addWords, emptyWords, sealWords, type WordIndex } from './word-index.ts'
+import { findValue, type SmallMap, sealMap } from './small-map.ts'
 import {
   compileWord,
   compileWords,
@@ -44,7 +42,6 @@ export type Shared = {
   readonly words: Map<string, WordList>
   readonly positive: Lists
   readonly exempt: Lists
-  readonly calls: Lists
 }
 
 export function createShared(): Shared {
@@ -52,25 +49,14 @@ export function createShared(): Shared {
     words: new Map(),
     positive: { lists: [], numbers: new Map() },
     exempt: { lists: [], numbers: new Map() },
-    calls: { lists: [], numbers: new Map() },
   }
 }
 
-export function indexLists({ positive, exempt, calls }: Shared, home: string): Indexes {
+export function indexLists({ positive, exempt }: Shared, home: string): Indexes {
   return {
     positive: createPathIndex(positive.lists, home),
     exempt: createPathIndex(exempt.lists, home),
-    calls: indexCalls(calls.lists),
-    callLists: calls.lists.length,
   }
-}
-
-function indexCalls(lists: readonly (readonly string[])[]): WordIndex {
-  const growing = emptyWords()
-  lists.forEach((patterns, list) => {
-    addWords(growing, patterns, list)
-  })
-  return sealWords(growing, createListPool())
 }
 
 export function listNumber(registry: Lists, patterns: readonly string[]): number {
@@ -217,10 +203,6 @@ function ofWords(list: WordList, of: (command: EffectiveCommand) => readonly str
   return ({ command }) => fitsAnyOf(list, of(command))
 }
 
-function callsOne(list: number): Condition {
-  return (facts) => hasBit(calledLists(facts), list)
-}
-
 function not(condition: Condition): Condition {
   return (facts) => !condition(facts)
 }
@@ -331,7 +313,6 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
   if (option_values !== undefined) conditions.push(givesAnyValue(shared, option_values))
   if (assigns !== undefined) conditions.push(assignsOne(wordsOf(shared, assigns)))
   conditions.push(...pathConditions(match, shared))
-  if (match.calls !== undefined) conditions.push(callsOne(listNumber(shared.calls, match.calls)))
   for (const field of WORD_FIELD_NAMES) {
     const patterns = match[field]
     if (patterns !== undefined) conditions.push(ofWords(wordsOf(shared, patterns), WORD_FIELDS[field]))

@@ -39,7 +39,6 @@ const FIELDS = Object.freeze({
   not_via: 'words',
   piped_from: 'programs',
   piped_to: 'programs',
-  calls: 'words',
   opaque: 'opaque',
   opaque_path: 'boolean',
   terminal: 'boolean',

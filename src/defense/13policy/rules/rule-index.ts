@@ -20,7 +20,7 @@ import {
   type WordIndex,
 } from './word-index.ts'
 
-const WORD_KEYS = Object.freeze(['program', 'calls', 'assigns', 'piped_from', 'piped_to', 'via'] as const)
+const WORD_KEYS = Object.freeze(['program', 'assigns', 'piped_from', 'piped_to', 'via'] as const)
 type WordKey = (typeof WORD_KEYS)[number]
 
 export type RuleIndex = {
@@ -73,7 +73,6 @@ export function indexRules(rules: readonly Rule[], shared: Shared): RuleIndex {
   const index: GrowingIndex = {
     words: {
       program: emptyWords(),
-      calls: emptyWords(),
       assigns: emptyWords(),
       piped_from: emptyWords(),
       piped_to: emptyWords(),
@@ -97,7 +96,6 @@ function sealIndex({ words, paths, opaque, always }: GrowingIndex): RuleIndex {
   return {
     words: {
       program: seal(words.program),
-      calls: seal(words.calls),
       assigns: seal(words.assigns),
       piped_from: seal(words.piped_from),
       piped_to: seal(words.piped_to),
@@ -140,7 +138,6 @@ export function candidates(index: RuleIndex, facts: Facts, take: Take): void {
   const { words } = index
   if (index.always.length > 0) take(index.always)
   lookUpAll(words.program, command.names, take)
-  lookUpAll(words.calls, command.calls, take)
   for (let at = 0; at < command.assignments.length; at++)
     lookUp(words.assigns, command.assignments[at]?.name ?? '', take)
   lookUpAll(words.piped_from, command.pipedFrom, take)

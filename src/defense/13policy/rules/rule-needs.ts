@@ -21,7 +21,6 @@ const NEEDS: readonly Need[] = Object.freeze([
   { fields: ['via'], isMet: ({ command }) => command.via.length > 0 },
   { fields: ['piped_from'], isMet: ({ command }) => command.pipedFrom.length > 0 },
   { fields: ['piped_to'], isMet: ({ command }) => command.pipedTo.length > 0 },
-  { fields: ['calls'], isMet: ({ command }) => command.calls.length > 0 },
   { fields: ['opaque'], isMet: ({ command }) => command.opaque.length > 0 },
   { fields: ['terminal'], isMet: ({ command }) => command.terminal },
 ])

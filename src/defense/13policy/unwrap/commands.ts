@@ -5,31 +5,18 @@
  * @module
  */
 import { enter, hold, leave } from '../../work.ts'
-import { spendCode } from '../code/bounds.ts'
-import { gapped, staysInPlace, UNKNOWN_PART } from '../code/script-parts.ts'
-import { readCode, readGuess } from '../code/words.ts'
+import { readFilter } from '../filters/filter.ts'
 import { outputSize } from '../shell/output.ts'
 import { parseShell, type ShellContext, type ShellScript, type ShellWord } from '../shell/shell.ts'
 import { SETTINGS_MARK } from '../shell/words.ts'
 import { spendCommand } from './command-cost.ts'
 import { argumentPaths } from './command-paths.ts'
-import { bareSetting, environmentText, takesSettings } from './environment-commands.ts'
-import { copiedText, inputOf, isSelf, type Made, madeProgram, scriptAt } from './flow.ts'
-import { type Assignment, type Call, type Inner, isOfProtocol, type Language } from './inner.ts'
-import {
-  innerOfInterpreter,
-  isCommandFile,
-  LANGUAGES,
-  languageOf,
-  programOf,
-  readsCommands,
-} from './interpreters.ts'
-import { makesText } from './made-text.ts'
+import { type Assignment, type Call, type Inner, isOfProtocol } from './inner.ts'
+import { innerOfInterpreter } from './interpreters.ts'
 import { goesBy, isMultiple, isShell, namesOf } from './names.ts'
 import type { ParsedArguments } from './options.ts'
 import { addOpaque, connect, type Draft, isDecoder, type Segment, stdinOf, viaOf } from './pipeline.ts'
-import { formOf, takesAnything, UNKNOWN_FORM } from './programs.ts'
-import { innerOfProject, loadedFiles } from './project-files.ts'
+import { formOf } from './programs.ts'
 import {
   addPaths,
   addSurroundings,
@@ -43,12 +30,9 @@ import {
   settingOf,
   stop,
 } from './run.ts'
-import { settle } from './settle.ts'
-import { innerOfScript, innerOfShell, isAllArguments, positionals } from './shell-invocation.ts'
+import { innerOfShell, isAllArguments, positionals } from './shell-invocation.ts'
 import { knownOutput } from './stream.ts'
 import { parseCall } from './subcommands.ts'
-import { commandOfTool, isTool, textsOfTool } from './tool-words.ts'
-import { unknownStarts } from './unknown-starts.ts'
 import { liesWithin, pathsOf } from './used-paths.ts'
 import { operandText, partlyKnown, valueTexts } from './word-texts.ts'
 import { innerOfWrapper, isWrapper, readAssignment } from './wrappers.ts'
@@ -59,6 +43,12 @@ const NO_ARGUMENTS: ParsedArguments = Object.freeze({
   operands: [],
   firstOperand: 1,
 })
+
+/** `/proc/self/exe` and open files: which program that is depends on who runs it. */
+function isSelf(text: string): boolean {
+  if (!text.startsWith('/proc/') && !text.startsWith('/dev/fd/')) return false
+  return text.endsWith('/exe') || text.includes('/fd/')
+}
 
 /** They take an owner first, which is no place: `chown -R "$(id -u):$(id -g)" build`. */
 const OWNER_PROGRAMS: ReadonlySet<string> = new Set(['chown', 'chgrp'])
@@ -84,19 +74,10 @@ export function runCommand(run: Run, words: readonly ShellWord[], frame: Frame):
   } else draft.names = namesOf(program.text, frame.resolved)
   if (program !== undefined && isSelf(program.text)) addOpaque(draft, 'program')
   const form = formOf(draft.names)
-  const isKnown = form !== UNKNOWN_FORM && !frame.assignments.some(({ name }) => name === 'PATH')
-  const made =
-    program === undefined || program.opaque !== undefined
-      ? undefined
-      : madeProgram(run.flow, program.text, draft.path, isKnown)
-  // Then its names are also those of what it was copied from.
-  if (made?.kind === 'program') draft.names = [...new Set([...made.names, ...draft.names])]
   const assignments = addSurroundings(run, draft, frame)
-  const stdin = inputOf(run.flow, frame)
   let parsed = NO_ARGUMENTS
   if (words.length > 1) {
-    const known = made?.kind === 'program' ? formOf(draft.names) : form
-    parsed = parseCall(draft.names, words, known)
+    parsed = parseCall(draft.names, words, form)
     draft.options = parsed.options
     const givesOwner = goesBy(draft.names, OWNER_PROGRAMS)
     draft.operands = parsed.operands.map((word, index) =>
@@ -108,8 +89,7 @@ export function runCommand(run: Run, words: readonly ShellWord[], frame: Frame):
       draft.optionValues = parsed.values.flatMap(({ option, word }) =>
         valueTexts(word).map((value) => ({ option, value })),
       )
-    const place = placeOf(run, frame)
-    const paths = argumentPaths(draft.names, known, parsed, place)
+    const paths = argumentPaths(draft.names, form, parsed, placeOf(run, frame))
     if (paths.length > 0) addPaths(draft, paths)
   }
   if (program !== undefined) {
@@ -118,127 +98,41 @@ export function runCommand(run: Run, words: readonly ShellWord[], frame: Frame):
       name: '',
       words,
       parsed,
-      stdin,
+      stdin: frame.stdin,
       terminal: draft.terminal,
       work: run.work,
     }
-    unwrap(run, draft, call, stdin === frame.stdin ? frame : { ...frame, stdin }, assignments)
-    if (made !== undefined && made.kind !== 'program')
-      runMade(run, draft, made, words, undefined, 'sh', frame, assignments)
+    unwrap(run, draft, call, frame, assignments)
   }
   // What `read` takes is what its variables are.
-  const taken = draft.names[0] === 'read' && stdin.kind === 'text' ? stdin.word.text : undefined
+  const taken = draft.names[0] === 'read' && frame.stdin.kind === 'text' ? frame.stdin.word.text : undefined
   if (draft.names[0] === 'echo' || draft.names[0] === 'printf')
     hold(run.work, outputSize([draft.names[0], ...draft.argv.slice(1)]))
-  draft.output =
-    taken ??
-    knownOutput(draft.names, words, stdin) ??
-    copiedText(run.flow, { names: draft.names, parsed, cwd: frame.cwd })
-  const maker = {
-    names: draft.names,
-    options: draft.options,
-    parsed,
-    words,
-    stdin,
-    output: draft.output,
-    redirects: frame.redirects,
-    cwd: frame.cwd,
-    calls: draft.calls,
-    paths: draft.paths,
-  }
-  settle(run.flow, draft, maker, run.surroundings.cwd, run.work)
+  draft.output = taken ?? knownOutput(draft.names, words, frame.stdin)
   leave(run.work)
 }
-
-/** Runs a file that the request has made: what was written into it, or what hides there. */
-function runMade(
-  run: Run,
-  draft: Draft,
-  made: Exclude<Made, { kind: 'program' }>,
-  positional: readonly ShellWord[],
-  given: Language | undefined,
-  via: string,
-  frame: Frame,
-  assignments: readonly Assignment[],
-): void {
-  if (made.kind === 'hidden') {
-    addOpaque(draft, made.opaque)
-    return
-  }
-  if (frame.depth >= DEPTH_MAX) {
-    stop(run)
-    return
-  }
-  const word: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
-  const language = given ?? languageOf(made.text)
-  const deeper = { ...frame, depth: frame.depth + 1 }
-  const program = language === undefined && via === 'sh' && given === undefined ? programOf(made.text) : []
-  if (program.length > 0) {
-    follow(run, draft, { kind: 'argv', words: [...program, ...positional], via }, frame, assignments)
-    return
-  }
-  if (language !== undefined) follow(run, draft, { kind: 'code', language, word, via }, deeper, assignments)
-  else follow(run, draft, { kind: 'shell', word, via, positional }, frame, assignments)
-}
-
-const NO_ASSIGNMENTS: readonly Assignment[] = Object.freeze([])
 
 const DECLARERS: readonly string[] = Object.freeze(['export', 'declare', 'typeset', 'local', 'readonly'])
 
 /** Follows what the command runs in its turn. */
 function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: readonly Assignment[]): void {
   const { names } = call
-  let fresh = assignments.length > frame.freshFrom ? assignments.slice(frame.freshFrom) : NO_ASSIGNMENTS
   if (DECLARERS.includes(names[0] ?? '')) {
     const set = call.parsed.operands.flatMap((word) => readAssignment(word) ?? [])
     draft.assignments = [...draft.assignments, ...set.map(settingOf)]
-    fresh = [...fresh, ...set]
   }
-  if (takesSettings(names))
-    fresh = [...fresh, ...call.words.slice(1).flatMap((word) => readAssignment(bareSetting(word)) ?? [])]
-  if (fresh.length > 0)
-    for (const { name, value } of fresh)
-      for (const inner of environmentText(name, value)) follow(run, draft, inner, frame, assignments)
-  if (run.flow.files.size > 0)
-    for (const inner of innerOfProject(run.flow, names)) follow(run, draft, inner, frame, assignments)
-  if (isShell(names) && !isMultiple(names)) {
-    for (const inner of innerOfShell(call)) follow(run, draft, inner, frame, assignments)
-    return
+  const followAll = (all: readonly Inner[]): void => {
+    for (const inner of all) follow(run, draft, inner, frame, assignments)
   }
-  const count = run.drafts.length
+  if (isShell(names) && !isMultiple(names)) return followAll(innerOfShell(call))
   const wrapper = names.find((name) => isWrapper(name) && (!isMultiple([name]) || isMultiple(names)))
-  if (wrapper !== undefined) {
-    for (const inner of innerOfWrapper({ ...call, name: wrapper }))
-      follow(run, draft, inner, frame, assignments)
-  }
-  const loaded = loadedFiles(call)
-  if (loaded.length > 0) for (const inner of loaded) follow(run, draft, inner, frame, assignments)
-  const interpreter = names.find((name) => LANGUAGES.has(name))
-  if (interpreter !== undefined) {
-    // What is started reads the rest of an input of which the beginning was the program.
-    const later = call.stdin.kind === 'text' ? { ...frame, stdin: { kind: 'caller' } as const } : frame
-    for (const inner of innerOfInterpreter({ ...call, name: interpreter }))
-      follow(run, draft, inner, later, assignments)
-  }
-  if (wrapper === undefined && interpreter === undefined && takesAnything(formOf(names)))
-    for (const inner of unknownStarts(call)) follow(run, draft, inner, frame, assignments)
-  if (isTool(names)) {
-    for (const inner of textsOfTool(call, fresh)) follow(run, draft, inner, frame, assignments)
-    // What its own form has not told already.
-    if (run.drafts.length === count)
-      for (const inner of commandOfTool(call)) follow(run, draft, inner, frame, assignments)
-  }
+  if (wrapper !== undefined) followAll(innerOfWrapper({ ...call, name: wrapper }))
+  followAll(innerOfInterpreter(call))
   for (const { option, word, use } of call.parsed.values) {
-    // A file with commands that is the output of one.
-    const isHidden = use === 'read' && word.opaque === 'substitution' && isCommandFile(option)
-    if (isHidden && (wrapper !== undefined || names.some(readsCommands)))
-      for (const inner of innerOfScript(word, 'sh')) follow(run, draft, inner, frame, assignments)
     if (isOfProtocol(call, option)) continue
-    if (use === 'shell')
-      follow(run, draft, { kind: 'shell', word, via: `${names[0]} ${option}` }, frame, assignments)
-    else if (use === 'program' && call.parsed.operands.length >= 0 && wrapper === undefined) {
-      follow(run, draft, { kind: 'argv', words: [word], via: `${names[0]} ${option}` }, frame, assignments)
-    }
+    if (use === 'shell') followAll([{ kind: 'shell', word, via: `${names[0]} ${option}` }])
+    else if (use === 'program' && wrapper === undefined)
+      followAll([{ kind: 'argv', words: [word], via: `${names[0]} ${option}` }])
   }
 }
 
@@ -258,26 +152,6 @@ function follow(
     case 'path':
       addPaths(draft, pathsOf(inner.word, inner.use, placeOf(run, frame)))
       return
-    case 'script': {
-      const { word, language, via, positional = [], read } = inner
-      const made = scriptAt(run.flow, word, frame)
-      if (made === undefined && inner.otherwise !== undefined) {
-        draft.calls = [...draft.calls, inner.otherwise]
-        return
-      }
-      if (read !== undefined) {
-        const isFound = made?.kind === 'hidden' && (made.isFetched === true || made.opaque === 'decoded')
-        if (isFound) addOpaque(draft, made.opaque)
-        if (made?.kind !== 'text') return
-        const text: ShellWord = { text: made.text, isGlob: false, opaque: undefined }
-        for (const next of read(text)) follow(run, draft, next, frame, assignments)
-        return
-      }
-      addPaths(draft, pathsOf(word, 'read', placeOf(run, frame)))
-      if (made !== undefined && made.kind !== 'program')
-        runMade(run, draft, made, positional, language, via, frame, assignments)
-      return
-    }
     case 'argv': {
       const added = inner.assignments ?? []
       runCommand(run, inner.words, {
@@ -298,30 +172,15 @@ function follow(
       followShell(run, draft, inner, frame, assignments)
       return
     case 'code': {
-      const { word } = inner
-      if (inner.isGuess === true) {
-        if (word.opaque !== undefined) return
-        spendCode(run.work, word.text)
-        const guess = readGuess(word.text, inner.language, inner.via)
-        for (const opaque of guess.opaque) addOpaque(draft, opaque)
-        for (const next of guess.inner) follow(run, draft, next, frame, assignments)
+      const { word, filter, via } = inner
+      if (filter === undefined) {
+        if (word.opaque !== undefined) addOpaque(draft, frame.isDecoded ? 'decoded' : 'eval')
         return
       }
-      // What is text, a pattern or a number of a script is no program.
-      const script = frame.isMade || frame.isDecoded ? undefined : gapped(word)
-      const isKept = script !== undefined && staysInPlace(script, inner.language)
-      if (word.opaque !== undefined && !isKept) addOpaque(draft, frame.isDecoded ? 'decoded' : 'eval')
-      const text = isKept ? script : word.text
-      spendCode(run.work, text)
-      const reading = readCode(text, inner.language, inner.via)
-      if (isKept) {
-        draft.calls = [...draft.calls, UNKNOWN_PART]
-        if (reading.inner.some(({ kind }) => kind !== 'path')) addOpaque(draft, 'eval')
-      }
-      const calls = new Set([...draft.calls, ...reading.calls])
-      draft.calls = [...calls]
-      for (const opaque of reading.opaque) addOpaque(draft, opaque)
-      for (const next of reading.inner) follow(run, draft, next, frame, assignments)
+      const read = readFilter(filter, word, via, frame.isDecoded, run.work)
+      for (const opaque of read.opaque)
+        addOpaque(draft, opaque === 'eval' && frame.isDecoded ? 'decoded' : opaque)
+      for (const next of read.inner) follow(run, draft, next, frame, assignments)
       return
     }
   }
@@ -385,7 +244,6 @@ const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
 
 function runScript(run: Run, script: ShellScript, base: Frame): void {
   const pipelines = new Map<number, Segment[]>()
-  const isMade = base.isMade || makesText(script.commands, run.surroundings.stdin)
   const isDecoded =
     base.isDecoded || script.commands.some((command) => command.isSubstitution && isDecoder(command))
   for (const command of script.commands) {
@@ -404,7 +262,6 @@ function runScript(run: Run, script: ShellScript, base: Frame): void {
       stdin,
       resolved: undefined,
       isDecoded,
-      isMade,
       environments: command.environments,
     })
     if (run.isOver) break

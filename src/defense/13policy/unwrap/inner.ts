@@ -20,8 +20,6 @@ export type Stdin =
       readonly kind: 'pipe'
       readonly output: string | undefined
       readonly isDecoded: boolean
-      /** A file that the request has fetched. */
-      readonly isFetched?: boolean
     }
 
 export type Inner =
@@ -42,41 +40,15 @@ export type Inner =
       readonly positional?: readonly ShellWord[]
       readonly stdin?: Stdin
     }
+  /** `filter`: the language, where it is read; undefined: nobody reads it. */
   | {
       readonly kind: 'code'
-      readonly language: Language
+      readonly filter: 'awk' | 'sed' | undefined
       readonly word: ShellWord
       readonly via: string
-      /** It may be code, by its form: what it clearly does counts, and what is not known of it does not. */
-      readonly isGuess?: boolean
     }
   | { readonly kind: 'opaque'; readonly opaque: Opaque }
   | { readonly kind: 'path'; readonly word: ShellWord; readonly use: PathUse }
-  | {
-      /** A file that is read as a program: of a shell, or of `language`. */
-      readonly kind: 'script'
-      readonly word: ShellWord
-      readonly language: Language | undefined
-      readonly via: string
-      readonly positional?: readonly ShellWord[]
-      /** Of a file in a language of its own: what its text runs. */
-      readonly read?: (word: ShellWord) => readonly Inner[]
-      /** The call that is made where the file is none of those that the request has made. */
-      readonly otherwise?: string
-    }
-
-/** The languages whose strings, names and calls are told apart. */
-export type Language =
-  | 'python'
-  | 'javascript'
-  | 'perl'
-  | 'ruby'
-  | 'php'
-  | 'lua'
-  | 'awk'
-  | 'tcl'
-  | 'sed'
-  | 'other'
 
 /** A command as its wrapper sees it. */
 export type Call = {
@@ -154,6 +126,3 @@ export function eachLine(
   const inner = lines.slice(0, LINES_MAX).flatMap(read)
   return lines.length > LINES_MAX ? [...inner, { kind: 'opaque', opaque: 'limit' }] : inner
 }
-
-/** Through this a file of a project is reached that its tools build from, or are told by what to do. */
-export const PROJECT = 'project'

@@ -7,7 +7,6 @@
 import { hold, spend, type Work } from '../../work.ts'
 import type { EffectiveCommand, Opaque, UsedPath } from '../effective.ts'
 import type { ShellCommand } from '../shell/shell.ts'
-import { fetches } from './flow.ts'
 import type { Stdin } from './inner.ts'
 import { namesOf } from './names.ts'
 import { parseArguments } from './options.ts'
@@ -65,7 +64,9 @@ export function stdinOf(
     if (kind === 'dup') return { kind: 'caller' }
     if (kind !== 'read') break
     if (target.opaque !== undefined) return { kind: 'pipe', output: undefined, isDecoded: base.isDecoded }
-    return isStandardInput(target.text) ? base.stdin : { kind: 'closed' }
+    if (isStandardInput(target.text)) return base.stdin
+    // Whoever takes a program from there runs a file that nobody has read.
+    return target.text === '/dev/null' ? { kind: 'closed' } : { kind: 'caller' }
   }
   if (command.place === 0) return base.stdin
   spend(work, (drafts.length - (segments[0]?.start ?? 0) + segments.length) * NEIGHBOUR_STEPS)
@@ -75,10 +76,7 @@ export function stdinOf(
   const outputs = nearest.map(({ output }) => output)
   hold(work, outputs.length < 2 ? 0 : outputs.reduce((sum, output) => sum + (output?.length ?? 0), 0))
   const isKnown = outputs.length > 0 && outputs.every((output) => output !== undefined)
-  const isFetched = before.some(({ start, end }) =>
-    drafts.slice(start, end).some(({ names }) => fetches(names)),
-  )
-  return { kind: 'pipe', output: isKnown ? outputs.join('') : undefined, isDecoded, isFetched }
+  return { kind: 'pipe', output: isKnown ? outputs.join('') : undefined, isDecoded }
 }
 
 /** Tells the commands of a pipeline of those before and after them. */

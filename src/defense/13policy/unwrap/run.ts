@@ -8,7 +8,6 @@ import { spend, spendPass, type Work } from '../../work.ts'
 import type { CommandSurroundings, EffectiveCommand, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellCommand, ShellRedirect, ShellWord } from '../shell/shell.ts'
-import type { Flow } from './flow.ts'
 import type { Assignment, Stdin } from './inner.ts'
 import { addOpaque, type Draft } from './pipeline.ts'
 import { type Place, pathsOf } from './used-paths.ts'
@@ -22,8 +21,6 @@ export const COMMANDS_MAX = 256
 export type Run = {
   readonly surroundings: CommandSurroundings
   readonly drafts: Draft[]
-  /** The files that the request makes. */
-  readonly flow: Flow
   /** What the whole decision has cost and may cost. */
   readonly work: Work
   isOver: boolean
@@ -42,8 +39,6 @@ export type Frame = {
   readonly resolved: string | undefined
   /** Outputs of decoders are among the text's words. */
   readonly isDecoded: boolean
-  /** Text that nobody can follow may be among them. */
-  readonly isMade: boolean
   /** Of a command of a shell text whose own text runs later or at once: what is known of the variables then. */
   readonly environments: ShellCommand['environments']
 }
@@ -61,7 +56,6 @@ export function finish(draft: Draft): EffectiveCommand {
     via: draft.via,
     pipedFrom: draft.pipedFrom,
     pipedTo: draft.pipedTo,
-    calls: draft.calls,
     opaque: draft.opaque,
     cwd: draft.cwd,
     terminal: draft.terminal,
@@ -73,8 +67,8 @@ export function finish(draft: Draft): EffectiveCommand {
  * @throws WorkSpent
  */
 export function spendJudgement(work: Work, draft: Draft): void {
-  const { options, operands, paths, argv, calls, pipedFrom, pipedTo, assignments } = draft
-  const named = options.length + operands.length + calls.length + assignments.length
+  const { options, operands, paths, argv, pipedFrom, pipedTo, assignments } = draft
+  const named = options.length + operands.length + assignments.length
   spend(work, JUDGED_STEPS + WORD_STEPS * (named + pipedFrom.length + pipedTo.length))
   let characters = 0
   for (let at = 0; at < argv.length; at++) characters += argv[at]?.length ?? 0
@@ -140,7 +134,6 @@ export function draftOf(run: Run, words: readonly ShellWord[], frame: Frame): Dr
     via: frame.via,
     pipedFrom: NONE,
     pipedTo: NONE,
-    calls: NONE,
     opaque: NONE,
     cwd: frame.cwd,
     terminal: run.surroundings.terminal,

@@ -6,8 +6,7 @@
  */
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { type Call, has, type Inner, joined, type Language, type Stdin } from './inner.ts'
-import { installedProgram } from './installed-programs.ts'
+import { type Call, has, type Inner, joined, type Stdin } from './inner.ts'
 import { looksLikePath } from './used-paths.ts'
 
 /** Options of nu that take a file or a name beside the text. */
@@ -138,34 +137,39 @@ function readPowerShell(words: readonly ShellWord[]): Invocation {
   return nothing
 }
 
-/** What a program that reads another program from its standard input comes down to. */
-export function fromStdin(stdin: Stdin, via: string, language: Language | undefined): readonly Inner[] {
-  const opaque = (...reasons: readonly Opaque[]): readonly Inner[] =>
-    reasons.map((reason) => ({ kind: 'opaque', opaque: reason }))
+/** What a program that reads shell text from its standard input comes down to. */
+export function fromStdin(stdin: Stdin, via: string): readonly Inner[] {
   switch (stdin.kind) {
     case 'closed':
-      return []
+      return NOTHING
     case 'caller':
       return opaque('stdin')
     case 'text':
       return [
-        language === undefined
-          ? { kind: 'shell', word: stdin.word, via, stdin: { kind: 'closed' } }
-          : { kind: 'code', language, word: stdin.word, via },
-        ...(stdin.word.opaque === undefined ? [] : opaque('eval')),
+        { kind: 'shell', word: stdin.word, via, stdin: { kind: 'closed' } },
+        ...(stdin.word.opaque === undefined ? NOTHING : opaque('eval')),
       ]
     case 'pipe': {
       if (stdin.isDecoded) return opaque('decoded')
       if (stdin.output === undefined) return opaque('piped')
       const word = { text: stdin.output, isGlob: false, opaque: undefined }
-      return [
-        language === undefined
-          ? { kind: 'shell', word, via, stdin: { kind: 'closed' } }
-          : { kind: 'code', language, word, via },
-      ]
+      return [{ kind: 'shell', word, via, stdin: { kind: 'closed' } }]
     }
   }
 }
+
+/** As `fromStdin`, where the text is no shell's and nobody reads it. */
+export function unreadStdin(stdin: Stdin): readonly Inner[] {
+  if (stdin.kind === 'caller') return opaque('stdin')
+  if (stdin.kind !== 'pipe') return NOTHING
+  return opaque(stdin.isDecoded ? 'decoded' : 'piped')
+}
+
+function opaque(...reasons: readonly Opaque[]): readonly Inner[] {
+  return reasons.map((reason) => ({ kind: 'opaque', opaque: reason }))
+}
+
+const NOTHING: readonly Inner[] = Object.freeze([])
 
 /** Shells that with `-n` read a script and run nothing of it. */
 const CHECKERS: ReadonlySet<string> = new Set('sh bash dash ash ksh mksh zsh'.split(' '))
@@ -188,7 +192,7 @@ export function innerOfShell(call: Call): readonly Inner[] {
     ? readPowerShell(call.words)
     : readInvocation(call.words, call.names.includes('nu'))
   // A file that is run before anything else: also one that is the output of a command.
-  const inner: Inner[] = files.flatMap((word) => innerOfScript(word, 'sh'))
+  const inner: Inner[] = files.flatMap((word) => innerOfScript(word))
   for (const word of texts) inner.push({ kind: 'shell', word, via: 'sh -c' })
   if (
     text !== undefined &&
@@ -211,32 +215,23 @@ export function innerOfShell(call: Call): readonly Inner[] {
   if (script === undefined && has(call.parsed, '--version', '--help', '-Version', '-Help')) return inner
   if (script === undefined || readsInput || isStandardInput(script.text)) {
     const given = script === undefined ? [] : [script, ...rest]
-    for (const one of fromStdin(call.stdin, 'sh', undefined)) {
+    for (const one of fromStdin(call.stdin, 'sh')) {
       // `sh -s a b`: the operands are `$1`, `$2`...
       const name: ShellWord = { text: 'sh', isGlob: false, opaque: undefined }
       inner.push(one.kind === 'shell' && readsInput ? { ...one, positional: [name, ...given] } : one)
     }
     return inner
   }
-  inner.push(...innerOfScript(script, 'sh', undefined, rest), ...installedProgram([script, ...rest], 'sh'))
+  inner.push(...innerOfScript(script))
   for (const word of rest) if (looksLikePath(word.text)) inner.push({ kind: 'path', word, use: 'mention' })
   return inner
 }
 
-/** A file that is read as a program: the file, or what it hides where it is the output of a command. */
-export function innerOfScript(
-  script: ShellWord,
-  via: string,
-  language?: Language,
-  positional: readonly ShellWord[] = [],
-): readonly Inner[] {
-  if (script.opaque === 'substitution') {
-    return [
-      { kind: 'opaque', opaque: 'eval' },
-      { kind: 'opaque', opaque: 'piped' },
-    ]
-  }
-  return [{ kind: 'script', word: script, language, via, positional: [script, ...positional] }]
+/** A file that is run: it is read, and where it is the output of a command, that is what runs. */
+export function innerOfScript(script: ShellWord): readonly Inner[] {
+  return script.opaque === 'substitution'
+    ? opaque('eval', 'piped')
+    : [{ kind: 'path', word: script, use: 'read' }]
 }
 
 /** `"$@"` alone: the parameters are the command. */

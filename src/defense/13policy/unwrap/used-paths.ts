@@ -8,7 +8,10 @@ import type { PathUse, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { LISTED_MARK, PART_MARK, PIPE_MARK, UNKNOWN_MARK } from '../shell/words.ts'
-import { LISTED, UNKNOWN_ELSEWHERE } from './elsewhere.ts'
+
+/** In the place of a path of which nothing is known but that it leads elsewhere, and of what the request has listed. */
+const UNKNOWN_ELSEWHERE = '/<elsewhere>/<unknown>'
+const LISTED = '/<listed>'
 
 /** Longer than any path that Linux takes, PATH_MAX; what is longer is no path. */
 const PATH_CHARACTERS = 4_096

@@ -155,7 +155,7 @@ export const parallel: Unwrap = (call) => {
   const given = marks < 0 ? [] : words.slice(marks)
   if (command.length === 0) {
     // Without a command, each input is one.
-    if (given.length === 0) return fromStdin(call.stdin, 'parallel', undefined)
+    if (given.length === 0) return fromStdin(call.stdin, 'parallel')
     return given.filter(isGiven).map((word) => ({ kind: 'shell', word, via: 'parallel' }))
   }
   const text = command.map((word) => word.text).join(' ')

@@ -9,9 +9,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { argv, type Call, has, type Inner, joined, literal, optionValue, rest, type Unwrap } from './inner.ts'
 import { parseArguments, partOf } from './options.ts'
 import { formOf } from './programs.ts'
-import { RUNNERS } from './runners.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
-import { CMDLET_WRAPPERS } from './wrappers-cmdlets.ts'
 import { editedNames, find, parallel, xargs } from './wrappers-inputs.ts'
 import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
 
@@ -235,9 +233,9 @@ const source: Unwrap = (call) => {
   const file = call.parsed.operands[0]
   // fish reads its input where no file is named.
   const isFed = call.stdin.kind === 'pipe' || call.stdin.kind === 'text'
-  if (file === undefined) return isFed ? fromStdin(call.stdin, 'source', undefined) : []
-  if (isStandardInput(file.text)) return fromStdin(call.stdin, 'source', undefined)
-  return innerOfScript(file, 'source', undefined, call.parsed.operands.slice(1))
+  if (file === undefined) return isFed ? fromStdin(call.stdin, 'source') : []
+  if (isStandardInput(file.text)) return fromStdin(call.stdin, 'source')
+  return innerOfScript(file)
 }
 
 const evaluate: Unwrap = (call) => {
@@ -355,12 +353,10 @@ const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['uftrace', recorder],
   ['bind', bind],
   ['runcon', runcon],
-  ...CMDLET_WRAPPERS,
-  ...RUNNERS,
   ...SPECIAL_WRAPPERS,
 ])
 
-/** What tells a wrapper's own words from its command's: the table, or nothing known and options first. */
+/** Whether the program starts the program in its arguments. */
 export function isWrapper(name: string): boolean {
   return WRAPPERS.has(name) || PREFIXES.has(name)
 }
