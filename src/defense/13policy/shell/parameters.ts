@@ -56,17 +56,6 @@ const PROCESSES: ReadonlyMap<string, Found> = new Map(
   ]),
 )
 
-/** A variable that by its name holds a secret: `GITHUB_TOKEN`, not `TOKEN_FILE`. */
-const SECRET_NAME =
-  /(?:SECRET|TOKEN|PASSW(?:OR)?D|PASSPHRASE|APIKEY|API_KEY|CREDENTIALS?|PRIVATE_KEY|ACCESS_KEY|SECRET_KEY|_PSK|_PASS|_PWD)$/
-/** Stands for it; behind it the service that the name begins with, so that it can be told where it belongs. */
-const SECRET_MARK = '<secret>'
-
-function secretOf(name: string): Found {
-  const [service = ''] = name.split('_', 1)
-  return { ...NOT_KNOWN, items: [{ ...UNKNOWN, stands: `${SECRET_MARK}<${service.toLowerCase()}>` }] }
-}
-
 /** A pattern longer than this is not compiled. */
 const PATTERN_CHARACTERS = 1_024
 /** Work on one value beyond which its result counts as not known. */
@@ -124,8 +113,6 @@ export function expandParameter(expander: Expander, parameter: Parameter): Expan
       expander.single(argument)
       return itemsOf(found)
     default:
-      // A piece of a secret is one.
-      if (found.items[0]?.stands?.startsWith(SECRET_MARK)) return itemsOf(found)
       return itemsOf({ ...found, items: found.items.map((item) => transform(expander, parameter, item)) })
   }
 }
@@ -195,7 +182,7 @@ function find(expander: Expander, parameter: Parameter): Found {
     return item === undefined ? UNSET : { ...UNSET, items: [item], isUnset: false }
   }
   const value = variableOf(state, name)
-  if (value === undefined) return PROCESSES.get(name) ?? (SECRET_NAME.test(name) ? secretOf(name) : NOT_KNOWN)
+  if (value === undefined) return PROCESSES.get(name) ?? NOT_KNOWN
   return element === undefined ? scalarOf(value) : elementOf(expander, value, element)
 }
 

@@ -7,11 +7,7 @@ import { isWithin, resolvePath } from '../../../base/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { LISTED_MARK, PART_MARK, PIPE_MARK, UNKNOWN_MARK } from '../shell/words.ts'
-
-/** In the place of a path of which nothing is known but that it leads elsewhere, and of what the request has listed. */
-const UNKNOWN_ELSEWHERE = '/<elsewhere>/<unknown>'
-const LISTED = '/<listed>'
+import { PART_MARK } from '../shell/words.ts'
 
 /** Longer than any path that Linux takes, PATH_MAX; what is longer is no path. */
 const PATH_CHARACTERS = 4_096
@@ -32,39 +28,6 @@ export function looksLikePath(text: string): boolean {
   return first === '.' || text.includes('/')
 }
 
-/** In a path for one step up from where the request runs; it is no name of a file that anybody would have. */
-const ABOVE = '/<above>'
-
-/** `path` as it is seen from an ancestor of where the request runs. */
-function fromAbove(root: string, path: string): string {
-  let ancestor = root
-  let steps = ''
-  while (!isWithin(ancestor, path)) {
-    ancestor = ancestor.slice(0, ancestor.lastIndexOf('/')) || '/'
-    steps += ABOVE
-  }
-  return steps + path.slice(ancestor === '/' && path !== '/' ? 0 : ancestor.length)
-}
-
-/**
- * Whether `text` gets out of where the request runs by climbing: `../../etc`, `cd ../..; rm etc`. What a whole path
- * names it says itself.
- */
-function climbsOut(text: string, path: string, { cwd, home, root }: Place): boolean {
-  if (root === '/' || cwd === undefined || isWithin(root, path)) return false
-  if (text.startsWith('/')) return text.includes('/..') && text.startsWith(`${root}/`)
-  if (text.includes('..') && isWithin(root, cwd)) return true
-  // Of the root and the home directory it is known what lies there.
-  return cwd !== root && cwd !== '/' && cwd !== home && isWithin(cwd, root)
-}
-
-/** What stands for a path that nothing is known of, before what is known behind it. */
-function unknownPath({ stands = '' }: ShellWord): string {
-  const mark = stands.startsWith(LISTED_MARK) ? LISTED_MARK : UNKNOWN_MARK
-  const known = stands.startsWith(mark) ? stands.slice(mark.length) : ''
-  return joinPath('/', `${UNKNOWN_MARK}${known.startsWith('/') ? known : ''}`)
-}
-
 const OF_PROCESS = /^\/proc\/(?:<\w+>)+(\/(?:task\/[^/]+\/)?(?:(?:root|cwd)\/[^<]+|environ|mem|auxv|maps))$/
 
 /** The directories of a process, which lie elsewhere than they say. */
@@ -80,9 +43,7 @@ function pathOfAddress(address: string): string {
 
 /**
  * `word` as paths: one, or two where a program may itself read a tilde as the home directory. A word that is too long
- * for a path gives none. Beside one that climbs out of where the request runs, and one that nothing is known of, stands
- * how it got there: `/<above>/<above>/etc`, `/<unknown>/build`. Beside all that lies where the request runs, and is
- * written or removed, stands `/<here>`.
+ * for a path gives none.
  */
 export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly UsedPath[] {
   let { text } = word
@@ -102,16 +63,7 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
     if (inProcess !== undefined)
       return pathsOf({ text: `/proc/self${inProcess}`, isGlob: word.isGlob, opaque: undefined }, use, place)
     // Of an expanded word the beginning is known, and of that what stands before the last slash is a directory.
-    if (text === '') {
-      const paths: readonly UsedPath[] = [
-        { path: '/', use, isGlob: false, isOpaque },
-        { path: unknownPath(word), use, isGlob: false, isOpaque },
-      ]
-      // A pipe to another command is no file.
-      if (use !== 'write' || word.stands === PIPE_MARK) return paths
-      const path = word.stands?.startsWith(LISTED_MARK) === true ? LISTED : UNKNOWN_ELSEWHERE
-      return [...paths, { path, use, isGlob: false, isOpaque }]
-    }
+    if (text === '') return [{ path: '/', use, isGlob: false, isOpaque }]
     // What follows may be nothing, or the known part one of several values.
     const whole = text.endsWith('/') ? [] : pathsOf({ ...word, text, opaque: undefined }, use, place)
     if (whole.length > 0)
@@ -124,38 +76,20 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
   if (text.startsWith('/')) {
     // What stands behind such a link goes up from where it leads to.
     const link = text.includes('..') ? PROCESS_LINK.exec(text)?.[0] : undefined
-    return withClimbed(
-      [{ path: joinPath('/', link ?? text), use, isGlob: word.isGlob, isOpaque }],
-      text,
-      place,
-    )
+    return [{ path: joinPath('/', link ?? text), use, isGlob: word.isGlob, isOpaque }]
   }
   const paths: UsedPath[] = []
   if (text === '~' || text.startsWith('~/')) {
     paths.push({ path: resolvePath(place.home, `.${text.slice(1)}`), use, isGlob: word.isGlob, isOpaque })
   }
   const other = homeOf(text, place.home)
-  if (other !== undefined)
-    paths.push(...withClimbed([{ path: other, use, isGlob: word.isGlob, isOpaque }], other, place))
-  if (place.cwd === undefined) {
-    paths.push({ path: '/', use, isGlob: false, isOpaque: true })
-    if (use === 'write' && !text.startsWith('~'))
-      return [...paths, { path: UNKNOWN_ELSEWHERE, use, isGlob: false, isOpaque: true }]
-  } else {
+  if (other !== undefined) paths.push({ path: other, use, isGlob: word.isGlob, isOpaque })
+  if (place.cwd === undefined) paths.push({ path: '/', use, isGlob: false, isOpaque: true })
+  else {
     const isGlob = word.isGlob || place.cwd.includes('*')
     paths.push({ path: joinPath(place.cwd, text), use, isGlob, isOpaque })
   }
-  return withClimbed(paths, text, place)
-}
-
-/** In a path for the home directory of another user. */
-const USER = '/<user>'
-const HOME_DIRECTORY = /^\/home\/[^/*?[]+/
-
-/** Whether a path lies in a home directory that is neither the caller's nor the one where the request runs. */
-function isOfOther(path: string, { home, root }: Place): boolean {
-  const directory = HOME_DIRECTORY.exec(path)?.[0]
-  return directory !== undefined && !isWithin(directory, home) && !isWithin(directory, root)
+  return paths
 }
 
 /** `~pi/x` in the home directory of another user, who may not be there; then it is a name like any other. */
@@ -165,30 +99,6 @@ function homeOf(text: string, home: string): string | undefined {
   if (start === undefined) return undefined
   const place = name === 'root' ? '/root' : home.endsWith(`/${name}`) ? home : `/home/${name}`
   return resolvePath(place, `.${text.slice(start.length)}`)
-}
-
-/** In a path for where the request runs. */
-const HERE = '/<here>'
-/** Names that stand for all that lies in a directory, or all that is hidden in it. */
-const ALL_NAMES = /^(?:\.?\*+|\*\.\*|\.(?:\[[!^]\.\]|\?\?)\*?|\[[!^]?[^\]]{1,8}\]\*)$/
-
-/** Whether a path is where the request runs, or all that lies there. */
-function isWhole({ path, isGlob }: UsedPath, root: string): boolean {
-  if (path === root) return true
-  if (!isGlob || !path.startsWith(root === '/' ? root : `${root}/`)) return false
-  return ALL_NAMES.test(path.slice(root === '/' ? 1 : root.length + 1))
-}
-
-/** Adds the last of `paths` as it is seen from above, where `text` has led there by climbing. */
-function withClimbed(paths: UsedPath[], text: string, place: Place): readonly UsedPath[] {
-  const last = paths.at(-1)
-  if (last === undefined) return paths
-  if (last.use === 'write' && isOfOther(last.path, place))
-    paths.push({ ...last, path: joinPath(USER, `.${last.path}`) })
-  if (climbsOut(text, last.path, place)) paths.push({ ...last, path: fromAbove(place.root, last.path) })
-  else if (last.use === 'write' && isWhole(last, place.root))
-    paths.push({ ...last, path: HERE, isGlob: false })
-  return paths
 }
 
 /** Whether whatever a pattern stands for is the caller's own, in a directory beneath where the request runs. */
