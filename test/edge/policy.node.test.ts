@@ -58,8 +58,9 @@ t.test('what the caller sets in the environment is judged with the command', asy
   const directory = t.testdir({ 'own.json': file(RULE) })
   const config = configOf(directory, { policy: OWN })
   const { rules, effective } = await loadPolicy(await makePolicy(config, undefined), config)
-  const asked = { ...action('git', 'log'), environment: ['GIT_PAGER=ls'] }
+  const asked = { ...action('ls'), environment: ['GIT_PAGER=x'] }
   t.equal(rules.strictest(effective(asked))?.rule.id, 'own.no-ls')
+  t.strictSame(effective(asked).commands[0]?.assignments, [{ name: 'GIT_PAGER', value: 'x' }])
   t.equal(effective(asked), effective(asked), 'remembered for the next layer')
   t.not(effective(action('pwd')), effective(asked))
 })

@@ -95,7 +95,6 @@ t.test(
     const [state = ''] = policy.ownPaths.paths
     for (const [text, contained, reaching] of [
       ['echo x > /etc/motd', 'asked', 'asked'],
-      ['cp a ../elsewhere/a', 'noted', 'noted'],
       ['tee /usr/local/bin/x < a', 'asked', 'asked'],
       ['echo bHM= | base64 -d | sh', 'noted', 'asked'],
       ['eval "$(cat made.sh)"', 'noted', 'asked'],
