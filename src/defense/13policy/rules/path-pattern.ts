@@ -3,8 +3,8 @@
  * A pattern is an absolute path; `*` within a part stands for any characters of that part, a last part `**` for the
  * path before it and everything beneath, `~` at the start for the home directory.
  * A path that a shell would expand fits a pattern where some expansion could, and is exempt by one only where every
- * expansion would be. A path of which only the beginning is known fits where everything beneath that beginning does,
- * and is never exempt: what it may be beyond that is for rules on `opaque_path`.
+ * expansion would be. A path of which only the beginning is known fits, and is exempt, where everything beneath that
+ * beginning does and is: what it may be beyond that is for rules on `opaque_path`.
  * Rules: docs/policy.md, "Paths".
  * @module
  */
@@ -291,6 +291,6 @@ function indexOf(root: Node, count: number): PathIndex {
     isEmpty: count === 0,
     count,
     fits: (path, hidden) => find(path, { kind: 'could', hidden, isWrite: path.use === 'write' }),
-    alwaysFits: (path) => (path.isOpaque ? NO_LISTS : find(path, ALWAYS)),
+    alwaysFits: (path) => find(path, ALWAYS),
   }
 }
