@@ -7,7 +7,7 @@
  * @module
  */
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { type Config, parseConfig } from '../src/config.ts'
+import { type Config, parseConfig } from '../src/config/config.ts'
 import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../src/defense/13policy/examples.ts'
 import { createMatcher } from '../src/defense/13policy/matcher.ts'
 import type { Rule } from '../src/defense/13policy/rule.ts'
@@ -15,10 +15,10 @@ import { effectiveCommands } from '../src/defense/13policy/unwrap.ts'
 import { adjudicate } from '../src/defense/adjudicator.ts'
 import type { Facts, Ledger } from '../src/defense/facts.ts'
 import type { Policy } from '../src/defense/layer.ts'
-import { judgeOf } from '../src/edge/judge.node.ts'
-import { makePolicy } from '../src/edge/policy.node.ts'
-import { readRulesFile } from '../src/edge/policy-file.node.ts'
-import { shippedRulesPath } from '../src/edge/rules-path.node.ts'
+import { judgeOf } from '../src/edge/policy/judge.node.ts'
+import { makePolicy } from '../src/edge/policy/policy.node.ts'
+import { readRulesFile } from '../src/edge/policy/policy-file.node.ts'
+import { shippedRulesPath } from '../src/edge/policy/rules-path.node.ts'
 import { ALPN_PROTOCOL } from '../src/limits.ts'
 
 const RULES = 1_000

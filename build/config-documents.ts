@@ -3,10 +3,10 @@
  * Pure: the texts only; config-schema.node.ts writes them.
  * @module
  */
-import { formatJson } from '../src/base/json-text.ts'
-import type { Field, ObjectField } from '../src/config-field-kinds.ts'
-import { CONFIG_FIELDS, SYSTEM_CONFIG_DIRECTORY } from '../src/config-fields.ts'
-import { configSchema } from '../src/config-schema.ts'
+import { formatJson } from '../src/base/encoding/json-text.ts'
+import type { Field, ObjectField } from '../src/config/field-kinds.ts'
+import { CONFIG_FIELDS, SYSTEM_CONFIG_DIRECTORY } from '../src/config/fields.ts'
+import { configSchema } from '../src/config/schema.ts'
 
 const STATE_DIRECTORY = CONFIG_FIELDS.fields.state_directory.default
 

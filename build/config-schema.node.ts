@@ -1,6 +1,6 @@
 /**
  * Writes sass.edge.schema.json, sass.edge.json and docs/configuration.md from the field table of the configuration.
- * Run it after a change of src/config-fields.ts; a test says when it was forgotten.
+ * Run it after a change of src/config/fields.ts; a test says when it was forgotten.
  * @module
  */
 import { writeFileSync } from 'node:fs'

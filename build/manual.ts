@@ -3,11 +3,11 @@
  * configuration. Pure: the texts only; manual.node.ts writes them.
  * @module
  */
-import { COMMON_OPTIONS } from '../src/cli/arguments.ts'
-import type { Command, OptionSpec } from '../src/cli/command.ts'
-import { EXIT } from '../src/cli/exit-codes.ts'
-import type { Field, ListField, ObjectField } from '../src/config-field-kinds.ts'
-import { CONFIG_FIELDS, SYSTEM_CONFIG_DIRECTORY } from '../src/config-fields.ts'
+import { COMMON_OPTIONS } from '../src/cli/words/arguments.ts'
+import type { Command, OptionSpec } from '../src/cli/words/command.ts'
+import { EXIT } from '../src/cli/words/exit-codes.ts'
+import type { Field, ListField, ObjectField } from '../src/config/field-kinds.ts'
+import { CONFIG_FIELDS, SYSTEM_CONFIG_DIRECTORY } from '../src/config/fields.ts'
 import { defaultText, rangeText } from './config-documents.ts'
 
 /** The day of the last change to what is written here by hand: a page says the same on whichever day it is made. */

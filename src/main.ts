@@ -3,13 +3,13 @@
  * Refuses a Node that is too old before anything else is loaded.
  * @module
  */
-import { nearest } from './base/suggest.ts'
-import { isGiven, parseArguments } from './cli/arguments.ts'
+import { nearest } from './base/text/suggest.ts'
 import { FOREIGN_WORDS, LOADERS } from './cli/commands.node.ts'
-import { EXIT, exitOfError } from './cli/exit-codes.ts'
-import { commandHelp, overviewHelp } from './cli/help.ts'
-import { createOutput, writeAll } from './cli/output.node.ts'
-import { type CommandName, SUMMARIES } from './cli/summaries.ts'
+import { createOutput, writeAll } from './cli/shared/output.node.ts'
+import { isGiven, parseArguments } from './cli/words/arguments.ts'
+import { EXIT, exitOfError } from './cli/words/exit-codes.ts'
+import { commandHelp, overviewHelp } from './cli/words/help.ts'
+import { type CommandName, SUMMARIES } from './cli/words/summaries.ts'
 import { asSassError, SassError } from './errors.ts'
 
 const STDOUT_FD = 1

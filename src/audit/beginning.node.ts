@@ -6,8 +6,8 @@
  * @module
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { decodeHex } from '../base/hex.ts'
-import { hostSha256 } from '../base/sha256.node.ts'
+import { hostSha256 } from '../base/crypto/sha256.node.ts'
+import { decodeHex } from '../base/encoding/hex.ts'
 import { readRecord, sequenceOf } from './chain.ts'
 import { type Dropped, linksPath, readDropped, readLink } from './retention.node.ts'
 import { type Beginning, createVerifier, type VerifierOptions, type VerifySignature } from './verify.ts'

@@ -4,8 +4,8 @@
  * @module
  */
 import { closeSync, fstatSync, readSync } from 'node:fs'
-import { encodeHex } from '../base/hex.ts'
-import { hostSha256 } from '../base/sha256.node.ts'
+import { hostSha256 } from '../base/crypto/sha256.node.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import { type ChainRecord, chainHash, readRecord, sequenceOf } from './chain.ts'

@@ -8,10 +8,10 @@
  * Rules: docs/responses.md, section 7; draft 10.3 and C.4.
  * @module
  */
-import { canonicalize } from '../base/canonical-json.ts'
-import { decodeHex, encodeHex } from '../base/hex.ts'
-import { parseStrictJson } from '../base/strict-json.ts'
-import { encodeUtf8 } from '../base/utf8.ts'
+import { canonicalize } from '../base/encoding/canonical-json.ts'
+import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
+import { parseStrictJson } from '../base/encoding/strict-json.ts'
+import { encodeUtf8 } from '../base/encoding/utf8.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import type { AuditEvent } from '../ports.ts'
 

@@ -5,8 +5,8 @@
  */
 import { closeSync, constants, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { encodeHex } from '../base/hex.ts'
-import { hostSha256 } from '../base/sha256.node.ts'
+import { hostSha256 } from '../base/crypto/sha256.node.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { FACTS_BYTES } from '../limits.ts'
 import {
   isDestroyed,

@@ -6,11 +6,12 @@
  * Rules: docs/responses.md, section 7.
  * @module
  */
-import { encodeBase64Url } from '../base/base64.ts'
+
+import { hostSha256 } from '../base/crypto/sha256.node.ts'
+import { encodeBase64Url } from '../base/encoding/base64.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { errnoOf, errnoText } from '../base/files.node.ts'
-import { encodeHex } from '../base/hex.ts'
 import type { MakeRoom } from '../base/room.ts'
-import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS, HELD_RECORDS } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink, DiskHealth } from '../ports.ts'

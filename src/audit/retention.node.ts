@@ -23,10 +23,10 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { encodeHex } from '../base/encoding/hex.ts'
+import { parseStrictJson } from '../base/encoding/strict-json.ts'
+import { decodeUtf8, encodeUtf8 } from '../base/encoding/utf8.ts'
 import { readBounded, replaceFile, syncDirectory } from '../base/files.node.ts'
-import { encodeHex } from '../base/hex.ts'
-import { parseStrictJson } from '../base/strict-json.ts'
-import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import type { AuditEvent } from '../ports.ts'
 import { EPOCH, GENESIS, hashIn, policyNamed, readRecord, sequenceOf } from './chain.ts'

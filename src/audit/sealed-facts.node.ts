@@ -19,10 +19,10 @@ import {
   writeSync,
 } from 'node:fs'
 import { hchacha } from '@noble/ciphers/chacha.js'
+import { hostSha256 } from '../base/crypto/sha256.node.ts'
+import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
 import { syncDirectory, syncDirectorySoon } from '../base/files.node.ts'
-import { decodeHex, encodeHex } from '../base/hex.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
-import { hostSha256 } from '../base/sha256.node.ts'
 import { SassError } from '../errors.ts'
 import { FACTS_BYTES, SEALING_KEYS } from '../limits.ts'
 import type { FactsSink } from '../ports.ts'

@@ -11,7 +11,7 @@
  * @module
  */
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
-import { encodeUtf8 } from '../base/utf8.ts'
+import { encodeUtf8 } from '../base/encoding/utf8.ts'
 
 export const KEY_ID_BYTES = 16
 export const COUNTER_BYTES = 8

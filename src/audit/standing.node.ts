@@ -4,8 +4,8 @@
  * Rules: docs/responses.md, section 7 (epochs).
  * @module
  */
-import { encodeBase64Url } from '../base/base64.ts'
-import { encodeHex } from '../base/hex.ts'
+import { encodeBase64Url } from '../base/encoding/base64.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
 import type { AuditEvent } from '../ports.ts'
 import { type ChainRecord, EPOCH } from './chain.ts'

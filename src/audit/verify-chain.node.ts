@@ -6,8 +6,8 @@
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { closeSync } from 'node:fs'
-import { encodeHex } from '../base/hex.ts'
-import { hostSha256 } from '../base/sha256.node.ts'
+import { hostSha256 } from '../base/crypto/sha256.node.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { beginningOf } from './beginning.node.ts'
 import { DROPPED } from './retention.node.ts'
 import { eachLine, openSegment, textOfLine } from './segments.node.ts'

@@ -7,9 +7,9 @@
  * Rules: docs/responses.md, section 7; draft 10.3 and C.4.
  * @module
  */
-import { decodeBase64Url } from '../base/base64.ts'
-import { decodeHex, encodeHex } from '../base/hex.ts'
-import { encodeUtf8 } from '../base/utf8.ts'
+import { decodeBase64Url } from '../base/encoding/base64.ts'
+import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
+import { encodeUtf8 } from '../base/encoding/utf8.ts'
 import { AUDIT_LINE_BYTES, KEY_FILE_BYTES } from '../limits.ts'
 import {
   END_PART,

@@ -2,7 +2,7 @@
  * Where a user's own files are, by the XDG Base Directory specification, from the environment as data.
  * @module
  */
-import { resolvePath } from './lexical-path.ts'
+import { resolvePath } from './text/lexical-path.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

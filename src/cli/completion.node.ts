@@ -4,14 +4,14 @@
  * @module
  */
 import { SassError } from '../errors.ts'
-import type { Command } from './command.ts'
 import { FOREIGN_WORDS, loadCommands } from './commands.node.ts'
-import { COMPLETION_SCRIPTS, type ShellName } from './completion-scripts.ts'
-import { commandWords } from './completion-words.ts'
-import { EXIT } from './exit-codes.ts'
-import { loadHosts } from './hosts.node.ts'
-import { takeWords } from './local-config.node.ts'
-import { SUMMARIES } from './summaries.ts'
+import { loadHosts } from './shared/hosts.node.ts'
+import { takeWords } from './shared/local-config.node.ts'
+import type { Command } from './words/command.ts'
+import { COMPLETION_SCRIPTS, type ShellName } from './words/completion-scripts.ts'
+import { commandWords } from './words/completion-words.ts'
+import { EXIT } from './words/exit-codes.ts'
+import { SUMMARIES } from './words/summaries.ts'
 
 function isShell(word: string | undefined): word is ShellName {
   return word !== undefined && Object.hasOwn(COMPLETION_SCRIPTS, word)

@@ -6,15 +6,15 @@
  * @module
  */
 import { defer } from '../base/deferred.ts'
-import { decodeHex, encodeHex } from '../base/hex.ts'
-import { encodeUtf8 } from '../base/utf8.ts'
+import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
+import { encodeUtf8 } from '../base/encoding/utf8.ts'
 import { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
-import type { Caller } from './caller.ts'
-import type { Link } from './link.ts'
-import type { TransferSignal } from './transfers.ts'
+import type { Caller } from './calls/caller.ts'
+import type { Link } from './calls/link.ts'
+import type { TransferSignal } from './calls/transfers.ts'
 
 const DIGEST_BYTES = 32
 

@@ -11,8 +11,8 @@
  * @module
  */
 import { randomInt } from 'node:crypto'
-import { publicKeyOf } from '../base/ed25519.node.ts'
-import { encodeHex } from '../base/hex.ts'
+import { publicKeyOf } from '../base/crypto/ed25519.node.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { asSassError, SassError } from '../errors.ts'
 import { keyRotation } from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
@@ -25,24 +25,24 @@ import {
   readOwnChanges,
   type TextSink,
 } from './branch-client.ts'
-import type { Caller, ExecuteRequestInput, OutputSink, UnaryResult } from './caller.ts'
-import { type ConnectionOptions, type Opened, openConnection } from './connection.node.ts'
+import type { Caller, ExecuteRequestInput, OutputSink, UnaryResult } from './calls/caller.ts'
+import { type Connected, createLink, type Link, type OnLink } from './calls/link.ts'
+import { createRunning, type OnGap, type StreamedExecution } from './calls/running.ts'
+import { executeOnce } from './calls/unary.ts'
+import type { OnWaiting } from './calls/waiting.ts'
 import { createFileClient, type FileClient } from './files.node.ts'
-import type { Head } from './heads.node.ts'
 import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
 import { RECONNECT_GIVE_UP_MS } from './limits.ts'
-import { type Connected, createLink, type Link, type OnLink } from './link.ts'
+import { type ConnectionOptions, type Opened, openConnection } from './link/connection.node.ts'
+import type { Head } from './link/heads.node.ts'
 import { requestWords } from './long-arguments.node.ts'
 import { createOperatorClient, type OperatorClient, type Outcome } from './operator-client.ts'
-import { createRunning, type OnGap, type StreamedExecution } from './running.ts'
-import { executeOnce } from './unary.ts'
-import type { OnWaiting } from './waiting.ts'
 
 export type { BranchClient, OwnChanges, OwnChangesOptions, TalkedTo, TextSink } from './branch-client.ts'
-export type { OutputSink, RemoteExit, UnaryResult } from './caller.ts'
-export type { ClientCertificate } from './client-certificate.ts'
-export type { Compression } from './compression.node.ts'
-export type { AdminTarget, TlsTarget } from './connection.node.ts'
+export type { OutputSink, RemoteExit, UnaryResult } from './calls/caller.ts'
+export type { LinkEvent, OnLink } from './calls/link.ts'
+export type { OnGap, Source, StreamedExecution } from './calls/running.ts'
+export type { OnWaiting, Waiting } from './calls/waiting.ts'
 export type {
   DownloadOptions,
   FileClient,
@@ -54,11 +54,11 @@ export type {
   Transferred,
   UploadOptions,
 } from './files.node.ts'
-export { fileHeads, type Head, type HeadStore } from './heads.node.ts'
-export type { LinkEvent, OnLink } from './link.ts'
+export type { ClientCertificate } from './link/client-certificate.ts'
+export type { Compression } from './link/compression.node.ts'
+export type { AdminTarget, TlsTarget } from './link/connection.node.ts'
+export { fileHeads, type Head, type HeadStore } from './link/heads.node.ts'
 export type { OperatorClient } from './operator-client.ts'
-export type { OnGap, Source, StreamedExecution } from './running.ts'
-export type { OnWaiting, Waiting } from './waiting.ts'
 
 export type ConnectOptions = ConnectionOptions & {
   /**

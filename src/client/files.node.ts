@@ -11,13 +11,12 @@ import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as zlib from 'node:zlib'
 import { defer } from '../base/deferred.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { errnoOf, errnoText, syncDirectory } from '../base/files.node.ts'
-import { encodeHex } from '../base/hex.ts'
 import { SassError } from '../errors.ts'
 import { CHUNK_BYTES } from '../limits.ts'
-import type { Caller } from './caller.ts'
-import type { Link } from './link.ts'
-import { listRemote, type RemoteListing, type RemotePiece, readPiece, type Start } from './remote-reads.ts'
+import type { Caller } from './calls/caller.ts'
+import type { Link } from './calls/link.ts'
 import {
   type FileSource,
   type FileTarget,
@@ -27,11 +26,12 @@ import {
   receiveFile,
   sendFile,
   type TransferSignal,
-} from './transfers.ts'
-import type { OnWaiting } from './waiting.ts'
+} from './calls/transfers.ts'
+import type { OnWaiting } from './calls/waiting.ts'
+import { listRemote, type RemoteListing, type RemotePiece, readPiece, type Start } from './remote-reads.ts'
 
+export type { OnProgress, TransferSignal } from './calls/transfers.ts'
 export type { RemoteEntry, RemoteListing, RemotePiece } from './remote-reads.ts'
-export type { OnProgress, TransferSignal } from './transfers.ts'
 
 type Common = {
   readonly onProgress?: OnProgress | undefined

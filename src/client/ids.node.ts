@@ -4,7 +4,7 @@
  * @module
  */
 import { randomFillSync } from 'node:crypto'
-import { decodeHex } from '../base/hex.ts'
+import { decodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
 

@@ -5,11 +5,11 @@
  * @module
  */
 import * as zlib from 'node:zlib'
-import { encodeCbor } from '../base/cbor.ts'
-import { utf8Length } from '../base/utf8.ts'
+import { encodeCbor } from '../base/encoding/cbor.ts'
+import { utf8Length } from '../base/encoding/utf8.ts'
 import { SassError } from '../errors.ts'
 import { ARGUMENTS_MAX, CBOR_ITEMS, FRAME_BYTES } from '../limits.ts'
-import type { ExecuteRequestInput } from './caller.ts'
+import type { ExecuteRequestInput } from './calls/caller.ts'
 
 /** For what a request has beside its arguments. */
 const BESIDE_ITEMS = 1_024

@@ -5,14 +5,14 @@
  * Rules: docs/protocol.md, section 3 (32 to 63).
  * @module
  */
-import { decodeHex, encodeHex } from '../base/hex.ts'
+import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
 import { type Invitation, type InviteRequestInput, inviteRequest } from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MessageValue } from '../wire/schema.ts'
 import * as s from '../wire/status-messages.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './calls/caller.ts'
 
 const DIGEST_BYTES = 32
 

@@ -4,13 +4,20 @@
  * Rules: docs/protocol.md, section 3 (files).
  * @module
  */
-import { openCbor } from '../base/cbor.ts'
-import { sha256 } from '../base/hash.ts'
-import { encodeHex } from '../base/hex.ts'
+
+import { sha256 } from '../base/crypto/hash.ts'
+import { openCbor } from '../base/encoding/cbor.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
 import { LISTED_FILES, LISTING_BYTES } from '../limits.ts'
-import type { Caller } from './caller.ts'
-import { type FileTarget, type Incoming, type OnProgress, receiveFile, type Transfer } from './transfers.ts'
+import type { Caller } from './calls/caller.ts'
+import {
+  type FileTarget,
+  type Incoming,
+  type OnProgress,
+  receiveFile,
+  type Transfer,
+} from './calls/transfers.ts'
 
 export type RemoteEntry = {
   /** Bytes where it is not UTF-8: such a name cannot be asked for. */

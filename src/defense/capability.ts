@@ -8,11 +8,12 @@
  * Rules: docs/responses.md, section 1 (layer 7); docs/configuration.md for absent, empty and full.
  * @module
  */
-import { canonicalize } from '../base/canonical-json.ts'
-import { sha256 } from '../base/hash.ts'
-import { baseName, isWithin } from '../base/lexical-path.ts'
-import { encodeUtf8 } from '../base/utf8.ts'
-import type { EgressItem } from '../config-egress-fields.ts'
+
+import { sha256 } from '../base/crypto/hash.ts'
+import { canonicalize } from '../base/encoding/canonical-json.ts'
+import { encodeUtf8 } from '../base/encoding/utf8.ts'
+import { baseName, isWithin } from '../base/text/lexical-path.ts'
+import type { EgressItem } from '../config/egress-fields.ts'
 import type { EffectiveCommand } from './13policy/effective.ts'
 
 export type CapabilitySet = {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { visible } from '../base/visible.ts'
+import { visible } from '../base/text/visible.ts'
 import { EXPLAINED_CHARS } from '../limits.ts'
 import type { EffectiveCommand } from './13policy/effective.ts'
 import { CLASS_TEXTS, type OpaqueClass } from './13policy/opaque/opaque-class.ts'

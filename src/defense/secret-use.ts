@@ -5,7 +5,7 @@
  * Rules: docs/security.md, "Single things"; openssl-x509(1), openssl-verify(1), ssh-keygen(1), chmod(1).
  * @module
  */
-import { baseName, isWithin } from '../base/lexical-path.ts'
+import { baseName, isWithin } from '../base/text/lexical-path.ts'
 import type { EffectiveCommand, UsedPath } from './13policy/effective.ts'
 import { onlyLists } from './13policy/listing.ts'
 import { isSensitive } from './sensitive-file.ts'

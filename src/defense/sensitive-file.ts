@@ -4,8 +4,9 @@
  * Rules: docs/responses.md, section 1 (specifics); docs/security.md has the list for people.
  * @module
  */
-import { baseName, isWithin } from '../base/lexical-path.ts'
+
 import { SECRET_HOME_PLACES, SECRET_PLACES } from '../base/secret-places.ts'
+import { baseName, isWithin } from '../base/text/lexical-path.ts'
 import {
   alwaysFits,
   compileGlob,

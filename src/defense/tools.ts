@@ -5,7 +5,7 @@
  * Rules: docs/responses.md, section 1 (tool access).
  * @module
  */
-import { isWithin } from '../base/lexical-path.ts'
+import { isWithin } from '../base/text/lexical-path.ts'
 import { ALL_TOOLS, TIERS, type Tier, type Tool } from '../base/tool-name.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
 import { goesBy, isShell } from './13policy/unwrap/names.ts'

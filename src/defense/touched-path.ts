@@ -6,7 +6,7 @@
  * Rules: docs/responses.md, how a capability set is read.
  * @module
  */
-import { isWithin } from '../base/lexical-path.ts'
+import { isWithin } from '../base/text/lexical-path.ts'
 import type { UsedPath } from './13policy/effective.ts'
 import { compileGlob, couldFit, hasWild } from './13policy/rules/glob-part.ts'
 

@@ -5,10 +5,11 @@
  * Rules: docs/responses.md, section 6.
  * @module
  */
-import { canonicalize } from '../base/canonical-json.ts'
-import { sha256 } from '../base/hash.ts'
-import { encodeHex } from '../base/hex.ts'
-import { encodeUtf8 } from '../base/utf8.ts'
+
+import { sha256 } from '../base/crypto/hash.ts'
+import { canonicalize } from '../base/encoding/canonical-json.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
+import { encodeUtf8 } from '../base/encoding/utf8.ts'
 import { SassError } from '../errors.ts'
 import type { Action } from './facts.ts'
 

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { EgressEntry } from './egress-list.ts'
 import { HOUR_MS, LEASE_BYTES } from './limits.ts'
+import type { EgressEntry } from './lists/egress-list.ts'
 
 export interface Budgets {
   /** So many bytes more may pass; 0: none in this hour; undefined: the entry has no bound. */

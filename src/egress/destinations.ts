@@ -3,9 +3,9 @@
  * @module
  */
 
-import type { Protocol } from './egress-list.ts'
 import type { EgressRecord } from './gate-events.ts'
 import { DESTINATIONS_MAX } from './limits.ts'
+import type { Protocol } from './lists/egress-list.ts'
 
 export interface Destination {
   /** A name, or the text of an address; undefined: all others. */

@@ -5,11 +5,11 @@
  */
 
 import { type IpRange, parseIpRange } from '../base/ip-address.ts'
-import type { Config } from '../config.ts'
-import { type EgressItem, writtenEgress } from '../config-egress-fields.ts'
-import { type EgressList, parseEgressList } from './egress-list.ts'
+import type { Config } from '../config/config.ts'
+import { type EgressItem, writtenEgress } from '../config/egress-fields.ts'
 import type { GateRules } from './gate-events.ts'
-import { narrowedList } from './narrowed.ts'
+import { type EgressList, parseEgressList } from './lists/egress-list.ts'
+import { narrowedList } from './lists/narrowed.ts'
 
 export type EgressSettings = GateRules & {
   /** Of the device. */

@@ -5,10 +5,10 @@
  */
 
 import type { IpAddress } from '../base/ip-address.ts'
-import type { AddressProblem } from './address-check.ts'
 import type { Asked, HumanAnswer } from './asking.ts'
-import type { EgressList, Protocol } from './egress-list.ts'
-import type { GuardPlan, GuardReason } from './guard.ts'
+import type { GuardPlan, GuardReason } from './guards/guard.ts'
+import type { AddressProblem } from './lists/address-check.ts'
+import type { EgressList, Protocol } from './lists/egress-list.ts'
 
 /** A name in normal form, or a bare address. */
 export type Target = string | IpAddress

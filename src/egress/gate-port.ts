@@ -4,14 +4,14 @@
  */
 
 import type { IpAddress } from '../base/ip-address.ts'
-import type { AddressRules } from './address-check.ts'
 import type { HumanAnswer } from './asking.ts'
 import type { Budgets } from './budgets.ts'
 import type { Destination } from './destinations.ts'
-import type { DatagramPlace, EgressList } from './egress-list.ts'
 import type { EgressRecord, GateRules } from './gate-events.ts'
 import type { GateReadings } from './gate-tally.ts'
 import type { RefusedPlace } from './lately.ts'
+import type { AddressRules } from './lists/address-check.ts'
+import type { DatagramPlace, EgressList } from './lists/egress-list.ts'
 import type { GateCounts } from './session-gate.ts'
 
 /** A listening TCP socket of a session's network namespace, as a descriptor that does not block. */

@@ -9,10 +9,6 @@ import { closeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { formatIpAddress, parseIpAddress } from '../base/ip-address.ts'
 import type { Clock } from '../ports.ts'
-import { createDatagramFlows } from './datagram-flows.node.ts'
-import type { DatagramSockets } from './datagram-reader.node.ts'
-import { answerHasAddress } from './dns-message.ts'
-import { createDoorway } from './doorway.node.ts'
 import type { GateInput, GateOutput } from './gate-events.ts'
 import type { EgressEvents, EgressGate, EgressSession } from './gate-port.ts'
 import {
@@ -21,9 +17,13 @@ import {
   DATAGRAMS_TOTAL_PER_SECOND,
   HOLD_MIN_MS,
 } from './limits.ts'
+import { answerHasAddress } from './names/dns-message.ts'
+import type { EgressResolver } from './names/resolver.node.ts'
 import { createPace } from './pace.ts'
-import { createRelay } from './relay.node.ts'
-import type { EgressResolver } from './resolver.node.ts'
+import { createDatagramFlows } from './relay/datagram-flows.node.ts'
+import type { DatagramSockets } from './relay/datagram-reader.node.ts'
+import { createDoorway } from './relay/doorway.node.ts'
+import { createRelay } from './relay/relay.node.ts'
 import { createSessionGate } from './session-gate.ts'
 
 export interface GateParts {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Protocol } from './egress-list.ts'
 import type { EgressRecord, GateReason } from './gate-events.ts'
+import type { Protocol } from './lists/egress-list.ts'
 
 export type RefusedPlace = {
   /** A name, or the text of an address. */

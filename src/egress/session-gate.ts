@@ -10,18 +10,8 @@
  */
 
 import { formatIpAddress, type IpAddress } from '../base/ip-address.ts'
-import { type AddressRules, addressProblem } from './address-check.ts'
 import { createAsking } from './asking.ts'
 import { type Budgets, createBudgets } from './budgets.ts'
-import { answerBytes, type Question, RCODE, readQuestion, TYPE_A, TYPE_AAAA } from './dns-message.ts'
-import {
-  type EgressEntry,
-  type EgressList,
-  entryForAddress,
-  entryForName,
-  grantedEntry,
-  type Protocol,
-} from './egress-list.ts'
 import type {
   EgressRecord,
   GateInput,
@@ -31,8 +21,7 @@ import type {
   Sender,
   Target,
 } from './gate-events.ts'
-import { guardPlan } from './guard.ts'
-import { isBelow } from './host-name.ts'
+import { guardPlan } from './guards/guard.ts'
 import {
   ADDRESSES_TRIED,
   CONNECTIONS_BURST,
@@ -42,9 +31,20 @@ import {
   QUESTIONS_BURST,
   QUESTIONS_PER_SECOND,
 } from './limits.ts'
+import { type AddressRules, addressProblem } from './lists/address-check.ts'
+import {
+  type EgressEntry,
+  type EgressList,
+  entryForAddress,
+  entryForName,
+  grantedEntry,
+  type Protocol,
+} from './lists/egress-list.ts'
+import { answerBytes, type Question, RCODE, readQuestion, TYPE_A, TYPE_AAAA } from './names/dns-message.ts'
+import { isBelow } from './names/host-name.ts'
+import { createStandIns, isStandIn } from './names/stand-ins.ts'
 import { createPace } from './pace.ts'
 import { createRefusals } from './refusals.ts'
-import { createStandIns, isStandIn } from './stand-ins.ts'
 
 type Connection = {
   readonly id: number

@@ -4,7 +4,7 @@
  * Rules: docs/protocol.md, section 4.
  * @module
  */
-import { encodeCbor } from '../base/cbor.ts'
+import { encodeCbor } from '../base/encoding/cbor.ts'
 import { AUTH_CONTEXT, KEY_ROTATION_CONTEXT } from '../limits.ts'
 
 /** Deterministic CBOR of [context, name, nonce, channel binding]. */

@@ -6,8 +6,8 @@
  * Rules: docs/protocol.md, section 5.
  * @module
  */
-import { openChaCha20Poly1305, sealChaCha20Poly1305 } from '../base/aead.ts'
-import { hmacSha256 } from '../base/hash.ts'
+import { openChaCha20Poly1305, sealChaCha20Poly1305 } from '../base/crypto/aead.ts'
+import { hmacSha256 } from '../base/crypto/hash.ts'
 import { CHALLENGE_KEY_BYTES } from '../limits.ts'
 
 export type ChallengeIds = { readonly sessionId: Uint8Array; readonly challengeId: Uint8Array }

@@ -5,7 +5,7 @@
  * Rules: docs/protocol.md, sections 1 and 2.
  * @module
  */
-import type { CborValue } from '../base/cbor.ts'
+import type { CborValue } from '../base/encoding/cbor.ts'
 import type { Code } from '../errors.ts'
 import { CODES, SassError } from '../errors.ts'
 import {

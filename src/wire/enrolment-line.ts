@@ -8,11 +8,12 @@
  * Rules: docs/protocol.md, section 4.
  * @module
  */
-import { decodeBase64Url, encodeBase64Url } from '../base/base64.ts'
-import { encodeCbor, openCbor } from '../base/cbor.ts'
-import { equalConstantTime, sha256 } from '../base/hash.ts'
-import { isName } from '../base/name.ts'
-import { encodeUtf8 } from '../base/utf8.ts'
+
+import { equalConstantTime, sha256 } from '../base/crypto/hash.ts'
+import { decodeBase64Url, encodeBase64Url } from '../base/encoding/base64.ts'
+import { encodeCbor, openCbor } from '../base/encoding/cbor.ts'
+import { encodeUtf8 } from '../base/encoding/utf8.ts'
+import { isName } from '../base/text/name.ts'
 import { ENROLMENT_ADDRESSES, ENROLMENT_LINE_CHARS, ENROLMENT_TOKEN_BYTES } from '../limits.ts'
 
 const PREFIX = 'sass1:'

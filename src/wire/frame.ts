@@ -6,8 +6,8 @@
  * Rules: docs/protocol.md, section 2. The bytes before a body is complete are the deframer's business.
  * @module
  */
-import { type CborValue, encodeCbor, headBytes, openCbor, writeHead } from '../base/cbor.ts'
-import { type CborLimits, checkCbor } from '../base/cbor-check.ts'
+import { type CborValue, encodeCbor, headBytes, openCbor, writeHead } from '../base/encoding/cbor.ts'
+import { type CborLimits, checkCbor } from '../base/encoding/cbor-check.ts'
 import { CBOR_DEPTH, CBOR_ITEMS, FRAME_BYTES } from '../limits.ts'
 
 export const KIND = Object.freeze({

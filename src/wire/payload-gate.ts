@@ -7,10 +7,10 @@
  * Rules: docs/protocol.md, section 3 (raw_payload); draft 6.2 and 6.3.
  * @module
  */
-import { decodeBase64 } from '../base/base64.ts'
-import { openCbor } from '../base/cbor.ts'
-import { parseStrictJson } from '../base/strict-json.ts'
-import { utf8Length } from '../base/utf8.ts'
+import { decodeBase64 } from '../base/encoding/base64.ts'
+import { openCbor } from '../base/encoding/cbor.ts'
+import { parseStrictJson } from '../base/encoding/strict-json.ts'
+import { utf8Length } from '../base/encoding/utf8.ts'
 import {
   ARGUMENT_BYTES,
   ARGUMENTS_MAX,

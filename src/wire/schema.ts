@@ -5,8 +5,8 @@
  * Rules: docs/protocol.md, section 3.
  * @module
  */
-import type { CborValue } from '../base/cbor.ts'
-import { utf8Length } from '../base/utf8.ts'
+import type { CborValue } from '../base/encoding/cbor.ts'
+import { utf8Length } from '../base/encoding/utf8.ts'
 import { asUnsigned } from './frame.ts'
 
 export type Problem = { readonly path: string; readonly problem: string }

@@ -10,7 +10,7 @@
  * Rules: docs/protocol.md, section 3 (raw_payload); draft 6.2.
  * @module
  */
-import { xxh64Low } from '../base/xxh64.ts'
+import { xxh64Low } from '../base/crypto/xxh64.ts'
 import { asSassError, SassError } from '../errors.ts'
 import { ZSTD_BLOCKS } from '../limits.ts'
 import { decodeBlock } from './zstd-block.ts'

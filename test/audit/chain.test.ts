@@ -13,7 +13,7 @@ import {
   recordHead,
   recordSeal,
 } from '../../src/audit/chain.ts'
-import { sha256 } from '../../src/base/hash.ts'
+import { sha256 } from '../../src/base/crypto/hash.ts'
 import { AUDIT_LINE_BYTES } from '../../src/limits.ts'
 import type { AuditEvent } from '../../src/ports.ts'
 

@@ -26,7 +26,7 @@ import {
 } from '../../src/audit/retention.node.ts'
 import { openSealedFacts } from '../../src/audit/sealed-facts.node.ts'
 import { verifyChain } from '../../src/audit/verify-chain.node.ts'
-import { encodeHex } from '../../src/base/hex.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { keysOf, stagedJournal } from './staged-journal.node.ts'
 
 const small = { segmentBytes: 1_500, epochRecords: 4 }

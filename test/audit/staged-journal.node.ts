@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs'
 import type { EpochKeys } from '../../src/audit/epoch-keys.ts'
 import { type Journal, type JournalOptions, openJournal } from '../../src/audit/journal.node.ts'
-import { openEpochKeys } from '../../src/edge/epoch-keys.node.ts'
+import { openEpochKeys } from '../../src/edge/record/epoch-keys.node.ts'
 
 export const keysOf = (directory: string): string => `${directory}.keys`
 

@@ -10,8 +10,8 @@ import { chainHash, readRecord, recordHead, recordSeal } from '../../src/audit/c
 import { segmentsOf } from '../../src/audit/segments.node.ts'
 import type { KnownHead, VerifierOptions } from '../../src/audit/verify.ts'
 import { type Verified, verifyChain } from '../../src/audit/verify-chain.node.ts'
-import { privateKeyOf } from '../../src/base/ed25519.node.ts'
-import { encodeHex } from '../../src/base/hex.ts'
+import { privateKeyOf } from '../../src/base/crypto/ed25519.node.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { keysOf, stagedJournal } from './staged-journal.node.ts'
 
 type Chain = {

@@ -4,7 +4,7 @@
  * @module
  */
 import fc from 'fast-check'
-import type { CborKey, CborValue } from '../../src/base/cbor.ts'
+import type { CborKey, CborValue } from '../../src/base/encoding/cbor.ts'
 
 /** Where the width of a head changes, and one to each side. */
 export const BOUNDARIES: readonly number[] = [

@@ -47,14 +47,14 @@ ${main}`,
 export function run(text: string) { new Worker(text, { eval: true }).on('message', (seen) => console.log(seen)) }`,
   )
   write(
-    'src/sandbox/launcher.node.ts',
+    'src/sandbox/launcher/launcher.node.ts',
     "import { parentPort } from 'node:worker_threads'\nparentPort?.postMessage('launched')\n",
   )
   write(
     'src/client/client.node.ts',
     "import { type Code, SampleError } from '../errors.ts'\nexport function connect(code: Code): SampleError { return new SampleError(code) }\n",
   )
-  const thread = 'src/sandbox/launcher.node.ts'
+  const thread = 'src/sandbox/launcher/launcher.node.ts'
   return {
     ...SOURCES,
     root: directory,

@@ -3,7 +3,7 @@
  * value matches a rule. Independent of the code that writes the grammar.
  * @module
  */
-import { encodeCbor, openCbor } from '../../src/base/cbor.ts'
+import { encodeCbor, openCbor } from '../../src/base/encoding/cbor.ts'
 
 type Entry = {
   readonly least: number

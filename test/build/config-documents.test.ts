@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { renderReference, renderSchema, renderShipped } from '../../build/config-documents.ts'
-import { parseConfig } from '../../src/config.ts'
-import { writtenEgress } from '../../src/config-egress-fields.ts'
-import type { Field } from '../../src/config-field-kinds.ts'
-import { CONFIG_FIELDS, SYSTEM_CONFIG_DIRECTORY } from '../../src/config-fields.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { writtenEgress } from '../../src/config/egress-fields.ts'
+import type { Field } from '../../src/config/field-kinds.ts'
+import { CONFIG_FIELDS, SYSTEM_CONFIG_DIRECTORY } from '../../src/config/fields.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

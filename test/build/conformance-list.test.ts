@@ -18,7 +18,7 @@ const ROOMS = [
   'src/base',
   'src/cli',
   'src/client',
-  'src/config.ts',
+  'src/config/config.ts',
   'src/daemon.node.ts',
   'src/defense',
   'src/defense/13policy',

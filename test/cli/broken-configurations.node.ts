@@ -6,10 +6,10 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { encodeBase64, encodeBase64Url } from '../../src/base/base64.ts'
-import { encodeHex } from '../../src/base/hex.ts'
-import { ensureCertificate } from '../../src/edge/certificate.node.ts'
-import { generateKeyPair } from '../../src/edge/key-file.node.ts'
+import { encodeBase64, encodeBase64Url } from '../../src/base/encoding/base64.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
+import { ensureCertificate } from '../../src/edge/sockets/certificate.node.ts'
+import { generateKeyPair } from '../../src/edge/state/key-file.node.ts'
 
 export type Value = Record<string, unknown>
 export type Broken = {

@@ -8,9 +8,9 @@ import { chmodSync, chownSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseConfig } from '../../src/config.ts'
-import { checkMachine } from '../../src/edge/preflight.node.ts'
-import { checkSandbox } from '../../src/edge/preflight-device.node.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { checkMachine } from '../../src/edge/setup/preflight.node.ts'
+import { checkSandbox } from '../../src/edge/setup/preflight-device.node.ts'
 import { hasOpenssl, isRoot, look, QUICK, SOCKET, SOUND, toldOf } from './check-told.node.ts'
 
 t.test('a privileged port, more descriptors than there are and another user, for a user', async (t) => {

@@ -3,8 +3,8 @@
  * @module
  */
 import { spawnSync } from 'node:child_process'
-import { type CheckReport, examine } from '../../src/cli/check.node.ts'
-import { examineConfig } from '../../src/edge/config-file.node.ts'
+import { type CheckReport, examine } from '../../src/cli/operate/check.node.ts'
+import { examineConfig } from '../../src/edge/setup/config-file.node.ts'
 import type { Value } from './broken-configurations.node.ts'
 
 export const SOCKET = `/tmp/sass-edge-check-broken-${process.pid}.sock`

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadCommands } from '../../src/cli/commands.node.ts'
-import { commandWords } from '../../src/cli/completion-words.ts'
+import { commandWords } from '../../src/cli/words/completion-words.ts'
 import { runMain } from './run-main.node.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')

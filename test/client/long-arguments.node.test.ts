@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { zstdDecompressSync } from 'node:zlib'
 import t from 'tap'
-import { openCbor } from '../../src/base/cbor.ts'
+import { openCbor } from '../../src/base/encoding/cbor.ts'
 import { requestWords } from '../../src/client/long-arguments.node.ts'
 
 const LIMITS = { depth: 2, items: 8_192 }

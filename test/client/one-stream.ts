@@ -2,10 +2,10 @@
  * A streamed execution on one connection, as a link asks for it that has no other.
  * @module
  */
-import type { Caller, ExecuteRequestInput, OutputSink } from '../../src/client/caller.ts'
-import type { Link } from '../../src/client/link.ts'
-import { createRunning, type StreamedExecution } from '../../src/client/running.ts'
-import type { OnWaiting } from '../../src/client/waiting.ts'
+import type { Caller, ExecuteRequestInput, OutputSink } from '../../src/client/calls/caller.ts'
+import type { Link } from '../../src/client/calls/link.ts'
+import { createRunning, type StreamedExecution } from '../../src/client/calls/running.ts'
+import type { OnWaiting } from '../../src/client/calls/waiting.ts'
 
 export function stream(
   caller: Caller,

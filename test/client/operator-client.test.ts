@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CborValue } from '../../src/base/cbor.ts'
+import type { CborValue } from '../../src/base/encoding/cbor.ts'
 import { createOperatorClient } from '../../src/client/operator-client.ts'
 import * as m from '../../src/wire/messages.ts'
 import { type MethodName, methodNamed } from '../../src/wire/methods.ts'

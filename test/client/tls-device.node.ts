@@ -5,8 +5,8 @@
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { createServer } from 'node:tls'
-import { deviceFingerprint } from '../../src/base/fingerprint.node.ts'
-import { ensureCertificate } from '../../src/edge/certificate.node.ts'
+import { deviceFingerprint } from '../../src/base/crypto/fingerprint.node.ts'
+import { ensureCertificate } from '../../src/edge/sockets/certificate.node.ts'
 import { ALPN_PROTOCOL } from '../../src/limits.ts'
 
 export type Device = { readonly port: number; readonly fingerprint: string; close(): void }

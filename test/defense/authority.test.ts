@@ -9,7 +9,7 @@ import { authorityOf } from '../../src/defense/authority.ts'
 import { matchesCommand, matchesPath } from '../../src/defense/capability.ts'
 import type { Facts } from '../../src/defense/facts.ts'
 import type { Policy } from '../../src/defense/layer.ts'
-import { decisionEvent } from '../../src/session/decision-event.ts'
+import { decisionEvent } from '../../src/session/standing/decision-event.ts'
 import {
   anyLedger,
   executing,

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { isWithin } from '../../src/base/lexical-path.ts'
+import { isWithin } from '../../src/base/text/lexical-path.ts'
 import {
   blocksCommand,
   type CapabilitySet,

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { isWellFormed, utf8Length } from '../../src/base/utf8.ts'
+import { isWellFormed, utf8Length } from '../../src/base/encoding/utf8.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import { adviceFor, type Described, describeDecision } from '../../src/defense/describe.ts'
 import type { Facts } from '../../src/defense/facts.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isWellFormed } from '../../src/base/utf8.ts'
+import { isWellFormed } from '../../src/base/encoding/utf8.ts'
 import { adviceFor, commandLine, nameOfResponse, quoteWord } from '../../src/defense/describe.ts'
 import { LAYER_NAMES } from '../../src/defense/verdict.ts'
 

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readCombination, TOXIC_PROPERTIES, type ToxicProperty } from '../../src/base/toxic-property.ts'
-import { parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import type { Facts } from '../../src/defense/facts.ts'
 import { toxicProperties, toxicRule } from '../../src/defense/toxic.ts'

@@ -152,25 +152,25 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
   t.strictSame(filesWith(/\bWarrant\.mint\b/), ['src/defense/adjudicator.ts'])
   t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
   t.strictSame(filesWith(/\bWarrant\.redeem\b/), [
-    'src/session/branch-room.ts',
-    'src/session/deceive.ts',
-    'src/session/executions.ts',
-    'src/session/identity-requests.ts',
-    'src/session/operator-requests.ts',
-    'src/session/own-changes.ts',
-    'src/session/reattach.ts',
-    'src/session/requests.ts',
-    'src/session/transfers-download.ts',
-    'src/session/transfers-start.ts',
-    'src/session/transfers-upload.ts',
+    'src/session/branches/branch-room.ts',
+    'src/session/requests/deceive.ts',
+    'src/session/executions/executions.ts',
+    'src/session/requests/identity-requests.ts',
+    'src/session/requests/operator-requests.ts',
+    'src/session/branches/own-changes.ts',
+    'src/session/commands/reattach.ts',
+    'src/session/requests/requests.ts',
+    'src/session/transfers/transfers-download.ts',
+    'src/session/transfers/transfers-start.ts',
+    'src/session/transfers/transfers-upload.ts',
   ])
   t.strictSame(
     filesWith(/\badjudicate(By)?\(/),
     [
-      'src/cli/explain.node.ts',
+      'src/cli/review/explain.node.ts',
       'src/defense/adjudicator.ts',
-      'src/session/replay.ts',
-      'src/session/rooms.ts',
+      'src/session/standing/replay.ts',
+      'src/session/shared/rooms.ts',
     ],
     'asked by the daemon, and by the command that only explains',
   )
@@ -184,27 +184,31 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
   t.strictSame(
     filesWith(/\bspawner\.spawn\(/),
     [
-      'src/sandbox/pinned.node.ts',
-      'src/sandbox/sleeping-spawner.node.ts',
-      'src/session/deceive.ts',
-      'src/session/executions.ts',
+      'src/sandbox/launcher/pinned.node.ts',
+      'src/sandbox/launcher/sleeping-spawner.node.ts',
+      'src/session/requests/deceive.ts',
+      'src/session/executions/executions.ts',
     ],
     'the commands of callers, the masked reads of strangers, and the spawners around the spawner',
   )
   t.strictSame(
     filesWith(/\bcreateSpawner\(/),
-    ['src/edge/sandbox.node.ts', 'src/sandbox/confined-spawner.node.ts', 'src/sandbox/spawner.node.ts'],
+    [
+      'src/edge/work/sandbox.node.ts',
+      'src/sandbox/launcher/confined-spawner.node.ts',
+      'src/sandbox/launcher/spawner.node.ts',
+    ],
     'one spawner for each, made with the sandbox of the daemon',
   )
   t.strictSame(
     filesWith(/\bcreateExecutions\(/),
-    ['src/edge/work.node.ts', 'src/session/executions.ts'],
+    ['src/edge/work/work.node.ts', 'src/session/executions/executions.ts'],
     'and given to one room',
   )
   t.strictSame(filesWith(/\b(startChild|startLauncher)\(/).sort(), [
-    'src/sandbox/child.node.ts',
-    'src/sandbox/launcher.node.ts',
-    'src/sandbox/spawner.node.ts',
+    'src/sandbox/launcher/child.node.ts',
+    'src/sandbox/launcher/launcher.node.ts',
+    'src/sandbox/launcher/spawner.node.ts',
   ])
   t.strictSame(
     filesWith(/posix_spawn(?!a?_?p?\(3\))/).filter(
@@ -216,18 +220,22 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
     filesWith(/child_process|node:cluster|process\.(dlopen|binding|execve)\b/).filter(
       (path) => !path.startsWith(JUDGED),
     ),
-    ['src/edge/own-namespaces.node.ts'],
+    ['src/edge/host/own-namespaces.node.ts'],
     'the daemon itself, before anybody can ask it for anything',
   )
   t.strictSame(
     filesWith(/'node:(ffi|vm)'/),
-    ['src/edge/allocator.node.ts', 'src/sandbox/syscalls.node.ts'],
+    ['src/edge/host/allocator.node.ts', 'src/sandbox/kernel/syscalls.node.ts'],
     'the name of a function of V8, and system calls',
   )
 
   const isPermitted = /function start\([^)]*\): Execution \{\s*const pair = permit\(request\)/
-  t.strictSame(filesWith(isPermitted), ['src/session/executions.ts'], 'a start begins with its warrant')
-  const room = sources.find(({ path }) => path === 'src/session/executions.ts')?.code ?? ''
+  t.strictSame(
+    filesWith(isPermitted),
+    ['src/session/executions/executions.ts'],
+    'a start begins with its warrant',
+  )
+  const room = sources.find(({ path }) => path === 'src/session/executions/executions.ts')?.code ?? ''
   for (const [head, deed] of [
     ['function permit(', 'spawner.spawn('],
     ['    signal(execution', 'child?.signal('],
@@ -240,7 +248,7 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
       `${head.trim()} redeems before ${deed}`,
     )
   }
-  const stranger = sources.find(({ path }) => path === 'src/session/deceive.ts')?.code ?? ''
+  const stranger = sources.find(({ path }) => path === 'src/session/requests/deceive.ts')?.code ?? ''
   t.equal(stranger.split('answer(peer').length, 3, 'a stranger is answered in one place')
   t.match(
     stranger,
@@ -262,7 +270,10 @@ t.test('there is one way to a session’s files, and it is behind a warrant (RX-
     [],
   )
   const deeds = /\bfiles\.(receive|read|makeDirectory|makeLink)\(/
-  t.strictSame(filesWith(deeds), ['src/session/transfers-download.ts', 'src/session/transfers-upload.ts'])
+  t.strictSame(filesWith(deeds), [
+    'src/session/transfers/transfers-download.ts',
+    'src/session/transfers/transfers-upload.ts',
+  ])
   for (const path of filesWith(deeds)) {
     const code = sources.find((source) => source.path === path)?.code ?? ''
     const body = code.slice(code.indexOf('function begin('))
@@ -278,17 +289,20 @@ t.test('there is one way from a branch into the real files, and a human’s warr
     /\b(merge|undo)(Branch|Merge)\(syscalls|\b(makeCheckpoint|restoreCheckpoint|dropBranch)\(syscalls/
   t.strictSame(
     filesWith(work).filter((path) => !/branch\/(merge|checkpoint|drop)[^/]*\.node\.ts$/.test(path)),
-    ['src/sandbox/branch/branch-store.node.ts', 'src/sandbox/branch/branch-thread.node.ts'],
+    ['src/sandbox/branch/threads/branch-store.node.ts', 'src/sandbox/branch/threads/branch-thread.node.ts'],
   )
   t.strictSame(filesWith(/\bcreateBranchWorker\(/), [
-    'src/edge/sandbox.node.ts',
-    'src/sandbox/branch/branch-worker.node.ts',
+    'src/edge/work/sandbox.node.ts',
+    'src/sandbox/branch/threads/branch-worker.node.ts',
   ])
   const deeds = /\bwork\.(merge|undo|restore|removeCheckpoint|drop)\(/
-  t.strictSame(filesWith(deeds), ['src/session/branch-room.ts'])
+  t.strictSame(filesWith(deeds), ['src/session/branches/branch-room.ts'])
   // What saves a branch after an incident changes nothing of it, and waits for nobody.
-  t.strictSame(filesWith(/\bwork\.checkpoint\(/), ['src/session/branch-room.ts', 'src/session/preserver.ts'])
-  const room = sources.find(({ path }) => path === 'src/session/branch-room.ts')?.code ?? ''
+  t.strictSame(filesWith(/\bwork\.checkpoint\(/), [
+    'src/session/branches/branch-room.ts',
+    'src/session/shared/preserver.ts',
+  ])
+  const room = sources.find(({ path }) => path === 'src/session/branches/branch-room.ts')?.code ?? ''
   const door = room.slice(room.indexOf('async function decided'), room.indexOf('function forgetMerged'))
   t.match(
     door,
@@ -313,11 +327,11 @@ t.test('there is one way from a branch into the real files, and a human’s warr
 
 t.test('every decision goes through the one door that records it', (t) => {
   t.strictSame(filesWith(/\bdecide\(rooms\b/).sort(), [
-    'src/session/peer-engine.ts',
-    'src/session/peers.ts',
-    'src/session/rooms.ts',
+    'src/session/connection/peer-engine.ts',
+    'src/session/connection/peers.ts',
+    'src/session/shared/rooms.ts',
   ])
-  const door = sources.find(({ path }) => path === 'src/session/rooms.ts')?.code ?? ''
+  const door = sources.find(({ path }) => path === 'src/session/shared/rooms.ts')?.code ?? ''
   const body = door.slice(door.indexOf('export function decide('))
   t.ok(body.indexOf('keepOrHalt(rooms') > 0)
   t.ok(body.indexOf('keepOrHalt(rooms') < body.indexOf('return verdict'))

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { SUMMARIES } from '../../src/cli/summaries.ts'
-import { parseConfig } from '../../src/config.ts'
+import { SUMMARIES } from '../../src/cli/words/summaries.ts'
+import { parseConfig } from '../../src/config/config.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/quick-start-raspberry-pi.md'), 'utf8')
 

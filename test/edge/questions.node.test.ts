@@ -6,12 +6,12 @@
  */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { EXAMPLE_HOME, exampleArgv } from '../../src/defense/13policy/examples.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import type { Weakness } from '../../src/defense/facts.ts'
 import type { Policy } from '../../src/defense/layer.ts'
-import { loadPolicy, makePolicy } from '../../src/edge/policy.node.ts'
+import { loadPolicy, makePolicy } from '../../src/edge/policy/policy.node.ts'
 import { TICKS_PER_TASK } from '../../src/limits.ts'
 import { executing, exposed, FACTS, LEDGER } from '../defense/staged-facts.ts'
 

@@ -7,7 +7,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadSyscalls } from '../../src/sandbox/syscalls.node.ts'
+import { loadSyscalls } from '../../src/sandbox/kernel/syscalls.node.ts'
 
 const BPF_NUMBER = process.arch === 'x64' ? 321n : 280n
 const MAP_CREATE = 0

@@ -14,7 +14,7 @@ import { createServer as createHttps } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import { join, normalize } from 'node:path'
 import { formatIpAddress } from '../../src/base/ip-address.ts'
-import { loadSyscalls, O_CLOEXEC, O_NONBLOCK } from '../../src/sandbox/syscalls.node.ts'
+import { loadSyscalls, O_CLOEXEC, O_NONBLOCK } from '../../src/sandbox/kernel/syscalls.node.ts'
 import {
   DEVICE_ADDRESS,
   type FromOutside,

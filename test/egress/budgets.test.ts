@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createBudgets } from '../../src/egress/budgets.ts'
-import type { EgressEntry } from '../../src/egress/egress-list.ts'
+import type { EgressEntry } from '../../src/egress/lists/egress-list.ts'
 
 function entry(bytesPerHour: number | undefined): EgressEntry {
   return {

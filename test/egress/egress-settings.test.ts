@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { egressSettings, listWithin } from '../../src/egress/egress-settings.ts'
 
 function settingsOf(value: object) {

@@ -9,22 +9,22 @@ import { writeFileSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { IpAddress } from '../../src/base/ip-address.ts'
-import { createClock } from '../../src/edge/clock.node.ts'
-import { createDatagramSockets } from '../../src/edge/datagram-sockets.node.ts'
+import { createClock } from '../../src/edge/host/clock.node.ts'
+import { createDatagramSockets } from '../../src/edge/work/datagram-sockets.node.ts'
 import type { HumanAnswer } from '../../src/egress/asking.ts'
+import type { EgressRecord, GateRules } from '../../src/egress/gate-events.ts'
+import type { EgressQuestion, GateDatagrams, GateListener } from '../../src/egress/gate-port.ts'
+import { createEgressGate } from '../../src/egress/gate-server.node.ts'
 import {
   datagramPlaces,
   datagramPlaceText,
   type EgressList,
   listenedPorts,
   parseEgressList,
-} from '../../src/egress/egress-list.ts'
-import type { EgressRecord, GateRules } from '../../src/egress/gate-events.ts'
-import type { EgressQuestion, GateDatagrams, GateListener } from '../../src/egress/gate-port.ts'
-import { createEgressGate } from '../../src/egress/gate-server.node.ts'
-import { createResolver } from '../../src/egress/resolver.node.ts'
+} from '../../src/egress/lists/egress-list.ts'
+import { createResolver } from '../../src/egress/names/resolver.node.ts'
 import type { Clock } from '../../src/ports.ts'
-import { loadSyscalls, O_CLOEXEC, O_NONBLOCK } from '../../src/sandbox/syscalls.node.ts'
+import { loadSyscalls, O_CLOEXEC, O_NONBLOCK } from '../../src/sandbox/kernel/syscalls.node.ts'
 
 const syscalls = loadSyscalls()
 

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process'
 import { readlinkSync } from 'node:fs'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { GateDescriptors } from '../../src/egress/gate-port.ts'
-import { loadSyscalls, O_CLOEXEC, O_NONBLOCK } from '../../src/sandbox/syscalls.node.ts'
+import { loadSyscalls, O_CLOEXEC, O_NONBLOCK } from '../../src/sandbox/kernel/syscalls.node.ts'
 
 const CLONE_NEWNET = 0x4000_0000
 const AF_INET = 2

@@ -3,7 +3,7 @@
  * @module
  */
 import { type IpAddress, parseIpAddress } from '../../src/base/ip-address.ts'
-import { type EgressList, parseEgressList } from '../../src/egress/egress-list.ts'
+import { type EgressList, parseEgressList } from '../../src/egress/lists/egress-list.ts'
 
 export function address(text: string): IpAddress {
   const parsed = parseIpAddress(text)

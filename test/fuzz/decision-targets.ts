@@ -3,8 +3,8 @@
  * send, each with what must hold whatever it is given.
  * @module
  */
-import { type CborValue, encodeCbor, openCbor } from '../../src/base/cbor.ts'
-import { encodeHex } from '../../src/base/hex.ts'
+import { type CborValue, encodeCbor, openCbor } from '../../src/base/encoding/cbor.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { ALL_TOOLS, TIER_NAMES, TOOLS } from '../../src/base/tool-name.ts'
 import { TOXIC_PROPERTIES } from '../../src/base/toxic-property.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
@@ -13,7 +13,7 @@ import type { Policy } from '../../src/defense/layer.ts'
 import { LEVELS } from '../../src/defense/level.ts'
 import { LAYER_NAMES, RESPONSES } from '../../src/defense/verdict.ts'
 import { Warrant } from '../../src/defense/warrant.ts'
-import { createChallenges } from '../../src/session/challenges.ts'
+import { createChallenges } from '../../src/session/callers/challenges.ts'
 import { answerChallenge } from '../../src/wire/challenge.ts'
 import * as m from '../../src/wire/messages.ts'
 import { METHODS, type MethodName, methodNamed } from '../../src/wire/methods.ts'

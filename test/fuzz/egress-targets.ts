@@ -2,9 +2,10 @@
  * What a session's programs say to the gate to the network: questions for names, the first message of TLS, requests.
  * @module
  */
-import { answerBytes, RCODE, readQuestion } from '../../src/egress/dns-message.ts'
-import { createGuard, type GuardPlan } from '../../src/egress/guard.ts'
-import { normalHostName } from '../../src/egress/host-name.ts'
+
+import { createGuard, type GuardPlan } from '../../src/egress/guards/guard.ts'
+import { answerBytes, RCODE, readQuestion } from '../../src/egress/names/dns-message.ts'
+import { normalHostName } from '../../src/egress/names/host-name.ts'
 import { helloMessage, records } from '../egress/hello.ts'
 import type { FuzzTarget } from './engine.ts'
 import { must, text } from './inputs.ts'

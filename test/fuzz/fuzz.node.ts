@@ -3,7 +3,7 @@
  * its input; `npm run fuzz -- replay TARGET HEX` feeds that one input again. Exits 1 where something failed.
  * @module
  */
-import { encodeHex } from '../../src/base/hex.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { fuzz, randomFor, workedMs } from './engine.ts'
 import { TARGETS } from './targets.node.ts'
 

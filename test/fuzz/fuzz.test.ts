@@ -1,5 +1,5 @@
 import t from 'tap'
-import { encodeHex } from '../../src/base/hex.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { createRandom, type FuzzTarget, fuzz, workedMs } from './engine.ts'
 import { TARGETS } from './targets.node.ts'
 

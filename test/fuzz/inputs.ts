@@ -2,7 +2,7 @@
  * What the targets of the fuzzer share: inputs as text, and what must hold.
  * @module
  */
-import { encodeUtf8 } from '../../src/base/utf8.ts'
+import { encodeUtf8 } from '../../src/base/encoding/utf8.ts'
 
 export const text = (value: string): Uint8Array => encodeUtf8(value)
 

@@ -17,7 +17,7 @@ const FLOORS: readonly (readonly string[])[] = [
 ]
 /** Both have a file system context of their own, and what they make is for commands. */
 const THREADS: readonly string[] = [
-  'src/sandbox/launcher-thread.node.ts',
+  'src/sandbox/launcher/launcher-thread.node.ts',
   'src/sandbox/namespaces/keeper-thread.node.ts',
 ]
 /** Some 300 are enough for one subject; this is where a file has two. */
@@ -151,12 +151,12 @@ t.test('one file calls into the C library, one ends the process, two threads cha
   const ffi = sources.filter(({ imports }) => imports.includes('node:ffi')).map(({ path }) => path)
   t.strictSame(
     ffi,
-    sources.some(({ path }) => path === 'src/sandbox/syscalls.node.ts')
-      ? ['src/sandbox/syscalls.node.ts']
+    sources.some(({ path }) => path === 'src/sandbox/kernel/syscalls.node.ts')
+      ? ['src/sandbox/kernel/syscalls.node.ts']
       : [],
   )
   t.strictSame(
-    occurrences(/.*\bgetBuiltinModule\b.*/g, (path) => path === 'src/sandbox/syscalls.node.ts'),
+    occurrences(/.*\bgetBuiltinModule\b.*/g, (path) => path === 'src/sandbox/kernel/syscalls.node.ts'),
     [],
   )
   t.strictSame(

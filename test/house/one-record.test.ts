@@ -20,7 +20,7 @@ t.test('every part gives its events to one entrance, which only appends (JF-074)
   )
   t.strictSame(
     files(/\bopenJournal\(/),
-    ['src/audit/journal.node.ts', 'src/edge/record.node.ts'],
+    ['src/audit/journal.node.ts', 'src/edge/record/record.node.ts'],
     'and there is one journal in a daemon',
   )
   const journal = sources.find(({ path }) => path === 'src/audit/journal.node.ts')?.code ?? ''
@@ -51,7 +51,7 @@ t.test('nothing in the code of the daemon opens a file of the chain to write but
       // links.jsonl, which lies beside it.
       'src/audit/retention.node.ts',
       // A copy elsewhere, to be looked at.
-      'src/edge/evidence.node.ts',
+      'src/edge/record/evidence.node.ts',
     ],
   )
 })

@@ -4,10 +4,10 @@
  * @module
  */
 import type { Test } from 'tap'
-import { parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { EXAMPLE_HOME, exampleArgv } from '../../src/defense/13policy/examples.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
-import { loadPolicy, makePolicy } from '../../src/edge/policy.node.ts'
+import { loadPolicy, makePolicy } from '../../src/edge/policy/policy.node.ts'
 import { executing, FACTS, LEDGER } from '../defense/staged-facts.ts'
 import { changeConfig, type Daemon, install, type Json, sassEdge, startDaemon } from './daemon.node.ts'
 

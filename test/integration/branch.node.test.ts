@@ -16,8 +16,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { encodeBase64Url } from '../../src/base/base64.ts'
-import { publicKeyOf } from '../../src/base/ed25519.node.ts'
+import { publicKeyOf } from '../../src/base/crypto/ed25519.node.ts'
+import { encodeBase64Url } from '../../src/base/encoding/base64.ts'
 import { type Client, connect } from '../../src/client/client.node.ts'
 import {
   changeConfig,

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type ClientCertificate, connect } from '../../src/client/client.node.ts'
-import { selfSigned } from '../../src/edge/self-signed.node.ts'
+import { selfSigned } from '../../src/edge/sockets/self-signed.node.ts'
 import { refusedOnce } from './connections.node.ts'
 import { install, startDaemon, temporary } from './daemon.node.ts'
 

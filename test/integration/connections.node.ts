@@ -5,7 +5,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 import type { Test } from 'tap'
-import { publicKeyOf, signWith } from '../../src/base/ed25519.node.ts'
+import { publicKeyOf, signWith } from '../../src/base/crypto/ed25519.node.ts'
 import { connect } from '../../src/client/client.node.ts'
 import { ALPN_PROTOCOL, CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, FRAME_BYTES } from '../../src/limits.ts'
 import { authSigningInput } from '../../src/wire/auth-input.ts'

@@ -3,7 +3,7 @@
  */
 import t, { type Test } from 'tap'
 import { connect } from '../../src/client/client.node.ts'
-import { generateKeyPair } from '../../src/edge/key-file.node.ts'
+import { generateKeyPair } from '../../src/edge/state/key-file.node.ts'
 import { cutLink } from './cutting.node.ts'
 import { auditEvents, install, sleep, startDaemon, startNew, temporary } from './daemon.node.ts'
 import {

@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { canonicalize } from '../../src/base/canonical-json.ts'
+import { canonicalize } from '../../src/base/encoding/canonical-json.ts'
 import { auditEvents, changeConfig, install, sassEdge, startDaemon } from './daemon.node.ts'
 
 const stateOf = (directory: string) => join(directory, '.sass-edge/state')

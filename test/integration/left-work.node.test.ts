@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { encodeHex } from '../../src/base/hex.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { type Client, connect } from '../../src/client/client.node.ts'
 import { type Daemon, sleep, startNew, until } from './daemon.node.ts'
 

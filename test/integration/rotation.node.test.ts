@@ -6,7 +6,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { connect } from '../../src/client/client.node.ts'
-import { generateKeyPair } from '../../src/edge/key-file.node.ts'
+import { generateKeyPair } from '../../src/edge/state/key-file.node.ts'
 import {
   configPath,
   type Daemon,

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createSpawner } from '../../src/sandbox/spawner.node.ts'
+import { createSpawner } from '../../src/sandbox/launcher/spawner.node.ts'
 import { planFor, start, until } from '../sandbox/run-child.node.ts'
 import { type Daemon, environment, ON_REAL_FILES, PROGRAM, sleep, startNew } from './daemon.node.ts'
 

@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openControlGroups } from '../../src/sandbox/control-groups.node.ts'
+import { openControlGroups } from '../../src/sandbox/launcher/control-groups.node.ts'
 import {
   type Branched,
   everyone,

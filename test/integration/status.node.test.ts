@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import t from 'tap'
-import { createSpawner } from '../../src/sandbox/spawner.node.ts'
+import { createSpawner } from '../../src/sandbox/launcher/spawner.node.ts'
 import { planFor, start } from '../sandbox/run-child.node.ts'
 import {
   type Daemon,

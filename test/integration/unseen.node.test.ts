@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { decodeUtf8 } from '../../src/base/utf8.ts'
+import { decodeUtf8 } from '../../src/base/encoding/utf8.ts'
 import type { Client } from '../../src/client/client.node.ts'
 import { inSession, run, startBranched } from './branched.node.ts'
 import { changeConfig } from './daemon.node.ts'

@@ -6,10 +6,10 @@
  */
 import { randomBytes } from 'node:crypto'
 import { connect as connectTls } from 'node:tls'
-import type { CborMap, CborValue } from '../../src/base/cbor.ts'
+import { publicKeyOf, signWith } from '../../src/base/crypto/ed25519.node.ts'
+import { deviceFingerprint } from '../../src/base/crypto/fingerprint.node.ts'
 import { defer } from '../../src/base/deferred.ts'
-import { publicKeyOf, signWith } from '../../src/base/ed25519.node.ts'
-import { deviceFingerprint } from '../../src/base/fingerprint.node.ts'
+import type { CborMap, CborValue } from '../../src/base/encoding/cbor.ts'
 import { ALPN_PROTOCOL, CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, FRAME_BYTES } from '../../src/limits.ts'
 import { authSigningInput } from '../../src/wire/auth-input.ts'
 import { createDeframer } from '../../src/wire/deframer.ts'

@@ -3,7 +3,7 @@
  * far its stdin is, and how it ended. Whatever docs/protocol.md does not allow is written down as a problem.
  * @module
  */
-import type { CborValue } from '../../src/base/cbor.ts'
+import type { CborValue } from '../../src/base/encoding/cbor.ts'
 import { addGap, declareCut, type JobState, type Outcome, takeData } from './job-state.ts'
 import { linesAt } from './jobs.ts'
 import {

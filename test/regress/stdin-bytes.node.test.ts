@@ -4,7 +4,7 @@
  * @module
  */
 import t from 'tap'
-import { publicKeyOf, signWith } from '../../src/base/ed25519.node.ts'
+import { publicKeyOf, signWith } from '../../src/base/crypto/ed25519.node.ts'
 import { CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, MAX_WINDOW_BYTES } from '../../src/limits.ts'
 import { authSigningInput } from '../../src/wire/auth-input.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { encodeHex } from '../../src/base/hex.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { stdinChunk } from '../../src/wire/messages.ts'
 import { known } from '../integration/connections.node.ts'

@@ -14,26 +14,26 @@ import t from 'tap'
 
 const SOURCE = join(import.meta.dirname, '../../src')
 const FILES: readonly string[] = [
-  'sandbox/syscalls.node.ts',
-  'sandbox/launcher-thread.node.ts',
-  'sandbox/spawn-attributes.node.ts',
-  'sandbox/capabilities.node.ts',
-  'sandbox/confined-spawner.node.ts',
-  'sandbox/fence.ts',
-  'sandbox/seccomp-filter.ts',
-  'sandbox/pty.node.ts',
-  'sandbox/child.node.ts',
-  'cli/raw-terminal.node.ts',
-  'edge/bound-socket.node.ts',
-  'edge/datagram.node.ts',
-  'edge/unix-address.node.ts',
-  'edge/peer-user.node.ts',
-  'edge/peer-namespace.node.ts',
-  'sandbox/pinned.node.ts',
-  'sandbox/regular-file.node.ts',
-  'sandbox/sealed-copy.node.ts',
-  'edge/file-lock.node.ts',
-  'edge/allocator.node.ts',
+  'sandbox/kernel/syscalls.node.ts',
+  'sandbox/launcher/launcher-thread.node.ts',
+  'sandbox/launcher/spawn-attributes.node.ts',
+  'sandbox/kernel/capabilities.node.ts',
+  'sandbox/launcher/confined-spawner.node.ts',
+  'sandbox/walls/fence.ts',
+  'sandbox/walls/seccomp-filter.ts',
+  'sandbox/launcher/pty.node.ts',
+  'sandbox/launcher/child.node.ts',
+  'cli/shared/raw-terminal.node.ts',
+  'edge/sockets/bound-socket.node.ts',
+  'edge/host/datagram.node.ts',
+  'edge/host/unix-address.node.ts',
+  'edge/sockets/peer-user.node.ts',
+  'edge/sockets/peer-namespace.node.ts',
+  'sandbox/launcher/pinned.node.ts',
+  'sandbox/kernel/regular-file.node.ts',
+  'sandbox/kernel/sealed-copy.node.ts',
+  'edge/state/file-lock.node.ts',
+  'edge/host/allocator.node.ts',
 ]
 
 const PROLOGUE = `#define _GNU_SOURCE
@@ -196,7 +196,7 @@ function constantsOf(file: string): Map<string, number> {
 
 /** The entries `name: number` between `opening` and the next closing brace of syscalls.node.ts. */
 function tableOf(opening: string, prefix: string): Map<string, number> {
-  const text = readFileSync(join(SOURCE, 'sandbox/syscalls.node.ts'), 'utf8')
+  const text = readFileSync(join(SOURCE, 'sandbox/kernel/syscalls.node.ts'), 'utf8')
   const start = text.indexOf(opening)
   const block = start < 0 ? '' : text.slice(start + opening.length, text.indexOf('}', start))
   const found = block.matchAll(new RegExp(`(\\w+): (${NUMBER})`, 'g'))
@@ -205,13 +205,13 @@ function tableOf(opening: string, prefix: string): Map<string, number> {
 
 /** The calls that the filter knows, and the name of the instruction set, for one machine. */
 function filterTables(machine: 'x64' | 'arm64', architecture: string): Map<string, number> {
-  const forbidden = readFileSync(join(SOURCE, 'sandbox/forbidden-calls.ts'), 'utf8')
+  const forbidden = readFileSync(join(SOURCE, 'sandbox/walls/forbidden-calls.ts'), 'utf8')
   const found = new Map<string, number>()
   for (const [, name, x64 = '', arm64 = ''] of forbidden.matchAll(/(\w+): \[(\d+|NONE), (\d+|NONE)\]/g)) {
     const number = machine === 'x64' ? x64 : arm64
     if (number !== 'NONE') found.set(`SYS_${name}`, numberOf(number))
   }
-  const filter = readFileSync(join(SOURCE, 'sandbox/seccomp-filter.ts'), 'utf8')
+  const filter = readFileSync(join(SOURCE, 'sandbox/walls/seccomp-filter.ts'), 'utf8')
   const judged = new RegExp(`${machine}: \\{\\s+architecture: (\\w+),[^{]+calls: \\{([^}]+)\\}`).exec(filter)
   found.set(architecture, numberOf(judged?.[1] ?? ''))
   for (const [, name, number = ''] of judged?.[2]?.matchAll(/(\w+): (\d+)/g) ?? [])

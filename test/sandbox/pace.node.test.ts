@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { openPipe, pipeSize } from '../../src/sandbox/pipes.node.ts'
-import { createSpawner } from '../../src/sandbox/spawner.node.ts'
-import { loadSyscalls } from '../../src/sandbox/syscalls.node.ts'
+import { loadSyscalls } from '../../src/sandbox/kernel/syscalls.node.ts'
+import { openPipe, pipeSize } from '../../src/sandbox/launcher/pipes.node.ts'
+import { createSpawner } from '../../src/sandbox/launcher/spawner.node.ts'
 import { planFor, shell, sleep, start } from './run-child.node.ts'
 
 const spawner = await createSpawner()

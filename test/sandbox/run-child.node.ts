@@ -99,7 +99,7 @@ export async function until(condition: () => boolean, limitMs = 5_000): Promise<
   return condition()
 }
 
-const SOURCE = new URL('../../src/sandbox/spawner.node.ts', import.meta.url).href
+const SOURCE = new URL('../../src/sandbox/launcher/spawner.node.ts', import.meta.url).href
 
 /** Runs `code` as a daemon of its own, where `createSpawner` and `fs` are there, and gives what it printed. */
 export function runDaemon(

@@ -4,9 +4,9 @@
  * @module
  */
 import t from 'tap'
-import { encodeHex } from '../../src/base/hex.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { CODES } from '../../src/errors.ts'
-import type { Pending } from '../../src/session/confirmations.ts'
+import type { Pending } from '../../src/session/standing/confirmations.ts'
 import {
   CAPABILITY,
   challengeOn,

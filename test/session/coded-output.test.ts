@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createFrameReader } from '../../src/client/zstd-frames.node.ts'
-import { createOutputCoders } from '../../src/edge/zstd.node.ts'
+import { createFrameReader } from '../../src/client/link/zstd-frames.node.ts'
+import { createOutputCoders } from '../../src/edge/host/zstd.node.ts'
 import { CODED_UNARY_BYTES, INITIAL_WINDOW_BYTES } from '../../src/limits.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { enter, type Heard, type StagedChild, stageRooms } from './stage.ts'

@@ -6,7 +6,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Identities } from '../../src/session/identities.ts'
+import type { Identities } from '../../src/session/callers/identities.ts'
 import { authOf, connect, enter, run, stageRooms } from './stage.ts'
 
 t.test(
@@ -62,7 +62,7 @@ t.test('one place makes, knows, proves, follows and ends the identities of agent
     )
   t.strictSame(
     files(/[^n] newInstance\(|\bsessions\.create\(/),
-    ['src/session/requests.ts'],
+    ['src/session/requests/requests.ts'],
     'it is made in one place',
   )
   const staged = stageRooms({ penalties: { enabled: false } })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { CborValue } from '../../src/base/cbor.ts'
-import { encodeHex } from '../../src/base/hex.ts'
+import type { CborValue } from '../../src/base/encoding/cbor.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import {
   INITIAL_WINDOW_BYTES,
   STREAMS_PER_CONNECTION,

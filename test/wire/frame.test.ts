@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type CborValue, encodeCbor } from '../../src/base/cbor.ts'
-import { encodeHex } from '../../src/base/hex.ts'
+import { type CborValue, encodeCbor } from '../../src/base/encoding/cbor.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { CBOR_DEPTH, CBOR_ITEMS, CHUNK_BYTES, FRAME_BYTES } from '../../src/limits.ts'
 import {
   asUnsigned,

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { encodeCbor } from '../../src/base/cbor.ts'
+import { encodeCbor } from '../../src/base/encoding/cbor.ts'
 import {
   ARGUMENT_BYTES,
   ARGUMENTS_MAX,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { encodeCbor, openCbor } from '../../src/base/cbor.ts'
-import { encodeHex } from '../../src/base/hex.ts'
+import { encodeCbor, openCbor } from '../../src/base/encoding/cbor.ts'
+import { encodeHex } from '../../src/base/encoding/hex.ts'
 import {
   bool,
   borrowedBytes,

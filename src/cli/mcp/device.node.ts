@@ -5,9 +5,9 @@
  */
 import type { Client, LinkEvent } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
-import { optionValue } from '../arguments.ts'
-import type { CommandContext } from '../command.ts'
-import { type Connecting, connectDevice } from '../device.node.ts'
+import { type Connecting, connectDevice } from '../shared/device.node.ts'
+import { optionValue } from '../words/arguments.ts'
+import type { CommandContext } from '../words/command.ts'
 
 export type Device = {
   /** The connection, made where there is none. @throws SassError with what to do */

@@ -3,8 +3,8 @@
  * its call, unless the call has given its id back.
  * @module
  */
-import { decodeBase64 } from '../../base/base64.ts'
-import { encodeUtf8 } from '../../base/utf8.ts'
+import { decodeBase64 } from '../../base/encoding/base64.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { RunningExecution } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
 import { MCP_LINE_BYTES } from './bounds.ts'

@@ -3,8 +3,8 @@
  * session has changed so far. Nothing of them touches a file of this machine.
  * @module
  */
-import { encodeBase64 } from '../../base/base64.ts'
-import { decodeUtf8 } from '../../base/utf8.ts'
+import { encodeBase64 } from '../../base/encoding/base64.ts'
+import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { RemoteEntry } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
 import { answered } from './answered.node.ts'

@@ -4,7 +4,7 @@
  * Rules: Model Context Protocol 2025-11-25, "Transports" (stdio).
  * @module
  */
-import { decodeUtf8 } from '../../base/utf8.ts'
+import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 
 export type HostLine =
   | { readonly text: string; readonly problem: '' }

@@ -4,7 +4,7 @@
  * @module
  */
 import { constants } from 'node:os'
-import { encodeHex } from '../../base/hex.ts'
+import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Client } from '../../client/client.node.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { answered } from './answered.node.ts'

@@ -5,7 +5,7 @@
  * @module
  */
 import { asSassError, type Code } from '../../errors.ts'
-import { EXIT, exitOfError } from '../exit-codes.ts'
+import { EXIT, exitOfError } from '../words/exit-codes.ts'
 import { isSilence } from './silent.ts'
 import type { ToolResult } from './thread-messages.ts'
 import { shownText } from './tool-text.ts'

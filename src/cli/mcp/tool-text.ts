@@ -3,9 +3,9 @@
  * sits at the host, in which nothing steers a terminal.
  * @module
  */
-import { encodeBase64 } from '../../base/base64.ts'
-import { decodeUtf8 } from '../../base/utf8.ts'
-import { visible } from '../../base/visible.ts'
+import { encodeBase64 } from '../../base/encoding/base64.ts'
+import { decodeUtf8 } from '../../base/encoding/utf8.ts'
+import { visible } from '../../base/text/visible.ts'
 import type { Kept } from './kept-output.ts'
 
 export type Content = {

@@ -5,7 +5,7 @@
  * Rules: the manuals of the programs; GTFOBins for the ways out.
  * @module
  */
-import { baseName } from '../../base/lexical-path.ts'
+import { baseName } from '../../base/text/lexical-path.ts'
 import { compileWord, fitsWord } from './rules/word-pattern.ts'
 import { isShell, namesOf } from './unwrap/names.ts'
 

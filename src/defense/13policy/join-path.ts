@@ -1,8 +1,8 @@
 /**
- * Paths joined as text, as base/lexical-path.ts does it, at once where there is nothing to resolve: most paths are.
+ * Paths joined as text, as base/text/lexical-path.ts does it, at once where there is nothing to resolve: most paths are.
  * @module
  */
-import { resolvePath } from '../../base/lexical-path.ts'
+import { resolvePath } from '../../base/text/lexical-path.ts'
 
 /** The absolute, normalised form of `path`; a relative one starts at `directory`, which is in that form. */
 export function joinPath(directory: string, path: string): string {

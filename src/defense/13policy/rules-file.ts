@@ -6,7 +6,7 @@
  * Rules: docs/policy.md.
  * @module
  */
-import { parseStrictJson } from '../../base/strict-json.ts'
+import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { CONFIG_PROBLEMS, RULES_FILE_BYTES } from '../../limits.ts'
 import type { CommandMatch, Rule, RuleAction, RuleSeverity } from './rule.ts'
 import type { RuleSet, RulesProblem } from './rule-set.ts'

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { encodeUtf8 } from '../../base/utf8.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { DiskUnit, FigureRequest, MemoryUnit } from './figure-commands.ts'
 import { readFigureRequest } from './figure-commands.ts'
 import { systemProgram } from './program-name.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { baseName } from '../../base/lexical-path.ts'
+import { baseName } from '../../base/text/lexical-path.ts'
 
 const PROGRAM_DIRECTORIES: readonly string[] = ['/bin', '/usr/bin', '/sbin', '/usr/sbin']
 

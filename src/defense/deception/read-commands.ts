@@ -9,7 +9,7 @@
  * @module
  */
 
-import { isWithin, resolvePath } from '../../base/lexical-path.ts'
+import { isWithin, resolvePath } from '../../base/text/lexical-path.ts'
 import { readFigureRequest } from './figure-commands.ts'
 import { isHarmlessFind } from './find-command.ts'
 import { systemProgram } from './program-name.ts'

@@ -4,7 +4,7 @@
  * Rules: docs/responses.md, layers 10 and 11, and the section on the rules.
  * @module
  */
-import { isWithin } from '../../base/lexical-path.ts'
+import { isWithin } from '../../base/text/lexical-path.ts'
 import type { ToxicProperty } from '../../base/toxic-property.ts'
 import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'

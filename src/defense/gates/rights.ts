@@ -4,7 +4,7 @@
  * Rules: docs/responses.md, layers 7 to 9.
  * @module
  */
-import { baseName } from '../../base/lexical-path.ts'
+import { baseName } from '../../base/text/lexical-path.ts'
 import type { Tool } from '../../base/tool-name.ts'
 import type { EffectiveCommand } from '../13policy/effective.ts'
 import { isShell } from '../13policy/unwrap/names.ts'

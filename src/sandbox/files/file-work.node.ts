@@ -6,8 +6,8 @@
  */
 import { LISTING_BYTES } from '../../limits.ts'
 import type { FileWork } from '../../ports.ts'
-import { type At, createAt, O_DIRECTORY } from '../at.node.ts'
-import { ERRNO, loadSyscalls, type Syscalls } from '../syscalls.node.ts'
+import { type At, createAt, O_DIRECTORY } from '../kernel/at.node.ts'
+import { ERRNO, loadSyscalls, type Syscalls } from '../kernel/syscalls.node.ts'
 import { listDirectory } from './listing.node.ts'
 import { isPartialName, partialName } from './partial-name.ts'
 import { createPathGuard, fileError, type PathGuard, type Place } from './path-guard.node.ts'

@@ -8,11 +8,11 @@
 import { lstatSync, readlinkSync, type Stats } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
-import { type CborValue, encodeCbor } from '../../base/cbor.ts'
-import { decodeUtf8 } from '../../base/utf8.ts'
+import { type CborValue, encodeCbor } from '../../base/encoding/cbor.ts'
+import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { SassError } from '../../errors.ts'
 import { LISTED_FILES } from '../../limits.ts'
-import { descriptorPath } from '../at.node.ts'
+import { descriptorPath } from '../kernel/at.node.ts'
 
 /** 0 file, 1 directory, 2 link, 3 anything else. */
 const OTHER = 3

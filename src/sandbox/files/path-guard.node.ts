@@ -10,7 +10,7 @@
  * @module
  */
 import { type BigIntStats, fstatSync, openSync, readlinkSync } from 'node:fs'
-import { baseName, isWithin } from '../../base/lexical-path.ts'
+import { baseName, isWithin } from '../../base/text/lexical-path.ts'
 import { type Code, SassError } from '../../errors.ts'
 import type { FileLook, SessionView } from '../../ports.ts'
 import {
@@ -22,9 +22,9 @@ import {
   RESOLVE_IN_ROOT,
   RESOLVE_NO_MAGICLINKS,
   RESOLVE_NO_SYMLINKS,
-} from '../at.node.ts'
-import { holdsBytes } from '../regular-file.node.ts'
-import { ERRNO } from '../syscalls.node.ts'
+} from '../kernel/at.node.ts'
+import { holdsBytes } from '../kernel/regular-file.node.ts'
+import { ERRNO } from '../kernel/syscalls.node.ts'
 import type { Rights } from './rights.node.ts'
 
 /** A directory that may be written in, held open, and a name in it. */

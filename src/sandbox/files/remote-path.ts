@@ -5,8 +5,9 @@
  * Rules: docs/protocol.md, section 3 (files); path_resolution(7).
  * @module
  */
-import { resolvePath } from '../../base/lexical-path.ts'
-import { utf8Length } from '../../base/utf8.ts'
+
+import { utf8Length } from '../../base/encoding/utf8.ts'
+import { resolvePath } from '../../base/text/lexical-path.ts'
 import { PATH_BYTES } from '../../limits.ts'
 import { FILE_NAME_BYTES } from '../limits.ts'
 

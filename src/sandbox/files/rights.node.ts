@@ -8,8 +8,8 @@
 
 import { SassError } from '../../errors.ts'
 import type { SessionView } from '../../ports.ts'
-import { CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
-import type { Syscalls } from '../syscalls.node.ts'
+import { CAPABILITY_VERSION_3 } from '../kernel/capabilities.node.ts'
+import type { Syscalls } from '../kernel/syscalls.node.ts'
 
 export type Rights = {
   /** Does `work`, which is synchronous, with the rights of that view. */

@@ -9,11 +9,11 @@
 
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { escapedText } from '../../base/escaped-path.ts'
-import { isWithin } from '../../base/lexical-path.ts'
 import { HIDDEN_PLACES, KEY_NAMES, SECRET_HOME_PLACES, SECRET_PLACES } from '../../base/secret-places.ts'
+import { escapedText } from '../../base/text/escaped-path.ts'
+import { isWithin } from '../../base/text/lexical-path.ts'
+import { ERRNO } from '../kernel/syscalls.node.ts'
 import { HIDDEN_PLACES_MAX, WALKED_DIRECTORIES_MAX } from '../limits.ts'
-import { ERRNO } from '../syscalls.node.ts'
 import { Refused } from './kernel.node.ts'
 import type { NamespacePlan } from './namespace-plan.ts'
 

@@ -8,9 +8,9 @@
 
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { bytesOfEscaped, escapedText } from '../../base/escaped-path.ts'
-import { isWithin } from '../../base/lexical-path.ts'
-import { AT_FDCWD } from '../at.node.ts'
+import { bytesOfEscaped, escapedText } from '../../base/text/escaped-path.ts'
+import { isWithin } from '../../base/text/lexical-path.ts'
+import { AT_FDCWD } from '../kernel/at.node.ts'
 import type { Kernel } from './kernel.node.ts'
 import { kernelPath, seenFile } from './seen-file.node.ts'
 

@@ -13,10 +13,10 @@
 
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import { O_DIRECTORY, O_PATH } from '../at.node.ts'
-import { CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../capabilities.node.ts'
+import { O_DIRECTORY, O_PATH } from '../kernel/at.node.ts'
+import { CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../kernel/capabilities.node.ts'
+import { ERRNO, loadSyscalls, O_CLOEXEC, O_RDWR, POLLIN, SIGKILL, WNOHANG } from '../kernel/syscalls.node.ts'
 import { COMMAND_UMASK, INIT_ANSWER_MS } from '../limits.ts'
-import { ERRNO, loadSyscalls, O_CLOEXEC, O_RDWR, POLLIN, SIGKILL, WNOHANG } from '../syscalls.node.ts'
 import { createHiddenPlaces, type HiddenPlaces } from './hidden-places.node.ts'
 import { createKernel, type Kernel, MOUNT_ATTR_RDONLY, MS_BIND, MS_REC, Refused } from './kernel.node.ts'
 import type {

@@ -5,7 +5,7 @@
  */
 
 import { SassError } from '../../errors.ts'
-import { createIdleThread } from '../idle-thread.node.ts'
+import { createIdleThread } from '../kernel/idle-thread.node.ts'
 import { KEEPER_HEAP_MIB, KEEPER_IDLE_MS, LAUNCHER_HEAP_FROM_SOURCE_MIB } from '../limits.ts'
 import type {
   GateListener,

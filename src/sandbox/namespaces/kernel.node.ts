@@ -6,11 +6,17 @@
  */
 
 import { openSync } from 'node:fs'
-import { bytesOfEscaped } from '../../base/escaped-path.ts'
-import { O_PATH } from '../at.node.ts'
+import { bytesOfEscaped } from '../../base/text/escaped-path.ts'
+import { O_PATH } from '../kernel/at.node.ts'
+import {
+  CLOSE_RANGE_CLOEXEC,
+  ERRNO,
+  LAST_DESCRIPTOR,
+  O_CLOEXEC,
+  type Syscalls,
+} from '../kernel/syscalls.node.ts'
+import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from '../launcher/spawn-attributes.node.ts'
 import { MOUNT_BUSY_TRIES } from '../limits.ts'
-import { SPAWN_FILE_ACTIONS_BYTES, spawnAttributes } from '../spawn-attributes.node.ts'
-import { CLOSE_RANGE_CLOEXEC, ERRNO, LAST_DESCRIPTOR, O_CLOEXEC, type Syscalls } from '../syscalls.node.ts'
 
 /** sys/mount.h */
 export const MS_RDONLY = 0x1

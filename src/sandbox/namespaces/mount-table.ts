@@ -6,7 +6,7 @@
  * @module
  */
 
-import { isWithin } from '../../base/lexical-path.ts'
+import { isWithin } from '../../base/text/lexical-path.ts'
 
 export type Mount = {
   /** `MAJOR:MINOR` of the file system, the same for all of its mounts. */

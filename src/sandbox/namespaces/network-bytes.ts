@@ -6,8 +6,8 @@
  * @module
  */
 
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { IpAddress } from '../../base/ip-address.ts'
-import { encodeUtf8 } from '../../base/utf8.ts'
 
 /** sys/socket.h */
 export const AF_INET = 2

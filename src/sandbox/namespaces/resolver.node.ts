@@ -10,8 +10,8 @@
 
 import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { createAt, O_DIRECTORY, O_PATH, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from '../at.node.ts'
-import { O_CLOEXEC } from '../syscalls.node.ts'
+import { createAt, O_DIRECTORY, O_PATH, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from '../kernel/at.node.ts'
+import { O_CLOEXEC } from '../kernel/syscalls.node.ts'
 import {
   type Kernel,
   MOUNT_ATTR_NODEV,

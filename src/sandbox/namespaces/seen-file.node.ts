@@ -4,7 +4,7 @@
  */
 
 import { lstatSync, type PathLike, type Stats } from 'node:fs'
-import { bytesOfEscaped } from '../../base/escaped-path.ts'
+import { bytesOfEscaped } from '../../base/text/escaped-path.ts'
 
 /** A path as the kernel is asked for it; Node would ask for another one where it is not UTF-8. */
 export function kernelPath(path: string): PathLike {

@@ -10,7 +10,7 @@
  * @module
  */
 
-import { encodeUtf8 } from '../../base/utf8.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { type Machine, type Operand, type ProgramStep, smallProgram } from './small-program.ts'
 
 /** `[x64, arm64]`: asm/unistd_64.h, asm-generic/unistd.h */

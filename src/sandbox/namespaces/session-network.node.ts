@@ -9,8 +9,8 @@
 
 import { closeSync, openSync } from 'node:fs'
 import { parseIpAddress } from '../../base/ip-address.ts'
+import { ERRNO, O_CLOEXEC, O_NONBLOCK } from '../kernel/syscalls.node.ts'
 import { GATE_BACKLOG, GATE_DATAGRAMS_BYTES, GATE_LISTENERS_MAX, REFUSALS_BYTES } from '../limits.ts'
-import { ERRNO, O_CLOEXEC, O_NONBLOCK } from '../syscalls.node.ts'
 import { type Kernel, Refused } from './kernel.node.ts'
 import type { GateDescriptors, GateListener, ListenPlace, NamespacePlan } from './namespace-plan.ts'
 import {

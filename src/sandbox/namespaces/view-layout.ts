@@ -6,7 +6,7 @@
  * @module
  */
 
-import { isWithin } from '../../base/lexical-path.ts'
+import { isWithin } from '../../base/text/lexical-path.ts'
 import type { Mount } from './mount-table.ts'
 import { mountOf } from './mount-table.ts'
 import type { RootMount } from './namespace-plan.ts'

@@ -20,7 +20,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { isWithin, resolvePath } from '../../base/lexical-path.ts'
+import { isWithin, resolvePath } from '../../base/text/lexical-path.ts'
 import type { HiddenPlaces } from './hidden-places.node.ts'
 import { type Absent, makeHideLayer, type Substitute } from './hide-layer.node.ts'
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { encodeUtf8 } from '../../../src/base/utf8.ts'
+import { encodeUtf8 } from '../../../src/base/encoding/utf8.ts'
 import { createKeeper } from '../../../src/cli/mcp/kept-output.ts'
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1')

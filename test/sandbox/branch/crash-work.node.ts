@@ -5,8 +5,8 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { mergeBranch, resumeMerge, undoMerge } from '../../../src/sandbox/branch/merge.node.ts'
-import { surveyBranch } from '../../../src/sandbox/branch/survey.node.ts'
+import { mergeBranch, resumeMerge, undoMerge } from '../../../src/sandbox/branch/merge/merge.node.ts'
+import { surveyBranch } from '../../../src/sandbox/branch/survey/survey.node.ts'
 import { syscalls } from './made-branch.node.ts'
 
 const [file = '', kind = '', step = ''] = process.argv.slice(2)

@@ -19,8 +19,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { mergeBranch, resumeMerge } from '../../../src/sandbox/branch/merge.node.ts'
-import { surveyBranch } from '../../../src/sandbox/branch/survey.node.ts'
+import { mergeBranch, resumeMerge } from '../../../src/sandbox/branch/merge/merge.node.ts'
+import { surveyBranch } from '../../../src/sandbox/branch/survey/survey.node.ts'
 import {
   type Entry,
   enterMountNamespace,

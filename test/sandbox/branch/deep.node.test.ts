@@ -7,12 +7,17 @@
 import { closeSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeCheckpoint, restoreCheckpoint } from '../../../src/sandbox/branch/checkpoint.node.ts'
-import { dropBranch, removeDropped } from '../../../src/sandbox/branch/drop.node.ts'
-import { createFiles, openDirectory, openRoot, statName } from '../../../src/sandbox/branch/files.node.ts'
-import { forgetMerge, mergeBranch, undoMerge } from '../../../src/sandbox/branch/merge.node.ts'
-import { removeTree } from '../../../src/sandbox/branch/remove.node.ts'
-import { surveyBranch } from '../../../src/sandbox/branch/survey.node.ts'
+import {
+  createFiles,
+  openDirectory,
+  openRoot,
+  statName,
+} from '../../../src/sandbox/branch/files/files.node.ts'
+import { dropBranch, removeDropped } from '../../../src/sandbox/branch/merge/drop.node.ts'
+import { forgetMerge, mergeBranch, undoMerge } from '../../../src/sandbox/branch/merge/merge.node.ts'
+import { makeCheckpoint, restoreCheckpoint } from '../../../src/sandbox/branch/store/checkpoint.node.ts'
+import { removeTree } from '../../../src/sandbox/branch/store/remove.node.ts'
+import { surveyBranch } from '../../../src/sandbox/branch/survey/survey.node.ts'
 import { at, enterMountNamespace, makeBranch, syscalls } from './made-branch.node.ts'
 
 const skip = enterMountNamespace() ? false : 'no mount namespace'

@@ -20,10 +20,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAt } from '../../../src/sandbox/at.node.ts'
-import type { Branch, BranchLevel, OverlayAttributes } from '../../../src/sandbox/branch/branch.ts'
-import { makeUpper } from '../../../src/sandbox/branch/upper.node.ts'
-import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
+import type { Branch, BranchLevel, OverlayAttributes } from '../../../src/sandbox/branch/files/branch.ts'
+import { makeUpper } from '../../../src/sandbox/branch/store/upper.node.ts'
+import { createAt } from '../../../src/sandbox/kernel/at.node.ts'
+import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 
 export const syscalls = loadSyscalls()
 export const at = createAt(syscalls)

@@ -6,10 +6,10 @@
 
 import { join } from 'node:path'
 import t from 'tap'
-import type { OverlayAttributes } from '../../../src/sandbox/branch/branch.ts'
-import type { Survey } from '../../../src/sandbox/branch/changes.ts'
-import { mergeBranch, undoMerge } from '../../../src/sandbox/branch/merge.node.ts'
-import { surveyBranch } from '../../../src/sandbox/branch/survey.node.ts'
+import type { OverlayAttributes } from '../../../src/sandbox/branch/files/branch.ts'
+import type { Survey } from '../../../src/sandbox/branch/files/changes.ts'
+import { mergeBranch, undoMerge } from '../../../src/sandbox/branch/merge/merge.node.ts'
+import { surveyBranch } from '../../../src/sandbox/branch/survey/survey.node.ts'
 import {
   copyLike,
   type Entry,

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { asSassError } from '../../../src/errors.ts'
 import { createFileWork } from '../../../src/sandbox/files/file-work.node.ts'
 import { partialName } from '../../../src/sandbox/files/partial-name.ts'
-import { ERRNO, loadSyscalls, type Syscalls } from '../../../src/sandbox/syscalls.node.ts'
+import { ERRNO, loadSyscalls, type Syscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 import { stageView } from './view.node.ts'
 
 const FILES = 10_000

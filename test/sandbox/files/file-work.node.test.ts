@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openCbor } from '../../../src/base/cbor.ts'
+import { openCbor } from '../../../src/base/encoding/cbor.ts'
 import { SassError } from '../../../src/errors.ts'
 import type { FileWork, ReceivePlan } from '../../../src/ports.ts'
 import { createFileWork } from '../../../src/sandbox/files/file-work.node.ts'

@@ -20,8 +20,8 @@ import t, { type Test } from 'tap'
 import type { SessionView } from '../../../src/ports.ts'
 import { createFileWork } from '../../../src/sandbox/files/file-work.node.ts'
 import { createRights } from '../../../src/sandbox/files/rights.node.ts'
-import { createPinLook } from '../../../src/sandbox/pinned.node.ts'
-import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
+import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
+import { createPinLook } from '../../../src/sandbox/launcher/pinned.node.ts'
 import { type StagedView, stageView } from './view.node.ts'
 
 const NOBODY = 65_534

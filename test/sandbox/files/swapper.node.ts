@@ -4,8 +4,8 @@
  * @module
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { AT_FDCWD, createAt, RENAME_EXCHANGE } from '../../../src/sandbox/at.node.ts'
-import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
+import { AT_FDCWD, createAt, RENAME_EXCHANGE } from '../../../src/sandbox/kernel/at.node.ts'
+import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 
 const at = createAt(loadSyscalls())
 const pairs = (workerData as readonly (readonly [string, string])[]).map(

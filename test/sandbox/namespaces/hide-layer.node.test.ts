@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 import { makeHideLayer } from '../../../src/sandbox/namespaces/hide-layer.node.ts'
 import { createKernel } from '../../../src/sandbox/namespaces/kernel.node.ts'
-import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
 
 const isRoot = process.geteuid?.() === 0
 const kernel = createKernel(loadSyscalls(), -1)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { encodeHex } from '../../../src/base/hex.ts'
+import { encodeHex } from '../../../src/base/encoding/hex.ts'
 import { type IpAddress, parseIpAddress } from '../../../src/base/ip-address.ts'
 import {
   AF_INET,

@@ -15,7 +15,8 @@ import {
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { overlayAttributes } from '../../../src/sandbox/branch/branch-store.node.ts'
+import { overlayAttributes } from '../../../src/sandbox/branch/threads/branch-store.node.ts'
+import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 import { createKeeper } from '../../../src/sandbox/namespaces/keeper.node.ts'
 import { createKernel } from '../../../src/sandbox/namespaces/kernel.node.ts'
 import type {
@@ -24,8 +25,7 @@ import type {
   NamespacePlan,
 } from '../../../src/sandbox/namespaces/namespace-plan.ts'
 import { createNetworkHome, makeNetwork } from '../../../src/sandbox/namespaces/session-network.node.ts'
-import { createRefusals } from '../../../src/sandbox/refusals.node.ts'
-import { loadSyscalls } from '../../../src/sandbox/syscalls.node.ts'
+import { createRefusals } from '../../../src/sandbox/places/refusals.node.ts'
 
 const MANY = 50
 const LISTENS: readonly ListenPlace[] = [

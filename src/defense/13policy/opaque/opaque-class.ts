@@ -5,8 +5,9 @@
  * Rules: docs/policy.md, "What is not read".
  * @module
  */
-import { isWithin } from '../../../base/lexical-path.ts'
+
 import { isDangerousVariable } from '../../../base/loading-variables.ts'
+import { isWithin } from '../../../base/text/lexical-path.ts'
 import type { Effective, EffectiveCommand, Opaque } from '../effective.ts'
 import { asksOnly } from '../rules/inquiry.ts'
 import { isPlainSetting } from '../rules/plain-setting.ts'

@@ -3,7 +3,7 @@
  * that it is done once whatever the number of rules.
  * @module
  */
-import { baseName } from '../../../base/lexical-path.ts'
+import { baseName } from '../../../base/text/lexical-path.ts'
 import type { EffectiveCommand, UsedPath } from '../effective.ts'
 import { onlyLists } from '../listing.ts'
 import { type BitSet, emptyBits, isEmpty, joinBits } from './bit-set.ts'

@@ -8,7 +8,7 @@
  * Rules: docs/policy.md, "Paths".
  * @module
  */
-import { resolvePath } from '../../../base/lexical-path.ts'
+import { resolvePath } from '../../../base/text/lexical-path.ts'
 import type { UsedPath } from '../effective.ts'
 import { addBits, type BitSet, emptyBits } from './bit-set.ts'
 import { compileGlob, couldFit, type GlobPart, hasWild, isAlwaysFitting, isFarFetched } from './glob-part.ts'

@@ -4,7 +4,7 @@
  * Rules: node(1), make(1), java(1), ld.so(8), git(1), bash(1).
  * @module
  */
-import { isWithin } from '../../../base/lexical-path.ts'
+import { isWithin } from '../../../base/text/lexical-path.ts'
 import type { EffectiveCommand } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 

@@ -3,7 +3,7 @@
  * Every problem is told with its place, and reading goes on.
  * @module
  */
-import { nearest } from '../../../base/suggest.ts'
+import { nearest } from '../../../base/text/suggest.ts'
 
 export type Reader = { problem(path: string, problem: string, hint: string): void }
 export type Members = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@
  * From the manual pages of the programs named.
  * @module
  */
-import { isWithin } from '../../../base/lexical-path.ts'
+import { isWithin } from '../../../base/text/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { diskUse } from './disk-uses.ts'

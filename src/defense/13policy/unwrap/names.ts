@@ -3,7 +3,7 @@
  * Rules: the naming of Debian's alternatives and of versioned interpreters (`python3.11`, `vim.basic`, `mkfs.ext4`).
  * @module
  */
-import { baseName } from '../../../base/lexical-path.ts'
+import { baseName } from '../../../base/text/lexical-path.ts'
 
 /** Names of which a version is a part: `python3.11`, `lua5.4`, `php-8.2`, `ksh93`. */
 const VERSIONED: ReadonlySet<string> = new Set(

@@ -3,7 +3,7 @@
  * followed here.
  * @module
  */
-import { isWithin, resolvePath } from '../../../base/lexical-path.ts'
+import { isWithin, resolvePath } from '../../../base/text/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
 import { joinPath } from '../join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'

@@ -1,0 +1,97 @@
+/**
+ * `sass-edge trust [--replace] HOST [FINGERPRINT]`, `trust list`: which key belongs to which device.
+ * Without a fingerprint the device is asked and a person confirms; a pin that is there changes only with --replace.
+ * @module
+ */
+import { fetchDeviceFingerprint } from '../../client/link/dial.node.ts'
+import {
+  checkPin,
+  isFingerprint,
+  loadPins,
+  pinFile,
+  pinMismatch,
+  savePin,
+} from '../../client/link/pins.node.ts'
+import { SassError } from '../../errors.ts'
+import { CONNECT_TIMEOUT_MS } from '../../limits.ts'
+import { ask } from '../shared/ask.node.ts'
+import { targetOf } from '../shared/hosts.node.ts'
+import { takeWords } from '../shared/local-config.node.ts'
+import { isGiven } from '../words/arguments.ts'
+import type { Command, CommandContext } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
+import { SUMMARIES } from '../words/summaries.ts'
+import { targetAddress } from '../words/target.ts'
+
+function list(context: CommandContext): number {
+  const path = pinFile(context.environment)
+  const pins = [...loadPins(path)]
+  const width = Math.max(0, ...pins.map(([address]) => address.length))
+  const lines = pins.map(
+    ([address, { key, since }]) =>
+      `${address.padEnd(width)}  ${key}${since === undefined ? '' : `  since ${since}`}`,
+  )
+  if (pins.length === 0)
+    lines.push(`No device is pinned in ${path}: the first connection asks, or use sass-edge trust HOST.`)
+  context.output.result({ file: path, devices: Object.fromEntries(pins) }, lines)
+  return EXIT.OK
+}
+
+async function trust(context: CommandContext, host: string, given: string | undefined): Promise<number> {
+  const { options } = context.arguments
+  if (given !== undefined && !isFingerprint(given)) {
+    throw new SassError(
+      'USAGE',
+      'The second word is not a fingerprint: write sha256: and 43 characters of base64url.',
+    )
+  }
+  const target = targetOf(host, context.environment)
+  const address = targetAddress(target)
+  const path = pinFile(context.environment)
+  const pins = loadPins(path)
+  const fingerprint = given ?? (await fetchDeviceFingerprint(target.host, target.port, CONNECT_TIMEOUT_MS))
+  const verdict = checkPin(pins, address, fingerprint)
+  if (verdict.kind === 'match') {
+    context.output.result({ address, fingerprint, changed: false }, [
+      `${address} is pinned to this key already: ${fingerprint}`,
+    ])
+    return EXIT.OK
+  }
+  if (verdict.kind === 'changed' && !isGiven(options, 'replace'))
+    throw pinMismatch(address, verdict.pin, fingerprint)
+  const pinned = verdict.kind === 'unknown' ? undefined : verdict.pin
+  const before = pinned?.key ?? null
+  if (pinned !== undefined) {
+    const since = pinned.since === undefined ? '' : `  since ${pinned.since}`
+    context.output.note(`pinned so far  ${pinned.key}${since}`)
+  }
+  context.output.note(`${address} shows  ${fingerprint}`)
+  // A fingerprint on the command line was compared by whoever wrote it.
+  if (given === undefined && !isGiven(options, 'yes') && !ask('Is this what the device itself says?')) {
+    const sentence = `Nothing was pinned for ${address}, since nobody confirmed its key: compare it with the device, then add --yes or the fingerprint.`
+    throw new SassError('PIN_UNKNOWN', sentence, { address, seen: fingerprint })
+  }
+  savePin(path, address, fingerprint)
+  context.output.result({ address, fingerprint, replaced: before, changed: true }, [
+    `Pinned ${address} in ${path}.`,
+  ])
+  return EXIT.OK
+}
+
+export const command: Command = {
+  name: 'trust',
+  summary: SUMMARIES.trust,
+  usage: ['trust [--replace] HOST [FINGERPRINT]', 'trust list'],
+  options: [{ name: 'replace', description: 'accept a key other than the pinned one' }],
+  examples: [
+    { line: 'sass-edge trust edge7.example', does: 'show its key, ask, pin it' },
+    { line: 'sass-edge trust edge7.example sha256:...', does: 'pin a key that was read on the device' },
+    { line: 'sass-edge trust --replace edge7.example', does: 'after the device was set up anew' },
+  ],
+  async run(context) {
+    const [host, fingerprint] = takeWords(context, 2)
+    if (host === undefined)
+      throw new SassError('USAGE', 'No device is named: write sass-edge trust HOST or trust list.')
+    return host === 'list' && fingerprint === undefined ? list(context) : trust(context, host, fingerprint)
+  },
+}

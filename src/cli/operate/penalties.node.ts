@@ -1,0 +1,78 @@
+/**
+ * `sass-edge penalties list|clear`: the addresses that a device keeps out for a while, and how to let them in again.
+ * @module
+ */
+import { formatIpAddress, parseIpAddress } from '../../base/ip-address.ts'
+import { visible } from '../../base/text/visible.ts'
+import type { Penalties } from '../../client/operator-client.ts'
+import { SassError } from '../../errors.ts'
+import { takeWords } from '../shared/local-config.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../shared/operator.node.ts'
+import type { Command, CommandContext } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
+import { alignColumns, shortDuration } from '../words/listing.ts'
+import { SUMMARIES } from '../words/summaries.ts'
+
+function listLines({ penalties, total }: Penalties): string[] {
+  if (penalties.length === 0) return ['Nobody is kept out.']
+  const rows = penalties.map(({ source, secondsLeft, isActive, reason }) => [
+    visible(source),
+    shortDuration(secondsLeft),
+    isActive ? 'kept out' : 'counted',
+    visible(reason),
+  ])
+  const more = total - penalties.length
+  return [
+    ...alignColumns([['SOURCE', 'LEFT', 'STATE', 'REASON'], ...rows]),
+    ...(more > 0 ? [`${more} more are not listed.`] : []),
+  ]
+}
+
+async function list(context: CommandContext): Promise<number> {
+  const found = await asOperator(context, ({ operator }) => operator.penalties())
+  const penalties = found.penalties.map(({ source, secondsLeft, isActive, reason }) => ({
+    source,
+    seconds_left: secondsLeft,
+    active: isActive,
+    reason,
+  }))
+  context.output.result({ penalties, total: found.total }, listLines(found))
+  return EXIT.OK
+}
+
+/** The address or the network (`2001:db8::/64`) as the device writes it. */
+function sourceOf(word: string): string {
+  const [address = '', ...prefix] = word.split('/')
+  const parsed = prefix.length > 1 ? undefined : parseIpAddress(address)
+  if (parsed !== undefined) return [formatIpAddress(parsed), ...prefix].join('/')
+  throw new SassError(
+    'USAGE',
+    `${JSON.stringify(word.slice(0, 64))} is no address: copy one from sass-edge penalties list.`,
+  )
+}
+
+async function clear(context: CommandContext, word: string | undefined): Promise<number> {
+  const source = word === undefined ? undefined : sourceOf(word)
+  const outcome = await asOperator(context, ({ operator }) => operator.clearPenalties(source))
+  const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
+  context.output.result({ source: source ?? null, message }, [message])
+  return EXIT.OK
+}
+
+export const command: Command = {
+  name: 'penalties',
+  summary: SUMMARIES.penalties,
+  usage: ['penalties list', 'penalties clear [ADDRESS]'],
+  options: OPERATOR_OPTIONS,
+  examples: [
+    { line: 'sass-edge penalties list', does: 'who is kept out, for how long and why' },
+    { line: 'sass-edge penalties clear 198.51.100.7', does: 'lets that address in again' },
+    { line: 'sass-edge penalties clear', does: 'lets everybody in again' },
+  ],
+  async run(context) {
+    const [action, word] = takeWords(context, 2)
+    if (action === 'list' && word === undefined) return list(context)
+    if (action === 'clear') return clear(context, word)
+    throw new SassError('USAGE', 'penalties can list and clear [ADDRESS]: see sass-edge penalties --help.')
+  },
+}

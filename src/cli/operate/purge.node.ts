@@ -1,0 +1,33 @@
+/**
+ * `sass-edge purge`: erases what a session said and did. Its records stay, the chain verifies, and a replay says that
+ * these decisions were purged.
+ * @module
+ */
+import { SassError } from '../../errors.ts'
+import { takeWords } from '../shared/local-config.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../shared/operator.node.ts'
+import type { Command } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
+import { SUMMARIES } from '../words/summaries.ts'
+
+export const command: Command = {
+  name: 'purge',
+  summary: SUMMARIES.purge,
+  usage: ['purge SESSION'],
+  options: OPERATOR_OPTIONS,
+  examples: [
+    {
+      line: 'sass-edge purge 65b58159a3314fe4a201aff6dd9f1245',
+      does: 'the arguments, paths and output of that session are gone for good',
+    },
+  ],
+  async run(context) {
+    const [session] = takeWords(context, 1)
+    if (session === undefined)
+      throw new SassError('USAGE', 'purge takes the id of a session: it is in sass-edge audit tail.')
+    const outcome = await asOperator(context, ({ operator }) => operator.purge(session))
+    const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
+    context.output.result({ session, message }, [message])
+    return EXIT.OK
+  },
+}

@@ -1,0 +1,27 @@
+/**
+ * `sass-edge reload`: has the daemon read its configuration again. What is wrong with it leaves the old one in place.
+ * @module
+ */
+
+import { takeWords } from '../shared/local-config.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../shared/operator.node.ts'
+import type { Command } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
+import { SUMMARIES } from '../words/summaries.ts'
+
+export const command: Command = {
+  name: 'reload',
+  summary: SUMMARIES.reload,
+  usage: ['reload'],
+  options: OPERATOR_OPTIONS,
+  examples: [
+    { line: 'sass-edge check && sass-edge reload', does: 'the new configuration holds, sessions go on' },
+  ],
+  async run(context) {
+    takeWords(context, 0)
+    const outcome = await asOperator(context, ({ operator }) => operator.reload())
+    const message = doneMessage(outcome, 'CONFIG_INVALID')
+    context.output.result({ message }, [message])
+    return EXIT.OK
+  },
+}

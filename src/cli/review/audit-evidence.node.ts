@@ -1,0 +1,137 @@
+/**
+ * `sass-edge audit export`, and `audit verify --evidence`: everything about one session as one file, and that file held
+ * against nothing but itself and a pinned key.
+ * @module
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Verified } from '../../audit/verify-chain.node.ts'
+import { createFile, errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { programVersion } from '../../edge/host/version.node.ts'
+import type { Evidence } from '../../edge/record/evidence.node.ts'
+import { SassError } from '../../errors.ts'
+import { EVIDENCE_BYTES } from '../../limits.ts'
+import { localState, takeWords } from '../shared/local-config.node.ts'
+import { optionValue } from '../words/arguments.ts'
+import type { CommandContext } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
+import {
+  brokenLine,
+  EXIT_FAILED,
+  fingerprintOf,
+  pinOf,
+  type Subcommand,
+  unreadable,
+} from './audit-words.node.ts'
+
+/** Everything about one session as one file, that verifies alone. */
+export const exportSession: Subcommand = async (context) => {
+  const [, session] = takeWords(context, 2)
+  if (session === undefined || !/^[0-9a-f]{32}$/.test(session))
+    throw new SassError('USAGE', 'audit export takes the id of a session: it is in sass-edge audit tail.')
+  const { audit, state_directory: stateDirectory } = localState(context).config
+  const { directory } = audit
+  const { gatherEvidence } = await import('../../edge/record/evidence.node.ts')
+  const { branchEvidence } = await import('../../edge/work/branch-evidence.node.ts')
+  const path = optionValue(context.arguments.options, 'out') ?? `${session}.evidence.json`
+  let evidence: Evidence
+  try {
+    const list = branchEvidence(stateDirectory, session)
+    evidence = { ...gatherEvidence(directory, session), ...(list === undefined ? {} : { branch: list }) }
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    throw unreadable(directory, cause)
+  }
+  try {
+    // Whoever has it can read what the session said and did.
+    createFile(path, Buffer.from(`${JSON.stringify(evidence)}\n`), 0o600)
+  } catch (cause) {
+    const errno = errnoOf(cause)
+    if (errno === undefined) throw cause
+    throw new SassError(
+      'FILE_IO',
+      `${path} cannot be written, since ${errnoText(errno)}: name another with --out.`,
+      { path, errno },
+      cause,
+    )
+  }
+  const { records, frames, keys } = evidence
+  context.output.result(
+    { file: path, session, records: records.length, facts: frames.length, keys: keys.length },
+    [
+      `${path} has ${records.length} records and the facts of ${frames.length} decisions; check it with sass-edge audit verify --evidence ${path} --key AUDIT.pub.`,
+      'It has the keys of its sealed facts: whoever has the file can read them.',
+    ],
+  )
+  return EXIT.OK
+}
+
+/** Evidence, wherever it is: its chain, and then its decisions. */
+export async function verifyEvidence(
+  context: CommandContext,
+  path: string,
+  tellBroken: (verified: Verified) => number,
+): Promise<number> {
+  takeWords(context, 1)
+  const { checkEvidence, parseEvidence } = await import('../../edge/record/evidence.node.ts')
+  const { branchDigest } = await import('../../edge/work/branch-evidence.node.ts')
+  const pin = optionValue(context.arguments.options, 'key')
+  let read: ReturnType<typeof readBounded>
+  try {
+    read = readBounded(path, EVIDENCE_BYTES)
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+  if (!read.ok)
+    throw new SassError(
+      'FILE_IO',
+      `${path} is no file of at most ${EVIDENCE_BYTES} bytes, so it was not read.`,
+      { path },
+    )
+  const evidence = parseEvidence(read.bytes, path)
+  const digest = evidence.branch === undefined ? undefined : branchDigest(evidence.branch)
+  const branch =
+    digest === undefined
+      ? undefined
+      : { digest, isRecorded: evidence.records.some((line) => line.includes(`"${digest}"`)) }
+  const place = mkdtempSync(join(tmpdir(), 'sass-edge-evidence-'))
+  try {
+    const isGenesis = pin === undefined ? undefined : pinOf(pin)
+    const { verified, replay } = checkEvidence(evidence, place, isGenesis, programVersion())
+    if (!verified.ok || replay === undefined) return tellBroken(verified)
+    const { counts, state } = replay
+    const isSame = counts.different === 0 && counts.no_policy === 0 && counts.missing === 0
+    const isOk = isSame && state.broken.length === 0
+    const genesis = verified.report.genesis === undefined ? null : fingerprintOf(verified.report.genesis)
+    context.output.result(
+      {
+        ok: isOk,
+        session: evidence.session,
+        genesis,
+        pinned: pin !== undefined,
+        branch_digest: branch?.digest ?? null,
+        branch_recorded: branch?.isRecorded ?? null,
+        records: verified.report.records,
+        ...counts,
+        state,
+      },
+      [
+        `The evidence of session ${evidence.session} is whole: ${verified.report.records} records, signed by the device with the key ${genesis}.`,
+        `Of its decisions ${counts.same} came out again as they were recorded, ${counts.different} otherwise, ${counts.purged} were purged, ${counts.missing + counts.no_policy} cannot be made again.`,
+        ...state.broken.map(brokenLine),
+        ...(branch === undefined
+          ? []
+          : [
+              `Its branch would change what the list with the digest ${branch.digest} says${branch.isRecorded ? ', which the record names' : '; the record names another one or none'}.`,
+            ]),
+        ...(pin === undefined
+          ? ['No key was pinned, so this may be of any device: name one with --key.']
+          : []),
+      ],
+    )
+    return isOk ? EXIT.OK : EXIT_FAILED
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}

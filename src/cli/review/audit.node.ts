@@ -1,0 +1,249 @@
+/**
+ * `sass-edge audit`: the record of what was decided, read from its files. It needs no daemon, and for `verify` neither
+ * a configuration: files and a pinned key are enough, on any machine.
+ * @module
+ */
+import { dirname } from 'node:path'
+import { chainPaths } from '../../audit/retention.node.ts'
+import type { KnownHead } from '../../audit/verify.ts'
+import { type Verified, verifyChain } from '../../audit/verify-chain.node.ts'
+import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
+import { errnoOf } from '../../base/files.node.ts'
+import { nearest } from '../../base/text/suggest.ts'
+import { programVersion } from '../../edge/host/version.node.ts'
+import type { Anchors } from '../../edge/record/anchors.node.ts'
+import { genesisPath } from '../../edge/record/epoch-keys.node.ts'
+import type { ReplayReport } from '../../edge/record/replay-chain.node.ts'
+import { SassError } from '../../errors.ts'
+import { localState, takeWords } from '../shared/local-config.node.ts'
+import { optionValue, optionValues, wholeNumber } from '../words/arguments.ts'
+import type { Command, CommandContext } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
+import { SUMMARIES } from '../words/summaries.ts'
+import { anchor, anchorsOf } from './audit-anchor.node.ts'
+import { exportSession, verifyEvidence } from './audit-evidence.node.ts'
+import { tail, tailOptions } from './audit-tail.node.ts'
+import {
+  brokenLine,
+  EXIT_FAILED,
+  fingerprintOf,
+  pinOf,
+  type Subcommand,
+  unreadable,
+} from './audit-words.node.ts'
+
+/** `SEQ:HASH`, as `sass-edge status` shows it. */
+function headOf(text: string): KnownHead {
+  const colon = text.indexOf(':')
+  const sequence = wholeNumber(text.slice(0, Math.max(colon, 0)), 1, Number.MAX_SAFE_INTEGER)
+  const hash = decodeHex(text.slice(colon + 1))
+  if (sequence === undefined || hash?.length !== 32)
+    throw new SassError(
+      'USAGE',
+      `--head takes SEQ:HASH, the number of a record and its hash as 64 hexadecimal digits, and not ${JSON.stringify(text.slice(0, 80))}.`,
+    )
+  return { sequence, hash, from: '--head' }
+}
+
+/** The files that were named, or those of this device with the key that lies beside them. */
+function chainOf(context: CommandContext): {
+  paths: readonly string[]
+  pin: string | undefined
+  directory: string
+} {
+  const { positionals, options } = context.arguments
+  const pin = optionValue(options, 'key')
+  const files = positionals.slice(1)
+  // Summary and kept keys of what was dropped lie beside the files.
+  if (files.length > 0) return { paths: files, pin, directory: dirname(files[0] ?? '') }
+  const { config } = localState(context)
+  try {
+    const { directory } = config.audit
+    return { paths: chainPaths(directory), pin: pin ?? genesisPath(config.state_directory), directory }
+  } catch (cause) {
+    throw unreadable(config.audit.directory, cause)
+  }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
+function tellVerified(
+  context: CommandContext,
+  verified: Verified,
+  isPinned: boolean,
+  { last, problems }: Pick<Anchors, 'last' | 'problems'> = { last: undefined, problems: [] },
+): number {
+  if (!verified.ok) {
+    const { sequence, why, path, line } = verified.finding
+    context.output.result({ ok: false, sequence, file: path, line, reason: why }, [
+      `Record ${sequence} (${path}, line ${line}): ${why}`,
+    ])
+    return EXIT_FAILED
+  }
+  const { report, dropped } = verified
+  const genesis = report.genesis === undefined ? null : fingerprintOf(report.genesis)
+  const hash = encodeHex(report.hash)
+  const { sequence, records, epoch, firstTime, lastTime, unfinished } = report
+  const value = { ok: true, sequence, hash, records, epoch, genesis, pinned: isPinned, unfinished, dropped }
+  const anchored = last === undefined ? null : { sequence: last.sequence, time: last.time.toISOString() }
+  context.output.result({ ...value, first: firstTime, last: lastTime, anchored, anchor_problems: problems }, [
+    records === 0
+      ? 'The chain has no record yet.'
+      : `The chain is whole: ${counted(records, 'record')} from ${firstTime} to ${lastTime}, signed in ${counted(epoch + 1, 'epoch')}.`,
+    ...(dropped === 0 ? [] : [`Records 1 to ${dropped} were dropped, and the chain has signed it.`]),
+    ...(records === 0 ? [] : [`head     ${sequence}:${hash}`, `key      ${genesis}`]),
+    ...(anchored === null ? [] : [`stamped  record ${anchored.sequence} was there at ${anchored.time}`]),
+    ...problems,
+    ...(isPinned ? [] : ['No key was pinned, so this may be the chain of any device: name one with --key.']),
+    ...(unfinished
+      ? ['A last line without its end follows: it is being written, or a crash cut it off.']
+      : []),
+  ])
+  return EXIT.OK
+}
+
+const verify: Subcommand = async (context) => {
+  const evidence = optionValue(context.arguments.options, 'evidence')
+  if (evidence !== undefined) {
+    const isPinned = optionValue(context.arguments.options, 'key') !== undefined
+    return verifyEvidence(context, evidence, (verified) => tellVerified(context, verified, isPinned))
+  }
+  const { paths, pin, directory } = chainOf(context)
+  const anchors = await anchorsOf(context, directory)
+  const heads = [...optionValues(context.arguments.options, 'head').map(headOf), ...anchors.heads]
+  const isGenesis = pin === undefined ? undefined : pinOf(pin)
+  let verified: Verified
+  try {
+    verified = verifyChain(paths, { isGenesis, heads, directory })
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    throw unreadable(directory, cause)
+  }
+  return tellVerified(context, verified, pin !== undefined, anchors)
+}
+
+const replay: Subcommand = async (context) => {
+  takeWords(context, 1)
+  const { directory } = localState(context).config.audit
+  // The rules and all that takes commands apart: only this subcommand needs them.
+  const { replayChain } = await import('../../edge/record/replay-chain.node.ts')
+  let report: ReplayReport
+  try {
+    report = replayChain(directory, programVersion())
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    throw unreadable(directory, cause)
+  }
+  const { decisions, counts, different, missing, state, notes } = report
+  const isSame = counts.different === 0 && counts.missing === 0 && counts.no_policy === 0
+  const isOk = isSame && state.broken.length === 0
+  const parts: readonly (readonly [number, string])[] = [
+    [counts.same, 'came out as they were recorded'],
+    [counts.different, 'came out otherwise'],
+    [counts.purged, 'were purged'],
+    [counts.missing, 'have no facts any more'],
+    [counts.no_policy, 'have no policy any more'],
+  ]
+  context.output.result(
+    { ok: isOk, decisions, ...counts, first_different: different, first_missing: missing, state, notes },
+    [
+      `${counted(decisions, 'decision')} made again: ${parts
+        .filter(([count], index) => index === 0 || count > 0)
+        .map(([count, what]) => `${count} ${what}`)
+        .join(', ')}.`,
+      `${counted(state.followed, 'decision')} had the state that the records before led to${state.untold === 0 ? '' : `; of ${state.untold} too little is left to tell`}.`,
+      ...state.broken.map(brokenLine),
+      ...different.map(({ sequence, fields }) => `Record ${sequence} differs in ${fields.join(', ')}.`),
+      ...(missing.length === 0 ? [] : [`Without facts: record ${missing.join(', ')}.`]),
+      ...notes.map((note) => `Note: ${note}.`),
+    ],
+  )
+  return isOk ? EXIT.OK : EXIT_FAILED
+}
+
+const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  ['anchor', anchor],
+  ['export', exportSession],
+  ['replay', replay],
+  ['tail', tail],
+  ['verify', verify],
+])
+
+export const command: Command = {
+  name: 'audit',
+  summary: SUMMARIES.audit,
+  usage: [
+    'audit verify [FILE...] [--key KEY] [--head SEQ:HASH]',
+    'audit anchor [--tsa URL --tsa-certificate FILE]',
+    'audit replay',
+    'audit export SESSION [--out FILE]',
+    'audit verify --evidence FILE [--key KEY]',
+    'audit tail [-n COUNT] [--session ID] [--agent NAME] [--for NAME] [--tool TOOL] [--since TIME] [--until TIME]',
+  ],
+  options: [
+    {
+      name: 'key',
+      value: 'KEY',
+      description:
+        'verify: the pinned key of the first epoch, as a .pub file or its sha256: fingerprint; without it audit.pub of this device',
+    },
+    {
+      name: 'head',
+      value: 'SEQ:HASH',
+      repeat: true,
+      description: 'verify: a record that was seen before and must still be there',
+    },
+    {
+      name: 'evidence',
+      value: 'FILE',
+      description: 'verify: what audit export has written, with nothing else',
+    },
+    { name: 'out', value: 'FILE', description: 'export: where to write it; SESSION.evidence.json' },
+    {
+      name: 'tsa',
+      value: 'URL',
+      description: 'anchor: the time-stamping authority (RFC 3161); default audit.anchor.url',
+    },
+    {
+      name: 'tsa-certificate',
+      value: 'FILE',
+      description:
+        'anchor, verify: PEM of the authority or of who has signed it; default audit.anchor.certificate',
+    },
+    {
+      name: 'anchors',
+      value: 'DIR',
+      description: 'verify: time stamps kept elsewhere; default those beside the chain',
+    },
+    ...tailOptions,
+  ],
+  examples: [
+    { line: 'sass-edge audit verify', does: 'is the record of this device whole?' },
+    {
+      line: 'sass-edge audit verify audit.jsonl --key edge7-audit.pub --json',
+      does: 'a copy, on another machine, with the key that was pinned',
+    },
+    {
+      line: 'sass-edge audit replay',
+      does: 'decide everything once more, under the rules of its day, and compare',
+    },
+    { line: 'sass-edge audit tail -n 5', does: 'what was decided last' },
+    {
+      line: 'sass-edge audit tail --for planner --tool Bash --since 2026-03-01',
+      does: 'what agents ran on behalf of planner since then',
+    },
+  ],
+  async run(context) {
+    const names = [...SUBCOMMANDS.keys()]
+    const word = context.arguments.positionals[0]
+    const subcommand = SUBCOMMANDS.get(word ?? '')
+    if (subcommand !== undefined) return subcommand(context)
+    if (word === undefined)
+      throw new SassError('USAGE', `audit needs to be told what to do: ${names.join(' or ')}.`)
+    const meant = nearest(word, names)
+    const hint = meant === undefined ? `it can ${names.join(' or ')}.` : `did you mean ${meant}?`
+    throw new SassError('USAGE', `audit cannot ${JSON.stringify(word.slice(0, 64))}: ${hint}`)
+  },
+}

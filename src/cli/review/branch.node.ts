@@ -1,0 +1,216 @@
+/**
+ * `sass-edge branch`: what agents have changed and nobody has merged yet, and what becomes of it. Each command takes the
+ * id of the session that a branch was made for, or nothing where only one branch waits.
+ * Rules: docs/sandbox.md (review and merge).
+ * @module
+ */
+import { visible } from '../../base/text/visible.ts'
+import type { Branch, Checkpoint, Outcome } from '../../client/branch-client.ts'
+import { SassError } from '../../errors.ts'
+import { ask } from '../shared/ask.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS, utcTime } from '../shared/operator.node.ts'
+import { isGiven, optionValue, wholeNumber } from '../words/arguments.ts'
+import type { Command, CommandContext } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
+import { alignColumns, shortDuration, shortIds } from '../words/listing.ts'
+import { SUMMARIES } from '../words/summaries.ts'
+import { chooseBranch } from './branch-choice.node.ts'
+import { diff, finish, merge } from './branch-diff.node.ts'
+
+type Action = (context: CommandContext, words: readonly string[]) => Promise<number>
+
+function stateOf({ running, sessions, isEmpty, canUndo, stopped }: Branch): string {
+  if (stopped !== undefined) return 'stopped, to review'
+  if (running > 0) return running === 1 ? 'a command runs' : `${running} commands run`
+  if (canUndo && isEmpty) return 'merged'
+  if (isEmpty) return sessions > 0 ? 'in use, nothing changed' : 'nothing changed'
+  const waits = canUndo ? 'more to review' : 'to review'
+  return sessions > 0 ? `${waits}, in use` : waits
+}
+
+const list: Action = async (context, words) => {
+  refuseMore(words, 0)
+  const { branches, total } = await asOperator(context, ({ branches: client }) => client.list())
+  const short = shortIds(branches.map(({ id }) => id))
+  const now = Math.floor(Date.now() / 1_000)
+  const rows = branches.map((branch) => [
+    short(branch.id),
+    visible(branch.agent),
+    visible(branch.level),
+    shortDuration(Math.max(0, now - branch.openedAt)),
+    stateOf(branch),
+  ])
+  const lines =
+    rows.length === 0
+      ? ['There is no branch: nothing waits to be reviewed.']
+      : [
+          ...alignColumns([['ID', 'AGENT', 'LEVEL', 'AGE', 'STATE'], ...rows]),
+          ...branches.flatMap(({ id, stopped }) =>
+            stopped === undefined ? [] : [`${short(id)}: ${visible(stopped)}`],
+          ),
+        ]
+  context.output.result(
+    {
+      branches: branches.map(
+        ({ id, agent, level, openedAt, sessions, running, isEmpty, canUndo, stopped }) => ({
+          session: id,
+          agent,
+          level,
+          opened_at: openedAt,
+          sessions,
+          running,
+          empty: isEmpty,
+          can_undo: canUndo,
+          ...(stopped === undefined ? {} : { stopped }),
+        }),
+      ),
+      total,
+    },
+    lines,
+  )
+  return EXIT.OK
+}
+
+function refuseMore(words: readonly string[], most: number): void {
+  const extra = words[most]
+  if (extra === undefined) return
+  throw new SassError('USAGE', `${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
+}
+
+/** @throws SassError USAGE where nobody says yes */
+function confirm(context: CommandContext, question: string, nothing: string): void {
+  if (isGiven(context.arguments.options, 'yes') || ask(question)) return
+  throw new SassError('USAGE', `Nobody said yes, so ${nothing}; answer at a terminal, or with --yes.`)
+}
+
+function done(context: CommandContext, id: string, outcome: Outcome): number {
+  const message = doneMessage(outcome, 'BRANCH_REFUSED')
+  context.output.result({ session: id, message }, [message])
+  return EXIT.OK
+}
+
+const undo: Action = async (context, words) => {
+  const { id, words: rest } = await asOperator(context, (client) =>
+    chooseBranch(client, words, ({ canUndo }) => canUndo),
+  )
+  refuseMore(rest, 0)
+  confirm(context, 'Shall the last merge of this branch be taken back?', 'nothing was taken back')
+  return finish(context, id, await asOperator(context, ({ branches }) => branches.undo(id)))
+}
+
+const drop: Action = async (context, words) => {
+  const { id, words: rest } = await asOperator(context, (client) => chooseBranch(client, words))
+  refuseMore(rest, 0)
+  context.output.note(`What was changed in the branch ${id} and is not merged goes for good.`)
+  confirm(context, 'Shall it be dropped?', 'the branch is as it was')
+  return done(context, id, await asOperator(context, ({ branches }) => branches.drop(id)))
+}
+
+function numberOf(context: CommandContext, name: string): number | undefined {
+  const text = optionValue(context.arguments.options, name)
+  if (text === undefined) return undefined
+  const number = wholeNumber(text, 0, Number.MAX_SAFE_INTEGER)
+  if (number !== undefined) return number
+  throw new SassError(
+    'USAGE',
+    `--${name} takes the number of a checkpoint: see sass-edge branch checkpoint --list.`,
+  )
+}
+
+function checkpointLines(checkpoints: readonly Checkpoint[]): string[] {
+  if (checkpoints.length === 0) return ['This branch has no checkpoint.']
+  return alignColumns([
+    ['NUMBER', 'MADE', 'FILES', 'BYTES', 'LABEL'],
+    ...checkpoints.map(({ number, madeAt, files, bytes, label }) => [
+      String(number),
+      utcTime(madeAt),
+      String(files),
+      String(bytes),
+      visible(label),
+    ]),
+  ])
+}
+
+const checkpoint: Action = async (context, words) => {
+  const restore = numberOf(context, 'restore')
+  const remove = numberOf(context, 'remove')
+  const isList = isGiven(context.arguments.options, 'list')
+  if ([restore, remove].filter((number) => number !== undefined).length + (isList ? 1 : 0) > 1)
+    throw new SassError('USAGE', 'Only one of --list, --restore and --remove can be done at a time.')
+  const { id, words: rest } = await asOperator(context, (client) => chooseBranch(client, words))
+  if (isList) {
+    refuseMore(rest, 0)
+    const checkpoints = await asOperator(context, ({ branches }) => branches.checkpoints(id))
+    const objects = checkpoints.map(({ madeAt, ...each }) => ({ ...each, made_at: madeAt }))
+    context.output.result({ session: id, checkpoints: objects }, checkpointLines(checkpoints))
+    return EXIT.OK
+  }
+  if (restore !== undefined || remove !== undefined) refuseMore(rest, 0)
+  if (restore !== undefined) {
+    context.output.note(`What was changed in the branch since checkpoint ${restore} goes for good.`)
+    confirm(context, 'Shall the branch go back to it?', 'the branch is as it was')
+    return done(context, id, await asOperator(context, ({ branches }) => branches.restore(id, restore)))
+  }
+  if (remove !== undefined)
+    return done(
+      context,
+      id,
+      await asOperator(context, ({ branches }) => branches.removeCheckpoint(id, remove)),
+    )
+  const label = rest.join(' ')
+  return done(context, id, await asOperator(context, ({ branches }) => branches.checkpoint(id, label)))
+}
+
+const ACTIONS: Readonly<Record<string, Action>> = Object.freeze({ list, diff, merge, undo, drop, checkpoint })
+
+export const command: Command = {
+  name: 'branch',
+  summary: SUMMARIES.branch,
+  usage: [
+    'branch list',
+    'branch diff [SESSION] [PATH...] [--stat|--patch|--json]',
+    'branch merge [SESSION] [PATH...] [--digest DIGEST] [--force PATH] [--with-special]',
+    'branch undo [SESSION]',
+    'branch drop [SESSION]',
+    'branch checkpoint [SESSION] [LABEL] [--list|--restore NUMBER|--remove NUMBER]',
+  ],
+  options: [
+    { name: 'stat', description: 'diff: one line a file' },
+    { name: 'patch', description: 'diff: what git apply takes' },
+    { name: 'digest', value: 'DIGEST', description: 'merge: of what was looked at before' },
+    {
+      name: 'force',
+      value: 'PATH',
+      repeat: true,
+      description: 'merge: this one although the real file was changed since',
+    },
+    { name: 'with-special', description: 'merge: also setuid files, devices, FIFOs and sockets' },
+    { name: 'list', description: 'checkpoint: list them' },
+    { name: 'restore', value: 'NUMBER', description: 'checkpoint: go back to that one' },
+    { name: 'remove', value: 'NUMBER', description: 'checkpoint: remove that one' },
+    ...OPERATOR_OPTIONS.filter(({ name }) => name !== 'branch'),
+  ],
+  examples: [
+    { line: 'sass-edge branch list', does: 'what agents have changed and nobody has merged' },
+    { line: 'sass-edge branch diff', does: 'the changes of the only branch, deletions first' },
+    { line: 'sass-edge branch diff 65b58159 --patch src > p', does: 'as a patch, of one directory' },
+    { line: 'sass-edge branch merge 65b58159', does: 'shows it once more, asks, and merges it' },
+    {
+      line: 'sass-edge branch merge 65b58159 src/main.c',
+      does: 'merges one file; the rest stays in the branch',
+    },
+    { line: 'sass-edge branch undo', does: 'takes the last merge back' },
+    { line: 'sass-edge branch drop 65b58159 --yes', does: 'forgets it; the real files were never touched' },
+    { line: 'sass-edge branch checkpoint 65b58159 builds', does: 'a state that one can go back to' },
+  ],
+  async run(context) {
+    const { positionals, rest = [] } = context.arguments
+    const [name = '', ...words] = positionals
+    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
+    if (action !== undefined) return action(context, [...words, ...rest])
+    throw new SassError(
+      'USAGE',
+      'branch can list, diff, merge, undo, drop and checkpoint: see sass-edge branch --help.',
+    )
+  },
+}

@@ -1,0 +1,142 @@
+/**
+ * `sass-edge exec [TARGET] -- CMD ARGS...`: one command on a device, its bytes and its exit code as if it ran here.
+ * @module
+ */
+import { isatty } from 'node:tty'
+import { SassError } from '../../errors.ts'
+import { TIMEOUT_MAX_SECONDS } from '../../limits.ts'
+import {
+  connectDevice,
+  DEVICE_OPTIONS,
+  OUTPUT_OPTIONS,
+  RECONNECT_OPTION,
+  reconnecting,
+} from '../shared/device.node.ts'
+import { hasNoInput } from '../shared/stdio.node.ts'
+import { isGiven, optionValue, optionValues, wholeNumber } from '../words/arguments.ts'
+import type { Command, CommandContext } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
+import { SUMMARIES } from '../words/summaries.ts'
+import { createRemoteSession } from './remote-session.node.ts'
+
+function environmentOf(context: CommandContext): Record<string, string> | undefined {
+  const pairs = optionValues(context.arguments.options, 'env')
+  if (pairs.length === 0) return undefined
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const equals = pair.indexOf('=')
+      if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)]
+      const value = context.environment[pair]
+      if (value !== undefined) return [pair, value]
+      throw new SassError(
+        'USAGE',
+        `-e ${pair} has no value here and is not set in this environment; write -e ${pair}=VALUE.`,
+      )
+    }),
+  )
+}
+
+function timeoutOf(context: CommandContext): number | undefined {
+  const text = optionValue(context.arguments.options, 'timeout')
+  if (text === undefined) return undefined
+  const seconds = wholeNumber(text, 1, TIMEOUT_MAX_SECONDS)
+  if (seconds === undefined)
+    throw new SassError(
+      'USAGE',
+      `--timeout ${text} is not a number of seconds from 1 to ${TIMEOUT_MAX_SECONDS}.`,
+    )
+  return seconds
+}
+
+export const command: Command = {
+  name: 'exec',
+  summary: SUMMARIES.exec,
+  usage: ['exec [TARGET] [OPTIONS] -- CMD [ARGS...]'],
+  options: [
+    { name: 'cwd', value: 'DIR', description: 'where the command starts; else in the workspace' },
+    {
+      name: 'env',
+      short: 'e',
+      value: 'NAME[=VALUE]',
+      repeat: true,
+      description: 'set an environment variable',
+    },
+    { name: 'pty', description: 'give the command a terminal' },
+    { name: 'timeout', value: 'SECONDS', description: 'end it after this time' },
+    { name: 'keep-background', description: 'what it leaves running stays when it ends' },
+    { name: 'detach', description: 'print the id as soon as it runs, and leave it running' },
+    { name: 'id', value: 'HEX', description: '32 hexadecimal digits; the same id never starts twice' },
+    { name: 'tail', value: 'BYTES', description: 'of an id that runs or ran: only the end of its output' },
+    RECONNECT_OPTION,
+    ...OUTPUT_OPTIONS,
+    ...DEVICE_OPTIONS,
+  ],
+  examples: [
+    { line: 'sass-edge exec -- uname -a', does: 'on the daemon of the nearest .sass-edge' },
+    { line: 'tar c . | sass-edge exec edge7 -- tar t', does: 'bytes pass through both ways' },
+    { line: 'sass-edge exec --detach -- make -j2', does: 'prints the id; see sass-edge jobs' },
+  ],
+  async run(context) {
+    const { options, positionals, rest } = context.arguments
+    // The command stands behind `--` alone: no word of it can be taken for a TARGET or an option of ours.
+    const [program, ...args] = rest ?? []
+    if (program === undefined || positionals.length > 1) {
+      throw new SassError('USAGE', 'No command is given: write sass-edge exec [TARGET] -- CMD ARGS.')
+    }
+    const [target] = positionals
+    const isDetached = isGiven(options, 'detach')
+    const hasTerminal = isGiven(options, 'pty')
+    const request = {
+      cwd: optionValue(options, 'cwd'),
+      environment: environmentOf(context),
+      timeoutSeconds: timeoutOf(context),
+      keepBackground: isGiven(options, 'keep-background'),
+      id: optionValue(options, 'id'),
+      tail: tailOf(context),
+      terminal: hasTerminal ? terminalOf(context) : undefined,
+    }
+    const session = createRemoteSession(context, target)
+    const client = await connectDevice(context, target, {
+      ...reconnecting(context),
+      onLink: session.onLink,
+    })
+    const stdin = hasTerminal || !(isDetached || hasNoInput())
+    const execution = client.stream(program, args, {
+      ...request,
+      // Whoever leaves it running does not look at what it writes.
+      ...(isDetached ? { output() {}, onGap() {} } : { output: session.output, onGap: session.onGap }),
+      onWaiting: session.onWaiting,
+      stdin,
+    })
+    if (!isDetached) return session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })
+    const id = await session.begun(execution)
+    execution.detach()
+    context.output.result({ id }, [id])
+    await client.close()
+    return EXIT.OK
+  },
+}
+
+/** `--tail N`: bytes before the end of each output. */
+export function tailOf(context: CommandContext): number | undefined {
+  const text = optionValue(context.arguments.options, 'tail')
+  const bytes = text === undefined ? undefined : wholeNumber(text, 0, Number.MAX_SAFE_INTEGER)
+  if (text !== undefined && bytes === undefined)
+    throw new SassError('USAGE', `--tail ${text} is not a number of bytes.`)
+  return bytes
+}
+
+/** The size of this terminal, or the usual one where there is none. */
+export function terminalOf(context: CommandContext): {
+  rows: number
+  columns: number
+  term: string | undefined
+} {
+  const { rows, columns } = process.stdout
+  const term = context.environment['TERM']
+  return {
+    rows: rows > 0 ? rows : 24,
+    columns: columns > 0 ? columns : 80,
+    term: term === '' ? undefined : term,
+  }
+}

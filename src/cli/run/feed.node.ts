@@ -1,0 +1,67 @@
+/**
+ * stdin of this process to the remote command, held back where the device does not take it. Keys of a terminal pass
+ * through the escapes first.
+ * @module
+ */
+import type { Client, RunningExecution } from '../../client/client.node.ts'
+import { writeAll } from '../shared/output.node.ts'
+import { enterRawMode } from '../shared/raw-terminal.node.ts'
+import { createEscapes, ESCAPES_HELP } from './escapes.ts'
+
+const STDERR_FD = 2
+
+export type Feeding = {
+  readonly client: Client
+  readonly execution: RunningExecution
+  /** Raw mode: every key goes to the device, ^C too. */
+  readonly isTerminal: boolean
+  /** `~.` was typed. */
+  readonly leave: () => void
+}
+
+/** The returned function ends it, and gives the terminal back as it was. */
+export function feed({ client, execution, isTerminal, leave }: Feeding): () => void {
+  const { stdin } = process
+  const leaveRawMode = isTerminal ? enterRawMode() : () => {}
+  const escapes = createEscapes()
+
+  function pass(bytes: Uint8Array): void {
+    if (execution.write(bytes)) return
+    stdin.pause()
+    void execution.drained().then(() => stdin.resume())
+  }
+
+  function typed(bytes: Buffer): void {
+    for (const event of escapes(bytes)) {
+      if (event.kind === 'leave') return leave()
+      if (event.kind === 'help') writeAll(STDERR_FD, `\r\n${ESCAPES_HELP.join('\r\n')}\r\n`)
+      else pass(event.bytes)
+    }
+    // Whoever types sees what they typed, or finds out soon that nobody is there.
+    client.expectAnswer()
+  }
+
+  const onData = isTerminal ? typed : pass
+  const onEnd = () => execution.end()
+  stdin.on('data', onData)
+  stdin.once('end', onEnd)
+  stdin.once('error', onEnd)
+  let isOver = false
+  return () => {
+    if (isOver) return
+    isOver = true
+    stdin.off('data', onData)
+    leaveRawMode()
+    stdin.pause()
+  }
+}
+
+/** The size of this terminal to the remote one, whenever it changes. The returned function ends it. */
+export function forwardSize(execution: RunningExecution): () => void {
+  const listener = () => {
+    const { rows, columns } = process.stdout
+    if (rows > 0 && columns > 0) execution.resize(rows, columns)
+  }
+  process.stdout.on('resize', listener)
+  return () => process.stdout.off('resize', listener)
+}

@@ -1,0 +1,54 @@
+/**
+ * Reads the Zstandard frame of an attached output piece by piece. What is not of that frame, has a larger window than
+ * is agreed, or becomes more than one chunk in one message, is refused before it is held.
+ * Node 22.15 and later know Zstandard; with an earlier one nothing is asked for in this form.
+ * Rules: docs/protocol.md, section 3 (zstd data).
+ * @module
+ */
+import * as zlib from 'node:zlib'
+import { defer } from '../../base/deferred.ts'
+import { CHUNK_BYTES, DECODED_WINDOW_LOG } from '../../limits.ts'
+import type { FrameReader } from '../calls/output-decoder.ts'
+
+/** Undefined where this Node does not know Zstandard. */
+export function zstdFrames(): (() => FrameReader) | undefined {
+  return typeof zlib.createZstdDecompress === 'function' ? createFrameReader : undefined
+}
+
+export function createFrameReader(): FrameReader {
+  const { constants, createZstdDecompress } = zlib
+  // One byte more than a message may hold: the library stops there, and waits for whoever would read it.
+  const mostBytes = CHUNK_BYTES + 1
+  const options: zlib.ZstdOptions & { readonly readableHighWaterMark: number } = {
+    chunkSize: mostBytes,
+    readableHighWaterMark: mostBytes,
+    params: { [constants.ZSTD_d_windowLogMax]: DECODED_WINDOW_LOG },
+  }
+  const frame = createZstdDecompress(options)
+  let refuse: ((error: Error) => void) | undefined
+
+  frame.on('error', (error) => refuse?.(error))
+  frame.on('readable', () => {
+    if (frame.readableLength > CHUNK_BYTES) refuse?.(new Error('a message that holds more than a chunk'))
+  })
+
+  function taken(): Uint8Array {
+    const pieces: Buffer[] = []
+    for (let piece: Buffer | null = frame.read(); piece !== null; piece = frame.read()) pieces.push(piece)
+    const [only] = pieces
+    return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
+  }
+
+  return {
+    read(coded) {
+      const { promise, resolve, reject } = defer<Uint8Array>()
+      refuse = reject
+      frame.write(coded, (error) => (error == null ? resolve(taken()) : reject(error)))
+      return promise
+    },
+    close() {
+      refuse = undefined
+      frame.destroy()
+    },
+  }
+}

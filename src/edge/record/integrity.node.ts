@@ -1,0 +1,157 @@
+/**
+ * What becomes of a start that fails: an exit record says why. One that finds its record, its keys or its policies
+ * changed is HALT as well, until an operator names it: then the broken record is set aside, whole, and a new chain
+ * begins that names it.
+ * Rules: docs/responses.md, sections 7 (integrity) and 8.
+ * @module
+ */
+import { mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { chainHash, GENESIS, recordHead } from '../../audit/chain.ts'
+import { hostSha256 } from '../../base/crypto/sha256.node.ts'
+import { encodeHex } from '../../base/encoding/hex.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
+import { errnoOf, errnoText, replaceFile } from '../../base/files.node.ts'
+import type { Config } from '../../config/config.ts'
+import { asSassError, SassError } from '../../errors.ts'
+import type { AuditEvent, AuditSink, Clock } from '../../ports.ts'
+import { readRulesText } from '../policy/rules-path.node.ts'
+import type { LevelStore } from '../state/level-store.node.ts'
+
+type Ground = { readonly config: Config; readonly clock: Clock; readonly levelStore: LevelStore }
+
+/** Where the exit record of an incident is when the chain cannot take it; it stays until there is another one. */
+const INCIDENT = 'exit-record.json'
+/** And that of the last start that failed otherwise, before there was a chain. */
+const FAILED_START = 'failed-start.json'
+
+/** The hash of the exit record: in the chain where that is whole, else in a file of its own. */
+function recordExit(
+  { config, clock }: Omit<Ground, 'levelStore'>,
+  event: AuditEvent,
+  audit: AuditSink | undefined,
+  name: string,
+): string {
+  if (audit !== undefined) {
+    audit.append(event, true)
+    return encodeHex(audit.head.hash)
+  }
+  const timestamp = new Date(clock.wallMs()).toISOString()
+  const { hash, json } = chainHash(GENESIS, event, timestamp, hostSha256)
+  replaceFile(
+    join(config.state_directory, name),
+    encodeUtf8(`${recordHead(json, timestamp, hash)}}\n`),
+    0o600,
+  )
+  return encodeHex(hash)
+}
+
+/**
+ * Halts the daemon that was about to start.
+ * @param audit the chain, where it is whole
+ * @returns what to throw: what was found, and how to go on
+ */
+export function haltAtStart(ground: Ground, cause: SassError, audit?: AuditSink): SassError {
+  const why = cause.message
+  const event = { type: 'exit', reason: 'INTEGRITY_RISK', why, by: 'start', instance: null }
+  const incident = recordExit(ground, event, audit, INCIDENT)
+  const { entries } = ground.levelStore.state
+  const halted = { scope: 'daemon', name: '', level: 'HALT', why, sinceMs: ground.clock.wallMs() } as const
+  ground.levelStore.save({
+    entries: [...entries.filter(({ scope }) => scope !== 'daemon'), halted],
+    incident,
+  })
+  return new SassError(
+    'INTEGRITY_RISK',
+    `${why} The daemon has halted; when you have looked into it, start it with --ack-incident ${incident}.`,
+    { ...cause.details, incident },
+    cause,
+  )
+}
+
+/** What a start has opened by now. */
+export type Opened = {
+  record?: { readonly audit: AuditSink; close(): void }
+  spawner?: { close(): Promise<void> }
+}
+
+/**
+ * Starts by `start`, and leaves an exit record behind where that fails: in the chain, or in the state directory as long
+ * as there is no chain.
+ * @throws what `start` throws
+ */
+export async function endingOnRecord<T>(
+  ground: Omit<Ground, 'levelStore'>,
+  start: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const opened: Opened = {}
+  try {
+    return await start(opened)
+  } catch (thrown) {
+    const cause = refusedByDisk(ground.config, thrown) ?? thrown
+    const { code, message, details } = asSassError(cause) ?? {
+      code: 'INTERNAL',
+      message: cause instanceof Error ? cause.message : 'unknown',
+      details: {},
+    }
+    // An incident has its record already.
+    if (!('incident' in details)) {
+      const event = { type: 'exit', reason: code, why: message, by: 'start', instance: null }
+      try {
+        recordExit(ground, event, opened.record?.audit, FAILED_START)
+      } catch {
+        // What keeps it from starting may keep it from writing, too; it is said in any case.
+      }
+    }
+    opened.record?.close()
+    await opened.spawner?.close()
+    throw cause
+  }
+}
+
+/** What a disk says that takes nothing more, wherever in the state that was; undefined for everything else. */
+function refusedByDisk({ state_directory: path }: Config, cause: unknown): SassError | undefined {
+  const errno = errnoOf(cause)
+  if (errno !== 'ENOSPC' && errno !== 'EDQUOT' && errno !== 'EROFS') return undefined
+  return new SassError(
+    'STATE_UNWRITABLE',
+    `The state in ${path} cannot be written, since ${errnoText(errno)}: nothing runs unrecorded, so the daemon does not start; make room, or name another state_directory.`,
+    { path, errno },
+    cause,
+  )
+}
+
+/** True for what haltAtStart is for. */
+export function isIntegrityRisk(cause: unknown): cause is SassError {
+  return cause instanceof SassError && cause.code === 'INTEGRITY_RISK'
+}
+
+/**
+ * Whether the operator's rules are the ones that were pinned.
+ * @throws SassError INTEGRITY_RISK
+ */
+export function checkRulesPin({ policy }: Config): void {
+  const { rules_file: path, rules_sha256: pinned } = policy
+  if (pinned === null) return
+  const found = path === null ? 'no file' : encodeHex(hostSha256(encodeUtf8(readRulesText(path))))
+  if (found === pinned) return
+  throw new SassError(
+    'INTEGRITY_RISK',
+    `The rules in ${path ?? 'policy.rules_file'} are not the ones that policy.rules_sha256 pins (found ${found}): look who changed them, and pin them anew if it was you.`,
+    { path, found },
+  )
+}
+
+/**
+ * Moves the record and its keys away, whole, so that a new one can begin beside it: it is evidence.
+ * @returns where it is
+ */
+export function setAside({ audit, state_directory }: Config, incident: string): string {
+  const place = `${audit.directory}.${incident.slice(0, 16)}`
+  renameSync(audit.directory, place)
+  const keys = join(place, 'keys')
+  mkdirSync(keys, { mode: 0o700 })
+  for (const name of readdirSync(state_directory))
+    if (/^audit(-[0-9]+)?\.(key|pub)$/.test(name)) renameSync(join(state_directory, name), join(keys, name))
+  return place
+}

@@ -1,0 +1,309 @@
+/**
+ * What a configuration asks of the device itself: a clock that was set, room on its disks, memory, descriptors, users
+ * and devices that exist, limits that the kernel can set, and a branch where one is required.
+ * Looks and probes, changes nothing that stays.
+ * Rules: setrlimit(2), proc_sys_kernel(5), proc_sys_fs(5); docs/sandbox.md.
+ * @module
+ */
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { dirname } from 'node:path'
+import { lstatOf, statOf } from '../../base/files.node.ts'
+import type { Config } from '../../config/config.ts'
+import { asSassError } from '../../errors.ts'
+import { CONNECTIONS_MAX, RESERVE_BYTES, RESERVE_SHARE, UNAUTHENTICATED_CONNECTIONS } from '../../limits.ts'
+import { findUser } from '../../sandbox/kernel/users.node.ts'
+import { isClockSet } from '../host/clock.node.ts'
+import { SHIPPED_LISTS, tryBranch } from './branch-trial.node.ts'
+import { DISK_WARN_BYTES } from './doctor.node.ts'
+import { type Finding, fail, pass, warn } from './finding.ts'
+
+const MIB = 1_048_576
+/** Descriptors of the daemon itself: listeners, audit, libraries, the runtime. */
+const OWN_DESCRIPTORS = 64
+/** Three pipes or a terminal and its peers. */
+const DESCRIPTORS_PER_EXECUTION = 6
+/** A daemon that can write less than this cannot even say why it stops. */
+const DISK_FAIL_BYTES = MIB
+
+/** The nearest directory of `path` that exists, `path` itself included. */
+export function nearestExisting(path: string): string {
+  let directory = path
+  while (!existsSync(directory) && directory !== dirname(directory)) directory = dirname(directory)
+  return directory
+}
+
+export function checkClock(wallMs: number): Finding {
+  const shown = new Date(wallMs).toISOString()
+  if (isClockSet(wallMs)) return pass('clock', `it is ${shown}`)
+  // No reason to leave a device without its daemon: it may be what the clock is to be set by.
+  return warn(
+    'clock',
+    `it says ${shown}, which is before this program was built, so it was never set`,
+    'have a time service set it: until then the record has wrong times',
+  )
+}
+
+/** Descriptors that this configuration can need at the same time. */
+function descriptorsNeeded(config: Config): number {
+  return (
+    OWN_DESCRIPTORS +
+    CONNECTIONS_MAX +
+    UNAUTHENTICATED_CONNECTIONS +
+    config.defense.tarpit.max_concurrent +
+    DESCRIPTORS_PER_EXECUTION * config.execution.max_concurrent
+  )
+}
+
+/** Soft and hard limit of open files. */
+function openFiles(): readonly [soft: number, hard: number] {
+  const line = /^Max open files\s+(\S+)\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))
+  const number = (text = '0') => (text === 'unlimited' ? Number.POSITIVE_INFINITY : Number(text))
+  return [number(line?.[1]), number(line?.[2])]
+}
+
+export function checkDescriptors(config: Config): Finding {
+  const [limit] = openFiles()
+  const needed = descriptorsNeeded(config)
+  if (limit >= needed) return pass('ulimit', `${limit} open files are allowed and ${needed} can be needed`)
+  return fail(
+    'ulimit',
+    `${limit} open files are allowed and ${needed} can be needed`,
+    `run ulimit -n ${needed}, or set LimitNOFILE=${needed} in the unit`,
+  )
+}
+
+function checkDisk(check: string, path: string, reserveBytes: number): Finding {
+  const place = nearestExisting(path)
+  const { bavail, bsize, blocks, files, ffree } = statfsSync(place)
+  // What lies in no disk, like /proc, has no room to tell of; that nothing can be written there is told elsewhere.
+  if (blocks === 0) return pass(check, `${place} lies on no disk`)
+  const free = bavail * bsize
+  const shown = `${Math.floor(free / MIB)} MiB are free at ${place}`
+  if (files > 0 && ffree === 0)
+    return fail(
+      check,
+      `no file can be made at ${place}, since its file system has no inode left`,
+      'remove files there',
+    )
+  if (free < DISK_FAIL_BYTES)
+    return fail(check, `the disk is full: ${shown}`, 'make room, or name a directory on another disk')
+  if (reserveBytes > blocks * bsize)
+    return fail(
+      'audit.reserve_bytes',
+      `is ${reserveBytes}, more than the whole disk at ${place} holds (${blocks * bsize})`,
+      `write ${MIB}, the default`,
+    )
+  if (free < reserveBytes)
+    return fail(
+      'audit.reserve_bytes',
+      `${shown}, less than these ${reserveBytes} bytes, so commands that change anything would be refused`,
+      'make room, or lower it',
+    )
+  if (free < DISK_WARN_BYTES) return warn(check, shown, 'make room: branches and the record grow there')
+  return pass(check, shown)
+}
+
+export function checkDisks({ state_directory: state, audit, sandbox }: Config): readonly Finding[] {
+  const found = [checkDisk('disk', audit.directory, audit.reserve_bytes)]
+  const isSame = statSync(nearestExisting(state)).dev === statSync(nearestExisting(audit.directory)).dev
+  if (!isSame) found.push(checkDisk('disk', state, 0))
+  const { blocks, bsize } = statfsSync(nearestExisting(audit.directory))
+  if (audit.keep_bytes !== null && audit.keep_bytes > blocks * bsize)
+    found.push(
+      warn(
+        'audit.keep_bytes',
+        `is ${audit.keep_bytes}, more than the whole disk holds (${blocks * bsize})`,
+        `write ${Math.floor((blocks * bsize) / 2 / MIB) * MIB} at most`,
+      ),
+    )
+  return [...found, ...checkBranchRoom(state, sandbox.limits)]
+}
+
+/** What branches and the reserve may take of the disk of the state. */
+function checkBranchRoom(state: string, limits: Config['sandbox']['limits']): readonly Finding[] {
+  const { blocks, bsize } = statfsSync(nearestExisting(state))
+  const whole = blocks * bsize
+  if (whole === 0) return []
+  const found: Finding[] = []
+  const { branch_bytes: branch, reserve_bytes: reserve } = limits
+  if (branch !== null && branch > whole)
+    found.push(
+      warn(
+        'sandbox.limits.branch_bytes',
+        `is ${branch}, more than the whole disk of the state holds (${whole}), so only the reserve keeps a branch from filling it`,
+        'write null, which takes half of what is free',
+      ),
+    )
+  if (reserve > RESERVE_BYTES && reserve > whole / RESERVE_SHARE)
+    found.push(
+      warn(
+        'sandbox.limits.reserve_bytes',
+        `is ${reserve}, more than an eighth of the disk of the state (${whole}), which is all that is taken`,
+        `write ${Math.floor(whole / RESERVE_SHARE / MIB) * MIB} at most`,
+      ),
+    )
+  if (reserve === 0)
+    found.push(
+      warn(
+        'sandbox.limits.reserve_bytes',
+        'is 0, so a command that fills the disk stops the daemon until somebody makes room',
+        `write ${RESERVE_BYTES}, the default`,
+      ),
+    )
+  return found
+}
+
+/** Memory of the device, or what a control group leaves of it. */
+function memoryBytes(): number {
+  const bound = process.constrainedMemory()
+  return bound > 0 && bound < totalmem() ? bound : totalmem()
+}
+
+export function checkMemory({ session, execution, sandbox }: Config): readonly Finding[] {
+  const memory = memoryBytes()
+  const rings = 2 * execution.max_concurrent * session.ring_bytes
+  const found: Finding[] = []
+  if (rings > memory / 2) {
+    const most = Math.max(4_096, Math.floor(memory / 4 / execution.max_concurrent / 4_096) * 4_096)
+    found.push(
+      fail(
+        'session.ring_bytes',
+        `times two streams times execution.max_concurrent is ${rings} bytes, all taken at start, and the device has ${memory}`,
+        `write ${Math.min(most, 1_048_576)}, or lower execution.max_concurrent`,
+      ),
+    )
+  }
+  const bounds: readonly (readonly [string, number | null])[] = [
+    ['sandbox.limits.memory_bytes', sandbox.limits.memory_bytes],
+    ['sandbox.memory_directory_bytes', sandbox.memory_directory_bytes],
+  ]
+  for (const [check, bytes] of bounds)
+    if (bytes !== null && bytes > memory)
+      found.push(
+        fail(
+          check,
+          `is ${bytes}, more than the memory of the device (${memory}), so it bounds nothing`,
+          'write null, which takes a part of what there is',
+        ),
+      )
+  return found
+}
+
+/** A number that the kernel tells; undefined where it does not. */
+function kernelNumber(path: string): number | undefined {
+  try {
+    return Number(readFileSync(path, 'latin1').trim())
+  } catch {
+    return undefined
+  }
+}
+
+export function checkLimits({ sandbox: { limits } }: Config): readonly Finding[] {
+  const found: Finding[] = []
+  const most = Math.min(
+    kernelNumber('/proc/sys/kernel/pid_max') ?? Number.POSITIVE_INFINITY,
+    kernelNumber('/proc/sys/kernel/threads-max') ?? Number.POSITIVE_INFINITY,
+  )
+  if (limits.processes > most)
+    found.push(
+      fail(
+        'sandbox.limits.processes',
+        `is ${limits.processes}, and this kernel has ${most} at most`,
+        `write ${Math.min(most, 2_048)}`,
+      ),
+    )
+  const [, hard] = openFiles()
+  const possible = process.geteuid?.() === 0 ? (kernelNumber('/proc/sys/fs/nr_open') ?? hard) : hard
+  if (limits.open_files !== null && limits.open_files > possible)
+    found.push(
+      fail(
+        'sandbox.limits.open_files',
+        `is ${limits.open_files}, and the daemon can give ${possible} at most`,
+        `write ${possible}, or null for as many as the daemon has`,
+      ),
+    )
+  return found
+}
+
+export function checkUsers({ capabilities }: Config): readonly Finding[] {
+  return Object.entries(capabilities).flatMap(([name, { run_as: user }]) => {
+    if (user === null) return []
+    const check = `capabilities.${name}.run_as`
+    try {
+      const { userId } = findUser(user)
+      if (process.geteuid?.() !== 0 && userId !== process.geteuid?.())
+        return [
+          fail(
+            check,
+            `names ${user}, and only a daemon that is root can run commands as another user`,
+            'run the daemon as root, or write null',
+          ),
+        ]
+      if (userId === 0)
+        return [
+          warn(check, `lets commands run as ${user}, which is root`, 'name a user without rights of its own'),
+        ]
+      return [pass(check, `${user} is a user of this device`)]
+    } catch (error) {
+      if (asSassError(error) === undefined) throw error
+      return [
+        fail(
+          check,
+          `names ${user}, who is no user of this device`,
+          `run useradd --system ${user}, name another one, or write null`,
+        ),
+      ]
+    }
+  })
+}
+
+export function checkDevices({ sandbox }: Config): readonly Finding[] {
+  return sandbox.devices.flatMap((path, index): readonly Finding[] => {
+    const check = `sandbox.devices[${index}]`
+    const stats = lstatOf(path)
+    if (stats === undefined)
+      return [
+        warn(
+          check,
+          `${path} is not there, so sessions that begin now do not have it`,
+          'connect it, or take it out',
+        ),
+      ]
+    const target = statOf(path)
+    if (target === undefined || target.isDirectory() || target.isCharacterDevice() || target.isBlockDevice())
+      return []
+    return [fail(check, `${path} is no device`, 'name a device, like "/dev/ttyUSB0"')]
+  })
+}
+
+function canWrite(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK)
+    return statSync(directory).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/** Whether a branch is wanted and can be tried: where nothing can be written that is told, and no branch says more. */
+export function isBranchTried(config: Config): boolean {
+  return config.sandbox.require === 'overlay' && canWrite(nearestExisting(config.state_directory))
+}
+
+/** Makes a branch where the daemon would, and takes it down. */
+export async function checkSandbox(config: Config): Promise<readonly Finding[]> {
+  const check = 'sandbox.require'
+  const { state, detail, remedy } = await tryBranch(nearestExisting(config.state_directory), {
+    ...SHIPPED_LISTS,
+    network: config.sandbox.network,
+  })
+  if (state === 'ok') return [pass(check, 'a branch can be made')]
+  return [
+    fail(
+      check,
+      `is "overlay", and no branch can be made, so nothing would run: ${detail.replace(/\.$/, '')}`,
+      `${remedy.replace(/\.$/, '')}; or write "copy", which copies the workspace for each session`,
+    ),
+  ]
+}

@@ -1,0 +1,125 @@
+/**
+ * The rooms of sessions and of executions with what they stand on, joined: they know each other by what ends them, and
+ * both are on the record.
+ * @module
+ */
+import type { Journal } from '../../audit/journal.node.ts'
+import { createRing } from '../../base/ring.ts'
+import type { Config } from '../../config/config.ts'
+import { PIPE_READ_BYTES } from '../../limits.ts'
+import type { AuditEvent, Clock, LineFile, Log } from '../../ports.ts'
+import { createSessions } from '../../session/callers/sessions.ts'
+import type { RingPair } from '../../session/executions/execution.ts'
+import { createExecutions } from '../../session/executions/executions.ts'
+import { exitEvent, lostEvent } from '../../session/executions/exit-event.ts'
+import { createKeptResults } from '../../session/executions/kept-results.ts'
+import type { Rooms } from '../../session/shared/rooms.ts'
+import { type Counts, outcomeOf } from '../../session/standing/counts.ts'
+import type { SpareTime } from '../host/spare-time.node.ts'
+import type { Sandbox } from './sandbox.node.ts'
+
+/** What they are made of. */
+export type WorkGround = {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly audit: Journal
+  readonly sandbox: Sandbox
+  readonly spareTime: SpareTime
+  readonly kept: LineFile
+}
+
+/** Both rings of every execution that may run, in memory that the kernel gives only where it is touched. */
+function makeRings(count: number, ringBytes: number): RingPair[] {
+  return Array.from({ length: count }, () => ({
+    stdout: createRing(new Uint8Array(ringBytes)),
+    stderr: createRing(new Uint8Array(ringBytes)),
+  }))
+}
+
+/** What has happened has happened whatever can be written; until that is, the next decision is refused. */
+export function record(audit: Journal, log: Log, event: AuditEvent): void {
+  try {
+    audit.past(event)
+  } catch (cause) {
+    log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+  }
+}
+
+/** Room of sessions and executions, which know each other by what ends them. */
+export function createWork(
+  { config, clock, log, audit, sandbox, spareTime, kept }: WorkGround,
+  counts: Counts,
+  ended: { session(id: string, instance: string): void; freed(): void },
+): Pick<Rooms, 'sessions' | 'executions'> {
+  const sessions = createSessions(
+    {
+      maxSessions: config.session.max_sessions,
+      maxDurationMs: config.session.max_duration_seconds * 1_000,
+      bindAddress: config.session.bind_ip,
+    },
+    ({ session, from, to }) => {
+      // ACTIVE and EXECUTING change with the decision that starts and the end that stops: those records say so.
+      if (from === 'CREATED' || to === 'EXPIRED' || to === 'DESTROYED' || from === 'EXPIRED') {
+        record(audit, log, {
+          type: 'session',
+          session: session.id,
+          agent: session.caller.name,
+          instance: session.instance,
+          source: session.address,
+          from,
+          to,
+        })
+      }
+      if (to !== 'DESTROYED') return
+      executions.sessionEnded(session.id)
+      void sandbox.places.close(session.id)
+      ended.session(session.id, session.instance)
+    },
+  )
+  const results = createKeptResults({
+    file: kept,
+    clock,
+    lost(start) {
+      counts.lost++
+      record(audit, log, lostEvent(start))
+    },
+    damaged(lines) {
+      log.write('warn', 'executions_damaged', { lines })
+      record(audit, log, { type: 'recovered', what: 'executions', lines })
+    },
+  })
+  const executions = createExecutions({
+    spawner: sandbox.spawner,
+    clock,
+    results,
+    // No smaller than what one read may bring: a client that is attached must lose nothing of it.
+    rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
+    // While a new command runs there is time: its client waits for it and not for us.
+    begun() {
+      counts.started++
+      sandbox.bounds.wake()
+      spareTime.spend()
+    },
+    freed: ended.freed,
+    processesIn: sandbox.places.processesIn,
+    leftEnded: ({ sessionId }) => void sessions.executionEnded(sessionId, clock.monotonicMs()),
+    ended(execution) {
+      counts.ended[outcomeOf(execution)]++
+      const { sessionId } = execution
+      // To its session one that has left something is at work until that is gone.
+      const state = executions.hasLeft(execution)
+        ? sessions.stateOf(sessionId)
+        : sessions.executionEnded(sessionId, clock.monotonicMs())
+      // Nobody waits for the record of what has already happened.
+      spareTime.later(() =>
+        record(audit, log, {
+          type: 'execution_ended',
+          session_state: state ?? null,
+          ...exitEvent(execution),
+        }),
+      )
+    },
+  })
+  return { sessions, executions }
+}

@@ -1,0 +1,144 @@
+/**
+ * What bounds a program, put on it as soon as it runs: limits of its own, and the control groups of its session. Both
+ * belong to a process, and the daemon's own are not these, so that they come after the start. Whatever the program has
+ * forked by then began where it did, and is found there: nobody leaves that place but by this hand, and whoever forks
+ * on and on is kept from it until all are found. Without control groups its descendants are looked for, orphans among
+ * the children of the session's first process.
+ * Nobody has waited for the program yet, so its number is still its own. Also part of the CommonJS text of the thread.
+ * Sources: prlimit(2), cgroups(7), proc(5).
+ * @module
+ */
+
+import { O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
+import { STARTING_FREE_ROUNDS, STARTING_PROCESSES, STARTING_ROUNDS } from '../limits.ts'
+import { type Fence, type Nursery, SLOT_GROUPS, SLOT_INIT } from './launcher-memory.ts'
+
+const O_PATH = 0o10000000
+/** Numbers of processes that are read at once. */
+const LIST_BYTES = 4_096
+const LINK_BYTES = 64
+
+export interface LauncherBounds {
+  /** `base`: of the request that started it. */
+  apply(words: Int32Array, base: number, pid: number): void
+}
+
+/** `self`: the numbers of this process and of this thread. */
+export function createLauncherBounds(
+  syscalls: Syscalls,
+  fence: Fence | undefined,
+  nurseries: readonly Nursery[],
+  self: { readonly process: number; readonly thread: number },
+): LauncherBounds {
+  const { libc, byNumber, checked } = syscalls
+  const limits = (fence?.limits ?? []).map(([resource, value]) => ({
+    resource,
+    pair: BigUint64Array.of(BigInt(value), BigInt(value)),
+  }))
+  const limitsSecret = fence?.limitsSecret ?? 0n
+  // This thread goes where /proc is that of a session: the numbers here are those of the device.
+  const proc = checked(libc.open('/proc', O_PATH | O_CLOEXEC, 0))
+  const list = Buffer.from(new ArrayBuffer(LIST_BYTES))
+  const link = Buffer.from(new ArrayBuffer(LINK_BYTES))
+
+  function limit(pid: number): void {
+    for (const { resource, pair } of limits) byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
+  }
+
+  /**
+   * Limits first: whoever leaves the place where it began has them, and what it forks has them too. The groups in
+   * their order, and none after one that was refused: whoever is not in the last place any more is in none of them.
+   */
+  function settle(descriptors: readonly number[], pid: number): void {
+    limit(pid)
+    const text = Buffer.from(String(pid))
+    for (const descriptor of descriptors) if (libc.write(descriptor, text, BigInt(text.length)) < 0) return
+  }
+
+  function numbersIn(descriptor: number): number[] {
+    const count = Number(libc.read(descriptor, list, BigInt(LIST_BYTES)))
+    if (count <= 0) return []
+    const text = list.toString('latin1', 0, count)
+    // The last one may be cut where the list is longer; it is there again at the next look.
+    const whole =
+      count === LIST_BYTES ? text.slice(0, Math.max(text.lastIndexOf('\n'), text.lastIndexOf(' '))) : text
+    return whole
+      .split(/[\s]+/)
+      .map(Number)
+      .filter((one) => one > 0)
+  }
+
+  function namespaceOf(pid: number): string {
+    const length = byNumber('readlinkat', proc, Buffer.from(`${pid}/ns/pid\0`), link, LINK_BYTES)
+    return length > 0 ? link.toString('latin1', 0, length) : ''
+  }
+
+  /** Who has begun there and not been taken out. Where others of the daemon are too, only those of the session. */
+  function waiting({ list: descriptor, isOfThreads }: Nursery, init: number): number[] {
+    byNumber('lseek', descriptor, 0, 0)
+    const own = isOfThreads ? self.thread : self.process
+    const found = numbersIn(descriptor).filter((one) => one !== own)
+    if (isOfThreads || found.length === 0) return found
+    const namespace = namespaceOf(init)
+    return namespace === '' ? [] : found.filter((one) => namespaceOf(one) === namespace)
+  }
+
+  function forbidForks({ forks }: Nursery, areForbidden: boolean): void {
+    if (forks < 0) return
+    const text = Buffer.from(areForbidden ? '0' : String(STARTING_PROCESSES))
+    libc.write(forks, text, BigInt(text.length))
+  }
+
+  function empty(nursery: Nursery, descriptors: readonly number[], init: number): void {
+    let areForbidden = false
+    for (let round = 0; round < STARTING_ROUNDS; round++) {
+      const found = waiting(nursery, init)
+      if (found.length === 0) break
+      if (round === STARTING_FREE_ROUNDS) {
+        areForbidden = true
+        for (const one of nurseries) forbidForks(one, true)
+      }
+      for (const one of found) settle(descriptors, one)
+    }
+    if (areForbidden) for (const one of nurseries) forbidForks(one, false)
+  }
+
+  /** None where the kernel does not list them: then what forked in the first microseconds is not bounded. */
+  function childrenOf(pid: number): number[] {
+    const children = byNumber('openat', proc, Buffer.from(`${pid}/task/${pid}/children\0`), O_CLOEXEC, 0)
+    if (children < 0) return []
+    const found = numbersIn(children)
+    libc.close(children)
+    return found
+  }
+
+  function limitDescendants(pid: number, init: number): void {
+    const seen = new Set<number>([pid])
+    for (let round = 0; round < STARTING_ROUNDS; round++) {
+      const fresh: number[] = []
+      for (
+        let looked = [...childrenOf(pid), ...(init > 0 ? childrenOf(init) : [])];
+        looked.length > 0;
+        looked = looked.flatMap(childrenOf)
+      ) {
+        looked = looked.filter((one) => !seen.has(one))
+        for (const one of looked) seen.add(one)
+        fresh.push(...looked)
+      }
+      if (fresh.length === 0) return
+      for (const one of fresh) limit(one)
+    }
+  }
+
+  return {
+    apply(words, base, pid) {
+      const descriptors = SLOT_GROUPS.map((slot) => words[base + slot] ?? -1).filter((one) => one >= 0)
+      const init = words[base + SLOT_INIT] ?? -1
+      settle(descriptors, pid)
+      // Groups are joined in the order of the places: who has left the last one has left them all.
+      const last = nurseries.at(-1)
+      if (descriptors.length > 0 && last !== undefined) empty(last, descriptors, init)
+      else if (limits.length > 0) limitDescendants(pid, init)
+    },
+  }
+}

@@ -1,0 +1,423 @@
+/**
+ * The main thread's side of the launcher thread: starts it, hands it requests, takes its answers.
+ * A request crosses as five addresses in shared memory: the strings stay where they were written, in a block
+ * that is kept until the answer has come. Refuses strings with NUL or lone surrogates, because what the program
+ * gets would not be what was asked for.
+ * Rules: execve(2) for the sizes, ECMA-262 Atomics for the hand-over.
+ * @module
+ */
+
+/// <reference lib="es2024.sharedmemory" />
+
+import { Worker } from 'node:worker_threads'
+import { SassError } from '../../errors.ts'
+import type { SpawnNamespaces, SpawnPlan } from '../../ports.ts'
+import { ERRNO, type Syscalls } from '../kernel/syscalls.node.ts'
+import {
+  LAUNCH_WATCH_MS,
+  LAUNCHER_HEAP_FROM_SOURCE_MIB,
+  LAUNCHER_HEAP_MIB,
+  PROGRAM_BLOCK_BYTES,
+} from '../limits.ts'
+import {
+  CONTROL_BYTES,
+  CONTROL_CLOSING,
+  CONTROL_COMPLETED,
+  CONTROL_SUBMITTED,
+  type Fence,
+  HOME_NAMESPACES,
+  KEEPS_PROGRAM,
+  LAUNCH_MEMORY_BYTES,
+  LAUNCH_SLOTS,
+  type LauncherReport,
+  type LauncherStart,
+  type Nursery,
+  SLOT_ADDRESSES,
+  SLOT_ARGV,
+  SLOT_BYTES,
+  SLOT_CWD,
+  SLOT_CWD_NUMBER,
+  SLOT_ENVIRONMENT,
+  SLOT_ERRNO,
+  SLOT_FILE,
+  SLOT_GROUP,
+  SLOT_GROUPS,
+  SLOT_INIT,
+  SLOT_IPC_NAMESPACE,
+  SLOT_KEEPS_DESCRIPTORS,
+  SLOT_MOUNT_NAMESPACE,
+  SLOT_NAMESPACES,
+  SLOT_NETWORK_NAMESPACE,
+  SLOT_PID,
+  SLOT_PID_NAMESPACE,
+  SLOT_STDERR,
+  SLOT_STDIN,
+  SLOT_STDOUT,
+  SLOT_TERMINAL,
+  SLOT_USER,
+} from './launcher-memory.ts'
+import { openPipe } from './pipes.node.ts'
+import { freeStart } from './stopped-start.node.ts'
+
+/** Young generation and stack of the thread, in MiB: it allocates next to nothing. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
+const THREAD_LIMITS_FROM_SOURCE = { maxYoungGenerationSizeMb: 4, stackSizeMb: 4 }
+
+export interface LauncherOptions {
+  /** CommonJS text of the bundled launcher thread; undefined starts it from its source file. */
+  readonly launcherSource: string | undefined
+  /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
+  readonly keepCapabilities: readonly number[] | undefined
+  /** Where its programs begin (control-groups.node.ts). */
+  readonly nurseries?: readonly Nursery[] | undefined
+  /** Called with the number of the thread before it starts anything. */
+  readonly admit?: ((thread: number) => void) | undefined
+  /** A session was ended because a start in it could not be brought to its end. */
+  readonly lost?: ((namespaces: number) => void) | undefined
+  /** For a thread whose programs can change nothing. */
+  readonly fence?: Fence | undefined
+}
+
+/** Descriptors for 0, 1 and 2 of the program (stdin -1 is /dev/null), all above 2; or a terminal's path. */
+export type LaunchStreams =
+  | { readonly kind: 'descriptors'; readonly stdin: number; readonly stdout: number; readonly stderr: number }
+  | { readonly kind: 'terminal'; readonly path: string }
+
+export interface Launcher {
+  /** Hands a request over. `answered` is called once, later, on this thread: errno 0 with the pid, or the errno. */
+  launch(plan: SpawnPlan, streams: LaunchStreams, answered: (pid: number, errno: number) => void): void
+  /**
+   * Makes the thread come home, so that it holds no session's namespaces; called back when it has. `networkRest`: as of
+   * the namespaces that it is to leave.
+   */
+  leave(networkRest: number, left: () => void): void
+  /** Takes the answers that are there already; answers that come later are taken by themselves. */
+  collect(): void
+  /** While held, the process does not end by itself. */
+  hold(held: boolean): void
+  /** Ends the thread. Requests that it has not taken fail with EAGAIN. */
+  close(): Promise<void>
+}
+
+type Pending = {
+  readonly block: ArrayBuffer | undefined
+  readonly namespaces: SpawnNamespaces | undefined
+  readonly answered: (pid: number, errno: number) => void
+}
+type ProgramBlock = { readonly block: ArrayBuffer; readonly offsets: readonly number[] }
+
+function refuseUnclean(text: string, field: string): void {
+  if (text.includes('\0')) {
+    throw new SassError(
+      'SPAWN_FAILED',
+      `The ${field} contains a NUL, which would cut it short for the program; send it without.`,
+      { field },
+    )
+  }
+  if (!text.isWellFormed()) {
+    throw new SassError(
+      'SPAWN_FAILED',
+      `The ${field} contains half of a surrogate pair, which has no bytes in UTF-8; send it as valid Unicode.`,
+      { field },
+    )
+  }
+}
+
+/**
+ * All strings of one program in one block: the pointer lists of argv and environment first, then the bytes.
+ * Offsets are those of file, argv list, environment list, cwd, terminal path (0 for none).
+ * Undefined where the kernel would say E2BIG for certain.
+ * @throws SassError SPAWN_FAILED for a string that cannot be passed unchanged.
+ */
+function programBlock(
+  plan: SpawnPlan,
+  terminal: string | undefined,
+  syscalls: Syscalls,
+): ProgramBlock | undefined {
+  const { argv, environment } = plan
+  const listWords = argv.length + environment.length + 2
+  let bytes = listWords * 8
+  const measure = (text: string, field: string): void => {
+    refuseUnclean(text, field)
+    bytes += Buffer.byteLength(text) + 1
+  }
+  measure(plan.file, 'path of the program')
+  measure(plan.cwd, 'working directory')
+  for (const [index, argument] of argv.entries()) measure(argument, `argument ${index}`)
+  for (const [index, entry] of environment.entries()) measure(entry, `environment entry ${index}`)
+  if (terminal !== undefined) measure(terminal, 'path of the terminal')
+  if (bytes > PROGRAM_BLOCK_BYTES) return undefined
+  const block = new ArrayBuffer(bytes)
+  const text = Buffer.from(block)
+  const list = new BigInt64Array(block, 0, listWords)
+  const base = syscalls.addressOf(block)
+  let at = listWords * 8
+  const put = (value: string): number => {
+    const start = at
+    at += text.write(value, at) + 1
+    return start
+  }
+  let word = 0
+  for (const argument of argv) list[word++] = base + BigInt(put(argument))
+  const environmentStart = ++word
+  for (const entry of environment) list[word++] = base + BigInt(put(entry))
+  return {
+    block,
+    offsets: [
+      put(plan.file),
+      0,
+      environmentStart * 8,
+      put(plan.cwd),
+      terminal === undefined ? 0 : put(terminal),
+    ],
+  }
+}
+
+/**
+ * Starts the launcher thread and waits until it has confined itself.
+ * @throws SassError SANDBOX_UNAVAILABLE where the kernel refuses a step, RUNTIME_UNSUITABLE where Node cannot serve.
+ */
+export async function startLauncher(options: LauncherOptions, syscalls: Syscalls): Promise<Launcher> {
+  const memory = new SharedArrayBuffer(LAUNCH_MEMORY_BYTES)
+  const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
+  const { launcherSource, keepCapabilities, fence, nurseries = [], admit, lost } = options
+  const wakePipe = openPipe(syscalls)
+  if (typeof wakePipe === 'number') {
+    throw new SassError(
+      'RUNTIME_UNSUITABLE',
+      `The launcher thread has no pipe to be woken by (errno ${-wakePipe}), so no command can be started; raise ulimit -n.`,
+      { errno: -wakePipe },
+    )
+  }
+  const wakeByte = new Uint8Array(new ArrayBuffer(8))
+  const wake = (): void => {
+    // A full pipe has woken it already.
+    syscalls.libc.write(wakePipe.writeEnd, wakeByte, 1n)
+  }
+  const workerData: LauncherStart = {
+    ...{ memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities },
+    ...{ nurseries, fence },
+  }
+  // None of this process's options: what is loaded or waited for there has no place in this thread. The warning
+  // that FFI is experimental has been given once, on the main thread.
+  const execArgv = ['--no-warnings']
+  const shared = { execArgv, workerData, env: {}, name: 'launcher', trackUnmanagedFds: false }
+  const worker =
+    launcherSource === undefined
+      ? new Worker(new URL('./launcher-thread.node.ts', import.meta.url), {
+          ...shared,
+          resourceLimits: {
+            ...THREAD_LIMITS_FROM_SOURCE,
+            maxOldGenerationSizeMb: LAUNCHER_HEAP_FROM_SOURCE_MIB,
+          },
+        })
+      : new Worker(launcherSource, {
+          ...shared,
+          eval: true,
+          resourceLimits: { ...THREAD_LIMITS, maxOldGenerationSizeMb: LAUNCHER_HEAP_MIB },
+        })
+  const tellToClose = (): void => {
+    Atomics.store(control, CONTROL_CLOSING, 1)
+    Atomics.add(control, CONTROL_SUBMITTED, 1)
+    wake()
+  }
+  // A thread that sleeps in a system call cannot be stopped from outside, and the process would wait for it.
+  process.once('exit', tellToClose)
+  let ended = false
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      ended = true
+      resolve()
+    })
+  })
+  const closeWakePipe = (): void => {
+    process.off('exit', tellToClose)
+    syscalls.libc.close(wakePipe.readEnd)
+    syscalls.libc.close(wakePipe.writeEnd)
+  }
+  let thread: number
+  try {
+    thread = await confinement(worker)
+    admit?.(thread)
+  } catch (error) {
+    closeWakePipe()
+    throw error
+  }
+  worker.unref()
+
+  const pending = new Map<number, Pending>()
+  let submitted = 0
+  let taken = 0
+  let cwd = ''
+  let cwdNumber = 0
+  let watching = false
+
+  const wordsOf = (request: number): Int32Array =>
+    new Int32Array(memory, CONTROL_BYTES + (request & (LAUNCH_SLOTS - 1)) * SLOT_BYTES, SLOT_BYTES / 4)
+  const collect = (): void => {
+    while (taken !== Atomics.load(control, CONTROL_COMPLETED)) {
+      const answer = wordsOf(taken)
+      const request = pending.get(taken)
+      pending.delete(taken)
+      taken = (taken + 1) | 0
+      request?.answered(answer[SLOT_PID] ?? -1, answer[SLOT_ERRNO] ?? ERRNO.EIO)
+    }
+  }
+  const watch = (): void => {
+    if (watching) return
+    collect()
+    if (pending.size === 0) return
+    const wait = Atomics.waitAsync(control, CONTROL_COMPLETED, taken)
+    if (!wait.async) return queueMicrotask(watch)
+    watching = true
+    void wait.value.then(() => {
+      watching = false
+      watch()
+    })
+  }
+  // A thread that died may have started a program and not said so, but then its number is there.
+  const answerPending = (): void => {
+    const left = [...pending]
+    pending.clear()
+    for (const [request, { answered }] of left) {
+      const pid = wordsOf(request)[SLOT_PID] ?? 0
+      if (pid > 0) answered(pid, 0)
+      else answered(-1, ERRNO.EAGAIN)
+    }
+  }
+  worker.on('error', () => {})
+  void exited.then(() => {
+    collect()
+    answerPending()
+  })
+
+  /** While anything waits: a start that somebody has stopped is no reason to wait for ever. */
+  let looking: NodeJS.Timeout | undefined
+  let looks = 0
+  let lookedAt = 0
+  const look = (): void => {
+    collect()
+    if (pending.size === 0 || ended) {
+      clearInterval(looking)
+      looking = undefined
+      return
+    }
+    looks = lookedAt === taken ? looks + 1 : 0
+    lookedAt = taken
+    if (looks === 0) return
+    const namespaces = pending.get(taken)?.namespaces
+    const hasEnded = freeStart(syscalls, thread, looks, namespaces?.initPid)
+    if (hasEnded && namespaces !== undefined) lost?.(namespaces.number)
+  }
+  const submit = (pendingRequest: Pending): void => {
+    if (looking === undefined) {
+      looking = setInterval(look, LAUNCH_WATCH_MS)
+      looking.unref()
+    }
+    pending.set(submitted, pendingRequest)
+    submitted = (submitted + 1) | 0
+    Atomics.store(control, CONTROL_SUBMITTED, submitted)
+    wake()
+    queueMicrotask(watch)
+  }
+  const addressesOf = (request: number): BigInt64Array =>
+    new BigInt64Array(memory, CONTROL_BYTES + (request & (LAUNCH_SLOTS - 1)) * SLOT_BYTES, SLOT_ADDRESSES)
+
+  return {
+    leave(networkRest, left) {
+      // A thread that is gone holds nothing; one with a full ring goes elsewhere by itself.
+      if (ended || pending.size >= LAUNCH_SLOTS) return queueMicrotask(left)
+      addressesOf(submitted)[SLOT_FILE] = 0n
+      wordsOf(submitted)[SLOT_NETWORK_NAMESPACE] = networkRest
+      submit({ block: undefined, namespaces: undefined, answered: left })
+    },
+    launch(plan, streams, answered) {
+      const program = programBlock(plan, streams.kind === 'terminal' ? streams.path : undefined, syscalls)
+      if (program === undefined) {
+        queueMicrotask(() => answered(-1, ERRNO.E2BIG))
+        return
+      }
+      if (ended || pending.size >= LAUNCH_SLOTS) {
+        queueMicrotask(() => answered(-1, ERRNO.EAGAIN))
+        return
+      }
+      const addresses = addressesOf(submitted)
+      const words = wordsOf(submitted)
+      const base = syscalls.addressOf(program.block)
+      for (const slot of [SLOT_FILE, SLOT_ARGV, SLOT_ENVIRONMENT, SLOT_CWD]) {
+        addresses[slot] = base + BigInt(program.offsets[slot] ?? 0)
+      }
+      addresses[SLOT_TERMINAL] =
+        streams.kind === 'terminal' ? base + BigInt(program.offsets[SLOT_TERMINAL] ?? 0) : 0n
+      words[SLOT_STDIN] = streams.kind === 'terminal' ? -1 : streams.stdin
+      words[SLOT_STDOUT] = streams.kind === 'terminal' ? -1 : streams.stdout
+      words[SLOT_STDERR] = streams.kind === 'terminal' ? -1 : streams.stderr
+      words[SLOT_PID] = 0
+      if (plan.cwd !== cwd) {
+        cwd = plan.cwd
+        cwdNumber = (cwdNumber + 1) | 0
+      }
+      words[SLOT_CWD_NUMBER] = cwdNumber
+      const { namespaces, runAs } = plan
+      words[SLOT_NAMESPACES] = namespaces?.number ?? HOME_NAMESPACES
+      words[SLOT_MOUNT_NAMESPACE] = namespaces?.mount ?? -1
+      words[SLOT_PID_NAMESPACE] = namespaces?.pid ?? -1
+      words[SLOT_IPC_NAMESPACE] = namespaces?.ipc ?? -1
+      words[SLOT_NETWORK_NAMESPACE] = namespaces?.network ?? -1
+      words[SLOT_INIT] = namespaces?.initPid ?? -1
+      words[SLOT_USER] = runAs?.userId ?? -1
+      words[SLOT_GROUP] = runAs?.groupId ?? -1
+      for (const [index, slot] of SLOT_GROUPS.entries()) words[slot] = plan.group?.descriptors[index] ?? -1
+      words[SLOT_KEEPS_DESCRIPTORS] =
+        plan.isDescriptor === true ? KEEPS_PROGRAM : (plan.fourthDescriptor ?? 0)
+      submit({ block: program.block, namespaces, answered })
+    },
+    collect,
+    hold(held) {
+      if (held) worker.ref()
+      else worker.unref()
+    },
+    async close() {
+      clearInterval(looking)
+      tellToClose()
+      worker.ref()
+      await exited
+      closeWakePipe()
+    },
+  }
+}
+
+/** Resolves with its number when the thread has confined itself; rejects, with the thread ended, when it could not. */
+function confinement(worker: Worker): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: SassError): void => {
+      void worker.terminate()
+      reject(error)
+    }
+    const onError = (cause: unknown): void =>
+      failed(
+        new SassError(
+          'RUNTIME_UNSUITABLE',
+          `The launcher thread ended at its start (${cause instanceof Error ? cause.message : `code ${cause}`}), so no command can be started; run sass-edge doctor on this device.`,
+          {},
+          cause,
+        ),
+      )
+    worker.once('error', onError)
+    worker.once('exit', onError)
+    worker.once('message', (report: LauncherReport) => {
+      worker.off('error', onError)
+      worker.off('exit', onError)
+      if (report.kind === 'ready') resolve(report.thread)
+      else if (report.kind === 'unsuitable') failed(new SassError('RUNTIME_UNSUITABLE', report.message))
+      else
+        failed(
+          new SassError(
+            'SANDBOX_UNAVAILABLE',
+            `The kernel refused ${report.step} with errno ${report.errno}, so commands cannot be confined and none is started; run sass-edge doctor on this device.`,
+            { step: report.step, errno: report.errno },
+          ),
+        )
+    })
+  })
+}

@@ -1,0 +1,412 @@
+/**
+ * The operator's methods for branches: what there is, what it would change, and what becomes of it. Each that changes
+ * something is an action of its own, decided and recorded with who does it and the digest of what was shown; a merge has
+ * no other way than this one, so a human always stands behind it.
+ * Rules: docs/protocol.md, section 3 (41 to 47); docs/sandbox.md (review and merge).
+ * @module
+ */
+import type { CborValue } from '../../base/encoding/cbor.ts'
+import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
+import type { BranchAction } from '../../defense/facts.ts'
+import type { Destination } from '../../egress/destinations.ts'
+import { asSassError, CODES } from '../../errors.ts'
+import {
+  CHUNK_BYTES,
+  LISTED_CHECKPOINTS,
+  LISTED_DESTINATIONS,
+  LISTED_ENTRIES,
+  PATH_BYTES,
+} from '../../limits.ts'
+import { STDOUT } from '../../ports.ts'
+import {
+  DIFF_FORMS,
+  type NamedPath,
+  type Review,
+  type ToldPaths,
+} from '../../sandbox/branch/threads/branch-work.ts'
+import { choosePaths, shownPath } from '../../sandbox/branch/threads/chosen-paths.ts'
+import type { TalkedTo } from '../../wire/egress-messages.ts'
+import * as m from '../../wire/messages.ts'
+import type { MethodName } from '../../wire/methods.ts'
+import { attempt } from '../decisions/attempt.ts'
+import type { BranchPermit } from '../shared/branch-deeds.ts'
+import type { BranchOutcome } from '../shared/branch-words.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from '../shared/peer.ts'
+import { sentence } from '../standing/sentence.ts'
+import { createWaker } from '../transfers/transfers-start.ts'
+
+type Handler = (peer: Peer, call: Call) => void
+
+const NOTHING = () => {}
+/** So that a whole list fits a frame. */
+const LISTED_WHY_BYTES = 160
+/** What is under way goes on, whoever still waits for its end. */
+export const GOES_ON: StreamUser = Object.freeze({
+  message: NOTHING,
+  ended: NOTHING,
+  credit: NOTHING,
+  stdinDrained: NOTHING,
+  leave: NOTHING,
+})
+
+function fail(peer: Peer, call: Call, cause: unknown): void {
+  const known = asSassError(cause)
+  const isTold = known !== undefined && CODES[known.code].audience !== 'local'
+  peer.rooms.log.write('error', 'branch_failed', {
+    method: call.method.name,
+    reason: cause instanceof Error ? cause.message : 'unknown',
+  })
+  peer.connection.fail(
+    call.streamId,
+    isTold ? known.code : 'FILE_IO',
+    isTold ? sentence(known.message) : 'The device could not do it; see its log.',
+  )
+}
+
+/** One who waits for a look; it ends when they leave. */
+export function createWaiter(): StreamUser & { onLeave(stop: () => void): void; isGone(): boolean } {
+  let isGone = false
+  let end = NOTHING
+  return {
+    ...GOES_ON,
+    leave() {
+      isGone = true
+      end()
+    },
+    onLeave(stop) {
+      end = stop
+      if (isGone) stop()
+    },
+    isGone: () => isGone,
+  }
+}
+
+/** Ends the stream with what comes, later. */
+function answerWith(peer: Peer, call: Call, coming: Promise<CborValue>): void {
+  peer.join(call.streamId, GOES_ON)
+  coming
+    .then(
+      (answer) => peer.connection.end(call.streamId, answer),
+      (cause: unknown) => fail(peer, call, cause),
+    )
+    .then(() => peer.streamDone(call.streamId))
+    .catch((cause: unknown) => peer.fail(call, cause))
+}
+
+function list(peer: Peer, call: Call): void {
+  const skip = call.message.ok ? (call.message.value as m.BranchListRequest).skip : 0
+  attempt(peer, call, {
+    action: { kind: 'read', method: call.method.name },
+    go() {
+      const all = peer.rooms.branches.list()
+      const branches = all
+        .slice(skip, skip + LISTED_ENTRIES)
+        .map(({ branch, sessions, running, isEmpty, canUndo, stopped }) => ({
+          session_id: idOf(branch.session),
+          agent_name: branch.agent,
+          level: branch.level,
+          opened_at: Math.floor(branch.openedAtMs / 1_000),
+          sessions,
+          running,
+          is_empty: isEmpty,
+          can_undo: canUndo,
+          stopped: stopped === undefined ? undefined : sentence(stopped, LISTED_WHY_BYTES),
+        }))
+      peer.connection.end(call.streamId, m.branchList.encode({ branches, total: all.length }))
+    },
+  })
+}
+
+function idOf(session: string): Uint8Array {
+  return decodeHex(session) ?? new Uint8Array(16)
+}
+
+type Named =
+  | { readonly ok: true; readonly paths: readonly NamedPath[] }
+  | { readonly ok: false; readonly problem: string }
+
+/** Where they lie; of a branch that is not there they are nowhere, and the deed says so. */
+function namedIn(peer: Peer, session: string, paths: readonly Uint8Array[]): Named {
+  const branch = peer.rooms.branches.find(session)
+  if (branch === undefined) return { ok: true, paths: [] }
+  return choosePaths(peer.rooms.planner.workspaceRoot, branch.roots, paths)
+}
+
+/** Those with the most bytes by name, and the rest as one. */
+function talkedMessages(all: readonly Destination[]): readonly TalkedTo[] {
+  const bytesOf = ({ sentBytes, receivedBytes }: Destination): number => sentBytes + receivedBytes
+  const named = all
+    .filter(({ host }) => host !== undefined)
+    .toSorted((one, other) => bytesOf(other) - bytesOf(one))
+  const isWhole = named.length === all.length && named.length <= LISTED_DESTINATIONS
+  const shown = named.slice(0, isWhole ? LISTED_DESTINATIONS : LISTED_DESTINATIONS - 1)
+  const rest = all.filter((one) => !shown.includes(one))
+  const sum = (of: (one: Destination) => number): number => rest.reduce((total, one) => total + of(one), 0)
+  const others: Destination = {
+    ...{ host: undefined, port: undefined, protocol: 'tcp' },
+    connections: sum(({ connections }) => connections),
+    ...{
+      sentBytes: sum(({ sentBytes }) => sentBytes),
+      receivedBytes: sum(({ receivedBytes }) => receivedBytes),
+    },
+  }
+  return [...shown, ...(isWhole ? [] : [others])].map(
+    ({ host, port, protocol, connections, sentBytes, receivedBytes }) => ({
+      ...{ host: host ?? '', port: port ?? 0, protocol, connections },
+      ...{ sent: sentBytes, received: receivedBytes },
+    }),
+  )
+}
+
+/** Sends a text under credit, and then its end. */
+export async function sendReview(
+  peer: Peer,
+  call: Call,
+  review: Review & { isPreview: boolean; branch?: string; stopped?: string | undefined },
+  talkedTo: readonly Destination[],
+): Promise<void> {
+  const { connection } = peer
+  const { streamId } = call
+  const { text } = review
+  const waker = createWaker()
+  let isLeft = false
+  peer.join(streamId, {
+    ...GOES_ON,
+    credit: waker.wake,
+    tick: waker.wake,
+    leave() {
+      isLeft = true
+      waker.wake()
+    },
+  })
+  const piece = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(1, text.sizeBytes)))
+  let offset = 0
+  while (!isLeft && offset < text.sizeBytes) {
+    const credit = connection.credit(streamId)
+    if (credit <= 0) {
+      await waker.wait()
+      continue
+    }
+    const length = await text.read(piece.subarray(0, Math.min(piece.length, credit)))
+    if (length === 0) break
+    for (; !isLeft; await waker.wait()) {
+      const buffer = peer.takeBuffer(waker.wake)
+      if (buffer === undefined) continue
+      const bytes = piece.subarray(0, length)
+      const written = connection.output(buffer, streamId, STDOUT, offset, length, (target) =>
+        target.set(bytes),
+      )
+      peer.sendBuffer(buffer, written)
+      offset += length
+      break
+    }
+  }
+  if (isLeft) return
+  connection.end(
+    streamId,
+    m.branchDiffEnd.encode({
+      digest: decodeHex(review.digest) ?? new Uint8Array(32),
+      changes: review.changes,
+      conflicts: review.conflicts,
+      held_back: review.heldBack,
+      shown: review.shown,
+      is_preview: review.isPreview,
+      branch: review.branch === undefined ? undefined : idOf(review.branch),
+      stopped: review.stopped === undefined ? undefined : sentence(review.stopped),
+      talked_to: talkedMessages(talkedTo),
+    }),
+  )
+  peer.streamDone(streamId)
+}
+
+function diff(peer: Peer, call: Call): void {
+  const request = call.message.ok ? (call.message.value as m.BranchDiffRequest) : undefined
+  const session = request === undefined ? '' : encodeHex(request.session_id)
+  const named = namedIn(peer, session, request?.paths ?? [])
+  attempt(peer, call, {
+    action: { kind: 'read', method: call.method.name },
+    problem: named.ok ? '' : named.problem,
+    go() {
+      if (request === undefined || !named.ok) return
+      const waiter = createWaiter()
+      peer.join(call.streamId, waiter)
+      const work = async () => {
+        const review = await peer.rooms.branches.review(
+          session,
+          DIFF_FORMS[request.form] ?? 'text',
+          named.paths,
+          waiter.onLeave,
+        )
+        try {
+          // It was given up meanwhile.
+          const stopped = peer.rooms.branches.stopped(session)
+          if (peer.user(call.streamId) === waiter)
+            await sendReview(peer, call, { ...review, stopped }, peer.rooms.egress.destinations(session))
+        } finally {
+          review.text.close()
+        }
+      }
+      work().catch((cause: unknown) => {
+        if (waiter.isGone()) return
+        fail(peer, call, cause)
+        peer.streamDone(call.streamId)
+      })
+    },
+  })
+}
+
+function told({ paths }: ToldPaths): readonly { path: Uint8Array; what: string }[] {
+  return paths.map(({ path, what }) => ({ path: path.slice(0, PATH_BYTES), what }))
+}
+
+function outcomeMessage({
+  success,
+  message,
+  merged,
+  bytes,
+  conflicts,
+  leftOut,
+  digest,
+}: BranchOutcome): CborValue {
+  return m.branchOutcome.encode({
+    success,
+    message: sentence(message),
+    merged,
+    bytes,
+    conflicts: told(conflicts),
+    conflicts_total: conflicts.total,
+    left_out: told(leftOut),
+    left_out_total: leftOut.total,
+    digest: digest === undefined ? undefined : decodeHex(digest),
+  })
+}
+
+function plainOutcome({ success, message }: BranchOutcome): CborValue {
+  return m.outcome.encode({ success, message: sentence(message) })
+}
+
+/** Decides about `action`, and has it done. */
+function deciding(
+  peer: Peer,
+  call: Call,
+  action: BranchAction | undefined,
+  problem: string,
+  deed: (permit: BranchPermit) => Promise<CborValue>,
+): void {
+  attempt(peer, call, {
+    action,
+    problem,
+    go(warrant) {
+      if (action === undefined) return
+      const by = peer.caller?.name ?? ''
+      const permit = { warrant, action, sessionId: sessionOf(peer), by, instance: peer.session?.instance }
+      answerWith(peer, call, deed(permit))
+    },
+  })
+}
+
+function merge(peer: Peer, call: Call): void {
+  const request = call.message.ok ? (call.message.value as m.BranchMergeRequest) : undefined
+  if (request === undefined) return deciding(peer, call, undefined, '', () => Promise.resolve(new Map()))
+  const branch = encodeHex(request.session_id)
+  const paths = namedIn(peer, branch, request.paths)
+  const force = namedIn(peer, branch, request.force)
+  const action: BranchAction = {
+    kind: 'merge',
+    branch,
+    digest: encodeHex(request.digest),
+    paths: request.paths.map(shownPath),
+    force: request.force.map(shownPath),
+    heldBack: request.held_back,
+  }
+  const problem = [paths, force].map((named) => (named.ok ? '' : named.problem)).find((text) => text !== '')
+  deciding(peer, call, action, problem ?? '', async (permit) =>
+    outcomeMessage(
+      await peer.rooms.branches.merge(permit, {
+        paths: paths.ok ? paths.paths : [],
+        force: force.ok ? force.paths : [],
+      }),
+    ),
+  )
+}
+
+function branchIn(call: Call): string | undefined {
+  return call.message.ok ? encodeHex((call.message.value as m.BranchReference).session_id) : undefined
+}
+
+function undo(peer: Peer, call: Call): void {
+  const branch = branchIn(call)
+  const action: BranchAction | undefined = branch === undefined ? undefined : { kind: 'undo_merge', branch }
+  deciding(peer, call, action, '', async (permit) => outcomeMessage(await peer.rooms.branches.undo(permit)))
+}
+
+function drop(peer: Peer, call: Call): void {
+  const branch = branchIn(call)
+  const action: BranchAction | undefined = branch === undefined ? undefined : { kind: 'drop_branch', branch }
+  deciding(peer, call, action, '', async (permit) => plainOutcome(await peer.rooms.branches.drop(permit)))
+}
+
+function checkpoint(peer: Peer, call: Call): void {
+  const request = call.message.ok ? (call.message.value as m.BranchCheckpoint) : undefined
+  if (request === undefined) return deciding(peer, call, undefined, '', () => Promise.resolve(new Map()))
+  const { session_id, label, restore, remove } = request
+  const action: BranchAction = {
+    kind: 'checkpoint',
+    branch: encodeHex(session_id),
+    what: restore !== undefined ? 'restore' : remove !== undefined ? 'remove' : 'make',
+    number: restore ?? remove ?? 0,
+    label,
+  }
+  const problem = restore !== undefined && remove !== undefined ? 'restore and remove exclude each other' : ''
+  deciding(peer, call, action, problem, async (permit) =>
+    plainOutcome(await peer.rooms.branches.checkpoint(permit)),
+  )
+}
+
+function checkpoints(peer: Peer, call: Call): void {
+  attempt(peer, call, {
+    action: { kind: 'read', method: call.method.name },
+    go() {
+      const work = async () => {
+        const all = await peer.rooms.branches.checkpoints(branchIn(call) ?? '')
+        return m.checkpointList.encode({
+          checkpoints: all
+            .slice(-LISTED_CHECKPOINTS)
+            .map(({ number, label, madeAtMs, files, sizeBytes }) => ({
+              number,
+              label,
+              made_at: Math.floor(madeAtMs / 1_000),
+              files,
+              bytes: sizeBytes,
+            })),
+          total: all.length,
+        })
+      }
+      answerWith(peer, call, work())
+    },
+  })
+}
+
+export const BRANCH_HANDLERS: Readonly<
+  Record<
+    Extract<
+      MethodName,
+      | 'ListBranches'
+      | 'DiffBranch'
+      | 'MergeBranch'
+      | 'UndoMerge'
+      | 'DropBranch'
+      | 'CheckpointBranch'
+      | 'ListCheckpoints'
+    >,
+    Handler
+  >
+> = Object.freeze({
+  ListBranches: list,
+  DiffBranch: diff,
+  MergeBranch: merge,
+  UndoMerge: undo,
+  DropBranch: drop,
+  CheckpointBranch: checkpoint,
+  ListCheckpoints: checkpoints,
+})

@@ -1,0 +1,275 @@
+/**
+ * Execute and ExecuteStream: from the request to a running process, or to one that already runs. The same id never
+ * starts twice; it attaches, or returns what was kept.
+ * Rules: docs/protocol.md, sections 3 and 6.
+ * @module
+ */
+
+import { sha256 } from '../../base/crypto/hash.ts'
+import { encodeHex } from '../../base/encoding/hex.ts'
+import { encodeUtf8, utf8Length } from '../../base/encoding/utf8.ts'
+import { commandLine } from '../../defense/describe.ts'
+import type { ExecuteAction, Look } from '../../defense/facts.ts'
+import type { Warrant } from '../../defense/warrant.ts'
+import type { SassError } from '../../errors.ts'
+import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../../limits.ts'
+import { isOnTerms, noPlace, type Place } from '../../sandbox/places/place.ts'
+import { makePlan, type Planned, type ProgramFinder } from '../../sandbox/places/plan.ts'
+import type { ExecuteRequest } from '../../wire/messages.ts'
+import { openPayload } from '../../wire/payload-gate.ts'
+import { scopeOf } from '../callers/identities.ts'
+import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
+import { haltWithoutRoom } from '../decisions/kept-first.ts'
+import { park } from '../decisions/parking.ts'
+import type { Execution } from '../executions/execution.ts'
+import type { Call, Peer } from '../shared/peer.ts'
+import { capabilityOf, type Rooms, tenantOf } from '../shared/rooms.ts'
+import { executeAction, smallest } from '../standing/execute-action.ts'
+import { lookUp } from '../standing/real-paths.ts'
+import { failPermitted } from '../transfers/transfers-start.ts'
+import { createAttachment } from './attachment.ts'
+import { joinedStream } from './joined-stream.ts'
+import { attach, attachAction } from './reattach.ts'
+import { holdViScreen } from './vi-swap.ts'
+
+/** One effective command, as a human is shown it. */
+const SHOWN_COMMAND_CHARS = 512
+
+/** The arguments, from the payload where there is one. */
+type Arguments =
+  | { readonly ok: true; readonly argv: readonly string[] }
+  | { readonly ok: false; readonly problem: string; readonly overExpanded: boolean }
+
+function argumentsOf(peer: Peer, request: ExecuteRequest): Arguments {
+  if (request.raw_payload === undefined) return { ok: true, argv: [request.command, ...request.args] }
+  const began = peer.rooms.clock.monotonicMs()
+  const opened = openPayload(request.raw_payload, () => peer.rooms.clock.monotonicMs() - began)
+  if (opened.ok) return opened
+  return {
+    ok: false,
+    problem: `raw_payload: ${opened.problem}`,
+    overExpanded: opened.code === 'DECOMPRESSION_LIMIT_EXCEEDED',
+  }
+}
+
+/** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
+function mistake(peer: Peer, call: Call, problem: string, overExpanded = false): void {
+  attempt(peer, call, { action: undefined, problem, overExpanded, go() {} })
+}
+
+export function execute(peer: Peer, call: Call): void {
+  if (!call.message.ok) return mistake(peer, call, '')
+  const request = call.message.value as ExecuteRequest
+  if (request.session_id !== undefined && encodeHex(request.session_id) !== peer.session?.id) {
+    return mistake(peer, call, 'session_id is not the session of this connection')
+  }
+  if (call.method.name === 'Execute' && (request.pty !== undefined || request.stdin)) {
+    return mistake(peer, call, 'pty and stdin need ExecuteStream')
+  }
+  const known =
+    request.execution_id === undefined
+      ? undefined
+      : peer.rooms.executions.find(scopeOf(peer.caller), encodeHex(request.execution_id))
+  if (known !== undefined && (request.is_reattach || !mayStartAgain(known)))
+    return attach(peer, call, request, known)
+  if (request.is_reattach) {
+    if (request.execution_id === undefined) return mistake(peer, call, 'execution_id is missing')
+    const action = attachAction(encodeHex(request.execution_id), request)
+    return attempt(peer, call, {
+      action,
+      go() {
+        // To its caller a refused command is one that runs: the screen comes back.
+        if (peer.rooms.screens.has(`${peer.caller?.name ?? ''}/${action.executionId}`))
+          return holdViScreen(peer, call)
+        peer.connection.fail(
+          call.streamId,
+          'PROCESS_NOT_FOUND',
+          'There is no such execution; it was never started here or is forgotten.',
+        )
+      },
+    })
+  }
+  begin(peer, call, request)
+}
+
+/** It is proven that nothing ran: whoever asks for it again, and not for what became of it, has it tried again. */
+function mayStartAgain({ state }: Execution): boolean {
+  return state === 'not_started'
+}
+
+function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
+  const args = argumentsOf(peer, request)
+  if (!args.ok) return mistake(peer, call, args.problem, args.overExpanded)
+  const weight = weightOf(args.argv, request)
+  if (weight > PROGRAM_ARGUMENTS_BYTES) {
+    const problem = `the arguments and variables are ${weight} bytes long, and a program can be given ${PROGRAM_ARGUMENTS_BYTES}`
+    return mistake(peer, call, problem)
+  }
+  const idBytes = request.execution_id ?? peer.rooms.random.bytes(EXECUTION_ID_BYTES)
+  inPlace(peer, call, (place) =>
+    attempt(peer, call, () => aimOf(peer, call, { request, argv: args.argv, weight, idBytes, place })),
+  )
+}
+
+/** Goes on where the session's commands run; at its first one that place is made. Strangers have none. */
+function inPlace(peer: Peer, call: Call, go: (place: Place | undefined) => void): void {
+  const { session, rooms } = peer
+  if (session === undefined) return go(undefined)
+  const place = rooms.places.find(session.id)
+  if (place !== undefined && isOnTerms(place, tenantOf(rooms, session))) return go(place)
+  let isLeft = false
+  const left = () => {
+    isLeft = true
+  }
+  // What is typed meanwhile is bounded by the credit that the stream was given.
+  const parked = park(call.streamId, left, () => Number.POSITIVE_INFINITY, left)
+  peer.join(call.streamId, parked)
+  const next = (step: () => void) => {
+    if (isLeft || peer.user(call.streamId) !== parked) return
+    peer.streamDone(call.streamId)
+    try {
+      step()
+      const user = peer.user(call.streamId)
+      if (user !== undefined) parked.replay(user)
+    } catch (cause) {
+      peer.fail(call, cause)
+    }
+  }
+  rooms.places.open(tenantOf(rooms, session)).then(
+    (made) => next(() => go(made)),
+    (cause: unknown) => next(() => withoutPlace(peer, call, noPlace(cause))),
+  )
+}
+
+/** Whoever may run commands here hears why none can; whoever is responsible does in any case. */
+function withoutPlace(peer: Peer, call: Call, { code, message, cause }: SassError): void {
+  const reason = cause instanceof Error ? cause.message : message
+  peer.rooms.log.write('warn', 'no_place', { session: peer.session?.id ?? '', reason })
+  failPermitted(peer, call, code, message)
+}
+
+function weightOf(argv: readonly string[], request: ExecuteRequest): number {
+  let weight = argv.reduce((sum, word) => sum + utf8Length(word), 0)
+  for (const [name, value] of request.env ?? []) weight += utf8Length(name) + utf8Length(value)
+  return weight
+}
+
+type Wish = {
+  readonly request: ExecuteRequest
+  readonly argv: readonly string[]
+  readonly weight: number
+  readonly idBytes: Uint8Array
+  readonly place: Place | undefined
+}
+
+/** What would run as things are now: the file, the directory, the variables and the limits. */
+function aimOf(peer: Peer, call: Call, { request, argv, weight, idBytes, place }: Wish): Aim {
+  const { rooms, caller } = peer
+  const { policy, planner, settings } = rooms
+  const set = capabilityOf(rooms, caller?.capability ?? '')
+  const result = makePlan(planner, place, request, argv, set?.allowed_env ?? [], policy.security.pins)
+  if (!result.ok) return { action: undefined, problem: result.problem, go() {} }
+  const { planned } = result
+  const timeout = smallest(request.timeout_seconds, set?.timeout_seconds, settings.toolTimeoutSeconds)
+  const outputBytes = smallest(set?.output_bytes, settings.outputBytes)
+  const action = executeAction(planned, request, encodeHex(idBytes), timeout, outputBytes, place)
+  const goal = request.declared_goal
+  return {
+    action,
+    task: goal === undefined ? undefined : encodeHex(sha256(encodeUtf8(goal))),
+    look: lookAt(rooms, place?.finder ?? planner.finder, action),
+    weight,
+    shown: () => ({
+      goal: goal ?? null,
+      runs: policy
+        .effective(action)
+        .commands.map((command) => commandLine(command.argv, SHOWN_COMMAND_CHARS)),
+    }),
+    go: (warrant) => start(peer, call, { request, idBytes, planned, place, timeout, action }, warrant),
+  }
+}
+
+/** A command that cannot be taken apart is not judged here: the decision finds the same and denies. */
+function lookAt({ policy }: Rooms, finder: ProgramFinder, action: ExecuteAction): Look {
+  try {
+    return lookUp(policy.effective(action), finder, action.cwd, policy)
+  } catch {
+    return NOT_LOOKED
+  }
+}
+
+type Permitted = {
+  readonly request: ExecuteRequest
+  readonly idBytes: Uint8Array
+  readonly planned: Planned
+  readonly place: Place | undefined
+  readonly timeout: number | undefined
+  readonly action: ExecuteAction
+}
+
+function start(
+  peer: Peer,
+  call: Call,
+  { request, idBytes, planned, place, timeout, action }: Permitted,
+  warrant: Warrant,
+): void {
+  const { rooms, session, caller } = peer
+  if (session === undefined || caller === undefined) return
+  // Two requests with one id may both have waited: the second one finds what the first has started.
+  const known = rooms.executions.find(scopeOf(caller), action.executionId)
+  if (known !== undefined && !mayStartAgain(known)) {
+    recordNotStarted(peer, action.executionId, 'it runs already')
+    return attach(peer, call, request, known)
+  }
+  // It was given up while the request waited, or is one on other terms than hold now.
+  if (
+    rooms.places.find(session.id) !== place ||
+    (place !== undefined && !isOnTerms(place, tenantOf(rooms, session)))
+  ) {
+    recordNotStarted(peer, action.executionId, 'its branch was given up meanwhile')
+    return peer.connection.fail(call.streamId, 'SANDBOX_UNAVAILABLE', noPlace(undefined).message)
+  }
+  const isUnary = call.method.name === 'Execute'
+  const headBytes = isUnary
+    ? Math.min(UNARY_OUTPUT_BYTES, rooms.settings.ringBytes)
+    : Number.POSITIVE_INFINITY
+  let execution: Execution | undefined
+  const attachment = createAttachment(peer, call.streamId, rooms.executions, () => execution, isUnary, {
+    stdoutOffset: 0,
+    stderrOffset: 0,
+    accept: request.accept,
+  })
+  rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
+  peer.join(
+    call.streamId,
+    joinedStream(peer, call.streamId, attachment, () => execution, request.stdin),
+  )
+  const started = {
+    id: action.executionId,
+    idBytes,
+    owner: caller.name,
+    scope: scopeOf(caller),
+    instance: session.instance,
+    sessionId: session.id,
+    keepsHead: isUnary,
+    acceptBytes: Math.min(headBytes, action.outputBytes ?? Number.POSITIVE_INFINITY),
+    timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
+    plan: planned.plan,
+    warrant,
+    action,
+  }
+  try {
+    execution = rooms.executions.start(started, attachment)
+  } catch (cause) {
+    rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
+    haltWithoutRoom(rooms, cause)
+    recordNotStarted(peer, action.executionId, cause instanceof Error ? cause.message : 'unknown')
+    throw cause
+  }
+}
+
+/** The chain says that it was permitted: it must also say that nothing came of it. */
+function recordNotStarted({ rooms, session }: Peer, execution: string, reason: string): void {
+  const instance = session?.instance ?? null
+  rooms.audit.append({ type: 'execution_not_started', execution, instance, reason })
+}

@@ -1,0 +1,178 @@
+/**
+ * One execution as the rooms know it, whoever watches it, and what it takes to start one.
+ * Rules: docs/protocol.md, sections 3 and 6.
+ * @module
+ */
+import type { Ring } from '../../base/ring.ts'
+import type { Action } from '../../defense/facts.ts'
+import type { Warrant } from '../../defense/warrant.ts'
+import {
+  type Child,
+  type ExitStatus,
+  type OutputPace,
+  type OutputSource,
+  type SpawnPlan,
+  STDOUT,
+} from '../../ports.ts'
+import type { StartRecord } from './kept-record.ts'
+
+/** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
+export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started' | 'unknown'
+
+export type RingPair = { readonly stdout: Ring; readonly stderr: Ring }
+
+/** Whoever watches an execution: at most one. */
+export type Watcher = {
+  started(): void
+  /** New bytes are in the ring of that source. */
+  output(source: OutputSource): void
+  stdinDrained(): void
+  finished(): void
+  notStarted(): void
+  /** Another watcher took its place. */
+  replaced(): void
+  /** How fast it takes output; absent, and without a watcher: as it comes. */
+  readonly pace?: OutputPace | undefined
+}
+
+export type Execution = {
+  readonly id: string
+  readonly idBytes: Uint8Array
+  readonly owner: string
+  /** Of the owner's key, since ids are: who gets the name later has nothing of it. */
+  readonly scope: string
+  readonly instance: string
+  readonly sessionId: string
+  /** The program's base name, bounded; never its arguments. */
+  readonly command: string
+  /** Moved with the wall clock where that is set: the time between start and end is that of the monotonic one. */
+  startedAtMs: number
+  /** On the monotonic clock. */
+  readonly begunMs: number
+  readonly warrantId: string
+  /** How what it changes is kept apart from the real files; undefined where nobody said. */
+  readonly isolation: string | undefined
+  /** Unary: the head of the output is kept and what follows is counted, whoever watches. */
+  readonly keepsHead: boolean
+  state: ExecutionState
+  child: Child | undefined
+  /** Undefined once they were needed elsewhere. */
+  rings: RingPair | undefined
+  watcher: Watcher | undefined
+  exit: ExitStatus | undefined
+  errno: number
+  endedAtMs: number
+  timedOut: boolean
+  /** Why the device ended it, or how it ended is not known, in a sentence for its caller; undefined otherwise. */
+  why: string | undefined
+  lastOutputAtMs: number
+  /** Output bytes still taken into the rings; what comes after is counted and dropped. */
+  acceptBytes: [number, number]
+  discardedBytes: number
+  /** Sizes of both streams, also when the rings are gone. */
+  outputBytes: [number, number]
+  paused: [boolean, boolean]
+  /** Bytes that its stdin has been given: whoever comes back goes on from there. */
+  stdinBytes: number
+  /** Signals that were delivered lately, by the number that their sender drew. */
+  readonly signalIds: number[]
+  readonly isTerminal: boolean
+  /** It was asked to leave what it started running. */
+  readonly mayLeave?: boolean
+  /** Somebody has been told how it ended. */
+  isTold: boolean
+}
+
+export type StartRequest = {
+  readonly id: string
+  readonly idBytes: Uint8Array
+  readonly owner: string
+  readonly scope: string
+  /** The owner's instance that asked for it. */
+  readonly instance: string
+  readonly sessionId: string
+  readonly keepsHead: boolean
+  /** Most bytes that the execution may deliver of each stream; Infinity: no cap. */
+  readonly acceptBytes: number
+  readonly timeoutMs: number | undefined
+  readonly plan: SpawnPlan
+  readonly warrant: Warrant
+  readonly action: Action
+}
+
+/** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
+/** Why a command was ended whose caller may run nothing any more: for what reason is the operator's to know. */
+export const NO_LONGER_PERMITTED =
+  'The device ended it, since its agent or its session may run nothing here any more; ask the operator.'
+
+export type Permit = { readonly warrant: Warrant; readonly action: Action; readonly sessionId: string }
+
+export function isRunning({ state }: Pick<Execution, 'state'>): boolean {
+  return state === 'starting' || state === 'running'
+}
+
+/** One that is about to start. `record` is what was written down of it. */
+export function newExecution(
+  request: StartRequest,
+  record: StartRecord,
+  rings: RingPair,
+  watcher: Watcher,
+  nowMs: number,
+): Execution {
+  return {
+    ...record,
+    idBytes: request.idBytes,
+    keepsHead: request.keepsHead,
+    state: 'starting',
+    child: undefined,
+    rings,
+    watcher,
+    exit: undefined,
+    errno: 0,
+    endedAtMs: 0,
+    timedOut: false,
+    why: undefined,
+    begunMs: nowMs,
+    lastOutputAtMs: nowMs,
+    acceptBytes: [request.acceptBytes, request.acceptBytes],
+    discardedBytes: 0,
+    outputBytes: [0, 0],
+    paused: [false, false],
+    stdinBytes: 0,
+    signalIds: [],
+    isTerminal: request.plan.terminal !== undefined,
+    mayLeave: request.plan.keepsBackground === true,
+    isTold: false,
+  }
+}
+
+/** What names it among all callers'. */
+export function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
+  return `${scope}/${id}`
+}
+
+/** Into its rings as far as they take it, and to whoever watches. */
+export function takeOutput(
+  execution: Execution,
+  source: OutputSource,
+  bytes: Uint8Array,
+  nowMs: number,
+): void {
+  const room = execution.acceptBytes[source]
+  const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
+  execution.discardedBytes += bytes.length - taken.length
+  execution.lastOutputAtMs = nowMs
+  if (taken.length === 0) return
+  execution.acceptBytes[source] = room - taken.length
+  execution.outputBytes[source] += taken.length
+  ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
+  execution.watcher?.output(source)
+}
+
+/** Holds that output back, or lets it go on. */
+export function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
+  if (execution.paused[source] === isHeld) return
+  execution.paused[source] = isHeld
+  if (isHeld) execution.child?.pause(source)
+  else execution.child?.resume(source)
+}

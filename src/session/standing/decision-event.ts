@@ -1,0 +1,92 @@
+/**
+ * What the chain says of a decision: a function of its facts and its verdict alone, so that who has both can make the
+ * same record again.
+ * Rules: docs/responses.md, section 7 (what is recorded).
+ * @module
+ */
+import type { Facts } from '../../defense/facts.ts'
+import type { Policy } from '../../defense/layer.ts'
+import { RESPONSE_NUMBERS, type Verdict } from '../../defense/verdict.ts'
+import { actionDigest } from '../../defense/warrant.ts'
+import type { AuditEvent } from '../../ports.ts'
+
+/** Permitting it is what makes an active session an executing one. */
+function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
+  return action?.kind === 'execute' && verdict.kind === 'response' && verdict.response === 'EXECUTE'
+}
+
+/** As every record names a response: R1 to R6, or STATUS for a refusal with a sentence. */
+export function recordedResponse(verdict: Verdict): string {
+  return verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS'
+}
+
+/** For whom a delegate acts, the nearest first; nothing where it acts for itself. */
+function actsFor(identity: Facts['identity']): { acts_for?: string } {
+  const chain = identity.kind === 'known' ? identity.delegation?.chain : undefined
+  return chain === undefined || chain.length === 0
+    ? {}
+    : { acts_for: chain.map(({ name }) => name).join(' ') }
+}
+
+/** Which branch a human decides about, and the digest of what was shown; nothing of other actions. */
+function branchFields(action: Facts['action']): { branch?: string; shown?: string } {
+  if (action === undefined || !('branch' in action)) return {}
+  return { branch: action.branch, ...('digest' in action ? { shown: action.digest } : {}) }
+}
+
+/** How far a command is kept from the device: how what it changes is, and the digest of all that its session has. */
+function isolationOf(action: Facts['action']): { isolation?: string; confinement?: string; weak?: string } {
+  if (action?.kind !== 'execute' || action.place === undefined) return {}
+  const { level, confinement } = action.place
+  const { digest, weak } = confinement
+  return { isolation: level, confinement: digest, ...(weak.length === 0 ? {} : { weak: weak.join(' ') }) }
+}
+
+/** Digests and names only: no argument, path or payload ever enters the chain. */
+export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['digestOf']): AuditEvent {
+  const { identity, session, request, action } = facts
+  const permitted = verdict.kind === 'response' && verdict.response === 'EXECUTE' ? verdict : undefined
+  const warrant = permitted?.warrant
+  const event = {
+    type: 'decision',
+    cycle: facts.cycle,
+    source: facts.source.address,
+    agent: identity.kind === 'known' ? identity.name : null,
+    instance: identity.kind === 'known' ? (identity.instance ?? null) : null,
+    session: session?.id ?? null,
+    session_state: startsExecution(verdict, action) ? 'EXECUTING' : (session?.state ?? null),
+    method: request?.method ?? null,
+    action: action?.kind ?? null,
+    action_digest: warrant?.actionDigest ?? (action === undefined ? null : actionDigest(action, digestOf)),
+    execution: action !== undefined && 'executionId' in action ? action.executionId : null,
+    response: recordedResponse(verdict),
+    layer: verdict.layer,
+    rule: verdict.rule,
+    code: verdict.code ?? null,
+    severity: verdict.severity,
+    warrant: warrant?.id ?? null,
+    ...(permitted === undefined ? {} : { authority: permitted.authority }),
+    ...(permitted === undefined || permitted.tools.length === 0 ? {} : { tool: permitted.tools.join(' ') }),
+    ...actsFor(identity),
+    ...branchFields(action),
+    ...isolationOf(action),
+    ...(permitted?.opaque === undefined ? {} : { opaque: permitted.opaque }),
+  }
+  if (!verdict.enhancedAudit) return event
+  // What is worth a second look: the circumstances, by what they are and not by what they hold.
+  const { terminal, stdin, executable } =
+    action?.kind === 'execute' ? action : { terminal: null, stdin: null, executable: null }
+  return {
+    ...event,
+    enhanced: {
+      challenge: facts.request?.challenge ?? null,
+      approvals: facts.request?.approvals.length ?? 0,
+      terminal,
+      stdin,
+      device: executable?.device ?? null,
+      inode: executable?.inode ?? null,
+      links: facts.realPaths.length,
+      incident: verdict.incident ?? null,
+    },
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * FileDownload: a file, or the list of a directory, from where the client goes on. It is decided before anything is
+ * opened; what cannot be sent now is not read.
+ * Rules: docs/protocol.md, section 3 (files).
+ * @module
+ */
+import { defer } from '../../base/deferred.ts'
+import { encodeHex } from '../../base/encoding/hex.ts'
+import type { FileAction } from '../../defense/facts.ts'
+import { stricter } from '../../defense/level.ts'
+import { Warrant } from '../../defense/warrant.ts'
+import { CHUNK_BYTES } from '../../limits.ts'
+import type { FileReader, SessionView } from '../../ports.ts'
+import { readRemotePath } from '../../sandbox/files/remote-path.ts'
+import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
+import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
+import type { WhyEnded } from '../executions/transfers.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from '../shared/peer.ts'
+import { capabilityOf } from '../shared/rooms.ts'
+import {
+  createWaker,
+  endStream,
+  failTransfer,
+  mistake,
+  movedMeanwhile,
+  type TransferEnd,
+  whenOver,
+  withView,
+} from './transfers-start.ts'
+
+type DownloadAction = Extract<FileAction, { kind: 'download' }>
+
+export function download(peer: Peer, call: Call): void {
+  if (!call.message.ok) return mistake(peer, call, '')
+  const request = call.message.value as FileDownloadRequest
+  const remote = readRemotePath(peer.rooms.planner.workspaceRoot, request.remote_path)
+  if (!remote.ok) return mistake(peer, call, `remote_path ${remote.problem}`)
+  const nothing = () => {}
+  const waiting: StreamUser = {
+    waits: true,
+    message: nothing,
+    ended: nothing,
+    credit: nothing,
+    stdinDrained: nothing,
+    leave: nothing,
+  }
+  withView(peer, call, waiting, (view) =>
+    attempt(peer, call, () => aimOf(peer, call, view, remote.path, request)),
+  )
+}
+
+function aimOf(peer: Peer, call: Call, view: SessionView, path: string, request: FileDownloadRequest): Aim {
+  const { real, kind, size } = peer.rooms.files.look(view, path)
+  const { offset } = request
+  const action: DownloadAction = { kind: 'download', path, real, size: kind === 'file' ? size : null, offset }
+  return { action, look: NOT_LOOKED, go: (warrant) => begin(peer, call, request, action, warrant) }
+}
+
+function begin(
+  peer: Peer,
+  call: Call,
+  request: FileDownloadRequest,
+  action: DownloadAction,
+  warrant: Warrant,
+): void {
+  const { rooms, connection, caller, session } = peer
+  const { streamId } = call
+  if (caller === undefined || session === undefined) return
+  Warrant.redeem(warrant, action, sessionOf(peer))
+  const limitBytes = capabilityOf(rooms, caller.capability)?.max_file_size_bytes ?? 0
+  const gone = defer<undefined>()
+  // Whoever works on the branch waits for us, and would give no view before: it is not waited for once we must end.
+  const currentView = () => Promise.race([rooms.viewOf(session), gone.promise])
+  const waker = createWaker()
+  let isLeft = false
+  let sent = 0
+
+  const branch = rooms.places.find(session.id)?.branch || session.id
+  const stop = (why: WhyEnded) => {
+    if (isLeft) return
+    isLeft = true
+    endStream(peer, streamId, why)
+    gone.resolve(undefined)
+    waker.wake()
+  }
+  const place = rooms.transfers.begin({ owner: caller.name, branch, key: undefined, stop })
+
+  const user: StreamUser = {
+    message() {},
+    ended() {},
+    credit: waker.wake,
+    stdinDrained() {},
+    leave() {
+      isLeft = true
+      gone.resolve(undefined)
+      waker.wake()
+    },
+    tick: waker.wake,
+  }
+  peer.join(streamId, user)
+
+  // What a human has allowed at that level goes on at that level; what only reads, at RESTRICT too.
+  const permittedAt = stricter(peer.level, 'RESTRICT')
+  const isBarred = () => stricter(peer.level, permittedAt) !== permittedAt
+
+  /** Waits for credit, and gives how much of it one message may take; 0 where nobody is there any more. */
+  async function room(): Promise<number> {
+    for (; !isLeft; await waker.wait()) {
+      const credit = isBarred() ? 0 : connection.credit(streamId)
+      if (credit > 0) return Math.min(credit, CHUNK_BYTES)
+    }
+    return 0
+  }
+
+  async function send(piece: Uint8Array): Promise<void> {
+    for (; !isLeft; await waker.wait()) {
+      const buffer = peer.takeBuffer(waker.wake)
+      if (buffer === undefined) continue
+      const length = connection.filePiece(buffer, streamId, piece.length, (target) => target.set(piece))
+      sent += piece.length
+      if (session !== undefined) session.deliveredBytes += piece.length
+      return peer.sendBuffer(buffer, length)
+    }
+  }
+
+  async function sendAll(reader: FileReader): Promise<Uint8Array | undefined> {
+    const { size, offset, mode, kind } = reader
+    const metadata = {
+      remote_path: request.remote_path,
+      total_size: size,
+      offset,
+      mode,
+      kind: kind === 'directory' ? 1 : 0,
+    }
+    connection.message(streamId, fileChunk.encode({ metadata }))
+    const buffer = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(1, size - offset)))
+    for (let left = size - offset; left > 0; ) {
+      const length = await room()
+      if (length === 0) return undefined
+      const count = await reader.read(buffer.subarray(0, Math.min(length, left)))
+      await send(buffer.subarray(0, count))
+      left -= count
+    }
+    return isLeft ? undefined : reader.finish()
+  }
+
+  async function work(): Promise<TransferEnd> {
+    let reader: FileReader | undefined
+    try {
+      // It may have waited, and the branch may have been mounted anew: what was decided upon must still be so.
+      const view = await currentView()
+      if (isLeft || view === undefined) return { outcome: 'left', bytes: sent, sha256: null }
+      if (rooms.files.look(view, action.path).real !== action.real) throw movedMeanwhile()
+      reader = await rooms.files.read(view, action.real, action.offset, request.sha256, limitBytes)
+      const { size } = reader
+      const digest = isLeft ? undefined : await sendAll(reader)
+      if (digest === undefined || isLeft) return { outcome: 'left', bytes: sent, sha256: null }
+      connection.end(streamId, fileDownloadEnd.encode({ sha256: digest, total_size: size }))
+      peer.streamDone(streamId)
+      return { outcome: 'done', bytes: sent, sha256: encodeHex(digest) }
+    } catch (cause) {
+      if (isLeft) return { outcome: 'left', bytes: sent, sha256: null }
+      const outcome = failTransfer(peer, streamId, cause)
+      peer.streamDone(streamId)
+      return { outcome, bytes: sent, sha256: null }
+    } finally {
+      reader?.close()
+    }
+  }
+
+  whenOver(work(), peer, call, { place, action, warrant })
+}
