@@ -3,8 +3,10 @@
  * configuration. Pure: the texts only; manual.node.ts writes them.
  * @module
  */
+
+import type { OptionSpec } from '../src/cli/words/arguments.ts'
 import { COMMON_OPTIONS } from '../src/cli/words/arguments.ts'
-import type { Command, OptionSpec } from '../src/cli/words/command.ts'
+import type { Command } from '../src/cli/words/command.ts'
 import { EXIT } from '../src/cli/words/exit-codes.ts'
 import type { Field, ListField, ObjectField } from '../src/config/field-kinds.ts'
 import { CONFIG_FIELDS, SYSTEM_CONFIG_DIRECTORY } from '../src/config/fields.ts'

@@ -5,7 +5,7 @@
  */
 import { nearest } from './base/text/suggest.ts'
 import { FOREIGN_WORDS, LOADERS } from './cli/commands.node.ts'
-import { createOutput, writeAll } from './cli/shared/output.node.ts'
+import { createOutput, writeAll } from './cli/common/output.node.ts'
 import { isGiven, parseArguments } from './cli/words/arguments.ts'
 import { EXIT, exitOfError } from './cli/words/exit-codes.ts'
 import { commandHelp, overviewHelp } from './cli/words/help.ts'

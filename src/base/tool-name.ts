@@ -45,3 +45,6 @@ export function isTool(text: string): text is Tool {
 export function grantedTools(tier: Tier, tools: readonly string[]): readonly Tool[] {
   return TIERS[tier].filter((tool) => tools.includes(ALL_TOOLS) || tools.includes(tool))
 }
+
+/** Tools by name, or `*` for every one. */
+export type ToolList = readonly (Tool | typeof ALL_TOOLS)[]

@@ -37,7 +37,9 @@ export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly comm
   ping: () => import('./devices/ping.node.ts'),
   status: () => import('./operate/status.node.ts'),
   metrics: () => import('./operate/metrics.node.ts'),
-  completion: () => import('./completion.node.ts'),
+  completion: async () => ({
+    command: (await import('./completion.node.ts')).completionCommand(loadCommands, FOREIGN_WORDS),
+  }),
   version: () => import('./operate/version.node.ts'),
 }
 

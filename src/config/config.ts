@@ -11,7 +11,7 @@ import { isLoopback, parseEndpoint } from '../base/ip-address.ts'
 import { resolvePath } from '../base/text/lexical-path.ts'
 import { nearest } from '../base/text/suggest.ts'
 import { CONFIG_PROBLEMS, PATH_BYTES } from '../limits.ts'
-import { type AGENT, ALL_WORD, type CAPABILITY, SECRETS_WORD, WORKSPACE_WORD } from './caller-fields.ts'
+import { ALL_WORD, SECRETS_WORD, WORKSPACE_WORD } from './caller-fields.ts'
 import { findConflicts } from './conflicts.ts'
 import type { Field, ListField, MapField, ObjectField, PathField, ValueOf } from './field-kinds.ts'
 import { CONFIG_FIELDS } from './fields.ts'
@@ -19,14 +19,10 @@ import { TEXT_FORMATS } from './formats.ts'
 import { booleanHint, integerHint, listHint, objectHint, textHint, unknownKeyHint } from './hints.ts'
 import { keyPath } from './places.ts'
 import { withProfile } from './profile.ts'
+import type { Config, ConfigProblem } from './shape.ts'
 
-/** The configuration with every default filled in, frozen in depth; key names are those of the file. */
-export type Config = ValueOf<typeof CONFIG_FIELDS>
-export type AgentConfig = ValueOf<typeof AGENT>
-export type CapabilityConfig = ValueOf<typeof CAPABILITY>
+export type { AgentConfig, CapabilityConfig, Config, ConfigProblem } from './shape.ts'
 
-/** `path` like `agents[1].public_key` (empty: the whole file); `problem` ends a sentence that begins with the path. */
-export type ConfigProblem = { readonly path: string; readonly problem: string; readonly hint: string }
 /** `draft`: the configuration with the defaults in place of what is wrong; undefined where there is nothing to judge. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }

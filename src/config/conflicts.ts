@@ -12,7 +12,7 @@ import { ADMIN_NAME } from '../base/text/name.ts'
 import { nearest } from '../base/text/suggest.ts'
 import { grantedTools } from '../base/tool-name.ts'
 import { CONFIG_PROBLEMS, RING_POOL_BYTES, SOCKET_PATH_BYTES } from '../limits.ts'
-import type { AgentConfig, Config, ConfigProblem } from './config.ts'
+import type { AgentConfig, Config, ConfigProblem } from './shape.ts'
 
 /** Draft 3.4: the port of a protocol that this one must not be mistaken for. */
 const SSH_PORT = 22

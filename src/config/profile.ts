@@ -7,9 +7,9 @@
 
 import { KEEPALIVE_MAX_MS } from '../limits.ts'
 import { ALL_WORD } from './caller-fields.ts'
-import type { Config } from './config.ts'
 import { EGRESS_SHIPPED } from './egress-fields.ts'
 import { CONFIG_FIELDS } from './fields.ts'
+import type { Config } from './shape.ts'
 
 const { session: SESSION, tls: TLS, defense: DEFENSE, security: SECURITY } = CONFIG_FIELDS.fields
 const KEEPALIVE_SECONDS = KEEPALIVE_MAX_MS / 1_000

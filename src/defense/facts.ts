@@ -5,10 +5,10 @@
  * @module
  */
 
+import type { Tier, ToolList } from '../base/tool-name.ts'
 import type { ToxicProperty } from '../base/toxic-property.ts'
 import type { Code } from '../errors.ts'
 import type { Level } from './level.ts'
-import type { Tier, ToolList } from './tools.ts'
 
 export type Source = {
   readonly transport: 'tls' | 'admin'

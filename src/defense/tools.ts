@@ -6,15 +6,12 @@
  * @module
  */
 import { isWithin } from '../base/text/lexical-path.ts'
-import { ALL_TOOLS, TIERS, type Tier, type Tool } from '../base/tool-name.ts'
+import { ALL_TOOLS, TIERS, type Tier, type Tool, type ToolList } from '../base/tool-name.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
 import { goesBy, isShell } from './13policy/unwrap/names.ts'
 import type { ExecuteAction, Facts } from './facts.ts'
 
-export type { Tier, Tool } from '../base/tool-name.ts'
-
-/** Tools by name, or `*` for every one. */
-export type ToolList = readonly (Tool | typeof ALL_TOOLS)[]
+export type { Tier, Tool, ToolList } from '../base/tool-name.ts'
 
 /** Whether the tier has the tool, and every one of the lists: each of them narrows, none widens. */
 export function grantsTool(tier: Tier, lists: readonly ToolList[], tool: Tool): boolean {

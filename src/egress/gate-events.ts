@@ -6,7 +6,8 @@
 
 import type { IpAddress } from '../base/ip-address.ts'
 import type { Asked, HumanAnswer } from './asking.ts'
-import type { GuardPlan, GuardReason } from './guards/guard.ts'
+import type { GuardPlan } from './guards/guard.ts'
+import type { GuardReason } from './guards/guard-step.ts'
 import type { AddressProblem } from './lists/address-check.ts'
 import type { EgressList, Protocol } from './lists/egress-list.ts'
 

@@ -170,7 +170,7 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
       'src/cli/review/explain.node.ts',
       'src/defense/adjudicator.ts',
       'src/session/standing/replay.ts',
-      'src/session/shared/rooms.ts',
+      'src/session/common/rooms.ts',
     ],
     'asked by the daemon, and by the command that only explains',
   )
@@ -300,7 +300,7 @@ t.test('there is one way from a branch into the real files, and a human’s warr
   // What saves a branch after an incident changes nothing of it, and waits for nobody.
   t.strictSame(filesWith(/\bwork\.checkpoint\(/), [
     'src/session/branches/branch-room.ts',
-    'src/session/shared/preserver.ts',
+    'src/session/common/preserver.ts',
   ])
   const room = sources.find(({ path }) => path === 'src/session/branches/branch-room.ts')?.code ?? ''
   const door = room.slice(room.indexOf('async function decided'), room.indexOf('function forgetMerged'))
@@ -329,9 +329,9 @@ t.test('every decision goes through the one door that records it', (t) => {
   t.strictSame(filesWith(/\bdecide\(rooms\b/).sort(), [
     'src/session/connection/peer-engine.ts',
     'src/session/connection/peers.ts',
-    'src/session/shared/rooms.ts',
+    'src/session/common/rooms.ts',
   ])
-  const door = sources.find(({ path }) => path === 'src/session/shared/rooms.ts')?.code ?? ''
+  const door = sources.find(({ path }) => path === 'src/session/common/rooms.ts')?.code ?? ''
   const body = door.slice(door.indexOf('export function decide('))
   t.ok(body.indexOf('keepOrHalt(rooms') > 0)
   t.ok(body.indexOf('keepOrHalt(rooms') < body.indexOf('return verdict'))

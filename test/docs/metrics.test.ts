@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { metricsText } from '../../src/session/shared/metrics.ts'
+import { metricsText } from '../../src/session/common/metrics.ts'
 import { readExposition } from '../integration/exposition.ts'
 import { stageRooms } from '../session/stage.ts'
 

@@ -22,6 +22,8 @@ const THREADS: readonly string[] = [
 ]
 /** Some 300 are enough for one subject; this is where a file has two. */
 const LINES_MAX = 450
+/** More than these beside each other are not found by their names any more. */
+const FILES_BESIDE_MAX = 25
 
 const root = join(import.meta.dirname, '../..')
 
@@ -55,11 +57,51 @@ function resolve(path: string, name: string): string {
   return name.startsWith('.') ? normalize(join(dirname(path), name)) : name
 }
 
-/** The room of a file of src/: its folder, `config` for the configuration's files, or the file itself. */
+/** The room of a file of src/: its folder, or the file itself. */
 function roomOf(path: string): string {
-  const [, first = '', second] = path.split('/')
-  if (second === undefined && /^config[-.]/.test(first)) return 'config'
-  return first
+  return path.split('/')[1] ?? ''
+}
+
+/** What stands beside each other in a folder: for a file in it, the file or the folder of its that it lies in. */
+function besideIn(folder: string, path: string): string | undefined {
+  if (!path.startsWith(`${folder}/`)) return undefined
+  return path.slice(folder.length + 1).split('/')[0]
+}
+
+/** A circle of a graph as the names on it; undefined: there is none. */
+function circleOf(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] | undefined {
+  const done = new Set<string>()
+  const visit = (name: string, way: readonly string[]): readonly string[] | undefined => {
+    if (way.includes(name)) return [...way.slice(way.indexOf(name)), name]
+    if (done.has(name)) return undefined
+    for (const next of edges.get(name) ?? []) {
+      const circle = visit(next, [...way, name])
+      if (circle !== undefined) return circle
+    }
+    done.add(name)
+    return undefined
+  }
+  for (const name of edges.keys()) {
+    const circle = visit(name, [])
+    if (circle !== undefined) return circle
+  }
+  return undefined
+}
+
+/** The imports between what `nodeOf` makes of the files; undefined: not looked at. */
+function edgesBy(nodeOf: (path: string) => string | undefined): Map<string, Set<string>> {
+  const edges = new Map<string, Set<string>>()
+  for (const { path, imports } of sources) {
+    const from = nodeOf(path)
+    if (from === undefined) continue
+    const below = edges.get(from) ?? new Set<string>()
+    edges.set(from, below)
+    for (const target of imports) {
+      const to = target.startsWith('src/') ? nodeOf(target) : undefined
+      if (to !== undefined && to !== from) below.add(to)
+    }
+  }
+  return edges
 }
 
 function floorOf(room: string): number {
@@ -108,6 +150,28 @@ t.test('imports go down, or stay in their room', (t) => {
       )
     }
   }
+  t.end()
+})
+
+t.test('no file imports what imports it, whatever lies between, types included', (t) => {
+  t.strictSame(circleOf(edgesBy((path) => path)), undefined)
+  t.end()
+})
+
+t.test('the rooms within a room have floors as well', (t) => {
+  const folders = new Set(sources.map(({ path }) => dirname(path)))
+  for (const folder of folders)
+    t.strictSame(circleOf(edgesBy((path) => besideIn(folder, path))), undefined, folder)
+  t.end()
+})
+
+t.test('a room is small enough to be looked over', (t) => {
+  const counts = new Map<string, number>()
+  for (const { path } of sources) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+  t.strictSame(
+    [...counts].filter(([, count]) => count > FILES_BESIDE_MAX),
+    [],
+  )
   t.end()
 })
 

@@ -23,7 +23,7 @@ const FILES: readonly string[] = [
   'sandbox/walls/seccomp-filter.ts',
   'sandbox/launcher/pty.node.ts',
   'sandbox/launcher/child.node.ts',
-  'cli/shared/raw-terminal.node.ts',
+  'cli/common/raw-terminal.node.ts',
   'edge/sockets/bound-socket.node.ts',
   'edge/host/datagram.node.ts',
   'edge/host/unix-address.node.ts',

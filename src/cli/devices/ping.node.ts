@@ -2,9 +2,10 @@
  * `sass-edge ping [TARGET]`: whether a device answers, how fast, and what it is.
  * @module
  */
+
 import { SassError } from '../../errors.ts'
-import { connectDevice, DEVICE_OPTIONS } from '../shared/device.node.ts'
-import { takeWords } from '../shared/local-config.node.ts'
+import { connectDevice, DEVICE_OPTIONS } from '../common/device.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'

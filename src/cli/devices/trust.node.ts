@@ -3,6 +3,7 @@
  * Without a fingerprint the device is asked and a person confirms; a pin that is there changes only with --replace.
  * @module
  */
+
 import { fetchDeviceFingerprint } from '../../client/link/dial.node.ts'
 import {
   checkPin,
@@ -14,9 +15,9 @@ import {
 } from '../../client/link/pins.node.ts'
 import { SassError } from '../../errors.ts'
 import { CONNECT_TIMEOUT_MS } from '../../limits.ts'
-import { ask } from '../shared/ask.node.ts'
-import { targetOf } from '../shared/hosts.node.ts'
-import { takeWords } from '../shared/local-config.node.ts'
+import { ask } from '../common/ask.node.ts'
+import { targetOf } from '../common/hosts.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'

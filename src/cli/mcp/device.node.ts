@@ -3,9 +3,10 @@
  * that has given up. Always an agent's: what operators decide is not for a model to decide.
  * @module
  */
+
 import type { Client, LinkEvent } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
-import { type Connecting, connectDevice } from '../shared/device.node.ts'
+import { type Connecting, connectDevice } from '../common/device.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 

@@ -6,7 +6,7 @@
 import { Worker } from 'node:worker_threads'
 import { brotliDecompressSync } from 'node:zlib'
 import { visible } from '../../base/text/visible.ts'
-import { createSink } from '../shared/stdio.node.ts'
+import { createSink } from '../common/stdio.node.ts'
 import { MCP_CLOSE_MS, MCP_HEAP_MIB, MCP_LINE_BYTES, MCP_UNREAD_BYTES } from './bounds.ts'
 import { createCalls } from './calls.node.ts'
 import type { Device } from './device.node.ts'

@@ -3,6 +3,7 @@
  * (like `sshd -T -C`).
  * @module
  */
+
 import { createAllowList } from '../../base/allow-list.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { parseIpAddress } from '../../base/ip-address.ts'
@@ -11,7 +12,7 @@ import { grantedTools } from '../../base/tool-name.ts'
 import type { Config } from '../../config/config.ts'
 import { withEnrolled } from '../../edge/state/identity-book.node.ts'
 import { SassError } from '../../errors.ts'
-import { localConfig, takeWords } from '../shared/local-config.node.ts'
+import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'

@@ -3,14 +3,15 @@
  * Rules: docs/responses.md, on levels.
  * @module
  */
+
 import { isName } from '../../base/text/name.ts'
 import { nearest } from '../../base/text/suggest.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { LevelChange, Levels } from '../../client/operator-client.ts'
 import { isLevel, LEVELS } from '../../defense/level.ts'
 import { SassError } from '../../errors.ts'
-import { takeWords } from '../shared/local-config.node.ts'
-import { asOperator, doneMessage, OPERATOR_OPTIONS, utcTime } from '../shared/operator.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'

@@ -3,8 +3,8 @@
  * @module
  */
 
-import { takeWords } from '../shared/local-config.node.ts'
-import { asOperator, OPERATOR_OPTIONS } from '../shared/operator.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
+import { asOperator, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { SUMMARIES } from '../words/summaries.ts'

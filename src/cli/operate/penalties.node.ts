@@ -2,12 +2,13 @@
  * `sass-edge penalties list|clear`: the addresses that a device keeps out for a while, and how to let them in again.
  * @module
  */
+
 import { formatIpAddress, parseIpAddress } from '../../base/ip-address.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Penalties } from '../../client/operator-client.ts'
 import { SassError } from '../../errors.ts'
-import { takeWords } from '../shared/local-config.node.ts'
-import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../shared/operator.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns, shortDuration } from '../words/listing.ts'

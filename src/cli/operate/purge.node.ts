@@ -3,9 +3,10 @@
  * these decisions were purged.
  * @module
  */
+
 import { SassError } from '../../errors.ts'
-import { takeWords } from '../shared/local-config.node.ts'
-import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../shared/operator.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { SUMMARIES } from '../words/summaries.ts'

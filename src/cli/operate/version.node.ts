@@ -2,9 +2,10 @@
  * `sass-edge version`: the program, its protocol, and what it runs on.
  * @module
  */
+
 import { programVersion } from '../../edge/host/version.node.ts'
 import { ALPN_PROTOCOL } from '../../limits.ts'
-import { takeWords } from '../shared/local-config.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { SUMMARIES } from '../words/summaries.ts'

@@ -3,6 +3,7 @@
  * with which tool and when.
  * @module
  */
+
 import { type ChainRecord, readRecord } from '../../audit/chain.ts'
 import { lastRecords } from '../../audit/last-records.node.ts'
 import { matchingRecords, type Wanted } from '../../audit/matching-records.node.ts'
@@ -12,9 +13,9 @@ import { nearest } from '../../base/text/suggest.ts'
 import { visible } from '../../base/text/visible.ts'
 import { TOOLS } from '../../base/tool-name.ts'
 import { SassError } from '../../errors.ts'
-import { localState, takeWords } from '../shared/local-config.node.ts'
+import { localState, takeWords } from '../common/local-config.node.ts'
+import type { OptionSpec } from '../words/arguments.ts'
 import { isGiven, type Options, optionValue, wholeNumber } from '../words/arguments.ts'
-import type { OptionSpec } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { type Subcommand, unreadable } from './audit-words.node.ts'
 

@@ -4,11 +4,12 @@
  * Rules: docs/sandbox.md (review and merge).
  * @module
  */
+
 import { visible } from '../../base/text/visible.ts'
 import type { Branch, Checkpoint, Outcome } from '../../client/branch-client.ts'
 import { SassError } from '../../errors.ts'
-import { ask } from '../shared/ask.node.ts'
-import { asOperator, doneMessage, OPERATOR_OPTIONS, utcTime } from '../shared/operator.node.ts'
+import { ask } from '../common/ask.node.ts'
+import { asOperator, doneMessage, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
 import { isGiven, optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'

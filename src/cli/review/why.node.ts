@@ -4,6 +4,7 @@
  * names and digests and no words of what was asked.
  * @module
  */
+
 import type { ChainRecord } from '../../audit/chain.ts'
 import { findRecord } from '../../audit/find-record.node.ts'
 import { visible } from '../../base/text/visible.ts'
@@ -11,8 +12,8 @@ import { adviceFor, nameOfResponse } from '../../defense/describe.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import type { AuditValue } from '../../ports.ts'
 import type { Explanation } from '../../wire/status-messages.ts'
-import { localState, takeWords } from '../shared/local-config.node.ts'
-import { asOperator, OPERATOR_OPTIONS, utcTime } from '../shared/operator.node.ts'
+import { localState, takeWords } from '../common/local-config.node.ts'
+import { asOperator, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'

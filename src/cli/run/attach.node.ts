@@ -13,8 +13,8 @@ import {
   OUTPUT_OPTIONS,
   RECONNECT_OPTION,
   reconnecting,
-} from '../shared/device.node.ts'
-import { takeWords } from '../shared/local-config.node.ts'
+} from '../common/device.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { isWholeId, pickId } from '../words/listing.ts'

@@ -5,7 +5,7 @@
  */
 import { isatty } from 'node:tty'
 import { visible } from '../../base/text/visible.ts'
-import { writeAll } from '../shared/output.node.ts'
+import { writeAll } from '../common/output.node.ts'
 import type { Output } from '../words/command.ts'
 import { clockText, sizeText } from '../words/copy-place.ts'
 

@@ -4,14 +4,15 @@
  * last and no name is taken twice, so that nothing that the other side says can lead out of where it is put.
  * @module
  */
+
 import type { Dirent } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, readlink, symlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
+import type { Client, Transferred } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
 import { joinRemote, staysInside } from '../words/copy-place.ts'
-import type { Copier } from './cp.node.ts'
 
 /** As many at once as leave one of a caller's transfers to somebody else. */
 const AT_ONCE = 3
@@ -191,3 +192,15 @@ export async function receiveTree(copier: Copier, remote: string, local: string)
   }
   for (const { path, mode } of directories.toReversed()) await chmod(join(local, path), mode)
 }
+
+/** What a copy of one file or of a tree works with. */
+export type Copier = {
+  readonly client: Client
+  readonly count: Counts
+  send(local: string, remote: string, name: string, mode?: number): Promise<Transferred>
+  receive(remote: string, local: string, name: string, mode?: number): Promise<Transferred>
+  /** Says that something is left out, and why. */
+  skip(path: string, why: string): void
+}
+
+export type Counts = { files: number; directories: number; links: number; bytes: number; resumed: number }

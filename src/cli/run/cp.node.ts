@@ -3,6 +3,7 @@
  * one step, and gone on with where a link broke.
  * @module
  */
+
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
@@ -10,9 +11,9 @@ import { visible } from '../../base/text/visible.ts'
 import type { Client, Transferred } from '../../client/client.node.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { MAX_WINDOW_BYTES } from '../../limits.ts'
-import { connectDevice, DEVICE_OPTIONS, RECONNECT_OPTION, reconnecting } from '../shared/device.node.ts'
-import { createLinkLine } from '../shared/link-line.node.ts'
-import { createWaitingLine } from '../shared/waiting-line.node.ts'
+import { connectDevice, DEVICE_OPTIONS, RECONNECT_OPTION, reconnecting } from '../common/device.node.ts'
+import { createLinkLine } from '../common/link-line.node.ts'
+import { createWaitingLine } from '../common/waiting-line.node.ts'
 import { isGiven, optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import {
@@ -26,19 +27,8 @@ import {
 import { EXIT } from '../words/exit-codes.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 import { createProgress } from './copy-progress.node.ts'
+import type { Copier, Counts } from './copy-tree.node.ts'
 import { receiveTree, sendTree } from './copy-tree.node.ts'
-
-type Counts = { files: number; directories: number; links: number; bytes: number; resumed: number }
-
-/** What a copy of one file or of a tree works with. */
-export type Copier = {
-  readonly client: Client
-  readonly count: Counts
-  send(local: string, remote: string, name: string, mode?: number): Promise<Transferred>
-  receive(remote: string, local: string, name: string, mode?: number): Promise<Transferred>
-  /** Says that something is left out, and why. */
-  skip(path: string, why: string): void
-}
 
 type Skipped = { readonly path: string; readonly reason: string }
 

@@ -11,8 +11,8 @@ import {
   OUTPUT_OPTIONS,
   RECONNECT_OPTION,
   reconnecting,
-} from '../shared/device.node.ts'
-import { hasNoInput } from '../shared/stdio.node.ts'
+} from '../common/device.node.ts'
+import { hasNoInput } from '../common/stdio.node.ts'
 import { isGiven, optionValue, optionValues, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'

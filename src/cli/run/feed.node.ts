@@ -3,9 +3,10 @@
  * through the escapes first.
  * @module
  */
+
 import type { Client, RunningExecution } from '../../client/client.node.ts'
-import { writeAll } from '../shared/output.node.ts'
-import { enterRawMode } from '../shared/raw-terminal.node.ts'
+import { writeAll } from '../common/output.node.ts'
+import { enterRawMode } from '../common/raw-terminal.node.ts'
 import { createEscapes, ESCAPES_HELP } from './escapes.ts'
 
 const STDERR_FD = 2

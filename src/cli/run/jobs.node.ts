@@ -2,11 +2,12 @@
  * `sass-edge jobs [TARGET]`: what runs on a device and what ran there lately, also before its daemon was started.
  * @module
  */
+
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { ExecutionSummary } from '../../wire/messages.ts'
-import { connectOperator, DEVICE_OPTIONS } from '../shared/device.node.ts'
-import { takeWords } from '../shared/local-config.node.ts'
+import { connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
+import { takeWords } from '../common/local-config.node.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns, shortDuration } from '../words/listing.ts'

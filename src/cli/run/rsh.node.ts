@@ -6,8 +6,8 @@
  */
 import { isatty } from 'node:tty'
 import { SassError } from '../../errors.ts'
-import { connectDevice, reconnecting } from '../shared/device.node.ts'
-import { hasNoInput } from '../shared/stdio.node.ts'
+import { connectDevice, reconnecting } from '../common/device.node.ts'
+import { hasNoInput } from '../common/stdio.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 import { terminalOf } from './exec.node.ts'

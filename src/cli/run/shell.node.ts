@@ -11,7 +11,7 @@ import {
   OUTPUT_OPTIONS,
   RECONNECT_OPTION,
   reconnecting,
-} from '../shared/device.node.ts'
+} from '../common/device.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 import { terminalOf } from './exec.node.ts'

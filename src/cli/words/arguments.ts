@@ -5,7 +5,18 @@
  * @module
  */
 import { nearest } from '../../base/text/suggest.ts'
-import type { OptionSpec } from './command.ts'
+
+/** One option. Without `value` it is a flag; `value` is what help shows for its value. */
+export type OptionSpec = {
+  /** Long name without the dashes. */
+  readonly name: string
+  /** One letter. */
+  readonly short?: string
+  readonly value?: string
+  /** May be given more than once. */
+  readonly repeat?: true
+  readonly description: string
+}
 
 /** The options of every command. */
 export const COMMON_OPTIONS: readonly OptionSpec[] = Object.freeze([

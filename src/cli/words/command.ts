@@ -2,19 +2,7 @@
  * What a command of the command line is, as data and one function. One file a command, each exporting `command`.
  * @module
  */
-import type { ParsedArguments } from './arguments.ts'
-
-/** One option. Without `value` it is a flag; `value` is what help shows for its value. */
-export type OptionSpec = {
-  /** Long name without the dashes. */
-  readonly name: string
-  /** One letter. */
-  readonly short?: string
-  readonly value?: string
-  /** May be given more than once. */
-  readonly repeat?: true
-  readonly description: string
-}
+import type { OptionSpec, ParsedArguments } from './arguments.ts'
 
 /** Where a command's words go: results to stdout, everything about them to stderr. */
 export type Output = {

@@ -3,8 +3,10 @@
  * forms say the words and the places, the options say their values.
  * @module
  */
+
+import type { OptionSpec } from './arguments.ts'
 import { COMMON_OPTIONS } from './arguments.ts'
-import type { Command, OptionSpec } from './command.ts'
+import type { Command } from './command.ts'
 
 /** What a shell offers at one place; `free` is a value that only the person knows. */
 export type Offer = 'files' | 'directories' | 'targets' | 'free' | readonly string[]

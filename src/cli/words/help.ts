@@ -2,8 +2,10 @@
  * Help texts, made from the tables that the parser itself uses.
  * @module
  */
+
+import type { OptionSpec } from './arguments.ts'
 import { COMMON_OPTIONS } from './arguments.ts'
-import type { Command, OptionSpec } from './command.ts'
+import type { Command } from './command.ts'
 import { SUMMARIES } from './summaries.ts'
 
 function columns(rows: readonly (readonly [string, string])[]): string {

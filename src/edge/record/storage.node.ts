@@ -5,7 +5,7 @@
  */
 import type { Config } from '../../config/config.ts'
 import type { BranchBounds } from '../../sandbox/branch/threads/branch-bounds.node.ts'
-import type { Rooms } from '../../session/shared/rooms.ts'
+import type { Rooms } from '../../session/common/rooms.ts'
 import { createStorageGuard } from '../../session/standing/storage-guard.ts'
 import type { Reserve } from '../state/reserve.node.ts'
 import type { DeviceRecord } from './record.node.ts'

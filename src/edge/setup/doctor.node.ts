@@ -20,8 +20,9 @@ import { isClockSet } from '../host/clock.node.ts'
 import { ownPlaces } from '../policy/policy.node.ts'
 import { whatIsNotKept } from '../state/state-place.node.ts'
 import { type BranchTrial, SHIPPED_LISTS, type TriedLists, tryBranch } from './branch-trial.node.ts'
-import { checkState } from './preflight.node.ts'
+import { DISK_WARN_BYTES } from './preflight-device.node.ts'
 import { checkWritable } from './preflight-files.node.ts'
+import { checkState } from './preflight-state.node.ts'
 
 export type Finding = {
   readonly name: string
@@ -33,9 +34,6 @@ export type Finding = {
 const MIB = 1_048_576
 /** Landlock's version that keeps signals and abstract sockets among the commands. */
 const SCOPE_VERSION = 6
-/** Less than this fills up within one build. */
-export const DISK_WARN_BYTES = 256 * MIB
-
 function ok(name: string, text: string): Finding {
   return { name, state: 'ok', text }
 }

@@ -5,9 +5,9 @@
  * Rules: setrlimit(2), proc_sys_kernel(5), proc_sys_fs(5); docs/sandbox.md.
  * @module
  */
-import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+
+import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { dirname } from 'node:path'
 import { lstatOf, statOf } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import { asSassError } from '../../errors.ts'
@@ -15,8 +15,8 @@ import { CONNECTIONS_MAX, RESERVE_BYTES, RESERVE_SHARE, UNAUTHENTICATED_CONNECTI
 import { findUser } from '../../sandbox/kernel/users.node.ts'
 import { isClockSet } from '../host/clock.node.ts'
 import { SHIPPED_LISTS, tryBranch } from './branch-trial.node.ts'
-import { DISK_WARN_BYTES } from './doctor.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
+import { nearestExisting } from './nearest-existing.node.ts'
 
 const MIB = 1_048_576
 /** Descriptors of the daemon itself: listeners, audit, libraries, the runtime. */
@@ -25,13 +25,6 @@ const OWN_DESCRIPTORS = 64
 const DESCRIPTORS_PER_EXECUTION = 6
 /** A daemon that can write less than this cannot even say why it stops. */
 const DISK_FAIL_BYTES = MIB
-
-/** The nearest directory of `path` that exists, `path` itself included. */
-export function nearestExisting(path: string): string {
-  let directory = path
-  while (!existsSync(directory) && directory !== dirname(directory)) directory = dirname(directory)
-  return directory
-}
 
 export function checkClock(wallMs: number): Finding {
   const shown = new Date(wallMs).toISOString()
@@ -307,3 +300,6 @@ export async function checkSandbox(config: Config): Promise<readonly Finding[]> 
     ),
   ]
 }
+
+/** Less than this fills up within one build. */
+export const DISK_WARN_BYTES = 256 * MIB

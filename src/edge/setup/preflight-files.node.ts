@@ -25,7 +25,7 @@ import { asSassError } from '../../errors.ts'
 import { KEY_FILE_BYTES } from '../../limits.ts'
 import { readPrivateKey } from '../state/key-file.node.ts'
 import { type Finding, fail, pass } from './finding.ts'
-import { nearestExisting } from './preflight-device.node.ts'
+import { nearestExisting } from './nearest-existing.node.ts'
 import { failFrom } from './preflight-tls.node.ts'
 
 const WRITABLE_BY_OTHERS = 0o022

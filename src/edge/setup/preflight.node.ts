@@ -3,18 +3,18 @@
  * device itself beside it. Every finding at once, each failure with its remedy. Looks and probes, changes nothing that stays.
  * @module
  */
+
 import { existsSync, lstatSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
 import { utf8Length } from '../../base/encoding/utf8.ts'
 import { errnoText } from '../../base/files.node.ts'
 import { parseEndpoint } from '../../base/ip-address.ts'
 import type { Config } from '../../config/config.ts'
-import { asSassError } from '../../errors.ts'
 import { SOCKET_PATH_BYTES } from '../../limits.ts'
 import { isClockSet } from '../host/clock.node.ts'
 import { logFileProblem } from '../host/log-file.node.ts'
 import { createFileLock } from '../state/file-lock.node.ts'
-import { checkStateFormat, isStateInUse, STATE_FORMAT } from '../state/state-format.node.ts'
+import { isStateInUse } from '../state/state-format.node.ts'
 import { whatIsNotKept } from '../state/state-place.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
 import {
@@ -32,29 +32,10 @@ import {
   checkWorkspace,
   checkWritable,
 } from './preflight-files.node.ts'
+import { checkState } from './preflight-state.node.ts'
 import { checkTls } from './preflight-tls.node.ts'
 
 const PROBE_TIMEOUT_MS = 1_000
-
-/** Whether this program may use the state that is there: what an upgrade asks before it takes the place of another one. */
-export function checkState({ state_directory: directory }: Pick<Config, 'state_directory'>): Finding {
-  const check = 'state'
-  try {
-    const found = checkStateFormat(directory)
-    if (found?.format === STATE_FORMAT) return pass(check, `${directory} has format ${STATE_FORMAT}`)
-    return existsSync(directory)
-      ? pass(
-          check,
-          `${directory} has format ${found?.format ?? 0}, and the daemon brings it to ${STATE_FORMAT}`,
-        )
-      : pass(check, `${directory} will be made in format ${STATE_FORMAT}`)
-  } catch (error) {
-    const known = asSassError(error)
-    if (known?.code !== 'STATE_FORMAT') throw error
-    const [detail = '', remedy = ''] = known.message.split(': nothing was changed; ')
-    return fail(check, detail, remedy.replace(/\.$/, ''))
-  }
-}
 
 /** Nothing that keeps the daemon from working, and a surprise after a loss of power. */
 function checkKept(config: Config): readonly Finding[] {

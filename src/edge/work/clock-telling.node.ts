@@ -5,7 +5,7 @@
  */
 import type { Journal } from '../../audit/journal.node.ts'
 import type { Clock, Log } from '../../ports.ts'
-import type { Rooms } from '../../session/shared/rooms.ts'
+import type { Rooms } from '../../session/common/rooms.ts'
 import { createClockWatch } from '../../session/standing/clock-watch.ts'
 import { isClockSet } from '../host/clock.node.ts'
 import { record } from './work.node.ts'

@@ -18,7 +18,7 @@ import {
 import { boundOf } from '../../sandbox/branch/store/bounds.ts'
 import type { Syscalls } from '../../sandbox/kernel/syscalls.node.ts'
 import type { Fence } from '../../sandbox/launcher/launcher-memory.ts'
-import { nearestExisting } from '../setup/preflight-device.node.ts'
+import { nearestExisting } from '../setup/nearest-existing.node.ts'
 
 /** asm-generic/resource.h */
 const RLIMIT_FSIZE = 1

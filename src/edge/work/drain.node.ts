@@ -6,8 +6,8 @@
  */
 import { DRAIN_POLL_MS, TERM_TO_KILL_MS } from '../../limits.ts'
 import type { TransportAdapter } from '../../ports.ts'
+import type { Rooms } from '../../session/common/rooms.ts'
 import type { Peers } from '../../session/connection/peers.ts'
-import type { Rooms } from '../../session/shared/rooms.ts'
 
 /** How long a drain takes at most: what runs may go on, then it is asked to end, then made to. */
 export function longestDrainSeconds(drainSeconds: number): number {

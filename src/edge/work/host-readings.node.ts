@@ -6,7 +6,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Clock } from '../../ports.ts'
-import type { HostReadings } from '../../session/shared/metrics.ts'
+import type { HostReadings } from '../../session/common/host-readings.ts'
 import type { DeviceRecord } from '../record/record.node.ts'
 
 const KIB = 1_024

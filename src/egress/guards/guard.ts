@@ -15,6 +15,7 @@
 
 import { PLAIN_PORT, TLS_PORTS } from '../limits.ts'
 import type { EgressEntry } from '../lists/egress-list.ts'
+import type { Guard } from './guard-step.ts'
 import { createHttpGuard } from './http-guard.ts'
 import { createTlsGuard } from './tls-guard.ts'
 
@@ -30,26 +31,6 @@ export type GuardPlan =
       readonly port: number
       readonly methods: readonly string[] | undefined
     }
-
-export type GuardReason =
-  | 'not_tls'
-  | 'hello_malformed'
-  | 'hello_without_name'
-  | 'hello_other_name'
-  | 'hello_encrypted'
-  | 'http_malformed'
-  | 'http_other_host'
-  | 'http_method'
-
-export type GuardStep =
-  /** So many of the bytes shown; `isDone`: all that follow as well, unread. */
-  | { readonly kind: 'pass'; readonly bytes: number; readonly isDone: boolean }
-  | { readonly kind: 'reset'; readonly reason: GuardReason }
-
-export interface Guard {
-  /** `bytes`: what was not passed before, and what has come since. Not called again after a reset or `isDone`. */
-  take(bytes: Uint8Array): GuardStep
-}
 
 /** How a connection is guarded that `entry` lets through; `name` undefined: to a bare address. */
 export function guardPlan({ host, methods }: EgressEntry, name: string | undefined, port: number): GuardPlan {

@@ -12,7 +12,7 @@
 
 import { CHUNK_DIGITS, CHUNK_LINE_BYTES, HTTP_HEAD_BYTES, HTTP_HEAD_LINES, LENGTH_DIGITS } from '../limits.ts'
 import { normalHostName } from '../names/host-name.ts'
-import type { Guard, GuardReason, GuardStep } from './guard.ts'
+import type { Guard, GuardReason, GuardStep } from './guard-step.ts'
 
 export type HttpGuardPlan = {
   /** In normal form; undefined: every host. */

@@ -10,7 +10,7 @@
 
 import { CLIENT_HELLO_BYTES } from '../limits.ts'
 import { HANDSHAKE, RECORD_HEAD_BYTES, readClientHello } from './client-hello.ts'
-import type { Guard, GuardStep } from './guard.ts'
+import type { Guard, GuardStep } from './guard-step.ts'
 
 const CHANGE_CIPHER_SPEC = 0x14
 const ALERT = 0x15

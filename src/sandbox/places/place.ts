@@ -11,7 +11,7 @@ import type { SessionView, SpawnGroup, SpawnNamespaces } from '../../ports.ts'
 import type { BranchLevel } from '../branch/files/branch.ts'
 import type { SessionNetwork } from '../namespaces/namespace-plan.ts'
 import type { RefusedPacket } from '../namespaces/refused-packets.ts'
-import type { ProgramFinder } from './plan.ts'
+import type { ProgramFinder } from './found-program.ts'
 
 /** Where a session's commands run. */
 export type Place = SessionView & {

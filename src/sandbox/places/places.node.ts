@@ -27,6 +27,7 @@ import type {
   ViewGaps,
 } from '../namespaces/namespace-plan.ts'
 import { confinementOf, unconfined } from './confinement.node.ts'
+import type { ProgramFinder } from './found-program.ts'
 import type { GatedPlace, NetworkGate, ServedNetwork } from './network-gate.ts'
 import {
   isOnTerms,
@@ -37,7 +38,6 @@ import {
   type Terms,
   termsChanged,
 } from './place.ts'
-import type { ProgramFinder } from './plan.ts'
 import { createRefusals } from './refusals.node.ts'
 import { type PlanOptions, sessionPlan } from './session-plan.node.ts'
 import { createViewFinder } from './view-finder.node.ts'

@@ -4,39 +4,13 @@
  * Rules: docs/protocol.md, section 3 (ExecuteRequest); the payload gate has its own file.
  * @module
  */
+
 import { resolvePath } from '../../base/text/lexical-path.ts'
 import type { SpawnPlan } from '../../ports.ts'
 import type { ExecuteRequest } from '../../wire/messages.ts'
 import { buildEnvironment, DEFAULT_PATH, type EnvironmentBase } from './environment.ts'
+import type { FoundPin, FoundProgram, ProgramFinder } from './found-program.ts'
 import type { Place } from './place.ts'
-
-export type FoundProgram = {
-  readonly path: string
-  readonly realPath: string
-  readonly device: string
-  readonly inode: string
-}
-
-/** The digest of a pinned program, and what it is the digest of. */
-export type FoundPin = {
-  readonly device: string
-  readonly inode: string
-  readonly size: string
-  readonly changedNs: string
-  readonly sha256: string
-}
-
-/** The look at the device's files that planning needs; it opens and changes nothing. */
-export interface ProgramFinder {
-  /** The program as execvp would find it: `searchPath` for a bare name, `cwd` for a relative path. */
-  find(program: string, cwd: string, searchPath: string): FoundProgram | undefined
-  /** The directory with its symbolic links resolved; as given where it does not exist. */
-  realDirectory(path: string): string
-  /** Where an absolute path really lies: of what does not exist yet, its nearest directory that does is resolved. */
-  realPath(path: string): string
-  /** Digest and identity of a file as it is now; undefined where it cannot be read. */
-  pin(path: string): FoundPin | undefined
-}
 
 export type Planner = {
   /** Looks at the device itself; a session's place has its own. */

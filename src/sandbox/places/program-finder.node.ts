@@ -6,7 +6,7 @@ import { accessSync, constants, readlinkSync, realpathSync, statSync } from 'nod
 import { errnoOf } from '../../base/files.node.ts'
 import { resolvePath } from '../../base/text/lexical-path.ts'
 import { createPinLook } from '../launcher/pinned.node.ts'
-import type { FoundProgram, ProgramFinder } from './plan.ts'
+import type { FoundProgram, ProgramFinder } from './found-program.ts'
 
 /**
  * Errors of a single place (no permission to search it, a loop of links) mean: not here. Looked at before asked for its

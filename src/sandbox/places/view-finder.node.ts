@@ -9,7 +9,7 @@ import { resolvePath } from '../../base/text/lexical-path.ts'
 import { type At, O_NOFOLLOW, O_PATH, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from '../kernel/at.node.ts'
 import { ERRNO, type Syscalls } from '../kernel/syscalls.node.ts'
 import { createPinLook, openBeneath } from '../launcher/pinned.node.ts'
-import type { FoundProgram, ProgramFinder } from './plan.ts'
+import type { FoundProgram, ProgramFinder } from './found-program.ts'
 import { walkLinks } from './program-finder.node.ts'
 
 const RESOLVE = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS

@@ -5,6 +5,7 @@
  * Rules: docs/sandbox.md (review and merge); docs/responses.md, sections 6 and 7.
  * @module
  */
+
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { isWithin } from '../../base/text/lexical-path.ts'
 import type { Action, BranchAction } from '../../defense/facts.ts'
@@ -22,12 +23,12 @@ import type {
   Review,
 } from '../../sandbox/branch/threads/branch-work.ts'
 import type { Places } from '../../sandbox/places/place.ts'
+import type { Branches, BranchPermit } from '../common/branch-deeds.ts'
+import { type BranchOutcome, count, mergeOutcome, refused, undoOutcome } from '../common/branch-words.ts'
+import { createPreserver } from '../common/preserver.ts'
 import { isRunning } from '../executions/execution.ts'
 import type { Executions } from '../executions/executions.ts'
 import type { Transfers } from '../executions/transfers.ts'
-import type { Branches, BranchPermit } from '../shared/branch-deeds.ts'
-import { type BranchOutcome, count, mergeOutcome, refused, undoOutcome } from '../shared/branch-words.ts'
-import { createPreserver } from '../shared/preserver.ts'
 
 export type BranchesGround = {
   readonly branches: BranchWork

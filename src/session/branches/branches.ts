@@ -5,6 +5,7 @@
  * Rules: docs/protocol.md, section 3 (41 to 47); docs/sandbox.md (review and merge).
  * @module
  */
+
 import type { CborValue } from '../../base/encoding/cbor.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import type { BranchAction } from '../../defense/facts.ts'
@@ -28,10 +29,10 @@ import { choosePaths, shownPath } from '../../sandbox/branch/threads/chosen-path
 import type { TalkedTo } from '../../wire/egress-messages.ts'
 import * as m from '../../wire/messages.ts'
 import type { MethodName } from '../../wire/methods.ts'
+import type { BranchPermit } from '../common/branch-deeds.ts'
+import type { BranchOutcome } from '../common/branch-words.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { attempt } from '../decisions/attempt.ts'
-import type { BranchPermit } from '../shared/branch-deeds.ts'
-import type { BranchOutcome } from '../shared/branch-words.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../shared/peer.ts'
 import { sentence } from '../standing/sentence.ts'
 import { createWaker } from '../transfers/transfers-start.ts'
 

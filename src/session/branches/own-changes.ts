@@ -4,12 +4,13 @@
  * Rules: docs/protocol.md, section 3 (17); docs/sandbox.md (looking at a branch).
  * @module
  */
+
 import { Warrant } from '../../defense/warrant.ts'
 import { asSassError } from '../../errors.ts'
 import { choosePaths } from '../../sandbox/branch/threads/chosen-paths.ts'
 import type { ChangesRequest } from '../../wire/messages.ts'
+import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { attempt } from '../decisions/attempt.ts'
-import { type Call, type Peer, sessionOf } from '../shared/peer.ts'
 import { failPermitted, mistake, withView } from '../transfers/transfers-start.ts'
 import { createWaiter, sendReview } from './branches.ts'
 

@@ -232,3 +232,14 @@ export function checkProof(
   const proven = equalConstantTime(caller.publicKey, key) ? caller : { ...caller, publicKey: key }
   return { ok: true, caller: proven, ...(invitation && { invitation }) }
 }
+
+/** The caller by its name, since a reload may have changed what it may. */
+export function callerAsListed(caller: Caller, identities: Pick<Identities, 'find'>): Caller {
+  const { publicKey, name } = caller
+  if (publicKey.length === 0) return caller
+  const listed = identities.find(name)
+  // Whoever is not listed any more, or not with that key, has nothing, for as long as it takes to end its session.
+  if (listed === undefined || !isInForce(listed, publicKey))
+    return { ...caller, role: 'agent', capability: '', tools: [] }
+  return listed.publicKey === publicKey ? listed : { ...listed, publicKey }
+}

@@ -5,6 +5,7 @@
  * Rules: docs/protocol.md, sections 2, 3 and 6.
  * @module
  */
+
 import type { CborValue } from '../../base/encoding/cbor.ts'
 import type { Ring } from '../../base/ring.ts'
 import { CODES } from '../../errors.ts'
@@ -13,11 +14,11 @@ import { type OutputPace, type OutputSource, STDERR, STDOUT } from '../../ports.
 import { ACCEPT } from '../../wire/accept.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { executeResponse, streamResponse } from '../../wire/messages.ts'
+import type { Peer } from '../common/peer.ts'
 import type { Execution, Watcher } from '../executions/execution.ts'
 import type { Executions } from '../executions/executions.ts'
 import { aheadBytes, chunkBytes } from '../executions/output-pace.ts'
 import { createOutputPacker, type PackedPiece } from '../executions/output-packer.ts'
-import type { Peer } from '../shared/peer.ts'
 import { sentence } from '../standing/sentence.ts'
 import { refusedSentence } from './refused-reach.ts'
 

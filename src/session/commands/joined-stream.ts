@@ -4,11 +4,12 @@
  * Rules: docs/protocol.md, section 2; docs/responses.md, section on levels.
  * @module
  */
+
 import { INITIAL_WINDOW_BYTES } from '../../limits.ts'
 import { createStdinQueue } from '../../sandbox/launcher/stdin-queue.ts'
 import type { StdinChunk } from '../../wire/messages.ts'
+import type { Peer, StreamUser } from '../common/peer.ts'
 import type { Execution } from '../executions/execution.ts'
-import type { Peer, StreamUser } from '../shared/peer.ts'
 import type { Attachment } from './attachment.ts'
 
 export function joinedStream(

@@ -4,13 +4,14 @@
  * Rules: docs/protocol.md, sections 3 (at most once) and 6.
  * @module
  */
+
 import type { Action } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import type { ExitStatus } from '../../ports.ts'
 import { type ExecuteRequest, executeResponse } from '../../wire/messages.ts'
+import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { attempt } from '../decisions/attempt.ts'
 import type { Execution } from '../executions/execution.ts'
-import { type Call, type Peer, sessionOf } from '../shared/peer.ts'
 import { type AttachmentStart, createAttachment, DATA_LOSS, missingFrom } from './attachment.ts'
 import { joinedStream } from './joined-stream.ts'
 

@@ -5,15 +5,16 @@
  * Rules: docs/protocol.md, section 8; draft 8.3.1.
  * @module
  */
+
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { viRedraw, viScreen } from '../../defense/vi-screen.ts'
 import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES } from '../../limits.ts'
 import { STDOUT } from '../../ports.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { type ExecuteRequest, type StdinChunk, streamResponse } from '../../wire/messages.ts'
+import type { Call, Peer, StreamUser } from '../common/peer.ts'
+import type { HeldScreen } from '../common/rooms.ts'
 import { commandName } from '../executions/command-name.ts'
-import type { Call, Peer, StreamUser } from '../shared/peer.ts'
-import type { HeldScreen } from '../shared/rooms.ts'
 
 function requestOf(call: Call): Partial<ExecuteRequest> {
   return call.message.ok ? (call.message.value as Partial<ExecuteRequest>) : {}

@@ -5,8 +5,9 @@
  * Rules: docs/protocol.md, section 2; docs/security.md (bounds of one connection); docs/responses.md, section 7.
  * @module
  */
+
 import type { Clock, Transport } from '../../ports.ts'
-import type { Answers } from '../shared/answers.ts'
+import type { Answers } from '../common/answers.ts'
 
 export type Intake = {
   push(bytes: Uint8Array): void

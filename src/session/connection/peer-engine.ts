@@ -4,6 +4,7 @@
  * Rules: docs/protocol.md, sections 1, 2 and 8; docs/responses.md, section 1.
  * @module
  */
+
 import type {
   Action,
   Facts,
@@ -26,15 +27,15 @@ import type { Transport } from '../../ports.ts'
 import { type ConnectionEvent, createConnection } from '../../wire/connection.ts'
 import { describeProblems } from '../../wire/schema.ts'
 import { type ChallengeOutcome, createChallenges } from '../callers/challenges.ts'
-import { type Caller, factsOf, isInForce } from '../callers/identities.ts'
+import { type Caller, callerAsListed, factsOf } from '../callers/identities.ts'
 import { holdViScreen } from '../commands/vi-swap.ts'
+import { createAnswers } from '../common/answers.ts'
+import { createBufferShare } from '../common/buffer-share.ts'
+import type { Call, Peer, PeerHandle, StreamUser } from '../common/peer.ts'
+import { penalise } from '../common/penalise.ts'
+import { decide, nextCycle, type Rooms } from '../common/rooms.ts'
 import { NO_CIRCUMSTANCES, NOT_LOOKED } from '../decisions/attempt.ts'
 import { handle } from '../requests/requests.ts'
-import { createAnswers } from '../shared/answers.ts'
-import { createBufferShare } from '../shared/buffer-share.ts'
-import type { Call, Peer, PeerHandle, StreamUser } from '../shared/peer.ts'
-import { penalise } from '../shared/penalise.ts'
-import { decide, nextCycle, type Rooms } from '../shared/rooms.ts'
 import type { Place } from './gate.ts'
 import { createIntake } from './intake.ts'
 import { createKeepalive } from './keepalive.ts'
@@ -84,16 +85,7 @@ export function createPeer(
     }
   })
 
-  /** By name: a reload may have changed what the caller may. */
-  function callerNow(): Caller | undefined {
-    if (caller === undefined || caller.publicKey.length === 0) return caller
-    const { publicKey } = caller
-    const listed = rooms.identities.find(caller.name)
-    // Whoever is not listed any more, or not with that key, has nothing, for as long as it takes to end its session.
-    if (listed === undefined || !isInForce(listed, publicKey))
-      return { ...caller, role: 'agent', capability: '', tools: [] }
-    return listed.publicKey === publicKey ? listed : { ...listed, publicKey }
-  }
+  const callerNow = () => caller && callerAsListed(caller, rooms.identities)
 
   function identityNow(): Identity {
     const now = callerNow()

@@ -4,11 +4,12 @@
  * Rules: docs/protocol.md, sections 1 and 2; docs/responses.md, layers 1 to 3.
  * @module
  */
+
 import type { Facts } from '../../defense/facts.ts'
 import type { Acceptor, Admission, Random, Transport } from '../../ports.ts'
-import { type PeerHandle, type PeerPhase, sourceOf } from '../shared/peer.ts'
-import { penalise } from '../shared/penalise.ts'
-import { decide, nextCycle, type Rooms } from '../shared/rooms.ts'
+import { type PeerHandle, type PeerPhase, sourceOf } from '../common/peer.ts'
+import { penalise } from '../common/penalise.ts'
+import { decide, nextCycle, type Rooms } from '../common/rooms.ts'
 import { createGate } from './gate.ts'
 import { createPeer } from './peer-engine.ts'
 

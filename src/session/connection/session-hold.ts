@@ -4,11 +4,12 @@
  * Rules: docs/protocol.md, sections 4 to 6.
  * @module
  */
+
 import type { SessionFacts } from '../../defense/facts.ts'
 import type { Session } from '../callers/sessions.ts'
+import { SESSION_FACTS } from '../common/peer.ts'
+import type { Rooms } from '../common/rooms.ts'
 import { NO_LONGER_PERMITTED } from '../executions/execution.ts'
-import { SESSION_FACTS } from '../shared/peer.ts'
-import type { Rooms } from '../shared/rooms.ts'
 
 export type SessionHold = {
   readonly session: Session | undefined

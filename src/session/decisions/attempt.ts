@@ -6,6 +6,7 @@
  * Rules: docs/responses.md, sections on R2, R3 and asking a human; docs/protocol.md, sections 5 and 8.
  * @module
  */
+
 import { canonicalize } from '../../base/encoding/canonical-json.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Json } from '../../base/encoding/strict-json.ts'
@@ -18,7 +19,7 @@ import { MAX_WINDOW_BYTES, PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from 
 import { SYSTEM } from '../../wire/frame.ts'
 import { streamResponse } from '../../wire/messages.ts'
 import { describeProblems } from '../../wire/schema.ts'
-import type { Call, Peer } from '../shared/peer.ts'
+import type { Call, Peer } from '../common/peer.ts'
 import type { ConfirmationOutcome, Pending } from '../standing/confirmations.ts'
 import { mustBeKept, recordNotDone, waitUntilKept } from './kept-first.ts'
 import { type Parked, park } from './parking.ts'

@@ -5,14 +5,15 @@
  * Rules: docs/responses.md, section on durability (`always`).
  * @module
  */
+
 import type { Action } from '../../defense/facts.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import { SassError } from '../../errors.ts'
 import { scopeOf } from '../callers/identities.ts'
+import { type Peer, SESSION_FACTS } from '../common/peer.ts'
+import type { Rooms } from '../common/rooms.ts'
 import type { Reservation } from '../executions/executions.ts'
 import { startRecord } from '../executions/kept-record.ts'
-import { type Peer, SESSION_FACTS } from '../shared/peer.ts'
-import type { Rooms } from '../shared/rooms.ts'
 
 /** Whether this must wait for its record, which every action has that does more than tell. */
 export function mustBeKept(rooms: Rooms, action: Action | undefined): action is Action {

@@ -8,8 +8,8 @@
 
 import { encodeHex } from '../../base/encoding/hex.ts'
 import type { AuditEvent } from '../../ports.ts'
+import type { Rooms } from '../common/rooms.ts'
 import { NO_LONGER_PERMITTED } from '../executions/execution.ts'
-import type { Rooms } from '../shared/rooms.ts'
 import { type KeptLevels, type LevelStep, STORAGE } from '../standing/levels.ts'
 
 /** An operator's own request to halt is still answered: its connection ends after this. */

@@ -2,9 +2,10 @@
  * A stream that waits before there is anything to run: for its turn, a human, a challenge, or its session's place.
  * @module
  */
+
 import { createStdinQueue } from '../../sandbox/launcher/stdin-queue.ts'
 import type { StdinChunk } from '../../wire/messages.ts'
-import type { StreamUser } from '../shared/peer.ts'
+import type { StreamUser } from '../common/peer.ts'
 
 /** A stream that waits: what the caller types is kept within its credit, and given to whoever takes the stream over. */
 export type Parked = StreamUser & {

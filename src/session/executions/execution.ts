@@ -14,7 +14,6 @@ import {
   type SpawnPlan,
   STDOUT,
 } from '../../ports.ts'
-import type { StartRecord } from './kept-record.ts'
 
 /** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
 export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started' | 'unknown'
@@ -176,3 +175,18 @@ export function setHeld(execution: Execution, source: OutputSource, isHeld: bool
   if (isHeld) execution.child?.pause(source)
   else execution.child?.resume(source)
 }
+
+/** By which an execution is known: the key of its caller, and the id that the caller has chosen. */
+export type ExecutionKey = {
+  /** Hexadecimal. */
+  readonly id: string
+  /** Of the caller's key; empty on the admin socket. */
+  readonly scope: string
+}
+
+export type StartRecord = ExecutionKey &
+  Pick<Execution, 'owner' | 'instance' | 'sessionId' | 'command' | 'startedAtMs' | 'isolation' | 'warrantId'>
+
+/** The limit is of the session: another command of it may have taken the memory. */
+export const MEMORY_KILL =
+  'The kernel killed a process of the session, whose memory was over its limit (sandbox.limits.memory_bytes).'

@@ -7,6 +7,7 @@
  * Rules: docs/protocol.md, sections 3 and 6; docs/responses.md, section 6.
  * @module
  */
+
 import { Warrant } from '../../defense/warrant.ts'
 import { SassError } from '../../errors.ts'
 import { PIPE_READ_BYTES, TERM_TO_KILL_MS } from '../../limits.ts'
@@ -16,22 +17,20 @@ import {
   type Execution,
   isRunning,
   keyOf,
+  MEMORY_KILL,
   newExecution,
   type Permit,
   type RingPair,
+  type StartRecord,
   type StartRequest,
   setHeld,
   takeOutput,
   type Watcher,
 } from './execution.ts'
-import { type StartRecord, startRecord } from './kept-record.ts'
+import { startRecord } from './kept-record.ts'
 import type { KeptResults } from './kept-results.ts'
 import { createLeftWork } from './left-work.ts'
 import { createRingPool } from './ring-pool.ts'
-
-/** The limit is of the session: another command of it may have taken the memory. */
-const MEMORY_KILL =
-  'The kernel killed a process of the session, whose memory was over its limit (sandbox.limits.memory_bytes).'
 
 export type Executions = {
   start(request: StartRequest, watcher: Watcher): Execution

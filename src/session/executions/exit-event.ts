@@ -5,8 +5,7 @@
  * @module
  */
 import type { AuditEvent } from '../../ports.ts'
-import type { Execution } from './execution.ts'
-import type { StartRecord } from './kept-record.ts'
+import type { Execution, StartRecord } from './execution.ts'
 
 export function exitEvent(execution: Execution): Record<string, string | number | boolean | null> {
   const { exit } = execution

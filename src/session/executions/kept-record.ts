@@ -5,19 +5,9 @@
  * Rules: docs/protocol.md, section 3 (at most once); docs/operations.md (files).
  * @module
  */
+
 import { commandName } from './command-name.ts'
-import type { Execution, StartRequest } from './execution.ts'
-
-/** By which an execution is known: the key of its caller, and the id that the caller has chosen. */
-export type ExecutionKey = {
-  /** Hexadecimal. */
-  readonly id: string
-  /** Of the caller's key; empty on the admin socket. */
-  readonly scope: string
-}
-
-export type StartRecord = ExecutionKey &
-  Pick<Execution, 'owner' | 'instance' | 'sessionId' | 'command' | 'startedAtMs' | 'isolation' | 'warrantId'>
+import type { Execution, ExecutionKey, StartRecord, StartRequest } from './execution.ts'
 
 /** What is written down of a command before it starts. */
 export function startRecord(

@@ -17,16 +17,8 @@ import {
   KEPT_RESULTS_SLACK_BYTES,
 } from '../../limits.ts'
 import type { Clock, LineFile, LinePlace } from '../../ports.ts'
-import type { Execution } from './execution.ts'
-import {
-  type EndRecord,
-  type ExecutionKey,
-  endLine,
-  readKept,
-  type StartRecord,
-  startLine,
-  undoneLine,
-} from './kept-record.ts'
+import type { Execution, ExecutionKey, StartRecord } from './execution.ts'
+import { type EndRecord, endLine, readKept, startLine, undoneLine } from './kept-record.ts'
 
 export type KeptResults = {
   /**

@@ -5,6 +5,7 @@
  * Rules: docs/responses.md, section 5; draft 8.4.
  * @module
  */
+
 import { sha256 } from '../../base/crypto/hash.ts'
 import type { Stay } from '../../defense/deception/budget.ts'
 import { DELAY_DRAW_BYTES, delayMs } from '../../defense/deception/delay.ts'
@@ -16,8 +17,8 @@ import { type Child, type ChildEvents, type OutputSource, STDERR, STDOUT } from 
 import { fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
 import type { ExecuteRequest } from '../../wire/messages.ts'
 import { executeResponse, streamResponse } from '../../wire/messages.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { NO_CIRCUMSTANCES, requestFacts } from '../decisions/attempt.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../shared/peer.ts'
 
 /** What is asked for, as a command; undefined where it is not plain enough to look at. */
 function argvOf(call: Call): readonly string[] | undefined {

@@ -23,10 +23,10 @@ import { invitation as invitationMessage } from '../../wire/identity-messages.ts
 import { outcome } from '../../wire/messages.ts'
 import type { Invitation } from '../callers/enrolments.ts'
 import { type Caller, factsOf, scopeOf } from '../callers/identities.ts'
+import { type Call, type Peer, sessionOf } from '../common/peer.ts'
+import { capabilityOf, type Rooms } from '../common/rooms.ts'
 import { attempt, requestFacts } from '../decisions/attempt.ts'
 import { recordNotDone } from '../decisions/kept-first.ts'
-import { type Call, type Peer, sessionOf } from '../shared/peer.ts'
-import { capabilityOf, type Rooms } from '../shared/rooms.ts'
 
 /** As the record names a key: never the whole of it, so that two records are compared by their digests alone. */
 const keyName = (key: Uint8Array): string => `sha256:${encodeBase64Url(sha256(key))}`

@@ -4,6 +4,7 @@
  * Rules: docs/protocol.md, section 3 (32 to 63); docs/responses.md, sections 4 and 8.
  * @module
  */
+
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import type { Action } from '../../defense/facts.ts'
 import { isLevel, LEVELS } from '../../defense/level.ts'
@@ -12,10 +13,10 @@ import { LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../../limits.ts'
 import * as m from '../../wire/messages.ts'
 import type { MethodName } from '../../wire/methods.ts'
 import * as s from '../../wire/status-messages.ts'
+import { metricsText } from '../common/metrics.ts'
+import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { attempt } from '../decisions/attempt.ts'
 import { isRunning } from '../executions/execution.ts'
-import { metricsText } from '../shared/metrics.ts'
-import { type Call, type Peer, sessionOf } from '../shared/peer.ts'
 import type { Pending } from '../standing/confirmations.ts'
 import type { LevelScope } from '../standing/levels.ts'
 import { sentence } from '../standing/sentence.ts'

@@ -4,6 +4,7 @@
  * Rules: docs/protocol.md, sections 3 and 4.
  * @module
  */
+
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import { ADMIN_NAME } from '../../base/text/name.ts'
 import { capabilityHash } from '../../defense/capability.ts'
@@ -20,10 +21,10 @@ import { type Caller, checkProof, factsOf, type Proof, scopeOf } from '../caller
 import { newInstance } from '../callers/instances.ts'
 import type { NewSession, Session } from '../callers/sessions.ts'
 import { execute } from '../commands/execute.ts'
+import { type Call, type Peer, sessionOf } from '../common/peer.ts'
+import { capabilityOf, type Rooms } from '../common/rooms.ts'
 import { attempt, NO_CIRCUMSTANCES, requestFacts } from '../decisions/attempt.ts'
 import type { Execution } from '../executions/execution.ts'
-import { type Call, type Peer, sessionOf } from '../shared/peer.ts'
-import { capabilityOf, type Rooms } from '../shared/rooms.ts'
 import { download } from '../transfers/transfers-download.ts'
 import { upload } from '../transfers/transfers-upload.ts'
 import { deceive } from './deceive.ts'

@@ -4,14 +4,15 @@
  * Rules: docs/protocol.md, section 3; docs/responses.md, "Who learns what".
  * @module
  */
+
 import { viScreen } from '../../defense/vi-screen.ts'
 import { LISTED_ENTRIES, LISTED_EXECUTIONS } from '../../limits.ts'
 import * as m from '../../wire/messages.ts'
 import * as s from '../../wire/status-messages.ts'
 import { scopeOf } from '../callers/identities.ts'
+import type { Peer } from '../common/peer.ts'
+import { capabilityOf, type HeldScreen } from '../common/rooms.ts'
 import type { Execution } from '../executions/execution.ts'
-import type { Peer } from '../shared/peer.ts'
-import { capabilityOf, type HeldScreen } from '../shared/rooms.ts'
 import type { DayBytes } from '../standing/traffic.ts'
 
 /** Sequence and hash of the chain are part of several answers: every client keeps the head it last saw. */

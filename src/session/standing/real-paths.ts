@@ -10,7 +10,7 @@ import type { Facts, Look } from '../../defense/facts.ts'
 import type { Policy } from '../../defense/layer.ts'
 import { RESOLVED_PATHS } from '../../limits.ts'
 import { DEFAULT_PATH } from '../../sandbox/places/environment.ts'
-import type { ProgramFinder } from '../../sandbox/places/plan.ts'
+import type { ProgramFinder } from '../../sandbox/places/found-program.ts'
 
 const NOTHING: Facts['realPaths'] = Object.freeze([])
 

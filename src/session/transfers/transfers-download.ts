@@ -4,6 +4,7 @@
  * Rules: docs/protocol.md, section 3 (files).
  * @module
  */
+
 import { defer } from '../../base/deferred.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import type { FileAction } from '../../defense/facts.ts'
@@ -13,10 +14,10 @@ import { CHUNK_BYTES } from '../../limits.ts'
 import type { FileReader, SessionView } from '../../ports.ts'
 import { readRemotePath } from '../../sandbox/files/remote-path.ts'
 import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
+import { capabilityOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../shared/peer.ts'
-import { capabilityOf } from '../shared/rooms.ts'
 import {
   createWaker,
   endStream,

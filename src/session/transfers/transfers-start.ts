@@ -4,6 +4,7 @@
  * Rules: docs/protocol.md, section 3 (files); docs/responses.md, section 7 (what is recorded).
  * @module
  */
+
 import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
@@ -11,9 +12,9 @@ import type { Action, FileAction } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import { asSassError, type Code, mayTellAgent, SassError } from '../../errors.ts'
 import type { SessionView } from '../../ports.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { attempt } from '../decisions/attempt.ts'
 import type { TransferPlace, WhyEnded } from '../executions/transfers.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../shared/peer.ts'
 
 /** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
 export function mistake(peer: Peer, call: Call, problem: string): void {

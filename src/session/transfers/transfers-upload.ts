@@ -23,9 +23,9 @@ import { type FileChunk, type FileMetadata, fileOutcome } from '../../wire/file-
 import { SYSTEM } from '../../wire/frame.ts'
 import { streamResponse } from '../../wire/messages.ts'
 import { decompressZstd } from '../../wire/zstd-gate.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { type Aim, attempt, NOT_LOOKED, requestFacts } from '../decisions/attempt.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../shared/peer.ts'
 import {
   createWaker,
   endStream,

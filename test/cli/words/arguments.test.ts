@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { OptionSpec } from '../../../src/cli/words/arguments.ts'
 import {
   isGiven,
   optionValue,
@@ -7,7 +8,6 @@ import {
   parseArguments,
   wholeNumber,
 } from '../../../src/cli/words/arguments.ts'
-import type { OptionSpec } from '../../../src/cli/words/command.ts'
 
 const SPECS: readonly OptionSpec[] = [
   { name: 'cwd', value: 'DIR', description: '' },

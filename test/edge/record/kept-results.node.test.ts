@@ -31,8 +31,7 @@ import {
   KEPT_RESULTS_PER_KEY,
   KEPT_RESULTS_SLACK_BYTES,
 } from '../../../src/limits.ts'
-import type { Execution } from '../../../src/session/executions/execution.ts'
-import type { ExecutionKey, StartRecord } from '../../../src/session/executions/kept-record.ts'
+import type { Execution, ExecutionKey, StartRecord } from '../../../src/session/executions/execution.ts'
 import { createKeptResults, type KeptResults } from '../../../src/session/executions/kept-results.ts'
 
 const idOf = (number: number): string => number.toString(16).padStart(32, '0')

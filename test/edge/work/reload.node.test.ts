@@ -13,7 +13,7 @@ import { createReload, reloadableOf } from '../../../src/edge/work/reload.node.t
 import type { AuditEvent, Clock } from '../../../src/ports.ts'
 import type { Caller } from '../../../src/session/callers/identities.ts'
 import { createSessions, type Session } from '../../../src/session/callers/sessions.ts'
-import type { ReloadResult, Rooms } from '../../../src/session/shared/rooms.ts'
+import type { ReloadResult, Rooms } from '../../../src/session/common/rooms.ts'
 
 const keyOf = (seed: number) => encodeBase64Url(publicKeyOf(new Uint8Array(32).fill(seed)))
 const AGENT = { name: 'ci', public_key: keyOf(1) }

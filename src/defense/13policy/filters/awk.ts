@@ -7,7 +7,7 @@
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import type { Inner } from '../unwrap/inner.ts'
-import type { Filtered } from './filter.ts'
+import type { Filtered } from './filtered.ts'
 
 type Token = { readonly kind: 'string' | 'name' | 'mark'; readonly text: string }
 

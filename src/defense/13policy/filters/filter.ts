@@ -5,20 +5,16 @@
  * Rules: docs/policy.md, "What is not read"; sed(1), POSIX.1-2024 awk.
  * @module
  */
+
 import { spend, type Work } from '../../work.ts'
-import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { LISTED_MARK, PART_MARK, PIPE_MARK, UNKNOWN_MARK } from '../shell/words.ts'
-import type { Inner } from '../unwrap/inner.ts'
 import { readAwk } from './awk.ts'
+import type { Filtered } from './filtered.ts'
+import { GAP } from './filtered.ts'
 import { readSed } from './sed.ts'
 
 export type Filter = 'awk' | 'sed'
-
-export type Filtered = { readonly inner: readonly Inner[]; readonly opaque: readonly Opaque[] }
-
-/** In the place of what is not known; no text holds it. */
-export const GAP = '\u0001'
 
 const STEPS_A_CHARACTER = 12
 

@@ -6,7 +6,7 @@
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import type { Inner } from '../unwrap/inner.ts'
-import { type Filtered, GAP } from './filter.ts'
+import { type Filtered, GAP } from './filtered.ts'
 
 const INNER_MAX = 256
 

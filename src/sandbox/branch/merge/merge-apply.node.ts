@@ -24,9 +24,8 @@ import { readRecord, writeRecord } from '../store/record.node.ts'
 import { removeTree } from '../store/remove.node.ts'
 import { closeRoot, openStage, rootOf } from './merge-stage.node.ts'
 import { createSteps } from './steps.node.ts'
+import type { BeforeStep } from './upper-apply.node.ts'
 import { showStage } from './upper-apply.node.ts'
-
-export type BeforeStep = (name: string) => void
 
 /** Does all steps that have not been done. @throws StepFailure where one cannot be */
 export function applyForward(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {

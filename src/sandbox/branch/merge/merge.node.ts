@@ -23,14 +23,7 @@ import {
 } from '../store/journal.node.ts'
 import { planRoot } from '../store/merge-plan.ts'
 import { type FullSurvey, surveyFully } from '../survey/survey.node.ts'
-import {
-  applyBackward,
-  applyForward,
-  type BeforeStep,
-  identities,
-  recordTouched,
-  removeStages,
-} from './merge-apply.node.ts'
+import { applyBackward, applyForward, identities, recordTouched, removeStages } from './merge-apply.node.ts'
 import { chooseFindings, conflictsOf } from './merge-choice.ts'
 import { besidesOf, journalOf, type Part } from './merge-journal.node.ts'
 import type {
@@ -50,7 +43,7 @@ import {
   type StagePlace,
 } from './merge-stage.node.ts'
 import { StepFailure } from './steps.node.ts'
-import { applyUpper, restoreUpper } from './upper-apply.node.ts'
+import { applyUpper, type BeforeStep, restoreUpper } from './upper-apply.node.ts'
 
 const NOTHING: BeforeStep = () => {}
 

@@ -20,7 +20,6 @@ import {
 import { type BytePath, namePath, parentPath } from '../files/paths.ts'
 import { type Journal, keptName, stageName } from '../store/journal.node.ts'
 import type { UpperStep } from '../store/upper-plan.ts'
-import type { BeforeStep } from './merge-apply.node.ts'
 import { rootOf } from './merge-stage.node.ts'
 
 /** S_IFCHR with device 0: a whiteout. */
@@ -192,3 +191,5 @@ function upperBackward(
   })
   return done ?? false
 }
+
+export type BeforeStep = (name: string) => void

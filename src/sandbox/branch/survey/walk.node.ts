@@ -29,6 +29,7 @@ import { type BytePath, createPathBytes, joinPath, parentPath } from '../files/p
 import { createReader } from '../files/reader.node.ts'
 import { type BaselineInput, createBaseline } from '../store/baseline.node.ts'
 import { flagsOf, isObeyed, isRepository } from './flags.ts'
+import type { Sides } from './walked-directory.ts'
 import { type WalkedDirectory as Directory, ELSEWHERE } from './walked-directory.ts'
 
 export type WalkInput = BaselineInput & {
@@ -86,14 +87,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     path: BytePath,
     base: BytePath,
     change: Omit<Change, 'root' | 'path' | 'flags'> & { readonly before?: Node; readonly after?: Node },
-    more: {
-      before?: Node
-      after?: Node
-      source?: BytePath
-      movedFrom?: BytePath
-      over?: Node
-      origin?: Uint8Array | undefined
-    },
+    more: Sides,
   ): void {
     const whole = joinPath(input.rootPath === '/' ? '' : input.rootPath, path)
     const before = more.before?.attributes

@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { Node } from '../files/finding.ts'
 import type { BytePath } from '../files/paths.ts'
 
 export type WalkedDirectory = {
@@ -21,3 +22,13 @@ export type WalkedDirectory = {
 
 /** Beneath what is not where it was. */
 export const ELSEWHERE = { isStill: false, isFixed: false } as const
+
+/** What is on both sides of a change, and around it. */
+export type Sides = {
+  before?: Node
+  after?: Node
+  source?: BytePath
+  movedFrom?: BytePath
+  over?: Node
+  origin?: Uint8Array | undefined
+}

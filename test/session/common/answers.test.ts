@@ -1,6 +1,6 @@
 import t from 'tap'
 import { UNREAD_ANSWER_COST_BYTES, UNREAD_ANSWERS_BYTES } from '../../../src/limits.ts'
-import { createAnswers } from '../../../src/session/shared/answers.ts'
+import { createAnswers } from '../../../src/session/common/answers.ts'
 
 t.test(
   'answers that are not taken are many by their bytes or by their number, and few again when they are',

@@ -5,7 +5,7 @@
 import t from 'tap'
 import { createBufferPool } from '../../../src/base/buffer-pool.ts'
 import { OUTPUT_BUFFERS_PER_CONNECTION } from '../../../src/limits.ts'
-import { createBufferShare } from '../../../src/session/shared/buffer-share.ts'
+import { createBufferShare } from '../../../src/session/common/buffer-share.ts'
 import { stageTransport } from '../stage.ts'
 
 function stage(places = OUTPUT_BUFFERS_PER_CONNECTION + 1) {

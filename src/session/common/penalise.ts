@@ -3,11 +3,19 @@
  * Rules: docs/responses.md, layer 1; defense/penalties.ts.
  * @module
  */
-import type { PenaltyReason } from '../../defense/penalties.ts'
-import type { Rooms } from './rooms.ts'
+import type { Penalties, PenaltyReason } from '../../defense/penalties.ts'
+import type { Clock, Log } from '../../ports.ts'
+import type { Counts } from '../standing/counts.ts'
+
+type Ground = {
+  readonly penalties: Penalties
+  readonly counts: Counts
+  readonly clock: Clock
+  readonly log: Log
+}
 
 export function penalise(
-  { penalties, counts, clock, log }: Pick<Rooms, 'penalties' | 'counts' | 'clock' | 'log'>,
+  { penalties, counts, clock, log }: Ground,
   address: string,
   reason: PenaltyReason,
 ): void {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { loadHosts, targetOf } from '../../../src/cli/shared/hosts.node.ts'
+import { loadHosts, targetOf } from '../../../src/cli/common/hosts.node.ts'
 
 t.test('reads the names of the user and makes key paths absolute', async (t) => {
   const directory = t.testdir({

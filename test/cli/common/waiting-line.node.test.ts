@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 
-const FILE = join(import.meta.dirname, '../../../src/cli/shared/waiting-line.node.ts')
+const FILE = join(import.meta.dirname, '../../../src/cli/common/waiting-line.node.ts')
 
 function code(json: boolean): string {
   return `import { createWaitingLine } from ${JSON.stringify(FILE)}

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 
-const ASK = join(import.meta.dirname, '../../../src/cli/shared/ask.node.ts')
+const ASK = join(import.meta.dirname, '../../../src/cli/common/ask.node.ts')
 const CODE = `import { ask } from ${JSON.stringify(ASK)}\nprocess.exit(ask('Sure?') ? 0 : 7)`
 
 t.test('without a terminal nobody is asked and the answer is no', async (t) => {

@@ -3,7 +3,7 @@
  * @module
  */
 import t from 'tap'
-import { doneMessage, utcTime } from '../../../src/cli/shared/operator.node.ts'
+import { doneMessage, utcTime } from '../../../src/cli/common/operator.node.ts'
 import { runMain } from '../run-main.node.ts'
 
 const CONFIG = '{"listen": {"admin_socket": "/tmp/sass-edge-operator-test/none.sock"}}'

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { createOutput } from '../../../src/cli/shared/output.node.ts'
+import { createOutput } from '../../../src/cli/common/output.node.ts'
 
-const OUTPUT = join(import.meta.dirname, '../../../src/cli/shared/output.node.ts')
+const OUTPUT = join(import.meta.dirname, '../../../src/cli/common/output.node.ts')
 
 /** What a child writes that runs `code` with `createOutput` and `writeAll` at hand; `tail` follows it in the shell. */
 function child(code: string, tail = ''): { stdout: string; stderr: string } {

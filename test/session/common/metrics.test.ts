@@ -5,8 +5,8 @@
 import t from 'tap'
 import { LAYER_NAMES, RESPONSES } from '../../../src/defense/verdict.ts'
 import { METRICS_BYTES } from '../../../src/limits.ts'
-import { metricsText } from '../../../src/session/shared/metrics.ts'
-import { penalise } from '../../../src/session/shared/penalise.ts'
+import { metricsText } from '../../../src/session/common/metrics.ts'
+import { penalise } from '../../../src/session/common/penalise.ts'
 import { readExposition, sampleOf } from '../../integration/exposition.ts'
 import { connect, stageRooms } from '../stage.ts'
 

@@ -7,8 +7,9 @@ import { visible } from '../../base/text/visible.ts'
 import type { Client } from '../../client/client.node.ts'
 import type { Outcome } from '../../client/operator-client.ts'
 import { type Code, SassError } from '../../errors.ts'
+import type { OptionSpec } from '../words/arguments.ts'
 import { optionValue } from '../words/arguments.ts'
-import type { CommandContext, OptionSpec } from '../words/command.ts'
+import type { CommandContext } from '../words/command.ts'
 import { connectOperator, DEVICE_OPTIONS } from './device.node.ts'
 
 export const OPERATOR_OPTIONS: readonly OptionSpec[] = Object.freeze([

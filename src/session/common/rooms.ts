@@ -50,7 +50,7 @@ import type { Refusals } from '../standing/refusals.ts'
 import type { Tarpits } from '../standing/tarpits.ts'
 import type { Traffic } from '../standing/traffic.ts'
 import type { Branches } from './branch-deeds.ts'
-import type { HostReadings } from './metrics.ts'
+import type { HostReadings } from './host-readings.ts'
 import { penalise } from './penalise.ts'
 
 export type Settings = {

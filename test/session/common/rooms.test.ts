@@ -7,7 +7,7 @@ import { adviceFor } from '../../../src/defense/describe.ts'
 import type { Facts } from '../../../src/defense/facts.ts'
 import { Warrant } from '../../../src/defense/warrant.ts'
 import { REFUSALS_PER_MINUTE, TASKS_PER_SESSION, VIOLATIONS_TO_CONTAIN } from '../../../src/limits.ts'
-import { capabilityOf, decide, nextCycle } from '../../../src/session/shared/rooms.ts'
+import { capabilityOf, decide, nextCycle } from '../../../src/session/common/rooms.ts'
 import { AGENT, executing, FACTS, NOBODY, REQUEST } from '../../defense/staged-facts.ts'
 import { callerNamed, HOSTILE, type StageOptions, stageRooms } from '../stage.ts'
 

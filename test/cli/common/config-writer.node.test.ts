@@ -2,7 +2,7 @@
 import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { egressEdits, writeEdited } from '../../../src/cli/shared/config-writer.node.ts'
+import { egressEdits, writeEdited } from '../../../src/cli/common/config-writer.node.ts'
 import { loadConfig } from '../../../src/edge/setup/config-file.node.ts'
 
 const SET = { allowed_commands: ['*'], allowed_paths: ['$WORKSPACE'], allowed_env: ['*'] }

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { AuditEvent } from '../../../src/ports.ts'
-import { createPreserver } from '../../../src/session/shared/preserver.ts'
+import { createPreserver } from '../../../src/session/common/preserver.ts'
 
 const CAUSE = { level: 'CHECKPOINT', why: 'a rule', instance: 'bot-1' } as const
 const settled = () => new Promise((resolve) => setImmediate(resolve))
