@@ -4,8 +4,8 @@
  * @module
  */
 import { spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
@@ -45,7 +45,7 @@ async function written(directory: string, count: number): Promise<Written> {
   const first = configOf(directory)
   const second = configOf(directory, {
     security: { allow_shell: false, sensitive_files: 'deny' },
-    policy: { disabled_rules: ['files.remove-system'] },
+    policy: { disabled_rules: ['files.remove-tree'] },
     session: { max_per_agent: 3 },
   })
   const place = first.audit.directory
@@ -81,14 +81,31 @@ async function written(directory: string, count: number): Promise<Written> {
   return { directory: place, responses }
 }
 
+/** Every file beneath, with its bytes and the time of its last change. */
+function contentsOf(directory: string): readonly string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .sort()
+    .map((name) => {
+      const path = join(directory, name)
+      const facts = statSync(path)
+      const hash = facts.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : ''
+      return `${name} ${facts.mtimeMs} ${hash}`
+    })
+}
+
 /** The replay by another process, as on another machine. */
 function elsewhere(directory: string): ReplayReport {
   const shifted = `const now = Date.now; Date.now = () => now() - 4e11;`
-  const code = `import { replayChain } from './src/edge/replay-chain.node.ts'
+  const code = `import { replayChain } from './src/edge/record/replay-chain.node.ts'
     process.stdout.write(JSON.stringify(replayChain(${JSON.stringify(directory)}, '${programVersion()}')))`
   const { stdout, stderr, status } = spawnSync(
-    process.execPath,
+    'env',
     [
+      // What the runner of tests puts into each process would start more.
+      ...['-u', 'NODE_OPTIONS', process.execPath],
+      // Nothing may be written, started or connected to: whatever tries is an error there.
+      '--permission',
+      '--allow-fs-read=*',
       '--import',
       `data:text/javascript,${encodeURIComponent(shifted)}`,
       '--input-type=module',
@@ -117,7 +134,9 @@ t.test(
     const { directory, responses } = await written(t.testdir(), CYCLES)
     for (const response of ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'STATUS'])
       t.ok((responses.get(response) ?? 0) > 0, `${response}: ${responses.get(response)}`)
+    const before = contentsOf(directory)
     const report = elsewhere(directory)
+    t.same(contentsOf(directory), before, 'the record is as it was, and nothing lies beside it')
     t.same(report, {
       decisions: CYCLES,
       counts: { same: CYCLES, purged: 0, missing: 0, no_policy: 0, different: 0 },

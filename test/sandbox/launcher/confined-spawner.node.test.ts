@@ -296,7 +296,7 @@ else {
 
   t.test('from its bundled text the thread confines itself as well, and close ends it', async (t) => {
     const bundled = buildSync({
-      entryPoints: [`${import.meta.dirname}/../../src/sandbox/launcher-thread.node.ts`],
+      entryPoints: [`${import.meta.dirname}/../../../src/sandbox/launcher/launcher-thread.node.ts`],
       bundle: true,
       format: 'cjs',
       platform: 'node',

@@ -10,7 +10,7 @@ import { createSpawner } from '../../../src/sandbox/launcher/spawner.node.ts'
 import { planFor, run, runDaemon, shell } from '../run-child.node.ts'
 
 const bundled = buildSync({
-  entryPoints: [`${import.meta.dirname}/../../src/sandbox/launcher-thread.node.ts`],
+  entryPoints: [`${import.meta.dirname}/../../../src/sandbox/launcher/launcher-thread.node.ts`],
   bundle: true,
   format: 'cjs',
   platform: 'node',
