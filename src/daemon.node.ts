@@ -19,6 +19,7 @@ import { createLog } from './edge/host/log.node.ts'
 import type { LogSink } from './edge/host/log-sink.node.ts'
 import { createSpareTime, type SpareTime } from './edge/host/spare-time.node.ts'
 import { createOutputCoders } from './edge/host/zstd.node.ts'
+import { createZstdDecoder } from './edge/host/zstd-decoder.node.ts'
 import { createPolicyInUse, type PolicyInUse } from './edge/policy/policy-in-use.node.ts'
 import { endingOnRecord, type Opened } from './edge/record/integrity.node.ts'
 import { openWhole } from './edge/record/record.node.ts'
@@ -187,6 +188,7 @@ function createRooms(
     ),
     buffers: createBufferPool(new Uint8Array(outputBuffers * FRAME_BYTES), FRAME_BYTES),
     coders: createOutputCoders(),
+    decoder: createZstdDecoder(),
     traffic: createTraffic(clock, loadTraffic(config.state_directory)),
     planner: {
       finder: createProgramFinder(),

@@ -165,6 +165,15 @@ export interface OutputCoders {
   open(): OutputCoder | undefined
 }
 
+/** `corrupt`: it is no sound frame of that size; `slow`: decoding it was given up. */
+export type ZstdDecoded = Uint8Array | 'corrupt' | 'slow'
+
+/** Who decodes the Zstandard frames of payloads; for such alone as the gate has passed. */
+export interface ZstdDecoder {
+  /** `frame` is kept until the promise settles, which it always does, with exactly `plainBytes` bytes or a word. */
+  decode(frame: Uint8Array, plainBytes: number): Promise<ZstdDecoded>
+}
+
 export interface Spawner {
   spawn(plan: SpawnPlan, events: ChildEvents): Child
 }

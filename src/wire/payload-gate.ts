@@ -1,7 +1,7 @@
 /**
  * The gate of `raw_payload`: Base64(Zstd(CBOR or JSON array [command, arg, ...])) becomes an argv, or is refused.
  * Each layer is measured before the next is opened: the text against a frame, the Zstandard frame against 5 MiB and a
- * number of blocks, the array against a number of arguments and their sizes. Over the 5 MiB (or the time for heads) is
+ * number of blocks, the array against a number of arguments and their sizes. Over the 5 MiB (or the time for decoding) is
  * DECOMPRESSION_LIMIT_EXCEEDED, which severs the connection; everything else that is wrong is FRAME_MALFORMED.
  * The arguments go to execve as they are; no shell and no quoting is ever involved.
  * Rules: docs/protocol.md, section 3 (raw_payload); draft 6.2 and 6.3.
@@ -11,14 +11,10 @@ import { decodeBase64 } from '../base/encoding/base64.ts'
 import { openCbor } from '../base/encoding/cbor.ts'
 import { parseStrictJson } from '../base/encoding/strict-json.ts'
 import { utf8Length } from '../base/encoding/utf8.ts'
-import {
-  ARGUMENT_BYTES,
-  ARGUMENTS_MAX,
-  FRAME_BYTES,
-  PAYLOAD_HEADER_MS,
-  PAYLOAD_PLAIN_BYTES,
-} from '../limits.ts'
-import { decompressZstd, type ZstdRefusal } from './zstd-gate.ts'
+import { ARGUMENT_BYTES, ARGUMENTS_MAX, FRAME_BYTES, PAYLOAD_PLAIN_BYTES } from '../limits.ts'
+import type { ZstdDecoder } from '../ports.ts'
+import type { ZstdRefusal } from './zstd-gate.ts'
+import { openZstd } from './zstd-open.ts'
 
 export type OpenedPayload = { readonly ok: true; readonly argv: readonly string[] } | ZstdRefusal
 
@@ -60,23 +56,34 @@ function argvProblem(value: unknown): string | undefined {
   return value[0] === '' ? 'the command is empty' : undefined
 }
 
-/**
- * The argv in a payload.
- * @param text base64 as text or as the bytes of that text
- * @param elapsedMs monotonic milliseconds since any fixed point; only differences are used
- */
-export function openPayload(text: string | Uint8Array, elapsedMs: () => number): OpenedPayload {
+/** The Zstandard frame in a payload, which nobody has looked at yet. */
+export function framedPayload(
+  text: string | Uint8Array,
+): { readonly ok: true; readonly frame: Uint8Array } | ZstdRefusal {
   if (text.length > FRAME_BYTES)
     return malformed(`the payload is longer than the ${FRAME_BYTES} bytes of a frame`)
-  const packed = decodeBase64(text, FRAME_BYTES)
-  if (packed === undefined) return malformed('the payload is not base64 as RFC 4648 has it')
-  const unpacked = decompressZstd(packed, PAYLOAD_PLAIN_BYTES, {
-    headerTime: { limitMs: PAYLOAD_HEADER_MS, elapsedMs },
-  })
-  if (!unpacked.ok) return { ...unpacked, problem: `the payload is refused: ${unpacked.problem}` }
-  const array = readArray(unpacked.plain)
+  const frame = decodeBase64(text, FRAME_BYTES)
+  return frame === undefined ? malformed('the payload is not base64 as RFC 4648 has it') : { ok: true, frame }
+}
+
+/** The argv in the plain bytes of a payload. */
+export function readArguments(plain: Uint8Array): OpenedPayload {
+  const array = readArray(plain)
   if (!array.ok) return malformed(`the payload is refused: ${array.problem}`)
   const problem = argvProblem(array.value)
   if (problem !== undefined) return malformed(`the payload is refused: ${problem}`)
   return { ok: true, argv: Object.freeze([...(array.value as readonly string[])]) }
+}
+
+/**
+ * The argv in a payload.
+ * @param text base64 as text or as the bytes of that text
+ */
+export async function openPayload(text: string | Uint8Array, decoder: ZstdDecoder): Promise<OpenedPayload> {
+  const framed = framedPayload(text)
+  if (!framed.ok) return framed
+  const opened = await openZstd(framed.frame, PAYLOAD_PLAIN_BYTES, decoder)
+  return opened.ok
+    ? readArguments(opened.plain)
+    : { ...opened, problem: `the payload is refused: ${opened.problem}` }
 }

@@ -2,7 +2,7 @@
  * What is fuzzed: every parser that reads a peer's or a user's bytes, each with what must hold whatever it is given.
  * @module
  */
-import { zstdCompressSync } from 'node:zlib'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { encodeBase64 } from '../../src/base/encoding/base64.ts'
 import { type CborValue, encodeCbor, openCbor } from '../../src/base/encoding/cbor.ts'
 import { checkCbor } from '../../src/base/encoding/cbor-check.ts'
@@ -12,15 +12,16 @@ import { formatIpAddress, parseIpRange } from '../../src/base/ip-address.ts'
 import type { OptionSpec } from '../../src/cli/words/arguments.ts'
 import { COMMON_OPTIONS, parseArguments } from '../../src/cli/words/arguments.ts'
 import { parseTarget, targetAddress } from '../../src/cli/words/target.ts'
-import { FRAME_BYTES, STREAMS_PER_CONNECTION } from '../../src/limits.ts'
+import { FRAME_BYTES, PAYLOAD_PLAIN_BYTES, STREAMS_PER_CONNECTION } from '../../src/limits.ts'
 import { createConnection } from '../../src/wire/connection.ts'
 import { createDeframer } from '../../src/wire/deframer.ts'
 import { fileChunk } from '../../src/wire/file-messages.ts'
 import { encodeFrame, readFrame } from '../../src/wire/frame.ts'
 import { executeRequest, status, stdinChunk, streamResponse } from '../../src/wire/messages.ts'
 import { methodNamed } from '../../src/wire/methods.ts'
-import { openPayload } from '../../src/wire/payload-gate.ts'
+import { framedPayload, readArguments } from '../../src/wire/payload-gate.ts'
 import type { Role } from '../../src/wire/phases.ts'
+import { checkZstdFrame } from '../../src/wire/zstd-gate.ts'
 import { EXAMPLES } from '../wire/message-examples.ts'
 import { COMMAND_TARGETS } from './command-targets.ts'
 import { DECISION_TARGETS } from './decision-targets.ts'
@@ -178,6 +179,20 @@ const fromDaemon: readonly Uint8Array[] = [
 ]
 
 const packed = (plain: Uint8Array | string) => text(encodeBase64(new Uint8Array(zstdCompressSync(plain))))
+/** What libzstd makes of what the gate has measured, in one turn; `createZstdDecoder` has several. */
+function decoded(frame: Uint8Array, plainBytes: number): Uint8Array | undefined {
+  try {
+    const plain = zstdDecompressSync(frame, { maxOutputLength: Math.max(1, plainBytes) })
+    must(plain.length === plainBytes, 'a frame that gives another size than it says')
+    return plain
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const isRefusal = code?.startsWith('ZSTD_error_') === true || code === 'ERR_BUFFER_TOO_LARGE'
+    must(isRefusal, `a frame that libzstd refuses with ${code}`)
+    return undefined
+  }
+}
+
 const payload: FuzzTarget = {
   name: 'payload',
   seeds: [
@@ -189,7 +204,13 @@ const payload: FuzzTarget = {
     packed(new Uint8Array(5_242_881)),
   ],
   run(input) {
-    const opened = openPayload(input, () => performance.now())
+    const framed = framedPayload(input)
+    if (!framed.ok) return framed.problem.replace(/\d+/g, 'n')
+    const measured = checkZstdFrame(framed.frame, PAYLOAD_PLAIN_BYTES)
+    if (!measured.ok) return measured.problem.replace(/\d+/g, 'n')
+    const plain = decoded(framed.frame, measured.plainBytes)
+    if (plain === undefined) return 'corrupt'
+    const opened = readArguments(plain)
     if (!opened.ok) return opened.problem.replace(/\d+/g, 'n')
     must(opened.argv.length > 0 && opened.argv[0] !== '', 'an argv without a command')
     must(

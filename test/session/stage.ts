@@ -19,6 +19,7 @@ import { createDeceptionBudget, type DeceptionLimits } from '../../src/defense/d
 import { createFigures } from '../../src/defense/deception/figures.ts'
 import type { Policy } from '../../src/defense/layer.ts'
 import { createPenalties, PENALTY_SECONDS, type PenaltySettings } from '../../src/defense/penalties.ts'
+import { createZstdDecoder } from '../../src/edge/host/zstd-decoder.node.ts'
 import { SassError } from '../../src/errors.ts'
 import {
   CHALLENGE_EKM_BYTES,
@@ -46,6 +47,7 @@ import type {
   SpawnPlan,
   Transport,
   TransportEvents,
+  ZstdDecoder,
 } from '../../src/ports.ts'
 import type { BranchWork } from '../../src/sandbox/branch/threads/branch-work.ts'
 import type { ProgramFinder } from '../../src/sandbox/places/found-program.ts'
@@ -330,8 +332,18 @@ export function stageFacts(): StagedFacts {
   }
 }
 
+/** A Zstandard frame of nothing. */
+const EMPTY_FRAME = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0)
+
+/** Once every payload that was sent until now has been opened, and what was in it gone on with. */
+export async function unpacked({ rooms }: Stage): Promise<void> {
+  await rooms.decoder.decode(EMPTY_FRAME, 0)
+  await new Promise((done) => setImmediate(done))
+}
+
 export type StageOptions = {
   readonly coders?: OutputCoders
+  readonly decoder?: ZstdDecoder
   readonly branchWork?: BranchWork
   readonly places?: Places
   readonly capability?: Partial<CapabilitySet>
@@ -673,6 +685,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     buffers: createBufferPool(new Uint8Array(OUTPUT_BUFFERS * FRAME_BYTES), FRAME_BYTES),
     traffic: createTraffic(clock),
     coders: options.coders ?? { open: () => undefined },
+    decoder: options.decoder ?? createZstdDecoder(),
     planner: {
       finder: {
         find: (program) => ({

@@ -44,3 +44,20 @@ export function somePlain(length: number, seed: number): Uint8Array {
   }
   return new Uint8Array(plain)
 }
+
+/** Packed Huffman weights whose states take no bits: a reader that counts bits alone goes on for ever. */
+export function endless(): Uint8Array {
+  const packed = [4, 0xf0, 0x03, 0x00, 0x80, 0x80, 0x80]
+  const sizes = littleEndian(2 | (4 << 4) | (packed.length << 14), 3)
+  return frame(head(4_096), blockOf(2, [...sizes, ...packed, 0], true))
+}
+
+/** A sound frame of some 500 bytes: 39 blocks of 43,690 sequences of three bytes each, none of which takes a bit. */
+export function busy(): { readonly bytes: Uint8Array; readonly plainBytes: number } {
+  const sequences = 43_690
+  const blocks = 39
+  const plainBytes = 8 + blocks * sequences * 3
+  const one = [0, 255, ...littleEndian(sequences - 0x7f00, 2), 0x54, 0, 0, 0, 1]
+  const parts = Array.from({ length: blocks }, (_, index) => blockOf(2, one, index === blocks - 1))
+  return { bytes: frame(head(plainBytes), blockOf(0, [1, 2, 3, 4, 5, 6, 7, 8], false), ...parts), plainBytes }
+}

@@ -36,23 +36,6 @@ import { holdViScreen } from './vi-swap.ts'
 /** One effective command, as a human is shown it. */
 const SHOWN_COMMAND_CHARS = 512
 
-/** The arguments, from the payload where there is one. */
-type Arguments =
-  | { readonly ok: true; readonly argv: readonly string[] }
-  | { readonly ok: false; readonly problem: string; readonly overExpanded: boolean }
-
-function argumentsOf(peer: Peer, request: ExecuteRequest): Arguments {
-  if (request.raw_payload === undefined) return { ok: true, argv: [request.command, ...request.args] }
-  const began = peer.rooms.clock.monotonicMs()
-  const opened = openPayload(request.raw_payload, () => peer.rooms.clock.monotonicMs() - began)
-  if (opened.ok) return opened
-  return {
-    ok: false,
-    problem: `raw_payload: ${opened.problem}`,
-    overExpanded: opened.code === 'DECOMPRESSION_LIMIT_EXCEEDED',
-  }
-}
-
 /** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
 function mistake(peer: Peer, call: Call, problem: string, overExpanded = false): void {
   attempt(peer, call, { action: undefined, problem, overExpanded, go() {} })
@@ -99,16 +82,24 @@ function mayStartAgain({ state }: Execution): boolean {
 }
 
 function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
-  const args = argumentsOf(peer, request)
-  if (!args.ok) return mistake(peer, call, args.problem, args.overExpanded)
-  const weight = weightOf(args.argv, request)
+  const { raw_payload } = request
+  if (raw_payload === undefined) return beginWith(peer, call, request, [request.command, ...request.args])
+  whileParked(peer, call, openPayload(raw_payload, peer.rooms.decoder), (opened) => {
+    if (opened.ok) return beginWith(peer, call, request, opened.argv)
+    const overExpanded = opened.code === 'DECOMPRESSION_LIMIT_EXCEEDED'
+    mistake(peer, call, `raw_payload: ${opened.problem}`, overExpanded)
+  })
+}
+
+function beginWith(peer: Peer, call: Call, request: ExecuteRequest, argv: readonly string[]): void {
+  const weight = weightOf(argv, request)
   if (weight > PROGRAM_ARGUMENTS_BYTES) {
     const problem = `the arguments and variables are ${weight} bytes long, and a program can be given ${PROGRAM_ARGUMENTS_BYTES}`
     return mistake(peer, call, problem)
   }
   const idBytes = request.execution_id ?? peer.rooms.random.bytes(EXECUTION_ID_BYTES)
   inPlace(peer, call, (place) =>
-    attempt(peer, call, () => aimOf(peer, call, { request, argv: args.argv, weight, idBytes, place })),
+    attempt(peer, call, () => aimOf(peer, call, { request, argv, weight, idBytes, place })),
   )
 }
 
@@ -118,6 +109,18 @@ function inPlace(peer: Peer, call: Call, go: (place: Place | undefined) => void)
   if (session === undefined) return go(undefined)
   const place = rooms.places.find(session.id)
   if (place !== undefined && isOnTerms(place, tenantOf(rooms, session))) return go(place)
+  const made = rooms.places.open(tenantOf(rooms, session))
+  whileParked(peer, call, made, go, (cause) => withoutPlace(peer, call, noPlace(cause)))
+}
+
+/** Goes on once `awaited` has settled, unless the caller has left by then. */
+function whileParked<T>(
+  peer: Peer,
+  call: Call,
+  awaited: Promise<T>,
+  go: (value: T) => void,
+  failed = (cause: unknown): void => peer.fail(call, cause),
+): void {
   let isLeft = false
   const left = () => {
     isLeft = true
@@ -136,9 +139,9 @@ function inPlace(peer: Peer, call: Call, go: (place: Place | undefined) => void)
       peer.fail(call, cause)
     }
   }
-  rooms.places.open(tenantOf(rooms, session)).then(
-    (made) => next(() => go(made)),
-    (cause: unknown) => next(() => withoutPlace(peer, call, noPlace(cause))),
+  awaited.then(
+    (value) => next(() => go(value)),
+    (cause: unknown) => next(() => failed(cause)),
   )
 }
 

@@ -29,6 +29,7 @@ import type {
   Random,
   SessionView,
   Spawner,
+  ZstdDecoder,
 } from '../../ports.ts'
 import type { Places, Tenant } from '../../sandbox/places/place.ts'
 import type { Planner } from '../../sandbox/places/plan.ts'
@@ -125,6 +126,8 @@ export type Rooms = {
   readonly buffers: BufferPool
   /** Who compresses output, for clients that read it so. */
   readonly coders: OutputCoders
+  /** Who opens packed arguments and pieces of files. */
+  readonly decoder: ZstdDecoder
   readonly traffic: Traffic
   readonly planner: Planner
   readonly queue: Queue

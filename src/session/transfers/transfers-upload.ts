@@ -16,13 +16,13 @@ import type { FileAction } from '../../defense/facts.ts'
 import { stricter } from '../../defense/level.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import { asSassError, SassError } from '../../errors.ts'
-import { CHUNK_BYTES, INITIAL_WINDOW_BYTES, PAYLOAD_HEADER_MS, PAYLOAD_PLAIN_BYTES } from '../../limits.ts'
+import { CHUNK_BYTES, INITIAL_WINDOW_BYTES, PAYLOAD_PLAIN_BYTES } from '../../limits.ts'
 import type { FileReceiver, SessionView } from '../../ports.ts'
 import { readRemotePath } from '../../sandbox/files/remote-path.ts'
 import { type FileChunk, type FileMetadata, fileOutcome } from '../../wire/file-messages.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { streamResponse } from '../../wire/messages.ts'
-import { decompressZstd } from '../../wire/zstd-gate.ts'
+import { openZstd } from '../../wire/zstd-open.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { type Aim, attempt, NOT_LOOKED, requestFacts } from '../decisions/attempt.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
@@ -229,16 +229,12 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   }
 
   /** What a piece of RawFileTransfer holds; measured before it is opened. */
-  function opened(piece: Uint8Array): Uint8Array {
+  async function opened(piece: Uint8Array): Promise<Uint8Array> {
     if (!isRaw) return piece
     const packed = decodeBase64(piece, CHUNK_BYTES)
     if (packed === undefined)
       throw new SassError('FRAME_MALFORMED', 'The data is not base64 as RFC 4648 has it.')
-    const began = rooms.clock.monotonicMs()
-    const elapsedMs = () => rooms.clock.monotonicMs() - began
-    const plain = decompressZstd(packed, PAYLOAD_PLAIN_BYTES, {
-      headerTime: { limitMs: PAYLOAD_HEADER_MS, elapsedMs },
-    })
+    const plain = await openZstd(packed, PAYLOAD_PLAIN_BYTES, rooms.decoder)
     if (plain.ok) return plain.plain
     throw new SassError(plain.code, `The data is refused: ${plain.problem}.`)
   }
@@ -260,7 +256,7 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
         await waker.wait()
         continue
       }
-      const plain = opened(piece)
+      const plain = await opened(piece)
       await receiver.write(plain)
       written += plain.length
       consumed += piece.length

@@ -6,8 +6,8 @@ import { zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { CODES } from '../../../src/errors.ts'
 import { PROGRAM_ARGUMENTS_BYTES } from '../../../src/limits.ts'
-import { executeRequest } from '../../../src/wire/messages.ts'
-import { enter, run, type Stage, stageRooms } from '../stage.ts'
+import { executeRequest, stdinChunk } from '../../../src/wire/messages.ts'
+import { enter, run, type Stage, stageRooms, unpacked } from '../stage.ts'
 
 const ID = new Uint8Array(16).fill(5)
 const packed = (argv: readonly string[]) =>
@@ -23,40 +23,41 @@ function argvOf(bytes: number, letter = 'x'): string[] {
   return argv
 }
 
-t.test('more arguments than a program can be given are a plain mistake, to the byte', (t) => {
+t.test('more arguments than a program can be given are a plain mistake, to the byte', async (t) => {
   for (const letter of ['x', 'é']) {
     const staged = stageRooms()
     const client = enter(staged)
-    const ask = (bytes: number) =>
-      client.open(
-        'Execute',
-        executeRequest.encode({ command: '', raw_payload: packed(argvOf(bytes, letter)) }),
-      )
-    const over = ask(PROGRAM_ARGUMENTS_BYTES + 2)
+    const ask = async (bytes: number) => {
+      const raw_payload = packed(argvOf(bytes, letter))
+      const stream = client.open('Execute', executeRequest.encode({ command: '', raw_payload }))
+      await unpacked(staged)
+      return stream
+    }
+    const over = await ask(PROGRAM_ARGUMENTS_BYTES + 2)
     t.match(client.on(over), [
       { kind: 'status', code: CODES.FRAME_MALFORMED.number, text: /2097154 bytes long, .* 2097152\./ },
     ])
     t.match(staged.audit.events.at(-1), { response: 'STATUS', layer: 'completeness' })
     t.strictSame([staged.spawner.children.length, staged.rooms.levels.list()], [0, []])
-    ask(PROGRAM_ARGUMENTS_BYTES)
+    await ask(PROGRAM_ARGUMENTS_BYTES)
     t.equal(staged.spawner.children.length, 1)
   }
-  t.end()
 })
 
-t.test('variables count as arguments do', (t) => {
+t.test('variables count as arguments do', async (t) => {
   const staged = stageRooms({ capability: { allowed_env: ['*'] } })
   const client = enter(staged)
-  const ask = (value: number) => {
+  const ask = async (value: number) => {
     const raw_payload = packed(argvOf(PROGRAM_ARGUMENTS_BYTES - 1_000))
     const env = new Map([['A', 'v'.repeat(value)]])
-    return client.open('Execute', executeRequest.encode({ command: '', raw_payload, env }))
+    const stream = client.open('Execute', executeRequest.encode({ command: '', raw_payload, env }))
+    await unpacked(staged)
+    return stream
   }
-  t.match(client.on(ask(1_000)), [{ kind: 'status', code: CODES.FRAME_MALFORMED.number }])
+  t.match(client.on(await ask(1_000)), [{ kind: 'status', code: CODES.FRAME_MALFORMED.number }])
   t.equal(staged.spawner.children.length, 0)
-  ask(999)
+  await ask(999)
   t.equal(staged.spawner.children.length, 1)
-  t.end()
 })
 
 t.test('a permitted start that the device refused is in the chain as one that was none', (t) => {
@@ -92,3 +93,38 @@ t.test('what has started has no such record, and one that is attached to has non
   t.strictSame([notStarted(staged), staged.spawner.children.length], [[], 1])
   t.end()
 })
+
+t.test(
+  'packed arguments are opened while the stream waits: what is typed is kept, and who leaves starts nothing',
+  async (t) => {
+    const staged = stageRooms()
+    const client = enter(staged)
+    const ask = (id: number) => {
+      const execution_id = new Uint8Array(16).fill(id)
+      const raw_payload = packed(['cat', '-'])
+      return client.open(
+        'ExecuteStream',
+        executeRequest.encode({ raw_payload, stdin: true, execution_id }),
+        true,
+      )
+    }
+    const stream = ask(1)
+    client.connection.message(stream, stdinChunk.encode({ data: Buffer.from('typed') }))
+    client.connection.end(stream)
+    const left = ask(2)
+    client.connection.reset(left)
+    ask(3)
+    ask(3)
+    t.equal(staged.spawner.children.length, 0)
+    await unpacked(staged)
+    t.strictSame(
+      staged.spawner.children.map(({ plan }) => plan.argv),
+      [
+        ['cat', '-'],
+        ['cat', '-'],
+      ],
+      'one for the first, none for who left, one for both with one id',
+    )
+    t.match(staged.spawner.children[0]?.deeds, ['stdin 5', 'endStdin'])
+  },
+)

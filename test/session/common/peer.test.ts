@@ -21,6 +21,7 @@ import {
   run,
   type Stage,
   stageRooms,
+  unpacked,
 } from '../stage.ts'
 
 const execute = (change: Parameters<typeof executeRequest.encode>[0]) => executeRequest.encode(change)
@@ -271,7 +272,7 @@ t.test('an unknown method is a plain mistake, and one of the operator’s a viol
   t.end()
 })
 
-t.test('a request with something wrong is told what, by its path', (t) => {
+t.test('a request with something wrong is told what, by its path', async (t) => {
   const stage = stageRooms()
   const client = enter(stage)
   for (const [request, says] of [
@@ -282,10 +283,10 @@ t.test('a request with something wrong is told what, by its path', (t) => {
     [execute({ command: '', raw_payload: '!' }), /raw_payload/],
   ] as const) {
     const stream = client.open('Execute', request as ReturnType<typeof execute>)
+    await unpacked(stage)
     t.match(client.on(stream), [{ kind: 'status', code: CODES.FRAME_MALFORMED.number, text: says }])
   }
   t.equal(stage.spawner.children.length, 0)
-  t.end()
 })
 
 t.test('a peer that asks and does not read is not read any further until it does', (t) => {
