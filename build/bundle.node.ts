@@ -87,6 +87,8 @@ export interface Sources {
   readonly relayEntry: string
   readonly mcpEntry: string
   readonly clientEntry: string
+  /** The thread of the client library that reads compressed output where Node does not. */
+  readonly decoderEntry: string
   /** Rules of the policy; the program finds them beside itself. */
   readonly rulesFile: string
 }
@@ -103,6 +105,7 @@ export const SOURCES: Sources = {
   relayEntry: 'src/egress/relay/relay-thread.node.ts',
   mcpEntry: 'src/cli/mcp/server-thread.node.ts',
   clientEntry: 'src/client/client.node.ts',
+  decoderEntry: 'src/client/link/zstd-thread.node.ts',
   rulesFile: 'policy/default-rules.json',
 }
 
@@ -215,6 +218,13 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     thread(sources.relayEntry),
     thread(sources.mcpEntry, { plugins: [NO_VALIDATOR], define: NO_COMPILER }),
   ])
+  const decoder = await bundle({
+    entryPoints: [sources.decoderEntry],
+    format: 'cjs',
+    target: 'node20',
+    write: false,
+  })
+  const decoderText = decoder.outputFiles?.[0]?.text ?? ''
   const texts = threads.map(
     ({ outputFiles }) => (mapped ? namedText(outputFiles) : outputFiles?.[0]?.text) ?? '',
   )
@@ -246,7 +256,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     format: 'esm',
     target: 'node20',
     outfile: join(staging, 'client.mjs'),
-    define: { VERSION: JSON.stringify(version) },
+    define: { VERSION: JSON.stringify(version), DECODER_SOURCE: JSON.stringify(decoderText) },
   })
   await declarationsInto(staging, sources)
   // The checks read the text of what is published.
@@ -258,22 +268,24 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
   const daemonBytes = readFileSync(join(staging, 'sass-edge.mjs'))
   const clientBytes = readFileSync(join(staging, 'client.mjs'))
   const problems = [
-    ...[...threads, daemon, client].flatMap(({ metafile }) => unnamedPackages(metafile, named)),
-    ...[...threads, client].flatMap(({ metafile }) => foreignImports(metafile)),
+    ...[...threads, daemon, decoder, client].flatMap(({ metafile }) => unnamedPackages(metafile, named)),
+    ...[...threads, decoder, client].flatMap(({ metafile }) => foreignImports(metafile)),
     ...foreignImports(daemon.metafile, CONTEXTS),
     ...hiddenLookups(daemonBytes.toString(), CONTEXTS),
     ...contextUses(daemonBytes.toString()),
     ...evaluators(await probe(daemonBytes.toString())),
     ...evaluators(await probe(clientBytes.toString())),
     // CommonJS, so that a worker can be started from it: its only calls of require are the imports just checked.
-    ...evaluators(await probe(texts.join('\n'))).filter(
+    ...evaluators(await probe([...texts, decoderText].join('\n'))).filter(
       (problem) => !problem.startsWith('The bundle uses require'),
     ),
     ...oversized('sass-edge.mjs', daemonBytes.length, DAEMON_BUDGET_BYTES),
     ...oversized('client.mjs', clientBytes.length, CLIENT_BUDGET_BYTES),
   ]
   if (problems.length > 0) throw new Error([...new Set(problems)].join('\n'))
-  const inputs = new Set([...threads, daemon, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)))
+  const inputs = new Set(
+    [...threads, daemon, decoder, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)),
+  )
   return [...inputs].filter((path) => path.includes('node_modules/')).sort()
 }
 

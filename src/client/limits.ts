@@ -30,3 +30,9 @@ export const PROBE_ANSWER_MS = 10_000
 /** While more than that of ours is under way, the PING stands behind it: 32 KiB between two CREDITs take 27 s at 9.6 kbit/s. */
 export const PROBE_BEHIND_BYTES = 4_096
 export const PROBE_ANSWER_BEHIND_MS = 60_000
+/**
+ * Where Node knows no Zstandard fzstd reads it, in a thread: a piece of 64 KiB takes it 2 ms and the thread 50 to start,
+ * so this is a decoder that goes on for ever.
+ */
+export const PIECE_DECODE_MS = 10_000
+export const DECODER_HEAP_MIB = 32

@@ -63,6 +63,7 @@ export function run(text: string) { new Worker(text, { eval: true }).on('message
     branchEntry: thread,
     relayEntry: thread,
     mcpEntry: thread,
+    decoderEntry: thread,
   }
 }
 

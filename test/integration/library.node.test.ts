@@ -62,6 +62,14 @@ console.log(JSON.stringify({ exitCode, out: String(Buffer.from(stdout)), err: St
 const code = await connect({ host: '127.0.0.1', port: Number(port), agent: 'agent', privateKey, pin: 'sha256:' + 'A'.repeat(43) }).catch((error) => error.code)
 console.log(code)
 await device.close()
+const packed = await connect({ host: '127.0.0.1', port: Number(port), agent: 'agent', privateKey, pin, compression: 'always' })
+const unary = await packed.execute('seq', ['1', '200000'])
+const pieces = []
+const long = packed.stream('seq', ['1', '700000'], { output: (_, bytes) => { pieces.push(Buffer.from(bytes)) } })
+await long.exit
+const { session } = await packed.status()
+console.log(JSON.stringify({ unary: unary.stdout.length, streamed: Buffer.concat(pieces).toString() === Array.from({ length: 700000 }, (_, index) => index + 1 + '\\n').join(''), sent: session.sent }))
+await packed.close()
 `
 
 const TYPED = `import { type Client, type ConnectOptions, type ExecuteOptions, connect, type UnaryResult } from 'sass-edge/client'
@@ -110,9 +118,13 @@ t.test('the packed package runs in another project: command, library, types', as
     if (Number(/^v(\d+)/.exec(name)?.[1]) < 20) continue
     const result = await runProgram(node, args, { cwd: directory })
     t.same([result.code, result.stderr], [0, ''], name)
-    const [seen = '', refused] = result.stdout.toString().split('\n')
+    const [seen = '', refused, compressed = ''] = result.stdout.toString().split('\n')
     t.same(JSON.parse(seen), { exitCode: 3, out: 'out\n', err: 'err\n', streamed: 'stdout typed', exit: 0 })
     t.equal(refused, 'PIN_MISMATCH')
+    const { sent, ...whole } = JSON.parse(compressed)
+    // The answer of a unary call has the first MiB of what was written.
+    t.strictSame(whole, { unary: MIB, streamed: true }, `${name} reads compressed output`)
+    t.ok(sent < 3_000_000, `${sent} bytes of 6.1 MB`)
   }
 
   writeFileSync(join(directory, 'consumer.ts'), TYPED)

@@ -5,7 +5,6 @@
  */
 import { SLOW_LINK_BYTES } from '../../limits.ts'
 import { ACCEPT } from '../../wire/accept.ts'
-import { zstdFrames } from './zstd-frames.node.ts'
 
 export type Compression = 'auto' | 'always' | 'never'
 
@@ -22,6 +21,6 @@ export function acceptedForms(
   compression: Compression = 'auto',
   { linkRate = Number.POSITIVE_INFINITY, isMetered }: Link,
 ): number {
-  if (compression === 'never' || zstdFrames() === undefined) return 0
+  if (compression === 'never') return 0
   return compression === 'always' || isMetered || linkRate < SLOW_LINK_BYTES ? ACCEPT.zstd : 0
 }

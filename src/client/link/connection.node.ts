@@ -35,7 +35,7 @@ import { acceptedForms, type Compression } from './compression.node.ts'
 import { dialAdmin, dialTls } from './dial.node.ts'
 import { contradiction, type Head, type HeadStore } from './heads.node.ts'
 import { createPulse } from './pulse.ts'
-import { zstdFrames } from './zstd-frames.node.ts'
+import { createFrameReader } from './zstd-frames.node.ts'
 
 export type TlsTarget = {
   readonly host: string
@@ -72,8 +72,8 @@ export type ConnectionOptions = (TlsTarget | AdminTarget) & {
   /** Shown to the operator of the device. */
   readonly clientVersion?: string | undefined
   /**
-   * Whether output is asked for compressed: `auto` (default) where the link was slow when it was made. Needs Node 22.15;
-   * with an earlier one it never is.
+   * Whether output is asked for compressed: `auto` (default) where the link was slow when it was made. Before
+   * Node 22.15 a thread of its own reads it.
    */
   readonly compression?: Compression | undefined
   /** Remembers how far the record of each device went: see `Client.recordProblem`. */
@@ -178,7 +178,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
     },
     () => performance.now(),
     () => socket.destroy(),
-    zstdFrames(),
+    createFrameReader,
   )
   let failure: Error | undefined
   const closed = new Promise<void>((resolve) => {

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { constants, createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import t from 'tap'
-import { createFrameReader, zstdFrames } from '../../../src/client/link/zstd-frames.node.ts'
+import { createFrameReader } from '../../../src/client/link/zstd-frames.node.ts'
 import { createOutputCoders } from '../../../src/edge/host/zstd.node.ts'
 import { CHUNK_BYTES, OUTPUT_CODERS } from '../../../src/limits.ts'
 import type { OutputCoder } from '../../../src/ports.ts'
@@ -91,7 +91,6 @@ t.test('one that is closed while it works tells nobody', async (t) => {
 })
 
 t.test('what is no such frame is refused', async (t) => {
-  t.not(zstdFrames(), undefined)
   const refused = async (coded: Uint8Array, name: string) => {
     const reader = createFrameReader()
     await t.rejects(reader.read(coded), name)
