@@ -8,9 +8,9 @@
  */
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { type Config, parseConfig } from '../src/config/config.ts'
-import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../src/defense/13policy/examples.ts'
-import { createMatcher } from '../src/defense/13policy/matcher.ts'
-import type { Rule } from '../src/defense/13policy/rule.ts'
+import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../src/defense/13policy/rules/examples.ts'
+import { createMatcher } from '../src/defense/13policy/rules/matcher.ts'
+import type { Rule } from '../src/defense/13policy/rules/rule.ts'
 import { effectiveCommands } from '../src/defense/13policy/unwrap.ts'
 import { adjudicate } from '../src/defense/adjudicator.ts'
 import type { Facts, Ledger } from '../src/defense/facts.ts'

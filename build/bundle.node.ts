@@ -28,7 +28,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompressSync } from 'node:zlib'
 import type { BuildOptions, BuildResult, Metafile } from 'esbuild'
-import { readRules, rulesProblemText } from '../src/defense/13policy/rules-file.ts'
+import { readRules, rulesProblemText } from '../src/defense/13policy/rules/rules-file.ts'
 import {
   CONTEXTS,
   contextUses,

@@ -7,7 +7,7 @@
 import type { ToxicProperty } from '../base/toxic-property.ts'
 import type { Code } from '../errors.ts'
 import type { Effective } from './13policy/effective.ts'
-import type { Matcher } from './13policy/matcher.ts'
+import type { Matcher } from './13policy/rules/matcher.ts'
 import type { CapabilitySet } from './capability.ts'
 import type { ExecuteAction, Facts, Ledger } from './facts.ts'
 import type { Awaited, Incident, LayerName, Response, Severity } from './verdict.ts'

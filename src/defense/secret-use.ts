@@ -7,7 +7,7 @@
  */
 import { baseName, isWithin } from '../base/text/lexical-path.ts'
 import type { EffectiveCommand, UsedPath } from './13policy/effective.ts'
-import { onlyLists } from './13policy/listing.ts'
+import { onlyLists } from './13policy/programs/listing.ts'
 import { isSensitive } from './sensitive-file.ts'
 
 /** Everybody reads who is who; what is secret of it lies in /etc/shadow. */

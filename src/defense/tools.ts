@@ -8,7 +8,7 @@
 import { isWithin } from '../base/text/lexical-path.ts'
 import { ALL_TOOLS, TIERS, type Tier, type Tool, type ToolList } from '../base/tool-name.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
-import { goesBy, isShell } from './13policy/unwrap/names.ts'
+import { goesBy, isShell } from './13policy/programs/names.ts'
 import type { ExecuteAction, Facts } from './facts.ts'
 
 export type { Tier, Tool, ToolList } from '../base/tool-name.ts'

@@ -7,7 +7,7 @@
  */
 import { TOXIC_PROPERTIES, type ToxicProperty } from '../base/toxic-property.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
-import { goesBy } from './13policy/unwrap/names.ts'
+import { goesBy } from './13policy/programs/names.ts'
 import { usesSecret } from './secret-use.ts'
 import { isSensitive } from './sensitive-file.ts'
 import { NETWORK_PROGRAMS } from './tools.ts'

@@ -6,9 +6,9 @@
 
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { exampleArgv } from '../../src/defense/13policy/examples.ts'
-import { createMatcher } from '../../src/defense/13policy/matcher.ts'
-import { readRules } from '../../src/defense/13policy/rules-file.ts'
+import { exampleArgv } from '../../src/defense/13policy/rules/examples.ts'
+import { createMatcher } from '../../src/defense/13policy/rules/matcher.ts'
+import { readRules } from '../../src/defense/13policy/rules/rules-file.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import { countedWork } from '../counted-work.ts'
 import { executing, FACTS, HOME, LEDGER, policyWith } from './staged-facts.ts'

@@ -6,8 +6,8 @@
 import fc from 'fast-check'
 import { ALL_TOOLS, TIER_NAMES, TOOLS } from '../../src/base/tool-name.ts'
 import { TOXIC_PROPERTIES } from '../../src/base/toxic-property.ts'
-import { createMatcher, type Matcher } from '../../src/defense/13policy/matcher.ts'
-import { readRules } from '../../src/defense/13policy/rules-file.ts'
+import { createMatcher, type Matcher } from '../../src/defense/13policy/rules/matcher.ts'
+import { readRules } from '../../src/defense/13policy/rules/rules-file.ts'
 import { effectiveCommands } from '../../src/defense/13policy/unwrap.ts'
 import type { CapabilitySet } from '../../src/defense/capability.ts'
 import type {

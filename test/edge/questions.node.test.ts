@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
-import { EXAMPLE_HOME, exampleArgv } from '../../src/defense/13policy/examples.ts'
+import { EXAMPLE_HOME, exampleArgv } from '../../src/defense/13policy/rules/examples.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import type { Weakness } from '../../src/defense/facts.ts'
 import type { Policy } from '../../src/defense/layer.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Effective } from '../../src/defense/13policy/effective.ts'
-import { readRules } from '../../src/defense/13policy/rules-file.ts'
+import { readRules } from '../../src/defense/13policy/rules/rules-file.ts'
 import { SHELL_COMMANDS } from '../../src/defense/13policy/shell/scan.ts'
 import { parseShell } from '../../src/defense/13policy/shell/shell.ts'
 import { COMMANDS_MAX, effectiveCommands } from '../../src/defense/13policy/unwrap.ts'

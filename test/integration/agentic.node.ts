@@ -5,7 +5,7 @@
  */
 import type { Test } from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
-import { EXAMPLE_HOME, exampleArgv } from '../../src/defense/13policy/examples.ts'
+import { EXAMPLE_HOME, exampleArgv } from '../../src/defense/13policy/rules/examples.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import { loadPolicy, makePolicy } from '../../src/edge/policy/policy.node.ts'
 import { executing, FACTS, LEDGER } from '../defense/staged-facts.ts'

@@ -5,10 +5,10 @@
  */
 
 import { nearest } from '../../base/text/suggest.ts'
-import { type ExampleFailure, testRules } from '../../defense/13policy/examples.ts'
-import { lintRules } from '../../defense/13policy/lint.ts'
-import type { RulesProblem } from '../../defense/13policy/rule-set.ts'
-import { rulesProblemText } from '../../defense/13policy/rules-file.ts'
+import { type ExampleFailure, testRules } from '../../defense/13policy/rules/examples.ts'
+import { lintRules } from '../../defense/13policy/rules/lint.ts'
+import type { RulesProblem } from '../../defense/13policy/rules/rule-set.ts'
+import { rulesProblemText } from '../../defense/13policy/rules/rules-file.ts'
 import { readRulesFile } from '../../edge/policy/policy-file.node.ts'
 import { shippedRulesPath } from '../../edge/policy/rules-path.node.ts'
 import { asSassError, SassError } from '../../errors.ts'

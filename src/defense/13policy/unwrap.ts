@@ -7,13 +7,13 @@
  * @module
  */
 import { spend, startWork, type Work, WorkSpent } from '../work.ts'
+import { runCommand } from './commands.ts'
 import type { CommandSurroundings, Effective, EffectiveCommand } from './effective.ts'
+import { namesOf } from './programs/names.ts'
+import { draftOf, type Frame, finish, type Run, spendJudgement } from './run.ts'
 import type { ShellWord } from './shell/shell.ts'
-import { runCommand } from './unwrap/commands.ts'
-import { namesOf } from './unwrap/names.ts'
-import { draftOf, type Frame, finish, type Run, spendJudgement } from './unwrap/run.ts'
 
-export { COMMANDS_MAX, DEPTH_MAX } from './unwrap/run.ts'
+export { COMMANDS_MAX, DEPTH_MAX } from './run.ts'
 
 /**
  * Every command that `argv` would run, the outermost first. `argv` is what execve gets: nothing in it is expanded.

@@ -7,7 +7,7 @@
 import { baseName } from '../../base/text/lexical-path.ts'
 import type { Tool } from '../../base/tool-name.ts'
 import type { EffectiveCommand } from '../13policy/effective.ts'
-import { isShell } from '../13policy/unwrap/names.ts'
+import { isShell } from '../13policy/programs/names.ts'
 import {
   blocksCommand,
   type CapabilitySet,

@@ -5,8 +5,8 @@
  * @module
  */
 import { brotliDecompressSync } from 'node:zlib'
-import type { RuleSet, RulesProblem } from '../../defense/13policy/rule-set.ts'
-import { joinRules, readRules, rulesProblemText } from '../../defense/13policy/rules-file.ts'
+import type { RuleSet, RulesProblem } from '../../defense/13policy/rules/rule-set.ts'
+import { joinRules, readRules, rulesProblemText } from '../../defense/13policy/rules/rules-file.ts'
 import { SassError } from '../../errors.ts'
 import {
   type PolicyFiles,

@@ -7,7 +7,7 @@
 import { join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
 import { hostTextDigest } from '../../base/crypto/sha256.node.ts'
-import { joinRules } from '../../defense/13policy/rules-file.ts'
+import { joinRules } from '../../defense/13policy/rules/rules-file.ts'
 import type { Policy } from '../../defense/layer.ts'
 import { RULES_FILE_BYTES } from '../../limits.ts'
 import { judgeOf } from '../policy/judge.node.ts'

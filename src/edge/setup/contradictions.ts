@@ -11,7 +11,7 @@ import { isWithin } from '../../base/text/lexical-path.ts'
 import { TIERS } from '../../base/tool-name.ts'
 import { ALL_WORD } from '../../config/caller-fields.ts'
 import type { Config } from '../../config/config.ts'
-import { isShell, namesOf } from '../../defense/13policy/unwrap/names.ts'
+import { isShell, namesOf } from '../../defense/13policy/programs/names.ts'
 import { matchesWord } from '../../defense/capability.ts'
 import { type Finding, fail, warn } from './finding.ts'
 

@@ -6,8 +6,8 @@
  */
 import { realpathSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
-import type { RulesProblem } from '../../defense/13policy/rule-set.ts'
-import { rulesProblemText } from '../../defense/13policy/rules-file.ts'
+import type { RulesProblem } from '../../defense/13policy/rules/rule-set.ts'
+import { rulesProblemText } from '../../defense/13policy/rules/rules-file.ts'
 import { asSassError } from '../../errors.ts'
 import { createPinLook } from '../../sandbox/launcher/pinned.node.ts'
 import { broadPatterns, unknownRules } from '../policy/policy.node.ts'

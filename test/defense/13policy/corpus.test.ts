@@ -7,10 +7,10 @@
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../../../src/defense/13policy/examples.ts'
-import { createMatcher, type Matcher } from '../../../src/defense/13policy/matcher.ts'
-import { meaningOf } from '../../../src/defense/13policy/rule-set.ts'
-import { readRules, rulesProblemText } from '../../../src/defense/13policy/rules-file.ts'
+import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../../../src/defense/13policy/rules/examples.ts'
+import { createMatcher, type Matcher } from '../../../src/defense/13policy/rules/matcher.ts'
+import { meaningOf } from '../../../src/defense/13policy/rules/rule-set.ts'
+import { readRules, rulesProblemText } from '../../../src/defense/13policy/rules/rules-file.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
 
 const CWD = '/home/dev/project'

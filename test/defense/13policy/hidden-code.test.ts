@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { Effective } from '../../../src/defense/13policy/effective.ts'
-import { createMatcher } from '../../../src/defense/13policy/matcher.ts'
 import { strictestClass } from '../../../src/defense/13policy/opaque/opaque-class.ts'
-import { readRules } from '../../../src/defense/13policy/rules-file.ts'
+import { createMatcher } from '../../../src/defense/13policy/rules/matcher.ts'
+import { readRules } from '../../../src/defense/13policy/rules/rules-file.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
 
 /** Programs that put out what nobody has read. */

@@ -3,8 +3,8 @@
  * @module
  */
 import type { Effective, EffectiveCommand, UsedPath } from '../../../src/defense/13policy/effective.ts'
-import type { Rule } from '../../../src/defense/13policy/rule.ts'
-import type { RuleSet } from '../../../src/defense/13policy/rule-set.ts'
+import type { Rule } from '../../../src/defense/13policy/rules/rule.ts'
+import type { RuleSet } from '../../../src/defense/13policy/rules/rule-set.ts'
 
 export function command(change: Partial<EffectiveCommand> = {}): EffectiveCommand {
   const argv = change.argv ?? ['rm']

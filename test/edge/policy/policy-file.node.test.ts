@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { EXAMPLE_HOME } from '../../../src/defense/13policy/examples.ts'
-import { createMatcher, type Matcher } from '../../../src/defense/13policy/matcher.ts'
+import { EXAMPLE_HOME } from '../../../src/defense/13policy/rules/examples.ts'
+import { createMatcher, type Matcher } from '../../../src/defense/13policy/rules/matcher.ts'
 import { readPolicy, readRulesFile } from '../../../src/edge/policy/policy-file.node.ts'
 import { type PolicyFiles, shippedRulesPath } from '../../../src/edge/policy/rules-path.node.ts'
 

@@ -4,9 +4,10 @@
  * Rules: POSIX.1-2024 awk; the manual of gawk.
  * @module
  */
+
+import type { Inner } from '../arguments/inner.ts'
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import type { Inner } from '../unwrap/inner.ts'
 import type { Filtered } from './filtered.ts'
 
 type Token = { readonly kind: 'string' | 'name' | 'mark'; readonly text: string }

@@ -3,8 +3,8 @@
  * @module
  */
 
+import type { Inner } from '../arguments/inner.ts'
 import type { Opaque } from '../effective.ts'
-import type { Inner } from '../unwrap/inner.ts'
 
 export type Filtered = { readonly inner: readonly Inner[]; readonly opaque: readonly Opaque[] }
 

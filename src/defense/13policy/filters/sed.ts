@@ -3,9 +3,10 @@
  * Rules: sed(1), POSIX.1-2024 and GNU.
  * @module
  */
+
+import type { Inner } from '../arguments/inner.ts'
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import type { Inner } from '../unwrap/inner.ts'
 import { type Filtered, GAP } from './filtered.ts'
 
 const INNER_MAX = 256

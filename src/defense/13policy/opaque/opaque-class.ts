@@ -8,11 +8,11 @@
 
 import { isDangerousVariable } from '../../../base/loading-variables.ts'
 import { isWithin } from '../../../base/text/lexical-path.ts'
+import { isPlainSetting } from '../arguments/plain-setting.ts'
 import type { Effective, EffectiveCommand, Opaque } from '../effective.ts'
-import { asksOnly } from '../rules/inquiry.ts'
-import { isPlainSetting } from '../rules/plain-setting.ts'
-import { isShell } from '../unwrap/names.ts'
-import { programClass } from './program-classes.ts'
+import { asksOnly } from '../programs/inquiry.ts'
+import { isShell } from '../programs/names.ts'
+import { programClass } from '../programs/program-classes.ts'
 
 /** The strictest first: of several commands, and of one that is several, that one is told. */
 export const OPAQUE_CLASSES = Object.freeze([

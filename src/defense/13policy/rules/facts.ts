@@ -5,7 +5,7 @@
  */
 import { baseName } from '../../../base/text/lexical-path.ts'
 import type { EffectiveCommand, UsedPath } from '../effective.ts'
-import { onlyLists } from '../listing.ts'
+import { onlyLists } from '../programs/listing.ts'
 import { type BitSet, emptyBits, isEmpty, joinBits } from './bit-set.ts'
 import type { PathIndex } from './path-pattern.ts'
 

@@ -4,8 +4,10 @@
  * Rules: docs/policy.md, "Fields".
  * @module
  */
+
+import { isPlainSetting } from '../arguments/plain-setting.ts'
 import type { EffectiveCommand, Opaque } from '../effective.ts'
-import type { CommandMatch, Rule } from '../rule.ts'
+import { asksOnly } from '../programs/inquiry.ts'
 import { type BitSet, hasBit } from './bit-set.ts'
 import {
   beginningsOf,
@@ -19,9 +21,8 @@ import {
   readLists,
   writtenLists,
 } from './facts.ts'
-import { asksOnly, inquirable } from './inquiry.ts'
 import { createPathIndex } from './path-pattern.ts'
-import { isPlainSetting } from './plain-setting.ts'
+import type { CommandMatch, CommandMatch, Rule } from './rule.ts'
 import { findValue, type SmallMap, sealMap } from './small-map.ts'
 import {
   compileWord,
@@ -332,4 +333,21 @@ function isLine(word: WordPattern): Condition {
 export function compileConditions(rule: Rule, shared: Shared): readonly Condition[] {
   if (rule.pattern !== undefined) return [isLine(compileWord(rule.pattern))]
   return argvConditions(rule.argv ?? {}, shared)
+}
+
+/** Of a rule that says no more than which program, with which words: those words, one beginning each; else undefined. */
+export function inquirable(match: CommandMatch): readonly string[] | undefined {
+  const {
+    program,
+    subcommand = [],
+    not_subcommand,
+    operands,
+    not_operands,
+    not_options,
+    other_options,
+    has_operands,
+    ...rest
+  } = match
+  if (program === undefined || program.includes('*')) return undefined
+  return Object.keys(rest).length === 0 ? subcommand : undefined
 }

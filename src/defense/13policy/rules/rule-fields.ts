@@ -5,8 +5,8 @@
  * @module
  */
 import type { Opaque } from '../effective.ts'
-import type { CommandMatch } from '../rule.ts'
 import { pathPatternProblem } from './path-pattern.ts'
+import type { CommandMatch } from './rule.ts'
 import { choiceOf, type Reader, readMembers, readSetName, readStrings } from './rules-reader.ts'
 
 /** Of one field, names of sets replaced; and of one set. */

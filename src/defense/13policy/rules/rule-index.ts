@@ -4,9 +4,9 @@
  * @module
  */
 import type { Opaque } from '../effective.ts'
-import type { Rule } from '../rule.ts'
 import { nextBit } from './bit-set.ts'
 import type { Facts } from './facts.ts'
+import type { Rule } from './rule.ts'
 import { listNumber, type Shared } from './rule-conditions.ts'
 import { createListPool, findValue } from './small-map.ts'
 import {

@@ -4,8 +4,9 @@
  * Rules: docs/policy.md, "Fields".
  * @module
  */
-import type { Rule } from '../rule.ts'
+
 import type { Facts } from './facts.ts'
+import type { Rule } from './rule.ts'
 
 type Field = keyof NonNullable<Rule['argv']>
 type Need = { readonly fields: readonly Field[]; readonly isMet: (facts: Facts) => boolean }

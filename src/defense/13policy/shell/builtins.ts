@@ -3,7 +3,7 @@
  * Rules: POSIX.1-2024 XCU 2.15 and `cd`; bash 5.2 for `declare`, `pushd`, `mapfile`, `printf -v`.
  * @module
  */
-import { joinPath } from '../join-path.ts'
+import { joinPath } from './join-path.ts'
 import { outputOf } from './output.ts'
 import {
   copyState,

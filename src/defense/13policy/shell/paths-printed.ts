@@ -4,7 +4,7 @@
  * Rules: mktemp(1) of coreutils and of BusyBox; POSIX.1-2024, pwd, dirname and basename; Python, site.
  * @module
  */
-import { joinPath } from '../join-path.ts'
+import { joinPath } from './join-path.ts'
 import { type State, variableOf } from './state.ts'
 import type { ShellWord, Simple, WordPart } from './syntax.ts'
 import type { Walk } from './walk.ts'

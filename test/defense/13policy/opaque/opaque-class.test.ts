@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { EffectiveCommand } from '../../../../src/defense/13policy/effective.ts'
-import { isKnownProgram } from '../../../../src/defense/13policy/known-programs.ts'
+import { isKnownProgram } from '../../../../src/defense/13policy/opaque/known-programs.ts'
 import {
   CLASS_TEXTS,
   OPAQUE_CLASSES,

@@ -4,10 +4,10 @@
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../../../../src/defense/13policy/examples.ts'
-import { createMatcher } from '../../../../src/defense/13policy/matcher.ts'
+import { EXAMPLE_CWD, EXAMPLE_HOME, exampleArgv } from '../../../../src/defense/13policy/rules/examples.ts'
+import { createMatcher } from '../../../../src/defense/13policy/rules/matcher.ts'
 import { needsOf } from '../../../../src/defense/13policy/rules/rule-needs.ts'
-import { readRules } from '../../../../src/defense/13policy/rules-file.ts'
+import { readRules } from '../../../../src/defense/13policy/rules/rules-file.ts'
 import { effectiveCommands } from '../../../../src/defense/13policy/unwrap.ts'
 import { rule } from '../staged-effective.ts'
 
