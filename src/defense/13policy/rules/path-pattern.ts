@@ -80,7 +80,6 @@ function childOf({ literals, globs }: Growing, part: string): Growing {
   return child
 }
 
-const NO_LISTS: BitSet = Object.freeze([])
 const NO_GLOBS: Globs = Object.freeze({ starts: '', texts: [], words: [], nodes: [] })
 const NO_LITERALS: SmallMap<Node> = Object.freeze({ keys: [], values: [] })
 

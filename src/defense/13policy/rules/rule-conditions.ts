@@ -22,7 +22,7 @@ import {
   writtenLists,
 } from './facts.ts'
 import { createPathIndex } from './path-pattern.ts'
-import type { CommandMatch, CommandMatch, Rule } from './rule.ts'
+import type { CommandMatch, Rule } from './rule.ts'
 import { findValue, type SmallMap, sealMap } from './small-map.ts'
 import {
   compileWord,
