@@ -30,7 +30,6 @@ import {
 } from './run.ts'
 import { outputSize } from './shell/output.ts'
 import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
-import { SETTINGS_MARK } from './shell/words.ts'
 import { innerOfInterpreter } from './wrappers/interpreters.ts'
 import {
   addOpaque,
@@ -58,10 +57,6 @@ function isSelf(text: string): boolean {
   return text.endsWith('/exe') || text.includes('/fd/')
 }
 
-/** They take an owner first, which is no place: `chown -R "$(id -u):$(id -g)" build`. */
-const OWNER_PROGRAMS: ReadonlySet<string> = new Set(['chown', 'chgrp'])
-const OWNER = /^<part>(?:[:.](?:<part>)?)?$/
-
 /** Takes down one command and all that it runs. */
 export function runCommand(run: Run, words: readonly ShellWord[], frame: Frame): void {
   if (run.isOver) return
@@ -87,10 +82,7 @@ export function runCommand(run: Run, words: readonly ShellWord[], frame: Frame):
   if (words.length > 1) {
     parsed = parseCall(draft.names, words, form)
     draft.options = parsed.options
-    const givesOwner = goesBy(draft.names, OWNER_PROGRAMS)
-    draft.operands = parsed.operands.map((word, index) =>
-      givesOwner && index === 0 && OWNER.test(word.stands ?? '') ? (word.stands ?? '') : operandText(word),
-    )
+    draft.operands = parsed.operands.map(operandText)
     if (parsed.operands.some(({ opaque }) => opaque !== undefined))
       draft.operands = [...draft.operands, ...parsed.operands.flatMap(partlyKnown)]
     if (parsed.values.length > 0)
@@ -172,7 +164,7 @@ function follow(
         redirects: [],
         stdin: inner.stdin ?? frame.stdin,
         resolved: undefined,
-        environments: undefined,
+        environment: undefined,
       })
       return
     }
@@ -218,34 +210,28 @@ function followShell(
     redirects: [],
     stdin,
     resolved: undefined,
-    environments: undefined,
+    environment: undefined,
   }
   if (positional !== undefined && positional.length > 1 && isAllArguments(word.text)) {
     runCommand(run, positional.slice(1), base)
     return
   }
-  // Programs that are there for it print what this evaluates.
-  const isSettings = inner.via === 'eval' && word.stands === SETTINGS_MARK
-  if (isSettings) return
   if (word.opaque !== undefined)
     addOpaque(draft, frame.isDecoded && word.opaque === 'substitution' ? 'decoded' : 'eval')
   // A text that runs in the shell itself finds its variables, and parameters that are not told.
-  const isOwn = inner.via === 'eval' || inner.via === 'trap' || inner.via === 'alias'
+  const isOwn = inner.via === 'eval' || inner.via === 'trap'
   const variables = positional === undefined ? (isOwn ? NOTHING_KNOWN : undefined) : positionals(positional)
   const context: ShellContext = {
     ...{ cwd: frame.cwd, home: run.surroundings.home, environment: assignments },
     ...(variables === undefined ? {} : { variables }),
     ...(positional === undefined || positional.length < 2 ? {} : { positional: positional.slice(1) }),
   }
-  const environments = isOwn ? frame.environments : undefined
-  for (const environment of environments ?? [assignments]) {
-    const script = parseShell(word.text, { ...context, environment }, run.work)
-    // Of a text of which only the beginning is known, the end is cut anywhere.
-    for (const opaque of script.opaque)
-      if (opaque !== 'syntax' || word.opaque === undefined) addOpaque(draft, opaque)
-    runScript(run, script, base)
-    if (run.isOver) return
-  }
+  const environment = (isOwn ? frame.environment : undefined) ?? assignments
+  const script = parseShell(word.text, { ...context, environment }, run.work)
+  // Of a text of which only the beginning is known, the end is cut anywhere.
+  for (const opaque of script.opaque)
+    if (opaque !== 'syntax' || word.opaque === undefined) addOpaque(draft, opaque)
+  runScript(run, script, base)
 }
 
 const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
@@ -270,7 +256,7 @@ function runScript(run: Run, script: ShellScript, base: Frame): void {
       stdin,
       resolved: undefined,
       isDecoded,
-      environments: command.environments,
+      environment: command.environment,
     })
     if (run.isOver) break
     segments.push({ place: command.place, start, end: run.drafts.length, output: run.drafts[start]?.output })

@@ -39,8 +39,8 @@ export type Frame = {
   readonly resolved: string | undefined
   /** Outputs of decoders are among the text's words. */
   readonly isDecoded: boolean
-  /** Of a command of a shell text whose own text runs later or at once: what is known of the variables then. */
-  readonly environments: ShellCommand['environments']
+  /** Of a command of a shell text whose own text runs later or at once: what is known of the variables there. */
+  readonly environment: ShellCommand['environment']
 }
 
 export function finish(draft: Draft): EffectiveCommand {

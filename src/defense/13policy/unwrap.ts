@@ -108,6 +108,6 @@ function frameOf({ cwd, resolved }: CommandSurroundings): Frame {
     stdin: { kind: 'caller' },
     resolved,
     isDecoded: false,
-    environments: undefined,
+    environment: undefined,
   }
 }

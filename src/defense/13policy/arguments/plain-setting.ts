@@ -21,7 +21,7 @@ const node = everyWord(
 )
 /** Letters without `C`, `E`, `f`, `I` and `o`, which take a file, a text or a directory. */
 const make = everyWord(
-  /^-?[jl](?:[0-9.]+|<part>)?$|^-?[kBnqrRsSw]+$|^--(?:jobs|load-average|output-sync)(?:=(?:[\w.]+|<part>))?$|^--(?:no-)?(?:print-directory|keep-going|silent|quiet|builtin-rules)$|^[0-9]+$/,
+  /^-?[jl](?:[0-9.]+|<unknown>)?$|^-?[kBnqrRsSw]+$|^--(?:jobs|load-average|output-sync)(?:=(?:[\w.]+|<unknown>))?$|^--(?:no-)?(?:print-directory|keep-going|silent|quiet|builtin-rules)$|^[0-9]+$/,
 )
 const java = everyWord(
   /^-X(?:m[sxn]|ss)[0-9]+[kmgKMG]?$|^-XX:[+-]Use\w+$|^-XX:(?:Max|Min|Initial)(?:RAMPercentage|MetaspaceSize|HeapSize)=[0-9.]+[kmg]?$|^-D(?:file\.encoding|user\.timezone|user\.language|user\.country|java\.awt\.headless|java\.net\.preferIPv4Stack)=[\w/-]+$|^-(?:ea|server|client)$/,

@@ -7,7 +7,6 @@ import { isWithin, resolvePath } from '../../../base/text/lexical-path.ts'
 import type { PathUse, UsedPath } from '../effective.ts'
 import { joinPath } from '../shell/join-path.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { PART_MARK } from '../shell/words.ts'
 
 /** Longer than any path that Linux takes, PATH_MAX; what is longer is no path. */
 const PATH_CHARACTERS = 4_096
@@ -53,10 +52,6 @@ export function pathsOf(word: ShellWord, use: PathUse, place: Place): readonly U
   else if (text.includes('://')) return []
   let isOpaque = false
   if (word.opaque !== undefined) {
-    // One name that is not known is what a `*` stands for.
-    const parts = word.stands?.includes(PART_MARK) ? word.stands.replaceAll(PART_MARK, '*') : undefined
-    if (parts !== undefined && !parts.includes('<') && place.cwd !== undefined)
-      return pathsOf({ text: parts, isGlob: true, opaque: undefined }, use, place)
     isOpaque = true
     // The number of a process does not matter where its directories, its environment or its memory are meant.
     const inProcess = OF_PROCESS.exec(word.stands ?? '')?.[1]

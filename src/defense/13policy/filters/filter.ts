@@ -8,7 +8,7 @@
 
 import { spend, type Work } from '../../work.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { LISTED_MARK, PART_MARK, PIPE_MARK, UNKNOWN_MARK } from '../shell/words.ts'
+import { UNKNOWN_MARK } from '../shell/words.ts'
 import { readAwk } from './awk.ts'
 import type { Filtered } from './filtered.ts'
 import { GAP } from './filtered.ts'
@@ -44,10 +44,7 @@ export function readFilter(
 /** The whole of a script of which parts are not known, with a gap for each; undefined where it cannot be told. */
 function gapped({ text, opaque, stands }: ShellWord): string | undefined {
   if (opaque === undefined || stands === undefined || text.includes(GAP)) return undefined
-  return [UNKNOWN_MARK, PART_MARK, LISTED_MARK, PIPE_MARK].reduce(
-    (script, mark) => script.replaceAll(mark, GAP),
-    stands,
-  )
+  return stands.replaceAll(UNKNOWN_MARK, GAP)
 }
 
 /** Of sed, its reader knows where commands stand; of awk, every gap must be in an expression. */

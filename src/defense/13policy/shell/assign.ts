@@ -9,7 +9,6 @@ import {
   fixVariable,
   forgetAll,
   known,
-  setAlias,
   setVariable,
   UNKNOWN,
   variableOf,
@@ -17,12 +16,6 @@ import {
 import type { Assignment, ShellWord, Simple, Word, WordPart } from './syntax.ts'
 import { expandWord } from './words.ts'
 
-/** Arrays of bash and zsh of which an element is what a name runs from then on. */
-const NAMING: ReadonlySet<string> = new Set(
-  'BASH_ALIASES BASH_CMDS aliases galiases functions commands'.split(' '),
-)
-
-/** Elements of an array that are kept. */
 const ELEMENTS = 256
 
 /** Sets the variable in the expander's state; the value that the assignment itself gives. */
@@ -34,8 +27,6 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
   if (index !== undefined) {
     const { text } = expander.single(index)
     if (name === 'DIRSTACK') setInStack(expander, text, value)
-    if (NAMING.has(name) && text !== '')
-      setAlias(expander.state, text, value.opaque === undefined ? value.text : undefined)
     const at = /^[0-9]{1,3}$/.test(text) ? Number.parseInt(text, 10) : -1
     if (before?.kind === 'array') expander.charge(before.items.length)
     const items = before?.kind === 'array' ? [...before.items] : before?.kind === 'text' ? [before.word] : []
@@ -128,8 +119,6 @@ export function declared(
   // Integers, changed case and their like have other values than are written.
   const isPlain = !/[^-+xrgpfat]/.test(flags) || program === 'export'
   const isFixed = !isPlain || program === 'readonly' || flags.includes('r')
-  // A reference changes another variable.
-  if (flags.includes('n') && program !== 'export') state.isForgetful = true
   const isLocal = program === 'local' || program === 'declare' || program === 'typeset'
   for (const { text, isGlob, opaque, stands } of operands) {
     const found = /^([A-Za-z_][A-Za-z0-9_]*)(\+?=)?/.exec(text)

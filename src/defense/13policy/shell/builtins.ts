@@ -13,7 +13,6 @@ import {
   known,
   type State,
   separatorsOf,
-  setAlias,
   setFunction,
   setVariable,
   UNKNOWN,
@@ -21,7 +20,6 @@ import {
   variableOf,
 } from './state.ts'
 import type { ShellRedirect, ShellWord } from './syntax.ts'
-import { LISTED_MARK, PART_MARK, SETTINGS_MARK } from './words.ts'
 
 /** The state after success and after failure; undefined where that does not come about. */
 export type Outcome = { readonly success: State | undefined; readonly failure: State | undefined }
@@ -87,7 +85,6 @@ export function applyBuiltin(state: State, given: readonly ShellWord[], home: st
     case 'source':
       // A file that is there is taken to leave what it does not know of as it is.
       if (first === undefined || first.opaque !== undefined) forgetAll(state)
-      state.history.isOpen = true
       return either
     case 'cd':
       return changeDirectory(state, cdTarget(state, operands, home), searchedPlaces(state, operands))
@@ -114,12 +111,6 @@ export function applyBuiltin(state: State, given: readonly ShellWord[], home: st
       shift(state, first)
       return either
     case 'alias':
-      for (const { text, opaque } of operands) {
-        const equals = text.indexOf('=')
-        if (equals > 0 && opaque === undefined) setAlias(state, text.slice(0, equals), text.slice(equals + 1))
-      }
-      setSpacedAlias(state, operands)
-      return either
     case 'unalias':
       return either
     case 'trap':
@@ -140,26 +131,14 @@ export function applyBuiltin(state: State, given: readonly ShellWord[], home: st
   }
 }
 
-/** `alias NAME WORD...` of csh and fish; other shells only show what these are. */
-function setSpacedAlias(state: State, [name, ...words]: readonly ShellWord[]): void {
-  if (name === undefined || words.length === 0 || name.text.includes('=')) return
-  if (words.some(({ text, opaque }) => opaque !== undefined || text.includes('='))) return
-  setAlias(state, name.text, words.map(({ text }) => text).join(' '))
-}
-
-/** Whether the text of `eval` could lead to another directory. Settings that a program prints do not. */
-function mayMove({ text, opaque, stands }: ShellWord): boolean {
-  return opaque === undefined
-    ? /(?:^|[^\w-])(?:cd|pushd|popd|eval|source|\.)(?:\s|$)/.test(text)
-    : stands !== SETTINGS_MARK
+/** Whether the text of `eval` could lead to another directory. */
+function mayMove({ text, opaque }: ShellWord): boolean {
+  return opaque !== undefined || /(?:^|[^\w-])(?:cd|pushd|popd|eval|source|\.)(?:\s|$)/.test(text)
 }
 
 /** Directories of which one is meant: a glob, or a word of which only the beginning is known. */
-function manyDirectories({ text, isGlob, opaque, stands }: ShellWord): ShellWord | undefined {
+function manyDirectories({ text, isGlob, opaque }: ShellWord): ShellWord | undefined {
   if (opaque === undefined) return isGlob && !/(?:^|\/)\.[*?[]/.test(text) ? known(text) : undefined
-  if (stands?.includes(PART_MARK) === true && !/<(?!part>)/.test(stands))
-    return known(stands.replaceAll(PART_MARK, '*'))
-  if (text === '' && stands === LISTED_MARK) return known(`/${LISTED_MARK}`)
   const slash = text.lastIndexOf('/')
   return slash === -1 ? undefined : known(`${text.slice(0, slash + 1)}*`)
 }
@@ -341,25 +320,17 @@ export function readFrom(
   })
 }
 
-const READING: readonly string[] = Object.freeze(['read', 'mapfile', 'readarray'])
-/** What a command reads, which another one may have listed. */
-const LINE: Value = Object.freeze({ kind: 'text', word: { ...UNKNOWN, stands: LISTED_MARK } })
-const LINES: Value = Object.freeze({
-  kind: 'array',
-  items: [{ ...UNKNOWN, stands: LISTED_MARK }],
-  isLoose: true,
-})
-
 function forgetNames(state: State, operands: readonly ShellWord[], program: string): void {
   if (operands.some(({ opaque }) => opaque !== undefined)) forgetAll(state)
-  const isReading = READING.includes(program)
-  const isText = program === 'read' && !operands.some(({ text }) => /^-[a-z]*a/.test(text))
-  for (const { text } of operands) {
-    for (const name of text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? [])
-      if (isReading) setVariable(state, name, isText ? LINE : LINES)
-      else deleteVariable(state, name)
-  }
-  if (isReading)
-    setVariable(state, program === 'read' ? 'REPLY' : 'MAPFILE', program === 'read' ? LINE : LINES)
-  else for (const name of ['OPTARG', 'OPTIND']) deleteVariable(state, name)
+  for (const { text } of operands)
+    for (const name of text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []) deleteVariable(state, name)
+  for (const name of SET_ALONG.get(program) ?? []) deleteVariable(state, name)
 }
+
+/** What these set beside what they are told to. */
+const SET_ALONG: ReadonlyMap<string, readonly string[]> = new Map([
+  ['read', ['REPLY']],
+  ['mapfile', ['MAPFILE']],
+  ['readarray', ['MAPFILE']],
+  ['getopts', ['OPTARG', 'OPTIND']],
+])

@@ -5,6 +5,7 @@
  */
 
 import type { Outcome } from './builtins.ts'
+import { outputOf, outputSize } from './output.ts'
 import type { Expander } from './parameters.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import type { State } from './state.ts'
@@ -49,7 +50,7 @@ export function expanderFor(
   return expander
 }
 
-/** Runs what stands in a substitution. Gives what it prints. */
+/** Runs what stands in a substitution. Gives what it prints, where that is one `echo` or `printf` of known words. */
 export function runInside(
   runner: Runner,
   walk: Walk,
@@ -59,18 +60,17 @@ export function runInside(
 ): string | undefined {
   if (walk.depth >= SHELL_DEPTH * 4) giveUp(walk)
   if (walk.isOver) return undefined
-  const { output, jumped } = walk
-  walk.output = ''
+  const { jumped } = walk
+  const from = walk.commands.length
   walk.depth += 1
-  runner.list(walk, body, copied(walk, state), {
-    ...where,
-    ...{ isSubstitution: true, isTop: false, isShown: where.shows === true },
-  })
+  runner.list(walk, body, copied(walk, state), { ...where, isSubstitution: true })
   walk.depth -= 1
-  const result = walk.output
-  walk.output = output
   walk.jumped = jumped
-  return result
+  const only = walk.commands.length === from + 1 && body.length === 1 ? walk.commands[from] : undefined
+  if (only === undefined || only.redirects.length > 0) return undefined
+  if (only.words.some(({ opaque, isGlob }) => opaque !== undefined || isGlob)) return undefined
+  const texts = only.words.map(({ text }) => text)
+  return chargeText(walk, outputSize(texts)) ? outputOf(texts) : undefined
 }
 
 function withoutLastNewlines(text: string): string {

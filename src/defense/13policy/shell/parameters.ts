@@ -8,7 +8,6 @@ import { evaluate } from './arithmetic.ts'
 import { compilePattern, matchEnd, matchFrom, type PatternToken } from './pattern.ts'
 import { known, type State, setVariable, UNKNOWN, type Value, variableOf } from './state.ts'
 import type { List, Parameter, ShellWord, Word } from './syntax.ts'
-import { LISTED_MARK, PART_MARK } from './words.ts'
 
 /** What expansion needs of the walk over the commands. */
 export type Expander = {
@@ -47,14 +46,6 @@ type Found = {
 
 const NOT_KNOWN: Found = Object.freeze({ items: [UNKNOWN], isList: false, isStar: false, isUnset: false })
 const UNSET: Found = Object.freeze({ items: [known('')], isList: false, isStar: false, isUnset: true })
-
-/** Processes of which the number is not known, but whose they are. */
-const PROCESSES: ReadonlyMap<string, Found> = new Map(
-  (['PPID', '$'] as const).map((name) => [
-    name,
-    { ...NOT_KNOWN, items: [{ ...UNKNOWN, stands: name === '$' ? '<self>' : '<parent>' }] },
-  ]),
-)
 
 /** A pattern longer than this is not compiled. */
 const PATTERN_CHARACTERS = 1_024
@@ -182,7 +173,7 @@ function find(expander: Expander, parameter: Parameter): Found {
     return item === undefined ? UNSET : { ...UNSET, items: [item], isUnset: false }
   }
   const value = variableOf(state, name)
-  if (value === undefined) return PROCESSES.get(name) ?? NOT_KNOWN
+  if (value === undefined) return NOT_KNOWN
   return element === undefined ? scalarOf(value) : elementOf(expander, value, element)
 }
 
@@ -230,13 +221,10 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
     return { ...item, text: item.text.endsWith('/') ? item.text.slice(0, -1) : item.text }
   // What a substitution in the argument runs must be seen even where the value is not known.
   if (item.opaque !== undefined || item.isGlob) {
-    const pattern = expander.single(argument)
-    const replacement = second === undefined ? undefined : expander.single(second)
-    const stands = standsAfter(operator, item, pattern, replacement)
-    const opaque = item.opaque ?? 'expansion'
-    return stands === undefined
-      ? { ...UNKNOWN, opaque }
-      : { text: stands.slice(0, stands.indexOf('<')), isGlob: false, opaque, stands }
+    expander.single(argument)
+    if (second !== undefined) expander.single(second)
+    // A glob with an end taken off, or a piece put in, may be anything in its directory.
+    return { ...UNKNOWN, opaque: item.opaque ?? 'expansion' }
   }
   if (operator === ':') return substringOf(expander, parameter, item.text)
   if (operator === '@') {
@@ -259,46 +247,6 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   const result = changed(operator, pattern, item.text, replacement.text)
   const isCut = (operator === '%' || operator === '%%') && PLACES.has(parameter.name)
   return known(isCut ? climbed(item.text, result, segments.map(({ text }) => text).join('')) : result)
-}
-
-/**
- * A name that stands for others (a glob, what was listed) with a piece taken off, put in or changed in case: another
- * name in the same directory, where the piece has no slash in it. Undefined where it could be any.
- */
-function standsAfter(
-  operator: string,
-  { text, opaque, stands }: ShellWord,
-  pattern: ShellWord,
-  replacement: ShellWord | undefined,
-): string | undefined {
-  if (operator === '@' || operator === ':') return undefined
-  const pieces = [pattern, ...(replacement === undefined ? [] : [replacement])]
-  if (pieces.some((piece) => piece.opaque !== undefined)) return undefined
-  if (opaque !== undefined) {
-    const isName = operator.startsWith('%') || operator === '##' || replacement?.text.includes('/') === false
-    if (stands === LISTED_MARK && isName) return LISTED_MARK
-    // What a search has found in a directory stays in it.
-    const isCut = operator === '%' && text.endsWith('/') && !pattern.text.includes('/')
-    return isCut ? `${text}${LISTED_MARK}` : undefined
-  }
-  const directory = text.slice(0, text.lastIndexOf('/') + 1)
-  const isCutWhole = operator === '%%' && pattern.text.startsWith('.') && directory.includes('.')
-  if (pieces.some((piece) => piece.text.includes('/')) || isCutWhole) return undefined
-  if (directory !== '' && operator.startsWith('/')) return replacedName(directory, pattern, replacement)
-  if (directory !== '' && !(operator.startsWith('%') && !/[*?[]/.test(directory))) return undefined
-  return pattern.text.startsWith('*') && directory !== '' ? undefined : `${directory}${PART_MARK}`
-}
-
-/** A piece of a relative path, wherever it is in it, replaced by one without a slash: another one as deep. */
-function replacedName(
-  directory: string,
-  pattern: ShellWord,
-  replacement: ShellWord | undefined,
-): string | undefined {
-  const isRelative = !directory.startsWith('/') && !directory.includes('..')
-  const isPlain = !/[*?[]/.test(pattern.text) && replacement?.text.includes('..') !== true
-  const [top = ''] = directory.split('/', 1)
-  return isRelative && isPlain && !/[*?[]/.test(top) ? `${top}/${PART_MARK}` : undefined
 }
 
 /** Variables that hold the places where a shell stands, and where it comes from. */

@@ -6,10 +6,8 @@
  */
 import { enter, leave, spendPass } from '../../work.ts'
 import type { Outcome } from './builtins.ts'
-import { startsWithoutEnd } from './endless.ts'
 import { expanderFor, expandRedirects, type Runner } from './expander.ts'
 import { SHELL_DEPTH } from './scan.ts'
-import { onlyShows } from './shown.ts'
 import { literalOf } from './simple.ts'
 import { runIndexes, runSimple } from './simple-run.ts'
 import { deleteVariable, forgetAll, type State, setFunction, setVariable, UNKNOWN } from './state.ts'
@@ -31,7 +29,6 @@ import {
   functionsOf,
   giveUp,
   joined,
-  perhaps,
   sameState,
   type Walk,
   type Where,
@@ -62,7 +59,7 @@ export function runList(walk: Walk, list: List, state: State, where: Where): Out
     const start: State = joined(walk, outcome.success, outcome.failure) ?? last
     last = start
     if (item.isBackground) {
-      perhaps(walk, () => runAndOr(walk, item, copied(walk, start), { ...where, isForked: true }))
+      runAndOr(walk, item, copied(walk, start), { ...where, isForked: true })
       outcome = { success: start, failure: undefined }
     } else outcome = runAndOr(walk, item, start, where)
   }
@@ -72,7 +69,6 @@ export function runList(walk: Walk, list: List, state: State, where: Where): Out
 }
 
 function runAndOr(walk: Walk, { first, rest }: AndOr, state: State, where: Where): Outcome {
-  const start = walk.output
   let left = runPipeline(walk, first, state, where)
   for (const { isAnd, pipeline } of rest) {
     if (walk.isOver) break
@@ -81,12 +77,7 @@ function runAndOr(walk: Walk, { first, rest }: AndOr, state: State, where: Where
       walk,
       (isAnd ? before.success : before.failure) ?? before.success ?? before.failure ?? state,
     )
-    const isCertain = isAnd && before.failure === undefined
-    const run = () => runPipeline(walk, pipeline, entry, where)
-    if (!isAnd) spendPass(walk.work, walk.output?.length ?? 0)
-    const written = isAnd ? '' : walk.output?.slice(start?.length ?? 0)
-    // What is printed behind `cd` is not printed where it fails; it is meant to lead there.
-    const right = isCertain || (isAnd && isMove(first)) ? run() : perhaps(walk, run, written)
+    const right = runPipeline(walk, pipeline, entry, where)
     left = isAnd
       ? { success: before.success && right.success, failure: joined(walk, before.failure, right.failure) }
       : { success: joined(walk, before.success, right.success), failure: right.failure }
@@ -94,30 +85,20 @@ function runAndOr(walk: Walk, { first, rest }: AndOr, state: State, where: Where
   return left
 }
 
-function isMove({ commands: [only, ...others] }: Pipeline): boolean {
-  return others.length === 0 && only?.kind === 'simple' && plainField(only.words[0] ?? [])?.text === 'cd'
-}
-
-function runPipeline(walk: Walk, { commands, isNegated }: Pipeline, state: State, around: Where): Outcome {
+function runPipeline(walk: Walk, { commands, isNegated }: Pipeline, state: State, where: Where): Outcome {
   const [only] = commands
   if (only === undefined) return { success: state, failure: state }
-  const isTop = around.isTop === true && around.pipeline === undefined
-  const shows = onlyShows(commands, state, isTop)
-  const where = shows === (around.shows === true) ? around : { ...around, shows }
   if (commands.length === 1) {
     const { success, failure } = runCommand(walk, only, state, where)
     return isNegated ? { success: failure, failure: success } : { success, failure }
   }
   const pipeline = where.pipeline ?? walk.pipelines
   if (where.pipeline === undefined) walk.pipelines += 1
-  const output = walk.output
   let { place } = where
   let last: State = state
   for (const command of commands) {
     if (walk.isOver) break
     const taken = { place }
-    // Only the last one writes to where the pipeline does.
-    walk.output = output
     const inherited = command === only ? where.inherited : []
     const own = copied(walk, state)
     const outcome = runCommand(walk, command, own, {
@@ -142,34 +123,15 @@ export function runCommand(walk: Walk, command: Command, state: State, where: Wh
   where.last.place = Math.max(where.last.place, where.place)
   if (command.kind === 'simple') return runSimple(RUNNER, walk, command, state, where)
   if (command.redirects.length === 0)
-    return runCompound(walk, command.compound, state, { ...where, isTop: false })
+    return runCompound(walk, command.compound, state, where)
   const pipeline = where.pipeline ?? walk.pipelines
   if (where.pipeline === undefined) walk.pipelines += 1
   const redirects = expandRedirects(expanderFor(RUNNER, walk, state, where, pipeline), command.redirects)
   const { place, isSubstitution } = where
   emit(walk, state, { words: [], assignments: [], redirects, pipeline, place, isSubstitution })
-  const inputs = redirects
-    .map((redirect, index) => asInput(redirect, command.redirects[index]))
-    .filter(({ fd }) => fd === 0)
+  const inputs = redirects.filter(({ fd }) => fd === 0)
   const inherited = inputs.length > 0 ? inputs : where.inherited
-  const run = () => runCompound(walk, command.compound, state, { ...where, inherited, isTop: false })
-  return inputs.length === redirects.length ? run() : perhaps(walk, run)
-}
-
-/** What only lists files puts nothing else into the commands within, which read it. */
-function asInput(redirect: ShellRedirect, given: Redirect | undefined): ShellRedirect {
-  const [part] = given?.target ?? []
-  if (part?.kind !== 'substituted' || !listsFiles(part.body)) return redirect
-  return { ...redirect, target: { ...redirect.target, opaque: 'expansion' } }
-}
-
-function listsFiles([only, ...others]: List): boolean {
-  const [command, ...more] = only?.first.commands ?? []
-  if (command?.kind !== 'simple' || others.length + more.length + (only?.rest.length ?? 0) > 0) return false
-  const [program, word] = command.words.map((each) => plainField(each)?.text)
-  return (
-    program === 'find' || program === 'ls' || program === 'fd' || (program === 'git' && word === 'ls-files')
-  )
+  return runCompound(walk, command.compound, state, { ...where, inherited })
 }
 
 function merged(walk: Walk, outcome: Outcome): State | undefined {
@@ -193,7 +155,6 @@ function runCompound(walk: Walk, compound: Compound, state: State, where: Where)
     case 'if':
       return runIf(walk, compound, state, where)
     case 'loop':
-      if (startsWithoutEnd(compound.condition, compound.body)) walk.opaque.add('limit')
       return runLoop(walk, state, (entry) => {
         const condition = merged(walk, runList(walk, compound.condition, entry, where)) ?? entry
         const body = merged(walk, runList(walk, compound.body, copied(walk, condition), where))
@@ -208,7 +169,7 @@ function runCompound(walk: Walk, compound: Compound, state: State, where: Where)
       expandArithmetic(expander, compound.expression)
       const { reading } = compound
       if (reading !== undefined && looksLikeCommands(reading)) {
-        perhaps(walk, () => runList(walk, reading, copied(walk, state), where))
+        runList(walk, reading, copied(walk, state), where)
       }
       return both(state)
     }
@@ -216,10 +177,6 @@ function runCompound(walk: Walk, compound: Compound, state: State, where: Where)
       return runCondition(walk, compound, state, where)
     case 'define':
       functionsOf(walk).defined.add(compound.body)
-      if (functionsOf(walk).trapNames.has(compound.name)) {
-        functionsOf(walk).trapped.add(compound.body)
-        if (walk.hasSignals) state.isForgetful = true
-      }
       setFunction(state, compound.name, { bodies: [compound.body], isCertain: true })
       return { success: state, failure: undefined }
   }
@@ -237,16 +194,13 @@ function runIf(
   for (const { condition, body } of arms) {
     const tested = runList(walk, condition, entry, where)
     const start = copied(walk, tested.success ?? tested.failure ?? entry)
-    const end = perhaps(walk, () => runList(walk, body, start, where))
+    const end = runList(walk, body, start, where)
     result = joined(walk, result, merged(walk, end))
     entry = tested.failure ?? copied(walk, tested.success ?? entry)
   }
   if (otherwise !== undefined) {
     const start = entry
-    const end = merged(
-      walk,
-      perhaps(walk, () => runList(walk, otherwise, start, where)),
-    )
+    const end = merged(walk, runList(walk, otherwise, start, where))
     isEnded = end === undefined && result === undefined
     result = joined(walk, result, end)
   } else result = joined(walk, result, entry)
@@ -256,7 +210,6 @@ function runIf(
 /** Finds what stays as it is in every round, then runs `round` from there for good. */
 function runLoop(walk: Walk, state: State, round: (entry: State) => State): Outcome {
   const outer = walk.jumped
-  const { output } = walk
   let entry = state
   let isStable = false
   walk.dry += 1
@@ -268,14 +221,13 @@ function runLoop(walk: Walk, state: State, round: (entry: State) => State): Outc
     entry = next
   }
   walk.dry -= 1
-  walk.output = output
   if (!isStable) {
     entry = copied(walk, entry)
     forgetAll(entry)
     entry.directories = [undefined]
   }
   walk.jumped = undefined
-  const end = perhaps(walk, () => round(copied(walk, entry)))
+  const end = round(copied(walk, entry))
   const after = joined(walk, joined(walk, entry, end), walk.jumped) ?? entry
   walk.jumped = outer
   return both(after)
@@ -344,7 +296,7 @@ function runCase(
     for (const pattern of patterns) expander.single(pattern)
     // `;&` goes on from the arm before.
     const start = copied(walk, result ?? state)
-    const end = perhaps(walk, () => runList(walk, body, start, where))
+    const end = runList(walk, body, start, where)
     result = joined(walk, result, merged(walk, end))
   }
   return both(result ?? state)
@@ -374,14 +326,12 @@ function runCondition(
       BINARY.includes(second?.text ?? '') && words.length <= 3 && literalOf(words[0] ?? []) === undefined
     if (isTest || isComparison || !isProgramName(first.text)) continue
     const closing = index === parts.length - 1 ? [CLOSING] : []
-    perhaps(walk, () =>
-      runSimple(
+    runSimple(
         RUNNER,
         walk,
         { kind: 'simple', assignments: [], words: [...words, ...closing], arrays: [], redirects: [] },
         copied(walk, state),
         where,
-      ),
     )
   }
   return both(state)

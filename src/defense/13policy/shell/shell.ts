@@ -7,10 +7,8 @@
 import { startWork, type Work } from '../../work.ts'
 import { parseText } from './parser.ts'
 import { runCommand, runList } from './run.ts'
-import { shownThroughout } from './shown.ts'
 import { copyState, startState } from './state.ts'
 import type { ShellContext, ShellScript } from './syntax.ts'
-import { closeTraps, trapStates } from './traps.ts'
 import { startWalk, type Where } from './walk.ts'
 
 export type { ShellCommand, ShellContext, ShellRedirect, ShellScript, ShellWord } from './syntax.ts'
@@ -25,23 +23,18 @@ export function parseShell(text: string, context: ShellContext, work: Work = sta
     pipeline: undefined,
     place: 0,
     isSubstitution: false,
-    isTop: true,
     inherited: [],
     isForked: false,
     last: { place: 0 },
   }
   const outcome = runList(walk, list, state, where)
-  const end = outcome.success ?? outcome.failure ?? walk.exited ?? state
-  // Who calls these cannot be seen: a trap, a name put together, nobody.
+  const end = outcome.success ?? outcome.failure ?? state
+  // Who calls these cannot be seen: a name put together, nobody.
   for (const body of walk.functions?.defined ?? []) {
     if (walk.functions?.called.has(body)) continue
-    for (const entry of walk.functions?.trapped.has(body) ? trapStates(walk, end) : [copyState(end)]) {
-      entry.positional = undefined
-      runCommand(walk, body, entry, where)
-    }
+    const entry = copyState(end)
+    entry.positional = undefined
+    runCommand(walk, body, entry, where)
   }
-  if (walk.traps.length > 0) closeTraps(walk, end)
-  const opaque = walk.opaque.size === 0 ? [] : [...walk.opaque]
-  const commands = opaque.length > 0 ? walk.commands : shownThroughout(walk.commands)
-  return { commands, opaque }
+  return { commands: walk.commands, opaque: [...walk.opaque] }
 }

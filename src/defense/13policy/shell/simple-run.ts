@@ -1,17 +1,15 @@
 /**
- * Simple commands on the walk: expands their words, finds what they change, and calls functions and aliases.
+ * Simple commands on the walk: expands their words, finds what they change, and calls functions.
  * Rules: POSIX.1-2024 XCU 2.9.1.
  * @module
  */
 
-import { aliasOf, runAlias, runEvaluated } from './aliases-run.ts'
 import { assign, declared } from './assign.ts'
 import { applyBuiltin, DECLARERS, type Outcome, readFrom, SPECIAL_BUILTINS } from './builtins.ts'
+import { spend } from '../../work.ts'
 import { expanderFor, expandRedirects, type Runner, runInside } from './expander.ts'
-import { outputOf, outputSize } from './output.ts'
 import type { Expander } from './parameters.ts'
 import { parseExpansions, parseText } from './parser.ts'
-import { NAMING, pathPrinted } from './paths-printed.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { assignmentOf } from './simple.ts'
 import {
@@ -19,10 +17,10 @@ import {
   forgetAll,
   joinDirectories,
   replaceState,
-  restartHistory,
   type State,
   setVariable,
   type Value,
+  UNKNOWN,
   variableOf,
   variablesNow,
 } from './state.ts'
@@ -36,7 +34,6 @@ import type {
   Simple,
   Word,
 } from './syntax.ts'
-import { environmentNow } from './traps.ts'
 import {
   charge,
   chargeText,
@@ -44,7 +41,6 @@ import {
   emit,
   functionsOf,
   joined,
-  perhaps,
   type Walk,
   type Where,
 } from './walk.ts'
@@ -84,8 +80,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   let made: Expander | undefined
   const expander = (): Expander => {
     if (made !== undefined) return made
-    const inside = isKill(simple.words) ? { ...where, namesProcesses: true } : where
-    made = expanderFor(runner, walk, state, inside, pipeline)
+    made = expanderFor(runner, walk, state, where, pipeline)
     return made
   }
   const words = expandWords(walk, expander, simple.words)
@@ -107,61 +102,36 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   if (program === undefined || EVALUATING.includes(program.text)) {
     runIndexes(walk, expander(), [...words, ...assignments.map(({ value }) => value)])
   }
+  if (assignments.some(({ name }) => NAMES.has(name))) walk.opaque.add('eval')
   if (program === undefined) {
     record()
-    if (own.some(({ fd, kind }) => fd === 0 && kind !== 'dup')) walk.output = undefined
     return { success: state, failure: simple.redirects.length > 0 ? state : undefined }
   }
-  if (program.text === 'eval' && state.aliases.size > 0) {
-    perhaps(walk, () =>
-      runEvaluated(runner, walk, words.slice(1), copied(walk, state), { ...where, isTop: false }),
-    )
-  }
-  const alias = aliasOf(state, simple.words)
-  if (alias !== undefined) {
-    const at = { ...where, isTop: false }
-    const end = perhaps(walk, () => runAlias(runner, walk, simple, alias, copied(walk, state), at))
-    replaceState(state, joined(walk, state, merged(walk, end)) ?? state)
-  }
-  if (walk.isTrapping) functionsOf(walk).trapNames.add(program.text)
   const called = program.opaque === undefined ? state.functions.get(program.text) : undefined
   if (called !== undefined) {
-    const isHidden = called.isCertain && isHiding(program.text) && alias === undefined
+    const isHidden = called.isCertain && isHiding(program.text)
     if (!isHidden) record()
-    if (own.length > 0 && !isHidden) walk.output = undefined
     for (const { name, value } of assignments) setVariable(state, name, { kind: 'text', word: value })
     const outcome = callFunction(runner, walk, called.bodies, words.slice(1), state, {
       ...where,
       inherited: redirects.filter(({ fd }) => fd === 0),
-      isTop: false,
     })
-    if (own.some(({ fd }) => fd !== 0)) {
-      // What a function writes to goes where its call says.
-      walk.output = undefined
-      if (isHidden)
-        emit(walk, state, {
-          words: [],
-          assignments: [],
-          redirects: own,
-          pipeline,
-          place: where.place,
-          isSubstitution: where.isSubstitution,
-        })
-    }
+    // What a function writes to goes where its call says.
+    if (isHidden && own.some(({ fd }) => fd !== 0))
+      emit(walk, state, {
+        words: [],
+        assignments: [],
+        redirects: own,
+        pipeline,
+        place: where.place,
+        isSubstitution: where.isSubstitution,
+      })
     for (const { name } of assignments) forget(merged(walk, outcome), name)
     return outcome
   }
-  if (program.text === 'trap' && walk.dry === 0) {
-    if (walk.traps.length === 0) restartHistory(state)
-    for (let at = 0; at < state.directories.length; at += 1)
-      walk.traps.push({ at: walk.commands.length + at, variables: variablesNow(state) })
-  }
+  // What a name stands for from here on is not followed.
+  if (isRenaming(words)) walk.opaque.add('eval')
   record()
-  const printed =
-    NAMING.includes(program.text) && walk.output !== undefined
-      ? pathPrinted(walk, simple, words, scope)
-      : undefined
-  noteOutput(walk, words, redirects, printed)
   if (DECLARERS.includes(program.text)) declared(expander(), walk.locals, program.text, simple, words)
   if (SPECIAL_BUILTINS.includes(program.text)) {
     // dash keeps what is assigned before one of these.
@@ -171,7 +141,6 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     }
   }
   charge(walk, words.length + (state.positional?.length ?? 0))
-  if (program.text === 'printf') chargeText(walk, outputSize(words.map(({ text }) => text)))
   const outcome = applyBuiltin(state, words, walk.home)
   if (program.text === 'read') readFrom(state, words, redirects)
   if (
@@ -185,8 +154,6 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   if (JUMPS.includes(program.text)) {
     walk.jumped = joined(walk, walk.jumped, copied(walk, state))
   }
-  if (program.text === 'exit' && !where.isSubstitution) walk.exited = copied(walk, state)
-  if (program.text === 'trap') noteTrap(runner, walk, state, words, where)
   return outcome
 }
 
@@ -197,27 +164,29 @@ function assignAll(expander: Expander, assignments: Simple['assignments']): Shel
 function emitSimple(
   walk: Walk,
   state: State,
-  { place, isSubstitution, namesProcesses = false, isShown = false }: Where,
+  { place, isSubstitution }: Where,
   found: Pick<ShellCommand, 'words' | 'assignments' | 'redirects' | 'pipeline'>,
 ): void {
-  const own = { ...found, place, isSubstitution }
-  const command = namesProcesses ? { ...own, namesProcesses } : isShown ? { ...own, isShown } : own
-  if (found.words[0]?.text !== 'eval') emit(walk, state, command)
-  else emit(walk, state, { ...command, environments: [environmentNow(state)] })
+  const command = { ...found, place, isSubstitution }
+  // Their text runs in the shell itself: `eval` at once, `trap` later, with what is known here.
+  if (!OWN_TEXTS.includes(found.words[0]?.text ?? '')) emit(walk, state, command)
+  else emit(walk, state, { ...command, environment: environmentNow(state) })
 }
 
-/** `kill`, or `kill` behind a few plain words: `sudo kill -9`. */
-function isKill(words: readonly Word[]): boolean {
-  if (words.length < 2) return false
-  for (const word of words.slice(0, KILL_WORDS)) {
-    const text = plainField(word)?.text
-    if (text === undefined) return false
-    if (text === 'kill' || text.endsWith('/kill')) return true
-  }
-  return false
+const OWN_TEXTS: readonly string[] = Object.freeze(['eval', 'trap'])
+/** What a variable costs that is told to a text. */
+const ENTRY_STEPS = 4
+
+function environmentNow({ variables, work }: State): NonNullable<ShellCommand['environment']> {
+  spend(work, variables.size * ENTRY_STEPS)
+  const environment: { name: string; value: ShellWord }[] = []
+  for (const [name, value] of variables) if (value.kind === 'text') environment.push({ name, value: value.word })
+  // Where nothing is known of the home directory any more, it is not what it was.
+  for (const name of ['HOME', 'TMPDIR'])
+    if (!variables.has(name)) environment.push({ name, value: UNKNOWN })
+  return environment
 }
 
-const KILL_WORDS = 4
 const JUMPS: readonly string[] = Object.freeze(['break', 'continue', 'return'])
 /** Builtins that take arithmetic or names with an index. */
 const EVALUATING: readonly string[] = Object.freeze([
@@ -237,6 +206,18 @@ export function runIndexes(walk: Walk, expander: Expander, words: readonly Shell
     )
     if (failure === undefined) expander.single(word)
   }
+}
+
+/** Arrays of bash and zsh of which an element is what a name runs from then on. */
+const NAMES: ReadonlySet<string> = new Set(
+  'BASH_ALIASES BASH_CMDS aliases galiases functions commands'.split(' '),
+)
+
+/** An alias with its text, or a variable that is another one (`declare -n`). */
+function isRenaming([program, ...operands]: readonly ShellWord[]): boolean {
+  const name = program?.text ?? ''
+  if (name === 'alias') return operands.some(({ text }) => !text.startsWith('-'))
+  return DECLARERS.includes(name) && name !== 'export' && operands.some(({ text }) => /^-[A-Za-z]*n/.test(text))
 }
 
 /** A function of that name is what every shell calls. */
@@ -293,86 +274,6 @@ function expandWords(walk: Walk, expander: () => Expander, words: readonly Word[
 const MOVERS: readonly string[] = Object.freeze(['cd', 'command', 'builtin'])
 const DIRECTED: readonly string[] = Object.freeze(['HOME', 'CDPATH', 'OLDPWD', 'PWD'])
 
-/** Adds what the command prints to what is known, or makes it unknown. */
-function noteOutput(
-  walk: Walk,
-  words: readonly ShellWord[],
-  redirects: readonly ShellRedirect[],
-  made: string | undefined,
-): void {
-  if (walk.output === undefined) return
-  const isKnown = made !== undefined || words.every(({ isGlob, opaque }) => !isGlob && opaque === undefined)
-  const isOwn = redirects.every(({ fd, kind }) => fd === 0 || (fd === 2 && kind === 'write'))
-  if (!isKnown || !isOwn) {
-    walk.output = undefined
-    return
-  }
-  const texts = words.map(({ text }) => text)
-  const size = outputSize(texts)
-  if (size > 0 && !chargeText(walk, size)) return
-  const printed =
-    SILENT.includes(texts[0] ?? '') || (texts[0] === 'cd' && texts[1] !== '-')
-      ? ''
-      : (made ?? copiedInput(texts, redirects) ?? outputOf(texts))
-  walk.output = printed === undefined || !chargeText(walk, printed.length) ? undefined : walk.output + printed
-}
-
-const SILENT: readonly string[] = Object.freeze([
-  ...[':', 'true', 'false', 'set', 'shift', 'unset', 'local', 'exit', 'return', 'break', 'continue', 'trap'],
-])
-
-/** `cat` of a here-document. */
-function copiedInput(texts: readonly string[], redirects: readonly ShellRedirect[]): string | undefined {
-  const input = redirects.findLast(({ fd }) => fd === 0)
-  const isCopy =
-    texts.length === 1 && texts[0] === 'cat' && input?.kind === 'text' && input.target.opaque === undefined
-  return isCopy ? input.target.text : undefined
-}
-
-/** DEBUG, ERR, RETURN and signals run their text between any two commands. */
-function isSignalled(words: readonly ShellWord[]): boolean {
-  const [, text, ...conditions] = words
-  return (
-    conditions.length > 0 &&
-    (text?.opaque !== undefined || !['', '-', '--'].includes(text?.text ?? '')) &&
-    !conditions.every((word) => word.text === 'EXIT' || word.text === '0')
-  )
-}
-
-function noteTrap(runner: Runner, walk: Walk, state: State, words: readonly ShellWord[], where: Where): void {
-  const text = words[1]
-  for (const name of text?.text.match(/[^\s;&|()]+/g) ?? []) {
-    functionsOf(walk).trapNames.add(name)
-    // It is called when the rest is done, whatever it has been called with before.
-    for (const body of state.functions.get(name)?.bodies ?? []) {
-      functionsOf(walk).called.delete(body)
-      functionsOf(walk).trapped.add(body)
-    }
-  }
-  if (text === undefined || !isSignalled(words)) return
-  walk.hasSignals = true
-  if (text.opaque !== undefined || !keepsVariables(runner, walk, text.text, state, where))
-    state.isForgetful = true
-}
-
-/** Whether the text of a trap leaves the variables as they are. */
-function keepsVariables(runner: Runner, walk: Walk, text: string, state: State, where: Where): boolean {
-  if (!charge(walk, text.length)) return false
-  const { list, failure } = parseText(text, Math.min(walk.depth, SHELL_DEPTH), walk.work)
-  if (failure !== undefined) return false
-  const { output, jumped, exited, isTrapping } = walk
-  const entry = copied(walk, state)
-  const { variables } = entry
-  walk.isTrapping = true
-  walk.dry += 1
-  const { success, failure: failed } = runner.list(walk, list, entry, where)
-  walk.dry -= 1
-  Object.assign(walk, { output, jumped, exited, isTrapping })
-  return [success, failed].every(
-    (end) => end === undefined || (end.variables === variables && !(end.isForgetful && !state.isForgetful)),
-  )
-}
-
 /** Calls within one another of the same function that are followed: once as given, once with anything. */
 const SELF_CALLS = 2
 
@@ -395,7 +296,6 @@ function callFunction(
     if (level >= SELF_CALLS || walk.depth >= SHELL_DEPTH * 4) {
       forgetAll(state)
       state.directories = [undefined]
-      walk.output = undefined
       result = joined(walk, result, state)
       continue
     }
@@ -408,10 +308,7 @@ function callFunction(
     walk.locals = own
     calls.set(body, level + 1)
     entry.positional = operands
-    if (level > 0) {
-      forgetAll(entry)
-      walk.output = undefined
-    }
+    if (level > 0) forgetAll(entry)
     walk.depth += 1
     const outcome = runner.command(walk, body, entry, { ...where, isForked: false })
     walk.depth -= 1

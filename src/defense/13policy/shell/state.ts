@@ -22,26 +22,15 @@ export type Value =
 
 export type ShellFunction = { readonly bodies: readonly Command[]; readonly isCertain: boolean }
 
-/** Every value that a variable is given anywhere in a text: the one, or `many`. */
-export type History = {
-  readonly values: Map<string, Value | 'many'>
-  /** Something may have set any variable to anything. */
-  isOpen: boolean
-}
-
 export type State = {
   /** Pays for what is copied and compared of this state. */
   readonly work: Work
   /** Changed by the functions of this file alone: other states may share it. */
   variables: ReadonlyMap<string, Value>
   functions: ReadonlyMap<string, ShellFunction>
-  aliases: ReadonlyMap<string, string>
-  /** What of the three is this state's own; the rest is copied before it is changed. */
+  /** What of the two is this state's own; the rest is copied before it is changed. */
   ownsVariables: boolean
   ownsFunctions: boolean
-  ownsAliases: boolean
-  /** One for all states of a text. */
-  readonly history: History
   /** Undefined: not known. */
   positional: readonly ShellWord[] | undefined
   /** Every directory it can be in (a `cd` may fail); undefined in it: somewhere else. The likeliest is first. */
@@ -53,8 +42,6 @@ export type State = {
    * references, those that the shell sets itself.
    */
   fixed: ReadonlySet<string>
-  /** Nothing stays known of variables: a trap may change them at any time. */
-  isForgetful: boolean
 }
 
 const SET_BY_SHELL: ReadonlySet<string> = new Set([
@@ -121,24 +108,19 @@ export function startState(context: ShellContext, work: Work): State {
     work,
     variables: values,
     functions: NO_FUNCTIONS,
-    aliases: NO_ALIASES,
     ownsVariables: true,
     ownsFunctions: false,
-    ownsAliases: false,
-    history: { values: new Map(), isOpen: false },
     positional: context.positional ?? positionalOf(variables),
     directories: [cwd],
     previous: undefined,
     stack: [],
     fixed: SET_BY_SHELL,
-    isForgetful: false,
   }
 }
 
 const IFS: Value = Object.freeze({ kind: 'text', word: known(DEFAULT_IFS) })
 const UNSET: Value = Object.freeze({ kind: 'unset' })
 const NO_FUNCTIONS: State['functions'] = Object.freeze(new Map())
-const NO_ALIASES: State['aliases'] = Object.freeze(new Map())
 
 /** Variables that a shell sets itself when it starts. */
 const NOT_INHERITED: readonly string[] = Object.freeze(['IFS', 'PWD'])
@@ -165,24 +147,19 @@ export function copyState(state: State): State {
     work: state.work,
     variables: state.variables,
     functions: state.functions,
-    aliases: state.aliases,
     ownsVariables: false,
     ownsFunctions: false,
-    ownsAliases: false,
-    history: state.history,
     positional: state.positional,
     directories: state.directories,
     previous: state.previous,
     stack: state.stack,
     fixed: state.fixed,
-    isForgetful: state.isForgetful,
   }
 }
 
 function share(state: State): void {
   state.ownsVariables = false
   state.ownsFunctions = false
-  state.ownsAliases = false
 }
 
 /** The variables as they are now, which stay as they are. */
@@ -207,18 +184,6 @@ export function setFunction(state: State, name: string, entry: ShellFunction): v
     state.ownsFunctions = true
   }
   ;(state.functions as Map<string, ShellFunction>).set(name, entry)
-}
-
-/** With `text` undefined, there is no such alias any more. */
-export function setAlias(state: State, name: string, text: string | undefined): void {
-  if (!state.ownsAliases) {
-    spend(state.work, state.aliases.size * COPIED_STEPS)
-    state.aliases = new Map(state.aliases)
-    state.ownsAliases = true
-  }
-  const aliases = state.aliases as Map<string, string>
-  if (text === undefined) aliases.delete(name)
-  else aliases.set(name, text)
 }
 
 /** Puts what `from` knows in the place of what `into` knows. */
@@ -258,7 +223,6 @@ export function mergeStates(left: State, right: State): State {
   if (left.variables !== right.variables) spend(left.work, left.variables.size)
   if (left.functions !== right.functions)
     spend(left.work, left.functions.size + right.functions.size * COPIED_STEPS)
-  if (left.aliases !== right.aliases) spend(left.work, right.aliases.size)
   if (left.variables !== right.variables) {
     for (const [name, value] of left.variables) {
       if (!isSame(value, right.variables.get(name))) ownVariables(merged).delete(name)
@@ -275,7 +239,6 @@ export function mergeStates(left: State, right: State): State {
       if (!right.functions.has(name)) setFunction(merged, name, { ...entry, isCertain: false })
     }
   }
-  if (left.aliases !== right.aliases) for (const [name, text] of right.aliases) setAlias(merged, name, text)
   const isPositionalSame =
     left.positional !== undefined &&
     right.positional !== undefined &&
@@ -285,7 +248,6 @@ export function mergeStates(left: State, right: State): State {
   if (left.previous !== right.previous) merged.previous = undefined
   if (left.stack.length !== right.stack.length) merged.stack = []
   if (left.fixed !== right.fixed) merged.fixed = new Set([...left.fixed, ...right.fixed])
-  merged.isForgetful = left.isForgetful || right.isForgetful
   return merged
 }
 
@@ -300,19 +262,11 @@ export function joinDirectories(
   return all.length > DIRECTORIES ? [undefined] : all
 }
 
-/** From now on only what is given counts, beside what there is: before a trap, nothing calls it. */
-export function restartHistory({ history, variables }: State): void {
-  history.values.clear()
-  history.isOpen = false
-  for (const [name, value] of variables) history.values.set(name, value)
-}
-
 /** From now on no variable has a value that is known. */
 export function forgetAll(state: State): void {
   state.variables = new Map()
   state.ownsVariables = true
   state.positional = undefined
-  state.history.isOpen = true
 }
 
 /** Gives a variable a value, where it takes one. */
@@ -322,15 +276,10 @@ export function setVariable(state: State, name: string, value: Value): void {
     return
   }
   ownVariables(state).set(name, value)
-  const { values } = state.history
-  const before = values.get(name)
-  if (before === undefined) values.set(name, value)
-  else if (before !== 'many' && !isSame(before, value)) values.set(name, 'many')
 }
 
 /** The variable has a value that is not known, or none. */
 export function deleteVariable(state: State, name: string): void {
-  state.history.values.set(name, 'many')
   if (state.variables.has(name)) ownVariables(state).delete(name)
 }
 
@@ -342,7 +291,6 @@ export function fixVariable(state: State, name: string): void {
 }
 
 export function variableOf(state: State, name: string): Value | undefined {
-  if (state.isForgetful) return undefined
   const value = state.variables.get(name)
   if (value !== undefined) return value
   const [directory, ...others] = state.directories

@@ -12,10 +12,7 @@ export type ShellWord = {
   /** Unquoted `*`, `?` or `[ ]` are in it. */
   readonly isGlob: boolean
   readonly opaque: Opaque | undefined
-  /**
-   * Where opaque: the whole word with `<unknown>`, `<parent>` or `<self>` for what is not known, and `<part>` for what
-   * is one name without a slash at least, `<settings>` for what is meant to be evaluated.
-   */
+  /** Where opaque: the whole word, with `<unknown>` for what is not known. */
   readonly stands?: string
 }
 
@@ -38,12 +35,8 @@ export type ShellCommand = {
   readonly place: number
   /** It ran inside `$( )`, backticks, `<( )` or `>( )`. */
   readonly isSubstitution: boolean
-  /** It ran there for the operands of `kill`. */
-  readonly namesProcesses?: boolean
-  /** It ran there for a command that only shows or tests what it is given. */
-  readonly isShown?: boolean
-  /** Of `trap`: what is known of the variables whenever its text may run; each of them is one way. */
-  readonly environments?: readonly NonNullable<ShellContext['environment']>[]
+  /** Of `eval` and `trap`, whose text runs in the shell itself: what is known of the variables there. */
+  readonly environment?: NonNullable<ShellContext['environment']>
 }
 
 /** `opaque` is about the whole text: `syntax` or `limit`. */

@@ -7,9 +7,8 @@
 import { assignedNames, evaluate } from './arithmetic.ts'
 import { expandBraces } from './braces.ts'
 import { type Expander, expandParameter } from './parameters.ts'
-import { printsNothingTold, printsOnePart, printsSettings } from './single-part.ts'
 import { DEFAULT_IFS, forgetAll, known, separatorsOf, setVariable, UNKNOWN, variableOf } from './state.ts'
-import type { List, ShellWord, Word, WordPart } from './syntax.ts'
+import type { ShellWord, Word, WordPart } from './syntax.ts'
 
 type Builder = {
   readonly fields: ShellWord[]
@@ -152,12 +151,12 @@ function addPart(expander: Expander, builder: Builder, part: WordPart): void {
       return
     case 'substituted':
       expander.substituted(part.body, part.isInput)
-      addItem(expander, builder, { text: '', isGlob: false, opaque: 'substitution', stands: PIPE_MARK }, true)
+      addItem(expander, builder, { text: '', isGlob: false, opaque: 'substitution', stands: UNKNOWN_MARK }, true)
       return
     case 'substitution': {
       const output = expander.substitute(part.body)
       const item: ShellWord =
-        output === undefined || part.isValue === true ? unknownOutput(expander, part.body) : known(output)
+        output === undefined || part.isValue === true ? UNKNOWN_OUTPUT : known(output)
       addItem(expander, builder, item, part.isQuoted)
       return
     }
@@ -280,21 +279,7 @@ function addSplit(expander: Expander, builder: Builder, text: string): void {
 
 /** In the place of what is not known. */
 export const UNKNOWN_MARK = '<unknown>'
-/** In the place of a name that is not known, or a number: no slash is in it, and no dot at its beginning. */
-export const PART_MARK = '<part>'
-/** In the place of what another command of the text prints, or puts into a variable: the names of files, as a rule. */
-export const LISTED_MARK = '<listed>'
-/** In the place of the name of a pipe to or from another command of the text: `>(cmd)`. */
-export const PIPE_MARK = '<pipe>'
-/** In the place of settings for a shell, as a program that is known for them prints them. */
-export const SETTINGS_MARK = '<settings>'
-
-function unknownOutput({ state }: Expander, body: List): ShellWord {
-  const word = { text: '', isGlob: false, opaque: 'substitution' } as const
-  if (printsNothingTold(body, state)) return { ...word, opaque: 'expansion', stands: PART_MARK }
-  if (printsOnePart(body, state)) return { ...word, stands: PART_MARK }
-  return printsSettings(body, state) ? { ...word, stands: SETTINGS_MARK } : { ...word, stands: LISTED_MARK }
-}
+const UNKNOWN_OUTPUT: ShellWord = Object.freeze({ ...UNKNOWN, opaque: 'substitution' })
 
 /** Whether a path leads out of where its known beginning does: `x/<unknown>/../../y`. */
 function climbs(rest: string): boolean {
@@ -336,14 +321,11 @@ export function expandArithmetic(expander: Expander, expression: Word): ShellWor
     return UNKNOWN
   }
   const names = assignedNames(text)
-  // Whatever they are, they are numbers.
-  for (const name of names) setVariable(expander.state, name, { kind: 'text', word: NUMBER })
-  if (names.length > 0) return NUMBER
+  for (const name of names) setVariable(expander.state, name, { kind: 'text', word: UNKNOWN })
+  if (names.length > 0) return UNKNOWN
   const value = evaluate(text, (name) => {
     const found = variableOf(expander.state, name)
     return found?.kind === 'text' && found.word.opaque === undefined ? found.word.text : undefined
   })
-  return value === undefined ? NUMBER : known(String(value))
+  return value === undefined ? UNKNOWN : known(String(value))
 }
-
-const NUMBER: ShellWord = Object.freeze({ ...UNKNOWN, stands: PART_MARK })

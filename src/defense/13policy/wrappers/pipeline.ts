@@ -115,12 +115,6 @@ function together(own: readonly string[], more: readonly string[]): readonly str
 }
 
 /** Through what a command of a script is reached, which itself is reached through `via`. */
-export function viaOf(
-  via: readonly string[],
-  { isSubstitution, namesProcesses, isShown }: ShellCommand,
-): readonly string[] {
-  if (!isSubstitution) return via
-  // Of a text within another, what it shows may go on.
-  if (isShown && via.length === 1) return [...via, 'shown $()', '$()']
-  return namesProcesses ? [...via, 'kill $()', '$()'] : [...via, '$()']
+export function viaOf(via: readonly string[], { isSubstitution }: ShellCommand): readonly string[] {
+  return isSubstitution ? [...via, '$()'] : via
 }

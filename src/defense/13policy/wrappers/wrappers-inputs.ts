@@ -18,7 +18,6 @@ import {
 } from '../arguments/inner.ts'
 import { isExecution } from '../arguments/subcommands.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { LISTED_MARK } from '../shell/words.ts'
 import { fromStdin } from './shell-invocation.ts'
 
 /** Input that is known is put in where the whole is no longer than this. */
@@ -55,8 +54,8 @@ export const xargs: Unwrap = (call) => {
     }))
   const holds = replace !== '' && program.some(({ text }) => text.includes(replace))
   const filled = holds
-    ? program.map((word) => fill(word, replace, '$input', call.stdin.kind === 'pipe'))
-    : [...program, call.stdin.kind === 'pipe' ? LISTED_INPUT : UNKNOWN_INPUT]
+    ? program.map((word) => fill(word, replace))
+    : [...program, UNKNOWN_INPUT]
   return [{ kind: 'argv', words: filled, via: 'xargs', stdin: { kind: 'closed' } }]
 }
 
@@ -92,17 +91,13 @@ const INPUT_CHARACTERS = 256
 const RUNS_MAX = 16
 
 /** A word in which an input is put for `mark`: known up to there, or a text for a shell with a variable in its place. */
-function fill(word: ShellWord, mark: string, input = '$input', isListed = false): ShellWord {
+function fill(word: ShellWord, mark: string, input = '$input'): ShellWord {
   const at = word.text.indexOf(mark)
   if (at < 0) return word
   const known = input.length > INPUT_CHARACTERS ? '$input' : input
   if (word.text.includes(' ')) return { ...word, text: word.text.replaceAll(mark, () => known) }
-  const filled: ShellWord = { text: word.text.slice(0, at), isGlob: false, opaque: 'expansion' }
-  return isListed ? { ...filled, stands: word.text.replace(mark, LISTED_MARK) } : filled
+  return { text: word.text.slice(0, at), isGlob: false, opaque: 'expansion' }
 }
-
-/** What is read from a pipe: another command has listed it. */
-export const LISTED_INPUT: ShellWord = Object.freeze({ ...UNKNOWN_INPUT, stands: LISTED_MARK })
 
 /** `find` and `fd`: what stands between `-exec` and `;` or `+`, with an unknown path beneath the roots for `{}`. */
 export const find: Unwrap = (call) => {
