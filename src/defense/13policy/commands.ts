@@ -13,7 +13,7 @@ import { liesWithin, pathsOf } from './arguments/used-paths.ts'
 import { operandText, partlyKnown, valueTexts } from './arguments/word-texts.ts'
 import { spendCommand } from './command-cost.ts'
 import { readFilter } from './filters/filter.ts'
-import { goesBy, isMultiple, isShell, namesOf } from './programs/names.ts'
+import { isMultiple, isShell, namesOf } from './programs/names.ts'
 import { formOf } from './programs/programs.ts'
 import {
   addPaths,

@@ -7,9 +7,7 @@ import { UNKNOWN_MARK } from '../shell/words.ts'
 
 /** Of a word of which not even the beginning is known, what stands for it. */
 export function operandText({ text, opaque, stands }: ShellWord): string {
-  return opaque !== undefined && text === ''
-    ? (stands ?? UNKNOWN_MARK)
-    : text
+  return opaque !== undefined && text === '' ? (stands ?? UNKNOWN_MARK) : text
 }
 
 /** Longer than any word that a rule is written for. */

@@ -4,15 +4,7 @@
  * @module
  */
 import type { Expander } from './parameters.ts'
-import {
-  deleteVariable,
-  fixVariable,
-  forgetAll,
-  known,
-  setVariable,
-  UNKNOWN,
-  variableOf,
-} from './state.ts'
+import { deleteVariable, fixVariable, forgetAll, known, setVariable, UNKNOWN, variableOf } from './state.ts'
 import type { Assignment, ShellWord, Simple, Word, WordPart } from './syntax.ts'
 import { expandWord } from './words.ts'
 
@@ -25,19 +17,8 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
   const value = valueWithTildes(expander, assignment.value as Word)
   const before = variableOf(expander.state, name)
   if (index !== undefined) {
-    const { text } = expander.single(index)
-    if (name === 'DIRSTACK') setInStack(expander, text, value)
-    const at = /^[0-9]{1,3}$/.test(text) ? Number.parseInt(text, 10) : -1
-    if (before?.kind === 'array') expander.charge(before.items.length)
-    const items = before?.kind === 'array' ? [...before.items] : before?.kind === 'text' ? [before.word] : []
-    const isLoose = before?.kind === 'array' && before.isLoose === true
-    const isNext =
-      before !== undefined && !isLoose && at >= 0 && at <= items.length && at < ELEMENTS && !isAppend
-    const isFirst = before === undefined && at === 0
-    if (isNext || isFirst) {
-      items[at] = value
-      setVariable(expander.state, name, { kind: 'array', items })
-    } else deleteVariable(expander.state, name)
+    expander.single(index)
+    deleteVariable(expander.state, name)
     return value
   }
   if (!isAppend) {
@@ -51,19 +32,11 @@ export function assign(expander: Expander, assignment: Assignment): ShellWord {
   return whole
 }
 
-/** `DIRSTACK[1]=/x`: the place that `~1` and `popd` then name. Element 0 is where the shell is, and stays. */
-function setInStack({ state }: Expander, index: string, { text, opaque }: ShellWord): void {
-  const at = /^[0-9]{1,3}$/.test(index) ? Number.parseInt(index, 10) - 1 : -1
-  const place = opaque === undefined && text.startsWith('/') ? text : undefined
-  state.stack = state.stack.map((from, position) => (at < 0 ? undefined : position === at ? place : from))
-}
-
 function assignArray(expander: Expander, { name, value, isAppend }: Assignment): ShellWord {
   const before = variableOf(expander.state, name)
   const items: ShellWord[] = isAppend && before?.kind === 'array' ? [...before.items] : []
   const isOpen = isAppend && before === undefined
   let isKnown = !isOpen
-  let isLoose = before?.kind === 'array' && isAppend && before.isLoose === true
   for (const word of value as readonly Word[]) {
     const [first] = word
     // `[3]=x` puts it somewhere else than next.
@@ -73,11 +46,11 @@ function assignArray(expander: Expander, { name, value, isAppend }: Assignment):
     for (const item of expanded ?? []) if (items.length < ELEMENTS) items.push(item)
   }
   if (items.length >= ELEMENTS) isKnown = false
-  isLoose ||= items.some(({ isGlob, opaque }) => isGlob || opaque !== undefined)
-  if (isKnown)
-    setVariable(expander.state, name, isLoose ? { kind: 'array', items, isLoose } : { kind: 'array', items })
+  // Which item has which index is not known of a glob.
+  if (items.some(({ isGlob, opaque }) => isGlob || opaque !== undefined)) isKnown = false
+  if (isKnown) setVariable(expander.state, name, { kind: 'array', items })
   else deleteVariable(expander.state, name)
-  return isKnown && !isLoose ? (items[0] ?? known('')) : UNKNOWN
+  return isKnown ? (items[0] ?? known('')) : UNKNOWN
 }
 
 /** A `~` after a colon is expanded as one at the start, as in `PATH=/x:~/bin`. */

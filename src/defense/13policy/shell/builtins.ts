@@ -1,25 +1,21 @@
 /**
  * What the commands of a shell change in what is known: `cd`, `export`, `set`, `read`, `unset`, `alias`, `trap`, `eval`...
- * Rules: POSIX.1-2024 XCU 2.15 and `cd`; bash 5.2 for `declare`, `pushd`, `mapfile`, `printf -v`.
+ * Rules: POSIX.1-2024 XCU 2.15 and `cd`; bash 5.2 for `declare`, `pushd`, `mapfile`.
  * @module
  */
 import { joinPath } from './join-path.ts'
-import { outputOf } from './output.ts'
 import {
   copyState,
-  DEFAULT_IFS,
   deleteVariable,
   forgetAll,
   known,
   type State,
-  separatorsOf,
   setFunction,
   setVariable,
   UNKNOWN,
-  type Value,
   variableOf,
 } from './state.ts'
-import type { ShellRedirect, ShellWord } from './syntax.ts'
+import type { ShellWord } from './syntax.ts'
 
 /** The state after success and after failure; undefined where that does not come about. */
 export type Outcome = { readonly success: State | undefined; readonly failure: State | undefined }
@@ -87,7 +83,7 @@ export function applyBuiltin(state: State, given: readonly ShellWord[], home: st
       if (first === undefined || first.opaque !== undefined) forgetAll(state)
       return either
     case 'cd':
-      return changeDirectory(state, cdTarget(state, operands, home), searchedPlaces(state, operands))
+      return changeDirectory(state, cdTarget(state, operands, home))
     case 'pushd':
       return pushDirectory(state, first)
     case 'popd': {
@@ -99,10 +95,6 @@ export function applyBuiltin(state: State, given: readonly ShellWord[], home: st
     }
     case 'unset':
       unsetNames(state, operands)
-      return either
-    case 'shopt':
-    case 'setopt':
-      setShellOptions(state, operands)
       return either
     case 'set':
       setPositional(state, operands)
@@ -116,7 +108,8 @@ export function applyBuiltin(state: State, given: readonly ShellWord[], home: st
     case 'trap':
       return either
     case 'printf':
-      if (first?.text.startsWith('-v')) printInto(state, operands)
+      // `printf -v NAME`
+      if (first?.text.startsWith('-v')) forgetNames(state, operands, 'printf')
       return either
     case 'read':
     case 'mapfile':
@@ -167,60 +160,10 @@ function isPlaced(text: string): boolean {
   return /^\.{0,2}(?:\/|$)/.test(text)
 }
 
-/** In the place of a variable: `cd NAME` also leads to the directory that a variable of that name holds. */
-const BY_VARIABLES = 'cdable_vars'
-
-/** The options of shells that say so, as bash and zsh spell them. */
-function setShellOptions(state: State, operands: readonly ShellWord[]): void {
-  if (operands.some(({ text }) => text.toLowerCase().replaceAll('_', '') === 'cdablevars'))
-    setVariable(state, BY_VARIABLES, { kind: 'text', word: known('1') })
-}
-
-/** Where `cd NAME` leads by the variable of that name; beneath the root where its value is not known. */
-function placeNamed(state: State, name: string): string | undefined {
-  if (variableOf(state, BY_VARIABLES)?.kind !== 'text') return undefined
-  const value = variableOf(state, name)
-  if (value?.kind === 'unset') return undefined
-  const isKnown = value?.kind === 'text' && value.word.opaque === undefined
-  return joinPath('/', isKnown ? value.word.text : '/')
-}
-
-/** Places of `CDPATH` that are looked at; what people write has two. */
-const SEARCHED_MAX = 8
-
-/** Where `cd NAME` may lead by `CDPATH`: beneath each of its places, or of a value that is not known beneath the root. */
-function searchedPlaces(state: State, operands: readonly ShellWord[]): readonly string[] {
-  const name = operands.find(({ text, opaque }) => opaque === undefined && !text.startsWith('-'))?.text
-  if (name === undefined || isPlaced(name)) return []
-  const named = placeNamed(state, name)
-  const path = variableOf(state, 'CDPATH')
-  if (path === undefined || path.kind === 'unset')
-    return named === undefined ? [] : [named, ...resolved(state, name).flatMap((place) => place ?? [])]
-  const isKnown = path.kind === 'text' && path.word.opaque === undefined
-  const places = isKnown ? path.word.text.split(':', SEARCHED_MAX) : ['/']
-  // Where none of them has it, it is a name as any other.
-  return ['', ...places].flatMap((place) =>
-    place.startsWith('/')
-      ? [joinPath('/', `${place}/${name}`)]
-      : state.directories.flatMap((from) =>
-          from === undefined ? [] : [joinPath(from, `${place || '.'}/${name}`)],
-        ),
-  )
-}
-
-function changeDirectory(
-  state: State,
-  target: ShellWord | undefined,
-  searched: readonly string[] = [],
-): Outcome {
+function changeDirectory(state: State, target: ShellWord | undefined): Outcome {
   const success = copyState(state)
   const [from] = state.directories
-  success.directories =
-    searched.length > 0
-      ? [...new Set(searched)]
-      : target === undefined
-        ? [undefined]
-        : resolved(state, target.text)
+  success.directories = target === undefined ? [undefined] : resolved(state, target.text)
   success.previous = state.directories.length === 1 ? from : undefined
   deleteVariable(success, 'PWD')
   deleteVariable(success, 'OLDPWD')
@@ -280,44 +223,6 @@ function shift(state: State, count: ShellWord | undefined): void {
   if (!isKnown) state.positional = undefined
   else if (state.positional !== undefined && number >= 0 && number <= state.positional.length)
     state.positional = state.positional.slice(number)
-}
-
-function printInto(state: State, operands: readonly ShellWord[]): void {
-  const [option, ...rest] = operands
-  const name = option?.text === '-v' ? rest.shift() : known(option?.text.slice(2) ?? '')
-  if (name === undefined || name.opaque !== undefined) {
-    forgetAll(state)
-    return
-  }
-  const isKnown = rest.every(({ opaque, isGlob }) => opaque === undefined && !isGlob)
-  const text = isKnown ? outputOf(['printf', ...rest.map((word) => word.text)]) : undefined
-  if (text === undefined || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name.text))
-    deleteVariable(state, name.text.split('[')[0] ?? '')
-  else setVariable(state, name.text, { kind: 'text', word: known(text) })
-}
-
-/** What `read` takes from a text that it is given: a field for each name, and the rest for the last one. */
-export function readFrom(
-  state: State,
-  words: readonly ShellWord[],
-  redirects: readonly ShellRedirect[],
-): void {
-  const input = redirects.findLast(({ fd }) => fd === 0)
-  const [, ...operands] = words
-  const isPlain = operands.every(
-    ({ text, opaque }) => opaque === undefined && /^(?:-r|[A-Za-z_]\w*)$/.test(text),
-  )
-  if (input?.kind !== 'text' || !isPlain) return
-  const { text, opaque } = input.target
-  if (opaque !== undefined || text.includes('\\') || separatorsOf(state) !== DEFAULT_IFS) return
-  const [line = ''] = text.split('\n', 1)
-  const names = operands.map((word) => word.text).filter((name) => name !== '-r')
-  const fields = line.trim().split(/[ \t]+/)
-  names.forEach((name, index) => {
-    const isLast = index === names.length - 1
-    const value = (isLast ? fields.slice(index).join(' ') : fields[index]) ?? ''
-    setVariable(state, name, { kind: 'text', word: known(value) })
-  })
 }
 
 function forgetNames(state: State, operands: readonly ShellWord[], program: string): void {

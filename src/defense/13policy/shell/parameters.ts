@@ -54,7 +54,6 @@ const PATTERN_CHARACTERS = 1_024
 const COMPARED_A_STEP = 16
 const PATTERN_STEPS = 1_000_000
 
-const EXPANDING = /^\([^():]{0,16}e[^():]{0,16}\)/
 const RUN: ShellWord = Object.freeze({ ...UNKNOWN, opaque: 'eval' })
 
 export function expandParameter(expander: Expander, parameter: Parameter): Expansion {
@@ -64,10 +63,8 @@ export function expandParameter(expander: Expander, parameter: Parameter): Expan
   if (operator === undefined) return itemsOf(found)
   if (operator === 'bad') {
     expander.single(argument)
-    const [first] = argument
     // `${(e)x}` of zsh runs what is in the value, as a text in quotes does.
-    if (first?.kind === 'text' && EXPANDING.test(first.text)) return itemsOf({ ...NOT_KNOWN, items: [RUN] })
-    return itemsOf(NOT_KNOWN)
+    return itemsOf({ ...NOT_KNOWN, items: [RUN] })
   }
   // Plain text of `${x:-text}`, which is split as a value is.
   if (operator === 'text') return itemsOf({ ...UNSET, items: [globbed(expander.single(argument))] })
@@ -177,13 +174,7 @@ function find(expander: Expander, parameter: Parameter): Found {
   return element === undefined ? scalarOf(value) : elementOf(expander, value, element)
 }
 
-/** Which item has which index is not known. */
-function isSpread(value: Extract<Value, { kind: 'array' }>): boolean {
-  return value.isLoose === true && value.items.length > 1
-}
-
 function scalarOf(value: Value): Found {
-  if (value.kind === 'array' && isSpread(value)) return NOT_KNOWN
   const item = value.kind === 'text' ? value.word : value.kind === 'array' ? value.items[0] : undefined
   return item === undefined ? UNSET : { ...UNSET, items: [item], isUnset: false }
 }
@@ -195,8 +186,6 @@ function elementOf(expander: Expander, value: Value, { text, opaque }: ShellWord
     return { items, isList: true, isStar: text === '*', isUnset: items.length === 0 }
   const number = numberOf(expander, text)
   if (number === undefined) return NOT_KNOWN
-  if (value.kind === 'array' && value.isLoose === true)
-    return isSpread(value) ? NOT_KNOWN : { ...NOT_KNOWN, items }
   const item = items[number < 0 ? items.length + number : number]
   return item === undefined ? UNSET : { ...UNSET, items: [item], isUnset: false }
 }
@@ -211,14 +200,6 @@ function numberOf(expander: Expander, text: string): number | undefined {
 
 function transform(expander: Expander, parameter: Parameter, item: ShellWord): ShellWord {
   const { operator = '', argument, second } = parameter
-  if (item.isGlob && item.opaque === undefined && (operator === '#' || operator === '##')) {
-    const rest = withoutBeginning(expander, operator, argument, item.text)
-    if (rest !== undefined) return { ...item, text: rest }
-  }
-  // All names that a glob with a slash at its end stands for lose that.
-  const isSlash = argument.length === 1 && argument[0]?.kind === 'text' && argument[0].text === '/'
-  if (item.isGlob && item.opaque === undefined && operator.startsWith('%') && isSlash)
-    return { ...item, text: item.text.endsWith('/') ? item.text.slice(0, -1) : item.text }
   // What a substitution in the argument runs must be seen even where the value is not known.
   if (item.opaque !== undefined || item.isGlob) {
     expander.single(argument)
@@ -228,14 +209,10 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   }
   if (operator === ':') return substringOf(expander, parameter, item.text)
   if (operator === '@') {
-    const { text } = expander.single(argument)
-    if (text === 'U') return known(item.text.toUpperCase())
-    if (text === 'L') return known(item.text.toLowerCase())
     // What is in it runs, as in a prompt.
-    if (text === 'P' && /[$`]/.test(item.text)) return { ...UNKNOWN, opaque: 'eval' }
-    if (text === 'u') return known(item.text.slice(0, 1).toUpperCase() + item.text.slice(1))
-    return UNKNOWN
+    return /[$`]/.test(item.text) ? RUN : UNKNOWN
   }
+  if (/[\^,~]/.test(operator)) return UNKNOWN
   const segments = expander.segments(argument)
   const replacement = expander.single(second ?? [])
   if (segments === undefined || replacement.opaque !== undefined) return UNKNOWN
@@ -245,35 +222,7 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   const cost = size * size * (pattern.length + 1)
   if (cost > PATTERN_STEPS || !expander.charge(Math.floor(cost / COMPARED_A_STEP))) return UNKNOWN
   const result = changed(operator, pattern, item.text, replacement.text)
-  const isCut = (operator === '%' || operator === '%%') && PLACES.has(parameter.name)
-  return known(isCut ? climbed(item.text, result, segments.map(({ text }) => text).join('')) : result)
-}
-
-/** Variables that hold the places where a shell stands, and where it comes from. */
-const PLACES: ReadonlySet<string> = new Set(['PWD', 'OLDPWD', 'HOME'])
-
-/**
- * A place with its end cut off, spelled as the climb that it is: `${PWD%/*}` is `$PWD/..`. Whoever cuts off an end that
- * is not there takes it to be there: the same text runs in other places too.
- */
-function climbed(place: string, rest: string, pattern: string): string {
-  const cut = rest === place ? pattern : place.slice(rest.length)
-  const steps = cut.split('/').filter((part) => part !== '').length
-  return steps === 0 || !cut.startsWith('/') ? rest : place + '/..'.repeat(steps)
-}
-
-/** A beginning taken off a glob, with `#`, or its directory with `##`: all that it stands for lose the same. */
-function withoutBeginning(
-  expander: Expander,
-  operator: string,
-  argument: Word,
-  text: string,
-): string | undefined {
-  const [part, ...others] = argument
-  if (part?.kind !== 'text' || others.length > 0) return undefined
-  if (operator === '##' && part.text === '*/') return text.slice(text.lastIndexOf('/') + 1)
-  const isPlain = !/[*?[\\]/.test(part.text) && expander.charge(part.text.length)
-  return isPlain && text.startsWith(part.text) ? text.slice(part.text.length) : undefined
+  return known(result)
 }
 
 function changed(
@@ -299,7 +248,7 @@ function changed(
     case '//':
       return pattern.length === 0 ? text : replaced(pattern, text, replacement, operator === '//')
     default:
-      return recased(operator, pattern, text)
+      return text
   }
 }
 
@@ -323,19 +272,6 @@ function replaced(
     if (!isAll) break
   }
   return result + text.slice(at)
-}
-
-function recased(operator: string, pattern: readonly PatternToken[], text: string): string {
-  const isUpper = operator.startsWith('^')
-  return [...text]
-    .map((character, index) => {
-      const fits = pattern.length === 0 || matchFrom(pattern, character, 0, true) === character.length
-      if (!fits || (operator.length === 1 && index > 0)) return character
-      if (operator.startsWith('~'))
-        return character === character.toUpperCase() ? character.toLowerCase() : character.toUpperCase()
-      return isUpper ? character.toUpperCase() : character.toLowerCase()
-    })
-    .join('')
 }
 
 function substringOf(expander: Expander, { argument, second }: Parameter, text: string): ShellWord {

@@ -4,24 +4,14 @@
  * Rules: POSIX.1-2024 XCU 2.9.
  * @module
  */
-import { enter, leave, spendPass } from '../../work.ts'
+import { enter, leave } from '../../work.ts'
 import type { Outcome } from './builtins.ts'
 import { expanderFor, expandRedirects, type Runner } from './expander.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { literalOf } from './simple.ts'
 import { runIndexes, runSimple } from './simple-run.ts'
 import { deleteVariable, forgetAll, type State, setFunction, setVariable, UNKNOWN } from './state.ts'
-import type {
-  AndOr,
-  Command,
-  Compound,
-  List,
-  Pipeline,
-  Redirect,
-  ShellRedirect,
-  ShellWord,
-  Word,
-} from './syntax.ts'
+import type { AndOr, Command, Compound, List, Pipeline, ShellWord, Word } from './syntax.ts'
 import {
   charge,
   copied,
@@ -33,7 +23,7 @@ import {
   type Walk,
   type Where,
 } from './walk.ts'
-import { expandArithmetic, expandWord, plainField } from './words.ts'
+import { expandArithmetic, expandWord } from './words.ts'
 
 /** Values of a loop variable that are followed one by one. */
 const LOOP_WORDS = 64
@@ -122,8 +112,7 @@ export function runCommand(walk: Walk, command: Command, state: State, where: Wh
   if (!charge(walk, COMMAND_STEPS)) return { success: state, failure: state }
   where.last.place = Math.max(where.last.place, where.place)
   if (command.kind === 'simple') return runSimple(RUNNER, walk, command, state, where)
-  if (command.redirects.length === 0)
-    return runCompound(walk, command.compound, state, where)
+  if (command.redirects.length === 0) return runCompound(walk, command.compound, state, where)
   const pipeline = where.pipeline ?? walk.pipelines
   if (where.pipeline === undefined) walk.pipelines += 1
   const redirects = expandRedirects(expanderFor(RUNNER, walk, state, where, pipeline), command.redirects)
@@ -327,11 +316,11 @@ function runCondition(
     if (isTest || isComparison || !isProgramName(first.text)) continue
     const closing = index === parts.length - 1 ? [CLOSING] : []
     runSimple(
-        RUNNER,
-        walk,
-        { kind: 'simple', assignments: [], words: [...words, ...closing], arrays: [], redirects: [] },
-        copied(walk, state),
-        where,
+      RUNNER,
+      walk,
+      { kind: 'simple', assignments: [], words: [...words, ...closing], arrays: [], redirects: [] },
+      copied(walk, state),
+      where,
     )
   }
   return both(state)

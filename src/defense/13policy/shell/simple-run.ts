@@ -4,12 +4,12 @@
  * @module
  */
 
-import { assign, declared } from './assign.ts'
-import { applyBuiltin, DECLARERS, type Outcome, readFrom, SPECIAL_BUILTINS } from './builtins.ts'
 import { spend } from '../../work.ts'
+import { assign, declared } from './assign.ts'
+import { applyBuiltin, DECLARERS, type Outcome, SPECIAL_BUILTINS } from './builtins.ts'
 import { expanderFor, expandRedirects, type Runner, runInside } from './expander.ts'
 import type { Expander } from './parameters.ts'
-import { parseExpansions, parseText } from './parser.ts'
+import { parseExpansions } from './parser.ts'
 import { SHELL_DEPTH } from './scan.ts'
 import { assignmentOf } from './simple.ts'
 import {
@@ -19,31 +19,12 @@ import {
   replaceState,
   type State,
   setVariable,
-  type Value,
   UNKNOWN,
-  variableOf,
+  type Value,
   variablesNow,
 } from './state.ts'
-import type {
-  Command,
-  List,
-  Redirect,
-  ShellCommand,
-  ShellRedirect,
-  ShellWord,
-  Simple,
-  Word,
-} from './syntax.ts'
-import {
-  charge,
-  chargeText,
-  copied,
-  emit,
-  functionsOf,
-  joined,
-  type Walk,
-  type Where,
-} from './walk.ts'
+import type { Command, List, Redirect, ShellCommand, ShellWord, Simple, Word } from './syntax.ts'
+import { charge, copied, emit, functionsOf, joined, type Walk, type Where } from './walk.ts'
 import { expandSingle, expandWord, plainField } from './words.ts'
 
 const NONE: readonly never[] = Object.freeze([])
@@ -142,7 +123,6 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
   }
   charge(walk, words.length + (state.positional?.length ?? 0))
   const outcome = applyBuiltin(state, words, walk.home)
-  if (program.text === 'read') readFrom(state, words, redirects)
   if (
     MOVERS.includes(program.text) &&
     outcome.success !== undefined &&
@@ -180,10 +160,10 @@ const ENTRY_STEPS = 4
 function environmentNow({ variables, work }: State): NonNullable<ShellCommand['environment']> {
   spend(work, variables.size * ENTRY_STEPS)
   const environment: { name: string; value: ShellWord }[] = []
-  for (const [name, value] of variables) if (value.kind === 'text') environment.push({ name, value: value.word })
+  for (const [name, value] of variables)
+    if (value.kind === 'text') environment.push({ name, value: value.word })
   // Where nothing is known of the home directory any more, it is not what it was.
-  for (const name of ['HOME', 'TMPDIR'])
-    if (!variables.has(name)) environment.push({ name, value: UNKNOWN })
+  for (const name of ['HOME', 'TMPDIR']) if (!variables.has(name)) environment.push({ name, value: UNKNOWN })
   return environment
 }
 
@@ -217,7 +197,9 @@ const NAMES: ReadonlySet<string> = new Set(
 function isRenaming([program, ...operands]: readonly ShellWord[]): boolean {
   const name = program?.text ?? ''
   if (name === 'alias') return operands.some(({ text }) => !text.startsWith('-'))
-  return DECLARERS.includes(name) && name !== 'export' && operands.some(({ text }) => /^-[A-Za-z]*n/.test(text))
+  return (
+    DECLARERS.includes(name) && name !== 'export' && operands.some(({ text }) => /^-[A-Za-z]*n/.test(text))
+  )
 }
 
 /** A function of that name is what every shell calls. */
@@ -231,15 +213,6 @@ function forget(state: State | undefined, name: string): void {
 
 function merged(walk: Walk, { success, failure }: Outcome): State | undefined {
   return joined(walk, success, failure)
-}
-
-/** `$x` in the place of a program, where it is an array: zsh, rc, fish and yash run all of it, others the first item. */
-function wholeArray(expander: () => Expander, [part, ...others]: Word): readonly ShellWord[] | undefined {
-  if (part?.kind !== 'parameter' || others.length > 0) return undefined
-  const { name, index, form, operator } = part.parameter
-  if (index !== undefined || form !== 'value' || operator !== undefined) return undefined
-  const value = variableOf(expander().state, name)
-  return value?.kind === 'array' && value.items.length > 1 ? value.items : undefined
 }
 
 function expandWords(walk: Walk, expander: () => Expander, words: readonly Word[]): readonly ShellWord[] {
@@ -262,8 +235,7 @@ function expandWords(walk: Walk, expander: () => Expander, words: readonly Word[
       if (all.length === 1 && !isDeclarer) isDeclarer = DECLARERS.includes(plain.text)
       continue
     }
-    const expanded =
-      (all.length === 0 ? wholeArray(expander, word) : undefined) ?? expandWord(expander(), word)
+    const expanded = expandWord(expander(), word)
     if (expanded === undefined) walk.opaque.add('limit')
     for (const item of expanded ?? []) all.push(item)
     if (all.length > 0 && !isDeclarer) isDeclarer = DECLARERS.includes(all[0]?.text ?? '') && all.length === 1

@@ -12,12 +12,7 @@ const COPIED_STEPS = 2
 /** Of one variable. A variable that is not in the map has a value that is not known, or none. */
 export type Value =
   | { readonly kind: 'text'; readonly word: ShellWord }
-  | {
-      readonly kind: 'array'
-      readonly items: readonly ShellWord[]
-      /** An item may stand for several, or none: which of them has which index is not known. */
-      readonly isLoose?: boolean
-    }
+  | { readonly kind: 'array'; readonly items: readonly ShellWord[] }
   | { readonly kind: 'unset' }
 
 export type ShellFunction = { readonly bodies: readonly Command[]; readonly isCertain: boolean }
@@ -212,8 +207,7 @@ function isSameWords(left: readonly ShellWord[], right: readonly ShellWord[]): b
 function isSame(left: Value | undefined, right: Value | undefined): boolean {
   if (left === right) return true
   if (left?.kind === 'text' && right?.kind === 'text') return isSameWord(left.word, right.word)
-  if (left?.kind === 'array' && right?.kind === 'array')
-    return left.isLoose === right.isLoose && isSameWords(left.items, right.items)
+  if (left?.kind === 'array' && right?.kind === 'array') return isSameWords(left.items, right.items)
   return left?.kind === 'unset' && right?.kind === 'unset'
 }
 

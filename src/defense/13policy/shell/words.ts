@@ -127,17 +127,9 @@ function homeOf(expander: Expander, user: string): ShellWord | undefined {
     if (value?.kind === 'unset') return known(expander.home)
     return value?.kind === 'text' ? value.word : UNKNOWN
   }
-  if (/^[-+]?[0-9]{1,3}$/.test(user)) return stackEntry(expander, user)
+  if (/^[-+]?[0-9]{1,3}$/.test(user)) return UNKNOWN
   if (user === 'root') return known('/root')
   return /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(user) ? known(`/home/${user}`) : undefined
-}
-
-/** `~1`, `~+1`, `~-0`: a place of the stack that `pushd` makes, counted from either end; 0 is where the shell is. */
-function stackEntry({ state }: Expander, index: string): ShellWord {
-  const places = [state.directories.length === 1 ? state.directories[0] : undefined, ...state.stack]
-  const number = Number.parseInt(index.replace(/^[-+]/, ''), 10)
-  const place = index.startsWith('-') ? places.at(-1 - number) : places[number]
-  return place === undefined ? UNKNOWN : known(place)
 }
 
 /** What expanding a part of a word costs, whatever comes of it. */
@@ -151,12 +143,16 @@ function addPart(expander: Expander, builder: Builder, part: WordPart): void {
       return
     case 'substituted':
       expander.substituted(part.body, part.isInput)
-      addItem(expander, builder, { text: '', isGlob: false, opaque: 'substitution', stands: UNKNOWN_MARK }, true)
+      addItem(
+        expander,
+        builder,
+        { text: '', isGlob: false, opaque: 'substitution', stands: UNKNOWN_MARK },
+        true,
+      )
       return
     case 'substitution': {
       const output = expander.substitute(part.body)
-      const item: ShellWord =
-        output === undefined || part.isValue === true ? UNKNOWN_OUTPUT : known(output)
+      const item: ShellWord = output === undefined || part.isValue === true ? UNKNOWN_OUTPUT : known(output)
       addItem(expander, builder, item, part.isQuoted)
       return
     }

@@ -53,9 +53,7 @@ export const xargs: Unwrap = (call) => {
       stdin: { kind: 'closed' },
     }))
   const holds = replace !== '' && program.some(({ text }) => text.includes(replace))
-  const filled = holds
-    ? program.map((word) => fill(word, replace))
-    : [...program, UNKNOWN_INPUT]
+  const filled = holds ? program.map((word) => fill(word, replace)) : [...program, UNKNOWN_INPUT]
   return [{ kind: 'argv', words: filled, via: 'xargs', stdin: { kind: 'closed' } }]
 }
 
