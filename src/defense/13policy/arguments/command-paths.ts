@@ -13,7 +13,7 @@ import type { ShellWord } from '../shell/shell.ts'
 import { diskUse } from './disk-uses.ts'
 import { has } from './inner.ts'
 import { addLater, media, SUBCOMMANDED } from './later-paths.ts'
-import { type ParsedArguments, partOf, writtenPart } from './options.ts'
+import { type ParsedArguments, partOf } from './options.ts'
 import { created, rewrites } from './rewriters.ts'
 import { looksLikePath, type Place, pathsOf } from './used-paths.ts'
 
@@ -69,11 +69,6 @@ export function argumentPaths(
       addAssigned(word, add)
     }
   }
-  for (const word of parsed.operands) {
-    const isRead = form.plain || word.text.length > PLACE_MAX || (isLater && word.text.startsWith('-'))
-    const written = isRead ? undefined : writtenPart(word)
-    if (written !== undefined) add(written, 'write')
-  }
   EXTRA.get(name)?.(parsed, add)
   const made = created(names[0] ?? '', parsed)
   if (made !== undefined && (isAway || made.opaque !== undefined || looksLikePath(made.text)))
@@ -82,9 +77,6 @@ export function argumentPaths(
   if (FILTERS.has(name) && parsed.operands[0]?.text.startsWith('/') === true) add(parsed.operands[0], 'read')
   return paths
 }
-
-/** Longer than a name and a place. */
-const PLACE_MAX = 4_224
 
 /** Where a path begins within a word: `@/file` of options, `text:/file` and `concat:/file` of a format; 0 for nowhere. */
 function innerPath(name: string, text: string): number {

@@ -63,8 +63,6 @@ export function parseArguments(words: readonly ShellWord[], form: ProgramForm, f
     const next = words[index + 1]
     if (taken.wants === undefined || next === undefined) continue
     values.push({ option: taken.wants, word: next, use: taken.use })
-    // `-o cache_dir=/x`
-    if (taken.use === 'text') addNamed(taken.wants, next, values)
     index += 1
   }
   return { options: once(options), values, operands, firstOperand }
@@ -78,20 +76,6 @@ function once(words: readonly string[]): readonly string[] {
   if (words.length > FEW) return [...new Set(words)]
   return words.every((word, at) => words.indexOf(word) === at) ? words : [...new Set(words)]
 }
-
-/** What is given to an option for a name of its own: `-o cache_dir=/x`, `--dump-section .text=/x`. */
-function addNamed(option: string, value: ShellWord, values: OptionValue[]): void {
-  const written = writtenPart(value) ?? writtenWithin(value)
-  if (written !== undefined) values.push({ option, word: written, use: 'write' })
-  const at = written === undefined ? (BARE_NAME.exec(value.text)?.[0].length ?? 0) - 1 : -1
-  if (at < 0 || value.text.length > NAMED_MAX) return
-  const use = /dump|out|write|save|export/.test(option) ? 'write' : 'unknown'
-  values.push({ option, word: partOf(value, value.text.slice(at + 1)), use })
-}
-
-const BARE_NAME = /^[-.\w]{1,64}=(?=\/)/
-/** A name and a place are no longer. */
-const NAMED_MAX = 4_224
 
 function isOption(text: string, form: ProgramForm): boolean {
   if (form.plain) return false
@@ -111,13 +95,6 @@ function readOption(
   values: OptionValue[],
 ): Taken | undefined {
   const { text } = word
-  // `--out:/x`
-  const part = text.includes(':') ? writtenPart(word) : undefined
-  if (part !== undefined) values.push({ option: text.slice(0, text.indexOf(':')), word: part, use: 'write' })
-  else if (GIVEN_PLACE.test(text)) {
-    const colon = text.indexOf(':')
-    values.push({ option: text.slice(0, colon), word: partOf(word, text.slice(colon + 1)), use: 'unknown' })
-  }
   if (text.startsWith('--') || form.words) {
     const equals = text.indexOf('=')
     const name = equals < 0 ? text : text.slice(0, equals)
@@ -145,13 +122,11 @@ function readOption(
     if (equals >= 0) {
       if (form.words && !text.startsWith('--')) options.push(text)
       const value = partOf(word, text.slice(equals + 1))
-      const ifUnknown = isWritten(name, value, false) ? 'write' : 'unknown'
-      values.push({ option: name, word: value, use: use?.use ?? ifUnknown })
-      const part = use === undefined || use.use === 'text' ? writtenWithin(value) : undefined
-      if (part !== undefined) values.push({ option: name, word: part, use: 'write' })
+      values.push({ option: name, word: value, use: use?.use ?? writtenBy(name) })
       return ends ? { wants: undefined, use: 'text', ends } : undefined
     }
-    if (use === undefined && isWritten(name, next, true)) return { wants: name, use: 'write', ends }
+    if (use === undefined && next !== undefined && writtenBy(name) === 'write' && looksLikePath(next.text))
+      return { wants: name, use: 'write', ends }
     // It may be a switch, and the place behind it an operand.
     if (use === undefined && next !== undefined && form.operands?.repeated !== 'write' && isWhole(next.text))
       values.push({ option: name, word: next, use: 'unknown' })
@@ -163,23 +138,8 @@ function readOption(
   const whole = text.length > 2 ? form.options.get(text) : undefined
   if (whole !== undefined)
     return whole.isAttached ? undefined : { wants: text, use: whole.use, ends: form.ends.has(text) }
-  // `-outfile FILE`, `-out=FILE`
-  if (text.length > LETTERS_MAX) {
-    if (next !== undefined && isWhole(next.text) && isWritten(text, next, true))
-      return { wants: text, use: 'write', ends: false }
-    const equals = text.indexOf('=')
-    const value = equals < 0 ? undefined : partOf(word, text.slice(equals + 1))
-    const name = text.slice(0, Math.max(equals, 0))
-    if (value !== undefined && isWritten(name, value, false)) {
-      values.push({ option: name, word: value, use: 'write' })
-      return undefined
-    }
-  }
   return readCluster(word, form, options, values)
 }
-
-/** `--gcc.exe:/x` */
-const GIVEN_PLACE = /^--[\w.-]{1,64}:[^=]{0,64}[/~]/
 
 /** What is longer may be a name behind a single dash. */
 const LETTERS_MAX = 3
@@ -193,68 +153,15 @@ function lettersOf(text: string, form: ProgramForm): number {
 
 /** Long names that say of a file or a directory that it is written, whatever the program. */
 const OUTPUT =
-  /^--?(?:out|output|log|report|results?|junit|coverage|dest|destination|target|artifacts?|export|save|build|cache|state|install)[-_]?(?:file|dir|directory|path|folder|xml|root|to)$|^--\w{1,16}_out$/i
-/** These may also be given a word of another kind: `--output json`. */
-const OUTPUT_OR_FORM = /^--(?:out|output|dest|destination|pack-destination|save-as|write-to|output-to)$/i
+  /^--?(?:out|output|log|report|results?|dest|destination|target|artifacts?|export|save|build|cache|state|install)(?:[-_]?(?:file|dir|directory|path|folder|root|to))?$/i
 
-/** And the last words of longer names, where the value is a place: `--heap-dump-path`, `--trace`, `-Xlog:gc:file`. */
-const OUTPUT_WORD =
-  /(?:^|[-_.:*,])(?:HeapDump|Error|(?:std)?out|output|log|logging|report|results?|dump|trace|tracing|profile|record(?:ing)?|stats|metrics|dest|save|export|write|backup|history|archive|pid|lock|nimcache|cache|work|gen|generate|generated|snapshot|download|json|html|xml|junit|coverage|csv|sarif|lcov|dist|prof|diagnostics?|destination|publish|graphviz|redirect|store|metafile|map|defines|header|marks|info|pattern|data|debug)(?:[-_]?(?:file|filename|dir|directory|path|folder|xml|json|html|prefix|to|log|name)){0,2}$|^-Xlog(?:gc|:.{0,128}file)$|^-o$|^-femit-\w{1,16}$|^-fdump-[\w-]{1,64}$|^-a[cdghilmns]{0,8}$|repo\.local$|^--write-[\w-]{1,64}$|build[-_.]dir(?:ectory)?$|dep(?:endency)?[-_]file$/i
-/** By themselves mostly switches, which say in what form something is told: what comes next is an operand. */
-const FORM = /^--?(?:json|html|xml|csv|info|data|header|map|marks|pattern|debug)$/
-/** Longer than the names of options. */
-const NAME_MAX = 128
-
-/** Whether the option `name` is given a place to write to by `value`, which is attached to it or comes next. */
-function isWritten(name: string, value: ShellWord | undefined, isNext: boolean): boolean {
-  if (value === undefined) return false
-  if (OUTPUT.test(name)) return !isNext || !value.text.startsWith('-')
-  if (!isPlace(value) || name.length > NAME_MAX || (isNext && FORM.test(name))) return false
-  return OUTPUT_OR_FORM.test(name) || (isWhole(value.text) && saysOutput(name))
-}
-
-/** `--tsBuildInfoFile` is read as `--ts-build-info-file`. */
-function saysOutput(name: string): boolean {
-  // `-DoutputDirectory`, `-p:OutDir`: a property of a build.
-  const bare = name.replace(PROPERTY, '-').replaceAll(/([a-z])([A-Z])/g, '$1-$2')
-  return OUTPUT_WORD.test(name) || OUTPUT_WORD.test(bare)
-}
-
-const PROPERTY = /^(?:-[DP]|[-/]{1,2}p(?:roperty)?:)/
-
-/** One name, and the mark before its value. */
-const NAMED = /^(?:[-/]{1,2}p(?:roperty)?:)?[-\w.]{1,64}(?=[=:])/
-
-/** The place that a word names to write to by itself: `output=/x`, `--out:/x`, `html:/x`. */
-export function writtenPart(word: ShellWord): ShellWord | undefined {
-  const { text } = word
-  if (!text.includes('/') && !text.includes('~')) return undefined
-  const at = NAMED.exec(text)?.[0].length ?? 0
-  if (at <= 0) return undefined
-  const first = text.charAt(at + 1)
-  if (first !== '/' && first !== '~' && first !== '.') return undefined
-  const value = partOf(word, text.slice(at + 1))
-  return isWhole(value.text) && !value.text.startsWith('//') && saysOutput(text.slice(0, at))
-    ? value
-    : undefined
-}
-
-/** `delay=1s,filename=/x`, `debug:file=/x`, `html:/x` */
-const WITHIN =
-  /(?:^|[,:;=])(?:file|filename|output|out|html|xml|json|lcov|metadata|link|asm|obj|dep-info|llvm-ir|mir|llvm-bc|dest|result)[=:](?=[/~])/
-
-function writtenWithin(word: ShellWord): ShellWord | undefined {
-  const found = WITHIN.exec(word.text)
-  return found === null ? undefined : partOf(word, word.text.slice(found.index + found[0].length))
+function writtenBy(name: string): 'write' | 'unknown' {
+  return OUTPUT.test(name) ? 'write' : 'unknown'
 }
 
 /** It leads out of where the request runs, or may. */
 function isWhole(text: string): boolean {
   return text.startsWith('/') || text.startsWith('~') || text.startsWith('..')
-}
-
-function isPlace({ text, opaque }: ShellWord): boolean {
-  return looksLikePath(text) || (opaque !== undefined && text === '')
 }
 
 /** A long name, or the one known name that it is the beginning of. */

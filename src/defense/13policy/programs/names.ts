@@ -176,7 +176,7 @@ export function isMultiple(names: readonly string[]): boolean {
 }
 
 const SHELLS: ReadonlySet<string> = new Set(
-  'sh bash dash rc es sash ash ksh ksh93 mksh zsh fish tcsh csh rbash yash posh hush lksh pdksh oksh rksh rzsh ion murex oil nu elvish xonsh osh bosh msh pwsh'.split(
+  'sh bash dash rc es sash ash ksh ksh93 mksh zsh fish tcsh csh rbash yash posh hush lksh pdksh oksh rksh rzsh ion murex oil osh bosh msh'.split(
     ' ',
   ),
 )

@@ -135,7 +135,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'tmux | -f:r -L: -S:m -c:s -T: | -* | stops',
   'convert magick identify mogrify ffmpeg ffprobe | -i:r | m* | words',
   'tclsh wish expect | -c:x -f:r -b:r | ?* | stops',
-  'sh bash dash ash ksh ksh93 mksh zsh fish tcsh csh rbash yash posh hush nu elvish xonsh osh pwsh | -o: -O: --rcfile:r --init-file:r -C: --init-command: --emulate: | -* | stops plus',
+  'sh bash dash ash ksh ksh93 mksh zsh fish tcsh csh rbash yash posh hush osh | -o: -O: --rcfile:r --init-file:r -C: --init-command: --emulate: | -* | stops plus',
   // Interpreters.
   'python pypy | -c:x -m: -W: -X: --check-hash-based-pycs: -Q: | ?* | stops ends=-c,-m',
   'perl | -e:x -E:x -I:r -i:? -M:? -m:? -x:? -C:? -D:? -F:? -V:? -d:? | ?* | stops given=-e,-E',

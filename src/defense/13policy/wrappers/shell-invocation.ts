@@ -10,13 +10,6 @@ import { looksLikePath } from '../arguments/used-paths.ts'
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'
 
-/** Options of nu that take a file or a name beside the text. */
-const NU_VALUES: ReadonlySet<string> = new Set(
-  '--config --env-config --plugin-config --plugins --log-level --log-target --log-include --log-exclude --include-path --table-mode --error-style --threads --testbin --ide-goto-def --ide-hover --ide-complete --ide-check -I -m -t'.split(
-    ' ',
-  ),
-)
-
 const LONG_WITH_VALUE: ReadonlySet<string> = new Set([
   '--rcfile',
   '--init-file',
@@ -49,7 +42,7 @@ type Invocation = {
 }
 
 /** Reads the arguments of a shell. Unlike other programs, `-c` takes the first operand, wherever it stands. */
-function readInvocation(words: readonly ShellWord[], isNu: boolean): Invocation {
+function readInvocation(words: readonly ShellWord[]): Invocation {
   const files: ShellWord[] = []
   const texts: ShellWord[] = []
   let hasText = false
@@ -68,33 +61,19 @@ function readInvocation(words: readonly ShellWord[], isNu: boolean): Invocation 
       const name = equals < 0 ? text : text.slice(0, equals)
       const next = words[index + 1]
       const isText = name === '--command' || name === '--commands'
-      const isFirst = name === '--init-command' || (isNu && name === '--execute')
+      const isFirst = name === '--init-command'
       if (isText && equals < 0) hasText = true
       else if ((isText || isFirst) && word !== undefined) {
         const value = equals < 0 ? next : { ...word, text: text.slice(equals + 1) }
         if (value !== undefined) texts.push(value)
-      } else if (
-        name === '--rcfile' ||
-        name === '--init-file' ||
-        (isNu && (name === '--config' || name === '--env-config'))
-      ) {
+      } else if (name === '--rcfile' || name === '--init-file') {
         const value = equals < 0 ? next : word && { ...word, text: text.slice(equals + 1) }
         if (value !== undefined) files.push(value)
       }
-      if (equals < 0 && (LONG_WITH_VALUE.has(name) || (isNu && (isFirst || NU_VALUES.has(name))))) index += 1
+      if (equals < 0 && LONG_WITH_VALUE.has(name)) index += 1
       continue
     }
     const isOn = text.startsWith('-')
-    if (isNu && text === '-e') {
-      const next = words[index + 1]
-      if (next !== undefined) texts.push(next)
-      index += 1
-      continue
-    }
-    if (isNu && NU_VALUES.has(text)) {
-      index += 1
-      continue
-    }
     for (const letter of text.slice(1, 64)) {
       // bash and dash take these two for what they are behind a `+` as well.
       if (letter === 'c') hasText = true
@@ -111,31 +90,6 @@ function readInvocation(words: readonly ShellWord[], isNu: boolean): Invocation 
   if (hasText)
     return { text: rest[0], script: undefined, rest: rest.slice(1), files, texts, readsInput: false }
   return { text: undefined, script: rest[0], rest: rest.slice(1), files, texts, readsInput }
-}
-
-/** Options of PowerShell that take the next word; they are told apart by their beginnings, whatever the case. */
-const POWERSHELL_VALUES: readonly string[] = Object.freeze([
-  ...['executionpolicy', 'ep', 'workingdirectory', 'wd', 'inputformat', 'outputformat', 'settingsfile'],
-  ...['configurationname', 'configurationfile', 'custompipename', 'windowstyle', 'version'],
-])
-
-/** The arguments of PowerShell: the text of `-Command` is all that follows, and a first operand is a file. */
-function readPowerShell(words: readonly ShellWord[]): Invocation {
-  const nothing = { text: undefined, script: undefined, rest: [], files: [], texts: [], readsInput: false }
-  for (let index = 1; index < words.length; index++) {
-    const word = words[index]
-    const name = word?.text.replace(/^--?/, '').toLowerCase() ?? ''
-    if (word === undefined || !word.text.startsWith('-') || word.text === '-')
-      return { ...nothing, script: word, rest: words.slice(index + 1) }
-    const isText = name !== '' && (name === 'cwa' || 'commandwithargs'.startsWith(name))
-    // What it reads is the program.
-    if (isText && words[index + 1]?.text === '-') return { ...nothing, readsInput: true }
-    if (isText) return { ...nothing, text: joined(words.slice(index + 1)) }
-    if (name !== '' && 'file'.startsWith(name))
-      return { ...nothing, script: words[index + 1], rest: words.slice(index + 2) }
-    if (name !== '' && POWERSHELL_VALUES.some((one) => one.startsWith(name))) index += 1
-  }
-  return nothing
 }
 
 /** What a program that reads shell text from its standard input comes down to. */
@@ -188,27 +142,10 @@ function checkedFiles({ names, words }: Call): readonly ShellWord[] {
 export function innerOfShell(call: Call): readonly Inner[] {
   const checked = checkedFiles(call)
   if (checked.length > 0) return checked.map((word) => ({ kind: 'path', word, use: 'read' }))
-  const isPowerShell = call.names.includes('pwsh')
-  const { text, script, rest, files, texts, readsInput } = isPowerShell
-    ? readPowerShell(call.words)
-    : readInvocation(call.words, call.names.includes('nu'))
+  const { text, script, rest, files, texts, readsInput } = readInvocation(call.words)
   // A file that is run before anything else: also one that is the output of a command.
   const inner: Inner[] = files.flatMap((word) => innerOfScript(word))
   for (const word of texts) inner.push({ kind: 'shell', word, via: 'sh -c' })
-  if (
-    text !== undefined &&
-    call.names.includes('xonsh') &&
-    (text.text.startsWith('![') || text.text.startsWith('$['))
-  ) {
-    // A command in the brackets of xonsh.
-    const end = text.text.lastIndexOf(']')
-    inner.push({
-      kind: 'shell',
-      word: { ...text, text: text.text.slice(2, end < 2 ? undefined : end) },
-      via: 'sh -c',
-    })
-    return inner
-  }
   if (text !== undefined) {
     inner.push({ kind: 'shell', word: text, via: 'sh -c', positional: rest })
     return inner
