@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Call, has, type Inner, joined, type Stdin } from '../arguments/inner.ts'
+import { type Call, has, type Inner, type Stdin } from '../arguments/inner.ts'
 import { looksLikePath } from '../arguments/used-paths.ts'
 import type { Opaque } from '../effective.ts'
 import type { ShellWord } from '../shell/shell.ts'

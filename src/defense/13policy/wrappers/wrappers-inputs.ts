@@ -61,14 +61,6 @@ function marksIn(words: readonly ShellWord[], mark: string): number {
   return words.reduce((count, { text }) => count + text.split(mark).length - 1, 0)
 }
 
-/** `find … | vidir -`: the names on its input are what it renames and removes, as if they had been given to it. */
-export const editedNames: Unwrap = (call) => {
-  const [program] = call.words
-  if (program === undefined || call.parsed.operands[0]?.text !== '-') return []
-  const parsed = { options: [], values: [], operands: [program], firstOperand: 1 }
-  return xargs({ ...call, words: [literal('xargs'), program], parsed })
-}
-
 /** The words that an input is cut into: at blanks, or where an option says so. */
 function inputWords(call: Call, given: string): readonly string[] {
   const delimiter = optionValue(call.parsed, '-d', '--delimiter')?.text

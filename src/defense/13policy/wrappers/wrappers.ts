@@ -20,7 +20,7 @@ import { parseArguments, partOf } from '../arguments/options.ts'
 import { formOf } from '../programs/programs.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
-import { editedNames, find, parallel, xargs } from './wrappers-inputs.ts'
+import { find, parallel, xargs } from './wrappers-inputs.ts'
 import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
 
 /** Programs whose first operands are their own and whose command follows: the number of these. */
@@ -328,7 +328,6 @@ const taskset: Unwrap = (call) => {
 const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['env', env],
   ['xargs', xargs],
-  ['vidir', editedNames],
   ['find', find],
   ['fd', find],
   ['parallel', parallel],
