@@ -31,15 +31,7 @@ import {
 import { outputSize } from './shell/output.ts'
 import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
 import { innerOfInterpreter } from './wrappers/interpreters.ts'
-import {
-  addOpaque,
-  connect,
-  type Draft,
-  isDecoder,
-  type Segment,
-  stdinOf,
-  viaOf,
-} from './wrappers/pipeline.ts'
+import { addOpaque, connect, type Draft, type Segment, stdinOf, viaOf } from './wrappers/pipeline.ts'
 import { innerOfShell, isAllArguments, positionals } from './wrappers/shell-invocation.ts'
 import { knownOutput } from './wrappers/stream.ts'
 import { innerOfWrapper, isWrapper, readAssignment } from './wrappers/wrappers.ts'
@@ -147,7 +139,6 @@ function follow(
   switch (inner.kind) {
     case 'opaque':
       addOpaque(draft, inner.opaque)
-      if (frame.isDecoded && inner.opaque === 'piped') addOpaque(draft, 'decoded')
       return
     case 'path':
       addPaths(draft, pathsOf(inner.word, inner.use, placeOf(run, frame)))
@@ -174,12 +165,11 @@ function follow(
     case 'code': {
       const { word, filter, via } = inner
       if (filter === undefined) {
-        if (word.opaque !== undefined) addOpaque(draft, frame.isDecoded ? 'decoded' : 'eval')
+        if (word.opaque !== undefined) addOpaque(draft, 'eval')
         return
       }
-      const read = readFilter(filter, word, via, frame.isDecoded, run.work)
-      for (const opaque of read.opaque)
-        addOpaque(draft, opaque === 'eval' && frame.isDecoded ? 'decoded' : opaque)
+      const read = readFilter(filter, word, via, run.work)
+      for (const opaque of read.opaque) addOpaque(draft, opaque)
       for (const next of read.inner) follow(run, draft, next, frame, assignments)
       return
     }
@@ -216,8 +206,7 @@ function followShell(
     runCommand(run, positional.slice(1), base)
     return
   }
-  if (word.opaque !== undefined)
-    addOpaque(draft, frame.isDecoded && word.opaque === 'substitution' ? 'decoded' : 'eval')
+  if (word.opaque !== undefined) addOpaque(draft, 'eval')
   // A text that runs in the shell itself finds its variables, and parameters that are not told.
   const isOwn = inner.via === 'eval' || inner.via === 'trap'
   const variables = positional === undefined ? (isOwn ? NOTHING_KNOWN : undefined) : positionals(positional)
@@ -238,8 +227,6 @@ const NOTHING_KNOWN: ReadonlyMap<string, string> = Object.freeze(new Map())
 
 function runScript(run: Run, script: ShellScript, base: Frame): void {
   const pipelines = new Map<number, Segment[]>()
-  const isDecoded =
-    base.isDecoded || script.commands.some((command) => command.isSubstitution && isDecoder(command))
   for (const command of script.commands) {
     const segments = pipelines.get(command.pipeline) ?? []
     pipelines.set(command.pipeline, segments)
@@ -255,7 +242,6 @@ function runScript(run: Run, script: ShellScript, base: Frame): void {
       redirects: command.redirects,
       stdin,
       resolved: undefined,
-      isDecoded,
       environment: command.environment,
     })
     if (run.isOver) break

@@ -13,7 +13,6 @@ import type { ToxicProperty } from '../../base/toxic-property.ts'
  * - `substitution`: a word is the output of a command (the command itself is judged as well)
  * - `program`: which program runs is not known (its word is an expansion, a substitution or a glob)
  * - `eval`: text is put together and then run as a program (`eval`, `exec(...)` of an interpreter, `source <(...)`)
- * - `decoded`: a decoder (base64, xxd, openssl enc -d, gunzip...) feeds a shell or an interpreter
  * - `piped`: a shell or an interpreter reads its program from another command
  * - `stdin`: a shell or an interpreter reads its program from its standard input, which is not part of the request
  * - `syntax`: the text is not what the shell's grammar allows; nothing in it can be relied upon
@@ -24,7 +23,6 @@ export type Opaque =
   | 'substitution'
   | 'program'
   | 'eval'
-  | 'decoded'
   | 'piped'
   | 'stdin'
   | 'syntax'

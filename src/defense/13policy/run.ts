@@ -37,8 +37,6 @@ export type Frame = {
   readonly redirects: readonly ShellRedirect[]
   readonly stdin: Stdin
   readonly resolved: string | undefined
-  /** Outputs of decoders are among the text's words. */
-  readonly isDecoded: boolean
   /** Of a command of a shell text whose own text runs later or at once: what is known of the variables there. */
   readonly environment: ShellCommand['environment']
 }

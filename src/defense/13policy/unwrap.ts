@@ -107,7 +107,6 @@ function frameOf({ cwd, resolved }: CommandSurroundings): Frame {
     redirects: [],
     stdin: { kind: 'caller' },
     resolved,
-    isDecoded: false,
     environment: undefined,
   }
 }

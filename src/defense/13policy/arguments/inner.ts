@@ -16,11 +16,7 @@ export type Stdin =
   /** What the caller or the terminal gives. */
   | { readonly kind: 'caller' }
   | { readonly kind: 'text'; readonly word: ShellWord }
-  | {
-      readonly kind: 'pipe'
-      readonly output: string | undefined
-      readonly isDecoded: boolean
-    }
+  | { readonly kind: 'pipe'; readonly output: string | undefined }
 
 export type Inner =
   | {

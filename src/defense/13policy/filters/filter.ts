@@ -19,18 +19,11 @@ export type Filter = 'awk' | 'sed'
 const STEPS_A_CHARACTER = 12
 
 /**
- * What a script starts and writes. `isFound`: parts of it may be what the same command line has decoded, fetched or put
- * together, which can be made to leave its place.
+ * What a script starts and writes.
  * @throws WorkSpent
  */
-export function readFilter(
-  filter: Filter,
-  word: ShellWord,
-  via: string,
-  isFound: boolean,
-  work: Work,
-): Filtered {
-  const script = isFound ? undefined : gapped(word)
+export function readFilter(filter: Filter, word: ShellWord, via: string, work: Work): Filtered {
+  const script = gapped(word)
   const isKept = script !== undefined && staysInPlace(script, filter)
   const text = isKept ? script : word.text
   spend(work, text.length * STEPS_A_CHARACTER)

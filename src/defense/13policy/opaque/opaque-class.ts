@@ -42,14 +42,7 @@ export const CLASS_TEXTS: Readonly<Record<OpaqueClass, string>> = Object.freeze(
 })
 
 /** What of a command line is made while it runs, and then run. A value that is not known is none. */
-const COMPUTED: ReadonlySet<Opaque> = new Set<Opaque>([
-  'program',
-  'eval',
-  'decoded',
-  'piped',
-  'stdin',
-  'syntax',
-])
+const COMPUTED: ReadonlySet<Opaque> = new Set<Opaque>(['program', 'eval', 'piped', 'stdin', 'syntax'])
 /** Where only the system puts programs. */
 const SYSTEM_PLACES: readonly string[] = Object.freeze([
   ...['/usr', '/bin', '/sbin', '/lib', '/lib64', '/opt', '/nix/store'],

@@ -51,7 +51,6 @@ const OPAQUE: readonly (Opaque | '*')[] = Object.freeze([
   'substitution',
   'program',
   'eval',
-  'decoded',
   'piped',
   'stdin',
   'syntax',

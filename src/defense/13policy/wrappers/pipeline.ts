@@ -6,13 +6,9 @@
  */
 import { hold, spend, type Work } from '../../work.ts'
 import type { Stdin } from '../arguments/inner.ts'
-import { parseArguments } from '../arguments/options.ts'
 import type { EffectiveCommand, Opaque, UsedPath } from '../effective.ts'
-import { namesOf } from '../programs/names.ts'
-import { formOf } from '../programs/programs.ts'
 import type { ShellCommand } from '../shell/shell.ts'
 import { isStandardInput } from './shell-invocation.ts'
-import { decodes } from './stream.ts'
 
 /** Names in a pipeline that a command is told of. */
 const NEIGHBOURS_MAX = 32
@@ -42,19 +38,12 @@ export type Segment = {
   readonly output: string | undefined
 }
 
-export function isDecoder({ words }: ShellCommand): boolean {
-  const program = words[0]
-  if (program === undefined) return false
-  const names = namesOf(program.text, undefined)
-  return decodes({ names, options: parseArguments(words, formOf(names)).options })
-}
-
 /** Where the standard input of a command of a script comes from. */
 export function stdinOf(
   drafts: readonly Draft[],
   command: ShellCommand,
   segments: readonly Segment[],
-  base: { readonly stdin: Stdin; readonly isDecoded: boolean },
+  base: { readonly stdin: Stdin },
   work: Work,
 ): Stdin {
   for (let at = command.redirects.length - 1; at >= 0; at -= 1) {
@@ -63,7 +52,7 @@ export function stdinOf(
     if (kind === 'text') return { kind: 'text', word: target }
     if (kind === 'dup') return { kind: 'caller' }
     if (kind !== 'read') break
-    if (target.opaque !== undefined) return { kind: 'pipe', output: undefined, isDecoded: base.isDecoded }
+    if (target.opaque !== undefined) return { kind: 'pipe', output: undefined }
     if (isStandardInput(target.text)) return base.stdin
     // Whoever takes a program from there runs a file that nobody has read.
     return target.text === '/dev/null' ? { kind: 'closed' } : { kind: 'caller' }
@@ -72,11 +61,10 @@ export function stdinOf(
   spend(work, (drafts.length - (segments[0]?.start ?? 0) + segments.length) * NEIGHBOUR_STEPS)
   const before = segments.filter(({ place }) => place < command.place)
   const nearest = before.filter(({ place }) => place === command.place - 1)
-  const isDecoded = before.some(({ start, end }) => drafts.slice(start, end).some(decodes))
   const outputs = nearest.map(({ output }) => output)
   hold(work, outputs.length < 2 ? 0 : outputs.reduce((sum, output) => sum + (output?.length ?? 0), 0))
   const isKnown = outputs.length > 0 && outputs.every((output) => output !== undefined)
-  return { kind: 'pipe', output: isKnown ? outputs.join('') : undefined, isDecoded }
+  return { kind: 'pipe', output: isKnown ? outputs.join('') : undefined }
 }
 
 /** Tells the commands of a pipeline of those before and after them. */

@@ -105,7 +105,6 @@ export function fromStdin(stdin: Stdin, via: string): readonly Inner[] {
         ...(stdin.word.opaque === undefined ? NOTHING : opaque('eval')),
       ]
     case 'pipe': {
-      if (stdin.isDecoded) return opaque('decoded')
       if (stdin.output === undefined) return opaque('piped')
       const word = { text: stdin.output, isGlob: false, opaque: undefined }
       return [{ kind: 'shell', word, via, stdin: { kind: 'closed' } }]
@@ -116,8 +115,7 @@ export function fromStdin(stdin: Stdin, via: string): readonly Inner[] {
 /** As `fromStdin`, where the text is no shell's and nobody reads it. */
 export function unreadStdin(stdin: Stdin): readonly Inner[] {
   if (stdin.kind === 'caller') return opaque('stdin')
-  if (stdin.kind !== 'pipe') return NOTHING
-  return opaque(stdin.isDecoded ? 'decoded' : 'piped')
+  return stdin.kind === 'pipe' ? opaque('piped') : NOTHING
 }
 
 function opaque(...reasons: readonly Opaque[]): readonly Inner[] {

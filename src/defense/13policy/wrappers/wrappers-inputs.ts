@@ -26,7 +26,7 @@ const GIVEN_CHARACTERS = 16_384
 /** What stands on an input, where the request itself puts it there. */
 function knownInput(stdin: Stdin): string | undefined {
   if (stdin.kind === 'text') return stdin.word.opaque === undefined ? stdin.word.text : undefined
-  return stdin.kind === 'pipe' && !stdin.isDecoded ? stdin.output : undefined
+  return stdin.kind === 'pipe' ? stdin.output : undefined
 }
 
 /** The runs of a command with these inputs: each one by itself, or many at once. */

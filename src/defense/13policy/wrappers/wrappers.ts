@@ -16,10 +16,8 @@ import {
   rest,
   type Unwrap,
 } from '../arguments/inner.ts'
-import { parseArguments, partOf } from '../arguments/options.ts'
-import { formOf } from '../programs/programs.ts'
+import { partOf } from '../arguments/options.ts'
 import type { ShellWord } from '../shell/shell.ts'
-import { fromStdin, innerOfScript, isStandardInput } from './shell-invocation.ts'
 import { find, parallel, xargs } from './wrappers-inputs.ts'
 import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
 
@@ -27,10 +25,10 @@ import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
 const PREFIXES: ReadonlyMap<string, number> = new Map(
   [
     '0 srun salloc mpirun foot qemu-user box64 box86 FEXInterpreter blink retry gpg-agent with-contenv systemd-socket-activate optirun primusrun prime-run gamemoderun mangohud vglrun nocache cachestats timelimit ledit rlfe socksify fakeroot-ng newpid xinit cage gamescope operf memusage sotruss latrace runlim cronic runcron libtool gnome-session-inhibit s6-notifyoncheck',
-    '0 websocketd zrun',
+    '0 websocketd zrun linux32 linux64 i386 i486 i586 i686 athlon x86_64 uname26 aarch64 arm armv7l arm64',
     '2 s6-tcpserver s6-tcpserver4 s6-tcpserver6 s6-tcpclient tcpserver tcpclient tcpsvd udpsvd',
     '0 wsl xe aoss padsp apulse artsdsp esddsp jack-run msgfilter msgexec grc ssh-agent nsjail minijail0 nq tsp ts setuser fghack pgrphack s6-fghack s6-setsid s6-sudo watchexec nodemon reflex onchange ifne openvt softlimit chpst s6-applyuidgid s6-softlimit daemon abduco chronic multitime catatonit trickle run-one pipexec distcc ccache systemd-nspawn lxc-attach sshpass entr nice ionice nohup setsid stdbuf time cpulimit dbus-run-session dbus-launch unshare nsenter setpriv prlimit choom systemd-cat systemd-inhibit systemd-run run0 numactl aa-exec dumb-init tini fakeroot catchsegv unbuffer rlwrap proxychains proxychains4 torsocks tsocks torify eatmydata strace ltrace valgrind pkexec doas builtin bwrap proot firejail command exec xvfb-run ld.so caffeinate heaptrack rr uftrace sem pexec dtach',
-    '1 datefudge lckdo s6-ipcserver setlock envuidgid s6-envuidgid s6-envdir envdir gdbserver s6-setuidgid s6-setlock logsave lockf with-lock-ex switch_root pivot_root dsh pdsh timeout chroot gosu su-exec setuidgid chrt taskset cgexec faketime daemonize',
+    '1 setarch runcon datefudge lckdo s6-ipcserver setlock envuidgid s6-envuidgid s6-envdir envdir gdbserver s6-setuidgid s6-setlock logsave lockf with-lock-ex switch_root pivot_root dsh pdsh timeout chroot gosu su-exec setuidgid chrt taskset cgexec faketime daemonize',
   ].flatMap((line) => {
     const [count = '0', ...names] = line.split(' ')
     return names.filter((name) => name !== '').map((name) => [name, Number(count)] as const)
@@ -163,7 +161,7 @@ const sudo: Unwrap = (call) => {
   }
   const words = given.slice(assignments.length)
   const change = { assignments, ...(directory === undefined ? {} : { directory }) }
-  if (has(call.parsed, '-e', '--edit') || call.names[0] === 'sudoedit') {
+  if (has(call.parsed, '-e', '--edit')) {
     for (const word of words) inner.push({ kind: 'path', word, use: 'write' })
   } else if (has(call.parsed, '-s', '--shell', '-i', '--login')) {
     const shell = literal('sh')
@@ -171,59 +169,6 @@ const sudo: Unwrap = (call) => {
     inner.push({ kind: 'argv', words: [shell, ...text], via: 'sudo', ...change })
   } else if (words.length > 0) inner.push({ kind: 'argv', words, via: call.name, ...change })
   return inner
-}
-
-const su: Unwrap = (call) => {
-  const text = optionValue(call.parsed, '-c', '--command', '--session-command')
-  const user = optionValue(call.parsed, '-u', '--user')
-  if (call.name === 'runuser' && user !== undefined) return argv(call.parsed.operands, 'runuser')
-  if (text !== undefined) {
-    return [{ kind: 'shell', word: text, via: call.name, positional: call.parsed.operands.slice(1) }]
-  }
-  // The operands after the user are the arguments of the shell.
-  const words = call.parsed.operands.filter(({ text }, index) => index > 0 || text === '-').slice(1)
-  return [{ kind: 'argv', words: [literal('sh'), ...words], via: call.name }]
-}
-
-const sg: Unwrap = (call) => {
-  const text = optionValue(call.parsed, '-c') ?? (call.name === 'sg' ? call.parsed.operands[1] : undefined)
-  if (text === undefined) return [{ kind: 'argv', words: [literal('sh')], via: call.name }]
-  return [{ kind: 'shell', word: text, via: call.name }]
-}
-
-const chroot: Unwrap = (call) => {
-  const words = rest(call, 1)
-  return words.length === 0
-    ? [{ kind: 'argv', words: [literal('sh')], via: 'chroot' }]
-    : argv(words, 'chroot')
-}
-
-const ARCHITECTURES: ReadonlySet<string> = new Set(
-  'linux32 linux64 i386 i486 i586 i686 athlon x86_64 uname26 aarch64 arm armv6l armv7l armv8l arm64 mips mips64 ppc ppc64 riscv64 s390 s390x'.split(
-    ' ',
-  ),
-)
-
-const setarch: Unwrap = (call) => {
-  const words = rest(call)
-  const isNamed = call.names[0] === 'setarch' && ARCHITECTURES.has(words[0]?.text ?? '')
-  if (!isNamed) return argv(words, 'setarch')
-  // Options may also follow the architecture.
-  const command = parseArguments(words, formOf(['setarch']))
-  return argv(words.slice(command.firstOperand), 'setarch')
-}
-
-const capsh: Unwrap = (call) => {
-  const at = call.words.findIndex(({ text }) => text === '--' || text === '==')
-  return at < 0 ? [] : [{ kind: 'argv', words: [literal('sh'), ...call.words.slice(at + 1)], via: 'capsh' }]
-}
-
-const script: Unwrap = (call) => {
-  const text = optionValue(call.parsed, '-c', '--command')
-  if (text !== undefined) return [{ kind: 'shell', word: text, via: 'script' }]
-  const at = call.words.findIndex(({ text }) => text === '--')
-  if (at >= 0 && at + 1 < call.words.length) return argv(call.words.slice(at + 1), 'script')
-  return [{ kind: 'argv', words: [literal('sh')], via: 'script', stdin: call.stdin }]
 }
 
 const busybox: Unwrap = (call) => {
@@ -235,17 +180,6 @@ const busybox: Unwrap = (call) => {
   if (named !== undefined)
     return argv([literal(named.text.slice(named.text.indexOf('=') + 1)), ...words], 'coreutils')
   return argv(words, call.names[0] ?? 'busybox')
-}
-
-const command: Unwrap = (call) => (has(call.parsed, '-v', '-V') ? [] : argv(rest(call), 'command'))
-
-const source: Unwrap = (call) => {
-  const file = call.parsed.operands[0]
-  // fish reads its input where no file is named.
-  const isFed = call.stdin.kind === 'pipe' || call.stdin.kind === 'text'
-  if (file === undefined) return isFed ? fromStdin(call.stdin, 'source') : []
-  if (isStandardInput(file.text)) return fromStdin(call.stdin, 'source')
-  return innerOfScript(file)
 }
 
 const evaluate: Unwrap = (call) => {
@@ -263,68 +197,6 @@ const trap: Unwrap = (call) => {
   return isReset ? [] : [{ kind: 'shell', word: text, via: 'trap' }]
 }
 
-/** `alias name=text`: what the name would run later. */
-const alias: Unwrap = (call) =>
-  call.parsed.operands.flatMap((word): readonly Inner[] => {
-    const equals = word.text.indexOf('=')
-    return equals <= 0
-      ? []
-      : [{ kind: 'shell', word: { ...word, text: word.text.slice(equals + 1) }, via: 'alias' }]
-  })
-
-const loader: Unwrap = (call) => {
-  // The loader's own options all have values but three.
-  let index = 1
-  for (; index < call.words.length; index++) {
-    const text = call.words[index]?.text ?? ''
-    if (!text.startsWith('--')) break
-    if (text === '--') {
-      index += 1
-      break
-    }
-    if (!text.includes('=') && text !== '--list' && text !== '--verify' && text !== '--inhibit-cache')
-      index += 1
-  }
-  return argv(call.words.slice(index), 'ld.so')
-}
-
-/** With options, the context is theirs, and no operand. */
-const runcon: Unwrap = (call) =>
-  argv(rest(call, has(call.parsed, '-t', '-u', '-r', '-l', '-c') ? 0 : 1), 'runcon')
-
-/** `bind -x '"key": cmd'`. */
-const bind: Unwrap = (call) =>
-  call.parsed.values.flatMap(({ option, word }): readonly Inner[] => {
-    if (option !== '-x') return []
-    const colon = word.text.indexOf(':')
-    return [{ kind: 'shell', word: { ...word, text: word.text.slice(colon + 1) }, via: 'bind' }]
-  })
-
-/** `enable -f FILE NAME` loads code into the shell. */
-const enable: Unwrap = (call) =>
-  optionValue(call.parsed, '-f') === undefined ? [] : [{ kind: 'opaque', opaque: 'eval' }]
-
-/** `entr -s TEXT`. */
-const entr: Unwrap = (call) => {
-  const words = rest(call)
-  if (words.length > 0 && has(call.parsed, '-s')) return [{ kind: 'shell', word: joined(words), via: 'entr' }]
-  return argv(words, 'entr')
-}
-
-/** Recorders of which the first operand is a subcommand. */
-const recorder: Unwrap = (call) => {
-  const words = rest(call)
-  const isRecording = words[0]?.text === 'record' || words[0]?.text === 'live'
-  const command = isRecording ? words.slice(1) : words
-  const from = command.findIndex(({ text }) => !text.startsWith('-'))
-  return from < 0 ? [] : argv(command.slice(from), call.name)
-}
-
-const taskset: Unwrap = (call) => {
-  if (has(call.parsed, '-p', '--pid', '-cp', '-pc', '-ap', '-acp', '-apc')) return []
-  return argv(rest(call, optionValue(call.parsed, '-c', '--cpu-list') === undefined ? 1 : 0), 'taskset')
-}
-
 const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['env', env],
   ['xargs', xargs],
@@ -334,34 +206,11 @@ const WRAPPERS: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ['watch', watch],
   ['flock', flock],
   ['sudo', sudo],
-  ['sudoedit', sudo],
-  ['doas', sudo],
-  ['su', su],
-  ['runuser', su],
-  ['sg', sg],
-  ['newgrp', sg],
-  ['chroot', chroot],
-  ...[...ARCHITECTURES].map((name) => [name, setarch] as const),
-  ['setarch', setarch],
-  ['capsh', capsh],
-  ['script', script],
   ['busybox', busybox],
   ['toybox', busybox],
   ['coreutils', busybox],
-  ['command', command],
-  ['.', source],
-  ['source', source],
   ['eval', evaluate],
   ['trap', trap],
-  ['alias', alias],
-  ['ld.so', loader],
-  ['taskset', taskset],
-  ['enable', enable],
-  ['entr', entr],
-  ['rr', recorder],
-  ['uftrace', recorder],
-  ['bind', bind],
-  ['runcon', runcon],
   ...SPECIAL_WRAPPERS,
 ])
 
