@@ -47,7 +47,7 @@ function ownDirectory({ security }: Config, path: string): readonly string[] {
 
 /** Allowed commands that look narrow and are not, one sentence each. */
 export async function broadPatterns(config: Config): Promise<readonly string[]> {
-  const { lintCapability } = await import('../../defense/13policy/rules/capability-lint.ts')
+  const { lintCapability } = await import('../../defense/capability-lint.ts')
   const lists: readonly (readonly [string, readonly string[]])[] = [
     ['security.allowed_commands', config.security.allowed_commands],
     ...Object.entries(config.capabilities).map(

@@ -7,23 +7,10 @@
  */
 import type { EffectiveCommand } from '../effective.ts'
 import { asksOnly } from '../programs/inquiry.ts'
-import { isShell, withoutVersion } from '../programs/names.ts'
+import { isShell } from '../programs/names.ts'
 import { programClass } from '../programs/program-classes.ts'
 import { formOf, UNKNOWN_FORM } from '../programs/programs.ts'
 import { isWrapper } from '../wrappers/wrappers.ts'
-
-/** Of a tool chain, behind the machine that it builds for: `aarch64-linux-gnu-gcc`. */
-const CROSS_TOOLS: ReadonlySet<string> = new Set(
-  'gcc g++ cpp c++ cc clang clang++ gfortran ld as ar nm ranlib objcopy objdump readelf size strip strings addr2line c++filt elfedit gcov gcov-tool gdb pkg-config config'.split(
-    ' ',
-  ),
-)
-
-/** Whether `name` is a tool behind a machine of at least two parts. */
-function isCrossTool(name: string): boolean {
-  const end = name.lastIndexOf('-')
-  return end > 0 && name.lastIndexOf('-', end - 1) > 0 && CROSS_TOOLS.has(name.slice(end + 1))
-}
 
 /** Whether the tables of how programs are read have one of `names`. */
 function isTabled(names: readonly string[]): boolean {
@@ -38,8 +25,7 @@ export function isKnownProgram(command: EffectiveCommand): boolean {
   const { names } = command
   // A job or a format is no program: `ts %H:%M`.
   if (names.length === 0 || isTabled(names) || names[0]?.startsWith('%') === true) return true
-  if (programClass(names) !== undefined || names.some((name) => isCrossTool(withoutVersion(name))))
-    return true
+  if (programClass(names) !== undefined) return true
   return asksOnly(command, NO_WORDS)
 }
 
@@ -52,36 +38,3 @@ export function liesLoose({ argv: [called = ''] }: EffectiveCommand): boolean {
 }
 
 const NO_WORDS: readonly string[] = Object.freeze([])
-
-/** Words with which programs of all kinds are asked for something, or work on what lies in the project. */
-const QUESTIONS: ReadonlySet<string> = new Set(
-  'status state show list ls info get describe version help search find query view inspect stats stat top ps log logs events history diff plan check validate verify lint test tests build compile format fmt doctor env whoami current report summary print tree graph outdated audit explain docs completion about ping health ready scan devices discover monitor read'.split(
-    ' ',
-  ),
-)
-/** Of a command the words that may be one of them: `az vm list`, `kafka-topics.sh --list`. */
-const QUESTION_WORDS = 4
-
-/**
- * Whether a program that a rule names is only asked for something. The rules say what else it does and stop what does
- * harm; of the rest nobody knows.
- */
-export function isQuestion({ argv, opaque }: EffectiveCommand): boolean {
-  if (opaque.length > 0) return false
-  if (argv.length === 1) return true
-  return argv.slice(1, 1 + QUESTION_WORDS).some(asks)
-}
-
-/** Parts of long options that ask: `--nas-get-signal-strength`, `--list-devices`. */
-const ASKING: ReadonlySet<string> = new Set(['get', 'list', 'show', 'status', 'info', 'query'])
-
-function asks(word: string): boolean {
-  if (QUESTIONS.has(word.replace(/^-{1,2}/, ''))) return true
-  return (
-    word.startsWith('--') &&
-    word
-      .split('=', 1)[0]
-      ?.split('-', 8)
-      .some((part) => ASKING.has(part)) === true
-  )
-}

@@ -1,6 +1,6 @@
 /**
  * How programs read their arguments: which options take a value, and which values and operands are paths, read or
- * written. The data are in program-table.ts and program-table-more.ts, a line for each program:
+ * written. The data are in program-table.ts, a line for each program:
  *
  *     NAMES  |  OPTIONS  |  OPERANDS  |  FLAGS
  *
@@ -15,7 +15,6 @@
  */
 import type { PathUse } from '../effective.ts'
 import { PROGRAM_LINES } from './program-table.ts'
-import { MORE_PROGRAM_LINES } from './program-table-more.ts'
 
 /** What the value of an option is. `unknown`: the table does not have the option. */
 export type OptionUse = PathUse | 'text' | 'shell' | 'program' | 'code' | 'unknown'
@@ -120,7 +119,7 @@ function parseLine(line: string): readonly [readonly string[], ProgramForm] {
 }
 
 const FORMS: ReadonlyMap<string, ProgramForm> = new Map(
-  [...PROGRAM_LINES, ...MORE_PROGRAM_LINES].flatMap((line) => {
+  PROGRAM_LINES.flatMap((line) => {
     const [names, form] = parseLine(line)
     return names.map((name) => [name, form] as const)
   }),

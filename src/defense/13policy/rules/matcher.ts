@@ -6,7 +6,7 @@
  * @module
  */
 import type { Effective, EffectiveCommand } from '../effective.ts'
-import { isKnownProgram, isQuestion, liesLoose } from '../opaque/known-programs.ts'
+import { isKnownProgram, liesLoose } from '../opaque/known-programs.ts'
 import { withoutVersion } from '../programs/names.ts'
 import { type Facts, gatherFacts, type Indexes } from './facts.ts'
 import type { Rule } from './rule.ts'
@@ -146,7 +146,6 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
       if (isKnownProgram(command)) return true
       const named = command.names.map((name) => namesProgram(index, name, allowed))
       if (named.includes('allowed')) return true
-      if (named.includes('named') && isQuestion(command)) return true
       return command.names.some((name) => namesProgram(index, withoutVersion(name), allowed) === 'allowed')
     },
   }

@@ -13,6 +13,7 @@ import {
   optionValue,
   rest,
   type Stdin,
+  shell,
   UNKNOWN_INPUT,
   type Unwrap,
 } from '../arguments/inner.ts'
@@ -137,38 +138,20 @@ export const parallel: Unwrap = (call) => {
   const words = rest(call)
   const marks = words.findIndex(({ text }) => MARKS.has(text))
   const command = marks < 0 ? words : words.slice(0, marks)
-  const given = marks < 0 ? [] : words.slice(marks)
-  if (command.length === 0) {
-    // Without a command, each input is one.
-    if (given.length === 0) return fromStdin(call.stdin, 'parallel')
-    return given.filter(isGiven).map((word) => ({ kind: 'shell', word, via: 'parallel' }))
-  }
+  const given = marks < 0 ? [] : words.slice(marks).filter(({ text }) => !MARKS.has(text))
+  // Without a command, each input is one.
+  if (command.length === 0 && given.length === 0) return fromStdin(call.stdin, 'parallel')
+  if (command.length === 0) return given.map((word) => ({ kind: 'shell', word, via: 'parallel' }))
   const text = command.map((word) => word.text).join(' ')
   const marked = text.includes('{}') ? text : `${text} {}`
-  const inputs = inputsOf(call, given)
+  const inputs = given.map(({ text: input, opaque }) => (opaque === undefined ? input : ANY_INPUT))
   const length = (marked.split('{}').length - 1) * inputs.join(' ').length
-  return (length > GIVEN_CHARACTERS ? [ANY_INPUT] : runsOf(inputs)).map((input) => ({
-    kind: 'shell',
-    word: literal(marked.replaceAll('{}', () => input)),
-    via: 'parallel',
-  }))
+  const known = inputs.length === 0 || length > GIVEN_CHARACTERS ? [ANY_INPUT] : runsOf(inputs)
+  return known.map((input) => shell(literal(marked.replaceAll('{}', () => input)), 'parallel'))
 }
 
 /** In the place of an input that is not known: a variable that nobody has set. */
 const ANY_INPUT = '$input'
-
-/** What is put in: what is given behind the marks, or the lines of its own input. */
-function inputsOf(call: Call, given: readonly ShellWord[]): readonly string[] {
-  if (given.some(({ text }) => text.startsWith('::::'))) return [ANY_INPUT]
-  const words = given.filter(isGiven).map(({ text, opaque }) => (opaque === undefined ? text : ANY_INPUT))
-  const lines = words.length > 0 ? words : (knownInput(call.stdin) ?? '').split('\n')
-  const inputs = lines.filter((line) => line !== '')
-  return inputs.length > 0 ? inputs : [ANY_INPUT]
-}
-
-function isGiven({ text }: ShellWord): boolean {
-  return !MARKS.has(text)
-}
 
 /** What inputs stand behind: given there, or lines of files. */
 const MARKS: ReadonlySet<string> = new Set([':::', ':::+', '::::', '::::+'])

@@ -5,9 +5,9 @@
  * Rules: the manuals of the programs; GTFOBins for the ways out.
  * @module
  */
-import { baseName } from '../../../base/text/lexical-path.ts'
-import { isShell, namesOf } from '../programs/names.ts'
-import { compileWord, fitsWord } from './word-pattern.ts'
+import { baseName } from '../base/text/lexical-path.ts'
+import { isShell, namesOf } from './13policy/programs/names.ts'
+import { compileWord, fitsWord } from './13policy/rules/word-pattern.ts'
 
 export type WidePattern = {
   readonly pattern: string

@@ -3,7 +3,7 @@
  * @module
  */
 import t from 'tap'
-import { lintCapability } from '../../../../src/defense/13policy/rules/capability-lint.ts'
+import { lintCapability } from '../../src/defense/capability-lint.ts'
 
 const isWide = (pattern: string): boolean => lintCapability([pattern]).length === 1
 
