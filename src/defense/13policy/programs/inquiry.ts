@@ -20,19 +20,6 @@ const NEVER: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-/** Questions that are one only to these. */
-const OWN: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  [
-    '-v hostapd haproxy chronyd wpa_supplicant nginx apache2 httpd2 lighttpd squid named dnsmasq redis-server expect iperf3 hostapd_cli',
-    '-version JLinkExe JLink JLinkGDBServer xkill openocd',
-    'version caddy traefik ctr k6 helm kubectl oc docker podman nerdctl machinectl k3s nomad consul vault cloudflared',
-    'help caddy traefik helm kubectl docker podman k6 nomad vault',
-  ].map((line) => {
-    const [question = '', ...programs] = line.split(' ')
-    return [question, new Set(programs)] as const
-  }),
-)
-
 /** @param subcommands words of the program behind which `--help` is also a question */
 export function asksOnly({ argv, names, opaque }: EffectiveCommand, subcommands: readonly string[]): boolean {
   if (opaque.length > 0 || names.length === 0 || goesBy(names, NEVER)) return false
@@ -40,8 +27,6 @@ export function asksOnly({ argv, names, opaque }: EffectiveCommand, subcommands:
   if (argv.length === 2) {
     if (EVERYWHERE.includes(question)) return true
     if (NEARLY_EVERYWHERE.includes(question)) return !goesBy(names, NOT_SHORT)
-    const programs = OWN.get(question)
-    return programs !== undefined && goesBy(names, programs)
   }
   return question === '--help' && subcommands.includes(argv.slice(1, -1).join(' '))
 }

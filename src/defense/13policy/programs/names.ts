@@ -48,18 +48,6 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'gpg gpg2',
     'ruby jruby rbx truffleruby',
     'ssh slogin dbclient',
-    'rm Remove-Item ri del erase rd',
-    'ls Get-ChildItem gci',
-    'cp Copy-Item cpi',
-    'mv Move-Item Rename-Item rni mi ren',
-    'tee Set-Content Add-Content Clear-Content Out-File Tee-Object New-Item clc',
-    'kill Stop-Process spps',
-    'poweroff Stop-Computer',
-    'reboot Restart-Computer',
-    'eval Invoke-Expression',
-    'Start-Process saps',
-    'Start-Job Start-ThreadJob Invoke-Command icm ForEach-Object Where-Object Measure-Command %',
-    'Invoke-WebRequest iwr Invoke-RestMethod',
     'env cross-env env-cmd',
     'watch viddy hwatch',
     'tini tini-static',
@@ -69,13 +57,6 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     const [family = '', ...variants] = line.split(' ')
     return variants.map((variant) => [variant, family] as const)
   }),
-)
-
-/** Orders of PowerShell, which does not tell small letters from large ones, as their reference spells them. */
-const CMDLETS: ReadonlyMap<string, string> = new Map(
-  [...FAMILIES.keys(), 'Start-Process', 'Start-Job', 'Invoke-WebRequest']
-    .filter((name) => /^[A-Z]/.test(name))
-    .map((name) => [name.toLowerCase(), name]),
 )
 
 /** Emulators of one processor that run a program of it: `qemu-arm`, `qemu-aarch64-static`. */
@@ -132,9 +113,7 @@ function addNames(names: string[], name: string): void {
     addName(names, 'ld.so')
   if (family.startsWith('busybox')) addName(names, 'busybox')
   if (family.startsWith('qemu-') && EMULATED.test(family)) addName(names, 'qemu-user')
-  const cmdlet = family.includes('-') ? CMDLETS.get(family.toLowerCase()) : undefined
-  addName(names, cmdlet)
-  addName(names, FAMILIES.get(cmdlet ?? family))
+  addName(names, FAMILIES.get(family))
 }
 
 const INIT_SCRIPT = /^\/(?:etc|lib)\/(?:init\.d|rc\.d|rc\.d\/init\.d)\/[^/]+$/
