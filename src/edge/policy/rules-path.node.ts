@@ -49,7 +49,7 @@ export function shippedRulesPath(): string {
     const beside = join(directory, SHIPPED_NAME)
     return existsSync(beside) ? beside : join(directory, '../share/sass-edge', SHIPPED_NAME)
   }
-  const place = typeof VERSION === 'string' ? `./${SHIPPED_NAME}` : `../../../policy/${SHIPPED_NAME}`
+  const place = typeof VERSION === 'string' ? `./${SHIPPED_NAME}` : `../../../dist/${SHIPPED_NAME}`
   return fileURLToPath(new URL(place, import.meta.url))
 }
 

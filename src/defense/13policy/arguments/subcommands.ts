@@ -41,39 +41,21 @@ export function gitForm(subcommand: string): ProgramForm {
   return subcommand === 'clean' ? GIT_CLEAN_FORM : GIT_SUBCOMMAND_FORM
 }
 
-export const CONTAINER_FORM = form(
+const CONTAINER_FORM = form(
   '--init? --detach? -e --env --env-file -v --volume --mount -w --workdir -u --user --name -h --hostname -p --publish --network --net --entrypoint -l --label --label-file -m --memory --memory-swap -c --cpu-shares --cpus --cpuset-cpus --device --device-cgroup-rule --cap-add --cap-drop --security-opt --pid --ipc --uts --userns --cgroupns --cgroup-parent --restart --runtime --add-host --dns --dns-search --dns-option --expose --ulimit --tmpfs --volumes-from --volume-driver --log-driver --log-opt --link --ip --mac-address --gpus --isolation --platform --pull --shm-size --sysctl --stop-signal --stop-timeout --storage-opt --group-add --health-cmd --health-interval --annotation --attach -a --blkio-weight --cidfile --detach-keys --init-path --kernel-memory --oom-score-adj --pids-limit --rootfs --pod --secret --systemd --timeout --tz --umask --arch --os --variant --index --cwd --mode -n --namespace --container --context --filename -f --pod-running-timeout --image --target --profile -s --storage',
 )
 
 /** Those of the other subcommands: of kubectl, and of docker and its kin. */
-const KUBERNETES_FORM = form(
-  '-f -n -l -o -p -c --filename --namespace --selector --output --grace-period --timeout --context --kubeconfig --type --patch --from-file --from-literal --image --replicas --container --field-selector',
-  false,
-)
-const DOCKER_FORM = form(
-  '-o --output --filter --format --time --signal --change --message --author --driver --opt',
-  false,
-)
-const DOCKER_BUILD_FORM = form(
-  '-f -t --file --tag --build-arg --target --platform --output --filter -p --project-name --project-directory --allow --profile --env-file --ansi --parallel --progress',
+const CONTAINER_SUBCOMMAND_FORM = form(
+  '-f -n -l -o -p -c -t -e --file --filename --namespace --selector --output --filter --format --type --time --signal --timeout --context --kubeconfig --image --replicas --container --tag --build-arg --target --platform --project-name --profile --env-file',
   false,
 )
 
-const INSPECT_FORM = form('-f --format --type', false)
-
-function containerForm(name: string, subcommand: string): ProgramForm {
-  if (isContainerRun(subcommand)) return CONTAINER_FORM
-  if (name === 'kubectl' || name === 'oc') return KUBERNETES_FORM
-  if (subcommand === 'inspect') return INSPECT_FORM
-  return ['build', 'compose', 'buildx'].includes(subcommand) ? DOCKER_BUILD_FORM : DOCKER_FORM
+function containerForm(subcommand: string): ProgramForm {
+  return CONTAINER_RUNS.has(subcommand) ? CONTAINER_FORM : CONTAINER_SUBCOMMAND_FORM
 }
 
 const CONTAINER_RUNS: ReadonlySet<string> = new Set(['run', 'exec', 'create', 'debug', 'launch', 'execute'])
-
-/** Whether what follows the image or the container's name is a command. */
-export function isContainerRun(subcommand: string): boolean {
-  return CONTAINER_RUNS.has(subcommand)
-}
 
 const CONTAINERS: ReadonlySet<string> = new Set(
   'docker podman buildah lxc kubectl oc crictl ctr nerdctl'.split(' '),
@@ -125,7 +107,7 @@ export function parseCall(
   const first = parseArguments(words, name === 'git' ? GIT_FORM : known)
   const subcommand = words[first.firstOperand]
   if (subcommand === undefined) return first
-  const later = name === 'git' ? gitForm(subcommand.text) : containerForm(name, subcommand.text)
+  const later = name === 'git' ? gitForm(subcommand.text) : containerForm(subcommand.text)
   const second = parseArguments(words, later, first.firstOperand + 1)
   return {
     options: [...new Set([...first.options, ...second.options])],

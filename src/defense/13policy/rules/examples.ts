@@ -61,8 +61,8 @@ function surroundingsOf(rule: Rule): CommandSurroundings {
     cwd: EXAMPLE_CWD,
     home: EXAMPLE_HOME,
     resolved: undefined,
-    terminal: rule.argv?.terminal ?? false,
-    stdin: rule.argv?.opaque?.includes('stdin') ?? false,
+    terminal: rule.argv?.some(({ terminal }) => terminal === true) ?? false,
+    stdin: rule.argv?.some(({ opaque }) => opaque?.includes('stdin')) ?? false,
   }
 }
 

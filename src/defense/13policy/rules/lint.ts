@@ -21,7 +21,6 @@ const SUBJECTS: readonly (keyof CommandMatch)[] = Object.freeze([
   'paths',
   'writes',
   'reads',
-  'takes',
   'opaque',
   'opaque_path',
   'assigns',
@@ -77,11 +76,12 @@ function findingsOfMatch(match: CommandMatch, action: Rule['action']): readonly 
 
 /** The first words of what an allow rule lets through, for a comparison with denials. */
 function isWiderThan(allow: Rule, deny: Rule): boolean {
-  if (allow.argv === undefined || deny.argv === undefined) return false
-  const { program } = allow.argv
-  if (narrowing(allow.argv) > 0) return false
-  if (program === undefined || program.includes('*')) return true
-  return deny.argv.program?.some((name) => program.includes(name)) ?? false
+  return (allow.argv ?? []).some((match) => {
+    if (narrowing(match) > 0) return false
+    const { program } = match
+    if (program === undefined || program.includes('*')) return deny.argv !== undefined
+    return deny.argv?.some((denied) => denied.program?.some((name) => program.includes(name))) ?? false
+  })
 }
 
 function allowsOverDenials(rules: readonly Rule[]): RuleFinding[] {
@@ -116,7 +116,10 @@ function shadowed(rules: RuleSet): RuleFinding[] {
 export function lintRules(rules: RuleSet): readonly RuleFinding[] {
   const single = rules.rules.flatMap((rule) => {
     const { id, pattern, argv, action } = rule
-    const found = pattern === undefined ? findingsOfMatch(argv ?? {}, action) : findingsOfPattern(pattern)
+    const found =
+      pattern === undefined
+        ? (argv ?? []).flatMap((match) => findingsOfMatch(match, action))
+        : findingsOfPattern(pattern)
     return found.map((finding) => ({ rule: id, ...finding }))
   })
   const place = ({ level, rule }: RuleFinding) => `${level === 'warning' ? 0 : 1} ${rule}`

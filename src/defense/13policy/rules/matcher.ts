@@ -9,10 +9,9 @@ import type { Effective, EffectiveCommand } from '../effective.ts'
 import { isKnownProgram, liesLoose } from '../opaque/known-programs.ts'
 import { withoutVersion } from '../programs/names.ts'
 import { type Facts, gatherFacts, type Indexes } from './facts.ts'
-import type { Rule } from './rule.ts'
+import { type Alternative, alternativesOf, type Rule } from './rule.ts'
 import { type Condition, compileConditions, createShared, indexLists } from './rule-conditions.ts'
 import { candidates, indexRules, namesProgram, type RuleIndex } from './rule-index.ts'
-import { lacksOf, needsOf } from './rule-needs.ts'
 import { compareRules, type RuleHead, type RuleSet } from './rule-set.ts'
 
 export type Match = {
@@ -33,8 +32,6 @@ export type Matcher = {
 
 type Compiled = {
   readonly rules: readonly CompiledRule[]
-  /** Of each rule, what a command must have. */
-  readonly needs: Uint16Array
   readonly index: RuleIndex
   readonly paths: Indexes
 }
@@ -68,23 +65,20 @@ function detach(rules: readonly Rule[]): readonly Rule[] {
   return JSON.parse(JSON.stringify(rules.map((rule) => ({ ...rule, examples: none })))) as Rule[]
 }
 
-function headOf({ id, action, severity, description, why }: Rule): RuleHead {
+function headOf({ id, action, severity, description, why }: Alternative): RuleHead {
   return { id, action, severity, description, why }
 }
 
 function compile(set: RuleSet, home: string): Compiled {
-  const sorted = detach(set.rules).toSorted(compareRules)
+  const sorted = detach(set.rules).toSorted(compareRules).flatMap(alternativesOf)
   const shared = createShared()
-  const rules = sorted.map((rule) => ({
-    head: headOf(rule),
-    conditions: compileConditions(rule, shared).slice(),
-  }))
-  return {
-    rules,
-    needs: Uint16Array.from(sorted, needsOf),
-    index: indexRules(sorted, shared),
-    paths: indexLists(shared, home),
-  }
+  const heads = new Map<string, RuleHead>()
+  const rules = sorted.map((rule) => {
+    const head = heads.get(rule.id) ?? headOf(rule)
+    heads.set(rule.id, head)
+    return { head, conditions: compileConditions(rule, shared).slice() }
+  })
+  return { rules, index: indexRules(sorted, shared), paths: indexLists(shared, home) }
 }
 
 /**
@@ -92,11 +86,11 @@ function compile(set: RuleSet, home: string): Compiled {
  */
 export function createMatcher(set: RuleSet, home: string): Matcher {
   // Made by another function, so that the rules as they were written are not kept.
-  const { rules: compiled, needs, index, paths } = compile(set, home)
+  const { rules: compiled, index, paths } = compile(set, home)
   const allowed = (place: number): boolean => compiled[place]?.head.action === 'allow'
 
   return {
-    count: compiled.length,
+    count: set.rules.length,
     strictest(effective) {
       const isHidden = hiddenAsker(effective)
       const { commands } = effective
@@ -106,12 +100,10 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
       for (let at = 0; at < commands.length; at++) {
         const command = commands[at] as EffectiveCommand
         const facts = gatherFacts(command, paths, isHidden)
-        const lacks = lacksOf(facts)
         candidates(index, facts, (places) => {
           for (let number = 0; number < places.length; number++) {
             const place = places[number] ?? best
             if (place >= best) break
-            if (((needs[place] ?? 0) & lacks) !== 0) continue
             const rule = compiled[place]
             if (rule === undefined || !holds(rule, facts)) continue
             best = place
@@ -131,10 +123,12 @@ export function createMatcher(set: RuleSet, home: string): Matcher {
         candidates(index, facts, (list) => {
           for (const place of list) places.add(place)
         })
-        for (const place of places) {
+        const heads = new Set<RuleHead>()
+        for (const place of [...places].toSorted((a, b) => a - b)) {
           const rule = compiled[place]
-          if (rule !== undefined && holds(rule, facts))
-            found.push({ place, match: { rule: rule.head, commandIndex } })
+          if (rule === undefined || heads.has(rule.head) || !holds(rule, facts)) continue
+          heads.add(rule.head)
+          found.push({ place, match: { rule: rule.head, commandIndex } })
         }
       })
       return found

@@ -22,7 +22,7 @@ import {
   writtenLists,
 } from './facts.ts'
 import { createPathIndex } from './path-pattern.ts'
-import type { CommandMatch, Rule } from './rule.ts'
+import type { Alternative, CommandMatch } from './rule.ts'
 import { findValue, type SmallMap, sealMap } from './small-map.ts'
 import {
   compileWord,
@@ -245,18 +245,16 @@ function listsFor(facts: Facts, field: PathField): BitSet {
   return field === 'reads' ? readLists(facts) : facts.used
 }
 
-type PathField = 'paths' | 'writes' | 'reads' | 'takes'
-const PATH_FIELDS: readonly PathField[] = Object.freeze(['paths', 'writes', 'reads', 'takes'])
+type PathField = 'paths' | 'writes' | 'reads'
+const PATH_FIELDS: readonly PathField[] = Object.freeze(['paths', 'writes', 'reads'])
 
 function hasUse({ used: { use } }: LocatedPath, field: PathField): boolean {
   if (field === 'paths') return true
-  return field === 'takes' ? use !== 'write' : use === (field === 'writes' ? 'write' : 'read')
+  return use === (field === 'writes' ? 'write' : 'read')
 }
 
 function liesIn(list: number, field: PathField): Condition {
-  if (field !== 'takes') return (facts) => hasBit(listsFor(facts, field), list)
-  return (facts) =>
-    hasBit(facts.used, list) && facts.paths.some((path) => hasUse(path, field) && hasBit(path.fits, list))
+  return (facts) => hasBit(listsFor(facts, field), list)
 }
 
 function liesInWithout(list: number, field: PathField, exempt: number): Condition {
@@ -318,8 +316,6 @@ function argvConditions(match: CommandMatch, shared: Shared): Condition[] {
     const patterns = match[field]
     if (patterns !== undefined) conditions.push(ofWords(wordsOf(shared, patterns), WORD_FIELDS[field]))
   }
-  if (match.not_via !== undefined)
-    conditions.push(not(ofWords(wordsOf(shared, match.not_via), WORD_FIELDS.via)))
   if (not_operands !== undefined)
     conditions.push(not(ofWords(wordsOf(shared, not_operands), WORD_FIELDS.operands)))
   return conditions
@@ -330,7 +326,7 @@ function isLine(word: WordPattern): Condition {
 }
 
 /** The conditions of a rule but the one on its program, which the index stands for. */
-export function compileConditions(rule: Rule, shared: Shared): readonly Condition[] {
+export function compileConditions(rule: Alternative, shared: Shared): readonly Condition[] {
   if (rule.pattern !== undefined) return [isLine(compileWord(rule.pattern))]
   return argvConditions(rule.argv ?? {}, shared)
 }

@@ -6,7 +6,7 @@
 import type { Opaque } from '../effective.ts'
 import { nextBit } from './bit-set.ts'
 import type { Facts } from './facts.ts'
-import type { Rule } from './rule.ts'
+import type { Alternative } from './rule.ts'
 import { listNumber, type Shared } from './rule-conditions.ts'
 import { createListPool, findValue } from './small-map.ts'
 import {
@@ -47,7 +47,7 @@ function programOfPattern(pattern: string): string | undefined {
   return star === -1 ? first : `${first.slice(0, star)}*`
 }
 
-function indexRule(index: GrowingIndex, rule: Rule, at: number, shared: Shared): void {
+function indexRule(index: GrowingIndex, rule: Alternative, at: number, shared: Shared): void {
   const { pattern, argv } = rule
   if (pattern !== undefined) {
     const program = programOfPattern(pattern)
@@ -62,14 +62,14 @@ function indexRule(index: GrowingIndex, rule: Rule, at: number, shared: Shared):
     addWords(index.words[key], patterns, at)
     return
   }
-  const paths = argv?.writes ?? argv?.paths ?? argv?.reads ?? argv?.takes
+  const paths = argv?.writes ?? argv?.paths ?? argv?.reads
   if (paths !== undefined) append(index.paths, listNumber(shared.positive, paths), at)
   else if (argv?.opaque !== undefined) for (const reason of argv.opaque) append(index.opaque, reason, at)
   else index.always.push(at)
 }
 
 /** @param rules in the order of strictness */
-export function indexRules(rules: readonly Rule[], shared: Shared): RuleIndex {
+export function indexRules(rules: readonly Alternative[], shared: Shared): RuleIndex {
   const index: GrowingIndex = {
     words: {
       program: emptyWords(),

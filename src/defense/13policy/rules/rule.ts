@@ -1,5 +1,5 @@
 /**
- * A rule of the policy, as data: what it matches, what follows, and why. Types alone; rules-file.ts reads and checks
+ * A rule of the policy, as data: what it matches, what follows, and why. rules-file.ts reads and checks
  * them, matcher.ts matches them.
  * Rules: docs/policy.md.
  * @module
@@ -42,7 +42,7 @@ export type CommandMatch = {
   readonly operands?: readonly string[]
   readonly not_operands?: readonly string[]
   /**
-   * A used path (any use; only written ones; only read ones; all but those only written) lies in one of these path patterns: an absolute path for
+   * A used path (any use; only written ones; only read ones) lies in one of these path patterns: an absolute path for
    * that very path, with `*` within a part for any characters, with a last part `**` for itself and everything beneath.
    * `~` at the start is the home directory. A path that a shell would expand fits what it could expand to. One of which
    * only the beginning is known fits where everything beneath that beginning does.
@@ -50,16 +50,14 @@ export type CommandMatch = {
   readonly paths?: readonly string[]
   readonly writes?: readonly string[]
   readonly reads?: readonly string[]
-  readonly takes?: readonly string[]
   /**
-   * Used paths that lie in one of these do not count: beside `paths`, `writes`, `reads` or `takes` another path must fit; alone,
+   * Used paths that lie in one of these do not count: beside `paths`, `writes` or `reads` another path must fit; alone,
    * another path must be used, or none at all. So an innocent path does not exempt the one beside it.
    */
   readonly not_paths?: readonly string[]
   /** Names of environment variables set for it. */
   readonly assigns?: readonly string[]
   readonly via?: readonly string[]
-  readonly not_via?: readonly string[]
   readonly piped_from?: readonly string[]
   readonly piped_to?: readonly string[]
   /** Reasons why a part cannot be known; `*` for any. */
@@ -74,9 +72,9 @@ export type CommandMatch = {
 export type Rule = {
   /** `subject.what-it-stops`, lower case. */
   readonly id: string
-  /** The draft's form: a glob over program (base name) and arguments joined by spaces. Either this or `argv`. */
+  /** The draft's form: a glob over program (base name) and arguments joined by spaces. Either this or `argv`, of which one must fit. */
   readonly pattern?: string
-  readonly argv?: CommandMatch
+  readonly argv?: readonly CommandMatch[]
   readonly action: RuleAction
   readonly severity: RuleSeverity
   /** One sentence: what is stopped. */
@@ -85,6 +83,15 @@ export type Rule = {
   readonly why: string
   /** Command lines in the shell's language: at least one that must match this rule and one close by that must not. */
   readonly examples: { readonly match: readonly string[]; readonly pass: readonly string[] }
+}
+
+/** One way in which a rule matches: `argv` is one of those that it names. */
+export type Alternative = Omit<Rule, 'argv'> & { readonly argv?: CommandMatch }
+
+/** Every way in which rules match, each with its rule's head. */
+export function alternativesOf(rule: Rule): readonly Alternative[] {
+  const { argv, ...head } = rule
+  return argv === undefined ? [head] : argv.map((match) => ({ ...head, argv: match }))
 }
 
 /** A file of rules. `sets` are named lists of patterns: of words, or of paths where used in a path field. */

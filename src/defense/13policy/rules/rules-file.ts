@@ -17,6 +17,8 @@ import { choiceOf, type Members, type Reader, readMembers, readStrings } from '.
 const RULES_MAX = 4_096
 /** Patterns of all fields together, names of sets replaced, equal lists counted once: some 8 MB. */
 const PATTERNS_TOTAL = 65_536
+/** Ways in which one rule matches. */
+const ALTERNATIVES_MAX = 32
 const ID_CHARS = 64
 const SENTENCE_CHARS = 512
 const EXAMPLES_MAX = 64
@@ -84,12 +86,20 @@ function readExamples(reader: Reader, members: Members, path: string): Rule['exa
   return { match: read('match'), pass: read('pass') }
 }
 
+/** One match, or a list of them. */
+function readAlternatives(reading: MatchReading, argv: unknown, path: string): readonly CommandMatch[] {
+  if (!Array.isArray(argv)) return [readMatch(reading, argv, path)]
+  if (argv.length === 0 || argv.length > ALTERNATIVES_MAX)
+    reading.reader.problem(path, `has ${argv.length} entries`, `write 1 to ${ALTERNATIVES_MAX}`)
+  return argv.slice(0, ALTERNATIVES_MAX).map((match, at) => readMatch(reading, match, `${path}[${at}]`))
+}
+
 /** Exactly one of the two says what the rule matches. */
 function readSubject(
   reading: MatchReading,
   members: Members,
   path: string,
-): { pattern: string } | { argv: CommandMatch } | undefined {
+): { pattern: string } | { argv: readonly CommandMatch[] } | undefined {
   const { reader } = reading
   const { pattern, argv } = members
   if ((pattern === undefined) === (argv === undefined)) {
@@ -97,7 +107,7 @@ function readSubject(
     reader.problem(path, problem, 'give exactly one of them')
     return undefined
   }
-  if (argv !== undefined) return { argv: readMatch(reading, argv, `${path}.argv`) }
+  if (argv !== undefined) return { argv: readAlternatives(reading, argv, `${path}.argv`) }
   if (typeof pattern !== 'string')
     reader.problem(`${path}.pattern`, 'is not a text', 'write one like rm -rf *')
   else {
