@@ -69,11 +69,11 @@ function manyRules(): readonly Rule[] {
       { program: [program], operands: [`*secret${index}*`, `key${index}`] },
       { program: [program, `own${index}`], subcommand: [`remove item${index}`], not_options: ['--dry-run'] },
       { writes: [`/opt/app${index}/**`], not_paths: ['/tmp/**'] },
-      { calls: [`module${index}.run`] },
+      { assigns: [`MODULE_${index}`] },
     ]
     return {
       id: `made.r${index}`,
-      argv: subjects[index % subjects.length] ?? {},
+      argv: [subjects[index % subjects.length] ?? {}],
       action: 'deny',
       severity: 'medium',
       description: 'Made for this measurement.',

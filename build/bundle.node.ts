@@ -2,7 +2,7 @@
  * Builds what is published and what `bin/sass-edge` runs:
  *   dist/sass-edge.mjs   daemon, client and tools, one file
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
- *   dist/default-rules.json  the rules of the policy that ship, as they are
+ *   dist/default-rules.json  the rules of the policy that ship, put together of policy/*.json
  * The threads (launcher, keeper, branches, relay, Model Context Protocol) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
  * started from text needs no second file, also not in the single binary.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
@@ -13,7 +13,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
-  copyFileSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -42,6 +41,7 @@ import {
 } from './bundle-checks.ts'
 import { LAZY_MODULES, NO_COMPILER, NO_VALIDATOR } from './bundle-plugins.ts'
 import { compiledAtOnce } from './eager-functions.ts'
+import { joinRuleSources } from './rules.ts'
 
 /**
  * A board has some hundred MB of flash; parsing 1.5 MB takes 30 ms of a start. The texts of the rules and of the thread
@@ -89,8 +89,8 @@ export interface Sources {
   readonly clientEntry: string
   /** The thread of the client library that reads compressed output where Node does not. */
   readonly decoderEntry: string
-  /** Rules of the policy; the program finds them beside itself. */
-  readonly rulesFile: string
+  /** Where the sources of the rules of the policy are; the program finds them, put together, beside itself. */
+  readonly rulesDirectory: string
 }
 
 /** The sources of this repository. */
@@ -106,7 +106,21 @@ export const SOURCES: Sources = {
   mcpEntry: 'src/cli/mcp/server-thread.node.ts',
   clientEntry: 'src/client/client.node.ts',
   decoderEntry: 'src/client/link/zstd-thread.node.ts',
-  rulesFile: 'policy/default-rules.json',
+  rulesDirectory: 'policy',
+}
+
+/** The rules that ship, beside the program. */
+const RULES_NAME = 'default-rules.json'
+
+/**
+ * The rules of the sources as one file.
+ * @throws Error where there are none, or they do not fit together
+ */
+export function shippedRules({ root, rulesDirectory }: Pick<Sources, 'root' | 'rulesDirectory'>): string {
+  const directory = join(root, rulesDirectory)
+  const names = globSync('*.json', { cwd: directory })
+  if (names.length === 0) throw new Error(`${directory} has no rules`)
+  return joinRuleSources(names.map((name) => ({ name, text: readFileSync(join(directory, name), 'utf8') })))
 }
 
 /** The TypeScript compiler itself: `node_modules/.bin/tsc` is a script of Node that starts it. */
@@ -138,10 +152,8 @@ export async function build(sources: Sources, force = false): Promise<Built> {
   const staging = mkdtempSync(join(out, '.new-'))
   try {
     const packages = await bundleInto(staging, sources)
-    copyFileSync(join(sources.root, sources.rulesFile), join(staging, basename(sources.rulesFile)))
-    const names = globSync(['**/*.{mjs,d.ts}', basename(sources.rulesFile)], {
-      cwd: staging,
-    }).sort()
+    writeFileSync(join(staging, RULES_NAME), shippedRules(sources))
+    const names = globSync(['**/*.{mjs,d.ts}', RULES_NAME], { cwd: staging }).sort()
     const files: Record<string, number> = {}
     for (const name of names) {
       const bytes = readFileSync(join(staging, name))
@@ -171,7 +183,7 @@ export async function buildMapped(sources: Sources): Promise<void> {
   mkdirSync(out, { recursive: true })
   for (const name of [RECORD, COMPILE_CACHE]) rmSync(join(out, name), { recursive: true, force: true })
   await bundleInto(out, sources, true)
-  copyFileSync(join(sources.root, sources.rulesFile), join(out, basename(sources.rulesFile)))
+  writeFileSync(join(out, RULES_NAME), shippedRules(sources))
 }
 
 /**
@@ -229,7 +241,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     ({ outputFiles }) => (mapped ? namedText(outputFiles) : outputFiles?.[0]?.text) ?? '',
   )
   const [launcherText = '', keeperText = '', branchText = '', relayText = '', mcpText = ''] = texts
-  const packedRules = packRules(join(sources.root, sources.rulesFile))
+  const packedRules = packRules(shippedRules(sources))
   const daemon = await bundle({
     entryPoints: [sources.daemonEntry],
     format: 'esm',
@@ -380,8 +392,9 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
   const { root } = sources
   const own = [
     ...globSync(`${dirname(dirname(sources.clientEntry))}/**/*.ts`, { cwd: root }),
-    ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md', sources.rulesFile],
-    ...['build/bundle.node.ts', 'build/bundle-checks.ts'].map((name) =>
+    ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md'],
+    ...globSync(`${sources.rulesDirectory}/*.json`, { cwd: root }),
+    ...['build/bundle.node.ts', 'build/bundle-checks.ts', 'build/rules.ts'].map((name) =>
       relative(root, join(SOURCES.root, name)),
     ),
   ]
@@ -400,9 +413,9 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
  * The rules as the daemon needs them, for the program itself: what their check finds is found here and not on a device,
  * and a program that is copied alone has them all the same.
  */
-function packRules(path: string): string {
-  const read = readRules(readFileSync(path, 'utf8'), basename(path))
-  if (!read.ok) throw new Error(`${path}: ${read.problems.map(rulesProblemText).join('; ')}`)
+function packRules(text: string): string {
+  const read = readRules(text, RULES_NAME)
+  if (!read.ok) throw new Error(`${RULES_NAME}: ${read.problems.map(rulesProblemText).join('; ')}`)
   const rules = read.rules.rules.map((rule) => ({ ...rule, examples: { match: [], pass: [] } }))
   return brotliCompressSync(JSON.stringify(rules)).toString('base64')
 }

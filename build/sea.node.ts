@@ -27,7 +27,7 @@ import { basename, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { Script } from 'node:vm'
 import { constants, gzipSync, zstdCompress } from 'node:zlib'
-import { build, SOURCES } from './bundle.node.ts'
+import { build, SOURCES, shippedRules } from './bundle.node.ts'
 import { adoptCodeCache, CACHE_FLAGS } from './code-cache.ts'
 import { stripElf } from './elf-strip.ts'
 import { nodeBinary } from './node-binary.node.ts'
@@ -137,7 +137,7 @@ function partsOf(root: string, binary: Uint8Array, nodeLicense: Uint8Array, sbom
     parts.set(name, readFileSync(join(root, name)))
   for (const name of globSync('*', { cwd: join(root, 'docs/man') }))
     parts.set(`man/${name}`, readFileSync(join(root, 'docs/man', name)))
-  parts.set('default-rules.json', readFileSync(join(root, SOURCES.rulesFile)))
+  parts.set('default-rules.json', Buffer.from(shippedRules(SOURCES)))
   parts.set('LICENSE.node', nodeLicense)
   parts.set('sbom.cdx.json', Buffer.from(sbomText))
   parts.set('sass-edge', binary)

@@ -11,12 +11,10 @@ import { createMatcher } from '../../src/defense/13policy/rules/matcher.ts'
 import { readRules } from '../../src/defense/13policy/rules/rules-file.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import { countedWork } from '../counted-work.ts'
+import { SHIPPED_RULES } from '../shipped-rules.ts'
 import { executing, FACTS, HOME, LEDGER, policyWith } from './staged-facts.ts'
 
-const read = readRules(
-  readFileSync(new URL('../../policy/default-rules.json', import.meta.url), 'utf8'),
-  'default-rules.json',
-)
+const read = readRules(SHIPPED_RULES, 'default-rules.json')
 if (!read.ok) throw new Error('The rules that ship cannot be read.')
 const POLICY = policyWith({}, {}, { rules: createMatcher(read.rules, HOME) })
 

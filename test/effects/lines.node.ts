@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SHIPPED_RULES } from '../shipped-rules.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CORPUS = join(ROOT, 'test/defense/13policy/corpus')
@@ -33,7 +34,7 @@ type Rule = {
 }
 
 function examples(which: 'match' | 'pass'): readonly Line[] {
-  const { rules } = JSON.parse(readFileSync(join(ROOT, 'policy/default-rules.json'), 'utf8')) as {
+  const { rules } = JSON.parse(SHIPPED_RULES) as {
     readonly rules: readonly Rule[]
   }
   return rules.flatMap(({ id, examples: of }) =>

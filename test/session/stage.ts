@@ -79,6 +79,7 @@ import { answerChallenge, type Challenge } from '../../src/wire/challenge.ts'
 import { type Connection, type ConnectionEvent, createConnection } from '../../src/wire/connection.ts'
 import { type AuthResponse, authRequest, challengeAnswer, executeRequest } from '../../src/wire/messages.ts'
 import { type MethodName, methodNamed } from '../../src/wire/methods.ts'
+import type { LooseRule } from '../defense/13policy/staged-effective.ts'
 
 /** A process that is as any other. */
 const HOST: HostReadings = {
@@ -407,7 +408,7 @@ export function memoryBook(book = EMPTY_BOOK): BookStore {
 }
 
 export type StagedAgent = Partial<Parameters<typeof createIdentities>[0][number]> & { readonly seed?: number }
-export type StagedRule = Pick<Rule, 'action' | 'severity'> & Partial<Rule>
+export type StagedRule = Pick<Rule, 'action' | 'severity'> & LooseRule
 
 /** A program whose name is not what it seems: refused by every layer's first look, and counted as one violation. */
 export const HOSTILE = 'rm\u200b'

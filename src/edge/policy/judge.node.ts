@@ -111,7 +111,7 @@ export function judgeOf({ set, disabled, home, workspace }: JudgeGround): Judge 
   // Who took a denial out has thought about its programs.
   const silenced = set.rules
     .filter(({ id, action }) => disabled.includes(id) && action !== 'allow')
-    .flatMap(({ argv }) => argv?.program ?? [])
+    .flatMap(({ argv }) => argv?.flatMap(({ program }) => program ?? []) ?? [])
   const found: Found = new WeakMap()
   return {
     rules: matcherFor(matcher, workspace, new Set(silenced), found),

@@ -12,6 +12,7 @@ import { createMatcher, type Matcher } from '../../../src/defense/13policy/rules
 import { meaningOf } from '../../../src/defense/13policy/rules/rule-set.ts'
 import { readRules, rulesProblemText } from '../../../src/defense/13policy/rules/rules-file.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
+import { SHIPPED_RULES } from '../../shipped-rules.ts'
 
 const CWD = '/home/dev/project'
 const HOME = '/home/dev'
@@ -23,7 +24,7 @@ const DANGEROUS_STOPPED_SHARE = 0.8
 const CORPUS_LINES = 600
 const SHOWN_LINES = 200
 
-const POLICY = new URL('../../../policy/', import.meta.url)
+const _POLICY = new URL('../../../policy/', import.meta.url)
 const CORPUS = new URL('corpus/', import.meta.url)
 
 type Outcome = 'hostile' | 'asked' | 'noted' | 'passed'
@@ -48,7 +49,7 @@ function readCorpus(name: string): readonly CorpusLine[] {
 }
 
 function packagedMatcher(): Matcher {
-  const read = readRules(readFileSync(new URL('default-rules.json', POLICY), 'utf8'), 'default-rules.json')
+  const read = readRules(SHIPPED_RULES, 'default-rules.json')
   if (!read.ok) throw new Error(read.problems.map(rulesProblemText).join('; '))
   return createMatcher(read.rules, HOME)
 }
@@ -117,7 +118,7 @@ t.test('honest work is never hostile, and asked about in at most one of 100 comm
 t.test(
   'a shipped rule is hostile, asks, notes or allows: none leaves a human out by a challenge',
   async (t) => {
-    const read = readRules(readFileSync(new URL('default-rules.json', POLICY), 'utf8'), 'default-rules.json')
+    const read = readRules(SHIPPED_RULES, 'default-rules.json')
     if (!read.ok) throw new Error('the packaged rules cannot be read')
     t.same(
       read.rules.rules.filter(({ action }) => action === 'challenge').map(({ id }) => id),

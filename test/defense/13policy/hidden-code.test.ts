@@ -1,15 +1,10 @@
-/**
- * Code that comes from the network or out of a decoder is seen to be code that nobody has read, whatever has fetched or
- * decoded it and by whatever way it gets to run. And what only handles such texts is not stopped.
- * @module
- */
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { Effective } from '../../../src/defense/13policy/effective.ts'
 import { strictestClass } from '../../../src/defense/13policy/opaque/opaque-class.ts'
 import { createMatcher } from '../../../src/defense/13policy/rules/matcher.ts'
 import { readRules } from '../../../src/defense/13policy/rules/rules-file.ts'
 import { effectiveCommands } from '../../../src/defense/13policy/unwrap.ts'
+import { SHIPPED_RULES } from '../../shipped-rules.ts'
 
 /** Programs that put out what nobody has read. */
 const SOURCES: readonly string[] = [
@@ -88,7 +83,7 @@ const HARMLESS: readonly string[] = [
 ]
 
 const matcher = (() => {
-  const text = readFileSync(new URL('../../../policy/default-rules.json', import.meta.url), 'utf8')
+  const text = SHIPPED_RULES
   const read = readRules(text, 'default-rules.json')
   if (!read.ok) throw new Error('the packaged rules cannot be read')
   return createMatcher(read.rules, '/home/dev')

@@ -3,7 +3,7 @@
  * @module
  */
 import type { Effective, EffectiveCommand, UsedPath } from '../../../src/defense/13policy/effective.ts'
-import type { Rule } from '../../../src/defense/13policy/rules/rule.ts'
+import type { CommandMatch, Rule } from '../../../src/defense/13policy/rules/rule.ts'
 import type { RuleSet } from '../../../src/defense/13policy/rules/rule-set.ts'
 
 export function command(change: Partial<EffectiveCommand> = {}): EffectiveCommand {
@@ -39,8 +39,18 @@ export function path(
   return { path: text, use, isGlob: /[*?[]/.test(text), isOpaque: false, ...change }
 }
 
-export function rule(change: Partial<Rule> & { readonly id: string }): Rule {
-  const subject = change.pattern === undefined ? { argv: change.argv ?? { program: ['rm'] } } : {}
+/** A rule of which `argv` may also be one match alone. */
+export type LooseRule = Partial<Omit<Rule, 'argv'>> & {
+  readonly argv?: CommandMatch | readonly CommandMatch[]
+}
+
+export function matchesOf(argv: LooseRule['argv']): readonly CommandMatch[] {
+  if (argv === undefined) return []
+  return Array.isArray(argv) ? argv : [argv as CommandMatch]
+}
+
+export function rule({ argv, ...change }: LooseRule & { readonly id: string }): Rule {
+  const subject = change.pattern === undefined ? { argv: matchesOf(argv ?? { program: ['rm'] }) } : {}
   return {
     ...subject,
     action: 'deny',

@@ -2,16 +2,7 @@
  * The cells of the layers about the command and its limits: single things, rules, quota.
  * @module
  */
-import {
-  compileRules,
-  executing,
-  exposed,
-  OPERATOR,
-  POLICY,
-  policyWith,
-  REQUEST,
-  ruleText,
-} from '../staged-facts.ts'
+import { executing, exposed, OPERATOR, POLICY, policyWith, REQUEST } from '../staged-facts.ts'
 import {
   asked,
   authenticates,

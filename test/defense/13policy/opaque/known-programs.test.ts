@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createMatcher } from '../../../../src/defense/13policy/rules/matcher.ts'
 import { readRules } from '../../../../src/defense/13policy/rules/rules-file.ts'
 import { effectiveCommands } from '../../../../src/defense/13policy/unwrap.ts'
+import { SHIPPED_RULES } from '../../../shipped-rules.ts'
 
 const SURROUNDINGS = {
   cwd: '/srv/work',
@@ -12,10 +12,7 @@ const SURROUNDINGS = {
   stdin: false,
 }
 
-const SHIPPED = readRules(
-  readFileSync(new URL('../../../../policy/default-rules.json', import.meta.url), 'utf8'),
-  'default-rules.json',
-)
+const SHIPPED = readRules(SHIPPED_RULES, 'default-rules.json')
 if (!SHIPPED.ok) throw new Error('The rules that ship cannot be read.')
 const { rules: RULES } = SHIPPED.rules
 const MATCHER = createMatcher(SHIPPED.rules, '/home/agent')
@@ -62,17 +59,19 @@ t.test('whatever it is reached through and given, any other program is not', (t)
   t.end()
 })
 
+const programsOf = ({ argv }: (typeof RULES)[number]) => (argv ?? []).flatMap(({ program }) => program ?? [])
+
 t.test('no name is listed twice, and none that a rule refuses whatever it is given', (t) => {
-  const names = RULES.filter(({ action }) => action === 'allow').flatMap(({ argv }) => argv?.program ?? [])
+  const names = RULES.filter(({ action }) => action === 'allow').flatMap(programsOf)
   t.ok(names.length > 3_000, 'there are many')
   t.strictSame(
     names.filter((name, index) => names.indexOf(name) !== index),
     [],
   )
   const refused = new Set(
-    RULES.filter(
-      ({ argv, action }) => action !== 'allow' && Object.keys(argv ?? {}).join() === 'program',
-    ).flatMap(({ argv }) => argv?.program ?? []),
+    RULES.filter(({ action }) => action !== 'allow').flatMap(({ argv }) =>
+      (argv ?? []).flatMap((match) => (Object.keys(match).join() === 'program' ? (match.program ?? []) : [])),
+    ),
   )
   t.ok(refused.size > 100, 'there are such rules')
   t.strictSame(

@@ -5,11 +5,11 @@
 import t from 'tap'
 import { lintRules } from '../../../../src/defense/13policy/rules/lint.ts'
 import type { Rule } from '../../../../src/defense/13policy/rules/rule.ts'
-import { rule, ruleSet } from '../staged-effective.ts'
+import { type LooseRule, rule, ruleSet } from '../staged-effective.ts'
 
 const findings = (...rules: readonly Rule[]): readonly string[] =>
   lintRules(ruleSet(...rules)).map(({ rule: id, level, finding }) => `${level} ${id} ${finding}`)
-const ofMatch = (argv: Rule['argv'], change: Partial<Rule> = {}): readonly string[] =>
+const ofMatch = (argv: LooseRule['argv'], change: LooseRule = {}): readonly string[] =>
   findings(rule({ id: 'a.b', ...(argv === undefined ? {} : { argv }), ...change }))
 
 t.test('a rule that names a program and what it does is fine', async (t) => {
@@ -52,7 +52,7 @@ t.test('an allow rule that is wider than a denial', async (t) => {
     examples: { match: ['ls x'], pass: ['pwd'] },
   })
   t.match(findings(deny, allow), [/^info b\.allow allows a program that a\.deny also looks at/])
-  t.strictSame(findings(deny, { ...allow, argv: { program: ['ls'] } }), [])
+  t.strictSame(findings(deny, { ...allow, argv: [{ program: ['ls'] }] }), [])
 })
 
 t.test('a rule that decides none of its own examples is told as information', async (t) => {
@@ -68,7 +68,7 @@ t.test('a rule that decides none of its own examples is told as information', as
   ])
   const both = {
     ...narrow,
-    argv: { program: ['rm', 'rmdir'] },
+    argv: [{ program: ['rm', 'rmdir'] }],
     examples: { match: ['rm x', 'rmdir x'], pass: ['ls'] },
   }
   t.strictSame(findings(wide, both), [])

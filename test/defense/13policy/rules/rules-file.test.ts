@@ -50,8 +50,21 @@ t.test('equal lists are one list in memory', async (t) => {
   const result = readRules(file(RULE, { ...RULE, id: 'a.b' }), 'x.json')
   if (!result.ok) throw new Error('it was refused')
   const [first, second] = result.rules.rules
-  t.ok(first?.argv?.writes)
-  t.equal(first?.argv?.writes, second?.argv?.writes)
+  t.ok(first?.argv?.[0]?.writes)
+  t.equal(first?.argv?.[0]?.writes, second?.argv?.[0]?.writes)
+})
+
+t.test('a rule matches in one way or in any of several', async (t) => {
+  const one = { program: ['rm'] }
+  const other = { program: ['ls'], options: ['-l'] }
+  const argvOf = (argv: unknown) => {
+    const result = readRules(file({ ...RULE, argv }), 'x.json')
+    return result.ok ? result.rules.rules[0]?.argv : result.problems.map(({ path }) => path)
+  }
+  t.strictSame(argvOf(one), [one])
+  t.strictSame(argvOf([one, other]), [one, other])
+  t.strictSame(argvOf([]), ['rules[0].argv'])
+  t.strictSame(argvOf([one, { x: 1 }]), ['rules[0].argv[1].x'])
 })
 
 t.test('what is not strict JSON is refused with line and column', async (t) => {
