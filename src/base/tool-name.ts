@@ -1,6 +1,7 @@
 /**
- * The names of tools and tiers, closed: what a configuration may write and what the decision knows. Tiers are sets,
- * not ranks: T3 and T4 have each what the other has not.
+ * The names of tools and tiers, closed: what a configuration may write and what the decision knows. Tiers are sets of
+ * tools. T4 and T5 stand for a memory of agents and for handing work on, which no request to this daemon asks for: they
+ * give what T2 and T3 do.
  * @module
  */
 
@@ -11,11 +12,7 @@ export const TOOLS = Object.freeze([
   'Write',
   'Edit',
   'Bash',
-  'WebSearch',
   'WebFetch',
-  'Context7',
-  'Memory-Keeper',
-  'Task',
 ] as const)
 export type Tool = (typeof TOOLS)[number]
 /** Stands for every tool. */
@@ -26,15 +23,14 @@ export type Tier = (typeof TIER_NAMES)[number]
 
 const T1: readonly Tool[] = Object.freeze(['Read', 'Glob', 'Grep'])
 const T2: readonly Tool[] = Object.freeze([...T1, 'Write', 'Edit', 'Bash'])
-const T3: readonly Tool[] = Object.freeze([...T2, 'WebSearch', 'WebFetch', 'Context7'])
-const T4: readonly Tool[] = Object.freeze([...T2, 'Memory-Keeper'])
+const T3: readonly Tool[] = Object.freeze([...T2, 'WebFetch'])
 /** What each tier gives at most. */
 export const TIERS: Readonly<Record<Tier, readonly Tool[]>> = Object.freeze({
   T1,
   T2,
   T3,
-  T4,
-  T5: Object.freeze([...T3, 'Memory-Keeper', 'Task'] as const),
+  T4: T2,
+  T5: T3,
 })
 
 export function isTool(text: string): text is Tool {

@@ -116,7 +116,7 @@ function findDelegationConflicts({ agents }: Config): ConfigProblem[] {
         hint: `write "${parent.delegated_by}"`,
       })
     } else if (agent.tier === 'T5') {
-      // T5 hands work on, and whoever acts for another must not.
+      // T5 is the tier of those who hand work on, and whoever acts for another must not.
       problems.push({
         path: `${path}.tier`,
         problem: `is T5, and "${agent.name}" acts for "${above}": work may be handed on only once`,

@@ -1,6 +1,6 @@
 /**
- * Tools and tiers: what a command or a method needs, and what a tier gives. Tiers are sets, not ranks: T3 and T4 have
- * each what the other has not, so rights are narrowed by intersection and never by the smaller number.
+ * Tools and tiers: what a command or a method needs, and what a tier gives. Tiers are sets, not ranks, so
+ * rights are narrowed by intersection and never by the smaller number.
  * What a command needs is read off its effective commands; what is not known to be a mere reader needs `Bash`.
  * Rules: docs/responses.md, section 1 (tool access).
  * @module

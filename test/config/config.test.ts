@@ -183,11 +183,11 @@ t.test('whoever acts for another may do no more than it, and acts for one who ac
       hint: 'write ["Read","Glob","Grep"]',
     },
   ])
-  t.match(found({ name: 'a', tier: 'T3' }, { name: 'b', tier: 'T4', delegated_by: 'a' }), [
-    { path: 'agents[1].tools', problem: /give Memory-Keeper, which "a" does not have/ },
+  t.match(found({ name: 'a', tier: 'T4' }, { name: 'b', tier: 'T3', delegated_by: 'a' }), [
+    { path: 'agents[1].tools', problem: /give WebFetch, which "a" does not have/ },
   ])
   t.same(
-    found({ name: 'a', tier: 'T3' }, { name: 'b', tier: 'T4', tools: ['Read'], delegated_by: 'a' }),
+    found({ name: 'a', tier: 'T4' }, { name: 'b', tier: 'T3', tools: ['Read'], delegated_by: 'a' }),
     [],
     'a higher tier that is narrowed to less is no more',
   )

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { allMessages, fallbackText, fieldsOf } from '../../build/cddl.ts'
@@ -11,7 +11,8 @@ import { PHASES } from '../../src/wire/phases.ts'
 import { readMessage } from '../../src/wire/schema.ts'
 import { fromHex } from '../base/cbor-values.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/protocol.md'), 'utf8')
+const ROOT = join(import.meta.dirname, '../..')
+const page = readFileSync(join(ROOT, 'docs/protocol.md'), 'utf8')
 
 /** The text below a heading, up to the next of the same or a higher level. */
 function section(heading: string): string {
@@ -125,6 +126,19 @@ t.test('the page has every code that travels, with its number and who is told (S
         mayTellAgent(name as keyof typeof CODES) ? 'anyone' : 'operator',
       ]),
   )
+})
+
+t.test('a code is raised somewhere, or the page says that it is reserved', async (t) => {
+  // What a client makes of a code that it is told raises none.
+  const code = globSync('src/**/*.ts', { cwd: ROOT })
+    .filter((path) => !/^src\/(errors|cli\/words\/exit-codes|cli\/mcp\/tool-errors)\.ts$/.test(path))
+    .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+    .join('\n')
+  const isRaised = (name: string) => new RegExp(`'${name}'|CODES\\.${name}\\b`).test(code)
+  for (const [, name = '', , meaning = ''] of table(section('## 7. Codes'), 'code'))
+    t.equal(isRaised(name), !meaning.startsWith('reserved: '), `${name}: ${meaning}`)
+  for (const [name, { audience }] of Object.entries(CODES))
+    if (audience === 'local') t.ok(isRaised(name), name)
 })
 
 t.test('the numbers are those of the code', async (t) => {

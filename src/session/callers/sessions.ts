@@ -9,7 +9,7 @@
 import { SESSION_KEPT_EXPIRED_MS } from '../../limits.ts'
 import type { AuditHead, WireBytes } from '../../ports.ts'
 import type { BranchWish } from '../../sandbox/places/place.ts'
-import type { Caller } from './identities.ts'
+import { type Caller, scopeOf } from './identities.ts'
 import { newMemory, type SessionMemory } from './session-memory.ts'
 
 export type SessionState = 'CREATED' | 'ACTIVE' | 'EXECUTING' | 'EXPIRED' | 'DESTROYED'
@@ -184,7 +184,8 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
     },
     find(id, caller, address) {
       const session = sessions.get(id)
-      if (session === undefined || session.caller.name !== caller.name) return undefined
+      // By the key that is listed, which rotation keeps: a name whose key was replaced is somebody else.
+      if (session?.caller.name !== caller.name || scopeOf(session.caller) !== scopeOf(caller)) return undefined
       return limits.bindAddress && session.address !== address ? undefined : session
     },
     apply,

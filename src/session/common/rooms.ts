@@ -301,6 +301,13 @@ function penaliseSource(rooms: Rooms, facts: Facts, verdict: Verdict): void {
 /** Enough to tell programs apart. */
 const TOOL_CHARS = 64
 
+/** What counts as the same violation: any tool that is not given, else what decided, of the same program or method. */
+function violationOf({ action, request }: Facts, { layer, rule }: Verdict): string {
+  if (layer === 'tool_access') return layer
+  const tool = action?.kind === 'execute' ? baseName(action.argv[0] ?? '') : request?.method
+  return `${layer} ${rule} ${(tool ?? '').slice(0, TOOL_CHARS)}`
+}
+
 /** @param sequence the number of the decision's record, where it has one: `sass-edge why` explains it */
 function raiseLevel(
   rooms: Rooms,
@@ -317,14 +324,13 @@ function raiseLevel(
     rooms.levels.byIncidents(identity.name, session?.id ?? '', actsForOf(identity)) === 'NORMAL'
   if (isOurs) return
   const why = `${verdict.layer} ${verdict.rule}`
-  const tool = facts.action?.kind === 'execute' ? baseName(facts.action.argv[0] ?? '') : facts.request?.method
   rooms.levels.incident(
     verdict.incident,
     {
       agent: identity.name,
       instance: identity.instance ?? null,
       sessionId: session?.id ?? '',
-      what: `${why} ${(tool ?? '').slice(0, TOOL_CHARS)}`,
+      what: violationOf(facts, verdict),
     },
     `${why} by ${identity.name}${sequence === undefined ? '' : `, record ${sequence}`}`,
     rooms.clock.monotonicMs(),

@@ -77,5 +77,5 @@ t.test('shows the tools of a caller, and for whom it acts', async (t) => {
   })
   const agent = await show('agent')
   t.equal(agent.acts_for, null)
-  t.ok(agent.tools.includes('Bash') && !agent.tools.includes('Task'), 'T3')
+  t.ok(agent.tools.includes('Bash') && agent.tools.includes('WebFetch'), 'T3')
 })

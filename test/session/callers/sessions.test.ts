@@ -190,6 +190,13 @@ t.test(
     const session = bound.make('x')
     t.equal(bound.sessions.find('x', BOT, 'a'), session)
     t.equal(bound.sessions.find('x', caller('other'), 'a'), undefined)
+    const rekeyed = { ...BOT, publicKey: new Uint8Array(32).fill(1) }
+    t.equal(bound.sessions.find('x', rekeyed, 'a'), undefined, 'nor to its name with another key')
+    t.equal(
+      bound.sessions.find('x', { ...rekeyed, listedKey: BOT.publicKey }, 'a'),
+      session,
+      'but for the key that follows it',
+    )
     t.equal(bound.sessions.find('x', BOT, 'b'), undefined)
     t.equal(bound.sessions.find('y', BOT, 'a'), undefined)
     const loose = room({ bindAddress: false })

@@ -469,9 +469,12 @@ t.test(
     run(running, 'ls')
     const told = () =>
       boss.on(boss.open('ShowLevels', new Map())).at(-1)?.value?.['entries'] as readonly object[]
-    for (let count = 1; count <= VIOLATIONS_TO_CONTAIN; count++) {
-      t.strictSame([told(), staged.spawner.children[0]?.deeds], [[], []], `after ${count - 1} tries`)
-      run(enter(staged), 'touch', { args: ['x'] })
+    // Each with another program: it is the tools that it has not.
+    const programs = ['touch', 'mkdir', 'make'].map((line) => line.split(' '))
+    t.equal(programs.length, VIOLATIONS_TO_CONTAIN)
+    for (const [count, [program = '', ...args]] of programs.entries()) {
+      t.strictSame([told(), staged.spawner.children[0]?.deeds], [[], []], `after ${count} tries`)
+      run(enter(staged), program, { args: [...args, 'x'] })
       t.match(staged.audit.events.at(-1), { response: 'R4', layer: 'tool_access', severity: 'critical' })
     }
     t.match(told(), [{ scope: 'agent', name: 'bot', level: 'CONTAIN' }])

@@ -1,0 +1,195 @@
+/**
+ * Who may do what, on a whole daemon: tools and tiers, those who act for others, who is known by which instance, and
+ * what becomes of an agent that keeps trying for what it has not.
+ * @module
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { TIER_NAMES, TIERS, type Tier, type Tool } from '../../src/base/tool-name.ts'
+import { decisions, outcome, startWithAgents } from './agentic.node.ts'
+import { client, levels } from './agents.node.ts'
+import {
+  changeConfig,
+  configPath,
+  type Daemon,
+  install,
+  type Json,
+  sassEdge,
+  startDaemon,
+  until,
+} from './daemon.node.ts'
+
+/** What is refused is told, and each refusal is judged by itself. */
+const TOLD: Json = { defense: { deny_response: 'reason', levels: { automatic: false } } }
+const REFUSED = 'CAPABILITY_DENIED'
+const CONTAINED = 'ROGUE_AGENT_DETECTED'
+
+t.setTimeout(240_000)
+
+/** A command for each tool. */
+const ONE_OF_EACH: Readonly<Record<Tool, readonly string[]>> = {
+  Read: ['cat', 'text'],
+  Glob: ['ls'],
+  Grep: ['grep', 'x', 'text'],
+  Write: ['touch', 'new'],
+  Edit: ['sed', '-i', 's/x/x/', 'text'],
+  Bash: ['sync'],
+  WebFetch: ['whois', '--version'],
+}
+const TOOL_NAMES = Object.keys(ONE_OF_EACH) as Tool[]
+
+/** The record of the next decision about a command; its line is whole once it is signed. */
+async function nextDecision(daemon: Daemon, work: () => Promise<unknown>): Promise<Json | undefined> {
+  const before = decisions(daemon).length
+  await work()
+  await until('its record', () => decisions(daemon).length > before)
+  return decisions(daemon)[before]
+}
+
+/** What came of it: `done` also where there is no such program, since then it was let through. */
+async function tried(agent: Awaited<ReturnType<typeof client>>, tool: Tool): Promise<string> {
+  const [command = '', ...args] = ONE_OF_EACH[tool]
+  const came = await outcome(agent.execute(command, args))
+  return came === 'SPAWN_FAILED' ? 'done' : came
+}
+
+t.test(
+  'each tier has its tools and no other, a list of tools narrows it, and each answer is recorded (JF-030, JF-R05, JF-R06, JF-F13)',
+  async (t) => {
+    const daemon = await startWithAgents(t, TOLD, [
+      ...TIER_NAMES.map((tier) => [tier.toLowerCase(), '--tier', tier]),
+      ...TOOL_NAMES.map((tool) => [`only-${tool}`, '--tier', 'T5', '--tools', tool]),
+    ])
+    writeFileSync(join(daemon.workspace, 'text'), 'x\n')
+    const callers = [
+      ...TIER_NAMES.map((tier) => [tier.toLowerCase(), tier, TIERS[tier]] as const),
+      ...TOOL_NAMES.map((tool) => [`only-${tool}`, 'T5', [tool]] as const),
+    ]
+    for (const [name, tier, tools] of callers) {
+      const agent = await client(daemon, name)
+      // Of one tool in a list that one, and two that are not in it.
+      const some = tools.length > 1 ? TOOL_NAMES : ([...tools, 'Read', 'Write', 'Grep'] as const).slice(0, 3)
+      for (const tool of some) {
+        const isGiven = (tools as readonly Tool[]).includes(tool)
+        const record = await nextDecision(daemon, async () =>
+          t.equal(await tried(agent, tool), isGiven ? 'done' : REFUSED, `${tool} by ${name}`),
+        )
+        const refused = { response: 'R4', layer: 'tool_access', rule: `tools.${tier}` }
+        t.match(record, { agent: name, ...(isGiven ? { response: 'R1' } : refused) })
+      }
+      await agent.close()
+    }
+    await daemon.stop()
+    const config = JSON.parse(readFileSync(configPath(daemon.directory), 'utf8')) as { agents: Json[] }
+    const [first, ...others] = config.agents
+    for (const tools of ['Read', null, {}, ['Reed'], ['Memory-Keeper']]) {
+      changeConfig(daemon.directory, { agents: [{ ...first, tools }, ...others] })
+      const { code } = await sassEdge(['run'], { cwd: daemon.directory })
+      t.equal(code, 125, `${JSON.stringify(tools)} is no list of tools`)
+    }
+  },
+)
+
+t.test(
+  'the third try of a tool that an agent has not contains it, whatever tool and session, and people are told (JF-087)',
+  async (t) => {
+    const daemon = await startWithAgents(t, { defense: { deny_response: 'reason' } }, [
+      ['reader', '--tier', 'T1'],
+    ])
+    for (const [count, tool] of (['Write', 'Edit', 'Bash'] as const).entries()) {
+      t.same(await levels(daemon), [], `after ${count} tries`)
+      const agent = await client(daemon, 'reader')
+      t.equal(await tried(agent, tool), REFUSED, tool)
+      await agent.close()
+    }
+    t.match(await levels(daemon), [{ scope: 'agent', name: 'reader', level: 'CONTAIN', why: /tool_access/ }])
+    t.ok(
+      daemon.log().some((line) => line.includes('level scope=agent name=reader') && line.includes('CONTAIN')),
+      'the log says it at once',
+    )
+    const agent = await client(daemon, 'reader')
+    const record = await nextDecision(daemon, async () =>
+      t.equal(await tried(agent, 'Read'), CONTAINED, 'not even what it has'),
+    )
+    t.match(record, { rule: 'level.contain' })
+    await agent.close()
+  },
+)
+
+t.test(
+  'a delegate has what both have, its record names the one above, and hands nothing on (JF-031, JF-032, JF-054, JF-F14, JF-F20, JF-R08)',
+  async (t) => {
+    const pairs = TIER_NAMES.flatMap((above) =>
+      TIER_NAMES.map((own) => ({ above, own, name: `${own}-for-${above}` })),
+    )
+    /** Those alone can be configured whose delegate is given no more than the one above, and may hand nothing on. */
+    const isSound = (above: Tier, own: Tier) =>
+      own !== 'T5' && TIERS[own].every((tool) => TIERS[above].includes(tool))
+    const directory = await install(t, TOLD)
+    const add = (...words: string[]) => sassEdge(['agent', 'add', ...words], { cwd: directory })
+    for (const tier of TIER_NAMES) t.equal((await add(tier, '--tier', tier)).code, 0)
+    for (const { above, own, name } of pairs) {
+      const { code, stderr } = await add(name, '--tier', own, '--delegated-by', above)
+      t.equal(code, isSound(above, own) ? 0 : 125, `${name}: ${stderr}`)
+    }
+    const deeper = await add('further', '--tier', 'T1', '--delegated-by', 'T1-for-T1')
+    t.match(deeper, { code: 125, stderr: /work may be handed on only once/ })
+
+    changeConfig(directory, TOLD)
+    const daemon = await startDaemon(t, directory)
+    writeFileSync(join(daemon.workspace, 'text'), 'x\n')
+    for (const { above, own, name } of pairs.filter((pair) => isSound(pair.above, pair.own))) {
+      const agent = await client(daemon, name)
+      for (const tool of ['Grep', 'Edit', 'WebFetch'] as const) {
+        const both = TIERS[own].includes(tool) && TIERS[above].includes(tool)
+        const record = await nextDecision(daemon, async () =>
+          t.equal(await tried(agent, tool), both ? 'done' : REFUSED, `${tool} by ${name}`),
+        )
+        t.match(record, { agent: name, acts_for: above })
+      }
+      await agent.close()
+    }
+    await daemon.stop()
+
+    // Nor by hand: what the file says of more than one step is no configuration.
+    const config = JSON.parse(readFileSync(configPath(directory), 'utf8')) as { agents: Json[] }
+    const changed = config.agents.map((agent) =>
+      agent['name'] === 'T1' ? { ...agent, delegated_by: 'T2' } : agent,
+    )
+    changeConfig(directory, { agents: changed })
+    const refused = await sassEdge(['run'], { cwd: directory })
+    t.match(refused, { code: 125, stderr: /work may be handed on only once/ })
+  },
+)
+
+t.test(
+  'who somebody is and where it stands is looked up at every request, by its name and its instance (JF-025, JF-073)',
+  async (t) => {
+    const daemon = await startWithAgents(t, TOLD, [['other']])
+    const [one, two] = [await client(daemon), await client(daemon)]
+    const came = () => Promise.all([one, two].map((agent) => outcome(agent.execute('true'))))
+    t.same(await came(), ['done', 'done'])
+    await until('both records', () => decisions(daemon).length === 2)
+    const instances = new Set(decisions(daemon).map(({ instance }) => instance))
+    t.equal(instances.size, 2, 'two sessions of one name are two instances')
+    t.equal((await daemon.cli(['level', 'set', 'session', one.sessionId, 'CONTAIN'])).code, 0)
+    t.same(await came(), [CONTAINED, 'done'], 'one of them is contained, and the other is not')
+    t.equal((await daemon.cli(['level', 'set', 'session', one.sessionId, 'NORMAL'])).code, 0)
+    t.same(await came(), ['done', 'done'])
+
+    const { agents } = JSON.parse(readFileSync(configPath(daemon.directory), 'utf8')) as { agents: Json[] }
+    const taken = async (change: (agent: Json) => readonly Json[]) => {
+      const changed = agents.flatMap((agent) => (agent['name'] === 'agent' ? change(agent) : [agent]))
+      changeConfig(daemon.directory, { agents: changed })
+      t.equal((await daemon.cli(['reload'])).code, 0)
+    }
+    await taken((agent) => [{ ...agent, tools: ['Grep'] }])
+    t.same(await came(), [REFUSED, REFUSED], 'what is taken from the name is taken from both')
+    await taken((agent) => [agent])
+    t.same(await came(), ['done', 'done'])
+    await taken(() => [])
+    await Promise.all([one.closed, two.closed])
+    await t.rejects(client(daemon), 'and where it is listed no more, it is nobody')
+  },
+)
