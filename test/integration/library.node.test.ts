@@ -175,29 +175,44 @@ t.test('an execution outlives its connection and is taken up where it was left (
   t.equal(rests[1], rests[0], 'the same question has the same answer')
 })
 
-t.test('output that is no longer held is code 105 with the oldest offset (SS-26)', async (t) => {
-  const device = await open()
-  const running = device.stream('head', ['-c', String(3 * MIB), '/dev/zero'], { output() {} })
-  await running.started
-  running.detach()
-  await until('its end', async () =>
-    (await device.executions()).some(
-      ({ execution_id, state }) => Buffer.from(execution_id).toString('hex') === running.id && state === 2,
-    ),
-  )
-  const error = await device.attach(running.id, { output() {} }).exit.catch((reason) => reason)
-  t.match(error, { code: 'RING_BUFFER_DATA_LOSS', details: { details: { 1: 2 * MIB } } })
-  let bytes = 0
-  const rest = device.attach(running.id, {
-    stdoutOffset: 2 * MIB,
-    output: (_source, data) => {
-      bytes += data.length
-    },
-  })
-  t.equal((await rest.exit).exitCode, 0)
-  t.equal(bytes, MIB)
-  await device.close()
-})
+t.test(
+  'output that is no longer held is code 105 with the oldest offset, for each stream (SS-24, SS-26)',
+  async (t) => {
+    const device = await open()
+    const both = `head -c ${3 * MIB} /dev/zero; head -c ${2 * MIB} /dev/zero >&2`
+    const running = device.stream('sh', ['-c', both], { output() {} })
+    await running.started
+    running.detach()
+    await until('its end', async () =>
+      (await device.executions()).some(
+        ({ execution_id, state }) => Buffer.from(execution_id).toString('hex') === running.id && state === 2,
+      ),
+    )
+    // A MiB of each is held: the oldest byte of it is given, and the one before it is gone.
+    const from = async (stdoutOffset: number, stderrOffset: number) => {
+      let bytes = 0
+      const rest = device.attach(running.id, {
+        stdoutOffset,
+        stderrOffset,
+        output: (_source, data) => {
+          bytes += data.length
+        },
+      })
+      const ended = await rest.exit.catch((reason) => reason)
+      return ended.exitCode === 0 ? bytes : ended
+    }
+    const lost = { code: 'RING_BUFFER_DATA_LOSS', details: { details: { 1: 2 * MIB, 2: MIB } } }
+    for (const [stdout, stderr] of [
+      [0, 0],
+      [2 * MIB - 1, MIB],
+      [2 * MIB, MIB - 1],
+    ] as const)
+      t.match(await from(stdout, stderr), lost, `${stdout} and ${stderr}`)
+    t.equal(await from(2 * MIB, MIB), 2 * MIB)
+    t.equal(await from(3 * MIB - 1, 2 * MIB), 1)
+    await device.close()
+  },
+)
 
 t.test('sixteen at once on one connection, and a cancelled one is killed (SS-29)', async (t) => {
   const device = await open()

@@ -3,14 +3,25 @@
  * @module
  */
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
+import { publicKeyOf } from '../../src/base/crypto/ed25519.node.ts'
 import { connect } from '../../src/client/client.node.ts'
 import { viScreen } from '../../src/defense/vi-screen.ts'
 import { encodeFrame, type Frame } from '../../src/wire/frame.ts'
 import { executeRequest, stdinChunk } from '../../src/wire/messages.ts'
 import { authenticateFrame, framesIn, isServed, known, refusals, tls, type Wire } from './connections.node.ts'
-import { collect, environment, PROGRAM, sleep, startNew, until } from './daemon.node.ts'
+import {
+  changeConfig,
+  collect,
+  configPath,
+  environment,
+  PROGRAM,
+  sleep,
+  startNew,
+  until,
+} from './daemon.node.ts'
 
 const HOLD_SECONDS = 2
 const daemon = await startNew(t, {
@@ -209,6 +220,28 @@ t.test(
   },
 )
 
+t.test('a name whose key was replaced does not get the sessions of the old key (SS-17)', async (t) => {
+  const own = await startNew(t)
+  const wire = await known(own)
+  const id = payload(on(wire, 1)[0]).get(2) as Uint8Array
+  wire.socket.destroy()
+  const seed = new Uint8Array(32).fill(9)
+  const config = JSON.parse(readFileSync(configPath(own.directory), 'utf8'))
+  const public_key = Buffer.from(publicKeyOf(seed)).toString('base64url')
+  const agents = config.agents.map((agent: { name: string }) =>
+    agent.name === 'agent' ? { ...agent, public_key } : agent,
+  )
+  changeConfig(own.directory, { agents })
+  t.equal((await own.cli(['reload'])).code, 0)
+  const again = await tls(own.port)
+  again.socket.write(authenticateFrame(again.socket, 'agent', seed, { resume_session_id: id }))
+  await until('an answer', () => on(again, 1).length > 0)
+  const given = payload(on(again, 1)[0]).get(2) as Uint8Array
+  t.equal(given.length, id.length, 'it is let in')
+  t.notOk(Buffer.from(given).equals(Buffer.from(id)), 'with a session of its own')
+  again.socket.destroy()
+})
+
 t.test(
   'ten sessions at once, five of one agent, and one more is code 62 (SS-12, JF-051, JF-R03)',
   async (t) => {
@@ -228,6 +261,28 @@ t.test(
     await isServed(t, daemon)
   },
 )
+
+t.test('a session that is away and runs nothing makes room; one that works does not (SS-12)', async (t) => {
+  const own = await startNew(t, { session: { max_sessions: 1 } })
+  const enter = () =>
+    connect({
+      ...{ host: '127.0.0.1', port: own.port, pin: own.fingerprint },
+      ...{ agent: 'agent', privateKey: own.seed(), reconnect: false },
+    })
+  const idle = await known(own)
+  await t.rejects(enter(), { code: 'SESSION_LIMIT' }, 'it is connected')
+  idle.socket.destroy()
+  let working = await enter().catch(() => undefined)
+  await until('a place', async () => {
+    working ??= await enter().catch(() => undefined)
+    return working !== undefined
+  })
+  const running = working?.stream('sleep', ['2'], { output() {} })
+  await running?.started
+  running?.detach()
+  await working?.close()
+  await t.rejects(enter(), { code: 'SESSION_LIMIT' }, 'it is away, and works')
+})
 
 t.test('RenewSession moves the end of a session on (SS-13)', async (t) => {
   const client = await open()
