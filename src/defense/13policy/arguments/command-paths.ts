@@ -38,7 +38,7 @@ export function argumentPaths(
   const add: Add = (word, use) => void paths.push(...pathsOf(word, use, place))
   const looks = name === 'ssh-keygen' && has(parsed, '-l', '-y', '-e', '-B', '-L', '-F')
   for (const { option, word, use } of parsed.values)
-    addValue(name, option, word, looks && option === '-f' ? 'read' : use, add)
+    addValue(name, word, looks && option === '-f' ? 'read' : use, add)
   // What is read is changed as well.
   const isRewritten = parsed.operands.length > 0 && parsed.options.some((option) => IN_PLACE.test(option))
   if (form.operands !== undefined)
@@ -64,7 +64,7 @@ export function argumentPaths(
   return paths
 }
 
-function addValue(name: string, option: string, word: ShellWord, use: OptionUse, add: Add): void {
+function addValue(name: string, word: ShellWord, use: OptionUse, add: Add): void {
   switch (use) {
     case 'read':
     case 'write':
@@ -82,53 +82,12 @@ function addValue(name: string, option: string, word: ShellWord, use: OptionUse,
       if (looksLikePath(word.text)) add(word, 'read')
       return
     case 'text':
-      if (name === 'curl') addUpload(option, word, add)
+      // `-d @FILE` of curl and its kin.
+      if (word.text.startsWith('@')) add(part(word, 1), 'read')
       return
     case 'shell':
     case 'code':
       return
-  }
-}
-
-const UPLOADS: ReadonlySet<string> = new Set([
-  '-d',
-  '--data',
-  '--data-ascii',
-  '--data-binary',
-  '--data-urlencode',
-  '--json',
-  '-F',
-  '--form',
-  '-H',
-  '--header',
-  '-w',
-  '--write-out',
-  '-b',
-  '--cookie',
-  '--variable',
-  '--url',
-])
-
-/** The files that curl sends or reads because a value says so: `@FILE`, `name=@FILE`, `name=<FILE`. */
-function addUpload(option: string, word: ShellWord, add: Add): void {
-  if (!UPLOADS.has(option)) return
-  const { text } = word
-  const output = /%output\{(?:>>)?([^}]{1,4096})/.exec(text)?.[1]
-  if (output !== undefined) add({ ...word, text: output }, 'write')
-  if (option === '-b' || option === '--cookie') {
-    if (!text.includes('=')) add(word, 'read')
-    return
-  }
-  if (text.startsWith('file://')) add(word, 'read')
-  if (text.startsWith('@')) add(part(word, 1), 'read')
-  else {
-    const mark = text.search(/=[@<]|@/)
-    if (mark < 0) return
-    const from = mark + (text.charAt(mark) === '=' ? 2 : 1)
-    if (option === '--data-urlencode' || text.charAt(mark) === '=') {
-      const end = text.indexOf(';', from)
-      add({ ...word, text: end < 0 ? text.slice(from) : text.slice(from, end) }, 'read')
-    }
   }
 }
 

@@ -23,10 +23,6 @@ const node = everyWord(
 const make = everyWord(
   /^-?[jl](?:[0-9.]+|<unknown>)?$|^-?[kBnqrRsSw]+$|^--(?:jobs|load-average|output-sync)(?:=(?:[\w.]+|<unknown>))?$|^--(?:no-)?(?:print-directory|keep-going|silent|quiet|builtin-rules)$|^[0-9]+$/,
 )
-const java = everyWord(
-  /^-X(?:m[sxn]|ss)[0-9]+[kmgKMG]?$|^-XX:[+-]Use\w+$|^-XX:(?:Max|Min|Initial)(?:RAMPercentage|MetaspaceSize|HeapSize)=[0-9.]+[kmg]?$|^-D(?:file\.encoding|user\.timezone|user\.language|user\.country|java\.awt\.headless|java\.net\.preferIPv4Stack)=[\w/-]+$|^-(?:ea|server|client)$/,
-)
-
 /** Directories below the place where the command runs, and those of the system; the end may be what was there before. */
 function ownDirectories(value: string, cwd: string | undefined): boolean {
   if (cwd === undefined) return false
@@ -40,10 +36,6 @@ function ownDirectories(value: string, cwd: string | undefined): boolean {
         /^\/(?:usr\/(?:local\/)?)?lib(?:64)?(?:\/[\w-]+)?$/.test(part) ||
         isWithin(cwd, joinPath(part.startsWith('/') ? '/' : cwd, part)),
     )
-}
-
-function ownDirectory(value: string, cwd: string | undefined): boolean {
-  return value !== '' && !value.endsWith('>') && ownDirectories(value, cwd)
 }
 
 /** No place where anybody writes is searched for programs before those of the system. */
@@ -61,15 +53,12 @@ const nullFile = (value: string) => value === '/dev/null'
 const PLAIN: ReadonlyMap<string, (value: string, cwd: string | undefined) => boolean> = new Map([
   ['NODE_OPTIONS', node],
   ...['MAKEFLAGS', 'MFLAGS', 'GNUMAKEFLAGS'].map((name) => [name, make] as const),
-  ...['JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS'].map((name) => [name, java] as const),
   ['LD_LIBRARY_PATH', ownDirectories],
   ['PATH', guardedPlaces],
-  ...['PERL5LIB', 'PERLLIB', 'RUBYLIB', 'ANSIBLE_CONFIG'].map((name) => [name, ownDirectory] as const),
   ...['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'OPENSSL_CONF', 'INPUTRC'].map(
     (name) => [name, nullFile] as const,
   ),
   ['GIT_CONFIG_NOSYSTEM', (value) => /^(?:1|true)$/.test(value)],
-  ['RUSTC_WRAPPER', (value) => /^s?ccache$/.test(value)],
   // What a project calls its surroundings; to a shell it would be a file of that name.
   ['ENV', (value) => /^(?:dev|development|test|testing|ci|local|stage|staging|prod|production)$/.test(value)],
   ['PS4', (value) => /^[^$`\\<]*$/.test(value)],

@@ -1,6 +1,6 @@
 /**
- * Backslash escapes of `$'...'`, `echo -e` and `printf`: `\n`, `\x41`, `\101`, `\u263a`, `\cA`.
- * Rules: bash 5.2 manual, "ANSI-C Quoting"; POSIX.1-2024 XCU printf and echo.
+ * Backslash escapes of `$'...'`: `\n`, `\x41`, `\101`, `\u263a`, `\cA`.
+ * Rules: bash 5.2 manual, "ANSI-C Quoting".
  * @module
  */
 
@@ -9,29 +9,20 @@ const SINGLE: Readonly<Record<string, string>> = Object.freeze({
   ...{ '\\': '\\', "'": "'", '"': '"', '?': '?' },
 })
 
-/**
- * The escape whose letter is at `at`, and where it ends. `ansi`: in `$'...'`; `format`: in a format of printf;
- * `argument`: in `%b` and `echo -e`, where octal numbers start with a 0 that does not count. What is no escape stays.
- */
-export function ansiEscape(
-  text: string,
-  at: number,
-  kind: 'ansi' | 'format' | 'argument',
-): { text: string; end: number } {
+/** The escape whose letter is at `at`, and where it ends. What is no escape stays. */
+export function ansiEscape(text: string, at: number): { text: string; end: number } {
   const letter = text[at]
   if (letter === undefined) return { text: '\\', end: at }
-  if (letter === 'x') return numeric(text, at + 1, 16, 2, `\\${letter}`)
-  if (letter === 'u') return numeric(text, at + 1, 16, 4, `\\${letter}`)
-  if (letter === 'U') return numeric(text, at + 1, 16, 8, `\\${letter}`)
-  if (letter === 'c' && kind === 'ansi' && text[at + 1] !== undefined) {
+  const digits = DIGITS[letter]
+  if (digits !== undefined) return numeric(text, at + 1, 16, digits, `\\${letter}`)
+  if (letter === 'c' && text[at + 1] !== undefined)
     return { text: String.fromCharCode(text.charCodeAt(at + 1) & 31), end: at + 2 }
-  }
-  if (letter >= '0' && letter <= '7') {
-    const start = kind === 'argument' && letter === '0' ? at + 1 : at
-    return numeric(text, start, 8, 3, '\0')
-  }
+  if (letter >= '0' && letter <= '7') return numeric(text, at, 8, 3, '\0')
   return { text: SINGLE[letter] ?? `\\${letter}`, end: at + 1 }
 }
+
+/** Hexadecimal digits at most, by the letter before them. */
+const DIGITS: Readonly<Record<string, number>> = Object.freeze({ x: 2, u: 4, U: 8 })
 
 function numeric(
   text: string,

@@ -360,7 +360,7 @@ function readAnsi(scan: Scan): string {
       scan.at += 1
       break
     } else if (character === '\\') {
-      const found = ansiEscape(scan.text, scan.at + 1, 'ansi')
+      const found = ansiEscape(scan.text, scan.at + 1)
       text.push(found.text)
       scan.at = found.end
     } else {

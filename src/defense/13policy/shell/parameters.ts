@@ -68,7 +68,10 @@ export function expandParameter(expander: Expander, parameter: Parameter): Expan
   }
   // Plain text of `${x:-text}`, which is split as a value is.
   if (operator === 'text') return itemsOf({ ...UNSET, items: [globbed(expander.single(argument))] })
-  if (operator === ':' && found.isList) return itemsOf(sliceOf(expander, parameter, found))
+  if (operator === ':' && found.isList) {
+    expander.single(argument)
+    return itemsOf(NOT_KNOWN)
+  }
   const isOpaque = found.items.some((item) => item.opaque !== undefined)
   const isNull = found.isUnset || (operator.startsWith(':') && found.items.every((item) => item.text === ''))
   switch (operator) {
@@ -113,20 +116,6 @@ function itemsOf({ items, isList, isStar }: Found): Expansion {
 function globbed(word: ShellWord): ShellWord {
   const hasSet = word.text.includes('[') && word.text.includes(']')
   return { ...word, isGlob: word.isGlob || hasSet || word.text.includes('*') || word.text.includes('?') }
-}
-
-/** `${@:2}` and `${a[@]:1:2}`: some of the items. */
-function sliceOf(expander: Expander, { name, argument, second }: Parameter, found: Found): Found {
-  const from = expander.single(argument)
-  const count = second === undefined ? undefined : expander.single(second)
-  if (from.opaque !== undefined || count?.opaque !== undefined) return NOT_KNOWN
-  const offset = numberOf(expander, from.text)
-  const length = count === undefined ? found.items.length : numberOf(expander, count.text)
-  if (offset === undefined || length === undefined || offset < 0 || length < 0) return NOT_KNOWN
-  const isPositional = name === '@' || name === '*'
-  if (isPositional && offset === 0) return NOT_KNOWN
-  const start = isPositional ? offset - 1 : offset
-  return { ...found, items: found.items.slice(start, start + length) }
 }
 
 function lengthOf(found: Found, { name, index }: Parameter): Found {

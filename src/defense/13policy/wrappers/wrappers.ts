@@ -75,60 +75,24 @@ const env: Unwrap = (call) => {
     rest(call).filter(({ text }, index) => index > 0 || text !== '-'),
   )
   const change = { assignments, ...(directory === undefined ? {} : { directory }) }
-  if (split?.opaque !== undefined && split.text === '') return [{ kind: 'opaque', opaque: 'program' }]
   if (split !== undefined) {
     const first = splitString(split)
+    if (first === undefined) return [{ kind: 'opaque', opaque: 'eval' }]
     // `env -S` reads its options again from the string.
-    inner.push({
-      kind: 'argv',
-      words: [literal('env'), ...first, ...rest(call)],
-      via: 'env',
-      ...change,
-      assignments: [],
-    })
-    return inner
+    const again = [literal('env'), ...first, ...rest(call)]
+    return [{ kind: 'argv', words: again, via: 'env', ...change, assignments: [] }]
   }
   if (words.length > 0) inner.push({ kind: 'argv', words, via: 'env', ...change })
   return inner
 }
 
-/** The string of `env -S` as words: blanks part them, quotes keep them together, a backslash takes the next letter. */
-function splitString(word: ShellWord): readonly ShellWord[] {
-  const words: ShellWord[] = []
-  let text = ''
-  let isOpen = false
-  let quote = ''
-  const { text: source } = word
-  for (let at = 0; at < source.length; at++) {
-    const letter = source.charAt(at)
-    if (letter === '\\' && quote !== "'") {
-      at += 1
-      const next = source.charAt(at)
-      if (next === '_' || next === 't' || next === 'n') text += quote === '' ? '' : ' '
-      else text += next
-      if (next === '_' && quote === '') {
-        if (isOpen) words.push({ ...word, text })
-        text = ''
-        isOpen = false
-      } else isOpen = true
-    } else if (quote !== '') {
-      if (letter === quote) quote = ''
-      else text += letter
-    } else if (letter === '"' || letter === "'") {
-      quote = letter
-      isOpen = true
-    } else if (letter === ' ' || letter === '\t' || letter === '\n') {
-      if (isOpen) words.push({ ...word, text })
-      text = ''
-      isOpen = false
-    } else {
-      text += letter
-      isOpen = true
-      if (letter === '$') return [...words, { text, isGlob: false, opaque: 'expansion' }]
-    }
-  }
-  if (isOpen) words.push({ ...word, text })
-  return words
+/** The string of `env -S` as words; undefined where it has more than words and blanks. */
+function splitString({ text, opaque, isGlob }: ShellWord): readonly ShellWord[] | undefined {
+  if (opaque !== undefined || /["'\\$#]/.test(text)) return undefined
+  return text
+    .split(/[ \t\n]+/)
+    .filter(Boolean)
+    .map((word) => ({ text: word, isGlob, opaque }))
 }
 
 const watch: Unwrap = (call) => {
