@@ -66,7 +66,7 @@ export function renderCddl(): string {
 ; Made by \`node build/cddl.node.ts\` from src/wire; a test says when it is not current.
 ;
 ; Beyond this grammar: the encoding is deterministic (RFC 8949, 4.2.1), nothing is nested deeper than 8, text has no
-; NUL, stream ids are odd and increase. A client skips keys that are not here; the daemon refuses them.
+; NUL and does not begin with U+FEFF, stream ids are odd and increase. A client skips keys that are not here; the daemon refuses them.
 
 ; Each direction of a connection is a sequence (RFC 8742) of these.
 frame = bstr .cbor body

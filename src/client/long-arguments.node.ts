@@ -1,11 +1,11 @@
 /**
- * Arguments that are more than one frame holds: packed into the request's raw_payload, which a device unpacks. What is
- * too much for that as well is told before anything is sent.
+ * Arguments that are more than one frame holds, or that begin with U+FEFF, which no message can: packed into the request's
+ * raw_payload, which a device unpacks. What is too much for that as well is told before anything is sent.
  * Rules: docs/protocol.md, section 3 (Execute, raw_payload).
  * @module
  */
 import * as zlib from 'node:zlib'
-import { encodeCbor } from '../base/encoding/cbor.ts'
+import { encodeCborList } from '../base/encoding/cbor.ts'
 import { utf8Length } from '../base/encoding/utf8.ts'
 import { SassError } from '../errors.ts'
 import { ARGUMENTS_MAX, CBOR_ITEMS, FRAME_BYTES } from '../limits.ts'
@@ -23,9 +23,13 @@ export type Words = Pick<ExecuteRequestInput, 'command' | 'args' | 'raw_payload'
  */
 export function requestWords(command: string, args: readonly string[]): Words {
   const bytes = args.reduce((sum, text) => sum + utf8Length(text), utf8Length(command))
-  if (args.length < CBOR_ITEMS - BESIDE_ITEMS && bytes + args.length * 5 < FRAME_BYTES - BESIDE_BYTES)
-    return { command, args }
-  const size = `The command has ${args.length} arguments of ${bytes} bytes together`
+  const isMarked = [command, ...args].some((word) => word.startsWith('\ufeff'))
+  const isShort =
+    args.length < CBOR_ITEMS - BESIDE_ITEMS && bytes + args.length * 5 < FRAME_BYTES - BESIDE_BYTES
+  if (isShort && !isMarked) return { command, args }
+  const size = isShort
+    ? 'An argument of the command begins with U+FEFF (a byte order mark)'
+    : `The command has ${args.length} arguments of ${bytes} bytes together`
   if (args.length >= ARGUMENTS_MAX)
     throw new SassError(
       'USAGE',
@@ -36,7 +40,10 @@ export function requestWords(command: string, args: readonly string[]): Words {
       'USAGE',
       `${size}, which this Node.js (${process.version}) cannot pack for the wire; nothing was sent. Use Node.js 22.15 or later, or the packaged program.`,
     )
-  const plain = encodeCbor([command, ...args])
+  // CBOR has no text with a mark in front, and JSON does.
+  const plain = isMarked
+    ? Buffer.from(JSON.stringify([command, ...args]))
+    : encodeCborList([command, ...args])
   const raw_payload = zlib.zstdCompressSync(plain).toString('base64')
   if (raw_payload.length > FRAME_BYTES - BESIDE_BYTES)
     throw new SassError(

@@ -20,7 +20,7 @@ import {
 } from './calls/transfers.ts'
 
 export type RemoteEntry = {
-  /** Bytes where it is not UTF-8: such a name cannot be asked for. */
+  /** Bytes where it is not UTF-8, or begins with U+FEFF: such a name cannot be asked for. */
   readonly name: string | Uint8Array
   readonly kind: 'file' | 'directory' | 'link' | 'other'
   readonly mode: number

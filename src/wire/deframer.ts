@@ -6,7 +6,7 @@
  * Rules: docs/protocol.md, section 2.
  * @module
  */
-import { headBytes } from '../base/encoding/cbor.ts'
+import { headBytes } from '../base/encoding/cbor-head.ts'
 
 export type DeframerEvent =
   /** Borrowed: valid until the callback returns. */

@@ -11,7 +11,8 @@
 
 import { equalConstantTime, sha256 } from '../base/crypto/hash.ts'
 import { decodeBase64Url, encodeBase64Url } from '../base/encoding/base64.ts'
-import { encodeCbor, openCbor } from '../base/encoding/cbor.ts'
+import { openCbor } from '../base/encoding/cbor.ts'
+import { encodeSigned } from '../base/encoding/cbor-signed.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
 import { isName } from '../base/text/name.ts'
 import { ENROLMENT_ADDRESSES, ENROLMENT_LINE_CHARS, ENROLMENT_TOKEN_BYTES } from '../limits.ts'
@@ -43,7 +44,7 @@ const sumOf = (body: Uint8Array): Uint8Array => sha256(CONTEXT, body).subarray(0
 
 export function writeEnrolmentLine(line: EnrolmentLine): string {
   const { device, addresses, keyDigest, agent, token, expiresAt } = line
-  const body = encodeCbor([
+  const body = encodeSigned([
     device,
     addresses.slice(0, ENROLMENT_ADDRESSES),
     keyDigest,

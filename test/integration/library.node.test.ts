@@ -176,6 +176,26 @@ t.test('an execution outlives its connection and is taken up where it was left (
 })
 
 t.test(
+  'words that begin with U+FEFF arrive as they are, and other texts that do are refused unsent',
+  async (t) => {
+    const device = await open()
+    const words = ['\ufeff', '\ufeffa', 'b\ufeff']
+    const { stdout } = await device.execute('printf', ['%s|', ...words])
+    t.equal(String(Buffer.from(stdout)), words.map((word) => `${word}|`).join(''))
+    const unsent = { code: 'USAGE', message: /begins with U\+FEFF .* nothing was sent/ }
+    await t.rejects(device.execute('pwd', [], { cwd: '\ufeffdirectory' }), unsent)
+    const { stdout: made } = await device.execute('sh', [
+      '-c',
+      'mkdir ./\ufeffdirectory && cd ./\ufeffdirectory && pwd',
+    ])
+    t.match(String(Buffer.from(made)), /\/\ufeffdirectory\n$/)
+    const inside = await device.execute('pwd', [], { cwd: './\ufeffdirectory' })
+    t.equal(String(Buffer.from(inside.stdout)), String(Buffer.from(made)))
+    await device.close()
+  },
+)
+
+t.test(
   'output that is no longer held is code 105 with the oldest offset, for each stream (SS-24, SS-26)',
   async (t) => {
     const device = await open()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { headBytes, writeHead } from '../../src/base/encoding/cbor.ts'
+import { headBytes, writeHead } from '../../src/base/encoding/cbor-head.ts'
 import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { FRAME_BYTES } from '../../src/limits.ts'
 import { createDeframer, type DeframerEvent } from '../../src/wire/deframer.ts'

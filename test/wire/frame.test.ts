@@ -12,7 +12,7 @@ import {
   OUTPUT_FRAME_HEAD_BYTES,
   readFrame,
 } from '../../src/wire/frame.ts'
-import { stdinChunk, streamResponse } from '../../src/wire/messages.ts'
+import { executeRequest, status, stdinChunk, streamResponse } from '../../src/wire/messages.ts'
 import { BOUNDARIES, cborValues, fromHex, plain } from '../base/cbor-values.ts'
 
 /** The table of docs/protocol.md, section 2: number, elements of the body, whether it belongs to stream 0. */
@@ -171,4 +171,13 @@ t.test('an unsigned integer is one that a number holds exactly', async (t) => {
   t.equal(asUnsigned(2n ** 53n - 1n), 2 ** 53 - 1)
   for (const value of [2n ** 53n, -1, -1n, 1.5, '1', null, undefined, true, [1]])
     t.equal(asUnsigned(value), undefined)
+})
+
+t.test('a text that begins with U+FEFF is refused in a request, and told with U+FFFD in its place', (t) => {
+  const request = executeRequest.encode({ command: 'ls', cwd: '\ufeffdirectory' })
+  t.throws(() => encodeFrame(3, 'OPEN', request, 2), { code: 'USAGE', message: /nothing was sent/ })
+  const written = encodeFrame(3, 'STATUS', status.encode({ code: 11, text: '\ufeffprogram is not there' }))
+  const read = readFrame(written.subarray(2))
+  t.match(read.ok && read.frame.payload, new Map<number, unknown>([[2, '\ufffdprogram is not there']]))
+  t.end()
 })

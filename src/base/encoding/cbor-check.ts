@@ -2,7 +2,7 @@
  * The check that every CBOR item passes before anything is built from it: one iterative walk, no recursion, no
  * allocation that grows with the input.
  * Accepts exactly one item in deterministic encoding (RFC 8949, 4.2.1): definite lengths, shortest heads, map
- * keys sorted bytewise and unique, valid UTF-8, no tags, no floats, no simple values but false, true and null.
+ * keys sorted bytewise and unique, valid UTF-8 without U+FEFF in front, no tags, no floats, no simple values but false, true and null.
  * Map keys are integers, text or bytes; the protocol has no others.
  * Rules: docs/protocol.md, section 2.
  * @module
@@ -15,6 +15,9 @@ export type CborLimits = {
   /** Heads in the whole item, so that building it stays cheap. */
   readonly items: number
 }
+
+/** U+FEFF in UTF-8: many readers drop it in front of a text, so two of them would not read the same. */
+const MARK: readonly number[] = [0xef, 0xbb, 0xbf]
 
 const UNSIGNED = 0
 const BYTES = 2
@@ -81,7 +84,11 @@ export function checkCbor(bytes: Uint8Array, limits: CborLimits): string | undef
       case BYTES:
       case TEXT:
         if (argument > end - at) return 'a string longer than what follows'
-        if (major === TEXT && !isUtf8(bytes, at, at + argument)) return 'text that is not UTF-8'
+        if (major === TEXT) {
+          if (!isUtf8(bytes, at, at + argument)) return 'text that is not UTF-8'
+          if (argument >= MARK.length && MARK.every((byte, i) => bytes[at + i] === byte))
+            return 'text that begins with U+FEFF'
+        }
         at += argument
         break
       case ARRAY:

@@ -1,11 +1,17 @@
 /**
- * CBOR values and the two ways between them and bytes: the deterministic encoder (RFC 8949, 4.2.1), and `openCbor`,
- * the only door the other way: nothing is built from bytes that `checkCbor` has not passed.
+ * CBOR values and the two ways between them and bytes, by cbor-x. `openCbor` is the only door in: nothing is built from
+ * bytes that `checkCbor` has not passed. What goes out is deterministic (RFC 8949, 4.2.1), since every peer checks that
+ * too: cbor-x writes shortest heads, and the rest is put right before it sees the value: integers from 2^32 on would
+ * become floats and small bigints eight bytes, keys would stay in the order of the map, half a surrogate pair would be
+ * written as it is. What is signed or hashed is written by cbor-signed.ts.
+ * A text that begins with U+FEFF is no text of the protocol, in either direction: cbor-x, like most readers of UTF-8,
+ * takes that for a byte order mark and drops it.
  * @module
  */
+import { Decoder, Encoder } from 'cbor-x/index-no-eval'
 import { SassError } from '../../errors.ts'
-import { buildCbor } from './cbor-build.ts'
 import { type CborLimits, checkCbor } from './cbor-check.ts'
+import { headBytes, writeHead } from './cbor-head.ts'
 import { encodeUtf8 } from './utf8.ts'
 
 export type CborKey = number | string
@@ -24,80 +30,64 @@ export type Opened =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string }
 
+/** What becomes of a text that begins with U+FEFF. */
+export type Marked = (text: string) => string
+
+/** No tags and no structures of its own, on either side. */
+const OPTIONS = Object.freeze({ useRecords: false, mapsAsObjects: false, tagUint8Array: false })
+const decoder = new Decoder({ ...OPTIONS })
+/** Its second argument is not in its types. */
+const encoder = new Encoder({ ...OPTIONS }) as unknown as {
+  encode(value: unknown, mode: number): Uint8Array
+}
+/** RESET_BUFFER_MODE of cbor-x: one buffer is written over and over, and what is wanted of it is copied. */
+const RESET_BUFFER = 1024
+
+const MARK = 0xfeff
+const ARRAY = 4
+/** What cbor-x writes from a number; beyond it wants bigints. */
+const NUMBER_MOST = 0xffff_ffff
+const NUMBER_LEAST = -0x1_0000_0000
+/** What it writes without a tag. */
+const BIGINT_MOST = 0xffff_ffff_ffff_ffffn
+
 /**
  * The value in `bytes`, or what is wrong with them. Maps come as Map, integers from 2^32 on as bigint, byte strings
  * as views into `bytes` (borrowed: valid as long as the caller leaves `bytes` alone).
  */
 export function openCbor(bytes: Uint8Array, limits: CborLimits): Opened {
   const problem = checkCbor(bytes, limits)
-  return problem === undefined ? { ok: true, value: buildCbor(bytes) } : { ok: false, problem }
+  // The decoder hangs something on what it is given: a view of our own.
+  return problem === undefined
+    ? { ok: true, value: decoder.decode(bytes.subarray()) }
+    : { ok: false, problem }
 }
 
-/** Bytes of the shortest head for this argument. */
-export function headBytes(argument: number): number {
-  if (argument < 24) return 1
-  if (argument < 0x100) return 2
-  if (argument < 0x1_0000) return 3
-  return argument < 0x1_0000_0000 ? 5 : 9
+/** @throws SassError USAGE, always */
+export function refuseMarked(): never {
+  throw new SassError(
+    'USAGE',
+    'A text of the request begins with U+FEFF (a byte order mark), which no message can hold, so nothing was sent; write a path that begins so as ./ and the path, and leave the mark out of other texts.',
+  )
 }
 
-/** Writes the shortest head at `at` and returns the position after it. `argument` is an integer from 0 to 2^53 - 1. */
-export function writeHead(target: Uint8Array, at: number, major: number, argument: number): number {
-  const type = major << 5
-  const width = headBytes(argument) - 1
-  if (width === 0) {
-    target[at] = type | argument
-    return at + 1
-  }
-  target[at] = type | (width === 1 ? 24 : width === 2 ? 25 : width === 4 ? 26 : 27)
-  let rest = argument
-  for (let i = width; i > 0; i--) {
-    target[at + i] = rest % 256
-    rest = Math.floor(rest / 256)
-  }
-  return at + 1 + width
-}
+/** In front of a text that only tells something the replacement character stands for it, with as many bytes. */
+export const replaceMark: Marked = (text) => `\ufffd${text.slice(1)}`
 
-type Sink = { bytes: Uint8Array; at: number }
-
-function reserve(sink: Sink, count: number): void {
-  if (sink.at + count <= sink.bytes.length) return
-  const larger = new Uint8Array(Math.max(sink.bytes.length * 2, sink.at + count))
-  larger.set(sink.bytes.subarray(0, sink.at))
-  sink.bytes = larger
-}
-
-function putHead(sink: Sink, major: number, argument: number): void {
-  reserve(sink, 9)
-  sink.at = writeHead(sink.bytes, sink.at, major, argument)
-}
-
-function putBytes(sink: Sink, bytes: Uint8Array): void {
-  reserve(sink, bytes.length)
-  sink.bytes.set(bytes, sink.at)
-  sink.at += bytes.length
-}
-
-function putBigint(sink: Sink, value: bigint): void {
-  const major = value < 0n ? 1 : 0
-  let rest = value < 0n ? -1n - value : value
-  if (rest <= BigInt(Number.MAX_SAFE_INTEGER)) return putHead(sink, major, Number(rest))
-  if (rest > 0xffff_ffff_ffff_ffffn)
-    throw new SassError('INTERNAL', 'An integer does not fit 64 bits of CBOR.')
-  reserve(sink, 9)
-  sink.bytes[sink.at] = (major << 5) | 27
-  for (let i = 8; i > 0; i--) {
-    sink.bytes[sink.at + i] = Number(rest & 0xffn)
-    rest >>= 8n
-  }
-  sink.at += 9
-}
-
-function putInteger(sink: Sink, value: number): void {
-  if (!Number.isSafeInteger(value))
+function readyInteger(value: number | bigint): number | bigint {
+  if (typeof value === 'number' && !Number.isSafeInteger(value))
     throw new SassError('INTERNAL', 'CBOR was given a number that is no safe integer.')
-  if (value >= 0) putHead(sink, 0, value)
-  else putHead(sink, 1, -1 - value)
+  if (value >= NUMBER_LEAST && value <= NUMBER_MOST) return Number(value)
+  const long = BigInt(value)
+  if (long > BIGINT_MOST || long < -BIGINT_MOST)
+    throw new SassError('INTERNAL', 'An integer does not fit 64 bits of CBOR.')
+  return long
+}
+
+function readyText(text: string, marked: Marked): string {
+  // Says where.
+  if (!text.isWellFormed()) encodeUtf8(text)
+  return text.charCodeAt(0) === MARK ? marked(text) : text
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
@@ -119,52 +109,42 @@ function isAscending(map: CborMap): boolean {
   return true
 }
 
-function putMap(sink: Sink, map: CborMap): void {
-  putHead(sink, 5, map.size)
-  if (isAscending(map)) {
-    for (const [key, value] of map) {
-      putInteger(sink, key as number)
-      put(sink, value)
-    }
-    return
-  }
-  const entries = [...map].map(([key, value]) => ({ key: encodeCbor(key), value }))
-  entries.sort((a, b) => compareBytes(a.key, b.key))
-  for (const { key, value } of entries) {
-    putBytes(sink, key)
-    put(sink, value)
-  }
+function sorted(map: CborMap): (readonly [CborKey, CborValue])[] {
+  const entries = [...map].map(([key, value]) => ({ key, value, bytes: encodeCbor(key) }))
+  entries.sort((a, b) => compareBytes(a.bytes, b.bytes))
+  return entries.map(({ key, value }) => [key, value])
 }
 
-function put(sink: Sink, value: CborValue): void {
-  if (typeof value === 'number') return putInteger(sink, value)
-  if (typeof value === 'string') {
-    const bytes = encodeUtf8(value)
-    putHead(sink, 3, bytes.length)
-    return putBytes(sink, bytes)
+/** The value as cbor-x writes it deterministically. */
+function ready(value: CborValue, marked: Marked): unknown {
+  if (typeof value === 'string') return readyText(value, marked)
+  if (typeof value === 'number' || typeof value === 'bigint') return readyInteger(value)
+  if (value === null || typeof value === 'boolean' || value instanceof Uint8Array) return value
+  if (value instanceof Map) {
+    const map = new Map<unknown, unknown>()
+    for (const [key, item] of isAscending(value) ? value : sorted(value))
+      map.set(ready(key, refuseMarked), ready(item, marked))
+    return map
   }
-  if (value instanceof Uint8Array) {
-    putHead(sink, 2, value.length)
-    return putBytes(sink, value)
-  }
-  if (value === null || typeof value === 'boolean') {
-    reserve(sink, 1)
-    sink.bytes[sink.at++] = value === null ? 0xf6 : value ? 0xf5 : 0xf4
-    return
-  }
-  if (typeof value === 'bigint') return putBigint(sink, value)
-  if (value instanceof Map) return putMap(sink, value)
-  const list = value as readonly CborValue[]
-  putHead(sink, 4, list.length)
-  for (const item of list) put(sink, item)
+  return (value as readonly CborValue[]).map((item) => ready(item, marked))
 }
 
 /**
  * The deterministic encoding of `value`. Throws INTERNAL for a number that is no safe integer and for an integer
- * over 64 bits, FRAME_MALFORMED for text with a lone surrogate.
+ * over 64 bits, FRAME_MALFORMED for text with a lone surrogate, and what `marked` throws.
  */
-export function encodeCbor(value: CborValue): Uint8Array {
-  const sink: Sink = { bytes: new Uint8Array(128), at: 0 }
-  put(sink, value)
-  return sink.bytes.slice(0, sink.at)
+export function encodeCbor(value: CborValue, marked: Marked = refuseMarked): Uint8Array {
+  return new Uint8Array(encoder.encode(ready(value, marked), RESET_BUFFER))
+}
+
+/** The same for an array of any length: the encoder keeps a buffer of four times what it has ever written at once. */
+export function encodeCborList(values: readonly CborValue[]): Uint8Array {
+  const items = values.map((value) => encodeCbor(value))
+  const bytes = new Uint8Array(items.reduce((sum, { length }) => sum + length, headBytes(values.length)))
+  let at = writeHead(bytes, 0, ARRAY, values.length)
+  for (const item of items) {
+    bytes.set(item, at)
+    at += item.length
+  }
+  return bytes
 }

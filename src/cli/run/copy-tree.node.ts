@@ -131,7 +131,7 @@ async function walkRemote(copier: Copier, root: string): Promise<Found> {
       if (typeof name !== 'string') {
         copier.skip(
           within(path, Buffer.from(name).toString()),
-          'its name is not UTF-8, so it cannot be asked for',
+          'its name is not UTF-8 or begins with U+FEFF, so it cannot be asked for',
         )
         continue
       }

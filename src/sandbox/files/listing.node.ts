@@ -1,6 +1,6 @@
 /**
  * What is in an open directory, as one CBOR array of entries: [name, kind, mode, size] and for a link its target. Names
- * are text where they are UTF-8 and bytes where they are not, so that the other side can say which ones cannot cross.
+ * are text where they are UTF-8 without U+FEFF in front, and bytes where they are not, so that the other side can say which ones cannot cross.
  * Refuses a list that is longer than a transfer of one may be.
  * Rules: docs/protocol.md, section 3 (files).
  * @module
@@ -8,7 +8,7 @@
 import { lstatSync, readlinkSync, type Stats } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
-import { type CborValue, encodeCbor } from '../../base/encoding/cbor.ts'
+import { type CborValue, encodeCborList } from '../../base/encoding/cbor.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { SassError } from '../../errors.ts'
 import { LISTED_FILES } from '../../limits.ts'
@@ -28,8 +28,10 @@ function kindOf(stats: Stats): number {
   return stats.isSymbolicLink() ? 2 : OTHER
 }
 
+/** Bytes also where the text is one that no message holds. */
 function textOf(bytes: Uint8Array): string | Uint8Array {
-  return decodeUtf8(bytes) ?? bytes
+  const text = decodeUtf8(bytes)
+  return text === undefined || text.startsWith('\ufeff') ? bytes : text
 }
 
 /** Undefined where it has gone meanwhile. */
@@ -80,7 +82,7 @@ export async function listDirectory(
     // Others have their turn.
     await setImmediate()
   }
-  const bytes = encodeCbor(entries)
+  const bytes = encodeCborList(entries)
   if (bytes.length <= limitBytes) return bytes
   throw new SassError(
     'FILE_TOO_LARGE',

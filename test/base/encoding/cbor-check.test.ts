@@ -44,7 +44,11 @@ t.test(
     for (const item of items) {
       const opened = openCbor(fromHex(item.hex), LIMITS)
       t.equal(opened.ok, isOurs(item), item.hex)
-      if (opened.ok) t.equal(encodeHex(encodeCbor(opened.value as never)), item.hex)
+      if (!opened.ok) continue
+      // The least integer of all is read, and not written: cbor-x would put a tag on it, and no message has it.
+      if (item.hex === '3bffffffffffffffff')
+        t.throws(() => encodeCbor(opened.value as never), { code: 'INTERNAL' })
+      else t.equal(encodeHex(encodeCbor(opened.value as never)), item.hex)
     }
   },
 )
@@ -72,6 +76,10 @@ t.test('says what is wrong', async (t) => {
     ['61 ff', 'text that is not UTF-8'],
     ['62 c080', 'text that is not UTF-8'],
     ['63 eda080', 'text that is not UTF-8'],
+    ['63 efbbbf', 'text that begins with U+FEFF'],
+    ['64 efbbbf61', 'text that begins with U+FEFF'],
+    ['82 01 63 efbbbf', 'text that begins with U+FEFF'],
+    ['a1 63 efbbbf 00', 'text that begins with U+FEFF'],
     ['c0 00', 'a tag'],
     ['d9 d9f7 00', 'a tag'],
     ['f9 3c00', 'a float or a simple value'],
@@ -94,6 +102,12 @@ t.test('says what is wrong', async (t) => {
   for (const hex of [
     'a3 17 00 1818 00 6161 00',
     'a2 20 00 4100 00',
+    // Elsewhere, in bytes, and another character that begins alike.
+    '64 61efbbbf',
+    '66 61efbbbf6161',
+    '43 efbbbf',
+    '63 efbbbe',
+    '62 c3af',
     'f4',
     'f5',
     'f6',

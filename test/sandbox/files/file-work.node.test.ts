@@ -271,6 +271,7 @@ t.test('directories and links are made, and a directory is read as its list', as
   await refused(t, work.makeDirectory(view, '/work/out/x', undefined), 'FILE_NOT_FOUND', 'through a link')
   t.notOk(existsSync(join(staged.outside, 'x')))
   writeFileSync(Buffer.concat([Buffer.from(`${staged.work}/a/`), Buffer.from([0xff, 0x61])]), 'x')
+  writeFileSync(`${staged.work}/a/\ufeffmark`, 'x')
   writeFileSync(join(staged.work, 'a', partialName(KEY)), 'x')
   const reader = await work.read(view, '/work/a', 0, undefined, 1e6)
   const bytes = Buffer.alloc(reader.size)
@@ -280,6 +281,7 @@ t.test('directories and links are made, and a directory is read as its list', as
   t.strictSame(opened.ok && opened.value, [
     ['b', 1, 0o755, (opened.ok ? (opened.value as number[][])[0] : [])?.[3]],
     ['link', 2, 0o777, 1, 'b'],
+    [Buffer.from('\ufeffmark'), 0, 0o644, 1],
     [Buffer.from([0xff, 0x61]), 0, 0o644, 1],
   ])
 })
