@@ -30,6 +30,7 @@ import {
 } from './run.ts'
 import { outputSize } from './shell/output.ts'
 import { parseShell, type ShellContext, type ShellScript, type ShellWord } from './shell/shell.ts'
+import { DECLARERS } from './shell/simple.ts'
 import { innerOfInterpreter } from './wrappers/interpreters.ts'
 import { addOpaque, connect, type Draft, type Segment, stdinOf, viaOf } from './wrappers/pipeline.ts'
 import { innerOfShell, isAllArguments, positionals } from './wrappers/shell-invocation.ts'
@@ -103,8 +104,6 @@ export function runCommand(run: Run, words: readonly ShellWord[], frame: Frame):
   draft.output = taken ?? knownOutput(draft.names, words, frame.stdin)
   leave(run.work)
 }
-
-const DECLARERS: readonly string[] = Object.freeze(['export', 'declare', 'typeset', 'local', 'readonly'])
 
 /** Follows what the command runs in its turn. */
 function unwrap(run: Run, draft: Draft, call: Call, frame: Frame, assignments: readonly Assignment[]): void {

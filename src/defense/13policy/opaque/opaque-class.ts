@@ -13,6 +13,7 @@ import type { Effective, EffectiveCommand, Opaque } from '../effective.ts'
 import { asksOnly } from '../programs/inquiry.ts'
 import { isShell } from '../programs/names.ts'
 import { programClass } from '../programs/program-classes.ts'
+import { SCRIPT_FILES } from '../wrappers/interpreters.ts'
 
 /** The strictest first: of several commands, and of one that is several, that one is told. */
 export const OPAQUE_CLASSES = Object.freeze([
@@ -47,11 +48,6 @@ const COMPUTED: ReadonlySet<Opaque> = new Set<Opaque>(['program', 'eval', 'piped
 const SYSTEM_PLACES: readonly string[] = Object.freeze([
   ...['/usr', '/bin', '/sbin', '/lib', '/lib64', '/opt', '/nix/store'],
 ])
-/** Options that bring a program in a file to what else reads its own. */
-const FILE_OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['sed', ['-f', '--file']],
-  ['awk', ['-f', '--file', '-E', '--exec', '-i', '--include', '-l', '--load']],
-])
 const NO_WORDS: readonly string[] = Object.freeze([])
 
 /** What is known of programs beside these tables. */
@@ -70,7 +66,7 @@ function runsFile(command: EffectiveCommand, known: KnownPrograms): boolean {
   if (isShell(names)) return operands.length > 0 && !options.includes('-c') && !options.includes('-s')
   if (names.includes('source') || names.includes('.')) return true
   for (let at = 0; at < names.length; at++)
-    if (FILE_OPTIONS.get(names[at] ?? '')?.some((option) => options.includes(option)) === true) return true
+    if (SCRIPT_FILES[names[at] ?? '']?.some((option) => options.includes(option)) === true) return true
   return false
 }
 

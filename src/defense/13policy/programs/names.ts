@@ -18,18 +18,15 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'awk gawk mawk nawk original-awk bwk',
     'vim vi nvim gvim rvim rview view ex vimdiff elvis vile',
     'nc netcat ncat',
-    'cpio bsdcpio',
-    'jar fastjar',
-    'mpirun mpiexec orterun prun mpiexec.hydra mpiexec.mpich mpirun.openmpi',
-    'sbatch qsub',
     'tar gtar bsdtar star',
+    'cpio bsdcpio',
+    'watch viddy hwatch',
     'sed gsed ssed',
     'make gmake bmake remake',
     'grep egrep fgrep zgrep rgrep ggrep bzgrep xzgrep zegrep zfgrep',
     'find gfind bfs',
     'fd fdfind',
     'xargs gxargs',
-    'bat batcat',
     'node nodejs iojs tsx ts-node ts-node-esm babel-node esno jiti esbuild-register swc-node sucrase-node',
     'python pypy jython micropython',
     'ksh mksh lksh pdksh oksh rksh',
@@ -42,17 +39,11 @@ const FAMILIES: ReadonlyMap<string, string> = new Map(
     'mongo mongosh',
     'redis-cli iredis keydb-cli',
     'less zless pager lesspipe',
-    'lua luajit texlua',
     'php php-cgi',
-    'perl rakudo',
     'gpg gpg2',
     'ruby jruby rbx truffleruby',
     'ssh slogin dbclient',
     'env cross-env env-cmd',
-    'watch viddy hwatch',
-    'tini tini-static',
-    'pdb pdb3 ipdb ipdb3 pudb',
-    'chroot chroot-static',
   ].flatMap((line) => {
     const [family = '', ...variants] = line.split(' ')
     return variants.map((variant) => [variant, family] as const)
@@ -64,18 +55,9 @@ const EMULATED =
   /^qemu-(?:aarch64|alpha|arm|i386|hexagon|hppa|loongarch64|m68k|microblaze|mips|nios2|or1k|ppc|riscv|s390x|sh4|sparc|x86_64|xtensa)[a-z0-9]*(?:-static)?$/
 
 /** Programs of which a name with a suffix is a variant: `vim.tiny`, `nc.openbsd`, `mkfs.ext4`. */
-const DOTTED: ReadonlySet<string> = new Set([
-  'vim',
-  'nc',
-  'mkfs',
-  'fsck',
-  'mount',
-  'umount',
-  'gcc',
-  'emacs',
-  'traceroute',
-  'ifconfig',
-])
+const DOTTED: ReadonlySet<string> = new Set(
+  'vim nc mkfs fsck mount umount gcc emacs traceroute ifconfig'.split(' '),
+)
 
 function isVersionMark(code: number): boolean {
   return (code >= 48 && code <= 57) || code === 46 || code === 45

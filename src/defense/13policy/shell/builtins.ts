@@ -26,14 +26,6 @@ export const SPECIAL_BUILTINS: readonly string[] = Object.freeze([
   ...['times', 'trap', 'unset'],
 ])
 
-export const DECLARERS: readonly string[] = Object.freeze([
-  'declare',
-  'typeset',
-  'local',
-  'export',
-  'readonly',
-])
-
 /** Behind `command` and `builtin` with their options, what these run; themselves where nothing is behind them. */
 function withoutPrefix(words: readonly ShellWord[]): readonly ShellWord[] {
   let at = 0

@@ -6,12 +6,12 @@
 
 import { spend } from '../../work.ts'
 import { assign, declared } from './assign.ts'
-import { applyBuiltin, DECLARERS, type Outcome, SPECIAL_BUILTINS } from './builtins.ts'
+import { applyBuiltin, type Outcome, SPECIAL_BUILTINS } from './builtins.ts'
 import { expanderFor, expandRedirects, type Runner, runInside } from './expander.ts'
 import type { Expander } from './parameters.ts'
 import { parseExpansions } from './parser.ts'
 import { SHELL_DEPTH } from './scan.ts'
-import { assignmentOf } from './simple.ts'
+import { assignmentOf, DECLARERS } from './simple.ts'
 import {
   deleteVariable,
   forgetAll,

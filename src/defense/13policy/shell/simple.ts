@@ -17,7 +17,14 @@ export function literalOf(word: Word): string | undefined {
   return text
 }
 
-const DECLARERS: readonly string[] = Object.freeze(['declare', 'typeset', 'local', 'export', 'readonly'])
+/** They assign, and their operands are not split. */
+export const DECLARERS: readonly string[] = Object.freeze([
+  'declare',
+  'typeset',
+  'local',
+  'export',
+  'readonly',
+])
 
 export function readSimple(scan: Scan): Simple {
   const assignments: Assignment[] = []

@@ -12,7 +12,8 @@ import { innerOfScript, isStandardInput, unreadStdin } from './shell-invocation.
 const FILTERS = ['awk', 'sed'] as const
 /** Options by which these are given their script. */
 const SCRIPT_OPTIONS: readonly string[] = ['-e', '--expression', '--source', '-f', '--file', '-E', '--exec']
-const SCRIPT_FILES: Readonly<Record<(typeof FILTERS)[number], readonly string[]>> = {
+/** And those that name a file of it. */
+export const SCRIPT_FILES: Readonly<Record<string, readonly string[]>> = {
   awk: ['-f', '--file', '-E', '--exec', '-i', '--include', '-l', '--load'],
   sed: ['-f', '--file'],
 }
@@ -59,7 +60,7 @@ function innerOfFilter(call: Call, filter: (typeof FILTERS)[number]): readonly I
   const inner: Inner[] = []
   for (const { option, word, use } of values) {
     if (use === 'code') inner.push({ kind: 'code', filter, word, via: `${filter} ${option}` })
-    else if (SCRIPT_FILES[filter].includes(option))
+    else if (SCRIPT_FILES[filter]?.includes(option))
       inner.push(...(isStandardInput(word.text) ? unreadStdin(call.stdin) : innerOfScript(word)))
   }
   const [first] = operands
