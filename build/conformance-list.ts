@@ -17,6 +17,22 @@ export const CLASS_MEANINGS: readonly string[] = [
   '`note:` or none: a remark of the source.',
 ]
 
+/** Why a row is open, whatever its tests say. */
+export const OPEN = ['not built', 'in part', 'not tested', 'not applicable'] as const
+export type Open = (typeof OPEN)[number]
+
+/** Why a test without a whole daemon is enough to prove a row. */
+export const WITHOUT_DAEMON = {
+  function: 'it is a function of its input, and the daemon calls that very function',
+  cases: 'every case of a table, or thousands that are made up, are tried, which no run of a daemon meets',
+  source: 'it is about the text of the program, which the test reads',
+  part: 'the part itself runs for real, with its kernel, files, processes or connections',
+  clock: 'it takes longer than a test may, so that the test has the clock',
+  work: 'it counts the work that the program does, which the times of a machine only blur',
+  pages: 'it is about documents and data that ship, which the test reads',
+} as const
+export type WithoutDaemon = keyof typeof WITHOUT_DAEMON
+
 /** One requirement of a source document. */
 export interface Row {
   /** `SS-01`: the prefix names the source. */
@@ -24,12 +40,20 @@ export interface Row {
   readonly class: RowClass
   /** What is asked, in one sentence. */
   readonly says: string
-  /** Folders or files that hold it, relative to the root of the repository. */
+  /** Folders or files that hold it, relative to the root of the repository; none where it is not built. */
   readonly where: readonly string[]
   /** What a daemon does instead, exactly where the class has an `H→`. */
   readonly surrogate?: string
   /** The ruling where sources conflict, or that the row is informative. */
   readonly note?: string
+  /** Absent: tests prove it. */
+  readonly open?: Open
+  /** What is missing, where it is open in part. */
+  readonly missing?: string
+  /** Keys of the configuration without which it does not happen: as it is installed they are not set. */
+  readonly needs?: readonly string[]
+  /** Exactly where it is proven and no test of a whole daemon names it. */
+  readonly pure?: WithoutDaemon
 }
 
 export interface RequirementList {
@@ -43,7 +67,10 @@ export type ListCheck =
   | { readonly ok: false; readonly problems: readonly string[] }
 
 const ROW_ID = /\b(?:SS|SA|OS|RX|JF)-[A-Z]?\d+[a-z]?\b/g
-const ROW_KEYS: ReadonlySet<string> = new Set(['id', 'class', 'says', 'where', 'surrogate', 'note'])
+const ROW_KEYS: ReadonlySet<string> = new Set([
+  ...['id', 'class', 'says', 'where', 'surrogate', 'note'],
+  ...['open', 'missing', 'needs', 'pure'],
+])
 
 /** The ids of requirements that a text names, each once, in order of appearance. */
 export function rowIds(text: string): string[] {
@@ -95,7 +122,8 @@ function rowProblems(
     problems.push(`.class must be one of ${CLASSES.map((known) => JSON.stringify(known)).join(' ')}`)
   }
   if (!isText(says)) problems.push('.says must be a sentence')
-  if (!Array.isArray(where) || where.length === 0 || !where.every(isText)) {
+  const mayBeNowhere = row['open'] === 'not built' || row['open'] === 'not applicable'
+  if (!Array.isArray(where) || (where.length === 0 && !mayBeNowhere) || !where.every(isText)) {
     problems.push('.where must name at least one folder or file')
   }
   const needsSurrogate = typeof rowClass === 'string' && rowClass.includes('H→')
@@ -103,7 +131,24 @@ function rowProblems(
     problems.push('.surrogate must be a sentence exactly where the class has H→')
   }
   if (note !== undefined && !isText(note)) problems.push('.note must be a sentence or absent')
+  problems.push(...stateProblems(row))
   for (const key of Object.keys(row)) if (!ROW_KEYS.has(key)) problems.push(`.${key} is not a key of a row`)
+  return problems
+}
+
+/** Of the fields that say whether a row is proven, and how. */
+function stateProblems({ note, open, missing, needs, pure }: Record<string, unknown>): string[] {
+  const problems: string[] = []
+  if (open !== undefined && !OPEN.some((known) => known === open))
+    problems.push(`.open must be one of ${OPEN.join(', ')}, or absent`)
+  if (open === 'in part' ? !isText(missing) : missing !== undefined)
+    problems.push('.missing must be a sentence exactly where the row is open in part')
+  if (open === 'not applicable' && !isText(note)) problems.push('.note must say why it is not applicable')
+  if (needs !== undefined && (!Array.isArray(needs) || needs.length === 0 || !needs.every(isText)))
+    problems.push('.needs must name at least one key, or be absent')
+  if (pure !== undefined && (typeof pure !== 'string' || !Object.hasOwn(WITHOUT_DAEMON, pure)))
+    problems.push(`.pure must be one of ${Object.keys(WITHOUT_DAEMON).join(', ')}, or absent`)
+  if (pure !== undefined && open !== undefined) problems.push('.pure is for rows that are proven')
   return problems
 }
 

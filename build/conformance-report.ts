@@ -2,11 +2,11 @@
  * From the TAP of a test run and the list of requirements to docs/conformance.md, as pure functions.
  * Reads the indented subtests that tap 21 writes with `--reporter=tap` (TAP 14). Counts as proof only what really
  * ran: a test that was skipped, is marked TODO or made no passing assertion proves nothing, and one failing test
- * that names a row keeps it open.
+ * that names a row keeps it open. A row that says itself why it is open stays so.
  * @module
  */
 import type { RequirementList, Row } from './conformance-list.ts'
-import { CLASS_MEANINGS, rowIds, sourcePrefix } from './conformance-list.ts'
+import { CLASS_MEANINGS, OPEN, rowIds, sourcePrefix, WITHOUT_DAEMON } from './conformance-list.ts'
 
 /** One test (a subtest of a file, at any depth) and what became of it. */
 export interface TestResult {
@@ -27,6 +27,8 @@ export interface Report {
   readonly open: number
   /** Ids that tests name and the list does not have, sorted. */
   readonly unknownIds: readonly string[]
+  /** Where the list and the tests do not say the same, one sentence each. */
+  readonly contradictions: readonly string[]
 }
 
 /** A subtest that is still open while its lines are read. */
@@ -50,6 +52,8 @@ const DIRECTIVE = /(?:^|\s)#\s*(SKIP|TODO)\b/i
 const ROW_LIST_AT_END = /\s*\((?:(?:SS|SA|OS|RX|JF)-[A-Z]?\d+[a-z]?(?:, ?)?)+\)$/
 /** A row of the report names no more passing tests than these. */
 const TESTS_SHOWN = 3
+/** Tests here have a whole daemon, as it is built. */
+const WHOLE_DAEMON = ['test/integration/', 'test/effects/']
 
 /**
  * The tests of a TAP text: a top-level subtest for each file and the tests in it as subtests. A subtest without its
@@ -134,7 +138,7 @@ export function renderReport(list: RequirementList, tests: readonly TestResult[]
     }
   }
   const testsOf = (row: Row) => testsById.get(row.id) ?? []
-  const countProven = (rows: readonly Row[]) => rows.filter((row) => isProven(testsOf(row))).length
+  const countProven = (rows: readonly Row[]) => rows.filter((row) => isProven(row, testsOf(row))).length
 
   const counts: string[] = []
   const sections: string[] = []
@@ -148,10 +152,30 @@ export function renderReport(list: RequirementList, tests: readonly TestResult[]
   const proven = countProven(list.rows)
   const open = list.rows.length - proven
   counts.push(`| | all | ${list.rows.length} | ${proven} | ${open} |`)
-  const lines = [...HEAD, ...counts, '', ...CLASS_MEANINGS.map((meaning) => `- ${meaning}`), ...sections]
+  const lines = [...HEAD, ...counts, '', ...openCounts(list.rows), '', ...MEANINGS, ...sections]
   const known = new Set(list.rows.map((row) => row.id))
   const unknownIds = [...testsById.keys()].filter((id) => !known.has(id)).sort()
-  return { markdown: `${lines.join('\n')}\n`, proven, open, unknownIds }
+  const contradictions = list.rows.flatMap((row) => contradictionsOf(row, testsOf(row)))
+  return { markdown: `${lines.join('\n')}\n`, proven, open, unknownIds, contradictions }
+}
+
+function openCounts(rows: readonly Row[]): readonly string[] {
+  const counts = OPEN.map((kind) => `${rows.filter(({ open }) => open === kind).length} ${kind}`)
+  return [`Open rows: ${counts.join(', ')}.`]
+}
+
+function contradictionsOf({ id, open, pure }: Row, tests: readonly TestResult[]): readonly string[] {
+  const passed = tests.filter(({ outcome }) => outcome === 'passed')
+  if (open !== undefined)
+    return open !== 'in part' && passed.length > 0 ? [`${id} is ${open}, and tests that pass name it.`] : []
+  if (tests.length === 0) return [`${id} has no test, and does not say why it is open.`]
+  // What was skipped or failed says nothing of how it would be proven.
+  if (passed.length < tests.length) return []
+  const isWhole = passed.some(({ file }) => WHOLE_DAEMON.some((place) => file.startsWith(place)))
+  if (isWhole && pure !== undefined) return [`${id} says why no daemon is needed, and a test has one.`]
+  return isWhole || pure !== undefined
+    ? []
+    : [`${id} is proven without a daemon, and does not say why that is enough.`]
 }
 
 const HEAD: readonly string[] = [
@@ -162,10 +186,22 @@ const HEAD: readonly string[] = [
   'what is edited here is lost.',
   '',
   'A row is proven when at least one test that names it ran and passed and none that names it failed. A test that',
-  'was skipped or made no passing assertion proves nothing. Every other row is open.',
+  'was skipped or made no passing assertion proves nothing. Every other row is open, and says whether it is not built,',
+  'built in part (then what is missing), not tested, or not applicable to a daemon.',
+  '',
+  'What a proven row says happens as the daemon is installed, or it needs the keys of `sass.edge.json` that the row',
+  'names. At least one of its tests is of a whole daemon, under `test/integration` or `test/effects`; where none is, the row says why.',
   '',
   '| | source | rows | proven | open |',
   '|---|---|---|---|---|',
+]
+
+const MEANINGS: readonly string[] = [
+  ...CLASS_MEANINGS.map((meaning) => `- ${meaning}`),
+  '',
+  'Without a daemon a row is proven where',
+  '',
+  ...Object.entries(WITHOUT_DAEMON).map(([name, meaning]) => `- \`${name}\`: ${meaning}.`),
 ]
 
 const SECTION_HEAD: readonly string[] = [
@@ -173,17 +209,23 @@ const SECTION_HEAD: readonly string[] = [
   '|---|---|---|---|---|',
 ]
 
-function isProven(tests: readonly TestResult[]): boolean {
+function isProven({ open }: Row, tests: readonly TestResult[]): boolean {
+  if (open !== undefined) return false
   return tests.some((test) => test.outcome === 'passed') && !tests.some((test) => test.outcome === 'failed')
 }
 
 function renderRow(row: Row, tests: readonly TestResult[]): string {
   const id = row.class === '' ? row.id : `${row.id} ${code(row.class)}`
   const asks = [cell(row.says)]
-  if (row.surrogate !== undefined) asks.push(`Instead: ${cell(row.surrogate)}`)
-  if (row.note !== undefined) asks.push(`Note: ${cell(row.note)}`)
+  // What is not there is not told as if it were.
+  const isMeant = row.open === 'not built'
+  if (row.surrogate !== undefined) asks.push(`${isMeant ? 'Meant instead' : 'Instead'}: ${cell(row.surrogate)}`)
+  if (row.note !== undefined) asks.push(`${isMeant ? 'As it is meant' : 'Note'}: ${cell(row.note)}`)
+  if (row.missing !== undefined) asks.push(`Missing: ${cell(row.missing)}`)
+  if (row.needs !== undefined) asks.push(`Needs: ${row.needs.map(code).join(', ')}`)
   const where = row.where.map(code).join(', ')
-  const state = isProven(tests) ? 'proven' : 'open'
+  const proof = row.pure === undefined ? 'proven' : `proven, \`${row.pure}\``
+  const state = isProven(row, tests) ? proof : `open${row.open === undefined ? '' : `: ${row.open}`}`
   return `| ${id} | ${asks.join('<br>')} | ${where} | ${renderTests(tests)} | ${state} |`
 }
 

@@ -1,7 +1,8 @@
 /**
  * `npm run conformance`: writes docs/conformance.md from docs/conformance.json and the TAP of the last `npm test`
  * (.tap/results.tap). Refuses, with one sentence and exit code 1: no test results, a run that bailed out, a list
- * that is not well formed, and (after writing) tests that name a requirement which the list does not have.
+ * that is not well formed, and (after writing) tests that name a requirement which the list does not have, and rows
+ * whose state the tests do not bear out.
  * An argument names another root directory than the repository's own.
  * @module
  */
@@ -37,6 +38,8 @@ function writeReport(root: string): number {
   const report = renderReport(check.list, tests)
   writeFileSync(reportPath, report.markdown)
   process.stdout.write(`${reportPath}: ${report.proven} proven, ${report.open} open\n`)
+  if (report.contradictions.length > 0)
+    return refuse(`The list and the tests say different things: ${report.contradictions.join(' ')}`)
   if (report.unknownIds.length === 0) return 0
   return refuse(
     `Tests name ${report.unknownIds.join(', ')}, which ${listPath} does not have; correct their names.`,

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../..')
 const types = (pattern: RegExp, path: string) =>
   [...readFileSync(join(root, path), 'utf8').matchAll(pattern)].map(([, type = '']) => type)
 
-t.test('every type of record that the daemon writes is in the table, and on the page (JF-N15)', async (t) => {
+t.test('every type of record that the daemon writes is in the table, and on the page', async (t) => {
   const written = new Set(
     globSync('src/**/*.ts', { cwd: root }).flatMap((path) =>
       types(/(?:append|put|record|recordExit)\([^']{0,120}?type: '([a-z_]+)'/g, path),

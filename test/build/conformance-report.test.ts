@@ -164,9 +164,19 @@ const list: RequirementList = {
       class: 'D',
       says: 'A *.key stays `here` | always <b> C:\\x.',
       where: ['src/edge', 'docs'],
+      needs: ['quota.queue'],
     },
-    { id: 'SS-05', class: '', says: 'Five.', where: ['docs'], note: 'Informative.' },
-    { id: 'JF-020', class: 'H→', says: 'Twenty.', where: ['src/session'], surrogate: 'Less.' },
+    { id: 'SS-05', class: '', says: 'Five.', where: ['docs'], note: 'Informative.', open: 'not applicable' },
+    {
+      ...({
+        id: 'JF-020',
+        class: 'H→',
+        says: 'Twenty.',
+        where: ['src/session'],
+        surrogate: 'Less.',
+      } as const),
+      pure: 'cases',
+    },
   ],
 }
 const test = (
@@ -193,9 +203,12 @@ t.test(
     t.strictSame(report.unknownIds, [])
     t.equal(
       rowLine([test('keeps keys (SS-04, JF-020)')], 'SS-04'),
-      '| SS-04 `D` | A \\*.key stays \\`here\\` \\| always &lt;b> C:\\\\x. | `src/edge`, `docs` | `test/a.test.ts`: keeps keys | proven |',
+      '| SS-04 `D` | A \\*.key stays \\`here\\` \\| always &lt;b> C:\\\\x.<br>Needs: `quota.queue` | `src/edge`, `docs` | `test/a.test.ts`: keeps keys | proven |',
     )
-    t.equal(rowLine([], 'SS-05'), '| SS-05 | Five.<br>Note: Informative. | `docs` |  | open |')
+    t.equal(
+      rowLine([], 'SS-05'),
+      '| SS-05 | Five.<br>Note: Informative. | `docs` |  | open: not applicable |',
+    )
     t.equal(rowLine([], 'JF-020'), '| JF-020 `H→` | Twenty.<br>Instead: Less. | `src/session` |  | open |')
     t.match(
       report.markdown,
@@ -235,4 +248,35 @@ t.test('the report does not depend on the order in which files ran', async (t) =
 t.test('ids that a test names and the list does not have are told', async (t) => {
   const tests = [test('a (SS-06, SS-04)'), test('b (OS-01)', 'failed')]
   t.strictSame(renderReport(list, tests).unknownIds, ['OS-01', 'SS-06'])
+})
+
+t.test('a row that says why it is open stays open, whatever passes', async (t) => {
+  const rows = [{ id: 'SS-04', class: 'D', says: 'S.', where: ['docs'] }] as const
+  const part = { ...rows[0], open: 'in part', missing: 'The rest.' } as const
+  const report = renderReport({ sources: { SS: 'x' }, rows: [part] }, [test('a (SS-04)')])
+  t.equal(report.proven, 0)
+  t.match(report.markdown, 'S.<br>Missing: The rest. | `docs` | `test/a.test.ts`: a | open: in part |')
+  t.match(report.markdown, 'Open rows: 0 not built, 1 in part, 0 not tested, 0 not applicable.')
+})
+
+t.test('what the list says of a row and what its tests do must be the same', async (t) => {
+  const told = (change: object, ...tests: readonly TestResult[]) => {
+    const row = { id: 'SS-04', class: 'D', says: 'S.', where: ['docs'], ...change } as const
+    return renderReport({ sources: { SS: 'x' }, rows: [row] }, tests).contradictions
+  }
+  const pure = test('a (SS-04)')
+  const whole = test('b (SS-04)', 'passed', 'test/integration/b.node.test.ts')
+  t.strictSame(told({}), ['SS-04 has no test, and does not say why it is open.'])
+  for (const open of ['not built', 'not tested', 'not applicable']) {
+    t.strictSame(told({ open }), [])
+    t.strictSame(told({ open }, pure), [`SS-04 is ${open}, and tests that pass name it.`])
+  }
+  t.strictSame(told({ open: 'in part', missing: 'It.' }, pure), [])
+  t.strictSame(told({}, pure), ['SS-04 is proven without a daemon, and does not say why that is enough.'])
+  t.strictSame(told({ pure: 'cases' }, pure), [])
+  t.strictSame(told({}, pure, whole), [])
+  t.strictSame(told({ pure: 'cases' }, pure, whole), [
+    'SS-04 says why no daemon is needed, and a test has one.',
+  ])
+  t.strictSame(told({}, test('a (SS-04)', 'skipped')), [], 'another machine runs it')
 })

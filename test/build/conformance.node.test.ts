@@ -6,7 +6,7 @@ import t from 'tap'
 const script = join(import.meta.dirname, '../../build/conformance.node.ts')
 const list = JSON.stringify({
   sources: { SS: 'A document' },
-  rows: [{ id: 'SS-04', class: 'D', says: 'It does.', where: ['src/edge'] }],
+  rows: [{ id: 'SS-04', class: 'D', says: 'It does.', where: ['src/edge'], pure: 'part' }],
 })
 const tap = (name: string) =>
   `# Subtest: test/a.test.ts\n    # Subtest: ${name}\n        ok 1 - x\n    ok 1 - ${name}\nok 1 - test/a.test.ts\n`
@@ -23,7 +23,7 @@ t.test('writes the report of the last test run', async (t) => {
   })
   t.match(runIn(root), { status: 0, stdout: '1 proven, 0 open\n', stderr: '' })
   const report = readFileSync(join(root, 'docs/conformance.md'), 'utf8')
-  t.match(report, '| SS-04 `D` | It does. | `src/edge` | `test/a.test.ts`: does it | proven |\n')
+  t.match(report, '| SS-04 `D` | It does. | `src/edge` | `test/a.test.ts`: does it | proven, `part` |\n')
 })
 
 t.test('refuses without test results and says to run npm test first', async (t) => {
@@ -52,11 +52,19 @@ t.test(
   },
 )
 
-t.test('writes the report and fails where a test names a row that is not in the list', async (t) => {
+t.test('writes the report and fails where the list and the tests say different things', async (t) => {
   const root = t.testdir({
     docs: { 'conformance.json': list },
     '.tap': { 'results.tap': tap('else (SS-05)') },
   })
-  t.match(runIn(root), { status: 1, stdout: '0 proven, 1 open\n', stderr: /Tests name SS-05, which/ })
+  t.match(runIn(root), { status: 1, stdout: '0 proven, 1 open\n', stderr: /SS-04 has no test/ })
   t.ok(existsSync(join(root, 'docs/conformance.md')))
+})
+
+t.test('writes the report and fails where a test names a row that is not in the list', async (t) => {
+  const root = t.testdir({
+    docs: { 'conformance.json': list },
+    '.tap': { 'results.tap': tap('does it (SS-04, SS-05)') },
+  })
+  t.match(runIn(root), { status: 1, stdout: '1 proven, 0 open\n', stderr: /Tests name SS-05, which/ })
 })

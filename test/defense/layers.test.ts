@@ -237,7 +237,7 @@ t.test('a sensitive file is allowed, denied or put to a human before it is read 
 const above = (name: string, tools: readonly string[], capability = 'default') =>
   ({ name, capability, tools }) as const
 
-t.test('who acts for a delegate is denied, and that is critical (JF-031, JF-F20, JF-R39)', (t) => {
+t.test('who acts for a delegate is denied, and that is critical (JF-031, JF-F20)', (t) => {
   const outcome = (chain: readonly ReturnType<typeof above>[]) => {
     const identity = { ...AGENT, delegation: { chain, hops: chain.length } } as typeof AGENT
     return shapeOf(adjudicate({ ...FACTS, identity }, POLICY, LEDGER)).slice(0, 5)

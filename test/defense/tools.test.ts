@@ -24,7 +24,7 @@ import {
   policyWith,
 } from './staged-facts.ts'
 
-t.test('the tools of two tiers together are those that both have, for all 25 pairs (JF-F13, JF-F14)', (t) => {
+t.test('the tools of two tiers together are those that both have, for all 25 pairs (JF-F14)', (t) => {
   for (const one of TIER_NAMES)
     for (const other of TIER_NAMES) {
       const both = TIERS[one].filter((tool) => TIERS[other].includes(tool))

@@ -8,7 +8,7 @@ import { effects } from './run-effects.node.ts'
 
 const FEWEST_RUNS = 75
 
-t.test('lines of the corpora change nothing, reach nothing and carry nothing out', async (t) => {
+t.test('lines of the corpora change nothing, reach nothing and carry nothing out (JF-T06)', async (t) => {
   const figures = await effects(t, t.testdir(), '--short', '--only', 'dangerous')
   if (figures === undefined) return
   t.ok(figures.runs >= FEWEST_RUNS, `${figures.runs} runs`)

@@ -83,41 +83,44 @@ t.test(
         t.match({ response, layer }, { response: /^(?:R[1345]|STATUS)$/, layer: /^(?:13policy|specifics)$/ })
     })
 
-    t.test('strangers read, a secret seen, and then a way out: the three do not come together', async (t) => {
-      if (!existsSync('/usr/bin/curl')) return void t.comment('skipped: there is no /usr/bin/curl here')
-      const daemon = await startWithAgents(t, { ...ON_REAL_FILES, ...SHORT, ...ASKED })
-      writeFileSync(join(daemon.workspace, 'notes.txt'), 'notes\n')
-      writeFileSync(join(daemon.workspace, '.env'), 'TOKEN=geheim\n')
-      const agent = await client(daemon)
-      // Nobody answers there, and that is no matter: it was let out.
-      const fetch = ['--silent', '--max-time', '1', 'https://198.51.100.7/page']
-      t.equal(await outcome(agent.execute('curl', fetch)), 'done', 'what strangers wrote is taken in')
-      t.equal(
-        await outcome(agent.execute('cat', ['.env'])),
-        'CONFIRMATION_TIMEOUT',
-        'no human says yes to the secret',
-      )
-      await agent.close()
-      const patient = await startWithAgents(t, {
-        ...ON_REAL_FILES,
-        ...SHORT,
-        security: { sensitive_files: 'audit' },
-      })
-      writeFileSync(join(patient.workspace, '.env'), 'TOKEN=geheim\n')
-      const other = await client(patient)
-      t.equal(await outcome(other.execute('curl', fetch)), 'done')
-      const heard: string[] = []
-      const onWaiting = ({ kind }: { kind: string }) => void heard.push(kind)
-      const read = outcome(other.execute('cat', ['.env'], { onWaiting }))
-      // The session could send out by what it has run already: the secret itself waits for a human.
-      await until('a question', () => heard.includes('operator'))
-      const { id, rule } = await question(patient)
-      t.match(rule, /^toxic\.untrusted-secret-outward$/)
-      t.equal((await patient.cli(['confirm', 'deny', id, '--yes'])).code, 0)
-      t.equal(await read, 'CONFIRMATION_DENIED')
-      t.match(decisions(patient).at(-1), { response: 'STATUS', rule: /confirm|toxic/ })
-      await other.close()
-    })
+    t.test(
+      'strangers read, a secret seen, and then a way out: the three do not come together (JF-038, JF-R09)',
+      async (t) => {
+        if (!existsSync('/usr/bin/curl')) return void t.comment('skipped: there is no /usr/bin/curl here')
+        const daemon = await startWithAgents(t, { ...ON_REAL_FILES, ...SHORT, ...ASKED })
+        writeFileSync(join(daemon.workspace, 'notes.txt'), 'notes\n')
+        writeFileSync(join(daemon.workspace, '.env'), 'TOKEN=geheim\n')
+        const agent = await client(daemon)
+        // Nobody answers there, and that is no matter: it was let out.
+        const fetch = ['--silent', '--max-time', '1', 'https://198.51.100.7/page']
+        t.equal(await outcome(agent.execute('curl', fetch)), 'done', 'what strangers wrote is taken in')
+        t.equal(
+          await outcome(agent.execute('cat', ['.env'])),
+          'CONFIRMATION_TIMEOUT',
+          'no human says yes to the secret',
+        )
+        await agent.close()
+        const patient = await startWithAgents(t, {
+          ...ON_REAL_FILES,
+          ...SHORT,
+          security: { sensitive_files: 'audit' },
+        })
+        writeFileSync(join(patient.workspace, '.env'), 'TOKEN=geheim\n')
+        const other = await client(patient)
+        t.equal(await outcome(other.execute('curl', fetch)), 'done')
+        const heard: string[] = []
+        const onWaiting = ({ kind }: { kind: string }) => void heard.push(kind)
+        const read = outcome(other.execute('cat', ['.env'], { onWaiting }))
+        // The session could send out by what it has run already: the secret itself waits for a human.
+        await until('a question', () => heard.includes('operator'))
+        const { id, rule } = await question(patient)
+        t.match(rule, /^toxic\.untrusted-secret-outward$/)
+        t.equal((await patient.cli(['confirm', 'deny', id, '--yes'])).code, 0)
+        t.equal(await read, 'CONFIRMATION_DENIED')
+        t.match(decisions(patient).at(-1), { response: 'STATUS', rule: /confirm|toxic/ })
+        await other.close()
+      },
+    )
 
     t.test('what is carried out in pieces, through names, archives and remotes', async (t) => {
       const decide = await decisionAsInstalled(t)
@@ -216,7 +219,7 @@ t.test(
 )
 
 t.test(
-  'ASI03 Identity and Privilege Abuse: nobody acts as another, or as more than it is (JF-N12)',
+  'ASI03 Identity and Privilege Abuse: nobody acts as another, or as more than it is (JF-036, JF-052, JF-N12, JF-R02)',
   async (t) => {
     t.test('the session of another, and a name with a key of one’s own', async (t) => {
       const daemon = await startWithAgents(t, { ...ON_REAL_FILES, ...SHORT }, [['other']])

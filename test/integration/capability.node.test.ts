@@ -50,7 +50,7 @@ async function bounded(t: Test, set: (workspace: string) => Json): Promise<Daemo
 }
 
 t.test(
-  'commands, paths, processes, run time and bytes of a file: each of the five dimensions holds (SS-18)',
+  'commands, paths, processes, run time and bytes of a file: each of the five dimensions holds (SS-18, SS-19)',
   async (t) => {
     const daemon = await bounded(t, (workspace) => ({
       allowed_commands: ['echo', 'sleep', 'cat', 'git status'],
@@ -96,46 +96,49 @@ t.test(
   },
 )
 
-t.test('a file that is read or written outside its roots is refused, by whatever name (RX-16)', async (t) => {
-  const outside = temporary(t)
-  const daemon = await bounded(t, (workspace) => ({ allowed_paths: [join(workspace, 'in')] }))
-  const { workspace } = daemon
-  for (const name of ['in', 'in/deep', 'beside', 'in-not']) mkdirSync(join(workspace, name))
-  for (const name of ['in/file', 'beside/file', 'in-not/file']) writeFileSync(join(workspace, name), 'text')
-  writeFileSync(join(outside, 'file'), 'text')
-  symlinkSync('../beside', join(workspace, 'in/out'))
-  symlinkSync(outside, join(workspace, 'in/far'))
-  symlinkSync('deep', join(workspace, 'in/same'))
-  const device = await client(daemon)
-  const local = join(temporary(t), 'file')
-  const tries = async (path: string) => [
-    await code(device.download(path, local)),
-    await code(device.upload(Buffer.from('x'), path)),
-  ]
-  for (const path of ['in/file', join(workspace, 'in/file'), 'in/deep/../file'])
-    t.strictSame(await tries(path), ['done', 'done'], path)
-  t.strictSame(
-    (await tries(join(workspace, 'in/same/new'))).slice(1, 2),
-    ['done'],
-    'a link that stays inside',
-  )
-  for (const path of [
-    join(workspace, 'beside/file'),
-    join(workspace, 'in-not/file'),
-    join(workspace, 'in/../beside/file'),
-    join(workspace, 'in/out/file'),
-    join(workspace, 'in/far/file'),
-    join(outside, 'file'),
-    '/etc/hostname',
-    '/new',
-  ])
-    for (const refused of await tries(path)) t.match(refused, /^(CAPABILITY|FILE)_PATH_DENIED$/, path)
-  t.equal(readFileSync(join(outside, 'file'), 'utf8'), 'text')
-  t.notOk(existsSync('/new'))
-})
+t.test(
+  'a file that is read or written outside its roots is refused, by whatever name (OS-05, RX-16, SA-56)',
+  async (t) => {
+    const outside = temporary(t)
+    const daemon = await bounded(t, (workspace) => ({ allowed_paths: [join(workspace, 'in')] }))
+    const { workspace } = daemon
+    for (const name of ['in', 'in/deep', 'beside', 'in-not']) mkdirSync(join(workspace, name))
+    for (const name of ['in/file', 'beside/file', 'in-not/file']) writeFileSync(join(workspace, name), 'text')
+    writeFileSync(join(outside, 'file'), 'text')
+    symlinkSync('../beside', join(workspace, 'in/out'))
+    symlinkSync(outside, join(workspace, 'in/far'))
+    symlinkSync('deep', join(workspace, 'in/same'))
+    const device = await client(daemon)
+    const local = join(temporary(t), 'file')
+    const tries = async (path: string) => [
+      await code(device.download(path, local)),
+      await code(device.upload(Buffer.from('x'), path)),
+    ]
+    for (const path of ['in/file', join(workspace, 'in/file'), 'in/deep/../file'])
+      t.strictSame(await tries(path), ['done', 'done'], path)
+    t.strictSame(
+      (await tries(join(workspace, 'in/same/new'))).slice(1, 2),
+      ['done'],
+      'a link that stays inside',
+    )
+    for (const path of [
+      join(workspace, 'beside/file'),
+      join(workspace, 'in-not/file'),
+      join(workspace, 'in/../beside/file'),
+      join(workspace, 'in/out/file'),
+      join(workspace, 'in/far/file'),
+      join(outside, 'file'),
+      '/etc/hostname',
+      '/new',
+    ])
+      for (const refused of await tries(path)) t.match(refused, /^(CAPABILITY|FILE)_PATH_DENIED$/, path)
+    t.equal(readFileSync(join(outside, 'file'), 'utf8'), 'text')
+    t.notOk(existsSync('/new'))
+  },
+)
 
 t.test(
-  'a file is read and written past the guard of sensitive files and the scope, and is logged with who did it (JF-015, JF-062)',
+  'a file is read and written past the guard of sensitive files and the scope, and is logged with who did it (JF-015, JF-039, JF-062)',
   async (t) => {
     const daemon = await bounded(t, (workspace) => ({ allowed_paths: [workspace] }))
     const { workspace } = daemon

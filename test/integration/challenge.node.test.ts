@@ -144,7 +144,7 @@ t.test('Ping, SecurityStatus and CognitiveChallenge answer with their fields (SS
 })
 
 t.test(
-  'a wrong, foreign, repeated or late answer is noise and nothing was done; a wrong one contains the agent',
+  'a wrong, foreign, repeated or late answer is noise and nothing was done; a wrong one contains the agent (JF-076, SS-41)',
   async (t) => {
     type Attack = (wire: Wire<import('node:tls').TLSSocket>) => Promise<void>
     const attacks: Record<string, Attack> = {
@@ -202,7 +202,7 @@ t.test('an answer holds for one command: the second one is challenged again', as
   )
 })
 
-t.test('an expired session is renewed by an answer, and its command runs', async (t) => {
+t.test('an expired session is renewed by an answer, and its command runs (SS-11)', async (t) => {
   const daemon = await startNew(t, { ...ON_REAL_FILES, session: { max_duration_seconds: 1 } })
   const agent = await client(daemon)
   await until('its end', () => daemon.audit().some(({ to }) => to === 'EXPIRED'), 5_000)
@@ -213,7 +213,7 @@ t.test('an expired session is renewed by an answer, and its command runs', async
   await agent.close()
 })
 
-t.test('whose address has failed lately is let in and still has to prove itself', async (t) => {
+t.test('whose address has failed lately is let in and still has to prove itself (SS-10)', async (t) => {
   const daemon = await startNew(t, {
     ...ON_REAL_FILES,
     acl: { penalties: { exempt: [] } },

@@ -36,7 +36,7 @@ const open = (certificate: ClientCertificate | undefined, name = 'agent') =>
     timeoutMs: 1_000,
   })
 
-t.test('the name in the certificate and the listed key together let a client in', async (t) => {
+t.test('the name in the certificate and the listed key together let a client in (SS-10)', async (t) => {
   for (const [name, certificate] of [
     ['agent', agent],
     ['operator', operator],

@@ -227,5 +227,7 @@ for (const who of everyone(t)) {
     t.comment(`skipped: ${lacking}`)
     break
   }
-  await t.test(`nothing gets past the gate, daemon of ${who.name}`, (t) => bypass(t, who))
+  await t.test(`nothing gets past the gate, daemon of ${who.name} (JF-016, JF-065, JF-F16)`, (t) =>
+    bypass(t, who),
+  )
 }

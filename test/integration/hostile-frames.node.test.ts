@@ -91,71 +91,74 @@ t.test('every malformed CBOR item as a body resets the connection', async (t) =>
   await isServed(t, daemon)
 })
 
-t.test('frames that are well-formed CBOR and still not of the protocol reset the connection', async (t) => {
-  const open = encodeFrame(1 + 2, 'OPEN', empty, PING)
-  const stdin = (id: number): Uint8Array =>
-    encodeFrame(
-      id,
-      'OPEN',
-      executeRequest.encode({ command: 'sleep', args: ['1'], stdin: true }),
-      EXECUTE_STREAM,
-    )
-  const cases: Record<string, Uint8Array | readonly Uint8Array[]> = {
-    'a frame over the limit, by its head alone': Buffer.from('5a00011001', 'hex'),
-    'a frame of 4 GiB': Buffer.from('5affffffff', 'hex'),
-    'a frame of 2^64 - 1': Buffer.from('5bffffffffffffffff', 'hex'),
-    'an indefinite length': Buffer.from('5f', 'hex'),
-    'a text string for a frame': Buffer.from('6161', 'hex'),
-    'an empty frame': Buffer.from('40', 'hex'),
-    'no array': hex('a0'),
-    'an array of one': hex('8103'),
-    'an unknown kind': hex('830309a0'),
-    'a negative stream': hex('842200 0ba0'),
-    'a stream of text': hex('846133 00 0b a0'),
-    'an array of indefinite length': hex('9f03000ba0ff'),
-    'a map of indefinite length': hex('8403000bbfff'),
-    'an integer that is not the shortest': hex('841803000ba0'),
-    'a float': hex('8403000bf93c00'),
-    'a tag': hex('8403000bc1a0'),
-    'an undefined': hex('8403000bf7'),
-    'a key twice': hex('8403000ba2010001 01'),
-    'keys out of order': hex('8403000ba20200 0100'),
-    'text that is no UTF-8': hex('8403000161ff'),
-    'nesting of nine': hex('8403000b 8181818181818181 80'),
-    'bytes behind the item': hex('8403000ba000'),
-    'an OPEN on stream 0': hex('8400000ba0'),
-    'a PING on a stream': hex('83030600'),
-    'an OPEN without a payload': hex('8303000b'),
-    'a STATUS from a client': [open, encodeFrame(3, 'STATUS', new Map([[1, 1]]))],
-    'a GOAWAY from a client': encodeFrame(0, 'GOAWAY', new Map([[1, 107]])),
-    'an even stream': encodeFrame(4, 'OPEN', empty, PING),
-    'a stream that does not increase': encodeFrame(1, 'OPEN', empty, PING),
-    'a MSG on a stream that was never open': encodeFrame(9, 'MSG', empty),
-    'an END on a stream that was never open': encodeFrame(9, 'END'),
-    'a CREDIT that is no number': [stdin(3), encodeFrame(3, 'CREDIT', 'more')],
-    'a MSG behind its END': [stdin(3), encodeFrame(3, 'END'), encodeFrame(3, 'MSG', empty)],
-    // Two windows may go into the pipe and its queue; nobody has allowed a third.
-    'data past the credit': [
-      stdin(3),
-      ...Array.from({ length: 4 }, () => encodeFrame(3, 'MSG', new Map([[1, new Uint8Array(65_536)]]))),
-    ],
-  }
-  // What a first caller leaves open belongs to the daemon.
-  await isServed(t, daemon)
-  const descriptors = daemon.descriptors()
-  for (const [name, bytes] of Object.entries(cases)) {
-    const before = refusals(daemon).filter((line) => line.includes('rule=frame')).length
-    const wire = await known(daemon)
-    wire.socket.write(Buffer.concat(bytes instanceof Uint8Array ? [bytes] : [...bytes]))
-    t.equal(await Promise.race([wire.closed, sleep(5_000)]), 'reset', name)
-    const lines = refusals(daemon)
-      .filter((line) => line.includes('rule=frame'))
-      .slice(before)
-    t.ok(lines.length <= 1, 'at most one line in the log')
-  }
-  await isServed(t, daemon)
-  await until('the descriptors of all of them', () => daemon.descriptors() <= descriptors)
-})
+t.test(
+  'frames that are well-formed CBOR and still not of the protocol reset the connection (SS-01)',
+  async (t) => {
+    const open = encodeFrame(1 + 2, 'OPEN', empty, PING)
+    const stdin = (id: number): Uint8Array =>
+      encodeFrame(
+        id,
+        'OPEN',
+        executeRequest.encode({ command: 'sleep', args: ['1'], stdin: true }),
+        EXECUTE_STREAM,
+      )
+    const cases: Record<string, Uint8Array | readonly Uint8Array[]> = {
+      'a frame over the limit, by its head alone': Buffer.from('5a00011001', 'hex'),
+      'a frame of 4 GiB': Buffer.from('5affffffff', 'hex'),
+      'a frame of 2^64 - 1': Buffer.from('5bffffffffffffffff', 'hex'),
+      'an indefinite length': Buffer.from('5f', 'hex'),
+      'a text string for a frame': Buffer.from('6161', 'hex'),
+      'an empty frame': Buffer.from('40', 'hex'),
+      'no array': hex('a0'),
+      'an array of one': hex('8103'),
+      'an unknown kind': hex('830309a0'),
+      'a negative stream': hex('842200 0ba0'),
+      'a stream of text': hex('846133 00 0b a0'),
+      'an array of indefinite length': hex('9f03000ba0ff'),
+      'a map of indefinite length': hex('8403000bbfff'),
+      'an integer that is not the shortest': hex('841803000ba0'),
+      'a float': hex('8403000bf93c00'),
+      'a tag': hex('8403000bc1a0'),
+      'an undefined': hex('8403000bf7'),
+      'a key twice': hex('8403000ba2010001 01'),
+      'keys out of order': hex('8403000ba20200 0100'),
+      'text that is no UTF-8': hex('8403000161ff'),
+      'nesting of nine': hex('8403000b 8181818181818181 80'),
+      'bytes behind the item': hex('8403000ba000'),
+      'an OPEN on stream 0': hex('8400000ba0'),
+      'a PING on a stream': hex('83030600'),
+      'an OPEN without a payload': hex('8303000b'),
+      'a STATUS from a client': [open, encodeFrame(3, 'STATUS', new Map([[1, 1]]))],
+      'a GOAWAY from a client': encodeFrame(0, 'GOAWAY', new Map([[1, 107]])),
+      'an even stream': encodeFrame(4, 'OPEN', empty, PING),
+      'a stream that does not increase': encodeFrame(1, 'OPEN', empty, PING),
+      'a MSG on a stream that was never open': encodeFrame(9, 'MSG', empty),
+      'an END on a stream that was never open': encodeFrame(9, 'END'),
+      'a CREDIT that is no number': [stdin(3), encodeFrame(3, 'CREDIT', 'more')],
+      'a MSG behind its END': [stdin(3), encodeFrame(3, 'END'), encodeFrame(3, 'MSG', empty)],
+      // Two windows may go into the pipe and its queue; nobody has allowed a third.
+      'data past the credit': [
+        stdin(3),
+        ...Array.from({ length: 4 }, () => encodeFrame(3, 'MSG', new Map([[1, new Uint8Array(65_536)]]))),
+      ],
+    }
+    // What a first caller leaves open belongs to the daemon.
+    await isServed(t, daemon)
+    const descriptors = daemon.descriptors()
+    for (const [name, bytes] of Object.entries(cases)) {
+      const before = refusals(daemon).filter((line) => line.includes('rule=frame')).length
+      const wire = await known(daemon)
+      wire.socket.write(Buffer.concat(bytes instanceof Uint8Array ? [bytes] : [...bytes]))
+      t.equal(await Promise.race([wire.closed, sleep(5_000)]), 'reset', name)
+      const lines = refusals(daemon)
+        .filter((line) => line.includes('rule=frame'))
+        .slice(before)
+      t.ok(lines.length <= 1, 'at most one line in the log')
+    }
+    await isServed(t, daemon)
+    await until('the descriptors of all of them', () => daemon.descriptors() <= descriptors)
+  },
+)
 
 t.test('a connection may have 32 streams; with the 33rd it is reset, and the commands go on', async (t) => {
   const running = async (): Promise<number> =>
@@ -207,36 +210,42 @@ t.test('frames may be cut anywhere and come together', async (t) => {
   await isServed(t, daemon)
 })
 
-t.test('an execution tells source, offsets and, in the last message alone, its exit (SS-27)', async (t) => {
-  const wire = await known(daemon)
-  const request = executeRequest.encode({
-    command: 'sh',
-    args: ['-c', 'echo one; sleep 0.1; echo two; sleep 0.1; echo err >&2; exit 5'],
-  })
-  wire.socket.write(encodeFrame(3, 'OPEN', request, EXECUTE_STREAM))
-  const last = await answered(wire, ({ stream, kind }) => stream === 3 && kind === 'END')
-  const messages = answers(wire).map(({ payload }) => payload as ReadonlyMap<number, unknown>)
-  t.same(
-    messages.map((message) => message.get(1) ?? 0),
-    [2, 0, 0, 1, messages.at(-1)?.get(1) ?? 0],
-  )
-  t.same(
-    messages.slice(1, 4).map((message) => String(Buffer.from(message.get(2) as Uint8Array))),
-    ['one\n', 'two\n', 'err\n'],
-  )
-  t.same(
-    messages.slice(1, 4).map((message) => message.get(6) ?? 0),
-    [0, 4, 0],
-  )
-  t.ok(messages.slice(0, -1).every((message) => !message.has(3)))
-  t.equal((last.payload as ReadonlyMap<number, unknown>).get(3), 5)
-  wire.socket.write(encodeFrame(5, 'OPEN', request, EXECUTE))
-  const unary = await answered(wire, ({ stream }) => stream === 5)
-  t.equal(unary.kind, 'END')
-  t.equal(answers(wire).filter(({ stream }) => stream === 5).length, 1, 'Execute answers once')
-  t.equal(String(Buffer.from((unary.payload as ReadonlyMap<number, Uint8Array>).get(2) ?? [])), 'one\ntwo\n')
-  wire.socket.destroy()
-})
+t.test(
+  'an execution tells source, offsets and, in the last message alone, its exit (SS-25, SS-27)',
+  async (t) => {
+    const wire = await known(daemon)
+    const request = executeRequest.encode({
+      command: 'sh',
+      args: ['-c', 'echo one; sleep 0.1; echo two; sleep 0.1; echo err >&2; exit 5'],
+    })
+    wire.socket.write(encodeFrame(3, 'OPEN', request, EXECUTE_STREAM))
+    const last = await answered(wire, ({ stream, kind }) => stream === 3 && kind === 'END')
+    const messages = answers(wire).map(({ payload }) => payload as ReadonlyMap<number, unknown>)
+    t.same(
+      messages.map((message) => message.get(1) ?? 0),
+      [2, 0, 0, 1, messages.at(-1)?.get(1) ?? 0],
+    )
+    t.same(
+      messages.slice(1, 4).map((message) => String(Buffer.from(message.get(2) as Uint8Array))),
+      ['one\n', 'two\n', 'err\n'],
+    )
+    t.same(
+      messages.slice(1, 4).map((message) => message.get(6) ?? 0),
+      [0, 4, 0],
+    )
+    t.ok(messages.slice(0, -1).every((message) => !message.has(3)))
+    t.equal((last.payload as ReadonlyMap<number, unknown>).get(3), 5)
+    wire.socket.write(encodeFrame(5, 'OPEN', request, EXECUTE))
+    const unary = await answered(wire, ({ stream }) => stream === 5)
+    t.equal(unary.kind, 'END')
+    t.equal(answers(wire).filter(({ stream }) => stream === 5).length, 1, 'Execute answers once')
+    t.equal(
+      String(Buffer.from((unary.payload as ReadonlyMap<number, Uint8Array>).get(2) ?? [])),
+      'one\ntwo\n',
+    )
+    wire.socket.destroy()
+  },
+)
 
 const pack = (plain: Uint8Array): string =>
   zstdCompressSync(plain, { params: { [constants.ZSTD_c_compressionLevel]: 3 } }).toString('base64')

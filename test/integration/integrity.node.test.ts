@@ -30,6 +30,12 @@ async function refused(directory: string): Promise<string> {
   return /--ack-incident ([0-9a-f]{64})\.$/m.exec(stderr)?.[1] ?? `no incident: ${stderr}`
 }
 
+/** The hash of a record that begins a chain. */
+const hashOf = ({ event, timestamp }: { readonly event: object; readonly timestamp: string }) =>
+  createHash('sha256')
+    .update(`SASS_GENESIS_BLOCK${canonicalize(event as never)}${timestamp}`)
+    .digest('hex')
+
 const verified = async (directory: string) =>
   JSON.parse((await sassEdge(['audit', 'verify', '--json'], { cwd: directory })).stdout.toString())
 
@@ -54,7 +60,14 @@ t.test(
         : ''
       const incident = await refused(directory)
       t.match(incident, /^[0-9a-f]{64}$/, name)
-      t.match(readFileSync(join(state, 'exit-record.json'), 'utf8'), /"reason":"INTEGRITY_RISK"/)
+      const exit = JSON.parse(readFileSync(join(state, 'exit-record.json'), 'utf8'))
+      t.strictSame(
+        { ...exit.event, why: typeof exit.event.why },
+        { type: 'exit', reason: 'INTEGRITY_RISK', why: 'string', by: 'start', instance: null },
+        'no warrant and no request is in it',
+      )
+      t.equal(exit.chain_hash, incident, 'it is the one that is named')
+      t.equal(hashOf(exit), incident, 'and its hash is of what it says')
       t.equal(await refused(directory), incident, 'again and again')
       const { code } = await sassEdge(['run', '--ack-incident', 'ab'.repeat(32)], { cwd: directory })
       t.equal(code, 125, 'another incident is none')
@@ -193,12 +206,7 @@ t.test('a start that fails leaves an exit record behind, whatever it failed of (
     const { event, timestamp, chain_hash } = record
     t.match(event, { type: 'exit', reason: /^[A-Z_]+$/, by: 'start' }, name)
     t.ok(sentence.includes(event.why), `${name}: ${event.why}`)
-    t.equal(
-      createHash('sha256')
-        .update(`SASS_GENESIS_BLOCK${canonicalize(event)}${timestamp}`)
-        .digest('hex'),
-      chain_hash,
-    )
+    t.equal(hashOf({ event, timestamp }), chain_hash)
     t.equal(readFileSync(join(stateOf(directory), 'audit/audit.jsonl'), 'utf8'), before)
   }
 })

@@ -99,23 +99,26 @@ t.test(
   },
 )
 
-t.test('a rule of severity medium leaves the session only what reads (JF-093)', async (t) => {
-  const daemon = await start(t)
-  writeFileSync(join(daemon.workspace, 'there'), '')
-  const agent = await client(daemon)
-  await t.rejects(agent.execute('xmedium'), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
-  t.match(await levels(daemon), [{ scope: 'session', name: agent.sessionId, level: 'RESTRICT' }])
-  const listed = await agent.execute('ls')
-  t.equal(listed.exitCode, 0)
-  t.equal(Buffer.from(listed.stdout).toString(), 'there\n')
-  await t.rejects(agent.execute('touch', ['new']), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
-  t.notOk(existsSync(join(daemon.workspace, 'new')))
-  const other = await client(daemon)
-  t.equal((await other.execute('touch', ['new'])).exitCode, 0, 'another session is not concerned')
-  await other.close()
-  await agent.close()
-  await until('the end of the session', async () => (await levels(daemon)).length === 0)
-})
+t.test(
+  'a rule of severity medium leaves the session only what reads (JF-093, JF-R35, SS-38, SS-40)',
+  async (t) => {
+    const daemon = await start(t)
+    writeFileSync(join(daemon.workspace, 'there'), '')
+    const agent = await client(daemon)
+    await t.rejects(agent.execute('xmedium'), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+    t.match(await levels(daemon), [{ scope: 'session', name: agent.sessionId, level: 'RESTRICT' }])
+    const listed = await agent.execute('ls')
+    t.equal(listed.exitCode, 0)
+    t.equal(Buffer.from(listed.stdout).toString(), 'there\n')
+    await t.rejects(agent.execute('touch', ['new']), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
+    t.notOk(existsSync(join(daemon.workspace, 'new')))
+    const other = await client(daemon)
+    t.equal((await other.execute('touch', ['new'])).exitCode, 0, 'another session is not concerned')
+    await other.close()
+    await agent.close()
+    await until('the end of the session', async () => (await levels(daemon)).length === 0)
+  },
+)
 
 t.test('a rule of severity high makes the session wait for a human', async (t) => {
   const daemon = await start(t)
@@ -137,7 +140,7 @@ t.test('a rule of severity high makes the session wait for a human', async (t) =
 })
 
 t.test(
-  'a rule of severity critical is noise and the end of the session, and contains the agent',
+  'a rule of severity critical is noise and the end of the session, and contains the agent (JF-R35, SS-38, SS-40)',
   async (t) => {
     const daemon = await start(t)
     const agent = await client(daemon)

@@ -80,7 +80,7 @@ t.test(
 )
 
 t.test(
-  'with confirm_dangerous_actions what no list allows waits, an operator is told, and it runs on a yes alone (OS-10, JF-011, JF-059, JF-078)',
+  'with confirm_dangerous_actions what no list allows waits, an operator is told, and it runs on a yes alone (JF-011, JF-059, JF-071, JF-078, OS-10)',
   async (t) => {
     const daemon = await startNew(t, {
       security: { confirm_dangerous_actions: true, allowed_commands: ['true', 'ls'] },

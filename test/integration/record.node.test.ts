@@ -50,7 +50,7 @@ function records(directory: string): Json[] {
 }
 
 t.test(
-  'killed at any moment under load: the chain is whole, and nothing was done without its record (RX-43)',
+  'killed at any moment under load: the chain is whole, and nothing was done without its record (RX-24, RX-43, SS-34)',
   async (t) => {
     // Small epochs and files, so that their changes are among the moments.
     const directory = await install(t, {

@@ -43,7 +43,7 @@ const on = (wire: Wire, stream: number): Frame[] =>
 const payload = (frame: Frame | undefined): ReadonlyMap<number, unknown> =>
   frame?.payload as ReadonlyMap<number, unknown>
 
-t.test('a hostile command gets an editor’s screen and silence, and is not run', async (t) => {
+t.test('a hostile command gets an editor’s screen and silence, and is not run (SS-42)', async (t) => {
   const wire = await known(daemon)
   const audited = daemon.audit().length
   const lines = refusals(daemon).length
@@ -144,7 +144,7 @@ t.test('on the command line the refused see the same screen and no word more', a
 })
 
 t.test(
-  'an agent that calls an operator’s method gets silence, whether there is one or not; an operator gets an answer',
+  'an agent that calls an operator’s method gets silence, whether there is one or not; an operator gets an answer (RX-23)',
   async (t) => {
     const audited = daemon.audit().length
     const agent = await known(daemon)

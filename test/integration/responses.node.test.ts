@@ -41,7 +41,7 @@ function client({ port, fingerprint: pin, seed }: Daemon): Promise<Client> {
 }
 
 t.test(
-  'each of the six responses, as whoever gets it sees it and as the record names it (SS-36)',
+  'each of the six responses, as whoever gets it sees it and as the record names it (SS-32, SS-36)',
   async (t) => {
     const directory = await install(t, {
       ...ON_REAL_FILES,

@@ -77,7 +77,7 @@ t.test('a forged, foreign or replayed proof, and any request before one, gets sl
   t.same(codes.sort(), expected.filter((code) => code !== 'AUTH_REQUIRED').sort())
 })
 
-t.test('the tarpit holds 32; whoever comes next is reset', async (t) => {
+t.test('the tarpit holds 32; whoever comes next is reset (SS-43)', async (t) => {
   const wires = await Promise.all(Array.from({ length: 40 }, () => tls(port)))
   for (const { socket } of wires) socket.write(encodeFrame(1, 'OPEN', new Map(), 11))
   await isServed(t, daemon)
