@@ -113,6 +113,11 @@ t.test(
       (await daemon.cli(['branch', 'diff', device.sessionId.slice(0, 6), 'src', '--stat'])).stdout.toString(),
       'blob',
     )
+    // As other tools write it: a UUID, in capitals.
+    const dashed = device.sessionId.toUpperCase().replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+    t.equal((await daemon.cli(['branch', 'diff', dashed])).stdout.toString(), text.stdout.toString())
+    const nowhere = await daemon.cli(['branch', 'diff', dashed, 'nowhere'])
+    t.match(nowhere.stderr.toString(), /The branch changes nothing at nowhere: see sass-edge branch diff /)
     t.match(json(await daemon.cli(['branch', 'list', '--json'])), {
       branches: [
         {

@@ -9,6 +9,7 @@ import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
+import { plainId } from '../words/listing.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 
 export const command: Command = {
@@ -23,9 +24,10 @@ export const command: Command = {
     },
   ],
   async run(context) {
-    const [session] = takeWords(context, 1)
-    if (session === undefined)
+    const [given] = takeWords(context, 1)
+    if (given === undefined)
       throw new SassError('USAGE', 'purge takes the id of a session: it is in sass-edge audit tail.')
+    const session = plainId(given)
     const outcome = await asOperator(context, ({ operator }) => operator.purge(session))
     const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
     context.output.result({ session, message }, [message])

@@ -16,6 +16,7 @@ import { localState, takeWords } from '../common/local-config.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
+import { plainId } from '../words/listing.ts'
 import {
   brokenLine,
   EXIT_FAILED,
@@ -27,8 +28,9 @@ import {
 
 /** Everything about one session as one file, that verifies alone. */
 export const exportSession: Subcommand = async (context) => {
-  const [, session] = takeWords(context, 2)
-  if (session === undefined || !/^[0-9a-f]{32}$/.test(session))
+  const [, given = ''] = takeWords(context, 2)
+  const session = plainId(given)
+  if (!/^[0-9a-f]{32}$/.test(session))
     throw new SassError('USAGE', 'audit export takes the id of a session: it is in sass-edge audit tail.')
   const { audit, state_directory: stateDirectory } = localState(context).config
   const { directory } = audit

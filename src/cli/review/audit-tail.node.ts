@@ -17,6 +17,7 @@ import { localState, takeWords } from '../common/local-config.node.ts'
 import type { OptionSpec } from '../words/arguments.ts'
 import { isGiven, type Options, optionValue, wholeNumber } from '../words/arguments.ts'
 import { EXIT } from '../words/exit-codes.ts'
+import { plainId } from '../words/listing.ts'
 import { type Subcommand, unreadable } from './audit-words.node.ts'
 
 const SHOWN_RECORDS = 20
@@ -78,8 +79,9 @@ function toolOf(options: Options): string | undefined {
 
 function wantedBy(options: Options): Wanted | undefined {
   if (!FILTERS.some((name) => isGiven(options, name))) return undefined
+  const session = optionValue(options, 'session')
   return {
-    session: optionValue(options, 'session'),
+    session: session === undefined ? undefined : plainId(session),
     agent: optionValue(options, 'agent'),
     actsFor: optionValue(options, 'for'),
     tool: toolOf(options),

@@ -5,7 +5,7 @@
 import type { Branch } from '../../client/branch-client.ts'
 import type { Client } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
-import { pickId, shortIds } from '../words/listing.ts'
+import { pickId, plainId, shortIds } from '../words/listing.ts'
 
 const BRANCH = Object.freeze({ name: 'branch', listedBy: 'sass-edge branch list' })
 const ID_LIKE = /^[0-9a-f]{4,32}$/
@@ -21,7 +21,8 @@ export async function chooseBranch(
   words: readonly string[],
   prefers: (branch: Branch) => boolean = ({ isEmpty }) => !isEmpty,
 ): Promise<BranchChoice> {
-  const [first, ...rest] = words
+  const [given, ...rest] = words
+  const first = given === undefined ? undefined : plainId(given)
   const { branches } = await client.list()
   const ids = branches.map(({ id }) => id)
   if (first !== undefined && ID_LIKE.test(first)) {

@@ -119,6 +119,9 @@ async function jsonDiff(
   return { result, value: JSON.parse(bytes.toString('utf8')) as object }
 }
 
+/** What a device shows where none of the changes is among those that are asked for. */
+const NOTHING = 'No changes.\n'
+
 export async function diff(context: CommandContext, words: readonly string[]): Promise<number> {
   const { output } = context
   const form = formOf(context)
@@ -143,14 +146,23 @@ export async function diff(context: CommandContext, words: readonly string[]): P
     // Bytes for whoever applies them, safe text for an eye.
     const isRaw = form === 'patch' && !isatty(STDOUT_FD)
     const lines = createLines((line) => writeAll(STDOUT_FD, `${line}\n`))
+    let isShown = false
     const result = await client.branches.diff(
       id,
       form,
-      (bytes) => (isRaw ? writeAll(STDOUT_FD, bytes) : lines.take(bytes)),
+      (bytes) => {
+        isShown ||= bytes.length > 0 && Buffer.from(bytes).toString('latin1') !== NOTHING
+        if (isRaw) writeAll(STDOUT_FD, bytes)
+        else lines.take(bytes)
+      },
       paths,
     )
     lines.end()
     for (const line of summary(result)) output.note(line)
+    if (!isShown && paths.length > 0)
+      output.warn(
+        `The branch changes nothing at ${paths.map((path) => shownPath(Buffer.from(path))).join(', ')}: see sass-edge branch diff ${id.slice(0, 8)} for all that it changes.`,
+      )
     if (result.changes > 0 && form !== 'patch')
       output.note(`Merge it with: sass-edge branch merge ${id.slice(0, 8)}`)
     return EXIT.OK

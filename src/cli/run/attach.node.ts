@@ -17,7 +17,7 @@ import {
 import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { isWholeId, pickId } from '../words/listing.ts'
+import { isWholeId, pickId, plainId } from '../words/listing.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 import { tailOf, terminalOf } from './exec.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
@@ -28,7 +28,8 @@ const SHOWN_BYTES = 4_096
 
 type Found = { readonly id: string; readonly isTerminal: boolean }
 
-async function find(client: Client, prefix: string): Promise<Found> {
+async function find(client: Client, given: string): Promise<Found> {
+  const prefix = plainId(given)
   const list = await client.executions()
   const ids = list.map(({ execution_id }) => encodeHex(execution_id))
   // One that is too old for the list may still be known.

@@ -11,7 +11,7 @@ import { takeWords } from '../common/local-config.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { isWholeId, pickId } from '../words/listing.ts'
+import { isWholeId, pickId, plainId } from '../words/listing.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 
 const SIGNALS: Readonly<Record<string, number>> = constants.signals
@@ -28,7 +28,8 @@ function signalNumber(word: string): number {
 }
 
 /** The one running execution whose id begins so. */
-async function resolveId(client: Client, prefix: string): Promise<string> {
+async function resolveId(client: Client, given: string): Promise<string> {
+  const prefix = plainId(given)
   if (isWholeId(prefix, EXECUTION)) return prefix
   const ids = (await client.executions()).map(({ execution_id }) => encodeHex(execution_id))
   return pickId(prefix, ids, EXECUTION)

@@ -29,6 +29,17 @@ const SHORTEST_PREFIX = 4
 const SHORT_ID = 8
 const WHOLE_ID = /^[0-9a-f]{32}$/
 
+/**
+ * An id, or its beginning, as it is listed: people also have it from logs and tools that write a UUID, in groups with
+ * dashes (RFC 9562, section 4), in capitals or in braces. Whatever is no id stays as it is.
+ */
+export function plainId(text: string): string {
+  const bare = text.replace(/^(?:urn:uuid:|\{)/i, '').replace(/\}$/, '')
+  const digits = bare.replaceAll('-', '')
+  const isGrouped = !bare.includes('-') || /^[0-9a-f]{8}(?:-[0-9a-f]{0,12}){1,4}$/i.test(bare)
+  return isGrouped && /^[0-9a-f]{4,32}$/i.test(digits) ? digits.toLowerCase() : text
+}
+
 /** As many digits as tell these ids apart, and no fewer than people expect. */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   for (let length = SHORT_ID; length < 32; length++) {
@@ -57,7 +68,8 @@ export function isWholeId(text: string, { listedBy }: IdKind): boolean {
  * The one of `ids` that begins so.
  * @throws SassError USAGE for what is no id, PROCESS_NOT_FOUND where none or more than one begins so
  */
-export function pickId(text: string, ids: readonly string[], kind: IdKind): string {
+export function pickId(given: string, ids: readonly string[], kind: IdKind): string {
+  const text = plainId(given)
   isWholeId(text, kind)
   const found = ids.filter((id) => id.startsWith(text))
   const [only] = found
