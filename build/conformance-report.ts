@@ -219,7 +219,8 @@ function renderRow(row: Row, tests: readonly TestResult[]): string {
   const asks = [cell(row.says)]
   // What is not there is not told as if it were.
   const isMeant = row.open === 'not built'
-  if (row.surrogate !== undefined) asks.push(`${isMeant ? 'Meant instead' : 'Instead'}: ${cell(row.surrogate)}`)
+  if (row.surrogate !== undefined)
+    asks.push(`${isMeant ? 'Meant instead' : 'Instead'}: ${cell(row.surrogate)}`)
   if (row.note !== undefined) asks.push(`${isMeant ? 'As it is meant' : 'Note'}: ${cell(row.note)}`)
   if (row.missing !== undefined) asks.push(`Missing: ${cell(row.missing)}`)
   if (row.needs !== undefined) asks.push(`Needs: ${row.needs.map(code).join(', ')}`)

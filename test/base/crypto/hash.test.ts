@@ -73,3 +73,29 @@ t.test('compares all bytes: any one bit that differs makes two values unequal', 
   }
   t.equal(equal, 0)
 })
+
+t.test(
+  'the comparison of secrets looks at every byte, wherever the first difference is (SS-41)',
+  async (t) => {
+    const one = Uint8Array.from({ length: 32 }, (_, at) => at)
+    /** The places that are read of the first of the two. */
+    const readOf = (other: Uint8Array): number[] => {
+      const places: number[] = []
+      const watched = new Proxy(one, {
+        get(bytes, key) {
+          if (typeof key === 'string' && /^\d+$/.test(key)) places.push(Number(key))
+          return Reflect.get(bytes, key, bytes)
+        },
+      })
+      equalConstantTime(watched, other)
+      return places
+    }
+    const all = readOf(one)
+    t.same(all, [...one])
+    for (const different of [0, 1, 15, 30, 31]) {
+      const other = Uint8Array.from(one, (byte, at) => (at === different ? byte ^ 1 : byte))
+      t.same(readOf(other), all, `different at ${different}`)
+    }
+    t.same(readOf(new Uint8Array(32).fill(255)), all, 'different everywhere')
+  },
+)
