@@ -449,7 +449,7 @@ t.test('nothing that the decision is made of can read a clock, a file or chance 
   )
   // Among alternatives of a pattern it is a word of somebody's command line.
   const world =
-    /\b(Date|performance|crypto|process|require(?!\|)|fetch|setTimeout|setInterval|setImmediate|queueMicrotask|globalThis|Promise|async|await|Intl|navigator)\b|Math\.random|new WeakRef|localeCompare|toLocale/
+    /\b(Date|performance|crypto|(?:process|require)(?!\|)|fetch|setTimeout|setInterval|setImmediate|queueMicrotask|globalThis|Promise|async|await|Intl|navigator)\b|Math\.random|new WeakRef|localeCompare|toLocale/
   t.strictSame(
     [...seen]
       // Names of programs and sentences may say such words.

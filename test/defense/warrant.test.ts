@@ -153,12 +153,12 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
   t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
   t.strictSame(filesWith(/\bWarrant\.redeem\b/), [
     'src/session/branches/branch-room.ts',
-    'src/session/requests/deceive.ts',
-    'src/session/executions/executions.ts',
-    'src/session/requests/identity-requests.ts',
-    'src/session/requests/operator-requests.ts',
     'src/session/branches/own-changes.ts',
     'src/session/commands/reattach.ts',
+    'src/session/executions/executions.ts',
+    'src/session/requests/deceive.ts',
+    'src/session/requests/identity-requests.ts',
+    'src/session/requests/operator-requests.ts',
     'src/session/requests/requests.ts',
     'src/session/transfers/transfers-download.ts',
     'src/session/transfers/transfers-start.ts',
@@ -169,8 +169,8 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
     [
       'src/cli/review/explain.node.ts',
       'src/defense/adjudicator.ts',
-      'src/session/standing/replay.ts',
       'src/session/common/rooms.ts',
+      'src/session/standing/replay.ts',
     ],
     'asked by the daemon, and by the command that only explains',
   )
@@ -186,8 +186,8 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
     [
       'src/sandbox/launcher/pinned.node.ts',
       'src/sandbox/launcher/sleeping-spawner.node.ts',
-      'src/session/requests/deceive.ts',
       'src/session/executions/executions.ts',
+      'src/session/requests/deceive.ts',
     ],
     'the commands of callers, the masked reads of strangers, and the spawners around the spawner',
   )
@@ -327,9 +327,9 @@ t.test('there is one way from a branch into the real files, and a human’s warr
 
 t.test('every decision goes through the one door that records it', (t) => {
   t.strictSame(filesWith(/\bdecide\(rooms\b/).sort(), [
+    'src/session/common/rooms.ts',
     'src/session/connection/peer-engine.ts',
     'src/session/connection/peers.ts',
-    'src/session/common/rooms.ts',
   ])
   const door = sources.find(({ path }) => path === 'src/session/common/rooms.ts')?.code ?? ''
   const body = door.slice(door.indexOf('export function decide('))
