@@ -57,7 +57,7 @@ import { joinRuleSources } from './rules.ts'
  * its own copy, 20, the gate that serves them, 60, of which datagrams
  * are 10, and what it tells people of itself, 15.
  */
-const DAEMON_BUDGET_BYTES = 2_600_000
+const DAEMON_BUDGET_BYTES = 2_200_000
 /** What a program that only wants the client should carry. */
 const CLIENT_BUDGET_BYTES = 500_000
 /** A V8 code cache makes a start some 15 percent faster (610 KB: 39 to 32 ms); bin/sass-edge uses it where it exists. */
