@@ -59,35 +59,39 @@ function testsByRow(): ReadonlyMap<string, readonly string[]> {
   return found
 }
 
-/** Which file of tests it is that fails with it. */
+/** Which file of tests it is that fails with it, and not without. `sound` has those that are known to pass without. */
 function tried(copy: string, mutation: Mutation, files: readonly string[], sound: Set<string>): Found {
   const path = join(copy, mutation.file)
   const whole = readFileSync(path, 'utf8')
   const parts = whole.split(mutation.find)
   if (parts.length !== 2) return { mutation, by: undefined, problem: `is there ${parts.length - 1} times` }
-  // A file of tests that fails by itself finds nothing.
-  const unsound = files.filter((file) => !sound.has(file) && !isSound(copy, file))
-  for (const file of files) if (!unsound.includes(file)) sound.add(file)
+  const unsound: string[] = []
   try {
-    writeFileSync(path, parts.join(mutation.replace))
     let isBuilt = false
     for (const file of files) {
-      if (unsound.includes(file)) continue
+      writeFileSync(path, parts.join(mutation.replace))
       if (WHOLE_DAEMON.test(file) && !isBuilt) {
         if (!builds(copy)) return { mutation, by: 'the build' }
         isBuilt = true
       }
-      if (!passes(copy, file)) return { mutation, by: file }
+      if (passes(copy, file)) continue
+      writeFileSync(path, whole)
+      if (sound.has(file) || isSound(copy, file)) {
+        sound.add(file)
+        return { mutation, by: file }
+      }
+      // A file of tests that fails by itself finds nothing.
+      unsound.push(file)
+      isBuilt = false
     }
-    const problem =
-      unsound.length > 0 ? `cannot be judged: ${unsound.join(', ')} fails without it` : undefined
-    return { mutation, by: undefined, ...(problem !== undefined && { problem }) }
+    const problem = `${unsound.join(', ')} fails without it as well`
+    return { mutation, by: undefined, ...(unsound.length > 0 && { problem }) }
   } finally {
     writeFileSync(path, whole)
   }
 }
 
-/** Whether it passes without a mutation. The bundle of the copy may still be that of the one before. */
+/** Whether it passes without a mutation. */
 function isSound(copy: string, file: string): boolean {
   return (!WHOLE_DAEMON.test(file) || builds(copy)) && passes(copy, file)
 }
