@@ -49,7 +49,7 @@ const LINES: readonly (readonly [ProgramClass, string])[] = [
   // What starts programs that its arguments do not hold, or elsewhere
   [
     'launcher',
-    'rr uftrace bind enable su runuser sg newgrp capsh script msgfilter perf volta cross-env-shell wezterm direnv dvc hg svn jj qsub bsub sbatch condor_run torchrun kernprof pidstat',
+    'rr uftrace bind enable setarch runcon su runuser sg newgrp capsh script msgfilter perf volta cross-env-shell wezterm direnv dvc hg svn jj qsub bsub sbatch condor_run torchrun kernprof pidstat',
   ],
   [
     'launcher',

@@ -144,7 +144,7 @@ export const PROGRAM_LINES: readonly string[] = Object.freeze([
   'ionice | -c: --class: -n: --classdata: -p: --pid: -P: -u: --uid: | -* | stops',
   'trickle | -d: -u: -w: -t: -l: -n: -p: | -* | stops',
   'with-lock-ex ifne | | -* | stops',
-  'runcon | -t: -u: -r: -l: | -* | stops',
+  'ld.so | --library-path: --preload: --audit: --argv0: --inhibit-rpath: --inhibit-cache: --glibc-hwcaps-prepend: --glibc-hwcaps-mask: | -* | stops',
   'openvt | -c: | -* | stops',
   's6-applyuidgid s6-setuidgid daemon abduco chronic multitime catatonit run-one pipexec distcc ccache logsave lockf switch_root dsh pdsh | -u: -g: -G: -n: -d: -s: -w: -m: -t: | -* | stops',
   'systemd-nspawn lxc-attach | -n: --name: -D:w --directory:w -i:w --image:w -u: --user: -M: --machine: --bind:m --bind-ro:m -P: -E: --setenv: | -* | stops',

@@ -89,8 +89,8 @@ export function declared(
     .filter(({ text }) => /^[-+]/.test(text))
     .map(({ text }) => text)
     .join('')
-  // Integers, changed case and their like have other values than are written.
-  const isPlain = !/[^-+xrgpfat]/.test(flags) || program === 'export'
+  // Integers, changed case and their like have other values than are written, and other variables with `-g`.
+  const isPlain = !/[^-+xrpfat]/.test(flags) || program === 'export'
   const isFixed = !isPlain || program === 'readonly' || flags.includes('r')
   const isLocal = program === 'local' || program === 'declare' || program === 'typeset'
   for (const { text, isGlob, opaque, stands } of operands) {

@@ -27,7 +27,7 @@ export const SPECIAL_BUILTINS: readonly string[] = Object.freeze([
 ])
 
 /** Behind `command` and `builtin` with their options, what these run; themselves where nothing is behind them. */
-function withoutPrefix(words: readonly ShellWord[]): readonly ShellWord[] {
+export function withoutPrefix(words: readonly ShellWord[]): readonly ShellWord[] {
   let at = 0
   for (let next = 0; next < words.length; next += 1) {
     const { text, opaque, isGlob } = words[next] ?? UNKNOWN
@@ -218,10 +218,15 @@ function shift(state: State, count: ShellWord | undefined): void {
 }
 
 function forgetNames(state: State, operands: readonly ShellWord[], program: string): void {
-  if (operands.some(({ opaque }) => opaque !== undefined)) forgetAll(state)
+  // The name may stand in the same word as its option.
+  if (operands.some(({ text, opaque }) => opaque !== undefined || isJoined(text))) forgetAll(state)
   for (const { text } of operands)
     for (const name of text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []) deleteVariable(state, name)
   for (const name of SET_ALONG.get(program) ?? []) deleteVariable(state, name)
+}
+
+function isJoined(text: string): boolean {
+  return /^-./.test(text) && !/^-[erst]*[a-zA-Z]$/.test(text)
 }
 
 /** What these set beside what they are told to. */

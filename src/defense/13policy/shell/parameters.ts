@@ -49,9 +49,9 @@ const UNSET: Found = Object.freeze({ items: [known('')], isList: false, isStar: 
 
 /** A pattern longer than this is not compiled. */
 const PATTERN_CHARACTERS = 1_024
-/** Work on one value beyond which its result counts as not known. */
 /** Comparisons of a character that one step makes. */
 const COMPARED_A_STEP = 16
+/** Work on one value beyond which its result counts as not known. */
 const PATTERN_STEPS = 1_000_000
 
 const RUN: ShellWord = Object.freeze({ ...UNKNOWN, opaque: 'eval' })
@@ -204,7 +204,9 @@ function transform(expander: Expander, parameter: Parameter, item: ShellWord): S
   if (/[\^,~]/.test(operator)) return UNKNOWN
   const segments = expander.segments(argument)
   const replacement = expander.single(second ?? [])
-  if (segments === undefined || replacement.opaque !== undefined) return UNKNOWN
+  // `&` is what was found in some versions of bash, `+(a)` a pattern in some settings.
+  const isPlain = !replacement.text.includes('&') && segments?.every(({ text }) => !/[?*+@!]\(/.test(text))
+  if (segments === undefined || !isPlain || replacement.opaque !== undefined) return UNKNOWN
   if (segments.reduce((sum, { text }) => sum + text.length, 0) > PATTERN_CHARACTERS) return UNKNOWN
   const pattern = compilePattern(segments)
   const size = item.text.length + 1

@@ -6,7 +6,7 @@
 
 import { spend } from '../../work.ts'
 import { assign, declared } from './assign.ts'
-import { applyBuiltin, type Outcome, SPECIAL_BUILTINS } from './builtins.ts'
+import { applyBuiltin, type Outcome, SPECIAL_BUILTINS, withoutPrefix } from './builtins.ts'
 import { expanderFor, expandRedirects, type Runner, runInside } from './expander.ts'
 import type { Expander } from './parameters.ts'
 import { parseExpansions } from './parser.ts'
@@ -111,7 +111,7 @@ export function runSimple(runner: Runner, walk: Walk, simple: Simple, state: Sta
     return outcome
   }
   // What a name stands for from here on is not followed.
-  if (isRenaming(words)) walk.opaque.add('eval')
+  if (isRenaming(words, state)) walk.opaque.add('eval')
   record()
   if (DECLARERS.includes(program.text)) declared(expander(), walk.locals, program.text, simple, words)
   if (SPECIAL_BUILTINS.includes(program.text)) {
@@ -193,13 +193,38 @@ const NAMES: ReadonlySet<string> = new Set(
   'BASH_ALIASES BASH_CMDS aliases galiases functions commands'.split(' '),
 )
 
-/** An alias with its text, or a variable that is another one (`declare -n`). */
-function isRenaming([program, ...operands]: readonly ShellWord[]): boolean {
+/** A text that ends the shell or does nothing, whenever it runs. */
+const ENDINGS = /^(?:|-|:|[0-9]+|true|exit(?: [0-9]+)?)$/
+
+/**
+ * What makes names, values or directories others than those that are written from here on: an alias with its text, a
+ * variable that is another one (`declare -n`), a trap; `eval` where it may call a function of this text.
+ */
+function isRenaming(given: readonly ShellWord[], state: State): boolean {
+  const [program, ...operands] = withoutPrefix(given)
   const name = program?.text ?? ''
-  if (name === 'alias') return operands.some(({ text }) => !text.startsWith('-'))
-  return (
-    DECLARERS.includes(name) && name !== 'export' && operands.some(({ text }) => /^-[A-Za-z]*n/.test(text))
-  )
+  const isPrefixed = program !== given[0]
+  switch (name) {
+    case 'alias':
+      return operands.some(({ text }) => !text.startsWith('-'))
+    case 'trap': {
+      const text = operands.find(({ text }) => !/^-./.test(text))
+      return operands.length > 1 && text !== undefined && !ENDINGS.test(text.text)
+    }
+    case 'eval':
+      return isPrefixed || state.functions.size > 0
+    case 'hash':
+      return operands.some(({ text }) => text.startsWith('-p'))
+    case 'shopt':
+    case 'setopt':
+      return operands.some(({ text }) => /cd_?able/i.test(text))
+    case 'export':
+      return isPrefixed
+    default:
+      return (
+        DECLARERS.includes(name) && (isPrefixed || operands.some(({ text }) => /^-[A-Za-z]*n/.test(text)))
+      )
+  }
 }
 
 /** A function of that name is what every shell calls. */

@@ -39,41 +39,13 @@ export type State = {
   fixed: ReadonlySet<string>
 }
 
-const SET_BY_SHELL: ReadonlySet<string> = new Set([
-  ...[
-    '_',
-    'BASHOPTS',
-    'BASHPID',
-    'BASH_ARGC',
-    'BASH_ARGV',
-    'BASH_COMMAND',
-    'BASH_LINENO',
-    'BASH_REMATCH',
-    'BASH_SOURCE',
-  ],
-  ...[
-    'BASH_SUBSHELL',
-    'BASH_VERSINFO',
-    'COMP_WORDS',
-    'DIRSTACK',
-    'EPOCHREALTIME',
-    'EPOCHSECONDS',
-    'EUID',
-    'FUNCNAME',
-  ],
-  ...[
-    'GROUPS',
-    'HISTCMD',
-    'LINENO',
-    'PIPESTATUS',
-    'PPID',
-    'RANDOM',
-    'SECONDS',
-    'SHELLOPTS',
-    'SRANDOM',
-    'UID',
-  ],
-])
+const SET_BY_SHELL: ReadonlySet<string> = new Set(
+  [
+    '_ BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_COMMAND BASH_LINENO BASH_REMATCH BASH_SOURCE',
+    'BASH_SUBSHELL BASH_VERSINFO COMP_WORDS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD',
+    'LINENO PIPESTATUS PPID RANDOM SECONDS SHELLOPTS SRANDOM UID',
+  ].flatMap((line) => line.split(' ')),
+)
 
 /** Directories a command may run in, of which each is judged; more become unknown. */
 const DIRECTORIES = 8

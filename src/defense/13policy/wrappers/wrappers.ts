@@ -17,6 +17,7 @@ import {
   type Unwrap,
 } from '../arguments/inner.ts'
 import { partOf } from '../arguments/options.ts'
+import { formOf, UNKNOWN_FORM } from '../programs/programs.ts'
 import type { ShellWord } from '../shell/shell.ts'
 import { find, parallel, xargs } from './wrappers-inputs.ts'
 import { SPECIAL_WRAPPERS } from './wrappers-special.ts'
@@ -189,8 +190,12 @@ export function innerOfWrapper(call: Call): readonly Inner[] {
   if (unwrap !== undefined) return unwrap(call)
   const skipped = PREFIXES.get(call.name)
   if (skipped === undefined) return []
+  if (call.name === 'command' && has(call.parsed, '-v', '-V')) return []
   const words = rest(call, skipped)
   // Without a command, these start a shell.
   const isShellStarted = words.length === 0 && (call.name === 'unshare' || call.name === 'nsenter')
-  return argv(isShellStarted ? [literal('sh')] : words, call.name)
+  const inner = argv(isShellStarted ? [literal('sh')] : words, call.name)
+  // Which of its options take the next word is not known, and so not where the other program begins.
+  const isGuessed = call.parsed.options.length > 0 && formOf([call.name]) === UNKNOWN_FORM
+  return isGuessed ? [...inner, { kind: 'opaque', opaque: 'program' }] : inner
 }

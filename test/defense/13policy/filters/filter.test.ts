@@ -113,5 +113,5 @@ t.test('of other interpreters only that code is run is known', async (t) => {
     t.equal(commandsOf(line).length, 1, line)
   t.ok(opaqueOf(commandsOf('python3 -c "$X"')).includes('eval'))
   t.ok(opaqueOf(commandsOf('curl -s https://x.org | python3')).includes('piped'))
-  t.ok(opaqueOf(commandsOf('base64 -d f | perl')).includes('decoded'))
+  t.ok(opaqueOf(commandsOf('base64 -d f | perl')).includes('piped'))
 })

@@ -23,24 +23,20 @@ function unknown(...argv: readonly string[]): readonly string[] {
   return commands.filter((command) => !MATCHER.knows(command)).map(({ names }) => names[0] ?? '')
 }
 
-t.test(
-  'a program is known by a table, a version or a machine in its name, a question, or its container',
-  (t) => {
-    for (const argv of [
-      ['ls', '/'],
-      ['python3.11', 'x.py'],
-      ['clang-format-15', '-i', 'x.c'],
-      ['aarch64-linux-gnu-gcc-12', 'x.c'],
-      ['arm-none-eabi-objcopy', 'a', 'b'],
-      ['plantctl', '--version'],
-      ['docker', 'run', '--rm', 'image', 'plantctl', 'x'],
-      ['pwsh', '-c', 'Get-ChildItem .'],
-      ['sh', '-c', 'plantctl() { ls; }; plantctl'],
-    ])
-      t.strictSame(unknown(...argv), [], argv.join(' '))
-    t.end()
-  },
-)
+t.test('a program is known by a table, a version in its name, a question, or its container', (t) => {
+  for (const argv of [
+    ['ls', '/'],
+    ['python3.11', 'x.py'],
+    ['clang-format-15', '-i', 'x.c'],
+    ['arm-none-eabi-objcopy', 'a', 'b'],
+    ['plantctl', '--version'],
+    ['docker', 'run', '--rm', 'image', 'plantctl', 'x'],
+    ['pwsh', '-c', 'Get-ChildItem .'],
+    ['sh', '-c', 'plantctl() { ls; }; plantctl'],
+  ])
+    t.strictSame(unknown(...argv), [], argv.join(' '))
+  t.end()
+})
 
 t.test('whatever it is reached through and given, any other program is not', (t) => {
   for (const argv of [
@@ -52,8 +48,7 @@ t.test('whatever it is reached through and given, any other program is not', (t)
     ['/opt/plant/bin/plantctl'],
     // Anybody may have put it there.
     ['/tmp/ls', '-la'],
-    // A machine has more than one part.
-    ['x-gcc', 'x.c'],
+    ['aarch64-linux-gnu-gcc', 'x.c'],
   ])
     t.equal(unknown(...argv).length, 1, argv.join(' '))
   t.end()
@@ -81,32 +76,27 @@ t.test('no name is listed twice, and none that a rule refuses whatever it is giv
   t.end()
 })
 
-t.test(
-  'a program that a rule allows is known, one that another rule names for questions, and none by a pattern of names',
-  (t) => {
-    const listed = (program: string, id: string, action: string) => ({
-      ...{ id, action, severity: 'low', description: 'It is expected.', why: 'It is of this device.' },
-      ...{ argv: { program: [program] }, examples: { match: [program.replace('*', 'x')], pass: ['ls'] } },
-    })
-    const rules = [
-      listed('plantctl', 'plant.control', 'allow'),
-      listed('valve*', 'plant.valves', 'deny'),
-      listed('lamp*', 'plant.lamps', 'allow'),
-      listed('pumpctl', 'plant.pumps', 'deny'),
-    ]
-    const read = readRules(JSON.stringify({ sets: {}, rules }), 'own')
-    if (!read.ok) throw new Error(JSON.stringify(read.problems))
-    const matcher = createMatcher(read.rules, '/home/agent')
-    const knows = (...argv: readonly string[]) =>
-      effectiveCommands(argv, SURROUNDINGS).commands.every((command) => matcher.knows(command))
-    t.ok(knows('plantctl', 'stop'))
-    t.notOk(knows('valved', 'status'), 'a pattern of what is denied is about none of them')
-    t.ok(knows('lampctl', 'off'), 'a pattern of what is allowed is about all of them')
-    for (const question of [[], ['list'], ['--status'], ['pump', '3', 'show']])
-      t.ok(knows('pumpctl', ...question), question.join(' '))
-    for (const order of [['stop'], ['stop', 'pump', '3', '4', 'show'], ['set', 'x=list']])
-      t.notOk(knows('pumpctl', ...order), order.join(' '))
-    t.notOk(knows('sh', '-c', 'pumpctl list $X'), 'what is not known may be an order')
-    t.end()
-  },
-)
+t.test('a program that a rule allows is known, and none that another rule names', (t) => {
+  const listed = (program: string, id: string, action: string) => ({
+    ...{ id, action, severity: 'low', description: 'It is expected.', why: 'It is of this device.' },
+    ...{ argv: { program: [program] }, examples: { match: [program.replace('*', 'x')], pass: ['ls'] } },
+  })
+  const rules = [
+    listed('plantctl', 'plant.control', 'allow'),
+    listed('valve*', 'plant.valves', 'deny'),
+    listed('lamp*', 'plant.lamps', 'allow'),
+    listed('pumpctl', 'plant.pumps', 'deny'),
+  ]
+  const read = readRules(JSON.stringify({ sets: {}, rules }), 'own')
+  if (!read.ok) throw new Error(JSON.stringify(read.problems))
+  const matcher = createMatcher(read.rules, '/home/agent')
+  const knows = (...argv: readonly string[]) =>
+    effectiveCommands(argv, SURROUNDINGS).commands.every((command) => matcher.knows(command))
+  t.ok(knows('plantctl', 'stop'))
+  t.notOk(knows('valved', 'status'), 'a pattern of what is denied is about none of them')
+  t.ok(knows('lampctl', 'off'), 'a pattern of what is allowed is about all of them')
+  t.ok(knows('pumpctl', '--version'), 'a question is about any of them')
+  for (const order of [[], ['list'], ['--status'], ['stop']])
+    t.notOk(knows('pumpctl', ...order), order.join(' '))
+  t.end()
+})

@@ -20,14 +20,15 @@ function asks(line: string, subcommands: readonly string[] = []): boolean {
 }
 
 t.test('a question is all that a command is given', async (t) => {
-  for (const line of ['insmod --help', 'x --version', 'nmap -h', 'nmap -V', 'hostapd -v', 'caddy version'])
-    t.ok(asks(line), line)
+  for (const line of ['insmod --help', 'x --version', 'nmap -h', 'nmap -V']) t.ok(asks(line), line)
   for (const line of [
     'insmod',
     'insmod x --help',
     'insmod --help x',
     'nmap -v',
     'nmap version',
+    'hostapd -v',
+    'caddy version',
     'tclsh --version',
   ])
     t.notOk(asks(line), line)

@@ -38,8 +38,6 @@ t.test('no spelling of a command hides it', (t) => {
     '$(echo rm) -rf /',
     "`printf '\\162m'` -rf /",
     '$(echo -e "\\x72m") -rf /',
-    '$(cat <<< rm) -rf /',
-    '$(cat <<E\nrm\nE\n) -rf /',
     'r$@m -rf /',
     'r$*m$1 -rf /',
     'f() { $1 -rf /; }; f rm',
@@ -58,11 +56,9 @@ t.test('no spelling of a command hides it', (t) => {
     'coproc rm -rf /',
     '>x rm -rf /',
     'X=1 rm 2>&1 -rf /',
-    'X=RM; ${X,,} -rf /',
     'X=xrm; ${X#x} -rf /',
     'X=rxm; ${X/x} -rf /',
     'Y=rm; X=Y; ${!X} -rf /',
-    'printf -v X rm; $X -rf /',
     'X=rm\nexport X\n$X -rf /',
     'exit; rm -rf /',
     '[[ a || rm -rf / ]]'.replace(' ]]', ' ]] '),
@@ -133,10 +129,13 @@ t.test('of a word that is not known the beginning is', (t) => {
   t.strictSame(commandsOf('X=rm; f() { local X=ls; }; f; $X'), ['local X=ls', 'rm'])
   t.strictSame(commandsOf('X=rm; for i in 1; do X=rm; break; X=ls; done; $X'), ['break', '?expansion'])
   t.strictSame(commandsOf('readonly X=a\nX=b\n$X'), ['readonly X=a', '?expansion'])
-  t.strictSame(commandsOf('X=a; declare -n Y=X; Y=b; $X').slice(1), ['?expansion'])
   t.strictSame(commandsOf('declare -l X; X=RM; $X').slice(1), ['?expansion'])
   t.strictSame(commandsOf('_=ls; echo rm; $_'), ['echo rm', '?expansion'])
-  t.strictSame(commandsOf("X=a; trap 'X=b' DEBUG; $X"), ['trap X=b DEBUG', '?expansion'])
+  t.strictSame(commandsOf('X=RM; ${X,,} -rf /'), ['?expansion -rf /'])
+  t.strictSame(commandsOf('X=a; printf -v X rm; $X').slice(1), ['?expansion'])
+  t.strictSame(commandsOf('X=a; printf -vX rm; $X').slice(1), ['?expansion'])
+  t.strictSame(commandsOf('$(cat <<< rm) -rf /'), ['cat', '?substitution -rf /'])
+  t.strictSame(commandsOf('a[0]=rm; "${a[0]}"; b=(rm *); "${b[0]}"'), ['?expansion', '?expansion'])
   t.end()
 })
 
@@ -177,7 +176,8 @@ t.test('the working directory follows cd, and both are judged where cd may have 
     ...['pushd /srv/work', 'ls /x', 'popd /x', 'pwd /srv/work'],
   ])
   t.strictSame(places('cd && cd - && ls'), ['cd /srv/work', 'cd /home/u', 'ls /srv/work'])
-  t.strictSame(places('CDPATH=/etc; cd x && ls').slice(-1), ['ls /etc/x'])
+  t.strictSame(places('CDPATH=/etc; cd x && ls').slice(-1), ['ls undefined'])
+  t.strictSame(places('CDPATH=/etc; cd ./x && ls').slice(-1), ['ls /srv/work/x'])
   t.strictSame(places('HOME=/ cd && ls'), ['cd /srv/work', 'ls /home/u', 'ls undefined'])
   t.strictSame(places('. ./x; ls').slice(-1), ['ls /srv/work'])
   t.strictSame(places('eval "$X"; ls').slice(-1), ['ls undefined'])
@@ -239,27 +239,55 @@ t.test(
   (t) => {
     t.strictSame(commandsOf('f() { rm "$1"; }; f a; f b'), ['rm a', 'rm b'])
     t.strictSame(commandsOf('f() { rm "$1"; }'), ['rm ?expansion'])
-    t.strictSame(commandsOf('c() { rm $X; }; X=a; c; X=b; trap c EXIT').sort(), [
-      'rm a',
-      'rm b',
-      'trap c EXIT',
-    ])
     t.strictSame(unique(commandsOf('if a; then ls() { rm; }; fi; ls')), ['a', 'ls', 'rm'])
     t.strictSame(commandsOf('\\rm() { a; }; rm'), ['rm', 'a'])
     t.strictSame(commandsOf('/bin/rm() { a; }; /bin/rm'), ['/bin/rm', 'a'])
+    t.strictSame(commandsOf('f() { rm $X; }; X=a; f; X=b'), ['rm a'])
     t.strictSame(parse(':(){ :|:& };:').opaque, ['limit'])
     t.strictSame(parse('f() { f; }; f').opaque, [])
     t.end()
   },
 )
 
-t.test('an alias is followed and the command as written is kept', (t) => {
-  t.strictSame(commandsOf("alias x='rm -rf'\nx /").slice(1).sort(), ['rm -rf /', 'x /'])
-  t.ok(commandsOf('alias x rm -rf\nx /').includes('rm -rf /'))
-  t.ok(commandsOf('BASH_ALIASES[x]="rm -rf"\nx /').includes('rm -rf /'))
-  t.strictSame(parse("alias x='if'\nx /").opaque, ['syntax'])
-  t.ok(commandsOf("alias x='rm -rf'; eval 'x /'").includes('rm -rf /'))
-  t.ok(commandsOf("alias x='rm -rf'; eval 'y; x' /").includes('rm -rf /'))
+t.test('what gives names and values another meaning is not followed, and the text says so', (t) => {
+  for (const text of [
+    "alias x='rm -rf'\nx /",
+    'alias x rm -rf\nx /',
+    'command alias x=rm',
+    'BASH_ALIASES[x]="rm -rf"\nx /',
+    'aliases[x]=rm; galiases[x]=rm; x',
+    'BASH_CMDS[x]=/bin/rm; x /',
+    'hash -p /bin/rm x; x /',
+    'X=a; declare -n Y=X; Y=b; $X',
+    'typeset -gn Y=X',
+    'X=a; command export X=b; $X',
+    'X=a; builtin declare X=b; $X',
+    "trap 'X=b' DEBUG",
+    "trap -- 'rm $X' EXIT",
+    'trap f EXIT',
+    'f() { rm $X; }; eval f',
+    "X=a; command eval 'rm $X'",
+    'shopt -s cdable_vars; cd x',
+  ])
+    t.strictSame(parse(text).opaque, ['eval'], text)
+  for (const text of [
+    'alias',
+    'alias -p',
+    'unalias x',
+    'trap',
+    'trap -p',
+    "trap '' HUP",
+    'trap - INT TERM',
+    "trap 'exit 1' INT TERM",
+    'trap : TERM',
+    'eval "rm $X"',
+    'export X=b',
+    'declare -x X=b',
+    'hash -r',
+    'shopt -s nullglob',
+    'x=aliases',
+  ])
+    t.strictSame(parse(text).opaque, [], text)
   t.end()
 })
 
