@@ -69,7 +69,12 @@ t.test('a path is exempt only where all that it could be is', async (t) => {
   t.notOk(exempts('/tmp/a*', path('/tmp/*')))
   t.notOk(exempts('/tmp/**', path('/t*/x')))
   t.notOk(exempts('/tmp/*', path('/tmp/**')))
-  t.notOk(exempts('/tmp/**', path('/tmp', 'write', { isOpaque: true })), 'the rest may be ../etc')
+  const from = (known: string) => path(known, 'write', { isOpaque: true })
+  t.ok(exempts('/tmp/**', from('/tmp')), 'what lies beyond it is for rules on paths that are not known')
+  t.ok(exempts('/tmp/**', from('/tmp/a')))
+  t.notOk(exempts('/tmp/a/**', from('/tmp')))
+  t.notOk(exempts('/tmp/a', from('/tmp/a')))
+  t.notOk(exempts('/tmp/**', from('/')))
 })
 
 t.test('what could be expanded to fits: every name that a glob makes is found', async () => {

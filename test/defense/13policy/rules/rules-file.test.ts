@@ -38,7 +38,7 @@ t.test('a good file is read, with the sets in place of their names', async (t) =
       rules: [
         {
           ...RULE,
-          argv: { options: ['-r|-R|--recursive'], writes: ['/', '/etc/**', '/usr/**'] },
+          argv: [{ options: ['-r|-R|--recursive'], writes: ['/', '/etc/**', '/usr/**'] }],
         },
       ],
     },
@@ -101,7 +101,7 @@ t.test('every problem is told at once, with its path and the word that was meant
       'rules[1].argv.options[0] has something that is not an option (write -r|--recursive, with dashes and no spaces)',
       'rules[1].argv.writes[1] names the set @sytem, which is not there (did you mean system?)',
       'rules[1].argv.writes[0] is not an absolute path (begin it with / or ~/)',
-      'rules[1].argv.opaque[0] is "evil", which is not one of expansion, substitution, program, eval, decoded, piped, stdin, syntax, limit, * (did you mean eval?)',
+      'rules[1].argv.opaque[0] is "evil", which is not one of expansion, substitution, program, eval, piped, stdin, syntax, limit, * (did you mean eval?)',
       'rules[1].argv.terminal is not true or false (write true or false)',
       'rules[2].id is not of the form subject.what-it-stops (use small letters, digits, dashes and dots)',
       'rules[2] has both pattern and argv (give exactly one of them)',

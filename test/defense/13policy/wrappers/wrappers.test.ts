@@ -200,12 +200,12 @@ t.test('a command within a command is found, with what it was reached through', 
 /** What they start is not looked for, and that is said: as a class, or as a reason where an option may take a word. */
 const NOT_LOOKED_FOR: readonly (readonly [string, string])[] = [
   ...[
-    ...["su -c 'rm x'", 'runuser -u root -- rm x', "sg wheel 'rm x'", 'newgrp wheel', 'runcon -t y rm x'],
+    ...["su -c 'rm x'", 'runuser -u root -- rm x', "sg wheel 'rm x'", 'newgrp wheel'],
     ...['setarch x86_64 -R rm x', "capsh --drop=all -- -c 'rm x'", "script -qc 'rm x' /dev/null"],
     ...['rr record rm x', 'bind -x \'"a":rm x\''],
   ].map((line) => [line, 'launcher'] as const),
   ...["pwsh -c 'rm x'", "xonsh -c '![rm x]'", "nu -c 'rm x'"].map((line) => [line, 'interpreter'] as const),
-  ...['systemd-socket-activate -E echo rm x', "alias ls='rm x'; true"].map(
+  ...['systemd-socket-activate -E echo rm x', 'runcon -t y rm x', "alias ls='rm x'; true"].map(
     (line) => [line, 'computed'] as const,
   ),
   ["certbot renew --deploy-hook 'rm x'", 'unknown'],
