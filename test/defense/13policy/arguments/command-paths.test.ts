@@ -82,7 +82,7 @@ const PATHS: readonly (readonly [string, readonly string[]])[] = [
   ['curl -d @/a http://h/', ['read /a']],
   ['curl --data-binary=@/a http://h/', ['read /a']],
   ['curl -T /a http://h/', ['read /a']],
-  ['curl -F x=@/a http://h/', ['read /a']],
+  ['curl -F x=@/a http://h/', []],
   ['curl file:///a', []],
   ['wget -O /b http://h/a', ['write /b']],
   ['wget -P /b http://h/a', ['write /b']],
