@@ -22,6 +22,9 @@ const THREADS: readonly string[] = [
 ]
 /** Some 300 are enough for one subject; this is where a file has two. */
 const LINES_MAX = 450
+/** A line that gets through is answered by a list of the sandbox or a row of the table, not by a new reader. */
+const POLICY_LINES_MAX = 10_500
+const RULE_LINES_MAX = 16_000
 /** More than these beside each other are not found by their names any more. */
 const FILES_BESIDE_MAX = 25
 
@@ -172,6 +175,16 @@ t.test('a room is small enough to be looked over', (t) => {
     [...counts].filter(([, count]) => count > FILES_BESIDE_MAX),
     [],
   )
+  t.end()
+})
+
+t.test('the policy reads little, and its rules are read by people', (t) => {
+  const lines = (texts: readonly string[]) =>
+    texts.reduce((sum, text) => sum + text.split('\n').length - 1, 0)
+  const reader = sources.filter(({ path }) => path.startsWith('src/defense/13policy/'))
+  t.ok(lines(reader.map(({ text }) => text)) <= POLICY_LINES_MAX)
+  const rules = globSync('policy/*.json', { cwd: root }).map((path) => readFileSync(join(root, path), 'utf8'))
+  t.ok(lines(rules) <= RULE_LINES_MAX)
   t.end()
 })
 

@@ -1,6 +1,6 @@
 /**
  * Which programs are known whatever the rules are: those of the tables by which arguments are read and wrappers looked
- * through. Beside them rules make programs known: those that allow one, and those that name one for questions. Of any
+ * through. Beside them rules that allow a program make it known. Of any
  * other nobody has thought about what it does, and so no rule would stop it.
  * Rules: docs/policy.md, "Programs that nothing is known of".
  * @module
@@ -24,9 +24,8 @@ function isTabled(names: readonly string[]): boolean {
 export function isKnownProgram(command: EffectiveCommand): boolean {
   const { names } = command
   // A job or a format is no program: `ts %H:%M`.
-  if (names.length === 0 || isTabled(names) || names[0]?.startsWith('%') === true) return true
-  if (programClass(names) !== undefined) return true
-  return asksOnly(command, NO_WORDS)
+  const isNone = names.length === 0 || names[0]?.startsWith('%') === true
+  return isNone || isTabled(names) || programClass(names) !== undefined || asksOnly(command, [])
 }
 
 /** A file right in a place where anybody writes. */
@@ -36,5 +35,3 @@ const LOOSE = /^(?:\/tmp|\/var\/tmp|\/dev\/shm|\/run\/shm)\/[^/]*$/
 export function liesLoose({ argv: [called = ''] }: EffectiveCommand): boolean {
   return called.startsWith('/') && LOOSE.test(called)
 }
-
-const NO_WORDS: readonly string[] = Object.freeze([])
