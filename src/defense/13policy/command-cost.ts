@@ -30,10 +30,10 @@ export function spendCommand(work: Work, words: readonly ShellWord[], assignment
 function lettersOf(word: string): number {
   if (word.charCodeAt(0) !== DASH) return 0
   let at = 1
-  while (at < word.length && isLetter(word.charCodeAt(at))) at += 1
+  while (isLetter(word.charCodeAt(at))) at += 1
   return at - 1
 }
 
-function isLetter(code: number): boolean {
-  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
-}
+/** False of NaN, behind the end. */
+const isLetter = (code: number): boolean =>
+  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
