@@ -5,15 +5,7 @@
  * @module
  */
 
-export const TOOLS = Object.freeze([
-  'Read',
-  'Glob',
-  'Grep',
-  'Write',
-  'Edit',
-  'Bash',
-  'WebFetch',
-] as const)
+export const TOOLS = Object.freeze(['Read', 'Glob', 'Grep', 'Write', 'Edit', 'Bash', 'WebFetch'] as const)
 export type Tool = (typeof TOOLS)[number]
 /** Stands for every tool. */
 export const ALL_TOOLS = '*'

@@ -185,7 +185,8 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
     find(id, caller, address) {
       const session = sessions.get(id)
       // By the key that is listed, which rotation keeps: a name whose key was replaced is somebody else.
-      if (session?.caller.name !== caller.name || scopeOf(session.caller) !== scopeOf(caller)) return undefined
+      if (session?.caller.name !== caller.name || scopeOf(session.caller) !== scopeOf(caller))
+        return undefined
       return limits.bindAddress && session.address !== address ? undefined : session
     },
     apply,
