@@ -10,7 +10,7 @@ import {
 
 t.test('the rules that ship come first, the own ones after them, each only where it is wanted', async (t) => {
   const shipped = shippedRulesPath()
-  t.match(shipped, /policy\/default-rules\.json$/)
+  t.match(shipped, /dist\/default-rules\.json$/)
   t.same(rulesPaths({ defaultRules: true, rulesFile: '/own' }), [shipped, '/own'])
   t.same(rulesPaths({ defaultRules: true, rulesFile: null }), [shipped])
   t.same(rulesPaths({ defaultRules: false, rulesFile: '/own' }), ['/own'])
