@@ -369,17 +369,7 @@ t.test(
 t.test(
   'a tool is allowed when it is on the list and in the tier, and each answer is recorded (JF-030)',
   (t) => {
-    const { rooms, audit, logged } = stageRooms()
-    const outcome = (argv: readonly string[], change: object) => {
-      const identity = { ...AGENT, ...change } as Facts['identity']
-      const verdict = decide(rooms, { ...running(argv), identity })
-      const record = audit.events.at(-1)
-      return [
-        verdict.kind === 'response' ? verdict.response : verdict.kind,
-        record?.['response'],
-        record?.['rule'],
-      ]
-    }
+    let refused = 0
     for (const [tier, tools, argv, expected] of [
       ['T1', ['*'], ['ls'], ['EXECUTE', 'R1', 'all_passed']],
       ['T1', ['Glob'], ['ls'], ['EXECUTE', 'R1', 'all_passed']],
@@ -390,11 +380,24 @@ t.test(
       ['T2', ['Read'], ['touch', 'x'], ['VI_SWAP', 'R4', 'tools.T2']],
       ['T5', [], ['ls'], ['VI_SWAP', 'R4', 'tools.T5']],
     ] as const) {
-      const before = audit.events.length
-      t.strictSame(outcome(argv, { tier, tools }), expected, `${argv.join(' ')}: ${tier} ${tools.join()}`)
-      t.equal(audit.events.length, before + 1)
+      // Of one agent, three tries of what is not given would contain it.
+      const { rooms, audit, logged } = stageRooms()
+      const identity = { ...AGENT, tier, tools } as Facts['identity']
+      const verdict = decide(rooms, { ...running(argv), identity })
+      const record = audit.events.at(-1)
+      t.strictSame(
+        [
+          verdict.kind === 'response' ? verdict.response : verdict.kind,
+          record?.['response'],
+          record?.['rule'],
+        ],
+        expected,
+        `${argv.join(' ')}: ${tier} ${tools.join()}`,
+      )
+      t.equal(audit.events.length, 1)
+      refused += logged.filter(({ event }) => event === 'refused').length
     }
-    t.equal(logged.filter(({ event }) => event === 'refused').length, 5)
+    t.equal(refused, 5)
     t.end()
   },
 )
