@@ -366,7 +366,7 @@ for (const shell of SHELLS) {
   t.test(`${shell.name} starts nothing that was neither found nor said not to be known`, (t) => {
     const directory = t.testdir(FIXTURE)
     prepare(directory)
-    for (const text of shell.isBash ? [...UNKNOWN, ...UNKNOWN_OF_BASH] : UNKNOWN) {
+    for (const text of shell.name === 'bash' ? [...UNKNOWN, ...UNKNOWN_OF_BASH] : UNKNOWN) {
       const { words, isKnown } = analysed(text, join(directory, 'work'))
       const real = record(shell, text, directory)
       const missed = isKnown ? real.filter((line) => !words.some((words) => couldBe(words, line))) : []
