@@ -94,7 +94,7 @@ t.test(
   'a session past its time gives its rings and its place back when its last command ends (SS-16)',
   async (t) => {
     const daemon = await startNew(t, { session: { max_duration_seconds: 1 } })
-    const { code } = await daemon.cli(['exec', '--detach', '--', 'sh', '-c', 'sleep 4; echo ended'])
+    const { code } = await daemon.cli(['exec', '--detach', '--', 'sh', '-c', 'sleep 12; echo ended'])
     t.equal(code, 0)
     const used = async () => {
       const { active_processes, device } = JSON.parse(
@@ -105,7 +105,7 @@ t.test(
     t.same(await used(), { processes: 1, rings: 1 })
     await sleep(1_500)
     t.same(await used(), { processes: 1, rings: 1 }, 'nothing ends because its client is away')
-    await until('its end', async () => (await used()).processes === 0, 20_000)
+    await until('its end', async () => (await used()).processes === 0, 40_000)
     t.same(await used(), { processes: 0, rings: 0 })
   },
 )

@@ -58,7 +58,7 @@ t.test(
       allowed_paths: ['$WORKSPACE'],
       denied_paths: [join(workspace, 'secret')],
       max_concurrent: 2,
-      timeout_seconds: 1,
+      timeout_seconds: 4,
       max_file_size_bytes: 1_000,
     }))
     const { workspace } = daemon
@@ -86,9 +86,9 @@ t.test(
     writeFileSync(join(workspace, 'large'), randomBytes(1_001))
     t.equal(await code(device.download('large', local)), 'FILE_TOO_LARGE')
 
-    t.equal(await runs('sleep', '30'), 'EXECUTION_TIMEOUT', 'a second and no more')
+    t.equal(await runs('sleep', '30'), 'EXECUTION_TIMEOUT', 'four seconds and no more')
 
-    const both = [device.execute('sleep', ['0.9']), device.execute('sleep', ['0.9'])]
+    const both = [device.execute('sleep', ['1.5']), device.execute('sleep', ['1.5'])]
     await until('two', async () => (await device.ping()).active_processes === 2)
     const third = device.execute('echo', ['x'])
     t.equal((await device.ping()).active_processes, 2, 'a third one waits')
