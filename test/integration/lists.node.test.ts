@@ -84,7 +84,7 @@ t.test(
   async (t) => {
     const daemon = await startNew(t, {
       security: { confirm_dangerous_actions: true, allowed_commands: ['true', 'ls'] },
-      confirm: { timeout_seconds: 2 },
+      confirm: { timeout_seconds: 10 },
     })
     const agent = await client(daemon)
     const listed = async () => Buffer.from((await agent.execute('ls')).stdout).toString()

@@ -157,7 +157,7 @@ t.test(
     t.teardown(() => rmSync(tools, { recursive: true, force: true }))
     mkdirSync(join(tools, 'tool/bin'), { recursive: true })
     const script = `ip link set lo up; "$SASS_EDGE" run > out 2> log & daemon=$!
-    for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; grep -q stops out && break; done
+    for i in $(seq 60); do sleep 0.3; grep -q stops out && break; done
     npx() { shift; "$SASS_EDGE" "$@"; }
     eval "$(grep -m1 -o 'npx sass-edge exec.*' out)"; echo rc=$?
     kill $daemon; wait $daemon; echo end=$?`
