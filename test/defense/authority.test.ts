@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { adjudicate } from '../../src/defense/adjudicator.ts'
+import { adjudicate, adjudicateBy } from '../../src/defense/adjudicator.ts'
 import { authorityOf } from '../../src/defense/authority.ts'
 import { matchesCommand, matchesPath } from '../../src/defense/capability.ts'
 import type { Facts } from '../../src/defense/facts.ts'
@@ -68,6 +68,14 @@ t.test('a command cites the first clause that allows it, and without one it is d
   })
   t.equal(authorityOf(facts, withClauses('ls')), undefined)
   t.equal(authorityOf(facts, { ...POLICY, capabilities: {} }), undefined)
+
+  // Even where no layer had found it: what rests on nothing is not done.
+  t.match(adjudicateBy([], facts, withClauses('ls'), LEDGER), {
+    kind: 'status',
+    layer: 'capability',
+    rule: 'deny_on_error',
+  })
+  t.match(adjudicateBy([], facts, withClauses('git status'), LEDGER), { response: 'EXECUTE' })
 
   const asked = policyWith({ allowed_commands: ['ls'] }, { confirmsUnlisted: true })
   t.match(adjudicate(facts, asked, LEDGER), { response: 'THROTTLE', awaits: 'operator' })
