@@ -169,7 +169,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'SA-48',
     'src/edge/state/key-file.node.ts',
     'result.bytes.length === KEY_FILE_BYTES',
-    'result.bytes.length >= KEY_FILE_BYTES',
+    'result.bytes.length <= KEY_FILE_BYTES',
   ),
   at(
     'JF-038',
@@ -205,9 +205,9 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   at(
     'JF-N11',
-    'src/edge/policy/rules-path.node.ts',
-    'throw loadFailed(path, errnoText(errno), errno, error)',
-    'return \'{"rules": []}\'',
+    'src/edge/policy/policy-file.node.ts',
+    'if (!result.ok) throw invalid(path, result.problems)',
+    'if (!result.ok) return rulesOfText(\'{"rules": []}\', path)',
   ),
   at('SS-26', 'src/base/ring.ts', 'Math.max(0, total - sizeBytes)', 'Math.max(0, total - sizeBytes + 1)'),
   at(

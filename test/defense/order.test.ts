@@ -59,6 +59,26 @@ t.test(
 )
 
 t.test(
+  'what yields waits for the layers behind it, and the strictest of them decides (SS-33, JF-077)',
+  (t) => {
+    const unlisted = policyWith({ allowed_commands: ['ls'] })
+    const of = (program: string, ledger = LEDGER) =>
+      adjudicate({ ...FACTS, action: executing([program]) }, unlisted, ledger)
+    t.match(of('touch'), { kind: 'status', layer: 'capability' }, 'a refusal that says nothing of the caller')
+    t.match(
+      of('deny-high'),
+      { response: 'VI_SWAP', layer: '13policy' },
+      'what is hostile is answered as that',
+    )
+    t.match(of('deny-critical'), { response: 'TARPIT', layer: '13policy' })
+    const full = { ...LEDGER, executionsFree: 0 }
+    t.match(of('touch', full), { kind: 'status', layer: 'capability' }, 'what is milder undoes nothing')
+    t.match(of('ask-high', full), { kind: 'status', layer: 'capability' })
+    t.end()
+  },
+)
+
+t.test(
   'an action that is not of the closed set is refused, whoever asks and whatever else is so (RX-15)',
   (t) => {
     const known = new Set<Action['kind']>([
