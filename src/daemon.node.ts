@@ -295,7 +295,6 @@ async function start(
   const { deviceRecord, frozen } = openWhole(
     { config, clock, levelStore, reserve },
     reloadable.policy,
-    spareTime.later,
     isAcknowledged ? ackIncident : undefined,
   )
   opened.record = deviceRecord

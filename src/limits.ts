@@ -261,6 +261,12 @@ export const AUDIT_RECORD_CHARS = 10_000
 export const LEVELS_TOLD = 64
 /** What has happened while the disk took no records: ends of commands and sessions, about 0.5 KB each. */
 export const HELD_RECORDS = 1_024
+/**
+ * Records in a row that a later one's signature stands for, and how long the last one waits for one: a command has two,
+ * and a signature costs as much as all else of both.
+ */
+export const UNSIGNED_RECORDS = 16
+export const SIGN_MS = 20
 /** One record of the audit chain when it is read; ours are under 1 KiB. */
 export const AUDIT_LINE_BYTES = 65_536
 /** responses.md 7: an epoch is over after so many records or seconds, and its key is erased. */
@@ -366,7 +372,7 @@ export const IDLE_GARBAGE_BYTES = 2_097_152
 export const BULK_WRITE_BYTES = 16_384
 /** An ended connection that its peer does not end as well, or does not read to the end, is reset after this. */
 export const END_LINGER_MS = 5_000
-/** How long a record of what has happened waits for its turn, and a record for its signature. */
+/** How long a record of what has happened waits for its turn. */
 export const SPARE_TIME_MS = 1
 /** Failed proofs of identity with a record each; more are counted. At most 60 KB of audit a minute come from strangers. */
 export const FAILED_PROOFS_PER_MINUTE = 60

@@ -7,22 +7,25 @@ import { closeSync, fstatSync, readSync } from 'node:fs'
 import { hostSha256 } from '../base/crypto/sha256.node.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
-import { AUDIT_LINE_BYTES } from '../limits.ts'
+import { AUDIT_LINE_BYTES, UNSIGNED_RECORDS } from '../limits.ts'
 import { type ChainRecord, chainHash, readRecord, sequenceOf } from './chain.ts'
 import { openSegment, textOfLine } from './segments.node.ts'
 
 export type Tail = {
   readonly sequence: number
-  readonly last: ChainRecord | undefined
-  /** Where the last whole line ends. */
+  /** The last one that is signed. */
+  readonly last: SignedRecord | undefined
+  /** Where its line ends. */
   readonly endBytes: number
-  /** What follows it: empty, or a line that a crash cut off. */
+  /** What follows it: empty, or after a crash lines that no signature stands for, the last of them cut off. */
   readonly rest: string
 }
 
+export type SignedRecord = ChainRecord & { readonly signature: Uint8Array }
+
 const NEWLINE = 0x0a
-/** The last two lines are in it, and what a crash may have left. */
-const WINDOW_BYTES = 3 * AUDIT_LINE_BYTES
+/** The last two signed lines are in it, and what a crash may have left: mostly in the first one. */
+const WINDOWS_BYTES = [3, UNSIGNED_RECORDS + 4].map((lines) => lines * AUDIT_LINE_BYTES)
 
 function unreadable(path: string): SassError {
   return new SassError(
@@ -42,30 +45,56 @@ function withoutZeros(bytes: Buffer): Buffer {
 /** @throws INTEGRITY_RISK where the end is not what a journal leaves */
 export function readTail(descriptor: number, path: string): Tail {
   const size = fstatSync(descriptor).size
-  const window = Buffer.alloc(Math.min(size, WINDOW_BYTES))
-  const windowAt = size - window.length
-  readSync(descriptor, window, 0, window.length, windowAt)
+  for (const windowBytes of WINDOWS_BYTES) {
+    const tail = tailIn(descriptor, size, Math.min(size, windowBytes), path)
+    if (tail !== undefined) return tail
+  }
+  throw unreadable(path)
+}
+
+function recordOf(line: string | undefined): ChainRecord | undefined {
+  const text = line === undefined ? undefined : textOfLine(Buffer.from(line, 'latin1'))
+  return text === undefined ? undefined : readRecord(text)
+}
+
+const isSigned = (record: ChainRecord): record is SignedRecord => record.signature !== undefined
+
+/** Undefined where the last signed record may lie before the window. */
+function tailIn(descriptor: number, size: number, windowBytes: number, path: string): Tail | undefined {
+  const window = Buffer.alloc(windowBytes)
+  const windowAt = size - windowBytes
+  readSync(descriptor, window, 0, windowBytes, windowAt)
   const written = withoutZeros(window)
   const lastNewline = written.lastIndexOf(NEWLINE)
-  const rest = written.subarray(lastNewline + 1)
-  const endBytes = windowAt + lastNewline + 1
-  if (rest.length > AUDIT_LINE_BYTES || (lastNewline === -1 && windowAt > 0)) throw unreadable(path)
-  if (lastNewline === -1) return { sequence: 0, last: undefined, endBytes: 0, rest: rest.toString('utf8') }
-  const lines = written.subarray(0, lastNewline).toString('latin1').split('\n')
+  if (written.length - lastNewline - 1 > AUDIT_LINE_BYTES || (lastNewline === -1 && windowAt > 0))
+    throw unreadable(path)
+  const lines = written
+    .subarray(0, lastNewline + 1)
+    .toString('latin1')
+    .split('\n')
+    .slice(0, -1)
   // The first of several lines may have begun before the window.
-  const whole = (windowAt > 0 ? lines.slice(1) : lines).slice(-2)
-  const [before, last] = [whole.at(-2), whole.at(-1)].map((line) => {
-    const text = line === undefined ? undefined : textOfLine(Buffer.from(line, 'latin1'))
-    return text === undefined ? undefined : readRecord(text)
-  })
-  const sequence = sequenceOf(last)
-  if (last === undefined || sequence === undefined) throw unreadable(path)
-  if (before !== undefined) {
-    const { hash } = chainHash(encodeHex(before.hash), last.event, last.timestamp, hostSha256)
-    if (sequenceOf(before) !== sequence - 1 || encodeHex(hash) !== encodeHex(last.hash))
-      throw unreadable(path)
+  if (windowAt > 0) lines.shift()
+  let end = lastNewline + 1
+  for (let line = lines.pop(); line !== undefined; line = lines.pop()) {
+    const last = recordOf(line)
+    const sequence = sequenceOf(last)
+    if (last === undefined || sequence === undefined) throw unreadable(path)
+    if (isSigned(last)) {
+      if (lines.length > 0 && !follows(last, recordOf(lines.at(-1)))) throw unreadable(path)
+      return { sequence, last, endBytes: windowAt + end, rest: written.toString('utf8', end) }
+    }
+    end -= line.length + 1
   }
-  return { sequence, last, endBytes, rest: rest.toString('utf8') }
+  return windowAt > 0
+    ? undefined
+    : { sequence: 0, last: undefined, endBytes: 0, rest: written.toString('utf8') }
+}
+
+function follows(record: ChainRecord, before: ChainRecord | undefined): boolean {
+  if (before === undefined || sequenceOf(before) !== (sequenceOf(record) ?? 0) - 1) return false
+  const { hash } = chainHash(encodeHex(before.hash), record.event, record.timestamp, hostSha256)
+  return encodeHex(hash) === encodeHex(record.hash)
 }
 
 /** The tail of a file that is closed. */

@@ -5,6 +5,9 @@
  *     {timestamp, event, chain_hash, signature}        one JSON object a line
  *     chain_hash = SHA-256(previous chain_hash in hex || RFC 8785 JSON of event || timestamp)
  *
+ * The signature of a record stands for all before it, which its hash follows from: so that of one that others follow at
+ * once may be empty.
+ *
  * Rules: docs/responses.md, section 7; draft 10.3 and C.4.
  * @module
  */
@@ -21,6 +24,14 @@ export const GENESIS = 'SASS_GENESIS_BLOCK'
 /** The type of the records that bring in keys: the first of the chain, and the last of each epoch. */
 export const EPOCH = 'epoch'
 
+/** The type of the record that sums up what was dropped. */
+export const DROPPED = 'dropped'
+
+/** Whether a record is looked at or kept without those that follow: then its signature is its own. */
+export function standsAlone(event: AuditEvent): boolean {
+  return event.type === EPOCH || event.type === DROPPED || policyNamed(event) !== undefined
+}
+
 /** The name under which the policy is kept that holds from this record on; undefined for a record of anything else. */
 export function policyNamed({ type, frozen }: AuditEvent): string | undefined {
   return type === 'daemon' && typeof frozen === 'string' ? frozen : undefined
@@ -32,8 +43,8 @@ export type ChainRecord = {
   readonly event: AuditEvent
   /** 32 bytes. */
   readonly hash: Uint8Array
-  /** Ed25519 over the hash, 64 bytes. */
-  readonly signature: Uint8Array
+  /** Ed25519 over the hash, 64 bytes; undefined: that of a later record stands for it. */
+  readonly signature: Uint8Array | undefined
 }
 
 // The parts of a line that are always the same, in their order: recordHead writes the first three, recordSeal the rest.
@@ -73,12 +84,13 @@ export function recordHead(json: string, timestamp: string, hash: Uint8Array): s
   return `${TIME_PART}${timestamp}${EVENT_PART}${json}${HASH_PART}${encodeHex(hash)}"`
 }
 
-/** What ends the line, newline included. */
-export function recordSeal(signature: Uint8Array): string {
-  return `${SEAL_PART}${encodeHex(signature)}${END_PART}\n`
+/** What ends the line, newline included. `signature` undefined: that of a later record will stand for it. */
+export function recordSeal(signature: Uint8Array | undefined): string {
+  return `${SEAL_PART}${signature === undefined ? '' : encodeHex(signature)}${END_PART}\n`
 }
 
-const NO_SIGNATURE = new Uint8Array(64)
+/** Whether a line has a signature of its own. */
+export const isSealed = (line: string): boolean => !line.endsWith(`${SEAL_PART}${END_PART}`)
 
 /** The hash that a line names for itself, hex, without reading the rest of it. */
 export function hashIn(line: string): string {
@@ -100,7 +112,7 @@ export type Unsealed = {
 export function readUnsealed(line: string, previous: string, hash: Hash): Unsealed | undefined {
   const headLength = line.lastIndexOf(HASH_PART) + HASH_PART.length + HASH_CHARS + 1
   if (headLength > line.length) return undefined
-  const record = readRecord(`${line.slice(0, headLength)}${recordSeal(NO_SIGNATURE).trimEnd()}`)
+  const record = readRecord(`${line.slice(0, headLength)}${recordSeal(undefined).trimEnd()}`)
   if (record === undefined) return undefined
   const expected = chainHash(previous, record.event, record.timestamp, hash).hash
   return encodeHex(expected) === encodeHex(record.hash)
@@ -119,6 +131,7 @@ export function readRecord(line: string): ChainRecord | undefined {
   if (typeof event !== 'object' || event === null || Array.isArray(event)) return undefined
   const hashBytes = decodeHex(chain_hash)
   const signatureBytes = decodeHex(signature)
-  if (hashBytes?.length !== 32 || signatureBytes?.length !== 64) return undefined
-  return { timestamp, event: event as AuditEvent, hash: hashBytes, signature: signatureBytes }
+  if (hashBytes?.length !== 32 || (signatureBytes?.length !== 64 && signature !== '')) return undefined
+  const own = signature === '' ? undefined : signatureBytes
+  return { timestamp, event: event as AuditEvent, hash: hashBytes, signature: own }
 }

@@ -1,8 +1,8 @@
 /**
  * The journal of the audit chain: appends signed records, continues over restarts, crashes and files, and changes its
  * key from epoch to epoch. A record with its chain hash is in the kernel before `append` returns; what cannot be
- * written throws, and nothing is done then. Its signature ends the line a moment later, while the action is under way,
- * and before the next record; one that a crash left without a signature is signed at the next start.
+ * written throws, and nothing is done then. Its line is ended by the next record, or a moment later by a signature, which
+ * stands for the records before it too; what a crash left without one is signed at the next start.
  * Rules: docs/responses.md, section 7.
  * @module
  */
@@ -13,9 +13,9 @@ import { encodeHex } from '../base/encoding/hex.ts'
 import { errnoOf, errnoText } from '../base/files.node.ts'
 import type { MakeRoom } from '../base/room.ts'
 import { SassError } from '../errors.ts'
-import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS, HELD_RECORDS } from '../limits.ts'
+import { AUDIT_RECORD_CHARS, AUDIT_SYNC_MS, HELD_RECORDS, SIGN_MS, UNSIGNED_RECORDS } from '../limits.ts'
 import type { AuditEvent, AuditHead, AuditSink, DiskHealth } from '../ports.ts'
-import { chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal } from './chain.ts'
+import { chainHash, EPOCH, GENESIS, readUnsealed, recordHead, recordSeal, standsAlone } from './chain.ts'
 import { type ChainFile, type Lock, openChainFile } from './chain-file.node.ts'
 import { firstSequenceOf } from './chain-tail.node.ts'
 import type { EpochKey, EpochKeys } from './epoch-keys.ts'
@@ -33,8 +33,6 @@ export type JournalOptions = {
   readonly lock: Lock
   /** Gives room on the disk of the directory where that is full. */
   readonly makeRoom?: MakeRoom | undefined
-  /** Does a piece of work within a moment: signing takes as long as all else of an append together. */
-  readonly later: (work: () => void) => void
   /** Hash of the incident that this chain begins after, where one came before it. */
   readonly follows?: string | undefined
   readonly epochRecords: number
@@ -95,14 +93,16 @@ export function openJournal(options: JournalOptions): Journal {
 }
 
 function continued(file: ChainFile, standing: Standing, options: JournalOptions): Journal {
-  const { keys, wallMs, monotonicMs, later, durability } = options
+  const { keys, wallMs, monotonicMs, durability } = options
   const { tail } = standing
   let { current, spare } = standing
   let sequence = tail.sequence
   let hash = tail.last?.hash
   let segmentFirst = firstSequenceOf(file.descriptor)
-  /** The hash of a record whose line has no signature yet. */
+  /** The hash of the last record, while its line has no end yet. */
   let unsealed: Uint8Array | undefined
+  /** Records before it that the next signature is to stand for. */
+  let carried = 0
   let epochRecords = 0
   let failed = 0
   /** Of this epoch by their streams; undefined for one that another run of the daemon began. */
@@ -111,13 +111,14 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   /** Keys that go as soon as the record of their successor is there for good. */
   const ended: EpochKey[] = [...standing.old]
 
-  /** The end of the last record's line, where it has none yet. */
-  function sealOfLast(): string {
-    return unsealed === undefined ? '' : recordSeal(current.sign(unsealed))
+  /** The end of the last record's line, where it has none yet, when another record follows it. */
+  function endOfLast(): string {
+    if (unsealed === undefined) return ''
+    return recordSeal(carried < UNSIGNED_RECORDS ? undefined : current.sign(unsealed))
   }
 
-  /** Writes a record; nothing has changed where that throws. */
-  function put(event: AuditEvent, isWhole: boolean): void {
+  /** Writes a record; nothing has changed where that throws. `isWhole`: with its signature. */
+  function put(event: AuditEvent, isWhole = standsAlone(event)): void {
     const timestamp = new Date(wallMs()).toISOString()
     const next: AuditEvent = { ...classified(event), seq: sequence + 1 }
     const previous = hash === undefined ? GENESIS : encodeHex(hash)
@@ -132,11 +133,13 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     // The line before is ended, and this one begun, in one write.
     const seal = isWhole ? recordSeal(current.sign(nextHash)) : ''
     try {
-      file.write(`${sealOfLast()}${head}${seal}`)
+      file.write(`${endOfLast()}${head}${seal}`)
     } catch (cause) {
       failed++
       throw cause
     }
+    if (isWhole || carried === UNSIGNED_RECORDS) carried = 0
+    else if (unsealed !== undefined) carried++
     unsealed = isWhole ? undefined : nextHash
     segmentFirst ??= sequence + 1
     sequence++
@@ -150,8 +153,9 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   function seal(): void {
     if (unsealed === undefined) return
     try {
-      file.write(sealOfLast())
+      file.write(recordSeal(current.sign(unsealed)))
       unsealed = undefined
+      carried = 0
     } catch {
       // Told by the next append, which nothing can be done without.
     }
@@ -172,7 +176,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   function changeKey(next: EpochKey): void {
     const event = { type: EPOCH, epoch: next.epoch, public_key: encodeBase64Url(next.publicKey) }
     // That records were written is no event of its own: this sums them up.
-    put(byStream === undefined ? event : { ...event, records: byStream }, true)
+    put(byStream === undefined ? event : { ...event, records: byStream })
     ended.push(current)
     current = next
     spare = undefined
@@ -235,30 +239,55 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     }
   }
 
-  /** Ends what a crash cut off: a whole record is signed, a part of one was never acted upon and goes. */
+  /** The record in a line that nobody has signed, if it is the next one. */
+  function next(line: string): ReturnType<typeof readUnsealed> {
+    const found = readUnsealed(line, hash === undefined ? GENESIS : encodeHex(hash), hostSha256)
+    return found?.event['seq'] === sequence + 1 ? found : undefined
+  }
+
+  function takeBack({ hash: itsHash, event }: NonNullable<ReturnType<typeof readUnsealed>>): void {
+    sequence++
+    hash = itsHash
+    const brought = event.type === EPOCH ? keyNamed(event, spare === undefined ? [] : [spare]) : undefined
+    if (brought === undefined) return
+    ended.push(current)
+    current = brought
+    spare = undefined
+  }
+
+  /** Ends what a crash cut off: whole records are signed, a part of one was never acted upon and goes. */
   function recover(): void {
     if (file.sizeBytes === tail.endBytes) return
-    const found = readUnsealed(tail.rest, hash === undefined ? GENESIS : encodeHex(hash), hostSha256)
-    const number = found?.event['seq']
-    if (found === undefined || typeof number !== 'number') {
-      file.cutTo(tail.endBytes)
-      // The first record of all is that of the first key, and nothing happened before it.
-      if (sequence > 0) put({ type: 'recovered', what: 'torn_last_line' }, true)
-      return
+    const lines = tail.rest.split('\n')
+    const torn = lines.pop() ?? ''
+    let endBytes = tail.endBytes
+    for (const line of lines) {
+      const found = next(line)
+      if (found === undefined)
+        throw new SassError(
+          'INTEGRITY_RISK',
+          `Record ${sequence + 1} of the audit chain in ${options.directory} does not follow from the one before, so the chain cannot be continued: it was changed; look with sass-edge audit verify and keep it as evidence.`,
+        )
+      takeBack(found)
+      endBytes += Buffer.byteLength(line) + 1
     }
-    file.cutTo(tail.endBytes + Buffer.byteLength(tail.rest.slice(0, found.headLength)))
-    sequence = number
-    hash = found.hash
-    unsealed = found.hash
-    seal()
-    const brought =
-      found.event.type === EPOCH ? keyNamed(found.event, spare === undefined ? [] : [spare]) : undefined
-    if (brought !== undefined) {
-      ended.push(current)
-      current = brought
-      spare = undefined
+    const found = next(torn)
+    if (found === undefined) file.cutTo(endBytes)
+    else {
+      file.cutTo(endBytes + Buffer.byteLength(torn.slice(0, found.headLength)))
+      // By the key of its own time, also where it brings in the next one.
+      file.write(recordSeal(current.sign(found.hash)))
+      takeBack(found)
     }
-    put({ type: 'recovered', what: 'unsigned_last_record' }, true)
+    // The first record of all is that of the first key, and nothing happened before it.
+    if (sequence === 0) return
+    put(
+      {
+        type: 'recovered',
+        what: found === undefined && torn !== '' ? 'torn_last_line' : 'unsigned_last_record',
+      },
+      true,
+    )
   }
 
   function begin(): void {
@@ -267,7 +296,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     if (isNew) {
       const { follows } = options
       const first = { type: EPOCH, epoch: 0, public_key: encodeBase64Url(current.publicKey) }
-      put(follows === undefined ? first : { ...first, follows }, true)
+      put(follows === undefined ? first : { ...first, follows })
       epochRecords = 0
       byStream = {}
     }
@@ -301,7 +330,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   function putHeld(): void {
     for (let event = held[0]; event !== undefined; event = held[0]) {
       try {
-        put(event, true)
+        put(event)
       } catch (cause) {
         if (isDisks(cause)) throw cause
         lost++
@@ -309,18 +338,27 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       held.shift()
     }
     if (lost === 0) return
-    put({ type: 'recovered', what: 'records_lost', count: lost }, true)
+    put({ type: 'recovered', what: 'records_lost', count: lost })
     lost = 0
   }
 
-  function append(event: AuditEvent, isPast = false): void {
+  let isSignDue = false
+  function signSoon(): void {
+    if (isSignDue || unsealed === undefined) return
+    isSignDue = true
+    options.after(SIGN_MS, () => {
+      isSignDue = false
+      if (!isClosed) seal()
+    })
+  }
+
+  function append(event: AuditEvent): void {
     if (event.type === EPOCH)
       throw new SassError('INTERNAL', 'Only the journal itself brings in keys; nothing was recorded.')
     changeWhatIsOver()
     putHeld()
-    // What has happened already waits for nobody: its line is whole at once.
-    put(event, isPast || durability === 'always')
-    if (unsealed !== undefined) later(seal)
+    put(event, durability === 'always' || standsAlone(event))
+    signSoon()
     if (durability !== 'never') tickSoon()
   }
 
@@ -362,7 +400,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     append,
     past(event) {
       try {
-        append(event, true)
+        append(event)
       } catch (cause) {
         if (isDisks(cause) && held.length < HELD_RECORDS) held.push(event)
         else lost++

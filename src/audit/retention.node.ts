@@ -29,7 +29,7 @@ import { decodeUtf8, encodeUtf8 } from '../base/encoding/utf8.ts'
 import { readBounded, replaceFile, syncDirectory } from '../base/files.node.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import type { AuditEvent } from '../ports.ts'
-import { EPOCH, GENESIS, hashIn, policyNamed, readRecord, sequenceOf } from './chain.ts'
+import { DROPPED, EPOCH, GENESIS, hashIn, policyNamed, readRecord, sequenceOf } from './chain.ts'
 import { tailOf } from './chain-tail.node.ts'
 import { factsPairs, pairPaths } from './facts-files.node.ts'
 import { activePath, eachLine, openSegment, type Segment, segmentsOf, textOfLine } from './segments.node.ts'
@@ -46,7 +46,6 @@ export type Dropped = {
 
 export type Link = { readonly previous: string; readonly line: string }
 
-export const DROPPED = 'dropped'
 const SUMMARY_BYTES = 4_096
 
 export const droppedPath = (directory: string): string => join(directory, 'dropped.json')

@@ -1,5 +1,5 @@
 /**
- * Where a chain stands that is to be continued: its last record, the key that has signed it, the one that is ready for the
+ * Where a chain stands that is to be continued: its last signed record, the key that has signed it, the one that is ready for the
  * next epoch, and those that a crash has left. A chain whose end no key of this device has signed is not continued.
  * Rules: docs/responses.md, section 7 (epochs).
  * @module
@@ -8,9 +8,9 @@ import { encodeBase64Url } from '../base/encoding/base64.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
 import type { AuditEvent } from '../ports.ts'
-import { type ChainRecord, EPOCH } from './chain.ts'
+import { EPOCH } from './chain.ts'
 import type { ChainFile } from './chain-file.node.ts'
-import { readTail, type Tail, tailOf } from './chain-tail.node.ts'
+import { readTail, type SignedRecord, type Tail, tailOf } from './chain-tail.node.ts'
 import type { EpochKey, EpochKeys } from './epoch-keys.ts'
 import { activePath, segmentsOf } from './segments.node.ts'
 
@@ -86,6 +86,6 @@ export function standingOf(file: ChainFile, directory: string, keys: EpochKeys):
 }
 
 /** Ed25519 signatures are a function of key and message: who holds the key can compare. */
-function isSignedBy(key: EpochKey, { hash, signature }: ChainRecord): boolean {
+function isSignedBy(key: EpochKey, { hash, signature }: SignedRecord): boolean {
   return sameBytes(key.sign(hash), signature)
 }

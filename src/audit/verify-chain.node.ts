@@ -9,7 +9,7 @@ import { closeSync } from 'node:fs'
 import { hostSha256 } from '../base/crypto/sha256.node.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { beginningOf } from './beginning.node.ts'
-import { DROPPED } from './retention.node.ts'
+import { DROPPED } from './chain.ts'
 import { eachLine, openSegment, textOfLine } from './segments.node.ts'
 import {
   createVerifier,

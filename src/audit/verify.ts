@@ -1,7 +1,8 @@
 /**
  * Whether a chain is whole: every line against the one before it and the key of its epoch, from the genesis key on.
- * One line in, at most one finding out, then the report; nothing is kept but the last hash and the key, so that a chain
- * may be longer than memory. Pure: hash and signature come from outside.
+ * One line in, at most one finding out, then the report; nothing is kept but the last hash, the key and the few records
+ * that a signature is still to stand for, so that a chain may be longer than memory. Pure: hash and signature come from
+ * outside.
  *
  * A line must be exactly what the journal writes: whatever is changed in it, and be it the case of a letter, shows.
  * Rules: docs/responses.md, section 7; draft 10.3 and C.4.
@@ -10,7 +11,8 @@
 import { decodeBase64Url } from '../base/encoding/base64.ts'
 import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
-import { AUDIT_LINE_BYTES, KEY_FILE_BYTES } from '../limits.ts'
+import { AUDIT_LINE_BYTES, KEY_FILE_BYTES, UNSIGNED_RECORDS } from '../limits.ts'
+import type { AuditEvent } from '../ports.ts'
 import {
   END_PART,
   EPOCH,
@@ -20,6 +22,7 @@ import {
   HASH_PART,
   type Hash,
   SEAL_PART,
+  standsAlone,
   TIME_PART,
 } from './chain.ts'
 
@@ -44,7 +47,7 @@ export type Beginning = {
 }
 
 export type Report = {
-  /** Number of the last record that is whole, 0 without any. */
+  /** Number of the last record that is whole and that a signature stands for, 0 without any. */
   readonly sequence: number
   readonly hash: Uint8Array
   readonly records: number
@@ -55,7 +58,7 @@ export type Report = {
   readonly genesis: Uint8Array | undefined
   readonly firstTime: string
   readonly lastTime: string
-  /** A last line without its end: one that is being written, or that a crash cut off. */
+  /** What follows has no signature or no end yet: it is being written, or a crash cut it off. */
   readonly unfinished: boolean
 }
 
@@ -73,7 +76,7 @@ export type VerifierOptions = {
   readonly isGenesis?: ((publicKey: Uint8Array) => boolean) | undefined
   readonly beginning?: Beginning | undefined
   readonly heads?: readonly KnownHead[]
-  /** Hears of every record that is as it should be. */
+  /** Hears of every record that is as it should be, once a signature stands for it. */
   readonly onRecord?: ((event: Readonly<Record<string, unknown>>) => void) | undefined
 }
 
@@ -82,7 +85,8 @@ export const isFinding = (value: Finding | Report): value is Finding => 'why' in
 const TIME_CHARS = 24
 const SIGNATURE = `"${SEAL_PART}`
 const SIGNATURE_CHARS = 128
-const TAIL_CHARS = HASH_PART.length + HASH_CHARS + SIGNATURE.length + SIGNATURE_CHARS + END_PART.length
+const UNSIGNED_END = `${SIGNATURE}${END_PART}`
+const TAIL_CHARS = HASH_PART.length + HASH_CHARS + UNSIGNED_END.length
 const EVENT_AT = TIME_PART.length + TIME_CHARS + EVENT_PART.length
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const LOWER_HEX = /^[0-9a-f]+$/
@@ -91,18 +95,20 @@ type Line = {
   readonly time: string
   readonly json: string
   readonly hashHex: string
+  /** Empty: that of a later record stands for it. */
   readonly signatureHex: string
 }
 
 /** The parts of a line by their places; undefined where one of the fixed ones is not there. */
 function cut(line: string): Line | undefined {
-  const eventEnd = line.length - TAIL_CHARS
+  const signatureChars = line.endsWith(UNSIGNED_END) ? 0 : SIGNATURE_CHARS
+  const eventEnd = line.length - TAIL_CHARS - signatureChars
   if (eventEnd <= EVENT_AT || line.length > AUDIT_LINE_BYTES) return undefined
   const hashAt = eventEnd + HASH_PART.length
   const signatureAt = hashAt + HASH_CHARS + SIGNATURE.length
   const time = line.slice(TIME_PART.length, TIME_PART.length + TIME_CHARS)
   const hashHex = line.slice(hashAt, hashAt + HASH_CHARS)
-  const signatureHex = line.slice(signatureAt, signatureAt + SIGNATURE_CHARS)
+  const signatureHex = line.slice(signatureAt, signatureAt + signatureChars)
   const isWhole =
     line.startsWith(TIME_PART) &&
     line.startsWith(EVENT_PART, TIME_PART.length + TIME_CHARS) &&
@@ -111,7 +117,7 @@ function cut(line: string): Line | undefined {
     line.endsWith(END_PART) &&
     TIME.test(time) &&
     LOWER_HEX.test(hashHex) &&
-    LOWER_HEX.test(signatureHex)
+    (signatureHex === '' || LOWER_HEX.test(signatureHex))
   return isWhole ? { time, json: line.slice(EVENT_AT, eventEnd), hashHex, signatureHex } : undefined
 }
 
@@ -146,6 +152,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
   let genesis: Uint8Array | undefined
   let records = 0
   let [firstTime, lastTime] = ['', '']
+  /** The last record that a signature stands for. */
+  let signed = { sequence, previous }
+  /** Records since then. */
+  let carried: { readonly event: Event; readonly time: string }[] = []
 
   const found = (why: string): Finding => ({ sequence: sequence + 1, why })
 
@@ -186,7 +196,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (event?.seq !== sequence + 1) return found('It has another number than the one that follows.')
       const keys = keysFor(event)
       if (typeof keys === 'string') return found(keys)
-      if (!verifySignature(keys.by, hash, decodeHex(signatureHex) ?? new Uint8Array()))
+      const isSigned = signatureHex !== ''
+      if (!isSigned && (standsAlone(event as AuditEvent) || carried.length === UNSIGNED_RECORDS))
+        return found('It has no signature, and must have one of its own.')
+      if (isSigned && !verifySignature(keys.by, hash, decodeHex(signatureHex) ?? new Uint8Array()))
         return found(`It was not signed with the key of epoch ${Math.max(epoch, 0)}.`)
       const other = contradiction(hashHex)
       if (other !== undefined) return found(other)
@@ -195,10 +208,15 @@ export function createVerifier(options: VerifierOptions): Verifier {
       epoch = keys.epoch
       previous = hashHex
       sequence++
-      records++
-      if (firstTime === '') firstTime = time
+      carried.push({ event, time })
+      if (!isSigned) return undefined
+      signed = { sequence, previous }
+      records += carried.length
+      if (firstTime === '') firstTime = carried[0]?.time ?? ''
       lastTime = time
-      options.onRecord?.(event)
+      const those = carried
+      carried = []
+      for (const one of those) options.onRecord?.(one.event)
       return undefined
     },
 
@@ -210,9 +228,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
       }
       if (rest !== '' && !isBegun(rest, previous, digest))
         return found('It is not the beginning of a record: it was changed, or does not belong here.')
-      const hash = decodeHex(previous) ?? new Uint8Array(32)
+      const hash = decodeHex(signed.previous) ?? new Uint8Array(32)
       return {
-        sequence,
+        sequence: signed.sequence,
         hash,
         records,
         epoch,
@@ -220,7 +238,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         genesis,
         firstTime,
         lastTime,
-        unfinished: rest !== '',
+        unfinished: rest !== '' || carried.length > 0,
       }
     },
   }

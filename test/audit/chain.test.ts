@@ -56,7 +56,7 @@ t.test('a line is one JSON object with its newline, and reads back as what it wa
         record?.timestamp === TIME &&
         again === json &&
         Buffer.from(record.hash).equals(Buffer.from(hash)) &&
-        Buffer.from(record.signature).equals(SIGNATURE) &&
+        Buffer.from(record.signature ?? '').equals(SIGNATURE) &&
         JSON.stringify(Object.keys(JSON.parse(line))) === '["timestamp","event","chain_hash","signature"]'
       )
     }),

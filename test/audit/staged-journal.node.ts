@@ -23,7 +23,6 @@ export function stagedJournal(directory: string, change: Partial<JournalOptions>
     wallMs: () => Date.UTC(2026, 0, 2, 3, 4, 5, 678),
     monotonicMs: () => 0,
     lock: () => true,
-    later: setImmediate,
     after: () => {},
     epochRecords: 1_000,
     epochMs: 3_600_000,

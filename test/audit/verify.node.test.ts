@@ -12,6 +12,7 @@ import type { KnownHead, VerifierOptions } from '../../src/audit/verify.ts'
 import { type Verified, verifyChain } from '../../src/audit/verify-chain.node.ts'
 import { privateKeyOf } from '../../src/base/crypto/ed25519.node.ts'
 import { encodeHex } from '../../src/base/encoding/hex.ts'
+import type { AuditEvent } from '../../src/ports.ts'
 import { keysOf, stagedJournal } from './staged-journal.node.ts'
 
 type Chain = {
@@ -26,7 +27,7 @@ type Chain = {
 function made(t: Test, { records = 7, segmentBytes = 1e9 } = {}): Chain {
   const directory = join(t.testdir(), 'audit')
   const wallMs = () => Date.UTC(2026, 10, 20, 9, 8, 7, 6)
-  const journal = stagedJournal(directory, { wallMs, later: (work) => work(), epochRecords: 3, segmentBytes })
+  const journal = stagedJournal(directory, { wallMs, epochRecords: 3, segmentBytes })
   const heads: KnownHead[] = []
   for (let index = 0; index < records; index++) {
     journal.append({ type: 'decision', index, text: 'grün "\\' })
@@ -199,5 +200,44 @@ t.test('what is no chain is said in one finding', (t) => {
   }
   writeFileSync(path, '')
   t.match(verifyChain([path], {}), { ok: true, report: { records: 0, sequence: 0 } })
+  t.end()
+})
+
+t.test('a signature stands for 16 records at most, and what none stands for is not believed', (t) => {
+  const directory = join(t.testdir(), 'audit')
+  const journal = stagedJournal(directory, {})
+  for (let index = 0; index < 5; index++) journal.append({ type: 'x', index })
+  const head = journal.head
+  journal.close()
+  const path = join(directory, 'audit.jsonl')
+  const whole = readFileSync(path, 'utf8')
+  const seed = new Uint8Array(readFileSync(join(keysOf(directory), 'audit-0.key')))
+  /** The chain with more behind it; the last one is signed with the key of its time, or not. */
+  const grown = (events: readonly AuditEvent[], isSigned: boolean) => {
+    let previous = encodeHex(head.hash)
+    const lines = events.map((event, index) => {
+      const timestamp = '2026-11-20T09:08:07.006Z'
+      const numbered = { ...event, seq: head.sequence + 1 + index }
+      const { hash, json } = chainHash(previous, numbered, timestamp, (bytes) =>
+        createHash('sha256').update(bytes).digest(),
+      )
+      previous = encodeHex(hash)
+      const isLast = index === events.length - 1
+      const signature = isLast && isSigned ? sign(null, hash, privateKeyOf(seed)) : undefined
+      return `${recordHead(json, timestamp, hash)}${recordSeal(signature)}`
+    })
+    writeFileSync(path, `${whole}${lines.join('')}`)
+    return verifyChain([path], {})
+  }
+  const many = (count: number): AuditEvent[] => Array.from({ length: count }, () => ({ type: 'y' }))
+  t.match(grown(many(17), true), { ok: true, report: { records: 23, unfinished: false } })
+  t.match(grown(many(18), true), { ok: false, finding: { sequence: 23, why: /must have one of its own/ } })
+  t.match(grown(many(3), false), { ok: true, report: { records: 6, sequence: 6, unfinished: true } })
+  for (const event of [
+    { type: 'epoch', epoch: 1, public_key: 'A'.repeat(43) },
+    { type: 'dropped', last: 1, last_hash: 'a'.repeat(64) },
+    { type: 'daemon', frozen: 'a'.repeat(64) },
+  ])
+    t.match(grown([event, { type: 'y' }], true), { ok: false, finding: { sequence: 7 } }, event.type)
   t.end()
 })

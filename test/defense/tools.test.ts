@@ -365,7 +365,7 @@ t.test(
       t.strictSame(problems(tier), tier === 'T5' ? ['agents[1].tier'] : [], `a worker of ${tier}`)
     const root = join(import.meta.dirname, '../..')
     const listing = globSync('src/**/*.ts', { cwd: root }).filter((path) =>
-      /^ {2}'WebFetch',$/m.test(readFileSync(join(root, path), 'utf8')),
+      /'Bash',\s*'WebFetch'/.test(readFileSync(join(root, path), 'utf8')),
     )
     t.strictSame(listing, ['src/base/tool-name.ts'])
     t.end()

@@ -97,9 +97,7 @@ function tellVerified(
     ...(anchored === null ? [] : [`stamped  record ${anchored.sequence} was there at ${anchored.time}`]),
     ...problems,
     ...(isPinned ? [] : ['No key was pinned, so this may be the chain of any device: name one with --key.']),
-    ...(unfinished
-      ? ['A last line without its end follows: it is being written, or a crash cut it off.']
-      : []),
+    ...(unfinished ? ['What follows is not signed yet: it is being written, or a crash cut it off.'] : []),
   ])
   return EXIT.OK
 }

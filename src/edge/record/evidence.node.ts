@@ -8,7 +8,7 @@
 import { closeSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { followKeys } from '../../audit/beginning.node.ts'
-import { EPOCH, GENESIS, hashIn, policyNamed, readRecord } from '../../audit/chain.ts'
+import { EPOCH, GENESIS, hashIn, isSealed, policyNamed, readRecord } from '../../audit/chain.ts'
 import { factsPairs, pairPaths, readFacts } from '../../audit/facts-files.node.ts'
 import {
   chainPaths,
@@ -70,6 +70,7 @@ function recordsOf(directory: string, session: string): Found | undefined {
   let [previous, before] = [dropped?.last_hash ?? GENESIS, '']
   let context: Link | null = said === undefined ? null : { previous: said.previous, line: said.line }
   let pending: string[] = []
+  let isOwed = false
   const records: string[] = []
   for (const path of chainPaths(directory)) {
     const descriptor = openSegment(path)
@@ -78,7 +79,9 @@ function recordsOf(directory: string, session: string): Found | undefined {
         const line = textOfLine(bytes) ?? ''
         const isOwn = bytes.includes(needle)
         if (isOwn && records.length === 0) before = previous
-        if (isOwn) {
+        if (isOwn || (isOwed && records.length > 0)) {
+          // A later record's signature may stand for its last one.
+          isOwed = !isSealed(line)
           records.push(...pending, line)
           pending = []
         } else if (records.length > 0) pending.push(line)
@@ -221,7 +224,9 @@ function policyOfContext({ context, links }: Evidence, isGenesis: Pin): string |
   if (typeof keys === 'string') return undefined
   const beginning = { ...keys, hash, sequence: sequence - 1 }
   const verifier = createVerifier({ hash: hostSha256, verifySignature, beginning })
-  if (verifier.push(context.line) !== undefined || isFinding(verifier.end(''))) return undefined
+  if (verifier.push(context.line) !== undefined) return undefined
+  const end = verifier.end('')
+  if (isFinding(end) || end.unfinished) return undefined
   return event === undefined ? undefined : policyNamed(event)
 }
 

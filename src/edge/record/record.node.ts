@@ -36,16 +36,11 @@ export type DeviceRecord = {
 }
 
 /**
- * @param later does a piece of work within a moment
  * @param follows the incident after which a new chain begins
  * @throws SassError as openJournal
  */
-function openRecord(
-  ground: Omit<Ground, 'levelStore'>,
-  later: (work: () => void) => void,
-  follows?: string,
-): DeviceRecord {
-  const audit = openAudit(ground, later, follows)
+function openRecord(ground: Omit<Ground, 'levelStore'>, follows?: string): DeviceRecord {
+  const audit = openAudit(ground, follows)
   try {
     return withAudit(ground, audit)
   } catch (cause) {
@@ -56,7 +51,6 @@ function openRecord(
 
 function openAudit(
   { config, clock, reserve }: Omit<Ground, 'levelStore'>,
-  later: (work: () => void) => void,
   follows: string | undefined,
 ): Journal {
   const keys = openEpochKeys(config.state_directory)
@@ -69,7 +63,6 @@ function openAudit(
     wallMs: clock.wallMs,
     monotonicMs: clock.monotonicMs,
     lock: createFileLock(),
-    later,
     after: clock.after,
     epochRecords: epoch_records,
     epochMs: epoch_seconds * 1_000,
@@ -175,13 +168,13 @@ type Ground = {
   readonly reserve: Pick<Reserve, 'heldFor' | 'pieceFor'>
 }
 
-function recordOf(ground: Ground, later: (work: () => void) => void, acknowledged: string | undefined) {
+function recordOf(ground: Ground, acknowledged: string | undefined) {
   try {
-    return openRecord(ground, later)
+    return openRecord(ground)
   } catch (cause) {
     if (acknowledged === undefined || !isIntegrityRisk(cause)) throw cause
     setAside(ground.config, acknowledged)
-    return openRecord(ground, later, acknowledged)
+    return openRecord(ground, acknowledged)
   }
 }
 
@@ -194,13 +187,12 @@ function recordOf(ground: Ground, later: (work: () => void) => void, acknowledge
 export function openWhole(
   ground: Ground,
   policy: Policy,
-  later: (work: () => void) => void,
   acknowledged: string | undefined,
 ): { readonly deviceRecord: DeviceRecord; readonly frozen: string } {
   const { config } = ground
   let deviceRecord: DeviceRecord | undefined
   try {
-    deviceRecord = recordOf(ground, later, acknowledged)
+    deviceRecord = recordOf(ground, acknowledged)
     checkRulesPin(config)
     const frozen = freezePolicy(policiesPath(config), config, policy, acknowledged !== undefined)
     return { deviceRecord, frozen }
