@@ -45,6 +45,8 @@ export interface SpawnNamespaces {
   readonly network: number
   /** The first process there: with it all end. */
   readonly initPid: number
+  /** Lists its children, whom all fall to that lose their parent (proc(5), children); -1 where the kernel lists none. */
+  readonly children: number
 }
 
 /** What it takes to start one program; everything is resolved, nothing is looked up any more. */

@@ -12,7 +12,6 @@ import {
   constants,
   fdatasync,
   fdatasyncSync,
-  fstatSync,
   ftruncateSync,
   openSync,
   readSync,
@@ -63,7 +62,9 @@ type SealingKey = {
   counter: number
 }
 
-type Pair = { readonly frames: number; readonly keys: number; sizeBytes: number }
+/** A file that nobody else writes to. */
+type Sealed = { readonly descriptor: number; sizeBytes: number }
+type Pair = { readonly frames: Sealed; readonly keys: Sealed }
 
 /** What stands for decisions about nobody's session. */
 const NO_SESSION = new Uint8Array(SESSION_ID_BYTES)
@@ -116,7 +117,8 @@ export function openSealedFacts({
     path = paths.frames
     const frames = withRoom(makeRoom, () => create(paths.frames))
     try {
-      pair = { frames, keys: withRoom(makeRoom, () => create(paths.keys)), sizeBytes: 0 }
+      const own = withRoom(makeRoom, () => create(paths.keys))
+      pair = { frames: { descriptor: frames, sizeBytes: 0 }, keys: { descriptor: own, sizeBytes: 0 } }
     } catch (cause) {
       closeSync(frames)
       throw cause
@@ -128,26 +130,28 @@ export function openSealedFacts({
 
   function end(): void {
     if (pair === undefined) return
-    closeSync(pair.frames)
-    closeSync(pair.keys)
+    closeSync(pair.frames.descriptor)
+    closeSync(pair.keys.descriptor)
     pair = undefined
     keys.clear()
   }
 
   /** All of it or nothing; where that cannot be had, the pair ends there. */
-  function write(descriptor: number, bytes: Uint8Array): void {
-    withRoom(makeRoom, () => put(descriptor, bytes))
+  function write(file: Sealed, bytes: Uint8Array): void {
+    withRoom(makeRoom, () => put(file, bytes))
   }
 
-  function put(descriptor: number, bytes: Uint8Array): void {
-    const before = fstatSync(descriptor).size
+  function put(file: Sealed, bytes: Uint8Array): void {
     try {
-      const written = writeSync(descriptor, bytes)
-      if (written === bytes.length) return
+      const written = writeSync(file.descriptor, bytes)
+      if (written === bytes.length) {
+        file.sizeBytes += written
+        return
+      }
       throw Object.assign(new Error('partly written'), { code: 'ENOSPC' })
     } catch (cause) {
       try {
-        ftruncateSync(descriptor, before)
+        ftruncateSync(file.descriptor, file.sizeBytes)
       } catch (failure) {
         end()
         // Nothing may follow what is torn.
@@ -157,12 +161,12 @@ export function openSealedFacts({
     }
   }
 
-  function makeKey({ keys: descriptor }: Pair, session: string): SealingKey {
+  function makeKey({ keys: file }: Pair, session: string): SealingKey {
     const id = new Uint8Array(randomBytes(KEY_ID_BYTES))
     const key = new Uint8Array(randomBytes(KEY_BYTES))
     const owner = decodeHex(session)
     const ofSession = owner?.length === SESSION_ID_BYTES ? owner : NO_SESSION
-    write(descriptor, Buffer.concat([ofSession, id, key]))
+    write(file, Buffer.concat([ofSession, id, key]))
     const made = { id, subkey: subkeyOf(key, id), counter: 0 }
     key.fill(0)
     return made
@@ -228,11 +232,10 @@ export function openSealedFacts({
       const whole = Buffer.from(JSON.stringify(content))
       const bytes = whole.length <= FACTS_BYTES ? whole : Buffer.from(JSON.stringify({ bytes: whole.length }))
       try {
-        if (pair !== undefined && pair.sizeBytes >= segmentBytes && !isSyncing) end()
+        if (pair !== undefined && pair.frames.sizeBytes >= segmentBytes && !isSyncing) end()
         const current = pair ?? begin()
         const frame = frameOf(keyOf(current, session ?? ''), bytes)
         write(current.frames, frame)
-        current.sizeBytes += frame.length
         sealedBytes += frame.length
         isDirty = true
         return encodeHex(hostSha256(frame.subarray(LENGTH_BYTES)))
@@ -263,8 +266,8 @@ export function openSealedFacts({
           isSyncing = false
           return
         }
-        fdatasync(current.keys, () => {
-          fdatasync(current.frames, () => {
+        fdatasync(current.keys.descriptor, () => {
+          fdatasync(current.frames.descriptor, () => {
             isSyncing = false
           })
         })
@@ -281,8 +284,8 @@ export function openSealedFacts({
 
     close() {
       if (pair === undefined) return
-      fdatasyncSync(pair.keys)
-      fdatasyncSync(pair.frames)
+      fdatasyncSync(pair.keys.descriptor)
+      fdatasyncSync(pair.frames.descriptor)
       end()
       syncDirectory(directory)
     },

@@ -26,8 +26,8 @@ import {
   type TextSink,
 } from './branch-client.ts'
 import type { Caller, ExecuteRequestInput, OutputSink, UnaryResult } from './calls/caller.ts'
-import { type Connected, createLink, type Link, type OnLink } from './calls/link.ts'
-import { createRunning, type OnGap, type StreamedExecution } from './calls/running.ts'
+import { type AskAlong, type Connected, createLink, type Link, type OnLink } from './calls/link.ts'
+import { createRunning, type Member, type OnGap, type StreamedExecution } from './calls/running.ts'
 import { executeOnce } from './calls/unary.ts'
 import type { OnWaiting } from './calls/waiting.ts'
 import { createFileClient, type FileClient } from './files.node.ts'
@@ -68,6 +68,14 @@ export type ConnectOptions = ConnectionOptions & {
   readonly reconnect?: boolean | { readonly giveUpMs: number } | undefined
   /** Hears that the connection is lost, tried for, back or given up. */
   readonly onLink?: OnLink | undefined
+  /** What is to run first: it is asked for with the authentication, which saves a round trip. See `Client.first`. */
+  readonly first?: FirstCommand | undefined
+}
+
+export type FirstCommand = {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly options: StreamOptions
 }
 
 export type ExecuteOptions = {
@@ -110,6 +118,8 @@ export type AttachOptions = {
 }
 
 export type Client = FileClient & {
+  /** What `connect` was told to run. */
+  readonly first: RunningExecution | undefined
   /** Another one where the device did not know ours any more when we came back. */
   readonly sessionId: string
   /** False while a lost connection is not yet made again. */
@@ -177,6 +187,18 @@ function executeInput(
   }
 }
 
+function streamInput(
+  command: string,
+  args: readonly string[],
+  id: Uint8Array,
+  options: StreamOptions,
+): ExecuteRequestInput {
+  const { terminal, tail, stdin } = options
+  const pty =
+    terminal === undefined ? undefined : { rows: terminal.rows, cols: terminal.columns, term: terminal.term }
+  return { ...executeInput(command, args, id, options), stdin, pty, tail }
+}
+
 /** From 1: 0 would be the default of no id. */
 const SIGNAL_ID_END = 2 ** 47
 
@@ -187,17 +209,17 @@ const SIGNAL_ID_END = 2 ** 47
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
   const { reconnect = true, onLink } = options
-  const first = await openConnection(options)
+  const prepared = options.first && prepare(options.first, reconnect !== false)
+  const first = await openConnection(options, prepared?.member.join).catch((error: unknown) => {
+    throw prepared === undefined ? error : perhapsBegun(error, prepared.id)
+  })
   let opened = first
   /** Names the branch that was made for the session. */
   let home = first.sessionId
-  const again = async (before: Connected): Promise<Connected> => {
+  const again = async (before: Connected, along: AskAlong): Promise<Connected> => {
     const { sessionId } = before
-    opened = await openConnection({
-      ...options,
-      branch: branchAfter(options, home),
-      resumeSessionId: sessionId,
-    })
+    const resumed = { ...options, branch: branchAfter(options, home), resumeSessionId: sessionId }
+    opened = await openConnection(resumed, along)
     // The device has forgotten the session, and says where the new one works.
     const { branch } = opened.welcome
     if (opened.sessionId !== sessionId) home = branch === undefined ? opened.sessionId : encodeHex(branch)
@@ -212,7 +234,47 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     chance: Math.random,
     onLink,
   })
-  return createClient(link, () => opened)
+  prepared?.adopt(link)
+  return createClient(link, () => opened, prepared?.running)
+}
+
+type Prepared = {
+  readonly id: string
+  readonly running: RunningExecution
+  readonly member: Member
+  /** It was asked for on the connection that the link has. */
+  adopt(link: Link): void
+}
+
+/** A command that is asked for before there is a link which could ask for it again. */
+function prepare({ command, args, options }: FirstCommand, comesBack: boolean): Prepared {
+  const { output, onWaiting, onGap } = options
+  const bytes = options.id === undefined ? createIdSource()() : idBytes(options.id)
+  const id = encodeHex(bytes)
+  const more = { output, onWaiting, onGap, comesBack, isNew: options.id === undefined }
+  let over = false
+  let leave = () => {
+    over = true
+  }
+  const input = streamInput(command, args, bytes, options)
+  const { execution, member } = createRunning(id, input, more, () => leave())
+  return {
+    id,
+    running: { id, ...execution },
+    member,
+    adopt(link) {
+      leave = () => link.leave(member)
+      if (!over) link.add(member, true)
+    },
+  }
+}
+
+/** The link may have broken while the device let us in: it looks the same from here. */
+function perhapsBegun(error: unknown, id: string): unknown {
+  const known = asSassError(error)
+  if (known?.details['refused'] !== 'silence') return error
+  const more = `If it was the link that broke just then, the command may have begun: sass-edge attach ${id} tells.`
+  return new SassError(known.code, `${known.message} ${more}`, { ...known.details, id }, error)
 }
 
 /** Where a session goes on that the device has forgotten: in the branch that was made for it. */
@@ -221,7 +283,7 @@ function branchAfter({ branch, resumeSessionId }: ConnectOptions, home: string):
   return isNew ? home : branch
 }
 
-function createClient(link: Link, opened: () => Opened): Client {
+function createClient(link: Link, opened: () => Opened, first: RunningExecution | undefined): Client {
   const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await link.call(...args)) as T
   const nothing = m.empty.encode({})
   const drawId = createIdSource()
@@ -246,6 +308,7 @@ function createClient(link: Link, opened: () => Opened): Client {
   }
 
   return {
+    first,
     get sessionId() {
       return opened().sessionId
     },
@@ -267,13 +330,7 @@ function createClient(link: Link, opened: () => Opened): Client {
     stream(command, args, options) {
       const isNew = options.id === undefined
       const id = options.id === undefined ? drawId() : idBytes(options.id)
-      const { terminal, tail } = options
-      const pty =
-        terminal === undefined
-          ? undefined
-          : { rows: terminal.rows, cols: terminal.columns, term: terminal.term }
-      const input = executeInput(command, args, id, options)
-      return running(id, { ...input, stdin: options.stdin, pty, tail }, { ...options, isNew })
+      return running(id, streamInput(command, args, id, options), { ...options, isNew })
     },
     attach(id, options) {
       const bytes = idBytes(id)

@@ -78,8 +78,13 @@ export const BRANCH_ROOTS_MAX = 64
 export const STDIN_BLOCK_BYTES = 4_096
 /** A pipe holds at most 1 MiB (fcntl(2), F_SETPIPE_SZ): whoever has more to read than this is still written to. */
 export const READ_OUT_READS = 16
-/** How long the outputs of a new command wait in their pipes: most commands have ended by then and are read out at once. */
+/**
+ * How long the outputs of a new command wait in their pipes: most commands have ended by then and are read out at once,
+ * which costs a tenth of an event loop's readers. Who has written by the first look is read from then on; who has not is
+ * looked at again after twice as long, and the last look does not wait for a byte.
+ */
 export const READERS_DELAY_MS = 1
+export const READERS_DELAY_MAX_MS = 8
 /** One file that is pinned; programs are at most some hundred MB. */
 export const PINNED_FILE_BYTES = 1_073_741_824
 /**

@@ -83,7 +83,12 @@ export const executeRequest = message('ExecuteRequest', {
   stdin: defaulted(13, bool, false, 'StdinChunk messages follow'),
   pty: optional(14, pty),
   resume_offset_stderr: defaulted(15, unsigned(), 0),
-  accept: defaulted(16, unsigned(0xff), 0, 'bit 0: zstd data; bit 1: offsets may be left out'),
+  accept: defaulted(
+    16,
+    unsigned(0xff),
+    0,
+    'bit 0: zstd data; bit 1: offsets may be left out; bit 2: zstd data where the link is metered',
+  ),
   declared_goal: optional(17, sentence),
   tail: optional(18, unsigned(), 'start at most this many bytes before the end of each stream'),
   timeout_seconds: optional(19, unsigned(TIMEOUT_MAX_SECONDS)),

@@ -3,6 +3,8 @@
  * that `status` tells, and a connection on which nothing happens.
  * @module
  */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { dayBytes, exchangeBytes, pingsOfDay } from '../../bench/bytes.node.ts'
 import { startFlightCounter } from '../../bench/flights.node.ts'
@@ -60,21 +62,57 @@ t.test(
   },
 )
 
-t.test('who comes back has its first byte after as many: four round trips with that of TCP', async (t) => {
-  const first = await enter(plain)
-  const seen = Promise.withResolvers<void>()
-  const running = first.stream('sh', ['-c', 'echo replayed; exec sleep 60'], { output: () => seen.resolve() })
-  await seen.promise
-  running.detach()
-  await first.close()
-  const counter = await startFlightCounter({ host: '127.0.0.1', port: plain.port })
-  const again = await enter(plain, { port: counter.port, resumeSessionId: first.sessionId })
-  const { promise: flights, resolve } = Promise.withResolvers<number>()
-  again.attach(running.id, { output: () => resolve(counter.connections[0]?.length ?? 0) })
-  t.equal(await flights, 6)
-  await again.cancel(running.id)
-  await again.close()
+t.test(
+  'a first command goes with the authentication: three round trips to its exit, that of TCP included',
+  async (t) => {
+    for (const daemon of [plain, metered]) {
+      const counter = await startFlightCounter({ host: '127.0.0.1', port: daemon.port })
+      const output: Buffer[] = []
+      const options = { output: (_source: string, bytes: Uint8Array) => void output.push(Buffer.from(bytes)) }
+      const first = { command: 'sh', args: ['-c', 'seq 300; exit 7'], options }
+      const client = await enter(daemon, { port: counter.port, first })
+      t.equal((await client.first?.exit)?.exitCode, 7)
+      t.equal(Buffer.concat(output).toString().split('\n').length, 301)
+      const sides = counter.connections[0]?.map(({ from }) => from).slice(0, 4)
+      t.strictSame(sides, ['client', 'server', 'client', 'server'])
+      t.equal((await client.execute('true')).exitCode, 0, 'and it goes on as ever')
+      await client.close()
+      await counter.stop()
+    }
+  },
+)
+
+t.test('a first command of somebody who is not let in is not begun', async (t) => {
+  const marker = join(t.testdir(), 'ran')
+  const first = { command: 'touch', args: [marker], options: { output() {} } }
+  await t.rejects(enter(plain, { privateKey: new Uint8Array(32).fill(9), first, reconnect: false }), {
+    code: 'CONNECT_FAILED',
+  })
+  t.notOk(existsSync(marker))
+})
+
+t.test('who comes back asks in the same flight: three round trips to the first byte', async (t) => {
+  const lab = await startLab({ target: { host: '127.0.0.1', port: plain.port }, seed: 1 })
+  const counter = await startFlightCounter({ host: '127.0.0.1', port: lab.port })
+  const client = await enter(plain, { port: counter.port })
+  const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()]
+  let text = ''
+  const output = (_source: string, bytes: Uint8Array) => {
+    text += Buffer.from(bytes).toString()
+    one.resolve()
+    const asked = counter.connections.at(-1)?.filter(({ from }) => from === 'client') ?? []
+    if (text.endsWith('two\n')) two.resolve(asked.length)
+  }
+  const running = client.stream('sh', ['-c', 'echo one; sleep 0.1; echo two; exec sleep 60'], { output })
+  await one.promise
+  lab.link.cut()
+  t.equal(await two.promise, 2, 'the hello, and all the rest')
+  t.equal(text, 'one\ntwo\n')
+  t.equal(counter.connections.length, 2)
+  await client.cancel(running.id)
+  await client.close()
   await counter.stop()
+  await lab.close()
 })
 
 t.test('status tells what the link has carried, to the byte, by session and for the day', async (t) => {

@@ -6,7 +6,7 @@ import { isatty } from 'node:tty'
 import { SassError } from '../../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../../limits.ts'
 import {
-  connectDevice,
+  connectRunning,
   DEVICE_OPTIONS,
   OUTPUT_OPTIONS,
   RECONNECT_OPTION,
@@ -96,18 +96,20 @@ export const command: Command = {
       terminal: hasTerminal ? terminalOf(context) : undefined,
     }
     const session = createRemoteSession(context, target)
-    const client = await connectDevice(context, target, {
-      ...reconnecting(context),
-      onLink: session.onLink,
-    })
     const stdin = hasTerminal || !(isDetached || hasNoInput())
-    const execution = client.stream(program, args, {
-      ...request,
-      // Whoever leaves it running does not look at what it writes.
-      ...(isDetached ? { output() {}, onGap() {} } : { output: session.output, onGap: session.onGap }),
-      onWaiting: session.onWaiting,
-      stdin,
-    })
+    const first = {
+      command: program,
+      args,
+      options: {
+        ...request,
+        // Whoever leaves it running does not look at what it writes.
+        ...(isDetached ? { output() {}, onGap() {} } : { output: session.output, onGap: session.onGap }),
+        onWaiting: session.onWaiting,
+        stdin,
+      },
+    }
+    const more = { ...reconnecting(context), onLink: session.onLink }
+    const { client, execution } = await connectRunning(context, target, first, more)
     if (!isDetached) return session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })
     const id = await session.begun(execution)
     execution.detach()

@@ -6,7 +6,7 @@
  */
 import { isatty } from 'node:tty'
 import { SassError } from '../../errors.ts'
-import { connectDevice, reconnecting } from '../common/device.node.ts'
+import { connectRunning, reconnecting } from '../common/device.node.ts'
 import { hasNoInput } from '../common/stdio.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { SUMMARIES } from '../words/summaries.ts'
@@ -49,18 +49,13 @@ export const command: Command = {
     const context = asOptions(given, asked)
     const hasTerminal = asked.terminal === 'forced' || (asked.terminal === 'asked' && isatty(0))
     const session = createRemoteSession(context, target)
-    const client = await connectDevice(context, target, {
-      ...reconnecting(context),
-      onLink: session.onLink,
-    })
     const stdin = asked.stdin && (hasTerminal || !hasNoInput())
-    const execution = client.stream('sh', ['-c', asked.text], {
-      output: session.output,
-      onWaiting: session.onWaiting,
-      onGap: session.onGap,
-      stdin,
-      terminal: hasTerminal ? terminalOf(context) : undefined,
-    })
+    const { output, onWaiting, onGap, onLink } = session
+    const terminal = hasTerminal ? terminalOf(context) : undefined
+    const options = { output, onWaiting, onGap, stdin, terminal }
+    const first = { command: 'sh', args: ['-c', asked.text], options }
+    const more = { ...reconnecting(context), onLink }
+    const { client, execution } = await connectRunning(context, target, first, more)
     return session.follow(execution, { client, stdin, isTerminal: hasTerminal && isatty(0) })
   },
 }

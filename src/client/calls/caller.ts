@@ -10,7 +10,7 @@ import { defer } from '../../base/deferred.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { asSassError, CODES, SassError } from '../../errors.ts'
 import { STDERR, STDOUT } from '../../ports.ts'
-import { ACCEPT } from '../../wire/accept.ts'
+import { acceptsZstd } from '../../wire/accept.ts'
 import type { Challenge } from '../../wire/challenge.ts'
 import {
   type Connection,
@@ -67,6 +67,8 @@ export type ExecutionEvents = {
 export type Caller = {
   /** Resolves where the device says that it goes down: with the seconds after which it has, at the latest, if it says. */
   readonly leaving: Promise<number | undefined>
+  /** Authenticate was sent: what is asked now comes with it, as if this window were agreed. */
+  askAlong(windowBytes: number): void
   /** Authenticate succeeded and agreed this window. `keys`: what challenges are answered with; the admin socket has none. */
   authenticated(windowBytes: number, keys?: ChallengeKeys, roundTripMs?: number): void
   /** Answers a challenge that came outside of a stream. Throws CHALLENGE_FAILED, as meetChallenge. */
@@ -91,6 +93,8 @@ export type Caller = {
   /** The transport is gone. */
   lost(cause: unknown): void
   readonly isLost: boolean
+  /** Authenticate succeeded. */
+  readonly isLetIn: boolean
   /** Why, where the device broke the protocol. */
   readonly broken: SassError | undefined
 }
@@ -143,8 +147,9 @@ export function createCaller(
 ): Caller {
   const handlers = new Map<number, StreamHandler>()
   let newWindow: () => Window = createWindow
-  let challengeKeys: ChallengeKeys | undefined
+  const challengeKeys = defer<ChallengeKeys | undefined>()
   let isLost = false
+  let isLetIn = false
   let broken: SassError | undefined
   const leaving = defer<number | undefined>()
   const connection = createConnection('client', send, take)
@@ -215,7 +220,7 @@ export function createCaller(
 
   /** Reads the output of one stream, in its order; where it cannot be read the stream ends, whatever came since. */
   function decoderOf(id: number, { accept = 0 }: ExecuteRequestInput, giveUp: (error: SassError) => void) {
-    return createOutputDecoder((accept & ACCEPT.zstd) === 0 ? undefined : frames, (error) => {
+    return createOutputDecoder(acceptsZstd(accept, true) ? frames : undefined, (error) => {
       handlers.delete(id)
       connection.reset(id)
       giveUp(error)
@@ -242,8 +247,10 @@ export function createCaller(
     return asSassError(cause) ?? new SassError('CHALLENGE_FAILED', sentence, {}, cause)
   }
 
-  function meet(challenge: Challenge): Promise<void> {
-    return meetChallenge(challenge, challengeKeys, (answer) => call('CognitiveChallenge', answer))
+  async function meet(challenge: Challenge): Promise<void> {
+    // Of what was asked with Authenticate it may come with the answer to that.
+    const keys = await challengeKeys.promise
+    return meetChallenge(challenge, keys, (answer) => call('CognitiveChallenge', answer))
   }
 
   function call(method: MethodName, request: Parameters<Connection['open']>[1]): Promise<unknown> {
@@ -422,9 +429,14 @@ export function createCaller(
   return {
     leaving: leaving.promise,
     open,
+    askAlong(bytes) {
+      newWindow = () => createWindow(bytes)
+      connection.becomeOpen(bytes)
+    },
     authenticated(bytes, keys, roundTripMs) {
       newWindow = () => createWindow(bytes, roundTripMs)
-      challengeKeys = keys
+      challengeKeys.resolve(keys)
+      isLetIn = true
       connection.becomeOpen(bytes)
     },
     receive: (bytes) => connection.receive(bytes),
@@ -442,6 +454,9 @@ export function createCaller(
     lost,
     get isLost() {
       return isLost
+    },
+    get isLetIn() {
+      return isLetIn
     },
     get broken() {
       return broken

@@ -39,6 +39,9 @@ export type Connected = {
   poke(): void
 }
 
+/** Asks for something in the same flight as Authenticate; `accept`: forms of output that requests accept. */
+export type AskAlong = (caller: Caller, accept: number) => void
+
 export type LinkEvent =
   /** The device goes down in order: what runs there may end, nothing new begins. */
   | { readonly kind: 'leaving'; readonly withinSeconds: number | undefined }
@@ -61,7 +64,7 @@ export type OnLink = (event: LinkEvent) => void
 export type LinkOptions = {
   readonly first: Connected
   /** Connects again and takes the session back; absent: it is never tried. */
-  readonly dial?: ((before: Connected) => Promise<Connected>) | undefined
+  readonly dial?: ((before: Connected, along: AskAlong) => Promise<Connected>) | undefined
   readonly giveUpMs: number
   readonly nowMs: () => number
   readonly pause: (ms: number) => Promise<void>
@@ -81,8 +84,8 @@ export type Link = {
    * CONNECTION_LOST, unless nothing was sent.
    */
   use<Result>(work: Work<Result>, mayRepeat: boolean): Promise<Result>
-  /** Joins it to this connection and to every further one, until it leaves. */
-  add(member: Member): void
+  /** Joins it to this connection and to every further one, until it leaves. `isJoined`: it was joined to this one. */
+  add(member: Member, isJoined?: boolean): void
   leave(member: Member): void
   poke(): void
   /** The present one, or the last one that was. */
@@ -203,12 +206,18 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
       )
       if (isClosing) throw closedError()
       try {
-        const next = await (dial as NonNullable<typeof dial>)(before)
+        const joined = new Set<Member>()
+        const next = await (dial as NonNullable<typeof dial>)(before, (caller, accept) => {
+          for (const member of [...members]) {
+            joined.add(member)
+            member.join(caller, accept)
+          }
+        })
         if (isClosing) {
           next.destroy()
           throw closedError()
         }
-        return welcome(before, next, nowMs() - sinceMs)
+        return welcome(before, next, nowMs() - sinceMs, joined)
       } catch (cause) {
         if (isClosing) throw closedError()
         const error =
@@ -223,12 +232,12 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
     }
   }
 
-  function welcome(before: Connected, next: Connected, awayMs: number): Caller {
+  function welcome(before: Connected, next: Connected, awayMs: number, joined: ReadonlySet<Member>): Caller {
     lostAtMs = undefined
     adopt(next)
     const isSameSession = next.sessionId === before.sessionId
     onLink?.({ kind: 'back', awayMs, isSameSession, recordProblem: next.recordProblem })
-    for (const member of [...members]) member.join(next.caller, next.accept)
+    for (const member of [...members]) if (!joined.has(member)) member.join(next.caller, next.accept)
     return next.caller
   }
 
@@ -284,11 +293,12 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
   return {
     use,
     call: (method, request) => use((caller) => caller.call(method, request), REPEATED.has(method)),
-    add(member) {
+    add(member, isJoined = false) {
       if (gone !== undefined) return member.giveUp(gone)
       members.add(member)
-      if (!connected.caller.isLost) member.join(connected.caller, connected.accept)
-      else current().catch((cause: SassError) => member.giveUp(cause))
+      if (!connected.caller.isLost) {
+        if (!isJoined) member.join(connected.caller, connected.accept)
+      } else current().catch((cause: SassError) => member.giveUp(cause))
     },
     leave: (member) => members.delete(member),
     poke: () => connected.poke(),

@@ -199,7 +199,8 @@ export function createRunning(
   function failedOn(caller: Caller, accept: number, error: SassError): void {
     // The next connection goes on with it.
     lastLoss = error
-    if (caller.isLost && caller.broken === undefined) return
+    // What came before anybody was let in, as noise, is no answer to it.
+    if (caller.isLost && (caller.broken === undefined || !caller.isLetIn)) return
     // A device that goes down closes the connection when nothing runs any more. What waited there for its turn has not
     // begun, and is asked of the next daemon under the same id.
     if (error.code === 'DAEMON_SHUTTING_DOWN' && (isSeen || comesBack)) return

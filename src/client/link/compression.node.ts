@@ -12,8 +12,8 @@ export type Compression = 'auto' | 'always' | 'never'
 export type Link = {
   /** What it was found to carry, bytes a second; undefined: unknown. */
   readonly linkRate: number | undefined
-  /** The device says that it is paid by the byte. */
-  readonly isMetered: boolean
+  /** The device says that it is paid by the byte; undefined: it has said nothing yet. */
+  readonly isMetered: boolean | undefined
 }
 
 /** The value of `accept` in requests. */
@@ -22,5 +22,6 @@ export function acceptedForms(
   { linkRate = Number.POSITIVE_INFINITY, isMetered }: Link,
 ): number {
   if (compression === 'never') return 0
-  return compression === 'always' || isMetered || linkRate < SLOW_LINK_BYTES ? ACCEPT.zstd : 0
+  if (compression === 'always' || isMetered === true || linkRate < SLOW_LINK_BYTES) return ACCEPT.zstd
+  return isMetered === undefined ? ACCEPT.zstdWhereMetered : 0
 }

@@ -26,7 +26,7 @@ import { authSigningInput, keyRotationInput } from '../../wire/auth-input.ts'
 import type { Challenge } from '../../wire/challenge.ts'
 import * as m from '../../wire/messages.ts'
 import { type Caller, createCaller } from '../calls/caller.ts'
-import type { Connected } from '../calls/link.ts'
+import type { AskAlong, Connected } from '../calls/link.ts'
 import { firstWindow, type LinkSpeed, settledSpeed, UNKNOWN_SPEED } from '../calls/link-speed.ts'
 import { idBytes } from '../ids.node.ts'
 import { PULSE_SILENCE_METERED_MS, PULSE_SILENCE_MS } from '../limits.ts'
@@ -155,10 +155,11 @@ export type Opened = Connected & {
 
 /**
  * Connects and authenticates; where the device asks for proof, that too has been given when this resolves.
+ * @param along is called once, when Authenticate was sent
  * @throws SassError CONNECT_FAILED (not reached, or not let in: the device does not say why; `refused` in its details
  *   says that it was reached), PIN_MISMATCH, SESSION_LIMIT, CHALLENGE_FAILED
  */
-export async function openConnection(options: ConnectionOptions): Promise<Opened> {
+export async function openConnection(options: ConnectionOptions, along?: AskAlong): Promise<Opened> {
   const timeoutMs = options.timeoutMs ?? CONNECT_TIMEOUT_MS
   const dialled = await dial(options, timeoutMs)
   const { socket, fingerprint, authenticate } = dialled
@@ -198,7 +199,8 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
   const window = firstWindow(options.window ?? INITIAL_WINDOW_BYTES, dialled.speed)
   const nonce = randomFillSync(new Uint8Array(AUTH_NONCE_BYTES))
   const { name, publicKey, signature } = authenticate(nonce)
-  const { welcome, speed } = await authenticated(caller, dialled, timeoutMs, {
+  const linkRate = dialled.speed.bytesPerSecond
+  const asked = authenticated(caller, dialled, timeoutMs, {
     agent_name: name,
     public_key: publicKey,
     signature,
@@ -210,6 +212,11 @@ export async function openConnection(options: ConnectionOptions): Promise<Opened
     branch: branchBytes(options.branch),
     enrolment: 'socketPath' in options ? undefined : options.enrolment,
   })
+  if (along !== undefined) {
+    caller.askAlong(window)
+    along(caller, acceptedForms(options.compression, { linkRate, isMetered: undefined }))
+  }
+  const { welcome, speed } = await asked
   return {
     caller,
     welcome,

@@ -1,8 +1,9 @@
 /**
  * One running program: its pipes or terminal, its end.
  * Outputs of all children are read into one buffer, because bytes are only lent to the sink. Reading begins
- * READERS_DELAY_MS after `spawned`, before which nothing is told. Most commands have ended by then: they are read out
- * directly, without an event loop's readers, which cost as much as the rest of the start.
+ * READERS_DELAY_MS after `spawned`, before which nothing is told, or a little later where nothing is there yet. Most
+ * commands have ended by then: they are read out directly, without an event loop's readers, which cost as much as the
+ * rest of the start.
  *
  * `exited` follows when the program has been reaped and both outputs have ended. A process that it left in the
  * background may hold an output open: then `exited` follows after OUTPUT_SILENCE_MS without a byte, and the
@@ -26,7 +27,7 @@ import {
   STDOUT,
 } from '../../ports.ts'
 import { POLLHUP, POLLIN, type Syscalls } from '../kernel/syscalls.node.ts'
-import { OUTPUT_SILENCE_MS, READ_OUT_READS, READERS_DELAY_MS } from '../limits.ts'
+import { OUTPUT_SILENCE_MS, READ_OUT_READS, READERS_DELAY_MAX_MS, READERS_DELAY_MS } from '../limits.ts'
 import type { Crowd } from './crowd.node.ts'
 import type { Launcher, LaunchStreams } from './launcher.node.ts'
 import { type Input, openPipes, type PipeSize, pipeInput, pipeSize } from './pipes.node.ts'
@@ -229,6 +230,13 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       if (output !== undefined && output.stream === undefined) openOutput(source, output)
     }
   }
+  const openReadersAfter = (ms: number): void => {
+    readersDue = setTimeout(() => {
+      const isWritten = outputs.some((output) => output !== undefined && hasBytes(output))
+      if (isWritten || ms >= READERS_DELAY_MAX_MS) openReaders()
+      else openReadersAfter(2 * ms)
+    }, ms)
+  }
   /** Reads out what a program that has ended left in its pipes; an output that somebody else holds is left open. */
   const readOut = (): void => {
     const { readBuffer } = nursery
@@ -287,7 +295,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     for (const number of early) libc.kill(-pid, number)
     if (killEarly) nursery.crowd.kill(plan, pid, true)
     nursery.named(pid, child)
-    if (phase === 'running') readersDue = setTimeout(openReaders, READERS_DELAY_MS)
+    if (phase === 'running') openReadersAfter(READERS_DELAY_MS)
   }
 
   const child: RunningChild = {

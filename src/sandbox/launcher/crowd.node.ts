@@ -8,7 +8,7 @@
  * @module
  */
 
-import { fstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { fstatSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import type { LeftBehind, SpawnNamespaces, SpawnPlan } from '../../ports.ts'
 import { killTree } from '../kernel/process-tree.node.ts'
 import { SIGKILL, SIGSTOP, type Syscalls } from '../kernel/syscalls.node.ts'
@@ -38,6 +38,16 @@ export function inhabitantsSeen(rootDescriptor: number): number {
 /** True where more than the init is there. */
 export function isInhabited(rootDescriptor: number): boolean {
   return inhabitantsSeen(rootDescriptor) > 0
+}
+
+const aByte = new Uint8Array(1)
+
+/**
+ * The same where no command runs: who is there then has the init for its parent, or for that of a parent's parent.
+ * One read of a file that is open, beside a directory that is opened, listed and closed.
+ */
+function isAnyoneLeft({ children }: SpawnNamespaces, rootDescriptor: number): boolean {
+  return children < 0 ? isInhabited(rootDescriptor) : readSync(children, aByte, 0, 1, 0) > 0
 }
 
 /** Numbers here of the processes there, the init not among them. Those that end meanwhile are left out. */
@@ -121,7 +131,7 @@ export function createCrowd(syscalls: Syscalls): Crowd {
       const left = leave(namespaces)
       if (namespaces === undefined || rootDescriptor === undefined) return undefined
       try {
-        if (!isInhabited(rootDescriptor)) {
+        if (!(left === 0 ? isAnyoneLeft(namespaces, rootDescriptor) : isInhabited(rootDescriptor))) {
           staying.delete(namespaces.number)
           return undefined
         }

@@ -83,6 +83,16 @@ function isOverlayRefused(cause: unknown): boolean {
   return /^overlay /.test(String(asSassError(cause)?.details['step'] ?? ''))
 }
 
+/** Of the init of a session, whose `/` that is. */
+function openChildren(root: number): number {
+  try {
+    return openSync(`/proc/self/fd/${root}/proc/1/task/1/children`, O_CLOEXEC)
+  } catch {
+    // CONFIG_PROC_CHILDREN is off, or the view has no /proc.
+    return -1
+  }
+}
+
 type Held = {
   readonly place: Place
   readonly descriptors: NamespaceDescriptors | undefined
@@ -257,7 +267,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       }),
       namespaces: {
         ...{ number: nextNumber++, mount, pid, ipc },
-        ...{ network: descriptors.network, initPid: descriptors.initPid },
+        ...{ network: descriptors.network, initPid: descriptors.initPid, children: openChildren(root) },
       },
       group,
       rootDescriptor: root,
@@ -318,6 +328,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { descriptors, place } = one
     if (descriptors === undefined) return closeSync(place.rootDescriptor)
     one.served?.close()
+    if (place.namespaces !== undefined && place.namespaces.children >= 0) closeSync(place.namespaces.children)
     await ground.leave(descriptors.networkRest)
     const isGone = await giveBack(descriptors)
     one.group?.close()

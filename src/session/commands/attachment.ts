@@ -11,7 +11,7 @@ import type { Ring } from '../../base/ring.ts'
 import { CODES } from '../../errors.ts'
 import { CODED_UNARY_BYTES, PIPE_READ_BYTES, UNARY_INLINE_BYTES } from '../../limits.ts'
 import { type OutputPace, type OutputSource, STDERR, STDOUT } from '../../ports.ts'
-import { ACCEPT } from '../../wire/accept.ts'
+import { ACCEPT, acceptsZstd } from '../../wire/accept.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { executeResponse, streamResponse } from '../../wire/messages.ts'
 import type { Peer } from '../common/peer.ts'
@@ -88,7 +88,8 @@ export function createAttachment(
   let isGone = false
   let hasAnnounced = false
   const { accept = 0 } = start
-  const packer = (accept & ACCEPT.zstd) === 0 ? undefined : createOutputPacker(peer.rooms.coders, pump)
+  const { coders, settings } = peer.rooms
+  const packer = acceptsZstd(accept, settings.isMetered) ? createOutputPacker(coders, pump) : undefined
   // The first message of a source says where it begins.
   const isContinued: [boolean, boolean] = [false, false]
 

@@ -72,6 +72,8 @@ export type Peer = {
   /** Issues a challenge for the session; undefined where this transport cannot be challenged. */
   challenge(settled: (outcome: ChallengeOutcome) => void): IssuedChallenge | undefined
   forgetChallenge(challengeId: Uint8Array): void
+  /** What comes on this connection waits until the returned function is called. */
+  holdIntake(): () => void
   /** `settle` lets what waited for it go on; it is for whoever has decided about the answer. */
   answerChallenge(answer: ChallengeAnswer): { readonly outcome: ChallengeOutcome; settle(): void }
   /** `isProven` false: the challenge that goes with the answer must be met before anything else. */

@@ -1,7 +1,8 @@
 /**
  * The way of received bytes into a connection, only as fast as the peer takes the answers, and as its requests may be
  * recorded: one that asks and does not read must not make them pile up. After each frame it is looked whether answers
- * wait; what had been read when the pause began is kept, and nothing more.
+ * wait; what had been read when the pause began is kept, and nothing more. What comes with an Authenticate that is yet to
+ * be decided about waits here as well.
  * Rules: docs/protocol.md, section 2; docs/security.md (bounds of one connection); docs/responses.md, section 7.
  * @module
  */
@@ -15,6 +16,8 @@ export type Intake = {
   goOn(): void
   /** Takes nothing more before that time of the monotonic clock. */
   waitUntil(ms: number): void
+  /** Takes nothing more before the returned function is called. */
+  hold(): () => void
   /** Forgets what was kept. */
   stop(): void
 }
@@ -26,11 +29,12 @@ export function createIntake(
   clock: Pick<Clock, 'monotonicMs' | 'after'>,
   receive: (bytes: Uint8Array, mustWait: () => boolean) => number,
 ): Intake {
-  const mustWait = () => isHeld || answers.areMany
+  const mustWait = () => isHeld || holds > 0 || answers.areMany
   let kept: Uint8Array | undefined
   let isPaused = false
   let isOver = false
   let isHeld = false
+  let holds = 0
   let cancel = () => {}
 
   function take(bytes: Uint8Array): void {
@@ -71,6 +75,16 @@ export function createIntake(
         isHeld = false
         goOn()
       })
+    },
+    hold() {
+      holds++
+      let isReleased = false
+      return () => {
+        if (isReleased) return
+        isReleased = true
+        holds--
+        goOn()
+      }
     },
     stop() {
       isOver = true

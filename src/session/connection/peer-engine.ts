@@ -376,6 +376,7 @@ export function createPeer(
       return issued
     },
     forgetChallenge: challenges.forget,
+    holdIntake: intake.hold,
     answerChallenge: challenges.answer,
     becomeKnown(who, held, windowBytes, isProven) {
       caller = who

@@ -72,15 +72,17 @@ export function enroll(
   if (whenKept === undefined) return go()
   // Its cycle goes on until its record is kept.
   rooms.openWarrant = undefined
+  const goOn = peer.holdIntake()
   whenKept((problem) => {
-    if (problem !== undefined) return peer.fail(call, problem)
-    if (peer.caller !== undefined || peer.connection.phase !== 'silent')
-      return recordNotDone(peer, action, warrant, 'its connection ended before its record was kept')
     try {
-      go()
+      if (problem !== undefined) peer.fail(call, problem)
+      else if (peer.caller !== undefined || peer.connection.phase !== 'silent')
+        recordNotDone(peer, action, warrant, 'its connection ended before its record was kept')
+      else go()
     } catch (cause) {
       peer.fail(call, cause)
     }
+    goOn()
   })
 }
 

@@ -100,10 +100,12 @@ function authenticate(peer: Peer, call: Call): void {
   const proof = prove(peer, call)
   // What judges commands is loaded for the first caller since the start, and for no stranger.
   if (!proof.ok || peer.rooms.isReady) return settle(peer, call, proof)
+  const goOn = peer.holdIntake()
   peer.rooms
     .prepare()
     .then(() => settle(peer, call, proof))
     .catch((cause: unknown) => peer.fail(call, cause))
+    .finally(goOn)
 }
 
 function settle(peer: Peer, call: Call, proof: Proof): void {

@@ -391,11 +391,11 @@ t.test(
     gone.events.closed()
     const twice = before.open('Authenticate', authOf())
     await turn()
-    t.strictSame([before.on(stream), loads], [[], 3])
+    t.strictSame([before.on(stream), loads], [[], 2], 'what comes with it waits')
     stage.load()
     await turn()
     t.match(before.on(stream), [{ kind: 'ended', value: { success: true } }])
-    t.strictSame(before.on(twice), [])
+    t.match(before.on(twice), [{ kind: 'status', code: 106 }])
     t.equal(stage.rooms.sessions.size, 1, 'and nobody else is')
     t.ok(enter(stage), 'from then on at once')
     t.end()
@@ -416,13 +416,50 @@ t.test('a session is taken back also by the first caller since the start', async
   t.end()
 })
 
+const TRUE = executeRequest.encode({ command: '/bin/true' })
+
+t.test(
+  'a command that comes with Authenticate is looked at when that is decided, and not before',
+  async (t) => {
+    const ready = stageRooms()
+    const client = connect(ready)
+    client.open('Authenticate', authOf())
+    client.open('Execute', TRUE)
+    t.equal(ready.spawner.children.length, 1, 'at once')
+
+    const loading = stageRooms({ isReady: false })
+    const early = connect(loading)
+    const asked = early.open('Authenticate', authOf())
+    early.open('Execute', TRUE)
+    await turn()
+    t.strictSame([early.on(asked), loading.spawner.children.length, loading.audit.events], [[], 0, []])
+    loading.load()
+    await turn()
+    t.match(early.on(asked), [{ kind: 'ended', value: { success: true } }])
+    t.equal(loading.spawner.children.length, 1)
+    t.strictSame(early.transport.deeds, ['pause', 'resume'])
+
+    for (const name of ['nobody', 'agent']) {
+      const stage = stageRooms({ isReady: false })
+      const stranger = connect(stage)
+      stranger.open('Authenticate', name === 'agent' ? authOf() : authOf({ name }))
+      stranger.open('Execute', TRUE)
+      stage.load(new Error('no such file'))
+      await turn()
+      t.strictSame([stage.spawner.children.length, stage.rooms.sessions.size], [0, 0], name)
+      t.notOk(stage.audit.events.some(({ action }) => action === 'execute'))
+    }
+    t.end()
+  },
+)
+
 t.test('where it cannot be loaded nobody is let in', async (t) => {
   const stage = stageRooms({ isReady: false })
   const client = connect(stage)
   client.open('Authenticate', authOf())
   stage.load(new Error('no such file'))
   await turn()
-  t.strictSame([client.transport.deeds, client.transport.writes.length], [['reset'], 0])
+  t.strictSame([client.transport.deeds, client.transport.writes.length], [['pause', 'reset'], 0])
   t.match(stage.logged.at(-1), { event: 'request_failed', fields: { reason: 'no such file' } })
   t.equal(stage.rooms.sessions.size, 0)
   t.end()
