@@ -15,7 +15,7 @@ const FILE = join(ROOT, 'src/edge/host/thread-texts.node.ts')
 t.test('where the sources run each thread has its file, and no text', async (t) => {
   t.equal(keeperText(), undefined)
   t.equal(branchText(), undefined)
-  for (const file of ['namespaces/keeper-thread.node.ts', 'branch/branch-thread.node.ts'])
+  for (const file of ['namespaces/keeper-thread.node.ts', 'branch/threads/branch-thread.node.ts'])
     t.ok(existsSync(join(ROOT, 'src/sandbox', file)), file)
 })
 
