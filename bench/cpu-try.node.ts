@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from '../src/client/client.node.ts'
 import { startDevice } from './device.node.ts'
 import { measureFloor } from './floor.node.ts'
-const device = await startDevice({}, process.env['PROGRAM'])
+const device = await startDevice(JSON.parse(process.env['CONF'] ?? '{}'), process.env['PROGRAM'])
 const threads = () => new Map(readdirSync(`/proc/${device.pid}/task`).map((t) => [t, { ns: Number(readFileSync(`/proc/${device.pid}/task/${t}/schedstat`, 'latin1').split(' ')[0]), comm: readFileSync(`/proc/${device.pid}/task/${t}/comm`, 'latin1').trim() }]))
 const stat = () => { const f = readFileSync(`/proc/${device.pid}/stat`, 'latin1').split(') ')[1]!.split(' '); return [Number(f[11]), Number(f[12])] }
 const N = Number(process.argv[2] ?? 2000)

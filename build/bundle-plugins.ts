@@ -3,6 +3,7 @@
  * SDK of the Model Context Protocol is made to do without. Plugins for esbuild, and nothing else.
  * @module
  */
+import { dirname, join } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { BUILTIN_NAMESPACE, CONTEXTS } from './bundle-checks.ts'
 
@@ -67,6 +68,16 @@ export const LAZY_MODULES: Plugin = {
     build.onLoad({ filter: /.*/, namespace: CHOSEN_NAMESPACE }, ({ path }) => ({
       contents: `export { ${LIBRARIES_OF_FEW[path]?.join(', ')} } from ${JSON.stringify(path)}`,
       resolveDir: import.meta.dirname,
+    }))
+  },
+}
+
+/** Of all commands those alone that do something on a device. */
+export const DEVICE_COMMANDS: Plugin = {
+  name: 'device-commands',
+  setup(build) {
+    build.onResolve({ filter: /\/cli\/commands\.node\.ts$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, dirname(path), 'device-commands.node.ts'),
     }))
   },
 }

@@ -1,6 +1,7 @@
 /**
  * Builds what is published and what `bin/sass-edge` runs:
  *   dist/sass-edge.mjs   daemon, client and tools, one file
+ *   dist/device.cjs      the commands that do something on a device, once more: a fifth of it, and sooner there
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
  *   dist/default-rules.json  the rules of the policy that ship, put together of policy/*.json
  * The threads (launcher, keeper, branches, relay, Model Context Protocol) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
@@ -39,7 +40,7 @@ import {
   oversized,
   unnamedPackages,
 } from './bundle-checks.ts'
-import { LAZY_MODULES, NO_COMPILER, NO_VALIDATOR } from './bundle-plugins.ts'
+import { DEVICE_COMMANDS, LAZY_MODULES, NO_COMPILER, NO_VALIDATOR } from './bundle-plugins.ts'
 import { compiledAtOnce } from './eager-functions.ts'
 import { joinRuleSources } from './rules.ts'
 
@@ -58,6 +59,8 @@ import { joinRuleSources } from './rules.ts'
  * are 10, and what it tells people of itself, 15.
  */
 const DAEMON_BUDGET_BYTES = 2_200_000
+/** Whoever types a command waits until it is read: 100 ms less than for the whole. */
+const DEVICE_BUDGET_BYTES = 450_000
 /** What a program that only wants the client should carry. */
 const CLIENT_BUDGET_BYTES = 500_000
 /** A V8 code cache makes a start some 15 percent faster (610 KB: 39 to 32 ms); bin/sass-edge uses it where it exists. */
@@ -81,6 +84,8 @@ export interface Sources {
   readonly daemonEntry: string
   /** The command of the daemon, which it loads when it is the one. */
   readonly startEntry: string
+  /** The same of the commands on a device. */
+  readonly execEntry: string
   readonly launcherEntry: string
   readonly keeperEntry: string
   readonly branchEntry: string
@@ -99,6 +104,7 @@ export const SOURCES: Sources = {
   outDirectory: 'dist',
   daemonEntry: 'src/main.ts',
   startEntry: 'src/cli/operate/run.node.ts',
+  execEntry: 'src/cli/run/exec.node.ts',
   launcherEntry: 'src/sandbox/launcher/launcher-thread.node.ts',
   keeperEntry: 'src/sandbox/namespaces/keeper-thread.node.ts',
   branchEntry: 'src/sandbox/branch/threads/branch-thread.node.ts',
@@ -153,7 +159,7 @@ export async function build(sources: Sources, force = false): Promise<Built> {
   try {
     const packages = await bundleInto(staging, sources)
     writeFileSync(join(staging, RULES_NAME), shippedRules(sources))
-    const names = globSync(['**/*.{mjs,d.ts}', RULES_NAME], { cwd: staging }).sort()
+    const names = globSync(['**/*.{mjs,cjs,d.ts}', RULES_NAME], { cwd: staging }).sort()
     const files: Record<string, number> = {}
     for (const name of names) {
       const bytes = readFileSync(join(staging, name))
@@ -262,7 +268,20 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
     },
   })
-  if (!mapped) compileAtOnce(join(staging, 'sass-edge.mjs'), daemon.metafile, sources)
+  const device = await bundle({
+    entryPoints: [sources.daemonEntry],
+    format: 'cjs',
+    target: 'node26',
+    outfile: join(staging, 'device.cjs'),
+    plugins: [DEVICE_COMMANDS, LAZY_MODULES],
+    ...(mapped ? { banner: { js: REPORTING_THREADS } } : {}),
+    define: { VERSION: JSON.stringify(version), BUILT_SECONDS: String(builtSeconds()) },
+  })
+  if (!mapped) {
+    const { daemonEntry, startEntry, execEntry } = sources
+    compileAtOnce(join(staging, 'sass-edge.mjs'), daemon.metafile, [daemonEntry, startEntry])
+    compileAtOnce(join(staging, 'device.cjs'), device.metafile, [daemonEntry, execEntry])
+  }
   const client = await bundle({
     entryPoints: [sources.clientEntry],
     format: 'esm',
@@ -278,25 +297,32 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     (await esbuild.transform(text, { define: EVALUATOR_PROBES, minifyWhitespace: true })).code
   const named = namedPackages(readFileSync(join(sources.root, 'docs/dependencies.md'), 'utf8'))
   const daemonBytes = readFileSync(join(staging, 'sass-edge.mjs'))
+  const deviceBytes = readFileSync(join(staging, 'device.cjs'))
   const clientBytes = readFileSync(join(staging, 'client.mjs'))
   const problems = [
-    ...[...threads, daemon, decoder, client].flatMap(({ metafile }) => unnamedPackages(metafile, named)),
+    ...[...threads, daemon, device, decoder, client].flatMap(({ metafile }) =>
+      unnamedPackages(metafile, named),
+    ),
     ...[...threads, decoder, client].flatMap(({ metafile }) => foreignImports(metafile)),
-    ...foreignImports(daemon.metafile, CONTEXTS),
-    ...hiddenLookups(daemonBytes.toString(), CONTEXTS),
-    ...contextUses(daemonBytes.toString()),
+    ...[daemon, device].flatMap(({ metafile }) => foreignImports(metafile, CONTEXTS)),
+    ...[daemonBytes, deviceBytes].flatMap((bytes) => [
+      ...hiddenLookups(bytes.toString(), CONTEXTS),
+      ...contextUses(bytes.toString()),
+    ]),
     ...evaluators(await probe(daemonBytes.toString())),
+    ...evaluators(await probe(deviceBytes.toString())),
     ...evaluators(await probe(clientBytes.toString())),
     // CommonJS, so that a worker can be started from it: its only calls of require are the imports just checked.
     ...evaluators(await probe([...texts, decoderText].join('\n'))).filter(
       (problem) => !problem.startsWith('The bundle uses require'),
     ),
     ...oversized('sass-edge.mjs', daemonBytes.length, DAEMON_BUDGET_BYTES),
+    ...oversized('device.cjs', deviceBytes.length, DEVICE_BUDGET_BYTES),
     ...oversized('client.mjs', clientBytes.length, CLIENT_BUDGET_BYTES),
   ]
   if (problems.length > 0) throw new Error([...new Set(problems)].join('\n'))
   const inputs = new Set(
-    [...threads, daemon, decoder, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)),
+    [...threads, daemon, device, decoder, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)),
   )
   return [...inputs].filter((path) => path.includes('node_modules/')).sort()
 }
@@ -310,8 +336,8 @@ function namedText(files: BuildResult['outputFiles']): string | undefined {
   return text
 }
 
-/** What every start of the daemon runs is compiled when the file is read. */
-function compileAtOnce(path: string, metafile: Metafile, { daemonEntry, startEntry }: Sources): void {
+/** What every start from these runs is compiled when the file is read. */
+function compileAtOnce(path: string, metafile: Metafile, entries: readonly string[]): void {
   const started = new Set<string>()
   function follow(module: string): void {
     if (started.has(module)) return
@@ -319,8 +345,7 @@ function compileAtOnce(path: string, metafile: Metafile, { daemonEntry, startEnt
     for (const each of metafile.inputs[module]?.imports ?? [])
       if (each.kind === 'import-statement') follow(each.path)
   }
-  follow(daemonEntry)
-  follow(startEntry)
+  for (const entry of entries) follow(entry)
   writeFileSync(
     path,
     compiledAtOnce(readFileSync(path, 'utf8'), (module) => started.has(module)),
@@ -426,11 +451,12 @@ function removeStale(out: string, last: Record_ | undefined, files: Readonly<Rec
     if (!(name in files)) rmSync(join(out, name), { force: true })
 }
 
-/** Fills the code cache by one short run; what fails here costs milliseconds later and nothing else. */
+/** Fills the code cache by a short run of each program; what fails here costs milliseconds later and nothing else. */
 function warmCompileCache(root: string, out: string): void {
   mkdirSync(join(out, COMPILE_CACHE), { mode: 0o700, recursive: true })
   try {
-    execFileSync(join(root, 'bin/sass-edge'), ['version'], { stdio: 'ignore', timeout: 10_000 })
+    for (const words of [['version'], ['exec', '--help']])
+      execFileSync(join(root, 'bin/sass-edge'), words, { stdio: 'ignore', timeout: 10_000 })
   } catch {
     rmSync(join(out, COMPILE_CACHE), { recursive: true, force: true })
   }
@@ -442,7 +468,7 @@ if (import.meta.main) {
     const out = join(SOURCES.root, SOURCES.outDirectory)
     if (!existsSync(join(out, COMPILE_CACHE))) warmCompileCache(SOURCES.root, out)
     for (const [name, bytes] of built.unchanged ? [] : Object.entries(built.files)) {
-      if (name.endsWith('.mjs')) console.error(`dist/${name} ${(bytes / 1024).toFixed(1)} KiB`)
+      if (/\.[cm]js$/.test(name)) console.error(`dist/${name} ${(bytes / 1024).toFixed(1)} KiB`)
     }
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error))

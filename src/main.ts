@@ -103,4 +103,4 @@ async function runProgram(argv: readonly string[]): Promise<number> {
   }
 }
 
-process.exit(await runProgram(process.argv.slice(2)))
+void runProgram(process.argv.slice(2)).then((code) => process.exit(code))

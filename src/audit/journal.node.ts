@@ -276,7 +276,8 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     else {
       file.cutTo(endBytes + Buffer.byteLength(torn.slice(0, found.headLength)))
       // By the key of its own time, also where it brings in the next one.
-      file.write(recordSeal(current.sign(found.hash)))
+      unsealed = found.hash
+      seal()
       takeBack(found)
     }
     // The first record of all is that of the first key, and nothing happened before it.

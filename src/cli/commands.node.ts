@@ -2,11 +2,15 @@
  * Where every command is, each loaded only when it is wanted.
  * @module
  */
+import { LOADERS as DEVICE_LOADERS, FOREIGN_WORDS, type Loader } from './device-commands.node.ts'
 import type { Command } from './words/command.ts'
 import { type CommandName, SUMMARIES } from './words/summaries.ts'
 
+export { FOREIGN_WORDS } from './device-commands.node.ts'
+
 /** The loader of each command. */
-export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly command: Command }>>> = {
+export const LOADERS: Readonly<Record<CommandName, Loader>> = {
+  ...DEVICE_LOADERS,
   run: () => import('./operate/run.node.ts'),
   init: () => import('./operate/init.node.ts'),
   check: () => import('./operate/check.node.ts'),
@@ -16,14 +20,7 @@ export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly comm
   agent: () => import('./devices/agent.node.ts'),
   enroll: () => import('./devices/enroll.node.ts'),
   trust: () => import('./devices/trust.node.ts'),
-  exec: () => import('./run/exec.node.ts'),
-  shell: () => import('./run/shell.node.ts'),
-  attach: () => import('./run/attach.node.ts'),
-  rsh: () => import('./run/rsh.node.ts'),
-  cp: () => import('./run/cp.node.ts'),
   mcp: () => import('./mcp/mcp.node.ts'),
-  jobs: () => import('./run/jobs.node.ts'),
-  kill: () => import('./run/kill.node.ts'),
   branch: () => import('./review/branch.node.ts'),
   confirm: () => import('./review/confirm.node.ts'),
   level: () => import('./operate/level.node.ts'),
@@ -34,7 +31,6 @@ export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly comm
   reload: () => import('./operate/reload.node.ts'),
   drain: () => import('./operate/drain.node.ts'),
   doctor: () => import('./operate/doctor.node.ts'),
-  ping: () => import('./devices/ping.node.ts'),
   status: () => import('./operate/status.node.ts'),
   metrics: () => import('./operate/metrics.node.ts'),
   completion: async () => ({
@@ -42,9 +38,6 @@ export const LOADERS: Readonly<Record<CommandName, () => Promise<{ readonly comm
   }),
   version: () => import('./operate/version.node.ts'),
 }
-
-/** Commands whose words are those of another program: they come as `rest`, whatever they look like. */
-export const FOREIGN_WORDS: ReadonlySet<string | undefined> = new Set<CommandName>(['rsh'])
 
 /** Every command, in the order of the overview: for the manual and for completion. */
 export async function loadCommands(): Promise<readonly Command[]> {

@@ -25,7 +25,8 @@ import {
   readOwnChanges,
   type TextSink,
 } from './branch-client.ts'
-import type { Caller, ExecuteRequestInput, OutputSink, UnaryResult } from './calls/caller.ts'
+import type { ExecuteRequestInput, OutputSink, UnaryResult } from './calls/call-words.ts'
+import type { Caller } from './calls/caller.ts'
 import { type AskAlong, type Connected, createLink, type Link, type OnLink } from './calls/link.ts'
 import { createRunning, type Member, type OnGap, type StreamedExecution } from './calls/running.ts'
 import { executeOnce } from './calls/unary.ts'
@@ -39,7 +40,7 @@ import { requestWords } from './long-arguments.node.ts'
 import { createOperatorClient, type OperatorClient, type Outcome } from './operator-client.ts'
 
 export type { BranchClient, OwnChanges, OwnChangesOptions, TalkedTo, TextSink } from './branch-client.ts'
-export type { OutputSink, RemoteExit, UnaryResult } from './calls/caller.ts'
+export type { OutputSink, RemoteExit, UnaryResult } from './calls/call-words.ts'
 export type { LinkEvent, OnLink } from './calls/link.ts'
 export type { OnGap, Source, StreamedExecution } from './calls/running.ts'
 export type { OnWaiting, Waiting } from './calls/waiting.ts'

@@ -9,7 +9,7 @@ import { encodeCborList } from '../base/encoding/cbor.ts'
 import { utf8Length } from '../base/encoding/utf8.ts'
 import { SassError } from '../errors.ts'
 import { ARGUMENTS_MAX, CBOR_ITEMS, FRAME_BYTES } from '../limits.ts'
-import type { ExecuteRequestInput } from './calls/caller.ts'
+import type { ExecuteRequestInput } from './calls/call-words.ts'
 
 /** For what a request has beside its arguments. */
 const BESIDE_ITEMS = 1_024

@@ -11,6 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { LOADERS } from '../../src/cli/device-commands.node.ts'
+import { SUMMARIES } from '../../src/cli/words/summaries.ts'
 
 const root = join(import.meta.dirname, '../..')
 const script = join(root, 'bin/sass-edge')
@@ -78,6 +80,18 @@ t.test('runs the bundle on the Node of its own node_modules, without a word of i
   t.equal(seen.cwd, '/', 'the working directory stays')
   t.equal(seen.ffi, 'function')
   t.equal(seen.cache, null)
+  t.end()
+})
+
+t.test('what does something on a device is a program of its own, by the names that this one has', (t) => {
+  const directory = temporary(t)
+  const command = install(directory)
+  installNode(join(directory, 'node_modules'))
+  const words = [...Object.keys(SUMMARIES), '--help', '']
+  const seen = () => words.filter((word) => run(command, word === '' ? [] : [word]).stdout === 'device\n')
+  t.strictSame(seen(), [], 'none where it is not there')
+  writeFileSync(join(directory, 'dist/device.cjs'), "console.log('device')\n")
+  t.strictSame(seen().sort(), Object.keys(LOADERS).sort())
   t.end()
 })
 

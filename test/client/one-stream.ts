@@ -2,7 +2,9 @@
  * A streamed execution on one connection, as a link asks for it that has no other.
  * @module
  */
-import type { Caller, ExecuteRequestInput, OutputSink } from '../../src/client/calls/caller.ts'
+
+import type { ExecuteRequestInput, OutputSink } from '../../src/client/calls/call-words.ts'
+import type { Caller } from '../../src/client/calls/caller.ts'
 import type { Link } from '../../src/client/calls/link.ts'
 import { createRunning, type StreamedExecution } from '../../src/client/calls/running.ts'
 import type { OnWaiting } from '../../src/client/calls/waiting.ts'

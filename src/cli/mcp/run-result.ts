@@ -3,7 +3,7 @@
  * how to get the rest.
  * @module
  */
-import type { RemoteExit } from '../../client/calls/caller.ts'
+import type { RemoteExit } from '../../client/calls/call-words.ts'
 import type { Keeper, Kept } from './kept-output.ts'
 import type { ToolResult } from './thread-messages.ts'
 import { contentOf, count, shownText } from './tool-text.ts'

@@ -19,7 +19,8 @@ import {
 import { SYSTEM } from '../../wire/frame.ts'
 import type { StreamResponse } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
-import type { Caller, OpenStream } from './caller.ts'
+import type { OpenStream } from './call-words.ts'
+import type { Caller } from './caller.ts'
 import type { OnWaiting } from './waiting.ts'
 
 export type MetadataInput = MessageInput<typeof fileMetadata>

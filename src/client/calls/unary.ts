@@ -5,7 +5,7 @@
  * @module
  */
 import { asSassError } from '../../errors.ts'
-import type { ExecuteRequestInput, UnaryResult } from './caller.ts'
+import type { ExecuteRequestInput, UnaryResult } from './call-words.ts'
 import type { Link } from './link.ts'
 import { oldestOffsets } from './running.ts'
 import type { OnWaiting } from './waiting.ts'

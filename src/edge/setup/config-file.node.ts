@@ -81,6 +81,7 @@ function readBytes(path: string): Buffer {
 
 /** The problems, with where they stand in the text. */
 export function placeProblems(text: string, problems: readonly ConfigProblem[]): readonly PlacedProblem[] {
+  if (problems.length === 0) return []
   const places = placesOf(
     text,
     problems.map(({ path }) => path),

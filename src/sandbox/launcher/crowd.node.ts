@@ -8,10 +8,10 @@
  * @module
  */
 
-import { fstatSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { fstatSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import type { LeftBehind, SpawnNamespaces, SpawnPlan } from '../../ports.ts'
 import { killTree } from '../kernel/process-tree.node.ts'
-import { SIGKILL, SIGSTOP, type Syscalls } from '../kernel/syscalls.node.ts'
+import { O_CLOEXEC, SIGKILL, SIGSTOP, type Syscalls } from '../kernel/syscalls.node.ts'
 import { KILL_TREE_ROUNDS } from '../limits.ts'
 
 export interface Crowd {
@@ -38,6 +38,16 @@ export function inhabitantsSeen(rootDescriptor: number): number {
 /** True where more than the init is there. */
 export function isInhabited(rootDescriptor: number): boolean {
   return inhabitantsSeen(rootDescriptor) > 0
+}
+
+/** The list of the children of a session's init; `root` is on its `/`. -1 where the kernel lists none. */
+export function openChildren(root: number): number {
+  try {
+    return openSync(`/proc/self/fd/${root}/proc/1/task/1/children`, O_CLOEXEC)
+  } catch {
+    // CONFIG_PROC_CHILDREN is off.
+    return -1
+  }
 }
 
 const aByte = new Uint8Array(1)

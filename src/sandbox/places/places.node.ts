@@ -17,7 +17,7 @@ import { createAt, O_DIRECTORY, O_PATH } from '../kernel/at.node.ts'
 import { O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
 import { findUser } from '../kernel/users.node.ts'
 import type { ControlGroups, GroupLimits, SessionGroup } from '../launcher/control-groups.node.ts'
-import { inhabitantsSeen, isInhabited } from '../launcher/crowd.node.ts'
+import { inhabitantsSeen, isInhabited, openChildren } from '../launcher/crowd.node.ts'
 import { PLACE_LINGER_MS } from '../limits.ts'
 import type { Keeper, OpenedNamespaces } from '../namespaces/keeper.node.ts'
 import type {
@@ -81,16 +81,6 @@ const BARE = 'real files '
 /** The kernel takes no overlay of these file systems; everything else that it refuses a copy would not mend. */
 function isOverlayRefused(cause: unknown): boolean {
   return /^overlay /.test(String(asSassError(cause)?.details['step'] ?? ''))
-}
-
-/** Of the init of a session, whose `/` that is. */
-function openChildren(root: number): number {
-  try {
-    return openSync(`/proc/self/fd/${root}/proc/1/task/1/children`, O_CLOEXEC)
-  } catch {
-    // CONFIG_PROC_CHILDREN is off, or the view has no /proc.
-    return -1
-  }
 }
 
 type Held = {
@@ -193,9 +183,9 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   }
 
   /** False: a process of it waits for a device. */
-  async function giveBack(descriptors: NamespaceDescriptors): Promise<boolean> {
+  async function giveBack(descriptors: NamespaceDescriptors, children = -1): Promise<boolean> {
     const { mount, pid, ipc, network, networkRest, gate, root, lifeline, initPid } = descriptors
-    for (const descriptor of [lifeline, mount, pid, ipc, network, networkRest, root])
+    for (const descriptor of [lifeline, mount, pid, ipc, network, networkRest, root, children])
       if (descriptor >= 0) closeSync(descriptor)
     // The kernel takes its time with a socket for packets, some 10 ms: another thread waits for it.
     const refusals = gate?.refusals ?? -1
@@ -328,9 +318,8 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { descriptors, place } = one
     if (descriptors === undefined) return closeSync(place.rootDescriptor)
     one.served?.close()
-    if (place.namespaces !== undefined && place.namespaces.children >= 0) closeSync(place.namespaces.children)
     await ground.leave(descriptors.networkRest)
-    const isGone = await giveBack(descriptors)
+    const isGone = await giveBack(descriptors, place.namespaces?.children)
     one.group?.close()
     if (!isGone)
       log.write('warn', 'session_lingers', { branch: name, reason: 'a process waits for a device' })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import type { Caller, OpenStream, StreamEvents } from '../../../src/client/calls/caller.ts'
+import type { OpenStream, StreamEvents } from '../../../src/client/calls/call-words.ts'
+import type { Caller } from '../../../src/client/calls/caller.ts'
 import {
   type FileSource,
   type FileTarget,

@@ -3,7 +3,7 @@
  * @module
  */
 import t from 'tap'
-import type { ExecuteRequestInput } from '../../../src/client/calls/caller.ts'
+import type { ExecuteRequestInput } from '../../../src/client/calls/call-words.ts'
 import { CODES } from '../../../src/errors.ts'
 import { CHUNK_BYTES, INITIAL_WINDOW_BYTES, OUTPUT_BUFFERS_PER_CONNECTION } from '../../../src/limits.ts'
 import { executeRequest } from '../../../src/wire/messages.ts'

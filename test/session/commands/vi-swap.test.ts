@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { CborValue } from '../../../src/base/encoding/cbor.ts'
-import type { ExecuteRequestInput } from '../../../src/client/calls/caller.ts'
+import type { ExecuteRequestInput } from '../../../src/client/calls/call-words.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { viScreen } from '../../../src/defense/vi-screen.ts'
 import { CODES } from '../../../src/errors.ts'
