@@ -1,7 +1,7 @@
 /**
  * The measurements that the project is held to, each beside a peer or the floor, in one run and interleaved, so that
  * a machine that drifts drifts for both. Figures are medians and their ratios; a bound that is not held is said and
- * makes the exit code 1. `npm run bench [-- NAME...]` with exec, cold, bytes, links, throughput, memory, start, tarpit, record, branch, lag, gate.
+ * makes the exit code 1. `npm run bench [-- NAME...]` with exec, processor, cold, bytes, links, throughput, memory, start, tarpit, record, branch, lag, gate.
  * @module
  */
 import { spawn } from 'node:child_process'
@@ -21,6 +21,7 @@ import { holdAll, type Intruder, intrude } from './intruders.node.ts'
 import { lagOfExec, lagOfShell, worstLag } from './lag.node.ts'
 import { comingBack } from './links.node.ts'
 import { type SshPeer, startSsh } from './peers/ssh.node.ts'
+import { processor } from './processor.node.ts'
 import { starts } from './start.node.ts'
 
 const MIB = 1_048_576
@@ -418,6 +419,11 @@ async function main(names: readonly string[]): Promise<void> {
         true,
         '3 s after its start',
       )
+    if (wants('processor')) {
+      const client = await connectTo(device)
+      await processor(device, client, record)
+      await client.close()
+    }
     if (wants('start')) await starts(record)
     if (wants('throughput')) await throughput(device, ssh)
     if (wants('bytes')) await bytes(device)
