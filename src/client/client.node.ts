@@ -28,7 +28,7 @@ import {
 import type { ExecuteRequestInput, OutputSink, UnaryResult } from './calls/call-words.ts'
 import type { Caller } from './calls/caller.ts'
 import { type AskAlong, type Connected, createLink, type Link, type OnLink } from './calls/link.ts'
-import { createRunning, type Member, type OnGap, type StreamedExecution } from './calls/running.ts'
+import { createRunning, type OnGap, type StreamedExecution } from './calls/running.ts'
 import { executeOnce } from './calls/unary.ts'
 import type { OnWaiting } from './calls/waiting.ts'
 import { createFileClient, type FileClient } from './files.node.ts'
@@ -77,6 +77,8 @@ export type FirstCommand = {
   readonly command: string
   readonly args: readonly string[]
   readonly options: StreamOptions
+  /** Called when it has been asked for: from here on it may begin. */
+  readonly onAsked?: (() => void) | undefined
 }
 
 export type ExecuteOptions = {
@@ -211,7 +213,7 @@ const SIGNAL_ID_END = 2 ** 47
 export async function connect(options: ConnectOptions): Promise<Client> {
   const { reconnect = true, onLink } = options
   const prepared = options.first && prepare(options.first, reconnect !== false)
-  const first = await openConnection(options, prepared?.member.join).catch((error: unknown) => {
+  const first = await openConnection(options, prepared?.ask).catch((error: unknown) => {
     throw prepared === undefined ? error : perhapsBegun(error, prepared.id)
   })
   let opened = first
@@ -236,19 +238,20 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     onLink,
   })
   prepared?.adopt(link)
+  first.caller.goOn()
   return createClient(link, () => opened, prepared?.running)
 }
 
 type Prepared = {
   readonly id: string
   readonly running: RunningExecution
-  readonly member: Member
+  readonly ask: AskAlong
   /** It was asked for on the connection that the link has. */
   adopt(link: Link): void
 }
 
 /** A command that is asked for before there is a link which could ask for it again. */
-function prepare({ command, args, options }: FirstCommand, comesBack: boolean): Prepared {
+function prepare({ command, args, options, onAsked }: FirstCommand, comesBack: boolean): Prepared {
   const { output, onWaiting, onGap } = options
   const bytes = options.id === undefined ? createIdSource()() : idBytes(options.id)
   const id = encodeHex(bytes)
@@ -262,7 +265,10 @@ function prepare({ command, args, options }: FirstCommand, comesBack: boolean): 
   return {
     id,
     running: { id, ...execution },
-    member,
+    ask(caller, accept) {
+      member.join(caller, accept)
+      onAsked?.()
+    },
     adopt(link) {
       leave = () => link.leave(member)
       if (!over) link.add(member, true)

@@ -4,7 +4,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createRandom } from '../fuzz/engine.ts'
@@ -174,6 +174,32 @@ t.test('--json tells the loss, the return and what is gone, in the order of the 
   )
   t.equal(lost + came, whole)
 })
+
+t.test(
+  '^C before the device has answered reaches the command that was asked for, and the second one leaves',
+  async (t) => {
+    const lab = await link(t)
+    // Each way: the hello, its answer, and all the rest, which is there after three of them.
+    lab.link.setDelay(400)
+    const script = 'trap "echo int; exit 5" INT; sleep 60 & wait'
+    const asked = async (words: readonly string[]) => {
+      const { up } = lab.counts()
+      const running = run(lab, 'exec', [], ['--', 'sh', '-c', ...words])
+      running.child.stdin.end()
+      // The hello has some 1,500 bytes, what follows some 500.
+      await until('what is asked for', () => lab.counts().up > up + 1_650)
+      return running
+    }
+    const once = await asked([script])
+    once.child.kill('SIGINT')
+    t.match(await once.result, { code: 5, stdout: Buffer.from('int\n') })
+    const twice = await asked(['echo ran > asked-for'])
+    twice.child.kill('SIGINT')
+    twice.child.kill('SIGTERM')
+    t.match(await twice.result, { code: null })
+    await until('its file', () => existsSync(join(daemon.workspace, 'asked-for')))
+  },
+)
 
 t.test(
   '^C while the link is away waits for it, and the second one leaves: 254, and the way back',

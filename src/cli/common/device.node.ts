@@ -15,7 +15,6 @@ import {
   connect,
   type FirstCommand,
   type OnLink,
-  type RunningExecution,
 } from '../../client/client.node.ts'
 import { fileHeads } from '../../client/link/heads.node.ts'
 import { checkPin, loadPins, pinFile, pinMismatch, savePin } from '../../client/link/pins.node.ts'
@@ -282,18 +281,6 @@ export async function connectDevice(
   if (client.recordProblem !== undefined) context.output.warn(client.recordProblem)
   keepNextKey(context, address, client)
   return client
-}
-
-/** The same, with a command that is asked for in the same flight. */
-export async function connectRunning(
-  context: CommandContext,
-  word: string | undefined,
-  first: FirstCommand,
-  more: Connecting,
-): Promise<{ readonly client: Client; readonly execution: RunningExecution }> {
-  const client = await connectDevice(context, word, { ...more, first })
-  const { command, args, options } = first
-  return { client, execution: client.first ?? client.stream(command, args, options) }
 }
 
 /** As an operator: the admin socket of the nearest configuration, or a TARGET with an operator's key. */

@@ -5,18 +5,13 @@
 import { isatty } from 'node:tty'
 import { SassError } from '../../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../../limits.ts'
-import {
-  connectRunning,
-  DEVICE_OPTIONS,
-  OUTPUT_OPTIONS,
-  RECONNECT_OPTION,
-  reconnecting,
-} from '../common/device.node.ts'
+import { DEVICE_OPTIONS, OUTPUT_OPTIONS, RECONNECT_OPTION, reconnecting } from '../common/device.node.ts'
 import { hasNoInput } from '../common/stdio.node.ts'
 import { isGiven, optionValue, optionValues, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { SUMMARIES } from '../words/summaries.ts'
+import { connectRunning } from './connect-running.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 
 function environmentOf(context: CommandContext): Record<string, string> | undefined {

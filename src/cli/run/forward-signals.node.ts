@@ -18,7 +18,8 @@ const WAITING_SIGNALS = 16
 /** Signals that ask this process itself to end. */
 const ENDING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGHUP'])
 
-const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
+/** Signals that are passed on. */
+export const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
 
 export type Forwarding = {
   readonly client: Client

@@ -6,10 +6,11 @@
  */
 import { isatty } from 'node:tty'
 import { SassError } from '../../errors.ts'
-import { connectRunning, reconnecting } from '../common/device.node.ts'
+import { reconnecting } from '../common/device.node.ts'
 import { hasNoInput } from '../common/stdio.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { SUMMARIES } from '../words/summaries.ts'
+import { connectRunning } from './connect-running.node.ts'
 import { terminalOf } from './exec.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 import { type RemoteCommand, readRshWords } from './rsh-words.ts'

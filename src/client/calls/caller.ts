@@ -41,8 +41,12 @@ import { createWindow, type Window } from './window.ts'
 export type Caller = {
   /** Resolves where the device says that it goes down: with the seconds after which it has, at the latest, if it says. */
   readonly leaving: Promise<number | undefined>
-  /** Authenticate was sent: what is asked now comes with it, as if this window were agreed. */
+  /**
+   * Authenticate was sent: what is asked now comes with it, as if this window were agreed. What the device says after its
+   * answer waits for `goOn`: whoever asked hears first that it was let in.
+   */
   askAlong(windowBytes: number): void
+  goOn(): void
   /** Authenticate succeeded and agreed this window. `keys`: what challenges are answered with; the admin socket has none. */
   authenticated(windowBytes: number, keys?: ChallengeKeys, roundTripMs?: number): void
   /** Answers a challenge that came outside of a stream. Throws CHALLENGE_FAILED, as meetChallenge. */
@@ -95,6 +99,10 @@ export function createCaller(
   const challengeKeys = defer<ChallengeKeys | undefined>()
   let isLost = false
   let isLetIn = false
+  /** Asked along; answered, in the order of the frames; and what came after that. */
+  let [isHeld, isAnswered] = [false, false]
+  const kept: Uint8Array[] = []
+  const mustWait = () => isHeld && isAnswered
   let broken: SassError | undefined
   const leaving = defer<number | undefined>()
   const connection = createConnection('client', send, take)
@@ -212,12 +220,20 @@ export function createCaller(
           return reject(bad(message))
         connection.grant(id, dataBytes)
       },
-      ended: (message) =>
-        message?.ok === true ? resolve(message.value) : reject(bad(message ?? { ok: false, problems: [] })),
+      ended(message) {
+        isAnswered ||= method === 'Authenticate'
+        if (message?.ok === true) resolve(message.value)
+        else reject(bad(message ?? { ok: false, problems: [] }))
+      },
       failed: reject,
       credit() {},
     })
     return promise
+  }
+
+  function receive(bytes: Uint8Array): void {
+    const taken = mustWait() ? 0 : connection.receive(bytes, mustWait)
+    if (taken < bytes.length) kept.push(bytes.slice(taken))
   }
 
   function execute(request: ExecuteRequestInput, onWaiting?: OnWaiting): Promise<UnaryResult> {
@@ -374,7 +390,12 @@ export function createCaller(
   return {
     leaving: leaving.promise,
     open,
+    goOn() {
+      isHeld = false
+      for (const bytes of kept.splice(0)) receive(bytes)
+    },
     askAlong(bytes) {
+      isHeld = true
       newWindow = () => createWindow(bytes)
       connection.becomeOpen(bytes)
     },
@@ -384,7 +405,7 @@ export function createCaller(
       isLetIn = true
       connection.becomeOpen(bytes)
     },
-    receive: (bytes) => connection.receive(bytes),
+    receive,
     meet,
     call,
     stream,

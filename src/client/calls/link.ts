@@ -237,6 +237,7 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
     adopt(next)
     const isSameSession = next.sessionId === before.sessionId
     onLink?.({ kind: 'back', awayMs, isSameSession, recordProblem: next.recordProblem })
+    next.caller.goOn()
     for (const member of [...members]) if (!joined.has(member)) member.join(next.caller, next.accept)
     return next.caller
   }

@@ -312,7 +312,10 @@ async function authenticated(
     const keys = challengeKeys && { sessionId, exportKeys: () => challengeKeys(sessionId) }
     caller.authenticated(answer.window, keys, speed.roundTripMs)
     const challenge = challengeIn(answer)
-    if (challenge !== undefined) await caller.meet(challenge)
+    if (challenge !== undefined) {
+      caller.goOn()
+      await caller.meet(challenge)
+    }
     return { welcome: answer, speed }
   } catch (cause) {
     socket.destroy()
