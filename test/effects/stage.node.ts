@@ -4,10 +4,12 @@
  * in which nobody would answer are short, and rules are what is measured: on, or off with everything that reads.
  * @module
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { eventsIn } from '../integration/daemon.node.ts'
 import type { Connection, FromDriver, Raised, Task, ToDriver, Told } from './driver-protocol.ts'
 import {
   DEVICE_ADDRESS,
@@ -105,16 +107,21 @@ const WITH_MESSAGES = ['ignore', 'inherit', 'inherit', 'ipc'] as const
 const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning']
 const own = (name: string): string => join(import.meta.dirname, name)
 
-/** Reads what was added to the record; a line that is not whole yet is read the next time. */
+/** Reads what was added to the record; of the last line, which may have no end yet, what stands before its signature. */
 function recordReader(path: string): () => readonly Event[] {
   let read = 0
+  let told = 0
   return () => {
     const bytes = readFileSync(path)
     if (bytes.length < read) read = 0
-    const end = bytes.lastIndexOf(10) + 1
-    const lines = bytes.subarray(read, end).toString().split('\n').filter(Boolean)
-    read = end
-    return lines.map((line) => (JSON.parse(line) as { event: Event }).event)
+    const events = eventsIn(bytes.toString('utf8', read)) as unknown as readonly (Event & {
+      readonly seq: number
+    })[]
+    // The last line has perhaps no end yet, and is told now.
+    const fresh = events.filter(({ seq }) => seq > told)
+    read = bytes.lastIndexOf(10) + 1
+    told = fresh.at(-1)?.seq ?? told
+    return fresh
   }
 }
 

@@ -5,7 +5,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { install, sassEdge, startDaemon } from './daemon.node.ts'
+import { install, sassEdge, startDaemon, until } from './daemon.node.ts'
 
 const journal = (directory: string): string => join(directory, '.sass-edge/state/audit/audit.jsonl')
 
@@ -25,6 +25,7 @@ t.test('the chain goes on over an orderly end, a kill and a torn last line', asy
   t.equal(await breaks(directory), '')
   const second = await startDaemon(t, directory)
   await second.cli(['exec', '--', 'true'])
+  await until('a signature', () => readFileSync(journal(directory), 'utf8').endsWith('\n'))
   second.signal('SIGKILL')
   await second.ended
   t.equal(await breaks(directory), '')

@@ -213,11 +213,14 @@ export async function startNew(t: Scope, change: Json = {}): Promise<Daemon> {
   return startDaemon(t, await install(t, change))
 }
 
-/** The records that are whole; the last line may still wait for its signature. */
+/** The records of a file; the last line may still wait for its signature, and be there up to its hash alone. */
+export function eventsIn(text: string): Json[] {
+  const lines = text.split('\n')
+  const last = /^.*,"chain_hash":"[0-9a-f]{64}"/.exec(lines.pop() ?? '')
+  if (last !== null) lines.push(`${last[0]}}`)
+  return lines.map((line) => (JSON.parse(line) as { event: Json }).event)
+}
+
 export function auditEvents(directory: string): Json[] {
-  const text = readFileSync(join(directory, '.sass-edge/state/audit/audit.jsonl'), 'utf8')
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => (JSON.parse(line) as { event: Json }).event)
+  return eventsIn(readFileSync(join(directory, '.sass-edge/state/audit/audit.jsonl'), 'utf8'))
 }

@@ -15,6 +15,7 @@ import { client } from './agents.node.ts'
 import { known } from './connections.node.ts'
 import {
   changeConfig,
+  eventsIn,
   install,
   type Json,
   ON_REAL_FILES,
@@ -45,8 +46,7 @@ function records(directory: string): Json[] {
   return readdirSync(place)
     .filter((name) => name.endsWith('.jsonl'))
     .sort((a, b) => (a === 'audit.jsonl' ? 1 : b === 'audit.jsonl' ? -1 : a < b ? -1 : 1))
-    .flatMap((name) => readFileSync(join(place, name), 'utf8').split('\n'))
-    .flatMap((line) => (line.endsWith('"}') ? [(JSON.parse(line) as { event: Json }).event] : []))
+    .flatMap((name) => eventsIn(readFileSync(join(place, name), 'utf8')))
 }
 
 t.test(

@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Client } from '../../src/client/client.node.ts'
 import { type Branched, homeFor, inSession, startBranched, type Who } from './branched.node.ts'
-import { type Json, until } from './daemon.node.ts'
+import { eventsIn, type Json, until } from './daemon.node.ts'
 
 export const MIB = 1_048_576
 const TEST_MS = 120_000
@@ -114,10 +114,7 @@ export async function branches(daemon: Branched): Promise<readonly Listed[]> {
 }
 
 export function auditEvents(state: string): Json[] {
-  return readFileSync(join(state, 'audit/audit.jsonl'), 'utf8')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => (JSON.parse(line) as { event: Json }).event)
+  return eventsIn(readFileSync(join(state, 'audit/audit.jsonl'), 'utf8'))
 }
 
 export async function isWhole(daemon: Branched): Promise<boolean> {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import {
   changeConfig,
   type Daemon,
+  eventsIn,
   install,
   type Json,
   ON_REAL_FILES,
@@ -105,8 +106,7 @@ function recordsOf(directory: string): Json[] {
   return readdirSync(place)
     .filter((name) => name.endsWith('.jsonl'))
     .sort((a, b) => (a === 'audit.jsonl' ? 1 : b === 'audit.jsonl' ? -1 : a < b ? -1 : 1))
-    .flatMap((name) => readFileSync(join(place, name), 'utf8').split('\n'))
-    .flatMap((line) => (line.endsWith('"}') ? [(JSON.parse(line) as { event: Json }).event] : []))
+    .flatMap((name) => eventsIn(readFileSync(join(place, name), 'utf8')))
 }
 
 export async function newDevice(scope: Scope, isBranched = false): Promise<Device> {
