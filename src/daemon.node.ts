@@ -12,7 +12,7 @@ import type { Config } from './config/config.ts'
 import { createDeceptionBudget } from './defense/deception/budget.ts'
 import { createFigures } from './defense/deception/figures.ts'
 import { createPenalties } from './defense/penalties.ts'
-import { createTrimmer, freeCompilersAtOnce, keepSmall } from './edge/host/allocator.node.ts'
+import { createTrimmer, keepSmall } from './edge/host/allocator.node.ts'
 import { createClock, createRandom } from './edge/host/clock.node.ts'
 import { currentUser } from './edge/host/current-user.node.ts'
 import { createLog } from './edge/host/log.node.ts'
@@ -402,7 +402,6 @@ async function start(
     trafficStore.tick()
   }, TICK_MS)
   ticker.unref()
-  freeCompilersAtOnce()
   log.write('info', 'listening', {
     address: addresses[0] ?? '',
     admin_socket: addresses[1] ?? '',

@@ -23,19 +23,6 @@ export function keepSmall(): void {
   setOption?.(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 }
 
-/** Of the Node that this program brings; another one may not have the flag, and would say so on stderr. */
-const NODE_MAJOR = '26'
-
-/**
- * To be called once all that a start needs is loaded: code that was compiled earlier is taken only under the same flags.
- * After some 400 commands V8 compiles all that they run at once, and what that takes, 25 MiB, would lie there until its
- * one thread in the background has no more to compile. So the main thread gives it back when the code is done.
- */
-export function freeCompilersAtOnce(): void {
-  if (process.versions.node.startsWith(`${NODE_MAJOR}.`))
-    setFlagsFromString('--no-maglev-destroy-on-background')
-}
-
 const REGULAR = { type: 'major', execution: 'sync' } as const
 /** V8's thorough collection: pages with a few objects left are emptied and given back. */
 const SMALLEST = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const
