@@ -118,7 +118,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   }
 
   /** Writes a record; nothing has changed where that throws. `isWhole`: with its signature. */
-  function put(event: AuditEvent, isWhole = standsAlone(event)): void {
+  function put(event: AuditEvent, isWhole = durability === 'always' || standsAlone(event)): void {
     const timestamp = new Date(wallMs()).toISOString()
     const next: AuditEvent = { ...classified(event), seq: sequence + 1 }
     const previous = hash === undefined ? GENESIS : encodeHex(hash)
@@ -245,7 +245,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     return found?.event['seq'] === sequence + 1 ? found : undefined
   }
 
-  function takeBack({ hash: itsHash, event }: NonNullable<ReturnType<typeof readUnsealed>>): void {
+  function takeOver({ hash: itsHash, event }: NonNullable<ReturnType<typeof next>>): void {
     sequence++
     hash = itsHash
     const brought = event.type === EPOCH ? keyNamed(event, spare === undefined ? [] : [spare]) : undefined
@@ -268,7 +268,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
           'INTEGRITY_RISK',
           `Record ${sequence + 1} of the audit chain in ${options.directory} does not follow from the one before, so the chain cannot be continued: it was changed; look with sass-edge audit verify and keep it as evidence.`,
         )
-      takeBack(found)
+      takeOver(found)
       endBytes += Buffer.byteLength(line) + 1
     }
     const found = next(torn)
@@ -278,7 +278,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       // By the key of its own time, also where it brings in the next one.
       unsealed = found.hash
       seal()
-      takeBack(found)
+      takeOver(found)
     }
     // The first record of all is that of the first key, and nothing happened before it.
     if (sequence === 0) return
@@ -358,7 +358,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
       throw new SassError('INTERNAL', 'Only the journal itself brings in keys; nothing was recorded.')
     changeWhatIsOver()
     putHeld()
-    put(event, durability === 'always' || standsAlone(event))
+    put(event)
     signSoon()
     if (durability !== 'never') tickSoon()
   }

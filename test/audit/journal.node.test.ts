@@ -539,9 +539,13 @@ t.test('on a full disk nothing is recorded by halves, and with room the chain go
     t.ok(written > 10, `${written} records`)
     t.equal(journal.head.sequence, written + 1, 'the head is the last one that was written')
     t.throws(() => journal.append({ type: 'x', text: 'y'.repeat(100) }), full)
+    journal.tick()
+    // There may be no room for the signature of the last one: all else is there and follows.
+    const said = verifyChain([fileOf(directory)], {})
+    t.ok(said.ok && said.report.sequence >= written + 1 - 17, 'what was written in part is taken back')
     grow()
     journal.tick()
-    t.equal(given(audit(directory)).length, written, 'what was written in part is taken back')
+    t.equal(given(audit(directory)).length, written, 'and nothing of it is missing')
     journal.append({ type: 'small' })
     journal.close()
     t.same(

@@ -91,6 +91,18 @@ t.test('a first command of somebody who is not let in is not begun', async (t) =
   t.notOk(existsSync(marker))
 })
 
+t.test('a first command that no frame holds is refused, and its connection is not left open', async (t) => {
+  const environment = Object.fromEntries(
+    Array.from({ length: 3_000 }, (_, index) => [`NAME_${index}`, 'x'.repeat(2_000)]),
+  )
+  const first = { command: 'true', args: [], options: { output() {}, environment } }
+  const before = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+  await t.rejects(enter(plain, { first, reconnect: false }), { code: 'USAGE', message: /not sent/ })
+  await until('its end', () => {
+    return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length <= before
+  })
+})
+
 t.test('who comes back asks in the same flight: three round trips to the first byte', async (t) => {
   const lab = await startLab({ target: { host: '127.0.0.1', port: plain.port }, seed: 1 })
   const counter = await startFlightCounter({ host: '127.0.0.1', port: lab.port })

@@ -212,9 +212,14 @@ export async function openConnection(options: ConnectionOptions, along?: AskAlon
     branch: branchBytes(options.branch),
     enrolment: 'socketPath' in options ? undefined : options.enrolment,
   })
-  if (along !== undefined) {
-    caller.askAlong(window)
-    along(caller, acceptedForms(options.compression, { linkRate, isMetered: undefined }))
+  try {
+    if (along !== undefined) caller.askAlong(window)
+    along?.(caller, acceptedForms(options.compression, { linkRate, isMetered: undefined }))
+  } catch (cause) {
+    // What cannot be asked for is no reason to stay: nobody would hear of this connection any more.
+    asked.catch(() => {})
+    socket.destroy()
+    throw cause
   }
   const { welcome, speed } = await asked
   return {
