@@ -35,7 +35,13 @@ export type Look = {
 }
 
 /** A process of the world that must live on as it is. */
-export type Sentinel = { readonly pid: number; readonly start: string; readonly name: string }
+/** `nice`: what it began with, which is that of whoever measures. */
+export type Sentinel = {
+  readonly pid: number
+  readonly start: string
+  readonly name: string
+  readonly nice: string
+}
 
 function walk(directory: string, found: Map<string, string>, root = directory): void {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
@@ -151,15 +157,16 @@ function status(pid: number): { name: string; start: string; state: string; nice
 
 /** The sentinel that `pid` outside is. */
 export function sentinelAt(pid: number, name: string): Sentinel {
-  return { pid, name, start: status(pid)?.start ?? '' }
+  const { start = '', nice = '' } = status(pid) ?? {}
+  return { pid, name, start, nice }
 }
 
 /** What became of those that were hurt. */
 export function hurt(sentinels: readonly Sentinel[]): readonly string[] {
-  return sentinels.flatMap(({ pid, start, name }) => {
+  return sentinels.flatMap(({ pid, start, name, nice }) => {
     const now = status(pid)
     if (now === undefined || now.start !== start || now.state === 'Z') return [`${name} is dead`]
     if (now.state === 'T') return [`${name} is stopped`]
-    return now.nice === '0' ? [] : [`${name} has another priority`]
+    return now.nice === nice ? [] : [`${name} has another priority`]
   })
 }
