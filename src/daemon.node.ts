@@ -162,6 +162,7 @@ function createRooms(
     ...createWork(ground, counts, {
       session: (id, instance) => rooms.levels.sessionEnded(id, instance),
       freed: () => rooms.queue.pump(),
+      sealed: (agent, bytes) => rooms.recordShares.charge(agent, bytes, clock.monotonicMs()),
     }),
     transfers: createTransfers(),
     files: createFileWork(),

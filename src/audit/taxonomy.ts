@@ -67,6 +67,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   identity: kind('execution', 'configuration', 'warning'),
   branch: kind('execution', 'human'),
   egress: kind('execution', 'tool'),
+  redacted: kind('execution', 'firewall', 'warning'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
   clock: kind('observations', 'lifecycle', 'warning'),

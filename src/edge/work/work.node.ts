@@ -6,16 +6,19 @@
 import type { Journal } from '../../audit/journal.node.ts'
 import { createRing } from '../../base/ring.ts'
 import type { Config } from '../../config/config.ts'
+import { SCREENED_GROWTH } from '../../defense/firewall/limits.ts'
 import { PIPE_READ_BYTES } from '../../limits.ts'
-import type { AuditEvent, Clock, LineFile, Log } from '../../ports.ts'
+import type { AuditEvent, Clock, FactsSink, LineFile, Log } from '../../ports.ts'
 import { createSessions } from '../../session/callers/sessions.ts'
 import type { Rooms } from '../../session/common/rooms.ts'
-import type { RingPair } from '../../session/executions/execution.ts'
+import type { Execution, RingPair } from '../../session/executions/execution.ts'
 import { createExecutions } from '../../session/executions/executions.ts'
 import { exitEvent, lostEvent } from '../../session/executions/exit-event.ts'
 import { createKeptResults } from '../../session/executions/kept-results.ts'
+import { hiddenIn, redactedEvent } from '../../session/executions/redacted-event.ts'
 import { type Counts, outcomeOf } from '../../session/standing/counts.ts'
 import type { SpareTime } from '../host/spare-time.node.ts'
+import { openFirewall } from './firewall.node.ts'
 import type { Sandbox } from './sandbox.node.ts'
 
 /** What they are made of. */
@@ -24,6 +27,7 @@ export type WorkGround = {
   readonly clock: Clock
   readonly log: Log
   readonly audit: Journal
+  readonly facts: FactsSink
   readonly sandbox: Sandbox
   readonly spareTime: SpareTime
   readonly kept: LineFile
@@ -48,9 +52,14 @@ export function record(audit: Journal, log: Log, event: AuditEvent): void {
 
 /** Room of sessions and executions, which know each other by what ends them. */
 export function createWork(
-  { config, clock, log, audit, sandbox, spareTime, kept }: WorkGround,
+  { config, clock, log, audit, facts, sandbox, spareTime, kept }: WorkGround,
   counts: Counts,
-  ended: { session(id: string, instance: string): void; freed(): void },
+  ended: {
+    session(id: string, instance: string): void
+    freed(): void
+    /** So much was sealed on behalf of that agent. */
+    sealed(agent: string, bytes: number): void
+  },
 ): Pick<Rooms, 'sessions' | 'executions'> {
   const sessions = createSessions(
     {
@@ -77,6 +86,21 @@ export function createWork(
       ended.session(session.id, session.instance)
     },
   )
+  /** What was hidden in its output, sealed. */
+  function recordHidden(execution: Execution): void {
+    const hidden = hiddenIn(execution)
+    execution.screened = undefined
+    if (hidden === undefined) return
+    const before = facts.sealedBytes
+    try {
+      const sealed = facts.seal(execution.sessionId, hidden)
+      record(audit, log, redactedEvent(execution, sealed))
+    } catch (cause) {
+      log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+    }
+    ended.sealed(execution.owner, facts.sealedBytes - before)
+  }
+
   const results = createKeptResults({
     file: kept,
     clock,
@@ -93,8 +117,13 @@ export function createWork(
     spawner: sandbox.spawner,
     clock,
     results,
-    // No smaller than what one read may bring: a client that is attached must lose nothing of it.
-    rings: makeRings(config.execution.max_concurrent, Math.max(config.session.ring_bytes, PIPE_READ_BYTES)),
+    openScreen: openFirewall().open,
+    // No smaller than what one read may bring, and what stands for the secrets in it: a client that is attached must
+    // lose nothing of it.
+    rings: makeRings(
+      config.execution.max_concurrent,
+      Math.max(config.session.ring_bytes, SCREENED_GROWTH * PIPE_READ_BYTES),
+    ),
     // While a new command runs there is time: its client waits for it and not for us.
     begun() {
       counts.started++
@@ -112,13 +141,14 @@ export function createWork(
         ? sessions.stateOf(sessionId)
         : sessions.executionEnded(sessionId, clock.monotonicMs())
       // Nobody waits for the record of what has already happened.
-      spareTime.later(() =>
+      spareTime.later(() => {
+        recordHidden(execution)
         record(audit, log, {
           type: 'execution_ended',
           session_state: state ?? null,
           ...exitEvent(execution),
-        }),
-      )
+        })
+      })
     },
   })
   return { sessions, executions }

@@ -14,6 +14,7 @@ import {
   type SpawnPlan,
   STDOUT,
 } from '../../ports.ts'
+import type { ScreenedOutput } from './screened-output.ts'
 
 /** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
 export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started' | 'unknown'
@@ -78,6 +79,8 @@ export type Execution = {
   readonly isTerminal: boolean
   /** It was asked to leave what it started running. */
   readonly mayLeave?: boolean
+  /** What its output goes through; undefined before there is any. */
+  screened: ScreenedOutput | undefined
   /** Somebody has been told how it ended. */
   isTold: boolean
 }
@@ -141,6 +144,7 @@ export function newExecution(
     signalIds: [],
     isTerminal: request.plan.terminal !== undefined,
     mayLeave: request.plan.keepsBackground === true,
+    screened: undefined,
     isTold: false,
   }
 }
@@ -151,21 +155,14 @@ export function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
 }
 
 /** Into its rings as far as they take it, and to whoever watches. */
-export function takeOutput(
-  execution: Execution,
-  source: OutputSource,
-  bytes: Uint8Array,
-  nowMs: number,
-): void {
+export function takeOutput(execution: Execution, source: OutputSource, bytes: Uint8Array): void {
   const room = execution.acceptBytes[source]
   const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
   execution.discardedBytes += bytes.length - taken.length
-  execution.lastOutputAtMs = nowMs
   if (taken.length === 0) return
   execution.acceptBytes[source] = room - taken.length
   execution.outputBytes[source] += taken.length
   ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
-  execution.watcher?.output(source)
 }
 
 /** Holds that output back, or lets it go on. */

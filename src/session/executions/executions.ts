@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { Screen } from '../../defense/firewall/screen.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import { SassError } from '../../errors.ts'
 import { PIPE_READ_BYTES, TERM_TO_KILL_MS } from '../../limits.ts'
@@ -31,6 +32,7 @@ import { startRecord } from './kept-record.ts'
 import type { KeptResults } from './kept-results.ts'
 import { createLeftWork } from './left-work.ts'
 import { createRingPool } from './ring-pool.ts'
+import { createScreenedOutput } from './screened-output.ts'
 
 export type Executions = {
   start(request: StartRequest, watcher: Watcher): Execution
@@ -102,6 +104,8 @@ export type ExecutionsOptions = {
   readonly clock: Clock
   readonly rings: readonly RingPair[]
   readonly results: KeptResults
+  /** What the output of one source goes through. */
+  readonly openScreen: () => Screen
   /** Called once an execution, after its last output: for the audit and the session. */
   readonly ended: (execution: Execution) => void
   /** Processes of the session's place of that number; 0 where it has no such place any more. */
@@ -121,6 +125,7 @@ export function createExecutions({
   clock,
   rings,
   results,
+  openScreen,
   ended,
   processesIn,
   leftEnded,
@@ -274,7 +279,16 @@ export function createExecutions({
         execution.errno = errno
         end(execution, 'not_started')
       },
-      output: (source, bytes) => takeOutput(execution, source, bytes, clock.monotonicMs()),
+      output(source, bytes) {
+        execution.lastOutputAtMs = clock.monotonicMs()
+        execution.screened ??= createScreenedOutput(
+          openScreen,
+          clock,
+          (from, piece) => takeOutput(execution, from, piece),
+          (from) => execution.watcher?.output(from),
+        )
+        execution.screened.push(source, bytes)
+      },
       pace: {
         readBytes: (source) => execution.watcher?.pace?.readBytes(source) ?? PIPE_READ_BYTES,
         aheadBytes: () => execution.watcher?.pace?.aheadBytes() ?? PIPE_READ_BYTES,
@@ -282,6 +296,7 @@ export function createExecutions({
       stdinDrained: () => execution.watcher?.stdinDrained(),
       exited(status) {
         countIn(place, -1)
+        execution.screened?.finish()
         execution.exit = status
         if (place !== undefined && status.left !== undefined) left.add(execution, place, status.left)
         if (status.tookMemoryKill === true) execution.why = MEMORY_KILL

@@ -95,6 +95,7 @@ function revived({ id, state, ...end }: EndRecord): Execution {
       stdinBytes: 0,
       signalIds: [],
       isTerminal: false,
+      screened: undefined,
       isTold: false,
     },
   }

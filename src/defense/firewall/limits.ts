@@ -1,0 +1,51 @@
+/**
+ * Numbers of the output firewall, each with its unit and its source or reason.
+ * @module
+ */
+
+/** What the data files of a firewall may be, in bytes. */
+export const FIREWALL_FILE_BYTES = 1_048_576
+/** Kinds of secrets, and key words of all of them. */
+export const SECRET_KINDS = 1_000
+export const KEY_WORDS = 4_000
+/** A key word that is shorter would be found in every line. */
+export const KEY_WORD_LEAST_BYTES = 2
+export const KEY_WORD_MOST_BYTES = 64
+/** Parts of a shape, and bytes of one part. */
+export const SHAPE_PARTS = 24
+export const SHAPE_RUN_BYTES = 2_048
+/** How far a secret's end may be from its key word: what is not decided by then is none. */
+export const SECRET_REACH_BYTES = 4_096
+/** The word at the end of what has come that is kept until it is whole. */
+export const WORD_KEPT_BYTES = 128
+/** A name, and what may be between it and its value. */
+export const NAME_REST_BYTES = 40
+export const VALUE_BYTES = 256
+/** A value that nobody knows a shape of is a secret from so many bytes on, where it is random enough. */
+export const SECRET_LEAST_BYTES = 8
+export const PASSWORD_LEAST_BYTES = 6
+/** A key block: RFC 7468; an RSA key of 16,384 bits has 12,600. */
+export const KEY_BLOCK_BYTES = 32_768
+/** How far `-u` may be from its `curl`. */
+export const CURL_LINE_BYTES = 512
+/** How far `data:` may be from its `apiVersion:`. */
+export const DOCUMENT_BYTES = 4_096
+/** The head of a JSON Web Token (RFC 7519): a certificate may be in it. */
+export const JSON_HEAD_BYTES = 2_048
+/** What one pass works on at once: a read of a pipe, and what the pass before has kept. */
+export const SCREEN_WORK_BYTES = 98_304
+/** A control sequence: what is longer is text. */
+export const CONTROL_BYTES = 64
+/** Control sequences that wait for the text before them to go on. */
+export const CONTROLS_KEPT = 1_024
+/** Secrets of one stream that the sealed record keeps, and the bytes of each. */
+export const SECRETS_REMEMBERED = 16
+export const SECRET_REMEMBERED_BYTES = 256
+/**
+ * How long output is kept back while nothing more comes: what may be the beginning of a key word for as long as a program
+ * takes between two writes, a value that has begun for two frames of a screen.
+ */
+export const OUTPUT_PAUSE_MS = 2
+export const OUTPUT_LONG_PAUSE_MS = 30
+/** How many times longer than what came what goes on may be: the shortest secrets, one beside the other. */
+export const SCREENED_GROWTH = 4

@@ -1,0 +1,139 @@
+/**
+ * The firewall of one stream of output: what a command writes comes in, what its caller may read goes on.
+ * Secrets are hidden wherever control sequences of a terminal stand in them. Bytes go on in the order in which they came;
+ * the sequences within a secret stand behind what stands for it.
+ * Bounded: what is kept of text and of sequences, and what is remembered of findings.
+ * Rules: docs/firewall.md; jerry.md L4-C03, JF-080 to 082.
+ * @module
+ */
+import { type Controls, createControls } from './controls.ts'
+import {
+  CONTROL_BYTES,
+  CONTROLS_KEPT,
+  SCREEN_WORK_BYTES,
+  SECRET_REMEMBERED_BYTES,
+  SECRETS_REMEMBERED,
+} from './limits.ts'
+import type { SecretTables } from './secrets/kinds.ts'
+import { createSecretPass, type SecretPass, type Span } from './secrets/pass.ts'
+
+/** What was hidden in one stream. */
+export type Findings = {
+  readonly count: number
+  /** By kind. */
+  readonly kinds: ReadonlyMap<string, number>
+  /** The first of them as they came, for the sealed record alone. */
+  readonly secrets: readonly { readonly kind: string; readonly offset: number; readonly secret: Uint8Array }[]
+}
+
+export type Screen = {
+  /** Bytes are lent, both ways. */
+  push(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void
+  /** Nothing has come for a moment, or for a while: what is kept goes on, but for a token or a value that has begun. */
+  pause(isLong: boolean, emit: (bytes: Uint8Array) => void): void
+  finish(emit: (bytes: Uint8Array) => void): void
+  /** Something came that has not gone on. */
+  readonly isKeeping: boolean
+  /** Undefined: nothing was found. */
+  readonly findings: Findings | undefined
+}
+
+const ESC = 0x1b
+
+type Found = {
+  count: number
+  kinds: Map<string, number>
+  secrets: { kind: string; offset: number; secret: Uint8Array }[]
+}
+
+/** What makes screens: tables and memory that all of them share. */
+export function createScreens(tables: SecretTables): { open(): Screen } {
+  const work = new Uint8Array(SCREEN_WORK_BYTES)
+  const text = new Uint8Array(SCREEN_WORK_BYTES)
+  return { open: () => createScreen(createSecretPass(tables, work), createControls(), text) }
+}
+
+function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array): Screen {
+  let found: Found | undefined
+
+  function remember(span: Span, secret: Uint8Array): void {
+    found ??= { count: 0, kinds: new Map(), secrets: [] }
+    found.count++
+    found.kinds.set(span.kind, (found.kinds.get(span.kind) ?? 0) + 1)
+    if (found.secrets.length >= SECRETS_REMEMBERED) return
+    found.secrets.push({
+      kind: span.kind,
+      offset: span.start,
+      secret: secret.slice(0, SECRET_REMEMBERED_BYTES),
+    })
+  }
+
+  /** Without sequences: as it comes. */
+  function plain(
+    emit: (bytes: Uint8Array) => void,
+  ): (bytes: Uint8Array, offset: number, span?: Span, secret?: Uint8Array) => void {
+    return (bytes, _offset, span, secret) => {
+      if (span !== undefined && secret !== undefined) remember(span, secret)
+      emit(bytes)
+    }
+  }
+
+  /** Puts sequences back where they stood. */
+  function woven(
+    emit: (bytes: Uint8Array) => void,
+  ): (bytes: Uint8Array, offset: number, span?: Span, secret?: Uint8Array) => void {
+    return (bytes, offset, span, secret) => {
+      if (span !== undefined && secret !== undefined) {
+        controls.upTo(offset, emit)
+        remember(span, secret)
+        emit(bytes)
+        return
+      }
+      let at = 0
+      for (const { offset: before } of controls.within(offset, offset + bytes.length)) {
+        if (before - offset > at) emit(bytes.subarray(at, before - offset))
+        controls.upTo(before, emit)
+        at = before - offset
+      }
+      if (at < bytes.length) emit(bytes.subarray(at))
+    }
+  }
+
+  function pushSome(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
+    if (controls.isIdle && bytes.indexOf(ESC) < 0) {
+      controls.skip(bytes.length)
+      pass.push(bytes, plain(emit))
+      return
+    }
+    const length = controls.take(bytes, text)
+    pass.push(text.subarray(0, length), woven(emit))
+    controls.upTo(pass.passedBytes, emit)
+    if (controls.keptCount > CONTROLS_KEPT) pause(true, emit)
+  }
+
+  function pause(isLong: boolean, emit: (bytes: Uint8Array) => void): void {
+    pass.pause(isLong, woven(emit))
+    controls.upTo(pass.passedBytes, emit)
+  }
+
+  return {
+    push(bytes, emit) {
+      const most = text.length - CONTROL_BYTES
+      for (let at = 0; at < bytes.length; at += most)
+        pushSome(bytes.length <= most ? bytes : bytes.subarray(at, at + most), emit)
+    },
+    pause,
+    finish(emit) {
+      const length = controls.finish(text)
+      if (length > 0) pass.push(text.subarray(0, length), woven(emit))
+      pass.finish(woven(emit))
+      controls.upTo(Number.POSITIVE_INFINITY, emit)
+    },
+    get isKeeping() {
+      return pass.keptBytes > 0 || !controls.isIdle
+    },
+    get findings() {
+      return found
+    },
+  }
+}

@@ -1,0 +1,403 @@
+/**
+ * Secrets of one stream of bytes, found while it passes: bytes come in whatever pieces, and go on as soon as no secret can
+ * begin in them any more; a secret goes on as `[redacted:KIND]`.
+ *
+ * One scan looks for key words. At each the kinds that it leads to are tried on the bytes around it; where that depends on
+ * bytes that are yet to come, the scan stops there and goes on with them, so that it decides in the same order however
+ * the bytes are cut, and what comes out is the same to the byte. What is kept back is bounded: the last word, and from a
+ * key word on what its kinds reach.
+ *
+ * Work is linear: a name is read once, however many key words it has, and what was taken for a value is not read again;
+ * every shape has a length; a token begins where a word begins.
+ * Rules: docs/firewall.md, "Secrets"; jerry.md L4-C03.
+ * @module
+ */
+import { decodeBase64Url } from '../../../base/encoding/base64.ts'
+import { KEY_WORD_START } from '../key-words.ts'
+import {
+  CURL_LINE_BYTES,
+  DOCUMENT_BYTES,
+  JSON_HEAD_BYTES,
+  KEY_BLOCK_BYTES,
+  SECRET_REACH_BYTES,
+  WORD_KEPT_BYTES,
+} from '../limits.ts'
+import { type Assignment, readAssignment } from './assignment.ts'
+import type { Kind, Lead, Run, SecretTables } from './kinds.ts'
+import { byteClass, MORE, matchShape, NO } from './shape.ts'
+import {
+  type Place,
+  readBlockEnd,
+  readBlockHeader,
+  readCompared,
+  readDataLine,
+  readUserinfo,
+  readUserOption,
+} from './surroundings.ts'
+import { isSecretValue, milliBits, type NameStrength } from './value.ts'
+
+/** Where a secret was, among the bytes that came in; `end` is where it has ended so far. */
+export type Span = { readonly start: number; end: number; readonly kind: string }
+
+/**
+ * What goes on: bytes as they came from the offset on; or what stands for a secret, with the span of it and as much of it
+ * as is there.
+ */
+export type Emit = (bytes: Uint8Array, offset: number, span?: Span, secret?: Uint8Array) => void
+
+export type SecretPass = {
+  /** Bytes are lent, both ways: whoever keeps them copies them. */
+  push(bytes: Uint8Array, emit: Emit): void
+  /** Nothing has come for a moment, or a while: what is kept goes on, but for a token, or a value, that has begun. */
+  pause(isLong: boolean, emit: Emit): void
+  /** Nothing follows. */
+  finish(emit: Emit): void
+  /** What has gone on, hidden or not, of the bytes that came. */
+  readonly passedBytes: number
+  /** Bytes that came and did not go on yet. */
+  readonly keptBytes: number
+}
+
+const WORD = byteClass('0-9a-zA-Z_-')
+const RUN = byteClass('!-~')
+const BEFORE_ASSIGNED = byteClass('=:"\'` \t\n>')
+const BLOCK = byteClass('0-9a-zA-Z+/=,:;.()"\' \t\r\n\\-')
+const [LF, HYPHEN, POINT, CLOSING_BRACE] = [0x0a, 0x2d, 0x2e, 0x7d]
+/** The third letter of `{"` in Base64. */
+const JSON_LETTER = 0x4a
+const OPTION_BYTES = 40
+/** What has gone on and is looked at again: whether a word, or an option, begins there. */
+const CONTEXT_BYTES = OPTION_BYTES + 8
+const NEVER = Number.POSITIVE_INFINITY
+/** Kinds that are no data. */
+const KINDS = {
+  block: 'private-key',
+  userinfo: 'url-password',
+  'user-option': 'curl-password',
+  data: 'kubernetes-secret',
+}
+const encoder = new TextEncoder()
+
+/** RFC 7519: where the first part begins as JSON does in Base64, it ends as JSON does, and is text in between. */
+function isJsonHead(bytes: Uint8Array, start: number, stop: number): boolean {
+  if (bytes[start + 2] !== JSON_LETTER) return true
+  const end = bytes.indexOf(POINT, start)
+  const text = decodeBase64Url(bytes.subarray(start, Math.min(end, stop)), JSON_HEAD_BYTES)
+  if (text?.at(-1) !== CLOSING_BRACE) return false
+  return text.every((byte) => byte >= 0x20 || byte === LF || byte === 0x0d)
+}
+
+function isRandomEnough(kind: Kind, bytes: Uint8Array, start: number, stop: number): boolean {
+  if (kind.isJson && !isJsonHead(bytes, start, stop)) return false
+  return kind.leastMilliBits === 0 || milliBits(bytes, start, stop) >= kind.leastMilliBits
+}
+
+/** Whether the word that `at` is in begins with two hyphens. */
+function isOptionAt(bytes: Uint8Array, at: number): boolean {
+  const start = runStart(bytes, at, WORD, OPTION_BYTES)
+  return bytes[start] === HYPHEN && bytes[start + 1] === HYPHEN
+}
+
+/** Where the run of that class begins that ends at `end`, or so many bytes before. */
+function runStart(bytes: Uint8Array, end: number, of: Uint8Array, most: number): number {
+  const least = Math.max(0, end - most)
+  let start = end
+  while (start > least && of[bytes[start - 1] ?? 0] === 1) start--
+  return start
+}
+
+/** @param work lent to one push at a time: what was kept and what comes, together; longer pushes are cut */
+export function createSecretPass({ words, leads }: SecretTables, work: Uint8Array): SecretPass {
+  const { columns, next, firstAccepting, width } = words
+  const place: Place = { start: 0, end: 0 }
+  /** What came and may be looked at again; `base` is the offset of its first byte, and `passed` of what has gone on. */
+  let kept: Uint8Array = new Uint8Array(0)
+  let [base, passed] = [0, 0]
+  /** The scan goes on there, in this state. */
+  let [scanned, state] = [0, KEY_WORD_START]
+  let spans: Span[] = []
+  /** What was told already: its end is yet to come. */
+  let told: Span | undefined
+  /** Key words in that value were judged with it; those before `hidden` are within a secret. */
+  let [valueFrom, valueTo, hidden] = [0, 0, 0]
+  /** The name that was read last, with the offset that its places count from. */
+  const assignment: Assignment = { nameEnd: 0, start: 0, end: 0, quote: 0, after: -1 }
+  let [nameEnd, assigned, assignedBase] = [-1, NO, 0]
+  let [curlAt, documentAt] = [-NEVER, -NEVER]
+  /** The indented lines that follow are data of a Kubernetes object. */
+  let isData = false
+  let block: Span | undefined
+  /** What stands for a secret, by its kind: as many as there are kinds. */
+  const marks = new Map<string, Uint8Array>()
+  /** A token, or a value, that begins there waits for its end. */
+  let [tokenFrom, openFrom] = [NEVER, NEVER]
+
+  function hide(start: number, end: number, kind: string): Span {
+    const span: Span = { start: base + start, end: base + end, kind }
+    spans.push(span)
+    hidden = span.end
+    return span
+  }
+
+  function tryToken(bytes: Uint8Array, start: number, end: number, isLast: boolean, kind: Kind): number {
+    if (kind.behind !== undefined) return tryBehind(bytes, start, end, isLast, kind, kind.behind)
+    const before = start > 0 ? (bytes[start - 1] ?? 0) : 0
+    if (WORD[before] === 1 && WORD[bytes[start] ?? 0] === 1) return NO
+    if (kind.isAssigned && (start === 0 || BEFORE_ASSIGNED[before] === 0)) return NO
+    const stop = matchShape(kind.shape, bytes, start, end, isLast)
+    if (stop === MORE) tokenFrom = base + start
+    if (stop < 0 || !isRandomEnough(kind, bytes, start, stop)) return stop === MORE ? MORE : NO
+    hide(start, stop, kind.id)
+    return 1
+  }
+
+  /** A token that its key word stands within. */
+  function tryBehind(
+    bytes: Uint8Array,
+    at: number,
+    end: number,
+    isLast: boolean,
+    kind: Kind,
+    run: Run,
+  ): number {
+    const start = runStart(bytes, at, run.of, run.most + 1)
+    if (at - start < run.least || at - start > run.most) return NO
+    if (start > 0 && WORD[bytes[start - 1] ?? 0] === 1) return NO
+    const stop = matchShape(kind.shape, bytes, at, end, isLast)
+    if (stop < 0 || !isRandomEnough(kind, bytes, start, stop)) return stop === MORE ? MORE : NO
+    hide(start, stop, kind.id)
+    return 1
+  }
+
+  function tryValue(
+    bytes: Uint8Array,
+    start: number,
+    at: number,
+    end: number,
+    isLast: boolean,
+    lead: Lead,
+  ): number {
+    if (base + at > nameEnd) {
+      const from = at - lead.operatorBytes
+      assigned = readAssignment(bytes, from, end, isLast, isOptionAt(bytes, start), assignment)
+      if (assigned === MORE) {
+        if (assignment.start >= 0) openFrom = base + assignment.start
+        return MORE
+      }
+      nameEnd = base + Math.max(at, assignment.nameEnd)
+      assignedBase = base
+    }
+    if (assigned !== 1) return NO
+    const shift = assignedBase - base
+    const value = { ...assignment, start: assignment.start + shift, end: assignment.end + shift }
+    valueFrom = base + value.start
+    valueTo = base + value.end
+    for (const kind of lead.values) {
+      const stop = matchShape(kind.shape, bytes, value.start, value.end, true)
+      if (stop === NO || !isRandomEnough(kind, bytes, value.start, stop)) continue
+      hide(value.start, stop, kind.id)
+      return 1
+    }
+    if (lead.strength === undefined || !isSecretValue(bytes, value, lead.strength)) return NO
+    hide(value.start, value.end, lead.strength)
+    return 1
+  }
+
+  function markOf(kind: string): Uint8Array {
+    const mark = marks.get(kind) ?? encoder.encode(`[redacted:${kind}]`)
+    marks.set(kind, mark)
+    return mark
+  }
+
+  function endBlock(at: number): void {
+    if (block === undefined) return
+    block.end = at
+    hidden = at
+    block = undefined
+  }
+
+  function strengthOf(bytes: Uint8Array, start: number, end: number): NameStrength | undefined {
+    let step = KEY_WORD_START
+    for (let at = start; at < end; at++) {
+      step = next[step + (columns[bytes[at] ?? 0] ?? 0)] ?? 0
+      if (step < firstAccepting) continue
+      const found = leads[(step - firstAccepting) / width]?.find((lead) => lead.strength !== undefined)
+      if (found !== undefined) return found.strength
+    }
+    return undefined
+  }
+
+  function trySpecial(
+    bytes: Uint8Array,
+    start: number,
+    at: number,
+    end: number,
+    isLast: boolean,
+    lead: Lead,
+  ): number {
+    switch (lead.special) {
+      case 'block': {
+        const read = readBlockHeader(bytes, at, end, isLast, place)
+        if (read === 1) block = hide(start, NEVER, KINDS.block)
+        return read
+      }
+      case 'userinfo': {
+        const read = readUserinfo(bytes, at, end, isLast, place)
+        if (read === 1) hide(place.start, place.end, KINDS.userinfo)
+        return read
+      }
+      case 'user-option': {
+        if (base + at - curlAt > CURL_LINE_BYTES) return NO
+        const read = readUserOption(bytes, at, end, isLast, place)
+        if (read === 1) hide(place.start, place.end, KINDS['user-option'])
+        return read
+      }
+      case 'compared': {
+        const strength = (from: number, to: number) => strengthOf(bytes, from, to)
+        const read = readCompared(bytes, start, at, end, isLast, strength, place)
+        if (read === 1) hide(place.start, place.end, 'token')
+        return read
+      }
+      case 'curl':
+        curlAt = base + at
+        return NO
+      case 'document':
+        documentAt = base + at
+        return NO
+      case 'data':
+        // At the beginning of a line, soon after `apiVersion:`.
+        isData = base + at - documentAt < DOCUMENT_BYTES && (start === 0 || bytes[start - 1] === LF)
+        return NO
+      case 'block-end':
+      case undefined:
+        return NO
+    }
+  }
+
+  function tryLead(bytes: Uint8Array, at: number, end: number, isLast: boolean, lead: Lead): number {
+    const start = at - lead.length
+    if (block !== undefined) {
+      if (lead.special !== 'block-end') return NO
+      const read = readBlockEnd(bytes, at, end, isLast, place)
+      if (read === 1) endBlock(base + place.end)
+      return read
+    }
+    if (base + start < hidden) return NO
+    for (let index = 0; index < lead.tokens.length; index++) {
+      const kind = lead.tokens[index]
+      const tried = kind === undefined ? NO : tryToken(bytes, start, end, isLast, kind)
+      if (tried !== NO) return tried
+    }
+    const tried = lead.special === undefined ? NO : trySpecial(bytes, start, at, end, isLast, lead)
+    const isWithinValue = base + start >= valueFrom && base + start < valueTo
+    if (tried !== NO || isWithinValue) return tried
+    if (lead.values.length === 0 && lead.strength === undefined) return NO
+    return tryValue(bytes, start, at, end, isLast, lead)
+  }
+
+  /** At a key word that ends at `at`: whether it depends on what is yet to come. */
+  function mustWait(bytes: Uint8Array, at: number, end: number, isLast: boolean): boolean {
+    const isAll = isLast || end - at >= SECRET_REACH_BYTES
+    const found = leads[(state - firstAccepting) / width] ?? []
+    for (let index = 0; index < found.length; index++) {
+      const lead = found[index]
+      const tried = lead === undefined ? NO : tryLead(bytes, at, end, isAll, lead)
+      if (tried !== NO) return tried === MORE
+    }
+    return false
+  }
+
+  /** At the beginning of a line of data. */
+  function mustWaitForLine(bytes: Uint8Array, at: number, end: number, isLast: boolean): boolean {
+    const read = readDataLine(bytes, at, end, isLast || end - at >= SECRET_REACH_BYTES, place)
+    if (read === 0) isData = false
+    if (read === 1 && base + place.start >= hidden) hide(place.start, place.end, KINDS.data)
+    return read === MORE
+  }
+
+  /** Scans as far as can be decided; where what may go on ends. */
+  function scan(bytes: Uint8Array, isLast: boolean): number {
+    const end = bytes.length
+    let at = scanned - base
+    tokenFrom = NEVER
+    openFrom = NEVER
+    for (; at < end; at++) {
+      const byte = bytes[at] ?? 0
+      if (block !== undefined && (BLOCK[byte] === 0 || base + at - block.start > KEY_BLOCK_BYTES))
+        endBlock(base + at)
+      const before = state
+      state = next[state + (columns[byte] ?? 0)] ?? 0
+      const waits =
+        (isData && byte === LF && mustWaitForLine(bytes, at + 1, end, isLast)) ||
+        (state >= firstAccepting && mustWait(bytes, at + 1, end, isLast))
+      if (!waits) continue
+      state = before
+      break
+    }
+    scanned = base + at
+    // The word at the end may belong to a key word that is yet to come, or to be ended.
+    return base + (isLast ? end : runStart(bytes, at - words.depth(state), RUN, WORD_KEPT_BYTES))
+  }
+
+  /** Lets the bytes up to the offset `to` go on, without what is hidden. */
+  function pass(bytes: Uint8Array, to: number, emit: Emit): void {
+    let done = 0
+    for (let index = 0; index < spans.length; index++) {
+      const span = spans[index]
+      if (span === undefined || span.start >= to) break
+      if (span.end <= to) done++
+      if (span.start > passed) emit(bytes.subarray(passed - base, span.start - base), passed)
+      if (told !== span)
+        emit(
+          markOf(span.kind),
+          span.start,
+          span,
+          bytes.subarray(Math.max(0, span.start - base), span.end - base),
+        )
+      told = span
+      passed = Math.max(passed, Math.min(span.end, to))
+    }
+    if (done > 0) spans = spans.slice(done)
+    if (passed < to) emit(bytes.subarray(passed - base, to - base), passed)
+    passed = Math.max(passed, to)
+  }
+
+  function pushSome(bytes: Uint8Array, emit: Emit): void {
+    let all = bytes
+    if (kept.length > 0) {
+      work.set(kept)
+      work.set(bytes, kept.length)
+      all = work.subarray(0, kept.length + bytes.length)
+    }
+    const to = scan(all, false)
+    pass(all, Math.max(passed, to), emit)
+    const from = Math.max(0, Math.min(to - base, all.length) - CONTEXT_BYTES)
+    kept = all.slice(from)
+    base += from
+  }
+
+  return {
+    push(bytes, emit) {
+      for (let at = 0; at < bytes.length; ) {
+        const size = Math.min(bytes.length - at, work.length - kept.length)
+        pushSome(at === 0 && size === bytes.length ? bytes : bytes.subarray(at, at + size), emit)
+        at += size
+      }
+    },
+    pause(isLong, emit) {
+      const to = Math.min(base + kept.length, tokenFrom, isLong ? NEVER : openFrom)
+      if (to > passed) pass(kept, to, emit)
+    },
+    finish(emit) {
+      pass(kept, scan(kept, true), emit)
+      base += kept.length
+      kept = new Uint8Array(0)
+    },
+    get passedBytes() {
+      return passed
+    },
+    get keptBytes() {
+      return base + kept.length - passed
+    },
+  }
+}

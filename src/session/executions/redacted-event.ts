@@ -1,0 +1,49 @@
+/**
+ * What the audit says of secrets that were hidden in the output of a command: of which kinds, and how many. The secrets
+ * themselves are sealed with the facts of the session.
+ * Rules: docs/firewall.md; docs/responses.md (what is recorded); JF-082, JF-089.
+ * @module
+ */
+import { encodeBase64 } from '../../base/encoding/base64.ts'
+import type { Findings } from '../../defense/firewall/screen.ts'
+import type { AuditEvent } from '../../ports.ts'
+import type { Execution } from './execution.ts'
+
+/** What is sealed: each source's secrets as they came, in Base64, with where they stood. */
+export type Hidden = {
+  readonly redacted: readonly { readonly kind: string; readonly offset: number; readonly secret: string }[]
+}
+
+/** Undefined where nothing was hidden. */
+export function hiddenIn({ screened }: Execution): Hidden | undefined {
+  const found = findingsOf(screened?.screens ?? [])
+  if (found.length === 0) return undefined
+  const redacted = found.flatMap(({ secrets }) =>
+    secrets.map(({ kind, offset, secret }) => ({ kind, offset, secret: encodeBase64(secret) })),
+  )
+  return { redacted }
+}
+
+/** @param sealed the digest of what was sealed */
+export function redactedEvent(execution: Execution, sealed: string): AuditEvent {
+  const kinds: Record<string, number> = {}
+  let secrets = 0
+  for (const found of findingsOf(execution.screened?.screens ?? [])) {
+    secrets += found.count
+    for (const [kind, count] of found.kinds) kinds[kind] = (kinds[kind] ?? 0) + count
+  }
+  return {
+    type: 'redacted',
+    execution: execution.id,
+    agent: execution.owner,
+    instance: execution.instance,
+    session: execution.sessionId,
+    secrets,
+    kinds,
+    facts: sealed,
+  }
+}
+
+function findingsOf(screens: readonly { readonly findings: Findings | undefined }[]): Findings[] {
+  return screens.flatMap(({ findings }) => (findings === undefined ? [] : [findings]))
+}
