@@ -29,6 +29,7 @@ import { promisify } from 'node:util'
 import { brotliCompressSync } from 'node:zlib'
 import type { BuildOptions, BuildResult, Metafile } from 'esbuild'
 import { readRules, rulesProblemText } from '../src/defense/13policy/rules/rules-file.ts'
+import { readSecretTables } from '../src/defense/firewall/secrets/kinds.ts'
 import {
   CONTEXTS,
   contextUses,
@@ -96,6 +97,8 @@ export interface Sources {
   readonly decoderEntry: string
   /** Where the sources of the rules of the policy are; the program finds them, put together, beside itself. */
   readonly rulesDirectory: string
+  /** What the output firewall knows secrets by. */
+  readonly secretsFile: string
 }
 
 /** The sources of this repository. */
@@ -113,10 +116,19 @@ export const SOURCES: Sources = {
   clientEntry: 'src/client/client.node.ts',
   decoderEntry: 'src/client/link/zstd-thread.node.ts',
   rulesDirectory: 'policy',
+  secretsFile: 'firewall/secrets.json',
 }
 
 /** The rules that ship, beside the program. */
 const RULES_NAME = 'default-rules.json'
+
+/** Checked, without blanks, Brotli in base64. @throws Error where they cannot be read */
+function packSecrets({ root, secretsFile }: Pick<Sources, 'root' | 'secretsFile'>): string {
+  const secrets: unknown = JSON.parse(readFileSync(join(root, secretsFile), 'utf8'))
+  const tables = readSecretTables(secrets)
+  if ('problems' in tables) throw new Error(`${secretsFile}: ${tables.problems.join(' ')}`)
+  return brotliCompressSync(JSON.stringify(secrets)).toString('base64')
+}
 
 /**
  * The rules of the sources as one file.
@@ -265,6 +277,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       RELAY_SOURCE: JSON.stringify(brotliCompressSync(relayText).toString('base64')),
       MCP_SOURCE: JSON.stringify(brotliCompressSync(mcpText).toString('base64')),
       PACKED_RULES: JSON.stringify(packedRules),
+      PACKED_SECRETS: JSON.stringify(packSecrets(sources)),
       PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
     },
   })
@@ -417,7 +430,7 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
   const { root } = sources
   const own = [
     ...globSync(`${dirname(dirname(sources.clientEntry))}/**/*.ts`, { cwd: root }),
-    ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md'],
+    ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md', sources.secretsFile],
     ...globSync(`${sources.rulesDirectory}/*.json`, { cwd: root }),
     ...['build/bundle.node.ts', 'build/bundle-checks.ts', 'build/rules.ts'].map((name) =>
       relative(root, join(SOURCES.root, name)),

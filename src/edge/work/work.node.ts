@@ -18,7 +18,7 @@ import { createKeptResults } from '../../session/executions/kept-results.ts'
 import { hiddenIn, redactedEvent } from '../../session/executions/redacted-event.ts'
 import { type Counts, outcomeOf } from '../../session/standing/counts.ts'
 import type { SpareTime } from '../host/spare-time.node.ts'
-import { openFirewall } from './firewall.node.ts'
+import { createFirewall } from './firewall.node.ts'
 import type { Sandbox } from './sandbox.node.ts'
 
 /** What they are made of. */
@@ -89,7 +89,6 @@ export function createWork(
   /** What was hidden in its output, sealed. */
   function recordHidden(execution: Execution): void {
     const hidden = hiddenIn(execution)
-    execution.screened = undefined
     if (hidden === undefined) return
     const before = facts.sealedBytes
     try {
@@ -113,11 +112,13 @@ export function createWork(
       record(audit, log, { type: 'recovered', what: 'executions', lines })
     },
   })
+  const firewall = createFirewall()
+  spareTime.later(firewall.prepare)
   const executions = createExecutions({
     spawner: sandbox.spawner,
     clock,
     results,
-    openScreen: openFirewall().open,
+    openScreen: firewall.open,
     // No smaller than what one read may bring, and what stands for the secrets in it: a client that is attached must
     // lose nothing of it.
     rings: makeRings(
@@ -143,6 +144,7 @@ export function createWork(
       // Nobody waits for the record of what has already happened.
       spareTime.later(() => {
         recordHidden(execution)
+        execution.screened = undefined
         record(audit, log, {
           type: 'execution_ended',
           session_state: state ?? null,

@@ -13,6 +13,7 @@
  * @module
  */
 import { decodeBase64Url } from '../../../base/encoding/base64.ts'
+import { encodeUtf8 } from '../../../base/encoding/utf8.ts'
 import { KEY_WORD_START } from '../key-words.ts'
 import {
   CURL_LINE_BYTES,
@@ -76,7 +77,6 @@ const KINDS = {
   'user-option': 'curl-password',
   data: 'kubernetes-secret',
 }
-const encoder = new TextEncoder()
 
 /** RFC 7519: where the first part begins as JSON does in Base64, it ends as JSON does, and is text in between. */
 function isJsonHead(bytes: Uint8Array, start: number, stop: number): boolean {
@@ -204,7 +204,7 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
   }
 
   function markOf(kind: string): Uint8Array {
-    const mark = marks.get(kind) ?? encoder.encode(`[redacted:${kind}]`)
+    const mark = marks.get(kind) ?? encodeUtf8(`[redacted:${kind}]`)
     marks.set(kind, mark)
     return mark
   }

@@ -24,8 +24,6 @@ export type Part =
 
 export type Shape = {
   readonly parts: readonly Part[]
-  /** What a text of this shape begins with, always; empty where that is not one word. */
-  readonly beginning: string
   /** What may not follow. */
   readonly last: ByteClass
 }
@@ -86,10 +84,8 @@ function bytesOf(text: string): Uint8Array {
 export function parseShape(text: string): Shape | string {
   const parts: Part[] = []
   let letters = ''
-  let beginning = ''
   const flush = (): void => {
     if (letters === '') return
-    if (parts.length === 0) beginning = letters
     parts.push({ kind: 'word', words: [bytesOf(letters)], isOptional: false })
     letters = ''
   }
@@ -116,7 +112,7 @@ export function parseShape(text: string): Shape | string {
   flush()
   const last = parts.at(-1)
   if (last === undefined || parts.length > SHAPE_PARTS) return 'it has no part, or too many'
-  return { parts, beginning, last: last.kind === 'run' ? last.of : (CLASSES['A'] ?? new Uint8Array(BYTES)) }
+  return { parts, last: last.kind === 'run' ? last.of : (CLASSES['A'] ?? new Uint8Array(BYTES)) }
 }
 
 function startsWith(bytes: Uint8Array, at: number, end: number, word: Uint8Array): boolean | undefined {

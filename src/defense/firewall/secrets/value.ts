@@ -22,7 +22,9 @@ const WORD = byteClass('a-zA-Z_.-')
 const CODE = byteClass('(){}[]<>')
 const IDENTIFIER = byteClass('0-9a-zA-Z_$')
 const CALLING = byteClass('([|')
-const MEMBER = byteClass('.?!:>-')
+const [POINT, GREATER, COLON] = [0x2e, 0x3e, 0x3a]
+/** `->`, `::`, `?.`, `!.`: what stands before the second sign. */
+const BEFORE_SIGN: Readonly<Record<number, number>> = { 45: GREATER, 58: COLON, 63: POINT, 33: POINT }
 const [ZERO, LOWER_X] = [0x30, 0x78]
 /** How a place for a value begins. */
 const PLACE = byteClass('$<%{[(&*')
@@ -77,10 +79,8 @@ function isExpression(bytes: Uint8Array, { start, end, quote }: Assignment): boo
   while (at < end && IDENTIFIER[bytes[at] ?? 0] === 1) at++
   if (at === start || DIGIT[bytes[start] ?? 0] === 1) return false
   const [next, then] = [bytes[at] ?? 0, bytes[at + 1] ?? 0]
-  return (
-    at < end &&
-    (CALLING[next] === 1 || (MEMBER[next] === 1 && (IDENTIFIER[then] === 1 || MEMBER[then] === 1)))
-  )
+  if (at >= end) return false
+  return CALLING[next] === 1 || (next === POINT && IDENTIFIER[then] === 1) || BEFORE_SIGN[next] === then
 }
 
 type Makeup = {

@@ -1,0 +1,73 @@
+/**
+ * Secrets in the output of a command, through a real daemon: what its caller gets, on pipes and on a terminal, at whatever
+ * pace it is written, and what the record says of it.
+ * @module
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { auditEvents, ON_REAL_FILES, type Result, startNew, until } from './daemon.node.ts'
+
+const daemon = await startNew(t, ON_REAL_FILES)
+
+/** Put together here, so that nobody finds it in this file. */
+const TOKEN = `ghp_${'Zq4LmW9xT2cVbN7yRk3PsD8fGh1JtU6aQwEr'}`
+const PASSWORD = 'c0rrect-h0rse-battery'
+const sh = (script: string): Promise<Result> => daemon.cli(['exec', '--', 'sh', '-c', script])
+
+/** Everything that the daemon keeps, as bytes. */
+function everything(directory: string): Buffer[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => readFileSync(join(parentPath, name)))
+}
+
+t.test(
+  'a secret goes on as its kind, on both outputs, and what is around it as it is (JF-043, JF-082)',
+  async (t) => {
+    writeFileSync(
+      join(daemon.workspace, 'settings.txt'),
+      `A=1\nDB_PASSWORD=${PASSWORD}\nGITHUB=${TOKEN}\nB=2\n`,
+    )
+    const { code, stdout, stderr } = await sh('cat settings.txt; cat settings.txt >&2; exit 3')
+    t.equal(code, 3)
+    const shown = 'A=1\nDB_PASSWORD=[redacted:password]\nGITHUB=[redacted:github-token]\nB=2\n'
+    t.equal(stdout.toString(), shown)
+    t.equal(stderr, shown)
+  },
+)
+
+t.test('whatever the pieces are that it is written in', async (t) => {
+  const letters = Array.from(TOKEN, (letter) => `printf ${letter}`).join('; ')
+  t.equal((await sh(`${letters}; echo`)).stdout.toString(), '[redacted:github-token]\n')
+  const slowly = `printf ${TOKEN.slice(0, 20)}; sleep 0.2; echo ${TOKEN.slice(20)}`
+  t.equal((await sh(slowly)).stdout.toString(), '[redacted:github-token]\n', 'nothing comes for a while')
+  t.equal((await sh(`printf ${TOKEN}`)).stdout.toString(), '[redacted:github-token]', 'nothing follows')
+})
+
+t.test('a prompt, and a word without an end, are seen before more comes', async (t) => {
+  const { stdout } = await sh('printf "password: "; sleep 0.3; printf tok; sleep 0.3; echo en')
+  t.equal(stdout.toString(), 'password: token\n')
+})
+
+t.test('colours do not take a secret apart, and stay', async (t) => {
+  const { stdout } = await sh(`printf 'x \\033[1mghp_\\033[31m${TOKEN.slice(4)}\\033[0m y\\n'`)
+  t.equal(stdout.toString(), 'x \x1b[1m[redacted:github-token]\x1b[31m\x1b[0m y\n')
+})
+
+t.test(
+  'the record says of which kinds and how many; what they were is on no disk in the clear (JF-089)',
+  async (t) => {
+    const audit = join(daemon.directory, '.sass-edge/state/audit')
+    const found = () => auditEvents(daemon.directory).filter(({ type }) => type === 'redacted')
+    const before = found().length
+    await sh(`echo ${TOKEN}; echo ${TOKEN} >&2; echo password=${PASSWORD}`)
+    await until('the record of it', () => found().length > before)
+    const event = found().at(-1)
+    t.match(event, { secrets: 3, kinds: { 'github-token': 2, password: 1 }, facts: /^[0-9a-f]{64}$/ })
+    for (const bytes of everything(audit)) {
+      t.notOk(bytes.includes(PASSWORD))
+      t.notOk(bytes.includes(TOKEN))
+    }
+  },
+)
