@@ -154,15 +154,16 @@ export function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
   return `${scope}/${id}`
 }
 
-/** Into its rings as far as they take it, and to whoever watches. */
-export function takeOutput(execution: Execution, source: OutputSource, bytes: Uint8Array): void {
+/** Into its rings, as far as it may deliver so much; how many bytes that were. */
+export function takeOutput(execution: Execution, source: OutputSource, bytes: Uint8Array): number {
   const room = execution.acceptBytes[source]
   const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
   execution.discardedBytes += bytes.length - taken.length
-  if (taken.length === 0) return
+  if (taken.length === 0) return 0
   execution.acceptBytes[source] = room - taken.length
   execution.outputBytes[source] += taken.length
   ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
+  return taken.length
 }
 
 /** Holds that output back, or lets it go on. */

@@ -20,13 +20,13 @@ export type ScreenedOutput = {
 }
 
 /**
- * @param take bytes that may go on, lent
- * @param told after the last bytes of one push, where there were any
+ * @param take bytes that may go on, lent; gives how many were taken
+ * @param told after the last bytes of one push, where some were taken
  */
 export function createScreenedOutput(
   open: () => Screen,
   clock: Pick<Clock, 'after'>,
-  take: (source: OutputSource, bytes: Uint8Array) => void,
+  take: (source: OutputSource, bytes: Uint8Array) => number,
   told: (source: OutputSource) => void,
 ): ScreenedOutput {
   const screens: [Screen | undefined, Screen | undefined] = [undefined, undefined]
@@ -37,8 +37,7 @@ export function createScreenedOutput(
   function through(source: OutputSource, work: (emit: (bytes: Uint8Array) => void) => void): void {
     let bytes = 0
     work((piece) => {
-      bytes += piece.length
-      take(source, piece)
+      bytes += take(source, piece)
     })
     if (bytes > 0) told(source)
   }

@@ -145,7 +145,10 @@ export function readUserOption(
   let [stop, colon] = [start, -1]
   for (; stop < end && stop < limit; stop++) {
     const byte = bytes[stop] ?? 0
-    if (quote === 0 ? PRINTABLE[byte] === 0 : byte === quote && bytes[stop + 1] !== COLON) break
+    if (
+      quote === 0 ? PRINTABLE[byte] === 0 : byte === quote && bytes[stop + 1] !== COLON && stop !== colon + 1
+    )
+      break
     if (byte === COLON && colon < 0) colon = stop
   }
   // Whether a colon follows the quote is to be seen.

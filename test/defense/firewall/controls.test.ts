@@ -1,0 +1,95 @@
+/** Control sequences: out of the way of the text, and back at their places. */
+import fc from 'fast-check'
+import t from 'tap'
+import { createControls } from '../../../src/defense/firewall/controls.ts'
+import { CONTROL_BYTES } from '../../../src/defense/firewall/limits.ts'
+
+const text = new Uint8Array(4_096)
+
+/** The text, and the sequences with their places. */
+function apart(input: string, cut = input.length): { text: string; at: [number, string][] } {
+  const controls = createControls()
+  const bytes = Buffer.from(input, 'latin1')
+  let out = ''
+  for (let at = 0; at < bytes.length; at += cut)
+    out += Buffer.from(text.subarray(0, controls.take(bytes.subarray(at, at + cut), text))).toString('latin1')
+  out += Buffer.from(text.subarray(0, controls.finish(text))).toString('latin1')
+  const at = controls.within(0, Number.POSITIVE_INFINITY)
+  return {
+    text: out,
+    at: at.map(({ offset, bytes: sequence }) => [offset, Buffer.from(sequence).toString('latin1')]),
+  }
+}
+
+t.test('colours, cursors, modes, and character sets', (t) => {
+  t.strictSame(apart('a\x1b[1;31mb\x1b[0mc'), {
+    text: 'abc',
+    at: [
+      [1, '\x1b[1;31m'],
+      [2, '\x1b[0m'],
+    ],
+  })
+  t.strictSame(apart('\x1b[?25lx\x1b7y\x1b(B'), {
+    text: 'xy',
+    at: [
+      [0, '\x1b[?25l'],
+      [1, '\x1b7'],
+      [2, '\x1b(B'],
+    ],
+  })
+  t.end()
+})
+
+t.test('what is within a string is text, and what is no sequence too', (t) => {
+  const title = '\x1b]0;a title\x07'
+  t.strictSame(apart(`${title}x`), { text: `${title}x`, at: [] })
+  t.strictSame(apart('\x1b\x01x'), { text: '\x1b\x01x', at: [] })
+  t.strictSame(apart('x\x1b'), { text: 'x\x1b', at: [] }, 'nothing follows')
+  const long = `\x1b[${'1'.repeat(CONTROL_BYTES)}m`
+  t.strictSame(apart(long), { text: long, at: [] })
+  t.strictSame(
+    apart('\x1b[1\x1b[2mx'),
+    { text: '\x1b[1x', at: [[3, '\x1b[2m']] },
+    'one that breaks off, and one that does not',
+  )
+  t.end()
+})
+
+t.test('the same wherever it is cut, and nothing is lost', (t) => {
+  const pieces = ['a', 'bc', '\x1b', '[', '\x1b[1m', '\x1b]', '(', '\x07', ';', '\x1b[', '9'.repeat(70)]
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...pieces), { maxLength: 20 }),
+      fc.integer({ min: 1, max: 9 }),
+      (parts, cut) => {
+        const input = parts.join('')
+        const found = apart(input)
+        let woven = ''
+        let from = 0
+        for (const [at, sequence] of found.at) {
+          woven += found.text.slice(from, at) + sequence
+          from = at
+        }
+        woven += found.text.slice(from)
+        return woven === input && JSON.stringify(apart(input, cut)) === JSON.stringify(found)
+      },
+    ),
+  )
+  t.end()
+})
+
+t.test('given back in order, up to where the text has gone on', (t) => {
+  const controls = createControls()
+  controls.skip(10)
+  controls.take(Buffer.from('a\x1b[1mb\x1b[2mc'), text)
+  const given: string[] = []
+  const give = (bytes: Uint8Array) => given.push(Buffer.from(bytes).toString())
+  controls.upTo(11, give)
+  t.strictSame(given, ['\x1b[1m'])
+  t.equal(controls.keptCount, 1)
+  t.notOk(controls.isIdle)
+  controls.upTo(12, give)
+  t.strictSame(given, ['\x1b[1m', '\x1b[2m'])
+  t.ok(controls.isIdle)
+  t.end()
+})

@@ -1,0 +1,99 @@
+/** The firewall of one stream: what goes on, in which order, and what is remembered. */
+import fc from 'fast-check'
+import t from 'tap'
+import { CONTROLS_KEPT, SECRETS_REMEMBERED } from '../../../src/defense/firewall/limits.ts'
+import { createScreens, type Screen } from '../../../src/defense/firewall/screen.ts'
+import { TABLES } from './secrets/screened.ts'
+
+const screens = createScreens(TABLES)
+const TOKEN = `ghp_${'Zq4LmW9xT2cVbN7yRk3PsD8fGh1JtU6aQwEr'}`
+
+function through(input: string, cut = input.length, screen: Screen = screens.open()): string {
+  const out: Buffer[] = []
+  const emit = (bytes: Uint8Array) => void out.push(Buffer.from(bytes))
+  const bytes = Buffer.from(input, 'latin1')
+  for (let at = 0; at < bytes.length; at += cut) screen.push(bytes.subarray(at, at + cut), emit)
+  screen.finish(emit)
+  return Buffer.concat(out).toString('latin1')
+}
+
+t.test('colours in a secret do not save it, and stand behind what stands for it', (t) => {
+  const coloured = `a\x1b[1m ghp_\x1b[31m${TOKEN.slice(4, 20)}\x1b[7m${TOKEN.slice(20)}\x1b[0m b\n`
+  const expected = 'a\x1b[1m [redacted:github-token]\x1b[31m\x1b[7m\x1b[0m b\n'
+  t.equal(through(coloured), expected)
+  for (const cut of [1, 2, 5, 9]) t.equal(through(coloured, cut), expected, `by ${cut}`)
+  t.end()
+})
+
+t.test('without a secret everything is as it was, wherever it is cut', (t) => {
+  const pieces = [
+    'ls\n',
+    '\x1b[0m',
+    '\x1b',
+    ' tok',
+    'en = ',
+    '\x1b]0;title\x07',
+    'x',
+    '"',
+    '\r\n',
+    '\x1b[K',
+    'naïve',
+  ]
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...pieces), { maxLength: 20 }),
+      fc.integer({ min: 1, max: 9 }),
+      (parts, cut) => {
+        const input = parts.join('')
+        return through(input, cut) === input
+      },
+    ),
+  )
+  t.end()
+})
+
+t.test('a flood of sequences before a word that has not ended is not kept', (t) => {
+  const screen = screens.open()
+  let bytes = 0
+  const input = Buffer.from(`tok\x1b[1m${'\x1b[1me'.repeat(3 * CONTROLS_KEPT)}`)
+  screen.push(input, (piece) => {
+    bytes += piece.length
+  })
+  t.ok(input.length - bytes < 8 * CONTROLS_KEPT, `${input.length - bytes} bytes are kept`)
+  t.end()
+})
+
+t.test('what was found is counted, and the first of it remembered', (t) => {
+  const screen = screens.open()
+  t.equal(screen.findings, undefined)
+  through(`${TOKEN}\npassword=hunter2\n`.repeat(20), undefined, screen)
+  const { findings } = screen
+  t.equal(findings?.count, 40)
+  t.strictSame(
+    [...(findings?.kinds ?? [])],
+    [
+      ['github-token', 20],
+      ['password', 20],
+    ],
+  )
+  t.equal(findings?.secrets.length, SECRETS_REMEMBERED)
+  const [first, second] = findings?.secrets ?? []
+  t.match(first, { kind: 'github-token', offset: 0 })
+  t.match(second, { kind: 'password', offset: TOKEN.length + 10 })
+  t.equal(Buffer.from(second?.secret ?? []).toString(), 'hunter2')
+  t.end()
+})
+
+t.test('whether something is kept back', (t) => {
+  const screen = screens.open()
+  const emit = () => {}
+  screen.push(Buffer.from('a line\n'), emit)
+  t.notOk(screen.isKeeping)
+  screen.push(Buffer.from('a wor'), emit)
+  t.ok(screen.isKeeping)
+  screen.pause(false, emit)
+  t.notOk(screen.isKeeping)
+  screen.push(Buffer.from('\x1b'), emit)
+  t.ok(screen.isKeeping, 'a sequence that has begun')
+  t.end()
+})
