@@ -94,6 +94,24 @@ export const DEFENSE = {
         },
       },
     },
+    firewall: {
+      kind: 'object',
+      doc: 'What a command prints, before its caller reads it (docs/firewall.md). Shapes of tokens, key blocks and known secrets are hidden always.',
+      fields: {
+        sensitivity: {
+          kind: 'choice',
+          choices: ['strict', 'standard', 'permissive'],
+          default: 'standard',
+          doc: 'What counts as a secret by the name that it is assigned to: `strict` takes every random value of such a name, `standard` leaves out short ones of names that say little, `permissive` takes none.',
+        },
+        known_secrets: {
+          kind: 'path',
+          default: null,
+          nullable: true,
+          doc: 'A file with secrets of the device, one a line, mode 0600: hidden in plain and in every encoding that is known. null: none beside those that the daemon finds itself.',
+        },
+      },
+    },
     tarpit: {
       kind: 'object',
       doc: 'Slow noise for callers that fail to authenticate.',

@@ -37,6 +37,24 @@ t.test(
   },
 )
 
+t.test(
+  'what files of settings hold is hidden in every encoding, whatever stands around it (JF-R17)',
+  async (t) => {
+    const secret = 'nobody/knows+it?'
+    writeFileSync(join(daemon.workspace, 'service.env'), `SERVICE_PASSWORD="${secret}"\n`)
+    // Until it is looked for again.
+    await until('the file is known', async () => !(await sh(`echo '${secret}'`)).stdout.includes(secret))
+    const script = `printf '%s' '${secret}' > plain; base64 plain; base64 -w 9 plain; od -An -tx1 plain | tr -d ' \\n'; echo "x$(cat plain)y"`
+    const { stdout } = await sh(script)
+    for (const form of ['utf8', 'base64', 'hex'] as const) {
+      const text = Buffer.from(secret).toString(form)
+      for (let at = 0; at + 12 <= text.length; at++)
+        t.notOk(stdout.includes(text.slice(at, at + 12)), `${form}: ${stdout}`)
+    }
+    t.ok(stdout.toString().endsWith('x[redacted:known-secret]y\n'), stdout.toString())
+  },
+)
+
 t.test('whatever the pieces are that it is written in', async (t) => {
   const letters = Array.from(TOKEN, (letter) => `printf ${letter}`).join('; ')
   t.equal((await sh(`${letters}; echo`)).stdout.toString(), '[redacted:github-token]\n')

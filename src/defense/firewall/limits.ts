@@ -49,3 +49,14 @@ export const OUTPUT_PAUSE_MS = 2
 export const OUTPUT_LONG_PAUSE_MS = 30
 /** How many times longer than what came what goes on may be: the shortest secrets, one beside the other. */
 export const SCREENED_GROWTH = 4
+/** Secrets that the device knows, all of them; each is six key words of the table at most. */
+export const KNOWN_SECRETS = 64
+export const KNOWN_LEAST_BYTES = 8
+export const KNOWN_MOST_BYTES = 1_024
+/** What of a known secret is a key word. */
+export const KNOWN_KEY_BYTES = 8
+/** Files of settings that are looked through for known secrets, and their size. */
+export const SETTINGS_FILES = 16
+export const SETTINGS_FILE_BYTES = 65_536
+/** How often it is asked whether they have changed, where commands run. */
+export const KNOWN_LOOK_MS = 5_000

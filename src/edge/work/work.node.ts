@@ -112,7 +112,14 @@ export function createWork(
       record(audit, log, { type: 'recovered', what: 'executions', lines })
     },
   })
-  const firewall = createFirewall()
+  const { sensitivity, known_secrets: secretsFile } = config.defense.firewall
+  const places = {
+    secretsFile,
+    stateDirectory: config.state_directory,
+    workspaceRoot: config.security.workspace_root,
+    environment: process.env,
+  }
+  const firewall = createFirewall(places, sensitivity, clock.monotonicMs)
   spareTime.later(firewall.prepare)
   const executions = createExecutions({
     spawner: sandbox.spawner,

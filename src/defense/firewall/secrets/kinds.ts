@@ -6,6 +6,7 @@
  */
 import { buildKeyWords, type KeyWords } from '../key-words.ts'
 import { KEY_WORD_LEAST_BYTES, KEY_WORD_MOST_BYTES, KEY_WORDS, SECRET_KINDS } from '../limits.ts'
+import { type LiteralKey, literalKeys } from './known.ts'
 import { type Part, parseShape, type Shape } from './shape.ts'
 import type { NameStrength } from './value.ts'
 
@@ -44,6 +45,8 @@ export type Lead = {
   readonly tokens: Kind[]
   /** What is assigned to a name with this key word in it. */
   readonly values: Kind[]
+  /** Known secrets whose text this is the beginning of. */
+  readonly literals: LiteralKey[]
   strength: NameStrength | undefined
   special: Special | undefined
 }
@@ -124,6 +127,7 @@ function leadOf({ leads }: Collected, word: string): Lead {
     operatorBytes,
     tokens: [],
     values: [],
+    literals: [],
     strength: undefined,
     special: undefined,
   }
@@ -160,8 +164,25 @@ function addKind(fields: unknown, at: number, into: Collected): void {
   for (const word of words) leadOf(into, word).tokens.push(kind)
 }
 
-/** @returns sentences that say what is wrong, where something is */
-export function readSecretTables(file: unknown): SecretTables | { readonly problems: readonly string[] } {
+/** `strict`: a name that says little counts as much as another; `permissive`: names count for nothing. */
+export type Sensitivity = 'strict' | 'standard' | 'permissive'
+
+/** How sure a name is, by how much an operator wants of it. */
+const COUNTED: Readonly<Record<Sensitivity, (strength: NameStrength) => NameStrength | undefined>> = {
+  strict: (strength) => (strength === 'key' ? 'token' : strength),
+  standard: (strength) => strength,
+  permissive: () => undefined,
+}
+
+/**
+ * @param known values that the device knows, as bytes
+ * @returns sentences that say what is wrong, where something is
+ */
+export function readSecretTables(
+  file: unknown,
+  known: readonly Uint8Array[] = [],
+  sensitivity: Sensitivity = 'standard',
+): SecretTables | { readonly problems: readonly string[] } {
   if (!isFields(file) || file['version'] !== 1) return { problems: ['version is to be 1.'] }
   const { kinds, names } = file
   if (!Array.isArray(kinds) || kinds.length > SECRET_KINDS)
@@ -174,11 +195,12 @@ export function readSecretTables(file: unknown): SecretTables | { readonly probl
   for (const strength of STRENGTHS) {
     const words = names[strength]
     if (!isWords(words)) into.problems.push(`names.${strength} is to be a list of words.`)
-    else for (const word of words) leadOf(into, word).strength ??= strength
+    else for (const word of words) leadOf(into, word).strength ??= COUNTED[sensitivity](strength)
   }
   for (const [word, special] of Object.entries(SPECIALS)) leadOf(into, word).special = special
   if (into.leads.size > KEY_WORDS) into.problems.push(`there are more than ${KEY_WORDS} key words.`)
   if (into.problems.length > 0) return { problems: into.problems }
+  for (const key of literalKeys(known)) leadOf(into, key.word).literals.push(key)
   const words = buildKeyWords([...into.leads.keys()])
   const leads = [...into.leads.values()]
   const found = words.found.map((numbers) => numbers.flatMap((number) => leads[number] ?? []))

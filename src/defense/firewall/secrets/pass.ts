@@ -25,6 +25,7 @@ import {
 } from '../limits.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
 import type { Kind, Lead, Run, SecretTables } from './kinds.ts'
+import { matchLiteral, startOfLiteral } from './known.ts'
 import { byteClass, MORE, matchShape, NO } from './shape.ts'
 import {
   type Place,
@@ -76,6 +77,7 @@ const KINDS = {
   userinfo: 'url-password',
   'user-option': 'curl-password',
   data: 'kubernetes-secret',
+  known: 'known-secret',
 }
 
 /** RFC 7519: where the first part begins as JSON does in Base64, it ends as JSON does, and is text in between. */
@@ -283,6 +285,15 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
       return read
     }
     if (base + start < hidden) return NO
+    for (let index = 0; index < lead.literals.length; index++) {
+      const key = lead.literals[index]
+      const stop = key === undefined ? NO : matchLiteral(bytes, start, end, isLast, key)
+      if (stop === NO || key === undefined) continue
+      const from = startOfLiteral(bytes, start, key)
+      if (stop === MORE) tokenFrom = base + from
+      else hide(from, stop, KINDS.known)
+      return stop === MORE ? MORE : 1
+    }
     for (let index = 0; index < lead.tokens.length; index++) {
       const kind = lead.tokens[index]
       const tried = kind === undefined ? NO : tryToken(bytes, start, end, isLast, kind)

@@ -1,0 +1,139 @@
+/**
+ * Secrets that the device knows: the values themselves, and how they look in the encodings that programs print. Found
+ * whatever stands around them.
+ * In Base64 a value looks one of three ways, by where it stands in its groups of three bytes; its first and its last
+ * letters then depend on its neighbours and are left out. Base64 and hexadecimal are also found where lines are cut,
+ * but for the letters before a cut within the first eight.
+ * Not found: what a program has compressed, encrypted or turned around.
+ * Rules: docs/firewall.md, "Known secrets"; RFC 4648; RFC 3986 section 2.1; RFC 8259.
+ * @module
+ */
+import { encodeBase64 } from '../../../base/encoding/base64.ts'
+import { encodeHex } from '../../../base/encoding/hex.ts'
+import { decodeUtf8, encodeUtf8 } from '../../../base/encoding/utf8.ts'
+import { KNOWN_KEY_BYTES, KNOWN_LEAST_BYTES, KNOWN_MOST_BYTES, KNOWN_SECRETS } from '../limits.ts'
+import { MORE, NO } from './shape.ts'
+import { milliBits } from './value.ts'
+
+/** One way in which a known secret is written. */
+export type Literal = {
+  readonly bytes: Uint8Array
+  /** Line ends may be anywhere in it. */
+  readonly isWrapped: boolean
+}
+
+/** A key word of a literal, and where in it that stands. */
+export type LiteralKey = { readonly word: string; readonly at: number; readonly literal: Literal }
+
+const [LF, CR] = [0x0a, 0x0d]
+/** What is less random than a word is in every text. */
+const LEAST_MILLIBITS = 1_500
+
+function base64Forms(value: Uint8Array): string[] {
+  const forms: string[] = []
+  for (let shift = 0; shift < 3; shift++) {
+    const shifted = new Uint8Array(shift + value.length)
+    shifted.set(value, shift)
+    const text = encodeBase64(shifted).replaceAll('=', '')
+    // The bits of the neighbours: of `shift` bytes before it, and of what follows.
+    const before = shift === 0 ? 0 : shift + 1
+    const isWhole = (shift + value.length) % 3 === 0
+    const form = text.slice(before, isWhole ? undefined : -1)
+    forms.push(form)
+    const url = form.replaceAll('+', '-').replaceAll('/', '_')
+    if (url !== form) forms.push(url)
+  }
+  return forms
+}
+
+/** How the value looks, without doubles. */
+export function literalsOf(value: Uint8Array): Literal[] {
+  const written = new Map<string, boolean>()
+  for (const form of base64Forms(value)) written.set(form, true)
+  const hex = encodeHex(value)
+  written.set(hex, true)
+  written.set(hex.toUpperCase(), true)
+  const text = decodeUtf8(value)
+  if (text !== undefined) {
+    const inUrl = encodeURIComponent(text)
+    for (const form of [text, inUrl, inUrl.replaceAll('%20', '+'), JSON.stringify(text).slice(1, -1)])
+      written.set(form, written.get(form) ?? false)
+  }
+  return [...written]
+    .filter(([form]) => form.length >= KNOWN_LEAST_BYTES)
+    .map(([form, isWrapped]) => ({ bytes: encodeUtf8(form), isWrapped }))
+}
+
+/** Whether a value is long and random enough to be told from text. */
+export function isTelling(value: Uint8Array): boolean {
+  if (value.length < KNOWN_LEAST_BYTES || value.length > KNOWN_MOST_BYTES) return false
+  return milliBits(value, 0, value.length) >= LEAST_MILLIBITS
+}
+
+function keyAt(literal: Literal, at: number): LiteralKey | undefined {
+  const word = literal.bytes.subarray(at, at + KNOWN_KEY_BYTES)
+  const isAscii = word.every((byte) => byte >= 0x20 && byte < 0x7f)
+  if (word.length < KNOWN_KEY_BYTES || !isAscii) return undefined
+  return { word: String.fromCharCode(...word), at, literal }
+}
+
+/** The first one; and a second one, for where a line ends within the first. */
+function keysOf(literal: Literal): LiteralKey[] {
+  for (let at = 0; at + KNOWN_KEY_BYTES <= literal.bytes.length; at++) {
+    const key = keyAt(literal, at)
+    if (key === undefined) continue
+    const second = literal.isWrapped ? keyAt(literal, at + KNOWN_KEY_BYTES) : undefined
+    return second === undefined ? [key] : [key, second]
+  }
+  return []
+}
+
+/** The key words of the values: of those that tell, and of no more than the bound. */
+export function literalKeys(values: readonly Uint8Array[]): LiteralKey[] {
+  const telling = values.filter(isTelling).slice(0, KNOWN_SECRETS)
+  return telling.flatMap(literalsOf).flatMap(keysOf)
+}
+
+/** Past line ends, forward or backward, while there are bytes. */
+function skipLines(bytes: Uint8Array, at: number, end: number, step: 1 | -1): number {
+  let next = at
+  while (next >= 0 && next < end && (bytes[next] === LF || bytes[next] === CR)) next += step
+  return next
+}
+
+/**
+ * The literal around a key word that begins at `start`: where it ends, `NO` or `MORE`. Where it begins is told by
+ * `startOfLiteral`.
+ */
+export function matchLiteral(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  isLast: boolean,
+  { at, literal }: LiteralKey,
+): number {
+  const { bytes: wanted, isWrapped } = literal
+  let before = start
+  for (let index = at - 1; index >= 0; index--) {
+    before = isWrapped ? skipLines(bytes, before - 1, end, -1) : before - 1
+    // What has gone on long ago is not here any more: the rest of it is hidden all the same.
+    if (before < 0) break
+    if (bytes[before] !== wanted[index]) return NO
+  }
+  let next = start
+  for (let index = at; index < wanted.length; index++) {
+    if (isWrapped) next = skipLines(bytes, next, end, 1)
+    if (next >= end) return isLast ? NO : MORE
+    if (bytes[next] !== wanted[index]) return NO
+    next++
+  }
+  return next
+}
+
+/** Where the literal begins whose key word begins at `start`; behind the last line end, where lines may be cut. */
+export function startOfLiteral(bytes: Uint8Array, start: number, { at, literal }: LiteralKey): number {
+  if (!literal.isWrapped) return Math.max(0, start - at)
+  let before = start
+  while (before > 0 && start - before < at && bytes[before - 1] !== LF) before--
+  return before
+}

@@ -1,0 +1,113 @@
+/**
+ * The secrets that this device knows, so that they are hidden wherever they are printed: what the operator names, the
+ * daemon's own private keys, secrets in its environment, and what files of settings in the workspace hold.
+ * Read only: at most so many files of so many bytes, no links followed, and what cannot be read is left out, since then no
+ * command of this user reads it either.
+ * Rules: docs/firewall.md, "Known secrets".
+ * @module
+ */
+import { lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { decodeUtf8 } from '../../base/encoding/utf8.ts'
+import { readBounded } from '../../base/files.node.ts'
+import { SETTINGS_FILE_BYTES, SETTINGS_FILES } from '../../defense/firewall/limits.ts'
+import type { SecretTables } from '../../defense/firewall/secrets/kinds.ts'
+import { createSecretPass } from '../../defense/firewall/secrets/pass.ts'
+
+export type KnownPlaces = {
+  /** Of the operator: a secret a line. */
+  readonly secretsFile: string | null
+  readonly stateDirectory: string
+  readonly workspaceRoot: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Names of variables whose values are secrets. */
+const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PWD|CREDENTIALS?)$/i
+/** `.env`, `.env.production`, `production.env`. */
+const SETTINGS_NAME = /^(?:\.env(?:\..+)?|.+\.env)$/
+const PEM_LINE = /^[A-Za-z0-9+/=]{16,}$/
+
+function bytesAt(path: string): Uint8Array | undefined {
+  try {
+    const read = readBounded(path, SETTINGS_FILE_BYTES, true)
+    return read.ok ? read.bytes : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function linesAt(path: string): string[] {
+  const bytes = bytesAt(path)
+  const text = bytes === undefined ? undefined : decodeUtf8(bytes)
+  return (text ?? '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}
+
+/** Names in a directory that fit, the first of them; none where it cannot be read. */
+function namesIn(directory: string, fits: (name: string) => boolean): string[] {
+  try {
+    return readdirSync(directory).filter(fits).sort().slice(0, SETTINGS_FILES)
+  } catch {
+    return []
+  }
+}
+
+const settingsIn = (root: string): string[] =>
+  namesIn(root, (name) => SETTINGS_NAME.test(name)).map((name) => join(root, name))
+
+/** Lines of a PEM file's body: each is told where it is printed without the rest. */
+function ownKeys(directory: string): string[] {
+  const paths = namesIn(directory, (name) => name.endsWith('.key')).map((name) => join(directory, name))
+  return paths.flatMap(linesAt).filter((line) => PEM_LINE.test(line))
+}
+
+/** What the firewall itself would hide of a file. */
+function secretsIn(path: string, tables: SecretTables): Uint8Array[] {
+  const bytes = bytesAt(path)
+  if (bytes === undefined) return []
+  const found: Uint8Array[] = []
+  const pass = createSecretPass(tables, new Uint8Array(SETTINGS_FILE_BYTES))
+  const emit: Parameters<typeof pass.push>[1] = (_bytes, _offset, _span, secret) => {
+    if (secret !== undefined) found.push(secret.slice())
+  }
+  pass.push(bytes, emit)
+  pass.finish(emit)
+  return found
+}
+
+/** Whatever changes when one of the files does: to be asked again and again. */
+export function knownMark({ secretsFile, workspaceRoot }: KnownPlaces): string {
+  const paths = [...(secretsFile === null ? [] : [secretsFile]), ...settingsIn(workspaceRoot)]
+  const marks = paths.map((path) => {
+    try {
+      const { ino, size, mtimeMs } = lstatSync(path)
+      return `${path} ${ino} ${size} ${mtimeMs}`
+    } catch {
+      return path
+    }
+  })
+  return marks.join('\n')
+}
+
+/**
+ * The secrets, what is surest first.
+ * @param tablesOf gives what finds secrets in files of settings: asked where there are some
+ */
+export function readKnownSecrets(places: KnownPlaces, tablesOf: () => SecretTables): Uint8Array[] {
+  const { secretsFile, stateDirectory, workspaceRoot, environment } = places
+  const named = secretsFile === null ? [] : linesAt(secretsFile)
+  const set = Object.entries(environment).flatMap(([name, value]) =>
+    value !== undefined && SECRET_NAME.test(name) ? [value] : [],
+  )
+  const texts = [...named, ...ownKeys(stateDirectory), ...set].map(
+    (text) => new Uint8Array(Buffer.from(text)),
+  )
+  const settings = settingsIn(workspaceRoot)
+  const tables = settings.length === 0 ? undefined : tablesOf()
+  const found = tables === undefined ? [] : settings.flatMap((path) => secretsIn(path, tables))
+  const all = new Map([...texts, ...found].map((value) => [Buffer.from(value).toString('base64'), value]))
+  return [...all.values()]
+}

@@ -1,0 +1,46 @@
+/** The firewall of a daemon: made when it is needed, and anew when what the device knows has changed. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { KNOWN_LOOK_MS } from '../../../src/defense/firewall/limits.ts'
+import type { Screen } from '../../../src/defense/firewall/screen.ts'
+import type { Sensitivity } from '../../../src/defense/firewall/secrets/kinds.ts'
+import { createFirewall } from '../../../src/edge/work/firewall.node.ts'
+
+function shown(screen: Screen, text: string): string {
+  let out = ''
+  const emit = (bytes: Uint8Array) => {
+    out += Buffer.from(bytes).toString()
+  }
+  screen.push(Buffer.from(text), emit)
+  screen.finish(emit)
+  return out
+}
+
+t.test('new commands know what files of settings hold now; those that run go on as they began', (t) => {
+  const workspaceRoot = t.testdir({})
+  const places = { secretsFile: null, stateDirectory: workspaceRoot, workspaceRoot, environment: {} }
+  let nowMs = 1_000
+  const firewall = createFirewall(places, 'standard', () => nowMs)
+  firewall.prepare()
+  const early = firewall.open()
+  writeFileSync(join(workspaceRoot, '.env'), 'DB_PASSWORD=hunter22\n')
+  t.equal(shown(firewall.open(), 'it is hunter22\n'), 'it is hunter22\n', 'nobody has looked yet')
+  nowMs += KNOWN_LOOK_MS
+  t.equal(shown(firewall.open(), 'it is hunter22\n'), 'it is [redacted:known-secret]\n')
+  t.equal(shown(firewall.open(), 'aHVudGVyMjI=\n'), '[redacted:known-secret]I=\n')
+  t.equal(shown(early, 'it is hunter22\n'), 'it is hunter22\n')
+  t.end()
+})
+
+t.test('as sensitive as the operator wants it; shapes and known secrets are hidden always (JF-N11)', (t) => {
+  const workspaceRoot = t.testdir({ '.env': 'A_PASSWORD=hunter22\n' })
+  const places = { secretsFile: null, stateDirectory: workspaceRoot, workspaceRoot, environment: {} }
+  const with_ = (sensitivity: Sensitivity) => createFirewall(places, sensitivity, () => 0).open()
+  const texts = ['password=hunter33\n', 'some_key=a1b2c3d4e5\n', 'hunter22\n', `AKIA${'Q3EGRTYUIOPASDF7'}\n`]
+  const hidden = (sensitivity: Sensitivity) => texts.map((text) => shown(with_(sensitivity), text) !== text)
+  t.strictSame(hidden('strict'), [true, true, true, true])
+  t.strictSame(hidden('standard'), [true, false, true, true])
+  t.strictSame(hidden('permissive'), [false, false, true, true])
+  t.end()
+})

@@ -1,0 +1,73 @@
+/** What the device knows to be secret: read from real files, and nothing else. */
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type KnownPlaces, knownMark, readKnownSecrets } from '../../../src/edge/work/known-secrets.node.ts'
+import { TABLES } from '../../defense/firewall/secrets/screened.ts'
+
+function places(t: Test, change: Partial<KnownPlaces> = {}): KnownPlaces {
+  const root = t.testdir({ state: {}, work: {} })
+  const base = {
+    secretsFile: null,
+    stateDirectory: join(root, 'state'),
+    workspaceRoot: join(root, 'work'),
+    environment: {},
+  }
+  return { ...base, ...change }
+}
+const known = (where: KnownPlaces): string[] =>
+  readKnownSecrets(where, () => TABLES).map((value) => Buffer.from(value).toString())
+
+t.test('the operator\u2019s file, own keys, secrets of the environment, and files of settings', (t) => {
+  const where = places(t, {
+    environment: { DB_PASSWORD: 'of the environment', PATH: '/usr/bin', API_TOKEN: undefined },
+  })
+  writeFileSync(
+    join(where.stateDirectory, 'tls.key'),
+    '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50\n-----END PRIVATE KEY-----\n',
+  )
+  writeFileSync(join(where.workspaceRoot, '.env'), 'NAME=thing\nexport DB_PASSWORD="hunter22"\n')
+  writeFileSync(join(where.workspaceRoot, '.env.local'), 'MAIL_TOKEN=9f86d081884c7d659a2feaa0c55ad015\n')
+  writeFileSync(join(where.workspaceRoot, 'notes.txt'), 'password=hunter33\n')
+  const secretsFile = join(where.stateDirectory, 'secrets')
+  writeFileSync(secretsFile, 'the first of all\n\nsecond one\n')
+  t.strictSame(known({ ...where, secretsFile }), [
+    ...['the first of all', 'second one'],
+    ...[
+      'MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50',
+      'of the environment',
+      'hunter22',
+      '9f86d081884c7d659a2feaa0c55ad015',
+    ],
+  ])
+  t.end()
+})
+
+t.test(
+  'nothing where nothing can be read: no directory, a link, a directory of that name, too large a file',
+  (t) => {
+    const where = places(t)
+    t.strictSame(
+      known({ ...where, workspaceRoot: join(where.workspaceRoot, 'gone'), secretsFile: '/nowhere' }),
+      [],
+    )
+    const target = join(where.stateDirectory, 'target')
+    writeFileSync(target, 'password=hunter22\n')
+    symlinkSync(target, join(where.workspaceRoot, '.env'))
+    mkdirSync(join(where.workspaceRoot, 'a.env'))
+    writeFileSync(join(where.workspaceRoot, 'b.env'), `password=hunter33\n${'#'.repeat(70_000)}`)
+    t.strictSame(known(where), [])
+    t.end()
+  },
+)
+
+t.test('the mark changes when a file does', (t) => {
+  const where = places(t)
+  const before = knownMark(where)
+  writeFileSync(join(where.workspaceRoot, '.env'), 'A=1\n')
+  const then = knownMark(where)
+  writeFileSync(join(where.workspaceRoot, '.env'), 'A=12\n')
+  t.equal(new Set([before, then, knownMark(where)]).size, 3)
+  t.equal(knownMark({ ...where, secretsFile: '/nowhere' }).split('\n').length, 2)
+  t.end()
+})
