@@ -60,3 +60,5 @@ export const SETTINGS_FILES = 16
 export const SETTINGS_FILE_BYTES = 65_536
 /** How often it is asked whether they have changed, where commands run. */
 export const KNOWN_LOOK_MS = 5_000
+/** Kinds that one record names: it is at most 10,000 characters. */
+export const REDACTED_KINDS = 32

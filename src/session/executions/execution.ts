@@ -154,18 +154,6 @@ export function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
   return `${scope}/${id}`
 }
 
-/** Into its rings, as far as it may deliver so much; how many bytes that were. */
-export function takeOutput(execution: Execution, source: OutputSource, bytes: Uint8Array): number {
-  const room = execution.acceptBytes[source]
-  const taken = bytes.length <= room ? bytes : bytes.subarray(0, room)
-  execution.discardedBytes += bytes.length - taken.length
-  if (taken.length === 0) return 0
-  execution.acceptBytes[source] = room - taken.length
-  execution.outputBytes[source] += taken.length
-  ;(source === STDOUT ? execution.rings?.stdout : execution.rings?.stderr)?.write(taken)
-  return taken.length
-}
-
 /** Holds that output back, or lets it go on. */
 export function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
   if (execution.paused[source] === isHeld) return

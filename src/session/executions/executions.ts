@@ -25,14 +25,15 @@ import {
   type StartRecord,
   type StartRequest,
   setHeld,
-  takeOutput,
   type Watcher,
 } from './execution.ts'
+import { screenedOutput } from './execution-output.ts'
 import { startRecord } from './kept-record.ts'
 import type { KeptResults } from './kept-results.ts'
 import { createLeftWork } from './left-work.ts'
+import { newestOf } from './newest.ts'
 import { createRingPool } from './ring-pool.ts'
-import { createScreenedOutput } from './screened-output.ts'
+import { screenedOutput } from './screened-output.ts'
 
 export type Executions = {
   start(request: StartRequest, watcher: Watcher): Execution
@@ -281,12 +282,7 @@ export function createExecutions({
       },
       output(source, bytes) {
         execution.lastOutputAtMs = clock.monotonicMs()
-        execution.screened ??= createScreenedOutput(
-          openScreen,
-          clock,
-          (from, piece) => takeOutput(execution, from, piece),
-          (from) => execution.watcher?.output(from),
-        )
+        execution.screened ??= screenedOutput(execution, openScreen, clock)
         execution.screened.push(source, bytes)
       },
       pace: {
@@ -357,16 +353,7 @@ export function createExecutions({
       return true
     },
     present: () => [...executions.values()],
-    recent(scope, most) {
-      const own = (execution: Execution) => scope === undefined || execution.scope === scope
-      const here = [...executions.values()].filter(own)
-      const gone = results.newest(scope, most).filter((execution) => !executions.has(keyOf(execution)))
-      const kept = here.filter((execution) => results.has(execution)).length
-      return {
-        found: [...here, ...gone].sort((a, b) => b.startedAtMs - a.startedAtMs).slice(0, most),
-        total: here.length - kept + results.countOf(scope),
-      }
-    },
+    recent: (scope, most) => newestOf(executions, results, scope, most),
     runningOf: (owner) => runningByOwner.get(owner) ?? 0,
     hasLeft: left.has,
     leftIn: left.inSession,

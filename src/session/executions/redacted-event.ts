@@ -5,6 +5,7 @@
  * @module
  */
 import { encodeBase64 } from '../../base/encoding/base64.ts'
+import { REDACTED_KINDS } from '../../defense/firewall/limits.ts'
 import type { Findings } from '../../defense/firewall/screen.ts'
 import type { AuditEvent } from '../../ports.ts'
 import type { Execution } from './execution.ts'
@@ -30,7 +31,9 @@ export function redactedEvent(execution: Execution, sealed: string): AuditEvent 
   let secrets = 0
   for (const found of findingsOf(execution.screened?.screens ?? [])) {
     secrets += found.count
-    for (const [kind, count] of found.kinds) kinds[kind] = (kinds[kind] ?? 0) + count
+    for (const [kind, count] of found.kinds)
+      if (kind in kinds || Object.keys(kinds).length < REDACTED_KINDS)
+        kinds[kind] = (kinds[kind] ?? 0) + count
   }
   return {
     type: 'redacted',
