@@ -33,7 +33,6 @@ import type { KeptResults } from './kept-results.ts'
 import { createLeftWork } from './left-work.ts'
 import { newestOf } from './newest.ts'
 import { createRingPool } from './ring-pool.ts'
-import { screenedOutput } from './screened-output.ts'
 
 export type Executions = {
   start(request: StartRequest, watcher: Watcher): Execution
