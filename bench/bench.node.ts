@@ -1,7 +1,7 @@
 /**
  * The measurements that the project is held to, each beside a peer or the floor, in one run and interleaved, so that
  * a machine that drifts drifts for both. Figures are medians and their ratios; a bound that is not held is said and
- * makes the exit code 1. `npm run bench [-- NAME...]` with exec, processor, cold, bytes, links, throughput, memory, start, tarpit, record, branch, lag, gate.
+ * makes the exit code 1. `npm run bench [-- NAME...]` with exec, processor, cold, bytes, links, throughput, memory, start, tarpit, record, branch, lag, gate, firewall.
  * @module
  */
 import { spawn } from 'node:child_process'
@@ -15,6 +15,7 @@ import { measureRecord, type Times } from './audit.node.ts'
 import { measureBranch } from './branch.node.ts'
 import { bytesOnTheWire } from './bytes.node.ts'
 import { type Device, startDevice } from './device.node.ts'
+import { firewall } from './firewall.node.ts'
 import { measureFloor } from './floor.node.ts'
 import { gate } from './gate.node.ts'
 import { holdAll, type Intruder, intrude } from './intruders.node.ts'
@@ -435,6 +436,7 @@ async function main(names: readonly string[]): Promise<void> {
     if (wants('branch')) await branches(device)
     if (wants('lag')) await lag()
     if (wants('gate')) await gate(connectTo, record)
+    if (wants('firewall')) firewall(record)
   } finally {
     await ssh?.stop()
     await device.stop()

@@ -9,9 +9,6 @@
  */
 import { CONTROL_BYTES } from './limits.ts'
 
-/** A sequence, and how much text stood before it. */
-export type Control = { readonly offset: number; readonly bytes: Uint8Array }
-
 export type Controls = {
   /**
    * Takes bytes apart: the text goes into `text`, whose length is given; what is no text is kept.
@@ -20,10 +17,10 @@ export type Controls = {
   take(bytes: Uint8Array, text: Uint8Array): number
   /** Nothing follows: a sequence that was begun is text. */
   finish(text: Uint8Array): number
-  /** Those that stand within that text, or right before it. */
-  within(start: number, end: number): readonly Control[]
-  /** Gives back, in order, what stood before the text from `offset` on. */
-  upTo(offset: number, give: (bytes: Uint8Array) => void): void
+  /** How much text stands before the next one that is kept; Infinity: none is. */
+  readonly nextOffset: number
+  /** Puts the next one at `at` of the target, where there is room for it, and keeps it no longer; how many bytes that were. */
+  giveNext(target: Uint8Array, at: number): number
   readonly keptCount: number
   /** Nothing is kept, and no sequence has begun. */
   readonly isIdle: boolean
@@ -46,8 +43,33 @@ export function createControls(): Controls {
   const begun = new Uint8Array(CONTROL_BYTES)
   let length = 0
   let phase: Phase = 'text'
-  let kept: Control[] = []
+  /** Sequences one after the other, with where each ends and how much text stood before it; those before `given` are gone. */
+  let store = new Uint8Array(0)
+  let ends: number[] = []
+  let offsets: number[] = []
+  let given = 0
   let textBytes = 0
+
+  const endOf = (number: number): number => (number < 0 ? 0 : (ends[number] ?? 0))
+
+  /** Forgets what is gone, and makes room for so many bytes more. */
+  function makeRoom(bytes: number): void {
+    const [from, to] = [endOf(given - 1), endOf(ends.length - 1)]
+    const rest = store.subarray(from, to)
+    ends = ends.slice(given).map((end) => end - from)
+    offsets = offsets.slice(given)
+    given = 0
+    store = new Uint8Array(rest.length + bytes)
+    store.set(rest)
+  }
+
+  function keep(): void {
+    const at = endOf(ends.length - 1)
+    for (let index = 0; index < length; index++) store[at + index] = begun[index] ?? 0
+    ends.push(at + length)
+    offsets.push(textBytes)
+    length = 0
+  }
 
   /** What the byte makes of a sequence: it goes on, it has ended, or it was none. */
   function step(byte: number): Phase | 'none' {
@@ -79,6 +101,7 @@ export function createControls(): Controls {
 
   return {
     take(bytes, text) {
+      makeRoom(length + bytes.length)
       let out = 0
       for (let at = 0; at < bytes.length; at++) {
         const byte = bytes[at] ?? 0
@@ -87,10 +110,7 @@ export function createControls(): Controls {
           if (now !== 'none') {
             begun[length++] = byte
             phase = now
-            if (now === 'text') {
-              kept.push({ offset: textBytes, bytes: begun.slice(0, length) })
-              length = 0
-            }
+            if (now === 'text') keep()
             continue
           }
           out = release(text, out)
@@ -107,21 +127,21 @@ export function createControls(): Controls {
       return out
     },
     finish: (text) => release(text, 0),
-    within: (start, end) => kept.filter(({ offset }) => offset >= start && offset < end),
-    upTo(offset, give) {
-      let done = 0
-      for (const control of kept) {
-        if (control.offset > offset) break
-        give(control.bytes)
-        done++
-      }
-      if (done > 0) kept = kept.slice(done)
+    get nextOffset() {
+      return offsets[given] ?? Number.POSITIVE_INFINITY
+    },
+    giveNext(target, at) {
+      if (given === ends.length) return 0
+      const [from, to] = [endOf(given - 1), endOf(given)]
+      given++
+      for (let index = from; index < to; index++) target[at + index - from] = store[index] ?? 0
+      return to - from
     },
     get keptCount() {
-      return kept.length
+      return ends.length - given
     },
     get isIdle() {
-      return phase === 'text' && kept.length === 0
+      return phase === 'text' && given === ends.length
     },
     skip(bytes) {
       textBytes += bytes

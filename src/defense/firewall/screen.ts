@@ -15,7 +15,7 @@ import {
   SECRETS_REMEMBERED,
 } from './limits.ts'
 import type { SecretTables } from './secrets/kinds.ts'
-import { createSecretPass, type SecretPass, type Span } from './secrets/pass.ts'
+import { createSecretPass, type Emit, type SecretPass, type Span } from './secrets/pass.ts'
 
 /** What was hidden in one stream. */
 export type Findings = {
@@ -50,11 +50,15 @@ type Found = {
 export function createScreens(tables: SecretTables): { open(): Screen } {
   const work = new Uint8Array(SCREEN_WORK_BYTES)
   const text = new Uint8Array(SCREEN_WORK_BYTES)
-  return { open: () => createScreen(createSecretPass(tables, work), createControls(), text) }
+  const out = new Uint8Array(SCREEN_WORK_BYTES)
+  return { open: () => createScreen(createSecretPass(tables, work), createControls(), text, out) }
 }
 
-function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array): Screen {
+/** `text` and `out` are lent to one call at a time. */
+function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array, out: Uint8Array): Screen {
   let found: Found | undefined
+  /** Of `out`, what is put together and has not gone on. */
+  let woven = 0
 
   function remember(span: Span, secret: Uint8Array): void {
     found ??= { count: 0, kinds: new Map(), secrets: [] }
@@ -69,34 +73,58 @@ function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array): S
   }
 
   /** Without sequences: as it comes. */
-  function plain(
-    emit: (bytes: Uint8Array) => void,
-  ): (bytes: Uint8Array, offset: number, span?: Span, secret?: Uint8Array) => void {
+  function plain(emit: (bytes: Uint8Array) => void): Emit {
     return (bytes, _offset, span, secret) => {
       if (span !== undefined && secret !== undefined) remember(span, secret)
       emit(bytes)
     }
   }
 
-  /** Puts sequences back where they stood. */
-  function woven(
-    emit: (bytes: Uint8Array) => void,
-  ): (bytes: Uint8Array, offset: number, span?: Span, secret?: Uint8Array) => void {
-    return (bytes, offset, span, secret) => {
-      if (span !== undefined && secret !== undefined) {
-        controls.upTo(offset, emit)
-        remember(span, secret)
-        emit(bytes)
-        return
-      }
-      let at = 0
-      for (const { offset: before } of controls.within(offset, offset + bytes.length)) {
-        if (before - offset > at) emit(bytes.subarray(at, before - offset))
-        controls.upTo(before, emit)
-        at = before - offset
-      }
-      if (at < bytes.length) emit(bytes.subarray(at))
+  /** What was put together goes on. */
+  function flush(emit: (bytes: Uint8Array) => void): void {
+    if (woven > 0) emit(out.subarray(0, woven))
+    woven = 0
+  }
+
+  function put(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
+    if (woven + bytes.length > out.length) flush(emit)
+    if (bytes.length > out.length) return emit(bytes)
+    out.set(bytes, woven)
+    woven += bytes.length
+  }
+
+  /** The sequences that stand before the text from `offset` on. */
+  function putControls(offset: number, emit: (bytes: Uint8Array) => void): void {
+    while (controls.nextOffset <= offset) {
+      if (woven + CONTROL_BYTES > out.length) flush(emit)
+      woven += controls.giveNext(out, woven)
     }
+  }
+
+  /** Puts sequences back where they stood; those within a secret stand behind it. */
+  function weaving(emit: (bytes: Uint8Array) => void): Emit {
+    return (bytes, offset, span, secret) => {
+      putControls(offset, emit)
+      if (span !== undefined && secret !== undefined) {
+        remember(span, secret)
+        return put(bytes, emit)
+      }
+      const end = offset + bytes.length
+      let at = offset
+      while (controls.nextOffset < end) {
+        const next = controls.nextOffset
+        put(bytes.subarray(at - offset, next - offset), emit)
+        putControls(next, emit)
+        at = next
+      }
+      put(bytes.subarray(at - offset), emit)
+    }
+  }
+
+  /** Behind what has gone on. */
+  function endWeaving(offset: number, emit: (bytes: Uint8Array) => void): void {
+    putControls(offset, emit)
+    flush(emit)
   }
 
   function pushSome(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
@@ -106,14 +134,14 @@ function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array): S
       return
     }
     const length = controls.take(bytes, text)
-    pass.push(text.subarray(0, length), woven(emit))
-    controls.upTo(pass.passedBytes, emit)
+    pass.push(text.subarray(0, length), weaving(emit))
+    endWeaving(pass.passedBytes, emit)
     if (controls.keptCount > CONTROLS_KEPT) pause(true, emit)
   }
 
   function pause(isLong: boolean, emit: (bytes: Uint8Array) => void): void {
-    pass.pause(isLong, woven(emit))
-    controls.upTo(pass.passedBytes, emit)
+    pass.pause(isLong, weaving(emit))
+    endWeaving(pass.passedBytes, emit)
   }
 
   return {
@@ -125,9 +153,9 @@ function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array): S
     pause,
     finish(emit) {
       const length = controls.finish(text)
-      if (length > 0) pass.push(text.subarray(0, length), woven(emit))
-      pass.finish(woven(emit))
-      controls.upTo(Number.POSITIVE_INFINITY, emit)
+      if (length > 0) pass.push(text.subarray(0, length), weaving(emit))
+      pass.finish(weaving(emit))
+      endWeaving(Number.MAX_SAFE_INTEGER, emit)
     },
     get isKeeping() {
       return pass.keptBytes > 0 || !controls.isIdle

@@ -1,10 +1,15 @@
 /** Control sequences: out of the way of the text, and back at their places. */
 import fc from 'fast-check'
 import t from 'tap'
-import { createControls } from '../../../src/defense/firewall/controls.ts'
+import { type Controls, createControls } from '../../../src/defense/firewall/controls.ts'
 import { CONTROL_BYTES } from '../../../src/defense/firewall/limits.ts'
 
 const text = new Uint8Array(4_096)
+
+function given(controls: Controls): string {
+  const target = new Uint8Array(CONTROL_BYTES + 1)
+  return Buffer.from(target.subarray(1, 1 + controls.giveNext(target, 1))).toString('latin1')
+}
 
 /** The text, and the sequences with their places. */
 function apart(input: string, cut = input.length): { text: string; at: [number, string][] } {
@@ -14,11 +19,9 @@ function apart(input: string, cut = input.length): { text: string; at: [number, 
   for (let at = 0; at < bytes.length; at += cut)
     out += Buffer.from(text.subarray(0, controls.take(bytes.subarray(at, at + cut), text))).toString('latin1')
   out += Buffer.from(text.subarray(0, controls.finish(text))).toString('latin1')
-  const at = controls.within(0, Number.POSITIVE_INFINITY)
-  return {
-    text: out,
-    at: at.map(({ offset, bytes: sequence }) => [offset, Buffer.from(sequence).toString('latin1')]),
-  }
+  const at: [number, string][] = []
+  while (controls.keptCount > 0) at.push([controls.nextOffset, given(controls)])
+  return { text: out, at }
 }
 
 t.test('colours, cursors, modes, and character sets', (t) => {
@@ -78,18 +81,19 @@ t.test('the same wherever it is cut, and nothing is lost', (t) => {
   t.end()
 })
 
-t.test('given back in order, up to where the text has gone on', (t) => {
+t.test('given back in order, each once, while others come', (t) => {
   const controls = createControls()
+  const next = () => given(controls)
   controls.skip(10)
   controls.take(Buffer.from('a\x1b[1mb\x1b[2mc'), text)
-  const given: string[] = []
-  const give = (bytes: Uint8Array) => given.push(Buffer.from(bytes).toString())
-  controls.upTo(11, give)
-  t.strictSame(given, ['\x1b[1m'])
+  t.equal(controls.nextOffset, 11)
+  t.equal(next(), '\x1b[1m')
   t.equal(controls.keptCount, 1)
   t.notOk(controls.isIdle)
-  controls.upTo(12, give)
-  t.strictSame(given, ['\x1b[1m', '\x1b[2m'])
+  controls.take(Buffer.from('d\x1b[3m'), text)
+  t.strictSame([controls.nextOffset, next(), controls.nextOffset, next()], [12, '\x1b[2m', 14, '\x1b[3m'])
   t.ok(controls.isIdle)
+  t.equal(next(), '')
+  t.equal(controls.nextOffset, Number.POSITIVE_INFINITY)
   t.end()
 })

@@ -6,6 +6,7 @@
  * Rules: docs/firewall.md, "Secrets"; jerry.md L4-C03.
  * @module
  */
+import { buildKeyWords, KEY_WORD_START } from '../key-words.ts'
 import { PASSWORD_LEAST_BYTES, SECRET_LEAST_BYTES } from '../limits.ts'
 import type { Assignment } from './assignment.ts'
 import { byteClass } from './shape.ts'
@@ -20,52 +21,70 @@ const DIGIT = byteClass('0-9')
 const TOKEN = byteClass('0-9a-zA-Z_.~+/=:@!#$%^&*-')
 const WORD = byteClass('a-zA-Z_.-')
 const CODE = byteClass('(){}[]<>')
+/** Of each byte the classes that are counted, a bit each. */
+const MEMBERSHIP = Uint8Array.from({ length: 256 }, (_, byte) =>
+  [LETTER, DIGIT, WORD, CODE, TOKEN, byteClass(' ')].reduce(
+    (sum, of, bit) => sum | ((of[byte] ?? 0) << bit),
+    0,
+  ),
+)
 const IDENTIFIER = byteClass('0-9a-zA-Z_$')
 const CALLING = byteClass('([|')
 const [POINT, GREATER, COLON] = [0x2e, 0x3e, 0x3a]
 /** `->`, `::`, `?.`, `!.`: what stands before the second sign. */
 const BEFORE_SIGN: Readonly<Record<number, number>> = { 45: GREATER, 58: COLON, 63: POINT, 33: POINT }
-const [ZERO, LOWER_X] = [0x30, 0x78]
+const [ZERO, LOWER_X, SLASH] = [0x30, 0x78, 0x2f]
 /** How a place for a value begins. */
 const PLACE = byteClass('$<%{[(&*')
 const SEMICOLON = 0x3b
 const DOLLAR = 0x24
-const SPACE = 0x20
 const COUNTS = 256
 /** No word that stands for a value is so long. */
 const CERTAIN_BYTES = 48
+/** The first of the words. */
+const ADDRESS = 0
 
-/** Values that stand for another one, as parts of it; lower case. */
-const STANDING_FOR = [
+/** What an address has, and parts of values that stand for another one. */
+const STANDING_WORDS = buildKeyWords([
+  '://', 'enc[',
   'example', 'changeme', 'change_me', 'change-me', 'placeholder', 'insert', 'your', 'xxxx', '****', '....', 'fake',
   'dummy', 'sample', 'redacted', 'undefined', 'password', 'passwd', 'secret', 'not_', 'none', 'null', 'process.env',
   'environ', 'getenv', '_key_here', 'todo', 'foobar', 'username', '0000000', '1234567', 'abcdefg', 'a_token', 'the_',
-] // biome-ignore format: a list of words
+]) // biome-ignore format: a list of words
 
 /** round(1000 * n * log2(n)) for the counts of a value. */
 const WEIGHTED = Uint32Array.from({ length: COUNTS + 1 }, (_, count) =>
   count < 2 ? 0 : Math.round(1_000 * count * Math.log2(count)),
 )
+/** How often each byte is in a value: all 0 between two calls. */
 const counts = new Uint16Array(COUNTS)
 
-/** Shannon's entropy of the bytes, in thousandths of a bit for each; of at most 256 bytes. */
+/** Shannon's entropy of the bytes, in thousandths of a bit for each; of the first 256. */
 export function milliBits(bytes: Uint8Array, start: number, end: number): number {
   const length = Math.min(end - start, COUNTS)
   if (length <= 0) return 0
-  counts.fill(0)
+  let sum = 0
   for (let at = start; at < start + length; at++) {
     const byte = bytes[at] ?? 0
-    counts[byte] = (counts[byte] ?? 0) + 1
+    const count = counts[byte] ?? 0
+    counts[byte] = count + 1
+    sum += (WEIGHTED[count + 1] ?? 0) - (WEIGHTED[count] ?? 0)
   }
-  let sum = 0
-  for (let at = 0; at < COUNTS; at++) sum += WEIGHTED[counts[at] ?? 0] ?? 0
+  for (let at = start; at < start + length; at++) counts[bytes[at] ?? 0] = 0
   return Math.floor(((WEIGHTED[length] ?? 0) - sum) / length)
 }
 
-function textOf(bytes: Uint8Array, start: number, end: number): string {
-  let text = ''
-  for (let at = start; at < end; at++) text += String.fromCharCode(bytes[at] ?? 0)
-  return text.toLowerCase()
+/** Whether one of those words is in it; of a long value only whether it is an address. */
+function standsForAnother(bytes: Uint8Array, start: number, end: number): boolean {
+  const { columns, next, firstAccepting, width, found } = STANDING_WORDS
+  const isCertain = end - start >= CERTAIN_BYTES
+  let state = KEY_WORD_START
+  for (let at = start; at < end; at++) {
+    state = next[state + (columns[bytes[at] ?? 0] ?? 0)] ?? 0
+    if (state < firstAccepting) continue
+    if (!isCertain || found[(state - firstAccepting) / width]?.includes(ADDRESS) === true) return true
+  }
+  return false
 }
 
 /**
@@ -94,18 +113,17 @@ type Makeup = {
 }
 
 function makeupOf(bytes: Uint8Array, start: number, end: number): Makeup {
-  const made: Makeup = { letters: 0, digits: 0, others: 0, words: 0, code: 0, tokens: 0, spaces: 0 }
+  let [letters, digits, words, code, tokens, spaces] = [0, 0, 0, 0, 0, 0]
   for (let at = start; at < end; at++) {
-    const byte = bytes[at] ?? 0
-    if (LETTER[byte] === 1) made.letters++
-    else if (DIGIT[byte] === 1) made.digits++
-    else made.others++
-    made.words += WORD[byte] ?? 0
-    made.code += CODE[byte] ?? 0
-    made.tokens += TOKEN[byte] ?? 0
-    if (byte === SPACE) made.spaces++
+    const of = MEMBERSHIP[bytes[at] ?? 0] ?? 0
+    letters += of & 1
+    digits += (of >> 1) & 1
+    words += (of >> 2) & 1
+    code += (of >> 3) & 1
+    tokens += (of >> 4) & 1
+    spaces += of >> 5
   }
-  return made
+  return { letters, digits, others: end - start - letters - digits, words, code, tokens, spaces }
 }
 
 function isPassword(made: Makeup, { quote, after }: Assignment, length: number): boolean {
@@ -134,8 +152,6 @@ export function isSecretValue(bytes: Uint8Array, found: Assignment, strength: Na
   const fits = strength === 'password' ? isPassword(made, found, length) : isRandom(made, found, length)
   if (!fits || milliBits(bytes, start, end) < LEAST_MILLIBITS[strength]) return false
   if (strength === 'key' && length < 20) return false
-  const text = textOf(bytes, start, end)
-  if (text.includes('://') || text.startsWith('/') || text.startsWith('enc[') || text.startsWith('./'))
-    return false
-  return length >= CERTAIN_BYTES || !STANDING_FOR.some((word) => text.includes(word))
+  if (bytes[start] === SLASH || (bytes[start] === POINT && bytes[start + 1] === SLASH)) return false
+  return !standsForAnother(bytes, start, end)
 }

@@ -1,0 +1,110 @@
+/**
+ * How fast output passes the firewall, on one core: clean text beside memcpy and one naive alternation of the same key
+ * words, and hostile text beside clean text, all in one run.
+ * @module
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createScreens } from '../src/defense/firewall/screen.ts'
+import { readSecretTables } from '../src/defense/firewall/secrets/kinds.ts'
+import type { Record } from './bytes.node.ts'
+
+const MB = 1_000_000
+const SIZE = 24 * MB
+const PIECE = 65_536
+const ROUNDS = 5
+
+/** Text that is nothing but the key words, the beginnings, or the quotes of secrets. */
+const HOSTILE: readonly string[] = [
+  ...['a', 'key=', 'key key ', 'password=', 'token ', 'ghp_', 'ghp_.', '://', '://a:b', 'sl_', '-----BEGIN '],
+  ...[
+    '-----BEGIN RSA PRIVATE KEY-----\n',
+    'eyaaaaaaaaaaaaaaaaaaa.',
+    '" ==',
+    'curl -u ',
+    'AKIA.',
+    '\x1b[1m',
+    '\x1b[1mtoken',
+  ],
+  ...[
+    '\ndata:apiVersion:\ndata:\n a: aaaaaaaaaaaaaaaaaaaaa',
+    'token_token_token_token = ',
+    'password=hunter22 ',
+  ],
+]
+
+function filled(text: string | Buffer): Buffer {
+  return Buffer.alloc(SIZE, text)
+}
+
+/** MB/s, the best of some rounds. */
+function speed(text: Buffer, pass: (text: Buffer) => void): number {
+  let best = Number.POSITIVE_INFINITY
+  for (let round = 0; round < ROUNDS; round++) {
+    const began = performance.now()
+    pass(text)
+    best = Math.min(best, performance.now() - began)
+  }
+  return text.length / 1_000 / best
+}
+
+export function firewall(record: Record): void {
+  const root = join(import.meta.dirname, '..')
+  const file = JSON.parse(readFileSync(join(root, 'firewall/secrets.json'), 'utf8'))
+  const tables = readSecretTables(file)
+  if ('problems' in tables) throw new Error(tables.problems.join(' '))
+  const screens = createScreens(tables)
+  let out = 0
+  const screened = (text: Buffer) => {
+    const screen = screens.open()
+    const emit = (bytes: Uint8Array) => {
+      out += bytes.length
+    }
+    for (let at = 0; at < text.length; at += PIECE) screen.push(text.subarray(at, at + PIECE), emit)
+    screen.finish(emit)
+  }
+  const target = Buffer.alloc(PIECE)
+  const copied = (text: Buffer) => {
+    for (let at = 0; at < text.length; at += PIECE) text.copy(target, 0, at, at + PIECE)
+  }
+  const words = [
+    ...Object.values(file.names).flat(),
+    ...file.kinds.flatMap(({ near = [] }) => near),
+  ] as string[]
+  const alternation = new RegExp(words.map((word) => word.replace(/\W/g, '\\$&')).join('|'), 'gi')
+  const searched = (text: Buffer) => {
+    for (let at = 0; at < text.length; at += PIECE)
+      out += text.toString('latin1', at, at + PIECE).match(alternation)?.length ?? 0
+  }
+  const line =
+    'Nov 28 18:49:22 gate sshd[123]: Accepted publickey for root from 10.0.0.1 port 52022 ssh2: ED25519\n'
+  const log = filled(line)
+  const code = filled(readFileSync(join(root, 'src/session/executions/executions.ts')))
+  const beside = `memcpy ${speed(log, copied).toFixed(0)}, one alternation ${speed(log.subarray(0, SIZE / 8), searched).toFixed(0)} MB/s`
+  const [ofLog, ofCode] = [speed(log, screened), speed(code, screened)]
+  const clean = Math.min(ofLog, ofCode)
+  record(
+    'secrets in clean text',
+    clean,
+    ' MB/s',
+    150,
+    false,
+    `log ${ofLog.toFixed(0)}, program ${ofCode.toFixed(0)}; ${beside}`,
+  )
+  const speeds = HOSTILE.map((text) => ({ text, speed: speed(filled(text), screened) })).sort(
+    (a, b) => a.speed - b.speed,
+  )
+  const [slowest] = speeds
+  const share = (slowest?.speed ?? 0) / clean
+  const slow = speeds
+    .slice(0, 5)
+    .map(({ text, speed: of }) => `${JSON.stringify(text.slice(0, 14))} ${of.toFixed(0)}`)
+  record(
+    'secrets in hostile text / clean text',
+    share,
+    'x',
+    1 / 3,
+    false,
+    `slowest, MB/s: ${slow.join(', ')}`,
+  )
+}
