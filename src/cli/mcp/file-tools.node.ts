@@ -39,7 +39,8 @@ export const read: Tool<ToolArguments<'read'>> = async (call, args) => {
   const form = content.encoding === 'base64' ? ', in base64' : ''
   const more = isMore ? `; for the rest: read with offset ${next}` : ''
   return {
-    text: `--- ${shownText(path)}: bytes ${offset} to ${next} of ${size}, mode ${modeText(mode)}${form}${more}\n${shownText(content.content)}`,
+    text: `--- ${shownText(path)}: bytes ${offset} to ${next} of ${size}, mode ${modeText(mode)}${form}${more}`,
+    outside: shownText(content.content),
     data: {
       ...{ path, ...content, size, mode: modeText(mode) },
       ...(sha256 === undefined ? {} : { sha256 }),
@@ -116,11 +117,8 @@ export const list: Tool<ToolArguments<'list'>> = async (call, { path, offset, li
   const next = offset + entries.length
   const more = next < total ? [`For the rest: list with offset ${next}.`] : []
   return {
-    text: [
-      `${shownText(path)}: ${total} entries, here ${offset} to ${next}`,
-      ...entries.map(entryLine),
-      ...more,
-    ].join('\n'),
+    text: [`${shownText(path)}: ${total} entries, here ${offset} to ${next}`, ...more].join('\n'),
+    outside: entries.length === 0 ? undefined : entries.map(entryLine).join('\n'),
     data: {
       path,
       total,
@@ -154,11 +152,9 @@ export const branchDiff: Tool<ToolArguments<'branch_diff'>> = async (call, args)
   const content = contentOf(kept, false, isMore)
   const next = content.offset + content.bytes
   const { branch, digest, conflicts, heldBack, isPreview } = changes
+  const shown = shownText(decodeUtf8(kept.bytes, 0, content.bytes) ?? content.content).trimEnd()
   const lines = [
     `${count(changes.changes, 'change')}, ${conflicts} in conflict, ${heldBack} merged only by name${isPreview ? '; commands run, so this may change' : ''}.`,
-    ...(content.bytes > 0
-      ? [shownText(decodeUtf8(kept.bytes, 0, content.bytes) ?? content.content).trimEnd()]
-      : []),
     ...(isMore ? [`For the rest: branch_diff with offset ${next}.`] : []),
     ...(branch === undefined || changes.changes === 0
       ? []
@@ -166,6 +162,7 @@ export const branchDiff: Tool<ToolArguments<'branch_diff'>> = async (call, args)
   ]
   return {
     text: lines.join('\n'),
+    outside: shown === '' ? undefined : shown,
     data: {
       ...(branch === undefined ? {} : { branch }),
       ...{ changes: changes.changes, conflicts, held_back: heldBack, preview: isPreview, digest },

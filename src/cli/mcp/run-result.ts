@@ -53,6 +53,7 @@ export function ranResult(ran: Ran): ToolResult {
   const why = exit?.why === undefined ? undefined : shownText(exit.why)
   const refused = exit?.refused === undefined ? undefined : shownText(exit.refused)
   const isTimeOver = exit?.timedOut === true
+  const words = [...stdout.words, ...stderr.words]
   const message = 'The time of the command was over, and the device ended it; nothing of it runs any more.'
   return {
     text: [
@@ -63,9 +64,8 @@ export function ranResult(ran: Ran): ToolResult {
         ? ['Its output went over the limit of the device; the rest was dropped.']
         : []),
       ...(lostBytes > 0 ? [`${count(lostBytes, 'byte')} of its output are no longer on the device.`] : []),
-      ...stdout.words,
-      ...stderr.words,
     ].join('\n'),
+    outside: words.length === 0 ? undefined : words.join('\n'),
     data: {
       id,
       state: isRunning ? 'running' : exit.signal === undefined ? 'exited' : 'signalled',

@@ -17,6 +17,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Order, Progress, Report, ThreadStart, ToolResult } from './thread-messages.ts'
+import { delimited } from './tool-text.ts'
 import { checkArguments, isToolName, listTools } from './tools.ts'
 
 const SHOWN_CHARS = 200
@@ -61,8 +62,13 @@ function readLine(text: string): JSONRPCMessage | undefined {
   return undefined
 }
 
-function toolResult({ text, data, isError }: ToolResult): CallToolResult {
-  return { content: [{ type: 'text', text }], structuredContent: data, ...(isError ? { isError } : {}) }
+function toolResult({ text, outside, data, isError }: ToolResult, marker: string): CallToolResult {
+  const marked = outside === undefined ? text : `${text}\n${delimited(outside, marker)}`
+  return {
+    content: [{ type: 'text', text: marked }],
+    structuredContent: data,
+    ...(isError ? { isError } : {}),
+  }
 }
 
 function badArguments(problem: string): ToolResult {
@@ -71,7 +77,7 @@ function badArguments(problem: string): ToolResult {
   return { text: message, data: { error, message, outcome: 'not_started' }, isError: true }
 }
 
-function start({ version, instructions }: ThreadStart): void {
+function start({ version, instructions, marker }: ThreadStart): void {
   const underway = new Map<number, Underway>()
   let calls = 0
   const transport: Transport = {
@@ -96,7 +102,7 @@ function start({ version, instructions }: ThreadStart): void {
         `There is no tool ${JSON.stringify(name.slice(0, SHOWN_CHARS))}.`,
       )
     const checked = checkArguments(name, params.arguments)
-    if (!checked.ok) return toolResult(badArguments(checked.problem))
+    if (!checked.ok) return toolResult(badArguments(checked.problem), marker)
     const call = ++calls
     const progressToken = params._meta?.progressToken
     const cancel = () => report({ kind: 'cancel', call })
@@ -114,7 +120,7 @@ function start({ version, instructions }: ThreadStart): void {
         signal.addEventListener('abort', cancel, { once: true })
         report({ kind: 'call', call, name, args: checked.args })
       })
-      return toolResult(result)
+      return toolResult(result, marker)
     } finally {
       signal.removeEventListener('abort', cancel)
       underway.delete(call)

@@ -9,6 +9,8 @@ export type ToolName = 'execute' | 'read' | 'write' | 'list' | 'branch_diff' | '
 /** What a call gives: words for a model, and the same as data. */
 export type ToolResult = {
   readonly text: string
+  /** What commands printed and files hold: for the model's eyes, between marks that nothing in it can make. */
+  readonly outside?: string | undefined
   readonly data: Readonly<Record<string, unknown>>
   readonly isError: boolean
 }
@@ -39,4 +41,9 @@ export type Report =
   | { readonly kind: 'note'; readonly text: string }
 
 /** What the thread is told at its start, as `workerData`. */
-export type ThreadStart = { readonly version: string; readonly instructions: string }
+export type ThreadStart = {
+  readonly version: string
+  readonly instructions: string
+  /** What stands before and behind everything from outside; of this process alone. */
+  readonly marker: string
+}

@@ -57,6 +57,14 @@ export function shownText(text: string): string {
     .join('\n')
 }
 
+/**
+ * The text between marks that whoever made it does not know, so that it cannot end them. What happens to have the marker
+ * in it, since a model has passed it on, loses it.
+ */
+export function delimited(text: string, marker: string): string {
+  return `<outside ${marker}>\n${text.replaceAll(marker, 'marker')}\n</outside ${marker}>`
+}
+
 export function count(number: number, what: string): string {
   return `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`
 }

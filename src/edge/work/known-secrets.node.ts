@@ -22,8 +22,8 @@ export type KnownPlaces = {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Names of variables whose values are secrets. */
-const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PWD|CREDENTIALS?)$/i
+/** Names of variables whose values are secrets; PWD alone is where somebody is. */
+const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|_PWD|CREDENTIALS?)$/i
 /** `.env`, `.env.production`, `production.env`. */
 const SETTINGS_NAME = /^(?:\.env(?:\..+)?|.+\.env)$/
 const PEM_LINE = /^[A-Za-z0-9+/=]{16,}$/
@@ -100,7 +100,8 @@ export function readKnownSecrets(places: KnownPlaces, tablesOf: () => SecretTabl
   const { secretsFile, stateDirectory, workspaceRoot, environment } = places
   const named = secretsFile === null ? [] : linesAt(secretsFile)
   const set = Object.entries(environment).flatMap(([name, value]) =>
-    value !== undefined && SECRET_NAME.test(name) ? [value] : [],
+    // Where a secret is, is none.
+    value !== undefined && SECRET_NAME.test(name) && !value.startsWith('/') ? [value] : [],
   )
   const texts = [...named, ...ownKeys(stateDirectory), ...set].map(
     (text) => new Uint8Array(Buffer.from(text)),

@@ -20,7 +20,13 @@ const known = (where: KnownPlaces): string[] =>
 
 t.test('the operator\u2019s file, own keys, secrets of the environment, and files of settings', (t) => {
   const where = places(t, {
-    environment: { DB_PASSWORD: 'of the environment', PATH: '/usr/bin', API_TOKEN: undefined },
+    environment: {
+      DB_PASSWORD: 'of the environment',
+      PATH: '/usr/bin',
+      PWD: '/srv/a place',
+      TLS_KEY: '/srv/tls.key',
+      API_TOKEN: undefined,
+    },
   })
   writeFileSync(
     join(where.stateDirectory, 'tls.key'),
