@@ -14,6 +14,7 @@ import { foldTable } from './fold.ts'
 import { type Model, modelPermille, readModel } from './model.ts'
 import { copyPlain, type Normalised, newNormalised, readScreen, readText } from './normalise.ts'
 import {
+  GATE_LEET,
   GATE_REVERSED,
   GATE_ROT13,
   type Matched,
@@ -82,7 +83,6 @@ const INVISIBLE_MIN = 8
 const CONCEALED_PERMILLE = 700
 const CONCEALED_MIN = 12
 /** Signs that a text is worth another reading. */
-const MIXED_MIN = 3
 const SINGLES_MIN = 6
 const PAIRS_MIN = 8
 const LONGEST_MIN = 10
@@ -153,9 +153,9 @@ function readLevel(
   const seen = normalised.techniques
   const reading = outer === 0 && (seen & DISGUISES) === 0 ? PLAIN : DISGUISED
   match(tables, findings, codes, length, reading, outer | seen)
-  const { gates, mixed, singles, pairs, longest } = matched
+  const { gates, singles, pairs, longest } = matched
 
-  if (mixed >= MIXED_MIN)
+  if ((gates & GATE_LEET) !== 0)
     match(tables, findings, view, readLeet(view, codes, length), DISGUISED, outer | seen | LEET)
   if (singles >= SINGLES_MIN) {
     const filled = readSpaced(view, tables.row, codes, length, tables.patterns.vocabulary)

@@ -61,6 +61,8 @@ function decodeSymbols(
   let odd = 0
   let held = 0
   let value = 0
+  /** Bytes of a character of UTF-8 that are still to come. */
+  let pending = 0
   for (let at = from; at < to; at += 1) {
     const code = codes[at] ?? 0
     const symbol = code < 128 ? (values[code] ?? OUTSIDE) : OUTSIDE
@@ -72,7 +74,9 @@ function decodeSymbols(
     const byte = (value >> held) & 0xff
     seen += 1
     if (byte === 0) continue
-    if (!isText(byte) && (byte < 0x80 || written === 0)) odd += 1
+    if (byte >= 0x80 ? (byte < 0xc0 ? pending === 0 : byte < 0xc2 || pending > 0) : pending > 0 || !isText(byte)) odd += 1
+    if (byte < 0xc0) pending = byte < 0x80 ? 0 : Math.max(0, pending - 1)
+    else pending = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3
     if (odd > 0 && seen <= PROBE_BYTES) return 0
     // Behind its text a run may be anything; what came of it so far is kept.
     if (odd > 2 && odd * 16 > seen) break

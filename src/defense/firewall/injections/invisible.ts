@@ -97,7 +97,15 @@ function readBits(from: Invisible, zero: number, one: number, width: number, at:
   let good = 0
   for (let index = 0; index < from.count && length < from.secret.length; index += 1) {
     const symbol = from.symbols[index]
-    if (symbol !== zero && symbol !== one) continue
+    if (symbol !== zero && symbol !== one) {
+      // A third one between characters stands for the space that no bits were spent on.
+      if (bits === 0 && length > at) {
+        from.secret[length] = 0x20
+        length += 1
+        good += 1
+      }
+      continue
+    }
     value = (value << 1) | (symbol === one ? 1 : 0)
     bits += 1
     if (bits < width) continue

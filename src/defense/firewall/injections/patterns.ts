@@ -24,6 +24,7 @@ import {
   HASH_SEED,
   hashText,
   IDEOGRAPHS_FROM,
+  leetLetter,
   newVocabulary,
   parseWord,
   SKELETON_LETTERS_MIN,
@@ -37,12 +38,14 @@ const CONFIDENCE: Readonly<Record<string, number>> = { CRITICAL: 950, HIGH: 800,
 /** How far behind a known word one with a slip of the pen is looked for, in tokens. */
 const SLIP_TOKENS = 8
 const NEVER = -1_000_000
+const LEET_LETTERS_MAX = 16
 /** Longer than words are. */
 const LONG_TOKEN = 24
 
 /** Words that are looked for in disguise: where one is met, the text is read once more that way. */
 export const GATE_ROT13 = 1
 export const GATE_REVERSED = 2
+export const GATE_LEET = 4
 
 export interface PatternTables {
   readonly version: number
@@ -69,14 +72,12 @@ export interface Matched {
   /** Of each pattern whether it was found, and by which readings of the text. */
   readonly found: Uint8Array
   gates: number
-  /** How often the last word of a pattern was met, and known words altogether. */
+  /** Patterns that were found, and known words altogether. */
   hits: number
   known: number
   /** Tokens of one letter in a row, and of up to four with a digit in a row: letters apart, or bytes as digits. */
   singles: number
   pairs: number
-  /** Tokens of letters and digits. */
-  mixed: number
   /** The longest token that may be an encoding: of letters and digits, or longer than words are. */
   longest: number
 }
@@ -90,7 +91,6 @@ export function newMatched(tables: PatternTables): Matched {
     known: 0,
     singles: 0,
     pairs: 0,
-    mixed: 0,
     longest: 0,
   }
 }
@@ -111,7 +111,6 @@ export function matchPatterns(
   into.gates = 0
   into.singles = 0
   into.pairs = 0
-  into.mixed = 0
   into.longest = 0
   let token = 0
   let hash = HASH_SEED
@@ -134,7 +133,8 @@ export function matchPatterns(
     const size = at - start
     if (size > 1) {
       const isMixed = (any & ~common & 0x40) >> 6
-      into.mixed += isMixed
+      if (isMixed === 1 && (into.gates & GATE_LEET) === 0 && isLeet(vocabulary, codes, start, length))
+        into.gates |= GATE_LEET
       if (size <= 4 && (common & 0x40) === 0) {
         pairs += 1
         if (pairs > into.pairs) into.pairs = pairs
@@ -173,6 +173,18 @@ export function matchPatterns(
   }
 }
 
+/** Whether a known word of four letters or more stands at `from` when digits and signs are read as letters. */
+function isLeet(vocabulary: Vocabulary, codes: Uint16Array, from: number, length: number): boolean {
+  let hash = HASH_SEED
+  let at = from
+  for (; at < length && at < from + LEET_LETTERS_MAX; at += 1) {
+    const letter = leetLetter(codes[at] ?? 0)
+    if (letter === 0) break
+    hash = Math.imul(hash ^ letter, HASH_PRIME)
+  }
+  return at - from >= 4 && findWord(vocabulary, hash) !== 0
+}
+
 /** Takes a known word in. */
 function found(
   tables: PatternTables,
@@ -205,7 +217,7 @@ function found(
     places[step] = token
     const pattern = ends[step] ?? -1
     if (pattern >= 0) {
-      into.hits += 1
+      if (into.found[pattern] === 0) into.hits += 1
       into.found[pattern] = (into.found[pattern] ?? 0) | reading
     }
   }

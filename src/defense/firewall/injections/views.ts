@@ -4,34 +4,25 @@
  * number of steps for each code.
  * @module
  */
-import { findWord, HASH_PRIME, HASH_SEED, TOKEN_CODES, type Vocabulary } from './vocabulary.ts'
+import { findWord, HASH_PRIME, HASH_SEED, leetLetter, TOKEN_CODES, type Vocabulary } from './vocabulary.ts'
 
 const SPACE = 0x20
 /** As long as the words that are looked for in letters without spaces. */
 const JOINED_MAX = 16
 
-const LEET = Uint8Array.from({ length: 128 }, (_, code) => code)
-for (const [sign, letter] of ['0o', '1i', '2z', '3e', '4a', '5s', '6g', '7t', '8b', '9g', '$s', '@a', '!i', '|l', '+t'])
-  LEET[(sign ?? '').charCodeAt(0)] = (letter ?? '').charCodeAt(0)
-
 function isToken(code: number): boolean {
   return code < 128 ? (TOKEN_CODES[code] ?? 0) !== 0 : true
 }
 
-/** Digits and signs as the letters that they look like; signs only where a letter or a digit follows. */
+/** Digits and signs as the letters that they look like; signs only beside letters and digits. */
 export function readLeet(view: Uint16Array, codes: Uint16Array, length: number): number {
   for (let at = 0; at < length; at += 1) {
     const code = codes[at] ?? 0
     const next = codes[at + 1] ?? 0
-    let letter = code
-    if (code >= 0x30 && code <= 0x39) letter = LEET[code] ?? code
-    else if (code < 0x40 || code === 0x7c) {
-      const before = at > 0 ? (codes[at - 1] ?? 0) : 0
-      if (isToken(next) || (code === 0x24 && isToken(before))) letter = LEET[code] ?? code
-    } else if (code === 0x40 && isToken(next)) letter = 0x61
+    const before = at > 0 ? (codes[at - 1] ?? 0) : 0
     // Two of them are the letters of `all` and `follow`.
-    if (code === 0x31 && (next === 0x31 || (at > 0 && codes[at - 1] === 0x31))) letter = 0x6c
-    view[at] = letter
+    if (code === 0x31 && (next === 0x31 || before === 0x31)) view[at] = 0x6c
+    else view[at] = isToken(code) || isToken(next) || isToken(before) ? leetLetter(code) || code : code
   }
   view[length] = SPACE
   return length

@@ -1,7 +1,7 @@
 /**
  * The words that patterns are made of, and the text as a row of tokens: runs of letters and digits in small letters, and
  * pairs of neighbours where a script writes no spaces. A word of the data base may ask for what stands around it:
- * `^` first in its line, `#` behind a heading's sign, `<` behind an opening bracket, `>` before a closing one, `:` before
+ * `^` first in its line, `#` behind a heading's sign, `<` behind `<` or `[`, `!` behind `<|` or `<<`, `>` before a closing one, `:` before
  * a colon, capitals as they are written. Long words are also known by their consonants, so that a slip of the pen
  * in a word does not hide it.
  * @module
@@ -14,6 +14,7 @@ export const CLOSE = 4
 export const LINE = 8
 export const CAPITALS = 16
 export const HEADING = 32
+export const TOKEN = 64
 
 export const HASH_SEED = 0x811c9dc5
 export const HASH_PRIME = 0x01000193
@@ -32,6 +33,15 @@ export const TOKEN_CODES = Uint8Array.from({ length: 128 }, (_, code) => {
   if (code >= 0x41 && code <= 0x5a) return code + 0x20
   return (code >= LETTER_A && code <= LETTER_Z) || (code >= 0x30 && code <= 0x39) ? code : 0
 })
+
+const LEET = Uint8Array.from(TOKEN_CODES)
+for (const pair of ['0o', '1i', '2z', '3e', '4a', '5s', '6g', '7t', '8b', '9g', '$s', '@a', '!i', '|l'])
+  LEET[pair.charCodeAt(0)] = pair.charCodeAt(1)
+
+/** The small letter that a digit or a sign is written for; letters are their small ones, and everything else is 0. */
+export function leetLetter(code: number): number {
+  return code < 128 ? (LEET[code] ?? 0) : 0
+}
 
 export interface Vocabulary {
   /** A bit for each hash of SLOTS * 8: most words of a text stop here. */
@@ -99,7 +109,7 @@ export interface WrittenWord {
 
 /** A word of the data base without its signs; undefined: it is none. */
 export function parseWord(fold: Uint16Array, written: string): WrittenWord | undefined {
-  const match = /^([\^#<]*)([^\s\^#<>:|]+)(>?)(:?)$/.exec(written)
+  const match = /^([\^#<!]*)([^\s\^#<>:|!]+)(>?)(:?)$/.exec(written)
   if (match === null) return undefined
   const [, before = '', core = '', close, colon] = match
   const text = foldWord(fold, core)
@@ -110,6 +120,7 @@ export function parseWord(fold: Uint16Array, written: string): WrittenWord | und
     (before.includes('^') ? LINE : 0) |
     (before.includes('#') ? HEADING : 0) |
     (before.includes('<') ? OPEN : 0) |
+    (before.includes('!') ? TOKEN : 0) |
     (close === '>' ? CLOSE : 0) |
     (colon === ':' ? COLON : 0) |
     (/^[A-Z]{2,}$/.test(core) ? CAPITALS : 0)
@@ -121,8 +132,11 @@ export function flagsAround(codes: Uint16Array, from: number, to: number, length
   let flags = 0
   let before = from - 1
   const nearest = from > 0 ? (codes[before] ?? 0) : 0x0a
-  // < [ ( { |
-  if (nearest === 0x3c || nearest === 0x5b || nearest === 0x28 || nearest === 0x7b || nearest === 0x7c) flags |= OPEN
+  const beyond = from > 1 ? (codes[before - 1] ?? 0) : 0
+  // < [ and </ [/
+  if (nearest === 0x3c || nearest === 0x5b || (nearest === 0x2f && (beyond === 0x3c || beyond === 0x5b))) flags |= OPEN
+  // <| and <<
+  if (beyond === 0x3c && (nearest === 0x7c || nearest === 0x3c)) flags |= TOKEN
   for (let steps = 0; steps < 8; steps += 1, before -= 1) {
     const code = before >= 0 ? (codes[before] ?? 0) : 0x0a
     if (code === 0x23) flags |= HEADING
