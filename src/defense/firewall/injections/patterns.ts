@@ -38,6 +38,7 @@ const CONFIDENCE: Readonly<Record<string, number>> = { CRITICAL: 950, HIGH: 800,
 /** How far behind a known word one with a slip of the pen is looked for, in tokens. */
 const SLIP_TOKENS = 8
 const NEVER = -1_000_000
+const TOKENS_MAX = 1_000_000_000
 const LEET_LETTERS_MAX = 16
 /** Longer than words are. */
 const LONG_TOKEN = 24
@@ -69,6 +70,8 @@ export interface PatternTables {
 /** What a match leaves. `places` is work space. */
 export interface Matched {
   readonly places: Int32Array
+  /** The number of the last token. */
+  token: number
   /** Of each pattern whether it was found, and by which readings of the text. */
   readonly found: Uint8Array
   gates: number
@@ -84,7 +87,8 @@ export interface Matched {
 
 export function newMatched(tables: PatternTables): Matched {
   return {
-    places: new Int32Array(tables.gaps.length),
+    places: new Int32Array(tables.gaps.length).fill(NEVER),
+    token: 0,
     found: new Uint8Array(tables.ids.length),
     gates: 0,
     hits: 0,
@@ -107,12 +111,16 @@ export function matchPatterns(
   reading: number,
 ): void {
   const { vocabulary } = tables
-  into.places.fill(NEVER)
+  // Tokens are counted on from text to text, so that places of an earlier one are too far back and need not be wiped.
+  if (into.token > TOKENS_MAX) {
+    into.places.fill(NEVER)
+    into.token = 0
+  }
   into.gates = 0
   into.singles = 0
   into.pairs = 0
   into.longest = 0
-  let token = 0
+  let token = into.token + INJECTION_GAP_TOKENS + 2
   let hash = HASH_SEED
   let start = 0
   let singles = 0
@@ -171,6 +179,7 @@ export function matchPatterns(
       if (word !== 0) found(tables, into, word, token, codes, at, at + 2, length, reading)
     }
   }
+  into.token = token
 }
 
 /** Whether a known word of four letters or more stands at `from` when digits and signs are read as letters. */
