@@ -29,8 +29,8 @@ const LEVELS: readonly (readonly [number, number])[] = [
   [160, 600],
   [220, 750],
 ]
-/** Words of patterns that any text about somebody doing something has. */
-const KNOWN_MIN = 8
+/** Words that speak to a reader: a text with fewer is not looked at. */
+const ADDRESS_MIN = 4
 
 interface Grouped extends Sample {
   /** Near copies of each other are in one group, and never on both sides of a fold. */
@@ -139,7 +139,7 @@ if (!existsSync(VECTORS)) {
     seed,
     inputs,
     levels: LEVELS.map(([percent, permille]) => [Math.round((top * percent) / 100), permille]),
-    knownMin: KNOWN_MIN,
+    addressMin: ADDRESS_MIN,
     weights: encodeBase64(new Uint8Array(trainWeights(samples, seed).buffer)),
   }
   writeFileSync(join(ROOT, 'firewall/injection-weights.json'), `${JSON.stringify(file, undefined, 2)}\n`)

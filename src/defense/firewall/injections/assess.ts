@@ -85,7 +85,7 @@ const CONCEALED_MIN = 12
 /** Signs that a text is worth another reading. */
 const SINGLES_MIN = 6
 const PAIRS_MIN = 8
-const LONGEST_MIN = 10
+const LONGEST_MIN = 14
 const GAPS_MIN = 2
 /** What makes a text another one than it seems; colours and moves of the cursor may be there for show. */
 const DISGUISES = LOOKALIKE_LETTERS | STYLED_LETTERS | ZERO_WIDTH
@@ -126,9 +126,9 @@ function match(
 ): void {
   const { matched } = tables
   const before = matched.hits
-  const known = matched.known
+  const address = matched.address
   matchPatterns(tables.patterns, matched, codes, length, reading)
-  if (matched.known - known >= tables.model.knownMin)
+  if (matched.address - address >= tables.model.addressMin)
     findings.model = Math.max(findings.model, modelPermille(tables.model, codes, length))
   if (matched.hits > before) findings.techniques |= technique
 }
@@ -203,7 +203,7 @@ export function assessWindow(tables: InjectionTables, bytes: Uint8Array, start: 
   const { matched, patterns } = tables
   const findings: Findings = { techniques: 0, invisible: 0, concealed: 0, model: 0 }
   matched.hits = 0
-  matched.known = 0
+  matched.address = 0
   const from = Math.max(0, start)
   readLevel(tables, findings, 0, bytes, from, Math.min(end, bytes.length, from + INJECTION_WINDOW_BYTES), 0)
   if (matched.hits === 0 && findings.model === 0 && findings.invisible === 0 && findings.concealed === 0) return NOTHING

@@ -23,8 +23,8 @@ export interface Model {
   readonly weights: Int8Array
   /** Scores from which on so much is said, both rising. */
   readonly levels: readonly (readonly [score: number, permille: number])[]
-  /** Words of patterns that a text has at least where it is worth the look. */
-  readonly knownMin: number
+  /** Words that speak to a reader that a text has at least where it is worth the look. */
+  readonly addressMin: number
   readonly features: Features
 }
 
@@ -128,7 +128,7 @@ export function modelPermille(model: Model, codes: Uint16Array, length: number):
   return permille
 }
 
-const FIELDS = ['version', 'about', 'seed', 'inputs', 'levels', 'knownMin', 'weights']
+const FIELDS = ['version', 'about', 'seed', 'inputs', 'levels', 'addressMin', 'weights']
 
 function isCount(value: unknown, most: number): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most
@@ -142,12 +142,12 @@ export function readModel(value: unknown): Model | readonly string[] {
   const problems = Object.keys(fields)
     .filter((key) => !FIELDS.includes(key))
     .map((key) => `weights.${key} is no field; take it out.`)
-  const { version, seed, inputs, levels, knownMin, weights } = fields
+  const { version, seed, inputs, levels, addressMin, weights } = fields
   if (version !== 1) problems.push('weights.version must be 1.')
   if (!isCount(seed, 0xffffffff)) problems.push('weights.seed must be a whole number of 32 bits.')
   if (typeof inputs !== 'string' || !/^[0-9a-f]{64}$/.test(inputs))
     problems.push('weights.inputs must be a SHA-256 in hexadecimal digits.')
-  if (!isCount(knownMin, INJECTION_WINDOW_BYTES)) problems.push('weights.knownMin must be a number of words.')
+  if (!isCount(addressMin, INJECTION_WINDOW_BYTES)) problems.push('weights.addressMin must be a number of words.')
   const read: [number, number][] = []
   if (!Array.isArray(levels) || levels.length > LEVELS_MAX) problems.push('weights.levels must be a short list.')
   else
@@ -164,7 +164,7 @@ export function readModel(value: unknown): Model | readonly string[] {
   return {
     weights: new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length),
     levels: read,
-    knownMin: Number(knownMin),
+    addressMin: Number(addressMin),
     features: newFeatures(),
   }
 }

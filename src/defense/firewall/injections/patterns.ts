@@ -16,6 +16,7 @@ import {
   INJECTION_STEPS,
   INJECTION_WORDS,
 } from '../../../limits.ts'
+import { foldWord } from './fold.ts'
 import {
   addWord,
   findWord,
@@ -31,6 +32,7 @@ import {
   skeletonOf,
   TOKEN_CODES,
   type Vocabulary,
+  type WrittenWord,
 } from './vocabulary.ts'
 
 /** Per mille, ruling C18. */
@@ -47,6 +49,8 @@ const LONG_TOKEN = 24
 export const GATE_ROT13 = 1
 export const GATE_REVERSED = 2
 export const GATE_LEET = 4
+/** Speaks to a reader, or of one that answers: where many do, the model is asked. */
+const GATE_ADDRESS = 8
 
 export interface PatternTables {
   readonly version: number
@@ -75,9 +79,9 @@ export interface Matched {
   /** Of each pattern whether it was found, and by which readings of the text. */
   readonly found: Uint8Array
   gates: number
-  /** Patterns that were found, and known words altogether. */
+  /** Patterns that were found, and words that speak to a reader, both altogether. */
   hits: number
-  known: number
+  address: number
   /** Tokens of one letter in a row, and of up to four with a digit in a row: letters apart, or bytes as digits. */
   singles: number
   pairs: number
@@ -92,7 +96,7 @@ export function newMatched(tables: PatternTables): Matched {
     found: new Uint8Array(tables.ids.length),
     gates: 0,
     hits: 0,
-    known: 0,
+    address: 0,
     singles: 0,
     pairs: 0,
     longest: 0,
@@ -121,62 +125,66 @@ export function matchPatterns(
   into.pairs = 0
   into.longest = 0
   let token = into.token + INJECTION_GAP_TOKENS + 2
-  let hash = HASH_SEED
-  let start = 0
   let singles = 0
   let pairs = 0
   let recent = NEVER
-  /** Digits lack a bit that letters have: what all codes of a token have in common, and what any has. */
-  let common = 0xff
-  let any = 0
-  for (let at = 0; at <= length; at += 1) {
-    const code = codes[at] ?? 0
-    const letter = code < 128 ? (TOKEN_CODES[code] ?? 0) : code
-    if (letter !== 0 && letter < IDEOGRAPHS_FROM) {
+  let at = 0
+  while (at < length) {
+    let code = codes[at] ?? 0
+    let letter = code < 128 ? (TOKEN_CODES[code] ?? 0) : code
+    if (letter === 0) {
+      at += 1
+      continue
+    }
+    const start = at
+    if (letter >= IDEOGRAPHS_FROM) {
+      at += 1
+      const next = codes[at] ?? 0
+      if (next < IDEOGRAPHS_FROM) continue
+      token += 1
+      const word = findWord(vocabulary, Math.imul(Math.imul(HASH_SEED ^ letter, HASH_PRIME) ^ next, HASH_PRIME))
+      if (word !== 0) found(tables, into, word, token, codes, start, at + 1, length, reading)
+      continue
+    }
+    let hash = HASH_SEED
+    // Digits lack a bit that letters have: what all codes of a token have in common, and what any has.
+    let common = 0xff
+    let any = 0
+    do {
       hash = Math.imul(hash ^ letter, HASH_PRIME)
       common &= letter
       any |= letter
-      continue
-    }
+      at += 1
+      code = codes[at] ?? 0
+      letter = code < 128 ? (TOKEN_CODES[code] ?? 0) : code
+    } while (letter !== 0 && letter < IDEOGRAPHS_FROM)
     const size = at - start
-    if (size > 1) {
-      const isMixed = (any & ~common & 0x40) >> 6
-      if (isMixed === 1 && (into.gates & GATE_LEET) === 0 && isLeet(vocabulary, codes, start, length))
-        into.gates |= GATE_LEET
-      if (size <= 4 && (common & 0x40) === 0) {
-        pairs += 1
-        if (pairs > into.pairs) into.pairs = pairs
-      } else pairs = 0
-      if (size > into.longest && (size >= LONG_TOKEN || isMixed === 1)) into.longest = size
-      common = 0xff
-      any = 0
-      let word = findWord(vocabulary, hash)
-      if (word === 0 && size >= SKELETON_LETTERS_MIN) {
-        const skeleton = size <= LONG_TOKEN && token - recent <= SLIP_TOKENS ? skeletonOf(codes, start, at) : 0
-        if (skeleton !== 0) word = findWord(tables.skeletons, skeleton)
-      }
-      token += 1
-      singles = 0
-      if (word !== 0) {
-        recent = token
-        found(tables, into, word, token, codes, start, at, length, reading)
-      }
-    } else if (size === 1) {
-      common = 0xff
-      any = 0
-      token += 1
+    token += 1
+    let word = findWord(vocabulary, hash)
+    if (size === 1) {
       singles += 1
       if (singles > into.singles) into.singles = singles
-      const word = findWord(vocabulary, hash)
-      if (word !== 0) found(tables, into, word, token, codes, start, at, length, reading)
+    } else {
+      singles = 0
+      const isMixed = any & ~common & 0x40
+      if ((common & 0x40) === 0) {
+        if (isMixed !== 0 && (into.gates & GATE_LEET) === 0 && isLeet(vocabulary, codes, start, length))
+          into.gates |= GATE_LEET
+        pairs = size <= 4 ? pairs + 1 : 0
+        if (pairs > into.pairs) into.pairs = pairs
+        if (isMixed !== 0 && size > into.longest) into.longest = size
+      } else {
+        pairs = 0
+        if (size >= LONG_TOKEN && size > into.longest) into.longest = size
+      }
+      if (word === 0 && size >= SKELETON_LETTERS_MIN && token - recent <= SLIP_TOKENS && size <= LONG_TOKEN) {
+        const skeleton = skeletonOf(codes, start, at)
+        if (skeleton !== 0) word = findWord(tables.skeletons, skeleton)
+      }
     }
-    start = at + 1
-    hash = HASH_SEED
-    if (letter !== 0 && at + 1 < length && (codes[at + 1] ?? 0) >= IDEOGRAPHS_FROM) {
-      const pair = Math.imul(Math.imul(HASH_SEED ^ letter, HASH_PRIME) ^ (codes[at + 1] ?? 0), HASH_PRIME)
-      token += 1
-      const word = findWord(vocabulary, pair)
-      if (word !== 0) found(tables, into, word, token, codes, at, at + 2, length, reading)
+    if (word !== 0) {
+      recent = token
+      found(tables, into, word, token, codes, start, at, length, reading)
     }
   }
   into.token = token
@@ -208,8 +216,11 @@ function found(
 ): void {
   const { entryFlags, entrySteps, gaps, first, ends } = tables
   const { places } = into
-  into.gates |= tables.gates[word] ?? 0
-  into.known += 1
+  const gates = tables.gates[word] ?? 0
+  if (gates !== 0) {
+    into.gates |= gates
+    if ((gates & GATE_ADDRESS) !== 0) into.address += 1
+  }
   let around = -1
   const end = tables.starts[word + 1] ?? 0
   for (let entry = tables.starts[word] ?? 0; entry < end; entry += 1) {
@@ -314,8 +325,12 @@ function readSteps(reading: Reading, value: unknown, path: string, pattern: numb
   return steps
 }
 
-const ROOT_FIELDS = ['version', 'about', 'sets', 'disguised', 'patterns']
+const ROOT_FIELDS = ['version', 'about', 'sets', 'disguised', 'address', 'patterns']
 const PATTERN_FIELDS = ['id', 'severity', 'technique', 'language', 'steps']
+
+function isWordList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length <= 32 && value.every(isShort)
+}
 
 function rotated(word: string): string {
   return word.replace(/[a-z]/g, (letter) => String.fromCharCode(((letter.charCodeAt(0) - 97 + 13) % 26) + 97))
@@ -326,7 +341,7 @@ export function readPatterns(value: unknown, fold: Uint16Array): PatternTables |
   const root = fieldsOf(value)
   if (root === undefined) return ['The data base of patterns must be an object.']
   const problems = strangers(root, ROOT_FIELDS, 'patterns')
-  const { version, patterns, disguised } = root
+  const { version, patterns, disguised, address } = root
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1 || version > 1_000_000)
     problems.push('version must be a whole number from 1.')
   if (!Array.isArray(patterns) || patterns.length === 0 || patterns.length > INJECTION_PATTERNS)
@@ -350,10 +365,16 @@ export function readPatterns(value: unknown, fold: Uint16Array): PatternTables |
     confidences.push(confidence ?? 0)
     steps.push(...readSteps(reading, fields['steps'], `${path}.steps`, index))
   })
-  if (!Array.isArray(disguised) || disguised.length > 32 || !disguised.every(isShort))
-    return [...problems, 'disguised must be a list of at most 32 words.']
-  if (problems.length > 0) return problems
-  return compile(reading, Number(version), ids, confidences, steps, disguised)
+  if (!isWordList(disguised)) problems.push('disguised must be a list of at most 32 words.')
+  if (!isWordList(address)) problems.push('address must be a list of at most 32 words.')
+  if (problems.length > 0 || !isWordList(disguised) || !isWordList(address)) return problems
+  const gateOf = new Map<string, number>()
+  for (const word of address) gateOf.set(foldWord(fold, word), GATE_ADDRESS)
+  for (const word of disguised) {
+    gateOf.set(rotated(word), GATE_ROT13)
+    gateOf.set([...word].reverse().join(''), GATE_REVERSED)
+  }
+  return compile(reading, Number(version), ids, confidences, steps, gateOf)
 }
 
 function compile(
@@ -362,27 +383,24 @@ function compile(
   ids: readonly string[],
   confidences: readonly number[],
   steps: readonly Step[],
-  disguised: readonly string[],
+  gateOf: ReadonlyMap<string, number>,
 ): PatternTables | readonly string[] {
   const { problems, fold } = reading
   const entries = new Map<string, { readonly flags: number; readonly step: number }[]>()
+  const parsed = new Map<string, WrittenWord>()
   steps.forEach(({ words }, step) => {
     for (const written of words) {
-      const word = parseWord(fold, written)
+      const word = parsed.get(written) ?? parseWord(fold, written)
       if (word === undefined) {
         problems.push(`"${written}" is no word; write one token, or two characters of a script without spaces.`)
         continue
       }
+      parsed.set(written, word)
       const own = entries.get(word.text) ?? []
       if (!own.some((entry) => entry.step === step && entry.flags === word.flags)) own.push({ flags: word.flags, step })
       entries.set(word.text, own)
     }
   })
-  const gateOf = new Map<string, number>()
-  for (const word of disguised) {
-    gateOf.set(rotated(word), GATE_ROT13)
-    gateOf.set([...word].reverse().join(''), GATE_REVERSED)
-  }
   for (const word of gateOf.keys()) if (!entries.has(word)) entries.set(word, [])
   const count = [...entries.values()].reduce((sum, own) => sum + own.length, 0)
   if (entries.size > INJECTION_WORDS || count > 16 * INJECTION_WORDS)

@@ -1,7 +1,7 @@
 /**
  * The words that patterns are made of, and the text as a row of tokens: runs of letters and digits in small letters, and
  * pairs of neighbours where a script writes no spaces. A word of the data base may ask for what stands around it:
- * `^` first in its line, `#` behind a heading's sign, `<` behind `<` or `[`, `!` behind `<|` or `<<`, `>` before a closing one, `:` before
+ * `^` first in its line, `#` behind a heading's sign, `<` behind `<` or `[`, `!` behind `<|`, `>` before a closing one, `:` before
  * a colon, capitals as they are written. Long words are also known by their consonants, so that a slip of the pen
  * in a word does not hide it.
  * @module
@@ -135,8 +135,8 @@ export function flagsAround(codes: Uint16Array, from: number, to: number, length
   const beyond = from > 1 ? (codes[before - 1] ?? 0) : 0
   // < [ and </ [/
   if (nearest === 0x3c || nearest === 0x5b || (nearest === 0x2f && (beyond === 0x3c || beyond === 0x5b))) flags |= OPEN
-  // <| and <<
-  if (beyond === 0x3c && (nearest === 0x7c || nearest === 0x3c)) flags |= TOKEN
+  // <|
+  if (beyond === 0x3c && nearest === 0x7c) flags |= TOKEN
   for (let steps = 0; steps < 8; steps += 1, before -= 1) {
     const code = before >= 0 ? (codes[before] ?? 0) : 0x0a
     if (code === 0x23) flags |= HEADING
