@@ -103,7 +103,8 @@ export function trainWeights(samples: readonly Sample[], seed: number): Int8Arra
       bias += step
       for (const place of places) weights[place] = (weights[place] ?? 0) + step
     }
-    for (let place = 0; place < MODEL_WEIGHTS; place += 1) weights[place] = (weights[place] ?? 0) * (1 - DECAY)
+    for (let place = 0; place < MODEL_WEIGHTS; place += 1)
+      weights[place] = (weights[place] ?? 0) * (1 - DECAY)
   }
   const sorted = weights.map(Math.abs).sort()
   const scale = 100 / (sorted[MODEL_WEIGHTS - 100] || 1)

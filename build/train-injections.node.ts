@@ -118,7 +118,12 @@ function foldOf(group: string): number {
 function benignTop(samples: readonly Grouped[], seed: number): number {
   let top = 0
   for (let fold = 0; fold < FOLDS; fold += 1) {
-    const score = scorer(trainWeights(samples.filter(({ group }) => foldOf(group) !== fold), seed))
+    const score = scorer(
+      trainWeights(
+        samples.filter(({ group }) => foldOf(group) !== fold),
+        seed,
+      ),
+    )
     for (const { text, attack, group, isVector } of samples)
       if (isVector && !attack && foldOf(group) === fold) top = Math.max(top, score(text))
   }
@@ -143,5 +148,7 @@ if (!existsSync(VECTORS)) {
     weights: encodeBase64(new Uint8Array(trainWeights(samples, seed).buffer)),
   }
   writeFileSync(join(ROOT, 'firewall/injection-weights.json'), `${JSON.stringify(file, undefined, 2)}\n`)
-  console.log(`${samples.length} texts; highest benign score of a fold ${top}; levels ${JSON.stringify(file.levels)}`)
+  console.log(
+    `${samples.length} texts; highest benign score of a fold ${top}; levels ${JSON.stringify(file.levels)}`,
+  )
 }

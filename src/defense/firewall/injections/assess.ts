@@ -91,7 +91,11 @@ const GAPS_MIN = 2
 const DISGUISES = LOOKALIKE_LETTERS | STYLED_LETTERS | ZERO_WIDTH
 const BY_ITSELF = UNICODE_TAGS | VARIATION_SELECTORS | SNEAKY_BITS
 
-const NOTHING: Assessment = Object.freeze({ permille: 0, patterns: Object.freeze([]), techniques: Object.freeze([]) })
+const NOTHING: Assessment = Object.freeze({
+  permille: 0,
+  patterns: Object.freeze([]),
+  techniques: Object.freeze([]),
+})
 
 /**
  * Reads and compiles the data base and the weights, once.
@@ -100,12 +104,17 @@ const NOTHING: Assessment = Object.freeze({ permille: 0, patterns: Object.freeze
 export function readInjectionTables(
   patternsJson: unknown,
   weightsJson: unknown,
-): { readonly ok: true; readonly tables: InjectionTables } | { readonly ok: false; readonly problems: readonly string[] } {
+):
+  | { readonly ok: true; readonly tables: InjectionTables }
+  | { readonly ok: false; readonly problems: readonly string[] } {
   const fold = foldTable()
   const patterns = readPatterns(patternsJson, fold)
   const model = readModel(weightsJson)
   if (!('ids' in patterns) || !('weights' in model))
-    return { ok: false, problems: [...('ids' in patterns ? [] : patterns), ...('weights' in model ? [] : model)] }
+    return {
+      ok: false,
+      problems: [...('ids' in patterns ? [] : patterns), ...('weights' in model ? [] : model)],
+    }
   const levels = Array.from({ length: INJECTION_DEPTH + 1 }, () => ({
     normalised: newNormalised(),
     decoded: newDecoded(INJECTION_WINDOW_BYTES),
@@ -192,21 +201,35 @@ function readLevel(
     }
   }
   if (decoded.length > 0)
-    readLevel(tables, findings, depth + 1, decoded.bytes, 0, decoded.length, outer | seen | decoded.techniques)
+    readLevel(
+      tables,
+      findings,
+      depth + 1,
+      decoded.bytes,
+      0,
+      decoded.length,
+      outer | seen | decoded.techniques,
+    )
 }
 
 /**
  * Assesses `bytes` from `start` to `end`; of more than INJECTION_WINDOW_BYTES only the first are read. UTF-8 that may be
  * cut or broken. The same input gives the same answer.
  */
-export function assessWindow(tables: InjectionTables, bytes: Uint8Array, start: number, end: number): Assessment {
+export function assessWindow(
+  tables: InjectionTables,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): Assessment {
   const { matched, patterns } = tables
   const findings: Findings = { techniques: 0, invisible: 0, concealed: 0, model: 0 }
   matched.hits = 0
   matched.address = 0
   const from = Math.max(0, start)
   readLevel(tables, findings, 0, bytes, from, Math.min(end, bytes.length, from + INJECTION_WINDOW_BYTES), 0)
-  if (matched.hits === 0 && findings.model === 0 && findings.invisible === 0 && findings.concealed === 0) return NOTHING
+  if (matched.hits === 0 && findings.model === 0 && findings.invisible === 0 && findings.concealed === 0)
+    return NOTHING
 
   const ids: string[] = []
   let left = 1_000

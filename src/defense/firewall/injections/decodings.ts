@@ -74,7 +74,10 @@ function decodeSymbols(
     const byte = (value >> held) & 0xff
     seen += 1
     if (byte === 0) continue
-    if (byte >= 0x80 ? (byte < 0xc0 ? pending === 0 : byte < 0xc2 || pending > 0) : pending > 0 || !isText(byte)) odd += 1
+    if (
+      byte >= 0x80 ? (byte < 0xc0 ? pending === 0 : byte < 0xc2 || pending > 0) : pending > 0 || !isText(byte)
+    )
+      odd += 1
     if (byte < 0xc0) pending = byte < 0x80 ? 0 : Math.max(0, pending - 1)
     else pending = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3
     if (odd > 0 && seen <= PROBE_BYTES) return 0
@@ -119,7 +122,14 @@ export function decodeRuns(into: Decoded, codes: Uint16Array, length: number): v
   }
 }
 
-function decodeRun(into: Decoded, codes: Uint16Array, start: number, end: number, upper: boolean, hex: boolean): void {
+function decodeRun(
+  into: Decoded,
+  codes: Uint16Array,
+  start: number,
+  end: number,
+  upper: boolean,
+  hex: boolean,
+): void {
   if (hex && keep(into, decodeSymbols(into, codes, start, end, HEX_VALUES, 4), HEX)) return
   if (upper && keep(into, decodeSymbols(into, codes, start, end, BASE32_VALUES, 5), BASE32)) return
   // A word or a path before it moves its groups of four; so does a window that begins within it.
@@ -211,7 +221,13 @@ function startsWith(codes: Uint16Array, at: number, text: string): boolean {
 }
 
 /** A code point of up to `most` digits at `at` and the index behind it in the upper bits; 0 where there is none. */
-function digits(codes: Uint16Array, at: number, length: number, base: number, most: number): readonly [number, number] {
+function digits(
+  codes: Uint16Array,
+  at: number,
+  length: number,
+  base: number,
+  most: number,
+): readonly [number, number] {
   let value = 0
   let index = at
   for (; index < length && index < at + most; index += 1) {
@@ -250,9 +266,11 @@ export function hasEscapes(codes: Uint16Array, length: number): boolean {
   let count = 0
   for (let at = 0; at < length && count < 3; at += 1) {
     const code = codes[at] ?? 0
-    if (code !== 0x25 && code !== 0x26 && code !== 0x5c) continue
+    // Letters are the most of a text: one look for them.
+    if (code > 0x5c || (code !== 0x25 && code !== 0x26 && code !== 0x5c)) continue
     const next = codes[at + 1] ?? 0
-    if (code === 0x25) count += hexAt(codes, at + 1, length) !== OUTSIDE && hexAt(codes, at + 2, length) !== OUTSIDE ? 1 : 0
+    if (code === 0x25)
+      count += hexAt(codes, at + 1, length) !== OUTSIDE && hexAt(codes, at + 2, length) !== OUTSIDE ? 1 : 0
     // # or a letter; x, u, U or a digit.
     else if (code === 0x26) count += next === 0x23 || (next >= 0x61 && next <= 0x7a) ? 1 : 0
     else count += next === 0x78 || (next | 0x20) === 0x75 || (next >= 0x30 && next <= 0x33) ? 1 : 0
@@ -319,7 +337,8 @@ export function decodeEscapes(into: Decoded, codes: Uint16Array, length: number)
       continue
     }
     const small = value | 0x20
-    if ((small >= 0x61 && small <= 0x7a) || value === 0x20 || value === NEWLINE || value >= 0x80) needless += 1
+    if ((small >= 0x61 && small <= 0x7a) || value === 0x20 || value === NEWLINE || value >= 0x80)
+      needless += 1
     putUtf8(into, value)
     at = next
   }

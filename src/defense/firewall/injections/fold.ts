@@ -61,12 +61,14 @@ function decompose(code: number): number {
 /** 65,536 entries, 128 KiB: the folded code of each of the BMP. Ideographs and letters of other scripts are themselves. */
 export function foldTable(): Uint16Array {
   const table = new Uint16Array(65_536).fill(SPACE)
-  for (let code = 0; code < 0x80; code += 1) table[code] = code < SPACE && code !== 9 && code !== 10 ? HIDDEN : code
+  for (let code = 0; code < 0x80; code += 1)
+    table[code] = code < SPACE && code !== 9 && code !== 10 ? HIDDEN : code
   table[0x7f] = HIDDEN
   for (let code = 0x80; code < 0x3400; code += 1) {
     const text = String.fromCharCode(code)
     if (MARKS.test(text)) table[code] = COMBINING
-    else if (LETTERS.test(text)) table[code] = text.toLowerCase().length === 1 ? text.toLowerCase().charCodeAt(0) : code
+    else if (LETTERS.test(text))
+      table[code] = text.toLowerCase().length === 1 ? text.toLowerCase().charCodeAt(0) : code
   }
   for (let code = 0x3400; code < 0xd800; code += 1) table[code] = code
   for (let code = 0xf900; code < 0xfb00; code += 1) table[code] = code
@@ -75,9 +77,16 @@ export function foldTable(): Uint16Array {
       const plain = decompose(code)
       if (plain !== 0) table[code] = plain < 0x80 ? plain : (table[plain] ?? SPACE)
     }
-  for (let at = 0; at < LOOKALIKES.length; at += 2) table[LOOKALIKES.charCodeAt(at)] = LOOKALIKES.charCodeAt(at + 1)
+  for (let at = 0; at < LOOKALIKES.length; at += 2)
+    table[LOOKALIKES.charCodeAt(at)] = LOOKALIKES.charCodeAt(at + 1)
   // Typographic marks that stand between words as their ASCII ones do.
-  for (const [mark, plain] of [['‘’‚‛′', "'"], ['“”„‟″«»', '"'], ['‐‑‒–—―−', '-'], ['：', ':'], ['。．', '.']] as const)
+  for (const [mark, plain] of [
+    ['‘’‚‛′', "'"],
+    ['“”„‟″«»', '"'],
+    ['‐‑‒–—―−', '-'],
+    ['：', ':'],
+    ['。．', '.'],
+  ] as const)
     for (const each of mark) table[each.charCodeAt(0)] = plain.charCodeAt(0)
   for (const [from, to] of INVISIBLE) for (let code = from; code <= to; code += 1) table[code] = HIDDEN
   return table

@@ -73,7 +73,8 @@ export function invisible(into: Invisible, code: number): boolean {
     return true
   }
   if (code >= 0xe0000 && code <= 0xe007f) {
-    into.flagTags = previous === BLACK_FLAG ? 1 : into.flagTags > 0 && previous >= 0xe0000 ? into.flagTags + 1 : 0
+    into.flagTags =
+      previous === BLACK_FLAG ? 1 : into.flagTags > 0 && previous >= 0xe0000 ? into.flagTags + 1 : 0
     if (into.flagTags === 0 || into.flagTags > FLAG_TAGS) {
       into.hidden += 1
       into.techniques |= UNICODE_TAGS
@@ -85,7 +86,8 @@ export function invisible(into: Invisible, code: number): boolean {
   if (code > 0xffff) return false
   into.symbols[into.count] = symbolOf(code)
   into.count += 1
-  into.techniques |= (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ? BIDI_OVERRIDE : ZERO_WIDTH
+  into.techniques |=
+    (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ? BIDI_OVERRIDE : ZERO_WIDTH
   return true
 }
 

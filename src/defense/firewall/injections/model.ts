@@ -40,7 +40,12 @@ export interface Features {
 
 export function newFeatures(): Features {
   const ends = new Uint16Array(INJECTION_WINDOW_BYTES)
-  return { indexes: new Uint16Array(2 * INJECTION_WINDOW_BYTES + 4), ends, tokens: 0, seen: new Uint16Array(SEEN) }
+  return {
+    indexes: new Uint16Array(2 * INJECTION_WINDOW_BYTES + 4),
+    ends,
+    tokens: 0,
+    seen: new Uint16Array(SEEN),
+  }
 }
 
 function placeOf(hash: number): number {
@@ -147,19 +152,29 @@ export function readModel(value: unknown): Model | readonly string[] {
   if (!isCount(seed, 0xffffffff)) problems.push('weights.seed must be a whole number of 32 bits.')
   if (typeof inputs !== 'string' || !/^[0-9a-f]{64}$/.test(inputs))
     problems.push('weights.inputs must be a SHA-256 in hexadecimal digits.')
-  if (!isCount(addressMin, INJECTION_WINDOW_BYTES)) problems.push('weights.addressMin must be a number of words.')
+  if (!isCount(addressMin, INJECTION_WINDOW_BYTES))
+    problems.push('weights.addressMin must be a number of words.')
   const read: [number, number][] = []
-  if (!Array.isArray(levels) || levels.length > LEVELS_MAX) problems.push('weights.levels must be a short list.')
+  if (!Array.isArray(levels) || levels.length > LEVELS_MAX)
+    problems.push('weights.levels must be a short list.')
   else
     for (const level of levels as readonly unknown[]) {
       const [score, permille] = Array.isArray(level) ? (level as readonly unknown[]) : []
       const [lastScore, lastPermille] = read.at(-1) ?? [0, 0]
-      if (!isCount(score, 1_000_000) || !isCount(permille, PERMILLE_MAX) || score <= lastScore || permille <= lastPermille)
-        problems.push(`weights.levels must be pairs of a score and at most ${PERMILLE_MAX} per mille, both rising.`)
+      if (
+        !isCount(score, 1_000_000) ||
+        !isCount(permille, PERMILLE_MAX) ||
+        score <= lastScore ||
+        permille <= lastPermille
+      )
+        problems.push(
+          `weights.levels must be pairs of a score and at most ${PERMILLE_MAX} per mille, both rising.`,
+        )
       else read.push([score, permille])
     }
   const bytes = typeof weights === 'string' ? decodeBase64(weights, MODEL_WEIGHTS) : undefined
-  if (bytes?.length !== MODEL_WEIGHTS) problems.push(`weights.weights must be ${MODEL_WEIGHTS} bytes in base64.`)
+  if (bytes?.length !== MODEL_WEIGHTS)
+    problems.push(`weights.weights must be ${MODEL_WEIGHTS} bytes in base64.`)
   if (problems.length > 0 || bytes === undefined) return problems
   return {
     weights: new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length),

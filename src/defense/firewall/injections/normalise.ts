@@ -125,10 +125,8 @@ function decode(bytes: Uint8Array, at: number, end: number): number {
     return (1 << 24) | SPACE
   }
   const fourth = at + 3 < end ? (bytes[at + 3] ?? 0) : 0
-  if (lead >= 0xf0 && lead < 0xf5 && ((second & third & fourth) & 0xc0) === 0x80)
-    return (
-      (4 << 24) | ((lead & 7) << 18) | ((second & 0x3f) << 12) | ((third & 0x3f) << 6) | (fourth & 0x3f)
-    )
+  if (lead >= 0xf0 && lead < 0xf5 && (second & third & fourth & 0xc0) === 0x80)
+    return (4 << 24) | ((lead & 7) << 18) | ((second & 0x3f) << 12) | ((third & 0x3f) << 6) | (fourth & 0x3f)
   return (1 << 24) | SPACE
 }
 
@@ -294,7 +292,8 @@ export function readText(
           if (gapsAsSpaces) put(into, SPACE)
         } else if (folded !== COMBINING) {
           if (code >= 0x1d00 && folded < 0x80 && isLetter(folded)) into.techniques |= STYLED_LETTERS
-          else if (code >= 0x250 && folded < 0x80 && isLetter(folded) && latin) into.techniques |= LOOKALIKE_LETTERS
+          else if (code >= 0x250 && folded < 0x80 && isLetter(folded) && latin)
+            into.techniques |= LOOKALIKE_LETTERS
           latin = false
           codes[into.length] = folded
           into.length += 1

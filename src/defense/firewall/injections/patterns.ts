@@ -18,6 +18,7 @@ import {
 } from '../../../limits.ts'
 import { foldWord } from './fold.ts'
 import {
+  addBeginnings,
   addWord,
   findWord,
   flagsAround,
@@ -37,7 +38,7 @@ import {
 
 /** Per mille, ruling C18. */
 const CONFIDENCE: Readonly<Record<string, number>> = { CRITICAL: 950, HIGH: 800, MEDIUM: 600 }
-/** How far behind a known word one with a slip of the pen is looked for, in tokens. */
+/** How far behind such a word, in tokens. */
 const SLIP_TOKENS = 8
 const NEVER = -1_000_000
 const TOKENS_MAX = 1_000_000_000
@@ -51,6 +52,8 @@ export const GATE_REVERSED = 2
 export const GATE_LEET = 4
 /** Speaks to a reader, or of one that answers: where many do, the model is asked. */
 const GATE_ADDRESS = 8
+/** Begins a pattern that is CRITICAL: behind it, a long word that is not known may be one with a slip of the pen. */
+const GATE_SLIP = 16
 
 export interface PatternTables {
   readonly version: number
@@ -142,7 +145,10 @@ export function matchPatterns(
       const next = codes[at] ?? 0
       if (next < IDEOGRAPHS_FROM) continue
       token += 1
-      const word = findWord(vocabulary, Math.imul(Math.imul(HASH_SEED ^ letter, HASH_PRIME) ^ next, HASH_PRIME))
+      const word = findWord(
+        vocabulary,
+        Math.imul(Math.imul(HASH_SEED ^ letter, HASH_PRIME) ^ next, HASH_PRIME),
+      )
       if (word !== 0) found(tables, into, word, token, codes, start, at + 1, length, reading)
       continue
     }
@@ -183,7 +189,7 @@ export function matchPatterns(
       }
     }
     if (word !== 0) {
-      recent = token
+      if (((tables.gates[word] ?? 0) & GATE_SLIP) !== 0) recent = token
       found(tables, into, word, token, codes, start, at, length, reading)
     }
   }
@@ -294,10 +300,17 @@ interface Step {
   readonly words: readonly string[]
   readonly gap: number
   readonly first: boolean
+  readonly critical: boolean
   readonly ends: number
 }
 
-function readSteps(reading: Reading, value: unknown, path: string, pattern: number): readonly Step[] {
+function readSteps(
+  reading: Reading,
+  value: unknown,
+  path: string,
+  pattern: number,
+  critical: boolean,
+): readonly Step[] {
   const steps: Step[] = []
   if (!Array.isArray(value) || value.length === 0 || value.length > 2 * INJECTION_STEPS) {
     reading.problems.push(`${path} must be a list of 1 to ${INJECTION_STEPS} sets.`)
@@ -317,6 +330,7 @@ function readSteps(reading: Reading, value: unknown, path: string, pattern: numb
         words: wordsOf(reading, each, `${path}[${index}]`),
         gap,
         first: steps.length === 0,
+        critical,
         ends: last ? pattern : -1,
       })
       gap = 0
@@ -357,13 +371,14 @@ export function readPatterns(value: unknown, fold: Uint16Array): PatternTables |
     const { id, severity, technique, language } = fields
     if (!isShort(id) || !/^[a-z][a-z0-9.-]*$/.test(id) || ids.includes(id))
       problems.push(`${path}.id must be a name of its own.`)
-    const confidence = typeof severity === 'string' && Object.hasOwn(CONFIDENCE, severity) ? CONFIDENCE[severity] : undefined
+    const confidence =
+      typeof severity === 'string' && Object.hasOwn(CONFIDENCE, severity) ? CONFIDENCE[severity] : undefined
     if (confidence === undefined) problems.push(`${path}.severity must be CRITICAL, HIGH or MEDIUM.`)
     if (!isShort(technique)) problems.push(`${path}.technique must be a text.`)
     if (language !== undefined && !isShort(language)) problems.push(`${path}.language must be a text.`)
     ids.push(String(id))
     confidences.push(confidence ?? 0)
-    steps.push(...readSteps(reading, fields['steps'], `${path}.steps`, index))
+    steps.push(...readSteps(reading, fields['steps'], `${path}.steps`, index, severity === 'CRITICAL'))
   })
   if (!isWordList(disguised)) problems.push('disguised must be a list of at most 32 words.')
   if (!isWordList(address)) problems.push('address must be a list of at most 32 words.')
@@ -392,19 +407,24 @@ function compile(
     for (const written of words) {
       const word = parsed.get(written) ?? parseWord(fold, written)
       if (word === undefined) {
-        problems.push(`"${written}" is no word; write one token, or two characters of a script without spaces.`)
+        problems.push(
+          `"${written}" is no word; write one token, or two characters of a script without spaces.`,
+        )
         continue
       }
       parsed.set(written, word)
       const own = entries.get(word.text) ?? []
-      if (!own.some((entry) => entry.step === step && entry.flags === word.flags)) own.push({ flags: word.flags, step })
+      if (!own.some((entry) => entry.step === step && entry.flags === word.flags))
+        own.push({ flags: word.flags, step })
       entries.set(word.text, own)
     }
   })
   for (const word of gateOf.keys()) if (!entries.has(word)) entries.set(word, [])
   const count = [...entries.values()].reduce((sum, own) => sum + own.length, 0)
   if (entries.size > INJECTION_WORDS || count > 16 * INJECTION_WORDS)
-    problems.push(`There may be ${INJECTION_WORDS} words in ${16 * INJECTION_WORDS} steps; there are ${entries.size} in ${count}.`)
+    problems.push(
+      `There may be ${INJECTION_WORDS} words in ${16 * INJECTION_WORDS} steps; there are ${entries.size} in ${count}.`,
+    )
   if (problems.length > 0) return problems
 
   const vocabulary = newVocabulary()
@@ -418,9 +438,15 @@ function compile(
   for (const [text, own] of entries) {
     word += 1
     addWord(vocabulary, hashText(text), word)
-    gates[word] = gateOf.get(text) ?? 0
+    addBeginnings(vocabulary, text)
+    const isSlip = own.some(({ step }) => steps[step]?.first === true && steps[step]?.critical === true)
+    gates[word] = (gateOf.get(text) ?? 0) | (isSlip ? GATE_SLIP : 0)
     if (text.length >= SKELETON_LETTERS_MIN && own.length > 0) {
-      const skeleton = skeletonOf(Uint16Array.from(text, (unit) => unit.charCodeAt(0)), 0, text.length)
+      const skeleton = skeletonOf(
+        Uint16Array.from(text, (unit) => unit.charCodeAt(0)),
+        0,
+        text.length,
+      )
       if (skeleton !== 0) addWord(skeletons, skeleton, word)
     }
     starts[word] = filled

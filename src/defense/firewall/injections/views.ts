@@ -4,7 +4,15 @@
  * number of steps for each code.
  * @module
  */
-import { findWord, HASH_PRIME, HASH_SEED, leetLetter, TOKEN_CODES, type Vocabulary } from './vocabulary.ts'
+import {
+  findWord,
+  HASH_PRIME,
+  HASH_SEED,
+  isBeginning,
+  leetLetter,
+  TOKEN_CODES,
+  type Vocabulary,
+} from './vocabulary.ts'
 
 const SPACE = 0x20
 /** As long as the words that are looked for in letters without spaces. */
@@ -51,7 +59,9 @@ function longestWord(vocabulary: Vocabulary, letters: Uint16Array, at: number, e
   for (let index = at; index < end && index < at + JOINED_MAX; index += 1) {
     const code = letters[index] ?? 0
     hash = Math.imul(hash ^ (code < 128 ? (TOKEN_CODES[code] ?? 0) : code), HASH_PRIME)
-    if (index >= at + 2 && findWord(vocabulary, hash) !== 0) longest = index + 1 - at
+    if (index < at + 2) continue
+    if (!isBeginning(vocabulary, hash)) break
+    if (findWord(vocabulary, hash) !== 0) longest = index + 1 - at
   }
   return longest
 }

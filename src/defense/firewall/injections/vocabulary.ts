@@ -49,10 +49,17 @@ export interface Vocabulary {
   readonly hashes: Int32Array
   /** Numbers of words, from 1; 0 is an empty slot. */
   readonly words: Uint16Array
+  /** A bit for each beginning of a word, from its third letter on: where letters stand without spaces. */
+  readonly beginnings: Uint8Array
 }
 
 export function newVocabulary(): Vocabulary {
-  return { sieve: new Uint8Array(SLOTS), hashes: new Int32Array(SLOTS), words: new Uint16Array(SLOTS) }
+  return {
+    sieve: new Uint8Array(SLOTS),
+    hashes: new Int32Array(SLOTS),
+    words: new Uint16Array(SLOTS),
+    beginnings: new Uint8Array(SLOTS),
+  }
 }
 
 /** The number of a word by its hash, 0 where there is none. */
@@ -75,6 +82,21 @@ export function addWord(vocabulary: Vocabulary, hash: number, word: number): voi
   while (vocabulary.words[slot] !== 0) slot = (slot + 1) & (SLOTS - 1)
   vocabulary.words[slot] = word
   vocabulary.hashes[slot] = hash
+}
+
+/** Whether some word begins with what has this hash; now and then one too many. */
+export function isBeginning(vocabulary: Vocabulary, hash: number): boolean {
+  const mixed = hash ^ (hash >>> 15)
+  return ((vocabulary.beginnings[(mixed >>> 3) & (SLOTS - 1)] ?? 0) & (1 << (mixed & 7))) !== 0
+}
+
+export function addBeginnings(vocabulary: Vocabulary, text: string): void {
+  for (let size = 3; size <= text.length; size += 1) {
+    const hash = hashText(text.slice(0, size))
+    const mixed = hash ^ (hash >>> 15)
+    const byte = (mixed >>> 3) & (SLOTS - 1)
+    vocabulary.beginnings[byte] = (vocabulary.beginnings[byte] ?? 0) | (1 << (mixed & 7))
+  }
 }
 
 export function hashText(text: string): number {
@@ -109,7 +131,7 @@ export interface WrittenWord {
 
 /** A word of the data base without its signs; undefined: it is none. */
 export function parseWord(fold: Uint16Array, written: string): WrittenWord | undefined {
-  const match = /^([\^#<!]*)([^\s\^#<>:|!]+)(>?)(:?)$/.exec(written)
+  const match = /^([\^#<!]*)([^\s^#<>:|!]+)(>?)(:?)$/.exec(written)
   if (match === null) return undefined
   const [, before = '', core = '', close, colon] = match
   const text = foldWord(fold, core)
@@ -134,7 +156,8 @@ export function flagsAround(codes: Uint16Array, from: number, to: number, length
   const nearest = from > 0 ? (codes[before] ?? 0) : 0x0a
   const beyond = from > 1 ? (codes[before - 1] ?? 0) : 0
   // < [ and </ [/
-  if (nearest === 0x3c || nearest === 0x5b || (nearest === 0x2f && (beyond === 0x3c || beyond === 0x5b))) flags |= OPEN
+  if (nearest === 0x3c || nearest === 0x5b || (nearest === 0x2f && (beyond === 0x3c || beyond === 0x5b)))
+    flags |= OPEN
   // <|
   if (beyond === 0x3c && nearest === 0x7c) flags |= TOKEN
   for (let steps = 0; steps < 8; steps += 1, before -= 1) {
@@ -145,7 +168,8 @@ export function flagsAround(codes: Uint16Array, from: number, to: number, length
       break
     }
     // Space, tab and the signs of lists, headings, quotes, comments and tags: # * + - / < > [ ( { | " ' _ = ! `
-    if (code >= 0x80 || (TOKEN_CODES[code] ?? 0) !== 0 || code === 0x3a || code === 0x2c || code === 0x2e) break
+    if (code >= 0x80 || (TOKEN_CODES[code] ?? 0) !== 0 || code === 0x3a || code === 0x2c || code === 0x2e)
+      break
   }
   for (let after = to, steps = 0; steps < 4 && after < length; steps += 1, after += 1) {
     const code = codes[after] ?? 0
