@@ -13,6 +13,7 @@ import { type Decoded, decodeEscapes, decodePairs, decodeRuns, hasEscapes, newDe
 import { foldTable } from './fold.ts'
 import { type Model, modelPermille, readModel } from './model.ts'
 import { copyPlain, type Normalised, newNormalised, readScreen, readText } from './normalise.ts'
+import { readPatterns } from './pattern-file.ts'
 import {
   GATE_LEET,
   GATE_REVERSED,
@@ -21,23 +22,8 @@ import {
   matchPatterns,
   newMatched,
   type PatternTables,
-  readPatterns,
 } from './patterns.ts'
-import {
-  BIDI_OVERRIDE,
-  LEET,
-  LOOKALIKE_LETTERS,
-  REVERSED,
-  ROT13,
-  SNEAKY_BITS,
-  SPACED_LETTERS,
-  STYLED_LETTERS,
-  TERMINAL_CONCEAL,
-  techniqueNames,
-  UNICODE_TAGS,
-  VARIATION_SELECTORS,
-  ZERO_WIDTH,
-} from './techniques.ts'
+import * as technique from './techniques.ts'
 import { readLeet, readReversed, readRot13, readSpaced } from './views.ts'
 
 export interface Assessment {
@@ -88,8 +74,8 @@ const PAIRS_MIN = 8
 const LONGEST_MIN = 14
 const GAPS_MIN = 2
 /** What makes a text another one than it seems; colours and moves of the cursor may be there for show. */
-const DISGUISES = LOOKALIKE_LETTERS | STYLED_LETTERS | ZERO_WIDTH
-const BY_ITSELF = UNICODE_TAGS | VARIATION_SELECTORS | SNEAKY_BITS
+const DISGUISES = technique.LOOKALIKE_LETTERS | technique.STYLED_LETTERS | technique.ZERO_WIDTH
+const BY_ITSELF = technique.UNICODE_TAGS | technique.VARIATION_SELECTORS | technique.SNEAKY_BITS
 
 const NOTHING: Assessment = Object.freeze({
   permille: 0,
@@ -124,14 +110,14 @@ export function readInjectionTables(
   return { ok: true, tables }
 }
 
-/** Matches one reading; what it finds is put down to `technique`. */
+/** Matches one reading; what it finds is put down to `disguise`. */
 function match(
   tables: InjectionTables,
   findings: Findings,
   codes: Uint16Array,
   length: number,
   reading: number,
-  technique: number,
+  disguise: number,
 ): void {
   const { matched } = tables
   const before = matched.hits
@@ -139,7 +125,7 @@ function match(
   matchPatterns(tables.patterns, matched, codes, length, reading)
   if (matched.address - address >= tables.model.addressMin)
     findings.model = Math.max(findings.model, modelPermille(tables.model, codes, length))
-  if (matched.hits > before) findings.techniques |= technique
+  if (matched.hits > before) findings.techniques |= disguise
 }
 
 /** Reads one text in all ways, and what is encoded in it one level deeper. */
@@ -165,15 +151,22 @@ function readLevel(
   const { gates, singles, pairs, longest } = matched
 
   if ((gates & GATE_LEET) !== 0)
-    match(tables, findings, view, readLeet(view, codes, length), DISGUISED, outer | seen | LEET)
+    match(tables, findings, view, readLeet(view, codes, length), DISGUISED, outer | seen | technique.LEET)
   if (singles >= SINGLES_MIN) {
     const filled = readSpaced(view, tables.row, codes, length, tables.patterns.vocabulary)
-    match(tables, findings, view, filled, DISGUISED, outer | seen | SPACED_LETTERS)
+    match(tables, findings, view, filled, DISGUISED, outer | seen | technique.SPACED_LETTERS)
   }
   if ((gates & GATE_ROT13) !== 0)
-    match(tables, findings, view, readRot13(view, codes, length), DISGUISED, outer | seen | ROT13)
-  if ((gates & GATE_REVERSED) !== 0 || (seen & BIDI_OVERRIDE) !== 0)
-    match(tables, findings, view, readReversed(view, codes, length), DISGUISED, outer | seen | REVERSED)
+    match(tables, findings, view, readRot13(view, codes, length), DISGUISED, outer | seen | technique.ROT13)
+  if ((gates & GATE_REVERSED) !== 0 || (seen & technique.BIDI_OVERRIDE) !== 0)
+    match(
+      tables,
+      findings,
+      view,
+      readReversed(view, codes, length),
+      DISGUISED,
+      outer | seen | technique.REVERSED,
+    )
   if (normalised.moves > 0)
     match(tables, findings, view, readScreen(normalised, view), DISGUISED, outer | seen)
 
@@ -188,7 +181,7 @@ function readLevel(
     findings.concealed += normalised.concealed
     findings.invisible += invisible.hidden
     if (invisible.hidden >= INVISIBLE_MIN) findings.techniques |= seen & BY_ITSELF
-    if (normalised.concealed >= CONCEALED_MIN) findings.techniques |= TERMINAL_CONCEAL
+    if (normalised.concealed >= CONCEALED_MIN) findings.techniques |= technique.TERMINAL_CONCEAL
     if (invisible.hidden > 0 && depth < INJECTION_DEPTH) {
       const size = Math.min(invisible.secretLength, decoded.bytes.length - decoded.length)
       decoded.bytes.set(invisible.secret.subarray(0, size), decoded.length)
@@ -255,6 +248,6 @@ export function assessWindow(
   return {
     permille: Math.min(CAP_PERMILLE, 1_000 - left + disguised),
     patterns: ids,
-    techniques: techniqueNames(findings.techniques),
+    techniques: technique.techniqueNames(findings.techniques),
   }
 }

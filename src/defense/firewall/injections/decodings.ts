@@ -5,7 +5,7 @@
  * text, so that hashes, keys and pictures cost one look; each code is looked at a bounded number of times.
  * @module
  */
-import { BASE32, BASE64, ESCAPES, HEX } from './techniques.ts'
+import * as technique from './techniques.ts'
 
 /** Fewer characters of base64 say no sentence. */
 const RUN_MIN = 20
@@ -90,12 +90,12 @@ function decodeSymbols(
   return written < PROBE_BYTES ? 0 : written
 }
 
-function keep(into: Decoded, written: number, technique: number): boolean {
+function keep(into: Decoded, written: number, kind: number): boolean {
   if (written === 0) return false
   into.length += written
   into.bytes[into.length] = NEWLINE
   into.length += 1
-  into.techniques |= technique
+  into.techniques |= kind
   return true
 }
 
@@ -130,21 +130,12 @@ function decodeRun(
   upper: boolean,
   hex: boolean,
 ): void {
-  if (hex && keep(into, decodeSymbols(into, codes, start, end, HEX_VALUES, 4), HEX)) return
-  if (upper && keep(into, decodeSymbols(into, codes, start, end, BASE32_VALUES, 5), BASE32)) return
+  if (hex && keep(into, decodeSymbols(into, codes, start, end, HEX_VALUES, 4), technique.HEX)) return
+  if (upper && keep(into, decodeSymbols(into, codes, start, end, BASE32_VALUES, 5), technique.BASE32)) return
   // A word or a path before it moves its groups of four; so does a window that begins within it.
   for (let offset = 0; offset < 4; offset += 1)
-    if (keep(into, decodeSymbols(into, codes, start + offset, end, BASE64_VALUES, 6), BASE64)) return
-  const slash = lastSign(codes, start, end)
-  for (let offset = 0; slash > start && offset < 1; offset += 1)
-    keep(into, decodeSymbols(into, codes, slash, end, BASE64_VALUES, 6), BASE64)
-}
-
-/** Behind the last `/` or `_` within the first part of a run, where a path ends and its value begins. */
-function lastSign(codes: Uint16Array, start: number, end: number): number {
-  for (let at = Math.min(end - RUN_MIN, start + 128); at > start; at -= 1)
-    if (codes[at - 1] === 0x2f || codes[at - 1] === 0x5f) return at
-  return start
+    if (keep(into, decodeSymbols(into, codes, start + offset, end, BASE64_VALUES, 6), technique.BASE64))
+      return
 }
 
 function hexAt(codes: Uint16Array, at: number, length: number): number {
@@ -160,7 +151,7 @@ export function decodePairs(into: Decoded, codes: Uint16Array, length: number): 
   let good = 0
   let at = 0
   const end = (): void => {
-    if (good >= PROBE_BYTES && good * 10 >= written * 9) keep(into, written, HEX)
+    if (good >= PROBE_BYTES && good * 10 >= written * 9) keep(into, written, technique.HEX)
     written = 0
     good = 0
     signs = 0
@@ -206,12 +197,7 @@ const ENTITIES: readonly (readonly [string, number])[] = [
   ['amp;', 0x26],
   ['lt;', 0x3c],
   ['gt;', 0x3e],
-  ['quot;', 0x22],
-  ['apos;', 0x27],
   ['nbsp;', 0x20],
-  ['colon;', 0x3a],
-  ['Tab;', 9],
-  ['NewLine;', NEWLINE],
 ]
 
 function startsWith(codes: Uint16Array, at: number, text: string): boolean {
@@ -241,24 +227,11 @@ function digits(
 function putUtf8(into: Decoded, code: number): void {
   const { bytes } = into
   if (into.length + 5 > bytes.length) return
-  const put = (byte: number): void => {
-    bytes[into.length] = byte
-    into.length += 1
-  }
-  if (code < 0x80) put(code)
-  else if (code < 0x800) {
-    put(0xc0 | (code >> 6))
-    put(0x80 | (code & 0x3f))
-  } else if (code < 0x10000) {
-    put(0xe0 | (code >> 12))
-    put(0x80 | ((code >> 6) & 0x3f))
-    put(0x80 | (code & 0x3f))
-  } else {
-    put(0xf0 | (code >> 18))
-    put(0x80 | ((code >> 12) & 0x3f))
-    put(0x80 | ((code >> 6) & 0x3f))
-    put(0x80 | (code & 0x3f))
-  }
+  const tails = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3
+  bytes[into.length] = tails === 0 ? code : ((0xff00 >> (tails + 1)) & 0xff) | (code >> (6 * tails))
+  for (let tail = 1; tail <= tails; tail += 1)
+    bytes[into.length + tail] = 0x80 | ((code >> (6 * (tails - tail))) & 0x3f)
+  into.length += tails + 1
 }
 
 /** Whether the text has as many escapes as make it another text. */
@@ -322,8 +295,6 @@ export function decodeEscapes(into: Decoded, codes: Uint16Array, length: number)
         ;[value, next] = digits(codes, next + 2, length, 16, 6)
         next += 1
       } else if (kind === 0x75) [value, next] = digits(codes, next + 1, length, 16, 4)
-      else if (kind === 0x55) [value, next] = digits(codes, next + 1, length, 16, 8)
-      else if (kind >= 0x30 && kind <= 0x33) [value, next] = digits(codes, next, length, 8, 3)
       else if (kind === 0x6e || kind === 0x74 || kind === 0x72) {
         // A line end that is written down separates words, but is no reason to read the text again.
         value = NEWLINE
@@ -346,6 +317,6 @@ export function decodeEscapes(into: Decoded, codes: Uint16Array, length: number)
     into.length = before
     return
   }
-  keep(into, 0, ESCAPES)
-  into.techniques |= ESCAPES
+  keep(into, 0, technique.ESCAPES)
+  into.techniques |= technique.ESCAPES
 }

@@ -6,7 +6,7 @@
  * @module
  */
 import { INJECTION_WINDOW_BYTES } from '../../../limits.ts'
-import { BIDI_OVERRIDE, SNEAKY_BITS, UNICODE_TAGS, VARIATION_SELECTORS, ZERO_WIDTH } from './techniques.ts'
+import * as technique from './techniques.ts'
 
 const BLACK_FLAG = 0x1f3f4
 /** The longest flag that Unicode has, `gbeng` and the cancel tag. */
@@ -66,7 +66,7 @@ export function invisible(into: Invisible, code: number): boolean {
   if (isSelector(code)) {
     if (isSelector(previous)) {
       into.hidden += 1
-      into.techniques |= VARIATION_SELECTORS
+      into.techniques |= technique.VARIATION_SELECTORS
     }
     into.secret[into.secretLength] = code < 0x10000 ? code - 0xfe00 : (code - 0xe0100) & 0xff
     into.secretLength += 1
@@ -77,7 +77,7 @@ export function invisible(into: Invisible, code: number): boolean {
       previous === BLACK_FLAG ? 1 : into.flagTags > 0 && previous >= 0xe0000 ? into.flagTags + 1 : 0
     if (into.flagTags === 0 || into.flagTags > FLAG_TAGS) {
       into.hidden += 1
-      into.techniques |= UNICODE_TAGS
+      into.techniques |= technique.UNICODE_TAGS
     }
     into.secret[into.secretLength] = code & 0x7f
     into.secretLength += 1
@@ -87,7 +87,9 @@ export function invisible(into: Invisible, code: number): boolean {
   into.symbols[into.count] = symbolOf(code)
   into.count += 1
   into.techniques |=
-    (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ? BIDI_OVERRIDE : ZERO_WIDTH
+    (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069)
+      ? technique.BIDI_OVERRIDE
+      : technique.ZERO_WIDTH
   return true
 }
 
@@ -143,7 +145,7 @@ function commonSymbols(from: Invisible): readonly [number, number, number] {
  * @returns the techniques
  */
 export function readInvisible(from: Invisible): number {
-  if (from.hidden > 0 && (from.techniques & VARIATION_SELECTORS) !== 0) {
+  if (from.hidden > 0 && (from.techniques & technique.VARIATION_SELECTORS) !== 0) {
     const length = Math.min(from.secretLength, (from.secret.length >> 1) - 1)
     from.secret[length] = NEWLINE
     for (let at = 0; at < length; at += 1) from.secret[length + 1 + at] = ((from.secret[at] ?? 0) + 16) & 0xff
@@ -162,7 +164,7 @@ export function readInvisible(from: Invisible): number {
         if (written === 0) continue
         from.secretLength += written
         from.hidden += written
-        from.techniques |= SNEAKY_BITS
+        from.techniques |= technique.SNEAKY_BITS
         break
       }
   }

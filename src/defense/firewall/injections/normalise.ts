@@ -9,16 +9,7 @@
 import { INJECTION_WINDOW_BYTES } from '../../../limits.ts'
 import { COMBINING, foldStyled, HIDDEN } from './fold.ts'
 import { type Invisible, invisible, newInvisible, readInvisible } from './invisible.ts'
-import {
-  BACKSPACE,
-  CARRIAGE_RETURN,
-  CURSOR_MOVES,
-  LOOKALIKE_LETTERS,
-  STYLED_LETTERS,
-  TERMINAL_CONCEAL,
-  TERMINAL_SEQUENCES,
-  TERMINAL_STRINGS,
-} from './techniques.ts'
+import * as technique from './techniques.ts'
 
 const ESC = 0x1b
 const TAB = 0x09
@@ -147,40 +138,34 @@ function put(into: Normalised, code: number): void {
   into.length += 1
 }
 
-/** SGR: what it conceals, and whether it writes in the colour of the ground. Colours are small numbers; -1 is the default. */
+/** SGR: what it conceals, and whether it writes in the colour of the ground; -1 is the default colour. */
 function paint(pen: Pen, bytes: Uint8Array, from: number, to: number): void {
-  let at = from
-  const next = (): number => {
-    let value = 0
-    while (at < to) {
-      const byte = bytes[at] ?? 0
-      at += 1
-      if (byte < 0x30 || byte > 0x39) break
-      value = Math.min(99_999, value * 10 + byte - 0x30)
+  let value = 0
+  /** 38 and 48 take the numbers behind them as a colour: 5 and one, or 2 and three. */
+  let ground = 0
+  let left = 0
+  for (let at = from; at <= to; at += 1) {
+    const byte = at < to ? (bytes[at] ?? 0) : 0x3b
+    if (byte >= 0x30 && byte <= 0x39) {
+      value = Math.min(9_999, value * 10 + byte - 0x30)
+      continue
     }
-    return value
+    if (left < 0) left = value === 5 ? 1 : value === 2 ? 3 : 0
+    else if (left > 0) {
+      left -= 1
+      if (ground === 38) pen.front = pen.front * 256 + (value & 255)
+      else pen.back = pen.back * 256 + (value & 255)
+    } else if (value === 0) [pen.concealed, pen.front, pen.back] = [false, -1, -1]
+    else if (value === 8 || value === 28) pen.concealed = value === 8
+    else if (value === 38 || value === 48) {
+      ground = value
+      left = -1
+      if (value === 38) pen.front = 1_000
+      else pen.back = 1_000
+    } else if (value === 39 || (value >= 30 && value < 38)) pen.front = value === 39 ? -1 : value - 30
+    else if (value === 49 || (value >= 40 && value < 48)) pen.back = value === 49 ? -1 : value - 40
+    value = 0
   }
-  const colour = (): number => {
-    if (next() === 5) return 1_000 + next()
-    return 10_000 + ((next() & 255) << 16) + ((next() & 255) << 8) + (next() & 255)
-  }
-  do {
-    const value = next()
-    if (value === 0) {
-      pen.concealed = false
-      pen.front = -1
-      pen.back = -1
-    } else if (value === 8) pen.concealed = true
-    else if (value === 28) pen.concealed = false
-    else if (value === 38) pen.front = colour()
-    else if (value === 48) pen.back = colour()
-    else if (value === 39) pen.front = -1
-    else if (value === 49) pen.back = -1
-    else if (value >= 30 && value < 38) pen.front = value - 30
-    else if (value >= 40 && value < 48) pen.back = value - 40
-    else if (value >= 90 && value < 98) pen.front = value - 82
-    else if (value >= 100 && value < 108) pen.back = value - 92
-  } while (at < to)
 }
 
 /** One control sequence whose parameters begin at `from`. @returns the index behind it */
@@ -193,7 +178,8 @@ function controlSequence(into: Normalised, pen: Pen, bytes: Uint8Array, from: nu
   for (let digit = from; digit < at && (bytes[digit] ?? 0) >= 0x30 && (bytes[digit] ?? 0) <= 0x39; digit += 1)
     value = Math.min(9_999, value * 10 + (bytes[digit] ?? 0) - 0x30)
   const before = into.length > 0 ? (into.codes[into.length - 1] ?? 0) : 0
-  if (isLetter(before) && at + 1 < end && isLetter(bytes[at + 1] ?? 0)) into.techniques |= TERMINAL_SEQUENCES
+  if (isLetter(before) && at + 1 < end && isLetter(bytes[at + 1] ?? 0))
+    into.techniques |= technique.TERMINAL_SEQUENCES
   if (final === 0x6d) paint(pen, bytes, from, at)
   // K, X and P take away; C, D and G move in the line; H, f, d, A, B, E and F leave it.
   else if (final === 0x4b) {
@@ -203,7 +189,7 @@ function controlSequence(into: Normalised, pen: Pen, bytes: Uint8Array, from: nu
     put(into, MOVE)
     if (final === 0x47) addMove(into, TO, Math.max(0, value - 1))
     else addMove(into, BY, final === 0x43 ? Math.max(1, value) : -Math.max(1, value))
-    into.techniques |= CURSOR_MOVES
+    into.techniques |= technique.CURSOR_MOVES
   } else if (final === 0x48 || final === 0x66 || (final >= 0x41 && final <= 0x46)) put(into, NEWLINE)
   return at + 1
 }
@@ -215,7 +201,7 @@ function escapeSequence(into: Normalised, pen: Pen, bytes: Uint8Array, at: numbe
   // OSC, DCS, SOS, PM, APC, and the end of one.
   if (kind === 0x5d || kind === 0x50 || kind === 0x58 || kind === 0x5e || kind === 0x5f || kind === 0x5c) {
     put(into, NEWLINE)
-    into.techniques |= TERMINAL_STRINGS
+    into.techniques |= technique.TERMINAL_STRINGS
     return at + 2
   }
   if (kind >= 0x20 && kind < 0x30) return Math.min(end, at + 3)
@@ -266,11 +252,11 @@ export function readText(
       if (byte === RETURN && bytes[at] !== NEWLINE && at < end) {
         put(into, RETURN)
         addMove(into, TO, 0)
-        into.techniques |= CARRIAGE_RETURN
+        into.techniques |= technique.CARRIAGE_RETURN
       } else if (byte === BACK) {
         put(into, BACK)
         addMove(into, BY, -1)
-        into.techniques |= BACKSPACE
+        into.techniques |= technique.BACKSPACE
       } else if (byte === 0x07 || byte === 0x0b || byte === MOVE) put(into, SPACE)
     } else {
       const decoded = decode(bytes, at, end)
@@ -282,7 +268,7 @@ export function readText(
         if (styled !== 0) {
           put(into, styled)
           hidden.previous = code
-          into.techniques |= STYLED_LETTERS
+          into.techniques |= technique.STYLED_LETTERS
         } else if (!invisible(hidden, code)) put(into, SPACE)
       } else {
         const folded = fold[code] ?? SPACE
@@ -291,9 +277,9 @@ export function readText(
           if (into.length > 0 && isLetter(codes[into.length - 1] ?? 0)) hidden.gaps += 1
           if (gapsAsSpaces) put(into, SPACE)
         } else if (folded !== COMBINING) {
-          if (code >= 0x1d00 && folded < 0x80 && isLetter(folded)) into.techniques |= STYLED_LETTERS
+          if (code >= 0x1d00 && folded < 0x80 && isLetter(folded)) into.techniques |= technique.STYLED_LETTERS
           else if (code >= 0x250 && folded < 0x80 && isLetter(folded) && latin)
-            into.techniques |= LOOKALIKE_LETTERS
+            into.techniques |= technique.LOOKALIKE_LETTERS
           latin = false
           codes[into.length] = folded
           into.length += 1
@@ -303,7 +289,7 @@ export function readText(
     }
   }
   codes[into.length] = SPACE
-  if (into.concealed > 0) into.techniques |= TERMINAL_CONCEAL
+  if (into.concealed > 0) into.techniques |= technique.TERMINAL_CONCEAL
   if (hidden.count > 0 || hidden.secretLength > 0) into.techniques |= readInvisible(hidden)
 }
 
