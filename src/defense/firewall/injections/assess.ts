@@ -175,7 +175,7 @@ function readLevel(
   if (depth < INJECTION_DEPTH) {
     if (longest >= LONGEST_MIN) decodeRuns(decoded, codes, length)
     if (pairs >= PAIRS_MIN) decodePairs(decoded, codes, length)
-    if ((normalised.escapes || !isPlain) && hasEscapes(codes, length)) decodeEscapes(decoded, codes, length)
+    if (isPlain ? normalised.escapes : hasEscapes(codes, length)) decodeEscapes(decoded, codes, length)
   }
   if (!isPlain) {
     findings.concealed += normalised.concealed

@@ -20,13 +20,23 @@ const BACK = 0x08
 /** Stands in the text where the cursor was moved otherwise; no letter, like every code below the space. */
 const MOVE = 0x0c
 
-const ESCAPES = 1
-const ODD = 2
-/** What needs a reader: controls but tab and line feed, and everything above ASCII. `%`, `&` and `\` begin escapes. */
+/** Controls but tab and line feed, and everything above ASCII need a reader. */
+const ODD = 128
+/**
+ * What begins an escape, in three bits, and four below them what may come next: a digit of base 16 behind `%`, the sign
+ * or the first letter of an entity behind `&`, and `x`, `u` or `U` behind a backslash.
+ */
 const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
-  if (byte === 0x25 || byte === 0x26 || byte === 0x5c) return ESCAPES
-  return byte > 0x7e || (byte < SPACE && byte !== TAB && byte !== NEWLINE) ? ODD : 0
+  if (byte > 0x7e || (byte < SPACE && byte !== TAB && byte !== NEWLINE)) return ODD
+  const character = String.fromCharCode(byte)
+  const begins = 16 << '%&\\'.indexOf(character)
+  const follows = [/[0-9a-fA-F]/, /[#aglnq]/, /[xuU]/].map((kind, bit) =>
+    kind.test(character) ? 1 << bit : 0,
+  )
+  return ('%&\\'.includes(character) ? begins : 0) | follows.reduce((sum, bit) => sum | bit, 0)
 })
+/** Fewer escapes make no other text. */
+const ESCAPES_MIN = 3
 
 /** How the cursor moves: by columns, to a column, or not at all while the line is erased (before it, behind it, all). */
 export const BY = 0
@@ -48,7 +58,7 @@ export interface Normalised {
   readonly moveKind: Uint8Array
   readonly moveBy: Int16Array
   moves: number
-  /** Whether the text has what begins an escape. */
+  /** Whether the text, as far as it was copied, has so many escapes that it may be another one. */
   escapes: boolean
 }
 
@@ -75,9 +85,14 @@ export function copyPlain(into: Normalised, bytes: Uint8Array, start: number, en
   const { codes } = into
   let seen = 0
   let length = 0
+  let escapes = 0
+  let before = 0
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at] ?? 0
-    seen |= KINDS[byte] ?? 0
+    const kind = KINDS[byte] ?? 0
+    seen |= kind
+    escapes += (((before >> 4) & kind & 7) + 7) >> 3
+    before = kind & 0x7f
     codes[length] = byte
     length += 1
   }
@@ -90,7 +105,7 @@ export function copyPlain(into: Normalised, bytes: Uint8Array, start: number, en
   into.invisible.hidden = 0
   into.invisible.gaps = 0
   into.moves = 0
-  into.escapes = (seen & ESCAPES) !== 0
+  into.escapes = escapes >= ESCAPES_MIN
   return (seen & ODD) === 0
 }
 
@@ -239,7 +254,7 @@ export function readText(
   let at = start
   while (at < end) {
     const byte = bytes[at] ?? 0
-    if (KINDS[byte] !== ODD) {
+    if (((KINDS[byte] ?? 0) & ODD) === 0) {
       codes[into.length] = byte
       into.length += 1
       at += 1

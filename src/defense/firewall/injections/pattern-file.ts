@@ -14,7 +14,14 @@ import {
   INJECTION_WORDS,
 } from '../../../limits.ts'
 import { foldWord } from './fold.ts'
-import { GATE_ADDRESS, GATE_REVERSED, GATE_ROT13, GATE_SLIP, type PatternTables } from './patterns.ts'
+import {
+  GATE_ADDRESS,
+  GATE_REVERSED,
+  GATE_ROT13,
+  GATE_SLIP,
+  type PatternTables,
+  packEntry,
+} from './patterns.ts'
 import {
   addBeginnings,
   addWord,
@@ -210,8 +217,7 @@ function compile(
   const vocabulary = newVocabulary()
   const skeletons = newVocabulary()
   const starts = new Uint16Array(entries.size + 2)
-  const entryFlags = new Uint8Array(count)
-  const entrySteps = new Uint16Array(count)
+  const packed = new Int32Array(count)
   const gates = new Uint8Array(entries.size + 1)
   let word = 0
   let filled = 0
@@ -231,8 +237,7 @@ function compile(
     }
     starts[word] = filled
     for (const { flags, step } of own.toSorted((one, other) => other.step - one.step)) {
-      entryFlags[filled] = flags
-      entrySteps[filled] = step
+      packed[filled] = packEntry(step, steps[step]?.gap ?? 0, flags, steps[step]?.first ?? false)
       filled += 1
     }
   }
@@ -244,10 +249,7 @@ function compile(
     vocabulary,
     skeletons,
     starts,
-    entryFlags,
-    entrySteps,
-    gaps: Uint8Array.from(steps, ({ gap }) => gap),
-    first: Uint8Array.from(steps, ({ first }) => (first ? 1 : 0)),
+    entries: packed,
     ends: Int16Array.from(steps, ({ ends }) => ends),
     gates,
   }

@@ -37,6 +37,18 @@ export const GATE_ADDRESS = 8
 /** Begins a pattern that is CRITICAL: behind it, a long word that is not known may be one with a slip of the pen. */
 export const GATE_SLIP = 16
 
+/** An entry of a word, packed: places of its parts. */
+const STEP_MASK = 0xffff
+const GAP_SHIFT = 16
+const GAP_MASK = 0x3f
+const FLAGS_SHIFT = 22
+const FLAGS_MASK = 0x7f
+const FIRST = 1 << 29
+
+export function packEntry(step: number, gap: number, flags: number, first: boolean): number {
+  return step | (gap << GAP_SHIFT) | (flags << FLAGS_SHIFT) | (first ? FIRST : 0)
+}
+
 export interface PatternTables {
   readonly version: number
   readonly ids: readonly string[]
@@ -45,12 +57,12 @@ export interface PatternTables {
   readonly skeletons: Vocabulary
   /** Of each word the range in `entries`. */
   readonly starts: Uint16Array
-  /** Flags asked for, and the step; in falling order of the steps, so that a token is not two of one pattern. */
-  readonly entryFlags: Uint8Array
-  readonly entrySteps: Uint16Array
-  /** Of each step: what may lie between, the step before it (its own number where it is the first), and the pattern that it ends. */
-  readonly gaps: Uint8Array
-  readonly first: Uint8Array
+  /**
+   * The step in the lower bits, then what may lie before it, the flags asked for, and whether it is the first; in falling
+   * order of the steps, so that a token is not two of one pattern.
+   */
+  readonly entries: Int32Array
+  /** Of each step the pattern that it ends, or -1. */
   readonly ends: Int16Array
   /** Of each word the gates that it opens. */
   readonly gates: Uint8Array
@@ -76,7 +88,7 @@ export interface Matched {
 
 export function newMatched(tables: PatternTables): Matched {
   return {
-    places: new Int32Array(tables.gaps.length).fill(NEVER),
+    places: new Int32Array(tables.ends.length).fill(NEVER),
     token: 0,
     found: new Uint8Array(tables.ids.length),
     gates: 0,
@@ -202,7 +214,7 @@ function found(
   length: number,
   reading: number,
 ): void {
-  const { entryFlags, entrySteps, gaps, first, ends } = tables
+  const { entries, ends } = tables
   const { places } = into
   const gates = tables.gates[word] ?? 0
   if (gates !== 0) {
@@ -211,13 +223,14 @@ function found(
   }
   let around = -1
   const end = tables.starts[word + 1] ?? 0
-  for (let entry = tables.starts[word] ?? 0; entry < end; entry += 1) {
-    const wanted = entryFlags[entry] ?? 0
-    const step = entrySteps[entry] ?? 0
-    if (first[step] === 0) {
-      const place = places[step - 1] ?? NEVER
-      if (token - 1 - place > (gaps[step] ?? 0) || place === token) continue
+  for (let index = tables.starts[word] ?? 0; index < end; index += 1) {
+    const entry = entries[index] ?? 0
+    const step = entry & STEP_MASK
+    if (entry < FIRST) {
+      const between = token - 1 - (places[step - 1] ?? NEVER)
+      if (between > ((entry >> GAP_SHIFT) & GAP_MASK) || between < 0) continue
     }
+    const wanted = (entry >> FLAGS_SHIFT) & FLAGS_MASK
     if (wanted !== 0) {
       if (around < 0) around = flagsAround(codes, from, to, length)
       if ((around & wanted) !== wanted) continue
