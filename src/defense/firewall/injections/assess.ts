@@ -59,6 +59,8 @@ interface Findings {
   model: number
 }
 
+/** The text itself, what is decoded from it in each other, and once more for escapes around that. */
+const LEVELS = INJECTION_DEPTH + 2
 const PLAIN = 1
 const DISGUISED = 2
 const CAP_PERMILLE = 990
@@ -101,7 +103,7 @@ export function readInjectionTables(
       ok: false,
       problems: [...('ids' in patterns ? [] : patterns), ...('weights' in model ? [] : model)],
     }
-  const levels = Array.from({ length: INJECTION_DEPTH + 1 }, () => ({
+  const levels = Array.from({ length: LEVELS }, () => ({
     normalised: newNormalised(),
     decoded: newDecoded(INJECTION_WINDOW_BYTES),
   }))
@@ -121,10 +123,7 @@ function match(
 ): void {
   const { matched } = tables
   const before = matched.hits
-  const address = matched.address
   matchPatterns(tables.patterns, matched, codes, length, reading)
-  if (matched.address - address >= tables.model.addressMin)
-    findings.model = Math.max(findings.model, modelPermille(tables.model, codes, length))
   if (matched.hits > before) findings.techniques |= disguise
 }
 
@@ -147,7 +146,11 @@ function readLevel(
   const { codes, length, invisible } = normalised
   const seen = normalised.techniques
   const reading = outer === 0 && (seen & DISGUISES) === 0 ? PLAIN : DISGUISED
+  const address = matched.address
   match(tables, findings, codes, length, reading, outer | seen)
+  // Words that only a disguise gives are the patterns' business.
+  if (matched.address - address >= tables.model.addressMin)
+    findings.model = Math.max(findings.model, modelPermille(tables.model, codes, length))
   const { gates, singles, pairs, longest } = matched
 
   if ((gates & GATE_LEET) !== 0)
@@ -172,26 +175,29 @@ function readLevel(
 
   decoded.length = 0
   decoded.techniques = 0
-  if (depth < INJECTION_DEPTH) {
-    if (longest >= LONGEST_MIN) decodeRuns(decoded, codes, length)
-    if (pairs >= PAIRS_MIN) decodePairs(decoded, codes, length)
-    if (isPlain ? normalised.escapes : hasEscapes(codes, length)) decodeEscapes(decoded, codes, length)
-  }
+  const isDecoded = depth < LEVELS - 1
   if (!isPlain) {
     findings.concealed += normalised.concealed
     findings.invisible += invisible.hidden
     if (invisible.hidden >= INVISIBLE_MIN) findings.techniques |= seen & BY_ITSELF
     if (normalised.concealed >= CONCEALED_MIN) findings.techniques |= technique.TERMINAL_CONCEAL
-    if (invisible.hidden > 0 && depth < INJECTION_DEPTH) {
-      const size = Math.min(invisible.secretLength, decoded.bytes.length - decoded.length)
-      decoded.bytes.set(invisible.secret.subarray(0, size), decoded.length)
-      decoded.length += size
+    if (isDecoded && invisible.secretLength > 0) {
+      decoded.bytes.set(invisible.secret.subarray(0, invisible.secretLength))
+      decoded.length = invisible.secretLength
       decoded.techniques |= seen & BY_ITSELF
     }
-    if (invisible.gaps >= GAPS_MIN) {
-      readText(normalised, tables.fold, bytes, start, end, true)
-      match(tables, findings, codes, normalised.length, DISGUISED, outer | seen)
-    }
+  }
+  // Where escapes were resolved the whole text is there, and what is encoded in it is decoded a level deeper. So there is
+  // room for everything: none of it can be crowded out.
+  if (isDecoded && (isPlain ? normalised.escapes : hasEscapes(codes, length)))
+    decodeEscapes(decoded, codes, length)
+  if (isDecoded && (decoded.techniques & technique.ESCAPES) === 0) {
+    if (longest >= LONGEST_MIN) decodeRuns(decoded, codes, length)
+    if (pairs >= PAIRS_MIN) decodePairs(decoded, codes, length)
+  }
+  if (invisible.gaps >= GAPS_MIN) {
+    readText(normalised, tables.fold, bytes, start, end, true)
+    match(tables, findings, codes, normalised.length, DISGUISED, outer | seen)
   }
   if (decoded.length > 0)
     readLevel(

@@ -14,6 +14,10 @@ const FLAG_TAGS = 6
 /** Fewer bits say no word. */
 const BITS_MIN = 24
 const NEWLINE = 0x0a
+/** Below are letters, which have no variants; ideographs and signs have. */
+const SELECTED_FROM = 0x2000
+/** Fewer bytes in flags and selectors say nothing. */
+const SECRET_MIN = 12
 
 export interface Invisible {
   /** Characters without width in their order, as indexes of SYMBOLS. */
@@ -64,7 +68,8 @@ export function invisible(into: Invisible, code: number): boolean {
   const { previous } = into
   into.previous = code
   if (isSelector(code)) {
-    if (isSelector(previous)) {
+    // One stands behind an ideograph, an emoji or a sign; behind another one or a letter it says something else.
+    if (isSelector(previous) || (code !== 0xfe0e && code !== 0xfe0f && previous < SELECTED_FROM)) {
       into.hidden += 1
       into.techniques |= technique.VARIATION_SELECTORS
     }
@@ -150,7 +155,7 @@ export function readInvisible(from: Invisible): number {
     from.secret[length] = NEWLINE
     for (let at = 0; at < length; at += 1) from.secret[length + 1 + at] = ((from.secret[at] ?? 0) + 16) & 0xff
     from.secretLength = 2 * length + 1
-  } else if (from.hidden === 0) from.secretLength = 0
+  } else if (from.hidden === 0 && from.secretLength < SECRET_MIN) from.secretLength = 0
   if (from.count >= BITS_MIN) {
     const [low, high, bits] = commonSymbols(from)
     if (bits >= BITS_MIN)

@@ -46,6 +46,19 @@ export const DISGUISES: readonly (readonly [string, string, (text: string) => st
     'variation-selectors',
     (text) => `😀${points(text, (code) => String.fromCodePoint(0xe0100 + code - 16))}`,
   ],
+  [
+    'a selector behind each letter',
+    'variation-selectors',
+    (text) => points(text, (code) => `x${String.fromCodePoint(0xe0100 + code)}`),
+  ],
+  [
+    'tags in many flags',
+    '',
+    (text) =>
+      (text.match(/.{1,6}/g) ?? [])
+        .map((six) => `\u{1f3f4}${points(six, (code) => String.fromCodePoint(0xe0000 + code))}`)
+        .join(''),
+  ],
   ['invisible bits', 'sneaky-bits', (text) => `done${bits(text, '\u2062', '\u2064')}`],
   ['bits of other characters', 'sneaky-bits', (text) => `done${bits(text, '\u200b', '\u200c')}`],
   ['characters without width between letters', 'zero-width', (text) => [...text].join('\u200b')],
