@@ -14,8 +14,8 @@ const FLAG_TAGS = 6
 /** Fewer bits say no word. */
 const BITS_MIN = 24
 const NEWLINE = 0x0a
-/** Below are letters, which have no variants; ideographs and signs have. */
-const SELECTED_FROM = 0x2000
+/** Letters below have no variants; those of some scripts, ideographs and signs have. */
+const SELECTED_FROM = 0x1000
 /** Fewer bytes in flags and selectors say nothing. */
 const SECRET_MIN = 12
 
@@ -47,6 +47,16 @@ export function newInvisible(): Invisible {
     flagTags: 0,
     techniques: 0,
   }
+}
+
+export function resetInvisible(into: Invisible): void {
+  into.count = 0
+  into.secretLength = 0
+  into.hidden = 0
+  into.gaps = 0
+  into.previous = 0
+  into.flagTags = 0
+  into.techniques = 0
 }
 
 /** U+200B..U+200F are 0 to 4, U+2060..U+206F are 5 to 20, the byte order mark and the soft hyphen 21 and 22. */

@@ -8,7 +8,7 @@
  */
 import { INJECTION_WINDOW_BYTES } from '../../../limits.ts'
 import { COMBINING, foldStyled, HIDDEN } from './fold.ts'
-import { type Invisible, invisible, newInvisible, readInvisible } from './invisible.ts'
+import { type Invisible, invisible, newInvisible, readInvisible, resetInvisible } from './invisible.ts'
 import * as technique from './techniques.ts'
 
 const ESC = 0x1b
@@ -77,6 +77,14 @@ export function newNormalised(): Normalised {
   }
 }
 
+function reset(into: Normalised): void {
+  into.length = 0
+  into.techniques = 0
+  into.concealed = 0
+  into.moves = 0
+  resetInvisible(into.invisible)
+}
+
 /**
  * Copies ASCII without controls as it is.
  * @returns whether that is all there was; otherwise `readText` must read it
@@ -97,14 +105,8 @@ export function copyPlain(into: Normalised, bytes: Uint8Array, start: number, en
     length += 1
   }
   codes[length] = SPACE
+  reset(into)
   into.length = length
-  into.techniques = 0
-  into.concealed = 0
-  into.invisible.count = 0
-  into.invisible.secretLength = 0
-  into.invisible.hidden = 0
-  into.invisible.gaps = 0
-  into.moves = 0
   into.escapes = escapes >= ESCAPES_MIN
   return (seen & ODD) === 0
 }
@@ -238,17 +240,7 @@ export function readText(
   const { codes } = into
   const hidden = into.invisible
   const pen: Pen = { concealed: false, front: -1, back: -1 }
-  into.length = 0
-  into.moves = 0
-  into.concealed = 0
-  into.techniques = 0
-  hidden.count = 0
-  hidden.secretLength = 0
-  hidden.hidden = 0
-  hidden.gaps = 0
-  hidden.previous = 0
-  hidden.flagTags = 0
-  hidden.techniques = 0
+  reset(into)
   /** The letter before was ASCII as it stands: a look-alike beside it is one, in a word of its own script it is not. */
   let latin = false
   let at = start
