@@ -303,7 +303,8 @@ export function decodeEscapes(into: Decoded, codes: Uint16Array, length: number)
       }
     }
     if (value === 0) {
-      putUtf8(into, code)
+      // Where the cursor was moved, the screen was read before.
+      putUtf8(into, code < 0x20 && code !== 9 && code !== NEWLINE ? 0x20 : code)
       at += 1
       continue
     }
