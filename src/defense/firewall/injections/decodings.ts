@@ -34,6 +34,7 @@ export interface Decoded {
   techniques: number
 }
 
+/** Room for `size` bytes. */
 export function newDecoded(size: number): Decoded {
   return { bytes: new Uint8Array(size), length: 0, techniques: 0 }
 }

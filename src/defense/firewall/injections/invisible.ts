@@ -35,6 +35,7 @@ export interface Invisible {
   techniques: number
 }
 
+/** Room for the invisible characters of one window. */
 export function newInvisible(): Invisible {
   return {
     symbols: new Uint8Array(INJECTION_WINDOW_BYTES),
@@ -49,6 +50,7 @@ export function newInvisible(): Invisible {
   }
 }
 
+/** Forgets the window before. */
 export function resetInvisible(into: Invisible): void {
   into.count = 0
   into.secretLength = 0

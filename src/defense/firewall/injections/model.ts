@@ -38,6 +38,7 @@ export interface Features {
   readonly seen: Uint16Array
 }
 
+/** Room for the features of one window. */
 export function newFeatures(): Features {
   const ends = new Uint16Array(INJECTION_WINDOW_BYTES)
   return {

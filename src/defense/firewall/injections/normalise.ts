@@ -62,6 +62,7 @@ export interface Normalised {
   escapes: boolean
 }
 
+/** Room for one window, some 50 KiB. */
 export function newNormalised(): Normalised {
   return {
     codes: new Uint16Array(INJECTION_WINDOW_BYTES + 1),

@@ -45,6 +45,7 @@ const FLAGS_SHIFT = 22
 const FLAGS_MASK = 0x7f
 const FIRST = 1 << 29
 
+/** A step of fewer than 65,536, a gap of at most 63 tokens, and flags of vocabulary.ts. */
 export function packEntry(step: number, gap: number, flags: number, first: boolean): number {
   return step | (gap << GAP_SHIFT) | (flags << FLAGS_SHIFT) | (first ? FIRST : 0)
 }
@@ -86,6 +87,7 @@ export interface Matched {
   longest: number
 }
 
+/** Room for the matches of one data base. */
 export function newMatched(tables: PatternTables): Matched {
   return {
     places: new Int32Array(tables.ends.length).fill(NEVER),

@@ -36,6 +36,7 @@ export function readLeet(view: Uint16Array, codes: Uint16Array, length: number):
   return length
 }
 
+/** Letters of ASCII moved by 13. */
 export function readRot13(view: Uint16Array, codes: Uint16Array, length: number): number {
   for (let at = 0; at < length; at += 1) {
     const code = codes[at] ?? 0
@@ -46,6 +47,7 @@ export function readRot13(view: Uint16Array, codes: Uint16Array, length: number)
   return length
 }
 
+/** The last code first. */
 export function readReversed(view: Uint16Array, codes: Uint16Array, length: number): number {
   for (let at = 0; at < length; at += 1) view[at] = codes[length - 1 - at] ?? 0
   view[length] = SPACE

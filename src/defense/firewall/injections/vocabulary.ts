@@ -90,15 +90,19 @@ export function isBeginning(vocabulary: Vocabulary, hash: number): boolean {
   return ((vocabulary.beginnings[(mixed >>> 3) & (SLOTS - 1)] ?? 0) & (1 << (mixed & 7))) !== 0
 }
 
+/** Notes the beginnings of a word, in small letters, for `isBeginning`. */
 export function addBeginnings(vocabulary: Vocabulary, text: string): void {
-  for (let size = 3; size <= text.length; size += 1) {
-    const hash = hashText(text.slice(0, size))
+  let hash = HASH_SEED
+  for (let at = 0; at < text.length; at += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), HASH_PRIME)
+    if (at < 2) continue
     const mixed = hash ^ (hash >>> 15)
     const byte = (mixed >>> 3) & (SLOTS - 1)
     vocabulary.beginnings[byte] = (vocabulary.beginnings[byte] ?? 0) | (1 << (mixed & 7))
   }
 }
 
+/** FNV-1a over the code units of a word, as tokens are hashed. */
 export function hashText(text: string): number {
   let hash = HASH_SEED
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), HASH_PRIME)
@@ -135,8 +139,11 @@ export function parseWord(fold: Uint16Array, written: string): WrittenWord | und
   if (match === null) return undefined
   const [, before = '', core = '', close, colon] = match
   const text = foldWord(fold, core)
-  const wide = [...text].filter((unit) => unit.charCodeAt(0) >= IDEOGRAPHS_FROM).length
-  if (wide > 0 ? wide !== 2 || text.length !== 2 : text.length > 24 || /[^a-z0-9\u0080-\uffff]/.test(text))
+  if (
+    /[\u2e80-\uffff]/.test(text)
+      ? !/^[\u2e80-\uffff]{2}$/.test(text)
+      : !/^[a-z0-9\u0080-\u2e7f]{1,24}$/.test(text)
+  )
     return undefined
   const flags =
     (before.includes('^') ? LINE : 0) |

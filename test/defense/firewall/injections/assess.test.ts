@@ -224,7 +224,7 @@ t.test('a window that begins or ends within a character or a word is read to its
     t.ok(assessWindow(tables, bytes, start, end).permille >= BLOCKED, `${start} to ${end}`)
   t.equal(assessWindow(tables, bytes, 5, 5).permille, 0)
   t.equal(assessWindow(tables, bytes, 9, 5).permille, 0)
-  const late = new TextEncoder().encode(' '.repeat(INJECTION_WINDOW_BYTES) + ORDERS[0])
+  const late = new TextEncoder().encode(`${' '.repeat(INJECTION_WINDOW_BYTES)}${ORDERS[0]}`)
   t.equal(assessWindow(tables, late, 0, late.length).permille, 0, 'more than a window is not read')
   t.end()
 })
