@@ -5,6 +5,7 @@
  * @module
  */
 import { foldTable } from '../src/defense/firewall/injections/fold.ts'
+import { INJECTION_WINDOW_BYTES } from '../src/defense/firewall/injections/limits.ts'
 import {
   MODEL_TOKENS,
   MODEL_WEIGHTS,
@@ -13,7 +14,6 @@ import {
   scoreOf,
 } from '../src/defense/firewall/injections/model.ts'
 import { copyPlain, newNormalised, readText } from '../src/defense/firewall/injections/normalise.ts'
-import { INJECTION_WINDOW_BYTES } from '../src/limits.ts'
 
 export interface Sample {
   readonly text: string

@@ -440,11 +440,3 @@ export const LISTED_CHECKPOINTS = 128
 export const MERGED_KEPT_MS = 24 * 3_600_000
 /** Signals of one execution that are not delivered a second time: what a client could not hear of before its link broke. */
 export const SIGNALS_REMEMBERED = 16
-/** firewall/injections: bytes of a window, decodings in each other (JF-R16), and twice what the data base has today. */
-export const INJECTION_WINDOW_BYTES = 4_096
-export const INJECTION_DEPTH = 3
-export const INJECTION_PATTERNS = 512
-export const INJECTION_SETS = 256
-export const INJECTION_STEPS = 8
-export const INJECTION_GAP_TOKENS = 32
-export const INJECTION_WORDS = 3_072

@@ -8,9 +8,10 @@
  * Orders without any mark that they are for a model cannot be told from text about work, and are not looked for.
  * @module
  */
-import { INJECTION_DEPTH, INJECTION_WINDOW_BYTES } from '../../../limits.ts'
+
 import { type Decoded, decodeEscapes, decodePairs, decodeRuns, hasEscapes, newDecoded } from './decodings.ts'
 import { foldTable } from './fold.ts'
+import { INJECTION_DEPTH, INJECTION_WINDOW_BYTES } from './limits.ts'
 import { type Model, modelPermille, readModel } from './model.ts'
 import { copyPlain, type Normalised, newNormalised, readScreen, readText } from './normalise.ts'
 import { readPatterns } from './pattern-file.ts'

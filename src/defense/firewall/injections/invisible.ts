@@ -5,7 +5,7 @@
  * Known uses: "ASCII smuggling" (tags, 2024), selectors behind an emoji (2025), "sneaky bits" (U+2062 and U+2064, 2025).
  * @module
  */
-import { INJECTION_WINDOW_BYTES } from '../../../limits.ts'
+import { INJECTION_WINDOW_BYTES } from './limits.ts'
 import * as technique from './techniques.ts'
 
 const BLACK_FLAG = 0x1f3f4

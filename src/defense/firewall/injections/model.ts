@@ -7,7 +7,7 @@
  * @module
  */
 import { decodeBase64 } from '../../../base/encoding/base64.ts'
-import { INJECTION_WINDOW_BYTES } from '../../../limits.ts'
+import { INJECTION_WINDOW_BYTES } from './limits.ts'
 import { HASH_PRIME, HASH_SEED, TOKEN_CODES } from './vocabulary.ts'
 
 /** One byte each. */

@@ -6,9 +6,10 @@
  * The sequences are those of ECMA-48 and xterm; tags and selectors those of Unicode 16, chapter 23.
  * @module
  */
-import { INJECTION_WINDOW_BYTES } from '../../../limits.ts'
+
 import { COMBINING, foldStyled, HIDDEN } from './fold.ts'
 import { type Invisible, invisible, newInvisible, readInvisible, resetInvisible } from './invisible.ts'
+import { INJECTION_WINDOW_BYTES } from './limits.ts'
 import * as technique from './techniques.ts'
 
 const ESC = 0x1b

@@ -6,14 +6,15 @@
  * that are none (vocabulary.ts), what is longer or more than the bounds of limits.ts.
  * @module
  */
+
+import { foldWord } from './fold.ts'
 import {
   INJECTION_GAP_TOKENS,
   INJECTION_PATTERNS,
   INJECTION_SETS,
   INJECTION_STEPS,
   INJECTION_WORDS,
-} from '../../../limits.ts'
-import { foldWord } from './fold.ts'
+} from './limits.ts'
 import {
   GATE_ADDRESS,
   GATE_REVERSED,

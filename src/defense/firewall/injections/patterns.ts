@@ -6,7 +6,7 @@
  * another reading.
  * @module
  */
-import { INJECTION_GAP_TOKENS } from '../../../limits.ts'
+import { INJECTION_GAP_TOKENS } from './limits.ts'
 import {
   findWord,
   flagsAround,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { assessWindow, readInjectionTables } from '../../../../src/defense/firewall/injections/assess.ts'
-import { INJECTION_WINDOW_BYTES } from '../../../../src/limits.ts'
+import { INJECTION_WINDOW_BYTES } from '../../../../src/defense/firewall/injections/limits.ts'
 import { countedWork } from '../../../counted-work.ts'
 import { DISGUISES } from './disguises.ts'
 import { assessText, shippedJson, shippedTables } from './shipped-tables.ts'

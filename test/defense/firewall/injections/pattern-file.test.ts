@@ -1,8 +1,8 @@
 import t from 'tap'
 import { readInjectionTables } from '../../../../src/defense/firewall/injections/assess.ts'
 import { foldTable } from '../../../../src/defense/firewall/injections/fold.ts'
+import { INJECTION_PATTERNS, INJECTION_WORDS } from '../../../../src/defense/firewall/injections/limits.ts'
 import { readPatterns } from '../../../../src/defense/firewall/injections/pattern-file.ts'
-import { INJECTION_PATTERNS, INJECTION_WORDS } from '../../../../src/limits.ts'
 import { shippedJson } from './shipped-tables.ts'
 
 const fold = foldTable()

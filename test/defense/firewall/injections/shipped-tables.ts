@@ -7,7 +7,7 @@ import {
   type InjectionTables,
   readInjectionTables,
 } from '../../../../src/defense/firewall/injections/assess.ts'
-import { INJECTION_WINDOW_BYTES } from '../../../../src/limits.ts'
+import { INJECTION_WINDOW_BYTES } from '../../../../src/defense/firewall/injections/limits.ts'
 
 const FIREWALL = join(import.meta.dirname, '../../../../firewall')
 
