@@ -28,6 +28,10 @@ function sample(directory: string, main = ''): Sources {
   write('docs/dependencies.md', dependencies)
   write('policy/a.json', '{"rules": []}')
   write(
+    'firewall/secrets.json',
+    '{"version": 1, "kinds": [], "names": {"password": [], "token": [], "key": []}}',
+  )
+  write(
     'src/errors.ts',
     "export type Code = 'A' | 'B'\nexport class SampleError extends Error { readonly code: Code = 'A' }\n",
   )
