@@ -25,7 +25,7 @@ import {
 } from '../limits.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
 import type { Kind, Lead, Run, SecretTables } from './kinds.ts'
-import { matchLiteral, startOfLiteral } from './known.ts'
+import { type LiteralKey, matchLiteral, startOfLiteral } from './known.ts'
 import { byteClass, MORE, matchShape, NO } from './shape.ts'
 import {
   type Place,
@@ -151,6 +151,22 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
     if (stop < 0 || !isRandomEnough(kind, bytes, start, stop)) return stop === MORE ? MORE : NO
     hide(start, stop, kind.id)
     return 1
+  }
+
+  /** A known secret; what of it is hidden already stays so, and the rest of it is too. */
+  function tryLiteral(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    isLast: boolean,
+    key: LiteralKey,
+  ): number {
+    const stop = matchLiteral(bytes, start, end, isLast, key)
+    if (stop === NO || (stop !== MORE && base + stop <= hidden)) return NO
+    const from = startOfLiteral(bytes, start, key)
+    if (stop === MORE) tokenFrom = base + from
+    else hide(Math.max(from, hidden - base), stop, KINDS.known)
+    return stop === MORE ? MORE : 1
   }
 
   /** A token that its key word stands within. */
@@ -284,16 +300,12 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
       if (read === 1) endBlock(base + place.end)
       return read
     }
-    if (base + start < hidden) return NO
     for (let index = 0; index < lead.literals.length; index++) {
       const key = lead.literals[index]
-      const stop = key === undefined ? NO : matchLiteral(bytes, start, end, isLast, key)
-      if (stop === NO || key === undefined) continue
-      const from = startOfLiteral(bytes, start, key)
-      if (stop === MORE) tokenFrom = base + from
-      else hide(from, stop, KINDS.known)
-      return stop === MORE ? MORE : 1
+      const tried = key === undefined ? NO : tryLiteral(bytes, start, end, isLast, key)
+      if (tried !== NO) return tried
     }
+    if (base + start < hidden) return NO
     for (let index = 0; index < lead.tokens.length; index++) {
       const kind = lead.tokens[index]
       const tried = kind === undefined ? NO : tryToken(bytes, start, end, isLast, kind)

@@ -89,6 +89,15 @@ t.test('the same wherever it is cut', (t) => {
   t.end()
 })
 
+t.test('the rest of one whose beginning is hidden for another reason', (t) => {
+  const secret = 'hunter22 and more'
+  const expected = `password=[redacted:password]${GONE}.`
+  t.equal(passed([secret], `password=${secret}.`), expected)
+  t.equal(passed([secret], `password=${secret}.`, 1), expected)
+  t.equal(passed(['hunter22'], 'password=hunter22.'), 'password=[redacted:password]')
+  t.end()
+})
+
 t.test('what is short, or as plain as a word of a few letters, is none', (t) => {
   t.notOk(isTelling(Buffer.from('hunter2')))
   t.notOk(isTelling(Buffer.from('aaaaaaaaaaaa')))
