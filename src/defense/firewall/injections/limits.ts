@@ -13,3 +13,7 @@ export const INJECTION_SETS = 256
 export const INJECTION_STEPS = 8
 export const INJECTION_GAP_TOKENS = 32
 export const INJECTION_WORDS = 3_072
+/** What two windows of a stream share: the longest pattern in words of twenty letters. */
+export const INJECTION_OVERLAP_BYTES = 512
+/** Windows of one stream that the sealed record keeps. */
+export const SUSPICIONS = 4
