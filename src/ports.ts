@@ -190,8 +190,6 @@ export interface SessionView {
   readonly user?: { readonly userId: number; readonly groupId: number } | undefined
 }
 
-export type FileKind = 'file' | 'directory' | 'link'
-
 /** What is at the end of a path, without anything having been opened for it. */
 export type FileLook = {
   /** Where it really lies, links followed; of what is not there, where its nearest directory lies and the rest. */

@@ -99,4 +99,3 @@ export const explanation = message('Explanation', {
   confinement: defaulted(14, text(512), '', 'how far from the device it runs, and the digest of that'),
 })
 export type Explanation = MessageValue<typeof explanation>
-export type ExplanationInput = MessageInput<typeof explanation>

@@ -134,11 +134,6 @@ export function formOf(names: readonly string[]): ProgramForm {
   return UNKNOWN_FORM
 }
 
-/** Whether nothing is known of what the operands of such a program are. */
-export function takesAnything(form: ProgramForm): boolean {
-  return form === UNKNOWN_FORM || (form.operands?.repeated === 'unknown' && form.operands.first.length === 0)
-}
-
 /** What the operand at `index` of `count` is, where the first `given` ones are given by options instead. */
 export function operandUse(form: OperandForm, index: number, count: number): OperandUse {
   // The last ones win: `cp a b` has its target, `cp a` has none.

@@ -93,9 +93,3 @@ export function alternativesOf(rule: Rule): readonly Alternative[] {
   const { argv, ...head } = rule
   return argv === undefined ? [head] : argv.map((match) => ({ ...head, argv: match }))
 }
-
-/** A file of rules. `sets` are named lists of patterns: of words, or of paths where used in a path field. */
-export type RulesFile = {
-  readonly sets: Readonly<Record<string, readonly string[]>>
-  readonly rules: readonly Rule[]
-}
