@@ -338,6 +338,19 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
     return read === MORE
   }
 
+  /** Where the last byte of the next key word is, or `end`; what nearly every byte goes through. */
+  function scanToKeyWord(bytes: Uint8Array, from: number, end: number): number {
+    let now = state
+    let at = from
+    for (; at < end; at++) {
+      const step = next[now + (columns[bytes[at] as number] as number)] as number
+      if (step >= firstAccepting) break
+      now = step
+    }
+    state = now
+    return at
+  }
+
   /** Scans as far as can be decided; where what may go on ends. */
   function scan(bytes: Uint8Array, isLast: boolean): number {
     const end = bytes.length
@@ -345,6 +358,8 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
     tokenFrom = NEVER
     openFrom = NEVER
     for (; at < end; at++) {
+      if (block === undefined && !isData) at = scanToKeyWord(bytes, at, end)
+      if (at === end) break
       const byte = bytes[at] ?? 0
       if (block !== undefined && (BLOCK[byte] === 0 || base + at - block.start > KEY_BLOCK_BYTES))
         endBlock(base + at)
