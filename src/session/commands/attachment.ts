@@ -52,7 +52,7 @@ export function missingFrom(
 function spawnProblem(errno: number): string {
   switch (errno) {
     case 2:
-      return 'no such program or working directory'
+      return 'no such program or working directory: name the program by its path, or another directory'
     case 7:
       return 'the arguments and the environment are too long'
     case 8:
