@@ -46,6 +46,8 @@ export type Bounds = {
   open(branch: string, more: number): void
   close(branch: string): void
   readonly size: number
+  /** Files of that branch from which on it has too many: nobody need count further. */
+  filesBound(branch: string): number
   /** Branches to be counted now. */
   look(free: Free, nowMs: number): readonly string[]
   /** Whom to end. `tookMs`: how long the count took. */
@@ -165,6 +167,7 @@ export function createBounds(limits: BranchLimits): Bounds {
     get size() {
       return watched.size
     },
+    filesBound: (branch) => watched.get(branch)?.filesBound ?? limits.files,
     look(free, nowMs) {
       beginRound(free)
       last = free

@@ -101,9 +101,13 @@ export function createBranchBounds(options: BranchBoundsOptions): BranchBounds {
 
   const moreOf = ({ level }: Branch): number => (level === 'copy' ? copyBytes : 0)
 
-  async function count(branch: Branch, rootDescriptor: number | undefined): Promise<Count> {
+  async function count(
+    branch: Branch,
+    rootDescriptor: number | undefined,
+    files: number = limits.files,
+  ): Promise<Count> {
     const bytes = boundOf(limits.bytes, Number.MAX_SAFE_INTEGER, 0) + moreOf(branch)
-    const work = countBranch(branch, { bytes, files: limits.files }, rootDescriptor)
+    const work = countBranch(branch, { bytes, files }, rootDescriptor)
     for (;;) {
       const found = work.next()
       if (found !== undefined) return found
@@ -122,7 +126,7 @@ export function createBranchBounds(options: BranchBoundsOptions): BranchBounds {
     counting.add(name)
     const began = monotonicMs()
     try {
-      const found = await count(one.branch, one.rootDescriptor)
+      const found = await count(one.branch, one.rootDescriptor, bounds.filesBound(name))
       if (inUse.get(name) !== one || isClosed) return
       const now = monotonicMs()
       const verdict = bounds.counted(name, found, free(), now, now - began)

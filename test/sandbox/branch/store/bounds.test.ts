@@ -41,6 +41,17 @@ t.test('a branch is counted first, then only where all that is gone may be its o
   t.end()
 })
 
+t.test('nobody need count further than a branch may have', (t) => {
+  const bounds = createBounds({ ...LIMITS, files: 10_000 })
+  t.equal(bounds.filesBound('a'), 10_000)
+  bounds.open('a', 0)
+  t.equal(bounds.filesBound('a'), 10_000, 'before it is counted')
+  bounds.counted('a', count(0, 10), free(100, 90), 0, 1)
+  t.equal(bounds.filesBound('a'), 50, 'half of what the disk could have')
+  t.match(bounds.counted('a', count(0, 50), free(100, 40), 9, 1), { branch: 'a', why: /50 files of the 50 / })
+  t.end()
+})
+
 t.test('what others give back hides nothing for long', (t) => {
   const bounds = createBounds(LIMITS)
   bounds.open('a', 0)
