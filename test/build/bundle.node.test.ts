@@ -29,7 +29,7 @@ function sample(directory: string, main = ''): Sources {
   write('policy/a.json', '{"rules": []}')
   write(
     'firewall/secrets.json',
-    '{"version": 1, "kinds": [], "names": {"password": [], "token": [], "key": []}}',
+    '{"version": 1, "kinds": [], "names": {"password": [], "token": [], "key": [], "plain": []}}',
   )
   write(
     'src/errors.ts',

@@ -35,6 +35,7 @@ t.test('this very project is built by the device, and what was built runs', asyn
     'build',
     'docs',
     'policy',
+    'firewall',
     'package.json',
     'package-lock.json',
     'tsconfig.json',

@@ -43,10 +43,10 @@ export const SECRETS_REMEMBERED = 16
 export const SECRET_REMEMBERED_BYTES = 256
 /**
  * How long output is kept back while nothing more comes: what may be the beginning of a key word for as long as a program
- * takes between two writes, a value that has begun for two frames of a screen.
+ * takes between two writes, a value that has begun for two frames of a screen, and a token for as long as whoever waits
+ * for it can.
  */
-export const OUTPUT_PAUSE_MS = 2
-export const OUTPUT_LONG_PAUSE_MS = 30
+export const OUTPUT_PAUSES_MS = { moment: 2, while: 30, long: 500 } as const
 /** How many times longer than what came what goes on may be: the shortest secrets, one beside the other. */
 export const SCREENED_GROWTH = 4
 /** Secrets that the device knows, all of them; each is six key words of the table at most. */

@@ -15,7 +15,7 @@ import {
   SECRETS_REMEMBERED,
 } from './limits.ts'
 import type { SecretTables } from './secrets/kinds.ts'
-import { createSecretPass, type Emit, type SecretPass, type Span } from './secrets/pass.ts'
+import { createSecretPass, type Emit, type Pause, type SecretPass, type Span } from './secrets/pass.ts'
 
 /** What was hidden in one stream. */
 export type Findings = {
@@ -29,8 +29,8 @@ export type Findings = {
 export type Screen = {
   /** Bytes are lent, both ways. */
   push(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void
-  /** Nothing has come for a moment, or for a while: what is kept goes on, but for a token or a value that has begun. */
-  pause(isLong: boolean, emit: (bytes: Uint8Array) => void): void
+  /** Nothing has come for so long: what is kept goes on as far as that says. */
+  pause(pause: Pause, emit: (bytes: Uint8Array) => void): void
   finish(emit: (bytes: Uint8Array) => void): void
   /** Something came that has not gone on. */
   readonly isKeeping: boolean
@@ -136,11 +136,11 @@ function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array, ou
     const length = controls.take(bytes, text)
     pass.push(text.subarray(0, length), weaving(emit))
     endWeaving(pass.passedBytes, emit)
-    if (controls.keptCount > CONTROLS_KEPT) pause(true, emit)
+    if (controls.keptCount > CONTROLS_KEPT) goOn('long', emit)
   }
 
-  function pause(isLong: boolean, emit: (bytes: Uint8Array) => void): void {
-    pass.pause(isLong, weaving(emit))
+  function goOn(pause: Pause, emit: (bytes: Uint8Array) => void): void {
+    pass.pause(pause, weaving(emit))
     endWeaving(pass.passedBytes, emit)
   }
 
@@ -150,7 +150,7 @@ function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array, ou
       for (let at = 0; at < bytes.length; at += most)
         pushSome(bytes.length <= most ? bytes : bytes.subarray(at, at + most), emit)
     },
-    pause,
+    pause: goOn,
     finish(emit) {
       const length = controls.finish(text)
       if (length > 0) pass.push(text.subarray(0, length), weaving(emit))

@@ -6,8 +6,9 @@
  * @module
  */
 
-import { OUTPUT_LONG_PAUSE_MS, OUTPUT_PAUSE_MS } from '../../defense/firewall/limits.ts'
+import { OUTPUT_PAUSES_MS } from '../../defense/firewall/limits.ts'
 import type { Screen } from '../../defense/firewall/screen.ts'
+import type { Pause } from '../../defense/firewall/secrets/pass.ts'
 import type { Clock, OutputSource } from '../../ports.ts'
 import { STDERR, STDOUT } from '../../ports.ts'
 
@@ -17,6 +18,12 @@ export type ScreenedOutput = {
   finish(): void
   /** The screens that something went through. */
   readonly screens: readonly Screen[]
+}
+
+const NEXT_PAUSE: Readonly<Record<Pause, Pause | undefined>> = {
+  moment: 'while',
+  while: 'long',
+  long: undefined,
 }
 
 /**
@@ -42,20 +49,21 @@ export function createScreenedOutput(
     if (bytes > 0) told(source)
   }
 
-  function pause(isLong: boolean): void {
+  function pause(how: Pause): void {
     cancelPause = undefined
-    if (isFresh) return awaitMore(false)
+    if (isFresh) return waitFor('moment')
     for (const source of [STDOUT, STDERR] as const) {
       const screen = screens[source]
-      if (screen?.isKeeping === true) through(source, (emit) => screen.pause(isLong, emit))
+      if (screen?.isKeeping === true) through(source, (emit) => screen.pause(how, emit))
     }
-    if (!isLong && screens.some((screen) => screen?.isKeeping === true)) awaitMore(true)
+    const next = NEXT_PAUSE[how]
+    if (next !== undefined && screens.some((screen) => screen?.isKeeping === true)) waitFor(next)
   }
 
   /** One timer at a time, whatever comes meanwhile. */
-  function awaitMore(isLong: boolean): void {
+  function waitFor(how: Pause): void {
     isFresh = false
-    cancelPause ??= clock.after(isLong ? OUTPUT_LONG_PAUSE_MS : OUTPUT_PAUSE_MS, () => pause(isLong))
+    cancelPause ??= clock.after(OUTPUT_PAUSES_MS[how], () => pause(how))
   }
 
   return {
@@ -64,7 +72,7 @@ export function createScreenedOutput(
       screens[source] = screen
       through(source, (emit) => screen.push(bytes, emit))
       if (!screen.isKeeping) return
-      if (cancelPause === undefined) awaitMore(false)
+      if (cancelPause === undefined) waitFor('moment')
       else isFresh = true
     },
     finish() {

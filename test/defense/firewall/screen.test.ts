@@ -91,7 +91,7 @@ t.test('whether something is kept back', (t) => {
   t.notOk(screen.isKeeping)
   screen.push(Buffer.from('a wor'), emit)
   t.ok(screen.isKeeping)
-  screen.pause(false, emit)
+  screen.pause('moment', emit)
   t.notOk(screen.isKeeping)
   screen.push(Buffer.from('\x1b'), emit)
   t.ok(screen.isKeeping, 'a sequence that has begun')

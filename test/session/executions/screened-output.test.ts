@@ -1,6 +1,6 @@
 /** Output on its way through the firewall: when it goes on, and who is told. */
 import t from 'tap'
-import { OUTPUT_LONG_PAUSE_MS, OUTPUT_PAUSE_MS } from '../../../src/defense/firewall/limits.ts'
+import { OUTPUT_PAUSES_MS } from '../../../src/defense/firewall/limits.ts'
 import { createScreens } from '../../../src/defense/firewall/screen.ts'
 import { STDERR, STDOUT } from '../../../src/ports.ts'
 import { createScreenedOutput } from '../../../src/session/executions/screened-output.ts'
@@ -44,15 +44,21 @@ t.test('a word that has not ended waits a moment, a value a while, whatever the 
   const { clock, out, told, push } = stage()
   push(STDOUT, '$ l')
   t.strictSame([out[STDOUT], told.length], ['$ ', 1])
-  clock.pass(OUTPUT_PAUSE_MS - 1)
+  clock.pass(OUTPUT_PAUSES_MS.moment - 1)
   push(STDERR, 'password=hun')
   clock.pass(1)
   t.equal(out[STDOUT], '$ ', 'something has come')
-  clock.pass(OUTPUT_PAUSE_MS)
+  clock.pass(OUTPUT_PAUSES_MS.moment)
   t.equal(out[STDOUT], '$ l')
   t.equal(out[STDERR], 'password=')
-  clock.pass(OUTPUT_LONG_PAUSE_MS)
+  clock.pass(OUTPUT_PAUSES_MS.while)
   t.equal(out[STDERR], 'password=hun')
+  push(STDOUT, ' ghp_abc')
+  clock.pass(OUTPUT_PAUSES_MS.moment + OUTPUT_PAUSES_MS.while)
+  t.equal(out[STDOUT], '$ l ')
+  clock.pass(OUTPUT_PAUSES_MS.long)
+  t.equal(out[STDOUT], '$ l ghp_abc', 'nobody waits for ever')
+  t.equal(clock.timers, 0)
   t.end()
 })
 

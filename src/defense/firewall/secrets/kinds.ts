@@ -27,6 +27,7 @@ export type Kind = {
 
 /** What takes more than a shape. */
 export type Special =
+  | 'plain'
   | 'block'
   | 'block-end'
   | 'userinfo'
@@ -197,6 +198,9 @@ export function readSecretTables(
     if (!isWords(words)) into.problems.push(`names.${strength} is to be a list of words.`)
     else for (const word of words) leadOf(into, word).strength ??= COUNTED[sensitivity](strength)
   }
+  const { plain } = names
+  if (!isWords(plain)) into.problems.push('names.plain is to be a list of words.')
+  else for (const word of plain) leadOf(into, word).special = 'plain'
   for (const [word, special] of Object.entries(SPECIALS)) leadOf(into, word).special = special
   if (into.leads.size > KEY_WORDS) into.problems.push(`there are more than ${KEY_WORDS} key words.`)
   if (into.problems.length > 0) return { problems: into.problems }

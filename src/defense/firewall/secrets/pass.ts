@@ -47,11 +47,17 @@ export type Span = { readonly start: number; end: number; readonly kind: string 
  */
 export type Emit = (bytes: Uint8Array, offset: number, span?: Span, secret?: Uint8Array) => void
 
+/**
+ * How long nothing has come: after a moment what may only begin goes on, after a while a value that has begun too, and at
+ * last a token, since whoever waits for it would wait for ever.
+ */
+export type Pause = 'moment' | 'while' | 'long'
+
 export type SecretPass = {
   /** Bytes are lent, both ways: whoever keeps them copies them. */
   push(bytes: Uint8Array, emit: Emit): void
-  /** Nothing has come for a moment, or a while: what is kept goes on, but for a token, or a value, that has begun. */
-  pause(isLong: boolean, emit: Emit): void
+  /** Nothing has come for so long: what is kept goes on as far as that says. */
+  pause(pause: Pause, emit: Emit): void
   /** Nothing follows. */
   finish(emit: Emit): void
   /** What has gone on, hidden or not, of the bytes that came. */
@@ -276,6 +282,11 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
         if (read === 1) hide(place.start, place.end, 'token')
         return read
       }
+      case 'plain':
+        // Whatever other key words end here: nothing that is assigned to it is a secret.
+        nameEnd = base + at
+        assigned = NO
+        return NO
       case 'curl':
         curlAt = base + at
         return NO
@@ -422,8 +433,9 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
         at += size
       }
     },
-    pause(isLong, emit) {
-      const to = Math.min(base + kept.length, tokenFrom, isLong ? NEVER : openFrom)
+    pause(pause, emit) {
+      const kinds = pause === 'moment' ? Math.min(tokenFrom, openFrom) : pause === 'while' ? tokenFrom : NEVER
+      const to = Math.min(base + kept.length, kinds)
       if (to > passed) pass(kept, to, emit)
     },
     finish(emit) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readSecretTables } from '../../../../src/defense/firewall/secrets/kinds.ts'
 
-const NAMES = { password: ['password'], token: ['token'], key: ['_key'] }
+const NAMES = { password: ['password'], token: ['token'], key: ['_key'], plain: [] }
 const problemsOf = (kinds: unknown, names: unknown = NAMES, version: unknown = 1): string[] => {
   const read = readSecretTables({ version, kinds, names })
   return 'problems' in read ? [...read.problems] : []
@@ -61,7 +61,7 @@ t.test('everything else is refused, with the place', (t) => {
     t.match(found, /^kinds\[0\]: /)
   }
   t.match(problemsOf({}), [/kinds is to be a list/])
-  t.match(problemsOf([], {}), [/names.password/, /names.token/, /names.key/])
+  t.match(problemsOf([], {}), [/names.password/, /names.token/, /names.key/, /names.plain/])
   t.match(problemsOf([], NAMES, 2), [/version/])
   t.match(problemsOf(Array.from({ length: 1_001 }, () => ({}))), [/at most 1000/])
   t.end()

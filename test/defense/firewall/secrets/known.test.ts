@@ -6,7 +6,7 @@ import { readSecretTables } from '../../../../src/defense/firewall/secrets/kinds
 import { isTelling, literalKeys } from '../../../../src/defense/firewall/secrets/known.ts'
 import { createSecretPass } from '../../../../src/defense/firewall/secrets/pass.ts'
 
-const NAMES = { password: ['password'], token: ['token'], key: ['_key'] }
+const NAMES = { password: ['password'], token: ['token'], key: ['_key'], plain: [] }
 
 /** The text as it goes on where these values are known. */
 function passed(
