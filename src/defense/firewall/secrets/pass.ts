@@ -12,13 +12,11 @@
  * Rules: docs/firewall.md, "Secrets"; jerry.md L4-C03.
  * @module
  */
-import { decodeBase64Url } from '../../../base/encoding/base64.ts'
 import { encodeUtf8 } from '../../../base/encoding/utf8.ts'
 import { KEY_WORD_START } from '../key-words.ts'
 import {
   CURL_LINE_BYTES,
   DOCUMENT_BYTES,
-  JSON_HEAD_BYTES,
   KEY_BLOCK_BYTES,
   SECRET_REACH_BYTES,
   WORD_KEPT_BYTES,
@@ -36,7 +34,7 @@ import {
   readUserinfo,
   readUserOption,
 } from './surroundings.ts'
-import { isSecretValue, milliBits, type NameStrength } from './value.ts'
+import { isJsonHead, isSecretValue, milliBits, type NameStrength } from './value.ts'
 
 /** Where a secret was, among the bytes that came in; `end` is where it has ended so far. */
 export type Span = { readonly start: number; end: number; readonly kind: string }
@@ -70,9 +68,7 @@ const WORD = byteClass('0-9a-zA-Z_-')
 const RUN = byteClass('!-~')
 const BEFORE_ASSIGNED = byteClass('=:"\'` \t\n>')
 const BLOCK = byteClass('0-9a-zA-Z+/=,:;.()"\' \t\r\n\\-')
-const [LF, HYPHEN, POINT, CLOSING_BRACE] = [0x0a, 0x2d, 0x2e, 0x7d]
-/** The third letter of `{"` in Base64. */
-const JSON_LETTER = 0x4a
+const [LF, HYPHEN] = [0x0a, 0x2d]
 const OPTION_BYTES = 40
 /** What has gone on and is looked at again: whether a word, or an option, begins there. */
 const CONTEXT_BYTES = OPTION_BYTES + 8
@@ -84,15 +80,6 @@ const KINDS = {
   'user-option': 'curl-password',
   data: 'kubernetes-secret',
   known: 'known-secret',
-}
-
-/** RFC 7519: where the first part begins as JSON does in Base64, it ends as JSON does, and is text in between. */
-function isJsonHead(bytes: Uint8Array, start: number, stop: number): boolean {
-  if (bytes[start + 2] !== JSON_LETTER) return true
-  const end = bytes.indexOf(POINT, start)
-  const text = decodeBase64Url(bytes.subarray(start, Math.min(end, stop)), JSON_HEAD_BYTES)
-  if (text?.at(-1) !== CLOSING_BRACE) return false
-  return text.every((byte) => byte >= 0x20 || byte === LF || byte === 0x0d)
 }
 
 function isRandomEnough(kind: Kind, bytes: Uint8Array, start: number, stop: number): boolean {

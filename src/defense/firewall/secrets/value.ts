@@ -6,8 +6,9 @@
  * Rules: docs/firewall.md, "Secrets"; jerry.md L4-C03.
  * @module
  */
+import { decodeBase64Url } from '../../../base/encoding/base64.ts'
 import { buildKeyWords, KEY_WORD_START } from '../key-words.ts'
-import { PASSWORD_LEAST_BYTES, SECRET_LEAST_BYTES } from '../limits.ts'
+import { JSON_HEAD_BYTES, PASSWORD_LEAST_BYTES, SECRET_LEAST_BYTES } from '../limits.ts'
 import type { Assignment } from './assignment.ts'
 import { byteClass } from './shape.ts'
 
@@ -34,6 +35,9 @@ const [POINT, GREATER, COLON] = [0x2e, 0x3e, 0x3a]
 /** `->`, `::`, `?.`, `!.`: what stands before the second sign. */
 const BEFORE_SIGN: Readonly<Record<number, number>> = { 45: GREATER, 58: COLON, 63: POINT, 33: POINT }
 const [ZERO, LOWER_X, SLASH] = [0x30, 0x78, 0x2f]
+/** The third letter of `{"` in Base64. */
+const JSON_LETTER = 0x4a
+const CLOSING_BRACE = 0x7d
 /** How a place for a value begins. */
 const PLACE = byteClass('$<%{[(&*')
 const SEMICOLON = 0x3b
@@ -154,4 +158,13 @@ export function isSecretValue(bytes: Uint8Array, found: Assignment, strength: Na
   if (strength === 'key' && length < 20) return false
   if (bytes[start] === SLASH || (bytes[start] === POINT && bytes[start + 1] === SLASH)) return false
   return !standsForAnother(bytes, start, end)
+}
+
+/** RFC 7519: where the first part begins as JSON does in Base64, it ends as JSON does, and is text in between. */
+export function isJsonHead(bytes: Uint8Array, start: number, stop: number): boolean {
+  if (bytes[start + 2] !== JSON_LETTER) return true
+  const end = bytes.indexOf(POINT, start)
+  const text = decodeBase64Url(bytes.subarray(start, Math.min(end, stop)), JSON_HEAD_BYTES)
+  if (text?.at(-1) !== CLOSING_BRACE) return false
+  return text.every((byte) => byte >= 0x20 || byte === 0x0a || byte === 0x0d)
 }
