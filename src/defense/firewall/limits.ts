@@ -3,8 +3,6 @@
  * @module
  */
 
-/** What the data files of a firewall may be, in bytes. */
-export const FIREWALL_FILE_BYTES = 1_048_576
 /** Kinds of secrets, and key words of all of them. */
 export const SECRET_KINDS = 1_000
 export const KEY_WORDS = 4_000
@@ -49,7 +47,7 @@ export const SECRET_REMEMBERED_BYTES = 256
 export const OUTPUT_PAUSES_MS = { moment: 2, while: 30, long: 500 } as const
 /** How many times longer than what came what goes on may be: the shortest secrets, one beside the other. */
 export const SCREENED_GROWTH = 4
-/** Secrets that the device knows, all of them; each is six key words of the table at most. */
+/** Secrets that the device knows, all of them; each is some fifteen key words of the table. */
 export const KNOWN_SECRETS = 64
 export const KNOWN_LEAST_BYTES = 8
 export const KNOWN_MOST_BYTES = 1_024

@@ -134,16 +134,29 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
     return span
   }
 
+  /** A token that begins at `start`, and its shape at `at`. */
+  function endToken(
+    bytes: Uint8Array,
+    start: number,
+    at: number,
+    end: number,
+    isLast: boolean,
+    kind: Kind,
+  ): number {
+    const stop = matchShape(kind.shape, bytes, at, end, isLast)
+    if (stop === MORE) tokenFrom = base + start
+    if (stop < 0) return stop
+    if (!isRandomEnough(kind, bytes, start, stop)) return NO
+    hide(start, stop, kind.id)
+    return 1
+  }
+
   function tryToken(bytes: Uint8Array, start: number, end: number, isLast: boolean, kind: Kind): number {
     if (kind.behind !== undefined) return tryBehind(bytes, start, end, isLast, kind, kind.behind)
     const before = start > 0 ? (bytes[start - 1] ?? 0) : 0
     if (WORD[before] === 1 && WORD[bytes[start] ?? 0] === 1) return NO
     if (kind.isAssigned && (start === 0 || BEFORE_ASSIGNED[before] === 0)) return NO
-    const stop = matchShape(kind.shape, bytes, start, end, isLast)
-    if (stop === MORE) tokenFrom = base + start
-    if (stop < 0 || !isRandomEnough(kind, bytes, start, stop)) return stop === MORE ? MORE : NO
-    hide(start, stop, kind.id)
-    return 1
+    return endToken(bytes, start, start, end, isLast, kind)
   }
 
   /** A known secret; what of it is hidden already stays so, and the rest of it is too. */
@@ -174,10 +187,7 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
     const start = runStart(bytes, at, run.of, run.most + 1)
     if (at - start < run.least || at - start > run.most) return NO
     if (start > 0 && WORD[bytes[start - 1] ?? 0] === 1) return NO
-    const stop = matchShape(kind.shape, bytes, at, end, isLast)
-    if (stop < 0 || !isRandomEnough(kind, bytes, start, stop)) return stop === MORE ? MORE : NO
-    hide(start, stop, kind.id)
-    return 1
+    return endToken(bytes, start, at, end, isLast, kind)
   }
 
   function tryValue(

@@ -23,7 +23,7 @@ const SPACE = byteClass(' \t\r\n')
 const VALUE_GAP = byteClass(' \t"\'')
 /** How a place for a password begins. */
 const PLACE = byteClass('$<{%')
-const [SPACE_BYTE, QUOTE, APOSTROPHE, PERCENT_AT, HYPHEN, SLASH, COLON, EQUALS] = [
+const [SPACE_BYTE, QUOTE, APOSTROPHE, AT_SIGN, HYPHEN, SLASH, COLON, EQUALS] = [
   0x20, 0x22, 0x27, 0x40, 0x2d, 0x2f, 0x3a, 0x3d,
 ]
 const HYPHENS = byteClass('-')
@@ -112,18 +112,12 @@ export function readUserinfo(
   let [stop, colon] = [at, -1]
   for (; stop < end && stop < limit; stop++) {
     const byte = bytes[stop] ?? 0
-    if (
-      byte === PERCENT_AT ||
-      byte === SLASH ||
-      PRINTABLE[byte] === 0 ||
-      byte === QUOTE ||
-      byte === APOSTROPHE
-    )
+    if (byte === AT_SIGN || byte === SLASH || PRINTABLE[byte] === 0 || byte === QUOTE || byte === APOSTROPHE)
       break
     if (byte === COLON && colon < 0) colon = stop
   }
   if (isOpen(stop, end, limit, isLast)) return MORE
-  if (bytes[stop] !== PERCENT_AT || colon < 0 || stop - colon < 2) return NO
+  if (bytes[stop] !== AT_SIGN || colon < 0 || stop - colon < 2) return NO
   if (PLACE[bytes[colon + 1] ?? 0] === 1) return NO
   found.start = colon + 1
   found.end = stop
