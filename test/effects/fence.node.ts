@@ -23,6 +23,9 @@ const HELPER_SYSCTL_NAME = 101
 const NET_PREFIX = 0x2f74656e
 const O_RDONLY = 0
 const ATTRIBUTE_BYTES = 128
+/** errno(3); and how often it is asked, as libbpf does. */
+const EAGAIN = 11
+const BPF_TRIES = 5
 
 /** What a world may have at most; a miss is to harm nobody else. */
 const MEMORY_BYTES = 4 * 2 ** 30
@@ -170,17 +173,22 @@ export function makeFence(name: string): Fence {
   const bpf = (command: number, fill: (view: DataView) => void): number => {
     const attribute = new Uint8Array(new ArrayBuffer(ATTRIBUTE_BYTES))
     fill(new DataView(attribute.buffer))
-    const result = libc.syscall(
-      BPF_NUMBER,
-      BigInt(command),
-      addressOf(attribute),
-      BigInt(ATTRIBUTE_BYTES),
-      0n,
-      0n,
-      0n,
-    )
-    if (result < 0n) throw new Error(`bpf(${command}) is refused (${checked(-1)})`)
-    return Number(result)
+    // The kernel's verifier gives up where a signal arrives meanwhile, and wants to be asked again, as libbpf does.
+    for (let tries = 0; ; tries++) {
+      const result = libc.syscall(
+        BPF_NUMBER,
+        BigInt(command),
+        addressOf(attribute),
+        BigInt(ATTRIBUTE_BYTES),
+        0n,
+        0n,
+        0n,
+      )
+      if (result >= 0n) return Number(result)
+      const refused = checked(-1)
+      if (refused !== -EAGAIN || tries === BPF_TRIES)
+        throw new Error(`bpf(${command}) is refused (${refused})`)
+    }
   }
   const all = hierarchies()
   const unified = all.find(({ version }) => version === 2)
