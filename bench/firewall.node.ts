@@ -5,7 +5,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createScreens } from '../src/defense/firewall/screen.ts'
+import { assessWindow, readInjectionTables } from '../src/defense/firewall/injections/assess.ts'
+import { INJECTION_THRESHOLDS } from '../src/defense/firewall/injections/limits.ts'
+import { createScreens, type Screens } from '../src/defense/firewall/screen.ts'
 import { readSecretTables } from '../src/defense/firewall/secrets/kinds.ts'
 import type { Record } from './bytes.node.ts'
 
@@ -50,19 +52,27 @@ function speed(text: Buffer, pass: (text: Buffer) => void): number {
 
 export function firewall(record: Record): void {
   const root = join(import.meta.dirname, '..')
-  const file = JSON.parse(readFileSync(join(root, 'firewall/secrets.json'), 'utf8'))
+  const readJson = (name: string) => JSON.parse(readFileSync(join(root, 'firewall', `${name}.json`), 'utf8'))
+  const file = readJson('secrets')
   const tables = readSecretTables(file)
   if ('problems' in tables) throw new Error(tables.problems.join(' '))
-  const screens = createScreens(tables)
+  const injections = readInjectionTables(readJson('injections'), readJson('injection-weights'))
+  if (!injections.ok) throw new Error(injections.problems.join(' '))
+  const alone = createScreens(tables, undefined)
+  const together = createScreens(tables, (bytes, start, end) =>
+    assessWindow(injections.tables, bytes, start, end),
+  )
   let out = 0
-  const screened = (text: Buffer) => {
-    const screen = screens.open()
+  const screenedBy = (screens: Screens) => (text: Buffer) => {
+    const screen = screens.open(INJECTION_THRESHOLDS.standard)
     const emit = (bytes: Uint8Array) => {
       out += bytes.length
     }
     for (let at = 0; at < text.length; at += PIECE) screen.push(text.subarray(at, at + PIECE), emit)
     screen.finish(emit)
   }
+  const screened = screenedBy(alone)
+  const judged = screenedBy(together)
   const target = Buffer.alloc(PIECE)
   const copied = (text: Buffer) => {
     for (let at = 0; at < text.length; at += PIECE) text.copy(target, 0, at, at + PIECE)
@@ -106,5 +116,14 @@ export function firewall(record: Record): void {
     1 / 3,
     false,
     `slowest, MB/s: ${slow.join(', ')}`,
+  )
+  const [logJudged, codeJudged] = [speed(log, judged), speed(code, judged)]
+  record(
+    'all of the firewall, clean text',
+    Math.min(logJudged, codeJudged),
+    ' MB/s',
+    60,
+    false,
+    `log ${logJudged.toFixed(0)}, program ${codeJudged.toFixed(0)}; ${beside}`,
   )
 }

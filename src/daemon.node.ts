@@ -74,6 +74,7 @@ import { createLevelSteps } from './session/decisions/level-steps.ts'
 import { createQueue } from './session/executions/queue.ts'
 import { createTransfers } from './session/executions/transfers.ts'
 import { retireOldKeys } from './session/requests/identity-requests.ts'
+import { askMeanwhile } from './session/standing/asking-meanwhile.ts'
 import { createConfirmations } from './session/standing/confirmations.ts'
 import { createCounts } from './session/standing/counts.ts'
 import { createExplanations } from './session/standing/explanations.ts'
@@ -162,6 +163,8 @@ function createRooms(
     ...createWork(ground, counts, {
       session: (id, instance) => rooms.levels.sessionEnded(id, instance),
       freed: () => rooms.queue.pump(),
+      ask: (question, answer) =>
+        askMeanwhile({ ...rooms, record: (event) => record(audit, log, event) }, question, answer),
       sealed: (agent, bytes) => rooms.recordShares.charge(agent, bytes, clock.monotonicMs()),
     }),
     transfers: createTransfers(),

@@ -68,6 +68,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   branch: kind('execution', 'human'),
   egress: kind('execution', 'tool'),
   redacted: kind('execution', 'firewall', 'warning'),
+  injection: kind('execution', 'firewall', 'warning'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
   clock: kind('observations', 'lifecycle', 'warning'),
@@ -81,6 +82,7 @@ function raised({ type, to, what }: AuditEvent, severity: EventSeverity): EventS
   if (type === 'challenge' && what !== 'passed') return 'warning'
   if (type === 'daemon' && what === 'reload_failed') return 'warning'
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
+  if (type === 'injection' && what !== 'flagged') return 'critical'
   if (type === 'egress' && what !== 'passed') return 'warning'
   return severity
 }

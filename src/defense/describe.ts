@@ -62,75 +62,81 @@ function cut(text: string, chars: number): string {
 }
 
 /** What an operator can do about it: the layer, the beginning of the rule (of which the first that fits counts), the advice. */
-const ADVICE: readonly (readonly [LayerName | 'any' | 'egress', string, string])[] = Object.freeze([
-  ['any', 'deny_on_error', 'This is a defect of the daemon: keep the audit and report it.'],
-  [
-    'acl',
-    'acl.penalties',
-    'See `sass-edge penalties list`; `sass-edge penalties clear ADDRESS` lets it in again.',
-  ],
-  ['acl', 'acl.early_drop', 'Too many connections wait to authenticate: find who opens them, or wait.'],
-  ['level', '', 'See `sass-edge level show`; `sass-edge level set SCOPE NAME NORMAL` lowers the level.'],
-  ['specifics', 'sensitive_files', 'Answer with `sass-edge confirm`, or change security.sensitive_files.'],
-  [
-    'specifics',
-    'opaque.unknown',
-    'Answer with `sass-edge confirm`; name the program in security.known_programs if you know what it does, or have the whole sandbox hold (see `sass-edge doctor`), so that nobody need be asked.',
-  ],
-  [
-    'specifics',
-    'opaque.',
-    'Answer with `sass-edge confirm`, or have the whole sandbox hold (network "gate", no devices, no sockets; see `sass-edge doctor`), so that nobody need be asked; security.opaque says otherwise.',
-  ],
-  [
-    'specifics',
-    'executables.',
-    'Look at the file on the device; if it is right, pin its new SHA-256 in security.executables.',
-  ],
-  [
-    'specifics',
-    'toxic.',
-    'Answer with `sass-edge confirm`, or let the agent begin a new session for the other task.',
-  ],
-  [
-    'specifics',
-    'argument.hidden',
-    'Look at the text that the agent was given: hardly anybody writes such characters by hand.',
-  ],
-  ['specifics', 'protected.', 'Nobody may name the daemon’s own files; look at what the agent was after.'],
-  [
-    'egress',
-    'unlisted',
-    'Answer with `sass-edge confirm`; if it is meant to be reached, approve it with --always, or add it to sandbox.egress.',
-  ],
-  ['capability', 'security.', 'Change `security` in the configuration, then `sass-edge reload`.'],
-  ['quota', 'quota.', 'Answer with `sass-edge confirm`, or raise the limit in `quota`.'],
-  ['tool_access', 'method.operator', 'The agent called a method of operators: look at what it is.'],
-  ['acl', '', 'Add the address to acl.allow if it should be let in.'],
-  ['transport', '', 'The peer speaks another protocol or version, or the link damages what it carries.'],
-  [
-    'identity',
-    '',
-    'Check the name and the key with `sass-edge agent list`; look at the source if you do not know it.',
-  ],
-  ['session', '', 'The client answers a challenge by itself; one that does not is not one of ours.'],
-  ['completeness', '', 'The caller sent an incomplete request: its own mistake, nothing to do here.'],
-  ['tool_access', '', 'Change the tier or the tools of the agent if it should be able to do this.'],
-  ['delegation', '', 'Change for whom the agent acts (delegated_by), or what that one may do.'],
-  [
-    'capability',
-    'capability.missing',
-    'The agent’s capability set is not in the configuration: add it, or name another one.',
-  ],
-  ['capability', '', 'Add the command or path to the capability set of the agent if it should be allowed.'],
-  ['specifics', '', 'Change `security` if this should be allowed.'],
-  [
-    '13policy',
-    '',
-    'If this device needs it, narrow it by an own rule (docs/policy.md), or name the rule in policy.disabled_rules.',
-  ],
-  ['quota', '', 'Wait until something has ended, or raise the limit that is named.'],
-] as const)
+const ADVICE: readonly (readonly [LayerName | 'any' | 'egress' | 'firewall', string, string])[] =
+  Object.freeze([
+    ['any', 'deny_on_error', 'This is a defect of the daemon: keep the audit and report it.'],
+    [
+      'acl',
+      'acl.penalties',
+      'See `sass-edge penalties list`; `sass-edge penalties clear ADDRESS` lets it in again.',
+    ],
+    ['acl', 'acl.early_drop', 'Too many connections wait to authenticate: find who opens them, or wait.'],
+    ['level', '', 'See `sass-edge level show`; `sass-edge level set SCOPE NAME NORMAL` lowers the level.'],
+    ['specifics', 'sensitive_files', 'Answer with `sass-edge confirm`, or change security.sensitive_files.'],
+    [
+      'specifics',
+      'opaque.unknown',
+      'Answer with `sass-edge confirm`; name the program in security.known_programs if you know what it does, or have the whole sandbox hold (see `sass-edge doctor`), so that nobody need be asked.',
+    ],
+    [
+      'specifics',
+      'opaque.',
+      'Answer with `sass-edge confirm`, or have the whole sandbox hold (network "gate", no devices, no sockets; see `sass-edge doctor`), so that nobody need be asked; security.opaque says otherwise.',
+    ],
+    [
+      'specifics',
+      'executables.',
+      'Look at the file on the device; if it is right, pin its new SHA-256 in security.executables.',
+    ],
+    [
+      'specifics',
+      'toxic.',
+      'Answer with `sass-edge confirm`, or let the agent begin a new session for the other task.',
+    ],
+    [
+      'specifics',
+      'argument.hidden',
+      'Look at the text that the agent was given: hardly anybody writes such characters by hand.',
+    ],
+    ['specifics', 'protected.', 'Nobody may name the daemon’s own files; look at what the agent was after.'],
+    [
+      'egress',
+      'unlisted',
+      'Answer with `sass-edge confirm`; if it is meant to be reached, approve it with --always, or add it to sandbox.egress.',
+    ],
+    [
+      'firewall',
+      'injection',
+      'Read what is shown, then answer with `sass-edge confirm`; the words are data of whoever wrote them, and no agent should do what they say.',
+    ],
+    ['capability', 'security.', 'Change `security` in the configuration, then `sass-edge reload`.'],
+    ['quota', 'quota.', 'Answer with `sass-edge confirm`, or raise the limit in `quota`.'],
+    ['tool_access', 'method.operator', 'The agent called a method of operators: look at what it is.'],
+    ['acl', '', 'Add the address to acl.allow if it should be let in.'],
+    ['transport', '', 'The peer speaks another protocol or version, or the link damages what it carries.'],
+    [
+      'identity',
+      '',
+      'Check the name and the key with `sass-edge agent list`; look at the source if you do not know it.',
+    ],
+    ['session', '', 'The client answers a challenge by itself; one that does not is not one of ours.'],
+    ['completeness', '', 'The caller sent an incomplete request: its own mistake, nothing to do here.'],
+    ['tool_access', '', 'Change the tier or the tools of the agent if it should be able to do this.'],
+    ['delegation', '', 'Change for whom the agent acts (delegated_by), or what that one may do.'],
+    [
+      'capability',
+      'capability.missing',
+      'The agent’s capability set is not in the configuration: add it, or name another one.',
+    ],
+    ['capability', '', 'Add the command or path to the capability set of the agent if it should be allowed.'],
+    ['specifics', '', 'Change `security` if this should be allowed.'],
+    [
+      '13policy',
+      '',
+      'If this device needs it, narrow it by an own rule (docs/policy.md), or name the rule in policy.disabled_rules.',
+    ],
+    ['quota', '', 'Wait until something has ended, or raise the limit that is named.'],
+  ] as const)
 
 const ANSWER_RULE =
   'Answer with `sass-edge confirm`; if nobody need be asked about this here, name the rule in policy.disabled_rules.'
@@ -155,6 +161,7 @@ const RISKS: readonly (readonly [string, string])[] = Object.freeze([
   ['sensitive_files', 'high: whoever has the secret can act as its owner'],
   ['toxic.', 'high: secrets could leave the device, or what strangers wrote could change it'],
   ['level.', 'high: the session has done what raised the alarm'],
+  ['injection', 'high: the agent may do what its output tells it to, with all that it may do'],
   ['unlisted', 'medium: data could go to a host that nobody has listed, or come from it'],
   ['opaque.', 'medium: nobody has read what it does, and something of the sandbox is missing'],
   ['quota.', 'low: more of what the session does already'],

@@ -87,6 +87,8 @@ export interface EgressGate {
 export interface EgressRoom {
   /** What the work in that branch has talked to, over restarts, the latest last. */
   destinations(branch: string): readonly Destination[]
+  /** It has talked to the network, at any time: what it prints may be from there. */
+  hasTalked(branch: string): boolean
   /** What was refused to the work in that branch since this was asked last; each is told once. */
   refused(branch: string): readonly RefusedPlace[]
   /** The name that an address stands for in that branch; undefined: it stands for none. */

@@ -111,6 +111,7 @@ export const executeResponse = message('ExecuteResponse', {
   findings: optional(14, listOf(finding, 64)),
   why: optional(15, sentence, 'why the device ended it'),
   refused: optional(16, sentence, 'what the network of its session refused'),
+  content_source: defaulted(17, unsigned(0xff), 0),
 })
 
 export const streamResponse = message('StreamResponse', {
@@ -123,7 +124,7 @@ export const streamResponse = message('StreamResponse', {
   signal: optional(12, unsigned(127), 'last message only, POSIX number'),
   execution_id: optional(13, uuid, 'first message only'),
   challenge: optional(14, challenge),
-  content_source: optional(15, unsigned(0xff)),
+  content_source: defaulted(15, unsigned(0xff), 0, 'in the last message of a command; as in CONTENT_SOURCES'),
   findings: optional(16, listOf(finding, 64)),
   encoding: defaulted(17, unsigned(1), 0, '1: data is zstd'),
   code: optional(18, unsigned(UINT16), 'of section 7'),
@@ -251,6 +252,7 @@ export const executionList = message('ExecutionList', {
 
 export type ExecuteRequest = MessageValue<typeof executeRequest>
 export type ExecuteResponse = MessageValue<typeof executeResponse>
+export type Finding = MessageValue<typeof finding>
 export type StreamResponse = MessageValue<typeof streamResponse>
 export type ConfirmationAnswer = MessageValue<typeof confirmationAnswer>
 export type Confirmation = MessageValue<typeof confirmation>

@@ -27,10 +27,8 @@ function sample(directory: string, main = ''): Sources {
   write('tsconfig.json', '{}')
   write('docs/dependencies.md', dependencies)
   write('policy/a.json', '{"rules": []}')
-  write(
-    'firewall/secrets.json',
-    '{"version": 1, "kinds": [], "names": {"password": [], "token": [], "key": [], "plain": []}}',
-  )
+  for (const name of ['secrets.json', 'injections.json', 'injection-weights.json'])
+    write(`firewall/${name}`, readFileSync(new URL(`../../firewall/${name}`, import.meta.url), 'utf8'))
   write(
     'src/errors.ts',
     "export type Code = 'A' | 'B'\nexport class SampleError extends Error { readonly code: Code = 'A' }\n",

@@ -80,7 +80,7 @@ import { type Connection, type ConnectionEvent, createConnection } from '../../s
 import { type AuthResponse, authRequest, challengeAnswer, executeRequest } from '../../src/wire/messages.ts'
 import { type MethodName, methodNamed } from '../../src/wire/methods.ts'
 import type { LooseRule } from '../defense/13policy/staged-effective.ts'
-import { openUnscreened } from './unscreened.ts'
+import { UNSCREENED } from './unscreened.ts'
 
 /** A process that is as any other. */
 const HOST: HostReadings = {
@@ -602,7 +602,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     spawner,
     clock,
     results: createKeptResults({ file: kept, clock, lost: () => {}, damaged: () => {} }),
-    openScreen: openUnscreened,
+    output: UNSCREENED,
     rings: Array.from({ length: options.executions ?? 4 }, () => ({
       stdout: createRing(new Uint8Array(ringBytes)),
       stderr: createRing(new Uint8Array(ringBytes)),
@@ -654,6 +654,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     roomToClear() {},
     egress: {
       destinations: () => [],
+      hasTalked: () => false,
       refused: () => [],
       nameOf: () => undefined,
       readings: () => ({

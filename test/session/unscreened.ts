@@ -1,12 +1,24 @@
 /** A screen that everything passes at once: for tests that are about something else than the firewall. */
 import type { Screen } from '../../src/defense/firewall/screen.ts'
+import type { OutputGround } from '../../src/session/executions/execution-output.ts'
 
-export function openUnscreened(): Screen {
+function openUnscreened(): Screen {
   return {
     push: (bytes, emit) => emit(bytes),
     pause() {},
     finish() {},
+    answer() {},
     isKeeping: false,
-    findings: undefined,
+    held: 'open',
+    heldWindow: undefined,
+    withheldBytes: 0,
+    secrets: undefined,
+    suspicions: undefined,
   }
+}
+
+/** For the room of executions. */
+export const UNSCREENED: Omit<OutputGround, 'clock'> = {
+  openScreen: openUnscreened,
+  askRelease: () => () => {},
 }

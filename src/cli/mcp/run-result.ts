@@ -4,6 +4,7 @@
  * @module
  */
 import type { RemoteExit } from '../../client/calls/call-words.ts'
+import { findingsSentence } from '../words/findings.ts'
 import type { Keeper, Kept } from './kept-output.ts'
 import type { ToolResult } from './thread-messages.ts'
 import { contentOf, count, shownText } from './tool-text.ts'
@@ -52,6 +53,7 @@ export function ranResult(ran: Ran): ToolResult {
   const stderr = shownOutput('stderr', ran.stderr.kept(), id, isRunning)
   const why = exit?.why === undefined ? undefined : shownText(exit.why)
   const refused = exit?.refused === undefined ? undefined : shownText(exit.refused)
+  const found = findingsSentence(exit?.findings)
   const isTimeOver = exit?.timedOut === true
   const words = [...stdout.words, ...stderr.words]
   const message = 'The time of the command was over, and the device ended it; nothing of it runs any more.'
@@ -60,6 +62,7 @@ export function ranResult(ran: Ran): ToolResult {
       stateWords(ran),
       ...(why === undefined ? [] : [`The device ended it: ${why}`]),
       ...(refused === undefined ? [] : [`The network: ${refused}`]),
+      ...(found === undefined ? [] : [found]),
       ...(exit?.truncated === true
         ? ['Its output went over the limit of the device; the rest was dropped.']
         : []),
@@ -73,6 +76,8 @@ export function ranResult(ran: Ran): ToolResult {
       ...(exit?.signal === undefined ? {} : { signal: signalName(exit.signal) }),
       ...(why === undefined ? {} : { why }),
       ...(refused === undefined ? {} : { refused }),
+      ...(exit?.source === undefined ? {} : { source: exit.source }),
+      ...(exit?.findings === undefined ? {} : { findings: exit.findings }),
       stdout: stdout.data,
       stderr: stderr.data,
       ...(lostBytes > 0 ? { lost_bytes: lostBytes } : {}),

@@ -24,6 +24,7 @@ import { createSink } from '../common/stdio.node.ts'
 import { createWaitingLine } from '../common/waiting-line.node.ts'
 import type { CommandContext, Output } from '../words/command.ts'
 import { EXIT, exitOfError, exitOfRemote } from '../words/exit-codes.ts'
+import { findingsSentence } from '../words/findings.ts'
 import { attachLine } from './attach-line.ts'
 import { feed, forwardSize } from './feed.node.ts'
 import { forwardSignals } from './forward-signals.node.ts'
@@ -207,6 +208,8 @@ export function createRemoteSession(context: CommandContext, target: string | un
         output.warn('The output went over the limit of the device; what came after it was dropped.')
       for (const sentence of [ended.why, ended.refused])
         if (sentence !== undefined) output.warn(visible(sentence))
+      const found = findingsSentence(ended.findings)
+      if (found !== undefined) output.warn(found)
       if (ended.timedOut)
         throw new SassError(
           'EXECUTION_TIMEOUT',
@@ -222,6 +225,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
             signal: signal === undefined ? null : signalName(signal),
             ...(ended.why === undefined ? {} : { why: ended.why }),
             ...(ended.refused === undefined ? {} : { refused: ended.refused }),
+            ...(ended.findings === undefined ? {} : { findings: ended.findings }),
             stdout_bytes: stdoutBytes,
             stderr_bytes: stderrBytes,
           },

@@ -6,7 +6,8 @@
 
 import type { SassError } from '../../errors.ts'
 import type { Connection } from '../../wire/connection.ts'
-import type { executeRequest } from '../../wire/messages.ts'
+import type { ContentSource } from '../../wire/content-source.ts'
+import type { executeRequest, Finding } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import type { StdinWriter } from './stdin-writer.ts'
 import type { OnWaiting } from './waiting.ts'
@@ -22,6 +23,9 @@ export type RemoteExit = {
   /** Why the device ended it, and what its network refused: the device's words. Never write them to a terminal as they are. */
   readonly why: string | undefined
   readonly refused?: string | undefined
+  /** Where its output is from, and where in it the device found orders to whoever reads it. */
+  readonly source?: ContentSource
+  readonly findings?: readonly Finding[] | undefined
 }
 
 /** Where output goes. A promise holds the next credit back until it is settled. `bytes` are borrowed: copy to keep. */

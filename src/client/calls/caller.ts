@@ -19,6 +19,7 @@ import {
   createConnection,
   type ReadPayload,
 } from '../../wire/connection.ts'
+import { contentSource } from '../../wire/content-source.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import type { ExecuteResponse, StreamResponse } from '../../wire/messages.ts'
 import { executeRequest, streamResponse } from '../../wire/messages.ts'
@@ -338,6 +339,7 @@ export function createCaller(
             truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
             timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
             ...{ why: value.why, refused: value.refused },
+            ...{ source: contentSource(value.content_source), findings: value.findings },
           })
         })
       },

@@ -45,6 +45,8 @@ export const SECRET_REMEMBERED_BYTES = 256
  * for it can.
  */
 export const OUTPUT_PAUSES_MS = { moment: 2, while: 30, long: 500 } as const
+/** Output that still comes is kept to be judged for as long as a screen takes to show two pictures. */
+export const OUTPUT_FLOW_MS = 32
 /** How many times longer than what came what goes on may be: the shortest secrets, one beside the other. */
 export const SCREENED_GROWTH = 4
 /** Secrets that the device knows, all of them; each is some fifteen key words of the table. */

@@ -1,167 +1,133 @@
 /**
- * The firewall of one stream of output: what a command writes comes in, what its caller may read goes on.
- * Secrets are hidden wherever control sequences of a terminal stand in them. Bytes go on in the order in which they came;
- * the sequences within a secret stand behind what stands for it.
- * Bounded: what is kept of text and of sequences, and what is remembered of findings.
- * Rules: docs/firewall.md; jerry.md L4-C03, JF-080 to 082.
+ * The firewall of one stream of output: what a command writes comes in, what its caller may read goes on. Orders to
+ * whoever reads it are looked for first, in what came; then secrets are hidden in what may go on.
+ * Rules: docs/firewall.md; jerry.md, JF-080 to 082.
  * @module
  */
-import { type Controls, createControls } from './controls.ts'
+import type { Assessment } from './injections/assess.ts'
 import {
-  CONTROL_BYTES,
-  CONTROLS_KEPT,
-  SCREEN_WORK_BYTES,
-  SECRET_REMEMBERED_BYTES,
-  SECRETS_REMEMBERED,
-} from './limits.ts'
+  createInjectionHold,
+  type HeldWindow,
+  type HoldState,
+  type InjectionHold,
+  type Suspicions,
+  type Thresholds,
+} from './injections/hold.ts'
+import { INJECTION_WINDOW_BYTES } from './injections/limits.ts'
+import { SCREEN_WORK_BYTES } from './limits.ts'
 import type { SecretTables } from './secrets/kinds.ts'
-import { createSecretPass, type Emit, type Pause, type SecretPass, type Span } from './secrets/pass.ts'
+import type { Pause } from './secrets/pass.ts'
+import { createSecretScreens, type SecretFindings, type SecretScreen } from './secrets/secret-screen.ts'
 
-/** What was hidden in one stream. */
-export type Findings = {
-  readonly count: number
-  /** By kind. */
-  readonly kinds: ReadonlyMap<string, number>
-  /** The first of them as they came, for the sealed record alone. */
-  readonly secrets: readonly { readonly kind: string; readonly offset: number; readonly secret: Uint8Array }[]
-}
+type Emit = (bytes: Uint8Array) => void
 
 export type Screen = {
   /** Bytes are lent, both ways. */
-  push(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void
-  /** Nothing has come for so long: what is kept goes on as far as that says. */
-  pause(pause: Pause, emit: (bytes: Uint8Array) => void): void
-  finish(emit: (bytes: Uint8Array) => void): void
-  /** Something came that has not gone on. */
+  push(bytes: Uint8Array, emit: Emit): void
+  /**
+   * Nothing has come for so long: what is kept goes on as far as that says. `flow`: something still comes, and what is
+   * kept to be judged has waited long enough.
+   */
+  pause(pause: Pause | 'flow', emit: Emit): void
+  /** Nothing follows. What is held still waits for an answer. */
+  finish(emit: Emit): void
+  /** Of what is held, since it gives orders: it goes on, or it is dropped with all that follows. */
+  answer(isReleased: boolean, emit: Emit): void
+  /** Something came that has not gone on, and a pause would see to it. */
   readonly isKeeping: boolean
+  readonly held: HoldState
+  readonly heldWindow: HeldWindow | undefined
+  /** Of what came in. */
+  readonly withheldBytes: number
   /** Undefined: nothing was found. */
-  readonly findings: Findings | undefined
+  readonly secrets: SecretFindings | undefined
+  readonly suspicions: Suspicions | undefined
 }
 
-const ESC = 0x1b
-
-type Found = {
-  count: number
-  kinds: Map<string, number>
-  secrets: { kind: string; offset: number; secret: Uint8Array }[]
-}
+/** What judges windows of output; one at a time. */
+export type Judge = (bytes: Uint8Array, start: number, end: number) => Assessment
 
 /** What makes screens: tables and memory that all of them share. */
-export function createScreens(tables: SecretTables): { open(): Screen } {
-  const work = new Uint8Array(SCREEN_WORK_BYTES)
-  const text = new Uint8Array(SCREEN_WORK_BYTES)
-  const out = new Uint8Array(SCREEN_WORK_BYTES)
-  return { open: () => createScreen(createSecretPass(tables, work), createControls(), text, out) }
+export type Screens = {
+  /** @param thresholds for the stream: a block that is never reached marks alone */
+  open(thresholds: Thresholds): Screen
 }
 
-/** `text` and `out` are lent to one call at a time. */
-function createScreen(pass: SecretPass, controls: Controls, text: Uint8Array, out: Uint8Array): Screen {
-  let found: Found | undefined
-  /** Of `out`, what is put together and has not gone on. */
-  let woven = 0
-
-  function remember(span: Span, secret: Uint8Array): void {
-    found ??= { count: 0, kinds: new Map(), secrets: [] }
-    found.count++
-    found.kinds.set(span.kind, (found.kinds.get(span.kind) ?? 0) + 1)
-    if (found.secrets.length >= SECRETS_REMEMBERED) return
-    found.secrets.push({
-      kind: span.kind,
-      offset: span.start,
-      secret: secret.slice(0, SECRET_REMEMBERED_BYTES),
-    })
+/** @param assess undefined: nothing is looked for but secrets */
+export function createScreens(tables: SecretTables, assess: Judge | undefined): Screens {
+  const secrets = createSecretScreens(tables)
+  if (assess === undefined) return { open: () => secretsAlone(secrets.open()) }
+  const work = new Uint8Array(SCREEN_WORK_BYTES + INJECTION_WINDOW_BYTES)
+  return {
+    open: (thresholds) => createScreen(createInjectionHold(assess, thresholds, work), secrets.open()),
   }
+}
 
-  /** Without sequences: as it comes. */
-  function plain(emit: (bytes: Uint8Array) => void): Emit {
-    return (bytes, _offset, span, secret) => {
-      if (span !== undefined && secret !== undefined) remember(span, secret)
-      emit(bytes)
-    }
+function secretsAlone(secrets: SecretScreen): Screen {
+  return {
+    push: secrets.push,
+    pause(pause, emit) {
+      if (pause !== 'flow') secrets.pause(pause, emit)
+    },
+    finish: secrets.finish,
+    answer() {},
+    get isKeeping() {
+      return secrets.isKeeping
+    },
+    held: 'open',
+    heldWindow: undefined,
+    withheldBytes: 0,
+    get secrets() {
+      return secrets.findings
+    },
+    suspicions: undefined,
   }
+}
 
-  /** What was put together goes on. */
-  function flush(emit: (bytes: Uint8Array) => void): void {
-    if (woven > 0) emit(out.subarray(0, woven))
-    woven = 0
-  }
+function createScreen(injections: InjectionHold, secrets: SecretScreen): Screen {
+  const behind =
+    (emit: Emit): Emit =>
+    (bytes) =>
+      secrets.push(bytes, emit)
+  let isFinished = false
 
-  function put(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
-    if (woven + bytes.length > out.length) flush(emit)
-    if (bytes.length > out.length) return emit(bytes)
-    out.set(bytes, woven)
-    woven += bytes.length
-  }
-
-  /** The sequences that stand before the text from `offset` on. */
-  function putControls(offset: number, emit: (bytes: Uint8Array) => void): void {
-    while (controls.nextOffset <= offset) {
-      if (woven + CONTROL_BYTES > out.length) flush(emit)
-      woven += controls.giveNext(out, woven)
-    }
-  }
-
-  /** Puts sequences back where they stood; those within a secret stand behind it. */
-  function weaving(emit: (bytes: Uint8Array) => void): Emit {
-    return (bytes, offset, span, secret) => {
-      putControls(offset, emit)
-      if (span !== undefined && secret !== undefined) {
-        remember(span, secret)
-        return put(bytes, emit)
-      }
-      const end = offset + bytes.length
-      let at = offset
-      while (controls.nextOffset < end) {
-        const next = controls.nextOffset
-        put(bytes.subarray(at - offset, next - offset), emit)
-        putControls(next, emit)
-        at = next
-      }
-      put(bytes.subarray(at - offset), emit)
-    }
-  }
-
-  /** Behind what has gone on. */
-  function endWeaving(offset: number, emit: (bytes: Uint8Array) => void): void {
-    putControls(offset, emit)
-    flush(emit)
-  }
-
-  function pushSome(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
-    if (controls.isIdle && bytes.indexOf(ESC) < 0) {
-      controls.skip(bytes.length)
-      pass.push(bytes, plain(emit))
-      return
-    }
-    const length = controls.take(bytes, text)
-    pass.push(text.subarray(0, length), weaving(emit))
-    endWeaving(pass.passedBytes, emit)
-    if (controls.keptCount > CONTROLS_KEPT) goOn('long', emit)
-  }
-
-  function goOn(pause: Pause, emit: (bytes: Uint8Array) => void): void {
-    pass.pause(pause, weaving(emit))
-    endWeaving(pass.passedBytes, emit)
+  function finishSecrets(emit: Emit): void {
+    if (isFinished && injections.state !== 'held') secrets.finish(emit)
   }
 
   return {
-    push(bytes, emit) {
-      const most = text.length - CONTROL_BYTES
-      for (let at = 0; at < bytes.length; at += most)
-        pushSome(bytes.length <= most ? bytes : bytes.subarray(at, at + most), emit)
+    push: (bytes, emit) => injections.push(bytes, behind(emit)),
+    pause(pause, emit) {
+      injections.pause(behind(emit))
+      if (pause !== 'flow') secrets.pause(pause, emit)
     },
-    pause: goOn,
     finish(emit) {
-      const length = controls.finish(text)
-      if (length > 0) pass.push(text.subarray(0, length), weaving(emit))
-      pass.finish(weaving(emit))
-      endWeaving(Number.MAX_SAFE_INTEGER, emit)
+      isFinished = true
+      injections.pause(behind(emit))
+      finishSecrets(emit)
+    },
+    answer(isReleased, emit) {
+      if (injections.state !== 'held') return
+      injections.answer(isReleased, behind(emit))
+      finishSecrets(emit)
     },
     get isKeeping() {
-      return pass.keptBytes > 0 || !controls.isIdle
+      return injections.isKeeping || secrets.isKeeping
     },
-    get findings() {
-      return found
+    get held() {
+      return injections.state
+    },
+    get heldWindow() {
+      return injections.heldWindow
+    },
+    get withheldBytes() {
+      return injections.withheldBytes
+    },
+    get secrets() {
+      return secrets.findings
+    },
+    get suspicions() {
+      return injections.suspicions
     },
   }
 }

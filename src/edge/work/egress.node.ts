@@ -6,7 +6,6 @@
  */
 
 import { networkInterfaces } from 'node:os'
-import { encodeHex } from '../../base/encoding/hex.ts'
 import { formatIpAddress, hostPort, type IpAddress, parseIpAddress } from '../../base/ip-address.ts'
 import type { HumanAnswer } from '../../egress/asking.ts'
 import { type Budgets, createBudgets } from '../../egress/budgets.ts'
@@ -31,7 +30,8 @@ import type { GateListener, ListenPlace } from '../../sandbox/namespaces/namespa
 import type { GatedPlace, NetworkGate } from '../../sandbox/places/network-gate.ts'
 import { capabilityOf, type Rooms } from '../../session/common/rooms.ts'
 import { isRunning } from '../../session/executions/execution.ts'
-import type { ConfirmationOutcome, Pending } from '../../session/standing/confirmations.ts'
+import { askMeanwhile } from '../../session/standing/asking-meanwhile.ts'
+import type { ConfirmationOutcome } from '../../session/standing/confirmations.ts'
 import { relayText } from '../host/thread-texts.node.ts'
 import { createTalkedTo } from '../state/talked-to.node.ts'
 import { createDatagramSockets } from './datagram-sockets.node.ts'
@@ -87,6 +87,8 @@ type Served = {
   readonly place: GatedPlace
   readonly session: EgressSession
   readonly refused: Lately
+  /** Undefined: not looked up yet. */
+  hasTalked: boolean | undefined
   /** Opens what a list has that the one before had not. */
   follow(): Promise<void>
 }
@@ -115,35 +117,22 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
     return known
   }
 
-  function recordAnswer(
-    pending: Pending,
-    what: ConfirmationOutcome | 'asked' | 'withdrawn',
-    by: string,
-  ): void {
-    const { id, agent, sessionId, layer, rule, digest } = pending
-    record({
-      ...{ type: 'confirmation', what, id, agent, session: sessionId, layer, rule },
-      ...{ digest: encodeHex(digest), by },
-    })
-    rooms().log.write(what === 'asked' ? 'warn' : 'info', 'confirmation', { what, id, agent, rule, by })
-  }
-
   /** Nobody can be asked about a place that no session works in any more. */
   function ask(question: EgressQuestion, answer: (answer: HumanAnswer) => void): () => void {
-    const { confirmations, places, executions } = rooms()
+    const { confirmations, log, places, executions } = rooms()
     const place = served.get(question.session)?.place
     const session = places.sessionsIn(question.session)[0]
-    const refuse = (): (() => void) => {
+    if (place === undefined || session === undefined) {
       answer('none')
       return () => {}
     }
-    if (place === undefined || session === undefined || !confirmations.isFree(session)) return refuse()
     const wanted = placeText(question)
     const commands = executions
       .present()
       .filter((execution) => execution.sessionId === session && isRunning(execution))
       .map(({ command }) => command)
-    const asked = confirmations.ask(
+    return askMeanwhile(
+      { confirmations, log, record },
       {
         agent: place.agent,
         sessionId: session,
@@ -156,17 +145,8 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
           commands,
         },
       },
-      (outcome, by) => {
-        if (asked !== undefined) recordAnswer(asked.pending, outcome, by)
-        answer(ANSWERS[outcome])
-      },
+      (outcome) => answer(ANSWERS[outcome]),
     )
-    if (asked === undefined) return refuse()
-    recordAnswer(asked.pending, 'asked', '')
-    return () => {
-      asked.withdraw()
-      recordAnswer(asked.pending, 'withdrawn', '')
-    }
   }
 
   function recordLine(branch: string, line: EgressRecord): void {
@@ -194,7 +174,10 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
     const nowMs = clock.wallMs()
     tally.add(line, nowMs)
     served.get(branch)?.refused.add(line, nowMs)
-    if (line.sentBytes + line.receivedBytes > 0) talkedTo.add(branch, line)
+    if (line.sentBytes + line.receivedBytes === 0) return
+    talkedTo.add(branch, line)
+    const one = served.get(branch)
+    if (one !== undefined) one.hasTalked = true
   }
 
   /** As they are when they are asked for: a reload changes them for what is open, too. */
@@ -247,6 +230,7 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
         place,
         session,
         refused: createLately(REFUSED_TOLD),
+        hasTalked: undefined,
         async follow() {
           const wanted = new Map(listens(place).map((one) => [placeKey(one), one]))
           // The gate has closed what it does not hear any more; a port of connections stays.
@@ -271,6 +255,12 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
       }
     },
     destinations: talkedTo.list,
+    hasTalked(branch) {
+      const one = served.get(branch)
+      if (one === undefined) return false
+      one.hasTalked ??= talkedTo.list(branch).length > 0
+      return one.hasTalked || one.session.counts.connections > 0
+    },
     refused: (branch) => served.get(branch)?.refused.take() ?? [],
     nameOf(branch, text) {
       const address = parseIpAddress(text)

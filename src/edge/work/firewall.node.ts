@@ -7,8 +7,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
+import type { Config } from '../../config/config.ts'
+import { assessWindow, readInjectionTables } from '../../defense/firewall/injections/assess.ts'
+import type { Thresholds } from '../../defense/firewall/injections/hold.ts'
+import { INJECTION_THRESHOLDS, NEVER_HELD } from '../../defense/firewall/injections/limits.ts'
 import { KNOWN_LOOK_MS } from '../../defense/firewall/limits.ts'
-import { createScreens, type Screen } from '../../defense/firewall/screen.ts'
+import { createScreens, type Judge, type Screen, type Screens } from '../../defense/firewall/screen.ts'
 import {
   readSecretTables,
   type SecretTables,
@@ -17,50 +21,83 @@ import {
 import { SassError } from '../../errors.ts'
 import { type KnownPlaces, knownMark, readKnownSecrets } from './known-secrets.node.ts'
 
-/** JSON, Brotli in Base64. */
-declare const PACKED_SECRETS: string | undefined
+/** A line of JSON and the weights of the model, Brotli in Base64: build/bundle.node.ts packs it. */
+declare const PACKED_FIREWALL: string | undefined
+
+/** What ships, as firewall/ has it. */
+type Data = { readonly secrets: unknown; readonly injections: unknown; readonly weights: unknown }
+
+export type Settings = Config['defense']['firewall']
 
 export type Firewall = {
-  /** For one source of one command. */
-  open(): Screen
+  /** For one source of one command. `mayHold`: what gives orders waits for an operator; otherwise it is marked alone. */
+  open(mayHold: boolean): Screen
   /** Makes the tables now: it takes some milliseconds. */
   prepare(): void
 }
 
-function secretsText(): string {
-  if (typeof PACKED_SECRETS === 'string')
-    return brotliDecompressSync(Buffer.from(PACKED_SECRETS, 'base64')).toString()
-  return readFileSync(new URL('../../../firewall/secrets.json', import.meta.url), 'utf8')
+function shippedData(): Data {
+  if (typeof PACKED_FIREWALL === 'string') {
+    const bytes = brotliDecompressSync(Buffer.from(PACKED_FIREWALL, 'base64'))
+    const end = bytes.indexOf('\n')
+    const data = JSON.parse(bytes.toString('utf8', 0, end))
+    return { ...data, weights: { ...data.weights, weights: bytes.toString('base64', end + 1) } }
+  }
+  const read = (name: string): unknown =>
+    JSON.parse(readFileSync(new URL(`../../../firewall/${name}.json`, import.meta.url), 'utf8'))
+  return {
+    secrets: read('secrets'),
+    injections: read('injections'),
+    weights: read('injection-weights'),
+  }
+}
+
+function unreadable(what: string, problems: readonly string[]): SassError {
+  return new SassError('CONFIG_LOAD_FAILED', `${what} of the firewall cannot be read: ${problems[0] ?? ''}`)
 }
 
 /** @throws CONFIG_LOAD_FAILED where the data is not what it is to be */
-function tablesOf(file: unknown, known: readonly Uint8Array[], sensitivity: Sensitivity): SecretTables {
+function secretTables(file: unknown, known: readonly Uint8Array[], sensitivity: Sensitivity): SecretTables {
   const tables = readSecretTables(file, known, sensitivity)
-  if (!('problems' in tables)) return tables
-  const problem = `The secrets of the firewall cannot be read: ${tables.problems[0] ?? ''}`
-  throw new SassError('CONFIG_LOAD_FAILED', problem)
+  if ('problems' in tables) throw unreadable('The secrets', tables.problems)
+  return tables
 }
 
-export function createFirewall(
-  places: KnownPlaces,
-  sensitivity: Sensitivity,
-  monotonicMs: () => number,
-): Firewall {
-  let screens: { open(): Screen } | undefined
+/** @throws CONFIG_LOAD_FAILED where the data is not what it is to be */
+function judgeOf({ injections, weights }: Data): Judge {
+  const read = readInjectionTables(injections, weights)
+  if (!read.ok) throw unreadable('The injections', read.problems)
+  return (bytes, start, end) => assessWindow(read.tables, bytes, start, end)
+}
+
+function thresholdsOf({ sensitivity, flag_permille: flag, block_permille: block }: Settings): Thresholds {
+  const usual = INJECTION_THRESHOLDS[sensitivity]
+  return { flag: flag ?? usual.flag, block: block ?? usual.block }
+}
+
+export function createFirewall(places: KnownPlaces, settings: Settings, monotonicMs: () => number): Firewall {
+  const thresholds = thresholdsOf(settings)
+  const marksAlone = { ...thresholds, block: NEVER_HELD }
+  let judge: Judge | undefined
+  let screens: Screens | undefined
   let [mark, lookedMs] = ['', 0]
 
-  function made(): { open(): Screen } {
+  function made(): Screens {
     const nowMs = monotonicMs()
     if (screens !== undefined && nowMs - lookedMs < KNOWN_LOOK_MS) return screens
     lookedMs = nowMs
     const now = knownMark(places)
     if (screens !== undefined && now === mark) return screens
     mark = now
-    const file: unknown = JSON.parse(secretsText())
-    const known = readKnownSecrets(places, () => tablesOf(file, [], 'strict'))
-    screens = createScreens(tablesOf(file, known, sensitivity))
+    const data = shippedData()
+    const known = readKnownSecrets(places, () => secretTables(data.secrets, [], 'strict'))
+    judge ??= judgeOf(data)
+    screens = createScreens(secretTables(data.secrets, known, settings.sensitivity), judge)
     return screens
   }
 
-  return { open: () => made().open(), prepare: () => void made() }
+  return {
+    open: (mayHold) => made().open(mayHold ? thresholds : marksAlone),
+    prepare: () => void made(),
+  }
 }

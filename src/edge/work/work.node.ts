@@ -14,8 +14,15 @@ import type { Rooms } from '../../session/common/rooms.ts'
 import type { Execution, RingPair } from '../../session/executions/execution.ts'
 import { createExecutions } from '../../session/executions/executions.ts'
 import { exitEvent, lostEvent } from '../../session/executions/exit-event.ts'
+import {
+  injectionEvent,
+  injectionFindings,
+  releaseQuestion,
+  suspectedIn,
+} from '../../session/executions/injection-event.ts'
 import { createKeptResults } from '../../session/executions/kept-results.ts'
 import { hiddenIn, redactedEvent } from '../../session/executions/redacted-event.ts'
+import type { ConfirmationOutcome, Question } from '../../session/standing/confirmations.ts'
 import { type Counts, outcomeOf } from '../../session/standing/counts.ts'
 import type { SpareTime } from '../host/spare-time.node.ts'
 import { createFirewall } from './firewall.node.ts'
@@ -57,6 +64,8 @@ export function createWork(
   ended: {
     session(id: string, instance: string): void
     freed(): void
+    /** A human is asked, as `askMeanwhile` does. */
+    ask(question: Question, answer: (outcome: ConfirmationOutcome) => void): () => void
     /** So much was sealed on behalf of that agent. */
     sealed(agent: string, bytes: number): void
   },
@@ -86,14 +95,16 @@ export function createWork(
       ended.session(session.id, session.instance)
     },
   )
-  /** What was hidden in its output, sealed. */
-  function recordHidden(execution: Execution): void {
-    const hidden = hiddenIn(execution)
-    if (hidden === undefined) return
+  /** What the firewall has found in its output: the words are sealed, and charged to its agent. */
+  function recordFound(
+    execution: Execution,
+    found: object | undefined,
+    event: (execution: Execution, sealed: string) => AuditEvent,
+  ): void {
+    if (found === undefined) return
     const before = facts.sealedBytes
     try {
-      const sealed = facts.seal(execution.sessionId, hidden)
-      record(audit, log, redactedEvent(execution, sealed))
+      record(audit, log, event(execution, facts.seal(execution.sessionId, found)))
     } catch (cause) {
       log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
     }
@@ -112,20 +123,24 @@ export function createWork(
       record(audit, log, { type: 'recovered', what: 'executions', lines })
     },
   })
-  const { sensitivity, known_secrets: secretsFile } = config.defense.firewall
   const places = {
-    secretsFile,
+    secretsFile: config.defense.firewall.known_secrets,
     stateDirectory: config.state_directory,
     workspaceRoot: config.security.workspace_root,
     environment: process.env,
   }
-  const firewall = createFirewall(places, sensitivity, clock.monotonicMs)
+  const firewall = createFirewall(places, config.defense.firewall, clock.monotonicMs)
   spareTime.later(firewall.prepare)
   const executions = createExecutions({
     spawner: sandbox.spawner,
     clock,
     results,
-    openScreen: firewall.open,
+    output: {
+      // Whoever is asked to release it may read it: an operator's own is marked alone.
+      openScreen: ({ scope }) => firewall.open(scope !== ''),
+      askRelease: (execution, held, answer) =>
+        ended.ask(releaseQuestion(execution, held), (outcome) => answer(outcome === 'approved')),
+    },
     // No smaller than what one read may bring, and what stands for the secrets in it: a client that is attached must
     // lose nothing of it.
     rings: makeRings(
@@ -150,7 +165,10 @@ export function createWork(
         : sessions.executionEnded(sessionId, clock.monotonicMs())
       // Nobody waits for the record of what has already happened.
       spareTime.later(() => {
-        recordHidden(execution)
+        recordFound(execution, suspectedIn(execution), injectionEvent)
+        recordFound(execution, hiddenIn(execution), redactedEvent)
+        const findings = injectionFindings(execution)
+        if (findings.length > 0) execution.findings = findings
         execution.screened = undefined
         record(audit, log, {
           type: 'execution_ended',

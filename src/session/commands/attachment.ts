@@ -12,15 +12,23 @@ import { CODES } from '../../errors.ts'
 import { CODED_UNARY_BYTES, PIPE_READ_BYTES, UNARY_INLINE_BYTES } from '../../limits.ts'
 import { type OutputPace, type OutputSource, STDERR, STDOUT } from '../../ports.ts'
 import { ACCEPT, acceptsZstd } from '../../wire/accept.ts'
+import { contentSourceNumber } from '../../wire/content-source.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { executeResponse, streamResponse } from '../../wire/messages.ts'
+import type { MessageInput } from '../../wire/schema.ts'
 import type { Peer } from '../common/peer.ts'
 import type { Execution, Watcher } from '../executions/execution.ts'
 import type { Executions } from '../executions/executions.ts'
+import { injectionFindings } from '../executions/injection-event.ts'
 import { aheadBytes, chunkBytes } from '../executions/output-pace.ts'
 import { createOutputPacker, type PackedPiece } from '../executions/output-packer.ts'
 import { sentence } from '../standing/sentence.ts'
 import { refusedSentence } from './refused-reach.ts'
+
+type ExitFields = Pick<
+  MessageInput<typeof streamResponse>,
+  'exit_code' | 'signal' | 'why' | 'refused' | 'content_source' | 'findings'
+>
 
 export type Attachment = Watcher & {
   /** Credit or buffers came: go on. */
@@ -223,12 +231,25 @@ export function createAttachment(
     return refused === undefined || !hasFailed ? {} : { refused: sentence(refused) }
   }
 
-  function exitFields(): { exit_code?: number; signal?: number; why?: string; refused?: string } {
+  /** Where its output is from, and what in it gives orders. */
+  function contentFields(execution: Execution): Pick<ExitFields, 'content_source' | 'findings'> {
+    const { places, egress } = peer.rooms
+    const branch = places.find(execution.sessionId)?.branch
+    const findings = injectionFindings(execution)
+    return {
+      ...(branch !== undefined && egress.hasTalked(branch)
+        ? { content_source: contentSourceNumber('NETWORK_EXTERNAL') }
+        : {}),
+      ...(findings.length > 0 ? { findings } : {}),
+    }
+  }
+
+  function exitFields(): ExitFields {
     const execution = getExecution()
     const exit = execution?.exit
     if (execution === undefined || exit === undefined) return {}
     const why = execution.why === undefined ? {} : { why: execution.why }
-    const more = { ...why, ...refusedBy(execution) }
+    const more = { ...why, ...refusedBy(execution), ...contentFields(execution) }
     return exit.kind === 'exited' ? { exit_code: exit.code, ...more } : { signal: exit.signal, ...more }
   }
 

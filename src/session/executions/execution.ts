@@ -5,6 +5,7 @@
  */
 import type { Ring } from '../../base/ring.ts'
 import type { Action } from '../../defense/facts.ts'
+import type { Screen } from '../../defense/firewall/screen.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import {
   type Child,
@@ -12,14 +13,28 @@ import {
   type OutputPace,
   type OutputSource,
   type SpawnPlan,
+  STDERR,
   STDOUT,
 } from '../../ports.ts'
-import type { ScreenedOutput } from './screened-output.ts'
 
 /** `unknown`: an earlier daemon has started it, or an operator has erased its result. */
 export type ExecutionState = 'starting' | 'running' | 'finished' | 'not_started' | 'unknown'
 
 export type RingPair = { readonly stdout: Ring; readonly stderr: Ring }
+
+/** Its output on the way through the firewall. */
+export type ExecutionOutput = {
+  push(source: OutputSource, bytes: Uint8Array): void
+  /** Both sources have ended; `done` once nothing of it is held any more, which is at once as a rule. */
+  finish(done: () => void): void
+  /** Nobody is to be asked any more: what is held or comes to be does not go on. */
+  giveUp(): void
+  /** The screens that something went through. */
+  readonly screens: readonly Screen[]
+}
+
+/** Where in what came in orders were found, by the kind of the first. */
+export type InjectionFinding = { readonly kind: string; readonly offset: number; readonly length: number }
 
 /** Whoever watches an execution: at most one. */
 export type Watcher = {
@@ -72,6 +87,8 @@ export type Execution = {
   /** Sizes of both streams, also when the rings are gone. */
   outputBytes: [number, number]
   paused: [boolean, boolean]
+  /** The firewall holds what came: nothing more is read, whoever would take it. */
+  withheld: [boolean, boolean]
   /** Bytes that its stdin has been given: whoever comes back goes on from there. */
   stdinBytes: number
   /** Signals that were delivered lately, by the number that their sender drew. */
@@ -80,7 +97,9 @@ export type Execution = {
   /** It was asked to leave what it started running. */
   readonly mayLeave?: boolean
   /** What its output goes through; undefined before there is any. */
-  screened: ScreenedOutput | undefined
+  screened: ExecutionOutput | undefined
+  /** Where in its output orders were found; undefined before it has ended, and where there are none. */
+  findings?: readonly InjectionFinding[]
   /** Somebody has been told how it ended. */
   isTold: boolean
 }
@@ -113,6 +132,11 @@ export function isRunning({ state }: Pick<Execution, 'state'>): boolean {
   return state === 'starting' || state === 'running'
 }
 
+/** It has something to say, and cannot. */
+export function isHeldBack({ paused, withheld }: Pick<Execution, 'paused' | 'withheld'>): boolean {
+  return paused[STDOUT] || paused[STDERR] || withheld[STDOUT] || withheld[STDERR]
+}
+
 /** One that is about to start. `record` is what was written down of it. */
 export function newExecution(
   request: StartRequest,
@@ -140,6 +164,7 @@ export function newExecution(
     discardedBytes: 0,
     outputBytes: [0, 0],
     paused: [false, false],
+    withheld: [false, false],
     stdinBytes: 0,
     signalIds: [],
     isTerminal: request.plan.terminal !== undefined,
@@ -154,11 +179,16 @@ export function keyOf({ scope, id }: Pick<Execution, 'scope' | 'id'>): string {
   return `${scope}/${id}`
 }
 
-/** Holds that output back, or lets it go on. */
-export function setHeld(execution: Execution, source: OutputSource, isHeld: boolean): void {
-  if (execution.paused[source] === isHeld) return
-  execution.paused[source] = isHeld
-  if (isHeld) execution.child?.pause(source)
+/** Holds that output back, or lets it go on: for whoever takes it, or for the firewall. */
+export function setHeld(
+  execution: Execution,
+  source: OutputSource,
+  isHeld: boolean,
+  by: 'paused' | 'withheld' = 'paused',
+): void {
+  if (execution[by][source] === isHeld) return
+  execution[by][source] = isHeld
+  if (execution.paused[source] || execution.withheld[source]) execution.child?.pause(source)
   else execution.child?.resume(source)
 }
 

@@ -8,14 +8,14 @@
  * @module
  */
 
-import type { Screen } from '../../defense/firewall/screen.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import { SassError } from '../../errors.ts'
 import { PIPE_READ_BYTES, TERM_TO_KILL_MS } from '../../limits.ts'
-import type { ChildEvents, Clock, LineFile, OutputSource, Spawner } from '../../ports.ts'
+import type { ChildEvents, LineFile, OutputSource } from '../../ports.ts'
 import { STDERR, STDOUT } from '../../ports.ts'
 import {
   type Execution,
+  isHeldBack,
   isRunning,
   keyOf,
   MEMORY_KILL,
@@ -28,8 +28,8 @@ import {
   type Watcher,
 } from './execution.ts'
 import { screenedOutput } from './execution-output.ts'
+import type { ExecutionsGround } from './executions-ground.ts'
 import { startRecord } from './kept-record.ts'
-import type { KeptResults } from './kept-results.ts'
 import { createLeftWork } from './left-work.ts'
 import { newestOf } from './newest.ts'
 import { createRingPool } from './ring-pool.ts'
@@ -99,39 +99,22 @@ export type Reservation = {
   readonly whenKept: LineFile['whenKept']
 }
 
-export type ExecutionsOptions = {
-  readonly spawner: Spawner
-  readonly clock: Clock
-  readonly rings: readonly RingPair[]
-  readonly results: KeptResults
-  /** What the output of one source goes through. */
-  readonly openScreen: () => Screen
-  /** Called once an execution, after its last output: for the audit and the session. */
-  readonly ended: (execution: Execution) => void
-  /** Processes of the session's place of that number; 0 where it has no such place any more. */
-  readonly processesIn?: (sessionId: string, place: number) => number
-  /** What an execution had left is gone: `ended` was called before. */
-  readonly leftEnded?: (execution: Execution) => void
-  /** Called when a command runs. */
-  readonly begun?: () => void
-  /** Called when a place may have become free: whoever waits for one may have its turn. */
-  readonly freed?: () => void
-}
-
 const SIGTERM = 15
+/** HUP, INT, QUIT, KILL and TERM: whoever sends them does not wait for what is held. */
+const ENDING_SIGNALS: readonly number[] = [1, 2, 3, 9, SIGTERM]
 
 export function createExecutions({
   spawner,
   clock,
   rings,
   results,
-  openScreen,
+  output,
   ended,
   processesIn,
   leftEnded,
   begun,
   freed,
-}: ExecutionsOptions): Executions {
+}: ExecutionsGround): Executions {
   /** What runs, and what has rings, a watcher, or a result that could not be written yet. */
   const executions = new Map<string, Execution>()
   const pool = createRingPool(rings, settle)
@@ -205,13 +188,19 @@ export function createExecutions({
     freed?.()
   }
 
+  /** What it has printed that waits for an answer does not keep it. */
+  function kill(execution: Execution): void {
+    execution.child?.killTree()
+    execution.screened?.giveUp()
+  }
+
   function timeOut(execution: Execution): void {
     if (left.end(execution) || !isRunning(execution)) return
     execution.timedOut = true
     execution.child?.signal(SIGTERM)
     cancelTimers.set(
       execution,
-      clock.after(TERM_TO_KILL_MS, () => execution.child?.killTree()),
+      clock.after(TERM_TO_KILL_MS, () => kill(execution)),
     )
   }
 
@@ -281,7 +270,7 @@ export function createExecutions({
       },
       output(source, bytes) {
         execution.lastOutputAtMs = clock.monotonicMs()
-        execution.screened ??= screenedOutput(execution, openScreen, clock)
+        execution.screened ??= screenedOutput(execution, { ...output, clock })
         execution.screened.push(source, bytes)
       },
       pace: {
@@ -291,11 +280,14 @@ export function createExecutions({
       stdinDrained: () => execution.watcher?.stdinDrained(),
       exited(status) {
         countIn(place, -1)
-        execution.screened?.finish()
-        execution.exit = status
-        if (place !== undefined && status.left !== undefined) left.add(execution, place, status.left)
-        if (status.tookMemoryKill === true) execution.why = MEMORY_KILL
-        end(execution, 'finished')
+        const over = (): void => {
+          execution.exit = status
+          if (place !== undefined && status.left !== undefined) left.add(execution, place, status.left)
+          if (status.tookMemoryKill === true) execution.why = MEMORY_KILL
+          end(execution, 'finished')
+        }
+        if (execution.screened === undefined) over()
+        else execution.screened.finish(over)
       },
     }
   }
@@ -342,13 +334,14 @@ export function createExecutions({
     hold: setHeld,
     signal(execution, number, { warrant, action, sessionId }) {
       Warrant.redeem(warrant, action, sessionId)
+      if (ENDING_SIGNALS.includes(number)) execution.screened?.giveUp()
       return execution.child?.signal(number) ?? left.signal(execution, number)
     },
     cancel(execution, { warrant, action, sessionId }) {
       Warrant.redeem(warrant, action, sessionId)
       if (left.has(execution)) return left.end(execution)
       if (!isRunning(execution) || execution.child === undefined) return false
-      execution.child.killTree()
+      kill(execution)
       return true
     },
     present: () => [...executions.values()],
@@ -373,8 +366,7 @@ export function createExecutions({
     },
     get stalled() {
       let count = 0
-      for (const execution of executions.values())
-        if (isRunning(execution) && (execution.paused[STDOUT] || execution.paused[STDERR])) count++
+      for (const execution of executions.values()) if (isRunning(execution) && isHeldBack(execution)) count++
       return count
     },
     get free() {
@@ -387,7 +379,7 @@ export function createExecutions({
       for (const execution of executions.values()) {
         if (!isRunning(execution) || !fits(execution)) continue
         execution.why ??= why
-        execution.child?.killTree()
+        kill(execution)
       }
       left.endWhere(fits)
     },
@@ -396,7 +388,7 @@ export function createExecutions({
         if (!isRunning(execution)) continue
         execution.why ??= why
         if (how === 'term') execution.child?.signal(SIGTERM)
-        else execution.child?.killTree()
+        else kill(execution)
       }
       if (how === 'kill') left.endWhere(() => true)
     },
@@ -426,9 +418,9 @@ export function createExecutions({
       for (const execution of executions.values()) {
         if (execution.state !== 'running' || execution.lastOutputAtMs > since) continue
         // Who is held back by a slow reader has something to say, and cannot.
-        if (execution.paused[STDOUT] || execution.paused[STDERR] || execution.why !== undefined) continue
+        if (isHeldBack(execution) || execution.why !== undefined) continue
         execution.why = `It said nothing for ${seconds} seconds (sandbox.limits.silence_seconds), and was killed.`
-        execution.child?.killTree()
+        kill(execution)
       }
     },
     clockSet(byMs) {

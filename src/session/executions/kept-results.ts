@@ -92,6 +92,7 @@ function revived({ id, state, ...end }: EndRecord): Execution {
     ...{
       acceptBytes: [0, 0],
       paused: [false, false],
+      withheld: [false, false],
       stdinBytes: 0,
       signalIds: [],
       isTerminal: false,

@@ -6,7 +6,8 @@
  */
 import { encodeBase64 } from '../../base/encoding/base64.ts'
 import { REDACTED_KINDS } from '../../defense/firewall/limits.ts'
-import type { Findings } from '../../defense/firewall/screen.ts'
+import type { Screen } from '../../defense/firewall/screen.ts'
+import type { SecretFindings } from '../../defense/firewall/secrets/secret-screen.ts'
 import type { AuditEvent } from '../../ports.ts'
 import type { Execution } from './execution.ts'
 
@@ -47,6 +48,6 @@ export function redactedEvent(execution: Execution, sealed: string): AuditEvent 
   }
 }
 
-function findingsOf(screens: readonly { readonly findings: Findings | undefined }[]): Findings[] {
-  return screens.flatMap(({ findings }) => (findings === undefined ? [] : [findings]))
+function findingsOf(screens: readonly Screen[]): SecretFindings[] {
+  return screens.flatMap(({ secrets }) => secrets ?? [])
 }

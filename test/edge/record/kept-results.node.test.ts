@@ -52,6 +52,7 @@ function ended(of: StartRecord, result: Result, endedAtMs = 1_900_000_000_000): 
     ...{ ...of, idBytes: new Uint8Array(16), keepsHead: false, child: undefined, rings: undefined },
     ...{ watcher: undefined, errno: 0, endedAtMs, timedOut: false, why: undefined, lastOutputAtMs: 0 },
     ...{ acceptBytes: [0, 0], discardedBytes: 0, outputBytes: [0, 0], paused: [false, false] },
+    ...{ withheld: [false, false] },
     ...{ stdinBytes: 0, signalIds: [], isTerminal: false, isTold: false, begunMs: 0, screened: undefined },
     ...result,
   }

@@ -14,7 +14,7 @@ import { createExecutions } from '../../../src/session/executions/executions.ts'
 import { createKeptResults } from '../../../src/session/executions/kept-results.ts'
 import { executing } from '../../defense/staged-facts.ts'
 import { type StagedChild, stageClock, stageLineFile, stageSpawner } from '../stage.ts'
-import { openUnscreened } from '../unscreened.ts'
+import { UNSCREENED } from '../unscreened.ts'
 
 const PLAN: SpawnPlan = {
   file: '/bin/echo',
@@ -54,7 +54,7 @@ function stage(places = 2, ringBytes = 16) {
     clock,
     rings,
     results,
-    openScreen: openUnscreened,
+    output: UNSCREENED,
     ended: (one) => ended.push(one),
   })
   const request = (id: string, change: Partial<StartRequest> = {}): StartRequest => {
@@ -511,7 +511,7 @@ t.test('whoever waits for a place hears of it when a command has ended, and when
     spawner,
     clock,
     results,
-    openScreen: openUnscreened,
+    output: UNSCREENED,
     rings: [{ stdout: createRing(new Uint8Array(16)), stderr: createRing(new Uint8Array(16)) }],
     ended: () => heard.push(`ended, ${executions.free} free`),
     freed: () => heard.push(`freed, ${executions.free} free`),

@@ -1,16 +1,17 @@
 /** What the record says of hidden secrets, and what is sealed of them. */
 import t from 'tap'
-import type { Findings, Screen } from '../../../src/defense/firewall/screen.ts'
+import type { Screen } from '../../../src/defense/firewall/screen.ts'
+import type { SecretFindings } from '../../../src/defense/firewall/secrets/secret-screen.ts'
 import type { Execution } from '../../../src/session/executions/execution.ts'
 import { hiddenIn, redactedEvent } from '../../../src/session/executions/redacted-event.ts'
 
-function executionWith(findings: readonly (Findings | undefined)[]): Execution {
-  const screens = findings.map((found) => ({ findings: found }) as Screen)
+function executionWith(findings: readonly (SecretFindings | undefined)[]): Execution {
+  const screens = findings.map((found) => ({ secrets: found }) as Screen)
   const known: Partial<Execution> = { id: 'ab', owner: 'bot', instance: 'bot-1', sessionId: '5e' }
-  return { ...known, screened: { push() {}, finish() {}, screens } } as Execution
+  return { ...known, screened: { push() {}, finish() {}, giveUp() {}, screens } } as Execution
 }
 
-const findings = (kind: string, count: number): Findings => ({
+const findings = (kind: string, count: number): SecretFindings => ({
   count,
   kinds: new Map([[kind, count]]),
   secrets: [{ kind, offset: 7, secret: Buffer.from('hunter2') }],

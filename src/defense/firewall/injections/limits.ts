@@ -17,3 +17,16 @@ export const INJECTION_WORDS = 3_072
 export const INJECTION_OVERLAP_BYTES = 512
 /** Windows of one stream that the sealed record keeps. */
 export const SUSPICIONS = 4
+/** What may come after the command was asked to wait, beside the window: some reads of a pipe. More is not kept. */
+export const INJECTION_HELD_BYTES = 262_144
+/** JF-081, in per mille: from `flag` on a window is marked, from `block` on it is held. */
+export const INJECTION_THRESHOLDS = Object.freeze({
+  strict: { flag: 600, block: 800 },
+  standard: { flag: 700, block: 900 },
+  permissive: { flag: 800, block: 980 },
+})
+/** No window says so much. */
+export const NEVER_HELD = 1_000
+/** What a human is shown of a window, and how many of its patterns are told. */
+export const INJECTION_EXCERPT_BYTES = 512
+export const INJECTION_PATTERNS_TOLD = 16

@@ -1,14 +1,17 @@
 /** The firewall of one stream: what goes on, in which order, and what is remembered. */
 import fc from 'fast-check'
 import t from 'tap'
-import { CONTROLS_KEPT, SECRETS_REMEMBERED } from '../../../src/defense/firewall/limits.ts'
-import { createScreens, type Screen } from '../../../src/defense/firewall/screen.ts'
-import { TABLES } from './secrets/screened.ts'
+import { CONTROLS_KEPT, SECRETS_REMEMBERED } from '../../../../src/defense/firewall/limits.ts'
+import {
+  createSecretScreens,
+  type SecretScreen,
+} from '../../../../src/defense/firewall/secrets/secret-screen.ts'
+import { TABLES } from './screened.ts'
 
-const screens = createScreens(TABLES)
+const screens = createSecretScreens(TABLES)
 const TOKEN = `ghp_${'Zq4LmW9xT2cVbN7yRk3PsD8fGh1JtU6aQwEr'}`
 
-function through(input: string, cut = input.length, screen: Screen = screens.open()): string {
+function through(input: string, cut = input.length, screen: SecretScreen = screens.open()): string {
   const out: Buffer[] = []
   const emit = (bytes: Uint8Array) => void out.push(Buffer.from(bytes))
   const bytes = Buffer.from(input, 'latin1')

@@ -1,0 +1,172 @@
+/**
+ * Secrets in one stream of output: they are hidden wherever control sequences of a terminal stand in them. Bytes go on in
+ * the order in which they came;
+ * the sequences within a secret stand behind what stands for it.
+ * Bounded: what is kept of text and of sequences, and what is remembered of findings.
+ * Rules: docs/firewall.md; jerry.md L4-C03, JF-080 to 082.
+ * @module
+ */
+import { type Controls, createControls } from '../controls.ts'
+import {
+  CONTROL_BYTES,
+  CONTROLS_KEPT,
+  SCREEN_WORK_BYTES,
+  SECRET_REMEMBERED_BYTES,
+  SECRETS_REMEMBERED,
+} from '../limits.ts'
+import type { SecretTables } from './kinds.ts'
+import { createSecretPass, type Emit, type Pause, type SecretPass, type Span } from './pass.ts'
+
+/** What was hidden in one stream. */
+export type SecretFindings = {
+  readonly count: number
+  /** By kind. */
+  readonly kinds: ReadonlyMap<string, number>
+  /** The first of them as they came, for the sealed record alone. */
+  readonly secrets: readonly { readonly kind: string; readonly offset: number; readonly secret: Uint8Array }[]
+}
+
+export type SecretScreen = {
+  /** Bytes are lent, both ways. */
+  push(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void
+  /** Nothing has come for so long: what is kept goes on as far as that says. */
+  pause(pause: Pause, emit: (bytes: Uint8Array) => void): void
+  finish(emit: (bytes: Uint8Array) => void): void
+  /** Something came that has not gone on. */
+  readonly isKeeping: boolean
+  /** Undefined: nothing was found. */
+  readonly findings: SecretFindings | undefined
+}
+
+const ESC = 0x1b
+
+type Found = {
+  count: number
+  kinds: Map<string, number>
+  secrets: { kind: string; offset: number; secret: Uint8Array }[]
+}
+
+/** What makes screens: tables and memory that all of them share. */
+export function createSecretScreens(tables: SecretTables): { open(): SecretScreen } {
+  const work = new Uint8Array(SCREEN_WORK_BYTES)
+  const text = new Uint8Array(SCREEN_WORK_BYTES)
+  const out = new Uint8Array(SCREEN_WORK_BYTES)
+  return { open: () => createSecretScreen(createSecretPass(tables, work), createControls(), text, out) }
+}
+
+/** `text` and `out` are lent to one call at a time. */
+function createSecretScreen(
+  pass: SecretPass,
+  controls: Controls,
+  text: Uint8Array,
+  out: Uint8Array,
+): SecretScreen {
+  let found: Found | undefined
+  /** Of `out`, what is put together and has not gone on. */
+  let woven = 0
+
+  function remember(span: Span, secret: Uint8Array): void {
+    found ??= { count: 0, kinds: new Map(), secrets: [] }
+    found.count++
+    found.kinds.set(span.kind, (found.kinds.get(span.kind) ?? 0) + 1)
+    if (found.secrets.length >= SECRETS_REMEMBERED) return
+    found.secrets.push({
+      kind: span.kind,
+      offset: span.start,
+      secret: secret.slice(0, SECRET_REMEMBERED_BYTES),
+    })
+  }
+
+  /** Without sequences: as it comes. */
+  function plain(emit: (bytes: Uint8Array) => void): Emit {
+    return (bytes, _offset, span, secret) => {
+      if (span !== undefined && secret !== undefined) remember(span, secret)
+      emit(bytes)
+    }
+  }
+
+  /** What was put together goes on. */
+  function flush(emit: (bytes: Uint8Array) => void): void {
+    if (woven > 0) emit(out.subarray(0, woven))
+    woven = 0
+  }
+
+  function put(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
+    if (woven + bytes.length > out.length) flush(emit)
+    if (bytes.length > out.length) return emit(bytes)
+    out.set(bytes, woven)
+    woven += bytes.length
+  }
+
+  /** The sequences that stand before the text from `offset` on. */
+  function putControls(offset: number, emit: (bytes: Uint8Array) => void): void {
+    while (controls.nextOffset <= offset) {
+      if (woven + CONTROL_BYTES > out.length) flush(emit)
+      woven += controls.giveNext(out, woven)
+    }
+  }
+
+  /** Puts sequences back where they stood; those within a secret stand behind it. */
+  function weaving(emit: (bytes: Uint8Array) => void): Emit {
+    return (bytes, offset, span, secret) => {
+      putControls(offset, emit)
+      if (span !== undefined && secret !== undefined) {
+        remember(span, secret)
+        return put(bytes, emit)
+      }
+      const end = offset + bytes.length
+      let at = offset
+      while (controls.nextOffset < end) {
+        const next = controls.nextOffset
+        put(bytes.subarray(at - offset, next - offset), emit)
+        putControls(next, emit)
+        at = next
+      }
+      put(bytes.subarray(at - offset), emit)
+    }
+  }
+
+  /** Behind what has gone on. */
+  function endWeaving(offset: number, emit: (bytes: Uint8Array) => void): void {
+    putControls(offset, emit)
+    flush(emit)
+  }
+
+  function pushSome(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
+    if (controls.isIdle && bytes.indexOf(ESC) < 0) {
+      controls.skip(bytes.length)
+      pass.push(bytes, plain(emit))
+      return
+    }
+    const length = controls.take(bytes, text)
+    pass.push(text.subarray(0, length), weaving(emit))
+    endWeaving(pass.passedBytes, emit)
+    if (controls.keptCount > CONTROLS_KEPT) goOn('long', emit)
+  }
+
+  function goOn(pause: Pause, emit: (bytes: Uint8Array) => void): void {
+    pass.pause(pause, weaving(emit))
+    endWeaving(pass.passedBytes, emit)
+  }
+
+  return {
+    push(bytes, emit) {
+      const most = text.length - CONTROL_BYTES
+      for (let at = 0; at < bytes.length; at += most)
+        pushSome(bytes.length <= most ? bytes : bytes.subarray(at, at + most), emit)
+    },
+    pause: goOn,
+    finish(emit) {
+      const length = controls.finish(text)
+      if (length > 0) pass.push(text.subarray(0, length), weaving(emit))
+      pass.finish(weaving(emit))
+      endWeaving(Number.MAX_SAFE_INTEGER, emit)
+    },
+    get isKeeping() {
+      return pass.keptBytes > 0 || !controls.isIdle
+    },
+    get findings() {
+      return found
+    },
+  }
+}
