@@ -104,6 +104,12 @@ export const DEFENSE = {
           default: 'standard',
           doc: 'What counts as a secret by the name that it is assigned to: `strict` takes every random value of such a name, `standard` leaves out short ones of names that say little, `permissive` takes none. And how sure it must be that output gives orders to whoever reads it: `strict` marks from 600 per mille and holds from 800, `standard` from 700 and 900, `permissive` from 800 and 980.',
         },
+        files: {
+          kind: 'choice',
+          choices: ['ask', 'pass'],
+          default: 'ask',
+          doc: 'What becomes of a file that an agent fetches and that holds what output may not, a secret or orders to whoever reads it: `ask` has an operator release it, `pass` lets it go.',
+        },
         flag_permille: {
           kind: 'integer',
           min: 300,

@@ -104,6 +104,7 @@ const ADVICE: readonly (readonly [LayerName | 'any' | 'egress' | 'firewall', str
       'unlisted',
       'Answer with `sass-edge confirm`; if it is meant to be reached, approve it with --always, or add it to sandbox.egress.',
     ],
+    ['firewall', 'secrets', 'Look at the file on the device, then answer with `sass-edge confirm`.'],
     [
       'firewall',
       'injection',
@@ -161,6 +162,7 @@ const RISKS: readonly (readonly [string, string])[] = Object.freeze([
   ['sensitive_files', 'high: whoever has the secret can act as its owner'],
   ['toxic.', 'high: secrets could leave the device, or what strangers wrote could change it'],
   ['level.', 'high: the session has done what raised the alarm'],
+  ['secrets', 'high: whoever has the secret can act as its owner'],
   ['injection', 'high: the agent may do what its output tells it to, with all that it may do'],
   ['unlisted', 'medium: data could go to a host that nobody has listed, or come from it'],
   ['opaque.', 'medium: nobody has read what it does, and something of the sandbox is missing'],

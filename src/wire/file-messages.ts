@@ -4,11 +4,13 @@
  * @module
  */
 import { CHUNK_BYTES, PATH_BYTES } from '../limits.ts'
+import { finding } from './messages.ts'
 import {
   bool,
   borrowedBytes,
   bytes,
   defaulted,
+  listOf,
   type MessageValue,
   message,
   optional,
@@ -28,6 +30,7 @@ export const fileMetadata = message('FileMetadata', {
   sha256: optional(13, digest, 'of the whole file'),
   kind: defaulted(14, unsigned(2), 0, '0 file, 1 directory, 2 symbolic link'),
   target: optional(15, path, 'what a symbolic link holds'),
+  content_source: optional(16, unsigned(0xff), 'of a download; as in CONTENT_SOURCES'),
 })
 
 export const fileChunk = message('FileChunk', {
@@ -51,6 +54,7 @@ export const fileDownloadRequest = message('FileDownloadRequest', {
 export const fileDownloadEnd = message('FileDownloadEnd', {
   sha256: required(12, digest),
   total_size: required(13, unsigned()),
+  findings: optional(14, listOf(finding, 64)),
 })
 
 export type FileChunk = MessageValue<typeof fileChunk>

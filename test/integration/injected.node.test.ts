@@ -3,7 +3,7 @@
  * none, marked where it is less sure, and what the record says of it.
  * @module
  */
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { auditEvents, ON_REAL_FILES, type Result, startNew, until } from './daemon.node.ts'
@@ -84,6 +84,27 @@ t.test('whoever ends the command waits for nobody', async (t) => {
   await until('nobody is asked any more', async () => (await questions()).length === 0)
   const ended = await daemon.cli(['attach', id])
   t.match(ended.stdout.toString(), NOTICE)
+})
+
+t.test('a file that an agent fetches goes whole or not at all (JF-063, JF-066)', async (t) => {
+  const content = `A=1\nDB_PASSWORD=c0rrect-h0rse-battery\n`
+  writeFileSync(join(daemon.workspace, 'service.conf'), content)
+  for (const [name, rule] of [
+    ['page.txt', 'injection'],
+    ['service.conf', 'secrets'],
+  ] as const) {
+    const to = join(daemon.directory, `fetched-${name}`)
+    const refused = daemon.cli(['cp', `:${name}`, to])
+    t.equal((await answered('deny')).rule, rule)
+    const { code, stderr } = await refused
+    t.not(code, 0)
+    t.match(stderr, /no operator has released it/)
+    t.notOk(existsSync(to))
+    const released = daemon.cli(['cp', `:${name}`, to])
+    await answered('approve')
+    t.equal((await released).code, 0)
+    t.equal(readFileSync(to, 'utf8'), readFileSync(join(daemon.workspace, name), 'utf8'))
+  }
 })
 
 t.test(

@@ -80,7 +80,7 @@ import { type Connection, type ConnectionEvent, createConnection } from '../../s
 import { type AuthResponse, authRequest, challengeAnswer, executeRequest } from '../../src/wire/messages.ts'
 import { type MethodName, methodNamed } from '../../src/wire/methods.ts'
 import type { LooseRule } from '../defense/13policy/staged-effective.ts'
-import { UNSCREENED } from './unscreened.ts'
+import { openUnscreened, UNSCREENED } from './unscreened.ts'
 
 /** A process that is as any other. */
 const HOST: HostReadings = {
@@ -665,6 +665,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     },
     sessions,
     executions,
+    firewall: { open: openUnscreened, asksAboutFiles: false },
     places,
     branches: createBranches({
       branches: options.branchWork ?? NO_BRANCHES,

@@ -2,7 +2,7 @@
 import type { Screen } from '../../src/defense/firewall/screen.ts'
 import type { OutputGround } from '../../src/session/executions/execution-output.ts'
 
-function openUnscreened(): Screen {
+export function openUnscreened(): Screen {
   return {
     push: (bytes, emit) => emit(bytes),
     pause() {},

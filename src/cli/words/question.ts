@@ -42,6 +42,7 @@ function inShort(action: Members | undefined, shown: unknown, chars: number): st
   const argv = argvOf(action)
   if (argv !== undefined) return commandLine(argv, chars)
   if (action?.['kind'] === 'reach') return `reach ${visible(String(action['place']))}`
+  if (action?.['kind'] === 'give') return `fetch ${visible(String(action['path']))}`
   if (action?.['kind'] === 'release') return `release what ${visible(String(action['command']))} has printed`
   const text = visible(JSON.stringify(action ?? shown) ?? '')
   return text.length > chars ? `${text.slice(0, chars - 1)}…` : text

@@ -19,6 +19,7 @@ import {
   type Sensitivity,
 } from '../../defense/firewall/secrets/kinds.ts'
 import { SassError } from '../../errors.ts'
+import type { FirewallRoom } from '../../session/common/rooms.ts'
 import { type KnownPlaces, knownMark, readKnownSecrets } from './known-secrets.node.ts'
 
 /** A line of JSON and the weights of the model, Brotli in Base64: build/bundle.node.ts packs it. */
@@ -29,9 +30,7 @@ type Data = { readonly secrets: unknown; readonly injections: unknown; readonly 
 
 export type Settings = Config['defense']['firewall']
 
-export type Firewall = {
-  /** For one source of one command. `mayHold`: what gives orders waits for an operator; otherwise it is marked alone. */
-  open(mayHold: boolean): Screen
+export type Firewall = FirewallRoom & {
   /** Makes the tables now: it takes some milliseconds. */
   prepare(): void
 }
@@ -98,6 +97,7 @@ export function createFirewall(places: KnownPlaces, settings: Settings, monotoni
 
   return {
     open: (mayHold) => made().open(mayHold ? thresholds : marksAlone),
+    asksAboutFiles: settings.files === 'ask',
     prepare: () => void made(),
   }
 }

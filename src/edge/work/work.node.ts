@@ -69,7 +69,7 @@ export function createWork(
     /** So much was sealed on behalf of that agent. */
     sealed(agent: string, bytes: number): void
   },
-): Pick<Rooms, 'sessions' | 'executions'> {
+): Pick<Rooms, 'sessions' | 'executions' | 'firewall'> {
   const sessions = createSessions(
     {
       maxSessions: config.session.max_sessions,
@@ -178,5 +178,5 @@ export function createWork(
       })
     },
   })
-  return { sessions, executions }
+  return { sessions, executions, firewall }
 }

@@ -12,6 +12,7 @@ import type { CapabilitySet } from '../../defense/capability.ts'
 import type { DeceptionBudget } from '../../defense/deception/budget.ts'
 import type { Figures } from '../../defense/deception/figures.ts'
 import type { Facts, Ledger } from '../../defense/facts.ts'
+import type { Screen } from '../../defense/firewall/screen.ts'
 import type { Policy } from '../../defense/layer.ts'
 import type { Penalties, PenaltyReason } from '../../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../../defense/verdict.ts'
@@ -92,6 +93,14 @@ export type HeldScreen = {
   replaced(): void
 }
 
+/** The firewall, for what is no output of a command. */
+export type FirewallRoom = {
+  /** `mayHold`: what gives orders waits for an operator; otherwise it is marked alone. */
+  open(mayHold: boolean): Screen
+  /** A file that holds what output may not is asked about. */
+  readonly asksAboutFiles: boolean
+}
+
 export type ReloadResult =
   | { readonly ok: true; readonly policyVersion: string; readonly needsRestart: readonly string[] }
   | { readonly ok: false; readonly problem: string }
@@ -114,6 +123,7 @@ export type Rooms = {
   readonly verify: VerifySignature
   readonly sessions: Sessions
   readonly executions: Executions
+  readonly firewall: FirewallRoom
   /** Where each session's commands run. */
   readonly places: Places
   readonly branches: Branches

@@ -9,6 +9,7 @@ import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { HeldWindow, Suspicion, Suspicions } from '../../defense/firewall/injections/hold.ts'
 import { INJECTION_PATTERNS_TOLD } from '../../defense/firewall/injections/limits.ts'
+import type { Screen } from '../../defense/firewall/screen.ts'
 import type { AuditEvent } from '../../ports.ts'
 import type { Question } from '../standing/confirmations.ts'
 import type { Execution, InjectionFinding } from './execution.ts'
@@ -26,6 +27,10 @@ export type Suspected = {
 
 function suspicionsOf({ screened }: Pick<Execution, 'screened'>): Suspicions[] {
   return (screened?.screens ?? []).flatMap(({ suspicions }) => suspicions ?? [])
+}
+
+function findingOf({ offset, patterns, text }: Suspicion): InjectionFinding {
+  return { kind: `injection:${patterns[0] ?? 'model'}`, offset, length: text.length }
 }
 
 function windowsOf(execution: Pick<Execution, 'screened'>): Suspicion[] {
@@ -105,14 +110,37 @@ export function releaseQuestion(execution: Execution, held: HeldWindow | undefin
   }
 }
 
+/** About a file that is not to go on as it is. */
+export function fileQuestion(
+  { agent, sessionId, path }: { readonly agent: string; readonly sessionId: string; readonly path: string },
+  { heldWindow, secrets }: Pick<Screen, 'heldWindow' | 'secrets'>,
+): Question {
+  const kinds = [...(secrets?.kinds.keys() ?? [])].slice(0, INJECTION_PATTERNS_TOLD)
+  const holds =
+    heldWindow === undefined ? `holds secrets (${kinds.join(', ')})` : 'gives orders to whoever reads it'
+  return {
+    agent,
+    sessionId,
+    layer: 'firewall',
+    rule: heldWindow === undefined ? 'secrets' : 'injection',
+    reason: `${path} ${holds}.`,
+    shown: {
+      action: { kind: 'give', path },
+      secrets: kinds,
+      patterns: (heldWindow?.patterns ?? []).slice(0, INJECTION_PATTERNS_TOLD),
+      text: shownText(heldWindow?.excerpt ?? new Uint8Array(0)),
+    },
+  }
+}
+
+/** Where a file that went on was marked. */
+export function fileFindings(screens: readonly Screen[]): InjectionFinding[] {
+  return screens.flatMap(({ suspicions }) => suspicions?.windows ?? []).map(findingOf)
+}
+
 /** For its caller. */
 export function injectionFindings(
   execution: Pick<Execution, 'screened' | 'findings'>,
 ): readonly InjectionFinding[] {
-  return (
-    execution.findings ??
-    windowsOf(execution).map(({ offset, patterns, text }) => {
-      return { kind: `injection:${patterns[0] ?? 'model'}`, offset, length: text.length }
-    })
-  )
+  return execution.findings ?? windowsOf(execution).map(findingOf)
 }

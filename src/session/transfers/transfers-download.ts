@@ -7,17 +7,24 @@
 
 import { defer } from '../../base/deferred.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
+import { isWithin } from '../../base/text/lexical-path.ts'
 import type { FileAction } from '../../defense/facts.ts'
+import type { Screen } from '../../defense/firewall/screen.ts'
 import { stricter } from '../../defense/level.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import { CHUNK_BYTES } from '../../limits.ts'
 import type { FileReader, SessionView } from '../../ports.ts'
 import { readRemotePath } from '../../sandbox/files/remote-path.ts'
+import { contentSourceNumber } from '../../wire/content-source.ts'
 import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { capabilityOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
+import { fileFindings, fileQuestion } from '../executions/injection-event.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
+import { askMeanwhile } from '../standing/asking-meanwhile.ts'
+import type { ConfirmationOutcome } from '../standing/confirmations.ts'
+import { createFileScreen } from './screened-file.ts'
 import {
   createWaker,
   endStream,
@@ -75,11 +82,13 @@ function begin(
   const waker = createWaker()
   let isLeft = false
   let sent = 0
+  let withdraw: (() => void) | undefined
 
   const branch = rooms.places.find(session.id)?.branch || session.id
   const stop = (why: WhyEnded) => {
     if (isLeft) return
     isLeft = true
+    withdraw?.()
     endStream(peer, streamId, why)
     gone.resolve(undefined)
     waker.wake()
@@ -93,6 +102,7 @@ function begin(
     stdinDrained() {},
     leave() {
       isLeft = true
+      withdraw?.()
       gone.resolve(undefined)
       waker.wake()
     },
@@ -124,7 +134,37 @@ function begin(
     }
   }
 
-  async function sendAll(reader: FileReader): Promise<Uint8Array | undefined> {
+  /** More than one message may take, where the firewall has kept some of it. */
+  async function sendPieces(bytes: Uint8Array): Promise<boolean> {
+    for (let at = 0; at < bytes.length; ) {
+      const length = await room()
+      if (length === 0) return false
+      const piece = bytes.subarray(at, at + length)
+      await send(piece)
+      at += piece.length
+    }
+    return !isLeft
+  }
+
+  /** Whether an operator releases the file. */
+  function asked(of: Screen): Promise<boolean> {
+    const answer = defer<boolean>()
+    const isReleased = (outcome: ConfirmationOutcome) => answer.resolve(outcome === 'approved')
+    withdraw = askMeanwhile(
+      { ...rooms, record: (event) => rooms.audit.append(event, true) },
+      fileQuestion({ agent: caller?.name ?? '', sessionId: session?.id ?? '', path: action.path }, of),
+      isReleased,
+    )
+    return Promise.race([answer.promise, gone.promise.then(() => false)]).finally(() => {
+      withdraw = undefined
+    })
+  }
+  const screen =
+    caller.role === 'operator' || !rooms.firewall.asksAboutFiles
+      ? undefined
+      : createFileScreen({ open: () => rooms.firewall.open(true), send: sendPieces, ask: asked })
+
+  async function sendAll(reader: FileReader, isInternal: boolean): Promise<Uint8Array | undefined> {
     const { size, offset, mode, kind } = reader
     const metadata = {
       remote_path: request.remote_path,
@@ -132,17 +172,19 @@ function begin(
       offset,
       mode,
       kind: kind === 'directory' ? 1 : 0,
+      content_source: contentSourceNumber(isInternal ? 'FILE_INTERNAL' : 'FILE_EXTERNAL'),
     }
     connection.message(streamId, fileChunk.encode({ metadata }))
     const buffer = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(1, size - offset)))
+    const { push, finish } = screen ?? { push: sendPieces, finish: async () => true }
     for (let left = size - offset; left > 0; ) {
       const length = await room()
       if (length === 0) return undefined
       const count = await reader.read(buffer.subarray(0, Math.min(length, left)))
-      await send(buffer.subarray(0, count))
+      if (!(await push(buffer.subarray(0, count)))) return undefined
       left -= count
     }
-    return isLeft ? undefined : reader.finish()
+    return !(await finish()) || isLeft ? undefined : reader.finish()
   }
 
   async function work(): Promise<TransferEnd> {
@@ -154,9 +196,16 @@ function begin(
       if (rooms.files.look(view, action.path).real !== action.real) throw movedMeanwhile()
       reader = await rooms.files.read(view, action.real, action.offset, request.sha256, limitBytes)
       const { size } = reader
-      const digest = isLeft ? undefined : await sendAll(reader)
+      const digest = isLeft
+        ? undefined
+        : await sendAll(
+            reader,
+            view.writable.some((root) => isWithin(root, action.real)),
+          )
       if (digest === undefined || isLeft) return { outcome: 'left', bytes: sent, sha256: null }
-      connection.end(streamId, fileDownloadEnd.encode({ sha256: digest, total_size: size }))
+      const found = fileFindings(screen?.screens ?? [])
+      const findings = found.length > 0 ? found : undefined
+      connection.end(streamId, fileDownloadEnd.encode({ sha256: digest, total_size: size, findings }))
       peer.streamDone(streamId)
       return { outcome: 'done', bytes: sent, sha256: encodeHex(digest) }
     } catch (cause) {

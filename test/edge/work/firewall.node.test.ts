@@ -9,6 +9,7 @@ import { createFirewall, type Settings } from '../../../src/edge/work/firewall.n
 
 const settings = (sensitivity: Sensitivity): Settings => ({
   sensitivity,
+  files: 'ask',
   flag_permille: null,
   block_permille: null,
   known_secrets: null,

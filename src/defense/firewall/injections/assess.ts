@@ -25,6 +25,7 @@ import {
   type PatternTables,
 } from './patterns.ts'
 import * as technique from './techniques.ts'
+import { isReadable } from './text-share.ts'
 import { readLeet, readReversed, readRot13, readSpaced } from './views.ts'
 
 export interface Assessment {
@@ -222,12 +223,14 @@ export function assessWindow(
   start: number,
   end: number,
 ): Assessment {
+  const from = Math.max(0, start)
+  const to = Math.min(end, bytes.length, from + INJECTION_WINDOW_BYTES)
+  if (!isReadable(bytes, from, to)) return NOTHING
   const { matched, patterns } = tables
   const findings: Findings = { techniques: 0, invisible: 0, concealed: 0, model: 0 }
   matched.hits = 0
   matched.address = 0
-  const from = Math.max(0, start)
-  readLevel(tables, findings, 0, bytes, from, Math.min(end, bytes.length, from + INJECTION_WINDOW_BYTES), 0)
+  readLevel(tables, findings, 0, bytes, from, to, 0)
   if (matched.hits === 0 && findings.model === 0 && findings.invisible === 0 && findings.concealed === 0)
     return NOTHING
 
