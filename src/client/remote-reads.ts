@@ -10,6 +10,7 @@ import { openCbor } from '../base/encoding/cbor.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
 import { LISTED_FILES, LISTING_BYTES } from '../limits.ts'
+import type { Finding } from '../wire/messages.ts'
 import type { Caller } from './calls/caller.ts'
 import {
   type FileTarget,
@@ -39,6 +40,8 @@ export type RemotePiece = {
   readonly mode: number
   /** Of the whole file, hex, where all of it was read. */
   readonly sha256: string | undefined
+  /** As in `Received`, where it was read to its end. */
+  readonly findings?: readonly Finding[] | undefined
 }
 
 /** Starts a transfer on a connection and waits for its end; throws where it was given up meanwhile. */
@@ -137,8 +140,10 @@ export async function readPiece(caller: Caller, start: Start, wish: PieceWish): 
     },
   }
   let digest: Uint8Array | undefined
+  let findings: readonly Finding[] | undefined
   try {
     const received = await start(() => receiveFile(caller, target, { path, offset }))
+    findings = received.findings
     if (offset === 0) digest = received.sha256
   } catch (cause) {
     if (cause !== enough) throw cause
@@ -153,5 +158,6 @@ export async function readPiece(caller: Caller, start: Start, wish: PieceWish): 
     size: what?.size ?? bytes.length,
     mode: what?.mode ?? 0,
     sha256: digest === undefined ? undefined : encodeHex(digest),
+    findings,
   }
 }

@@ -7,6 +7,7 @@ import { encodeBase64 } from '../../base/encoding/base64.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { RemoteEntry } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
+import { findingsSentence } from '../words/findings.ts'
 import { answered } from './answered.node.ts'
 import { MCP_WRITE_BYTES } from './bounds.ts'
 import { type Tool, waitingWords } from './call.node.ts'
@@ -36,14 +37,19 @@ export const read: Tool<ToolArguments<'read'>> = async (call, args) => {
   const content = encoding === 'base64' ? base64 : contentOf(piece, false, isMore)
   // From the end of what is shown: a character that was cut comes whole.
   const next = content.offset + content.bytes
+  const found = findingsSentence(piece.findings)
   const form = content.encoding === 'base64' ? ', in base64' : ''
   const more = isMore ? `; for the rest: read with offset ${next}` : ''
   return {
-    text: `--- ${shownText(path)}: bytes ${offset} to ${next} of ${size}, mode ${modeText(mode)}${form}${more}`,
+    text: [
+      `--- ${shownText(path)}: bytes ${offset} to ${next} of ${size}, mode ${modeText(mode)}${form}${more}`,
+      ...(found === undefined ? [] : [found]),
+    ].join('\n'),
     outside: shownText(content.content),
     data: {
       ...{ path, ...content, size, mode: modeText(mode) },
       ...(sha256 === undefined ? {} : { sha256 }),
+      ...(piece.findings === undefined ? {} : { findings: piece.findings }),
       ...(isMore ? { next_offset: next } : {}),
     },
     isError: false,

@@ -58,6 +58,10 @@ const job = z.object({
   stdout_bytes: z.number(),
   stderr_bytes: z.number(),
 })
+const findings = z
+  .array(z.object({ kind: z.string(), offset: z.number(), length: z.number() }))
+  .optional()
+  .describe('where it reads like orders to whoever reads it')
 const ran = {
   id: z.string(),
   state: z.enum(['exited', 'signalled', 'running']),
@@ -65,6 +69,8 @@ const ran = {
   signal: z.string().optional(),
   why: z.string().optional().describe('why the device ended it'),
   refused: z.string().optional().describe('what the network of the session refused'),
+  source: z.string().optional().describe('where the output is from: TOOL_OUTPUT, or NETWORK_EXTERNAL'),
+  findings,
   stdout: output,
   stderr: output,
   lost_bytes: z.number().optional().describe('output that the device no longer has'),
@@ -145,6 +151,7 @@ export const TOOLS = {
       size: z.number().describe('of the whole file'),
       mode: z.string(),
       sha256: z.string().optional().describe('of the whole file, where all of it was read'),
+      findings,
       next_offset: z.number().optional(),
     }),
   },

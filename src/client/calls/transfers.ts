@@ -17,7 +17,7 @@ import {
   type fileMetadata,
 } from '../../wire/file-messages.ts'
 import { SYSTEM } from '../../wire/frame.ts'
-import type { StreamResponse } from '../../wire/messages.ts'
+import type { Finding, StreamResponse } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import type { OpenStream } from './call-words.ts'
 import type { Caller } from './caller.ts'
@@ -196,7 +196,12 @@ export type FileTarget = {
   write(bytes: Uint8Array): Promise<void>
 }
 
-export type Received = { readonly sha256: Uint8Array; readonly size: number }
+export type Received = {
+  readonly sha256: Uint8Array
+  readonly size: number
+  /** Where the device found orders to whoever reads it. */
+  readonly findings: readonly Finding[] | undefined
+}
 
 export type ReceiveOptions = {
   readonly path: string
@@ -250,9 +255,9 @@ export function receiveFile(caller: Caller, target: FileTarget, options: Receive
       )
     },
     ended(value) {
-      const { sha256, total_size: size } = value as FileDownloadEnd
+      const { sha256, total_size: size, findings } = value as FileDownloadEnd
       const own = new Uint8Array(sha256)
-      next(async () => result.resolve({ sha256: own, size }))
+      next(async () => result.resolve({ sha256: own, size, findings }))
     },
     failed(error) {
       // What came before it is still being taken.
