@@ -76,12 +76,13 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 })
 
 /** Fields whose value makes an event of that type matter more. */
-function raised({ type, to, what }: AuditEvent, severity: EventSeverity): EventSeverity {
+function raised({ type, to, what, canaries }: AuditEvent, severity: EventSeverity): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
   if (type === 'level' && to === 'NORMAL') return 'info'
   if (type === 'challenge' && what !== 'passed') return 'warning'
   if (type === 'daemon' && what === 'reload_failed') return 'warning'
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
+  if (type === 'redacted' && Number(canaries) > 0) return 'critical'
   if (type === 'injection' && what !== 'flagged') return 'critical'
   if (type === 'egress' && what !== 'passed') return 'warning'
   return severity

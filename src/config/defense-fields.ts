@@ -132,6 +132,12 @@ export const DEFENSE = {
           nullable: true,
           doc: 'A file with secrets of the device, one a line, mode 0600: hidden in plain and in every encoding that is known. null: none beside those that the daemon finds itself.',
         },
+        canaries: {
+          kind: 'path',
+          default: null,
+          nullable: true,
+          doc: 'A file with canaries, one a line, mode 0600: values that are planted where nobody has business, and are hidden and reported as critical where a command prints them. null: none beside that of the daemon itself.',
+        },
       },
     },
     tarpit: {

@@ -73,6 +73,14 @@ t.test('colours do not take a secret apart, and stay', async (t) => {
   t.equal(stdout.toString(), 'x \x1b[1m[redacted:github-token]\x1b[31m\x1b[0m y\n')
 })
 
+t.test('a canary that is printed is hidden, and critical (JF-044, JF-083)', async (t) => {
+  const canary = readFileSync(join(daemon.directory, '.sass-edge/state/canary'), 'utf8').trim()
+  const { stdout } = await daemon.cli(['exec', '--', 'echo', canary])
+  t.equal(stdout.toString(), '[redacted:canary]\n')
+  const event = auditEvents(daemon.directory).findLast(({ type }) => type === 'redacted')
+  t.match(event, { canaries: 1, severity: 'critical', kinds: { canary: 1 } })
+})
+
 t.test(
   'the record says of which kinds and how many; what they were is on no disk in the clear (JF-089)',
   async (t) => {

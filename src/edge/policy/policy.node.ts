@@ -151,7 +151,11 @@ function digestRules({ policy }: Config): string {
 
 /** Files and directories that are the daemon's own, as they are configured. `configPath`: where that stands. */
 export function ownPlaces(config: Config, configPath: string | undefined): readonly string[] {
-  const own = [config.state_directory, config.audit.directory, config.listen.admin_socket, config.tls.key]
+  const { known_secrets: secrets, canaries } = config.defense.firewall
+  const own = [
+    ...[config.state_directory, config.audit.directory, config.listen.admin_socket, config.tls.key],
+    ...[secrets, canaries].filter((path) => path !== null),
+  ]
   // With its directory: a cover over the file alone would move away with it when it is rotated.
   if (config.log.file !== null) own.push(config.log.file, ...ownDirectory(config, config.log.file))
   if (config.metrics.listen?.startsWith('/')) own.push(config.metrics.listen)

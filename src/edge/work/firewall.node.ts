@@ -18,6 +18,7 @@ import {
   type SecretTables,
   type Sensitivity,
 } from '../../defense/firewall/secrets/kinds.ts'
+import type { KnownValue } from '../../defense/firewall/secrets/known.ts'
 import { SassError } from '../../errors.ts'
 import type { FirewallRoom } from '../../session/common/rooms.ts'
 import { type KnownPlaces, knownMark, readKnownSecrets } from './known-secrets.node.ts'
@@ -56,7 +57,7 @@ function unreadable(what: string, problems: readonly string[]): SassError {
 }
 
 /** @throws CONFIG_LOAD_FAILED where the data is not what it is to be */
-function secretTables(file: unknown, known: readonly Uint8Array[], sensitivity: Sensitivity): SecretTables {
+function secretTables(file: unknown, known: readonly KnownValue[], sensitivity: Sensitivity): SecretTables {
   const tables = readSecretTables(file, known, sensitivity)
   if ('problems' in tables) throw unreadable('The secrets', tables.problems)
   return tables

@@ -125,6 +125,7 @@ export function createWork(
   })
   const places = {
     secretsFile: config.defense.firewall.known_secrets,
+    canariesFile: config.defense.firewall.canaries,
     stateDirectory: config.state_directory,
     workspaceRoot: config.security.workspace_root,
     environment: process.env,

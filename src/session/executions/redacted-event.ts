@@ -44,6 +44,7 @@ export function redactedEvent(execution: Execution, sealed: string): AuditEvent 
     session: execution.sessionId,
     secrets,
     kinds,
+    canaries: kinds['canary'] ?? 0,
     facts: sealed,
   }
 }

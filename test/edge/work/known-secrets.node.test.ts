@@ -1,5 +1,5 @@
 /** What the device knows to be secret: read from real files, and nothing else. */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type KnownPlaces, knownMark, readKnownSecrets } from '../../../src/edge/work/known-secrets.node.ts'
@@ -9,14 +9,18 @@ function places(t: Test, change: Partial<KnownPlaces> = {}): KnownPlaces {
   const root = t.testdir({ state: {}, work: {} })
   const base = {
     secretsFile: null,
+    canariesFile: null,
     stateDirectory: join(root, 'state'),
     workspaceRoot: join(root, 'work'),
     environment: {},
   }
   return { ...base, ...change }
 }
+/** Without the daemon's own canary, which is another one each time. */
 const known = (where: KnownPlaces): string[] =>
-  readKnownSecrets(where, () => TABLES).map((value) => Buffer.from(value).toString())
+  readKnownSecrets(where, () => TABLES)
+    .map(({ kind, bytes }) => `${kind === 'canary' ? 'canary: ' : ''}${Buffer.from(bytes)}`)
+    .filter((text) => !text.startsWith('canary: sass-edge-canary-'))
 
 t.test('the operator\u2019s file, own keys, secrets of the environment, and files of settings', (t) => {
   const where = places(t, {
@@ -75,5 +79,43 @@ t.test('the mark changes when a file does', (t) => {
   writeFileSync(join(where.workspaceRoot, '.env'), 'A=12\n')
   t.equal(new Set([before, then, knownMark(where)]).size, 3)
   t.equal(knownMark({ ...where, secretsFile: '/nowhere' }).split('\n').length, 2)
+  t.end()
+})
+
+t.test('canaries come first: the daemon’s own, which stays, and those of the operator (JF-044)', (t) => {
+  const where = places(t)
+  const canariesFile = join(where.stateDirectory, 'planted')
+  writeFileSync(canariesFile, 'nobody prints this\n')
+  const first = readKnownSecrets({ ...where, canariesFile }, () => TABLES)
+  t.strictSame(
+    first.map(({ kind, bytes }) => [
+      kind,
+      Buffer.from(bytes)
+        .toString()
+        .replace(/[0-9a-f]{32}$/, ''),
+    ]),
+    [
+      ['canary', 'sass-edge-canary-'],
+      ['canary', 'nobody prints this'],
+    ],
+  )
+  t.strictSame(
+    readKnownSecrets({ ...where, canariesFile }, () => TABLES),
+    first,
+  )
+  t.equal(statSync(join(where.stateDirectory, 'canary')).mode & 0o777, 0o600)
+  t.strictSame(
+    readKnownSecrets({ ...where, stateDirectory: '/nowhere' }, () => TABLES),
+    [],
+  )
+  t.end()
+})
+
+t.test('a raw key of the daemon is known in hexadecimal and in Base64', (t) => {
+  const where = places(t)
+  const key = Buffer.from(Array.from({ length: 32 }, (_, at) => (at * 37 + 200) & 0xff))
+  writeFileSync(join(where.stateDirectory, 'operator.key'), key)
+  const values = readKnownSecrets(where, () => TABLES)
+  t.ok(values.some(({ kind, bytes }) => kind === 'known-secret' && key.equals(bytes)))
   t.end()
 })

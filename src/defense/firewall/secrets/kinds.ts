@@ -6,7 +6,7 @@
  */
 import { buildKeyWords, type KeyWords } from '../key-words.ts'
 import { KEY_WORD_LEAST_BYTES, KEY_WORD_MOST_BYTES, KEY_WORDS, SECRET_KINDS } from '../limits.ts'
-import { type LiteralKey, literalKeys } from './known.ts'
+import { type KnownValue, type LiteralKey, literalKeys } from './known.ts'
 import { type Part, parseShape, type Shape } from './shape.ts'
 import type { NameStrength } from './value.ts'
 
@@ -176,12 +176,12 @@ const COUNTED: Readonly<Record<Sensitivity, (strength: NameStrength) => NameStre
 }
 
 /**
- * @param known values that the device knows, as bytes
+ * @param known values that the device knows
  * @returns sentences that say what is wrong, where something is
  */
 export function readSecretTables(
   file: unknown,
-  known: readonly Uint8Array[] = [],
+  known: readonly KnownValue[] = [],
   sensitivity: Sensitivity = 'standard',
 ): SecretTables | { readonly problems: readonly string[] } {
   if (!isFields(file) || file['version'] !== 1) return { problems: ['version is to be 1.'] }

@@ -15,8 +15,12 @@ import { KNOWN_KEY_BYTES, KNOWN_LEAST_BYTES, KNOWN_MOST_BYTES, KNOWN_SECRETS } f
 import { MORE, NO } from './shape.ts'
 import { milliBits } from './value.ts'
 
+/** A value that the device knows; a canary is there for nothing but to be found where it should not be (JF-044). */
+export type KnownValue = { readonly kind: 'known-secret' | 'canary'; readonly bytes: Uint8Array }
+
 /** One way in which a known secret is written. */
 export type Literal = {
+  readonly kind: KnownValue['kind']
   readonly bytes: Uint8Array
   /** Line ends may be anywhere in it. */
   readonly isWrapped: boolean
@@ -47,7 +51,7 @@ function base64Forms(value: Uint8Array): string[] {
 }
 
 /** How the value looks, without doubles. */
-export function literalsOf(value: Uint8Array): Literal[] {
+export function literalsOf({ kind, bytes: value }: KnownValue): Literal[] {
   const written = new Map<string, boolean>()
   for (const form of base64Forms(value)) written.set(form, true)
   const hex = encodeHex(value)
@@ -61,7 +65,7 @@ export function literalsOf(value: Uint8Array): Literal[] {
   }
   return [...written]
     .filter(([form]) => form.length >= KNOWN_LEAST_BYTES)
-    .map(([form, isWrapped]) => ({ bytes: encodeUtf8(form), isWrapped }))
+    .map(([form, isWrapped]) => ({ kind, bytes: encodeUtf8(form), isWrapped }))
 }
 
 /** Whether a value is long and random enough to be told from text. */
@@ -89,8 +93,8 @@ function keysOf(literal: Literal): LiteralKey[] {
 }
 
 /** The key words of the values: of those that tell, and of no more than the bound. */
-export function literalKeys(values: readonly Uint8Array[]): LiteralKey[] {
-  const telling = values.filter(isTelling).slice(0, KNOWN_SECRETS)
+export function literalKeys(values: readonly KnownValue[]): LiteralKey[] {
+  const telling = values.filter(({ bytes }) => isTelling(bytes)).slice(0, KNOWN_SECRETS)
   return telling.flatMap(literalsOf).flatMap(keysOf)
 }
 

@@ -79,7 +79,6 @@ const KINDS = {
   userinfo: 'url-password',
   'user-option': 'curl-password',
   data: 'kubernetes-secret',
-  known: 'known-secret',
 }
 
 function isRandomEnough(kind: Kind, bytes: Uint8Array, start: number, stop: number): boolean {
@@ -171,7 +170,7 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
     if (stop === NO || (stop !== MORE && base + stop <= hidden)) return NO
     const from = startOfLiteral(bytes, start, key)
     if (stop === MORE) tokenFrom = base + from
-    else hide(Math.max(from, hidden - base), stop, KINDS.known)
+    else hide(Math.max(from, hidden - base), stop, key.literal.kind)
     return stop === MORE ? MORE : 1
   }
 

@@ -16,7 +16,7 @@ function passed(
 ): string {
   const tables = readSecretTables(
     { version: 1, kinds: [], names: NAMES },
-    values.map((value) => Buffer.from(value)),
+    values.map((value) => ({ kind: 'known-secret' as const, bytes: Buffer.from(value) })),
   )
   if ('problems' in tables) throw new Error(tables.problems.join(' '))
   const pass = createSecretPass(tables, new Uint8Array(SCREEN_WORK_BYTES))
@@ -108,7 +108,10 @@ t.test('what is short, or as plain as a word of a few letters, is none', (t) => 
 })
 
 t.test('so many and no more, each with a few key words', (t) => {
-  const values = Array.from({ length: 100 }, (_, index) => Buffer.from(`secret number ${index} of all/?`))
+  const values = Array.from({ length: 100 }, (_, index) => ({
+    kind: 'known-secret' as const,
+    bytes: Buffer.from(`secret number ${index} of all/?`),
+  }))
   const first = values.slice(0, KNOWN_SECRETS)
   t.strictSame(literalKeys(values), literalKeys(first))
   t.ok(literalKeys(first).length <= 16 * KNOWN_SECRETS, `${literalKeys(first).length} key words`)
