@@ -67,6 +67,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   identity: kind('execution', 'configuration', 'warning'),
   branch: kind('execution', 'human'),
   egress: kind('execution', 'tool'),
+  firewall: kind('execution', 'configuration'),
   redacted: kind('execution', 'firewall', 'warning'),
   injection: kind('execution', 'firewall', 'warning'),
   dropped: kind('execution', 'lifecycle'),
@@ -84,6 +85,7 @@ function raised({ type, to, what, canaries }: AuditEvent, severity: EventSeverit
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
   if (type === 'redacted' && Number(canaries) > 0) return 'critical'
   if (type === 'injection' && what !== 'flagged') return 'critical'
+  if (type === 'firewall' && what !== 'loaded') return 'critical'
   if (type === 'egress' && what !== 'passed') return 'warning'
   return severity
 }

@@ -132,6 +132,12 @@ export const DEFENSE = {
           nullable: true,
           doc: 'A file with secrets of the device, one a line, mode 0600: hidden in plain and in every encoding that is known. null: none beside those that the daemon finds itself.',
         },
+        patterns: {
+          kind: 'path',
+          default: null,
+          nullable: true,
+          doc: 'A JSON file with more kinds of secrets and more patterns of orders, in the form of firewall/ (docs/firewall.md, "Own patterns"): read again when it changes. null: what ships alone.',
+        },
         canaries: {
           kind: 'path',
           default: null,

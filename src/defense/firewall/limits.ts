@@ -60,5 +60,7 @@ export const SETTINGS_FILES = 16
 export const SETTINGS_FILE_BYTES = 65_536
 /** How often it is asked whether they have changed, where commands run. */
 export const KNOWN_LOOK_MS = 5_000
+/** The operator's file of kinds and patterns. */
+export const OWN_PATTERNS_BYTES = 1_048_576
 /** Kinds that one record names: it is at most 10,000 characters. */
 export const REDACTED_KINDS = 32

@@ -15,6 +15,7 @@ import { readRuntimePolicy } from '../policy/policy-file.node.ts'
 import { checkRulesPin, isIntegrityRisk } from '../record/integrity.node.ts'
 import { enrolledBeside, visibleBook } from '../state/identity-book.node.ts'
 import { openLevelStore } from '../state/level-store.node.ts'
+import { countFirewall } from '../work/firewall.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
 
 /** Each problem of rules that cannot be used; the sentence where there is no list. */
@@ -109,6 +110,20 @@ function checkIncident({ state_directory }: Config): readonly Finding[] {
   }
 }
 
+function checkFirewall({ defense }: Config): readonly Finding[] {
+  const { patterns: path } = defense.firewall
+  if (path === null) return []
+  const check = 'defense.firewall.patterns'
+  try {
+    const { kinds, patterns } = countFirewall(path)
+    return [pass(check, `${kinds} kinds of secrets and ${patterns} patterns hold`)]
+  } catch (error) {
+    const known = asSassError(error)
+    if (known === undefined) throw error
+    return [fail(check, known.message.replace(/\.$/, ''), 'correct it, or set it to null')]
+  }
+}
+
 /** Who has enrolled beside the configuration: a book that can be read, and sets that are still there. */
 function checkEnrolled(config: Config): readonly Finding[] {
   const check = 'identities'
@@ -155,5 +170,6 @@ export async function checkPolicy(config: Config): Promise<readonly Finding[]> {
     ...checkPins(config),
     ...checkIncident(config),
     ...checkEnrolled(config),
+    ...checkFirewall(config),
   ]
 }

@@ -1,18 +1,21 @@
 /**
- * The output firewall of this daemon: its tables, made of the data that ships and of the secrets that the device knows.
- * A build puts the data into the program itself; from the sources it is read where it is written. Where what the device
- * knows has changed, commands that begin from then on have new tables.
+ * The output firewall of this daemon: its tables, made of the data that ships, of what the operator has added, and of the
+ * secrets that the device knows. Where one of them has changed, commands that begin from then on have new tables; what
+ * cannot be read leaves everything as it was.
  * Rules: docs/firewall.md.
  * @module
  */
-import { readFileSync } from 'node:fs'
-import { brotliDecompressSync } from 'node:zlib'
+import { lstatSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
-import { assessWindow, readInjectionTables } from '../../defense/firewall/injections/assess.ts'
+import {
+  assessWindow,
+  type InjectionTables,
+  readInjectionTables,
+} from '../../defense/firewall/injections/assess.ts'
 import type { Thresholds } from '../../defense/firewall/injections/hold.ts'
 import { INJECTION_THRESHOLDS, NEVER_HELD } from '../../defense/firewall/injections/limits.ts'
 import { KNOWN_LOOK_MS } from '../../defense/firewall/limits.ts'
-import { createScreens, type Judge, type Screen, type Screens } from '../../defense/firewall/screen.ts'
+import { createScreens, type Judge, type Screens } from '../../defense/firewall/screen.ts'
 import {
   readSecretTables,
   type SecretTables,
@@ -20,14 +23,10 @@ import {
 } from '../../defense/firewall/secrets/kinds.ts'
 import type { KnownValue } from '../../defense/firewall/secrets/known.ts'
 import { SassError } from '../../errors.ts'
+import type { AuditEvent } from '../../ports.ts'
 import type { FirewallRoom } from '../../session/common/rooms.ts'
+import { type FirewallData, firewallData } from './firewall-data.node.ts'
 import { type KnownPlaces, knownMark, readKnownSecrets } from './known-secrets.node.ts'
-
-/** A line of JSON and the weights of the model, Brotli in Base64: build/bundle.node.ts packs it. */
-declare const PACKED_FIREWALL: string | undefined
-
-/** What ships, as firewall/ has it. */
-type Data = { readonly secrets: unknown; readonly injections: unknown; readonly weights: unknown }
 
 export type Settings = Config['defense']['firewall']
 
@@ -36,21 +35,16 @@ export type Firewall = FirewallRoom & {
   prepare(): void
 }
 
-function shippedData(): Data {
-  if (typeof PACKED_FIREWALL === 'string') {
-    const bytes = brotliDecompressSync(Buffer.from(PACKED_FIREWALL, 'base64'))
-    const end = bytes.indexOf('\n')
-    const data = JSON.parse(bytes.toString('utf8', 0, end))
-    return { ...data, weights: { ...data.weights, weights: bytes.toString('base64', end + 1) } }
-  }
-  const read = (name: string): unknown =>
-    JSON.parse(readFileSync(new URL(`../../../firewall/${name}.json`, import.meta.url), 'utf8'))
-  return {
-    secrets: read('secrets'),
-    injections: read('injections'),
-    weights: read('injection-weights'),
-  }
+export type FirewallGround = {
+  readonly places: KnownPlaces
+  readonly settings: Settings
+  readonly monotonicMs: () => number
+  /** What has happened, whatever can be written. */
+  readonly record: (event: AuditEvent) => void
 }
+
+/** What judges, of which file. */
+type Made = { readonly mark: string; readonly data: FirewallData; readonly tables: InjectionTables }
 
 function unreadable(what: string, problems: readonly string[]): SassError {
   return new SassError('CONFIG_LOAD_FAILED', `${what} of the firewall cannot be read: ${problems[0] ?? ''}`)
@@ -64,10 +58,10 @@ function secretTables(file: unknown, known: readonly KnownValue[], sensitivity: 
 }
 
 /** @throws CONFIG_LOAD_FAILED where the data is not what it is to be */
-function judgeOf({ injections, weights }: Data): Judge {
+function injectionTables({ injections, weights }: FirewallData): InjectionTables {
   const read = readInjectionTables(injections, weights)
   if (!read.ok) throw unreadable('The injections', read.problems)
-  return (bytes, start, end) => assessWindow(read.tables, bytes, start, end)
+  return read.tables
 }
 
 function thresholdsOf({ sensitivity, flag_permille: flag, block_permille: block }: Settings): Thresholds {
@@ -75,30 +69,83 @@ function thresholdsOf({ sensitivity, flag_permille: flag, block_permille: block 
   return { flag: flag ?? usual.flag, block: block ?? usual.block }
 }
 
-export function createFirewall(places: KnownPlaces, settings: Settings, monotonicMs: () => number): Firewall {
+/** Whatever changes when the file does. */
+function markOf(path: string | null): string {
+  if (path === null) return ''
+  try {
+    const { ino, size, mtimeMs } = lstatSync(path)
+    return `${ino} ${size} ${mtimeMs}`
+  } catch {
+    return 'gone'
+  }
+}
+
+/** How much there is of what ships and of the operator's file. @throws SassError CONFIG_LOAD_FAILED */
+export function countFirewall(path: string): { readonly kinds: number; readonly patterns: number } {
+  const data = firewallData(path)
+  return {
+    kinds: secretTables(data.secrets, [], 'strict').kinds,
+    patterns: injectionTables(data).patterns.ids.length,
+  }
+}
+
+/** @throws SassError CONFIG_LOAD_FAILED where the operator has added what cannot be used */
+export function createFirewall({ places, settings, monotonicMs, record }: FirewallGround): Firewall {
   const thresholds = thresholdsOf(settings)
   const marksAlone = { ...thresholds, block: NEVER_HELD }
-  let judge: Judge | undefined
+  const { patterns: ownPath } = settings
+  let made: Made | undefined
   let screens: Screens | undefined
-  let [mark, lookedMs] = ['', 0]
+  let [known, lookedMs] = ['', 0]
 
-  function made(): Screens {
+  function make(): void {
+    const mark = markOf(ownPath)
+    const data = made?.mark === mark ? made.data : firewallData(ownPath)
+    const tables = made?.mark === mark ? made.tables : injectionTables(data)
+    const nowKnown = knownMark(places)
+    const values = readKnownSecrets(places, () => secretTables(data.secrets, [], 'strict'))
+    const secrets = secretTables(data.secrets, values, settings.sensitivity)
+    const judge: Judge = (bytes, start, end) => assessWindow(tables, bytes, start, end)
+    made = { mark, data, tables }
+    known = nowKnown
+    screens = createScreens(secrets, judge)
+    record({
+      type: 'firewall',
+      what: 'loaded',
+      digest: data.digest,
+      secret_kinds: secrets.kinds,
+      known_secrets: values.length,
+      injection_patterns: tables.patterns.ids.length,
+      sensitivity: settings.sensitivity,
+      flag_permille: thresholds.flag,
+      block_permille: thresholds.block,
+    })
+  }
+
+  function current(): Screens {
     const nowMs = monotonicMs()
     if (screens !== undefined && nowMs - lookedMs < KNOWN_LOOK_MS) return screens
     lookedMs = nowMs
-    const now = knownMark(places)
-    if (screens !== undefined && now === mark) return screens
-    mark = now
-    const data = shippedData()
-    const known = readKnownSecrets(places, () => secretTables(data.secrets, [], 'strict'))
-    judge ??= judgeOf(data)
-    screens = createScreens(secretTables(data.secrets, known, settings.sensitivity), judge)
+    if (screens !== undefined && knownMark(places) === known && markOf(ownPath) === made?.mark) return screens
+    try {
+      make()
+    } catch (cause) {
+      if (screens === undefined) throw cause
+      const reason = cause instanceof Error ? cause.message : 'unknown'
+      // As it was, until the file changes once more.
+      known = knownMark(places)
+      if (made !== undefined) made = { ...made, mark: markOf(ownPath) }
+      record({ type: 'firewall', what: 'load_failed', reason })
+    }
+    if (screens === undefined) throw new SassError('INTERNAL', 'The firewall has no tables.')
     return screens
   }
 
+  // Whoever has added something hears at the start what is wrong with it.
+  if (ownPath !== null) current()
   return {
-    open: (mayHold) => made().open(mayHold ? thresholds : marksAlone),
+    open: (mayHold) => current().open(mayHold ? thresholds : marksAlone),
     asksAboutFiles: settings.files === 'ask',
-    prepare: () => void made(),
+    prepare: () => void current(),
   }
 }

@@ -130,7 +130,12 @@ export function createWork(
     workspaceRoot: config.security.workspace_root,
     environment: process.env,
   }
-  const firewall = createFirewall(places, config.defense.firewall, clock.monotonicMs)
+  const firewall = createFirewall({
+    places,
+    settings: config.defense.firewall,
+    monotonicMs: clock.monotonicMs,
+    record: (event) => record(audit, log, event),
+  })
   spareTime.later(firewall.prepare)
   const executions = createExecutions({
     spawner: sandbox.spawner,
