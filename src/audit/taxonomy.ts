@@ -84,7 +84,7 @@ function raised({ type, to, what, canaries }: AuditEvent, severity: EventSeverit
   if (type === 'daemon' && what === 'reload_failed') return 'warning'
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
   if (type === 'redacted' && Number(canaries) > 0) return 'critical'
-  if (type === 'injection' && what !== 'flagged') return 'critical'
+  if (type === 'injection' && (what === 'released' || what === 'withheld')) return 'critical'
   if (type === 'firewall' && what !== 'loaded') return 'critical'
   if (type === 'egress' && what !== 'passed') return 'warning'
   return severity

@@ -107,10 +107,19 @@ t.test('a file that an agent fetches goes whole or not at all (JF-063, JF-066)',
   }
 })
 
+t.test('what an agent asks for is on the record where it gives orders itself (JF-010, JF-037)', async (t) => {
+  const { code } = await exec('sh', '-c', `echo '${ORDER.trim()}' > note`)
+  t.equal(code, 0)
+  const event = auditEvents(daemon.directory).findLast(({ type }) => type === 'injection')
+  t.match(event, { what: 'asked', severity: 'warning', windows: 1 })
+})
+
 t.test(
   'the record says of which kind it was and what became of it, and not what it said (JF-R11)',
   async (t) => {
-    const events = auditEvents(daemon.directory).filter(({ type }) => type === 'injection')
+    const events = auditEvents(daemon.directory).filter(
+      ({ type, what }) => type === 'injection' && what !== 'asked',
+    )
     t.strictSame(
       events.map(({ what, severity, category }) => [what, severity, category]),
       [

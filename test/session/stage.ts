@@ -665,7 +665,10 @@ export function stageRooms(options: StageOptions = {}): Stage {
     },
     sessions,
     executions,
-    firewall: { open: openUnscreened, asksAboutFiles: false },
+    firewall: {
+      ...{ open: openUnscreened, asksAboutFiles: false, flagPermille: 700 },
+      assess: () => ({ permille: 0, patterns: [], techniques: [] }),
+    },
     places,
     branches: createBranches({
       branches: options.branchWork ?? NO_BRANCHES,

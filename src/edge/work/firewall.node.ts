@@ -10,6 +10,7 @@ import type { Config } from '../../config/config.ts'
 import {
   assessWindow,
   type InjectionTables,
+  NOTHING,
   readInjectionTables,
 } from '../../defense/firewall/injections/assess.ts'
 import type { Thresholds } from '../../defense/firewall/injections/hold.ts'
@@ -96,6 +97,7 @@ export function createFirewall({ places, settings, monotonicMs, record }: Firewa
   const { patterns: ownPath } = settings
   let made: Made | undefined
   let screens: Screens | undefined
+  let judge: Judge | undefined
   let [known, lookedMs] = ['', 0]
 
   function make(): void {
@@ -105,7 +107,7 @@ export function createFirewall({ places, settings, monotonicMs, record }: Firewa
     const nowKnown = knownMark(places)
     const values = readKnownSecrets(places, () => secretTables(data.secrets, [], 'strict'))
     const secrets = secretTables(data.secrets, values, settings.sensitivity)
-    const judge: Judge = (bytes, start, end) => assessWindow(tables, bytes, start, end)
+    judge = (bytes, start, end) => assessWindow(tables, bytes, start, end)
     made = { mark, data, tables }
     known = nowKnown
     screens = createScreens(secrets, judge)
@@ -145,6 +147,11 @@ export function createFirewall({ places, settings, monotonicMs, record }: Firewa
   if (ownPath !== null) current()
   return {
     open: (mayHold) => current().open(mayHold ? thresholds : marksAlone),
+    assess(bytes) {
+      current()
+      return judge?.(bytes, 0, bytes.length) ?? NOTHING
+    },
+    flagPermille: thresholds.flag,
     asksAboutFiles: settings.files === 'ask',
     prepare: () => void current(),
   }

@@ -10,6 +10,7 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8, utf8Length } from '../../base/encoding/utf8.ts'
 import { commandLine } from '../../defense/describe.ts'
 import type { ExecuteAction, Look } from '../../defense/facts.ts'
+import { INJECTION_WINDOW_BYTES } from '../../defense/firewall/injections/limits.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import type { SassError } from '../../errors.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../../limits.ts'
@@ -24,7 +25,8 @@ import { capabilityOf, type Rooms, tenantOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
 import { haltWithoutRoom } from '../decisions/kept-first.ts'
 import { park } from '../decisions/parking.ts'
-import type { Execution } from '../executions/execution.ts'
+import type { Execution, StartRequest } from '../executions/execution.ts'
+import { askedInjectionEvent } from '../executions/injection-event.ts'
 import { executeAction, smallest } from '../standing/execute-action.ts'
 import { lookUp } from '../standing/real-paths.ts'
 import { failPermitted } from '../transfers/transfers-start.ts'
@@ -270,6 +272,21 @@ function start(
     recordNotStarted(peer, action.executionId, cause instanceof Error ? cause.message : 'unknown')
     throw cause
   }
+  // While it is being started.
+  lookAtWords(peer, started, [...action.argv, request.declared_goal ?? ''])
+}
+
+/** What its caller has written is read as output is: on the record alone, since nobody but the program reads it. */
+function lookAtWords(
+  { rooms }: Peer,
+  started: Pick<StartRequest, 'id' | 'owner' | 'instance' | 'sessionId'>,
+  words: readonly string[],
+): void {
+  let text = ''
+  for (const word of words) if (text.length < INJECTION_WINDOW_BYTES) text += `${word} `
+  const found = rooms.firewall.assess(encodeUtf8(text))
+  if (found.permille < rooms.firewall.flagPermille) return
+  rooms.audit.append(askedInjectionEvent(started, found), true)
 }
 
 /** The chain says that it was permitted: it must also say that nothing came of it. */

@@ -12,6 +12,7 @@ import type { CapabilitySet } from '../../defense/capability.ts'
 import type { DeceptionBudget } from '../../defense/deception/budget.ts'
 import type { Figures } from '../../defense/deception/figures.ts'
 import type { Facts, Ledger } from '../../defense/facts.ts'
+import type { Assessment } from '../../defense/firewall/injections/assess.ts'
 import type { Screen } from '../../defense/firewall/screen.ts'
 import type { Policy } from '../../defense/layer.ts'
 import type { Penalties, PenaltyReason } from '../../defense/penalties.ts'
@@ -97,6 +98,10 @@ export type HeldScreen = {
 export type FirewallRoom = {
   /** `mayHold`: what gives orders waits for an operator; otherwise it is marked alone. */
   open(mayHold: boolean): Screen
+  /** Judges what a caller has sent, its first window. */
+  assess(bytes: Uint8Array): Assessment
+  /** From how many per mille on it is marked. */
+  readonly flagPermille: number
   /** A file that holds what output may not is asked about. */
   readonly asksAboutFiles: boolean
 }

@@ -7,6 +7,7 @@
 import { encodeBase64 } from '../../base/encoding/base64.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { visible } from '../../base/text/visible.ts'
+import type { Assessment } from '../../defense/firewall/injections/assess.ts'
 import type { HeldWindow, Suspicion, Suspicions } from '../../defense/firewall/injections/hold.ts'
 import { INJECTION_PATTERNS_TOLD } from '../../defense/firewall/injections/limits.ts'
 import type { Screen } from '../../defense/firewall/screen.ts'
@@ -136,6 +137,25 @@ export function fileQuestion(
 /** Where a file that went on was marked. */
 export function fileFindings(screens: readonly Screen[]): InjectionFinding[] {
   return screens.flatMap(({ suspicions }) => suspicions?.windows ?? []).map(findingOf)
+}
+
+/** What an agent has asked for gives orders itself: to whoever reads the record, or the file that it writes. */
+export function askedInjectionEvent(
+  { id, owner, instance, sessionId }: Pick<Execution, 'id' | 'owner' | 'instance' | 'sessionId'>,
+  { permille, patterns, techniques }: Assessment,
+): AuditEvent {
+  return {
+    type: 'injection',
+    what: 'asked',
+    execution: id,
+    agent: owner,
+    instance,
+    session: sessionId,
+    windows: 1,
+    permille,
+    patterns: patterns.slice(0, INJECTION_PATTERNS_TOLD).join(' '),
+    techniques: techniques.slice(0, INJECTION_PATTERNS_TOLD).join(' '),
+  }
 }
 
 /** For its caller. */

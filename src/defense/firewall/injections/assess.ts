@@ -81,7 +81,8 @@ const GAPS_MIN = 2
 const DISGUISES = technique.LOOKALIKE_LETTERS | technique.STYLED_LETTERS | technique.ZERO_WIDTH
 const BY_ITSELF = technique.UNICODE_TAGS | technique.VARIATION_SELECTORS | technique.SNEAKY_BITS
 
-const NOTHING: Assessment = Object.freeze({
+/** Nothing was found. */
+export const NOTHING: Assessment = Object.freeze({
   permille: 0,
   patterns: Object.freeze([]),
   techniques: Object.freeze([]),
