@@ -54,7 +54,7 @@ t.test('what an agent has left can be asked for, and its time ends it (JF-R03)',
 })
 
 t.test(
-  'output over its bound is cut off, said to be, and the command goes on to its end (OS-14)',
+  'output over its bound is cut off, said to be, and the command goes on to its end (OS-14, JF-047)',
   async (t) => {
     const daemon = await startNew(t, { ...ON_REAL_FILES, quota: { output_bytes: 1_000_000 } })
     const script = 'head -c 3000000 /dev/zero; head -c 10 /dev/zero >&2; echo done >done'

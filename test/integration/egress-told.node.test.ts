@@ -28,11 +28,17 @@ async function told(t: Test, who: Who): Promise<void> {
   t.equal((await json(daemon, 'status'))['gate'], null, 'nothing is told while no session has had a gate')
 
   daemon.put('reach.sh', 'curl -s -o /dev/null -m 20 "$@"; code=$?; echo x > made; exit $code\n')
+  const sourceOf = async (): Promise<unknown> => {
+    const { stdout } = await daemon.cli(['exec', '--json', '--', 'sh', '-c', 'true'])
+    return (JSON.parse(stdout.toString().trim().split('\n').at(-1) ?? '') as Json)['source']
+  }
+  t.equal(await sourceOf(), 'TOOL_OUTPUT')
   const failed = async (...args: readonly string[]) =>
     (await daemon.cli(['exec', '--', 'sh', './reach.sh', ...args])).stderr
   t.notMatch(await failed('http://a.example/'), 'refused')
   t.notMatch(await failed('http://plc.example/'), 'refused', 'a name of the device’s own table')
   t.equal(world.hits.length, 2)
+  t.equal(await sourceOf(), 'NETWORK_EXTERNAL', 'what it prints from now on may be from there')
   t.match(await failed('http://b.example/'), 'b.example refused: sandbox.egress does not list it')
   t.match(
     await failed('http://10.0.0.1/', 'http://a.example:81/', 'https://a.example:8080/'),
@@ -79,6 +85,7 @@ async function told(t: Test, who: Who): Promise<void> {
   await daemon.stop()
   await daemon.start()
   t.equal((await shows()).length, 2, 'it is there after a restart')
+  t.equal(await sourceOf(), 'NETWORK_EXTERNAL')
   await failed('http://a.example/')
   await until('it goes on', async () =>
     (await shows()).some(({ host, connections }) => host === 'a.example' && connections === 2),
@@ -97,5 +104,8 @@ for (const who of everyone(t)) {
     t.comment(`skipped: ${lacking}`)
     break
   }
-  await t.test(`people are told what the gate does, daemon of ${who.name}`, (t) => told(t, who))
+  await t.test(
+    `people are told what the gate does, and that output may be from there (JF-042), daemon of ${who.name}`,
+    (t) => told(t, who),
+  )
 }

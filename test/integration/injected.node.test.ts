@@ -40,16 +40,19 @@ async function answered(how: 'approve' | 'deny'): Promise<Question> {
 
 writeFileSync(join(daemon.workspace, 'page.txt'), `Welcome.\n${ORDER}Bye.\n`)
 
-t.test('what an operator has released goes on as it was (JF-081, JF-088)', async (t) => {
-  const running = exec('cat', 'page.txt')
-  const question = await answered('approve')
-  t.match(question, { rule: 'injection', shown: { action: { kind: 'release', command: 'cat' } } })
-  t.match(String(question.shown['text']), /Ignore all previous instructions/)
-  const { code, stdout, stderr } = await running
-  t.equal(code, 0)
-  t.equal(stdout.toString(), `Welcome.\n${ORDER}Bye.\n`)
-  t.match(stderr, /reads like orders to whoever reads it \(injection:override\./)
-})
+t.test(
+  'what an operator has released goes on as it was (JF-041, JF-072, JF-081, JF-088, JF-R12)',
+  async (t) => {
+    const running = exec('cat', 'page.txt')
+    const question = await answered('approve')
+    t.match(question, { rule: 'injection', shown: { action: { kind: 'release', command: 'cat' } } })
+    t.match(String(question.shown['text']), /Ignore all previous instructions/)
+    const { code, stdout, stderr } = await running
+    t.equal(code, 0)
+    t.equal(stdout.toString(), `Welcome.\n${ORDER}Bye.\n`)
+    t.match(stderr, /reads like orders to whoever reads it \(injection:override\./)
+  },
+)
 
 t.test(
   'what an operator has refused does not go on, and nothing behind it; the command ends as it does',
@@ -66,6 +69,22 @@ t.test(
     t.equal((await exec('cat', 'made')).stdout.toString(), 'done\n')
   },
 )
+
+t.test('disguised as it may be (JF-R16)', async (t) => {
+  const plain = ORDER.trim()
+  for (const words of [
+    Buffer.from(plain).toString('base64'),
+    Buffer.from(Buffer.from(plain).toString('base64')).toString('hex').replace(/../g, '%$&'),
+    [...plain].join('\u200b'),
+    plain.replaceAll('o', '\u043e'),
+    plain.replaceAll('o', 'o\x1b[1m'),
+  ]) {
+    writeFileSync(join(daemon.workspace, 'disguised'), words)
+    const running = exec('cat', 'disguised')
+    await answered('deny')
+    t.match((await running).stdout.toString(), NOTICE)
+  }
+})
 
 t.test('one answer is for all that the command prints', async (t) => {
   const running = exec('sh', '-c', 'cat page.txt; sleep 0.2; cat page.txt >&2; sleep 0.2; cat page.txt')
@@ -86,33 +105,39 @@ t.test('whoever ends the command waits for nobody', async (t) => {
   t.match(ended.stdout.toString(), NOTICE)
 })
 
-t.test('a file that an agent fetches goes whole or not at all (JF-063, JF-066)', async (t) => {
-  const content = `A=1\nDB_PASSWORD=c0rrect-h0rse-battery\n`
-  writeFileSync(join(daemon.workspace, 'service.conf'), content)
-  for (const [name, rule] of [
-    ['page.txt', 'injection'],
-    ['service.conf', 'secrets'],
-  ] as const) {
-    const to = join(daemon.directory, `fetched-${name}`)
-    const refused = daemon.cli(['cp', `:${name}`, to])
-    t.equal((await answered('deny')).rule, rule)
-    const { code, stderr } = await refused
-    t.not(code, 0)
-    t.match(stderr, /no operator has released it/)
-    t.notOk(existsSync(to))
-    const released = daemon.cli(['cp', `:${name}`, to])
-    await answered('approve')
-    t.equal((await released).code, 0)
-    t.equal(readFileSync(to, 'utf8'), readFileSync(join(daemon.workspace, name), 'utf8'))
-  }
-})
+t.test(
+  'a file that an agent fetches goes whole or not at all (JF-014, JF-061, JF-063, JF-066)',
+  async (t) => {
+    const content = `A=1\nDB_PASSWORD=c0rrect-h0rse-battery\n`
+    writeFileSync(join(daemon.workspace, 'service.conf'), content)
+    for (const [name, rule] of [
+      ['page.txt', 'injection'],
+      ['service.conf', 'secrets'],
+    ] as const) {
+      const to = join(daemon.directory, `fetched-${name}`)
+      const refused = daemon.cli(['cp', `:${name}`, to])
+      t.equal((await answered('deny')).rule, rule)
+      const { code, stderr } = await refused
+      t.not(code, 0)
+      t.match(stderr, /no operator has released it/)
+      t.notOk(existsSync(to))
+      const released = daemon.cli(['cp', `:${name}`, to])
+      await answered('approve')
+      t.equal((await released).code, 0)
+      t.equal(readFileSync(to, 'utf8'), readFileSync(join(daemon.workspace, name), 'utf8'))
+    }
+  },
+)
 
-t.test('what an agent asks for is on the record where it gives orders itself (JF-010, JF-037)', async (t) => {
-  const { code } = await exec('sh', '-c', `echo '${ORDER.trim()}' > note`)
-  t.equal(code, 0)
-  const event = auditEvents(daemon.directory).findLast(({ type }) => type === 'injection')
-  t.match(event, { what: 'asked', severity: 'warning', windows: 1 })
-})
+t.test(
+  'what an agent asks for is on the record where it gives orders itself (JF-010, JF-037, JF-058)',
+  async (t) => {
+    const { code } = await exec('sh', '-c', `echo '${ORDER.trim()}' > note`)
+    t.equal(code, 0)
+    const event = auditEvents(daemon.directory).findLast(({ type }) => type === 'injection')
+    t.match(event, { what: 'asked', severity: 'warning', windows: 1 })
+  },
+)
 
 t.test(
   'the record says of which kind it was and what became of it, and not what it said (JF-R11)',
@@ -124,7 +149,7 @@ t.test(
       events.map(({ what, severity, category }) => [what, severity, category]),
       [
         ['released', 'critical', 'firewall'],
-        ['withheld', 'critical', 'firewall'],
+        ...Array.from({ length: 6 }, () => ['withheld', 'critical', 'firewall']),
         ['released', 'critical', 'firewall'],
         ['withheld', 'critical', 'firewall'],
       ],

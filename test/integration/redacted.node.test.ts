@@ -73,7 +73,7 @@ t.test('colours do not take a secret apart, and stay', async (t) => {
   t.equal(stdout.toString(), 'x \x1b[1m[redacted:github-token]\x1b[31m\x1b[0m y\n')
 })
 
-t.test('a canary that is printed is hidden, and critical (JF-044, JF-083)', async (t) => {
+t.test('a canary that is printed is hidden, and critical (JF-044, JF-083, JF-R19)', async (t) => {
   const canary = readFileSync(join(daemon.directory, '.sass-edge/state/canary'), 'utf8').trim()
   const { stdout } = await daemon.cli(['exec', '--', 'echo', canary])
   t.equal(stdout.toString(), '[redacted:canary]\n')

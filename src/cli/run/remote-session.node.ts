@@ -225,6 +225,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
             signal: signal === undefined ? null : signalName(signal),
             ...(ended.why === undefined ? {} : { why: ended.why }),
             ...(ended.refused === undefined ? {} : { refused: ended.refused }),
+            ...(ended.source === undefined ? {} : { source: ended.source }),
             ...(ended.findings === undefined ? {} : { findings: ended.findings }),
             stdout_bytes: stdoutBytes,
             stderr_bytes: stderrBytes,

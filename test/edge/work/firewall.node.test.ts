@@ -78,7 +78,7 @@ t.test('as sensitive as the operator wants it; shapes and known secrets are hidd
   t.end()
 })
 
-t.test('what gives orders is held where it may be, and marked alone elsewhere (JF-081)', (t) => {
+t.test('what gives orders is held where it may be, and marked alone elsewhere (JF-023, JF-081)', (t) => {
   const workspaceRoot = t.testdir({})
   const places = {
     secretsFile: null,
@@ -106,7 +106,7 @@ t.test('what gives orders is held where it may be, and marked alone elsewhere (J
 })
 
 t.test(
-  'what an operator adds holds, from the next command on; what cannot be used leaves it as it was (JF-N11)',
+  'what an operator adds holds, from the next command on; what cannot be used leaves it as it was (JF-086, JF-N11)',
   (t) => {
     const workspaceRoot = t.testdir({})
     const places = {

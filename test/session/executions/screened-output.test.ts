@@ -105,22 +105,25 @@ t.test('what has yet to be judged waits a moment, and no longer than a picture w
   t.end()
 })
 
-t.test('orders are held until there is an answer, and the other source goes on (JF-088)', (t) => {
-  for (const isReleased of [true, false]) {
-    const { clock, out, held, output, push } = stage(true)
-    push(STDOUT, 'before\n')
-    clock.pass(OUTPUT_PAUSES_MS.moment)
-    push(STDOUT, ORDER)
-    push(STDERR, 'beside\n')
-    clock.pass(1_000)
-    t.strictSame([held, out], [[STDOUT], ['before\n', 'beside\n']])
-    t.equal(clock.timers, 0, 'who waits for an answer waits for no clock')
-    output.answer(isReleased)
-    push(STDOUT, 'after password=hunter2\n')
-    output.finish()
-    if (isReleased) t.equal(out[STDOUT], `before\n${ORDER}after password=[redacted:password]\n`)
-    else t.match(out[STDOUT], /^before\n\n\[withheld: .+\]\n$/)
-    t.strictSame(held, [STDOUT])
-  }
-  t.end()
-})
+t.test(
+  'orders are held until there is an answer, and the other source goes on; orders first, then secrets (JF-080, JF-088)',
+  (t) => {
+    for (const isReleased of [true, false]) {
+      const { clock, out, held, output, push } = stage(true)
+      push(STDOUT, 'before\n')
+      clock.pass(OUTPUT_PAUSES_MS.moment)
+      push(STDOUT, ORDER)
+      push(STDERR, 'beside\n')
+      clock.pass(1_000)
+      t.strictSame([held, out], [[STDOUT], ['before\n', 'beside\n']])
+      t.equal(clock.timers, 0, 'who waits for an answer waits for no clock')
+      output.answer(isReleased)
+      push(STDOUT, 'after password=hunter2\n')
+      output.finish()
+      if (isReleased) t.equal(out[STDOUT], `before\n${ORDER}after password=[redacted:password]\n`)
+      else t.match(out[STDOUT], /^before\n\n\[withheld: .+\]\n$/)
+      t.strictSame(held, [STDOUT])
+    }
+    t.end()
+  },
+)
