@@ -52,6 +52,7 @@ export function ranResult(ran: Ran): ToolResult {
   const stderr = shownOutput('stderr', ran.stderr.kept(), id, isRunning)
   const why = exit?.why === undefined ? undefined : shownText(exit.why)
   const refused = exit?.refused === undefined ? undefined : shownText(exit.refused)
+  const notice = exit?.notice === undefined ? undefined : shownText(exit.notice)
   const isTimeOver = exit?.timedOut === true
   const words = [...stdout.words, ...stderr.words]
   const message = 'The time of the command was over, and the device ended it; nothing of it runs any more.'
@@ -60,6 +61,7 @@ export function ranResult(ran: Ran): ToolResult {
       stateWords(ran),
       ...(why === undefined ? [] : [`The device ended it: ${why}`]),
       ...(refused === undefined ? [] : [`The network: ${refused}`]),
+      ...(notice === undefined ? [] : [`From the device: ${notice}`]),
       ...(exit?.truncated === true
         ? ['Its output went over the limit of the device; the rest was dropped.']
         : []),
@@ -73,6 +75,7 @@ export function ranResult(ran: Ran): ToolResult {
       ...(exit?.signal === undefined ? {} : { signal: signalName(exit.signal) }),
       ...(why === undefined ? {} : { why }),
       ...(refused === undefined ? {} : { refused }),
+      ...(notice === undefined ? {} : { notice }),
       stdout: stdout.data,
       stderr: stderr.data,
       ...(lostBytes > 0 ? { lost_bytes: lostBytes } : {}),

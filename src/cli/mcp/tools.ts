@@ -65,6 +65,7 @@ const ran = {
   signal: z.string().optional(),
   why: z.string().optional().describe('why the device ended it'),
   refused: z.string().optional().describe('what the network of the session refused'),
+  notice: z.string().optional().describe('what the device has to say to whoever reads the output'),
   stdout: output,
   stderr: output,
   lost_bytes: z.number().optional().describe('output that the device no longer has'),

@@ -205,7 +205,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
       if (stdout.isBroken || stderr.isBroken) return BROKEN_PIPE
       if (ended.truncated)
         output.warn('The output went over the limit of the device; what came after it was dropped.')
-      for (const sentence of [ended.why, ended.refused])
+      for (const sentence of [ended.why, ended.refused, ended.notice])
         if (sentence !== undefined) output.warn(visible(sentence))
       if (ended.timedOut)
         throw new SassError(
@@ -222,6 +222,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
             signal: signal === undefined ? null : signalName(signal),
             ...(ended.why === undefined ? {} : { why: ended.why }),
             ...(ended.refused === undefined ? {} : { refused: ended.refused }),
+            ...(ended.notice === undefined ? {} : { notice: ended.notice }),
             stdout_bytes: stdoutBytes,
             stderr_bytes: stderrBytes,
           },

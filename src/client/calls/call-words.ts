@@ -22,6 +22,8 @@ export type RemoteExit = {
   /** Why the device ended it, and what its network refused: the device's words. Never write them to a terminal as they are. */
   readonly why: string | undefined
   readonly refused?: string | undefined
+  /** What else the device has to say to whoever reads the output; its words too. */
+  readonly notice?: string | undefined
 }
 
 /** Where output goes. A promise holds the next credit back until it is settled. `bytes` are borrowed: copy to keep. */

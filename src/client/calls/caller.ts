@@ -337,7 +337,7 @@ export function createCaller(
             signal: value.signal,
             truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
             timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
-            ...{ why: value.why, refused: value.refused },
+            ...{ why: value.why, refused: value.refused, notice: value.notice },
           })
         })
       },

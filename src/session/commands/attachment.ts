@@ -223,12 +223,19 @@ export function createAttachment(
     return refused === undefined || !hasFailed ? {} : { refused: sentence(refused) }
   }
 
-  function exitFields(): { exit_code?: number; signal?: number; why?: string; refused?: string } {
+  function exitFields(): {
+    exit_code?: number
+    signal?: number
+    why?: string
+    refused?: string
+    notice?: string
+  } {
     const execution = getExecution()
     const exit = execution?.exit
     if (execution === undefined || exit === undefined) return {}
     const why = execution.why === undefined ? {} : { why: execution.why }
-    const more = { ...why, ...refusedBy(execution) }
+    const notice = peer.session === undefined ? undefined : peer.rooms.anomalies.delivered(peer.session)
+    const more = { ...why, ...refusedBy(execution), ...(notice === undefined ? {} : { notice }) }
     return exit.kind === 'exited' ? { exit_code: exit.code, ...more } : { signal: exit.signal, ...more }
   }
 
