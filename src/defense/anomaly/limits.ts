@@ -61,3 +61,6 @@ export const FILL_STEPS: readonly number[] = Object.freeze([700, 800, 880])
 
 /** The baselines of AGENTS_WATCHED agents as JSON: some 400 bytes each. */
 export const BASELINES_FILE_BYTES = 65_536
+
+/** Anomalies that a replay waits for: a daemon records them before its next turn of the loop. */
+export const ANOMALIES_AWAITED = 256

@@ -5,10 +5,7 @@
  * @module
  */
 import { join } from 'node:path'
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { readBounded, replaceFile } from '../../base/files.node.ts'
 import {
   AGENTS_WATCHED,
@@ -59,11 +56,6 @@ export function loadBaselines(stateDirectory: string): KeptBaselines {
   } catch {
     return []
   }
-}
-
-/** SHA-256 of them, hex: by which a record names what a run begins with. */
-export function baselinesDigest(kept: KeptBaselines): string {
-  return encodeHex(hostSha256(encodeUtf8(JSON.stringify(kept))))
 }
 
 export type BaselineStore = {

@@ -5,7 +5,11 @@
  * Rules: docs/anomaly.md; docs/responses.md, section 7.
  * @module
  */
-import type { Found, MonitorSettings, Observation } from '../../defense/anomaly/monitor.ts'
+import { sha256 } from '../../base/crypto/hash.ts'
+import { canonicalize } from '../../base/encoding/canonical-json.ts'
+import { encodeHex } from '../../base/encoding/hex.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
+import type { Found, KeptBaselines, MonitorSettings, Observation } from '../../defense/anomaly/monitor.ts'
 import type { Ending } from '../../defense/anomaly/turns.ts'
 import type { AuditEvent } from '../../ports.ts'
 
@@ -74,4 +78,9 @@ export function anomalyEvents(
     })
   if (contains) events.push({ ...who, what: 'in_a_row', measure: 'turns', value: consecutive })
   return events
+}
+
+/** SHA-256 of baselines, hex: by which a record names what a run begins with. */
+export function baselinesDigest(kept: KeptBaselines): string {
+  return encodeHex(sha256(encodeUtf8(canonicalize(kept))))
 }
