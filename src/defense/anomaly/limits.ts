@@ -27,6 +27,8 @@ export const LATELY_MS = 60_000
 export const LEARN_MS = 5_000
 /** Turns of the last minute that are told apart; so many, and more, are one rate. */
 export const LATELY_TURNS = 512
+/** More bytes of one turn are as many: LATELY_TURNS times this is below 2^53. */
+export const TURN_BYTES_MAX = 2 ** 43
 /** Turns of which the share of failures is taken. */
 export const FAILURE_TURNS = 20
 

@@ -22,6 +22,7 @@ import {
   MEASURES_AT_ONCE,
   REFUSALS_IN_ROW,
   SHARE_SPREAD,
+  TURN_BYTES_MAX,
 } from './limits.ts'
 import {
   added,
@@ -171,7 +172,8 @@ function learned(sums: Sums, { step, value, spread }: Reading, sigma: number, is
 
 /** Takes in one turn. */
 export function takeTurn(watched: Watched, turn: Turn, { sigma, consecutive }: TurnSettings): TurnOutcome {
-  const { atMs, bytes, ending } = turn
+  const { atMs, ending } = turn
+  const bytes = Math.min(turn.bytes, TURN_BYTES_MAX)
   // A clock that was set back leaves turns of the future: they are not of the last minute.
   const since = watched.lately.filter((one) => one.atMs > atMs - LATELY_MS && one.atMs <= atMs)
   const lately = [...since, { atMs, bytes }].slice(-LATELY_TURNS)
@@ -183,7 +185,7 @@ export function takeTurn(watched: Watched, turn: Turn, { sigma, consecutive }: T
   const isDue = atMs >= watched.learnedAtMs + LEARN_MS || atMs < watched.learnedAtMs
   const baselines: Record<Measure, Sums> = { ...watched.baselines }
   const out: Alert[] = []
-  for (const reading of readingsOf(turn, lately, failures)) {
+  for (const reading of readingsOf({ atMs, bytes, ending }, lately, failures)) {
     const sums = baselines[reading.measure]
     const isOutside = isOut(sums, reading, sigma)
     if (isOutside) out.push(alertOf(sums, reading, sigma))
