@@ -27,7 +27,7 @@ const status = async (daemon: Daemon): Promise<Json> =>
   JSON.parse((await daemon.cli(['status', '--json'])).stdout.toString())
 
 t.test(
-  'three outputs in a row that are out of all proportion contain the agent, and its branch is saved (JF-090, JF-095, JF-R31)',
+  'three outputs in a row that are out of all proportion contain the agent, and its branch is saved (JF-045, JF-084, JF-090, JF-095, JF-R31)',
   async (t) => {
     const directory = await install(t, {})
     usual(directory)
