@@ -22,7 +22,7 @@ import { createOutputCoders } from './edge/host/zstd.node.ts'
 import { createZstdDecoder } from './edge/host/zstd-decoder.node.ts'
 import { createPolicyInUse, type PolicyInUse } from './edge/policy/policy-in-use.node.ts'
 import { endingOnRecord, type Opened } from './edge/record/integrity.node.ts'
-import { openWhole } from './edge/record/record.node.ts'
+import { openWhole, type RecordObserver } from './edge/record/record.node.ts'
 import { createStorage } from './edge/record/storage.node.ts'
 import { claimAdminSocket, createAdminSocket } from './edge/sockets/admin-socket.node.ts'
 import { ensureCertificate } from './edge/sockets/certificate.node.ts'
@@ -38,7 +38,7 @@ import { openReserve, type Reserve } from './edge/state/reserve.node.ts'
 import { removeRunning, writeRunning } from './edge/state/running.node.ts'
 import { bringForward, checkStateFormat, STATE_FORMAT } from './edge/state/state-format.node.ts'
 import { whatIsNotKept } from './edge/state/state-place.node.ts'
-import { createTrafficStore, loadTraffic } from './edge/state/traffic-store.node.ts'
+import { loadTraffic } from './edge/state/traffic-store.node.ts'
 import { createClockTelling } from './edge/work/clock-telling.node.ts'
 import { createLazyConfined } from './edge/work/confined.node.ts'
 import { drain, longestDrainSeconds } from './edge/work/drain.node.ts'
@@ -52,6 +52,8 @@ import {
   warnAboutPatterns,
 } from './edge/work/reload.node.ts'
 import { createSandbox, type Sandbox, wakeSpawner } from './edge/work/sandbox.node.ts'
+import { tarpitLimits } from './edge/work/tarpit-limits.ts'
+import { createCounting, createWatch, watchTold } from './edge/work/watching.node.ts'
 import { createWork, record } from './edge/work/work.node.ts'
 import {
   CLEARING_BYTES,
@@ -112,6 +114,7 @@ type Ground = {
   readonly clock: Clock
   readonly log: Log
   readonly audit: Journal
+  readonly observer: RecordObserver
   readonly facts: FactsSink
   readonly sandbox: Sandbox
   readonly egress: Egress
@@ -177,19 +180,8 @@ function createRooms(
       record: (event) => record(audit, log, event),
     }),
     viewOf: (session) => sandbox.places.open(tenantOf(rooms, session)),
-    tarpits: createTarpits(
-      {
-        mode: tarpit.mode,
-        dailyBytes: tarpit.daily_bytes,
-        chunkBytes: tarpit.chunk_bytes,
-        totalBytes: tarpit.total_bytes,
-        delayMs: tarpit.delay_ms,
-        concurrent: tarpit.max_concurrent,
-        sendTimeoutMs: tarpit.send_timeout_ms,
-      },
-      clock,
-      random,
-    ),
+    tarpits: createTarpits(tarpitLimits(tarpit), clock, random),
+    anomalies: createWatch(ground, () => rooms),
     buffers: createBufferPool(new Uint8Array(outputBuffers * FRAME_BYTES), FRAME_BYTES),
     coders: createOutputCoders(),
     decoder: createZstdDecoder(),
@@ -302,8 +294,8 @@ async function start(
     isAcknowledged ? ackIncident : undefined,
   )
   opened.record = deviceRecord
-  const { audit, facts } = deviceRecord
-  const given = { config, configPath, clock, log, launcherSource, reserve }
+  const { audit, observer, facts } = deviceRecord
+  const given = { config, configPath, clock, log, launcherSource, reserve, observer }
   const egress = createEgress({
     ...{ clock, rooms: () => rooms },
     directoryOf: (branch) => branchDirectory(config.state_directory, branch),
@@ -350,6 +342,7 @@ async function start(
     frozen,
     fingerprint,
     levels: levelsTold(rooms.levels.list()),
+    watch: watchTold(config, rooms),
   })
   if (formerFormat !== undefined) {
     const step = { from: formerFormat, to: STATE_FORMAT }
@@ -378,7 +371,7 @@ async function start(
   await warnAboutPatterns(config, log)
   spareTime.later(() => void dropUnsoundKeys(config, rooms))
   const trimmer = createTrimmer()
-  const trafficStore = createTrafficStore(config.state_directory, rooms.traffic, clock)
+  const counting = createCounting(config, rooms, clock)
   const watchClock = createClockTelling(ground, rooms)
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
@@ -402,8 +395,7 @@ async function start(
     deviceRecord.tick()
     storage.tick()
     rooms.branches.tick()
-    rooms.traffic.settle()
-    trafficStore.tick()
+    counting.tick()
   }, TICK_MS)
   ticker.unref()
   log.write('info', 'listening', {
@@ -422,11 +414,11 @@ async function start(
     clearInterval(ticker)
     rooms.executions.tick()
     metrics?.close()
-    trafficStore.save()
     await sandbox.close()
     await egress.close()
     await rooms.closeConfined()
     spareTime.spend()
+    counting.save()
     const refused = rooms.refusals.rest()
     if (refused !== undefined) record(audit, log, refused)
     removeRunning(config.state_directory)

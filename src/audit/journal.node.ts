@@ -39,6 +39,8 @@ export type JournalOptions = {
   readonly epochMs: number
   readonly segmentBytes: number
   readonly durability: Durability
+  /** Is told of each record once it is written; it may append only later. */
+  readonly observer?: { seen?: (event: AuditEvent, timestamp: string) => void }
   /** Calls back once after so many milliseconds. */
   readonly after: (ms: number, callback: () => void) => void
 }
@@ -147,6 +149,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     epochRecords++
     if (byStream !== undefined && typeof next['stream'] === 'string')
       byStream[next['stream']] = (byStream[next['stream']] ?? 0) + 1
+    options.observer?.seen?.(next, timestamp)
   }
 
   /** Signs the last record and ends its line; nothing to do where that has happened. */

@@ -70,6 +70,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   firewall: kind('execution', 'configuration'),
   redacted: kind('execution', 'firewall', 'warning'),
   injection: kind('execution', 'firewall', 'warning'),
+  anomaly: kind('observations', 'firewall', 'warning'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
   clock: kind('observations', 'lifecycle', 'warning'),
@@ -79,6 +80,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 /** Fields whose value makes an event of that type matter more. */
 function raised({ type, to, what, canaries }: AuditEvent, severity: EventSeverity): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
+  if (type === 'anomaly' && what === 'in_a_row') return 'critical'
   if (type === 'level' && to === 'NORMAL') return 'info'
   if (type === 'challenge' && what !== 'passed') return 'warning'
   if (type === 'daemon' && what === 'reload_failed') return 'warning'

@@ -110,6 +110,17 @@ export const CAPABILITY = {
       empty: 'nothing is denied beyond what is not allowed',
       full: '`["*"]`: no command may run',
     },
+    plan: {
+      kind: 'list',
+      item: COMMAND,
+      maxItems: CONFIG_LIST_ITEMS,
+      default: null,
+      nullable: true,
+      doc: 'The commands that its task consists of. Others may run where they are allowed; an operator is told where they become many (defense.anomaly.drift_permille). null: no plan.',
+      absent: 'no plan, so nothing is outside of it',
+      empty: 'every command is outside of it',
+      full: '`["*"]`: nothing is outside of it',
+    },
     allowed_paths: {
       kind: 'list',
       item: CAPABILITY_PATH,

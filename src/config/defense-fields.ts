@@ -5,6 +5,13 @@
  */
 
 import {
+  ANOMALY_CONSECUTIVE,
+  ANOMALY_DRIFT_PERMILLE,
+  ANOMALY_SIGMA,
+  ANOMALY_SIGMA_MAX,
+  ANOMALY_WINDOW_TOKENS,
+} from '../base/anomaly-defaults.ts'
+import {
   CHALLENGE_TTL_SECONDS,
   CONFIG_LIST_ITEMS,
   DECEPTION_BYTES,
@@ -143,6 +150,42 @@ export const DEFENSE = {
           default: null,
           nullable: true,
           doc: 'A file with canaries, one a line, mode 0600: values that are planted where nobody has business, and are hidden and reported as critical where a command prints them. null: none beside that of the daemon itself.',
+        },
+      },
+    },
+    anomaly: {
+      kind: 'object',
+      doc: 'What an agent does, against what it usually does and against the plan of its capability set (docs/anomaly.md).',
+      fields: {
+        enabled: { kind: 'boolean', default: true, doc: 'Whether anybody is watched.' },
+        sigma: {
+          kind: 'integer',
+          min: 2,
+          max: ANOMALY_SIGMA_MAX,
+          default: ANOMALY_SIGMA,
+          doc: 'Standard deviations above its mean from which a measure of an agent is out of the ordinary.',
+        },
+        consecutive: {
+          kind: 'integer',
+          min: 1,
+          max: 100,
+          default: ANOMALY_CONSECUTIVE,
+          nullable: true,
+          doc: 'Anomalous turns in a row that contain an agent; null: none do, and an operator is told all the same.',
+        },
+        drift_permille: {
+          kind: 'integer',
+          min: 1,
+          max: 1_000,
+          default: ANOMALY_DRIFT_PERMILLE,
+          doc: 'The share of its last commands outside of its plan, per mille, above which an agent drifts.',
+        },
+        window_tokens: {
+          kind: 'integer',
+          min: 0,
+          max: 1_000_000_000,
+          default: ANOMALY_WINDOW_TOKENS,
+          doc: 'Tokens that the context of an agent holds: at 70, 80 and 88 % of it, four bytes of output to a token, the agent is told, and at the latter two its branch is saved. 0: never. Operators have no such window.',
         },
       },
     },

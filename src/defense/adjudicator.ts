@@ -5,6 +5,7 @@
  * @module
  */
 import type { OpaqueClass } from './13policy/opaque/opaque-class.ts'
+import { isInPlan } from './anomaly/drift.ts'
 import { authorityOf } from './authority.ts'
 import type { Action, Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
@@ -59,6 +60,16 @@ function saidOf(action: Action, opaque: OpaqueClass | undefined) {
   return { layer: 'specifics', rule: `opaque.${opaque}`, reason, code: undefined } as const
 }
 
+/** Whether a command is one of the plan; undefined where its caller has none. It decides nothing: it is watched. */
+function planned({ action, identity }: Facts, policy: Policy): 'inside' | 'outside' | undefined {
+  if (action?.kind !== 'execute' || identity.kind !== 'known') return undefined
+  const { capabilities } = policy
+  const set = Object.hasOwn(capabilities, identity.capability) ? capabilities[identity.capability] : undefined
+  if (set?.plan === undefined || set.plan === null) return undefined
+  const { commands } = policy.effective(action)
+  return isInPlan(set.plan, action.argv, action.executable?.path, commands) ? 'inside' : 'outside'
+}
+
 function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: Note } | undefined): Verdict {
   // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.
   const { action } = facts
@@ -85,6 +96,7 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
         ? NOTHING
         : toxicProperties(policy.effective(command), policy.home, facts.realPaths),
     opaque,
+    plan: planned(facts, policy),
     warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, action, policy.digestOf),
   }
 }

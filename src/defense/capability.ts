@@ -26,6 +26,8 @@ export type CapabilitySet = {
   readonly max_file_size_bytes: number
   readonly allowed_env: readonly string[]
   readonly output_bytes: number | null
+  /** The commands of its task; null: nobody has said. It allows nothing. */
+  readonly plan?: readonly string[] | null
   /** Null: the user of the daemon. */
   readonly run_as?: string | null
   readonly network?: 'default' | 'gate' | 'none' | 'host'

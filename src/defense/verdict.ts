@@ -92,6 +92,8 @@ export type Verdict =
       readonly toxic: readonly ToxicProperty[]
       /** Of a command: what of it nobody has read; undefined: its words say what it does. */
       readonly opaque: OpaqueClass | undefined
+      /** Of a command: whether it is in the plan of its caller's set; undefined: there is none. */
+      readonly plan?: 'inside' | 'outside' | undefined
     } & Decided)
   | ({
       readonly kind: 'response'

@@ -112,6 +112,7 @@ export const executeResponse = message('ExecuteResponse', {
   why: optional(15, sentence, 'why the device ended it'),
   refused: optional(16, sentence, 'what the network of its session refused'),
   content_source: defaulted(17, unsigned(0xff), 0),
+  notice: optional(18, sentence, 'what the device has to say to whoever reads the output'),
 })
 
 export const streamResponse = message('StreamResponse', {
@@ -132,6 +133,7 @@ export const streamResponse = message('StreamResponse', {
   why: optional(20, sentence, 'why the device ended it; last message only'),
   isolation: optional(21, text(16), 'to operators, first message only: overlay, copy or none'),
   refused: optional(22, sentence, 'what the network of its session refused; last message only'),
+  notice: optional(23, sentence, 'from SYSTEM, to whoever reads the output; last message only'),
 })
 
 export const stdinChunk = message('StdinChunk', {

@@ -6,6 +6,7 @@
 import { AGENT_NAME_BYTES, EXECUTION_ID_BYTES, LISTED_ENTRIES, METRICS_BYTES } from '../limits.ts'
 import { gateReadings } from './egress-messages.ts'
 import {
+  bool,
   bytes,
   countMap,
   defaulted,
@@ -33,6 +34,15 @@ export const sessionBytes = message('SessionBytes', {
   agent_name: required(2, text(AGENT_NAME_BYTES)),
   received: defaulted(3, unsigned(), 0, 'by the device'),
   sent: defaulted(4, unsigned(), 0),
+})
+
+/** One agent as the anomaly monitor sees it. */
+export const watchedAgent = message('WatchedAgent', {
+  agent_name: required(1, text(AGENT_NAME_BYTES)),
+  turns: defaulted(2, unsigned(), 0, 'that its baseline weighs'),
+  is_calibrated: defaulted(3, bool, false),
+  alerts: defaulted(4, unsigned(), 0, 'since the start'),
+  beyond: defaulted(5, text(64), '', 'what its last turn was beyond, separated by spaces'),
 })
 
 /** What the device is busy with, and what it takes. */
@@ -74,6 +84,7 @@ export const securityStatus = message('SecurityStatus', {
   sessions: defaulted(19, listOf(sessionBytes, LISTED_ENTRIES), [], 'to operators'),
   device: optional(20, deviceReadings, 'to operators'),
   gate: optional(21, gateReadings, 'to operators, where any session has had one'),
+  watched: defaulted(22, listOf(watchedAgent, LISTED_ENTRIES), [], 'to operators'),
 })
 
 export type DeviceReadings = MessageValue<typeof deviceReadings>

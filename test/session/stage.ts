@@ -66,6 +66,7 @@ import { createExecutions } from '../../src/session/executions/executions.ts'
 import { createKeptResults } from '../../src/session/executions/kept-results.ts'
 import { createQueue } from '../../src/session/executions/queue.ts'
 import { createTransfers } from '../../src/session/executions/transfers.ts'
+import { createAnomalies } from '../../src/session/standing/anomalies.ts'
 import { createConfirmations } from '../../src/session/standing/confirmations.ts'
 import { createCounts } from '../../src/session/standing/counts.ts'
 import { createExplanations } from '../../src/session/standing/explanations.ts'
@@ -692,6 +693,10 @@ export function stageRooms(options: StageOptions = {}): Stage {
     ),
     buffers: createBufferPool(new Uint8Array(OUTPUT_BUFFERS * FRAME_BYTES), FRAME_BYTES),
     traffic: createTraffic(clock),
+    anomalies: createAnomalies({
+      settings: { isEnabled: true, sigma: 3, consecutive: 3, driftPermille: 300, windowTokens: 200_000 },
+      ...{ kept: [], clock, log: { write: () => {} }, record: () => {}, rooms: () => rooms },
+    }),
     coders: options.coders ?? { open: () => undefined },
     decoder: options.decoder ?? createZstdDecoder(),
     planner: {

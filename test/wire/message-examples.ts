@@ -40,6 +40,8 @@ const GATE = {
 }
 const TALKED = { host: 'a.example', port: 443, connections: 1, sent: 2, received: 2 ** 40, protocol: 'udp' }
 
+const WATCHED = { agent_name: 'a', turns: 40, is_calibrated: true, alerts: 2, beyond: 'volume fill' }
+
 export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, unknown>>])[] = [
   [
     messages.executeRequest,
@@ -75,6 +77,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       findings: [{ kind: 'email', offset: 3, length: 4 }],
       why: 'w',
       refused: 'r',
+      notice: 'n',
     },
   ],
   [
@@ -102,6 +105,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       why: 'w',
       isolation: 'overlay',
       refused: 'r',
+      notice: 'n',
     },
   ],
   [messages.stdinChunk, { data: Uint8Array.of(1), resize: { rows: 1, cols: 65_535 } }],
@@ -186,8 +190,10 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       sessions: [{ session_id: id, agent_name: 'a', received: 5, sent: 6 }],
       device: DEVICE,
       gate: GATE,
+      watched: [WATCHED],
     },
   ],
+  [statusMessages.watchedAgent, WATCHED],
   [statusMessages.deviceReadings, DEVICE],
   [egressMessages.gateReadings, GATE],
   [egressMessages.refusedPlace, REFUSED],

@@ -15,9 +15,9 @@ const TABLE: Readonly<Record<string, string>> = {
   ExecuteRequest:
     '1? command, 2? args, 3? cwd, 4? env, 5? execution_id, 6? session_id, 7? is_reattach, 8? resume_offset, 12? raw_payload, 13? stdin, 14? pty, 15? resume_offset_stderr, 16? accept, 17? declared_goal, 18? tail, 19? timeout_seconds, 20? keep_background',
   ExecuteResponse:
-    '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings, 15? why, 16? refused',
+    '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings, 15? why, 16? refused, 17? notice',
   StreamResponse:
-    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code, 19? sha256, 20? why, 21? isolation, 22? refused',
+    '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code, 19? sha256, 20? why, 21? isolation, 22? refused, 23? notice',
   StdinChunk: '1? data, 2? resize',
   TerminalSize: '1 rows, 2 cols',
   Pty: '1 rows, 2 cols, 3? term',
@@ -42,7 +42,8 @@ const TABLE: Readonly<Record<string, string>> = {
   KeyRotation: '1 public_key, 2 signature',
   Empty: '',
   SecurityStatus:
-    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device, 21? gate',
+    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device, 21? gate, 22? watched',
+  WatchedAgent: '1 agent_name, 2? turns, 3? is_calibrated, 4? alerts, 5? beyond',
   GateReadings:
     '1? sessions, 2? connections, 3? asked, 4? passed, 5? refused, 6? failed, 7? sent, 8? received, 9? lately',
   RefusedPlace: '1 host, 2? port, 3 reason, 4? times, 5? at, 6? protocol',

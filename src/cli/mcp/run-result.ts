@@ -54,6 +54,7 @@ export function ranResult(ran: Ran): ToolResult {
   const why = exit?.why === undefined ? undefined : shownText(exit.why)
   const refused = exit?.refused === undefined ? undefined : shownText(exit.refused)
   const found = findingsSentence(exit?.findings)
+  const notice = exit?.notice === undefined ? undefined : shownText(exit.notice)
   const isTimeOver = exit?.timedOut === true
   const words = [...stdout.words, ...stderr.words]
   const message = 'The time of the command was over, and the device ended it; nothing of it runs any more.'
@@ -63,6 +64,7 @@ export function ranResult(ran: Ran): ToolResult {
       ...(why === undefined ? [] : [`The device ended it: ${why}`]),
       ...(refused === undefined ? [] : [`The network: ${refused}`]),
       ...(found === undefined ? [] : [found]),
+      ...(notice === undefined ? [] : [`From the device: ${notice}`]),
       ...(exit?.truncated === true
         ? ['Its output went over the limit of the device; the rest was dropped.']
         : []),
@@ -78,6 +80,7 @@ export function ranResult(ran: Ran): ToolResult {
       ...(refused === undefined ? {} : { refused }),
       ...(exit?.source === undefined ? {} : { source: exit.source }),
       ...(exit?.findings === undefined ? {} : { findings: exit.findings }),
+      ...(notice === undefined ? {} : { notice }),
       stdout: stdout.data,
       stderr: stderr.data,
       ...(lostBytes > 0 ? { lost_bytes: lostBytes } : {}),

@@ -71,6 +71,7 @@ const ran = {
   refused: z.string().optional().describe('what the network of the session refused'),
   source: z.string().optional().describe('where the output is from: TOOL_OUTPUT, or NETWORK_EXTERNAL'),
   findings,
+  notice: z.string().optional().describe('what the device has to say to whoever reads the output'),
   stdout: output,
   stderr: output,
   lost_bytes: z.number().optional().describe('output that the device no longer has'),

@@ -206,7 +206,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
       if (stdout.isBroken || stderr.isBroken) return BROKEN_PIPE
       if (ended.truncated)
         output.warn('The output went over the limit of the device; what came after it was dropped.')
-      for (const sentence of [ended.why, ended.refused])
+      for (const sentence of [ended.why, ended.refused, ended.notice])
         if (sentence !== undefined) output.warn(visible(sentence))
       const found = findingsSentence(ended.findings)
       if (found !== undefined) output.warn(found)
@@ -227,6 +227,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
             ...(ended.refused === undefined ? {} : { refused: ended.refused }),
             ...(ended.source === undefined ? {} : { source: ended.source }),
             ...(ended.findings === undefined ? {} : { findings: ended.findings }),
+            ...(ended.notice === undefined ? {} : { notice: ended.notice }),
             stdout_bytes: stdoutBytes,
             stderr_bytes: stderrBytes,
           },

@@ -21,6 +21,8 @@ export type Snapshot = {
 const RESPONSES = ['execute', 'challenge', 'throttle', 'vi swap', 'tarpit', 'drop'] as const
 /** Places that were refused, as people see them; programs see all that are told. */
 const REFUSED_SHOWN = 4
+/** Agents, those with alerts first; programs see all. */
+const WATCHED_SHOWN = 8
 /** ExecutionSummary.state: 0 starts, 1 runs. */
 const RUNNING = 1
 
@@ -110,6 +112,10 @@ export function statusObject(snapshot: Snapshot): Readonly<Record<string, unknow
     audit: { sequence: status.audit_seq, hash: encodeHex(status.audit_hash) },
     device: deviceObject(status.device),
     gate: gateObject(status.gate),
+    watched: status.watched.map(({ agent_name, turns, is_calibrated, alerts, beyond }) => ({
+      ...{ agent: agent_name, turns, calibrated: is_calibrated, alerts },
+      beyond: beyond === '' ? [] : beyond.split(' '),
+    })),
     jobs: jobsOf(snapshot),
     link: linkObject(status),
   }
@@ -167,6 +173,18 @@ function gateLines({ gate }: SecurityStatus): string[] {
   ]
 }
 
+/** One agent a line, by what it usually does (docs/anomaly.md). */
+function watchedLines({ watched }: SecurityStatus): string[] {
+  return watched
+    .slice(0, WATCHED_SHOWN)
+    .map(({ agent_name, turns, is_calibrated, alerts, beyond }, index) => {
+      const head = index === 0 ? 'watched    ' : '           '
+      const state = is_calibrated ? 'calibrated' : 'uncalibrated'
+      const now = beyond === '' ? '' : `, now beyond: ${visible(beyond)}`
+      return `${head}${visible(agent_name)}: ${counted(turns, 'turn')}, ${state}, ${counted(alerts, 'alert')}${now}`
+    })
+}
+
 /** For people. */
 export function statusLines({ status, ping }: Snapshot): string[] {
   const counts = RESPONSES.map((name, index) => `${name} ${status.responses.get(index + 1) ?? 0}`)
@@ -178,6 +196,7 @@ export function statusLines({ status, ping }: Snapshot): string[] {
     `policy     ${visible(status.policy_version)}`,
     `audit      record ${status.audit_seq}, ${encodeHex(status.audit_hash).slice(0, 16)}…`,
     ...gateLines(status),
+    ...watchedLines(status),
     ...linkLines(status),
   ]
 }

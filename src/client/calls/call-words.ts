@@ -26,6 +26,8 @@ export type RemoteExit = {
   /** Where its output is from, and where in it the device found orders to whoever reads it. */
   readonly source?: ContentSource
   readonly findings?: readonly Finding[] | undefined
+  /** What else the device has to say to whoever reads the output; its words too. */
+  readonly notice?: string | undefined
 }
 
 /** Where output goes. A promise holds the next credit back until it is settled. `bytes` are borrowed: copy to keep. */

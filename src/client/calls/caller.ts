@@ -338,8 +338,8 @@ export function createCaller(
             signal: value.signal,
             truncated: value.code === CODES.OUTPUT_TRUNCATED.number,
             timedOut: value.code === CODES.EXECUTION_TIMEOUT.number,
-            ...{ why: value.why, refused: value.refused },
             ...{ source: contentSource(value.content_source), findings: value.findings },
+            ...{ why: value.why, refused: value.refused, notice: value.notice },
           })
         })
       },

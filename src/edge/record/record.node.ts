@@ -23,12 +23,16 @@ import { checkRulesPin, haltAtStart, isIntegrityRisk, setAside } from './integri
 import { type KeptFile, openKeptFile } from './kept-results.node.ts'
 import { createUnusedPolicies } from './unused-policies.node.ts'
 
+export type RecordObserver = { seen?: (event: AuditEvent, timestamp: string) => void }
+
 export type DeviceRecord = {
   /** What may still be written on the disk that has the least room. */
   freeBytes(): number | undefined
   /** How the slowest disk does. */
   readonly disk: DiskHealth
   readonly audit: Journal
+  /** Whoever is to see each record sets `seen`. */
+  readonly observer: RecordObserver
   readonly facts: SealedFacts
   readonly executions: KeptFile
   tick(): void
@@ -40,9 +44,10 @@ export type DeviceRecord = {
  * @throws SassError as openJournal
  */
 function openRecord(ground: Omit<Ground, 'levelStore'>, follows?: string): DeviceRecord {
-  const audit = openAudit(ground, follows)
+  const observer: RecordObserver = {}
+  const audit = openAudit(ground, observer, follows)
   try {
-    return withAudit(ground, audit)
+    return { ...withAudit(ground, audit), observer }
   } catch (cause) {
     audit.close()
     throw cause
@@ -51,6 +56,7 @@ function openRecord(ground: Omit<Ground, 'levelStore'>, follows?: string): Devic
 
 function openAudit(
   { config, clock, reserve }: Omit<Ground, 'levelStore'>,
+  observer: RecordObserver,
   follows: string | undefined,
 ): Journal {
   const keys = openEpochKeys(config.state_directory)
@@ -68,11 +74,15 @@ function openAudit(
     epochMs: epoch_seconds * 1_000,
     segmentBytes: segment_bytes,
     durability: fsync,
+    observer,
     follows,
   })
 }
 
-function withAudit({ config, clock, reserve }: Omit<Ground, 'levelStore'>, audit: Journal): DeviceRecord {
+function withAudit(
+  { config, clock, reserve }: Omit<Ground, 'levelStore'>,
+  audit: Journal,
+): Omit<DeviceRecord, 'observer'> {
   const { directory, segment_bytes, keep_bytes, fsync } = config.audit
   const executionsDirectory = join(config.state_directory, 'executions')
   const executions = openKeptFile({

@@ -13,6 +13,7 @@ import { eachLine, openSegment } from '../../audit/segments.node.ts'
 import type { Policy } from '../../defense/layer.ts'
 import { asSassError } from '../../errors.ts'
 import type { AuditEvent } from '../../ports.ts'
+import { createRebuiltAnomalies } from '../../session/standing/rebuilt-anomalies.ts'
 import { createRebuiltState, type Departure } from '../../session/standing/rebuilt-state.ts'
 import { type Outcome, replayDecision, type Sealed } from '../../session/standing/replay.ts'
 import { thawPolicy } from './thawed-policy.node.ts'
@@ -110,6 +111,7 @@ export function replayChain(
   }
 
   const rebuilt = createRebuiltState()
+  const anomalies = createRebuiltAnomalies()
   const state = { followed: 0, untold: 0, broken: [] as ({ sequence: number } & Departure)[] }
 
   function decideAgain(event: AuditEvent, sequence: number): Outcome | undefined {
@@ -124,14 +126,14 @@ export function replayChain(
     return outcome
   }
 
-  function take(event: AuditEvent): void {
+  function take(event: AuditEvent, atMs: number): void {
     const named = policyNamed(event)
     if (named !== undefined) policy = thawedAs(named)
     const sequence = typeof event['seq'] === 'number' ? event['seq'] : 0
     const outcome = decideAgain(event, sequence)
     const decided = outcome !== undefined && 'decided' in outcome ? outcome.decided : undefined
     const { isTold, departures } = rebuilt.take(event, decided)
-    for (const departure of departures)
+    for (const departure of [...departures, ...anomalies.take(event, atMs)])
       if (state.broken.length < SHOWN) state.broken.push({ sequence, ...departure })
     if (outcome === undefined || departures.length > 0) return
     if (isTold) state.followed++
@@ -144,7 +146,7 @@ export function replayChain(
     try {
       eachLine(descriptor, (line) => {
         const record = readRecord(line.toString('utf8'))
-        if (record !== undefined) take(record.event)
+        if (record !== undefined) take(record.event, Date.parse(record.timestamp))
         return false
       })
     } finally {

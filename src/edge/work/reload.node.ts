@@ -55,6 +55,7 @@ const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Objec
   ['quota.queue', ({ quota }: Config) => quota.queue],
   ['defense.tarpit', ({ defense }: Config) => defense.tarpit],
   ['defense.localhost', ({ defense }: Config) => defense.localhost],
+  ['defense.anomaly', ({ defense }: Config) => defense.anomaly],
   ['defense.levels', ({ defense }: Config) => defense.levels],
   ['audit', ({ audit }: Config) => audit],
   ['log', ({ log }: Config) => log],

@@ -27,7 +27,7 @@ import { refusedSentence } from './refused-reach.ts'
 
 type ExitFields = Pick<
   MessageInput<typeof streamResponse>,
-  'exit_code' | 'signal' | 'why' | 'refused' | 'content_source' | 'findings'
+  'exit_code' | 'signal' | 'why' | 'refused' | 'notice' | 'content_source' | 'findings'
 >
 
 export type Attachment = Watcher & {
@@ -249,7 +249,13 @@ export function createAttachment(
     const exit = execution?.exit
     if (execution === undefined || exit === undefined) return {}
     const why = execution.why === undefined ? {} : { why: execution.why }
-    const more = { ...why, ...refusedBy(execution), ...contentFields(execution) }
+    const notice = peer.session === undefined ? undefined : peer.rooms.anomalies.delivered(peer.session)
+    const more = {
+      ...why,
+      ...refusedBy(execution),
+      ...contentFields(execution),
+      ...(notice === undefined ? {} : { notice }),
+    }
     return exit.kind === 'exited' ? { exit_code: exit.code, ...more } : { signal: exit.signal, ...more }
   }
 

@@ -210,6 +210,12 @@ const FAMILIES: readonly Family[] = [
     'The level of alarm of the daemon: 1 for the one that holds.',
     ({ levels }) => LEVELS.map((level) => [{ level }, level === levels.daemon ? 1 : 0]),
   ],
+  [
+    'sass_edge_anomalies_total',
+    'counter',
+    'What the anomaly monitor has found, by measure; in_a_row: turns that contain an agent.',
+    ({ anomalies }) => by('measure', anomalies.counts),
+  ],
   ['sass_edge_levels_raised', 'gauge', 'Agents and sessions whose level is raised.', raised],
   [
     'sass_edge_audit_records_total',

@@ -43,6 +43,7 @@ import type { Session, Sessions } from '../callers/sessions.ts'
 import type { Executions } from '../executions/executions.ts'
 import type { Queue } from '../executions/queue.ts'
 import type { Transfers } from '../executions/transfers.ts'
+import type { Anomalies } from '../standing/anomalies.ts'
 import type { Confirmations } from '../standing/confirmations.ts'
 import { type Counts, countVerdict } from '../standing/counts.ts'
 import { decisionEvent, recordedResponse } from '../standing/decision-event.ts'
@@ -144,6 +145,7 @@ export type Rooms = {
   /** Who opens packed arguments and pieces of files. */
   readonly decoder: ZstdDecoder
   readonly traffic: Traffic
+  readonly anomalies: Anomalies
   readonly planner: Planner
   readonly queue: Queue
   readonly confirmations: Confirmations

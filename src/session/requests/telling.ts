@@ -162,6 +162,16 @@ function gateReadings({ rooms }: Peer): s.SecurityStatusInput['gate'] {
   }
 }
 
+/** Those with something to tell first, then whoever was busy last. */
+function watchedAgents({ rooms }: Peer): s.SecurityStatusInput['watched'] {
+  const all = rooms.anomalies.list().toReversed()
+  const told = [...all.filter(({ alerts }) => alerts > 0), ...all.filter(({ alerts }) => alerts === 0)]
+  return told.slice(0, LISTED_ENTRIES).map(({ agent, turns, isCalibrated, alerts, beyond }) => ({
+    ...{ agent_name: agent, turns, alerts, is_calibrated: isCalibrated },
+    beyond: beyond.join(' '),
+  }))
+}
+
 /** An agent sees that the daemon is there and what it has been given; what is done to the refused is not its business. */
 export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.encode> {
   const { tarpits, sessions, settings, responses, penalties, levels, clock } = peer.rooms
@@ -180,6 +190,7 @@ export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.e
     ...linkFields(peer),
     device: isOperator ? deviceReadings(peer) : undefined,
     gate: isOperator ? gateReadings(peer) : undefined,
+    watched: isOperator ? watchedAgents(peer) : [],
     ...(head === undefined ? auditFields(peer) : { audit_seq: head.sequence, audit_hash: head.hash }),
   })
 }

@@ -70,6 +70,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['
     ...actsFor(identity),
     ...branchFields(action),
     ...isolationOf(action),
+    ...(permitted?.plan === undefined ? {} : { plan: permitted.plan }),
     ...(permitted?.opaque === undefined ? {} : { opaque: permitted.opaque }),
   }
   if (!verdict.enhancedAudit) return event
