@@ -29,6 +29,7 @@ import { promisify } from 'node:util'
 import { brotliCompressSync } from 'node:zlib'
 import type { BuildOptions, BuildResult, Metafile } from 'esbuild'
 import { readRules, rulesProblemText } from '../src/defense/13policy/rules/rules-file.ts'
+import { readInjectionTables } from '../src/defense/firewall/injections/assess.ts'
 import { readSecretTables } from '../src/defense/firewall/secrets/kinds.ts'
 import {
   CONTEXTS,
@@ -57,9 +58,10 @@ import { joinRuleSources } from './rules.ts'
  * 250 KB, of which the words of tools and the documents that tell them what to do are 10; bounds of branches and of the disk, and
  * shares of what is kept, 25; names of hidden files that are no text, 5; networks of sessions, of which the keeper has
  * its own copy, 20, the gate that serves them, 60, of which datagrams
- * are 10, and what it tells people of itself, 15; the output firewall, 60, of which 14 are its packed data.
+ * are 10, and what it tells people of itself, 15; the output firewall, 60, of which 14 are its packed data;
+ * what looks for orders in texts of agents, 85, of which 45 are packed, and handoffs between them, 40.
  */
-const DAEMON_BUDGET_BYTES = 2_290_000
+const DAEMON_BUDGET_BYTES = 2_370_000
 /** Whoever types a command waits until it is read: 100 ms less than for the whole. */
 const DEVICE_BUDGET_BYTES = 450_000
 /** What a program that only wants the client should carry. */
@@ -99,6 +101,7 @@ export interface Sources {
   readonly rulesDirectory: string
   /** What the output firewall knows secrets by. */
   readonly secretsFile: string
+  readonly injectionFiles: readonly [patterns: string, weights: string]
 }
 
 /** The sources of this repository. */
@@ -117,6 +120,7 @@ export const SOURCES: Sources = {
   decoderEntry: 'src/client/link/zstd-thread.node.ts',
   rulesDirectory: 'policy',
   secretsFile: 'firewall/secrets.json',
+  injectionFiles: ['firewall/injections.json', 'firewall/injection-weights.json'],
 }
 
 /** The rules that ship, beside the program. */
@@ -128,6 +132,17 @@ function packSecrets({ root, secretsFile }: Pick<Sources, 'root' | 'secretsFile'
   const tables = readSecretTables(secrets)
   if ('problems' in tables) throw new Error(`${secretsFile}: ${tables.problems.join(' ')}`)
   return brotliCompressSync(JSON.stringify(secrets)).toString('base64')
+}
+
+/**
+ * Patterns and weights of the injections as one text: JSON of both, Brotli in Base64.
+ * @throws Error where they are not what they are to be
+ */
+function packInjections({ root, injectionFiles }: Pick<Sources, 'root' | 'injectionFiles'>): string {
+  const read = injectionFiles.map((path): unknown => JSON.parse(readFileSync(join(root, path), 'utf8')))
+  const tables = readInjectionTables(read[0], read[1])
+  if (!tables.ok) throw new Error(`${injectionFiles.join(', ')}: ${tables.problems.join(' ')}`)
+  return brotliCompressSync(JSON.stringify(read)).toString('base64')
 }
 
 /**
@@ -278,6 +293,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       MCP_SOURCE: JSON.stringify(brotliCompressSync(mcpText).toString('base64')),
       PACKED_RULES: JSON.stringify(packedRules),
       PACKED_SECRETS: JSON.stringify(packSecrets(sources)),
+      PACKED_INJECTIONS: JSON.stringify(packInjections(sources)),
       PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
     },
   })
@@ -430,7 +446,14 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
   const { root } = sources
   const own = [
     ...globSync(`${dirname(dirname(sources.clientEntry))}/**/*.ts`, { cwd: root }),
-    ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md', sources.secretsFile],
+    ...[
+      'package.json',
+      'package-lock.json',
+      'tsconfig.json',
+      'docs/dependencies.md',
+      sources.secretsFile,
+      ...sources.injectionFiles,
+    ],
     ...globSync(`${sources.rulesDirectory}/*.json`, { cwd: root }),
     ...['build/bundle.node.ts', 'build/bundle-checks.ts', 'build/rules.ts'].map((name) =>
       relative(root, join(SOURCES.root, name)),

@@ -41,6 +41,8 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   undo_merge: 'human',
   drop_branch: 'human',
   checkpoint: 'human',
+  handoff: 'handoff',
+  take_handoff: 'handoff',
   enroll: 'configuration',
   rotate_key: 'configuration',
   invite: 'human',
@@ -67,6 +69,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   identity: kind('execution', 'configuration', 'warning'),
   branch: kind('execution', 'human'),
   egress: kind('execution', 'tool'),
+  handoff: kind('execution', 'handoff'),
   redacted: kind('execution', 'firewall', 'warning'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
@@ -75,12 +78,13 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 })
 
 /** Fields whose value makes an event of that type matter more. */
-function raised({ type, to, what }: AuditEvent, severity: EventSeverity): EventSeverity {
+function raised({ type, to, what, is_critical }: AuditEvent, severity: EventSeverity): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
   if (type === 'level' && to === 'NORMAL') return 'info'
   if (type === 'challenge' && what !== 'passed') return 'warning'
   if (type === 'daemon' && what === 'reload_failed') return 'warning'
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
+  if (type === 'handoff' && what === 'rejected') return is_critical === true ? 'critical' : 'warning'
   if (type === 'egress' && what !== 'passed') return 'warning'
   return severity
 }

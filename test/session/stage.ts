@@ -69,6 +69,7 @@ import { createTransfers } from '../../src/session/executions/transfers.ts'
 import { createConfirmations } from '../../src/session/standing/confirmations.ts'
 import { createCounts } from '../../src/session/standing/counts.ts'
 import { createExplanations } from '../../src/session/standing/explanations.ts'
+import { createHandoffs } from '../../src/session/standing/handoffs.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/standing/levels.ts'
 import { createRecordShares } from '../../src/session/standing/record-shares.ts'
 import { createRefusals } from '../../src/session/standing/refusals.ts'
@@ -733,6 +734,8 @@ export function stageRooms(options: StageOptions = {}): Stage {
       ...options.penalties,
     }),
     explanations: createExplanations(() => rooms.policy, clock.wallMs),
+    handoffs: createHandoffs({ file: stageLineFile(), clock, damaged: () => {} }),
+    readText: { hide: (text) => ({ text, hidden: 0 }), assess: () => 0 },
     deceptions: createDeceptionBudget({
       concurrent: 2,
       milliseconds: 10_000,

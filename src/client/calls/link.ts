@@ -109,6 +109,8 @@ const REPEATED: ReadonlySet<MethodName> = new Set([
   'GetCapabilities',
   'GetAuditPublicKey',
   'ListExecutions',
+  'ListHandoffs',
+  'TakeHandoff',
   'ListConfirmations',
   'ShowLevels',
   'ListPenalties',

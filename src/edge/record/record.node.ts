@@ -31,6 +31,7 @@ export type DeviceRecord = {
   readonly audit: Journal
   readonly facts: SealedFacts
   readonly executions: KeptFile
+  readonly handoffs: KeptFile
   tick(): void
   close(): void
 }
@@ -75,13 +76,18 @@ function openAudit(
 function withAudit({ config, clock, reserve }: Omit<Ground, 'levelStore'>, audit: Journal): DeviceRecord {
   const { directory, segment_bytes, keep_bytes, fsync } = config.audit
   const executionsDirectory = join(config.state_directory, 'executions')
-  const executions = openKeptFile({
-    directory: executionsDirectory,
+  const lines = (place: string) => ({
+    directory: place,
     lock: createFileLock(),
     durability: fsync,
     monotonicMs: clock.monotonicMs,
     after: clock.after,
-    makeRoom: reserve.pieceFor(executionsDirectory),
+    makeRoom: reserve.pieceFor(place),
+  })
+  const executions = openKeptFile(lines(executionsDirectory))
+  const handoffs = openKeptFile({
+    ...lines(join(config.state_directory, 'handoffs')),
+    ...{ name: 'sent', what: 'handoffs' },
   })
   const facts = openSealedFacts({
     directory,
@@ -118,7 +124,8 @@ function withAudit({ config, clock, reserve }: Omit<Ground, 'levelStore'>, audit
     audit,
     facts,
     executions,
-    disk: slowest([audit.disk, executions.disk]),
+    handoffs,
+    disk: slowest([audit.disk, executions.disk, handoffs.disk]),
     freeBytes() {
       try {
         return Math.min(bytesLeft(directory), bytesLeft(executionsDirectory))
@@ -138,6 +145,7 @@ function withAudit({ config, clock, reserve }: Omit<Ground, 'levelStore'>, audit
     },
     close() {
       executions.close()
+      handoffs.close()
       facts.close()
       audit.close()
     },

@@ -17,8 +17,10 @@ import { exitEvent, lostEvent } from '../../session/executions/exit-event.ts'
 import { createKeptResults } from '../../session/executions/kept-results.ts'
 import { hiddenIn, redactedEvent } from '../../session/executions/redacted-event.ts'
 import { type Counts, outcomeOf } from '../../session/standing/counts.ts'
+import { createHandoffs } from '../../session/standing/handoffs.ts'
 import type { SpareTime } from '../host/spare-time.node.ts'
 import { createFirewall } from './firewall.node.ts'
+import { createReadText } from './read-text.node.ts'
 import type { Sandbox } from './sandbox.node.ts'
 
 /** What they are made of. */
@@ -31,6 +33,7 @@ export type WorkGround = {
   readonly sandbox: Sandbox
   readonly spareTime: SpareTime
   readonly kept: LineFile
+  readonly sent: LineFile
 }
 
 /** Both rings of every execution that may run, in memory that the kernel gives only where it is touched. */
@@ -52,7 +55,7 @@ export function record(audit: Journal, log: Log, event: AuditEvent): void {
 
 /** Room of sessions and executions, which know each other by what ends them. */
 export function createWork(
-  { config, clock, log, audit, facts, sandbox, spareTime, kept }: WorkGround,
+  { config, clock, log, audit, facts, sandbox, spareTime, kept, sent }: WorkGround,
   counts: Counts,
   ended: {
     session(id: string, instance: string): void
@@ -60,7 +63,7 @@ export function createWork(
     /** So much was sealed on behalf of that agent. */
     sealed(agent: string, bytes: number): void
   },
-): Pick<Rooms, 'sessions' | 'executions'> {
+): Pick<Rooms, 'sessions' | 'executions' | 'handoffs' | 'readText'> {
   const sessions = createSessions(
     {
       maxSessions: config.session.max_sessions,
@@ -160,5 +163,13 @@ export function createWork(
       })
     },
   })
-  return { sessions, executions }
+  const handoffs = createHandoffs({
+    file: sent,
+    clock,
+    damaged(lines) {
+      log.write('warn', 'handoffs_damaged', { lines })
+      record(audit, log, { type: 'recovered', what: 'handoffs', lines })
+    },
+  })
+  return { sessions, executions, handoffs, readText: createReadText(firewall.open) }
 }
