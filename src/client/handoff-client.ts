@@ -18,6 +18,7 @@ import {
 } from '../wire/handoff-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { Caller } from './calls/caller.ts'
+import type { OnWaiting } from './calls/waiting.ts'
 
 /** From so much certainty on, per mille, the device says that a text seems to give orders. */
 const MARKED_PERMILLE = 700
@@ -60,7 +61,7 @@ export type HandoffClient = {
    * Rejects with HANDOFF_REJECTED and the rule that it broke, FRAME_MALFORMED with every bad field. Whoever loses the
    * link before the answer lists what was sent before sending it again.
    */
-  send(handoff: object | string): Promise<Handoff>
+  send(handoff: object | string, onWaiting?: OnWaiting): Promise<Handoff>
   /** What was given to this agent in the last day, the latest first; to an operator everybody's. */
   list(): Promise<HandoffListing>
   /** Taken once it is marked as taken, and can be taken again. Rejects with HANDOFF_REJECTED where it was changed. */
@@ -98,10 +99,10 @@ function contentOf(handoff: object | string): Uint8Array {
 export function createHandoffClient(call: Caller['call']): HandoffClient {
   const ask = async <T>(...args: Parameters<Caller['call']>): Promise<T> => (await call(...args)) as T
   return {
-    send: async (handoff) =>
-      toHandoff(
-        await ask<HandoffEntry>('SendHandoff', handoffRequest.encode({ content: contentOf(handoff) })),
-      ),
+    async send(handoff, onWaiting) {
+      const request = handoffRequest.encode({ content: contentOf(handoff) })
+      return toHandoff(await ask<HandoffEntry>('SendHandoff', request, onWaiting))
+    },
     async list() {
       const { handoffs, total } = await ask<HandoffList>('ListHandoffs', m.empty.encode({}))
       return { handoffs: handoffs.map(toHandoff), total }

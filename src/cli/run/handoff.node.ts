@@ -88,7 +88,10 @@ async function send(context: CommandContext): Promise<number> {
     throw new SassError('USAGE', 'No message is given: write --file FILE, or --file - for stdin.')
   const message = messageOf(context, file, optionValue(options, 'to'))
   const client = await connect(context)
-  const sent = await client.handoffs.send(message)
+  const sent = await client.handoffs.send(message, ({ kind }) => {
+    if (kind === 'operator')
+      context.output.note('A human is asked whether it may go: sass-edge confirm list.')
+  })
   await client.close()
   context.output.result(toObject(sent), [
     `Handoff ${sent.id} waits for ${visible(sent.to)} until ${utcTime(sent.expiresAt)}.`,
