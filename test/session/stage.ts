@@ -357,6 +357,8 @@ export type StageOptions = {
   readonly executions?: number
   /** The file of their ids and results: that of another stage is what an earlier daemon has left. */
   readonly kept?: StagedLineFile
+  /** The file of handoffs. */
+  readonly sent?: StagedLineFile
   readonly ringBytes?: number
   readonly tarpits?: number
   readonly allowShell?: boolean
@@ -734,7 +736,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       ...options.penalties,
     }),
     explanations: createExplanations(() => rooms.policy, clock.wallMs),
-    handoffs: createHandoffs({ file: stageLineFile(), clock, damaged: () => {} }),
+    handoffs: createHandoffs({ file: options.sent ?? stageLineFile(), clock, damaged: () => {} }),
     readText: { hide: (text) => ({ text, hidden: 0 }), assess: () => 0 },
     deceptions: createDeceptionBudget({
       concurrent: 2,

@@ -250,7 +250,13 @@ function keep(peer: Peer, call: Call, draft: Draft, action: HandoffAction, warra
     recordNotDone(peer, action, warrant, 'it could not be kept')
     return unwritten(peer, call, cause)
   }
-  note(peer, eventOf('sent', record))
+  note(peer, {
+    ...eventOf('sent', record),
+    warrant: warrant.id,
+    artifacts: action.artifacts.length,
+    // The sender says so, and nobody has measured it.
+    declared: { confidence: action.confidence, prior_score: action.priorScore },
+  })
   whenKept(peer, call, (problem) => {
     if (problem !== undefined) return peer.fail(call, problem)
     peer.connection.end(call.streamId, handoffEntry.encode(entryOf({ ...record, isTaken: false })))
