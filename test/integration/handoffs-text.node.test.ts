@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { outcome, SHORT } from './agentic.node.ts'
 import { client, question, questions } from './agents.node.ts'
-import { until } from './daemon.node.ts'
 import { MESSAGE, rejected, send, told, whole } from './handoffs.node.ts'
 import { startHost } from './mcp-host.node.ts'
 
