@@ -7,6 +7,7 @@
 import * as egressMessages from '../src/wire/egress-messages.ts'
 import * as fileMessages from '../src/wire/file-messages.ts'
 import { KIND } from '../src/wire/frame.ts'
+import * as handoffMessages from '../src/wire/handoff-messages.ts'
 import * as identityMessages from '../src/wire/identity-messages.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
@@ -23,9 +24,14 @@ type FieldFacts = {
 
 /** Every message of the protocol, in the order of their names. */
 export function allMessages(): readonly AnyMessage[] {
-  const all = [messages, egressMessages, fileMessages, identityMessages, statusMessages].flatMap((room) =>
-    Object.values(room),
-  )
+  const all = [
+    messages,
+    egressMessages,
+    fileMessages,
+    handoffMessages,
+    identityMessages,
+    statusMessages,
+  ].flatMap((room) => Object.values(room))
   return (all as AnyMessage[]).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

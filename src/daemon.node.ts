@@ -122,6 +122,7 @@ type Ground = {
   readonly levelStore: LevelStore
   readonly reserve: Reserve
   readonly kept: LineFile
+  readonly sent: LineFile
   readonly launcherSource: string | undefined
   readonly sink: LogSink
   readonly host: () => HostReadings
@@ -309,8 +310,8 @@ async function start(
     ...{ clock, deviceRecord, certificate: certificate.validity, log: log.counts },
     connections: () => peers.phases(),
   })
-  const kept = deviceRecord.executions
-  const ground = { ...given, audit, facts, sandbox, egress, spareTime, levelStore, kept, host, sink }
+  const { executions: kept, handoffs: sent } = deviceRecord
+  const ground = { ...given, audit, facts, sandbox, egress, spareTime, levelStore, kept, sent, host, sink }
   const { promise: askedToStop, resolve: askToStop } = Promise.withResolvers<string>()
   const policyInUse = createPolicyInUse(config, reloadable.policy, () => rooms)
   const rooms: Rooms = createRooms(ground, { ...reloadable, enrolments }, policyInUse.prepare, askToStop)

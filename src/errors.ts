@@ -46,6 +46,7 @@ export const CODES = Object.freeze({
   CAPABILITY_EXPIRED: { number: 53, audience: 'operator' },
   INTENT_REJECTED: { number: 54, audience: 'agent' },
   DECOMPRESSION_LIMIT_EXCEEDED: { number: 55, audience: 'agent' },
+  HANDOFF_REJECTED: { number: 56, audience: 'agent' },
   SESSION_NOT_FOUND: { number: 60, audience: 'agent' },
   SESSION_EXPIRED: { number: 61, audience: 'agent' },
   SESSION_LIMIT: { number: 62, audience: 'agent' },

@@ -440,3 +440,8 @@ export const LISTED_CHECKPOINTS = 128
 export const MERGED_KEPT_MS = 24 * 3_600_000
 /** Signals of one execution that are not delivered a second time: what a client could not hear of before its link broke. */
 export const SIGNALS_REMEMBERED = 16
+/** One handoff as it is sent, in bytes of JSON (some 2,000 tokens), and as it is delivered with what is added. */
+export const HANDOFF_BYTES = 8_192
+export const DELIVERED_BYTES = 16_384
+/** How long a handoff is kept, taken or not: as results are. */
+export const HANDOFF_KEPT_MS = 24 * 3_600_000

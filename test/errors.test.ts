@@ -18,7 +18,7 @@ const RANGES: readonly (readonly [number, number, RegExp])[] = [
   [20, 29, /^FILE_/],
   [30, 39, /^CONFIG_/],
   [40, 49, /^TLS_/],
-  [50, 59, /^(CAPABILITY|INTENT|DECOMPRESSION)_/],
+  [50, 59, /^(CAPABILITY|INTENT|DECOMPRESSION|HANDOFF)_/],
   [60, 69, /^SESSION_/],
   [70, 79, /^AUTH_/],
   [80, 89, /^(CHALLENGE|ROGUE|CONFIRMATION|OUTPUT)_/],

@@ -41,6 +41,8 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   undo_merge: 'human',
   drop_branch: 'human',
   checkpoint: 'human',
+  handoff: 'handoff',
+  take_handoff: 'handoff',
   enroll: 'configuration',
   rotate_key: 'configuration',
   invite: 'human',
@@ -68,6 +70,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   branch: kind('execution', 'human'),
   egress: kind('execution', 'tool'),
   firewall: kind('execution', 'configuration'),
+  handoff: kind('execution', 'handoff'),
   redacted: kind('execution', 'firewall', 'warning'),
   injection: kind('execution', 'firewall', 'warning'),
   anomaly: kind('observations', 'firewall', 'warning'),
@@ -78,7 +81,10 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 })
 
 /** Fields whose value makes an event of that type matter more. */
-function raised({ type, to, what, canaries }: AuditEvent, severity: EventSeverity): EventSeverity {
+function raised(
+  { type, to, what, canaries, is_critical }: AuditEvent,
+  severity: EventSeverity,
+): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
   if (type === 'anomaly' && what === 'in_a_row') return 'critical'
   if (type === 'level' && to === 'NORMAL') return 'info'
@@ -88,6 +94,7 @@ function raised({ type, to, what, canaries }: AuditEvent, severity: EventSeverit
   if (type === 'redacted' && Number(canaries) > 0) return 'critical'
   if (type === 'injection' && (what === 'released' || what === 'withheld')) return 'critical'
   if (type === 'firewall' && what !== 'loaded') return 'critical'
+  if (type === 'handoff' && what === 'rejected') return is_critical === true ? 'critical' : 'warning'
   if (type === 'egress' && what !== 'passed') return 'warning'
   return severity
 }

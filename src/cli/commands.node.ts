@@ -21,6 +21,7 @@ export const LOADERS: Readonly<Record<CommandName, Loader>> = {
   enroll: () => import('./devices/enroll.node.ts'),
   trust: () => import('./devices/trust.node.ts'),
   mcp: () => import('./mcp/mcp.node.ts'),
+  handoff: () => import('./run/handoff.node.ts'),
   branch: () => import('./review/branch.node.ts'),
   confirm: () => import('./review/confirm.node.ts'),
   level: () => import('./operate/level.node.ts'),

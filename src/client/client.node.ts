@@ -32,6 +32,7 @@ import { createRunning, type OnGap, type StreamedExecution } from './calls/runni
 import { executeOnce } from './calls/unary.ts'
 import type { OnWaiting } from './calls/waiting.ts'
 import { createFileClient, type FileClient } from './files.node.ts'
+import { createHandoffClient, type HandoffClient } from './handoff-client.ts'
 import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
 import { RECONNECT_GIVE_UP_MS } from './limits.ts'
 import { type ConnectionOptions, type Opened, openConnection } from './link/connection.node.ts'
@@ -55,6 +56,7 @@ export type {
   Transferred,
   UploadOptions,
 } from './files.node.ts'
+export type { Handoff, HandoffClient, TakenHandoff } from './handoff-client.ts'
 export type { ClientCertificate } from './link/client-certificate.ts'
 export type { Compression } from './link/compression.node.ts'
 export type { AdminTarget, TlsTarget } from './link/connection.node.ts'
@@ -164,6 +166,8 @@ export type Client = FileClient & {
   readonly operator: OperatorClient
   /** What agents have changed, for operators. */
   readonly branches: BranchClient
+  /** What agents of the device hand to each other. */
+  readonly handoffs: HandoffClient
   /** Somebody waits for an answer to what was just done: a link that has gone silent is found sooner. */
   expectAnswer(): void
   /** Resolves when the connection is gone for good, whoever ended it. */
@@ -397,6 +401,7 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
     changes: (output, options) => readOwnChanges(link, output, options),
     operator: createOperatorClient(link.call),
     branches: createBranchClient(link),
+    handoffs: createHandoffClient(link.call),
     expectAnswer: link.poke,
     closed: link.closed,
     close: link.close,

@@ -30,6 +30,8 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   undo_merge: true,
   drop_branch: true,
   checkpoint: true,
+  handoff: true,
+  take_handoff: true,
 })
 
 export function isActionKind(kind: string): boolean {

@@ -62,6 +62,8 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'read':
     case 'renew':
     case 'rotate_key':
+    case 'handoff':
+    case 'take_handoff':
       return facts.request?.audience === 'operator' ? 'role.operator' : 'session'
     case 'invite':
     case 'confirm':

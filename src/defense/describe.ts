@@ -90,6 +90,11 @@ const ADVICE: readonly (readonly [LayerName | 'any' | 'egress' | 'firewall', str
     ],
     [
       'specifics',
+      'handoff.',
+      'See docs/handoffs.md; what waits for an answer is answered with `sass-edge confirm`.',
+    ],
+    [
+      'specifics',
       'toxic.',
       'Answer with `sass-edge confirm`, or let the agent begin a new session for the other task.',
     ],
@@ -166,6 +171,8 @@ const RISKS: readonly (readonly [string, string])[] = Object.freeze([
   ['injection', 'high: the agent may do what its output tells it to, with all that it may do'],
   ['unlisted', 'medium: data could go to a host that nobody has listed, or come from it'],
   ['opaque.', 'medium: nobody has read what it does, and something of the sandbox is missing'],
+  ['handoff.injection', 'high: the text could make the agent that receives it do what you would not'],
+  ['handoff.', 'medium: others go on with work that was found wanting'],
   ['quota.', 'low: more of what the session does already'],
   ['', 'medium: the agent is not meant to do this by itself'],
 ])
@@ -195,6 +202,10 @@ function askedFor({ action, request }: Facts): string {
       return visible(action.method)
     case 'merge':
       return commandLine([action.kind, action.branch, ...action.paths], EXPLAINED_CHARS)
+    case 'handoff':
+      return `handoff to ${visible(action.to)}`
+    case 'take_handoff':
+      return `take handoff ${visible(action.id)}`
     case 'undo_merge':
     case 'drop_branch':
     case 'checkpoint':

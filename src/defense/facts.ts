@@ -174,6 +174,8 @@ export type Action =
   | { readonly kind: 'drain' }
   | { readonly kind: 'purge'; readonly session: string }
   | BranchAction
+  | HandoffAction
+  | { readonly kind: 'take_handoff'; readonly id: string }
 
 /** A branch has the name of the session that it was made for; digests are of what a human was shown. */
 export type BranchAction =
@@ -198,6 +200,46 @@ export type BranchAction =
       readonly number: number
       readonly label: string
     }
+
+/** What one agent would hand to another: by numbers and digests, which is all that is decided upon. */
+export type HandoffAction = {
+  readonly kind: 'handoff'
+  /** The name of an agent, and whether one is listed under it. */
+  readonly to: string
+  readonly isListed: boolean
+  /** The instance that sends it, and whom the message names as its sender; null: nobody. */
+  readonly from: string
+  readonly claims: string | null
+  /** SHA-256, hex, of the message as it would be delivered. */
+  readonly digest: string
+  /** SHA-256 of RFC 8785 of task, success_criteria and criticality; and what the message says that it is, if it does. */
+  readonly sealed: string
+  readonly declared: string | null
+  /** The same of task and success_criteria alone. */
+  readonly task: string
+  /** 1 to 4. */
+  readonly criticality: number
+  /** 0 to 3: not said, public, internal, sensitive. */
+  readonly classification: number
+  /** Per mille; null: not said. */
+  readonly confidence: number | null
+  readonly priorScore: number | null
+  /** SHA-256 of each blocker that must be kept. */
+  readonly persistent: readonly string[]
+  readonly artifacts: readonly { readonly path: string; readonly real: string; readonly isThere: boolean }[]
+  /** What it follows from; null: it begins a chain; unknown: the sender was given no such one. */
+  readonly previous: HandoffBefore | 'unknown' | null
+  /** Per mille of certainty that it gives orders to whoever reads it. */
+  readonly injection: number
+  /** Secrets that were hidden in it. */
+  readonly hidden: number
+}
+
+/** What holds of the handoff before in a chain. */
+export type HandoffBefore = Pick<HandoffAction, 'task' | 'criticality' | 'classification' | 'persistent'> & {
+  readonly id: string
+  readonly depth: number
+}
 
 export type ExecuteAction = Extract<Action, { kind: 'execute' }>
 export type FileAction = Extract<Action, { kind: 'upload' | 'download' }>
@@ -272,4 +314,13 @@ export type Ledger = {
   readonly tokens: number
   /** What the session has done so far, in whatever order. */
   readonly toxic: readonly ToxicProperty[]
+  /** Of a handoff alone: what its recipient has not taken, what its sender has tried in a minute, and what is kept. */
+  readonly handoffs?: HandoffCounts
+}
+
+export type HandoffCounts = {
+  readonly waiting: number
+  readonly tried: number
+  readonly ofSender: number
+  readonly kept: number
 }

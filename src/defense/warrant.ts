@@ -40,6 +40,15 @@ function frozen(action: Action): Action {
     Object.freeze(action.paths)
     Object.freeze(action.force)
   }
+  if (action.kind === 'handoff') {
+    Object.freeze(action.persistent)
+    Object.freeze(action.artifacts)
+    for (const artifact of action.artifacts) Object.freeze(artifact)
+    if (typeof action.previous === 'object' && action.previous !== null) {
+      Object.freeze(action.previous)
+      Object.freeze(action.previous.persistent)
+    }
+  }
   return Object.freeze(action)
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 import * as f from './file-messages.ts'
+import * as h from './handoff-messages.ts'
 import * as i from './identity-messages.ts'
 import * as m from './messages.ts'
 import type { AnyMessage } from './schema.ts'
@@ -47,6 +48,9 @@ export type MethodName =
   | 'ListCheckpoints'
   | 'ShowMetrics'
   | 'InviteAgent'
+  | 'SendHandoff'
+  | 'ListHandoffs'
+  | 'TakeHandoff'
 
 export type Method = {
   readonly number: number
@@ -142,6 +146,9 @@ export const METHODS: readonly Method[] = Object.freeze([
   // The text comes ahead of END in StreamResponse messages, and counts against credit.
   unary({ number: 17, name: 'ShowChanges', request: m.changesRequest, response: m.branchDiffEnd }),
   unary({ number: 18, name: 'RotateKey', request: i.keyRotation, response: m.outcome }),
+  unary({ number: 24, name: 'SendHandoff', request: h.handoffRequest, response: h.handoffEntry }),
+  unary({ number: 25, name: 'ListHandoffs', request: m.empty, response: h.handoffList }),
+  unary({ number: 26, name: 'TakeHandoff', request: h.handoffReference, response: h.handoffContent }),
   ...(
     [
       { number: 32, name: 'ListConfirmations', request: m.empty, response: m.confirmationList },

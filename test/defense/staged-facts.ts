@@ -337,6 +337,27 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
     key: fc.string(),
   }),
   fc.record({ kind: fc.constant('rotate_key' as const), name: fc.string(), key: fc.string() }),
+  fc.record({ kind: fc.constant('take_handoff' as const), id: fc.string() }),
+  fc.record({
+    kind: fc.constant('handoff' as const),
+    ...{ to: fc.string(), isListed: fc.boolean(), from: fc.string(), digest: fc.string() },
+    ...{ sealed: fc.string(), task: fc.string(), criticality: fc.nat(4), classification: fc.nat(3) },
+    claims: fc.option(fc.string()),
+    declared: fc.option(fc.string()),
+    confidence: fc.option(fc.nat(1_000)),
+    priorScore: fc.option(fc.nat(1_000)),
+    persistent: fc.array(fc.string()),
+    artifacts: fc.array(fc.record({ path: fc.string(), real: fc.string(), isThere: fc.boolean() })),
+    previous: fc.oneof(
+      fc.constantFrom('unknown' as const, null),
+      fc.record({
+        ...{ id: fc.string(), task: fc.string(), criticality: fc.nat(4), classification: fc.nat(3) },
+        ...{ persistent: fc.array(fc.string()), depth: fc.nat(3) },
+      }),
+    ),
+    injection: fc.nat(1_000),
+    hidden: fc.nat(9),
+  }),
   fc.record({
     kind: fc.constant('invite' as const),
     name: fc.string(),

@@ -35,8 +35,11 @@ t.test('tools say what they do to the device, and none is what only operators ma
     'branch_diff',
     'job_status',
     'job_kill',
+    'handoff_send',
+    'handoff_list',
+    'handoff_take',
   ])
-  for (const name of ['read', 'list', 'branch_diff', 'job_status'])
+  for (const name of ['read', 'list', 'branch_diff', 'job_status', 'handoff_list', 'handoff_take'])
     t.match(hints[name], { readOnlyHint: true, destructiveHint: false, openWorldHint: false }, name)
   t.match(hints['execute'], { readOnlyHint: false, destructiveHint: true, openWorldHint: true })
   t.match(hints['write'], { readOnlyHint: false, destructiveHint: true, idempotentHint: true })

@@ -70,6 +70,7 @@ import { createAnomalies } from '../../src/session/standing/anomalies.ts'
 import { createConfirmations } from '../../src/session/standing/confirmations.ts'
 import { createCounts } from '../../src/session/standing/counts.ts'
 import { createExplanations } from '../../src/session/standing/explanations.ts'
+import { createHandoffs } from '../../src/session/standing/handoffs.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/standing/levels.ts'
 import { createRecordShares } from '../../src/session/standing/record-shares.ts'
 import { createRefusals } from '../../src/session/standing/refusals.ts'
@@ -357,6 +358,8 @@ export type StageOptions = {
   readonly executions?: number
   /** The file of their ids and results: that of another stage is what an earlier daemon has left. */
   readonly kept?: StagedLineFile
+  /** The file of handoffs. */
+  readonly sent?: StagedLineFile
   readonly ringBytes?: number
   readonly tarpits?: number
   readonly allowShell?: boolean
@@ -743,6 +746,8 @@ export function stageRooms(options: StageOptions = {}): Stage {
       ...options.penalties,
     }),
     explanations: createExplanations(() => rooms.policy, clock.wallMs),
+    handoffs: createHandoffs({ file: options.sent ?? stageLineFile(), clock, damaged: () => {} }),
+    readText: { hide: (text) => ({ text, hidden: 0 }), assess: () => 0 },
     deceptions: createDeceptionBudget({
       concurrent: 2,
       milliseconds: 10_000,

@@ -4,6 +4,7 @@
  */
 import * as egressMessages from '../../src/wire/egress-messages.ts'
 import * as fileMessages from '../../src/wire/file-messages.ts'
+import * as handoffMessages from '../../src/wire/handoff-messages.ts'
 import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import type { AnyMessage } from '../../src/wire/schema.ts'
@@ -31,6 +32,12 @@ const DEVICE = {
   strangers: 15,
   tarpit_bytes: 16,
   tarpit_seconds: 17,
+}
+
+const HANDED = {
+  ...{ handoff_id: id, from_agent: 'ci-20261128T120000Z-0a1b2c3d', to_agent: 'helper' },
+  ...{ criticality: 2, depth: 1, sent_at: 5, expires_at: 6, digest, is_taken: true },
+  ...{ injection: 700, hidden: 1, previous: id },
 }
 
 const REFUSED = { host: 'b.example', port: 443, reason: 'unlisted', times: 2, at: 5, protocol: 'udp' }
@@ -352,6 +359,11 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
     },
   ],
   [statusMessages.whyRequest, { seq: 7 }],
+  [handoffMessages.handoffRequest, { content: Uint8Array.of(0x7b, 0x7d) }],
+  [handoffMessages.handoffReference, { handoff_id: id }],
+  [handoffMessages.handoffEntry, HANDED],
+  [handoffMessages.handoffList, { handoffs: [HANDED], total: 1 }],
+  [handoffMessages.handoffContent, { entry: HANDED, content: '{}', content_source: 'AGENT_HANDOFF' }],
   [
     statusMessages.explanation,
     {

@@ -4,6 +4,7 @@ import { encodeCbor, openCbor } from '../../src/base/encoding/cbor.ts'
 import { encodeHex } from '../../src/base/encoding/hex.ts'
 import * as egressMessages from '../../src/wire/egress-messages.ts'
 import * as fileMessages from '../../src/wire/file-messages.ts'
+import * as handoffMessages from '../../src/wire/handoff-messages.ts'
 import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import { type AnyMessage, readMessage } from '../../src/wire/schema.ts'
@@ -89,6 +90,12 @@ const TABLE: Readonly<Record<string, string>> = {
   Checkpoint: '1 number, 2? label, 3 made_at, 4? files, 5? bytes',
   CheckpointList: '1? checkpoints, 2? total',
   WhyRequest: '1 seq',
+  HandoffRequest: '1 content',
+  HandoffReference: '1 handoff_id',
+  HandoffEntry:
+    '1 handoff_id, 2 from_agent, 3 to_agent, 4 criticality, 5 depth, 6 sent_at, 7 expires_at, 8 digest, 9? is_taken, 10? injection, 11? hidden, 12? previous',
+  HandoffList: '1? handoffs, 2? total',
+  HandoffContent: '1 entry, 2 content, 3 content_source',
   Explanation:
     '1 seq, 2? asked, 3 response, 4 layer, 5 rule, 6 reason, 7? advice, 8? agent_name, 9? source, 10? at, 11? effective, 12? severity, 13? opaque, 14? confinement',
   Status: '1 code, 2? text, 3? details',
@@ -96,9 +103,14 @@ const TABLE: Readonly<Record<string, string>> = {
 
 type FieldFacts = Readonly<Record<string, { readonly key: number; readonly presence: string }>>
 const fieldsOf = (type: AnyMessage) => Object.entries(type.fields as FieldFacts)
-const ALL = [messages, egressMessages, fileMessages, identityMessages, statusMessages].flatMap((room) =>
-  Object.values(room),
-) as AnyMessage[]
+const ALL = [
+  messages,
+  egressMessages,
+  fileMessages,
+  handoffMessages,
+  identityMessages,
+  statusMessages,
+].flatMap((room) => Object.values(room)) as AnyMessage[]
 
 t.test('every message has the keys of the protocol page, no more and no fewer', async (t) => {
   t.strictSame(ALL.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'each message is in the table')

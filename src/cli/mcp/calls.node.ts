@@ -9,6 +9,7 @@ import type { Call, Tool } from './call.node.ts'
 import type { Device } from './device.node.ts'
 import { execute } from './execute-tool.node.ts'
 import { branchDiff, list, read, write } from './file-tools.node.ts'
+import { handoffList, handoffSend, handoffTake } from './handoff-tools.node.ts'
 import { jobKill, jobStatus } from './job-tools.node.ts'
 import type { Progress, ToolName, ToolResult } from './thread-messages.ts'
 import { failed } from './tool-errors.ts'
@@ -22,6 +23,9 @@ const RUNNERS: Readonly<Record<ToolName, Tool<never>>> = Object.freeze({
   branch_diff: branchDiff,
   job_status: jobStatus,
   job_kill: jobKill,
+  handoff_send: handoffSend,
+  handoff_list: handoffList,
+  handoff_take: handoffTake,
 })
 
 export type CallsGround = {

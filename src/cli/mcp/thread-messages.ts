@@ -4,7 +4,17 @@
  * @module
  */
 
-export type ToolName = 'execute' | 'read' | 'write' | 'list' | 'branch_diff' | 'job_status' | 'job_kill'
+export type ToolName =
+  | 'execute'
+  | 'read'
+  | 'write'
+  | 'list'
+  | 'branch_diff'
+  | 'job_status'
+  | 'job_kill'
+  | 'handoff_send'
+  | 'handoff_list'
+  | 'handoff_take'
 
 /** What a call gives: words for a model, and the same as data. */
 export type ToolResult = {

@@ -30,8 +30,10 @@ const ADVICE: Readonly<Partial<Record<Code, string>>> = Object.freeze({
   RESPONSE_THROTTLED: 'Wait some seconds, then ask once more.',
   RESPONSE_VI_SWAP_ENGAGED:
     'The device did not do it and does not say why; what it showed is all there is. Do not repeat it in other words: ask whoever you work for, whose operator can see the reason.',
+  HANDOFF_REJECTED:
+    'Put right what it names, word for word where it belongs to a chain; if you cannot, tell whoever you work for.',
   OUTPUT_BLOCKED: 'What it printed is kept back: ask whoever you work for.',
-  PROCESS_NOT_FOUND: 'See what there is with job_status without an id.',
+  PROCESS_NOT_FOUND: 'See what there is with job_status without an id, or with handoff_list.',
   CONNECT_FAILED: 'Nothing was started. Try again later; if it stays so, the device is off or out of reach.',
   DAEMON_SHUTTING_DOWN: 'The device is being restarted: wait a minute, then ask again.',
 })

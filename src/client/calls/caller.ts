@@ -54,7 +54,11 @@ export type Caller = {
   meet(challenge: Challenge): Promise<void>
   receive(bytes: Uint8Array): void
   /** One question, one answer; the type is that of the method's response. */
-  call(method: MethodName, request: Parameters<Connection['open']>[1]): Promise<unknown>
+  call(
+    method: MethodName,
+    request: Parameters<Connection['open']>[1],
+    onWaiting?: OnWaiting,
+  ): Promise<unknown>
   /** The returned function leaves the execution running and forgets the stream. */
   stream(request: ExecuteRequestInput, events: ExecutionEvents): () => void
   /** Unary: resolves with the exit and all output that the device kept. */
@@ -207,7 +211,11 @@ export function createCaller(
     return meetChallenge(challenge, keys, (answer) => call('CognitiveChallenge', answer))
   }
 
-  function call(method: MethodName, request: Parameters<Connection['open']>[1]): Promise<unknown> {
+  function call(
+    method: MethodName,
+    request: Parameters<Connection['open']>[1],
+    onWaiting?: OnWaiting,
+  ): Promise<unknown> {
     refuseIfLost()
     const { promise, resolve, reject } = defer<unknown>()
     const id = connection.open(methodNamed(method), request, false)
@@ -217,7 +225,7 @@ export function createCaller(
       // Beside the word that it waits, one answer is all there is: who sends anything else before it, as the noise for
       // those whom a device does not know, will not send the answer.
       message(message, dataBytes) {
-        if (!message.ok || !mayWait || !waits(id, message.value as StreamResponse, undefined))
+        if (!message.ok || !mayWait || !waits(id, message.value as StreamResponse, onWaiting))
           return reject(bad(message))
         connection.grant(id, dataBytes)
       },

@@ -109,6 +109,8 @@ const REPEATED: ReadonlySet<MethodName> = new Set([
   'GetCapabilities',
   'GetAuditPublicKey',
   'ListExecutions',
+  'ListHandoffs',
+  'TakeHandoff',
   'ListConfirmations',
   'ShowLevels',
   'ListPenalties',
@@ -293,7 +295,8 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
   adopt(first)
   return {
     use,
-    call: (method, request) => use((caller) => caller.call(method, request), REPEATED.has(method)),
+    call: (method, request, onWaiting) =>
+      use((caller) => caller.call(method, request, onWaiting), REPEATED.has(method)),
     add(member, isJoined = false) {
       if (gone !== undefined) return member.giveUp(gone)
       members.add(member)

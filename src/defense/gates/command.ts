@@ -12,6 +12,7 @@ import { goesBy } from '../13policy/programs/names.ts'
 import { meaningOf, type RuleHead } from '../13policy/rules/rule-set.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
 import { judgedCommand } from '../file-action.ts'
+import { judgeHandoff } from '../handoffs/judge.ts'
 import {
   askHuman,
   type Check,
@@ -288,6 +289,8 @@ function judgeToxic(
 }
 
 export const specifics: Check = (facts, policy, ledger) => {
+  if (facts.action?.kind === 'handoff' && facts.identity.kind === 'known')
+    return judgeHandoff(facts, facts.action, ledger)
   const action = judgedCommand(facts.action)
   if (facts.identity.kind !== 'known' || action === undefined) return undefined
   const effective = policy.effective(action)

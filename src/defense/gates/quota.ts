@@ -5,6 +5,7 @@
  */
 import type { Facts, Ledger } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
+import { judgeHandoffRoom } from '../handoffs/judge.ts'
 import { askHuman, type Check, type Finding, type Policy } from '../layer.ts'
 
 function judgeSessions(
@@ -104,6 +105,7 @@ export const quota: Check = (facts, policy, ledger) => {
   const record = judgeRecord(facts, ledger)
   if (record !== undefined) return record
   const { action, identity: who } = facts
+  if (action?.kind === 'handoff') return judgeHandoffRoom(ledger)
   if (who.kind === 'known' && isFileAction(action)) return judgeTransfers(facts, policy, ledger)
   if (action?.kind !== 'execute' || who.kind !== 'known') return undefined
   const budget = judgeBudgets(facts, policy, ledger)

@@ -16,7 +16,7 @@ import {
   permitsEffective,
   permitsPath,
 } from '../capability.ts'
-import type { ExecuteAction, Facts, FileAction, Identity, Ledger } from '../facts.ts'
+import type { ExecuteAction, Facts, FileAction, HandoffAction, Identity, Ledger } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
 import {
   askHuman,
@@ -227,6 +227,19 @@ function judgeTransfer(policy: Policy, name: string, action: FileAction): Findin
   }
 }
 
+/** What is named to somebody else must be what the sender may use: nobody finds out by it what else is there. */
+function judgeArtifacts(policy: Policy, name: string, { artifacts }: HandoffAction): Finding | undefined {
+  if (artifacts.length === 0) return undefined
+  const set = setNamed(policy, name)
+  if (set === undefined)
+    return violation('CAPABILITY_DENIED', 'capability.missing', `There is no capability set ${name}.`)
+  for (const path of artifacts.flatMap((one) => [one.path, one.real])) {
+    const permission = permitsPath(set, path)
+    if (permission !== 'allowed') return refusedPath(permission, name, 'An artifact of the handoff')
+  }
+  return undefined
+}
+
 /** The caller's own set, and the sets of all for whom it acts. */
 function setsOf(who: Known): readonly string[] {
   return [who.capability, ...(who.delegation?.chain.map(({ capability: name }) => name) ?? [])]
@@ -238,7 +251,8 @@ export const capability: Check = (facts, policy, ledger) => {
   // Nobody is asked about what is denied anyway.
   let found: Finding | Note | undefined
   for (const name of setsOf(who)) {
-    if (isFileAction(action)) found = stricterOf(found, judgeTransfer(policy, name, action))
+    if (action?.kind === 'handoff') found = stricterOf(found, judgeArtifacts(policy, name, action))
+    else if (isFileAction(action)) found = stricterOf(found, judgeTransfer(policy, name, action))
     else if (action?.kind === 'execute')
       found = stricterOf(found, judgeSet(facts, policy, ledger, name, action))
   }

@@ -87,6 +87,9 @@ export const session: Check = (facts, _policy, ledger) => {
   })
 }
 
+/** Not done under RESTRICT: who may come in, and with which key, is changed; another agent is told what to do. */
+const CHANGING: ReadonlySet<string | undefined> = new Set(['enroll', 'rotate_key', 'handoff'])
+
 /** Goes on telling a running command what to do. */
 function feeds(action: Facts['action']): boolean {
   return action?.kind === 'attach' && action.stdin
@@ -94,16 +97,19 @@ function feeds(action: Facts['action']): boolean {
 
 /** Under RESTRICT: what only looks, or ends what the caller itself began. */
 function isReadOnly(facts: Facts, policy: Policy): boolean {
-  // Who may come in, and with which key, is changed.
-  if (feeds(facts.action) || facts.action?.kind === 'enroll' || facts.action?.kind === 'rotate_key')
-    return false
+  if (feeds(facts.action) || CHANGING.has(facts.action?.kind)) return false
   const readers = intersectTools('T1', [])
   return [...toolsAsked(facts, policy.effective)].every((tool) => readers.has(tool))
 }
 
 /** What changes or moves something, and so waits for a human at a checkpoint. */
 function isWork({ action, request }: Facts): boolean {
-  return action?.kind === 'execute' || feeds(action) || toolOfMethod(request?.method ?? '') !== undefined
+  return (
+    action?.kind === 'execute' ||
+    action?.kind === 'handoff' ||
+    feeds(action) ||
+    toolOfMethod(request?.method ?? '') !== undefined
+  )
 }
 
 /** A stranger of this host that would have been played along with: nobody is asked about it, and it gets no screen. */

@@ -30,6 +30,9 @@ import type { DiskHealth, LineFile, LinePlace } from '../../ports.ts'
 
 export type KeptFileOptions = {
   readonly directory: string
+  /** Its name there, and what it is a file of, for people; absent: `results`, of executions. */
+  readonly name?: string
+  readonly what?: string
   /** Takes the open directory for this process alone; false where another one has it. */
   readonly lock: (descriptor: number) => boolean
   readonly durability: 'always' | 'interval' | 'never'
@@ -47,7 +50,6 @@ export type KeptFile = LineFile & {
 }
 
 const NAME = 'results'
-const NEW_NAME = 'results.new'
 const NEWLINE = 0x0a
 const CRC_CHARS = 8
 const OVERWRITE_BYTES = 65_536
@@ -96,14 +98,16 @@ function contentOf(bytes: Buffer): string | undefined {
  */
 export function openKeptFile(options: KeptFileOptions): KeptFile {
   const { directory, lock, durability, monotonicMs, after, makeRoom = NO_ROOM } = options
-  const path = join(directory, NAME)
+  const { name = NAME, what: kind = 'executions' } = options
+  const path = join(directory, name)
+  const newPath = `${path}.new`
   let lockDescriptor: number
   let descriptor: number
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     lockDescriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY)
     // What a crash has left half written was never in the place of the other one.
-    rmSync(join(directory, NEW_NAME), { force: true })
+    rmSync(newPath, { force: true })
     descriptor = openLines(path)
   } catch (cause) {
     throw unwritable('cannot be opened', cause)
@@ -113,7 +117,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
     closeSync(descriptor)
     throw new SassError(
       'ADDRESS_IN_USE',
-      `Another daemon keeps its executions in ${directory}, and two would start a command twice; stop that one, or give this one its own state_directory.`,
+      `Another daemon keeps its ${kind} in ${directory}, and two would start a command twice; stop that one, or give this one its own state_directory.`,
       { path },
     )
   }
@@ -134,7 +138,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
   function unwritable(what: string, cause: unknown): SassError {
     return new SassError(
       'STATE_UNWRITABLE',
-      `The file of executions ${path} ${what} (${codeOf(cause)}), so nothing was done; make room on its disk, or look whether that can be written at all.`,
+      `The file of ${kind} ${path} ${what} (${codeOf(cause)}), so nothing was done; make room on its disk, or look whether that can be written at all.`,
       { path },
       cause,
     )
@@ -245,7 +249,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
         writeAll(target, readAt(descriptor, sizeBytes - until, until))
         fdatasyncSync(target)
       }
-      renameSync(join(directory, NEW_NAME), path)
+      renameSync(newPath, path)
     } catch (cause) {
       closeSync(target)
       throw cause
@@ -272,8 +276,8 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
   }
 
   function openNew(): number {
-    rmSync(join(directory, NEW_NAME), { force: true })
-    return openLines(join(directory, NEW_NAME), constants.O_EXCL)
+    rmSync(newPath, { force: true })
+    return openLines(newPath, constants.O_EXCL)
   }
 
   type Copied = { readonly target: number; readonly moved: Map<LinePlace, number> }

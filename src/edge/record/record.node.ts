@@ -35,6 +35,7 @@ export type DeviceRecord = {
   readonly observer: RecordObserver
   readonly facts: SealedFacts
   readonly executions: KeptFile
+  readonly handoffs: KeptFile
   tick(): void
   close(): void
 }
@@ -85,13 +86,18 @@ function withAudit(
 ): Omit<DeviceRecord, 'observer'> {
   const { directory, segment_bytes, keep_bytes, fsync } = config.audit
   const executionsDirectory = join(config.state_directory, 'executions')
-  const executions = openKeptFile({
-    directory: executionsDirectory,
+  const lines = (place: string) => ({
+    directory: place,
     lock: createFileLock(),
     durability: fsync,
     monotonicMs: clock.monotonicMs,
     after: clock.after,
-    makeRoom: reserve.pieceFor(executionsDirectory),
+    makeRoom: reserve.pieceFor(place),
+  })
+  const executions = openKeptFile(lines(executionsDirectory))
+  const handoffs = openKeptFile({
+    ...lines(join(config.state_directory, 'handoffs')),
+    ...{ name: 'sent', what: 'handoffs' },
   })
   const facts = openSealedFacts({
     directory,
@@ -128,7 +134,8 @@ function withAudit(
     audit,
     facts,
     executions,
-    disk: slowest([audit.disk, executions.disk]),
+    handoffs,
+    disk: slowest([audit.disk, executions.disk, handoffs.disk]),
     freeBytes() {
       try {
         return Math.min(bytesLeft(directory), bytesLeft(executionsDirectory))
@@ -148,6 +155,7 @@ function withAudit(
     },
     close() {
       executions.close()
+      handoffs.close()
       facts.close()
       audit.close()
     },

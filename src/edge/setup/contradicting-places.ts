@@ -17,6 +17,7 @@ const OWN_PLACES: readonly string[] = [
   'audit',
   'branches',
   'executions',
+  'handoffs',
   'tls.key',
   'tls.crt',
   'facts',

@@ -24,8 +24,10 @@ import { createKeptResults } from '../../session/executions/kept-results.ts'
 import { hiddenIn, redactedEvent } from '../../session/executions/redacted-event.ts'
 import type { ConfirmationOutcome, Question } from '../../session/standing/confirmations.ts'
 import { type Counts, outcomeOf } from '../../session/standing/counts.ts'
+import { createHandoffs } from '../../session/standing/handoffs.ts'
 import type { SpareTime } from '../host/spare-time.node.ts'
 import { createFirewall } from './firewall.node.ts'
+import { createReadText } from './read-text.node.ts'
 import type { Sandbox } from './sandbox.node.ts'
 
 /** What they are made of. */
@@ -38,6 +40,7 @@ export type WorkGround = {
   readonly sandbox: Sandbox
   readonly spareTime: SpareTime
   readonly kept: LineFile
+  readonly sent: LineFile
 }
 
 /** Both rings of every execution that may run, in memory that the kernel gives only where it is touched. */
@@ -59,7 +62,7 @@ export function record(audit: Journal, log: Log, event: AuditEvent): void {
 
 /** Room of sessions and executions, which know each other by what ends them. */
 export function createWork(
-  { config, clock, log, audit, facts, sandbox, spareTime, kept }: WorkGround,
+  { config, clock, log, audit, facts, sandbox, spareTime, kept, sent }: WorkGround,
   counts: Counts,
   ended: {
     session(id: string, instance: string): void
@@ -69,7 +72,7 @@ export function createWork(
     /** So much was sealed on behalf of that agent. */
     sealed(agent: string, bytes: number): void
   },
-): Pick<Rooms, 'sessions' | 'executions' | 'firewall'> {
+): Pick<Rooms, 'sessions' | 'executions' | 'handoffs' | 'readText' | 'firewall'> {
   const sessions = createSessions(
     {
       maxSessions: config.session.max_sessions,
@@ -184,5 +187,13 @@ export function createWork(
       })
     },
   })
-  return { sessions, executions, firewall }
+  const handoffs = createHandoffs({
+    file: sent,
+    clock,
+    damaged(lines) {
+      log.write('warn', 'handoffs_damaged', { lines })
+      record(audit, log, { type: 'recovered', what: 'handoffs', lines })
+    },
+  })
+  return { sessions, executions, handoffs, readText: createReadText(firewall), firewall }
 }

@@ -48,6 +48,7 @@ import type { Confirmations } from '../standing/confirmations.ts'
 import { type Counts, countVerdict } from '../standing/counts.ts'
 import { decisionEvent, recordedResponse } from '../standing/decision-event.ts'
 import type { Explanations } from '../standing/explanations.ts'
+import type { Handoffs } from '../standing/handoffs.ts'
 import type { Levels } from '../standing/levels.ts'
 import type { RecordShares } from '../standing/record-shares.ts'
 import type { Refusals } from '../standing/refusals.ts'
@@ -107,6 +108,13 @@ export type FirewallRoom = {
   readonly asksAboutFiles: boolean
 }
 
+export type ReadText = {
+  /** With what is secret hidden, and how many secrets those were. */
+  hide(text: string): { readonly text: string; readonly hidden: number }
+  /** Per mille of certainty that it gives orders to the model that reads it. */
+  assess(text: string): number
+}
+
 export type ReloadResult =
   | { readonly ok: true; readonly policyVersion: string; readonly needsRestart: readonly string[] }
   | { readonly ok: false; readonly problem: string }
@@ -149,6 +157,9 @@ export type Rooms = {
   readonly planner: Planner
   readonly queue: Queue
   readonly confirmations: Confirmations
+  readonly handoffs: Handoffs
+  /** How texts of agents are read before others read them. */
+  readonly readText: ReadText
   readonly levels: Levels
   readonly challengeRates: ChallengeRates
   penalties: Penalties
@@ -217,7 +228,7 @@ function actsForOf(identity: Facts['identity']): readonly string[] {
 }
 
 function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Ledger {
-  const { identity, request } = facts
+  const { identity, request, action } = facts
   const caller = identity.kind === 'known' ? identity.name : ''
   const actsFor = actsForOf(identity)
   return {
@@ -235,6 +246,7 @@ function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Le
     level: rooms.levels.of(caller, session?.id ?? '', actsFor),
     tokens: Math.floor((session?.deliveredBytes ?? 0) / BYTES_PER_TOKEN),
     recordFree: isRecordFree(rooms, identity),
+    ...(action?.kind === 'handoff' ? { handoffs: rooms.handoffs.counts(caller, action.to) } : {}),
     ...recalled(session, request),
   }
 }

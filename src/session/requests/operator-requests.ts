@@ -301,7 +301,7 @@ const purge = changing<m.PurgeRequest>(
       }
     const hadBranch = rooms.branches.find(id) !== undefined
     endSession(peer, id)
-    const executions = rooms.executions.purge(id)
+    const executions = rooms.executions.purge(id) + rooms.handoffs.purge(id)
     const keys = rooms.facts.purge(id)
     rooms.explanations.purge(id)
     const end = (problem: string | undefined): void => {

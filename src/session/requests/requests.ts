@@ -28,6 +28,7 @@ import type { Execution } from '../executions/execution.ts'
 import { download } from '../transfers/transfers-download.ts'
 import { upload } from '../transfers/transfers-upload.ts'
 import { deceive } from './deceive.ts'
+import { listHandoffs, sendHandoff, takeHandoff } from './handoff-requests.ts'
 import { enroll, inviteAgent, retireKeyBefore, rotateKey } from './identity-requests.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import {
@@ -387,6 +388,9 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   ShowChanges: showChanges,
   RotateKey: rotateKey,
   InviteAgent: inviteAgent,
+  SendHandoff: sendHandoff,
+  ListHandoffs: listHandoffs,
+  TakeHandoff: takeHandoff,
   ...OPERATOR_HANDLERS,
   ...BRANCH_HANDLERS,
 })

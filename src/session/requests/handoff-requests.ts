@@ -1,0 +1,338 @@
+/**
+ * SendHandoff, ListHandoffs and TakeHandoff: what one agent hands to another goes through the daemon alone. It is read,
+ * its secrets are hidden, it is held against the chain that it belongs to and decided like any other request; kept, then
+ * told. What a handoff says is in no record, only its digests.
+ * Rules: docs/handoffs.md; docs/protocol.md, section 3 (24 to 26).
+ * @module
+ */
+import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
+import { utf8Length } from '../../base/encoding/utf8.ts'
+import type { Action, HandoffAction } from '../../defense/facts.ts'
+import { depthOf, rejectedHandoff } from '../../defense/handoffs/judge.ts'
+import {
+  contentDigest,
+  deliveredText,
+  freeText,
+  type Handoff,
+  isWhole,
+  persistentBlockers,
+  readHandoff,
+  sealOf,
+  taskDigest,
+  withTexts,
+} from '../../defense/handoffs/message.ts'
+import { Warrant } from '../../defense/warrant.ts'
+import { asSassError } from '../../errors.ts'
+import { DELIVERED_BYTES, EXECUTION_ID_BYTES, HANDOFF_KEPT_MS, LISTED_ENTRIES } from '../../limits.ts'
+import type { AuditEvent, SessionView } from '../../ports.ts'
+import { readRemotePath } from '../../sandbox/files/remote-path.ts'
+import { handoffContent, handoffEntry, handoffList } from '../../wire/handoff-messages.ts'
+import type { MessageInput } from '../../wire/schema.ts'
+import { createWaiter, GOES_ON } from '../branches/branches.ts'
+import { type Call, type Peer, sessionOf } from '../common/peer.ts'
+import { type Aim, attempt } from '../decisions/attempt.ts'
+import { recordNotDone } from '../decisions/kept-first.ts'
+import type { HandoffRecord } from '../standing/handoff-record.ts'
+import { beforeOf, type KeptHandoff } from '../standing/handoffs.ts'
+import { mistake, withView } from '../transfers/transfers-start.ts'
+
+const CONTENT_SOURCE = 'AGENT_HANDOFF'
+
+/** What is to be sent, with its secrets hidden. */
+type Draft = {
+  readonly handoff: Handoff
+  /** As the sender wrote them: what is looked for. */
+  readonly artifacts: readonly string[]
+  readonly hidden: number
+  readonly injection: number
+}
+
+function entryOf(handoff: KeptHandoff): MessageInput<typeof handoffEntry> {
+  const { id, from, to, criticality, depth, sentAtMs, digest, isTaken, injection, hidden, previous } = handoff
+  const bytes = (hex: string) => decodeHex(hex) ?? new Uint8Array(0)
+  return {
+    handoff_id: bytes(id),
+    from_agent: from,
+    to_agent: to,
+    ...{ criticality, depth, injection, hidden },
+    sent_at: Math.floor(sentAtMs / 1_000),
+    expires_at: Math.floor((sentAtMs + HANDOFF_KEPT_MS) / 1_000),
+    digest: bytes(digest),
+    is_taken: isTaken,
+    previous: previous === undefined ? undefined : bytes(previous),
+  }
+}
+
+/** It has happened, whatever can be written. */
+function note({ rooms }: Peer, event: AuditEvent): void {
+  try {
+    rooms.audit.append(event, true)
+  } catch (cause) {
+    rooms.log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+  }
+}
+
+/** A rejection has a record of its own beside the decision, so that a chain shows where it stopped. */
+function noteRejected(
+  peer: Peer,
+  rule: string,
+  action: HandoffAction | undefined,
+  isCritical: boolean,
+): void {
+  const { caller, session } = peer
+  note(peer, {
+    type: 'handoff',
+    what: 'rejected',
+    rule,
+    is_critical: isCritical,
+    agent: caller?.name ?? null,
+    instance: session?.instance ?? null,
+    session: session?.id ?? null,
+    to: action?.isListed === true ? action.to : null,
+    digest: action?.digest ?? null,
+    task: action?.task ?? null,
+    criticality: action === undefined ? null : `C${action.criticality}`,
+    depth: action === undefined ? null : depthOf(action),
+    previous: typeof action?.previous === 'object' ? (action.previous?.id ?? null) : null,
+  })
+}
+
+function eventOf(what: 'sent' | 'taken', handoff: HandoffRecord): AuditEvent {
+  const { id, from, to, digest, sealed, task, criticality, depth, previous, injection, hidden } = handoff
+  return {
+    ...{ type: 'handoff', what, handoff: id, from, to, digest, sealed, task },
+    criticality: `C${criticality}`,
+    ...{ depth, previous: previous ?? null, injection, hidden },
+  }
+}
+
+/** Hides what is secret, then looks for orders in what is left of it. */
+function draftOf({ rooms }: Peer, handoff: Handoff): Draft {
+  let hidden = 0
+  const clean = withTexts(handoff, (text) => {
+    const screened = rooms.readText.hide(text)
+    hidden += screened.hidden
+    return screened.text
+  })
+  // As it was written: what stands for a secret says nothing, and might part what belongs together.
+  return {
+    handoff: clean,
+    artifacts: handoff.artifacts,
+    hidden,
+    injection: rooms.readText.assess(freeText(handoff)),
+  }
+}
+
+/** What it follows: as it says, else what the sender was given for the same task. */
+function previousOf({ rooms, caller }: Peer, handoff: Handoff): HandoffAction['previous'] {
+  const own = caller?.name ?? ''
+  const { previous, taskId } = handoff
+  if (previous === undefined) {
+    const found = rooms.handoffs.received(own, taskId, taskDigest(handoff))
+    return found === undefined ? null : beforeOf(found)
+  }
+  const found = rooms.handoffs.find(previous)
+  return found === undefined || found.to !== own ? 'unknown' : beforeOf(found)
+}
+
+type Looked = HandoffAction['artifacts'][number]
+
+function lookFor({ rooms }: Peer, view: SessionView | undefined, text: string): Looked {
+  const remote = readRemotePath(rooms.planner.workspaceRoot, text)
+  if (!remote.ok || view === undefined) return { path: text, real: text, isThere: false }
+  const { real, kind } = rooms.files.look(view, remote.path)
+  return { path: remote.path, real, isThere: kind === 'file' || kind === 'directory' }
+}
+
+/** What would be delivered as things are now. */
+function actionOf(peer: Peer, draft: Draft, view: SessionView | undefined): HandoffAction {
+  const { handoff, hidden, injection } = draft
+  const { rooms, session } = peer
+  const from = session?.instance ?? ''
+  const previous = previousOf(peer, handoff)
+  return {
+    kind: 'handoff',
+    to: handoff.to,
+    isListed: rooms.identities.find(handoff.to) !== undefined,
+    from,
+    claims: handoff.claims ?? null,
+    digest: contentDigest(textOf(handoff, from, previous)),
+    sealed: sealOf(handoff),
+    declared: handoff.declared ?? null,
+    task: taskDigest(handoff),
+    criticality: handoff.criticality,
+    classification: handoff.classification,
+    confidence: handoff.confidence ?? null,
+    priorScore: handoff.priorScore ?? null,
+    persistent: persistentBlockers(handoff),
+    artifacts: draft.artifacts.map((text) => lookFor(peer, view, text)),
+    previous,
+    injection,
+    hidden,
+  }
+}
+
+function textOf(handoff: Handoff, from: string, previous: HandoffAction['previous']): string {
+  const id = previous === null || previous === 'unknown' ? undefined : previous.id
+  return deliveredText(handoff, { from, depth: depthOf({ previous }), previous: id })
+}
+
+export function sendHandoff(peer: Peer, call: Call): void {
+  const isFew = peer.rooms.handoffs.tried(peer.caller?.name ?? '')
+  const malformed = (problem: string): void => {
+    mistake(peer, call, problem)
+    if (isFew) noteRejected(peer, 'handoff.schema', undefined, false)
+  }
+  if (!call.message.ok) return malformed('')
+  const { content } = call.message.value as { content: Uint8Array }
+  const read = readHandoff(content)
+  if (!read.ok) return malformed(read.problem)
+  const draft = draftOf(peer, read.handoff)
+  const { instance = '' } = peer.session ?? {}
+  if (utf8Length(textOf(draft.handoff, instance, null)) > DELIVERED_BYTES - 64)
+    return malformed('content is too long once its secrets are hidden')
+  const go = (view: SessionView | undefined) => decide(peer, call, draft, view, isFew)
+  if (draft.artifacts.length === 0) return go(undefined)
+  withView(peer, call, { ...createWaiter(), waits: true }, go)
+}
+
+function decide(peer: Peer, call: Call, draft: Draft, view: SessionView | undefined, isFew: boolean): void {
+  const aimOf = (): Aim => {
+    const action = actionOf(peer, draft, view)
+    return {
+      action,
+      shown: () => JSON.parse(textOf(draft.handoff, action.from, action.previous)),
+      go: (warrant) => keep(peer, call, draft, action, warrant),
+    }
+  }
+  const { action } = aimOf()
+  attempt(peer, call, aimOf)
+  const found = action?.kind === 'handoff' ? rejectedHandoff(action, peer.caller?.name ?? '') : undefined
+  if (found !== undefined && isFew && action?.kind === 'handoff')
+    noteRejected(peer, found.rule, action, found.severity === 'critical')
+}
+
+/** Answers when the disk has it, where anything waits for that. */
+function whenKept(peer: Peer, call: Call, done: (problem?: Error) => void): void {
+  const { whenKept: wait } = peer.rooms.handoffs
+  if (wait === undefined) return done()
+  peer.join(call.streamId, GOES_ON)
+  wait((problem) => {
+    // It was given up meanwhile; what was done is done.
+    if (peer.user(call.streamId) !== GOES_ON) return
+    peer.streamDone(call.streamId)
+    done(problem)
+  })
+}
+
+function keep(peer: Peer, call: Call, draft: Draft, action: HandoffAction, warrant: Warrant): void {
+  const { rooms, caller, session } = peer
+  if (caller === undefined || session === undefined) return
+  Warrant.redeem(warrant, action, sessionOf(peer))
+  const { previous, from, to, digest, sealed, task, persistent, criticality, classification } = action
+  const record: HandoffRecord = {
+    id: encodeHex(rooms.random.bytes(EXECUTION_ID_BYTES)),
+    ...{ from, sender: caller.name, session: session.id, to, digest, sealed, task, persistent },
+    ...{
+      criticality,
+      classification,
+      depth: depthOf(action),
+      injection: action.injection,
+      hidden: action.hidden,
+    },
+    taskId: draft.handoff.taskId,
+    previous: previous === null || previous === 'unknown' ? undefined : previous.id,
+    sentAtMs: rooms.clock.wallMs(),
+  }
+  try {
+    rooms.handoffs.add(record, textOf(draft.handoff, from, previous))
+  } catch (cause) {
+    recordNotDone(peer, action, warrant, 'it could not be kept')
+    return unwritten(peer, call, cause)
+  }
+  note(peer, {
+    ...eventOf('sent', record),
+    warrant: warrant.id,
+    artifacts: action.artifacts.length,
+    // The sender says so, and nobody has measured it.
+    declared: { confidence: action.confidence, prior_score: action.priorScore },
+  })
+  whenKept(peer, call, (problem) => {
+    if (problem !== undefined) return peer.fail(call, problem)
+    peer.connection.end(call.streamId, handoffEntry.encode(entryOf({ ...record, isTaken: false })))
+  })
+}
+
+/** Where the disk takes nothing the sentence of the file names its place, which is for the log. */
+function unwritten(peer: Peer, call: Call, cause: unknown): void {
+  if (asSassError(cause)?.code !== 'STATE_UNWRITABLE') throw cause
+  peer.rooms.log.write('error', 'handoff_failed', { reason: (cause as Error).message })
+  peer.connection.fail(
+    call.streamId,
+    'RESPONSE_THROTTLED',
+    'The device cannot keep the handoff just now; ask again later, or ask its operator, whose log says why.',
+  )
+}
+
+export function listHandoffs(peer: Peer, call: Call): void {
+  const action: Action = { kind: 'read', method: call.method.name }
+  attempt(peer, call, {
+    action,
+    go(warrant) {
+      Warrant.redeem(warrant, action, sessionOf(peer))
+      const { caller, rooms } = peer
+      const all = rooms.handoffs.listFor(caller?.role === 'operator' ? undefined : (caller?.name ?? ''))
+      const handoffs = all.slice(0, LISTED_ENTRIES).map(entryOf)
+      peer.connection.end(
+        call.streamId,
+        handoffList.encode({ handoffs: handoffs as never, total: all.length }),
+      )
+    },
+  })
+}
+
+export function takeHandoff(peer: Peer, call: Call): void {
+  const id = call.message.ok ? encodeHex((call.message.value as { handoff_id: Uint8Array }).handoff_id) : ''
+  const action: Action = { kind: 'take_handoff', id }
+  attempt(peer, call, {
+    action,
+    go(warrant) {
+      Warrant.redeem(warrant, action, sessionOf(peer))
+      const { rooms, caller } = peer
+      const found = rooms.handoffs.find(id)
+      if (found === undefined || found.to !== caller?.name)
+        return peer.connection.fail(
+          call.streamId,
+          'PROCESS_NOT_FOUND',
+          'No handoff with that id waits for you: list them again, they are kept for a day.',
+        )
+      give(peer, call, found)
+    },
+  })
+}
+
+function give(peer: Peer, call: Call, found: KeptHandoff): void {
+  let content: string
+  try {
+    content = peer.rooms.handoffs.take(found.id)
+  } catch (cause) {
+    return unwritten(peer, call, cause)
+  }
+  if (contentDigest(content) !== found.digest || !isWhole(content)) {
+    note(peer, { ...eventOf('taken', found), what: 'rejected', rule: 'handoff.digest', is_critical: true })
+    return peer.connection.fail(
+      call.streamId,
+      'HANDOFF_REJECTED',
+      'The handoff is not what was sent: its digest is another one; ask its sender to send it again.',
+    )
+  }
+  if (!found.isTaken) note(peer, { ...eventOf('taken', found), instance: peer.session?.instance ?? null })
+  const entry = entryOf({ ...found, isTaken: true })
+  whenKept(peer, call, (problem) => {
+    if (problem !== undefined) return peer.fail(call, problem)
+    peer.connection.end(
+      call.streamId,
+      handoffContent.encode({ entry: entry as never, content, content_source: CONTENT_SOURCE }),
+    )
+  })
+}

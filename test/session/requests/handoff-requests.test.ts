@@ -1,0 +1,95 @@
+/**
+ * Handoffs through the engine of a connection, where the disk is full or has changed what was kept, and where there is
+ * no room for more.
+ */
+import t from 'tap'
+import { decodeHex } from '../../../src/base/encoding/hex.ts'
+import { HANDOFF_BYTES } from '../../../src/limits.ts'
+import { readHandoffLine } from '../../../src/session/standing/handoff-record.ts'
+import { type Client, enter, stageLineFile, stageRooms } from '../stage.ts'
+
+const MESSAGE = {
+  to_agent: 'other',
+  task: 'Summarise',
+  success_criteria: ['report.md exists'],
+  artifacts: [],
+  key_findings: ['a', 'b', 'c'],
+  blockers: [],
+  confidence: 0.8,
+  criticality: 'C2',
+}
+
+function ask(
+  client: Client,
+  method: 'SendHandoff' | 'ListHandoffs' | 'TakeHandoff',
+  request = new Map<number, Uint8Array>(),
+) {
+  return client.on(client.open(method, request)).at(-1)
+}
+
+const send = (client: Client, change: object = {}) =>
+  ask(client, 'SendHandoff', new Map([[1, Buffer.from(JSON.stringify({ ...MESSAGE, ...change }))]]))
+
+function stage() {
+  const file = stageLineFile()
+  const staged = stageRooms({ sent: file })
+  return { ...staged, file, agent: enter(staged), other: enter(staged, { name: 'other', seed: 2 }) }
+}
+
+/** The id of the handoff that was kept last. */
+function lastId(lines: readonly string[]): Uint8Array {
+  const read = readHandoffLine(lines.at(-1) ?? '')
+  return decodeHex(read?.kind === 'sent' ? read.record.id : '') ?? new Uint8Array(0)
+}
+
+t.test('what cannot be kept is not done, and the record says so', async (t) => {
+  const { agent, file, audit } = stage()
+  file.isFull = true
+  t.match(send(agent), { kind: 'status', code: 101 })
+  t.match(audit.events.at(-1), { type: 'not_done', action: 'handoff' })
+  file.isFull = false
+  t.match(send(agent), { kind: 'ended' })
+  t.match(audit.events.at(-1), {
+    type: 'handoff',
+    what: 'sent',
+    declared: { confidence: 800, prior_score: null },
+  })
+})
+
+t.test('a text that the disk has changed is not given out', async (t) => {
+  const { agent, other, file, audit } = stage()
+  send(agent)
+  const id = lastId(file.lines)
+  file.lines = file.lines.map((line) => line.replace('Summarise', 'Remove it'))
+  t.match(ask(other, 'TakeHandoff', new Map([[1, id]])), { kind: 'status', code: 56 })
+  t.match(audit.events.at(-1), {
+    type: 'handoff',
+    what: 'rejected',
+    rule: 'handoff.digest',
+    is_critical: true,
+  })
+})
+
+t.test('a message that is too long, empty or no handoff is refused by its form', async (t) => {
+  const { agent, file } = stage()
+  for (const content of [new Uint8Array(0), new Uint8Array(HANDOFF_BYTES + 1), Buffer.from('{}')])
+    t.match(ask(agent, 'SendHandoff', new Map([[1, content]])), { kind: 'status', code: 106 })
+  t.match(ask(agent, 'SendHandoff'), { kind: 'status', code: 106 })
+  t.match(ask(agent, 'TakeHandoff'), { kind: 'status', code: 106 })
+  t.strictSame(file.lines, [])
+})
+
+t.test('an inbox has 32 places, and those that are taken count no more', async (t) => {
+  const { agent, other, file, clock } = stage()
+  const outcomes: unknown[] = []
+  for (let count = 0; count < 40; count++) {
+    if (count % 10 === 0) clock.pass(60_000)
+    outcomes.push(send(agent, { task: `Task ${count}` })?.kind)
+  }
+  t.equal(outcomes.filter((kind) => kind === 'ended').length, 32)
+  clock.pass(60_000)
+  const id = lastId(file.lines)
+  t.match(ask(other, 'TakeHandoff', new Map([[1, id]])), { kind: 'ended' })
+  t.match(send(agent, { task: 'One more' }), { kind: 'ended' })
+  t.match(send(agent, { task: 'Two more' }), { kind: 'status', code: 101 })
+})

@@ -1,0 +1,153 @@
+import t from 'tap'
+import {
+  type HandoffRecord,
+  readHandoffLine,
+  sentLine,
+  takenLine,
+} from '../../../src/session/standing/handoff-record.ts'
+import { createHandoffs } from '../../../src/session/standing/handoffs.ts'
+import { stageClock, stageLineFile } from '../stage.ts'
+
+const DAY_MS = 24 * 3_600_000
+const id = (number: number): string => number.toString(16).padStart(32, '0')
+
+function record(number: number, change: Partial<HandoffRecord> = {}): HandoffRecord {
+  return {
+    ...{ id: id(number), from: 'ci-1', sender: 'ci', session: 's', to: 'helper', digest: 'd', sealed: 'x' },
+    ...{ task: 'task', taskId: undefined, previous: undefined, persistent: ['b'], criticality: 2 },
+    ...{ classification: 0, depth: 1, injection: 0, hidden: 0, sentAtMs: stageClock().wallMs() },
+    ...change,
+  }
+}
+
+function stage(file = stageLineFile(), clock = stageClock()) {
+  const damaged: number[] = []
+  const handoffs = createHandoffs({ file, clock, damaged: (lines) => damaged.push(lines) })
+  return { file, clock, damaged, handoffs }
+}
+
+t.test('a line comes back as it was written, and nothing else is one', async (t) => {
+  for (const change of [{}, { taskId: 'T', previous: id(9), persistent: [] }]) {
+    const one = record(1, change)
+    t.strictSame(readHandoffLine(sentLine(one, '{"a":1}')), { kind: 'sent', record: one, content: '{"a":1}' })
+  }
+  t.strictSame(readHandoffLine(takenLine(id(1))), { kind: 'taken', id: id(1) })
+  const values: unknown[] = JSON.parse(sentLine(record(1), ''))
+  const broken = [
+    '',
+    '{}',
+    '[]',
+    '["taken"]',
+    '["taken",1]',
+    '["gone","a"]',
+    JSON.stringify(values.slice(0, -1)),
+    JSON.stringify([...values, 1]),
+    ...values.map((_value, at) => JSON.stringify(values.with(at, null))),
+    JSON.stringify(values.with(12, -1)),
+    JSON.stringify(values.with(17, [1])),
+  ]
+  for (const line of broken) t.equal(readHandoffLine(line), undefined, line)
+})
+
+t.test('what was sent is there for its recipient, is taken once and can be taken again', async (t) => {
+  const { handoffs, file } = stage()
+  handoffs.add(record(1), 'one')
+  handoffs.add(record(2, { to: 'other' }), 'two')
+  handoffs.add(record(3), 'three')
+  t.strictSame(
+    handoffs.listFor('helper').map((one) => one.id),
+    [id(3), id(1)],
+    'the latest first',
+  )
+  t.equal(handoffs.listFor(undefined).length, 3)
+  t.equal(handoffs.take(id(1)), 'one')
+  t.equal(handoffs.take(id(1)), 'one')
+  t.equal(file.lines.length, 4, 'that it was taken is written once')
+  t.match(handoffs.find(id(1)), { isTaken: true })
+  t.match(handoffs.find(id(3)), { isTaken: false })
+  t.equal(handoffs.find(id(4)), undefined)
+  t.throws(() => handoffs.take(id(4)), { code: 'INTERNAL' })
+})
+
+t.test('a daemon that comes after knows what the one before has kept', async (t) => {
+  const first = stage()
+  first.handoffs.add(record(1), 'one')
+  first.handoffs.add(record(2), 'two')
+  first.handoffs.take(id(2))
+  const { handoffs, damaged } = stage(stageLineFile(first.file.lines))
+  t.strictSame(
+    handoffs.listFor('helper').map((one) => [one.id, one.isTaken]),
+    [
+      [id(2), true],
+      [id(1), false],
+    ],
+  )
+  t.equal(handoffs.take(id(2)), 'two')
+  t.strictSame(damaged, [])
+  const broken = stage(stageLineFile([...first.file.lines, 'no line']))
+  t.equal(broken.handoffs.listFor('helper').length, 2)
+  t.strictSame(broken.damaged, [1])
+  t.equal(broken.file.lines.length, 3, 'and it is not kept')
+})
+
+t.test('a day later it is forgotten, taken or not, by whatever clock', async (t) => {
+  const clock = stageClock()
+  const { handoffs, file } = stage(stageLineFile(), clock)
+  handoffs.add(record(1, { sentAtMs: clock.wallMs() }), 'one')
+  clock.pass(DAY_MS - 1)
+  t.equal(handoffs.listFor('helper').length, 1)
+  const lines = [...file.lines]
+  clock.pass(1)
+  t.strictSame(handoffs.listFor('helper'), [])
+  t.strictSame(handoffs.counts('ci', 'helper'), { waiting: 0, tried: 0, ofSender: 0, kept: 0 })
+  const later = stage(stageLineFile(lines), clock)
+  t.strictSame(later.handoffs.listFor('helper'), [], 'nor does a daemon that comes after have it')
+})
+
+t.test('what is kept, waits and was tried is counted for the decision', async (t) => {
+  const { handoffs, clock } = stage()
+  handoffs.add(record(1), '')
+  handoffs.add(record(2, { sender: 'x' }), '')
+  handoffs.add(record(3, { to: 'other' }), '')
+  handoffs.take(id(1))
+  t.strictSame(handoffs.counts('ci', 'helper'), { waiting: 1, tried: 0, ofSender: 2, kept: 3 })
+  const tries = Array.from({ length: 17 }, () => handoffs.tried('ci'))
+  t.strictSame([tries.lastIndexOf(true), tries.indexOf(false)], [15, 16])
+  t.equal(handoffs.counts('ci', 'helper').tried, 17)
+  t.equal(handoffs.counts('x', 'helper').tried, 0, 'of each by itself')
+  clock.pass(60_000)
+  t.equal(handoffs.counts('ci', 'helper').tried, 0)
+  t.ok(handoffs.tried('ci'))
+})
+
+t.test(
+  'the one before is found by the name of the task, else by its digest, the latest of them',
+  async (t) => {
+    const { handoffs } = stage()
+    handoffs.add(record(1, { taskId: 'T' }), '')
+    handoffs.add(record(2, { task: 'other' }), '')
+    handoffs.add(record(3), '')
+    handoffs.add(record(4, { to: 'ci', taskId: 'T' }), '')
+    t.equal(handoffs.received('helper', 'T', 'other')?.id, id(1))
+    t.equal(handoffs.received('helper', undefined, 'task')?.id, id(3))
+    t.equal(handoffs.received('helper', 'U', 'other')?.id, id(2))
+    t.equal(handoffs.received('nobody', 'T', 'task'), undefined)
+  },
+)
+
+t.test('a purge erases what a session has sent, and a full disk keeps nothing', async (t) => {
+  const { handoffs, file } = stage()
+  handoffs.add(record(1), 'secret words')
+  handoffs.add(record(2, { session: 'other' }), 'two')
+  t.equal(handoffs.purge('s'), 1)
+  t.equal(handoffs.purge('s'), 0)
+  t.notMatch(file.lines.join('\n'), 'secret words')
+  t.strictSame(
+    handoffs.listFor('helper').map((one) => one.id),
+    [id(2)],
+  )
+  t.equal(handoffs.take(id(2)), 'two', 'what was moved is where it is')
+  file.isFull = true
+  t.throws(() => handoffs.add(record(3), ''), { code: 'STATE_UNWRITABLE' })
+  t.equal(handoffs.find(id(3)), undefined)
+})
