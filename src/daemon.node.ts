@@ -66,6 +66,8 @@ import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/places/program-finder.node.ts'
 import { createBranches } from './session/branches/branch-room.ts'
 import { createChallengeRates } from './session/callers/challenges.ts'
+import { createDelegations } from './session/callers/delegations.ts'
+import { sessionOver } from './session/common/handed-on.ts'
 import type { HostReadings } from './session/common/host-readings.ts'
 import { metricsText } from './session/common/metrics.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from './session/common/rooms.ts'
@@ -73,7 +75,7 @@ import { createPeers, type Peers } from './session/connection/peers.ts'
 import { createLevelSteps } from './session/decisions/level-steps.ts'
 import { createQueue } from './session/executions/queue.ts'
 import { createTransfers } from './session/executions/transfers.ts'
-import { retireOldKeys } from './session/requests/identity-requests.ts'
+import { tickCallers } from './session/requests/tick-callers.ts'
 import { createConfirmations } from './session/standing/confirmations.ts'
 import { createCounts } from './session/standing/counts.ts'
 import { createExplanations } from './session/standing/explanations.ts'
@@ -156,11 +158,12 @@ function createRooms(
     audit,
     facts,
     refusals: createRefusals(clock.monotonicMs()),
+    delegations: createDelegations(clock, random),
     roomToClear: () => reserve.clear(CLEARING_BYTES),
     recordShares: createRecordShares(config.audit.keep_bytes),
     verify: verifyWith,
     ...createWork(ground, counts, {
-      session: (id, instance) => rooms.levels.sessionEnded(id, instance),
+      session: (id, instance) => sessionOver(rooms, id, instance),
       freed: () => rooms.queue.pump(),
       sealed: (agent, bytes) => rooms.recordShares.charge(agent, bytes, clock.monotonicMs()),
     }),
@@ -388,10 +391,7 @@ async function start(
     if (gaveUp.includes(true)) trimmer.renew(now)
     trimmer.tick(isIdle, peers.count === 0, now)
     peers.tick()
-    rooms.sessions.tick(now)
-    rooms.challengeRates.tick(now)
-    rooms.penalties.tick(now)
-    retireOldKeys(rooms, now)
+    tickCallers(rooms, now)
     const refused = rooms.refusals.tick(now)
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.tick()

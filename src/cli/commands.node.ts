@@ -18,6 +18,7 @@ export const LOADERS: Readonly<Record<CommandName, Loader>> = {
   policy: () => import('./review/policy.node.ts'),
   keygen: () => import('./devices/keygen.node.ts'),
   agent: () => import('./devices/agent.node.ts'),
+  delegate: () => import('./devices/delegate.node.ts'),
   enroll: () => import('./devices/enroll.node.ts'),
   trust: () => import('./devices/trust.node.ts'),
   mcp: () => import('./mcp/mcp.node.ts'),

@@ -8,6 +8,7 @@ import type { Action } from './facts.ts'
 const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   connect: true,
   authenticate: true,
+  delegate: true,
   enroll: true,
   rotate_key: true,
   invite: true,

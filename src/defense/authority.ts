@@ -50,6 +50,8 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
       return 'agents'
     case 'enroll':
       return 'invitation'
+    case 'delegate':
+      return 'tools.Task'
     case 'deceive':
       return 'defense.localhost'
     case 'execute':

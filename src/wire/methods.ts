@@ -28,6 +28,7 @@ export type MethodName =
   | 'ListExecutions'
   | 'ShowChanges'
   | 'RotateKey'
+  | 'Delegate'
   | 'ListConfirmations'
   | 'AnswerConfirmation'
   | 'ShowLevels'
@@ -142,6 +143,7 @@ export const METHODS: readonly Method[] = Object.freeze([
   // The text comes ahead of END in StreamResponse messages, and counts against credit.
   unary({ number: 17, name: 'ShowChanges', request: m.changesRequest, response: m.branchDiffEnd }),
   unary({ number: 18, name: 'RotateKey', request: i.keyRotation, response: m.outcome }),
+  unary({ number: 19, name: 'Delegate', request: i.delegateRequest, response: i.delegation }),
   ...(
     [
       { number: 32, name: 'ListConfirmations', request: m.empty, response: m.confirmationList },

@@ -20,6 +20,8 @@ import {
 } from './schema.ts'
 
 const sentence = text(1_024)
+/** A name, the time and a nonce. */
+const SESSION_INSTANCE_BYTES = AGENT_NAME_BYTES + 64
 
 /** Bytes of TCP payload, TLS included, as the device counts them. */
 export const wireBytes = message('WireBytes', {
@@ -33,6 +35,11 @@ export const sessionBytes = message('SessionBytes', {
   agent_name: required(2, text(AGENT_NAME_BYTES)),
   received: defaulted(3, unsigned(), 0, 'by the device'),
   sent: defaulted(4, unsigned(), 0),
+  acts_for: optional(
+    5,
+    text(SESSION_INSTANCE_BYTES),
+    'the session that has handed its work on, by its instance',
+  ),
 })
 
 /** What the device is busy with, and what it takes. */

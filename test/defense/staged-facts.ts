@@ -344,6 +344,14 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
     capability: fc.string(),
     ttlSeconds: fc.nat(),
   }),
+  fc.record({
+    kind: fc.constant('delegate' as const),
+    worker: fc.string(),
+    tools: fc.array(fc.string(), { maxLength: 3 }),
+    commands: fc.array(fc.string(), { maxLength: 3 }),
+    paths: fc.array(fc.string(), { maxLength: 3 }),
+    seconds: fc.nat(),
+  }),
   fc.record({ kind: fc.constant('purge' as const), session: fc.string() }),
 )
 

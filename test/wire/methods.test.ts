@@ -20,6 +20,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [16, 'ListExecutions', 'Empty', '', 'StreamResponse', 'ExecutionList'],
   [17, 'ShowChanges', 'ChangesRequest', '', 'StreamResponse', 'BranchDiffEnd'],
   [18, 'RotateKey', 'KeyRotation', '', 'StreamResponse', 'Outcome'],
+  [19, 'Delegate', 'DelegateRequest', '', 'StreamResponse', 'Delegation'],
   [32, 'ListConfirmations', 'Empty', '', 'StreamResponse', 'ConfirmationList'],
   [33, 'AnswerConfirmation', 'ConfirmationAnswer', '', 'StreamResponse', 'Outcome'],
   [34, 'ShowLevels', 'Empty', '', 'StreamResponse', 'LevelList'],

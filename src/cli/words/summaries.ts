@@ -13,6 +13,7 @@ export const SUMMARIES = Object.freeze({
   keygen: 'make a pair of keys',
   agent: 'invite, add, list and remove the callers that may authenticate',
   enroll: 'come in on a device by the line that was made for it',
+  delegate: 'hand work on to another agent, for one session of it',
   trust: 'pin the key of a device, or list the pins',
   exec: 'run a command on a device',
   shell: 'open an interactive program on a device',

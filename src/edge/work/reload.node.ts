@@ -26,8 +26,8 @@ import { egressSettings } from '../../egress/egress-settings.ts'
 import { SassError } from '../../errors.ts'
 import type { AuditSink, Clock, Log } from '../../ports.ts'
 import { type BesideTheList, createIdentities, scopeOf } from '../../session/callers/identities.ts'
+import { endSession } from '../../session/common/end-session.ts'
 import type { ReloadResult, Rooms } from '../../session/common/rooms.ts'
-import { NO_LONGER_PERMITTED } from '../../session/executions/execution.ts'
 import { programVersion } from '../host/version.node.ts'
 import { broadPatterns, loadPolicy, makePolicy } from '../policy/policy.node.ts'
 import { freezePolicy, policiesPath } from '../record/frozen-policy.node.ts'
@@ -142,9 +142,7 @@ function endStrangers(rooms: Rooms): void {
     if (caller.publicKey.length === 0) continue
     const isSame = listed !== undefined && listed.role === caller.role && scopeOf(listed) === scopeOf(caller)
     if (isSame) continue
-    rooms.executions.endWhere(({ sessionId }) => sessionId === session.id, NO_LONGER_PERMITTED)
-    session.dismissHolder?.()
-    rooms.sessions.apply(session, 'destroyed', rooms.clock.monotonicMs())
+    endSession(rooms, session, 'reload')
   }
 }
 

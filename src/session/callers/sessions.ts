@@ -9,6 +9,7 @@
 import { SESSION_KEPT_EXPIRED_MS } from '../../limits.ts'
 import type { AuditHead, WireBytes } from '../../ports.ts'
 import type { BranchWish } from '../../sandbox/places/place.ts'
+import type { Handed } from './delegations.ts'
 import { type Caller, scopeOf } from './identities.ts'
 import { newMemory, type SessionMemory } from './session-memory.ts'
 
@@ -51,6 +52,8 @@ export type Session = SessionMemory & {
   lastSeenMs: number
   /** Name of this instance of the agent: `NAME-TIMESTAMP-NONCE`, never used again. */
   readonly instance: string
+  /** What was handed on to it by another agent's session; undefined: it acts as its caller is listed. */
+  readonly handed: Handed | undefined
   /** The branch that its commands run in. */
   readonly wish: BranchWish
   /** The chain as its caller was told at the last Authenticate; undefined before. */
@@ -81,6 +84,7 @@ export type NewSession = {
   readonly instance: string
   /** Absent: a branch of its own. */
   readonly wish?: BranchWish | undefined
+  readonly handed?: Handed | undefined
   /** False: a challenge must be met first. */
   readonly isProven: boolean
 }
@@ -150,7 +154,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
       for (const session of sessions.values()) if (session.caller.name === caller && !isIdle(session)) count++
       return count
     },
-    create({ idBytes, id, instance, wish, isProven }, caller, address, nowMs) {
+    create({ idBytes, id, instance, wish, handed, isProven }, caller, address, nowMs) {
       if (sessions.size >= limits.maxSessions) {
         const away = longestAway()
         if (away === undefined) return undefined
@@ -169,6 +173,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         dismissHolder: undefined,
         lastSeenMs: nowMs,
         instance,
+        handed,
         wish: wish ?? { kind: 'new' },
         head: undefined,
         deliveredBytes: 0,
