@@ -27,6 +27,7 @@ export const LOADERS: Readonly<Record<CommandName, Loader>> = {
   level: () => import('./operate/level.node.ts'),
   penalties: () => import('./operate/penalties.node.ts'),
   audit: () => import('./review/audit.node.ts'),
+  terminate: () => import('./operate/terminate.node.ts'),
   purge: () => import('./operate/purge.node.ts'),
   why: () => import('./review/why.node.ts'),
   reload: () => import('./operate/reload.node.ts'),

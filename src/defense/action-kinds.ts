@@ -26,6 +26,7 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   clear_penalties: true,
   reload: true,
   drain: true,
+  terminate: true,
   purge: true,
   merge: true,
   undo_merge: true,

@@ -71,6 +71,7 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'clear_penalties':
     case 'reload':
     case 'drain':
+    case 'terminate':
     case 'purge':
     case 'merge':
     case 'undo_merge':

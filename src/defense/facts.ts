@@ -202,6 +202,8 @@ export type Action =
   | { readonly kind: 'clear_penalties'; readonly source: string | null }
   | { readonly kind: 'reload' }
   | { readonly kind: 'drain' }
+  /** Ends that session for good: no session has that instance again. */
+  | { readonly kind: 'terminate'; readonly instance: string }
   | { readonly kind: 'purge'; readonly session: string }
   | BranchAction
 

@@ -17,6 +17,7 @@ import {
   DELEGATION_MAX_SECONDS,
   DELEGATION_SECONDS,
   DELEGATION_TOKEN_BYTES,
+  INSTANCE_BYTES,
 } from './limits.ts'
 import {
   bool,
@@ -88,3 +89,8 @@ export const delegation = message('Delegation', {
   expires_at: optional(4, unsigned(), 'Unix seconds, by the clock of the device'),
 })
 export type DelegationAnswer = MessageValue<typeof delegation>
+
+export const termination = message('Termination', {
+  instance: required(1, text(INSTANCE_BYTES), 'of the session that ends for good'),
+})
+export type Termination = MessageValue<typeof termination>

@@ -16,3 +16,5 @@ export const DELEGATED_PATTERNS = 32
 export const DELEGATED_PATTERN_BYTES = 256
 /** An orchestrator that is away for so long without a word has gone: a client of ours gives up coming back after 120 s. */
 export const ORPHANED_AFTER_MS = 300_000
+/** The name of an instance: that of its agent, the time and a nonce. */
+export const INSTANCE_BYTES = 128

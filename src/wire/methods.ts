@@ -48,6 +48,7 @@ export type MethodName =
   | 'ListCheckpoints'
   | 'ShowMetrics'
   | 'InviteAgent'
+  | 'Terminate'
 
 export type Method = {
   readonly number: number
@@ -166,6 +167,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 48, name: 'ShowMetrics', request: m.empty, response: s.metricsText },
       { number: 49, name: 'Drain', request: m.empty, response: m.outcome },
       { number: 50, name: 'InviteAgent', request: i.inviteRequest, response: i.invitation },
+      { number: 51, name: 'Terminate', request: i.termination, response: m.outcome },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
 ])

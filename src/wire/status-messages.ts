@@ -5,6 +5,7 @@
  */
 import { AGENT_NAME_BYTES, EXECUTION_ID_BYTES, LISTED_ENTRIES, METRICS_BYTES } from '../limits.ts'
 import { gateReadings } from './egress-messages.ts'
+import { INSTANCE_BYTES } from './limits.ts'
 import {
   bytes,
   countMap,
@@ -20,8 +21,6 @@ import {
 } from './schema.ts'
 
 const sentence = text(1_024)
-/** A name, the time and a nonce. */
-const SESSION_INSTANCE_BYTES = AGENT_NAME_BYTES + 64
 
 /** Bytes of TCP payload, TLS included, as the device counts them. */
 export const wireBytes = message('WireBytes', {
@@ -35,11 +34,8 @@ export const sessionBytes = message('SessionBytes', {
   agent_name: required(2, text(AGENT_NAME_BYTES)),
   received: defaulted(3, unsigned(), 0, 'by the device'),
   sent: defaulted(4, unsigned(), 0),
-  acts_for: optional(
-    5,
-    text(SESSION_INSTANCE_BYTES),
-    'the session that has handed its work on, by its instance',
-  ),
+  acts_for: optional(5, text(INSTANCE_BYTES), 'the session that has handed its work on, by its instance'),
+  instance: defaulted(6, text(INSTANCE_BYTES), ''),
 })
 
 /** What the device is busy with, and what it takes. */

@@ -329,6 +329,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('clear_penalties' as const), source: fc.option(fc.string()) }),
   fc.record({ kind: fc.constant('reload' as const) }),
   fc.record({ kind: fc.constant('drain' as const) }),
+  fc.record({ kind: fc.constant('terminate' as const), instance: fc.string() }),
   fc.record({
     kind: fc.constantFrom('enroll' as const),
     name: fc.string(),

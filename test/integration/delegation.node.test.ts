@@ -245,3 +245,30 @@ t.test('by the command line: delegate prints a token and stays, and what it gave
   const unable = await daemon.cli(['delegate', '--agent', 'boss', '--to', 'boss'])
   t.match(unable, { code: 125, stdout: Buffer.alloc(0), stderr: /cannot hand work on to itself/ })
 })
+
+t.test(
+  'an instance that an operator terminates ends for good, with what it runs, asks and has handed on (JF-055)',
+  async (t) => {
+    const daemon = await start(t)
+    const boss = await client(daemon, 'boss')
+    const worker = await asWorker(daemon, (await boss.delegate('worker')).token)
+    const ran = boss.stream('sleep', ['300'], { output() {} })
+    ran.exit.catch(() => {})
+    await ran.started
+    await until('the record', () => told(daemon, 'delegated').length === 1)
+    const instance = String(told(daemon, 'delegated')[0]?.['instance'])
+    t.match(await daemon.cli(['terminate', instance]), { code: 0 })
+    await Promise.all([boss.closed, worker.closed])
+    t.match(await daemon.cli(['terminate', instance]), { stderr: /no session of that instance/ })
+    await until('the records', () => told(daemon, 'delegation_ended').length === 1)
+    t.match(told(daemon, 'terminated'), [{ agent: 'boss', instance, why: 'operator', by: 'admin' }])
+    const again = connect({
+      ...{ host: '127.0.0.1', port: daemon.port, agent: 'boss', privateKey: daemon.seed('boss') },
+      ...{ pin: daemon.fingerprint, reconnect: false, resumeSessionId: boss.sessionId },
+    })
+    const next = await again
+    t.not(next.sessionId, boss.sessionId, 'whoever comes back is another instance')
+    t.equal(await outcome(next.execute('true')), 'done')
+    await next.close()
+  },
+)

@@ -46,11 +46,12 @@ function linkObject({
     session: session === undefined ? null : { received_bytes: session.received, sent_bytes: session.sent },
     today: day(today),
     yesterday: day(yesterday),
-    sessions: sessions.map(({ session_id, agent_name, received, sent, acts_for }) => ({
+    sessions: sessions.map(({ session_id, agent_name, received, sent, acts_for, instance }) => ({
       session: encodeHex(session_id),
       agent: agent_name,
       received_bytes: received,
       sent_bytes: sent,
+      instance,
       ...(acts_for === undefined ? {} : { acts_for }),
     })),
   }

@@ -28,6 +28,7 @@ export const SUMMARIES = Object.freeze({
   level: 'show and set the levels of alarm',
   penalties: 'list who is kept out, and let them in again',
   audit: 'read the record of what was decided, and prove that it is whole',
+  terminate: 'end one session of an agent for good',
   purge: 'erase what a session said and did, and keep the proof',
   why: 'explain a decision, by the number of its record',
   reload: 'have the daemon read its configuration again',

@@ -93,6 +93,8 @@ export type Sessions = {
   readonly size: number
   /** Undefined: all places are taken by sessions that are held or at work. */
   create(made: NewSession, caller: Caller, address: string, nowMs: number): Session | undefined
+  /** No session has that instance again, however long the daemon lives. */
+  retire(instance: string): void
   /** Whether a session has, or lately had, an instance of that name. */
   hasHadInstance(instance: string): boolean
   /** True where `create` would find a place. */
@@ -116,6 +118,8 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
   const sessions = new Map<string, Session>()
   /** Names carry the second that they were given in: those of the last thousands are enough to tell a second one. */
   const instances = new Set<string>()
+  /** Those that were ended for good are not pushed out by others. */
+  const retired = new Set<string>()
 
   function apply(session: Session, event: SessionEvent, nowMs: number): void {
     if (event === 'all_ended' && session.running > 0) return
@@ -147,7 +151,12 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
     get size() {
       return sessions.size
     },
-    hasHadInstance: (instance) => instances.has(instance),
+    retire(instance) {
+      retired.add(instance)
+      const [oldest] = retired
+      if (retired.size > INSTANCES_KEPT && oldest !== undefined) retired.delete(oldest)
+    },
+    hasHadInstance: (instance) => instances.has(instance) || retired.has(instance),
     hasRoom: () => sessions.size < limits.maxSessions || longestAway() !== undefined,
     countOf(caller) {
       let count = 0

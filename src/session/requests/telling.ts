@@ -109,10 +109,11 @@ function linkFields({ rooms: { traffic, sessions }, caller, session, transport }
   const own = transport.kind === 'tls' && session !== undefined ? { session: { ...session.wire } } : {}
   if (caller?.role !== 'operator') return own
   const { today, yesterday } = traffic.days
-  const all = Array.from(sessions.all(), ({ idBytes, caller: owner, wire, handed }) => ({
+  const all = Array.from(sessions.all(), ({ idBytes, caller: owner, wire, handed, instance }) => ({
     session_id: idBytes,
     agent_name: owner.name,
     acts_for: handed?.orchestrator,
+    instance,
     ...wire,
   })).filter(({ received }) => received > 0)
   return {
