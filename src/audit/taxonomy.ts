@@ -41,6 +41,8 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   undo_merge: 'human',
   drop_branch: 'human',
   checkpoint: 'human',
+  delegate: 'lifecycle',
+  terminate: 'human',
   enroll: 'configuration',
   rotate_key: 'configuration',
   invite: 'human',
@@ -75,11 +77,11 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 })
 
 /** Fields whose value makes an event of that type matter more. */
-function raised({ type, to, what }: AuditEvent, severity: EventSeverity): EventSeverity {
+function raised({ type, to, what, care }: AuditEvent, severity: EventSeverity): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
   if (type === 'level' && to === 'NORMAL') return 'info'
   if (type === 'challenge' && what !== 'passed') return 'warning'
-  if (type === 'daemon' && what === 'reload_failed') return 'warning'
+  if (type === 'daemon' && (what === 'reload_failed' || care !== undefined)) return 'warning'
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
   if (type === 'egress' && what !== 'passed') return 'warning'
   return severity

@@ -76,6 +76,15 @@ function versionOf({ capabilities, security, policy, quota, agents }: Config, ru
   return encodeHex(hostSha256(encodeUtf8(canonicalize(named)))).slice(0, 16)
 }
 
+/** Rules that people change are worth a second look: C3 of C1 to C4, whoever has changed them. */
+const RULES_CARE = 'C3'
+
+/** SHA-256, hex, of what is allowed and denied, and of the rules. */
+function deniedBy({ capabilities, security, policy }: Config, rules: string): string {
+  const named = { capabilities, security, policy, rules } as unknown as Json
+  return encodeHex(hostSha256(encodeUtf8(canonicalize(named))))
+}
+
 /** @throws SassError for rules that cannot be used */
 export async function reloadableOf(
   config: Config,
@@ -174,6 +183,8 @@ export async function dropUnsoundKeys(config: Config, rooms: Rooms): Promise<voi
 export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Promise<ReloadResult> {
   const { config: started, configPath, log, audit } = ground
   let penalties = started.acl.penalties
+  /** Of the configuration that holds, once there was a reload. */
+  let denied: string | undefined
   /** One after the other: the file that was read last is the one that holds. */
   let last: Promise<unknown> = Promise.resolve()
 
@@ -224,7 +235,13 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     )
     const { policyVersion } = made.settings
     // Recorded first: from here on decisions follow the new policy.
-    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen })
+    const [from, to] = [
+      denied ?? deniedBy(started, rooms().policy.rulesDigest),
+      deniedBy(config, made.policy.rulesDigest),
+    ]
+    const changed = from === to ? {} : { care: RULES_CARE, denied_from: from, denied: to }
+    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen, ...changed })
+    denied = to
     const target = rooms()
     target.enrolments?.reread()
     target.settings = made.settings
