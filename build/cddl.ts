@@ -45,6 +45,7 @@ export function fieldsOf(message: AnyMessage): readonly (readonly [name: string,
 /** `false`, `0` or `empty`: what a field is when it is absent. */
 export function fallbackText(fallback: unknown): string {
   if (typeof fallback === 'boolean' || typeof fallback === 'number') return String(fallback)
+  if (Array.isArray(fallback) && fallback.length > 0) return JSON.stringify(fallback)
   return typeof fallback === 'string' && fallback !== '' ? fallback : 'empty'
 }
 

@@ -68,6 +68,8 @@ import { createFileWork } from './sandbox/files/file-work.node.ts'
 import { createProgramFinder } from './sandbox/places/program-finder.node.ts'
 import { createBranches } from './session/branches/branch-room.ts'
 import { createChallengeRates } from './session/callers/challenges.ts'
+import { createDelegations } from './session/callers/delegations.ts'
+import { sessionOver } from './session/common/handed-on.ts'
 import type { HostReadings } from './session/common/host-readings.ts'
 import { metricsText } from './session/common/metrics.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf, tenantOf } from './session/common/rooms.ts'
@@ -75,7 +77,7 @@ import { createPeers, type Peers } from './session/connection/peers.ts'
 import { createLevelSteps } from './session/decisions/level-steps.ts'
 import { createQueue } from './session/executions/queue.ts'
 import { createTransfers } from './session/executions/transfers.ts'
-import { retireOldKeys } from './session/requests/identity-requests.ts'
+import { tickCallers } from './session/requests/tick-callers.ts'
 import { askMeanwhile } from './session/standing/asking-meanwhile.ts'
 import { createConfirmations } from './session/standing/confirmations.ts'
 import { createCounts } from './session/standing/counts.ts'
@@ -161,11 +163,12 @@ function createRooms(
     audit,
     facts,
     refusals: createRefusals(clock.monotonicMs()),
+    delegations: createDelegations(clock, random),
     roomToClear: () => reserve.clear(CLEARING_BYTES),
     recordShares: createRecordShares(config.audit.keep_bytes),
     verify: verifyWith,
     ...createWork(ground, counts, {
-      session: (id, instance) => rooms.levels.sessionEnded(id, instance),
+      session: (id, instance) => sessionOver(rooms, id, instance),
       freed: () => rooms.queue.pump(),
       ask: (question, answer) =>
         askMeanwhile({ ...rooms, record: (event) => record(audit, log, event) }, question, answer),
@@ -385,10 +388,7 @@ async function start(
     if (gaveUp.includes(true)) trimmer.renew(now)
     trimmer.tick(isIdle, peers.count === 0, now)
     peers.tick()
-    rooms.sessions.tick(now)
-    rooms.challengeRates.tick(now)
-    rooms.penalties.tick(now)
-    retireOldKeys(rooms, now)
+    tickCallers(rooms, now)
     const refused = rooms.refusals.tick(now)
     if (refused !== undefined) record(audit, log, refused)
     rooms.executions.tick()

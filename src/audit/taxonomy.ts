@@ -41,6 +41,8 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   undo_merge: 'human',
   drop_branch: 'human',
   checkpoint: 'human',
+  delegate: 'lifecycle',
+  terminate: 'human',
   handoff: 'handoff',
   take_handoff: 'handoff',
   enroll: 'configuration',
@@ -82,14 +84,14 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 
 /** Fields whose value makes an event of that type matter more. */
 function raised(
-  { type, to, what, canaries, is_critical }: AuditEvent,
+  { type, to, what, canaries, care, is_critical }: AuditEvent,
   severity: EventSeverity,
 ): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
   if (type === 'anomaly' && what === 'in_a_row') return 'critical'
   if (type === 'level' && to === 'NORMAL') return 'info'
   if (type === 'challenge' && what !== 'passed') return 'warning'
-  if (type === 'daemon' && what === 'reload_failed') return 'warning'
+  if (type === 'daemon' && (what === 'reload_failed' || care !== undefined)) return 'warning'
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
   if (type === 'redacted' && Number(canaries) > 0) return 'critical'
   if (type === 'injection' && (what === 'released' || what === 'withheld')) return 'critical'

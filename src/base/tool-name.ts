@@ -1,11 +1,20 @@
 /**
  * The names of tools and tiers, closed: what a configuration may write and what the decision knows. Tiers are sets of
- * tools. T4 and T5 stand for a memory of agents and for handing work on, which no request to this daemon asks for: they
- * give what T2 and T3 do.
+ * tools. T5 is the tier of those who hand work on (`Task`); T4 stands for a memory of agents, which no request to this
+ * daemon asks for: it gives what T2 does.
  * @module
  */
 
-export const TOOLS = Object.freeze(['Read', 'Glob', 'Grep', 'Write', 'Edit', 'Bash', 'WebFetch'] as const)
+export const TOOLS = Object.freeze([
+  'Read',
+  'Glob',
+  'Grep',
+  'Write',
+  'Edit',
+  'Bash',
+  'WebFetch',
+  'Task',
+] as const)
 export type Tool = (typeof TOOLS)[number]
 /** Stands for every tool. */
 export const ALL_TOOLS = '*'
@@ -16,13 +25,14 @@ export type Tier = (typeof TIER_NAMES)[number]
 const T1: readonly Tool[] = Object.freeze(['Read', 'Glob', 'Grep'])
 const T2: readonly Tool[] = Object.freeze([...T1, 'Write', 'Edit', 'Bash'])
 const T3: readonly Tool[] = Object.freeze([...T2, 'WebFetch'])
+const T5: readonly Tool[] = Object.freeze([...T3, 'Task'])
 /** What each tier gives at most. */
 export const TIERS: Readonly<Record<Tier, readonly Tool[]>> = Object.freeze({
   T1,
   T2,
   T3,
   T4: T2,
-  T5: T3,
+  T5,
 })
 
 export function isTool(text: string): text is Tool {

@@ -31,6 +31,7 @@ import { type AskAlong, type Connected, createLink, type Link, type OnLink } fro
 import { createRunning, type OnGap, type StreamedExecution } from './calls/running.ts'
 import { executeOnce } from './calls/unary.ts'
 import type { OnWaiting } from './calls/waiting.ts'
+import { type DelegatedWork, type DelegateOptions, delegateWork } from './delegate.ts'
 import { createFileClient, type FileClient } from './files.node.ts'
 import { createHandoffClient, type HandoffClient } from './handoff-client.ts'
 import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
@@ -45,6 +46,7 @@ export type { OutputSink, RemoteExit, UnaryResult } from './calls/call-words.ts'
 export type { LinkEvent, OnLink } from './calls/link.ts'
 export type { OnGap, Source, StreamedExecution } from './calls/running.ts'
 export type { OnWaiting, Waiting } from './calls/waiting.ts'
+export type { DelegatedWork, DelegateOptions } from './delegate.ts'
 export type {
   DownloadOptions,
   FileClient,
@@ -162,6 +164,12 @@ export type Client = FileClient & {
    * time, or a day is over. Keep the seed before: its answer may be lost. Not over the admin socket (USAGE).
    */
   changeKey(seed: Uint8Array): Promise<Outcome>
+  /**
+   * Hands work on to another agent, for as long as this session lives and no longer than asked for: a token, good for one
+   * session of that agent, in which it may do what both may and what is named here. Needs the tool `Task` (tier T5).
+   * @throws SassError USAGE with what the device says where it does not
+   */
+  delegate(worker: string, options?: DelegateOptions): Promise<DelegatedWork>
   /** What only operators may ask. */
   readonly operator: OperatorClient
   /** What agents have changed, for operators. */
@@ -397,6 +405,7 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
       const signed = { public_key: publicKeyOf(seed), signature: signNextKey(seed) }
       return ask<Outcome>('RotateKey', keyRotation.encode(signed))
     },
+    delegate: (worker, options) => delegateWork(ask, worker, options),
     ...createFileClient(link),
     changes: (output, options) => readOwnChanges(link, output, options),
     operator: createOperatorClient(link.call),

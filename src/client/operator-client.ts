@@ -8,7 +8,12 @@
 import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
 import { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
-import { type Invitation, type InviteRequestInput, inviteRequest } from '../wire/identity-messages.ts'
+import {
+  type Invitation,
+  type InviteRequestInput,
+  inviteRequest,
+  termination,
+} from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { MessageValue } from '../wire/schema.ts'
 import * as s from '../wire/status-messages.ts'
@@ -83,6 +88,8 @@ export type OperatorClient = {
   metrics(): Promise<string>
   /** Resolves when the daemon has begun to end; the connection ends when it has. */
   drain(): Promise<Outcome>
+  /** Ends one session for good, by its instance. */
+  terminate(instance: string): Promise<Outcome>
   /** The token is told once, and kept by nobody: it goes into a line to paste. */
   invite(request: InviteRequestInput): Promise<Invitation>
   /** Erases what a session said and did: its keys, output and words. Its records stay, and the chain verifies. */
@@ -157,6 +164,7 @@ export function createOperatorClient(call: Caller['call']): OperatorClient {
     reload: () => ask<Outcome>('Reload', nothing),
     metrics: async () => (await ask<s.MetricsText>('ShowMetrics', nothing)).text,
     drain: () => ask<Outcome>('Drain', nothing),
+    terminate: (instance) => ask<Outcome>('Terminate', termination.encode({ instance })),
     invite: (request) => ask<Invitation>('InviteAgent', inviteRequest.encode(request)),
   }
 }

@@ -63,7 +63,7 @@ export const AGENT = {
       kind: 'choice',
       choices: TIER_NAMES,
       default: 'T3',
-      doc: 'The tools that it may have at most: T1 reads, T2 also writes and runs commands, T3 also uses the network; T4 gives what T2 does and T5 what T3 does, since this device keeps no memory for agents and starts none.',
+      doc: 'The tools that it may have at most: T1 reads, T2 also writes and runs commands, T3 also uses the network, T5 also hands work on to other agents (Task); T4 gives what T2 does, since this device keeps no memory for agents.',
     },
     tools: {
       kind: 'list',

@@ -8,6 +8,7 @@ import type { Action } from './facts.ts'
 const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   connect: true,
   authenticate: true,
+  delegate: true,
   enroll: true,
   rotate_key: true,
   invite: true,
@@ -25,6 +26,7 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   clear_penalties: true,
   reload: true,
   drain: true,
+  terminate: true,
   purge: true,
   merge: true,
   undo_merge: true,

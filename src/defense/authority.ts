@@ -50,6 +50,8 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
       return 'agents'
     case 'enroll':
       return 'invitation'
+    case 'delegate':
+      return 'tools.Task'
     case 'deceive':
       return 'defense.localhost'
     case 'execute':
@@ -71,6 +73,7 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'clear_penalties':
     case 'reload':
     case 'drain':
+    case 'terminate':
     case 'purge':
     case 'merge':
     case 'undo_merge':

@@ -34,13 +34,28 @@ export type TransportFacts = {
   readonly frameProblem: string | undefined
 }
 
+/** What was handed on with a token: no more than this, whatever the worker and the orchestrator may. */
+export type HandedOn = {
+  /** Who made the orchestrator a caller: an operator by name, or the configuration. */
+  readonly user: string
+  /** Instance of the session that has handed it on. */
+  readonly orchestrator: string
+  readonly allowed_commands: readonly string[]
+  readonly allowed_paths: readonly string[]
+}
+
 /** Who a caller acts for. The chain is counted by the daemon from its own list, never declared by the caller. */
 export type Delegation = {
   /** The nearest first. */
   readonly chain: readonly { readonly name: string; readonly capability: string; readonly tools: ToolList }[]
   /** How often the work has been handed on. */
   readonly hops: number
+  /** Of a session that began with a token. */
+  readonly handed?: HandedOn
 }
+
+/** What became of the token that a worker names. */
+export type TokenState = 'open' | 'unknown' | 'used' | 'expired' | 'not_its' | 'orchestrator_gone' | 'twice'
 
 export type Identity =
   /** Nothing has been tried yet; `dismissed` says why it will not be waited for any longer. */
@@ -90,7 +105,22 @@ export type Confinement = {
 /** What would be done. Exact: a warrant is bound to the digest of this. */
 export type Action =
   | { readonly kind: 'connect'; readonly address: string }
-  | { readonly kind: 'authenticate'; readonly name: string; readonly isNew: boolean }
+  /** `token`: it names what was handed on to it; absent: it acts as it is listed. */
+  | {
+      readonly kind: 'authenticate'
+      readonly name: string
+      readonly isNew: boolean
+      readonly token?: TokenState
+    }
+  /** Work is handed on: whoever is named may begin one session that may do no more than this. */
+  | {
+      readonly kind: 'delegate'
+      readonly worker: string
+      readonly tools: readonly string[]
+      readonly commands: readonly string[]
+      readonly paths: readonly string[]
+      readonly seconds: number
+    }
   /** Whoever has an invitation is listed with that key from then on. */
   | {
       readonly kind: 'enroll'
@@ -172,6 +202,8 @@ export type Action =
   | { readonly kind: 'clear_penalties'; readonly source: string | null }
   | { readonly kind: 'reload' }
   | { readonly kind: 'drain' }
+  /** Ends that session for good: no session has that instance again. */
+  | { readonly kind: 'terminate'; readonly instance: string }
   | { readonly kind: 'purge'; readonly session: string }
   | BranchAction
   | HandoffAction

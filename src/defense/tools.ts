@@ -143,6 +143,7 @@ const METHOD_TOOLS: Readonly<Record<string, Tool>> = Object.freeze({
   FileUpload: 'Write',
   RawFileTransfer: 'Write',
   FileDownload: 'Read',
+  Delegate: 'Task',
 })
 
 /** The tool that a method needs apart from what it runs; undefined: none. */

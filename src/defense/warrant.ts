@@ -49,6 +49,11 @@ function frozen(action: Action): Action {
       Object.freeze(action.previous.persistent)
     }
   }
+  if (action.kind === 'delegate') {
+    Object.freeze(action.tools)
+    Object.freeze(action.commands)
+    Object.freeze(action.paths)
+  }
   return Object.freeze(action)
 }
 

@@ -38,7 +38,10 @@ export function egressSettings({ sandbox, security }: Config): EgressSettings {
   }
 }
 
-/** The list that holds for a capability set; `entries` null: it says nothing of it. */
-export function listWithin({ list }: EgressSettings, entries: readonly EgressItem[] | null): EgressList {
+/** The list that holds for a capability set within another list; `entries` null: it says nothing of it. */
+export function listWithin(
+  { list }: Pick<EgressSettings, 'list'>,
+  entries: readonly EgressItem[] | null,
+): EgressList {
   return entries === null ? list : narrowedList(list, readList(entries))
 }

@@ -1,6 +1,7 @@
 /**
  * The messages by which callers come to be listed and change their keys: an invitation that an operator asks for, and
- * another key for the caller itself. The token of an invitation is in Authenticate (messages.ts).
+ * another key for the caller itself; and by which an agent hands work on to another one. The tokens of both are in
+ * Authenticate (messages.ts).
  * Rules: docs/protocol.md, sections 3 and 4.
  * @module
  */
@@ -11,9 +12,18 @@ import {
   INVITATION_SECONDS,
 } from '../limits.ts'
 import {
+  DELEGATED_PATTERN_BYTES,
+  DELEGATED_PATTERNS,
+  DELEGATION_MAX_SECONDS,
+  DELEGATION_SECONDS,
+  DELEGATION_TOKEN_BYTES,
+  INSTANCE_BYTES,
+} from './limits.ts'
+import {
   bool,
   bytes,
   defaulted,
+  listOf,
   type MessageInput,
   type MessageValue,
   message,
@@ -47,3 +57,40 @@ export const keyRotation = message('KeyRotation', {
   signature: required(2, bytes(64), 'made with it, see section 4'),
 })
 export type KeyRotation = MessageValue<typeof keyRotation>
+
+const EVERYTHING: readonly string[] = Object.freeze(['*'])
+const TOOL_BYTES = 32
+const TOOLS_MAX = 64
+
+export const delegateRequest = message('DelegateRequest', {
+  worker: required(1, text(AGENT_NAME_BYTES), 'the agent that may begin a session with the token'),
+  tools: defaulted(2, listOf(text(TOOL_BYTES), TOOLS_MAX), EVERYTHING, 'of the caller’s own, or *'),
+  allowed_commands: defaulted(
+    3,
+    listOf(text(DELEGATED_PATTERN_BYTES), DELEGATED_PATTERNS),
+    EVERYTHING,
+    'patterns as capability sets have them',
+  ),
+  allowed_paths: defaulted(
+    4,
+    listOf(text(DELEGATED_PATTERN_BYTES), DELEGATED_PATTERNS),
+    EVERYTHING,
+    'as capability sets have them',
+  ),
+  ttl_seconds: defaulted(5, unsigned(DELEGATION_MAX_SECONDS), DELEGATION_SECONDS, 'at least 1'),
+})
+export type DelegateRequest = MessageValue<typeof delegateRequest>
+export type DelegateRequestInput = MessageInput<typeof delegateRequest>
+
+export const delegation = message('Delegation', {
+  success: defaulted(1, bool, false),
+  message: defaulted(2, text(SENTENCE_BYTES), ''),
+  token: optional(3, bytes(DELEGATION_TOKEN_BYTES), 'known to nobody else: the device keeps its SHA-256'),
+  expires_at: optional(4, unsigned(), 'Unix seconds, by the clock of the device'),
+})
+export type DelegationAnswer = MessageValue<typeof delegation>
+
+export const termination = message('Termination', {
+  instance: required(1, text(INSTANCE_BYTES), 'of the session that ends for good'),
+})
+export type Termination = MessageValue<typeof termination>

@@ -27,6 +27,7 @@ import {
   UNARY_OUTPUT_BYTES,
 } from '../limits.ts'
 import { talkedTo } from './egress-messages.ts'
+import { DELEGATION_TOKEN_BYTES } from './limits.ts'
 import {
   bool,
   borrowedBytes,
@@ -168,6 +169,7 @@ export const authRequest = message('AuthRequest', {
     'empty: the caller’s latest branch; 16 bytes: that one; absent: one of its own',
   ),
   enrolment: optional(16, bytes(ENROLMENT_TOKEN_BYTES), 'token of an invitation: section 4'),
+  delegation: optional(17, bytes(DELEGATION_TOKEN_BYTES), 'token of what was handed on: section 4'),
 })
 
 export const authResponse = message('AuthResponse', {

@@ -29,6 +29,7 @@ export type MethodName =
   | 'ListExecutions'
   | 'ShowChanges'
   | 'RotateKey'
+  | 'Delegate'
   | 'ListConfirmations'
   | 'AnswerConfirmation'
   | 'ShowLevels'
@@ -48,6 +49,7 @@ export type MethodName =
   | 'ListCheckpoints'
   | 'ShowMetrics'
   | 'InviteAgent'
+  | 'Terminate'
   | 'SendHandoff'
   | 'ListHandoffs'
   | 'TakeHandoff'
@@ -146,6 +148,7 @@ export const METHODS: readonly Method[] = Object.freeze([
   // The text comes ahead of END in StreamResponse messages, and counts against credit.
   unary({ number: 17, name: 'ShowChanges', request: m.changesRequest, response: m.branchDiffEnd }),
   unary({ number: 18, name: 'RotateKey', request: i.keyRotation, response: m.outcome }),
+  unary({ number: 19, name: 'Delegate', request: i.delegateRequest, response: i.delegation }),
   unary({ number: 24, name: 'SendHandoff', request: h.handoffRequest, response: h.handoffEntry }),
   unary({ number: 25, name: 'ListHandoffs', request: m.empty, response: h.handoffList }),
   unary({ number: 26, name: 'TakeHandoff', request: h.handoffReference, response: h.handoffContent }),
@@ -171,6 +174,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 48, name: 'ShowMetrics', request: m.empty, response: s.metricsText },
       { number: 49, name: 'Drain', request: m.empty, response: m.outcome },
       { number: 50, name: 'InviteAgent', request: i.inviteRequest, response: i.invitation },
+      { number: 51, name: 'Terminate', request: i.termination, response: m.outcome },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
 ])

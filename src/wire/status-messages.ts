@@ -5,6 +5,7 @@
  */
 import { AGENT_NAME_BYTES, EXECUTION_ID_BYTES, LISTED_ENTRIES, METRICS_BYTES } from '../limits.ts'
 import { gateReadings } from './egress-messages.ts'
+import { INSTANCE_BYTES } from './limits.ts'
 import {
   bool,
   bytes,
@@ -34,6 +35,8 @@ export const sessionBytes = message('SessionBytes', {
   agent_name: required(2, text(AGENT_NAME_BYTES)),
   received: defaulted(3, unsigned(), 0, 'by the device'),
   sent: defaulted(4, unsigned(), 0),
+  acts_for: optional(5, text(INSTANCE_BYTES), 'the session that has handed its work on, by its instance'),
+  instance: defaulted(6, text(INSTANCE_BYTES), ''),
 })
 
 /** One agent as the anomaly monitor sees it. */

@@ -39,7 +39,7 @@ t.test('every action that is permitted names what it rests on, and there it is (
       kinds.add(action.kind)
       const [, name = '', list = '', index = ''] = /^([\w-]+)\.(allowed_\w+)\[(\d+)\]$/.exec(cited) ?? []
       if (name === '')
-        return /^(role\.operator|session|agents|invitation|acl\.allow|listen\.|defense\.|approved )/.test(
+        return /^(role\.operator|session|agents|tools\.Task|invitation|acl\.allow|listen\.|defense\.|approved )/.test(
           cited,
         )
       const set = policy.capabilities[name]

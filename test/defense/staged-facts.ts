@@ -329,6 +329,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('clear_penalties' as const), source: fc.option(fc.string()) }),
   fc.record({ kind: fc.constant('reload' as const) }),
   fc.record({ kind: fc.constant('drain' as const) }),
+  fc.record({ kind: fc.constant('terminate' as const), instance: fc.string() }),
   fc.record({
     kind: fc.constantFrom('enroll' as const),
     name: fc.string(),
@@ -364,6 +365,14 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
     role: fc.constantFrom('agent' as const, 'operator' as const),
     capability: fc.string(),
     ttlSeconds: fc.nat(),
+  }),
+  fc.record({
+    kind: fc.constant('delegate' as const),
+    worker: fc.string(),
+    tools: fc.array(fc.string(), { maxLength: 3 }),
+    commands: fc.array(fc.string(), { maxLength: 3 }),
+    paths: fc.array(fc.string(), { maxLength: 3 }),
+    seconds: fc.nat(),
   }),
   fc.record({ kind: fc.constant('purge' as const), session: fc.string() }),
 )

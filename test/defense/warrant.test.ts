@@ -157,6 +157,7 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
     'src/session/commands/reattach.ts',
     'src/session/executions/executions.ts',
     'src/session/requests/deceive.ts',
+    'src/session/requests/delegation-requests.ts',
     'src/session/requests/handoff-requests.ts',
     'src/session/requests/identity-requests.ts',
     'src/session/requests/operator-requests.ts',
@@ -240,7 +241,7 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
   for (const [head, deed] of [
     ['function permit(', 'spawner.spawn('],
     ['    signal(execution', 'child?.signal('],
-    ['    cancel(execution', 'child.killTree('],
+    ['    cancel(execution', 'kill(execution)'],
   ] as const) {
     const body = room.slice(room.indexOf(head))
     const redeemed = body.indexOf('Warrant.redeem(')

@@ -28,7 +28,8 @@ const CONTAINED = 'ROGUE_AGENT_DETECTED'
 t.setTimeout(240_000)
 
 /** A command for each tool. */
-const ONE_OF_EACH: Readonly<Record<Tool, readonly string[]>> = {
+type CommandTool = Exclude<Tool, 'Task'>
+const ONE_OF_EACH: Readonly<Record<CommandTool, readonly string[]>> = {
   Read: ['cat', 'text'],
   Glob: ['ls'],
   Grep: ['grep', 'x', 'text'],
@@ -37,7 +38,7 @@ const ONE_OF_EACH: Readonly<Record<Tool, readonly string[]>> = {
   Bash: ['sync'],
   WebFetch: ['whois', '--version'],
 }
-const TOOL_NAMES = Object.keys(ONE_OF_EACH) as Tool[]
+const TOOL_NAMES = Object.keys(ONE_OF_EACH) as CommandTool[]
 
 /** The record of the next decision about a command; its line is whole once it is signed. */
 async function nextDecision(daemon: Daemon, work: () => Promise<unknown>): Promise<Json | undefined> {
@@ -48,7 +49,7 @@ async function nextDecision(daemon: Daemon, work: () => Promise<unknown>): Promi
 }
 
 /** What came of it: `done` also where there is no such program, since then it was let through. */
-async function tried(agent: Awaited<ReturnType<typeof client>>, tool: Tool): Promise<string> {
+async function tried(agent: Awaited<ReturnType<typeof client>>, tool: CommandTool): Promise<string> {
   const [command = '', ...args] = ONE_OF_EACH[tool]
   const came = await outcome(agent.execute(command, args))
   return came === 'SPAWN_FAILED' ? 'done' : came
@@ -69,7 +70,9 @@ t.test(
     for (const [name, tier, tools] of callers) {
       const agent = await client(daemon, name)
       // Of one tool in a list that one, and two that are not in it.
-      const some = tools.length > 1 ? TOOL_NAMES : ([...tools, 'Read', 'Write', 'Grep'] as const).slice(0, 3)
+      const own = tools.filter((tool): tool is CommandTool => tool !== 'Task')
+      const others: readonly CommandTool[] = ['Read', 'Write', 'Grep']
+      const some = tools.length > 1 ? TOOL_NAMES : [...own, ...others].slice(0, 3)
       for (const tool of some) {
         const isGiven = (tools as readonly Tool[]).includes(tool)
         const record = await nextDecision(daemon, async () =>

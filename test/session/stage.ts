@@ -54,9 +54,11 @@ import type { ProgramFinder } from '../../src/sandbox/places/found-program.ts'
 import type { Place, Places } from '../../src/sandbox/places/place.ts'
 import { createBranches } from '../../src/session/branches/branch-room.ts'
 import { createChallengeRates } from '../../src/session/callers/challenges.ts'
+import { createDelegations } from '../../src/session/callers/delegations.ts'
 import { type BookStore, createEnrolments, EMPTY_BOOK } from '../../src/session/callers/enrolments.ts'
 import { type Caller, createIdentities } from '../../src/session/callers/identities.ts'
 import { createSessions, type SessionChange } from '../../src/session/callers/sessions.ts'
+import { sessionOver } from '../../src/session/common/handed-on.ts'
 import type { HostReadings } from '../../src/session/common/host-readings.ts'
 import { capabilityOf, type ReloadResult, type Rooms, slotsOf } from '../../src/session/common/rooms.ts'
 import { createPeers, type Peers } from '../../src/session/connection/peers.ts'
@@ -598,7 +600,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       changes.push(change)
       if (change.to !== 'DESTROYED') return
       executions.sessionEnded(change.session.id)
-      rooms.levels.sessionEnded(change.session.id, change.session.instance)
+      sessionOver(rooms, change.session.id, change.session.instance)
     },
   )
   const kept = options.kept ?? stageLineFile()
@@ -654,6 +656,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       enrolments,
     ),
     enrolments,
+    delegations: createDelegations(clock, random),
     verify: verifyEd25519,
     roomToClear() {},
     egress: {

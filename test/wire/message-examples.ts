@@ -149,6 +149,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       client_version: '1',
       branch: id,
       enrolment: id,
+      delegation: digest,
     },
   ],
   [
@@ -194,7 +195,9 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       session: { received: 1, sent: 2, since: undefined },
       today: { received: 3, sent: 2 ** 33, since: 1 },
       yesterday: { received: 0, sent: 0, since: 0 },
-      sessions: [{ session_id: id, agent_name: 'a', received: 5, sent: 6 }],
+      sessions: [
+        { session_id: id, agent_name: 'a', received: 5, sent: 6, acts_for: undefined, instance: '' },
+      ],
       device: DEVICE,
       gate: GATE,
       watched: [WATCHED],
@@ -211,9 +214,21 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
     { agent_name: 'laptop', is_operator: true, capability: 'default', ttl_seconds: 60 },
   ],
   [identityMessages.invitation, { success: true, message: 'm', token: id, expires_at: 1_700_000_000 }],
+  [
+    identityMessages.delegateRequest,
+    {
+      ...{ worker: 'w', tools: ['Read'], allowed_commands: ['ls'], allowed_paths: [] },
+      ttl_seconds: 60,
+    },
+  ],
+  [identityMessages.delegation, { success: true, message: 'm', token: digest, expires_at: 1_700_000_000 }],
+  [identityMessages.termination, { instance: 'a-1' }],
   [identityMessages.keyRotation, { public_key: digest, signature: new Uint8Array(64) }],
   [statusMessages.wireBytes, { received: 1, sent: 2, since: 3 }],
-  [statusMessages.sessionBytes, { session_id: id, agent_name: 'a', received: 1, sent: 2 }],
+  [
+    statusMessages.sessionBytes,
+    { session_id: id, agent_name: 'a', received: 1, sent: 2, acts_for: 'b-1', instance: 'a-1' },
+  ],
   [messages.pingResponse, { daemon_version: '1', uptime_seconds: 1, os: 'linux', active_processes: 2 }],
   [messages.renewal, { success: true, expires_at: 1 }],
   [

@@ -33,13 +33,16 @@ const TABLE: Readonly<Record<string, string>> = {
   FileDownloadRequest: '1 remote_path, 2? offset, 12? sha256',
   FileDownloadEnd: '12 sha256, 13 total_size',
   AuthRequest:
-    '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version, 15? branch, 16? enrolment',
+    '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version, 15? branch, 16? enrolment, 17? delegation',
   AuthResponse:
     '1? success, 2 session_id, 3 capability_hash, 4? challenge_nonce, 5? challenge_ciphertext, 6? message, 12 window, 13 expires_at, 14 daemon_version, 15? challenge_id, 16 audit_seq, 17 audit_hash, 18? metered, 19? branch, 20? next_key',
   ChallengeAnswer: '1 decrypted_plaintext, 2 client_ekm_hmac, 12 challenge_id',
   ChallengeResult: '1? passed, 2? session_token, 3? message',
   InviteRequest: '1 agent_name, 2? is_operator, 3 capability, 4? ttl_seconds',
   Invitation: '1? success, 2? message, 3? token, 4? expires_at',
+  DelegateRequest: '1 worker, 2? tools, 3? allowed_commands, 4? allowed_paths, 5? ttl_seconds',
+  Delegation: '1? success, 2? message, 3? token, 4? expires_at',
+  Termination: '1 instance',
   KeyRotation: '1 public_key, 2 signature',
   Empty: '',
   SecurityStatus:
@@ -53,7 +56,7 @@ const TABLE: Readonly<Record<string, string>> = {
     '1? started_at, 2? rss_bytes, 3? anonymous_bytes, 4? open_files, 5? free_bytes, 6? running, 7? stalled, 8? queued, 9? rings, 10? rings_used, 11? confirmations, 12? transfers, 13? branches, 14? connections, 15? strangers, 16? tarpit_bytes, 17? tarpit_seconds',
   MetricsText: '1 text',
   WireBytes: '1? received, 2? sent, 3? since',
-  SessionBytes: '1 session_id, 2 agent_name, 3? received, 4? sent',
+  SessionBytes: '1 session_id, 2 agent_name, 3? received, 4? sent, 5? acts_for, 6? instance',
   PingResponse: '1 daemon_version, 2? uptime_seconds, 5 os, 6? active_processes',
   Renewal: '1? success, 2 expires_at',
   Capabilities:

@@ -20,6 +20,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [16, 'ListExecutions', 'Empty', '', 'StreamResponse', 'ExecutionList'],
   [17, 'ShowChanges', 'ChangesRequest', '', 'StreamResponse', 'BranchDiffEnd'],
   [18, 'RotateKey', 'KeyRotation', '', 'StreamResponse', 'Outcome'],
+  [19, 'Delegate', 'DelegateRequest', '', 'StreamResponse', 'Delegation'],
   [24, 'SendHandoff', 'HandoffRequest', '', 'StreamResponse', 'HandoffEntry'],
   [25, 'ListHandoffs', 'Empty', '', 'StreamResponse', 'HandoffList'],
   [26, 'TakeHandoff', 'HandoffReference', '', 'StreamResponse', 'HandoffContent'],
@@ -42,6 +43,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [48, 'ShowMetrics', 'Empty', '', 'StreamResponse', 'MetricsText'],
   [49, 'Drain', 'Empty', '', 'StreamResponse', 'Outcome'],
   [50, 'InviteAgent', 'InviteRequest', '', 'StreamResponse', 'Invitation'],
+  [51, 'Terminate', 'Termination', '', 'StreamResponse', 'Outcome'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {
@@ -60,7 +62,7 @@ t.test('the methods are those of the protocol page', async (t) => {
     t.equal(methodNamed(name).number, number)
     t.equal(methodByNumber(number)?.name, name)
   }
-  for (const number of [-1, 0, 15, 19, 31, 51, 64, 1.5]) t.equal(methodByNumber(number), undefined)
+  for (const number of [-1, 0, 15, 20, 31, 52, 64, 1.5]) t.equal(methodByNumber(number), undefined)
   t.throws(() => methodNamed('Shell' as MethodName), RangeError)
 })
 

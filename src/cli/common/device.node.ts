@@ -7,6 +7,9 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deviceFingerprint } from '../../base/crypto/fingerprint.node.ts'
+import { decodeBase64Url } from '../../base/encoding/base64.ts'
+import { decodeUtf8 } from '../../base/encoding/utf8.ts'
+import { readBounded } from '../../base/files.node.ts'
 import { userConfigDirectory } from '../../base/user-directory.ts'
 import {
   type Client,
@@ -25,6 +28,7 @@ import { readPrivateKey } from '../../edge/state/key-file.node.ts'
 import { readRunningPort } from '../../edge/state/running.node.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../../limits.ts'
+import { DELEGATION_TOKEN_BYTES } from '../../wire/limits.ts'
 import type { OptionSpec } from '../words/arguments.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
@@ -41,6 +45,11 @@ export const DEVICE_OPTIONS: readonly OptionSpec[] = Object.freeze([
     name: 'branch',
     value: 'new|latest|ID',
     description: 'where files are changed: in a branch of its own, or one that is there (latest)',
+  },
+  {
+    name: 'delegation',
+    value: 'TOKEN|FILE',
+    description: 'what another agent has handed on, good for one session: see sass-edge delegate',
   },
   {
     name: 'metered',
@@ -62,7 +71,7 @@ export const OUTPUT_OPTIONS: readonly OptionSpec[] = Object.freeze([
 /** Where `init` puts it. */
 const ADMIN_SOCKET_NAME = 'admin.sock'
 
-type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups' | 'compression'> & {
+type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups' | 'compression' | 'delegation'> & {
   readonly clientVersion: string
   readonly window: number
   readonly branch: string
@@ -99,6 +108,8 @@ export type Connecting = {
   readonly privateKey?: Uint8Array
 }
 
+/** A token and a line feed, with room for blanks. */
+const TOKEN_FILE_BYTES = 256
 const BRANCH_ID = /^[0-9a-f]{32}$/
 
 /** One command goes on where the last one was: to whoever types them they are one piece of work. */
@@ -109,6 +120,33 @@ function branchOf(context: CommandContext): string {
     'USAGE',
     `${JSON.stringify(word.slice(0, 64))} is no branch: write new, latest or the 32 digits of sass-edge branch list.`,
   )
+}
+
+/** The token of --delegation, given as it is or in a file; undefined: none is. */
+function delegationOf(context: CommandContext): Uint8Array | undefined {
+  const word = optionValue(context.arguments.options, 'delegation')
+  if (word === undefined) return undefined
+  const token = tokenOf(word) ?? tokenIn(word)
+  if (token !== undefined) return token
+  throw new SassError(
+    'USAGE',
+    '--delegation is neither a token nor a file with one: write what sass-edge delegate has printed.',
+  )
+}
+
+function tokenOf(text: string): Uint8Array | undefined {
+  const token = decodeBase64Url(text, DELEGATION_TOKEN_BYTES)
+  return token?.length === DELEGATION_TOKEN_BYTES ? token : undefined
+}
+
+function tokenIn(path: string): Uint8Array | undefined {
+  try {
+    const read = readBounded(path, TOKEN_FILE_BYTES)
+    const text = read.ok ? decodeUtf8(read.bytes)?.trim() : undefined
+    return text === undefined ? undefined : tokenOf(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Credit that a stream starts with on a link that is not found slow; it follows the measured throughput from there. */
@@ -129,6 +167,7 @@ function common(context: CommandContext, isMeteredHost = false): Common {
     clientVersion: programVersion(),
     window: START_WINDOW_BYTES,
     branch: branchOf(context),
+    delegation: delegationOf(context),
     // What answers at once is sooner asked again than waited for.
     reconnect: false,
   }

@@ -48,11 +48,13 @@ function linkObject({
     session: session === undefined ? null : { received_bytes: session.received, sent_bytes: session.sent },
     today: day(today),
     yesterday: day(yesterday),
-    sessions: sessions.map(({ session_id, agent_name, received, sent }) => ({
+    sessions: sessions.map(({ session_id, agent_name, received, sent, acts_for, instance }) => ({
       session: encodeHex(session_id),
       agent: agent_name,
       received_bytes: received,
       sent_bytes: sent,
+      instance,
+      ...(acts_for === undefined ? {} : { acts_for }),
     })),
   }
 }
@@ -132,7 +134,7 @@ function linkLines({ session, today, yesterday, sessions }: SecurityStatus): str
   if (yesterday !== undefined) lines.push(`           ${carried(yesterday)} the day before`)
   for (const one of sessions)
     lines.push(
-      `           ${carried(one)} in session ${encodeHex(one.session_id).slice(0, 8)} of ${visible(one.agent_name)}`,
+      `           ${carried(one)} in session ${encodeHex(one.session_id).slice(0, 8)} of ${visible(one.agent_name)}${one.acts_for === undefined ? '' : ` for ${visible(one.acts_for)}`}`,
     )
   return lines
 }

@@ -53,6 +53,8 @@ export type TlsTarget = {
   readonly certificate?: ClientCertificate | undefined
   /** The token of an invitation: where the device does not list the agent yet, it does with this key from then on. */
   readonly enrolment?: Uint8Array | undefined
+  /** The token of work that another agent has handed on: the session may do that and no more. Good for one session. */
+  readonly delegation?: Uint8Array | undefined
 }
 /** The admin socket of a daemon on this machine: the operator, by the kernel's word. */
 export type AdminTarget = { readonly socketPath: string }
@@ -211,6 +213,7 @@ export async function openConnection(options: ConnectionOptions, along?: AskAlon
     client_version: options.clientVersion,
     branch: branchBytes(options.branch),
     enrolment: 'socketPath' in options ? undefined : options.enrolment,
+    delegation: 'socketPath' in options ? undefined : options.delegation,
   })
   try {
     if (along !== undefined) caller.askAlong(window)

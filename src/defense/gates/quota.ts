@@ -3,10 +3,12 @@
  * Rules: docs/responses.md, layer 12.
  * @module
  */
-import type { Facts, Ledger } from '../facts.ts'
+import type { Facts, Identity, Ledger } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
 import { judgeHandoffRoom } from '../handoffs/judge.ts'
 import { askHuman, type Check, type Finding, type Policy } from '../layer.ts'
+
+type Known = Extract<Identity, { kind: 'known' }>
 
 function judgeSessions(
   { action, identity: who }: Facts,
@@ -99,6 +101,15 @@ function judgeRecord({ action, identity: who }: Facts, ledger: Ledger): Finding 
   }
 }
 
+/** Of what was handed on with a token also those of whoever is above. */
+function concurrentOf({ capabilities }: Policy, { capability, delegation }: Known): number {
+  const above = delegation?.handed === undefined ? [] : delegation.chain.map((one) => one.capability)
+  const numbers = [capability, ...above].map((name) =>
+    Object.hasOwn(capabilities, name) ? (capabilities[name]?.max_concurrent ?? 0) : 0,
+  )
+  return Math.min(...numbers)
+}
+
 export const quota: Check = (facts, policy, ledger) => {
   const sessions = judgeSessions(facts, policy, ledger)
   if (sessions !== undefined) return sessions
@@ -112,9 +123,7 @@ export const quota: Check = (facts, policy, ledger) => {
   if (budget !== undefined) return budget
   const leaving = judgeLeaving(facts, policy, ledger)
   if (leaving !== undefined) return leaving
-  const most = Object.hasOwn(policy.capabilities, who.capability)
-    ? (policy.capabilities[who.capability]?.max_concurrent ?? 0)
-    : 0
+  const most = concurrentOf(policy, who)
   const isCallerFull = !(ledger.executionsOfCaller < most)
   if (!isCallerFull && ledger.executionsFree > 0) return undefined
   return {

@@ -30,6 +30,7 @@ import {
 } from '../layer.ts'
 import { grantsTool, type ToolList, toolsAsked } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
+import { handsOnFurther, judgeHanded, judgeToken } from './delegated.ts'
 
 type Known = Extract<Identity, { kind: 'known' }>
 
@@ -42,6 +43,8 @@ export const toolAccess: Check = (facts, policy) => {
   if (who.kind !== 'known' || request === undefined) return undefined
   if (request.audience === 'operator' && who.role !== 'operator')
     return violation('CAPABILITY_DENIED', 'method.operator', `${request.method} is an operator's method.`)
+  // What it is to hand on what was handed on, the next layer says.
+  if (facts.action?.kind === 'delegate' && who.delegation !== undefined) return undefined
   const needed = toolsAsked(facts, policy.effective)
   const missing = lacking(who, [who.tools], needed)
   if (missing.length === 0) return undefined
@@ -60,8 +63,14 @@ function lacking({ tier }: Known, lists: readonly ToolList[], needed: ReadonlySe
 }
 
 export const delegation: Check = (facts, policy) => {
-  const { identity: who, request } = facts
-  if (who.kind !== 'known' || who.delegation === undefined || request === undefined) return undefined
+  const { identity: who, request, action } = facts
+  if (who.kind !== 'known' || request === undefined) return undefined
+  if (action?.kind === 'authenticate' && action.token !== undefined) {
+    const refused = judgeToken(action.token)
+    if (refused !== undefined) return refused
+  }
+  if (who.delegation === undefined) return undefined
+  if (action?.kind === 'delegate') return handsOnFurther(who.name)
   const { chain, hops } = who.delegation
   if (chain.length > DELEGATION_DEPTH)
     return violation(
@@ -256,5 +265,7 @@ export const capability: Check = (facts, policy, ledger) => {
     else if (action?.kind === 'execute')
       found = stricterOf(found, judgeSet(facts, policy, ledger, name, action))
   }
-  return found
+  const handed = who.delegation?.handed
+  if (handed === undefined) return found
+  return stricterOf(found, judgeHanded(facts, policy, handed, setsOf(who)))
 }

@@ -40,12 +40,13 @@ type Entry = Readonly<Record<string, unknown>>
 const isKey = (value: unknown): value is string =>
   typeof value === 'string' && decodeBase64Url(value, 32)?.length === 32
 const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value)
-const hasRights = ({ name, role, capability }: Entry): boolean =>
+const hasRights = ({ name, role, capability, by }: Entry): boolean =>
   typeof name === 'string' &&
   isName(name) &&
   (role === 'agent' || role === 'operator') &&
   typeof capability === 'string' &&
-  isName(capability)
+  isName(capability) &&
+  (by === undefined || (typeof by === 'string' && isName(by)))
 
 const isInvitation = (entry: Entry): boolean =>
   hasRights(entry) &&

@@ -97,11 +97,17 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
   /** By branch. */
   const served = new Map<string, Served>()
   const ending = new Set<Promise<void>>()
-  const setOf = ({ agent }: GatedPlace): string => rooms().identities.find(agent)?.capability ?? ''
+  const setOf = ({ agent }: Pick<GatedPlace, 'agent'>): string =>
+    rooms().identities.find(agent)?.capability ?? ''
   /** As it is now: a reload narrows what is open. */
   function listOf(place: GatedPlace): EgressList {
     const set = capabilityOf(rooms(), setOf(place))
-    return listWithin(rooms().settings.egress, set === undefined ? place.egress : (set.egress ?? null))
+    const list = listWithin(rooms().settings.egress, set === undefined ? place.egress : (set.egress ?? null))
+    const { within } = place
+    if (within === undefined) return list
+    // Of whoever handed the work on; a set that is gone has nothing to hand on.
+    const above = capabilityOf(rooms(), setOf({ agent: within }))
+    return listWithin({ list }, above === undefined ? [] : (above.egress ?? null))
   }
   const tally = createGateTally()
   const talkedTo = createTalkedTo(clock, directoryOf, (branch, cause) => {

@@ -26,8 +26,8 @@ import { egressSettings } from '../../egress/egress-settings.ts'
 import { SassError } from '../../errors.ts'
 import type { AuditSink, Clock, Log } from '../../ports.ts'
 import { type BesideTheList, createIdentities, scopeOf } from '../../session/callers/identities.ts'
+import { endSession } from '../../session/common/end-session.ts'
 import type { ReloadResult, Rooms } from '../../session/common/rooms.ts'
-import { NO_LONGER_PERMITTED } from '../../session/executions/execution.ts'
 import { programVersion } from '../host/version.node.ts'
 import { broadPatterns, loadPolicy, makePolicy } from '../policy/policy.node.ts'
 import { freezePolicy, policiesPath } from '../record/frozen-policy.node.ts'
@@ -75,6 +75,15 @@ function inList(entries: readonly string[]): (address: string) => boolean {
 function versionOf({ capabilities, security, policy, quota, agents }: Config, rules: string): string {
   const named = { capabilities, security, policy, quota, agents, rules } as unknown as Json
   return encodeHex(hostSha256(encodeUtf8(canonicalize(named)))).slice(0, 16)
+}
+
+/** Rules that people change are worth a second look: C3 of C1 to C4, whoever has changed them. */
+const RULES_CARE = 'C3'
+
+/** SHA-256, hex, of what is allowed and denied, and of the rules. */
+function deniedBy({ capabilities, security, policy }: Config, rules: string): string {
+  const named = { capabilities, security, policy, rules } as unknown as Json
+  return encodeHex(hostSha256(encodeUtf8(canonicalize(named))))
 }
 
 /** @throws SassError for rules that cannot be used */
@@ -143,9 +152,7 @@ function endStrangers(rooms: Rooms): void {
     if (caller.publicKey.length === 0) continue
     const isSame = listed !== undefined && listed.role === caller.role && scopeOf(listed) === scopeOf(caller)
     if (isSame) continue
-    rooms.executions.endWhere(({ sessionId }) => sessionId === session.id, NO_LONGER_PERMITTED)
-    session.dismissHolder?.()
-    rooms.sessions.apply(session, 'destroyed', rooms.clock.monotonicMs())
+    endSession(rooms, session, 'reload')
   }
 }
 
@@ -177,6 +184,8 @@ export async function dropUnsoundKeys(config: Config, rooms: Rooms): Promise<voi
 export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Promise<ReloadResult> {
   const { config: started, configPath, log, audit } = ground
   let penalties = started.acl.penalties
+  /** Of the configuration that holds, once there was a reload. */
+  let denied: string | undefined
   /** One after the other: the file that was read last is the one that holds. */
   let last: Promise<unknown> = Promise.resolve()
 
@@ -227,7 +236,13 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     )
     const { policyVersion } = made.settings
     // Recorded first: from here on decisions follow the new policy.
-    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen })
+    const [from, to] = [
+      denied ?? deniedBy(started, rooms().policy.rulesDigest),
+      deniedBy(config, made.policy.rulesDigest),
+    ]
+    const changed = from === to ? {} : { care: RULES_CARE, denied_from: from, denied: to }
+    audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen, ...changed })
+    denied = to
     const target = rooms()
     target.enrolments?.reread()
     target.settings = made.settings

@@ -15,6 +15,8 @@ export type GatedPlace = {
   readonly agent: string
   /** What its capability set lists; null: what the device does. */
   readonly egress: readonly EgressItem[] | null
+  /** The agent whose list holds as well, where the work was handed on. */
+  readonly within?: string | undefined
 }
 
 export type ServedNetwork = {

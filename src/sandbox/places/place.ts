@@ -61,11 +61,39 @@ export type Terms = {
   readonly network: 'default' | SessionNetwork
   /** What it lists for the gate; null: what the device does. The gate follows a list that changes. */
   readonly egress: readonly EgressItem[] | null
+  /** Of work that was handed on: the terms of whoever handed it on, which hold as well; undefined: it was not. */
+  readonly within?: Within | undefined
+}
+
+/** Another network and another list that hold, too. `of`: the session that handed the work on, by its instance. */
+export type Within = {
+  readonly of: string
+  readonly agent: string
+  readonly network: 'default' | SessionNetwork
+}
+
+/** The narrower one comes first: nothing is reached from `none`, and no list holds on `host`. */
+const NARROWEST: readonly SessionNetwork[] = ['none', 'gate', 'host']
+
+/** The network that both terms give. @param device what `default` stands for */
+export function networkOf(
+  { network, within }: Pick<Terms, 'network' | 'within'>,
+  device: SessionNetwork,
+): SessionNetwork {
+  const kinds = [network, ...(within === undefined ? [] : [within.network])].map((kind) =>
+    kind === 'default' ? device : kind,
+  )
+  return NARROWEST.find((kind) => kinds.includes(kind)) ?? 'none'
 }
 
 /** False where the terms have changed since the place was made: nothing more may run there on the old ones. */
-export function isOnTerms({ terms }: Place, { runAs, network }: Pick<Terms, 'runAs' | 'network'>): boolean {
-  return terms.runAs === runAs && terms.network === network
+export function isOnTerms({ terms }: Place, { runAs, network, within }: Omit<Terms, 'egress'>): boolean {
+  return (
+    terms.runAs === runAs &&
+    terms.network === network &&
+    terms.within?.of === within?.of &&
+    terms.within?.network === within?.network
+  )
 }
 
 export interface Places {

@@ -31,6 +31,7 @@ import type { ProgramFinder } from './found-program.ts'
 import type { GatedPlace, NetworkGate, ServedNetwork } from './network-gate.ts'
 import {
   isOnTerms,
+  networkOf,
   type Place,
   type Places,
   type PlaceUser,
@@ -114,8 +115,8 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   let nextNumber = 1
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a user or a network that this daemon cannot give */
-  function terms({ runAs, network }: Tenant): { user: PlaceUser | undefined; network: SessionNetwork } {
-    const wanted = network === 'default' ? options.network : network
+  function terms(tenant: Tenant): { user: PlaceUser | undefined; network: SessionNetwork } {
+    const [runAs, wanted] = [tenant.runAs, networkOf(tenant, options.network)]
     const isRoot = process.geteuid?.() === 0
     // Whoever cannot come back to the device's network cannot serve sessions that have it beside others.
     const what = runAs !== null ? 'run_as' : 'network'
@@ -208,14 +209,14 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   async function make(name: string, tenant: Tenant): Promise<Held> {
     await ground.awake()
     const { user, network: kind } = terms(tenant)
-    const { runAs, network, egress } = tenant
-    if (options.require === 'none') return bare(user, { runAs, network, egress })
+    const { runAs, network, egress, within } = tenant
+    if (options.require === 'none') return bare(user, { runAs, network, egress, within })
     ground.makeRoom()
     let branch = store.open(name, tenant.agent, 'overlay', options.nowMs(), tenant.isOperator)
     await ground.bounds.admit(branch)
     // First what bounds it: where that cannot be had there is nothing to clear away.
     const group = ground.groups.open(name, options.limits)
-    const gated: GatedPlace = { branch: name, agent: tenant.agent, egress }
+    const gated: GatedPlace = { branch: name, agent: tenant.agent, egress, within: within?.agent }
     const plan = (): NamespacePlan =>
       sessionPlan(options, branch, user, kind, kind === 'gate' ? (ground.gate?.listens(gated) ?? []) : [])
     let opened: OpenedNamespaces
@@ -265,23 +266,21 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       finder: createViewFinder(syscalls, at, root),
       user,
       refused: refusals < 0 ? undefined : createRefusals(syscalls, refusals),
-      terms: { runAs, network, egress },
+      terms: { runAs, network, egress, within },
     }
     return { place, descriptors, group, served, tenants: new Set(), lingers: false, lingering: undefined }
   }
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a branch that is not there, or another agent's */
-  function choose({ session, agent, wish, runAs, network }: Tenant): string {
+  function choose({ session, agent, wish, runAs, network, within }: Tenant): string {
     // On the real files there is nothing to share but who one is.
-    if (options.require === 'none') return `${BARE}${network} ${runAs ?? ''}`
+    if (options.require === 'none') return `${BARE}${network} ${runAs ?? ''} ${within?.of ?? ''}`
     if (wish.kind === 'new') return session
     const own = store.list().filter((branch) => branch.agent === agent)
     if (wish.kind === 'latest') {
-      const latest = own.reduce<Branch | undefined>(
-        (best, branch) => (best === undefined || branch.openedAtMs >= best.openedAtMs ? branch : best),
-        undefined,
-      )
-      return latest?.session ?? session
+      // Where work that was handed on is done nobody comes in whose network is another.
+      const open = own.filter((one) => held.get(one.session)?.place.terms.within?.of === within?.of)
+      return open.toSorted((a, b) => a.openedAtMs - b.openedAtMs).at(-1)?.session ?? session
     }
     if (own.some((branch) => branch.session === wish.branch)) return wish.branch
     throw new SassError(

@@ -25,6 +25,8 @@ type Rights = {
   readonly name: string
   readonly role: 'agent' | 'operator'
   readonly capability: string
+  /** The operator that has invited; absent: from before this was kept. */
+  readonly by?: string
 }
 /** Times are Unix seconds; keys are base64url, digests hex. */
 export type Invitation = Rights & {
@@ -92,6 +94,8 @@ function secondsLeft(beganAt: number, seconds: number, nowSeconds: number): numb
   const gone = nowSeconds - beganAt
   return gone < -INVITATION_CLOCK_SLACK_SECONDS ? 0 : Math.max(0, seconds - Math.max(0, gone))
 }
+
+const byOf = (by: string | undefined): { by?: string } => (by === undefined ? {} : { by })
 
 const byName =
   (name: string) =>
@@ -161,7 +165,7 @@ export function createEnrolments(store: BookStore, clock: Clock, random: Random)
       }
       return found
     },
-    invite({ name, role, capability }, ttlSeconds) {
+    invite({ name, role, capability, by }, ttlSeconds) {
       const token = random.bytes(ENROLMENT_TOKEN_BYTES)
       const madeAt = wallSeconds()
       const digest = encodeHex(sha256(token))
@@ -171,18 +175,19 @@ export function createEnrolments(store: BookStore, clock: Clock, random: Random)
         isFull = others.length >= INVITATIONS_OPEN
         if (isFull) return undefined
         ends.set(digest, clock.monotonicMs() + ttlSeconds * 1_000)
-        const made = { name, role, capability, digest, made_at: madeAt, ttl_seconds: ttlSeconds }
+        const made = { name, role, capability, digest, made_at: madeAt, ttl_seconds: ttlSeconds, ...byOf(by) }
         return { ...now, invitations: [...others, made] }
       })
       return isFull ? undefined : { token, expiresAt: madeAt + ttlSeconds }
     },
-    enrol({ name, role, capability, digest }, publicKey) {
+    enrol({ name, role, capability, digest, by }, publicKey) {
       let isDone = false
       update((now) => {
         const open = now.invitations.find((one) => one.digest === digest && isOpen(one))
         isDone = open !== undefined && now.enrolled.length < CONFIG_AGENTS
         if (!isDone) return undefined
-        const enrolled = { name, public_key: publicKey, role, capability, enrolled_at: wallSeconds() }
+        const at = { enrolled_at: wallSeconds(), ...byOf(by) }
+        const enrolled = { name, public_key: publicKey, role, capability, ...at }
         return {
           invitations: now.invitations.filter((one) => one !== open && isOpen(one)),
           enrolled: [...now.enrolled.filter((one) => one.name !== name), enrolled],

@@ -14,6 +14,7 @@ import type { Tier, ToolList } from '../../defense/tools.ts'
 import type { Code } from '../../errors.ts'
 import { authSigningInput } from '../../wire/auth-input.ts'
 import type { AuthRequest } from '../../wire/messages.ts'
+import { type Handed, narrowedTools } from './delegations.ts'
 import type { Enrolled, Enrolments, Invitation } from './enrolments.ts'
 
 export type CallerRole = 'agent' | 'operator'
@@ -25,6 +26,8 @@ export type Caller = {
   readonly tools: ToolList
   /** Whom it acts for. */
   readonly delegatedBy: string | undefined
+  /** The operator that has invited it; absent: the configuration lists it. */
+  readonly enrolledBy?: string
   /** The one that was proven, or of a caller that is looked up, the one that it has now. */
   readonly publicKey: Uint8Array
   /** The one that it was listed with, where it has changed it since. */
@@ -61,8 +64,15 @@ export type BesideTheList = Pick<Enrolments, 'version' | 'size' | 'find' | 'keys
 /** What an invitation gives besides a role and a set. */
 const ENROLLED_RIGHTS = Object.freeze({ tier: 'T3', tools: [ALL_TOOLS], delegatedBy: undefined } as const)
 
-function invitedCaller({ name, role, capability }: Invitation | Enrolled, publicKey: Uint8Array): Caller {
-  return { name, role, capability, ...ENROLLED_RIGHTS, publicKey }
+function invitedCaller({ name, role, capability, by }: Invitation | Enrolled, publicKey: Uint8Array): Caller {
+  return {
+    name,
+    role,
+    capability,
+    ...ENROLLED_RIGHTS,
+    publicKey,
+    ...(by === undefined ? {} : { enrolledBy: by }),
+  }
 }
 
 /**
@@ -140,23 +150,42 @@ export function isInForce({ publicKey, previousKey }: Caller, proven: Uint8Array
 /** More than any chain that the decision lets through, and an end for one that runs in a circle. */
 const CHAIN_MOST = 8
 
-/** For whom a caller acts, counted from the list. */
-function delegationOf(caller: Caller, identities: Identities): Delegation | undefined {
-  if (caller.delegatedBy === undefined) return undefined
+/** For whom a caller acts, counted from the list; `handed`: what was handed on to its session with a token. */
+function delegationOf(
+  caller: Caller,
+  identities: Identities,
+  handed: Handed | undefined,
+): Delegation | undefined {
+  let above: string | undefined = handed?.by ?? caller.delegatedBy
+  if (above === undefined) return undefined
   const chain: Delegation['chain'][number][] = []
-  let above: string | undefined = caller.delegatedBy
   while (above !== undefined && chain.length < CHAIN_MOST) {
     const found = identities.find(above)
     // Whoever is not listed any more gives nothing.
     const tools = found === undefined ? [] : grantedTools(found.tier, found.tools)
-    chain.push({ name: above, capability: found?.capability ?? '', tools })
+    const isHere = handed !== undefined && chain.length === 0
+    chain.push({
+      name: above,
+      capability: found?.capability ?? '',
+      tools: isHere ? narrowedTools(tools, handed.tools) : tools,
+    })
     above = found?.delegatedBy
   }
-  return { chain, hops: chain.length }
+  if (handed === undefined) return { chain, hops: chain.length }
+  const { user, orchestrator, allowed_commands, allowed_paths } = handed
+  return {
+    chain,
+    hops: chain.length,
+    handed: { user, orchestrator, allowed_commands, allowed_paths },
+  }
 }
 
-/** A listed caller as the decision sees it. */
-export function factsOf(caller: Caller, identities: Identities, instance: string | undefined): Identity {
+/** A listed caller as the decision sees it; `session`: what its session goes by, where it has one. */
+export function factsOf(
+  caller: Caller,
+  identities: Identities,
+  session: { readonly instance: string; readonly handed?: Handed | undefined } | undefined,
+): Identity {
   const { name, role, capability, tier, tools } = caller
   return {
     kind: 'known',
@@ -165,8 +194,8 @@ export function factsOf(caller: Caller, identities: Identities, instance: string
     capability,
     tier,
     tools,
-    delegation: delegationOf(caller, identities),
-    instance,
+    delegation: delegationOf(caller, identities, session?.handed),
+    instance: session?.instance,
   }
 }
 

@@ -9,6 +9,7 @@
 import { SESSION_KEPT_EXPIRED_MS } from '../../limits.ts'
 import type { AuditHead, WireBytes } from '../../ports.ts'
 import type { BranchWish } from '../../sandbox/places/place.ts'
+import type { Handed } from './delegations.ts'
 import { type Caller, scopeOf } from './identities.ts'
 import { newMemory, type SessionMemory } from './session-memory.ts'
 
@@ -51,6 +52,8 @@ export type Session = SessionMemory & {
   lastSeenMs: number
   /** Name of this instance of the agent: `NAME-TIMESTAMP-NONCE`, never used again. */
   readonly instance: string
+  /** What was handed on to it by another agent's session; undefined: it acts as its caller is listed. */
+  readonly handed: Handed | undefined
   /** The branch that its commands run in. */
   readonly wish: BranchWish
   /** The chain as its caller was told at the last Authenticate; undefined before. */
@@ -81,6 +84,7 @@ export type NewSession = {
   readonly instance: string
   /** Absent: a branch of its own. */
   readonly wish?: BranchWish | undefined
+  readonly handed?: Handed | undefined
   /** False: a challenge must be met first. */
   readonly isProven: boolean
 }
@@ -89,6 +93,8 @@ export type Sessions = {
   readonly size: number
   /** Undefined: all places are taken by sessions that are held or at work. */
   create(made: NewSession, caller: Caller, address: string, nowMs: number): Session | undefined
+  /** No session has that instance again, however long the daemon lives. */
+  retire(instance: string): void
   /** Whether a session has, or lately had, an instance of that name. */
   hasHadInstance(instance: string): boolean
   /** True where `create` would find a place. */
@@ -112,6 +118,8 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
   const sessions = new Map<string, Session>()
   /** Names carry the second that they were given in: those of the last thousands are enough to tell a second one. */
   const instances = new Set<string>()
+  /** Those that were ended for good are not pushed out by others. */
+  const retired = new Set<string>()
 
   function apply(session: Session, event: SessionEvent, nowMs: number): void {
     if (event === 'all_ended' && session.running > 0) return
@@ -143,14 +151,19 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
     get size() {
       return sessions.size
     },
-    hasHadInstance: (instance) => instances.has(instance),
+    retire(instance) {
+      retired.add(instance)
+      const [oldest] = retired
+      if (retired.size > INSTANCES_KEPT && oldest !== undefined) retired.delete(oldest)
+    },
+    hasHadInstance: (instance) => instances.has(instance) || retired.has(instance),
     hasRoom: () => sessions.size < limits.maxSessions || longestAway() !== undefined,
     countOf(caller) {
       let count = 0
       for (const session of sessions.values()) if (session.caller.name === caller && !isIdle(session)) count++
       return count
     },
-    create({ idBytes, id, instance, wish, isProven }, caller, address, nowMs) {
+    create({ idBytes, id, instance, wish, handed, isProven }, caller, address, nowMs) {
       if (sessions.size >= limits.maxSessions) {
         const away = longestAway()
         if (away === undefined) return undefined
@@ -169,6 +182,7 @@ export function createSessions(limits: SessionLimits, changed: (change: SessionC
         dismissHolder: undefined,
         lastSeenMs: nowMs,
         instance,
+        handed,
         wish: wish ?? { kind: 'new' },
         head: undefined,
         deliveredBytes: 0,

@@ -19,9 +19,8 @@ import { isOnTerms, noPlace, type Place } from '../../sandbox/places/place.ts'
 import { makePlan, type Planned } from '../../sandbox/places/plan.ts'
 import type { ExecuteRequest } from '../../wire/messages.ts'
 import { openPayload } from '../../wire/payload-gate.ts'
-import { scopeOf } from '../callers/identities.ts'
-import type { Call, Peer } from '../common/peer.ts'
-import { capabilityOf, type Rooms, tenantOf } from '../common/rooms.ts'
+import { type Call, ownScope, type Peer } from '../common/peer.ts'
+import { type Rooms, setOf, tenantOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
 import { haltWithoutRoom } from '../decisions/kept-first.ts'
 import { park } from '../decisions/parking.ts'
@@ -55,7 +54,7 @@ export function execute(peer: Peer, call: Call): void {
   const known =
     request.execution_id === undefined
       ? undefined
-      : peer.rooms.executions.find(scopeOf(peer.caller), encodeHex(request.execution_id))
+      : peer.rooms.executions.find(ownScope(peer), encodeHex(request.execution_id))
   if (known !== undefined && (request.is_reattach || !mayStartAgain(known)))
     return attach(peer, call, request, known)
   if (request.is_reattach) {
@@ -172,7 +171,7 @@ type Wish = {
 function aimOf(peer: Peer, call: Call, { request, argv, weight, idBytes, place }: Wish): Aim {
   const { rooms, caller } = peer
   const { policy, planner, settings } = rooms
-  const set = capabilityOf(rooms, caller?.capability ?? '')
+  const set = setOf(rooms, caller, peer.session)
   const result = makePlan(planner, place, request, argv, set?.allowed_env ?? [], policy.security.pins)
   if (!result.ok) return { action: undefined, problem: result.problem, go() {} }
   const { planned } = result
@@ -222,7 +221,7 @@ function start(
   const { rooms, session, caller } = peer
   if (session === undefined || caller === undefined) return
   // Two requests with one id may both have waited: the second one finds what the first has started.
-  const known = rooms.executions.find(scopeOf(caller), action.executionId)
+  const known = rooms.executions.find(ownScope(peer), action.executionId)
   if (known !== undefined && !mayStartAgain(known)) {
     recordNotStarted(peer, action.executionId, 'it runs already')
     return attach(peer, call, request, known)
@@ -254,7 +253,7 @@ function start(
     id: action.executionId,
     idBytes,
     owner: caller.name,
-    scope: scopeOf(caller),
+    scope: ownScope(peer),
     instance: session.instance,
     sessionId: session.id,
     keepsHead: isUnary,

@@ -14,7 +14,7 @@ import type { Connection, ReadPayload } from '../../wire/connection.ts'
 import type { ChallengeAnswer } from '../../wire/messages.ts'
 import type { Method } from '../../wire/methods.ts'
 import type { ChallengeOutcome, IssuedChallenge } from '../callers/challenges.ts'
-import type { Caller } from '../callers/identities.ts'
+import { type Caller, scopeOf } from '../callers/identities.ts'
 import type { Session, SessionState } from '../callers/sessions.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -112,6 +112,15 @@ export function sourceOf(
     return { transport: 'admin', address: 'local', isLoopback: true, ...QUIET, isAllowed: true }
   const parsed = parseIpAddress(address)
   return { transport: 'tls', address, isLoopback: parsed !== undefined && isLoopback(parsed), ...past }
+}
+
+/**
+ * Whose executions a connection reaches: those of its key; of work that was handed on those alone, since what its caller
+ * runs elsewhere is not what was handed on.
+ */
+export function ownScope({ caller, session }: Pick<Peer, 'caller' | 'session'>): string {
+  const scope = scopeOf(caller)
+  return session?.handed === undefined ? scope : `${scope} ${session.handed.id}`
 }
 
 /** The session that a warrant of this connection is bound to. */

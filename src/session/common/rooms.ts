@@ -15,6 +15,7 @@ import type { Facts, Ledger } from '../../defense/facts.ts'
 import type { Assessment } from '../../defense/firewall/injections/assess.ts'
 import type { Screen } from '../../defense/firewall/screen.ts'
 import type { Policy } from '../../defense/layer.ts'
+import { narrowedSet, withinSubset } from '../../defense/narrowed-set.ts'
 import type { Penalties, PenaltyReason } from '../../defense/penalties.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../../defense/verdict.ts'
 import type { Warrant } from '../../defense/warrant.ts'
@@ -36,8 +37,9 @@ import type {
 import type { Places, Tenant } from '../../sandbox/places/place.ts'
 import type { Planner } from '../../sandbox/places/plan.ts'
 import type { ChallengeRates } from '../callers/challenges.ts'
+import type { Delegations } from '../callers/delegations.ts'
 import type { Enrolments } from '../callers/enrolments.ts'
-import type { Identities, VerifySignature } from '../callers/identities.ts'
+import type { Caller, Identities, VerifySignature } from '../callers/identities.ts'
 import { isAllowed, recalled, remember } from '../callers/session-memory.ts'
 import type { Session, Sessions } from '../callers/sessions.ts'
 import type { Executions } from '../executions/executions.ts'
@@ -125,6 +127,8 @@ export type Rooms = {
   identities: Identities
   /** Who is listed beside the configuration, and who is invited. */
   readonly enrolments: Enrolments
+  /** What sessions have handed on to other agents. */
+  readonly delegations: Delegations
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -200,8 +204,30 @@ export function capabilityOf(rooms: Rooms, name: string): CapabilitySet | undefi
   return Object.hasOwn(rooms.policy.capabilities, name) ? rooms.policy.capabilities[name] : undefined
 }
 
+/** The set that bounds a session: its caller's, and within it what was handed on, where that is what it works on. */
+export function setOf(
+  rooms: Rooms,
+  caller: Pick<Caller, 'capability'> | undefined,
+  session: Pick<Session, 'handed'> | undefined,
+): CapabilitySet | undefined {
+  const own = capabilityOf(rooms, caller?.capability ?? '')
+  const handed = session?.handed
+  if (own === undefined || handed === undefined) return own
+  const above = capabilityOf(rooms, rooms.identities.find(handed.by)?.capability ?? '')
+  return above && withinSubset(narrowedSet(own, above), handed)
+}
+
+/** The network of whoever has handed the work on holds, too; of one who is gone there is none. */
+function withinOf(rooms: Rooms, { handed }: Session): Tenant['within'] {
+  if (handed === undefined) return undefined
+  const above = capabilityOf(rooms, rooms.identities.find(handed.by)?.capability ?? '')
+  const network = above === undefined ? 'none' : (above.network ?? 'default')
+  return { of: handed.orchestrator, agent: handed.by, network }
+}
+
 /** On what terms that session's commands run. */
-export function tenantOf(rooms: Rooms, { id, caller, wish }: Session): Tenant {
+export function tenantOf(rooms: Rooms, session: Session): Tenant {
+  const { id, caller, wish } = session
   const set = capabilityOf(rooms, caller.capability)
   return {
     session: id,
@@ -211,6 +237,7 @@ export function tenantOf(rooms: Rooms, { id, caller, wish }: Session): Tenant {
     runAs: set?.run_as ?? null,
     network: set?.network ?? 'default',
     egress: set?.egress ?? null,
+    within: withinOf(rooms, session),
   }
 }
 

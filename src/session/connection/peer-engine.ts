@@ -90,7 +90,7 @@ export function createPeer(
   function identityNow(): Identity {
     const now = callerNow()
     if (now === undefined) return { kind: 'none', dismissed: 'no' }
-    return factsOf(now, rooms.identities, hold.session?.instance)
+    return factsOf(now, rooms.identities, hold.session)
   }
 
   function factsFor(

@@ -7,9 +7,9 @@
 
 import type { SessionFacts } from '../../defense/facts.ts'
 import type { Session } from '../callers/sessions.ts'
+import { terminate } from '../common/end-session.ts'
 import { SESSION_FACTS } from '../common/peer.ts'
 import type { Rooms } from '../common/rooms.ts'
-import { NO_LONGER_PERMITTED } from '../executions/execution.ts'
 
 export type SessionHold = {
   readonly session: Session | undefined
@@ -20,15 +20,16 @@ export type SessionHold = {
   proven(): void
   /** Gives the place away, unless another connection has it by now; `destroys` also ends a session with nothing left to tell. */
   letGo(destroys: boolean): void
-  /** Ends the session and what runs in it. */
+  /** Ends the session for good, and what runs in it: its caller is not who it was. */
   end(): void
 }
 
 /** `dismiss` is called when another connection takes the session. */
 export function createSessionHold(
-  { sessions, executions, clock }: Pick<Rooms, 'sessions' | 'executions' | 'clock'>,
+  rooms: Pick<Rooms, 'sessions' | 'executions' | 'clock' | 'confirmations' | 'audit' | 'log'>,
   dismiss: () => void,
 ): SessionHold {
+  const { sessions, executions, clock } = rooms
   let session: Session | undefined
   let owesProof = false
 
@@ -71,8 +72,7 @@ export function createSessionHold(
       const held = session
       letGo(false)
       if (held === undefined || held.state === 'DESTROYED') return
-      executions.endWhere(({ sessionId }) => sessionId === held.id, NO_LONGER_PERMITTED)
-      sessions.apply(held, 'destroyed', clock.monotonicMs())
+      terminate(rooms, held, 'identity', 'daemon')
     },
   }
 }

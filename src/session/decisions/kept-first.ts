@@ -9,8 +9,7 @@
 import type { Action } from '../../defense/facts.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import { SassError } from '../../errors.ts'
-import { scopeOf } from '../callers/identities.ts'
-import { type Peer, SESSION_FACTS } from '../common/peer.ts'
+import { ownScope, type Peer, SESSION_FACTS } from '../common/peer.ts'
 import type { Rooms } from '../common/rooms.ts'
 import type { Reservation } from '../executions/executions.ts'
 import { startRecord } from '../executions/kept-record.ts'
@@ -61,7 +60,7 @@ function reserved(
   if (action.kind !== 'execute' || caller === undefined || session === undefined) return undefined
   const { name: owner } = caller
   const { id: sessionId, instance } = session
-  const who = { id: action.executionId, owner, scope: scopeOf(caller), instance, sessionId }
+  const who = { id: action.executionId, owner, scope: ownScope({ caller, session }), instance, sessionId }
   try {
     return rooms.executions.reserve(startRecord({ ...who, warrant, action }, rooms.clock.wallMs()))
   } catch (cause) {

@@ -132,12 +132,12 @@ export function inviteAgent(peer: Peer, call: Call): void {
       const problem = whyNot(peer, request)
       if (problem !== undefined) return answer({ message: problem })
       const { agent_name: name, capability, ttl_seconds: ttl } = request
-      const made = rooms.enrolments.invite({ name, role, capability }, ttl)
+      const by = peer.caller?.name ?? ''
+      const made = rooms.enrolments.invite({ name, role, capability, by }, ttl)
       if (made === undefined)
         return answer({
           message: `${INVITATIONS_OPEN} invitations are open, and no more can be: wait, or withdraw one with sass-edge agent remove NAME.`,
         })
-      const by = peer.caller?.name ?? ''
       rooms.audit.append(
         { type: 'identity', what: 'invited', agent: name, role, capability, seconds: ttl, by },
         true,

@@ -10,9 +10,11 @@ import type { Action } from '../../defense/facts.ts'
 import { isLevel, LEVELS } from '../../defense/level.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import { LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../../limits.ts'
+import type { Termination } from '../../wire/identity-messages.ts'
 import * as m from '../../wire/messages.ts'
 import type { MethodName } from '../../wire/methods.ts'
 import * as s from '../../wire/status-messages.ts'
+import { terminate } from '../common/end-session.ts'
 import { metricsText } from '../common/metrics.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { attempt } from '../decisions/attempt.ts'
@@ -215,6 +217,25 @@ const clearPenalties = changing<m.PenaltyClear>(
   },
 )
 
+/** One instance of an agent, for good: the agent may begin another one, unless it is taken off the list. */
+const terminateInstance = changing<Termination>(
+  ({ instance }) => ({ kind: 'terminate', instance }),
+  () => '',
+  ({ rooms, caller }, _call, { instance }) => {
+    const found = [...rooms.sessions.all()].find((session) => session.instance === instance)
+    if (found === undefined)
+      return {
+        success: false,
+        message: 'There is no session of that instance: sass-edge status --json names those that there are.',
+      }
+    terminate(rooms, found, 'operator', caller?.name ?? '')
+    return {
+      success: true,
+      message: `${instance} has ended for good, and all that it ran and had handed on.`,
+    }
+  },
+)
+
 /** What is known in full of a decision that was made lately. */
 const explain: Handler = (peer, call) =>
   attempt(peer, call, {
@@ -349,6 +370,7 @@ export const OPERATOR_HANDLERS: Readonly<
       | 'Drain'
       | 'Purge'
       | 'ShowMetrics'
+      | 'Terminate'
     >,
     Handler
   >
@@ -363,5 +385,6 @@ export const OPERATOR_HANDLERS: Readonly<
   Reload: reload,
   Drain: drain,
   Purge: purge,
+  Terminate: terminateInstance,
   ShowMetrics: reading(({ rooms }) => s.metricsText.encode({ text: metricsText(rooms) })),
 })

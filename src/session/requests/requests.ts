@@ -17,17 +17,18 @@ import * as m from '../../wire/messages.ts'
 import type { MethodName } from '../../wire/methods.ts'
 import { BRANCH_HANDLERS } from '../branches/branches.ts'
 import { showChanges } from '../branches/own-changes.ts'
-import { type Caller, checkProof, factsOf, type Proof, scopeOf } from '../callers/identities.ts'
+import { type Caller, checkProof, factsOf, type Proof } from '../callers/identities.ts'
 import { newInstance } from '../callers/instances.ts'
 import type { NewSession, Session } from '../callers/sessions.ts'
 import { execute } from '../commands/execute.ts'
-import { type Call, type Peer, sessionOf } from '../common/peer.ts'
-import { capabilityOf, type Rooms } from '../common/rooms.ts'
+import { type Call, ownScope, type Peer, sessionOf } from '../common/peer.ts'
+import { type Rooms, setOf } from '../common/rooms.ts'
 import { attempt, NO_CIRCUMSTANCES, requestFacts } from '../decisions/attempt.ts'
 import type { Execution } from '../executions/execution.ts'
 import { download } from '../transfers/transfers-download.ts'
 import { upload } from '../transfers/transfers-upload.ts'
 import { deceive } from './deceive.ts'
+import { delegate, shownToken, tokenUsed } from './delegation-requests.ts'
 import { listHandoffs, sendHandoff, takeHandoff } from './handoff-requests.ts'
 import { enroll, inviteAgent, retireKeyBefore, rotateKey } from './identity-requests.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
@@ -138,11 +139,22 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
   const resumeId = request.resume_session_id === undefined ? undefined : encodeHex(request.resume_session_id)
   const resumed =
     resumeId === undefined ? undefined : rooms.sessions.find(resumeId, caller, peer.source.address)
-  const action: Action = { kind: 'authenticate', name: caller.name, isNew: resumed === undefined }
+  const shown = shownToken(peer, caller, request.delegation, resumed)
+  const action: Action = {
+    kind: 'authenticate',
+    name: caller.name,
+    isNew: resumed === undefined,
+    ...(shown === undefined ? {} : { token: shown.state }),
+  }
   const instance =
     resumed?.instance ??
     newInstance(caller.name, rooms.clock.wallMs(), rooms.random, rooms.sessions.hasHadInstance)
-  const verdict = peer.decide(requestFacts(call), action, factsOf(caller, rooms.identities, instance))
+  const handed = resumed === undefined ? shown?.handed : resumed.handed
+  const verdict = peer.decide(
+    requestFacts(call),
+    action,
+    factsOf(caller, rooms.identities, { instance, handed }),
+  )
   const isSuspect = verdict.kind === 'response' && verdict.response === 'CHALLENGE'
   if (!isSuspect && (verdict.kind !== 'response' || verdict.response !== 'EXECUTE')) {
     peer.refuse(verdict, call)
@@ -155,7 +167,13 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
       ? createSession(
           peer,
           caller,
-          { instance, wish: wishOf(rooms, caller, request.branch, resumeId), isProven: !isSuspect },
+          {
+            instance,
+            handed,
+            // What its caller does elsewhere is not for it, and its network is narrower.
+            wish: handed === undefined ? wishOf(rooms, caller, request.branch, resumeId) : { kind: 'new' },
+            isProven: !isSuspect,
+          },
           now,
         )
       : takeBack(peer, { session: resumed, caller }, !isSuspect, now)
@@ -164,13 +182,14 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     Math.max(request.window ?? INITIAL_WINDOW_BYTES, MIN_WINDOW_BYTES),
     MAX_WINDOW_BYTES,
   )
+  if (resumed === undefined && handed !== undefined) tokenUsed(peer, handed, session)
   session.head = rooms.audit.head
   if (caller.role === 'agent') rooms.places.prepare()
   peer.becomeKnown(caller, session, window, !isSuspect)
   const challenge = isSuspect ? peer.challenge(() => {}) : undefined
   // Undefined for a suspect: this transport cannot be challenged, and nothing else would prove it.
   if (isSuspect && challenge === undefined) return peer.transport.reset()
-  const set = capabilityOf(rooms, caller.capability)
+  const set = setOf(rooms, caller, session)
   peer.connection.end(
     call.streamId,
     m.authResponse.encode({
@@ -195,7 +214,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
 function createSession(
   peer: Peer,
   caller: Caller,
-  made: Pick<NewSession, 'instance' | 'wish' | 'isProven'>,
+  made: Omit<NewSession, 'id' | 'idBytes'>,
   now: number,
 ): Session | undefined {
   const idBytes = peer.rooms.random.bytes(16)
@@ -266,7 +285,7 @@ function telling(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Han
 function reachable(peer: Peer, id: string): Execution | undefined {
   const { executions } = peer.rooms
   return (
-    executions.find(scopeOf(peer.caller), id) ??
+    executions.find(ownScope(peer), id) ??
     (peer.caller?.role === 'operator' ? executions.findAnywhere(id) : undefined)
   )
 }
@@ -387,6 +406,7 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   ListExecutions: telling(listExecutions),
   ShowChanges: showChanges,
   RotateKey: rotateKey,
+  Delegate: delegate,
   InviteAgent: inviteAgent,
   SendHandoff: sendHandoff,
   ListHandoffs: listHandoffs,

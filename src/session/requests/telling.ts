@@ -9,9 +9,8 @@ import { viScreen } from '../../defense/vi-screen.ts'
 import { LISTED_ENTRIES, LISTED_EXECUTIONS } from '../../limits.ts'
 import * as m from '../../wire/messages.ts'
 import * as s from '../../wire/status-messages.ts'
-import { scopeOf } from '../callers/identities.ts'
-import type { Peer } from '../common/peer.ts'
-import { capabilityOf, type HeldScreen } from '../common/rooms.ts'
+import { ownScope, type Peer } from '../common/peer.ts'
+import { type HeldScreen, setOf } from '../common/rooms.ts'
 import type { Execution } from '../executions/execution.ts'
 import type { DayBytes } from '../standing/traffic.ts'
 
@@ -71,7 +70,7 @@ function screenSummary({ owner, idBytes, command, startedAtMs }: HeldScreen): m.
 export function listExecutions(peer: Peer): ReturnType<typeof m.executionList.encode> {
   const name = peer.caller?.name ?? ''
   const isOperator = peer.caller?.role === 'operator'
-  const scope = isOperator ? undefined : scopeOf(peer.caller)
+  const scope = isOperator ? undefined : ownScope(peer)
   const { found, total } = peer.rooms.executions.recent(scope, LISTED_EXECUTIONS)
   const all = found.map((execution) => summary(execution, peer.rooms.executions.hasLeft(execution)))
   if (!isOperator)
@@ -110,9 +109,11 @@ function linkFields({ rooms: { traffic, sessions }, caller, session, transport }
   const own = transport.kind === 'tls' && session !== undefined ? { session: { ...session.wire } } : {}
   if (caller?.role !== 'operator') return own
   const { today, yesterday } = traffic.days
-  const all = Array.from(sessions.all(), ({ idBytes, caller: owner, wire }) => ({
+  const all = Array.from(sessions.all(), ({ idBytes, caller: owner, wire, handed, instance }) => ({
     session_id: idBytes,
     agent_name: owner.name,
+    acts_for: handed?.orchestrator,
+    instance,
     ...wire,
   })).filter(({ received }) => received > 0)
   return {
@@ -196,7 +197,7 @@ export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.e
 }
 
 export function capabilities(peer: Peer): ReturnType<typeof m.capabilities.encode> {
-  const set = capabilityOf(peer.rooms, peer.caller?.capability ?? '') ?? NO_CAPABILITY
+  const set = setOf(peer.rooms, peer.caller, peer.session) ?? NO_CAPABILITY
   return m.capabilities.encode({
     allowed_commands: set.allowed_commands,
     denied_commands: set.denied_commands,

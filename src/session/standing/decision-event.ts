@@ -20,12 +20,14 @@ export function recordedResponse(verdict: Verdict): string {
   return verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS'
 }
 
-/** For whom a delegate acts, the nearest first; nothing where it acts for itself. */
-function actsFor(identity: Facts['identity']): { acts_for?: string } {
-  const chain = identity.kind === 'known' ? identity.delegation?.chain : undefined
-  return chain === undefined || chain.length === 0
-    ? {}
-    : { acts_for: chain.map(({ name }) => name).join(' ') }
+/** For whom a delegate acts, the nearest first; of work that was handed on also which session did, and whose it is; nothing where it acts for itself. */
+function actsFor(identity: Facts['identity']): { acts_for?: string; orchestrator?: string; user?: string } {
+  const delegation = identity.kind === 'known' ? identity.delegation : undefined
+  if (delegation === undefined || delegation.chain.length === 0) return {}
+  const names = { acts_for: delegation.chain.map(({ name }) => name).join(' ') }
+  if (delegation.handed === undefined) return names
+  const { orchestrator, user } = delegation.handed
+  return { ...names, orchestrator, user }
 }
 
 /** Which branch a human decides about, and the digest of what was shown; nothing of other actions. */

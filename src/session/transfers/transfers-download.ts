@@ -18,7 +18,7 @@ import { readRemotePath } from '../../sandbox/files/remote-path.ts'
 import { contentSourceNumber } from '../../wire/content-source.ts'
 import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
-import { capabilityOf } from '../common/rooms.ts'
+import { setOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
 import { fileFindings, fileQuestion } from '../executions/injection-event.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
@@ -75,7 +75,7 @@ function begin(
   const { streamId } = call
   if (caller === undefined || session === undefined) return
   Warrant.redeem(warrant, action, sessionOf(peer))
-  const limitBytes = capabilityOf(rooms, caller.capability)?.max_file_size_bytes ?? 0
+  const limitBytes = setOf(rooms, caller, session)?.max_file_size_bytes ?? 0
   const gone = defer<undefined>()
   // Whoever works on the branch waits for us, and would give no view before: it is not waited for once we must end.
   const currentView = () => Promise.race([rooms.viewOf(session), gone.promise])

@@ -2,6 +2,7 @@
  * The cells of the layers about rights: tools, delegation, capability.
  * @module
  */
+import type { Facts, HandedOn } from '../../../src/defense/facts.ts'
 import { executing, OPEN_SET, OPERATOR, POLICY, policyWith } from '../staged-facts.ts'
 import {
   agent,
@@ -16,6 +17,20 @@ import {
   SHELLS,
   violated,
 } from './cell.ts'
+
+/** A session that was begun with a token; `above`: the set of the one who has handed it on. */
+function handed(change: Partial<HandedOn>, above = 'default'): Partial<Facts> {
+  const what: HandedOn = {
+    user: 'configuration',
+    orchestrator: 'a-20260101T000000Z-00000000',
+    allowed_commands: ['*'],
+    allowed_paths: ['*'],
+    ...change,
+  }
+  return agent({
+    delegation: { chain: [{ name: 'a', capability: above, tools: ['*'] }], hops: 1, handed: what },
+  })
+}
 
 export const RIGHTS_CELLS: readonly Cell[] = [
   {
@@ -110,6 +125,64 @@ export const RIGHTS_CELLS: readonly Cell[] = [
     name: 'delegation: what both may passes',
     facts: agent({ delegation: { chain: [{ name: 'a', capability: 'default', tools: ['Glob'] }], hops: 2 } }),
     gives: PASSED,
+  },
+  ...(['unknown', 'used', 'expired', 'not_its', 'orchestrator_gone', 'twice'] as const).map(
+    (token): Cell => ({
+      name: `delegation: a token that is ${token}`,
+      facts: {
+        ...reads('Authenticate'),
+        action: { kind: 'authenticate', name: 'agent', isNew: true, token },
+      },
+      gives: [
+        'status',
+        'CAPABILITY_DENIED',
+        'delegation',
+        `delegation.token_${token}`,
+        token === 'used' || token === 'not_its' ? 'critical' : 'warning',
+        ...(token === 'not_its' ? ['violation'] : []),
+      ],
+    }),
+  ),
+  {
+    name: 'delegation: handing on what was handed on, whatever the tools',
+    facts: {
+      ...agent({
+        tier: 'T1',
+        delegation: { chain: [{ name: 'a', capability: 'default', tools: ['*'] }], hops: 1 },
+      }),
+      action: { kind: 'delegate', worker: 'b', tools: ['*'], commands: ['*'], paths: ['*'], seconds: 60 },
+    },
+    gives: violated('CAPABILITY_DENIED', 'delegation', 'delegation.depth'),
+  },
+  {
+    name: 'delegation: a command that was handed on passes',
+    facts: handed({}),
+    gives: PASSED,
+  },
+  {
+    name: 'capability: a command that was not handed on',
+    facts: handed({ allowed_commands: ['git status'] }),
+    gives: refused('CAPABILITY_DENIED', 'capability', 'delegation.allowed_commands'),
+  },
+  {
+    name: 'capability: nothing that was handed on',
+    facts: handed({ allowed_commands: [] }),
+    gives: refused('CAPABILITY_DENIED', 'capability', 'delegation.allowed_commands'),
+  },
+  {
+    name: 'capability: a directory that was not handed on',
+    facts: handed({ allowed_paths: ['/srv/other'] }),
+    gives: refused('CAPABILITY_DENIED', 'capability', 'delegation.allowed_paths'),
+  },
+  {
+    name: 'capability: work that was handed on between two users',
+    policy: policyWith(
+      {},
+      {},
+      { capabilities: { default: OPEN_SET, above: { ...OPEN_SET, run_as: 'other' } } },
+    ),
+    facts: handed({}, 'above'),
+    gives: refused('CAPABILITY_DENIED', 'capability', 'delegation.user'),
   },
   {
     name: 'delegation: looking passes',

@@ -6,14 +6,17 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { publicKeyOf } from '../../../src/base/crypto/ed25519.node.ts'
+import { hostSha256 } from '../../../src/base/crypto/sha256.node.ts'
 import { encodeBase64Url } from '../../../src/base/encoding/base64.ts'
 import { createPenalties } from '../../../src/defense/penalties.ts'
+import { createRandom } from '../../../src/edge/host/clock.node.ts'
 import { loadConfig } from '../../../src/edge/setup/config-file.node.ts'
 import { createReload, reloadableOf } from '../../../src/edge/work/reload.node.ts'
 import type { AuditEvent, Clock } from '../../../src/ports.ts'
 import type { Caller } from '../../../src/session/callers/identities.ts'
 import { createSessions, type Session } from '../../../src/session/callers/sessions.ts'
 import type { ReloadResult, Rooms } from '../../../src/session/common/rooms.ts'
+import { createConfirmations } from '../../../src/session/standing/confirmations.ts'
 
 const keyOf = (seed: number) => encodeBase64Url(publicKeyOf(new Uint8Array(32).fill(seed)))
 const AGENT = { name: 'ci', public_key: keyOf(1) }
@@ -60,6 +63,10 @@ async function stage(t: Test, value: object = BASE, wallMs = () => 0): Promise<S
       endWhere: (fits: (execution: { sessionId: string }) => boolean) =>
         done.push(...['1', '2', '3'].filter((sessionId) => fits({ sessionId })).map((id) => `kill ${id}`)),
     },
+    confirmations: createConfirmations(clock, createRandom(), hostSha256, () => ({
+      timeoutMs: 1_000,
+      pendingPerSession: 1,
+    })),
     queue: { pump: () => void done.push('pump') },
     egress: { relist: () => void done.push('relist') },
   } as unknown as Rooms
@@ -114,15 +121,22 @@ t.test('a changed file holds at once: set, tier, rules, settings, allow-list', a
   t.not(rooms.settings.policyVersion, before)
   t.equal(result.ok && result.policyVersion, rooms.settings.policyVersion)
   t.match(audited, [{ type: 'daemon', what: 'reloaded', policy: rooms.settings.policyVersion }])
+  t.match(audited, [{ care: 'C3', denied_from: /^[0-9a-f]{64}$/, denied: /^[0-9a-f]{64}$/ }])
+  t.not(audited[0]?.['denied'], audited[0]?.['denied_from'])
   t.equal(held.state, 'ACTIVE', 'and its session goes on')
   t.equal(rooms.isReady, true, 'what judges commands is loaded as well')
   t.ok(rooms.policy.rules.count > 100)
 })
 
 t.test('the same file again is the same policy', async (t) => {
-  const { rooms, reload } = await stage(t)
+  const { rooms, reload, audited } = await stage(t)
   const before = rooms.settings.policyVersion
   t.match(await reload(), { ok: true, policyVersion: before, needsRestart: [] })
+  t.same(
+    audited.map(({ care }) => care),
+    [undefined],
+    'and nothing that needs care',
+  )
 })
 
 t.test('a broken file, broken rules and a rule that is not there change nothing, and say so', async (t) => {

@@ -124,7 +124,8 @@ t.test(
     })
     await sandbox.ready
     const place = await sandbox.places.open(TENANT)
-    t.strictSame(places, [{ branch: TENANT.session, agent: 'agent', egress: TENANT.egress }])
+    const served = { branch: TENANT.session, agent: 'agent', egress: TENANT.egress, within: undefined }
+    t.strictSame(places, [served])
     t.type(names, 'number')
     t.equal(servers.size, 2)
     t.equal(await runIn(sandbox, place, reach('192.0.2.7', 443)), 0)

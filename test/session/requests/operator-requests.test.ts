@@ -7,7 +7,7 @@ import type { CborValue } from '../../../src/base/encoding/cbor.ts'
 import { decodeHex, encodeHex } from '../../../src/base/encoding/hex.ts'
 import { LEVELS } from '../../../src/defense/level.ts'
 import { FRAME_BYTES, LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../../../src/limits.ts'
-import { inviteRequest } from '../../../src/wire/identity-messages.ts'
+import { inviteRequest, termination } from '../../../src/wire/identity-messages.ts'
 import * as m from '../../../src/wire/messages.ts'
 import { METHODS, type MethodName } from '../../../src/wire/methods.ts'
 import * as s from '../../../src/wire/status-messages.ts'
@@ -58,7 +58,7 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
   const operators = METHODS.filter(({ audience }) => audience === 'operator')
   t.strictSame(
     operators.map(({ number }) => number),
-    [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50],
+    [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51],
   )
   for (const method of operators) {
     let reloads = 0
@@ -80,6 +80,7 @@ t.test('an agent that calls any of them gets silence like R4, and nothing happen
       }),
       SetLevel: m.levelChange.encode({ scope: 'agent', name: 'other', level: 'NORMAL' }),
       Explain: s.whyRequest.encode({ seq: 1 }),
+      Terminate: termination.encode({ instance: 'bot-1' }),
       InviteAgent: inviteRequest.encode({ agent_name: 'friend', is_operator: true, capability: 'default' }),
       Purge: m.purgeRequest.encode({ session_id: staged.agent.sessionId }),
     }
