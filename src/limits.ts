@@ -445,3 +445,5 @@ export const HANDOFF_BYTES = 8_192
 export const DELIVERED_BYTES = 16_384
 /** How long a handoff is kept, taken or not: as results are. */
 export const HANDOFF_KEPT_MS = 24 * 3_600_000
+/** JF-021: 850 tokens, estimated as bytes divided by 4. */
+export const POLICY_DIGEST_BYTES = 3_400

@@ -72,6 +72,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   branch: kind('execution', 'human'),
   egress: kind('execution', 'tool'),
   firewall: kind('execution', 'configuration'),
+  policy_digest: kind('execution', 'gate'),
   handoff: kind('execution', 'handoff'),
   redacted: kind('execution', 'firewall', 'warning'),
   injection: kind('execution', 'firewall', 'warning'),

@@ -14,7 +14,7 @@ import { randomInt } from 'node:crypto'
 import { publicKeyOf } from '../base/crypto/ed25519.node.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { asSassError, SassError } from '../errors.ts'
-import { keyRotation } from '../wire/identity-messages.ts'
+import { keyRotation, type RulesTold } from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { SecurityStatus } from '../wire/status-messages.ts'
 import {
@@ -156,6 +156,8 @@ export type Client = FileClient & {
   ping(): Promise<m.PingResponse>
   status(): Promise<SecurityStatus>
   capabilities(): Promise<m.Capabilities>
+  /** What holds for this caller, a rule a line: for the model that works as it. The device records that it was told. */
+  rules(): Promise<string>
   renewSession(): Promise<number>
   /** What the branch of this session would change, by names, kinds and sizes, as lines of text. */
   changes(output: TextSink, options?: OwnChangesOptions): Promise<OwnChanges>
@@ -391,6 +393,10 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
     ping: () => ask<m.PingResponse>('Ping', nothing),
     status: () => ask<SecurityStatus>('SecurityStatus', nothing),
     capabilities: () => ask<m.Capabilities>('GetCapabilities', nothing),
+    async rules() {
+      const { text } = await ask<RulesTold>('ShowRules', nothing)
+      return text
+    },
     async renewSession() {
       const { expires_at } = await ask<{ expires_at: number }>('RenewSession', nothing)
       return expires_at

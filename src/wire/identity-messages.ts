@@ -10,6 +10,7 @@ import {
   ENROLMENT_TOKEN_BYTES,
   INVITATION_MAX_SECONDS,
   INVITATION_SECONDS,
+  POLICY_DIGEST_BYTES,
 } from '../limits.ts'
 import {
   DELEGATED_PATTERN_BYTES,
@@ -94,3 +95,10 @@ export const termination = message('Termination', {
   instance: required(1, text(INSTANCE_BYTES), 'of the session that ends for good'),
 })
 export type Termination = MessageValue<typeof termination>
+
+export const rulesTold = message('RulesTold', {
+  text: required(1, text(POLICY_DIGEST_BYTES), 'a rule a line, numbered'),
+  sha256: required(2, bytes(32), 'of the text; the record has it'),
+})
+
+export type RulesTold = MessageValue<typeof rulesTold>

@@ -50,6 +50,7 @@ export type MethodName =
   | 'ShowMetrics'
   | 'InviteAgent'
   | 'Terminate'
+  | 'ShowRules'
   | 'SendHandoff'
   | 'ListHandoffs'
   | 'TakeHandoff'
@@ -149,6 +150,7 @@ export const METHODS: readonly Method[] = Object.freeze([
   unary({ number: 17, name: 'ShowChanges', request: m.changesRequest, response: m.branchDiffEnd }),
   unary({ number: 18, name: 'RotateKey', request: i.keyRotation, response: m.outcome }),
   unary({ number: 19, name: 'Delegate', request: i.delegateRequest, response: i.delegation }),
+  unary({ number: 20, name: 'ShowRules', request: m.empty, response: i.rulesTold }),
   unary({ number: 24, name: 'SendHandoff', request: h.handoffRequest, response: h.handoffEntry }),
   unary({ number: 25, name: 'ListHandoffs', request: m.empty, response: h.handoffList }),
   unary({ number: 26, name: 'TakeHandoff', request: h.handoffReference, response: h.handoffContent }),

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Progress } from '@modelcontextprotocol/sdk/types.js'
 import t from 'tap'
-import { isAlive, ON_REAL_FILES, startNew, until } from './daemon.node.ts'
+import { auditEvents, isAlive, ON_REAL_FILES, startNew, until } from './daemon.node.ts'
 import { outputOf, processesWith, type Result, startHost } from './mcp-host.node.ts'
 
 const daemon = await startNew(t, ON_REAL_FILES)
@@ -65,6 +65,29 @@ t.test('a command gives its exit code, both outputs and its end', async (t) => {
   const words = await call('execute', { command: ['printf', '%s|', 'a b', '$HOME', '*'] })
   t.equal(outputOf(words, 'stdout'), 'a b|$HOME|*|', 'no shell reads the arguments')
 })
+
+t.test(
+  'a model is told the rules of the device, again with a refusal, and that is on the record (JF-021)',
+  async (t) => {
+    const told = () => auditEvents(daemon.directory).filter(({ type }) => type === 'policy_digest')
+    t.match(host.client.getInstructions(), /The rules of the device for you:\n1\. What commands print/)
+    t.match(told(), [{ agent: 'agent', rules: Number, bytes: Number, sha256: /^[0-9a-f]{64}$/ }])
+    const before = told().length
+    const asking = call('execute', { command: ['apt', 'install', 'x'] })
+    let id = ''
+    await until('a human is asked', async () => {
+      const { stdout } = await daemon.cli(['confirm', 'list', '--json'])
+      const { confirmations } = JSON.parse(stdout.toString()) as { confirmations: { id: string }[] }
+      id = confirmations[0]?.id ?? ''
+      return id !== ''
+    })
+    await daemon.cli(['confirm', 'deny', id, '--yes'])
+    const refused = await asking
+    t.equal(refused.isError, true)
+    t.match(refused.text, /The rules of the device for you:\n1\. /)
+    t.equal(told().length, before + 1)
+  },
+)
 
 t.test('stdin, environment and directory are given; what is no text comes in base64', async (t) => {
   const text = await call('execute', { command: ['cat'], stdin: 'ä\u0000b\n' })

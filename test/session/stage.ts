@@ -641,6 +641,8 @@ export function stageRooms(options: StageOptions = {}): Stage {
       policyVersion: 'p',
       egress: { list: [], unlisted: 'ask', refusesInternal: true, reachable: [] },
       adminUserIds: [0, 1000],
+      isBranched: true,
+      network: 'gate',
       ...options.settings,
     },
     clock,

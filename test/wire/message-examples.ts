@@ -221,6 +221,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       ttl_seconds: 60,
     },
   ],
+  [identityMessages.rulesTold, { text: '1. a\n', sha256: digest }],
   [identityMessages.delegation, { success: true, message: 'm', token: digest, expires_at: 1_700_000_000 }],
   [identityMessages.termination, { instance: 'a-1' }],
   [identityMessages.keyRotation, { public_key: digest, signature: new Uint8Array(64) }],

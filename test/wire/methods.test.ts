@@ -21,6 +21,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [17, 'ShowChanges', 'ChangesRequest', '', 'StreamResponse', 'BranchDiffEnd'],
   [18, 'RotateKey', 'KeyRotation', '', 'StreamResponse', 'Outcome'],
   [19, 'Delegate', 'DelegateRequest', '', 'StreamResponse', 'Delegation'],
+  [20, 'ShowRules', 'Empty', '', 'StreamResponse', 'RulesTold'],
   [24, 'SendHandoff', 'HandoffRequest', '', 'StreamResponse', 'HandoffEntry'],
   [25, 'ListHandoffs', 'Empty', '', 'StreamResponse', 'HandoffList'],
   [26, 'TakeHandoff', 'HandoffReference', '', 'StreamResponse', 'HandoffContent'],

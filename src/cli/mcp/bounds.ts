@@ -32,3 +32,7 @@ export const MCP_UNREAD_BYTES = 16_777_216
 export const MCP_HEAP_MIB = 192
 /** What a host that hangs up left running is ended in this time, or the connection ends first. */
 export const MCP_CLOSE_MS = 5_000
+/** JF-021: how often a model is told the rules again, in calls. */
+export const MCP_RULES_EVERY = 25
+/** How long a result waits for them. */
+export const MCP_RULES_MS = 2_000

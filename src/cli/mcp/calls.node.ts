@@ -3,8 +3,9 @@
  * far it is. Whatever goes wrong is an answer, and never the end of the server.
  * @module
  */
+import { setTimeout } from 'node:timers/promises'
 import { asSassError } from '../../errors.ts'
-import { MCP_CALLS, MCP_PROGRESS_MS } from './bounds.ts'
+import { MCP_CALLS, MCP_PROGRESS_MS, MCP_RULES_EVERY, MCP_RULES_MS } from './bounds.ts'
 import type { Call, Tool } from './call.node.ts'
 import type { Device } from './device.node.ts'
 import { execute } from './execute-tool.node.ts'
@@ -27,6 +28,12 @@ const RUNNERS: Readonly<Record<ToolName, Tool<never>>> = Object.freeze({
   handoff_list: handoffList,
   handoff_take: handoffTake,
 })
+
+/** What the rules may explain, by the error of the result. */
+const REFUSALS: ReadonlySet<unknown> = new Set([
+  ...['CAPABILITY_DENIED', 'CAPABILITY_PATH_DENIED', 'CAPABILITY_CMD_DENIED', 'FILE_PATH_DENIED'],
+  ...['CONFIRMATION_DENIED', 'RESPONSE_VI_SWAP_ENGAGED', 'NO_ANSWER'],
+])
 
 export type CallsGround = {
   readonly device: Device
@@ -56,6 +63,22 @@ function tooMany(): ToolResult {
 export function createCalls({ device, progress, result, warn }: CallsGround): Calls {
   const underway = new Map<number, { readonly controller: AbortController; readonly over: Promise<void> }>()
   const followed = new Set<string>()
+  /** Calls since the rules were told last. */
+  let untold = 0
+
+  /** A model forgets what it was told long ago, and what was refused is best told why it could be. */
+  async function withRules(what: ToolResult): Promise<ToolResult> {
+    if (++untold < MCP_RULES_EVERY && !REFUSALS.has(what.data['error'])) return what
+    untold = 0
+    const rules = device
+      .client()
+      .then((client) => client.rules())
+      .catch(() => undefined)
+    const told = await Promise.race([rules, setTimeout(MCP_RULES_MS, undefined, { ref: false })])
+    return told === undefined
+      ? what
+      : { ...what, text: `${what.text}\nThe rules of the device for you:\n${told}` }
+  }
 
   async function run(
     number: number,
@@ -83,11 +106,11 @@ export function createCalls({ device, progress, result, warn }: CallsGround): Ca
       const client = await device.client()
       leaves.push(device.hold(client))
       const abandon = () => device.abandon(client)
-      return await (RUNNERS[name] as Tool<unknown>)({ ...call, client, abandon }, args)
+      return await withRules(await (RUNNERS[name] as Tool<unknown>)({ ...call, client, abandon }, args))
     } catch (cause) {
       if (asSassError(cause) === undefined)
         warn(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`)
-      return failed(cause)
+      return withRules(failed(cause))
     } finally {
       for (const leave of leaves) leave()
     }

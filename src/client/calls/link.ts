@@ -107,6 +107,7 @@ const REPEATED: ReadonlySet<MethodName> = new Set([
   'Ping',
   'RenewSession',
   'GetCapabilities',
+  'ShowRules',
   'GetAuditPublicKey',
   'ListExecutions',
   'ListHandoffs',

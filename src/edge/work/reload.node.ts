@@ -118,6 +118,8 @@ export async function reloadableOf(
       isExempt,
       nextKeyDigest: nextKeyDigest(config.tls.key),
       egress: egressSettings(config),
+      isBranched: config.sandbox.require !== 'none',
+      network: config.sandbox.network,
       adminUserIds: [0, process.getuid?.() ?? 0],
     },
     penaltySettings: {

@@ -34,6 +34,7 @@ import type {
   Spawner,
   ZstdDecoder,
 } from '../../ports.ts'
+import type { SessionNetwork } from '../../sandbox/namespaces/namespace-plan.ts'
 import type { Places, Tenant } from '../../sandbox/places/place.ts'
 import type { Planner } from '../../sandbox/places/plan.ts'
 import type { ChallengeRates } from '../callers/challenges.ts'
@@ -84,6 +85,9 @@ export type Settings = {
   /** Fingerprint of the device key that follows this one, where there is one already. */
   readonly nextKeyDigest?: Uint8Array | undefined
   readonly egress: EgressSettings
+  /** Nothing runs but where what it changes waits in a branch; and which network they have where their set says nothing. */
+  readonly isBranched: boolean
+  readonly network: SessionNetwork
   /** Who may use the admin socket: root and the daemon's own user. */
   readonly adminUserIds: readonly number[]
 }

@@ -32,6 +32,7 @@ import { delegate, shownToken, tokenUsed } from './delegation-requests.ts'
 import { listHandoffs, sendHandoff, takeHandoff } from './handoff-requests.ts'
 import { enroll, inviteAgent, retireKeyBefore, rotateKey } from './identity-requests.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
+import { showRules } from './show-rules.ts'
 import {
   auditFields,
   auditPublicKey,
@@ -402,6 +403,7 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   Ping: telling(ping),
   RenewSession: renew,
   GetCapabilities: telling(capabilities),
+  ShowRules: telling(showRules),
   GetAuditPublicKey: telling(auditPublicKey),
   ListExecutions: telling(listExecutions),
   ShowChanges: showChanges,
