@@ -51,6 +51,7 @@ import {
   reloadableOf,
   warnAboutPatterns,
 } from './edge/work/reload.node.ts'
+import { rulesAtStart } from './edge/work/rules-change.node.ts'
 import { createSandbox, type Sandbox, wakeSpawner } from './edge/work/sandbox.node.ts'
 import { tarpitLimits } from './edge/work/tarpit-limits.ts'
 import { createCounting, createWatch, watchTold } from './edge/work/watching.node.ts'
@@ -344,6 +345,7 @@ async function start(
     version: rooms.settings.version,
     policy: rooms.settings.policyVersion,
     frozen,
+    ...rulesAtStart(config, reloadable.policy.rulesDigest, log),
     fingerprint,
     levels: levelsTold(rooms.levels.list()),
     watch: watchTold(config, rooms),

@@ -67,7 +67,7 @@ t.test('a command gives its exit code, both outputs and its end', async (t) => {
 })
 
 t.test(
-  'a model is told the rules of the device, again with a refusal, and that is on the record (JF-021)',
+  'a model is told the rules of the device, again with a refusal, and that is on the record (JF-021, JF-R14)',
   async (t) => {
     const told = () => auditEvents(daemon.directory).filter(({ type }) => type === 'policy_digest')
     t.match(host.client.getInstructions(), /The rules of the device for you:\n1\. What commands print/)

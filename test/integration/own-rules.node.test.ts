@@ -3,12 +3,12 @@
  * file that cannot be read, or says what no rule may, keeps the daemon from starting.
  * @module
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { decisions, outcome } from './agentic.node.ts'
 import { client } from './agents.node.ts'
-import { auditEvents, install, sassEdge, startDaemon, until } from './daemon.node.ts'
+import { auditEvents, install, type Json, sassEdge, startDaemon, until } from './daemon.node.ts'
 
 const TOLD = { defense: { deny_response: 'reason', levels: { automatic: false } } }
 const rule = (name: string, action = 'deny') => ({
@@ -53,6 +53,27 @@ t.test('patterns are data: what a reload reads holds for the next request (JF-N1
   t.same(await came(), ['done', 'CAPABILITY_CMD_DENIED', 'all_passed', 'own.nproc'], 'the old ones hold')
   await agent.close()
 })
+
+t.test(
+  'a start says whether somebody has changed the rules since the last one (JF-012, JF-040, JF-R41)',
+  async (t) => {
+    const directory = await install(t, TOLD)
+    const started = async (): Promise<Json | undefined> => {
+      const daemon = await startDaemon(t, directory)
+      await daemon.stop()
+      return auditEvents(directory).findLast(({ what }) => what === 'started')
+    }
+    t.match(await started(), { configuration: 'FIRST', care: undefined })
+    t.match(await started(), { configuration: 'VALID', care: undefined })
+    const path = join(directory, '.sass-edge/sass.edge.json')
+    const config = JSON.parse(readFileSync(path, 'utf8')) as { security: Json }
+    writeFileSync(path, JSON.stringify({ ...config, security: { ...config.security, allow_shell: false } }))
+    const drifted = await started()
+    t.match(drifted, { configuration: 'DRIFT_DETECTED', care: 'C3', severity: 'warning' })
+    t.not(drifted?.['denied'], drifted?.['denied_from'])
+    t.match(await started(), { configuration: 'VALID', care: undefined })
+  },
+)
 
 t.test('rules that cannot be read keep the daemon from starting, and nothing is let in', async (t) => {
   const directory = await install(t, { policy: { rules_file: 'rules.json' } })

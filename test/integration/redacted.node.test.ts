@@ -73,6 +73,16 @@ t.test('colours do not take a secret apart, and stay', async (t) => {
   t.equal(stdout.toString(), 'x \x1b[1m[redacted:github-token]\x1b[31m\x1b[0m y\n')
 })
 
+t.test(
+  'what the firewall goes by is on the record, with its digest and how much of it there is (JF-020)',
+  (t) => {
+    const loaded = auditEvents(daemon.directory).findLast(({ type }) => type === 'firewall')
+    t.match(loaded, { what: 'loaded', digest: /^[0-9a-f]{64}$/, category: 'configuration' })
+    t.ok(Number(loaded?.['secret_kinds']) >= 200 && Number(loaded?.['injection_patterns']) >= 100)
+    t.end()
+  },
+)
+
 t.test('a canary that is printed is hidden, and critical (JF-044, JF-083, JF-R19)', async (t) => {
   const canary = readFileSync(join(daemon.directory, '.sass-edge/state/canary'), 'utf8').trim()
   const { stdout } = await daemon.cli(['exec', '--', 'echo', canary])

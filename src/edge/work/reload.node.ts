@@ -34,6 +34,8 @@ import { freezePolicy, policiesPath } from '../record/frozen-policy.node.ts'
 import { checkRulesPin } from '../record/integrity.node.ts'
 import { invalid, loadConfig } from '../setup/config-file.node.ts'
 import { nextKeyDigest } from '../sockets/certificate.node.ts'
+import { keepRulesMark } from '../state/rules-mark.node.ts'
+import { deniedBy, rulesChange } from './rules-change.node.ts'
 
 export type Reloadable = Pick<Rooms, 'settings' | 'policy' | 'identities'> & {
   readonly penaltySettings: PenaltySettings
@@ -75,15 +77,6 @@ function inList(entries: readonly string[]): (address: string) => boolean {
 function versionOf({ capabilities, security, policy, quota, agents }: Config, rules: string): string {
   const named = { capabilities, security, policy, quota, agents, rules } as unknown as Json
   return encodeHex(hostSha256(encodeUtf8(canonicalize(named)))).slice(0, 16)
-}
-
-/** Rules that people change are worth a second look: C3 of C1 to C4, whoever has changed them. */
-const RULES_CARE = 'C3'
-
-/** SHA-256, hex, of what is allowed and denied, and of the rules. */
-function deniedBy({ capabilities, security, policy }: Config, rules: string): string {
-  const named = { capabilities, security, policy, rules } as unknown as Json
-  return encodeHex(hostSha256(encodeUtf8(canonicalize(named))))
 }
 
 /** @throws SassError for rules that cannot be used */
@@ -242,9 +235,10 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
       denied ?? deniedBy(started, rooms().policy.rulesDigest),
       deniedBy(config, made.policy.rulesDigest),
     ]
-    const changed = from === to ? {} : { care: RULES_CARE, denied_from: from, denied: to }
+    const changed = rulesChange(config, from, to)
     audit.append({ type: 'daemon', what: 'reloaded', policy: policyVersion, frozen, ...changed })
     denied = to
+    keepRulesMark(config.state_directory, to)
     const target = rooms()
     target.enrolments?.reread()
     target.settings = made.settings
