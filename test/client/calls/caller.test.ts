@@ -72,6 +72,9 @@ t.test('one question has one answer', async (t) => {
   await t.rejects(third, { code: 'FRAME_MALFORMED', message: /daemon_version must be text; os is missing/ })
 })
 
+/** What the device had to say beside how it ended. */
+const NOTHING_ELSE = { notice: undefined, source: 'TOOL_OUTPUT', findings: undefined } as const
+
 t.test('output goes to its sink with its offset, and the exit comes last (SS-25)', async (t) => {
   const { caller, daemon } = pair()
   const seen: unknown[] = []
@@ -91,12 +94,21 @@ t.test('output goes to its sink with its offset, and the exit comes last (SS-25)
     timedOut: false,
     why: undefined,
     refused: undefined,
+    ...NOTHING_ELSE,
   })
   t.strictSame(seen, [
     ['stdout', [1, 2], 0],
     ['stderr', [3], 0],
     ['stdout', [4], 2],
   ])
+})
+
+t.test('where output is from and what in it gives orders is told with the end (JF-042)', async (t) => {
+  const { caller, daemon } = pair()
+  const running = stream(caller, { command: 'x' }, () => {})
+  const findings = [{ kind: 'injection:a', offset: 7, length: 9 }]
+  daemon.end(1, streamResponse.encode({ exit_code: 0, content_source: 1, findings, notice: 'Mind it.' }))
+  t.match(await running.exit, { source: 'NETWORK_EXTERNAL', findings, notice: 'Mind it.' })
 })
 
 t.test('a signal, a cut output and a time that was over are told as what they are', async (t) => {
@@ -110,6 +122,7 @@ t.test('a signal, a cut output and a time that was over are told as what they ar
         timedOut: false,
         why: undefined,
         refused: undefined,
+        ...NOTHING_ELSE,
       },
     ],
     [
@@ -121,6 +134,7 @@ t.test('a signal, a cut output and a time that was over are told as what they ar
         timedOut: false,
         why: undefined,
         refused: undefined,
+        ...NOTHING_ELSE,
       },
     ],
     [
@@ -132,6 +146,7 @@ t.test('a signal, a cut output and a time that was over are told as what they ar
         timedOut: true,
         why: undefined,
         refused: undefined,
+        ...NOTHING_ELSE,
       },
     ],
   ] as const) {
