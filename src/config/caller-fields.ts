@@ -110,6 +110,16 @@ export const CAPABILITY = {
       empty: 'nothing is denied beyond what is not allowed',
       full: '`["*"]`: no command may run',
     },
+    forbidden_commands: {
+      kind: 'list',
+      item: COMMAND,
+      maxItems: CONFIG_LIST_ITEMS,
+      default: [],
+      doc: 'The commands that nobody who works as this agent has any business with: one try contains the agent until an operator lets it go on.',
+      absent: 'no command is forbidden beyond what is denied',
+      empty: 'no command is forbidden beyond what is denied',
+      full: '`["*"]`: every command contains the agent',
+    },
     plan: {
       kind: 'list',
       item: COMMAND,

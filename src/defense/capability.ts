@@ -19,6 +19,8 @@ import type { EffectiveCommand } from './13policy/effective.ts'
 export type CapabilitySet = {
   readonly allowed_commands: readonly string[]
   readonly denied_commands: readonly string[]
+  /** One try contains the agent; absent: none. */
+  readonly forbidden_commands?: readonly string[]
   readonly allowed_paths: readonly string[]
   readonly denied_paths: readonly string[]
   readonly max_concurrent: number

@@ -51,6 +51,7 @@ export function narrowedSet(own: CapabilitySet, above: CapabilitySet): Capabilit
     ...own,
     ...withinSubset(own, above),
     denied_commands: eitherOf(own.denied_commands, above.denied_commands),
+    forbidden_commands: eitherOf(own.forbidden_commands ?? [], above.forbidden_commands ?? []),
     denied_paths: eitherOf(own.denied_paths, above.denied_paths),
     max_concurrent: Math.min(own.max_concurrent, above.max_concurrent),
     timeout_seconds: leastOf(own.timeout_seconds, above.timeout_seconds),

@@ -19,7 +19,7 @@ t.test('the audit holds transitions and their reasons and never the text of a co
   await daemon.stop()
   const events = daemon.audit()
   const types = new Set(events.map(({ type }) => type))
-  t.strictSame([...types].sort(), ['daemon', 'decision', 'epoch', 'execution_ended', 'session'])
+  t.strictSame([...types].sort(), ['daemon', 'decision', 'epoch', 'execution_ended', 'firewall', 'session'])
   for (const event of events.filter(({ type }) => type === 'decision'))
     t.match(event, { response: /^(R[1-6]|STATUS)$/, layer: String, rule: String, severity: String })
   const written = readFileSync(join(directory, '.sass-edge/state/audit/audit.jsonl'), 'utf8')
@@ -28,7 +28,7 @@ t.test('the audit holds transitions and their reasons and never the text of a co
 
 const INSTANCE = /^(agent|operator|admin)-\d{8}T\d{6}Z-[0-9a-f]{8}$/
 /** Records that are about the daemon and nobody else. */
-const NOBODYS = ['daemon', 'epoch', 'recovered', 'dropped', 'refusals']
+const NOBODYS = ['daemon', 'epoch', 'recovered', 'dropped', 'refusals', 'firewall']
 
 /** A day in short: commands that end, that are killed and that are refused, levels, questions, a purge. */
 async function livedThrough(directory: string, daemon: Awaited<ReturnType<typeof startDaemon>>) {

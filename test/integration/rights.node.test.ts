@@ -10,13 +10,16 @@ import { TIER_NAMES, TIERS, type Tier, type Tool } from '../../src/base/tool-nam
 import { decisions, outcome, startWithAgents } from './agentic.node.ts'
 import { client, levels } from './agents.node.ts'
 import {
+  auditEvents,
   changeConfig,
   configPath,
   type Daemon,
   install,
   type Json,
+  ON_REAL_FILES,
   sassEdge,
   startDaemon,
+  startNew,
   until,
 } from './daemon.node.ts'
 
@@ -194,5 +197,34 @@ t.test(
     await taken(() => [])
     await Promise.all([one.closed, two.closed])
     await t.rejects(client(daemon), 'and where it is listed no more, it is nobody')
+  },
+)
+
+t.test(
+  'one try at what is forbidden contains the agent until an operator lets it go on (JF-R07)',
+  async (t) => {
+    const daemon = await startNew(t, {
+      ...ON_REAL_FILES,
+      defense: { deny_response: 'reason' },
+      capabilities: {
+        default: {
+          allowed_commands: ['*'],
+          allowed_paths: ['*'],
+          forbidden_commands: ['shutdown', 'rm -rf'],
+        },
+      },
+    })
+    const exec = (...argv: readonly string[]) => daemon.cli(['exec', '--', ...argv])
+    t.equal((await exec('echo', 'shutdown')).code, 0, 'a word is no command')
+    t.not((await exec('sh', '-c', 'true && shutdown -h now')).code, 0)
+    const event = auditEvents(daemon.directory).findLast(({ rule }) => rule === 'default.forbidden_commands')
+    t.match(event, { type: 'decision', severity: 'critical', layer: 'capability' })
+    t.match(
+      auditEvents(daemon.directory).findLast(({ type }) => type === 'level'),
+      { scope: 'agent', name: 'agent', to: 'CONTAIN' },
+    )
+    t.not((await exec('echo', 'x')).code, 0)
+    t.equal((await daemon.cli(['level', 'set', 'agent', 'agent', 'NORMAL'])).code, 0)
+    t.equal((await exec('echo', 'x')).code, 0)
   },
 )

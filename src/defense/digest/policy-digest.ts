@@ -13,7 +13,10 @@ import { POLICY_DIGEST_RULE_BYTES, POLICY_DIGEST_RULES } from './limits.ts'
 
 export type DigestGround = {
   readonly tools: readonly string[]
-  readonly set: Pick<CapabilitySet, 'allowed_commands' | 'denied_commands' | 'allowed_paths' | 'denied_paths'>
+  readonly set: Pick<
+    CapabilitySet,
+    'allowed_commands' | 'denied_commands' | 'forbidden_commands' | 'allowed_paths' | 'denied_paths'
+  >
   readonly security: Pick<
     Policy['security'],
     'allowShell' | 'blockedCommands' | 'confirmsUnlisted' | 'opaque'
@@ -66,6 +69,9 @@ export function policyRules(ground: DigestGround): readonly string[] {
       ? 'No command is allowed.'
       : listed('Allowed are the commands', set.allowed_commands),
     ...(set.denied_commands.length === 0 ? [] : [listed('Denied are the commands', set.denied_commands)]),
+    ...(set.forbidden_commands === undefined || set.forbidden_commands.length === 0
+      ? []
+      : [listed('One try ends your work here: the commands', set.forbidden_commands)]),
     ...(security.blockedCommands.length === 0
       ? []
       : [listed('Denied to everybody are the commands', security.blockedCommands)]),

@@ -141,6 +141,20 @@ function judgeCommands(
   commands: readonly EffectiveCommand[],
 ): Finding | undefined {
   const { security } = policy
+  const { forbidden_commands: forbidden = NO_PATTERNS } = set
+  const tries: CommandSet = { allowed_commands: NO_PATTERNS, denied_commands: forbidden }
+  if (
+    forbidden.length > 0 &&
+    permitsEffective(tries, action.argv, action.executable?.path, commands) === 'denied'
+  )
+    return {
+      ...violation(
+        'CAPABILITY_CMD_DENIED',
+        `${name}.forbidden_commands`,
+        `The command, or one that it would start, is forbidden by capability ${name}, so the agent is contained.`,
+      ),
+      incident: 'critical',
+    }
   const blocked =
     security.blockedCommands.length === 0
       ? undefined
