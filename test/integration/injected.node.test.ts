@@ -51,6 +51,7 @@ t.test(
     t.equal(code, 0)
     t.equal(stdout.toString(), `Welcome.\n${ORDER}Bye.\n`)
     t.match(stderr, /reads like orders to whoever reads it \(injection:override\./)
+    t.match(stderr, /operator|human/, 'and whoever waits was told for whom')
   },
 )
 

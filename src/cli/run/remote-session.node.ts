@@ -93,9 +93,10 @@ export function createRemoteSession(context: CommandContext, target: string | un
   let stderrBytes = 0
 
   function onWaiting(what: Waiting): void {
-    isWaiting = what.kind !== 'challenge'
+    // Of a command that runs it is the output that waits: what is typed is for the command.
+    isWaiting = what.kind !== 'challenge' && !hasBegun
     waiting.show(what)
-    if (output.json && isWaiting) void say({ event: 'waiting', ...what })
+    if (output.json && what.kind !== 'challenge') void say({ event: 'waiting', ...what })
   }
 
   function begun(execution: RunningExecution): Promise<string> {

@@ -7,6 +7,7 @@
  */
 
 import type { CborValue } from '../../base/encoding/cbor.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { Ring } from '../../base/ring.ts'
 import { CODES } from '../../errors.ts'
 import { CODED_UNARY_BYTES, PIPE_READ_BYTES, UNARY_INLINE_BYTES } from '../../limits.ts'
@@ -17,6 +18,7 @@ import { SYSTEM } from '../../wire/frame.ts'
 import { executeResponse, streamResponse } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import type { Peer } from '../common/peer.ts'
+import { AWAITING } from '../decisions/attempt.ts'
 import type { Execution, Watcher } from '../executions/execution.ts'
 import type { Executions } from '../executions/executions.ts'
 import { injectionFindings } from '../executions/injection-event.ts'
@@ -355,6 +357,13 @@ export function createAttachment(
       executions.hold(execution, STDERR, true)
     },
     stdinDrained: () => peer.stdinDrained(streamId),
+    held() {
+      if (isUnary || isGone || peer.connection.credit(streamId) < AWAITING.length) return
+      announce()
+      const data = encodeUtf8(AWAITING)
+      const message = streamResponse.encode({ source: SYSTEM, is_queued: true, data })
+      peer.connection.message(streamId, message, data.length)
+    },
     finished() {
       const execution = getExecution()
       if (isGone || execution === undefined) return

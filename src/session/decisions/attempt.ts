@@ -71,7 +71,8 @@ export function requestFacts(
   }
 }
 
-const AWAITING = 'awaiting operator'
+/** What a client is told that waits for a human. */
+export const AWAITING = 'awaiting operator'
 
 /** Who asked what of whom, by digests: what was shown is not in the chain. */
 function record(

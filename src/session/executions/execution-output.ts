@@ -64,7 +64,9 @@ export function screenedOutput(
       setHeld(execution, source, true, 'withheld')
       if (withdraw !== undefined) return
       const cancel = askRelease(execution, window, settle)
-      if (ruling === undefined) withdraw = cancel
+      if (ruling !== undefined) return
+      withdraw = cancel
+      execution.watcher?.held?.()
     },
   })
 

@@ -42,6 +42,8 @@ export type Watcher = {
   /** New bytes are in the ring of that source. */
   output(source: OutputSource): void
   stdinDrained(): void
+  /** What it prints waits for a human. */
+  held?(): void
   finished(): void
   notStarted(): void
   /** Another watcher took its place. */
