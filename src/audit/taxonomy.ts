@@ -85,7 +85,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 
 /** Fields whose value makes an event of that type matter more. */
 function raised(
-  { type, to, what, canaries, care, is_critical }: AuditEvent,
+  { type, to, what, canaries, late, care, is_critical }: AuditEvent,
   severity: EventSeverity,
 ): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
@@ -94,7 +94,7 @@ function raised(
   if (type === 'challenge' && what !== 'passed') return 'warning'
   if (type === 'daemon' && (what === 'reload_failed' || care !== undefined)) return 'warning'
   if (type === 'branch' && what !== 'checkpoint') return 'warning'
-  if (type === 'redacted' && Number(canaries) > 0) return 'critical'
+  if (type === 'redacted' && (Number(canaries) > 0 || Number(late) > 0)) return 'critical'
   if (type === 'injection' && (what === 'released' || what === 'withheld')) return 'critical'
   if (type === 'firewall' && what !== 'loaded') return 'critical'
   if (type === 'handoff' && what === 'rejected') return is_critical === true ? 'critical' : 'warning'

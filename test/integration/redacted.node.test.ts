@@ -83,6 +83,16 @@ t.test(
   },
 )
 
+t.test(
+  'a secret of which a part had gone on before it was known to be one is an alert (JF-089)',
+  async (t) => {
+    const { stdout } = await sh(`printf 'nobody/kn'; sleep 1; printf 'ows+it?\\n'`)
+    t.equal(stdout.toString(), 'nobody/kn[redacted:known-secret]\n')
+    const event = auditEvents(daemon.directory).findLast(({ type }) => type === 'redacted')
+    t.match(event, { secrets: 1, late: 1, severity: 'critical', facts: /^[0-9a-f]{64}$/ })
+  },
+)
+
 t.test('a canary that is printed is hidden, and critical (JF-044, JF-083, JF-R19)', async (t) => {
   const canary = readFileSync(join(daemon.directory, '.sass-edge/state/canary'), 'utf8').trim()
   const { stdout } = await daemon.cli(['exec', '--', 'echo', canary])

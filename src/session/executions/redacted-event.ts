@@ -29,9 +29,10 @@ export function hiddenIn({ screened }: Execution): Hidden | undefined {
 /** @param sealed the digest of what was sealed */
 export function redactedEvent(execution: Execution, sealed: string): AuditEvent {
   const kinds: Record<string, number> = {}
-  let secrets = 0
+  let [secrets, late] = [0, 0]
   for (const found of findingsOf(execution.screened?.screens ?? [])) {
     secrets += found.count
+    late += found.late
     for (const [kind, count] of found.kinds)
       if (kind in kinds || Object.keys(kinds).length < REDACTED_KINDS)
         kinds[kind] = (kinds[kind] ?? 0) + count
@@ -45,6 +46,7 @@ export function redactedEvent(execution: Execution, sealed: string): AuditEvent 
     secrets,
     kinds,
     canaries: kinds['canary'] ?? 0,
+    late,
     facts: sealed,
   }
 }

@@ -13,6 +13,7 @@ function executionWith(findings: readonly (SecretFindings | undefined)[]): Execu
 
 const findings = (kind: string, count: number): SecretFindings => ({
   count,
+  late: 0,
   kinds: new Map([[kind, count]]),
   secrets: [{ kind, offset: 7, secret: Buffer.from('hunter2') }],
 })
@@ -34,6 +35,8 @@ t.test('counts by kind over both sources; the secrets themselves are only in wha
     session: '5e',
     secrets: 4,
     kinds: { password: 3, jwt: 1 },
+    canaries: 0,
+    late: 0,
     facts: 'f0'.repeat(32),
   })
   t.notOk(JSON.stringify(event).includes('hunter2'))

@@ -20,6 +20,8 @@ import { createSecretPass, type Emit, type Pause, type SecretPass, type Span } f
 /** What was hidden in one stream. */
 export type SecretFindings = {
   readonly count: number
+  /** Secrets whose beginning had gone on when they were found: their caller has a part of them (JF-089). */
+  readonly late: number
   /** By kind. */
   readonly kinds: ReadonlyMap<string, number>
   /** The first of them as they came, for the sealed record alone. */
@@ -42,6 +44,7 @@ const ESC = 0x1b
 
 type Found = {
   count: number
+  late: number
   kinds: Map<string, number>
   secrets: { kind: string; offset: number; secret: Uint8Array }[]
 }
@@ -66,8 +69,9 @@ function createSecretScreen(
   let woven = 0
 
   function remember(span: Span, secret: Uint8Array): void {
-    found ??= { count: 0, kinds: new Map(), secrets: [] }
+    found ??= { count: 0, late: 0, kinds: new Map(), secrets: [] }
     found.count++
+    if (span.start < pass.passedBytes) found.late++
     found.kinds.set(span.kind, (found.kinds.get(span.kind) ?? 0) + 1)
     if (found.secrets.length >= SECRETS_REMEMBERED) return
     found.secrets.push({

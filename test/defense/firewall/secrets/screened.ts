@@ -3,16 +3,22 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SCREEN_WORK_BYTES } from '../../../../src/defense/firewall/limits.ts'
 import { readSecretTables, type SecretTables } from '../../../../src/defense/firewall/secrets/kinds.ts'
+import type { KnownValue } from '../../../../src/defense/firewall/secrets/known.ts'
 import { createSecretPass } from '../../../../src/defense/firewall/secrets/pass.ts'
 
-function shipped(): SecretTables {
+function shipped(known: readonly KnownValue[] = []): SecretTables {
   const path = join(import.meta.dirname, '../../../../firewall/secrets.json')
-  const tables = readSecretTables(JSON.parse(readFileSync(path, 'utf8')))
+  const tables = readSecretTables(JSON.parse(readFileSync(path, 'utf8')), known)
   if ('problems' in tables) throw new Error(tables.problems.join(' '))
   return tables
 }
 
 export const TABLES: SecretTables = shipped()
+
+/** With one value that the device knows. */
+export const knownTables = (value: string): SecretTables =>
+  shipped([{ kind: 'known-secret', bytes: Buffer.from(value) }])
+
 const work = new Uint8Array(SCREEN_WORK_BYTES)
 
 export type Passed = {

@@ -6,9 +6,10 @@ import {
   createSecretScreens,
   type SecretScreen,
 } from '../../../../src/defense/firewall/secrets/secret-screen.ts'
-import { TABLES } from './screened.ts'
+import { knownTables, TABLES } from './screened.ts'
 
 const screens = createSecretScreens(TABLES)
+const KNOWN = knownTables('nobody knows it at all')
 const TOKEN = `ghp_${'Zq4LmW9xT2cVbN7yRk3PsD8fGh1JtU6aQwEr'}`
 
 function through(input: string, cut = input.length, screen: SecretScreen = screens.open()): string {
@@ -100,3 +101,23 @@ t.test('whether something is kept back', (t) => {
   t.ok(screen.isKeeping, 'a sequence that has begun')
   t.end()
 })
+
+t.test(
+  'a secret whose beginning had gone on when it was known to be one is counted as late (JF-089)',
+  (t) => {
+    const screen = createSecretScreens(KNOWN).open()
+    const out: Buffer[] = []
+    const emit = (bytes: Uint8Array) => void out.push(Buffer.from(bytes))
+    screen.push(Buffer.from('it is nobody knows'), emit)
+    for (const pause of ['moment', 'while', 'long'] as const) screen.pause(pause, emit)
+    screen.push(Buffer.from(' it at all\n'), emit)
+    screen.finish(emit)
+    t.match(screen.findings, { count: 1, late: 1 })
+    t.match(Buffer.concat(out).toString(), /^it is nobody.*\[redacted:known-secret\]\n$/)
+    const whole = createSecretScreens(KNOWN).open()
+    whole.push(Buffer.from('it is nobody knows it at all\n'), emit)
+    whole.finish(emit)
+    t.match(whole.findings, { count: 1, late: 0 })
+    t.end()
+  },
+)
