@@ -145,40 +145,44 @@ t.test('Node runs a pinned script of the workspace where its first line lets it 
 })
 
 for (const who of everyone(t))
-  t.test(`as ${who.name}`, { timeout: 600_000 }, async (t) => {
-    if (PYTHON === undefined) return void t.comment('skipped: no Python here')
-    const daemon = await startBranched(t, who, (home) => ({
-      defense: { deny_response: 'reason', levels: { automatic: false } },
-      security: {
-        questions: 'permissive',
-        opaque: 'allow',
-        executables: [
-          { path: join(home, '.sass-edge/workspace/tool'), sha256: digestOf(SCRIPT) },
-          { path: join(home, '.sass-edge/workspace/program'), sha256: digestOf(readFileSync(ECHO)) },
-          { path: '/usr/bin/env', sha256: digestOf(readFileSync('/usr/bin/env')) },
-        ],
-      },
-    }))
-    daemon.put('tool', SCRIPT)
-    for (const [name, from] of [
-      ['program', ECHO],
-      ['evil', '/bin/printenv'],
-    ] as const) {
-      copyFileSync(from, join(daemon.workspace, name))
-      give(join(daemon.workspace, name), who)
-    }
-    const client = await daemon.open()
-    t.teardown(() => client.close())
-    t.equal(await run(client, './tool', ['x']), 'GOOD x\n')
-    t.equal(await run(client, './program', ['GOOD', 'x']), 'GOOD x\n')
-    t.match(await run(client, '/usr/bin/env', []), /^PATH=/m, 'what nobody can write runs as it is')
+  t.test(
+    `what is pinned runs as what was pinned or not at all (JF-034, JF-F12, JF-R27), as ${who.name}`,
+    { timeout: 600_000 },
+    async (t) => {
+      if (PYTHON === undefined) return void t.comment('skipped: no Python here')
+      const daemon = await startBranched(t, who, (home) => ({
+        defense: { deny_response: 'reason', levels: { automatic: false } },
+        security: {
+          questions: 'permissive',
+          opaque: 'allow',
+          executables: [
+            { path: join(home, '.sass-edge/workspace/tool'), sha256: digestOf(SCRIPT) },
+            { path: join(home, '.sass-edge/workspace/program'), sha256: digestOf(readFileSync(ECHO)) },
+            { path: '/usr/bin/env', sha256: digestOf(readFileSync('/usr/bin/env')) },
+          ],
+        },
+      }))
+      daemon.put('tool', SCRIPT)
+      for (const [name, from] of [
+        ['program', ECHO],
+        ['evil', '/bin/printenv'],
+      ] as const) {
+        copyFileSync(from, join(daemon.workspace, name))
+        give(join(daemon.workspace, name), who)
+      }
+      const client = await daemon.open()
+      t.teardown(() => client.close())
+      t.equal(await run(client, './tool', ['x']), 'GOOD x\n')
+      t.equal(await run(client, './program', ['GOOD', 'x']), 'GOOD x\n')
+      t.match(await run(client, '/usr/bin/env', []), /^PATH=/m, 'what nobody can write runs as it is')
 
-    await whileRewritten(t, client, RENAMES, async () => {
-      const told = await often(client, './tool', ['x'])
-      judgeTold(t, told, 'a script that is replaced')
-    })
-    await whileRewritten(t, client, REWRITES, async () => {
-      judgeTold(t, await often(client, './tool', ['x']), 'a script that is altered')
-      judgeTold(t, await often(client, './program', ['GOOD', 'x']), 'a program that is altered')
-    })
-  })
+      await whileRewritten(t, client, RENAMES, async () => {
+        const told = await often(client, './tool', ['x'])
+        judgeTold(t, told, 'a script that is replaced')
+      })
+      await whileRewritten(t, client, REWRITES, async () => {
+        judgeTold(t, await often(client, './tool', ['x']), 'a script that is altered')
+        judgeTold(t, await often(client, './program', ['GOOD', 'x']), 'a program that is altered')
+      })
+    },
+  )
