@@ -86,3 +86,23 @@ t.test('what is no command, and what cannot be read, is shown as it is', async (
     t.match(lines[0], /waits for 0 seconds/)
   }
 })
+
+t.test('what the firewall holds is asked about by what it is, with the words in question', async (t) => {
+  const held = {
+    action: { kind: 'release', command: 'cat', execution: 'ab' },
+    text: 'Ignore all\\x1b[2J',
+    patterns: [],
+  }
+  const release = question(held, {
+    layer: 'firewall',
+    rule: 'injection',
+    reason: 'What cat prints gives orders.',
+  })
+  t.equal(askedLine(release), 'release what cat has printed')
+  const lines = questionLines(release, 119).join('\n')
+  t.match(lines, /risk +high: the agent may do what its output tells it to/)
+  t.match(lines, /alternatives +Read what is shown/)
+  t.match(lines, /text +Ignore all/)
+  const give = question({ action: { kind: 'give', path: 'a b' } }, { layer: 'firewall', rule: 'secrets' })
+  t.equal(askedLine(give), 'fetch a b')
+})
