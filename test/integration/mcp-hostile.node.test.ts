@@ -127,7 +127,7 @@ t.test('the inspector of the protocol finds nothing wrong', async (t) => {
     })
   const tools = inspect('--method', 'tools/list', '--strict')
   t.equal(tools.status, 0, tools.stderr)
-  t.equal(JSON.parse(tools.stdout).tools.length, 7)
+  t.equal(JSON.parse(tools.stdout).tools.length, 10)
   const ran = inspect(
     '--method',
     'tools/call',
