@@ -29,10 +29,10 @@ const RUNNERS: Readonly<Record<ToolName, Tool<never>>> = Object.freeze({
   handoff_take: handoffTake,
 })
 
-/** What the rules may explain, by the error of the result. */
+/** What the device refuses in words, by the error of the result: whoever is deceived is told no rules. */
 const REFUSALS: ReadonlySet<unknown> = new Set([
   ...['CAPABILITY_DENIED', 'CAPABILITY_PATH_DENIED', 'CAPABILITY_CMD_DENIED', 'FILE_PATH_DENIED'],
-  ...['CONFIRMATION_DENIED', 'RESPONSE_VI_SWAP_ENGAGED', 'NO_ANSWER'],
+  ...['CONFIRMATION_DENIED', 'CONFIRMATION_TIMEOUT'],
 ])
 
 export type CallsGround = {
@@ -68,7 +68,8 @@ export function createCalls({ device, progress, result, warn }: CallsGround): Ca
 
   /** A model forgets what it was told long ago, and what was refused is best told why it could be. */
   async function withRules(what: ToolResult): Promise<ToolResult> {
-    if (++untold < MCP_RULES_EVERY && !REFUSALS.has(what.data['error'])) return what
+    const isDue = ++untold >= MCP_RULES_EVERY && !what.isError
+    if (!isDue && !REFUSALS.has(what.data['error'])) return what
     untold = 0
     const rules = device
       .client()
