@@ -84,6 +84,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       findings: [{ kind: 'email', offset: 3, length: 4 }],
       why: 'w',
       refused: 'r',
+      content_source: 1,
       notice: 'n',
     },
   ],
@@ -130,13 +131,17 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
         sha256: digest,
         kind: 2,
         target: 'b',
+        content_source: 2,
       },
       data: id,
     },
   ],
   [fileMessages.fileOutcome, { success: true, message: 'm', bytes_written: 5, sha256: digest }],
   [fileMessages.fileDownloadRequest, { remote_path: '/a', offset: 2, sha256: digest }],
-  [fileMessages.fileDownloadEnd, { sha256: digest, total_size: 0 }],
+  [
+    fileMessages.fileDownloadEnd,
+    { sha256: digest, total_size: 0, findings: [{ kind: 'injection:a', offset: 3, length: 4 }] },
+  ],
   [
     messages.authRequest,
     {

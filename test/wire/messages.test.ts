@@ -16,7 +16,7 @@ const TABLE: Readonly<Record<string, string>> = {
   ExecuteRequest:
     '1? command, 2? args, 3? cwd, 4? env, 5? execution_id, 6? session_id, 7? is_reattach, 8? resume_offset, 12? raw_payload, 13? stdin, 14? pty, 15? resume_offset_stderr, 16? accept, 17? declared_goal, 18? tail, 19? timeout_seconds, 20? keep_background',
   ExecuteResponse:
-    '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings, 15? why, 16? refused, 17? notice',
+    '1? exit_code, 2? stdout, 3? stderr, 4 execution_id, 12? signal, 13? truncated, 14? findings, 15? why, 16? refused, 17? content_source, 18? notice',
   StreamResponse:
     '1? source, 2? data, 3? exit_code, 4? is_queued, 5? queue_position, 6? offset, 12? signal, 13? execution_id, 14? challenge, 15? content_source, 16? findings, 17? encoding, 18? code, 19? sha256, 20? why, 21? isolation, 22? refused, 23? notice',
   StdinChunk: '1? data, 2? resize',
@@ -27,11 +27,12 @@ const TABLE: Readonly<Record<string, string>> = {
   ExecutionReference: '1 execution_id',
   SignalRequest: '1 execution_id, 2 signal, 12? signal_id',
   Outcome: '1? success, 2? message',
-  FileMetadata: '1 remote_path, 2? total_size, 3? offset, 12? mode, 13? sha256, 14? kind, 15? target',
+  FileMetadata:
+    '1 remote_path, 2? total_size, 3? offset, 12? mode, 13? sha256, 14? kind, 15? target, 16? content_source',
   FileChunk: '1? metadata, 2? data',
   FileOutcome: '1? success, 2? message, 3? bytes_written, 12? sha256',
   FileDownloadRequest: '1 remote_path, 2? offset, 12? sha256',
-  FileDownloadEnd: '12 sha256, 13 total_size',
+  FileDownloadEnd: '12 sha256, 13 total_size, 14? findings',
   AuthRequest:
     '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version, 15? branch, 16? enrolment, 17? delegation',
   AuthResponse:
@@ -41,6 +42,7 @@ const TABLE: Readonly<Record<string, string>> = {
   InviteRequest: '1 agent_name, 2? is_operator, 3 capability, 4? ttl_seconds',
   Invitation: '1? success, 2? message, 3? token, 4? expires_at',
   DelegateRequest: '1 worker, 2? tools, 3? allowed_commands, 4? allowed_paths, 5? ttl_seconds',
+  RulesTold: '1 text, 2 sha256',
   Delegation: '1? success, 2? message, 3? token, 4? expires_at',
   Termination: '1 instance',
   KeyRotation: '1 public_key, 2 signature',
