@@ -37,6 +37,19 @@ export type CapabilitySet = {
   readonly egress?: readonly EgressItem[] | null
 }
 
+/** It allows and denies nothing: what a caller without a set has. */
+export const NO_CAPABILITY: CapabilitySet = Object.freeze({
+  allowed_commands: [],
+  denied_commands: [],
+  allowed_paths: [],
+  denied_paths: [],
+  max_concurrent: 0,
+  timeout_seconds: null,
+  max_file_size_bytes: 0,
+  allowed_env: [],
+  output_bytes: null,
+})
+
 /** SHA-256 of the RFC 8785 JSON of the set, 32 bytes: what AuthResponse carries. */
 export function capabilityHash(set: CapabilitySet): Uint8Array {
   return sha256(encodeUtf8(canonicalize(set)))

@@ -5,7 +5,13 @@
  * Rules: docs/responses.md, layers 8 and 9; docs/protocol.md, section 4 (delegation).
  * @module
  */
-import { type CapabilitySet, type Permission, permitsEffective, permitsPath } from '../capability.ts'
+import {
+  type CapabilitySet,
+  NO_CAPABILITY,
+  type Permission,
+  permitsEffective,
+  permitsPath,
+} from '../capability.ts'
 import type { Facts, HandedOn, TokenState } from '../facts.ts'
 import { isFileAction } from '../file-action.ts'
 import { type Finding, type Policy, refusal, violation } from '../layer.ts'
@@ -71,7 +77,7 @@ export function judgeHanded(
       'delegation.user',
       'The worker’s commands run as another user than those of whoever handed the work on, so nothing is what both may do; give both sets the same run_as.',
     )
-  const isWithin = (path: string) => permitsPath({ ...EMPTY, allowed_paths }, path) === 'allowed'
+  const isWithin = (path: string) => permitsPath({ ...NO_CAPABILITY, allowed_paths }, path) === 'allowed'
   if (isFileAction(action))
     return isWithin(action.path) && isWithin(action.real)
       ? undefined
@@ -87,16 +93,3 @@ export function judgeHanded(
     return notHandedOn('The command, or one that it would start,', 'delegation.allowed_commands')
   return isWithin(action.cwd) ? undefined : notHandedOn('The working directory', 'delegation.allowed_paths')
 }
-
-/** A set that allows and denies nothing. */
-const EMPTY: CapabilitySet = Object.freeze({
-  allowed_commands: [],
-  denied_commands: [],
-  allowed_paths: [],
-  denied_paths: [],
-  max_concurrent: 0,
-  timeout_seconds: null,
-  max_file_size_bytes: 0,
-  allowed_env: [],
-  output_bytes: null,
-})

@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { readBounded, replaceFile } from '../../base/files.node.ts'
+import { readBounded } from '../../base/files.node.ts'
 import {
   AGENTS_WATCHED,
   BASELINE_TURNS,
@@ -16,11 +16,11 @@ import {
 import type { KeptBaselines } from '../../defense/anomaly/monitor.ts'
 import type { Sums } from '../../defense/anomaly/sums.ts'
 import { type Baselines, MEASURES } from '../../defense/anomaly/turns.ts'
-import { AGENT_NAME_BYTES, TRAFFIC_SAVE_MS } from '../../limits.ts'
+import { AGENT_NAME_BYTES } from '../../limits.ts'
 import type { Clock } from '../../ports.ts'
+import { createSavedText, type SavedText } from './saved-text.node.ts'
 
 const NAME = 'baselines.json'
-const MODE = 0o600
 const KEYS = ['count', 'sum', 'squares', 'largest'] as const
 
 function sumsIn(value: unknown): Sums | undefined {
@@ -58,38 +58,10 @@ export function loadBaselines(stateDirectory: string): KeptBaselines {
   }
 }
 
-export type BaselineStore = {
-  /** Writes what has changed, where it is time. */
-  tick(): void
-  /** Writes what has changed now. */
-  save(): void
-}
-
 export function createBaselineStore(
   stateDirectory: string,
   kept: () => KeptBaselines,
   clock: Pick<Clock, 'monotonicMs'>,
-): BaselineStore {
-  let written = JSON.stringify(kept())
-  let writtenAtMs = clock.monotonicMs()
-
-  function save(): void {
-    writtenAtMs = clock.monotonicMs()
-    const text = JSON.stringify(kept())
-    if (text === written) return
-    written = text
-    try {
-      replaceFile(join(stateDirectory, NAME), Buffer.from(`${text}\n`), MODE)
-    } catch {
-      // No reason to stop: it is written the next time, or begins anew.
-      written = ''
-    }
-  }
-
-  return {
-    save,
-    tick() {
-      if (clock.monotonicMs() - writtenAtMs >= TRAFFIC_SAVE_MS) save()
-    },
-  }
+): SavedText {
+  return createSavedText(join(stateDirectory, NAME), () => JSON.stringify(kept()), clock)
 }

@@ -6,13 +6,13 @@
  */
 import { join } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { readBounded, replaceFile } from '../../base/files.node.ts'
-import { TRAFFIC_FILE_BYTES, TRAFFIC_SAVE_MS } from '../../limits.ts'
+import { readBounded } from '../../base/files.node.ts'
+import { TRAFFIC_FILE_BYTES } from '../../limits.ts'
 import type { Clock } from '../../ports.ts'
 import type { DayBytes, Days, Traffic } from '../../session/standing/traffic.ts'
+import { createSavedText, type SavedText } from './saved-text.node.ts'
 
 const NAME = 'traffic.json'
-const MODE = 0o600
 const KEYS = ['sinceMs', 'received', 'sent'] as const
 
 function dayIn(value: unknown): DayBytes | undefined {
@@ -41,39 +41,14 @@ export function loadTraffic(stateDirectory: string): Days | undefined {
   }
 }
 
-export type TrafficStore = {
-  /** Writes what has changed, where it is time. */
-  tick(): void
-  /** Writes what has changed now. */
-  save(): void
-}
-
 export function createTrafficStore(
   stateDirectory: string,
   traffic: Pick<Traffic, 'settle' | 'days'>,
   clock: Pick<Clock, 'monotonicMs'>,
-): TrafficStore {
-  let written = JSON.stringify(traffic.days)
-  let writtenAtMs = clock.monotonicMs()
-
-  function save(): void {
+): SavedText {
+  const settled = (): string => {
     traffic.settle()
-    writtenAtMs = clock.monotonicMs()
-    const text = JSON.stringify(traffic.days)
-    if (text === written) return
-    written = text
-    try {
-      replaceFile(join(stateDirectory, NAME), Buffer.from(`${text}\n`), MODE)
-    } catch {
-      // A count is no reason to stop: it is written the next time, or begins anew.
-      written = ''
-    }
+    return JSON.stringify(traffic.days)
   }
-
-  return {
-    save,
-    tick() {
-      if (clock.monotonicMs() - writtenAtMs >= TRAFFIC_SAVE_MS) save()
-    },
-  }
+  return createSavedText(join(stateDirectory, NAME), settled, clock)
 }

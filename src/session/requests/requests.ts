@@ -7,7 +7,7 @@
 
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import { ADMIN_NAME } from '../../base/text/name.ts'
-import { capabilityHash } from '../../defense/capability.ts'
+import { capabilityHash, NO_CAPABILITY } from '../../defense/capability.ts'
 import type { Action } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import { INITIAL_WINDOW_BYTES, MAX_WINDOW_BYTES, MIN_WINDOW_BYTES, SIGNALS_REMEMBERED } from '../../limits.ts'
@@ -33,15 +33,7 @@ import { listHandoffs, sendHandoff, takeHandoff } from './handoff-requests.ts'
 import { enroll, inviteAgent, retireKeyBefore, rotateKey } from './identity-requests.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import { showRules } from './show-rules.ts'
-import {
-  auditFields,
-  auditPublicKey,
-  capabilities,
-  listExecutions,
-  NO_CAPABILITY,
-  ping,
-  securityStatus,
-} from './telling.ts'
+import { auditFields, auditPublicKey, capabilities, listExecutions, ping, securityStatus } from './telling.ts'
 
 export type Handler = (peer: Peer, call: Call) => void
 

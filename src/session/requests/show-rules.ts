@@ -8,13 +8,13 @@ import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { grantedTools } from '../../base/tool-name.ts'
+import { NO_CAPABILITY } from '../../defense/capability.ts'
 import { policyDigest, policyRules } from '../../defense/digest/policy-digest.ts'
 import { listWithin } from '../../egress/egress-settings.ts'
 import { networkOf } from '../../sandbox/places/place.ts'
 import { rulesTold } from '../../wire/identity-messages.ts'
 import type { Peer } from '../common/peer.ts'
 import { setOf, tenantOf } from '../common/rooms.ts'
-import { NO_CAPABILITY } from './telling.ts'
 
 /** The tools that are granted to the caller, within what was handed on to its session. */
 function toolsOf({ caller, session }: Peer): readonly string[] {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { NO_CAPABILITY } from '../../defense/capability.ts'
 import { viScreen } from '../../defense/vi-screen.ts'
 import { LISTED_ENTRIES, LISTED_EXECUTIONS } from '../../limits.ts'
 import * as m from '../../wire/messages.ts'
@@ -19,19 +20,6 @@ export function auditFields(peer: Peer): { audit_seq: number; audit_hash: Uint8A
   const { head } = peer.rooms.audit
   return { audit_seq: head.sequence, audit_hash: head.hash }
 }
-
-/** What a caller without a set has: nothing. */
-export const NO_CAPABILITY = Object.freeze({
-  allowed_commands: [],
-  denied_commands: [],
-  allowed_paths: [],
-  denied_paths: [],
-  max_concurrent: 0,
-  timeout_seconds: null,
-  max_file_size_bytes: 0,
-  allowed_env: [],
-  output_bytes: null,
-})
 
 const STATES = Object.freeze({ starting: 0, running: 1, finished: 2, not_started: 3, unknown: 4 } as const)
 
