@@ -386,8 +386,9 @@ async function start(
     const isIdle = rooms.executions.running === 0 && !peers.openStreams
     const isAlone = isIdle && peers.count === 0
     const isWaiting = rooms.queue.size > 0 || rooms.confirmations.list().length > 0
-    const gaveUp = [sandbox.tick(isAlone, now), policyInUse.tick(isAlone && !isWaiting, now)]
-    if (gaveUp.includes(true)) trimmer.renew(now)
+    const areRulesGone = policyInUse.tick(isAlone && !isWaiting, now)
+    if (areRulesGone) rooms.firewall.forget()
+    if (sandbox.tick(isAlone, now) || areRulesGone) trimmer.renew(now)
     trimmer.tick(isIdle, peers.count === 0, now)
     peers.tick()
     tickCallers(rooms, now)

@@ -677,6 +677,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     firewall: {
       ...{ open: openUnscreened, asksAboutFiles: false, flagPermille: 700 },
       assess: () => ({ permille: 0, patterns: [], techniques: [] }),
+      ...{ prepare: () => {}, forget: () => {} },
     },
     places,
     branches: createBranches({

@@ -25,21 +25,18 @@ import {
 import type { KnownValue } from '../../defense/firewall/secrets/known.ts'
 import { SassError } from '../../errors.ts'
 import type { AuditEvent } from '../../ports.ts'
-import type { FirewallRoom } from '../../session/common/rooms.ts'
+import type { FirewallRoom } from '../../session/common/screening.ts'
 import { type FirewallData, firewallData } from './firewall-data.node.ts'
 import { type KnownPlaces, knownMark, readKnownSecrets } from './known-secrets.node.ts'
 
 export type Settings = Config['defense']['firewall']
 
-export type Firewall = FirewallRoom & {
-  /** Makes the tables now: it takes some milliseconds. */
-  prepare(): void
-}
-
 export type FirewallGround = {
   readonly places: KnownPlaces
   readonly settings: Settings
   readonly monotonicMs: () => number
+  /** For work that may wait a moment. */
+  readonly later: (work: () => void) => void
   /** What has happened, whatever can be written. */
   readonly record: (event: AuditEvent) => void
 }
@@ -91,14 +88,20 @@ export function countFirewall(path: string): { readonly kinds: number; readonly 
 }
 
 /** @throws SassError CONFIG_LOAD_FAILED where the operator has added what cannot be used */
-export function createFirewall({ places, settings, monotonicMs, record }: FirewallGround): Firewall {
+export function createFirewall({
+  places,
+  settings,
+  monotonicMs,
+  later,
+  record,
+}: FirewallGround): FirewallRoom {
   const thresholds = thresholdsOf(settings)
   const marksAlone = { ...thresholds, block: NEVER_HELD }
   const { patterns: ownPath } = settings
   let made: Made | undefined
   let screens: Screens | undefined
   let judge: Judge | undefined
-  let [known, lookedMs] = ['', 0]
+  let [known, lookedMs, told] = ['', 0, '']
 
   function make(): void {
     const mark = markOf(ownPath)
@@ -111,7 +114,7 @@ export function createFirewall({ places, settings, monotonicMs, record }: Firewa
     made = { mark, data, tables }
     known = nowKnown
     screens = createScreens(secrets, judge)
-    record({
+    const event = {
       type: 'firewall',
       what: 'loaded',
       digest: data.digest,
@@ -121,7 +124,11 @@ export function createFirewall({ places, settings, monotonicMs, record }: Firewa
       sensitivity: settings.sensitivity,
       flag_permille: thresholds.flag,
       block_permille: thresholds.block,
-    })
+    } as const
+    // Tables that are made again since somebody has come are no news.
+    if (told === JSON.stringify(event)) return
+    told = JSON.stringify(event)
+    record(event)
   }
 
   function current(): Screens {
@@ -153,6 +160,11 @@ export function createFirewall({ places, settings, monotonicMs, record }: Firewa
     },
     flagPermille: thresholds.flag,
     asksAboutFiles: settings.files === 'ask',
-    prepare: () => void current(),
+    prepare() {
+      if (screens === undefined) later(() => void current())
+    },
+    forget() {
+      screens = judge = made = undefined
+    },
   }
 }

@@ -137,9 +137,9 @@ export function createWork(
     places,
     settings: config.defense.firewall,
     monotonicMs: clock.monotonicMs,
+    later: spareTime.later,
     record: (event) => record(audit, log, event),
   })
-  spareTime.later(firewall.prepare)
   const executions = createExecutions({
     spawner: sandbox.spawner,
     clock,

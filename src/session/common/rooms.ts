@@ -12,8 +12,6 @@ import type { CapabilitySet } from '../../defense/capability.ts'
 import type { DeceptionBudget } from '../../defense/deception/budget.ts'
 import type { Figures } from '../../defense/deception/figures.ts'
 import type { Facts, Ledger } from '../../defense/facts.ts'
-import type { Assessment } from '../../defense/firewall/injections/assess.ts'
-import type { Screen } from '../../defense/firewall/screen.ts'
 import type { Policy } from '../../defense/layer.ts'
 import { narrowedSet, withinSubset } from '../../defense/narrowed-set.ts'
 import type { Penalties, PenaltyReason } from '../../defense/penalties.ts'
@@ -60,6 +58,7 @@ import type { Traffic } from '../standing/traffic.ts'
 import type { Branches } from './branch-deeds.ts'
 import type { HostReadings } from './host-readings.ts'
 import { penalise } from './penalise.ts'
+import type { FirewallRoom, ReadText } from './screening.ts'
 
 export type Settings = {
   readonly version: string
@@ -100,25 +99,6 @@ export type HeldScreen = {
   readonly startedAtMs: number
   /** Another stream shows it now, as with any command that is attached to. */
   replaced(): void
-}
-
-/** The firewall, for what is no output of a command. */
-export type FirewallRoom = {
-  /** `mayHold`: what gives orders waits for an operator; otherwise it is marked alone. */
-  open(mayHold: boolean): Screen
-  /** Judges what a caller has sent, its first window. */
-  assess(bytes: Uint8Array): Assessment
-  /** From how many per mille on it is marked. */
-  readonly flagPermille: number
-  /** A file that holds what output may not is asked about. */
-  readonly asksAboutFiles: boolean
-}
-
-export type ReadText = {
-  /** With what is secret hidden, and how many secrets those were. */
-  hide(text: string): { readonly text: string; readonly hidden: number }
-  /** Per mille of certainty that it gives orders to the model that reads it. */
-  assess(text: string): number
 }
 
 export type ReloadResult =

@@ -177,7 +177,10 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
   )
   if (resumed === undefined && handed !== undefined) tokenUsed(peer, handed, session)
   session.head = rooms.audit.head
-  if (caller.role === 'agent') rooms.places.prepare()
+  if (caller.role === 'agent') {
+    rooms.places.prepare()
+    rooms.firewall.prepare()
+  }
   peer.becomeKnown(caller, session, window, !isSuspect)
   const challenge = isSuspect ? peer.challenge(() => {}) : undefined
   // Undefined for a suspect: this transport cannot be challenged, and nothing else would prove it.

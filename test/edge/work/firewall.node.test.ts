@@ -41,6 +41,7 @@ t.test('new commands know what files of settings hold now; those that run go on 
   const firewall = createFirewall({
     places,
     settings: settings('standard'),
+    later: (work) => work(),
     monotonicMs: () => nowMs,
     record: () => {},
   })
@@ -67,6 +68,7 @@ t.test('as sensitive as the operator wants it; shapes and known secrets are hidd
   const with_ = (sensitivity: Sensitivity) =>
     createFirewall({
       ...{ places, settings: settings(sensitivity) },
+      later: (work) => work(),
       monotonicMs: () => 0,
       record: () => {},
     }).open(true)
@@ -91,6 +93,7 @@ t.test('what gives orders is held where it may be, and marked alone elsewhere (J
   const opened = (mayHold: boolean, change: Partial<Settings> = {}): Screen => {
     const screen = createFirewall({
       ...{ places, settings: { ...settings('standard'), ...change } },
+      later: (work) => work(),
       monotonicMs: () => 0,
       record: () => {},
     }).open(mayHold)
@@ -121,6 +124,7 @@ t.test(
     const made = () =>
       createFirewall({
         ...{ places, settings: { ...settings('standard'), patterns: path } },
+        later: (work) => work(),
         monotonicMs: () => nowMs,
         record: (event) => void events.push(event),
       })

@@ -16,6 +16,7 @@ function readText(workspaceRoot: string) {
         ...{ sensitivity: 'standard', files: 'ask', flag_permille: null, block_permille: null },
         ...{ known_secrets: null, canaries: null, patterns: null },
       },
+      later: (work) => work(),
       monotonicMs: () => 0,
       record: () => {},
     }),
