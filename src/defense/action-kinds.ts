@@ -34,6 +34,9 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   checkpoint: true,
   handoff: true,
   take_handoff: true,
+  submit_envelope: true,
+  take_envelope: true,
+  settle_envelope: true,
 })
 
 export function isActionKind(kind: string): boolean {

@@ -206,6 +206,12 @@ function askedFor({ action, request }: Facts): string {
       return `handoff to ${visible(action.to)}`
     case 'take_handoff':
       return `take handoff ${visible(action.id)}`
+    case 'submit_envelope':
+      return `envelope for ${visible(action.to)}`
+    case 'take_envelope':
+      return `take envelope ${visible(action.id)}`
+    case 'settle_envelope':
+      return `${action.releases ? 'release' : 'discard'} ${visible(action.name)} of the quarantine`
     case 'undo_merge':
     case 'drop_branch':
     case 'checkpoint':

@@ -208,6 +208,7 @@ export type Action =
   | BranchAction
   | HandoffAction
   | { readonly kind: 'take_handoff'; readonly id: string }
+  | EnvelopeAction
 
 /** A branch has the name of the session that it was made for; digests are of what a human was shown. */
 export type BranchAction =
@@ -232,6 +233,18 @@ export type BranchAction =
       readonly number: number
       readonly label: string
     }
+
+/** Signed envelopes: one is handed in, taken by its receiver, or let go or thrown away out of quarantine. */
+export type EnvelopeAction =
+  /** `digest`: SHA-256 of its bytes, hex. What it says is for the checks, not for this decision. */
+  | {
+      readonly kind: 'submit_envelope'
+      readonly to: string
+      readonly digest: string
+      readonly bytes: number
+    }
+  | { readonly kind: 'take_envelope'; readonly id: string }
+  | { readonly kind: 'settle_envelope'; readonly name: string; readonly releases: boolean }
 
 /** What one agent would hand to another: by numbers and digests, which is all that is decided upon. */
 export type HandoffAction = {
