@@ -21,12 +21,24 @@ export type JsonLimits = {
   readonly depth?: number
   /** Values altogether, keys not counted. Default: `size`. */
   readonly items?: number
+  /** Refuses numbers with a fraction or an exponent, `1.0` too: other languages would write those otherwise. */
+  readonly integersOnly?: boolean
 }
+
+/** The problem of a key that stands twice, for whoever tells it from the others. */
+export const DUPLICATE_KEY_PROBLEM = 'the key stands twice in one object'
 
 /** Deep enough for any document here, shallow enough for any stack: the parser recurses once a level. */
 const DEFAULT_DEPTH = 64
 
-type Cursor = { readonly text: string; readonly depth: number; at: number; items: number; problem: string }
+type Cursor = {
+  readonly text: string
+  readonly depth: number
+  readonly integersOnly: boolean
+  at: number
+  items: number
+  problem: string
+}
 
 const REFUSED = Symbol('refused')
 type Parsed = Json | typeof REFUSED
@@ -119,6 +131,9 @@ function readNumber(cursor: Cursor): Parsed {
   const value = Number(match[0])
   if (!Number.isFinite(value)) return refuse(cursor, 'the number is larger than a double can hold')
   const isInteger = match[1] === undefined && match[2] === undefined
+  if (!isInteger && cursor.integersOnly) {
+    return refuse(cursor, 'only integers may stand here, without a fraction or an exponent')
+  }
   if (isInteger && !Number.isSafeInteger(value)) {
     return refuse(cursor, 'the integer is outside of what a double holds exactly (2^53 - 1): send it as text')
   }
@@ -168,7 +183,7 @@ function readObject(cursor: Cursor, depth: number): Parsed {
     cursor.at += 1
     const key = readString(cursor)
     if (key === REFUSED) return REFUSED
-    if (key in members) return refuse(cursor, 'the key stands twice in one object', keyAt)
+    if (key in members) return refuse(cursor, DUPLICATE_KEY_PROBLEM, keyAt)
     skipSpace(cursor)
     if (cursor.text.charCodeAt(cursor.at) !== 0x3a) return refuse(cursor, 'a colon must follow the key')
     cursor.at += 1
@@ -231,6 +246,7 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits):
   const cursor: Cursor = {
     text,
     depth: Math.min(limits.depth ?? DEFAULT_DEPTH, 512),
+    integersOnly: limits.integersOnly === true,
     at: 0,
     items: limits.items ?? limits.size,
     problem: '',
