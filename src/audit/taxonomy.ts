@@ -49,6 +49,7 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   submit_envelope: 'intent',
   take_envelope: 'intent',
   settle_envelope: 'human',
+  run_plan: 'intent',
   enroll: 'configuration',
   rotate_key: 'configuration',
   invite: 'human',
@@ -82,6 +83,8 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   redacted: kind('execution', 'firewall', 'warning'),
   injection: kind('execution', 'firewall', 'warning'),
   anomaly: kind('observations', 'firewall', 'warning'),
+  tool_executed: kind('execution', 'tool'),
+  plan: kind('execution', 'intent'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
   clock: kind('observations', 'lifecycle', 'warning'),
@@ -116,6 +119,7 @@ function raised(
   if (type === 'intent' && what === 'changed') return 'critical'
   if (type === 'intent' && INTENT_WARNINGS.has(String(what))) return 'warning'
   if (type === 'egress' && what !== 'passed') return 'warning'
+  if (type === 'plan' && (what === 'refused' || what === 'tool_refused')) return 'warning'
   return severity
 }
 

@@ -21,6 +21,24 @@ const ISSUER = {
   },
 } as const satisfies ObjectField
 
+const GRANT = {
+  kind: 'object',
+  short: 'permissions',
+  doc: 'The permissions that one tool is given.',
+  fields: {
+    permissions: {
+      kind: 'list',
+      item: { kind: 'text', format: 'permission', maxBytes: 64, doc: 'A permission of docs/plans.md.' },
+      maxItems: 16,
+      default: [],
+      doc: 'Its permissions, like `["fs:read"]`.',
+      absent: 'none',
+      empty: 'none',
+      full: 'there is no wildcard: name each',
+    },
+  },
+} as const satisfies ObjectField
+
 export const INTENT = {
   kind: 'object',
   doc: 'Work that arrives signed instead of live (docs/intent.md). It is on where there is a vault.',
@@ -52,6 +70,19 @@ export const INTENT = {
       maxEntries: CONFIG_AGENTS,
       default: {},
       doc: 'Whose plans may run, by the name of the agent: the SHA-256 of its public key. Absent and empty: nobody’s.',
+    },
+    tools: {
+      kind: 'path',
+      default: null,
+      nullable: true,
+      doc: 'The directory with the manifests of tools that plans may call, `NAME.tool.json`, which nobody but root or the user of the daemon may write; null: there are none.',
+    },
+    grants: {
+      kind: 'map',
+      value: GRANT,
+      maxEntries: 128,
+      default: {},
+      doc: 'What each tool is given, by its name: one that wants more is not loaded. Absent and empty: nothing.',
     },
     plans_without_expiry: {
       kind: 'boolean',

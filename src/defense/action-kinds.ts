@@ -37,6 +37,7 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   submit_envelope: true,
   take_envelope: true,
   settle_envelope: true,
+  run_plan: true,
 })
 
 export function isActionKind(kind: string): boolean {

@@ -68,6 +68,7 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'take_handoff':
     case 'submit_envelope':
     case 'take_envelope':
+    case 'run_plan':
       return facts.request?.audience === 'operator' ? 'role.operator' : 'session'
     case 'invite':
     case 'confirm':

@@ -11,8 +11,9 @@ import type { Code } from '../errors.ts'
 import type { Level } from './level.ts'
 
 export type Source = {
-  readonly transport: 'tls' | 'admin'
-  /** Canonical text of the address; `local` on the admin socket. */
+  /** `intent`: nobody is connected, the work came signed. */
+  readonly transport: 'tls' | 'admin' | 'intent'
+  /** Canonical text of the address; `local` on the admin socket, `intent` where nobody is connected. */
   readonly address: string
   readonly isLoopback: boolean
   /** In the allow-list; always true on the admin socket, whose peer the kernel names. */
@@ -166,6 +167,14 @@ export type Action =
         /** What it leaves running stays in its session. */
         readonly keepsBackground: boolean
       }
+      /** The call of a signed plan that it is; absent: it was asked for by itself. `sha256`: what its file must be. */
+      readonly plan?: {
+        readonly call: string
+        readonly id: string
+        readonly issuer: string
+        readonly sha256: string
+        readonly tool: string
+      }
     }
   /** Paths are absolute; the real one is where the host found that it leads. */
   | {
@@ -209,6 +218,8 @@ export type Action =
   | HandoffAction
   | { readonly kind: 'take_handoff'; readonly id: string }
   | EnvelopeAction
+  /** `digest`: SHA-256, hex, of the plan as it was given. Each of its calls is decided by itself. */
+  | { readonly kind: 'run_plan'; readonly digest: string }
 
 /** A branch has the name of the session that it was made for; digests are of what a human was shown. */
 export type BranchAction =

@@ -346,6 +346,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
     bytes: fc.nat(),
   }),
   fc.record({ kind: fc.constant('take_envelope' as const), id: fc.string() }),
+  fc.record({ kind: fc.constant('run_plan' as const), digest: fc.string() }),
   fc.record({
     kind: fc.constant('settle_envelope' as const),
     name: fc.string(),
