@@ -11,6 +11,7 @@ import * as handoffMessages from '../src/wire/handoff-messages.ts'
 import * as identityMessages from '../src/wire/identity-messages.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
+import * as planMessages from '../src/wire/plan-messages.ts'
 import type { AnyMessage } from '../src/wire/schema.ts'
 import * as statusMessages from '../src/wire/status-messages.ts'
 
@@ -29,6 +30,7 @@ export function allMessages(): readonly AnyMessage[] {
     egressMessages,
     fileMessages,
     handoffMessages,
+    planMessages,
     identityMessages,
     statusMessages,
   ].flatMap((room) => Object.values(room))

@@ -20,6 +20,7 @@ import type { LogSink } from './edge/host/log-sink.node.ts'
 import { createSpareTime, type SpareTime } from './edge/host/spare-time.node.ts'
 import { createOutputCoders } from './edge/host/zstd.node.ts'
 import { createZstdDecoder } from './edge/host/zstd-decoder.node.ts'
+import { joinPlans } from './edge/intent/plans.node.ts'
 import { createPolicyInUse, type PolicyInUse } from './edge/policy/policy-in-use.node.ts'
 import { endingOnRecord, type Opened } from './edge/record/integrity.node.ts'
 import { openWhole, type RecordObserver } from './edge/record/record.node.ts'
@@ -356,6 +357,7 @@ async function start(
     record(audit, log, { type: 'daemon', what: 'migrated', ...step })
   }
   await rooms.branches.resume()
+  const closePlans = joinPlans(config, rooms)
   const storage = createStorage({ config, deviceRecord, reserve, bounds: sandbox.bounds }, rooms)
   const addresses: string[] = []
   let metrics: MetricsServer | undefined
@@ -420,6 +422,7 @@ async function start(
     metrics?.close()
     await sandbox.close()
     await egress.close()
+    closePlans()
     await rooms.closeConfined()
     spareTime.spend()
     counting.save()

@@ -17,6 +17,7 @@ export type Category =
   | 'lifecycle'
   | 'configuration'
   | 'human'
+  | 'intent'
 export type EventSeverity = 'info' | 'warning' | 'critical'
 
 type Kind = { readonly stream: Stream; readonly category: Category; readonly severity: EventSeverity }
@@ -45,6 +46,10 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   terminate: 'human',
   handoff: 'handoff',
   take_handoff: 'handoff',
+  submit_envelope: 'intent',
+  take_envelope: 'intent',
+  settle_envelope: 'human',
+  run_plan: 'intent',
   enroll: 'configuration',
   rotate_key: 'configuration',
   invite: 'human',
@@ -74,14 +79,27 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   firewall: kind('execution', 'configuration'),
   policy_digest: kind('execution', 'gate'),
   handoff: kind('execution', 'handoff'),
+  intent: kind('artifacts', 'intent'),
   redacted: kind('execution', 'firewall', 'warning'),
   injection: kind('execution', 'firewall', 'warning'),
   anomaly: kind('observations', 'firewall', 'warning'),
+  tool_executed: kind('execution', 'tool'),
+  plan: kind('execution', 'intent'),
   dropped: kind('execution', 'lifecycle'),
   recovered: kind('observations', 'lifecycle', 'warning'),
   clock: kind('observations', 'lifecycle', 'warning'),
   epoch: kind('execution', 'lifecycle'),
 })
+
+/** Of signed intent, whatever did not go its way. */
+const INTENT_WARNINGS: ReadonlySet<string> = new Set([
+  'rejected',
+  'quarantine_full',
+  'handler_error',
+  'expired',
+  'released',
+  'discarded',
+])
 
 /** Fields whose value makes an event of that type matter more. */
 function raised(
@@ -98,7 +116,10 @@ function raised(
   if (type === 'injection' && (what === 'released' || what === 'withheld')) return 'critical'
   if (type === 'firewall' && what !== 'loaded') return 'critical'
   if (type === 'handoff' && what === 'rejected') return is_critical === true ? 'critical' : 'warning'
+  if (type === 'intent' && what === 'changed') return 'critical'
+  if (type === 'intent' && INTENT_WARNINGS.has(String(what))) return 'warning'
   if (type === 'egress' && what !== 'passed') return 'warning'
+  if (type === 'plan' && (what === 'refused' || what === 'tool_refused')) return 'warning'
   return severity
 }
 

@@ -181,6 +181,12 @@ export const CAPABILITY = {
       nullable: true,
       doc: 'The user of the device that commands run as, which only a daemon that is root can give. null: the user of the daemon, without any of its rights.',
     },
+    require_plan: {
+      kind: 'choice',
+      choices: ['never', 'restricted', 'always'],
+      default: 'never',
+      doc: 'What runs only as a call of a signed plan (docs/plans.md): `restricted`, what nobody has read (docs/policy.md), about which a human is asked otherwise; `always`, every command and every transfer of a file.',
+    },
     network: {
       kind: 'choice',
       choices: ['default', 'gate', 'none', 'host'],

@@ -58,7 +58,7 @@ function reportKind(walk: Walk, path: string, value: unknown, wanted: string, hi
 }
 
 function readObject(walk: Walk, field: ObjectField, given: unknown, path: string): Json {
-  const isShort = field.short !== undefined && typeof given === 'string'
+  const isShort = field.short !== undefined && (typeof given === 'string' || Array.isArray(given))
   const value = isShort ? { [field.short]: given } : given
   if (value !== undefined && !isObject(value)) {
     const wanted = field.short === undefined ? 'an object' : 'a text or an object'

@@ -47,7 +47,7 @@ export type ListField = Documented & {
   readonly empty: string
   readonly full: string
 }
-/** `short`: a text by itself stands for an object with that key alone. */
+/** `short`: a text or a list by itself stands for an object with that key alone. */
 export type ObjectField = Documented & {
   readonly kind: 'object'
   readonly short?: string

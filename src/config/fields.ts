@@ -29,6 +29,7 @@ import {
 import { AGENT, ALL_WORD, CAPABILITY, DEFAULT_CAPABILITY, WORKSPACE_WORD } from './caller-fields.ts'
 import { DEFENSE, PENALTIES } from './defense-fields.ts'
 import type { ObjectField } from './field-kinds.ts'
+import { INTENT } from './intent-fields.ts'
 import { CONFIRM, POLICY, QUOTA, SECURITY } from './policy-fields.ts'
 import { SANDBOX } from './sandbox-fields.ts'
 
@@ -223,6 +224,7 @@ export const CONFIG_FIELDS = {
     },
     sandbox: SANDBOX,
     defense: DEFENSE,
+    intent: INTENT,
     audit: {
       kind: 'object',
       doc: 'The record of every decision.',

@@ -9,6 +9,7 @@ import { checkKeyEncoding } from '../base/crypto/ed25519-encoding.ts'
 import { decodeBase64Url, encodeBase64Url } from '../base/encoding/base64.ts'
 import { decodeHex } from '../base/encoding/hex.ts'
 import { parseIpAddress, parseIpRange } from '../base/ip-address.ts'
+import { isPermission, PERMISSION_NAMES } from '../base/permission-name.ts'
 import { isName, NAME_PATTERN } from '../base/text/name.ts'
 import { nearest } from '../base/text/suggest.ts'
 import { ALL_TOOLS, isTool, TOOLS } from '../base/tool-name.ts'
@@ -51,6 +52,15 @@ function addressHint(text: string): string | undefined {
   const plain = [bare, bare.replace(/:[0-9]+$/, ''), bare.replace(/(^|\.)0+(?=[0-9])/g, '$1')]
   const meant = plain.find((one) => parseIpAddress(one) !== undefined)
   return meant === undefined ? undefined : `write "${meant}"`
+}
+
+function checkPermission(text: string): Fault | undefined {
+  if (isPermission(text)) return undefined
+  const meant = nearest(text, PERMISSION_NAMES)
+  return {
+    problem: 'is no permission of a tool',
+    hint: meant === undefined ? `write one of ${PERMISSION_NAMES.join(', ')}` : `did you mean "${meant}"?`,
+  }
 }
 
 function checkAddress(text: string): Fault | undefined {
@@ -249,6 +259,7 @@ export const TEXT_FORMATS = Object.freeze({
   command: { check: checkCommand, pattern: '^\\S(?:.*\\S)?$' },
   variable: { check: checkVariable, pattern: '^(?:\\*|[A-Za-z_][A-Za-z0-9_]*\\*?)$' },
   tool: { check: checkTool },
+  permission: { check: checkPermission },
   digest: { check: checkDigest, pattern: '^[0-9a-f]{64}$' },
   domain: { check: checkDomain },
   egress: { check: checkEgress, pattern: EGRESS.source },

@@ -31,13 +31,19 @@ function schemaOfObject(field: ObjectField): Schema {
   }
 }
 
+/** What may stand for an object of one key: as that key is, without its own description. */
+function schemaOfShort(field: Field | undefined): Schema {
+  if (field?.kind !== 'list') return { type: 'string', minLength: 1 }
+  return { type: 'array', maxItems: field.maxItems, items: schemaOf(field.item) }
+}
+
 function schemaOf(field: Field): Schema {
   const description = describe(field)
   switch (field.kind) {
     case 'object':
       return field.short === undefined
         ? { description, ...schemaOfObject(field) }
-        : { description, anyOf: [{ type: 'string', minLength: 1 }, schemaOfObject(field)] }
+        : { description, anyOf: [schemaOfShort(field.fields[field.short]), schemaOfObject(field)] }
     case 'map':
       return {
         description,

@@ -34,6 +34,10 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   checkpoint: true,
   handoff: true,
   take_handoff: true,
+  submit_envelope: true,
+  take_envelope: true,
+  settle_envelope: true,
+  run_plan: true,
 })
 
 export function isActionKind(kind: string): boolean {

@@ -66,6 +66,9 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'rotate_key':
     case 'handoff':
     case 'take_handoff':
+    case 'submit_envelope':
+    case 'take_envelope':
+    case 'run_plan':
       return facts.request?.audience === 'operator' ? 'role.operator' : 'session'
     case 'invite':
     case 'confirm':
@@ -79,6 +82,7 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'undo_merge':
     case 'drop_branch':
     case 'checkpoint':
+    case 'settle_envelope':
       return 'role.operator'
     default:
       return impossible(action)

@@ -32,6 +32,8 @@ export type CapabilitySet = {
   readonly plan?: readonly string[] | null
   /** Null: the user of the daemon. */
   readonly run_as?: string | null
+  /** What runs only as a call of a signed plan; absent: nothing. */
+  readonly require_plan?: 'never' | 'restricted' | 'always'
   readonly network?: 'default' | 'gate' | 'none' | 'host'
   /** What its commands may reach; null: what the device lists. */
   readonly egress?: readonly EgressItem[] | null

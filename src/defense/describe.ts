@@ -9,7 +9,7 @@ import { visible } from '../base/text/visible.ts'
 import { EXPLAINED_CHARS } from '../limits.ts'
 import type { EffectiveCommand } from './13policy/effective.ts'
 import { CLASS_TEXTS, type OpaqueClass } from './13policy/opaque/opaque-class.ts'
-import type { Facts } from './facts.ts'
+import type { ExecuteAction, Facts } from './facts.ts'
 import type { Policy } from './layer.ts'
 import { opaqueClassOf, WEAKNESS_TEXTS } from './opaque.ts'
 import { type LayerName, RESPONSE_NUMBERS, RESPONSES, type Verdict } from './verdict.ts'
@@ -82,6 +82,11 @@ const ADVICE: readonly (readonly [LayerName | 'any' | 'egress' | 'firewall', str
       'specifics',
       'opaque.',
       'Answer with `sass-edge confirm`, or have the whole sandbox hold (network "gate", no devices, no sockets; see `sass-edge doctor`), so that nobody need be asked; security.opaque says otherwise.',
+    ],
+    [
+      'specifics',
+      'executables.tool',
+      'Look at the file on the device; if it is right, write its new SHA-256 into the manifest of the tool.',
     ],
     [
       'specifics',
@@ -188,11 +193,20 @@ export function nameOfResponse(recorded: string): string {
   return found === undefined ? recorded : `${recorded} ${found}`
 }
 
+/** Which call of which plan it is; nothing where it was asked for by itself. */
+function planText(plan: ExecuteAction['plan']): string {
+  return plan === undefined
+    ? ''
+    : ` (${visible(plan.tool)}, call ${visible(plan.call)} of plan ${visible(plan.id)} by ${visible(plan.issuer)})`
+}
+
 function askedFor({ action, request }: Facts): string {
   if (action === undefined) return visible(request?.method ?? 'a connection')
   switch (action.kind) {
     case 'execute':
-      return commandLine(action.argv, EXPLAINED_CHARS)
+      return `${commandLine(action.argv, EXPLAINED_CHARS)}${planText(action.plan)}`
+    case 'run_plan':
+      return `plan ${visible(action.digest)}`
     case 'deceive':
       return `(a stranger) ${commandLine(action.argv, EXPLAINED_CHARS)}`
     case 'upload':
@@ -206,6 +220,12 @@ function askedFor({ action, request }: Facts): string {
       return `handoff to ${visible(action.to)}`
     case 'take_handoff':
       return `take handoff ${visible(action.id)}`
+    case 'submit_envelope':
+      return `envelope for ${visible(action.to)}`
+    case 'take_envelope':
+      return `take envelope ${visible(action.id)}`
+    case 'settle_envelope':
+      return `${action.releases ? 'release' : 'discard'} ${visible(action.name)} of the quarantine`
     case 'undo_merge':
     case 'drop_branch':
     case 'checkpoint':

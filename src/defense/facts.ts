@@ -11,8 +11,9 @@ import type { Code } from '../errors.ts'
 import type { Level } from './level.ts'
 
 export type Source = {
-  readonly transport: 'tls' | 'admin'
-  /** Canonical text of the address; `local` on the admin socket. */
+  /** `intent`: nobody is connected, the work came signed. */
+  readonly transport: 'tls' | 'admin' | 'intent'
+  /** Canonical text of the address; `local` on the admin socket, `intent` where nobody is connected. */
   readonly address: string
   readonly isLoopback: boolean
   /** In the allow-list; always true on the admin socket, whose peer the kernel names. */
@@ -166,6 +167,14 @@ export type Action =
         /** What it leaves running stays in its session. */
         readonly keepsBackground: boolean
       }
+      /** The call of a signed plan that it is; absent: it was asked for by itself. `sha256`: what its file must be. */
+      readonly plan?: {
+        readonly call: string
+        readonly id: string
+        readonly issuer: string
+        readonly sha256: string
+        readonly tool: string
+      }
     }
   /** Paths are absolute; the real one is where the host found that it leads. */
   | {
@@ -208,6 +217,9 @@ export type Action =
   | BranchAction
   | HandoffAction
   | { readonly kind: 'take_handoff'; readonly id: string }
+  | EnvelopeAction
+  /** `digest`: SHA-256, hex, of the plan as it was given. Each of its calls is decided by itself. */
+  | { readonly kind: 'run_plan'; readonly digest: string }
 
 /** A branch has the name of the session that it was made for; digests are of what a human was shown. */
 export type BranchAction =
@@ -232,6 +244,18 @@ export type BranchAction =
       readonly number: number
       readonly label: string
     }
+
+/** Signed envelopes: one is handed in, taken by its receiver, or let go or thrown away out of quarantine. */
+export type EnvelopeAction =
+  /** `digest`: SHA-256 of its bytes, hex. What it says is for the checks, not for this decision. */
+  | {
+      readonly kind: 'submit_envelope'
+      readonly to: string
+      readonly digest: string
+      readonly bytes: number
+    }
+  | { readonly kind: 'take_envelope'; readonly id: string }
+  | { readonly kind: 'settle_envelope'; readonly name: string; readonly releases: boolean }
 
 /** What one agent would hand to another: by numbers and digests, which is all that is decided upon. */
 export type HandoffAction = {

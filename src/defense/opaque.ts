@@ -42,7 +42,10 @@ export function opaqueClassOf(
   const missing = action.executable === null ? effective.commands[0] : undefined
   return strictestClass(effective, {
     knows: (command) => command === missing || policy.rules.knows(command),
-    names: (command) => isNamed(command, facts.identity, policy),
+    // The file of a tool is the one that an operator has registered.
+    names: (command) =>
+      (action.plan !== undefined && command.path === action.executable?.path) ||
+      isNamed(command, facts.identity, policy),
   })
 }
 

@@ -34,6 +34,7 @@ function frozen(action: Action): Action {
     Object.freeze(action.argv)
     Object.freeze(action.environment)
     Object.freeze(action.executable)
+    Object.freeze(action.plan)
   }
   if (action.kind === 'deceive') Object.freeze(action.argv)
   if (action.kind === 'merge') {

@@ -18,3 +18,12 @@ export const DELEGATED_PATTERN_BYTES = 256
 export const ORPHANED_AFTER_MS = 300_000
 /** The name of an instance: that of its agent, the time and a nonce. */
 export const INSTANCE_BYTES = 128
+
+/** A plan in a request: what fits a frame. Longer ones come in envelopes. */
+export const PLAN_FRAME_BYTES = 65_536
+/** Names of plans, calls and tools (docs/intent.md), calls of one plan, and a sentence about one of them. */
+export const PLAN_NAME_BYTES = 128
+export const PLAN_CALLS_TOLD = 64
+export const PLAN_WHY_BYTES = 512
+/** Arguments of a tool that are told: with all tools of a device they fit a frame. */
+export const TOOL_ARGS_TOLD = 64

@@ -8,6 +8,7 @@ import * as f from './file-messages.ts'
 import * as h from './handoff-messages.ts'
 import * as i from './identity-messages.ts'
 import * as m from './messages.ts'
+import * as p from './plan-messages.ts'
 import type { AnyMessage } from './schema.ts'
 import * as s from './status-messages.ts'
 
@@ -54,6 +55,9 @@ export type MethodName =
   | 'SendHandoff'
   | 'ListHandoffs'
   | 'TakeHandoff'
+  | 'RunPlan'
+  | 'PlanStatus'
+  | 'ShowTools'
 
 export type Method = {
   readonly number: number
@@ -154,6 +158,10 @@ export const METHODS: readonly Method[] = Object.freeze([
   unary({ number: 24, name: 'SendHandoff', request: h.handoffRequest, response: h.handoffEntry }),
   unary({ number: 25, name: 'ListHandoffs', request: m.empty, response: h.handoffList }),
   unary({ number: 26, name: 'TakeHandoff', request: h.handoffReference, response: h.handoffContent }),
+  // What the calls print comes ahead of END in StreamResponse messages, and counts against credit.
+  unary({ number: 70, name: 'RunPlan', request: p.planRequest, response: p.planState }),
+  unary({ number: 71, name: 'PlanStatus', request: p.planReference, response: p.planState }),
+  unary({ number: 72, name: 'ShowTools', request: m.empty, response: p.toolList }),
   ...(
     [
       { number: 32, name: 'ListConfirmations', request: m.empty, response: m.confirmationList },

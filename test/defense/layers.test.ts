@@ -95,6 +95,31 @@ t.test('denied wins over allowed, and what no pattern matches is refused (SS-19)
   t.end()
 })
 
+t.test('where a set requires plans, only their calls run (SA-28)', (t) => {
+  const plan = { call: 'c', id: 'p', issuer: 'i', sha256: 'aa', tool: 'list' }
+  const executable = { path: '/usr/bin/ls', device: '1', inode: '2', sha256: 'aa' }
+  const outcome = (require_plan: 'never' | 'restricted' | 'always', argv: string[], isPlanned = false) => {
+    const action = { ...executing(argv), executable, ...(isPlanned ? { plan } : {}) }
+    const policy = policyWith({ require_plan }, { opaque: 'allow' })
+    const [how, , , rule] = shapeOf(adjudicate({ ...FACTS, action }, policy, LEDGER))
+    return `${how} ${rule}`
+  }
+  t.equal(outcome('never', ['ls']), 'EXECUTE all_passed')
+  t.equal(outcome('always', ['ls']), 'status default.require_plan')
+  t.equal(outcome('always', ['ls'], true), 'EXECUTE all_passed')
+  t.equal(outcome('restricted', ['ls']), 'EXECUTE all_passed', 'what is read')
+  t.equal(outcome('restricted', ['python3', 'x.py']), 'THROTTLE default.require_plan', 'or a human says so')
+  t.equal(outcome('restricted', ['python3', 'x.py'], true), 'EXECUTE all_passed')
+  const download = { kind: 'download', path: '/srv/a', real: '/srv/a', size: 1, offset: 0 } as const
+  const transfer = { ...FACTS, action: download }
+  t.equal(
+    shapeOf(adjudicate(transfer, policyWith({ require_plan: 'always' }), LEDGER))[3],
+    'default.require_plan',
+  )
+  t.equal(shapeOf(adjudicate(transfer, policyWith({ require_plan: 'restricted' }), LEDGER))[3], 'all_passed')
+  t.end()
+})
+
 t.test('a shell needs the allow-list as well as the switch (OS-06, OS-07)', (t) => {
   const action = executing(['bash', '-c', 'true'])
   const outcome = (allowShell: boolean, allowed_commands: string[]) =>

@@ -117,7 +117,7 @@ t.test(
       )
       t.not(layer, 'completeness', kind)
     }
-    t.equal(known.size, 28, [...known].join(' '))
+    t.equal(known.size, 32, [...known].join(' '))
     t.end()
   },
 )

@@ -340,6 +340,19 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('rotate_key' as const), name: fc.string(), key: fc.string() }),
   fc.record({ kind: fc.constant('take_handoff' as const), id: fc.string() }),
   fc.record({
+    kind: fc.constant('submit_envelope' as const),
+    to: fc.string(),
+    digest: fc.string(),
+    bytes: fc.nat(),
+  }),
+  fc.record({ kind: fc.constant('take_envelope' as const), id: fc.string() }),
+  fc.record({ kind: fc.constant('run_plan' as const), digest: fc.string() }),
+  fc.record({
+    kind: fc.constant('settle_envelope' as const),
+    name: fc.string(),
+    releases: fc.boolean(),
+  }),
+  fc.record({
     kind: fc.constant('handoff' as const),
     ...{ to: fc.string(), isListed: fc.boolean(), from: fc.string(), digest: fc.string() },
     ...{ sealed: fc.string(), task: fc.string(), criticality: fc.nat(4), classification: fc.nat(3) },

@@ -7,6 +7,7 @@ import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as handoffMessages from '../../src/wire/handoff-messages.ts'
 import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
+import * as planMessages from '../../src/wire/plan-messages.ts'
 import type { AnyMessage } from '../../src/wire/schema.ts'
 import * as statusMessages from '../../src/wire/status-messages.ts'
 
@@ -34,6 +35,25 @@ const DEVICE = {
   tarpit_seconds: 17,
 }
 
+const PLAN_CALL = {
+  tool_call_id: 'c',
+  tool_name: 'count',
+  state: 'exited',
+  number: 1,
+  why: 'It failed.',
+  execution_id: new Uint8Array(16),
+  stdout_bytes: 2,
+  stderr_bytes: 3,
+}
+const TOOL = {
+  name: 'count',
+  version: '1',
+  tier: 'T1',
+  permissions: ['fs:read'],
+  args: ['file'],
+  is_loaded: true,
+  why: 'no',
+}
 const HANDED = {
   ...{ handoff_id: id, from_agent: 'ci-20261128T120000Z-0a1b2c3d', to_agent: 'helper' },
   ...{ criticality: 2, depth: 1, sent_at: 5, expires_at: 6, digest, is_taken: true },
@@ -385,6 +405,22 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   [handoffMessages.handoffEntry, HANDED],
   [handoffMessages.handoffList, { handoffs: [HANDED], total: 1 }],
   [handoffMessages.handoffContent, { entry: HANDED, content: '{}', content_source: 'AGENT_HANDOFF' }],
+  [planMessages.planRequest, { plan: Uint8Array.of(0x7b, 0x7d), session_id: 's' }],
+  [planMessages.planReference, { plan_id: 'p', session_id: 's' }],
+  [planMessages.planCall, PLAN_CALL],
+  [
+    planMessages.planState,
+    {
+      plan_id: 'p',
+      session_id: 's',
+      issuer: 'i',
+      state: 'done',
+      calls: [PLAN_CALL],
+      begun_at: 1_800_000_000,
+    },
+  ],
+  [planMessages.toolEntry, TOOL],
+  [planMessages.toolList, { tools: [TOOL] }],
   [
     statusMessages.explanation,
     {

@@ -7,6 +7,7 @@ import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as handoffMessages from '../../src/wire/handoff-messages.ts'
 import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
+import * as planMessages from '../../src/wire/plan-messages.ts'
 import { type AnyMessage, readMessage } from '../../src/wire/schema.ts'
 import * as statusMessages from '../../src/wire/status-messages.ts'
 import { EXAMPLES } from './message-examples.ts'
@@ -114,6 +115,7 @@ const ALL = [
   fileMessages,
   handoffMessages,
   identityMessages,
+  planMessages,
   statusMessages,
 ].flatMap((room) => Object.values(room)) as AnyMessage[]
 

@@ -25,6 +25,9 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [24, 'SendHandoff', 'HandoffRequest', '', 'StreamResponse', 'HandoffEntry'],
   [25, 'ListHandoffs', 'Empty', '', 'StreamResponse', 'HandoffList'],
   [26, 'TakeHandoff', 'HandoffReference', '', 'StreamResponse', 'HandoffContent'],
+  [70, 'RunPlan', 'PlanRequest', '', 'StreamResponse', 'PlanState'],
+  [71, 'PlanStatus', 'PlanReference', '', 'StreamResponse', 'PlanState'],
+  [72, 'ShowTools', 'Empty', '', 'StreamResponse', 'ToolList'],
   [32, 'ListConfirmations', 'Empty', '', 'StreamResponse', 'ConfirmationList'],
   [33, 'AnswerConfirmation', 'ConfirmationAnswer', '', 'StreamResponse', 'Outcome'],
   [34, 'ShowLevels', 'Empty', '', 'StreamResponse', 'LevelList'],
@@ -67,8 +70,9 @@ t.test('the methods are those of the protocol page', async (t) => {
   t.throws(() => methodNamed('Shell' as MethodName), RangeError)
 })
 
-t.test('the operator’s methods are those from 32 on, and no other', async (t) => {
-  for (const { number, audience } of METHODS) t.equal(audience, number >= 32 ? 'operator' : 'anyone')
+t.test('the operator’s methods are those from 32 to 63, and no other', async (t) => {
+  for (const { number, audience } of METHODS)
+    t.equal(audience, number >= 32 && number < 64 ? 'operator' : 'anyone')
 })
 
 t.test('credit counts the data of each message that carries some', async (t) => {

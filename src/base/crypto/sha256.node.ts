@@ -13,3 +13,8 @@ export function hostSha256(bytes: Uint8Array): Uint8Array {
 export function hostTextDigest(text: string): string {
   return hash('sha256', text, 'hex')
 }
+
+/** Of bytes, in lower-case hex. */
+export function hostBytesDigest(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'hex')
+}

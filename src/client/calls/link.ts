@@ -112,6 +112,8 @@ const REPEATED: ReadonlySet<MethodName> = new Set([
   'ListExecutions',
   'ListHandoffs',
   'TakeHandoff',
+  'PlanStatus',
+  'ShowTools',
   'ListConfirmations',
   'ShowLevels',
   'ListPenalties',

@@ -73,11 +73,33 @@ function judgeFile(path: string, sha256: string | null, policy: Policy): Finding
   )
 }
 
+/** A tool's file is that of its manifest, whatever else is pinned. One that is not there is not started. */
+function judgeTool(
+  executable: ExecuteAction['executable'],
+  { tool, sha256 }: NonNullable<ExecuteAction['plan']>,
+): Finding | undefined {
+  if (executable === null || executable.sha256 === sha256) return undefined
+  return refusal(
+    'CAPABILITY_CMD_DENIED',
+    'executables.tool',
+    `${executable.path} is not the file that the tool ${tool} was registered with: it has been replaced or altered.`,
+  )
+}
+
 /** The program itself and every other one that it would start. */
-function judgePins({ executable }: ExecuteAction, { programs }: Facts, policy: Policy): Finding | undefined {
+function judgePins(
+  { executable, plan }: ExecuteAction,
+  { programs }: Facts,
+  policy: Policy,
+): Finding | undefined {
   const { pins, pinnedOnly } = policy.security
+  const ofTool = plan === undefined ? undefined : judgeTool(executable, plan)
+  if (ofTool !== undefined) return ofTool
   if (!pinnedOnly && Object.keys(pins).length === 0) return undefined
-  const own = executable === null ? undefined : judgeFile(executable.path, executable.sha256, policy)
+  const own =
+    executable === null || plan !== undefined
+      ? undefined
+      : judgeFile(executable.path, executable.sha256, policy)
   if (own !== undefined) return own
   for (const { path, sha256 } of programs ?? []) {
     const finding = judgeFile(path, sha256, policy)

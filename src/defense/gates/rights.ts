@@ -28,6 +28,7 @@ import {
   stricterOf,
   violation,
 } from '../layer.ts'
+import { opaqueClassOf } from '../opaque.ts'
 import { grantsTool, type ToolList, toolsAsked } from '../tools.ts'
 import { mayTouch } from '../touched-path.ts'
 import { handsOnFurther, judgeHanded, judgeToken } from './delegated.ts'
@@ -212,6 +213,33 @@ function judgePlaces(
   )
 }
 
+/** What runs only as a call of a signed plan. What nobody has read may also run where a human says so. */
+function judgePlan(
+  facts: Facts,
+  policy: Policy,
+  ledger: Ledger,
+  name: string,
+  { require_plan: need = 'never' }: CapabilitySet,
+): Finding | undefined {
+  const { action } = facts
+  if (need === 'never' || (action?.kind === 'execute' && action.plan !== undefined)) return undefined
+  const rule = `${name}.require_plan`
+  if (need === 'always')
+    return refusal(
+      'CAPABILITY_CMD_DENIED',
+      rule,
+      `Capability ${name} runs nothing but the calls of signed plans: have it put into one, and run that.`,
+    )
+  if (opaqueClassOf(action, facts, policy) === undefined) return undefined
+  return askHuman(
+    facts,
+    ledger,
+    'CAPABILITY_CMD_DENIED',
+    rule,
+    `Nobody has read what the command does, and capability ${name} runs such only as a call of a signed plan.`,
+  )
+}
+
 function judgeSet(
   facts: Facts,
   policy: Policy,
@@ -226,11 +254,21 @@ function judgeSet(
   const { commands } = policy.effective(action)
   const ofCommands = judgeCommands(facts, ledger, policy, name, set, action, commands)
   const ofShell = judgeShell(action, commands, policy)
-  return stricterOf(stricterOf(ofCommands, ofShell), judgePlaces(facts, name, set, action, commands))
+  const ofRights = stricterOf(
+    stricterOf(ofCommands, ofShell),
+    judgePlaces(facts, name, set, action, commands),
+  )
+  return stricterOf(ofRights, judgePlan(facts, policy, ledger, name, set))
 }
 
 /** By where it says that it is and by where it really is: each must be allowed, and neither denied. */
-function judgeTransfer(policy: Policy, name: string, action: FileAction): Finding | undefined {
+function judgeTransfer(
+  facts: Facts,
+  policy: Policy,
+  ledger: Ledger,
+  name: string,
+  action: FileAction,
+): Finding | undefined {
   const set = setNamed(policy, name)
   if (set === undefined)
     return violation('CAPABILITY_DENIED', 'capability.missing', `There is no capability set ${name}.`)
@@ -240,7 +278,7 @@ function judgeTransfer(policy: Policy, name: string, action: FileAction): Findin
     return refusedPath(permission, name, 'The path of the transfer')
   }
   const most = set.max_file_size_bytes
-  if (action.size === null || action.size <= most) return undefined
+  if (action.size === null || action.size <= most) return judgePlan(facts, policy, ledger, name, set)
   return {
     outcome: 'status',
     code: 'FILE_TOO_LARGE',
@@ -275,7 +313,8 @@ export const capability: Check = (facts, policy, ledger) => {
   let found: Finding | Note | undefined
   for (const name of setsOf(who)) {
     if (action?.kind === 'handoff') found = stricterOf(found, judgeArtifacts(policy, name, action))
-    else if (isFileAction(action)) found = stricterOf(found, judgeTransfer(policy, name, action))
+    else if (isFileAction(action))
+      found = stricterOf(found, judgeTransfer(facts, policy, ledger, name, action))
     else if (action?.kind === 'execute')
       found = stricterOf(found, judgeSet(facts, policy, ledger, name, action))
   }

@@ -88,7 +88,12 @@ export const session: Check = (facts, _policy, ledger) => {
 }
 
 /** Not done under RESTRICT: who may come in, and with which key, is changed; another agent is told what to do. */
-const CHANGING: ReadonlySet<string | undefined> = new Set(['enroll', 'rotate_key', 'handoff'])
+const CHANGING: ReadonlySet<string | undefined> = new Set([
+  'enroll',
+  'rotate_key',
+  'handoff',
+  'submit_envelope',
+])
 
 /** Goes on telling a running command what to do. */
 function feeds(action: Facts['action']): boolean {
@@ -107,6 +112,7 @@ function isWork({ action, request }: Facts): boolean {
   return (
     action?.kind === 'execute' ||
     action?.kind === 'handoff' ||
+    action?.kind === 'submit_envelope' ||
     feeds(action) ||
     toolOfMethod(request?.method ?? '') !== undefined
   )

@@ -21,6 +21,7 @@ export async function drain(
   drainSeconds: number,
 ): Promise<void> {
   for (const adapter of adapters) await adapter.close()
+  rooms.plans?.stopAll()
   peers.drain(longestDrainSeconds(drainSeconds))
   const isQuiet = () => rooms.executions.running === 0 && !peers.openStreams
   const until = async (ms: number) => {

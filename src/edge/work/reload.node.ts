@@ -27,8 +27,10 @@ import { SassError } from '../../errors.ts'
 import type { AuditSink, Clock, Log } from '../../ports.ts'
 import { type BesideTheList, createIdentities, scopeOf } from '../../session/callers/identities.ts'
 import { endSession } from '../../session/common/end-session.ts'
+import type { PlanSettings } from '../../session/common/plan-room.ts'
 import type { ReloadResult, Rooms } from '../../session/common/rooms.ts'
 import { programVersion } from '../host/version.node.ts'
+import { planSettings, renewPlans, runsPlans } from '../intent/plans.node.ts'
 import { broadPatterns, loadPolicy, makePolicy } from '../policy/policy.node.ts'
 import { freezePolicy, policiesPath } from '../record/frozen-policy.node.ts'
 import { checkRulesPin } from '../record/integrity.node.ts'
@@ -62,6 +64,7 @@ const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Objec
   ['audit', ({ audit }: Config) => audit],
   ['log', ({ log }: Config) => log],
   ['metrics', ({ metrics }: Config) => metrics],
+  ['intent.tools', runsPlans],
 ] as const)
 
 /** Whether an address, as text, is in a list of ranges. */
@@ -187,6 +190,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
   async function load(): Promise<{
     readonly config: Config
     readonly made: Reloadable
+    readonly plans: PlanSettings | undefined
     readonly frozen: string
   }> {
     if (configPath === undefined)
@@ -199,11 +203,13 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     const unsound = [...unsoundKeys(config.agents).values()]
     if (unsound.length > 0) throw invalid(configPath, unsound)
     checkRulesPin(config)
+    const plans = rooms().plans === undefined ? undefined : planSettings(config)
     const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs, rooms().enrolments)
     const { ringBytes } = rooms().settings
     const policy = await loadPolicy(made.policy, config)
     return {
       config,
+      plans,
       // Last, and in one turn with the record that names it: what no record names may be removed.
       frozen: freezePolicy(policiesPath(config), config, made.policy),
       made: {
@@ -225,7 +231,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
       audit.append({ type: 'daemon', what: 'reload_failed', policy: rooms().settings.policyVersion })
       return { ok: false, problem: `Nothing was changed, the old configuration holds. ${problem}` }
     }
-    const { config, made, frozen } = loaded
+    const { config, made, plans, frozen } = loaded
     const needsRestart = FIXED.filter(([, part]) => !sameValue(part(config), part(started))).map(
       ([name]) => name,
     )
@@ -249,6 +255,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
       penalties = config.acl.penalties
       target.penalties = createPenalties(made.penaltySettings)
     }
+    renewPlans(plans, target)
     endStrangers(target)
     target.egress.relist()
     target.queue.pump()

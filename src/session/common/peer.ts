@@ -80,6 +80,23 @@ export type Peer = {
   becomeKnown(caller: Caller, session: Session, windowBytes: number, isProven: boolean): void
 }
 
+/** Who has something decided and done: a connection, or a plan whose calls nobody waits for at a stream. */
+export type Asker = Pick<
+  Peer,
+  | 'rooms'
+  | 'caller'
+  | 'session'
+  | 'level'
+  | 'join'
+  | 'streamDone'
+  | 'user'
+  | 'decide'
+  | 'refuse'
+  | 'fail'
+  | 'challenge'
+  | 'forgetChallenge'
+> & { readonly connection: Pick<Connection, 'message' | 'fail'> }
+
 /** `ending`: all is said, and what was sent has yet to be taken. */
 export type PeerPhase = 'unauthenticated' | 'open' | 'tarpit' | 'ending'
 

@@ -58,6 +58,7 @@ import type { Traffic } from '../standing/traffic.ts'
 import type { Branches } from './branch-deeds.ts'
 import type { HostReadings } from './host-readings.ts'
 import { penalise } from './penalise.ts'
+import type { PlanRoom } from './plan-room.ts'
 import type { FirewallRoom, ReadText } from './screening.ts'
 
 export type Settings = {
@@ -143,6 +144,7 @@ export type Rooms = {
   readonly traffic: Traffic
   readonly anomalies: Anomalies
   readonly planner: Planner
+  plans?: PlanRoom
   readonly queue: Queue
   readonly confirmations: Confirmations
   readonly handoffs: Handoffs

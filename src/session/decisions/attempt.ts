@@ -19,7 +19,7 @@ import { MAX_WINDOW_BYTES, PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from 
 import { SYSTEM } from '../../wire/frame.ts'
 import { streamResponse } from '../../wire/messages.ts'
 import { describeProblems } from '../../wire/schema.ts'
-import type { Call, Peer } from '../common/peer.ts'
+import type { Asker, Call } from '../common/peer.ts'
 import type { ConfirmationOutcome, Pending } from '../standing/confirmations.ts'
 import { mustBeKept, recordNotDone, waitUntilKept } from './kept-first.ts'
 import { type Parked, park } from './parking.ts'
@@ -76,7 +76,7 @@ export const AWAITING = 'awaiting operator'
 
 /** Who asked what of whom, by digests: what was shown is not in the chain. */
 function record(
-  { rooms, session }: Peer,
+  { rooms, session }: Asker,
   what: 'asked' | 'withdrawn' | ConfirmationOutcome,
   pending: Pending | undefined,
   by: string,
@@ -113,7 +113,7 @@ function bindingOf({ action, look }: Aim): string {
 export type AimOf = () => Aim
 
 /** Decides about the call, again and again where it has to wait, and does `go` once it is permitted. */
-export function attempt(peer: Peer, call: Call, asked: Aim | AimOf): void {
+export function attempt(peer: Asker, call: Call, asked: Aim | AimOf): void {
   const aimOf: AimOf = typeof asked === 'function' ? asked : () => asked
   const { rooms, connection } = peer
   let aim = aimOf()

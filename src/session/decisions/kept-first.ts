@@ -9,19 +9,20 @@
 import type { Action } from '../../defense/facts.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import { SassError } from '../../errors.ts'
-import { ownScope, type Peer, SESSION_FACTS } from '../common/peer.ts'
+import { type Asker, ownScope, SESSION_FACTS } from '../common/peer.ts'
 import type { Rooms } from '../common/rooms.ts'
 import type { Reservation } from '../executions/executions.ts'
 import { startRecord } from '../executions/kept-record.ts'
 
-/** Whether this must wait for its record, which every action has that does more than tell. */
+/** Whether this must wait for its record, which every action has that does more than tell; each call of a plan waits for its own. */
 export function mustBeKept(rooms: Rooms, action: Action | undefined): action is Action {
-  return rooms.audit.whenKept !== undefined && action !== undefined && action.kind !== 'read'
+  if (action === undefined || action.kind === 'read' || action.kind === 'run_plan') return false
+  return rooms.audit.whenKept !== undefined
 }
 
 /** The chain says that it was permitted: it must also say that nothing came of it. */
 export function recordNotDone(
-  { rooms, session }: Peer,
+  { rooms, session }: Pick<Asker, 'rooms' | 'session'>,
   action: Action,
   warrant: Warrant,
   reason: string,
@@ -43,7 +44,7 @@ export function haltWithoutRoom({ levels }: Rooms, cause: unknown): void {
 }
 
 /** What the decision was made upon and the adjudicator is not asked about again; equal texts: nothing has changed. */
-function standing({ rooms, caller, session, level }: Peer): string {
+function standing({ rooms, caller, session, level }: Asker): string {
   const state = session === undefined ? '' : SESSION_FACTS[session.state]
   return `${session?.id} ${state} ${level} ${rooms.levels.of(caller?.name ?? '', session?.id ?? '', [])}`
 }
@@ -53,7 +54,7 @@ function standing({ rooms, caller, session, level }: Peer): string {
  * @throws STATE_UNWRITABLE
  */
 function reserved(
-  { rooms, caller, session }: Peer,
+  { rooms, caller, session }: Asker,
   action: Action,
   warrant: Warrant,
 ): Reservation | undefined {
@@ -88,7 +89,7 @@ function whenAllKept(all: readonly WhenKept[], done: (problem: Error | undefined
  * @returns what gives it up: then it is never done, and the record says so
  */
 export function waitUntilKept(
-  peer: Peer,
+  peer: Asker,
   action: Action,
   warrant: Warrant,
   next: (problem: Error | undefined, isAsItWas: boolean) => void,

@@ -44,6 +44,13 @@ function isolationOf(action: Facts['action']): { isolation?: string; confinement
   return { isolation: level, confinement: digest, ...(weak.length === 0 ? {} : { weak: weak.join(' ') }) }
 }
 
+/** Which call of which plan it is, by names; nothing where it was asked for by itself. */
+function planFields(action: Facts['action']): Record<string, string> {
+  if (action?.kind !== 'execute' || action.plan === undefined) return {}
+  const { id, call, tool, issuer } = action.plan
+  return { plan_id: id, tool_call_id: call, tool_name: tool, issuer }
+}
+
 /** Digests and names only: no argument, path or payload ever enters the chain. */
 export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['digestOf']): AuditEvent {
   const { identity, session, request, action } = facts
@@ -72,6 +79,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['
     ...actsFor(identity),
     ...branchFields(action),
     ...isolationOf(action),
+    ...planFields(action),
     ...(permitted?.plan === undefined ? {} : { plan: permitted.plan }),
     ...(permitted?.opaque === undefined ? {} : { opaque: permitted.opaque }),
   }

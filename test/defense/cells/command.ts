@@ -2,6 +2,7 @@
  * The cells of the layers about the command and its limits: single things, rules, quota.
  * @module
  */
+import type { ExecuteAction } from '../../../src/defense/facts.ts'
 import { executing, exposed, OPERATOR, POLICY, policyWith, REQUEST } from '../staged-facts.ts'
 import {
   asked,
@@ -15,6 +16,15 @@ import {
   runs,
   violated,
 } from './cell.ts'
+
+/** The call of a plan whose tool is the file with the digest `aa`. */
+function planned(sha256: string): ExecuteAction {
+  return {
+    ...executing(),
+    executable: { path: '/usr/bin/ls', device: '1', inode: '2', sha256 },
+    plan: { call: 'c', id: 'p', issuer: 'i', sha256: 'aa', tool: 'list' },
+  }
+}
 
 export const COMMAND_CELLS: readonly Cell[] = [
   {
@@ -36,6 +46,17 @@ export const COMMAND_CELLS: readonly Cell[] = [
       action: { ...executing(), executable: { path: '/usr/bin/ls', device: '1', inode: '2', sha256: 'aa' } },
     },
     policy: policyWith({}, { pins: { '/usr/bin/ls': 'aa' }, pinnedOnly: true }),
+    gives: PASSED,
+  },
+  {
+    name: 'specifics: a tool whose program is another file now',
+    facts: { action: planned('bb') },
+    gives: refused('CAPABILITY_CMD_DENIED', 'specifics', 'executables.tool'),
+  },
+  {
+    name: 'specifics: a tool passes where only pinned programs may run, since its manifest pins it',
+    facts: { action: planned('aa') },
+    policy: policyWith({}, { pins: { '/usr/bin/cat': 'aa' }, pinnedOnly: true }),
     gives: PASSED,
   },
   {

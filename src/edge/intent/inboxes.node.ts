@@ -1,0 +1,112 @@
+/**
+ * Directories that envelopes come in by: each receiver's inbox in the state directory, and the directories of
+ * `intent.drop_directories`, which have the same inside (`NAME/*.satl.json`) and may come and go, as a stick does. A
+ * directory is opened without following a link and then used by its descriptor, so that nobody can put another one in
+ * its place; names are bytes.
+ * Rules: docs/intent.md (the spool).
+ * @module
+ */
+import { closeSync, constants, type Dirent, lstatSync, opendirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { INBOX_ENTRIES } from '../../intent/spool/limits.ts'
+import { isEnvelopeName, isSafeName } from '../../intent/spool/names.ts'
+
+export type Inbox = {
+  readonly path: string
+  readonly receiver: string
+  /** What people are told: `inbox`, or the drop directory. */
+  readonly from: string
+}
+
+/** Those that are there now, in the order of the roots: each directory that has the name of a receiver. */
+export function inboxesOf(
+  inbox: string,
+  dropDirectories: readonly string[],
+  isReceiver: (name: string) => boolean,
+): readonly Inbox[] {
+  return [inbox, ...dropDirectories].flatMap((root) =>
+    directoriesIn(root)
+      .filter((name) => isSafeName(name) && isReceiver(name))
+      .map((receiver) => ({
+        ...{ path: join(root, receiver), receiver },
+        from: root === inbox ? 'inbox' : root,
+      })),
+  )
+}
+
+/** The first of them, where there are more than anybody has receivers. */
+function directoriesIn(root: string): readonly string[] {
+  try {
+    const directory = opendirSync(root)
+    const names: string[] = []
+    try {
+      for (let looked = 0; looked < INBOX_ENTRIES; looked++) {
+        const entry = directory.readSync()
+        if (entry === null) break
+        if (entry.isDirectory()) names.push(entry.name)
+      }
+    } finally {
+      directory.closeSync()
+    }
+    return names.sort()
+  } catch {
+    return []
+  }
+}
+
+/** What changes when an entry comes; undefined: there is no such directory. */
+export function stampOf({ path }: Inbox): string | undefined {
+  try {
+    const { dev, ino, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true })
+    return `${dev} ${ino} ${mtimeNs} ${ctimeNs}`
+  } catch {
+    return undefined
+  }
+}
+
+function isWanted(entry: Dirent<Buffer>): boolean {
+  return isEnvelopeName(entry.name) && !entry.isDirectory()
+}
+
+/**
+ * Gives the paths of at most `limit` envelopes to `take`, for as long as the call takes; how many entries were wanted.
+ * @returns `isAll`: there are no more of them
+ * @throws the system's error where it is there and cannot be read
+ */
+export function eachEnvelope(
+  { path }: Inbox,
+  limit: number,
+  take: (path: Buffer) => void,
+): { readonly isAll: boolean } {
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+  const fd = openSync(path, flags)
+  try {
+    const held = `/proc/self/fd/${fd}`
+    const { names, isAll } = wantedIn(held, limit)
+    for (const name of names) take(Buffer.concat([Buffer.from(`${held}/`), name]))
+    return { isAll }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function wantedIn(
+  held: string,
+  limit: number,
+): { readonly names: readonly Buffer[]; readonly isAll: boolean } {
+  // Read entry by entry: how many there are is for whoever may write there to say.
+  const directory = opendirSync(held, { encoding: 'buffer' as BufferEncoding })
+  const names: Buffer[] = []
+  try {
+    for (let looked = 0; looked < INBOX_ENTRIES; looked++) {
+      const entry = directory.readSync() as Dirent<Buffer> | null
+      if (entry === null) return { names, isAll: true }
+      if (!isWanted(entry)) continue
+      if (names.length === limit) return { names, isAll: false }
+      names.push(entry.name)
+    }
+    return { names, isAll: true }
+  } finally {
+    directory.closeSync()
+  }
+}

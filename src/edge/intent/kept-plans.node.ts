@@ -1,0 +1,90 @@
+/**
+ * Plans that wait for the agent who will run them: `plans/SESSION.plan.json` is the plan, and `plans/SESSION.kept.json`
+ * beside it says for whom it is and what its envelope let it do. A session is a name of a closed set of letters before
+ * it becomes part of a path.
+ * Rules: SAOE 3 (plans by session), RT-2.3; docs/plans.md.
+ * @module
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
+import { errnoOf, errnoText, makePrivateDirectory, readBounded, replaceFile } from '../../base/files.node.ts'
+import { SassError } from '../../errors.ts'
+import { isJsonObject, readIntentJson } from '../../intent/canonical/python-json.ts'
+import { isSafeName, objectOf, textOf } from '../../intent/canonical/shape.ts'
+import { PLAN_BYTES, PLANS_KEPT } from '../../intent/plans/limits.ts'
+import { CAPABILITY_SET_SHAPE, capabilitySetOf } from '../../intent/vault/capability-set.ts'
+import type { KeptPlans } from '../../session/intent/plan-room.ts'
+
+const PLAN = '.plan.json'
+const KEPT = '.kept.json'
+const MODE = 0o600
+
+function unwritable(path: string, cause: unknown): SassError {
+  return new SassError(
+    'STATE_UNWRITABLE',
+    `The plan cannot be kept in ${path}, since ${errnoText(errnoOf(cause))}: look at the disk and its rights.`,
+    { path },
+    cause,
+  )
+}
+
+function read(path: string): Uint8Array | undefined {
+  try {
+    const found = readBounded(path, PLAN_BYTES, true)
+    return found.ok ? found.bytes : undefined
+  } catch (cause) {
+    if (errnoOf(cause) === undefined) throw cause
+    return undefined
+  }
+}
+
+/** @param directory `STATE/intent/plans`, made where it is not there */
+export function createKeptPlans(directory: string): KeptPlans {
+  return {
+    put(sessionId, receiver, { bytes, envelope }) {
+      if (!isSafeName(sessionId)) return false
+      const path = join(directory, sessionId)
+      try {
+        makePrivateDirectory(directory)
+        const others = readdirSync(directory).filter((name) => name.endsWith(PLAN))
+        if (others.length >= PLANS_KEPT && !others.includes(`${sessionId}${PLAN}`)) return false
+        const { sender, capabilitySet } = envelope
+        const kept = {
+          ...{ receiver, sender },
+          capability_set: {
+            ...{ capability_set_id: capabilitySet.id, version: capabilitySet.version },
+            tool_permissions: capabilitySet.toolPermissions.map(({ tool, allowedArgs }) => ({
+              tool,
+              allowed_args: allowedArgs,
+            })),
+          },
+        }
+        // What bounds a plan is there before the plan is.
+        replaceFile(`${path}${KEPT}`, encodeUtf8(JSON.stringify(kept)), MODE)
+        replaceFile(`${path}${PLAN}`, bytes, MODE)
+        return true
+      } catch (cause) {
+        if (errnoOf(cause) === undefined) throw cause
+        throw unwritable(path, cause)
+      }
+    },
+    get(sessionId, receiver) {
+      if (!isSafeName(sessionId)) return undefined
+      const about = read(join(directory, `${sessionId}${KEPT}`))
+      const bytes = read(join(directory, `${sessionId}${PLAN}`))
+      if (about === undefined || bytes === undefined) return undefined
+      const json = readIntentJson(about, PLAN_BYTES)
+      if (!json.ok || !isJsonObject(json.value) || textOf(json.value, 'receiver') !== receiver)
+        return undefined
+      const set = objectOf(json.value, 'capability_set')
+      if (CAPABILITY_SET_SHAPE(set) !== undefined) return undefined
+      const envelope = {
+        sessionId,
+        sender: textOf(json.value, 'sender'),
+        capabilitySet: capabilitySetOf(set),
+      }
+      return { bytes, envelope }
+    },
+  }
+}

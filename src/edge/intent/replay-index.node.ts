@@ -1,0 +1,177 @@
+/**
+ * What was accepted, in one SQLite file: each id once for ever, which the table itself enforces, and beside it what is
+ * known of the last 31 days: by it the hourly quota is counted, and what waits is found. Times are integers; a quota by
+ * texts of times counts wrong hours.
+ * WAL with synchronous FULL: what was answered for is there after a loss of power (0.4 ms a transaction here, and a batch
+ * is one). A file that is damaged stops the start: without it an old envelope could not be told from a new one.
+ * Growth: ids stay, at most INDEX_IDS of them, and then nothing further is accepted; the rest goes after 31 days.
+ * Rules: docs/intent.md (replay).
+ * @module
+ */
+import { existsSync } from 'node:fs'
+import type { DatabaseSync as Database } from 'node:sqlite'
+import { SassError } from '../../errors.ts'
+import { DETAILS_KEPT_MS, HOUR_MS, INDEX_IDS } from '../../intent/spool/limits.ts'
+import type { Accepted, Waiting } from '../../intent/spool/room.ts'
+
+export type ReplayIndex = {
+  /** All that `work` does, or nothing of it. @throws what it throws */
+  whole<T>(work: () => T): T
+  wasSeen(id: string): boolean
+  /** Of that sender in the hour before now. */
+  acceptedInHour(sender: string, nowMs: number): number
+  /** False: the id was there, and nothing is changed. */
+  accept(of: Accepted): boolean
+  /** What waits with these bytes. */
+  waitingByDigest(digest: string, receiver: string): Accepted | undefined
+  find(id: string): Waiting | undefined
+  /** The oldest first, taken ones left out; undefined: everybody's. */
+  waiting(receiver: string | undefined): readonly Waiting[]
+  load(receiver: string): { readonly count: number; readonly bytes: number }
+  /** Marks it. False: it was marked before. */
+  take(id: string, nowMs: number): boolean
+  /** Taken before then, and their files not yet away. */
+  takenBefore(timeMs: number): readonly Accepted[]
+  forgotten(id: string): void
+  /** Those that nobody has taken in 31 days; rows of whatever is over by then go. */
+  expire(nowMs: number): readonly Accepted[]
+  /** With no room nothing further can be accepted, ever. */
+  readonly hasRoom: boolean
+  close(): void
+}
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS seen (envelope_id TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE IF NOT EXISTS accepted (
+    envelope_id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, sender TEXT NOT NULL, receiver TEXT NOT NULL,
+    template TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, at_ms INTEGER NOT NULL,
+    taken_ms INTEGER, has_file INTEGER NOT NULL DEFAULT 1) STRICT;
+  CREATE INDEX IF NOT EXISTS by_sender ON accepted (sender, at_ms);
+  CREATE INDEX IF NOT EXISTS by_digest ON accepted (digest);
+  CREATE INDEX IF NOT EXISTS by_receiver ON accepted (receiver, at_ms) WHERE taken_ms IS NULL;
+  CREATE INDEX IF NOT EXISTS by_time ON accepted (at_ms);`
+
+type Row = {
+  readonly envelope_id: string
+  readonly session: string
+  readonly sender: string
+  readonly receiver: string
+  readonly template: string
+  readonly digest: string
+  readonly size: number
+  readonly at_ms: number
+  readonly taken_ms: number | null
+}
+
+function fromRow(row: unknown): Waiting {
+  const { envelope_id, session, sender, receiver, template, digest, size, at_ms, taken_ms } = row as Row
+  return {
+    ...{ id: envelope_id, session, sender, receiver, template, digest, size },
+    acceptedAtMs: at_ms,
+    isTaken: taken_ms !== null,
+  }
+}
+
+function damaged(path: string, cause: unknown): SassError {
+  const why = cause instanceof Error ? cause.message : 'it does not say why'
+  return new SassError(
+    'INTEGRITY_RISK',
+    `The index of envelopes ${path} is not sound (${why}), so an envelope that was accepted before could not be told from a new one: bring back a copy with its -wal, or move it away once every sender has a new key.`,
+    { path },
+    cause,
+  )
+}
+
+async function openDatabase(path: string): Promise<Database> {
+  const isNew = !existsSync(path)
+  // Not loaded where there is no vault: it is a megabyte.
+  const { DatabaseSync } = await import('node:sqlite')
+  try {
+    const database = new DatabaseSync(path)
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 256')
+    if (!isNew) {
+      const found = database.prepare('PRAGMA quick_check(1)').get()
+      if (found?.['quick_check'] !== 'ok') throw new Error(String(found?.['quick_check']))
+    }
+    database.exec(SCHEMA)
+    return database
+  } catch (cause) {
+    throw damaged(path, cause)
+  }
+}
+
+/**
+ * Opens it, or makes it where there is none.
+ * @throws SassError INTEGRITY_RISK where what is there is not sound
+ */
+export async function openReplayIndex(path: string): Promise<ReplayIndex> {
+  const database = await openDatabase(path)
+  const sql = (text: string) => database.prepare(text)
+  const seen = sql('SELECT 1 FROM seen WHERE envelope_id = ?')
+  const inHour = sql('SELECT count(*) AS n FROM accepted WHERE sender = ? AND at_ms > ? AND at_ms <= ?')
+  const insertSeen = sql('INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING')
+  const insert = sql(
+    'INSERT INTO accepted (envelope_id, session, sender, receiver, template, digest, size, at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const byDigest = sql('SELECT * FROM accepted WHERE digest = ? AND receiver = ? AND taken_ms IS NULL')
+  const byId = sql('SELECT * FROM accepted WHERE envelope_id = ?')
+  const waitingFor = sql(
+    'SELECT * FROM accepted WHERE receiver = ? AND taken_ms IS NULL ORDER BY at_ms, rowid',
+  )
+  const allWaiting = sql('SELECT * FROM accepted WHERE taken_ms IS NULL ORDER BY at_ms, rowid')
+  const load = sql('SELECT count(*) AS n FROM accepted WHERE receiver = ? AND taken_ms IS NULL')
+  const bytes = sql('SELECT coalesce(sum(size), 0) AS n FROM accepted WHERE taken_ms IS NULL')
+  const take = sql('UPDATE accepted SET taken_ms = ? WHERE envelope_id = ? AND taken_ms IS NULL')
+  const takenBefore = sql('SELECT * FROM accepted WHERE has_file = 1 AND taken_ms < ? LIMIT 256')
+  const forgotten = sql('UPDATE accepted SET has_file = 0 WHERE envelope_id = ?')
+  const expired = sql('SELECT * FROM accepted WHERE at_ms < ? AND taken_ms IS NULL LIMIT 256')
+  const dropOld = sql('DELETE FROM accepted WHERE at_ms < ? AND has_file = 0')
+  const numberOf = (row: Record<string, unknown> | undefined): number => Number(row?.['n'] ?? 0)
+  let ids = numberOf(sql('SELECT count(*) AS n FROM seen').get())
+
+  return {
+    whole(work) {
+      const before = ids
+      database.exec('BEGIN IMMEDIATE')
+      try {
+        const result = work()
+        database.exec('COMMIT')
+        return result
+      } catch (cause) {
+        ids = before
+        if (database.isTransaction) database.exec('ROLLBACK')
+        throw cause
+      }
+    },
+    wasSeen: (id) => seen.get(id) !== undefined,
+    acceptedInHour: (sender, nowMs) => numberOf(inHour.get(sender, nowMs - HOUR_MS, nowMs)),
+    accept({ id, session, sender, receiver, template, digest, size, acceptedAtMs }) {
+      if (ids >= INDEX_IDS || insertSeen.run(id).changes !== 1) return false
+      insert.run(id, session, sender, receiver, template, digest, size, acceptedAtMs)
+      ids++
+      return true
+    },
+    waitingByDigest(digest, receiver) {
+      const row = byDigest.get(digest, receiver)
+      return row === undefined ? undefined : fromRow(row)
+    },
+    find(id) {
+      const row = byId.get(id)
+      return row === undefined ? undefined : fromRow(row)
+    },
+    waiting: (receiver) =>
+      (receiver === undefined ? allWaiting.all() : waitingFor.all(receiver)).map(fromRow),
+    load: (receiver) => ({ count: numberOf(load.get(receiver)), bytes: numberOf(bytes.get()) }),
+    take: (id, nowMs) => take.run(nowMs, id).changes === 1,
+    takenBefore: (timeMs) => takenBefore.all(timeMs).map(fromRow),
+    forgotten: (id) => void forgotten.run(id),
+    expire(nowMs) {
+      dropOld.run(nowMs - DETAILS_KEPT_MS)
+      return expired.all(nowMs - DETAILS_KEPT_MS).map(fromRow)
+    },
+    get hasRoom() {
+      return ids < INDEX_IDS
+    },
+    close: () => database.close(),
+  }
+}

@@ -1,0 +1,377 @@
+/**
+ * The spool: envelopes out of inboxes, through quarantine and the checks, to whoever they are for. Each step leaves the
+ * old state or the new one: a file is moved before it is read; that it was accepted is on the record, then in the index,
+ * and only then is it in its receiver's place; whatever a crash leaves is found by where it lies and gone on with.
+ *
+ *     inbox/NAME -> quarantine -> (checks, record, index) -> accepted/NAME -> taken once
+ *                              -> stays, with its reason
+ * Rules: docs/intent.md (the spool); FT-002, FT-003 and FT-009 of the source.
+ * @module
+ */
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { hostBytesDigest } from '../../base/crypto/sha256.node.ts'
+import { createFile, errnoOf, errnoText, makePrivateDirectory, readBounded } from '../../base/files.node.ts'
+import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
+import {
+  INTENT_BATCH_FILES,
+  SUBMITTED_REFUSED,
+  TAKEN_KEPT_MS,
+  WAITING_BYTES,
+  WAITING_ENVELOPES,
+} from '../../intent/spool/limits.ts'
+import { envelopeName } from '../../intent/spool/names.ts'
+import type {
+  Accepted,
+  Claimed,
+  Given,
+  Intake,
+  Judged,
+  Quarantined,
+  Refusal,
+  Waiting,
+} from '../../intent/spool/room.ts'
+import type { AuditEvent, Clock, Log, Random } from '../../ports.ts'
+import { eachEnvelope, type Inbox, inboxesOf, stampOf } from './inboxes.node.ts'
+import { openQuarantine } from './quarantine.node.ts'
+import type { ReplayIndex } from './replay-index.node.ts'
+
+const MODE = 0o600
+/** What is done now and then. */
+const UPKEEP_MS = 60_000
+
+export type SpoolGround = {
+  /** `STATE/intent`. */
+  readonly directory: string
+  readonly index: ReplayIndex
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly settings: () => { readonly quarantineMax: number; readonly dropDirectories: readonly string[] }
+  readonly isReceiver: (name: string) => boolean
+  /** The checks. Pure but for what it asks the index. */
+  readonly judge: (bytes: Uint8Array, receiver: string) => Judged
+  /** @throws where it cannot be written: then it is not done */
+  readonly record: (event: AuditEvent) => void
+  /** Of what has happened. */
+  readonly note: (event: AuditEvent) => void
+  /** There is something new for that receiver. */
+  readonly arrived: (of: Accepted) => void
+}
+
+export type Spool = {
+  /** Looks at every inbox once. True: there is more. */
+  poll(): boolean
+  submit(bytes: Uint8Array, receiver: string, agent: string): Intake
+  list(receiver: string | undefined): readonly Waiting[]
+  take(id: string, receiver: string): Given
+  quarantine(): readonly Quarantined[]
+  release(name: string, by: string): Intake | undefined
+  discard(name: string, by: string): boolean
+  /** Since the start. */
+  readonly counts: { accepted: number; refused: number; taken: number }
+}
+
+type Settled = { readonly name: string; readonly bytes: Uint8Array; readonly of: Accepted }
+
+export function createSpool(ground: SpoolGround): Spool {
+  const { directory, index, clock, random, log, settings } = ground
+  const places = {
+    inbox: join(directory, 'inbox'),
+    quarantine: join(directory, 'quarantine'),
+    accepted: join(directory, 'accepted'),
+  }
+  for (const path of Object.values(places)) makePrivateDirectory(path)
+  const quarantine = openQuarantine(places.quarantine, random, clock.wallMs)
+  const counts = { accepted: 0, refused: 0, taken: 0 }
+  const looked = new Map<string, string>()
+  const told = new Set<string>()
+  let upkeepAtMs = Number.NEGATIVE_INFINITY
+
+  /** Once, until it is over. */
+  function tell(what: string, isSo: boolean, say: () => void): void {
+    if (!isSo) told.delete(what)
+    else if (!told.has(what)) {
+      told.add(what)
+      say()
+    }
+  }
+
+  const acceptedPath = ({ id, receiver }: Accepted): string =>
+    join(places.accepted, receiver, envelopeName(id))
+
+  /** Whether one more may wait for that receiver. */
+  function hasRoomFor(receiver: string): boolean {
+    const { count, bytes } = index.load(receiver)
+    const isFree =
+      index.hasRoom &&
+      count + INTENT_BATCH_FILES <= WAITING_ENVELOPES &&
+      bytes + INTENT_BATCH_FILES * ENVELOPE_FILE_BYTES <= WAITING_BYTES
+    tell(`room ${receiver}`, !isFree, () =>
+      log.write('warn', 'intent_inbox_waits', { receiver, waiting: count, bytes, index: index.hasRoom }),
+    )
+    return isFree
+  }
+
+  function freePlaces(): number {
+    const { quarantineMax } = settings()
+    const free = Math.max(0, quarantineMax - quarantine.size)
+    tell('quarantine', free === 0, () => {
+      log.write('warn', 'intent_quarantine_full', { files: quarantine.size })
+      ground.note({ type: 'intent', what: 'quarantine_full', files: quarantine.size, most: quarantineMax })
+    })
+    return free
+  }
+
+  function eventOf(
+    what: string,
+    name: string,
+    digest: string,
+    of: Claimed & { receiver: string },
+  ): AuditEvent {
+    const { id, session, sender, receiver, template } = of
+    return {
+      ...{ type: 'intent', what, envelope: id ?? null, session: session ?? null, sender: sender ?? null },
+      ...{ receiver, template: template ?? null, digest, from: quarantine.find(name)?.from ?? null },
+    }
+  }
+
+  /** Puts it where its receiver finds it, and out of quarantine. Done again after a crash it comes to the same. */
+  function place({ name, bytes, of }: Settled): void {
+    const path = acceptedPath(of)
+    makePrivateDirectory(join(places.accepted, of.receiver))
+    if (!existsSync(path)) createFile(path, bytes, MODE)
+    quarantine.remove(name)
+    ground.arrived(of)
+  }
+
+  /** A crash came between the index and its place. */
+  function unplaced(digest: string, receiver: string): Accepted | undefined {
+    const of = index.waitingByDigest(digest, receiver)
+    return of === undefined || existsSync(acceptedPath(of)) ? undefined : of
+  }
+
+  type Outcome =
+    | { readonly kind: 'accepted'; readonly settled: Settled }
+    | {
+        readonly kind: 'refused'
+        readonly name: string
+        readonly refusal: Refusal
+        readonly digest: string
+        readonly size: number
+      }
+
+  function refusedAs(
+    name: string,
+    refusal: Refusal,
+    of: { readonly claimed: Claimed; readonly digest: string; readonly size: number },
+  ): Outcome {
+    const receiver = quarantine.find(name)?.receiver ?? ''
+    const { step, code, ticket } = refusal
+    ground.record({
+      ...eventOf('rejected', name, of.digest, { ...of.claimed, receiver }),
+      ...{ step, code, ticket: ticket ?? null },
+    })
+    return { kind: 'refused', name, refusal, digest: of.digest, size: of.size }
+  }
+
+  /** @param fresh ids that this batch has accepted: they have no place yet, and not because of a crash */
+  function decide(name: string, fresh: Set<string>): Outcome {
+    const read = quarantine.read(name)
+    const { receiver = '' } = quarantine.find(name) ?? {}
+    if (!read.ok) return refusedAs(name, read.refusal, { claimed: {}, digest: '', size: read.size })
+    const { bytes } = read
+    const digest = hostBytesDigest(bytes)
+    const size = bytes.length
+    const before = unplaced(digest, receiver)
+    if (before !== undefined && !fresh.has(before.id))
+      return { kind: 'accepted', settled: { name, bytes, of: before } }
+    const judged = ground.judge(bytes, receiver)
+    if (judged.kind === 'refused')
+      return refusedAs(name, judged.refusal, { claimed: judged.claimed, digest, size })
+    const of: Accepted = { ...judged.of, digest, size, acceptedAtMs: clock.wallMs() }
+    if (!index.accept(of)) return refusedAs(name, REPLAYED, { claimed: judged.of, digest, size })
+    fresh.add(of.id)
+    ground.record(eventOf('validated', name, digest, of))
+    return { kind: 'accepted', settled: { name, bytes, of } }
+  }
+
+  /** All of them, or none where something cannot be written: then they are judged again later. */
+  function settle(names: readonly string[]): readonly Outcome[] {
+    const outcomes = index.whole(() => {
+      const fresh = new Set<string>()
+      return names.map((name) => decide(name, fresh))
+    })
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'accepted') {
+        counts.accepted++
+        place(outcome.settled)
+      } else {
+        counts.refused++
+        quarantine.refuse(outcome.name, outcome.refusal, outcome.digest, outcome.size)
+      }
+    }
+    return outcomes
+  }
+
+  function fromInbox(inbox: Inbox, most: number, into: string[]): boolean {
+    const stamp = stampOf(inbox)
+    if (stamp === undefined || looked.get(inbox.path) === stamp || !hasRoomFor(inbox.receiver)) return true
+    const { isAll } = eachEnvelope(inbox, most, (path) => {
+      try {
+        const name = quarantine.moveIn(path, inbox.receiver, inbox.from)
+        if (name !== undefined) into.push(name)
+      } catch (cause) {
+        tell(`move ${inbox.path}`, true, () => cannot('intent_not_taken', inbox.path, cause))
+      }
+    })
+    // What came while it was read has changed it: then it is looked at again.
+    if (isAll && into.length === 0) looked.set(inbox.path, stamp)
+    return isAll
+  }
+
+  function cannot(event: string, path: string, cause: unknown): void {
+    const reason = errnoOf(cause) === undefined ? (cause as Error).message : errnoText(errnoOf(cause))
+    log.write('error', event, { path, reason })
+  }
+
+  function takeIn(): { readonly names: readonly string[]; readonly isAll: boolean } {
+    const names: string[] = []
+    let isAll = true
+    for (const inbox of inboxesOf(places.inbox, settings().dropDirectories, ground.isReceiver)) {
+      const most = Math.min(INTENT_BATCH_FILES - names.length, freePlaces())
+      if (most <= 0) return { names, isAll: freePlaces() === 0 }
+      try {
+        const taken: string[] = []
+        isAll = fromInbox(inbox, most, taken) && isAll
+        names.push(...taken)
+      } catch (cause) {
+        tell(`read ${inbox.path}`, true, () => cannot('intent_inbox_unreadable', inbox.path, cause))
+      }
+    }
+    return { names, isAll }
+  }
+
+  function removeFile(of: Accepted): void {
+    rmSync(acceptedPath(of), { force: true })
+    index.forgotten(of.id)
+  }
+
+  function upkeep(): void {
+    const now = clock.monotonicMs()
+    if (now - upkeepAtMs < UPKEEP_MS) return
+    upkeepAtMs = now
+    const wall = clock.wallMs()
+    for (const of of index.takenBefore(wall - TAKEN_KEPT_MS)) removeFile(of)
+    for (const of of index.expire(wall)) {
+      ground.record({ type: 'intent', what: 'expired', ...idsOf(of) })
+      index.take(of.id, wall)
+      removeFile(of)
+    }
+  }
+
+  const idsOf = ({ id, session, sender, receiver, template, digest }: Accepted) => ({
+    ...{ envelope: id, session, sender, receiver, template, digest },
+  })
+
+  function poll(): boolean {
+    upkeep()
+    // What could not be judged comes first; it has its place already.
+    const left = quarantine.undecided().slice(0, INTENT_BATCH_FILES)
+    if (left.length > 0) settle(left)
+    const { names, isAll } = takeIn()
+    if (names.length > 0) settle(names)
+    return !isAll
+  }
+
+  function intakeOf(outcome: Outcome | undefined): Intake | undefined {
+    if (outcome === undefined) return undefined
+    if (outcome.kind === 'accepted') return { kind: 'accepted', of: outcome.settled.of }
+    return { kind: 'refused', name: outcome.name, refusal: outcome.refusal }
+  }
+
+  function submit(bytes: Uint8Array, receiver: string, agent: string): Intake {
+    const from = `agent ${agent}`
+    const refused = quarantine.list().filter((one) => one.from === from).length
+    if (refused >= SUBMITTED_REFUSED)
+      return busy(`${refused} refused envelopes of yours lie in quarantine: ask the operator to look at them`)
+    if (freePlaces() === 0) return busy('The quarantine is full: ask the operator to look at it')
+    if (!hasRoomFor(receiver)) return busy('Too much waits for that receiver: ask again when it has taken it')
+    try {
+      const [outcome] = settle([quarantine.put(bytes, receiver, from)])
+      return intakeOf(outcome) ?? busy('The device cannot judge it just now: ask again later')
+    } catch (cause) {
+      cannot('intent_not_kept', places.quarantine, cause)
+      return busy('The device cannot keep it just now: list what waits, and ask again later')
+    }
+  }
+
+  const busy = (problem: string): Intake => ({ kind: 'busy', problem: `${problem}.` })
+
+  function take(id: string, receiver: string): Given {
+    const of = index.find(id)
+    if (of === undefined || of.receiver !== receiver) return { kind: 'unknown' }
+    const path = acceptedPath(of)
+    if (of.isTaken && !existsSync(path)) return { kind: 'unknown' }
+    if (index.take(id, clock.wallMs())) {
+      counts.taken++
+      ground.note({ type: 'intent', what: 'taken', ...idsOf(of) })
+    }
+    const bytes = wholeFile(path)
+    if (bytes === undefined || hostBytesDigest(bytes) !== of.digest) {
+      ground.note({ type: 'intent', what: 'changed', ...idsOf(of) })
+      return { kind: 'changed' }
+    }
+    return { kind: 'given', of, bytes }
+  }
+
+  function wholeFile(path: string): Uint8Array | undefined {
+    try {
+      const read = readBounded(path, ENVELOPE_FILE_BYTES, true)
+      return read.ok ? new Uint8Array(read.bytes) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  function operated(what: string, { name, receiver, digest }: Quarantined, by: string): void {
+    ground.record({ type: 'intent', what, file: name, receiver, digest, by })
+  }
+
+  // What a crash has left of writing.
+  for (const root of [places.quarantine, ...receiversIn(places.accepted)])
+    for (const name of readdirSync(root)) if (/^\.[0-9a-f]{16}\.tmp$/.test(name)) rmSync(join(root, name))
+
+  return {
+    poll,
+    submit,
+    list: index.waiting,
+    take,
+    quarantine: quarantine.list,
+    release(name, by) {
+      const found = quarantine.find(name)
+      if (found === undefined) return undefined
+      operated('released', found, by)
+      quarantine.reopen(name)
+      return intakeOf(settle([name])[0])
+    },
+    discard(name, by) {
+      const found = quarantine.find(name)
+      if (found === undefined) return false
+      operated('discarded', found, by)
+      quarantine.remove(name)
+      return true
+    },
+    counts,
+  }
+}
+
+function receiversIn(accepted: string): readonly string[] {
+  return readdirSync(accepted).map((name) => join(accepted, name))
+}
+
+const REPLAYED: Refusal = Object.freeze({
+  ...{ step: 12, code: 'REPLAY', ticket: 'FT-002', field: 'envelope_id' },
+  problem:
+    'An envelope with this id was accepted before, and an id is good once: make a new one where it was not meant to be the same.',
+})

@@ -1,0 +1,27 @@
+/**
+ * Bounds of what arrives as files: how much may lie where, and for how long.
+ * Sources: what a board with a small disk can hold; what the configuration sets is in config/intent-limits.ts.
+ * @module
+ */
+
+export const HOUR_MS = 3_600_000
+/** Files that are judged between two turns of everybody else; one takes a millisecond. */
+export const INTENT_BATCH_FILES = 16
+/** Entries of one inbox that are looked at in one poll: more are not worth a poll's time. */
+export const INBOX_ENTRIES = 10_000
+/** Envelopes that wait for one receiver, and bytes of all that wait: more is not taken out of the inboxes. */
+export const WAITING_ENVELOPES = 256
+export const WAITING_BYTES = 67_108_864
+/** Refused envelopes of one agent's connections that may lie in quarantine: the rest of it is for files. */
+export const SUBMITTED_REFUSED = 8
+/** How long one that was taken can be fetched again by its receiver, whose link may have broken. */
+export const TAKEN_KEPT_MS = HOUR_MS
+/** What is known of an envelope beside its id: longer than it would be accepted (30 days). */
+export const DETAILS_KEPT_MS = 31 * 24 * HOUR_MS
+/** Ids that are kept, for ever: some 400 MB. With so many nothing further is accepted. */
+export const INDEX_IDS = 4_000_000
+/** Own envelopes that wait to be delivered. */
+export const OUTBOX_FILES = 256
+/** How long one that could not be delivered waits: twice as long each time, from the first to the second. */
+export const OUTBOX_RETRY_MS = 1_000
+export const OUTBOX_RETRY_MAX_MS = 60_000

@@ -1,0 +1,249 @@
+/**
+ * Plans at work: looked at as a whole, used up, then run call after call, each written down before it starts and after
+ * it has ended, and each decided like a command of whoever runs the plan. What an earlier daemon did not see the end of
+ * is ended here and never gone on with.
+ * Rules: docs/plans.md; SAOE 2.4.
+ * @module
+ */
+import { sha256 } from '../../base/crypto/hash.ts'
+import { encodeHex } from '../../base/encoding/hex.ts'
+import { grantsTool } from '../../defense/tools.ts'
+import { Warrant } from '../../defense/warrant.ts'
+import type { PlanGround, PlanRefusal } from '../../intent/plans/gate.ts'
+import { PLANS_RUNNING } from '../../intent/plans/limits.ts'
+import type { PlanJournal } from '../../intent/plans/plan-journal.ts'
+import { methodNamed } from '../../wire/methods.ts'
+import { type Caller, factsOf, scopeOf } from '../callers/identities.ts'
+import { newInstance } from '../callers/instances.ts'
+import type { Session } from '../callers/sessions.ts'
+import type {
+  KeptPlan,
+  PlanDelivery,
+  PlanEnvelope,
+  PlanEvents,
+  PlanRoom,
+  PlanRunner,
+  PlanSettings,
+  StartedPlan,
+} from '../common/plan-room.ts'
+import type { Rooms } from '../common/rooms.ts'
+import { attempt } from '../decisions/attempt.ts'
+import { createPlanAsker, SIGNED_SOURCE } from './plan-asker.ts'
+import { executionOf, outcomeOf } from './plan-call.ts'
+import { deliverTo, note, noteRefused, refused, summaryOf } from './plan-results.ts'
+import { createPlanRun, type PlanRun } from './plan-run.ts'
+
+/** Plans that wait for whoever runs them, as files. */
+export type KeptPlans = {
+  /** @throws SassError STATE_UNWRITABLE; false: as many as may wait do */
+  put(sessionId: string, receiver: string, plan: KeptPlan): boolean
+  get(sessionId: string, receiver: string): KeptPlan | undefined
+}
+
+export type PlanRoomGround = {
+  readonly rooms: () => Rooms
+  readonly settings: PlanSettings
+  readonly journal: PlanJournal
+  readonly kept: KeptPlans
+  /** Takes what is for an agent that nobody is connected for. */
+  readonly deliver: (delivery: PlanDelivery) => void
+}
+
+const SESSION_ID_BYTES = 16
+
+export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
+  const { journal, kept, deliver } = ground
+  const runs = new Set<PlanRun>()
+
+  function hasTools({ caller, session }: PlanRunner): PlanGround['has'] {
+    const { identities } = ground.rooms()
+    const facts = factsOf(caller, identities, session)
+    if (facts.kind !== 'known') return () => false
+    const lists = [facts.tools, ...(facts.delegation?.chain.map(({ tools }) => tools) ?? [])]
+    return (tool) => grantsTool(facts.tier, lists, tool)
+  }
+
+  function start(
+    bytes: Uint8Array,
+    runner: PlanRunner,
+    envelope: PlanEnvelope | undefined,
+    events: PlanEvents = {},
+  ): StartedPlan {
+    const refuse = (refusal: PlanRefusal): StartedPlan => {
+      noteRefused(ground.rooms(), refusal, bytes, runner)
+      return { kind: 'refused', refusal }
+    }
+    const { clock } = ground.rooms()
+    const { gate, tools } = room.settings
+    const found = gate.check(bytes, {
+      nowMs: clock.wallMs(),
+      wasUsed: journal.wasUsed,
+      tools: tools.loaded,
+      envelope,
+      has: hasTools(runner),
+    })
+    if (found.kind === 'refused') return refuse(found.refusal)
+    const { plan } = found
+    if (runs.size >= PLANS_RUNNING)
+      return refuse(refused('busy', plan.id, `${PLANS_RUNNING} plans run already`, 'run it again later'))
+    const use = {
+      planId: plan.id,
+      sessionId: plan.sessionId,
+      issuer: plan.issuer,
+      runner: runner.caller.name,
+      scope: scopeOf(runner.caller),
+      sha256: encodeHex(sha256(bytes)),
+      atMs: clock.wallMs(),
+      calls: plan.calls.map(({ id, tool }) => ({ id, tool, execution: executionOf(plan.id, id) })),
+    }
+    if (!journal.use(use))
+      return refuse(
+        refused(
+          'used',
+          plan.id,
+          'it was run before, or no more plans can be remembered',
+          'have a new one signed',
+        ),
+      )
+    const rooms = ground.rooms()
+    // It is used up by now: whatever goes wrong from here on, it does not run again.
+    rooms.audit.append({
+      type: 'plan',
+      what: 'begun',
+      ...{ plan_id: plan.id, plan_session: plan.sessionId, issuer: plan.issuer, sha256: use.sha256 },
+      ...{ agent: use.runner, instance: runner.session.instance, session: runner.session.id },
+      calls: plan.calls.length,
+    })
+    const run = createPlanRun({
+      ...{ rooms, journal, deliver, ready: found, runner, events },
+      over: () => runs.delete(run),
+    })
+    runs.add(run)
+    run.go()
+    return { kind: 'running', planId: plan.id }
+  }
+
+  /** A session of its issuer, for one plan. */
+  function sessionFor(caller: Caller): Session | undefined {
+    const { sessions, random, clock } = ground.rooms()
+    const idBytes = random.bytes(SESSION_ID_BYTES)
+    const instance = newInstance(caller.name, clock.wallMs(), random, sessions.hasHadInstance)
+    return sessions.create(
+      { idBytes, id: encodeHex(idBytes), instance, isProven: true },
+      caller,
+      SIGNED_SOURCE.address,
+      clock.monotonicMs(),
+    )
+  }
+
+  function runSigned(bytes: Uint8Array, envelope: PlanEnvelope): StartedPlan {
+    const { identities } = ground.rooms()
+    const caller = identities.find(envelope.sender)
+    const session = caller === undefined ? undefined : sessionFor(caller)
+    if (caller === undefined || session === undefined) {
+      const refusal = refused(
+        'unknown_issuer',
+        undefined,
+        'its sender has no session here',
+        'send it again later',
+      )
+      noteRefused(ground.rooms(), refusal, bytes, caller === undefined ? {} : { caller })
+      return { kind: 'refused', refusal }
+    }
+    const runner: PlanRunner = { caller, session, source: SIGNED_SOURCE, transport: undefined }
+    const over = (): void => {
+      const { sessions, clock } = ground.rooms()
+      session.isHeld = false
+      sessions.apply(session, 'destroyed', clock.monotonicMs())
+    }
+    let started: StartedPlan = {
+      kind: 'refused',
+      refusal: refused('tool_not_given', undefined, 'its issuer may not run it now', 'see sass-edge why'),
+    }
+    try {
+      decided(bytes, runner, () => {
+        started = start(bytes, runner, envelope, { over })
+      })
+    } finally {
+      if (started.kind === 'refused') over()
+    }
+    return started
+  }
+
+  /** That it is to be run is decided as well: an agent under alarm runs none. */
+  function decided(bytes: Uint8Array, runner: PlanRunner, go: () => void): void {
+    const { asker } = createPlanAsker(ground.rooms(), runner, { refused() {}, unanswered() {} })
+    const action = { kind: 'run_plan', digest: encodeHex(sha256(bytes)) } as const
+    const call = { streamId: 0, method: methodNamed('RunPlan'), message: { ok: true, value: {} } } as const
+    attempt(asker, call, {
+      action,
+      go(warrant) {
+        Warrant.redeem(warrant, action, runner.session.id)
+        go()
+      },
+    })
+  }
+
+  const room: PlanRoom = {
+    settings: ground.settings,
+    get running() {
+      return runs.size
+    },
+    start,
+    runSigned,
+    keep(bytes, envelope, receiver) {
+      const { clock } = ground.rooms()
+      const { gate, tools } = room.settings
+      // Whoever runs it is asked for their tools then.
+      const found = gate.check(bytes, {
+        ...{ nowMs: clock.wallMs(), wasUsed: journal.wasUsed, tools: tools.loaded, envelope },
+        has: () => true,
+      })
+      if (found.kind === 'ready' && kept.put(found.plan.sessionId, receiver, { bytes, envelope }))
+        return { kind: 'kept' }
+      const refusal =
+        found.kind === 'refused'
+          ? found.refusal
+          : refused('busy', found.plan.id, 'as many plans as may wait do so', 'send it again later')
+      noteRefused(ground.rooms(), refusal, bytes, {})
+      return { kind: 'refused', refusal }
+    },
+    kept: kept.get,
+    find: journal.find,
+    newestOf: journal.newestOf,
+    stopAll() {
+      for (const run of [...runs]) run.stop()
+    },
+  }
+
+  /** What an earlier daemon left: how each call ended is known where its execution's result was kept. */
+  function recover(): void {
+    const { executions, log } = ground.rooms()
+    for (const plan of journal.open()) {
+      for (const [at, call] of plan.calls.entries()) {
+        if (call.state !== 'begun') continue
+        const known = executions.find(plan.scope, call.execution)
+        const outcome = known === undefined ? undefined : outcomeOf(known)
+        journal.end(plan.planId, at, outcome ?? UNSEEN)
+      }
+      journal.over(plan.planId, 'interrupted')
+      log.write('warn', 'plan_interrupted', { plan: plan.planId, agent: plan.runner })
+      note(ground.rooms(), {
+        ...{ type: 'plan', what: 'ended', end: 'interrupted' },
+        ...{ plan_id: plan.planId, agent: plan.runner },
+      })
+      const record = journal.find(plan.planId)
+      const isTold = record?.calls.every(({ state }) => state !== 'unanswered') === true
+      if (record !== undefined && isTold)
+        deliverTo(deliver, log, [plan.issuer, plan.runner], plan, summaryOf(record))
+    }
+  }
+
+  recover()
+  return room
+}
+
+const UNSEEN = Object.freeze({
+  ...{ kind: 'unknown', number: 0, stdoutBytes: 0, stderrBytes: 0 },
+  why: 'The daemon was interrupted after the call had begun: whether it ran is not known.',
+} as const)

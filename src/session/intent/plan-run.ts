@@ -1,0 +1,140 @@
+/**
+ * One plan at work: the engine of intent/plans/run.ts joined to the journal, the record and the calls. Each step is
+ * written down before the next; where that cannot be, nothing more of the plan is done.
+ * Rules: docs/plans.md.
+ * @module
+ */
+import type { ReadyPlan } from '../../intent/plans/gate.ts'
+import type { PlanJournal } from '../../intent/plans/plan-journal.ts'
+import { newRun, type RunEnd, type RunInput, type RunOutput, stepRun } from '../../intent/plans/run.ts'
+import type { CallResult, PlanDelivery, PlanEvents, PlanRunner } from '../common/plan-room.ts'
+import type { Rooms } from '../common/rooms.ts'
+import { haltWithoutRoom } from '../decisions/kept-first.ts'
+import { doCall, executionOf } from './plan-call.ts'
+import { deliverTo, note, partOf, summaryOf } from './plan-results.ts'
+
+export type RunGround = {
+  readonly rooms: Rooms
+  readonly journal: PlanJournal
+  readonly deliver: (delivery: PlanDelivery) => void
+  readonly ready: ReadyPlan
+  readonly runner: PlanRunner
+  readonly events: PlanEvents
+  /** Once, after the last of it. */
+  readonly over: () => void
+}
+
+export type PlanRun = {
+  go(): void
+  /** No call begins any more: one that runs may end, one that waits is given up. */
+  stop(): void
+}
+
+/** A run of a plan that is used up and on the record; it holds its session as a command does. */
+export function createPlanRun({ rooms, journal, deliver, ready, runner, events, over }: RunGround): PlanRun {
+  const { plan, calls } = ready
+  const { caller, session } = runner
+  const names = { plan_id: plan.id, agent: caller.name, instance: session.instance, session: session.id }
+  const receivers = [plan.issuer, caller.name]
+  const told = { planId: plan.id, sessionId: plan.sessionId }
+  let state = newRun(calls.length)
+  let isUnanswered = false
+  let isFinished = false
+  let giveUp = (): void => {}
+  const waiting: RunInput<CallResult>[] = []
+  let isBusy = false
+
+  /** One at a time: what happens while something is done about what happened before comes after it. */
+  function input(given: RunInput<CallResult>): void {
+    waiting.push(given)
+    if (isBusy) return
+    isBusy = true
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const step = stepRun(state, next)
+      state = step.state
+      for (const output of step.outputs) if (!carriedOut(output)) break
+    }
+    isBusy = false
+  }
+
+  /** False: it could not be, and nothing that follows is done. */
+  function carriedOut(output: RunOutput<CallResult>): boolean {
+    if (isFinished) return false
+    try {
+      carryOut(output)
+      return true
+    } catch (cause) {
+      haltWithoutRoom(rooms, cause)
+      rooms.log.write('error', 'plan_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+      finish('interrupted')
+      return false
+    }
+  }
+
+  function carryOut(output: RunOutput<CallResult>): void {
+    switch (output.kind) {
+      case 'begun':
+        return journal.begin(plan.id, output.at)
+      case 'start':
+        return start(output.at)
+      case 'ended':
+        return ended(output.at, output.outcome)
+      case 'over':
+        journal.over(plan.id, output.end)
+        return finish(output.end)
+    }
+  }
+
+  function start(at: number): void {
+    const one = calls[at]
+    if (one === undefined) return
+    giveUp = doCall({
+      ...{ rooms, runner, plan },
+      ready: one,
+      unanswered(verdict) {
+        isUnanswered = true
+        events.unanswered?.(verdict)
+      },
+      done: (outcome) => input({ kind: 'ended', outcome }),
+    })
+  }
+
+  function ended(at: number, result: CallResult): void {
+    journal.end(plan.id, at, result)
+    const call = plan.calls[at]
+    if (call === undefined) return
+    const execution = executionOf(plan.id, call.id)
+    note(rooms, {
+      type: 'tool_executed',
+      ...names,
+      issuer: plan.issuer,
+      ...{ tool_call_id: call.id, tool_name: call.tool, execution },
+      ...{ outcome: result.kind, number: result.number },
+    })
+    if (isUnanswered) return
+    events.call?.(at, result)
+    deliverTo(deliver, rooms.log, receivers, told, partOf(call, execution, result))
+  }
+
+  function finish(end: RunEnd): void {
+    if (isFinished) return
+    isFinished = true
+    note(rooms, { type: 'plan', what: 'ended', ...names, end })
+    rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
+    over()
+    const record = isUnanswered ? undefined : journal.find(plan.id)
+    if (record !== undefined) deliverTo(deliver, rooms.log, receivers, told, summaryOf(record))
+    events.over?.(end)
+  }
+
+  return {
+    go() {
+      rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
+      input({ kind: 'go' })
+    },
+    stop() {
+      input({ kind: 'stop' })
+      giveUp()
+    },
+  }
+}
