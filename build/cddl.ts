@@ -9,6 +9,7 @@ import * as fileMessages from '../src/wire/file-messages.ts'
 import { KIND } from '../src/wire/frame.ts'
 import * as handoffMessages from '../src/wire/handoff-messages.ts'
 import * as identityMessages from '../src/wire/identity-messages.ts'
+import * as intentMessages from '../src/wire/intent-messages.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
 import type { AnyMessage } from '../src/wire/schema.ts'
@@ -29,6 +30,7 @@ export function allMessages(): readonly AnyMessage[] {
     egressMessages,
     fileMessages,
     handoffMessages,
+    intentMessages,
     identityMessages,
     statusMessages,
   ].flatMap((room) => Object.values(room))
