@@ -38,7 +38,7 @@ t.test('a payload is held to its schema, extra and missing keys included (SA-04)
   }
   t.equal(problemOf(schema, { a: '\u{1f600}\u{1f600}' }), undefined)
   t.match(problemOf(schema, {}), /required/)
-  t.match(problemOf(schema, { a: 'x', c: 1 }), /^c /)
+  t.match(problemOf(schema, { a: 'x', c: 1 }), /^c may not be there/)
   t.match(problemOf(schema, { a: 'xyz' }), /^a .*maxLength/)
   t.match(problemOf(schema, { a: 'x', b: [1, '2'] }), /^b\.1 .*type/)
   t.match(problemOf(schema, JSON.parse('{"a":"x","__proto__":1}')), /__proto__/)
