@@ -19,6 +19,7 @@ import { RESPONSE_NUMBERS, type Verdict } from '../../defense/verdict.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import type { EgressSettings } from '../../egress/egress-settings.ts'
 import type { EgressRoom } from '../../egress/gate-port.ts'
+import type { IntentRoom } from '../../intent/spool/room.ts'
 import { RECORD_LINE_BYTES } from '../../limits.ts'
 import type {
   AuditSink,
@@ -148,6 +149,7 @@ export type Rooms = {
   readonly queue: Queue
   readonly confirmations: Confirmations
   readonly handoffs: Handoffs
+  readonly intent: IntentRoom | undefined
   /** How texts of agents are read before others read them. */
   readonly readText: ReadText
   readonly levels: Levels
