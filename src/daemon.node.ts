@@ -374,7 +374,7 @@ async function start(
     record(audit, log, { type: 'daemon', what: 'migrated', ...step })
   }
   await rooms.branches.resume()
-  const closePlans = joinPlans(config, rooms)
+  const plans = joinPlans(config, rooms, intent)
   const storage = createStorage({ config, deviceRecord, reserve, bounds: sandbox.bounds }, rooms)
   const addresses: string[] = []
   let metrics: MetricsServer | undefined
@@ -400,7 +400,7 @@ async function start(
     ...{ config, clock, log, audit, rooms, peers, sandbox, policyInUse },
     others: [{ tick: createClockTelling(ground, rooms) }, deviceRecord, storage, rooms.branches, counting],
   })
-  intent?.start()
+  intent?.start(plans.handler)
   log.write('info', 'listening', {
     address: addresses[0] ?? '',
     admin_socket: addresses[1] ?? '',
@@ -420,7 +420,7 @@ async function start(
     metrics?.close()
     await sandbox.close()
     await egress.close()
-    closePlans()
+    plans.close()
     await rooms.closeConfined()
     spareTime.spend()
     counting.save()

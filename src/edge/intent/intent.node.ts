@@ -25,8 +25,15 @@ import { openReplayIndex } from './replay-index.node.ts'
 import { createSpool, type Spool } from './spool.node.ts'
 import { readVault, verifySignature } from './vault.node.ts'
 
-/** Does what one envelope to the device asks for, once; whatever it throws is told and stops nothing. */
-export type IntentHandler = (of: Accepted, bytes: Uint8Array) => void | Promise<void>
+/** What is done about envelopes beyond keeping them; whatever it throws is told and stops nothing. */
+export type IntentHandler = {
+  /** Those to the device that it answers; others wait there for an operator. */
+  handles(of: Accepted): boolean
+  /** Does what one of those asks for, once. */
+  handle(of: Accepted, bytes: Uint8Array): void | Promise<void>
+  /** Of one to an agent, before that agent can take it. */
+  placing(of: Accepted, bytes: Uint8Array): void
+}
 
 export type IntentGround = {
   readonly config: Config
@@ -47,8 +54,8 @@ export type Intent = {
   readonly device: KeyPair & { readonly id: string }
   readonly outbox: Outbox
   readonly vault: () => VaultContents
-  /** Begins to look at the inboxes. `handle` is asked for every envelope to the device; absent: they wait. */
-  start(handle?: IntentHandler): void
+  /** Begins to look at the inboxes. */
+  start(handler?: IntentHandler): void
   /** Reads the vault again; what is wrong with it leaves the old one. */
   renew(): Promise<void>
   close(): Promise<void>
@@ -135,8 +142,11 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   const spool: Spool = createSpool({
     ...{ directory, index, clock, random, log, isReceiver, judge, record, note },
     settings: () => ({ quarantineMax: quarantine_max, dropDirectories: drop_directories }),
+    placing(of, bytes) {
+      if (of.receiver !== id) guarded(of, () => handler?.placing(of, bytes))
+    },
     arrived(of) {
-      if (of.receiver !== id) return
+      if (of.receiver !== id || handler?.handles(of) !== true) return
       toDo.push(of)
       working ??= work()
     },
@@ -147,24 +157,24 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   async function work(): Promise<void> {
     await Promise.resolve()
     for (let of = toDo.shift(); of !== undefined && !isClosed; of = toDo.shift()) {
-      if (handler === undefined) continue
-      try {
+      await guarded(of, () => {
         const given = spool.take(of.id, id)
-        if (given.kind === 'given') await handler(of, given.bytes)
-      } catch (cause) {
-        counts.handlerErrors++
-        const reason = cause instanceof Error ? cause.message : 'unknown'
-        log.write('error', 'intent_handler_failed', { envelope: of.id, template: of.template, reason })
-        note({
-          type: 'intent',
-          what: 'handler_error',
-          envelope: of.id,
-          session: of.session,
-          template: of.template,
-        })
-      }
+        return given.kind === 'given' ? handler?.handle(of, given.bytes) : undefined
+      })
     }
     working = undefined
+  }
+
+  async function guarded(of: Accepted, act: () => void | Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (cause) {
+      counts.handlerErrors++
+      const reason = cause instanceof Error ? cause.message : 'unknown'
+      const { id: envelope, session, template } = of
+      log.write('error', 'intent_handler_failed', { envelope, template, reason })
+      note({ type: 'intent', what: 'handler_error', envelope, session, template })
+    }
   }
 
   function look(): void {
@@ -195,9 +205,9 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     device,
     outbox,
     vault: () => vault,
-    start(handle) {
-      handler = handle
-      toDo.push(...index.waiting(id))
+    start(given) {
+      handler = given
+      toDo.push(...index.waiting(id).filter((of) => given?.handles(of) === true))
       working ??= work()
       look()
     },

@@ -1,7 +1,7 @@
 /**
- * Plans that wait for the agent who will run them: `plans/SESSION.plan.json` is the plan, and `plans/SESSION.kept.json`
- * beside it says for whom it is and what its envelope let it do. A session is a name of a closed set of letters before
- * it becomes part of a path.
+ * Plans that wait for the agent who will run them: `plans/AGENT/SESSION.plan.json` is the plan, and `SESSION.kept.json`
+ * beside it says what its envelope let it do. Agent and session are names of a closed set of letters before they become
+ * part of a path.
  * Rules: SAOE 3 (plans by session), RT-2.3; docs/plans.md.
  * @module
  */
@@ -39,11 +39,12 @@ function read(path: string): Uint8Array | undefined {
   }
 }
 
-/** @param directory `STATE/intent/plans`, made where it is not there */
-export function createKeptPlans(directory: string): KeptPlans {
+/** @param root `STATE/intent/plans`, made where it is not there */
+export function createKeptPlans(root: string): KeptPlans {
   return {
     put(sessionId, receiver, { bytes, envelope }) {
-      if (!isSafeName(sessionId)) return false
+      if (!isSafeName(sessionId) || !isSafeName(receiver)) return false
+      const directory = join(root, receiver)
       const path = join(directory, sessionId)
       try {
         makePrivateDirectory(directory)
@@ -51,7 +52,7 @@ export function createKeptPlans(directory: string): KeptPlans {
         if (others.length >= PLANS_KEPT && !others.includes(`${sessionId}${PLAN}`)) return false
         const { sender, capabilitySet } = envelope
         const kept = {
-          ...{ receiver, sender },
+          sender,
           capability_set: {
             ...{ capability_set_id: capabilitySet.id, version: capabilitySet.version },
             tool_permissions: capabilitySet.toolPermissions.map(({ tool, allowedArgs }) => ({
@@ -70,13 +71,12 @@ export function createKeptPlans(directory: string): KeptPlans {
       }
     },
     get(sessionId, receiver) {
-      if (!isSafeName(sessionId)) return undefined
-      const about = read(join(directory, `${sessionId}${KEPT}`))
-      const bytes = read(join(directory, `${sessionId}${PLAN}`))
+      if (!isSafeName(sessionId) || !isSafeName(receiver)) return undefined
+      const about = read(join(root, receiver, `${sessionId}${KEPT}`))
+      const bytes = read(join(root, receiver, `${sessionId}${PLAN}`))
       if (about === undefined || bytes === undefined) return undefined
       const json = readIntentJson(about, PLAN_BYTES)
-      if (!json.ok || !isJsonObject(json.value) || textOf(json.value, 'receiver') !== receiver)
-        return undefined
+      if (!json.ok || !isJsonObject(json.value)) return undefined
       const set = objectOf(json.value, 'capability_set')
       if (CAPABILITY_SET_SHAPE(set) !== undefined) return undefined
       const envelope = {

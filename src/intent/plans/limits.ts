@@ -13,8 +13,14 @@ export const PLAN_AHEAD_MS = 300_000
 export const PLAN_LIFE_MS = 366 * 86_400_000
 /** Plans whose use is remembered, some 300 bytes each and as much for each call. */
 export const PLANS_REMEMBERED = 100_000
-/** Plans that run at the same time, and that are kept for who will run them. */
+/** Plans that run at the same time, and that are kept for each agent who will run them. */
 export const PLANS_RUNNING = 8
 export const PLANS_KEPT = 256
 /** Of each output of one call that goes with its result; the rest is counted. A plan of 64 calls has 2 MiB at most. */
 export const CALL_OUTPUT_BYTES = 16_384
+
+/** The template of envelopes that hold a plan, and of those with what became of it (SAOE 2.1). */
+export const PLAN_TEMPLATE = 'execution_plan'
+export const RESULT_TEMPLATE = 'tool_result'
+/** The device says results in this form. */
+export const RESULT_VERSION = '1'
