@@ -28,6 +28,7 @@ import { DECISION_TARGETS } from './decision-targets.ts'
 import { EGRESS_TARGETS } from './egress-targets.ts'
 import type { FuzzTarget, Random } from './engine.ts'
 import { latin, must, text } from './inputs.ts'
+import { INTENT_TARGETS } from './intent-targets.ts'
 import { RECORD_TARGETS } from './record-targets.node.ts'
 import { workTarget } from './work-target.ts'
 
@@ -345,4 +346,5 @@ export const TARGETS: readonly FuzzTarget[] = Object.freeze([
   ...DECISION_TARGETS,
   ...RECORD_TARGETS,
   ...EGRESS_TARGETS,
+  ...INTENT_TARGETS,
 ])

@@ -2,11 +2,15 @@
  * A vault on disk, made as an operator makes one, with the entries that are given.
  * @module
  */
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Test } from 'tap'
 import { publicKeyOf } from '../../src/base/crypto/ed25519.node.ts'
 import { encodeUtf8 } from '../../src/base/encoding/utf8.ts'
 import { createVault, prepareEntry, publishEntry } from '../../src/edge/intent/publish.node.ts'
 import type { JsonObject } from '../../src/intent/canonical/python-json.ts'
+import { DIRECTORIES } from '../../src/intent/vault/layout.ts'
 import { BLOG_CAPABILITIES, BLOG_TEMPLATE, DISPATCHER } from './ground.ts'
 
 export type DiskVault = { readonly directory: string; readonly pin: string; readonly recipient: string }
@@ -23,4 +27,20 @@ export async function makeDiskVault(
   for (const entry of entries)
     await publishEntry(directory, prepareEntry(encodeUtf8(JSON.stringify(entry)), 'entry'), seed, [recipient])
   return { directory, pin, recipient }
+}
+
+/**
+ * A directory for a vault at `vault` in it, which goes with the test: nobody but root can remove a vault before its
+ * directories are opened again.
+ */
+export function directoryForVault(t: Pick<Test, 'teardown'>): string {
+  const directory = mkdtempSync(join(tmpdir(), 'sass-vault-'))
+  t.teardown(() => {
+    for (const name of DIRECTORIES) {
+      const path = join(directory, 'vault', name)
+      if (existsSync(path)) chmodSync(path, 0o755)
+    }
+    rmSync(directory, { recursive: true })
+  })
+  return directory
 }

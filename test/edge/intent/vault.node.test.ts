@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { publicKeyOf } from '../../../src/base/crypto/ed25519.node.ts'
 import { hostSha256 } from '../../../src/base/crypto/sha256.node.ts'
 import { encodeHex } from '../../../src/base/encoding/hex.ts'
@@ -16,9 +16,10 @@ import { encodeUtf8 } from '../../../src/base/encoding/utf8.ts'
 import { makeIdentity, sealAge } from '../../../src/edge/intent/age.node.ts'
 import { prepareEntry, publishEntry, rotateDispatcher } from '../../../src/edge/intent/publish.node.ts'
 import { readVault } from '../../../src/edge/intent/vault.node.ts'
+import type { JsonObject } from '../../../src/intent/canonical/python-json.ts'
 import { checkEnvelope } from '../../../src/intent/envelopes/checks.ts'
 import { sealEnvelope, writeEnvelope } from '../../../src/intent/envelopes/envelope.ts'
-import { makeDiskVault } from '../../intent/disk-vault.node.ts'
+import { directoryForVault, makeDiskVault } from '../../intent/disk-vault.node.ts'
 import {
   BLOG_CAPABILITIES,
   BLOG_TEMPLATE,
@@ -33,6 +34,8 @@ import {
 
 const ENTRY = 'templates/blog_article_intent_v1.json.age'
 const pinOf = (key: Uint8Array) => encodeHex(hostSha256(key))
+
+const vaultIn = (t: Test, entries?: readonly JsonObject[]) => makeDiskVault(directoryForVault(t), entries)
 
 /** Changes what may not be changed, and closes it again. */
 function put(directory: string, name: string, bytes: Uint8Array): void {
@@ -50,7 +53,7 @@ function put(directory: string, name: string, bytes: Uint8Array): void {
 t.test(
   'a vault is read whole, and an envelope passes all checks against it (SA-13, SA-16, SA-21, SA-26)',
   async (t) => {
-    const { directory, pin } = await makeDiskVault(t.testdir())
+    const { directory, pin } = await vaultIn(t)
     const read = await readVault(directory, pin)
     t.match(read, { templates: 1, capabilitySets: 1, notes: [] })
     t.match(checkEnvelope(writeEnvelope(envelopeOf()), groundOf({ vault: read.contents })), {
@@ -64,7 +67,7 @@ t.test(
 t.test(
   "FT-001: another dispatcher's key than the pinned one stops everything (SA-22, SA-23, SA-44, SA-50)",
   async (t) => {
-    const { directory, pin } = await makeDiskVault(t.testdir())
+    const { directory, pin } = await vaultIn(t)
     await t.rejects(readVault(directory, pinOf(publicKeyOf(OVER))), { code: 'PIN_MISMATCH' })
     put(directory, 'keys/dispatcher_verify.pub', publicKeyOf(OVER))
     await t.rejects(readVault(directory, pin), { code: 'PIN_MISMATCH', message: /dispatcher_pin/ })
@@ -87,7 +90,7 @@ t.test('a vault that can be written to is refused with what to do (SA-24)', asyn
     ['manifests/blog_article_intent_v1.manifest.json', 0o464],
     ['keys/dispatcher_verify.pub', 0o446],
   ] as const) {
-    const { directory, pin } = await makeDiskVault(t.testdir())
+    const { directory, pin } = await vaultIn(t)
     chmodSync(join(directory, name), mode)
     await t.rejects(readVault(directory, pin), { code: 'KEY_FILE_INVALID', message: /chmod -R a-w/ }, name)
     chmodSync(directory, 0o755)
@@ -95,7 +98,7 @@ t.test('a vault that can be written to is refused with what to do (SA-24)', asyn
 })
 
 t.test('the identity has mode 0600, and is of X25519 (SA-25, SA-47)', async (t) => {
-  const { directory, pin } = await makeDiskVault(t.testdir())
+  const { directory, pin } = await vaultIn(t)
   const identity = join(directory, 'age_identity.key')
   for (const mode of [0o644, 0o640, 0o400, 0o700]) {
     chmodSync(identity, mode)
@@ -109,20 +112,20 @@ t.test('the identity has mode 0600, and is of X25519 (SA-25, SA-47)', async (t) 
 })
 
 t.test('links and files of others are refused', async (t) => {
-  const { directory, pin } = await makeDiskVault(t.testdir())
+  const { directory, pin } = await vaultIn(t)
   chmodSync(join(directory, 'keys'), 0o755)
   renameSync(join(directory, 'keys/dispatcher_verify.pub'), join(directory, 'keys/other.pub'))
   symlinkSync('other.pub', join(directory, 'keys/dispatcher_verify.pub'))
   chmodSync(join(directory, 'keys'), 0o555)
   await t.rejects(readVault(directory, pin), { message: /symbolic link/ })
   if (process.geteuid?.() !== 0) return t.comment('skipped: only root gives files away')
-  const other = await makeDiskVault(t.testdir())
+  const other = await vaultIn(t)
   chownSync(join(other.directory, ENTRY), 4_711, 4_711)
   await t.rejects(readVault(other.directory, other.pin), { message: /uid 4711/ })
 })
 
 t.test('an entry for other recipients, or that is none, closes itself alone', async (t) => {
-  const { directory, pin } = await makeDiskVault(t.testdir())
+  const { directory, pin } = await vaultIn(t)
   const { recipient } = await makeIdentity()
   put(directory, ENTRY, await sealAge(encodeUtf8(JSON.stringify(BLOG_TEMPLATE)), [recipient]))
   const read = await readVault(directory, pin)
@@ -141,7 +144,7 @@ t.test('an entry for other recipients, or that is none, closes itself alone', as
 })
 
 t.test('an entry can be for several devices, each by its own identity', async (t) => {
-  const first = await makeDiskVault(t.testdir(), [])
+  const first = await vaultIn(t, [])
   const other = await makeIdentity()
   for (const entry of [BLOG_TEMPLATE, BLOG_CAPABILITIES])
     await publishEntry(
@@ -157,7 +160,7 @@ t.test('an entry can be for several devices, each by its own identity', async (t
 })
 
 t.test('what it can hold is bounded', async (t) => {
-  const { directory, pin, recipient } = await makeDiskVault(t.testdir())
+  const { directory, pin, recipient } = await vaultIn(t)
   put(directory, ENTRY, await sealAge(new Uint8Array(1_048_577), [recipient]))
   t.match((await readVault(directory, pin)).notes, [/more than 1048576 bytes/])
   put(directory, ENTRY, new Uint8Array(1_114_113))
@@ -172,7 +175,7 @@ t.test('what it can hold is bounded', async (t) => {
 t.test(
   "a dispatcher's key is followed by another that it has signed for, until the pin is changed",
   async (t) => {
-    const { directory, pin, recipient } = await makeDiskVault(t.testdir())
+    const { directory, pin, recipient } = await vaultIn(t)
     const next = publicKeyOf(OVER)
     t.throws(() => rotateDispatcher(directory, INTAKE, next), { code: 'USAGE' })
     const second = { ...BLOG_TEMPLATE, version: '2' }
