@@ -109,3 +109,21 @@ export const NO_VALIDATOR: Plugin = {
  * does so, and there it is not.
  */
 export const NO_COMPILER: Readonly<Record<string, string>> = Object.freeze({ Function: 'undefined' })
+
+/**
+ * Files of age are opened and sealed for X25519 keys and passphrases alone. What the library has for other recipients,
+ * 110 KB of post-quantum and NIST curves, stays out: it is reached by keys that src/edge/intent/age.node.ts refuses.
+ */
+export const CLASSIC_AGE: Plugin = {
+  name: 'classic-age',
+  setup(build) {
+    build.onResolve(
+      { filter: /^@noble\/(?:post-quantum\/hybrid|curves\/nist)\.js$/ },
+      ({ path, importer }) =>
+        importer.includes('/node_modules/age-encryption/') ? { path, namespace: 'classic-age' } : undefined,
+    )
+    build.onLoad({ filter: /.*/, namespace: 'classic-age' }, () => ({
+      contents: 'export const MLKEM768P256 = undefined, MLKEM768X25519 = undefined, p256 = undefined',
+    }))
+  },
+}

@@ -9,6 +9,7 @@ import * as fileMessages from '../src/wire/file-messages.ts'
 import { KIND } from '../src/wire/frame.ts'
 import * as handoffMessages from '../src/wire/handoff-messages.ts'
 import * as identityMessages from '../src/wire/identity-messages.ts'
+import * as intentMessages from '../src/wire/intent-messages.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
 import * as planMessages from '../src/wire/plan-messages.ts'
@@ -31,6 +32,7 @@ export function allMessages(): readonly AnyMessage[] {
     fileMessages,
     handoffMessages,
     planMessages,
+    intentMessages,
     identityMessages,
     statusMessages,
   ].flatMap((room) => Object.values(room))

@@ -12,7 +12,7 @@ import type { Config } from './config/config.ts'
 import { createDeceptionBudget } from './defense/deception/budget.ts'
 import { createFigures } from './defense/deception/figures.ts'
 import { createPenalties } from './defense/penalties.ts'
-import { createTrimmer, keepSmall } from './edge/host/allocator.node.ts'
+import { keepSmall } from './edge/host/allocator.node.ts'
 import { createClock, createRandom } from './edge/host/clock.node.ts'
 import { currentUser } from './edge/host/current-user.node.ts'
 import { createLog } from './edge/host/log.node.ts'
@@ -20,6 +20,7 @@ import type { LogSink } from './edge/host/log-sink.node.ts'
 import { createSpareTime, type SpareTime } from './edge/host/spare-time.node.ts'
 import { createOutputCoders } from './edge/host/zstd.node.ts'
 import { createZstdDecoder } from './edge/host/zstd-decoder.node.ts'
+import { type Intent, openIntent } from './edge/intent/intent.node.ts'
 import { joinPlans } from './edge/intent/plans.node.ts'
 import { createPolicyInUse, type PolicyInUse } from './edge/policy/policy-in-use.node.ts'
 import { endingOnRecord, type Opened } from './edge/record/integrity.node.ts'
@@ -55,15 +56,10 @@ import {
 import { rulesAtStart } from './edge/work/rules-change.node.ts'
 import { createSandbox, type Sandbox, wakeSpawner } from './edge/work/sandbox.node.ts'
 import { tarpitLimits } from './edge/work/tarpit-limits.ts'
+import { startTicker } from './edge/work/ticker.node.ts'
 import { createCounting, createWatch, watchTold } from './edge/work/watching.node.ts'
 import { createWork, record } from './edge/work/work.node.ts'
-import {
-  CLEARING_BYTES,
-  FRAME_BYTES,
-  OUTPUT_BUFFERS,
-  OUTPUT_BUFFERS_PER_CONNECTION,
-  TICK_MS,
-} from './limits.ts'
+import { CLEARING_BYTES, FRAME_BYTES, OUTPUT_BUFFERS, OUTPUT_BUFFERS_PER_CONNECTION } from './limits.ts'
 import type { Clock, FactsSink, LineFile, Log, TransportAdapter } from './ports.ts'
 import { branchDirectory } from './sandbox/branch/threads/branch-store.node.ts'
 import { createFileWork } from './sandbox/files/file-work.node.ts'
@@ -79,7 +75,6 @@ import { createPeers, type Peers } from './session/connection/peers.ts'
 import { createLevelSteps } from './session/decisions/level-steps.ts'
 import { createQueue } from './session/executions/queue.ts'
 import { createTransfers } from './session/executions/transfers.ts'
-import { tickCallers } from './session/requests/tick-callers.ts'
 import { askMeanwhile } from './session/standing/asking-meanwhile.ts'
 import { createConfirmations } from './session/standing/confirmations.ts'
 import { createCounts } from './session/standing/counts.ts'
@@ -130,6 +125,7 @@ type Ground = {
   readonly launcherSource: string | undefined
   readonly sink: LogSink
   readonly host: () => HostReadings
+  readonly intent: Intent | undefined
 }
 
 type Renewed = Reloadable & Pick<Rooms, 'enrolments'>
@@ -178,6 +174,7 @@ function createRooms(
     }),
     transfers: createTransfers(),
     files: createFileWork(),
+    intent: ground.intent?.room,
     places: sandbox.places,
     egress: ground.egress,
     branches: createBranches({
@@ -222,6 +219,7 @@ function createRooms(
       const result = await reload()
       counts.reloads[result.ok ? 'ok' : 'failed']++
       if (result.ok) counts.configuredAtMs = clock.wallMs()
+      if (result.ok) await ground.intent?.renew()
       return result
     },
     drain(by) {
@@ -316,7 +314,26 @@ async function start(
     connections: () => peers.phases(),
   })
   const { executions: kept, handoffs: sent } = deviceRecord
-  const ground = { ...given, audit, facts, sandbox, egress, spareTime, levelStore, kept, sent, host, sink }
+  const intent = await openIntent({
+    ...{ config, clock, log, random: createRandom() },
+    record: (event) => void audit.append(event),
+    note: (event) => record(audit, log, event),
+    keyOf: (name) => rooms.identities.find(name)?.publicKey,
+  })
+  const ground = {
+    ...given,
+    audit,
+    facts,
+    sandbox,
+    egress,
+    spareTime,
+    levelStore,
+    kept,
+    sent,
+    host,
+    sink,
+    intent,
+  }
   const { promise: askedToStop, resolve: askToStop } = Promise.withResolvers<string>()
   const policyInUse = createPolicyInUse(config, reloadable.policy, () => rooms)
   const rooms: Rooms = createRooms(ground, { ...reloadable, enrolments }, policyInUse.prepare, askToStop)
@@ -357,7 +374,7 @@ async function start(
     record(audit, log, { type: 'daemon', what: 'migrated', ...step })
   }
   await rooms.branches.resume()
-  const closePlans = joinPlans(config, rooms)
+  const plans = joinPlans(config, rooms, intent)
   const storage = createStorage({ config, deviceRecord, reserve, bounds: sandbox.bounds }, rooms)
   const addresses: string[] = []
   let metrics: MetricsServer | undefined
@@ -378,31 +395,12 @@ async function start(
   if (config.policy.rules_file !== null) await rooms.prepare()
   await warnAboutPatterns(config, log)
   spareTime.later(() => void dropUnsoundKeys(config, rooms))
-  const trimmer = createTrimmer()
   const counting = createCounting(config, rooms, clock)
-  const watchClock = createClockTelling(ground, rooms)
-  const ticker = setInterval(() => {
-    const now = clock.monotonicMs()
-    log.tick()
-    watchClock()
-    const isIdle = rooms.executions.running === 0 && !peers.openStreams
-    const isAlone = isIdle && peers.count === 0
-    const isWaiting = rooms.queue.size > 0 || rooms.confirmations.list().length > 0
-    const gaveUp = [sandbox.tick(isAlone, now), policyInUse.tick(isAlone && !isWaiting, now)]
-    if (gaveUp.includes(true)) trimmer.renew(now)
-    trimmer.tick(isIdle, peers.count === 0, now)
-    peers.tick()
-    tickCallers(rooms, now)
-    const refused = rooms.refusals.tick(now)
-    if (refused !== undefined) record(audit, log, refused)
-    rooms.executions.tick()
-    rooms.executions.endSilent(config.sandbox.limits.silence_seconds)
-    deviceRecord.tick()
-    storage.tick()
-    rooms.branches.tick()
-    counting.tick()
-  }, TICK_MS)
-  ticker.unref()
+  const endTicker = startTicker({
+    ...{ config, clock, log, audit, rooms, peers, sandbox, policyInUse },
+    others: [{ tick: createClockTelling(ground, rooms) }, deviceRecord, storage, rooms.branches, counting],
+  })
+  intent?.start(plans.handle)
   log.write('info', 'listening', {
     address: addresses[0] ?? '',
     admin_socket: addresses[1] ?? '',
@@ -416,12 +414,13 @@ async function start(
     log.write('info', 'stopping', waits)
     record(audit, log, { type: 'daemon', what: 'draining', ...waits })
     await drain(adapters, peers, rooms, config.execution.drain_seconds)
-    clearInterval(ticker)
+    endTicker()
+    await intent?.close()
     rooms.executions.tick()
     metrics?.close()
     await sandbox.close()
     await egress.close()
-    closePlans()
+    plans.close()
     await rooms.closeConfined()
     spareTime.spend()
     counting.save()

@@ -35,6 +35,7 @@ import { type DelegatedWork, type DelegateOptions, delegateWork } from './delega
 import { createFileClient, type FileClient } from './files.node.ts'
 import { createHandoffClient, type HandoffClient } from './handoff-client.ts'
 import { createIdSource, idBytes, wireSignal } from './ids.node.ts'
+import { createIntentClient, type IntentClient } from './intent-client.ts'
 import { RECONNECT_GIVE_UP_MS } from './limits.ts'
 import { type ConnectionOptions, type Opened, openConnection } from './link/connection.node.ts'
 import type { Head } from './link/heads.node.ts'
@@ -60,6 +61,7 @@ export type {
   UploadOptions,
 } from './files.node.ts'
 export type { Handoff, HandoffClient, TakenHandoff } from './handoff-client.ts'
+export type { Envelope, IntentClient, QuarantinedEnvelope, TakenEnvelope } from './intent-client.ts'
 export type { ClientCertificate } from './link/client-certificate.ts'
 export type { Compression } from './link/compression.node.ts'
 export type { AdminTarget, TlsTarget } from './link/connection.node.ts'
@@ -181,6 +183,7 @@ export type Client = FileClient & {
   /** What agents of the device hand to each other. */
   readonly handoffs: HandoffClient
   readonly plans: PlanClient
+  readonly intent: IntentClient
   /** Somebody waits for an answer to what was just done: a link that has gone silent is found sooner. */
   expectAnswer(): void
   /** Resolves when the connection is gone for good, whoever ended it. */
@@ -421,6 +424,7 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
     branches: createBranchClient(link),
     handoffs: createHandoffClient(link.call),
     plans: createPlanClient(link),
+    intent: createIntentClient(link.call),
     expectAnswer: link.poke,
     closed: link.closed,
     close: link.close,

@@ -17,3 +17,5 @@ export const INTENT_POLL_MS = 500
 export const ENVELOPES_PER_HOUR = 1_000
 /** Directories beside the inboxes. */
 export const DROP_DIRECTORIES = 16
+/** Files of a quarantine in one answer, which is one frame. */
+export const QUARANTINE_LISTED = 24

@@ -35,3 +35,9 @@ export const LISTED_NAMES = 1_024
 /** Values in a JSON Schema and levels of it: a form for people has some hundred fields. */
 export const SCHEMA_VALUES = 4_096
 export const SCHEMA_DEPTH = 16
+/** Recipients of one age file; the format has no bound, and each costs whoever opens it a millisecond. */
+export const AGE_RECIPIENTS = 128
+/** Identities in the file of a vault: the present one and some earlier ones. */
+export const AGE_IDENTITIES = 8
+/** The key that follows a dispatcher's, with its statement: some 400 bytes. */
+export const STATEMENT_BYTES = 4_096

@@ -7,6 +7,7 @@
 import * as f from './file-messages.ts'
 import * as h from './handoff-messages.ts'
 import * as i from './identity-messages.ts'
+import * as n from './intent-messages.ts'
 import * as m from './messages.ts'
 import * as p from './plan-messages.ts'
 import type { AnyMessage } from './schema.ts'
@@ -58,6 +59,11 @@ export type MethodName =
   | 'RunPlan'
   | 'PlanStatus'
   | 'ShowTools'
+  | 'SubmitEnvelope'
+  | 'ListEnvelopes'
+  | 'TakeEnvelope'
+  | 'ListQuarantine'
+  | 'SettleQuarantine'
 
 export type Method = {
   readonly number: number
@@ -187,6 +193,17 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 51, name: 'Terminate', request: i.termination, response: m.outcome },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
+  unary({ number: 64, name: 'SubmitEnvelope', request: n.envelopePiece, response: n.envelopeReceipt }),
+  unary({ number: 65, name: 'ListEnvelopes', request: m.empty, response: n.envelopeList }),
+  unary({ number: 66, name: 'TakeEnvelope', request: n.envelopeReference, response: n.envelopeContent }),
+  unary({
+    ...{ number: 67, name: 'ListQuarantine', audience: 'operator' },
+    ...{ request: n.quarantineRequest, response: n.quarantineList },
+  }),
+  unary({
+    ...{ number: 68, name: 'SettleQuarantine', audience: 'operator' },
+    ...{ request: n.quarantineSettling, response: m.outcome },
+  }),
 ])
 
 const BY_NUMBER: ReadonlyMap<number, Method> = new Map(METHODS.map((method) => [method.number, method]))

@@ -751,6 +751,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       ...options.penalties,
     }),
     explanations: createExplanations(() => rooms.policy, clock.wallMs),
+    intent: undefined,
     handoffs: createHandoffs({ file: options.sent ?? stageLineFile(), clock, damaged: () => {} }),
     readText: { hide: (text) => ({ text, hidden: 0 }), assess: () => 0 },
     deceptions: createDeceptionBudget({

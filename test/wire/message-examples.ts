@@ -6,6 +6,7 @@ import * as egressMessages from '../../src/wire/egress-messages.ts'
 import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as handoffMessages from '../../src/wire/handoff-messages.ts'
 import * as identityMessages from '../../src/wire/identity-messages.ts'
+import * as intentMessages from '../../src/wire/intent-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import * as planMessages from '../../src/wire/plan-messages.ts'
 import type { AnyMessage } from '../../src/wire/schema.ts'
@@ -53,6 +54,21 @@ const TOOL = {
   args: ['file'],
   is_loaded: true,
   why: 'no',
+}
+const ENVELOPE = {
+  ...{ envelope_id: 'e1', session_id: 's1', sender: 'ci', receiver: 'helper', template: 'blog v1' },
+  ...{ digest, size: 2, accepted_at: 1_800_000_000, is_taken: true },
+}
+const QUARANTINED = {
+  ...{
+    name: 'device.00.satl.json',
+    receiver: 'device',
+    from: 'inbox',
+    since: 1_800_000_000,
+    size: 2,
+    digest,
+  },
+  ...{ step: 12, code: 'REPLAY', ticket: 'FT-002', problem: 'It was accepted before.' },
 }
 const HANDED = {
   ...{ handoff_id: id, from_agent: 'ci-20261128T120000Z-0a1b2c3d', to_agent: 'helper' },
@@ -404,6 +420,22 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   [handoffMessages.handoffReference, { handoff_id: id }],
   [handoffMessages.handoffEntry, HANDED],
   [handoffMessages.handoffList, { handoffs: [HANDED], total: 1 }],
+  [
+    intentMessages.envelopePiece,
+    { receiver: 'helper', piece: Uint8Array.of(0x7b), total: 2, offset: 1, digest },
+  ],
+  [intentMessages.envelopeEntry, ENVELOPE],
+  [intentMessages.envelopeReceipt, { entry: ENVELOPE, received: 2 }],
+  [intentMessages.envelopeList, { envelopes: [ENVELOPE], total: 1 }],
+  [intentMessages.envelopeReference, { envelope_id: 'e1', offset: 65_536 }],
+  [
+    intentMessages.envelopeContent,
+    { entry: ENVELOPE, piece: Uint8Array.of(0x7b, 0x7d), content_source: 'AGENT_HANDOFF' },
+  ],
+  [intentMessages.quarantineRequest, { offset: 24 }],
+  [intentMessages.quarantineEntry, QUARANTINED],
+  [intentMessages.quarantineList, { files: [QUARANTINED], total: 1 }],
+  [intentMessages.quarantineSettling, { name: 'device.00.satl.json', releases: true }],
   [handoffMessages.handoffContent, { entry: HANDED, content: '{}', content_source: 'AGENT_HANDOFF' }],
   [planMessages.planRequest, { plan: Uint8Array.of(0x7b, 0x7d), session_id: 's' }],
   [planMessages.planReference, { plan_id: 'p', session_id: 's' }],

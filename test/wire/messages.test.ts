@@ -6,6 +6,7 @@ import * as egressMessages from '../../src/wire/egress-messages.ts'
 import * as fileMessages from '../../src/wire/file-messages.ts'
 import * as handoffMessages from '../../src/wire/handoff-messages.ts'
 import * as identityMessages from '../../src/wire/identity-messages.ts'
+import * as intentMessages from '../../src/wire/intent-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import * as planMessages from '../../src/wire/plan-messages.ts'
 import { type AnyMessage, readMessage } from '../../src/wire/schema.ts'
@@ -102,6 +103,18 @@ const TABLE: Readonly<Record<string, string>> = {
     '1 handoff_id, 2 from_agent, 3 to_agent, 4 criticality, 5 depth, 6 sent_at, 7 expires_at, 8 digest, 9? is_taken, 10? injection, 11? hidden, 12? previous',
   HandoffList: '1? handoffs, 2? total',
   HandoffContent: '1 entry, 2 content, 3 content_source',
+  EnvelopePiece: '1 receiver, 2 piece, 3? total, 4? offset, 5? digest',
+  EnvelopeEntry:
+    '1 envelope_id, 2 session_id, 3 sender, 4 receiver, 5 template, 6 digest, 7 size, 8 accepted_at, 9? is_taken',
+  EnvelopeReceipt: '1? entry, 2? received',
+  EnvelopeList: '1? envelopes, 2? total',
+  EnvelopeReference: '1 envelope_id, 2? offset',
+  EnvelopeContent: '1 entry, 2 piece, 3 content_source',
+  QuarantineRequest: '1? offset',
+  QuarantineEntry:
+    '1 name, 2 receiver, 3? from, 4 since, 5? size, 6? digest, 7? step, 8? code, 9? ticket, 10? problem',
+  QuarantineList: '1? files, 2? total',
+  QuarantineSettling: '1 name, 2? releases',
   Explanation:
     '1 seq, 2? asked, 3 response, 4 layer, 5 rule, 6 reason, 7? advice, 8? agent_name, 9? source, 10? at, 11? effective, 12? severity, 13? opaque, 14? confinement',
   Status: '1 code, 2? text, 3? details',
@@ -114,6 +127,7 @@ const ALL = [
   egressMessages,
   fileMessages,
   handoffMessages,
+  intentMessages,
   identityMessages,
   planMessages,
   statusMessages,

@@ -48,6 +48,11 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [49, 'Drain', 'Empty', '', 'StreamResponse', 'Outcome'],
   [50, 'InviteAgent', 'InviteRequest', '', 'StreamResponse', 'Invitation'],
   [51, 'Terminate', 'Termination', '', 'StreamResponse', 'Outcome'],
+  [64, 'SubmitEnvelope', 'EnvelopePiece', '', 'StreamResponse', 'EnvelopeReceipt'],
+  [65, 'ListEnvelopes', 'Empty', '', 'StreamResponse', 'EnvelopeList'],
+  [66, 'TakeEnvelope', 'EnvelopeReference', '', 'StreamResponse', 'EnvelopeContent'],
+  [67, 'ListQuarantine', 'QuarantineRequest', '', 'StreamResponse', 'QuarantineList'],
+  [68, 'SettleQuarantine', 'QuarantineSettling', '', 'StreamResponse', 'Outcome'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {
@@ -66,13 +71,15 @@ t.test('the methods are those of the protocol page', async (t) => {
     t.equal(methodNamed(name).number, number)
     t.equal(methodByNumber(number)?.name, name)
   }
-  for (const number of [-1, 0, 15, 21, 31, 52, 64, 1.5]) t.equal(methodByNumber(number), undefined)
+  for (const number of [-1, 0, 15, 21, 31, 52, 63, 96, 1.5]) t.equal(methodByNumber(number), undefined)
   t.throws(() => methodNamed('Shell' as MethodName), RangeError)
 })
 
-t.test('the operator’s methods are those from 32 to 63, and no other', async (t) => {
-  for (const { number, audience } of METHODS)
-    t.equal(audience, number >= 32 && number < 64 ? 'operator' : 'anyone')
+t.test('the operator’s methods are those of 32 to 63 and of the quarantine, and no other', async (t) => {
+  for (const { number, audience } of METHODS) {
+    const isOperators = (number >= 32 && number < 64) || number === 67 || number === 68
+    t.equal(audience, isOperators ? 'operator' : 'anyone')
+  }
 })
 
 t.test('credit counts the data of each message that carries some', async (t) => {

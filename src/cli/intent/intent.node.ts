@@ -1,6 +1,6 @@
 /**
- * `sass-edge intent ACTION`: work that arrives signed. One table of actions, each loaded when it is wanted.
- * Rules: docs/plans.md.
+ * `sass-edge intent VERB`: work that arrives signed. One file a group of verbs, each loaded when it is wanted.
+ * Rules: docs/intent.md.
  * @module
  */
 import { SassError } from '../../errors.ts'
@@ -9,67 +9,139 @@ import { takeWords } from '../common/local-config.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 
-type Action = {
-  readonly usage: readonly string[]
-  /** Whether a word follows. */
-  readonly takesWord: boolean
-  run(context: CommandContext, word: string): Promise<number> | number
+/** With how many words after it, and what it does. */
+type Verb = {
+  readonly words: number
+  readonly run: (context: CommandContext, word: string) => number | Promise<number>
 }
 
-const ACTIONS: Readonly<Record<string, Action>> = Object.freeze({
+const VERBS: Readonly<Record<string, Verb>> = {
+  pack: { words: 0, run: async (context) => (await import('./pack.node.ts')).pack(context) },
+  vault: {
+    words: 1,
+    run: async (context, word) => (await import('./publish.node.ts')).makeVault(context, word),
+  },
+  digest: {
+    words: 1,
+    run: async (context, word) => (await import('./publish.node.ts')).showDigest(context, word),
+  },
+  publish: {
+    words: 1,
+    run: async (context, word) => (await import('./publish.node.ts')).publish(context, word),
+  },
+  rotate: { words: 0, run: async (context) => (await import('./publish.node.ts')).rotate(context) },
   plan: {
-    usage: ['intent plan FILE --agent NAME --key FILE [--expires SECONDS] [--out FILE]'],
-    takesWord: true,
+    words: 1,
     run: async (context, word) => (await import('./sign-plan.node.ts')).signPlanFile(context, word),
   },
   run: {
-    usage: ['intent run FILE|SESSION_ID'],
-    takesWord: true,
+    words: 1,
     run: async (context, word) => (await import('./run-plan.node.ts')).runPlan(context, word),
   },
   status: {
-    usage: ['intent status PLAN_ID', 'intent status --session SESSION_ID'],
-    takesWord: true,
+    words: 1,
     run: async (context, word) => (await import('./run-plan.node.ts')).planStatus(context, word),
   },
-  tools: {
-    usage: ['intent tools'],
-    takesWord: false,
-    run: async (context) => (await import('./run-plan.node.ts')).listTools(context),
-  },
-})
+  tools: { words: 0, run: async (context) => (await import('./run-plan.node.ts')).listTools(context) },
+}
 
 export const command: Command = {
   name: 'intent',
   summary: SUMMARIES.intent,
-  usage: Object.values(ACTIONS).flatMap(({ usage }) => usage),
+  usage: [
+    'intent pack --agent NAME --key FILE --to NAME --template ID@VERSION --vault DIR --payload FILE',
+    'intent vault DIR --dispatcher FILE.pub [--identity]',
+    'intent digest FILE',
+    'intent publish FILE --vault DIR --dispatcher FILE [--recipient AGE]',
+    'intent rotate --vault DIR --dispatcher FILE --next FILE.pub',
+    'intent plan FILE --agent NAME --key FILE [--expires SECONDS] [--out FILE]',
+    'intent run FILE|SESSION_ID',
+    'intent status PLAN_ID|SESSION_ID',
+    'intent tools',
+  ],
   options: [
+    { name: 'agent', value: 'NAME', description: 'pack, plan: who signs it; run: who runs it' },
+    {
+      name: 'key',
+      value: 'FILE',
+      description: 'its private key, 32 raw bytes of mode 0600',
+    },
+    {
+      name: 'to',
+      value: 'NAME',
+      description: 'pack: for whom it is, an agent of the device or the device itself',
+    },
+    {
+      name: 'template',
+      value: 'ID@VERSION|FILE',
+      description: 'pack: what it asks for; without --vault the file of a manifest',
+    },
+    {
+      name: 'capability-set',
+      value: 'ID@VERSION',
+      description: 'pack: that of the template, where the vault cannot be opened here',
+    },
+    { name: 'payload', value: 'FILE', description: 'pack: one JSON object; - for stdin' },
+    {
+      name: 'session',
+      value: 'ID',
+      description: 'pack: the session it belongs to, unchanged from envelope to envelope; else a new one',
+    },
+    { name: 'say', value: 'TEXT', description: 'pack: a text for people, signed and read by no decision' },
+    {
+      name: 'out',
+      value: 'PATH',
+      description: 'pack: where the file goes, a directory or a new file, - for stdout; plan: a new file',
+    },
+    { name: 'vault', value: 'DIR', description: 'the directory of a vault' },
+    {
+      name: 'dispatcher',
+      value: 'FILE',
+      description: 'the key of whoever publishes: private, but for vault',
+    },
+    {
+      name: 'identity',
+      description: 'vault: make its age identity too, for a vault that stays on this machine',
+    },
+    {
+      name: 'recipient',
+      value: 'AGE',
+      repeat: true,
+      description: 'publish: who can open it (age1…), once for each; else the identity of the vault',
+    },
+    {
+      name: 'sha256',
+      value: 'HEX',
+      description: 'publish: the SHA-256 that was reviewed, in place of typing it',
+    },
+    { name: 'next', value: 'FILE', description: 'rotate: the public key that follows' },
     {
       name: 'expires',
       value: 'SECONDS',
       description: 'plan: how long it may be run from now on; a day if absent',
     },
-    { name: 'out', value: 'FILE', description: 'plan: where the signed plan goes; stdout if absent' },
-    { name: 'session', description: 'status: the word is the session of the plan' },
     { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
-    ...DEVICE_OPTIONS,
+    ...DEVICE_OPTIONS.filter(({ name }) => name !== 'agent' && name !== 'key'),
   ],
   examples: [
     {
-      line: 'sass-edge intent plan calls.json --agent over_agent --key over_agent.key --out work.plan.json',
-      does: 'signs the calls of calls.json',
+      line: 'sass-edge intent vault vault --dispatcher dispatcher.pub --identity',
+      does: 'makes an empty vault, and prints the pin of its key and the recipient of its identity',
     },
-    { line: 'sass-edge intent run work.plan.json', does: 'runs them on the device, once' },
-    { line: 'sass-edge intent tools', does: 'the tools that plans may call there' },
+    {
+      line: 'sass-edge intent publish blog.json --vault vault --dispatcher dispatcher.key',
+      does: 'asks for the SHA-256 of the template, signs and seals it',
+    },
+    {
+      line: 'sass-edge intent pack --agent ci --key ci.key --to device --template blog@1 --vault vault --payload article.json',
+      does: 'writes a signed envelope into this directory',
+    },
   ],
   async run(context) {
     const [name = '', word] = takeWords(context, 2)
-    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
-    if (action === undefined || action.takesWord === (word === undefined))
-      throw new SassError(
-        'USAGE',
-        `intent can ${Object.keys(ACTIONS).join(', ')}: see sass-edge intent --help.`,
-      )
-    return action.run(context, word ?? '')
+    const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
+    if (verb !== undefined && (word === undefined ? 0 : 1) === verb.words)
+      return verb.run(context, word ?? '')
+    throw new SassError('USAGE', `intent can ${Object.keys(VERBS).join(', ')}: see sass-edge intent --help.`)
   },
 }

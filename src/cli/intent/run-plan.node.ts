@@ -8,11 +8,12 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { visible } from '../../base/text/visible.ts'
 import type { PlanCallState, PlanResult } from '../../client/client.node.ts'
+import { asSassError } from '../../errors.ts'
 import { isSafeName } from '../../intent/canonical/shape.ts'
 import { STDERR } from '../../ports.ts'
 import { PLAN_FRAME_BYTES } from '../../wire/limits.ts'
 import { connectDevice } from '../common/device.node.ts'
-import { isGiven, optionValue } from '../words/arguments.ts'
+import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT, exitOfRemote } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
@@ -88,11 +89,13 @@ export async function runPlan(context: CommandContext, word: string): Promise<nu
   return exitOf(result)
 }
 
-/** @param word the id of a plan, with --session the session of it */
+/** @param word the id of a plan, or the session of the newest one */
 export async function planStatus(context: CommandContext, word: string): Promise<number> {
   const client = await connect(context)
-  const bySession = isGiven(context.arguments.options, 'session')
-  const result = await client.plans.state(bySession ? { sessionId: word } : { planId: word })
+  const result = await client.plans.state({ planId: word }).catch((cause: unknown) => {
+    if (asSassError(cause)?.code !== 'INTENT_REJECTED') throw cause
+    return client.plans.state({ sessionId: word })
+  })
   await client.close()
   context.output.result(toObject(result), linesOf(result))
   return EXIT.OK

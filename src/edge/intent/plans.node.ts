@@ -13,11 +13,13 @@ import type { Config } from '../../config/config.ts'
 import { SassError } from '../../errors.ts'
 import { createPlanGate } from '../../intent/plans/gate.ts'
 import type { Log } from '../../ports.ts'
-import type { PlanDelivery, PlanSettings } from '../../session/common/plan-room.ts'
+import type { PlanSettings } from '../../session/common/plan-room.ts'
 import type { Rooms } from '../../session/common/rooms.ts'
 import { createPlanRoom } from '../../session/intent/plan-room.ts'
+import type { Intent, IntentHandler } from './intent.node.ts'
 import { createKeptPlans } from './kept-plans.node.ts'
 import { openPlanJournal } from './plan-journal.node.ts'
+import { planHandler, sendResult } from './signed-plans.node.ts'
 import { loadTools } from './tools.node.ts'
 
 /** Whether a device runs plans: it has tools for them, or takes in what is signed. */
@@ -60,18 +62,18 @@ function noteRefused({ tools }: PlanSettings, audit: Rooms['audit']): void {
     audit.append({ type: 'plan', what: 'tool_refused', tool: file, why })
 }
 
+export type JoinedPlans = {
+  /** Does what an envelope asks for; undefined: nothing signed is taken in. */
+  readonly handle: IntentHandler | undefined
+  close(): void
+}
+
 /**
  * Joins plans to the rooms where this device runs any, and ends those that an earlier daemon did not see the end of.
- * @param deliver takes results for agents that nobody is connected for
- * @returns what closes the journal
  * @throws SassError of `planSettings`, or STATE_UNWRITABLE
  */
-export function joinPlans(
-  config: Config,
-  rooms: Rooms,
-  deliver: (delivery: PlanDelivery) => void = () => {},
-): () => void {
-  if (!runsPlans(config)) return () => {}
+export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefined): JoinedPlans {
+  if (!runsPlans(config)) return { handle: undefined, close() {} }
   const settings = planSettings(config)
   tellTools(settings, rooms.log)
   noteRefused(settings, rooms.audit)
@@ -79,8 +81,14 @@ export function joinPlans(
   makePrivateDirectory(directory)
   const journal = openPlanJournal(join(directory, 'plans.sqlite'))
   const kept = createKeptPlans(join(directory, 'plans'))
-  rooms.plans = createPlanRoom({ rooms: () => rooms, settings, journal, kept, deliver })
-  return journal.close
+  rooms.plans = createPlanRoom({
+    ...{ rooms: () => rooms, settings, journal, kept },
+    deliver(delivery) {
+      if (intent !== undefined) sendResult(intent, delivery, rooms.clock.wallMs())
+    },
+  })
+  const handle = intent === undefined ? undefined : planHandler(intent, () => rooms.plans)
+  return { handle, close: journal.close }
 }
 
 /** Takes over the pins, grants and tools of a configuration that was read again. */

@@ -27,7 +27,8 @@ export type ReplayIndex = {
   find(id: string): Waiting | undefined
   /** The oldest first, taken ones left out; undefined: everybody's. */
   waiting(receiver: string | undefined): readonly Waiting[]
-  load(receiver: string): { readonly count: number; readonly bytes: number }
+  /** undefined: everybody's. */
+  load(receiver: string | undefined): { readonly count: number; readonly bytes: number }
   /** Marks it. False: it was marked before. */
   take(id: string, nowMs: number): boolean
   /** Taken before then, and their files not yet away. */
@@ -120,6 +121,7 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
   )
   const allWaiting = sql('SELECT * FROM accepted WHERE taken_ms IS NULL ORDER BY at_ms, rowid')
   const load = sql('SELECT count(*) AS n FROM accepted WHERE receiver = ? AND taken_ms IS NULL')
+  const loadOfAll = sql('SELECT count(*) AS n FROM accepted WHERE taken_ms IS NULL')
   const bytes = sql('SELECT coalesce(sum(size), 0) AS n FROM accepted WHERE taken_ms IS NULL')
   const take = sql('UPDATE accepted SET taken_ms = ? WHERE envelope_id = ? AND taken_ms IS NULL')
   const takenBefore = sql('SELECT * FROM accepted WHERE has_file = 1 AND taken_ms < ? LIMIT 256')
@@ -161,7 +163,10 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
     },
     waiting: (receiver) =>
       (receiver === undefined ? allWaiting.all() : waitingFor.all(receiver)).map(fromRow),
-    load: (receiver) => ({ count: numberOf(load.get(receiver)), bytes: numberOf(bytes.get()) }),
+    load: (receiver) => ({
+      count: numberOf(receiver === undefined ? loadOfAll.get() : load.get(receiver)),
+      bytes: numberOf(bytes.get()),
+    }),
     take: (id, nowMs) => take.run(nowMs, id).changes === 1,
     takenBefore: (timeMs) => takenBefore.all(timeMs).map(fromRow),
     forgotten: (id) => void forgotten.run(id),

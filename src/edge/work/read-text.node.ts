@@ -5,7 +5,8 @@
  */
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { INJECTION_OVERLAP_BYTES, INJECTION_WINDOW_BYTES } from '../../defense/firewall/injections/limits.ts'
-import type { FirewallRoom, ReadText } from '../../session/common/rooms.ts'
+import type { ReadText } from '../../session/common/read-text.ts'
+import type { FirewallRoom } from '../../session/common/rooms.ts'
 
 export function createReadText({ open, assess }: FirewallRoom): ReadText {
   return {

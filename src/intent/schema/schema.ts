@@ -96,7 +96,10 @@ function evaluate(schema: JsonObject, value: Json): FieldProblem | undefined {
     const error = errors.at(-1)
     return {
       field: fieldOf(error?.instanceLocation ?? ''),
-      problem: `is not what the keyword ${error?.keyword ?? 'of the schema'} allows`,
+      problem:
+        error?.keyword === 'false'
+          ? 'may not be there'
+          : `is not what the keyword ${error?.keyword ?? 'of the schema'} allows`,
     }
   } catch {
     // Whatever the library cannot do with it: what cannot be checked is not let through.

@@ -25,3 +25,6 @@ export const OUTBOX_FILES = 256
 /** How long one that could not be delivered waits: twice as long each time, from the first to the second. */
 export const OUTBOX_RETRY_MS = 1_000
 export const OUTBOX_RETRY_MAX_MS = 60_000
+/** Envelopes that come in pieces over connections at the same time, and how long the next piece may take. */
+export const STAGED_ENVELOPES = 4
+export const STAGED_MS = 60_000

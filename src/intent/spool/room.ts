@@ -4,6 +4,7 @@
  * Rules: docs/intent.md.
  * @module
  */
+import type { Staging } from './staging.ts'
 
 /** What became of one envelope: `step` 1 to 12 is the check, 0 the file itself. */
 export type Refusal = {
@@ -83,6 +84,10 @@ export type SpoolReadings = {
 }
 
 export type IntentRoom = {
+  /** The device itself as a receiver and a sender. */
+  readonly id: string
+  /** What came in pieces and is not whole yet. */
+  readonly staging: Staging
   /** Whether anything may be addressed to it here. */
   isReceiver(name: string): boolean
   /** The same path as a file's: into quarantine, judged there. */

@@ -21,6 +21,7 @@ import { RESPONSE_NUMBERS, type Verdict } from '../../defense/verdict.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import type { EgressSettings } from '../../egress/egress-settings.ts'
 import type { EgressRoom } from '../../egress/gate-port.ts'
+import type { IntentRoom } from '../../intent/spool/room.ts'
 import { RECORD_LINE_BYTES } from '../../limits.ts'
 import type {
   AuditSink,
@@ -61,6 +62,7 @@ import type { Branches } from './branch-deeds.ts'
 import type { HostReadings } from './host-readings.ts'
 import { penalise } from './penalise.ts'
 import type { PlanRoom } from './plan-room.ts'
+import type { ReadText } from './read-text.ts'
 
 export type Settings = {
   readonly version: string
@@ -115,13 +117,6 @@ export type FirewallRoom = {
   readonly asksAboutFiles: boolean
 }
 
-export type ReadText = {
-  /** With what is secret hidden, and how many secrets those were. */
-  hide(text: string): { readonly text: string; readonly hidden: number }
-  /** Per mille of certainty that it gives orders to the model that reads it. */
-  assess(text: string): number
-}
-
 export type ReloadResult =
   | { readonly ok: true; readonly policyVersion: string; readonly needsRestart: readonly string[] }
   | { readonly ok: false; readonly problem: string }
@@ -168,6 +163,7 @@ export type Rooms = {
   readonly queue: Queue
   readonly confirmations: Confirmations
   readonly handoffs: Handoffs
+  readonly intent: IntentRoom | undefined
   /** How texts of agents are read before others read them. */
   readonly readText: ReadText
   readonly levels: Levels

@@ -25,6 +25,7 @@ import { type Call, ownScope, type Peer, sessionOf } from '../common/peer.ts'
 import { type Rooms, setOf } from '../common/rooms.ts'
 import { attempt, NO_CIRCUMSTANCES, requestFacts } from '../decisions/attempt.ts'
 import type { Execution } from '../executions/execution.ts'
+import { INTENT_HANDLERS } from '../intent/envelope-requests.ts'
 import { PLAN_HANDLERS } from '../intent/plan-requests.ts'
 import { download } from '../transfers/transfers-download.ts'
 import { upload } from '../transfers/transfers-upload.ts'
@@ -409,6 +410,7 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   ...PLAN_HANDLERS,
   ...OPERATOR_HANDLERS,
   ...BRANCH_HANDLERS,
+  ...INTENT_HANDLERS,
 })
 
 function refuseOperators(peer: Peer, call: Call): void {

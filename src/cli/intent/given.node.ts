@@ -1,0 +1,54 @@
+/**
+ * What the verbs of `sass-edge intent` are given: options that must be there, files of JSON, keys.
+ * @module
+ */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { SassError } from '../../errors.ts'
+import { optionValue } from '../words/arguments.ts'
+import type { CommandContext } from '../words/command.ts'
+
+const STDIN = '-'
+
+/** The value of an option without which there is nothing to do. SassError USAGE with what it is for. */
+export function required(context: CommandContext, name: string, meaning: string): string {
+  const value = optionValue(context.arguments.options, name)
+  if (value !== undefined && value !== '') return value
+  throw new SassError('USAGE', `--${name} is missing, so nothing was done: write ${meaning}.`)
+}
+
+/** The path of an option that must be given. */
+export function requiredPath(context: CommandContext, name: string, meaning: string): string {
+  return resolve(context.cwd, required(context, name, meaning))
+}
+
+/** The bytes of a file of at most so many, or of stdin for `-`. SassError USAGE with the path. */
+export function readGiven(context: CommandContext, path: string, limitBytes: number): Uint8Array {
+  try {
+    if (path === STDIN) {
+      const bytes = readFileSync(0)
+      if (bytes.length <= limitBytes) return bytes
+      throw new SassError('USAGE', `stdin has more than ${limitBytes} bytes and was not used: give less.`)
+    }
+    const read = readBounded(resolve(context.cwd, path), limitBytes)
+    if (read.ok) return read.bytes
+    const what = read.reason === 'not-a-file' ? 'is no regular file' : `has more than ${limitBytes} bytes`
+    throw new SassError('USAGE', `${path} ${what} and was not used: name another.`, { path })
+  } catch (cause) {
+    const errno = errnoOf(cause)
+    if (errno === undefined) throw cause
+    throw new SassError(
+      'USAGE',
+      `${path} cannot be read, since ${errnoText(errno)}: name another.`,
+      { path },
+      cause,
+    )
+  }
+}
+
+/** `ID@VERSION`, the version 1 where there is none. */
+export function idAndVersion(text: string): { readonly id: string; readonly version: string } {
+  const at = text.lastIndexOf('@')
+  return at < 0 ? { id: text, version: '1' } : { id: text.slice(0, at), version: text.slice(at + 1) }
+}

@@ -1,0 +1,231 @@
+/**
+ * Work that arrives signed, joined: the vault, the index of what was accepted, the spool with its inboxes, the outbox,
+ * and whoever does what the device itself is asked to. Looks at the inboxes every `intent.poll_ms`, some files at a time,
+ * so that nobody waits for it; what goes wrong is told and tried again, and ends nothing.
+ * Rules: docs/intent.md.
+ * @module
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
+import { hostSha256 } from '../../base/crypto/sha256.node.ts'
+import { makePrivateDirectory } from '../../base/files.node.ts'
+import type { Config } from '../../config/config.ts'
+import { checkEnvelope } from '../../intent/envelopes/checks.ts'
+import type { Envelope } from '../../intent/envelopes/envelope.ts'
+import { refusalText } from '../../intent/envelopes/refusal.ts'
+import { PLAN_TEMPLATE } from '../../intent/plans/plan.ts'
+import { isSafeName } from '../../intent/spool/names.ts'
+import type { Accepted, IntentRoom, Judged, SpoolReadings } from '../../intent/spool/room.ts'
+import { createStaging } from '../../intent/spool/staging.ts'
+import type { VaultContents } from '../../intent/vault/contents.ts'
+import type { AuditEvent, Clock, Log, Random } from '../../ports.ts'
+import { createKeyFiles, type KeyPair, readPrivateKey } from '../state/key-file.node.ts'
+import { type Outbox, openOutbox } from './outbox.node.ts'
+import { openReplayIndex } from './replay-index.node.ts'
+import { createSpool, type Spool } from './spool.node.ts'
+import { readVault, verifySignature } from './vault.node.ts'
+
+/** Does what one envelope to the device asks for, once; whatever it throws is told and stops nothing. */
+export type IntentHandler = (of: Accepted, bytes: Uint8Array) => void | Promise<void>
+
+export type IntentGround = {
+  readonly config: Config
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** @throws where it cannot be written: then nothing is done */
+  readonly record: (event: AuditEvent) => void
+  /** Of what has happened, whatever can be written. */
+  readonly note: (event: AuditEvent) => void
+  /** The public key of an agent; undefined: there is none of that name. */
+  readonly keyOf: (name: string) => Uint8Array | undefined
+}
+
+export type Intent = {
+  readonly room: IntentRoom
+  /** The device as a sender. */
+  readonly device: KeyPair & { readonly id: string }
+  readonly outbox: Outbox
+  readonly vault: () => VaultContents
+  /** Begins to look at the inboxes. `handle` is asked for every envelope to the device; absent: they wait. */
+  start(handle?: IntentHandler): void
+  /** Reads the vault again; what is wrong with it leaves the old one. */
+  renew(): Promise<void>
+  close(): Promise<void>
+}
+
+const INBOX = 'inbox'
+
+/** The device's own key, made at its first start. */
+export function deviceIntentKey(directory: string): KeyPair {
+  const base = join(directory, 'device')
+  if (!existsSync(`${base}.key`)) return createKeyFiles(base)
+  const seed = readPrivateKey(`${base}.key`)
+  return { seed, publicKey: publicKeyOf(seed) }
+}
+
+/** @throws SassError, with what is to be done about it */
+async function openVault({ intent }: Config, log: Log): Promise<VaultContents> {
+  const { contents, notes } = await readVault(intent.vault ?? '', intent.dispatcher_pin ?? '')
+  for (const reason of notes) log.write('warn', 'intent_vault', { reason })
+  return contents
+}
+
+function claimedOf(envelope: Envelope | undefined) {
+  if (envelope === undefined) return {}
+  const { envelopeId, sessionId, senderId, templateRef } = envelope
+  return {
+    id: envelopeId,
+    session: sessionId,
+    sender: senderId,
+    template: `${templateRef.templateId} v${templateRef.version}`,
+  }
+}
+
+/**
+ * Opens what there is; undefined where the configuration names no vault.
+ * @throws SassError where the vault, the pin or the index is not what it must be: then the daemon does not start
+ */
+export async function openIntent(ground: IntentGround): Promise<Intent | undefined> {
+  const { config, clock, random, log, record, note, keyOf } = ground
+  if (config.intent.vault === null) return undefined
+  // The pin comes first: no envelope is read, and nothing is made, where the vault is not whose it must be.
+  let vault = await openVault(config, log)
+  const { id, quarantine_max, drop_directories, outbox_directory, envelopes_per_hour, poll_ms } =
+    config.intent
+  const directory = join(config.state_directory, 'intent')
+  makePrivateDirectory(directory)
+  const device = { id, ...deviceIntentKey(directory) }
+  const isReceiver = (name: string) => isSafeName(name) && (name === id || keyOf(name) !== undefined)
+  const receivers = [id, ...config.agents.map(({ name }) => name)].filter(isSafeName)
+  for (const name of receivers) makePrivateDirectory(join(directory, INBOX, name))
+  const index = await openReplayIndex(join(directory, 'index.sqlite'))
+  const counts = { handlerErrors: 0 }
+  const toDo: Accepted[] = []
+  let handler: IntentHandler | undefined
+  let isClosed = false
+  let cancel = () => {}
+  let working: Promise<void> | undefined
+
+  function judge(bytes: Uint8Array, receiver: string): Judged {
+    const verdict = checkEnvelope(bytes, {
+      receiver,
+      senderKey: (sender) => (sender === id ? device.publicKey : keyOf(sender)),
+      vault,
+      verify: verifySignature,
+      sha256: hostSha256,
+      nowMs: clock.wallMs(),
+      acceptedInHour: (sender) => index.acceptedInHour(sender, clock.wallMs()),
+      acceptedPerHour: envelopes_per_hour,
+      wasSeen: index.wasSeen,
+    })
+    if (verdict.kind === 'refused') {
+      const { step, code, ticket, field } = verdict.refusal
+      const refusal = { step, code, ticket, field, problem: refusalText(verdict.refusal) }
+      return { kind: 'refused', refusal, claimed: claimedOf(verdict.claimed) }
+    }
+    const { envelopeId, sessionId, senderId, receiverId, templateRef } = verdict.envelope
+    const template = `${templateRef.templateId} v${templateRef.version}`
+    return {
+      kind: 'accepted',
+      of: { id: envelopeId, session: sessionId, sender: senderId, receiver: receiverId, template },
+    }
+  }
+
+  const spool: Spool = createSpool({
+    ...{ directory, index, clock, random, log, isReceiver, judge, record, note },
+    settings: () => ({ quarantineMax: quarantine_max, dropDirectories: drop_directories }),
+    arrived(of) {
+      if (!isOurs(of)) return
+      toDo.push(of)
+      working ??= work()
+    },
+  })
+  const outbox = openOutbox({ directory, away: () => outbox_directory, isReceiver, clock, log, note })
+
+  /** To the device itself, or a plan for an agent, which is kept for it under its session. */
+  function isOurs({ receiver, template }: Accepted): boolean {
+    return receiver === id || template.startsWith(`${PLAN_TEMPLATE} v`)
+  }
+
+  /** One after the other, each marked as taken before it is begun: none is begun twice. */
+  async function work(): Promise<void> {
+    await Promise.resolve()
+    for (let of = toDo.shift(); of !== undefined && !isClosed; of = toDo.shift()) {
+      if (handler === undefined) continue
+      try {
+        const given = spool.take(of.id, of.receiver)
+        if (given.kind === 'given') await handler(of, given.bytes)
+      } catch (cause) {
+        counts.handlerErrors++
+        const reason = cause instanceof Error ? cause.message : 'unknown'
+        log.write('error', 'intent_handler_failed', { envelope: of.id, template: of.template, reason })
+        note({
+          type: 'intent',
+          what: 'handler_error',
+          envelope: of.id,
+          session: of.session,
+          template: of.template,
+        })
+      }
+    }
+    working = undefined
+  }
+
+  function look(): void {
+    let isMore = false
+    try {
+      isMore = spool.poll()
+      outbox.deliver()
+    } catch (cause) {
+      log.write('error', 'intent_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+    }
+    if (!isClosed) cancel = isMore ? soon(look) : clock.after(poll_ms, look)
+  }
+
+  function readings(): SpoolReadings {
+    return {
+      ...spool.counts,
+      waiting: index.load(undefined).count,
+      quarantined: spool.quarantine().length,
+      quarantineMax: quarantine_max,
+      handlerErrors: counts.handlerErrors,
+      outbox: outbox.size,
+      ...outbox.counts,
+    }
+  }
+
+  return {
+    room: { id, staging: createStaging(), isReceiver, ...spool, readings },
+    device,
+    outbox,
+    vault: () => vault,
+    start(handle) {
+      handler = handle
+      toDo.push(...index.waiting(id))
+      working ??= work()
+      look()
+    },
+    async renew() {
+      try {
+        vault = await openVault(config, log)
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : 'unknown'
+        log.write('error', 'intent_vault_refused', { reason })
+      }
+    },
+    async close() {
+      isClosed = true
+      cancel()
+      await working
+      index.close()
+    },
+  }
+}
+
+/** After whatever else is due. */
+function soon(call: () => void): () => void {
+  const immediate = setImmediate(call)
+  return () => clearImmediate(immediate)
+}

@@ -1,0 +1,143 @@
+/**
+ * Envelopes of the device itself on their way: written down first, then brought to the inbox of a receiver here, by a
+ * rename, or into `intent.outbox_directory`, whenever that is there. What cannot be delivered is tried again, later each
+ * time, and never given up: the outbox is full some time, and says so to whoever would send more.
+ * Rules: docs/intent.md (the outbox).
+ * @module
+ */
+import { mkdirSync, readdirSync, renameSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { createFile, errnoOf, errnoText, makePrivateDirectory, readBounded } from '../../base/files.node.ts'
+import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
+import { SassError } from '../../errors.ts'
+import { OUTBOX_FILES, OUTBOX_RETRY_MAX_MS, OUTBOX_RETRY_MS } from '../../intent/spool/limits.ts'
+import { ENVELOPE_SUFFIX, envelopeName, isSafeName } from '../../intent/spool/names.ts'
+import type { AuditEvent, Clock, Log } from '../../ports.ts'
+
+const MODE = 0o600
+
+export type OutboxGround = {
+  /** `STATE/intent`. */
+  readonly directory: string
+  /** Where envelopes for receivers elsewhere go; null: nowhere. */
+  readonly away: () => string | null
+  readonly isReceiver: (name: string) => boolean
+  readonly clock: Clock
+  readonly log: Log
+  readonly note: (event: AuditEvent) => void
+}
+
+export type Outbox = {
+  /**
+   * Kept for good when it returns.
+   * @throws SassError STATE_UNWRITABLE where too much waits or the disk takes nothing
+   */
+  send(receiver: string, id: string, bytes: Uint8Array): void
+  /** Tries whatever is due. */
+  deliver(): void
+  readonly size: number
+  readonly counts: { delivered: number; retries: number }
+}
+
+type Due = {
+  readonly receiver: string
+  readonly name: string
+  attempts: number
+  /** On the monotonic clock. */
+  atMs: number
+}
+
+/** Opens the outbox with what waits in it. */
+export function openOutbox(ground: OutboxGround): Outbox {
+  const { directory, away, isReceiver, clock, log, note } = ground
+  const root = join(directory, 'outbox')
+  makePrivateDirectory(root)
+  const counts = { delivered: 0, retries: 0 }
+  const waiting = new Map<string, Due>()
+  for (const receiver of readdirSync(root).filter(isSafeName))
+    for (const name of readdirSync(join(root, receiver)).filter((one) => one.endsWith(ENVELOPE_SUFFIX)))
+      waiting.set(`${receiver}/${name}`, { receiver, name, attempts: 0, atMs: 0 })
+
+  /** True: it is where its receiver finds it. */
+  function bring({ receiver, name }: Due): boolean {
+    const from = join(root, receiver, name)
+    if (isReceiver(receiver)) {
+      const inbox = join(directory, 'inbox', receiver)
+      makePrivateDirectory(inbox)
+      renameSync(from, join(inbox, name))
+      return true
+    }
+    const place = away()
+    if (place === null) return false
+    mkdirSync(join(place, receiver), { recursive: true })
+    const read = readBounded(from, ENVELOPE_FILE_BYTES, true)
+    if (!read.ok) throw new Error('the file was changed')
+    try {
+      createFile(join(place, receiver, name), read.bytes, 0o644)
+    } catch (cause) {
+      // From before a crash: an id is one envelope.
+      if (errnoOf(cause) !== 'EEXIST') throw cause
+    }
+    unlinkSync(from)
+    return true
+  }
+
+  function later(due: Due, reason: string): void {
+    due.attempts++
+    counts.retries++
+    const waitMs = Math.min(OUTBOX_RETRY_MS * 2 ** (due.attempts - 1), OUTBOX_RETRY_MAX_MS)
+    due.atMs = clock.monotonicMs() + waitMs
+    if (due.attempts === 1)
+      log.write('warn', 'intent_not_delivered', { receiver: due.receiver, file: due.name, reason })
+  }
+
+  function tried(key: string, due: Due): void {
+    try {
+      if (!bring(due)) return later(due, 'its receiver is not here, and intent.outbox_directory is not set')
+    } catch (cause) {
+      const errno = errnoOf(cause)
+      return later(due, errno === undefined ? (cause as Error).message : errnoText(errno))
+    }
+    waiting.delete(key)
+    counts.delivered++
+    note({
+      type: 'intent',
+      what: 'sent',
+      envelope: due.name.slice(0, -ENVELOPE_SUFFIX.length),
+      receiver: due.receiver,
+    })
+  }
+
+  return {
+    send(receiver, id, bytes) {
+      if (!isSafeName(receiver) || !isSafeName(id))
+        throw new SassError('USAGE', 'A receiver or an id has letters that no name of a file may have.')
+      if (waiting.size >= OUTBOX_FILES)
+        throw new SassError(
+          'STATE_UNWRITABLE',
+          `${OUTBOX_FILES} envelopes wait in the outbox, so that this one was not kept: make room by delivering them (intent.outbox_directory).`,
+        )
+      const name = envelopeName(id)
+      makePrivateDirectory(join(root, receiver))
+      try {
+        createFile(join(root, receiver, name), bytes, MODE)
+      } catch (cause) {
+        throw new SassError(
+          'STATE_UNWRITABLE',
+          `An envelope for ${receiver} cannot be kept, since ${errnoText(errnoOf(cause))}: it was not sent.`,
+          {},
+          cause,
+        )
+      }
+      waiting.set(`${receiver}/${name}`, { receiver, name, attempts: 0, atMs: 0 })
+    },
+    deliver() {
+      const now = clock.monotonicMs()
+      for (const [key, due] of waiting) if (due.atMs <= now) tried(key, due)
+    },
+    get size() {
+      return waiting.size
+    },
+    counts,
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Plans in envelopes: one of the template `execution_plan` to the device is run with the authority of whoever issued it,
+ * one to an agent is kept for that agent under its session. Results of calls leave as envelopes of the template
+ * `tool_result`, signed by the device.
+ * Rules: docs/plans.md; SAOE 2.1.
+ * @module
+ */
+import { randomUUID } from 'node:crypto'
+import { signWith } from '../../base/crypto/ed25519.node.ts'
+import { SassError } from '../../errors.ts'
+import { isJsonObject, pythonJsonBytes } from '../../intent/canonical/python-json.ts'
+import { writeUtcTime } from '../../intent/canonical/utc-time.ts'
+import { readEnvelope, sealEnvelope, writeEnvelope } from '../../intent/envelopes/envelope.ts'
+import { PLAN_TEMPLATE } from '../../intent/plans/plan.ts'
+import type { VaultContents } from '../../intent/vault/contents.ts'
+import type { PlanDelivery, PlanRoom } from '../../session/common/plan-room.ts'
+import type { Intent, IntentHandler } from './intent.node.ts'
+
+/** The template of results, and the versions of it that are looked for, the newest first. */
+const RESULT_TEMPLATE = 'tool_result'
+const VERSIONS: readonly string[] = ['2', '1']
+
+function resultTemplate(vault: VaultContents) {
+  for (const version of VERSIONS) {
+    const entry = vault.template(RESULT_TEMPLATE, version)
+    if (entry?.kind === 'open' && entry.manifest !== undefined) return { ...entry, manifest: entry.manifest }
+  }
+  throw new SassError(
+    'CONFIG_INVALID',
+    `The vault has no template ${RESULT_TEMPLATE}, so results of plans cannot be sent: publish one.`,
+  )
+}
+
+/** Sends a result through the outbox. @throws SassError where there is no template for it, or no room */
+export function sendResult(
+  intent: Intent,
+  { receiver, sessionId, payload }: PlanDelivery,
+  nowMs: number,
+): void {
+  const { document, sha256, manifest } = resultTemplate(intent.vault())
+  const envelope = sealEnvelope(
+    {
+      envelopeId: randomUUID(),
+      sessionId,
+      timestampUtc: writeUtcTime(nowMs),
+      senderId: intent.device.id,
+      receiverId: receiver,
+      humanReadable: '',
+      templateRef: {
+        templateId: document.id,
+        version: document.version,
+        sha256,
+        dispatcherSignature: manifest.dispatcherSignature,
+        capabilitySetId: document.capabilitySetId,
+        capabilitySetVersion: document.capabilitySetVersion,
+      },
+      payload,
+    },
+    (bytes) => signWith(intent.device.seed, bytes),
+  )
+  intent.outbox.send(receiver, envelope.envelopeId, writeEnvelope(envelope))
+}
+
+/**
+ * What is done with an envelope that all checks have passed; of another template nothing.
+ * @throws SassError INTENT_REJECTED where its plan is refused
+ */
+export function planHandler(intent: Intent, plans: () => PlanRoom | undefined): IntentHandler {
+  return (of, bytes) => {
+    const room = plans()
+    const read = readEnvelope(bytes)
+    if (room === undefined || !read.ok || read.envelope.templateRef.templateId !== PLAN_TEMPLATE) return
+    const { payload, sessionId, senderId, templateRef } = read.envelope
+    const set = intent.vault().capabilitySet(templateRef.capabilitySetId, templateRef.capabilitySetVersion)
+    const { plan } = payload
+    if (!isJsonObject(plan) || set?.kind !== 'open')
+      throw new SassError('INTENT_REJECTED', 'The envelope holds no plan, or its capability set is gone.')
+    const envelope = { sessionId, sender: senderId, capabilitySet: set.document }
+    const given = pythonJsonBytes(plan)
+    const done =
+      of.receiver === intent.device.id
+        ? room.runSigned(given, envelope)
+        : room.keep(given, envelope, of.receiver)
+    if (done.kind === 'refused') throw new SassError('INTENT_REJECTED', done.refusal.sentence)
+  }
+}
