@@ -87,7 +87,7 @@ export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefin
       if (intent !== undefined) sendResult(intent, delivery, rooms.clock.wallMs())
     },
   })
-  const handle = intent === undefined ? undefined : planHandler(intent, () => rooms.plans)
+  const handle = intent === undefined ? undefined : planHandler(intent, rooms)
   return { handle, close: journal.close }
 }
 

@@ -13,7 +13,8 @@ import { writeUtcTime } from '../../intent/canonical/utc-time.ts'
 import { readEnvelope, sealEnvelope, writeEnvelope } from '../../intent/envelopes/envelope.ts'
 import { PLAN_TEMPLATE } from '../../intent/plans/plan.ts'
 import type { VaultContents } from '../../intent/vault/contents.ts'
-import type { PlanDelivery, PlanRoom } from '../../session/common/plan-room.ts'
+import type { PlanDelivery } from '../../session/common/plan-room.ts'
+import type { Rooms } from '../../session/common/rooms.ts'
 import type { Intent, IntentHandler } from './intent.node.ts'
 
 /** The template of results, and the versions of it that are looked for, the newest first. */
@@ -65,9 +66,9 @@ export function sendResult(
  * What is done with an envelope that all checks have passed; of another template nothing.
  * @throws SassError INTENT_REJECTED where its plan is refused
  */
-export function planHandler(intent: Intent, plans: () => PlanRoom | undefined): IntentHandler {
-  return (of, bytes) => {
-    const room = plans()
+export function planHandler(intent: Intent, rooms: Pick<Rooms, 'plans' | 'prepare'>): IntentHandler {
+  return async (of, bytes) => {
+    const { plans: room } = rooms
     const read = readEnvelope(bytes)
     if (room === undefined || !read.ok || read.envelope.templateRef.templateId !== PLAN_TEMPLATE) return
     const { payload, sessionId, senderId, templateRef } = read.envelope
@@ -77,6 +78,8 @@ export function planHandler(intent: Intent, plans: () => PlanRoom | undefined): 
       throw new SassError('INTENT_REJECTED', 'The envelope holds no plan, or its capability set is gone.')
     const envelope = { sessionId, sender: senderId, capabilitySet: set.document }
     const given = pythonJsonBytes(plan)
+    // Nobody has connected, perhaps: then what judges commands is not loaded yet.
+    await rooms.prepare()
     const done =
       of.receiver === intent.device.id
         ? room.runSigned(given, envelope)
