@@ -3,7 +3,7 @@
  * one to an agent waits under its session until that agent runs it.
  * @module
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../src/intent/canonical/python-json.ts'
@@ -108,7 +108,7 @@ t.test(
     const source = daemon.audit().find(({ type, action }) => type === 'decision' && action === 'execute')
     t.match(source, { agent: 'agent', source: 'intent', tool_name: 'count', response: 'R1' })
     const results = join(daemon.directory, '.sass-edge/state/intent/accepted/agent')
-    await until('both results', () => readdirSync(results, { recursive: true }).length >= 2, 20_000)
+    await until('both results', () => existsSync(results) && readdirSync(results).length >= 2, 20_000)
     const payloads = readdirSync(results)
       .map(
         (name) =>
