@@ -60,10 +60,11 @@ import { joinRuleSources } from './rules.ts'
  * its own copy, 20, the gate that serves them, 60, of which datagrams
  * are 10, and what it tells people of itself, 15; the output firewall, 155, of which 45 are its packed data;
  * handoffs between agents, 40, what an agent usually does, 25, and work that is handed on, 40; work that arrives signed,
- * 300, of which plans and tools are 50, envelopes and their spool 60, and age and the schemas of payloads, loaded where there is a vault, 45.
+ * 300, of which plans and tools are 55, envelopes and their spool 60, and age and the schemas of payloads, loaded
+ * where there is a vault, 45.
  */
 const DAEMON_BUDGET_BYTES = 2_800_000
-/** Whoever types a command waits until it is read: 100 ms less than for the whole. */
+/** Whoever types a command waits until it is read: 100 ms less than for the whole. The messages of signed work are 15. */
 const DEVICE_BUDGET_BYTES = 475_000
 /** What a program that only wants the client should carry. */
 const CLIENT_BUDGET_BYTES = 500_000

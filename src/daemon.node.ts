@@ -400,7 +400,7 @@ async function start(
     ...{ config, clock, log, audit, rooms, peers, sandbox, policyInUse },
     others: [{ tick: createClockTelling(ground, rooms) }, deviceRecord, storage, rooms.branches, counting],
   })
-  intent?.start(plans.handler)
+  intent?.start(plans.handle)
   log.write('info', 'listening', {
     address: addresses[0] ?? '',
     admin_socket: addresses[1] ?? '',

@@ -63,7 +63,14 @@ async function makeTools(): Promise<void> {
 /** What the dispatcher does, somewhere else: a vault with what may be asked for. */
 async function publish(): Promise<string> {
   await cli('keygen', 'dispatcher')
-  const { pin } = await cli('intent', 'vault', 'vault', '--dispatcher', 'dispatcher.pub', '--identity')
+  const { dispatcher_pin: pin } = await cli(
+    'intent',
+    'vault',
+    'vault',
+    '--dispatcher',
+    'dispatcher.pub',
+    '--identity',
+  )
   for (const name of readdirSync(join(here, 'vault')).sort()) {
     const file = join(here, 'vault', name)
     const { sha256: digest } = await cli('intent', 'digest', file)

@@ -109,14 +109,19 @@ t.test('where a set requires plans, only their calls run (SA-28)', (t) => {
   t.equal(outcome('always', ['ls'], true), 'EXECUTE all_passed')
   t.equal(outcome('restricted', ['ls']), 'EXECUTE all_passed', 'what is read')
   t.equal(outcome('restricted', ['python3', 'x.py']), 'THROTTLE default.require_plan', 'or a human says so')
-  t.equal(outcome('restricted', ['python3', 'x.py'], true), 'EXECUTE all_passed')
+  t.equal(outcome('restricted', ['python3', 'x.py'], true), 'EXECUTE opaque.interpreter')
   const download = { kind: 'download', path: '/srv/a', real: '/srv/a', size: 1, offset: 0 } as const
   const transfer = { ...FACTS, action: download }
   t.equal(
-    shapeOf(adjudicate(transfer, policyWith({ require_plan: 'always' }), LEDGER))[3],
+    shapeOf(adjudicate(transfer, policyWith({ require_plan: 'always', max_file_size_bytes: 10 }), LEDGER))[3],
     'default.require_plan',
   )
-  t.equal(shapeOf(adjudicate(transfer, policyWith({ require_plan: 'restricted' }), LEDGER))[3], 'all_passed')
+  t.equal(
+    shapeOf(
+      adjudicate(transfer, policyWith({ require_plan: 'restricted', max_file_size_bytes: 10 }), LEDGER),
+    )[3],
+    'all_passed',
+  )
   t.end()
 })
 

@@ -25,7 +25,7 @@ export const command: Command = {
     {
       name: 'session',
       value: 'ID',
-      description: 'pack: the session it belongs to, else a new one; status: that of the plan',
+      description: 'pack: the session it belongs to, unchanged from envelope to envelope; else a new one',
     },
     { name: 'out', value: 'PATH', description: 'pack, plan: where the file goes; - for stdout' },
     { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },

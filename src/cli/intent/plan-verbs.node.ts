@@ -18,8 +18,8 @@ export const PLANNING: VerbGroup = {
       run: async (context, word) => (await import('./run-plan.node.ts')).runPlan(context, word),
     },
     status: {
-      usage: ['intent status PLAN_ID', 'intent status --session SESSION_ID'],
-      words: [0, 1],
+      usage: ['intent status PLAN_ID|SESSION_ID'],
+      words: [1, 1],
       run: async (context, word) => (await import('./run-plan.node.ts')).planStatus(context, word),
     },
     tools: {

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { visible } from '../../base/text/visible.ts'
 import type { PlanCallState, PlanResult } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { asSassError } from '../../errors.ts'
 import { isSafeName } from '../../intent/canonical/shape.ts'
 import { STDERR } from '../../ports.ts'
 import { PLAN_FRAME_BYTES } from '../../wire/limits.ts'
@@ -89,16 +89,13 @@ export async function runPlan(context: CommandContext, word: string): Promise<nu
   return exitOf(result)
 }
 
-/** @param word the id of a plan; empty: --session has the session of it */
+/** @param word the id of a plan, or the session of the newest one */
 export async function planStatus(context: CommandContext, word: string): Promise<number> {
-  const session = optionValue(context.arguments.options, 'session')
-  if ((session === undefined) === (word === ''))
-    throw new SassError(
-      'USAGE',
-      'intent status takes the id of a plan, or --session with the session of one.',
-    )
   const client = await connect(context)
-  const result = await client.plans.state(session === undefined ? { planId: word } : { sessionId: session })
+  const result = await client.plans.state({ planId: word }).catch((cause: unknown) => {
+    if (asSassError(cause)?.code !== 'INTENT_REJECTED') throw cause
+    return client.plans.state({ sessionId: word })
+  })
   await client.close()
   context.output.result(toObject(result), linesOf(result))
   return EXIT.OK

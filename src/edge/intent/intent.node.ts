@@ -14,6 +14,7 @@ import type { Config } from '../../config/config.ts'
 import { checkEnvelope } from '../../intent/envelopes/checks.ts'
 import type { Envelope } from '../../intent/envelopes/envelope.ts'
 import { refusalText } from '../../intent/envelopes/refusal.ts'
+import { PLAN_TEMPLATE } from '../../intent/plans/plan.ts'
 import { isSafeName } from '../../intent/spool/names.ts'
 import type { Accepted, IntentRoom, Judged, SpoolReadings } from '../../intent/spool/room.ts'
 import { createStaging } from '../../intent/spool/staging.ts'
@@ -25,15 +26,8 @@ import { openReplayIndex } from './replay-index.node.ts'
 import { createSpool, type Spool } from './spool.node.ts'
 import { readVault, verifySignature } from './vault.node.ts'
 
-/** What is done about envelopes beyond keeping them; whatever it throws is told and stops nothing. */
-export type IntentHandler = {
-  /** Those to the device that it answers; others wait there for an operator. */
-  handles(of: Accepted): boolean
-  /** Does what one of those asks for, once. */
-  handle(of: Accepted, bytes: Uint8Array): void | Promise<void>
-  /** Of one to an agent, before that agent can take it. */
-  placing(of: Accepted, bytes: Uint8Array): void
-}
+/** Does what one envelope to the device asks for, once; whatever it throws is told and stops nothing. */
+export type IntentHandler = (of: Accepted, bytes: Uint8Array) => void | Promise<void>
 
 export type IntentGround = {
   readonly config: Config
@@ -54,8 +48,8 @@ export type Intent = {
   readonly device: KeyPair & { readonly id: string }
   readonly outbox: Outbox
   readonly vault: () => VaultContents
-  /** Begins to look at the inboxes. */
-  start(handler?: IntentHandler): void
+  /** Begins to look at the inboxes. `handle` is asked for every envelope to the device; absent: they wait. */
+  start(handle?: IntentHandler): void
   /** Reads the vault again; what is wrong with it leaves the old one. */
   renew(): Promise<void>
   close(): Promise<void>
@@ -142,39 +136,41 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   const spool: Spool = createSpool({
     ...{ directory, index, clock, random, log, isReceiver, judge, record, note },
     settings: () => ({ quarantineMax: quarantine_max, dropDirectories: drop_directories }),
-    placing(of, bytes) {
-      if (of.receiver !== id) guarded(of, () => handler?.placing(of, bytes))
-    },
     arrived(of) {
-      if (of.receiver !== id || handler?.handles(of) !== true) return
+      if (!isOurs(of)) return
       toDo.push(of)
       working ??= work()
     },
   })
   const outbox = openOutbox({ directory, away: () => outbox_directory, isReceiver, clock, log, note })
 
+  /** To the device itself, or a plan for an agent, which is kept for it under its session. */
+  function isOurs({ receiver, template }: Accepted): boolean {
+    return receiver === id || template.startsWith(`${PLAN_TEMPLATE} v`)
+  }
+
   /** One after the other, each marked as taken before it is begun: none is begun twice. */
   async function work(): Promise<void> {
     await Promise.resolve()
     for (let of = toDo.shift(); of !== undefined && !isClosed; of = toDo.shift()) {
-      await guarded(of, () => {
-        const given = spool.take(of.id, id)
-        return given.kind === 'given' ? handler?.handle(of, given.bytes) : undefined
-      })
+      if (handler === undefined) continue
+      try {
+        const given = spool.take(of.id, of.receiver)
+        if (given.kind === 'given') await handler(of, given.bytes)
+      } catch (cause) {
+        counts.handlerErrors++
+        const reason = cause instanceof Error ? cause.message : 'unknown'
+        log.write('error', 'intent_handler_failed', { envelope: of.id, template: of.template, reason })
+        note({
+          type: 'intent',
+          what: 'handler_error',
+          envelope: of.id,
+          session: of.session,
+          template: of.template,
+        })
+      }
     }
     working = undefined
-  }
-
-  async function guarded(of: Accepted, act: () => void | Promise<void>): Promise<void> {
-    try {
-      await act()
-    } catch (cause) {
-      counts.handlerErrors++
-      const reason = cause instanceof Error ? cause.message : 'unknown'
-      const { id: envelope, session, template } = of
-      log.write('error', 'intent_handler_failed', { envelope, template, reason })
-      note({ type: 'intent', what: 'handler_error', envelope, session, template })
-    }
   }
 
   function look(): void {
@@ -205,9 +201,9 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     device,
     outbox,
     vault: () => vault,
-    start(given) {
-      handler = given
-      toDo.push(...index.waiting(id).filter((of) => given?.handles(of) === true))
+    start(handle) {
+      handler = handle
+      toDo.push(...index.waiting(id))
       working ??= work()
       look()
     },

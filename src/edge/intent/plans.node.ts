@@ -13,13 +13,13 @@ import type { Config } from '../../config/config.ts'
 import { SassError } from '../../errors.ts'
 import { createPlanGate } from '../../intent/plans/gate.ts'
 import type { Log } from '../../ports.ts'
-import type { PlanRoom, PlanSettings } from '../../session/common/plan-room.ts'
+import type { PlanSettings } from '../../session/common/plan-room.ts'
 import type { Rooms } from '../../session/common/rooms.ts'
 import { createPlanRoom } from '../../session/intent/plan-room.ts'
 import type { Intent, IntentHandler } from './intent.node.ts'
 import { createKeptPlans } from './kept-plans.node.ts'
 import { openPlanJournal } from './plan-journal.node.ts'
-import { deliverResult, holdsPlan, keepFromEnvelope, runFromEnvelope } from './signed-plans.node.ts'
+import { planHandler, sendResult } from './signed-plans.node.ts'
 import { loadTools } from './tools.node.ts'
 
 /** Whether a device runs plans: it has tools for them, or takes in what is signed. */
@@ -63,20 +63,17 @@ function noteRefused({ tools }: PlanSettings, audit: Rooms['audit']): void {
 }
 
 export type JoinedPlans = {
-  /** Undefined: envelopes with plans wait for an operator. */
-  readonly handler: IntentHandler | undefined
-  /** Closes the journal. */
+  /** Does what an envelope asks for; undefined: nothing signed is taken in. */
+  readonly handle: IntentHandler | undefined
   close(): void
 }
 
 /**
  * Joins plans to the rooms where this device runs any, and ends those that an earlier daemon did not see the end of.
- * @param intent where plans come from and results go to; undefined: plans come over connections alone, and whoever runs
- *   one is told all there is
  * @throws SassError of `planSettings`, or STATE_UNWRITABLE
  */
 export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefined): JoinedPlans {
-  if (!runsPlans(config)) return { handler: undefined, close() {} }
+  if (!runsPlans(config)) return { handle: undefined, close() {} }
   const settings = planSettings(config)
   tellTools(settings, rooms.log)
   noteRefused(settings, rooms.audit)
@@ -84,24 +81,14 @@ export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefin
   makePrivateDirectory(directory)
   const journal = openPlanJournal(join(directory, 'plans.sqlite'))
   const kept = createKeptPlans(join(directory, 'plans'))
-  const plans = createPlanRoom({
+  rooms.plans = createPlanRoom({
     ...{ rooms: () => rooms, settings, journal, kept },
     deliver(delivery) {
-      if (intent !== undefined) deliverResult(intent, rooms.clock, delivery)
+      if (intent !== undefined) sendResult(intent, delivery, rooms.clock.wallMs())
     },
   })
-  rooms.plans = plans
-  return { handler: intent === undefined ? undefined : handlerOf(intent, plans), close: journal.close }
-}
-
-function handlerOf(intent: Intent, plans: PlanRoom): IntentHandler {
-  return {
-    handles: holdsPlan,
-    handle: (_of, bytes) => runFromEnvelope(intent, plans, bytes),
-    placing(of, bytes) {
-      if (holdsPlan(of)) keepFromEnvelope(intent, plans, of, bytes)
-    },
-  }
+  const handle = intent === undefined ? undefined : planHandler(intent, rooms)
+  return { handle, close: journal.close }
 }
 
 /** Takes over the pins, grants and tools of a configuration that was read again. */

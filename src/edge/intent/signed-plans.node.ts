@@ -1,8 +1,8 @@
 /**
- * Plans that came in envelopes, and what became of them: a plan for the device is run with the rights of its issuer, one
- * for an agent waits under its session until that agent runs it, and results leave as envelopes that the device signs.
- * Both follow templates of the vault, `execution_plan` and `tool_result`, whose lists say who may send them to whom.
- * Rules: SAOE 2.4 and 3; docs/intent.md; docs/plans.md.
+ * Plans in envelopes: one of the template `execution_plan` to the device is run with the authority of whoever issued it,
+ * one to an agent is kept for that agent under its session. Results of calls leave as envelopes of the template
+ * `tool_result`, signed by the device.
+ * Rules: docs/plans.md; SAOE 2.1.
  * @module
  */
 import { randomUUID } from 'node:crypto'
@@ -11,77 +11,79 @@ import { SassError } from '../../errors.ts'
 import { isJsonObject, pythonJsonBytes } from '../../intent/canonical/python-json.ts'
 import { writeUtcTime } from '../../intent/canonical/utc-time.ts'
 import { readEnvelope, sealEnvelope, writeEnvelope } from '../../intent/envelopes/envelope.ts'
-import { PLAN_TEMPLATE, RESULT_TEMPLATE, RESULT_VERSION } from '../../intent/plans/limits.ts'
-import type { Accepted } from '../../intent/spool/room.ts'
-import type { Clock } from '../../ports.ts'
-import type { PlanDelivery, PlanEnvelope, PlanRoom } from '../../session/common/plan-room.ts'
-import type { Intent } from './intent.node.ts'
+import { PLAN_TEMPLATE } from '../../intent/plans/plan.ts'
+import type { VaultContents } from '../../intent/vault/contents.ts'
+import type { PlanDelivery } from '../../session/common/plan-room.ts'
+import type { Rooms } from '../../session/common/rooms.ts'
+import type { Intent, IntentHandler } from './intent.node.ts'
 
-/** Whether that envelope holds a plan: its template is `execution_plan`, of whatever version. */
-export function holdsPlan({ template }: Pick<Accepted, 'template'>): boolean {
-  return template.startsWith(`${PLAN_TEMPLATE} v`)
+/** The template of results, and the versions of it that are looked for, the newest first. */
+const RESULT_TEMPLATE = 'tool_result'
+const VERSIONS: readonly string[] = ['2', '1']
+
+function resultTemplate(vault: VaultContents) {
+  for (const version of VERSIONS) {
+    const entry = vault.template(RESULT_TEMPLATE, version)
+    if (entry?.kind === 'open' && entry.manifest !== undefined) return { ...entry, manifest: entry.manifest }
+  }
+  throw new SassError(
+    'CONFIG_INVALID',
+    `The vault has no template ${RESULT_TEMPLATE}, so results of plans cannot be sent: publish one.`,
+  )
 }
 
-type FromEnvelope = { readonly plan: Uint8Array; readonly envelope: PlanEnvelope }
-
-/** The plan of an envelope that has passed every check. @throws SassError INTENT_REJECTED where it holds none */
-function planIn(intent: Intent, bytes: Uint8Array): FromEnvelope {
-  const read = readEnvelope(bytes)
-  const plan =
-    read.ok && isJsonObject(read.envelope.payload['plan']) ? read.envelope.payload['plan'] : undefined
-  if (!read.ok || plan === undefined)
-    throw new SassError('INTENT_REJECTED', 'The envelope has no plan in its payload: nothing of it was run.')
-  const { sessionId, senderId: sender, templateRef } = read.envelope
-  const set = intent.vault().capabilitySet(templateRef.capabilitySetId, templateRef.capabilitySetVersion)
-  if (set?.kind !== 'open')
-    throw new SassError(
-      'INTENT_REJECTED',
-      `The capability set ${templateRef.capabilitySetId} is not in the vault any more: nothing of the plan was run.`,
-    )
-  return { plan: pythonJsonBytes(plan), envelope: { sessionId, sender, capabilitySet: set.document } }
-}
-
-/** Runs one that came for the device. What the gate refuses is on the record. @throws as `planIn`, and what the record throws */
-export function runFromEnvelope(intent: Intent, plans: PlanRoom, bytes: Uint8Array): void {
-  const { plan, envelope } = planIn(intent, bytes)
-  plans.runSigned(plan, envelope)
-}
-
-/** Keeps one for the agent that it came for. @throws likewise */
-export function keepFromEnvelope(intent: Intent, plans: PlanRoom, of: Accepted, bytes: Uint8Array): void {
-  const { plan, envelope } = planIn(intent, bytes)
-  plans.keep(plan, envelope, of.receiver)
-}
-
-/**
- * Signs a result as the device and leaves it with the outbox.
- * @throws SassError INTENT_REJECTED where the vault has no such template, STATE_UNWRITABLE where nothing can be kept
- */
-export function deliverResult(
+/** Sends a result through the outbox. @throws SassError where there is no template for it, or no room */
+export function sendResult(
   intent: Intent,
-  clock: Clock,
   { receiver, sessionId, payload }: PlanDelivery,
+  nowMs: number,
 ): void {
-  const entry = intent.vault().template(RESULT_TEMPLATE, RESULT_VERSION)
-  if (entry?.kind !== 'open' || entry.manifest === undefined)
-    throw new SassError(
-      'INTENT_REJECTED',
-      `The vault has no template ${RESULT_TEMPLATE} v${RESULT_VERSION}: publish one, or ask for the result with sass-edge intent status.`,
-    )
-  const { document: template, manifest } = entry
-  const envelopeId = randomUUID()
+  const { document, sha256, manifest } = resultTemplate(intent.vault())
   const envelope = sealEnvelope(
     {
-      ...{ envelopeId, sessionId, receiverId: receiver, senderId: intent.device.id, payload },
-      timestampUtc: writeUtcTime(clock.wallMs()),
+      envelopeId: randomUUID(),
+      sessionId,
+      timestampUtc: writeUtcTime(nowMs),
+      senderId: intent.device.id,
+      receiverId: receiver,
       humanReadable: '',
       templateRef: {
-        ...{ templateId: template.id, version: template.version, sha256: manifest.sha256 },
+        templateId: document.id,
+        version: document.version,
+        sha256,
         dispatcherSignature: manifest.dispatcherSignature,
-        ...{ capabilitySetId: template.capabilitySetId, capabilitySetVersion: template.capabilitySetVersion },
+        capabilitySetId: document.capabilitySetId,
+        capabilitySetVersion: document.capabilitySetVersion,
       },
+      payload,
     },
     (bytes) => signWith(intent.device.seed, bytes),
   )
-  intent.outbox.send(receiver, envelopeId, writeEnvelope(envelope))
+  intent.outbox.send(receiver, envelope.envelopeId, writeEnvelope(envelope))
+}
+
+/**
+ * What is done with an envelope that all checks have passed; of another template nothing.
+ * @throws SassError INTENT_REJECTED where its plan is refused
+ */
+export function planHandler(intent: Intent, rooms: Pick<Rooms, 'plans' | 'prepare'>): IntentHandler {
+  return async (of, bytes) => {
+    const { plans: room } = rooms
+    const read = readEnvelope(bytes)
+    if (room === undefined || !read.ok || read.envelope.templateRef.templateId !== PLAN_TEMPLATE) return
+    const { payload, sessionId, senderId, templateRef } = read.envelope
+    const set = intent.vault().capabilitySet(templateRef.capabilitySetId, templateRef.capabilitySetVersion)
+    const { plan } = payload
+    if (!isJsonObject(plan) || set?.kind !== 'open')
+      throw new SassError('INTENT_REJECTED', 'The envelope holds no plan, or its capability set is gone.')
+    const envelope = { sessionId, sender: senderId, capabilitySet: set.document }
+    const given = pythonJsonBytes(plan)
+    // Nobody has connected, perhaps: then what judges commands is not loaded yet.
+    await rooms.prepare()
+    const done =
+      of.receiver === intent.device.id
+        ? room.runSigned(given, envelope)
+        : room.keep(given, envelope, of.receiver)
+    if (done.kind === 'refused') throw new SassError('INTENT_REJECTED', done.refusal.sentence)
+  }
 }

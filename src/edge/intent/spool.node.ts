@@ -55,8 +55,6 @@ export type SpoolGround = {
   readonly record: (event: AuditEvent) => void
   /** Of what has happened. */
   readonly note: (event: AuditEvent) => void
-  /** It is about to be where its receiver finds it, perhaps for the second time after a crash. @throws: later once more */
-  readonly placing: (of: Accepted, bytes: Uint8Array) => void
   /** There is something new for that receiver. */
   readonly arrived: (of: Accepted) => void
 }
@@ -141,7 +139,6 @@ export function createSpool(ground: SpoolGround): Spool {
   /** Puts it where its receiver finds it, and out of quarantine. Done again after a crash it comes to the same. */
   function place({ name, bytes, of }: Settled): void {
     const path = acceptedPath(of)
-    ground.placing(of, bytes)
     makePrivateDirectory(join(places.accepted, of.receiver))
     if (!existsSync(path)) createFile(path, bytes, MODE)
     quarantine.remove(name)

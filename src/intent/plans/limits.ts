@@ -18,9 +18,3 @@ export const PLANS_RUNNING = 8
 export const PLANS_KEPT = 256
 /** Of each output of one call that goes with its result; the rest is counted. A plan of 64 calls has 2 MiB at most. */
 export const CALL_OUTPUT_BYTES = 16_384
-
-/** The template of envelopes that hold a plan, and of those with what became of it (SAOE 2.1). */
-export const PLAN_TEMPLATE = 'execution_plan'
-export const RESULT_TEMPLATE = 'tool_result'
-/** The device says results in this form. */
-export const RESULT_VERSION = '1'

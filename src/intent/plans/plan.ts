@@ -42,6 +42,8 @@ export type PlanResult =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly field: string; readonly problem: string }
 
+/** The template of envelopes that hold one, as `plan` of their payload. */
+export const PLAN_TEMPLATE = 'execution_plan'
 const SIGNATURE = 'issuer_signature'
 const timeField = fieldWhere(
   (value) => typeof value === 'string' && readUtcTime(value) !== undefined,

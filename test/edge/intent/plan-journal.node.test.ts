@@ -1,0 +1,79 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openPlanJournal } from '../../../src/edge/intent/plan-journal.node.ts'
+import type { PlanUse } from '../../../src/intent/plans/plan-journal.ts'
+
+const USE: PlanUse = {
+  ...{ planId: 'p', sessionId: 's', issuer: 'i', runner: 'r', scope: 'k', sha256: 'ab', atMs: 1 },
+  calls: [
+    { id: 'a', tool: 'x', execution: '01' },
+    { id: 'b', tool: 'y', execution: '02' },
+  ],
+}
+const ENDED = { kind: 'exited', number: 3, why: 'so', stdoutBytes: 4, stderrBytes: 5 } as const
+const pathOf = (t: Test): string => join(t.testdir(), 'plans.sqlite')
+
+t.test('a plan is used once, over restarts too', async (t) => {
+  const path = pathOf(t)
+  const journal = openPlanJournal(path)
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.equal(journal.wasUsed('p'), false)
+  t.equal(journal.use(USE), true)
+  t.equal(journal.use({ ...USE, sessionId: 'other' }), false)
+  t.equal(journal.wasUsed('p'), true)
+  journal.close()
+  const again = openPlanJournal(path)
+  t.equal(again.wasUsed('p'), true)
+  t.equal(again.use(USE), false)
+  t.match(again.find('p'), { ...USE, state: 'running' })
+  again.close()
+})
+
+t.test('a call begins once, ends once, and not before it has begun', async (t) => {
+  const journal = openPlanJournal(pathOf(t))
+  t.teardown(journal.close)
+  journal.use(USE)
+  t.throws(() => journal.end('p', 0, ENDED), { code: 'STATE_UNWRITABLE' })
+  journal.begin('p', 0)
+  t.throws(() => journal.begin('p', 0), { code: 'STATE_UNWRITABLE' })
+  t.match(
+    journal.find('p')?.calls.map(({ state }) => state),
+    ['begun', 'waiting'],
+  )
+  journal.end('p', 0, ENDED)
+  t.throws(() => journal.end('p', 0, ENDED))
+  t.throws(() => journal.begin('p', 0))
+  t.throws(() => journal.begin('p', 7))
+  t.match(journal.find('p')?.calls[0], {
+    state: 'exited',
+    number: 3,
+    why: 'so',
+    stdoutBytes: 4,
+    stderrBytes: 5,
+  })
+})
+
+t.test('what has not ended is found at the next start', async (t) => {
+  const path = pathOf(t)
+  const journal = openPlanJournal(path)
+  journal.use(USE)
+  journal.use({ ...USE, planId: 'q', atMs: 2 })
+  journal.begin('q', 0)
+  journal.over('p', 'done')
+  t.throws(() => journal.over('p', 'done'))
+  journal.close()
+  const again = openPlanJournal(path)
+  t.teardown(again.close)
+  t.strictSame(
+    again.open().map(({ planId, calls }) => [planId, calls[0]?.state]),
+    [['q', 'begun']],
+  )
+  t.equal(again.newestOf('s', 'k')?.planId, 'q')
+  t.equal(again.newestOf('s', 'other'), undefined)
+})
+
+t.test('a file that is no journal stops the daemon from running plans', async (t) => {
+  const directory = t.testdir({ 'plans.sqlite': 'no database at all, but some text' })
+  t.throws(() => openPlanJournal(join(directory, 'plans.sqlite')), { code: 'STATE_UNWRITABLE' })
+})
