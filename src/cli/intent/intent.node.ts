@@ -4,18 +4,27 @@
  * @module
  */
 import { SassError } from '../../errors.ts'
+import { DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 
-/** With how many words after it, and what it does. */
+/** With how many words after it (at most, where `least` says less), and what it does. */
 type Verb = {
   readonly words: number
-  readonly run: (context: CommandContext, word: string) => number | Promise<number>
+  readonly least?: number
+  readonly run: (context: CommandContext, word: string, more?: string) => number | Promise<number>
 }
 
 const VERBS: Readonly<Record<string, Verb>> = {
   pack: { words: 0, run: async (context) => (await import('./pack.node.ts')).pack(context) },
+  send: { words: 1, run: async (context, word) => (await import('./inbox.node.ts')).send(context, word) },
+  submit: { words: 1, run: async (context, word) => (await import('./inbox.node.ts')).submit(context, word) },
+  inbox: {
+    words: 2,
+    least: 0,
+    run: async (context, word, more) => (await import('./inbox.node.ts')).inbox(context, word, more),
+  },
   vault: {
     words: 1,
     run: async (context, word) => (await import('./publish.node.ts')).makeVault(context, word),
@@ -36,17 +45,24 @@ export const command: Command = {
   summary: SUMMARIES.intent,
   usage: [
     'intent pack --agent NAME --key FILE --to NAME --template ID@VERSION --vault DIR --payload FILE',
+    'intent send FILE [--directory DIR]',
+    'intent submit FILE',
+    'intent inbox [take ID | quarantine | release NAME | discard NAME] [--all | --show-key]',
     'intent vault DIR --dispatcher FILE.pub [--identity]',
     'intent digest FILE',
     'intent publish FILE --vault DIR --dispatcher FILE [--recipient AGE]',
     'intent rotate --vault DIR --dispatcher FILE --next FILE.pub',
   ],
   options: [
-    { name: 'agent', value: 'NAME', description: 'pack: who sends it' },
+    {
+      name: 'agent',
+      value: 'NAME',
+      description: 'pack: who sends it; submit and inbox: the name to authenticate as',
+    },
     {
       name: 'key',
       value: 'FILE',
-      description: 'pack: the private key of the sender, 32 raw bytes of mode 0600',
+      description: 'its private key, 32 raw bytes of mode 0600',
     },
     {
       name: 'to',
@@ -96,6 +112,15 @@ export const command: Command = {
       value: 'HEX',
       description: 'publish: the SHA-256 that was reviewed, in place of typing it',
     },
+    {
+      name: 'directory',
+      value: 'DIR',
+      description: 'send: in place of the inboxes of this device, like that of a stick',
+    },
+    { name: 'all', description: 'inbox: as the operator, what waits for anybody; take what is the device’s' },
+    { name: 'show-key', description: 'inbox: the name and the public key of the device as a sender' },
+    { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
+    ...DEVICE_OPTIONS.filter(({ name }) => name === 'delegation' || name === 'metered'),
     { name: 'next', value: 'FILE', description: 'rotate: the public key that follows' },
   ],
   examples: [
@@ -111,12 +136,15 @@ export const command: Command = {
       line: 'sass-edge intent pack --agent ci --key ci.key --to device --template blog@1 --vault vault --payload article.json',
       does: 'writes a signed envelope into this directory',
     },
+    { line: 'sass-edge intent submit work.satl.json', does: 'hands it in, and says whether it was accepted' },
+    { line: 'sass-edge intent inbox quarantine', does: 'what was refused, and why' },
   ],
   async run(context) {
-    const [name = '', word] = takeWords(context, 2)
+    const [name = '', word, more] = takeWords(context, 3)
+    const given = [word, more].filter((one) => one !== undefined).length
     const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
-    if (verb !== undefined && (word === undefined ? 0 : 1) === verb.words)
-      return verb.run(context, word ?? '')
+    if (verb !== undefined && given <= verb.words && given >= (verb.least ?? verb.words))
+      return verb.run(context, word ?? '', more)
     throw new SassError('USAGE', `intent can ${Object.keys(VERBS).join(', ')}: see sass-edge intent --help.`)
   },
 }
