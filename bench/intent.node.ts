@@ -4,6 +4,7 @@
  * @module
  */
 
+import { readFileSync } from 'node:fs'
 import { startDaemon, until } from '../test/integration/daemon.node.ts'
 import { drop, HELPER, installIntent, signed } from '../test/integration/intent.node.ts'
 
@@ -25,10 +26,18 @@ const wave = async (count: number): Promise<number> => {
   return performance.now() - from
 }
 await wave(100)
+/** Processor time of the daemon, in hundredths of a second (proc_pid_stat(5)). */
+const busy = (): number =>
+  readFileSync(`/proc/${daemon.pid}/stat`, 'utf8')
+    .split(' ')
+    .slice(13, 15)
+    .reduce((sum, ticks) => sum + Number(ticks), 0)
+const before = busy()
 const kib = daemon.anonymousKib()
 const ms = await wave(COUNT)
 const perSecond = Math.round((COUNT * 1_000) / ms)
 console.log(`envelopes taken in a second        ${perSecond} (bound: ${LEAST_PER_SECOND})`)
+console.log(`the daemon’s processor time for one  ${(((busy() - before) * 10) / COUNT).toFixed(2)} ms`)
 console.log(`anonymous memory before and after  ${kib} KiB, ${daemon.anonymousKib()} KiB`)
 for (const call of undo) await call()
 process.exitCode = perSecond >= LEAST_PER_SECOND ? 0 : 1
