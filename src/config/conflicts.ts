@@ -193,6 +193,30 @@ function findMetricsConflicts({ metrics, listen, state_directory }: Config): Con
 }
 
 /** The network of the device knows no list: an agent has it where somebody has said that it is to be trusted. */
+/** Whoever could not tell a receiver from the device, and a vault whose key nobody has pinned. */
+function findIntentConflicts({ intent, agents }: Config): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  if (intent.vault !== null && intent.dispatcher_pin === null)
+    problems.push({
+      path: 'intent.dispatcher_pin',
+      problem: 'is missing beside intent.vault, so that nobody could tell whose vault it is',
+      hint: 'write the SHA-256 that sass-edge intent vault prints',
+    })
+  if (intent.vault !== null && agents.some(({ name }) => name === intent.id))
+    problems.push({
+      path: 'intent.id',
+      problem: `is ${intent.id}, and so is an agent`,
+      hint: 'give the device a name of its own',
+    })
+  if (!/^[A-Za-z0-9_-]+$/.test(intent.id))
+    problems.push({
+      path: 'intent.id',
+      problem: 'has a dot, and it becomes the name of a directory',
+      hint: 'use A-Z, a-z, 0-9, _ and -',
+    })
+  return problems
+}
+
 function findNetworkConflicts({ agents, capabilities, sandbox }: Config): ConfigProblem[] {
   if (sandbox.trust_network || sandbox.require === 'none') return []
   return Object.entries(capabilities).flatMap(([name, { network }]): ConfigProblem[] => {
@@ -237,7 +261,7 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
     })
   }
   problems.push(...findLongSocket('listen.admin_socket', listen.admin_socket))
-  problems.push(...findMetricsConflicts(config), ...findLogConflicts(config))
+  problems.push(...findMetricsConflicts(config), ...findLogConflicts(config), ...findIntentConflicts(config))
   if (tls.certificate === tls.key) {
     problems.push({
       path: 'tls.key',

@@ -9,11 +9,12 @@ import { DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import type { Command } from '../words/command.ts'
 import { SUMMARIES } from '../words/summaries.ts'
+import { MAILING } from './inbox-verbs.node.ts'
 import { PLANNING } from './plan-verbs.node.ts'
 import { SEALING } from './sealing-verbs.node.ts'
 import type { Verb } from './verbs.ts'
 
-const GROUPS = [SEALING, PLANNING]
+const GROUPS = [SEALING, MAILING, PLANNING]
 const VERBS: Readonly<Record<string, Verb>> = Object.assign({}, ...GROUPS.map(({ verbs }) => verbs))
 
 export const command: Command = {
@@ -33,14 +34,13 @@ export const command: Command = {
   ],
   examples: GROUPS.flatMap(({ examples }) => examples),
   async run(context) {
-    const [name = '', word] = takeWords(context, 2)
+    const [name = '', ...words] = takeWords(context, 3)
     const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
-    const given = word === undefined ? 0 : 1
-    if (verb === undefined || given < verb.words[0] || given > verb.words[1])
+    if (verb === undefined || words.length < verb.words[0] || words.length > verb.words[1])
       throw new SassError(
         'USAGE',
         `intent can ${Object.keys(VERBS).join(', ')}: see sass-edge intent --help.`,
       )
-    return verb.run(context, word ?? '')
+    return verb.run(context, words[0] ?? '', words[1])
   },
 }

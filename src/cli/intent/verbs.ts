@@ -8,7 +8,7 @@ export type Verb = {
   readonly usage: readonly string[]
   /** At least and at most. */
   readonly words: readonly [number, number]
-  run(context: CommandContext, word: string): Promise<number> | number
+  run(context: CommandContext, word: string, more?: string): Promise<number> | number
 }
 
 /** The verbs of one subject, with the options and examples that help shows for them. */

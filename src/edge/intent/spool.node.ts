@@ -8,10 +8,17 @@
  * Rules: docs/intent.md (the spool); FT-002, FT-003 and FT-009 of the source.
  * @module
  */
-import { existsSync, readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { hostBytesDigest } from '../../base/crypto/sha256.node.ts'
-import { createFile, errnoOf, errnoText, makePrivateDirectory, readBounded } from '../../base/files.node.ts'
+import { encodeHex } from '../../base/encoding/hex.ts'
+import {
+  errnoOf,
+  errnoText,
+  makePrivateDirectory,
+  readBounded,
+  syncDirectory,
+} from '../../base/files.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import {
   INTENT_BATCH_FILES,
@@ -136,13 +143,31 @@ export function createSpool(ground: SpoolGround): Spool {
     }
   }
 
-  /** Puts it where its receiver finds it, and out of quarantine. Done again after a crash it comes to the same. */
-  function place({ name, bytes, of }: Settled): void {
-    const path = acceptedPath(of)
-    makePrivateDirectory(join(places.accepted, of.receiver))
-    if (!existsSync(path)) createFile(path, bytes, MODE)
-    quarantine.remove(name)
-    ground.arrived(of)
+  /**
+   * Puts them where their receivers find them, and out of quarantine once the disk has them there. Done again after a
+   * crash it comes to the same.
+   */
+  function place(settled: readonly Settled[]): void {
+    const directories = new Set<string>()
+    for (const { bytes, of } of settled) {
+      const directory = join(places.accepted, of.receiver)
+      if (!directories.has(directory)) makePrivateDirectory(directory)
+      directories.add(directory)
+      const path = acceptedPath(of)
+      if (!existsSync(path)) writeWhole(path, bytes)
+    }
+    for (const path of directories) syncDirectory(path)
+    for (const { name, of } of settled) {
+      quarantine.remove(name)
+      ground.arrived(of)
+    }
+  }
+
+  /** Whole or not there; its directory is synced by whoever writes several. */
+  function writeWhole(path: string, bytes: Uint8Array): void {
+    const temporary = join(dirname(path), `.${encodeHex(random.bytes(8))}.tmp`)
+    writeFileSync(temporary, bytes, { flag: 'wx', mode: MODE, flush: true })
+    renameSync(temporary, path)
   }
 
   /** A crash came between the index and its place. */
@@ -202,11 +227,10 @@ export function createSpool(ground: SpoolGround): Spool {
       const fresh = new Set<string>()
       return names.map((name) => decide(name, fresh))
     })
+    place(outcomes.flatMap((outcome) => (outcome.kind === 'accepted' ? [outcome.settled] : [])))
     for (const outcome of outcomes) {
-      if (outcome.kind === 'accepted') {
-        counts.accepted++
-        place(outcome.settled)
-      } else {
+      if (outcome.kind === 'accepted') counts.accepted++
+      else {
         counts.refused++
         quarantine.refuse(outcome.name, outcome.refusal, outcome.digest, outcome.size)
       }

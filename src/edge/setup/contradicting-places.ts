@@ -18,6 +18,7 @@ const OWN_PLACES: readonly string[] = [
   'branches',
   'executions',
   'handoffs',
+  'intent',
   'tls.key',
   'tls.crt',
   'facts',

@@ -32,6 +32,7 @@ import {
   checkWorkspace,
   checkWritable,
 } from './preflight-files.node.ts'
+import { checkIntent } from './preflight-intent.node.ts'
 import { checkState } from './preflight-state.node.ts'
 import { checkTls } from './preflight-tls.node.ts'
 
@@ -176,5 +177,6 @@ export async function checkMachine(
     ...checkLimits(config),
     ...checkUsers(config),
     ...checkDevices(config),
+    ...(await checkIntent(config)),
   ]
 }

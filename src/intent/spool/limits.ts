@@ -10,8 +10,8 @@ export const INTENT_BATCH_FILES = 16
 /** Entries of one inbox that are looked at in one poll: more are not worth a poll's time. */
 export const INBOX_ENTRIES = 10_000
 /** Envelopes that wait for one receiver, and bytes of all that wait: more is not taken out of the inboxes. */
-export const WAITING_ENVELOPES = 256
-export const WAITING_BYTES = 67_108_864
+export const WAITING_ENVELOPES = 10_000
+export const WAITING_BYTES = 268_435_456
 /** Refused envelopes of one agent's connections that may lie in quarantine: the rest of it is for files. */
 export const SUBMITTED_REFUSED = 8
 /** How long one that was taken can be fetched again by its receiver, whose link may have broken. */

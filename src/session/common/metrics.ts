@@ -280,6 +280,32 @@ const FAMILIES: readonly Family[] = [
     (_, { clockStepMs }) => clockStepMs / SECOND_MS,
   ],
   [
+    'sass_edge_intent_envelopes_total',
+    'counter',
+    'Signed envelopes, by what became of them; absent where there is no vault.',
+    ({ intent }) => {
+      if (intent === undefined) return undefined
+      const { accepted, refused, taken, delivered } = intent.readings()
+      return by('result', { accepted, refused, taken, delivered })
+    },
+  ],
+  [
+    'sass_edge_intent_waiting',
+    'gauge',
+    'Signed envelopes that lie somewhere, by where.',
+    ({ intent }) => {
+      if (intent === undefined) return undefined
+      const { waiting, quarantined, outbox } = intent.readings()
+      return by('place', { accepted: waiting, quarantine: quarantined, outbox })
+    },
+  ],
+  [
+    'sass_edge_intent_handler_errors_total',
+    'counter',
+    'Envelopes to the device whose work failed.',
+    ({ intent }) => intent?.readings().handlerErrors,
+  ],
+  [
     'sass_edge_log_lines_total',
     'counter',
     'Lines of the log, by level.',

@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { publicKeyOf } from '../../../src/base/crypto/ed25519.node.ts'
+import { parseConfig } from '../../../src/config/config.ts'
+import { createClock, createRandom } from '../../../src/edge/host/clock.node.ts'
+import { openIntent } from '../../../src/edge/intent/intent.node.ts'
+import { writeEnvelope } from '../../../src/intent/envelopes/envelope.ts'
+import type { AuditEvent } from '../../../src/ports.ts'
+import { makeDiskVault } from '../../intent/disk-vault.node.ts'
+import { envelopeOf, INTAKE } from '../../intent/ground.ts'
+
+t.test('what throws at an envelope to the device is told, and the next one is done (SA-36)', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'intent-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const { directory: vault, pin } = await makeDiskVault(directory)
+  const parsed = parseConfig(
+    { state_directory: 'state', intent: { vault, dispatcher_pin: pin, poll_ms: 50 } },
+    { configDirectory: directory },
+  )
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+  const events: AuditEvent[] = []
+  const intent = await openIntent({
+    ...{ config: parsed.config, clock: createClock(), random: createRandom(), log: { write() {} } },
+    record: (event) => events.push(event),
+    note: (event) => events.push(event),
+    keyOf: (name) => (name === 'intake_agent' ? publicKeyOf(INTAKE) : undefined),
+  })
+  const inbox = join(directory, 'state/intent/inbox/device')
+  mkdirSync(inbox, { recursive: true })
+  for (const envelopeId of ['e1', 'e2']) {
+    const timestampUtc = `${new Date().toISOString().slice(0, 19)}+00:00`
+    const envelope = envelopeOf({ envelopeId, receiverId: 'device', timestampUtc })
+    writeFileSync(join(inbox, `${envelopeId}.satl.json`), writeEnvelope(envelope))
+  }
+  const done: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  intent?.start(({ id }) => {
+    done.push(id)
+    if (done.length === 2) resolve()
+    throw new Error('no such work')
+  })
+  await promise
+  await intent?.close()
+  t.strictSame(done.sort(), ['e1', 'e2'])
+  t.equal(events.filter(({ what }) => what === 'handler_error').length, 2)
+})
