@@ -123,6 +123,8 @@ export const SOURCES: Sources = {
 
 /** The rules that ship, beside the program. */
 const RULES_NAME = 'default-rules.json'
+/** In the directory of the rules, and none of them. */
+const CONSTITUTION_NAME = 'constitution/proposals.v0.1.1.json'
 const FIREWALL_FILES = ['secrets.json', 'injections.json', 'injection-weights.json'] as const
 
 /** Checked. @throws Error where it cannot be read */
@@ -296,6 +298,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       RELAY_SOURCE: JSON.stringify(brotliCompressSync(relayText).toString('base64')),
       MCP_SOURCE: JSON.stringify(brotliCompressSync(mcpText).toString('base64')),
       PACKED_RULES: JSON.stringify(packedRules),
+      PACKED_CONSTITUTION: JSON.stringify(packConstitution(sources)),
       PACKED_FIREWALL: JSON.stringify(packFirewall(sources)),
       PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
     },
@@ -451,7 +454,7 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
     ...globSync(`${dirname(dirname(sources.clientEntry))}/**/*.ts`, { cwd: root }),
     ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md'],
     ...FIREWALL_FILES.map((name) => join(sources.firewallDirectory, name)),
-    ...globSync(`${sources.rulesDirectory}/*.json`, { cwd: root }),
+    ...globSync(`${sources.rulesDirectory}/{,constitution/}*.{json,sha256}`, { cwd: root }),
     ...['build/bundle.node.ts', 'build/bundle-checks.ts', 'build/rules.ts'].map((name) =>
       relative(root, join(SOURCES.root, name)),
     ),
@@ -476,6 +479,13 @@ function packRules(text: string): string {
   if (!read.ok) throw new Error(`${RULES_NAME}: ${read.problems.map(rulesProblemText).join('; ')}`)
   const rules = read.rules.rules.map((rule) => ({ ...rule, examples: { match: [], pass: [] } }))
   return brotliCompressSync(JSON.stringify(rules)).toString('base64')
+}
+
+/** The constitution of proposals and the file of its hash, byte for byte; the program checks both when it uses them. */
+function packConstitution({ root, rulesDirectory }: Pick<Sources, 'root' | 'rulesDirectory'>): string {
+  const path = join(root, rulesDirectory, CONSTITUTION_NAME)
+  const [text, hash] = [path, `${path}.sha256`].map((name) => readFileSync(name, 'utf8'))
+  return brotliCompressSync(JSON.stringify({ text, hash })).toString('base64')
 }
 
 /** Removes what the last build made and this one did not. */
